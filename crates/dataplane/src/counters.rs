@@ -16,8 +16,8 @@ use crate::rule::RuleCounters;
 
 /// Interfaces whose counters share a page.
 const PAGE: usize = 256;
-/// How many pages there can be: a million interfaces in the life of a process.
-const PAGES: usize = 4096;
+/// How many pages there can be: one for each 256 slots of the table of interfaces.
+const PAGES: usize = crate::interface::INTERFACES / PAGE;
 
 /// One number that one thread writes and any thread reads.
 #[derive(Debug, Default)]
@@ -137,9 +137,9 @@ impl Counters {
     /// that names the interface.
     ///
     /// # Errors
-    /// False when the id is beyond what can be counted (2^20); such an interface counts nothing.
+    /// False when there are no such pages.
     pub fn make_room(&self, interface: InterfaceId) -> bool {
-        let Some(pages) = self.pages.get(..=interface.0 as usize / PAGE) else {
+        let Some(pages) = self.pages.get(..=interface.slot() / PAGE) else {
             return false;
         };
         // Pages are made in their order: those before the last one that is there are there, too.
@@ -154,7 +154,7 @@ impl Counters {
     /// The counters of an interface.
     #[inline]
     pub fn interface(&self, id: InterfaceId) -> &InterfaceCounters {
-        let id = id.0 as usize;
+        let id = id.slot();
         match self.pages.get(id / PAGE).and_then(OnceLock::get) {
             Some(page) => &page[id % PAGE],
             None => &self.nowhere,
@@ -282,6 +282,6 @@ mod tests {
         counters.interface(InterfaceId(300)).rx.add(1, 60);
         assert_eq!(counters.interface(InterfaceId(300)).rx.get().packets, 1);
         assert_eq!(counters.interface(InterfaceId(301)).rx.get().packets, 0);
-        assert!(!counters.make_room(InterfaceId(u32::MAX)));
+        assert!(counters.make_room(InterfaceId(u32::MAX)), "the last slot");
     }
 }

@@ -18,6 +18,7 @@ pub mod firewall;
 pub mod flow;
 pub mod fuzz;
 mod handover;
+pub mod interface;
 pub mod nat;
 mod outlet;
 pub mod packet;

@@ -432,13 +432,11 @@ impl Outlet {
     pub(crate) fn count_back(&self, cx: &Context<'_>, frame: &Frame) {
         let len = frame.len() as u64;
         self.counters.interface(frame.ingress).rx.take_back(1, len);
-        // A VLAN's packet was counted on its port, too.
-        let port = cx.snapshot.interface(frame.ingress).map(|came| came.port);
-        let binding = port.and_then(|port| cx.snapshot.port(port));
-        if let Some(parent) = binding.map(|binding| binding.interface)
-            && parent != frame.ingress
+        // What an interface on another one received was counted there, too.
+        if let Some(came) = cx.interfaces.get(frame.ingress)
+            && came.under != frame.ingress
         {
-            self.counters.interface(parent).rx.take_back(1, len);
+            self.counters.interface(came.under).rx.take_back(1, len);
         }
     }
 

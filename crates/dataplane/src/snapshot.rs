@@ -1,14 +1,12 @@
 //! What control compiles from the configuration for the workers: immutable, swapped as a whole
 //! between two vectors.
 //!
-//! Routes, next hops and counters are not in it: they live in the shared tables and outlive it.
+//! Interfaces, routes, next hops and counters are not in it: they live in the shared tables and outlive it.
 
-use core::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use frame::{InterfaceId, Offloads, reassembly};
 use kernels::Lanes;
-use wire::Mac;
 
 use crate::firewall::Firewall;
 
@@ -17,8 +15,6 @@ use crate::firewall::Firewall;
 pub struct Snapshot {
     /// Rises by one with each compile.
     pub epoch: u64,
-    /// By interface id; index 0 is no interface.
-    pub interfaces: Vec<Interface>,
     /// By port number: what stands behind each port.
     pub ports: Vec<PortBinding>,
     /// The addresses of this router, which nobody else may send from.
@@ -44,7 +40,6 @@ impl Default for Snapshot {
     fn default() -> Self {
         Self {
             epoch: 0,
-            interfaces: Vec::new(),
             ports: Vec::new(),
             own: OwnAddresses::default(),
             ipv4: FamilySettings::default(),
@@ -59,13 +54,25 @@ impl Default for Snapshot {
 }
 
 impl Snapshot {
-    /// The interface with this id, unless it is gone.
-    #[inline]
-    pub fn interface(&self, id: InterfaceId) -> Option<&Interface> {
-        match id {
-            InterfaceId::NONE => None,
-            InterfaceId(index) => self.interfaces.get(index as usize),
+    /// The settings of a family.
+    #[inline(always)]
+    pub const fn family(&self, ipv6: bool) -> &FamilySettings {
+        match ipv6 {
+            true => &self.ipv6,
+            false => &self.ipv4,
         }
+    }
+
+    /// Whether it says the same as another, but for its epoch.
+    pub fn is_like(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.firewall, &other.firewall)
+            && self.ports == other.ports
+            && self.own == other.own
+            && (self.ipv4, self.ipv6) == (other.ipv4, other.ipv6)
+            && self.rules == other.rules
+            && self.send_redirects == other.send_redirects
+            && self.fragments4 == other.fragments4
+            && self.zone_seconds == other.zone_seconds
     }
 
     /// What stands behind the port with this number.
@@ -76,7 +83,7 @@ impl Snapshot {
 }
 
 /// A port, as the walk sees it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortBinding {
     /// The interface whose frames it carries. For a mirror: the interface that it mirrors.
     pub interface: InterfaceId,
@@ -102,124 +109,9 @@ pub enum Role {
     Mirror,
 }
 
-/// An IPv4 address of an interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Own4 {
-    /// The address.
-    pub address: Ipv4Addr,
-    /// The first address of its network, and the last one.
-    pub network: (Ipv4Addr, Ipv4Addr),
-}
-
-/// An IPv6 address of an interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Own6 {
-    /// The address.
-    pub address: Ipv6Addr,
-    /// The length of its network's prefix in bits.
-    pub len: u8,
-}
-
-/// An interface, as the walk sees it.
-#[derive(Clone, Debug, Default)]
-pub struct Interface {
-    /// Its name in the configuration, for traces.
-    pub name: Arc<str>,
-    /// Enabled, and its link is up.
-    pub running: bool,
-    /// Its link address; frames for another unicast address are not ours.
-    pub mac: Mac,
-    /// The layer-3 MTU in bytes.
-    pub mtu: u32,
-    /// What record-route and timestamp options get of packets that leave here: its own first
-    /// address, else one of this router's.
-    pub address4: Option<Ipv4Addr>,
-    /// Its own IPv4 addresses, in the order in which they were given.
-    pub addresses4: Vec<Own4>,
-    /// Its IPv6 addresses in use, in the order in which they were given; behind them one of this
-    /// router's, where none of them reaches beyond the link. Masquerade chooses among them.
-    pub addresses6: Vec<Own6>,
-    /// The port that its frames leave by.
-    pub port: u16,
-    /// The VLAN interfaces on it, sorted by (EtherType, VLAN id): empty for most.
-    pub vlans: Vec<Vlan>,
-    /// The VLAN tags of its frames, outermost first: empty but for VLAN interfaces. At most four.
-    pub tags: Vec<Vlan>,
-    /// How frames begin: false for host mirrors and other links without an Ethernet header.
-    pub ethernet: bool,
-    /// The walk of its IPv4 packets.
-    pub ipv4: Walk,
-    /// The walk of its IPv6 packets.
-    pub ipv6: Walk,
-    /// `rp-filter`, as it holds for this interface.
-    pub rp_filter: RpFilter,
-    /// The mirror port that takes TCP, UDP and the like for this router's own addresses, if any.
-    pub mirror: Option<u16>,
-    /// The multicast groups joined here beyond the link's own scope, sorted. Groups of the link
-    /// (224.0.0.0/24, ff02::/16) are always taken.
-    pub groups4: Vec<u32>,
-    /// The same of IPv6.
-    pub groups6: Vec<u128>,
-}
-
-impl Interface {
-    /// The address that masquerade gives packets that leave here for this neighbour. RouterOS, as
-    /// Linux: the first one whose network has the neighbour, else the first one.
-    pub fn address_towards(&self, neighbour: Ipv4Addr) -> Option<Ipv4Addr> {
-        let has = |own: &&Own4| (own.network.0..=own.network.1).contains(&neighbour);
-        let near = self.addresses4.iter().find(has);
-        let own = near.or(self.addresses4.first()).map(|own| own.address);
-        own.or(self.address4)
-    }
-
-    /// Whether an IPv6 address is in use here.
-    pub fn has_ipv6(&self, address: u128) -> bool {
-        let mut own = self.addresses6.iter();
-        own.any(|own| own.address.to_bits() == address)
-    }
-
-    /// The address that masquerade gives packets that leave here to this destination: the address
-    /// itself, one that reaches as far, the one with the longest prefix in common, the first one (RFC
-    /// 6724, 5, rules 1, 2 and 8). None where none reaches as far.
-    pub fn source6_towards(&self, to: Ipv6Addr) -> Option<Ipv6Addr> {
-        let near = is_on_link(to);
-        let common = |own: &Own6| {
-            let bits = own.address.to_bits() ^ to.to_bits();
-            bits.leading_zeros().min(own.len.into())
-        };
-        let rank = |own: &Own6| {
-            (
-                own.address == to,
-                is_on_link(own.address) == near,
-                common(own),
-            )
-        };
-        let reaches = |own: &&Own6| near || !is_on_link(own.address);
-        let best = |best: Option<Own6>, own: &Own6| match best {
-            Some(best) if rank(&best) >= rank(own) => Some(best),
-            _ => Some(*own),
-        };
-        let best = self.addresses6.iter().filter(reaches).fold(None, best);
-        best.map(|own| own.address)
-    }
-
-    /// The address that `redirect` gives packets that come in here: its first one that reaches beyond
-    /// the link.
-    pub fn address6(&self) -> Option<Ipv6Addr> {
-        let mut own = self.addresses6.iter().map(|own| own.address);
-        own.find(|own| !is_on_link(*own))
-    }
-}
-
-/// Whether an address means something on its link alone (RFC 4291, 2.5.6 and 2.7).
-fn is_on_link(address: Ipv6Addr) -> bool {
-    let [first, second, ..] = address.octets();
-    address.is_unicast_link_local() || first == 0xff && second & 0xf <= 2
-}
-
 /// This router's own addresses: a bitmap that says "surely not" at the cost of one load, and the
 /// sorted lists behind it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnAddresses {
     bitmap: Bitmap,
     ipv4: Vec<u32>,
@@ -227,7 +119,7 @@ pub struct OwnAddresses {
 }
 
 /// 4,096 bits: with a hundred addresses one foreign address in forty asks the sorted list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Bitmap([u32; 128]);
 
 impl Default for Bitmap {
@@ -319,34 +211,31 @@ fn fold(address: u128) -> u32 {
     (half >> 32) as u32 ^ half as u32
 }
 
-/// A VLAN interface on another interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Vlan {
-    /// 0x8100, or 0x88a8 with `use-service-tag`.
-    pub ethertype: u16,
-    /// The VLAN id, 1 to 4094.
-    pub vlan_id: u16,
-    /// The interface that it is.
-    pub interface: InterfaceId,
+/// Why packets of a family walk the slow path: a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlowReasons(u8);
+
+impl SlowReasons {
+    /// Whether there is none.
+    #[inline(always)]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The reasons, in their order.
+    pub fn iter(self) -> impl Iterator<Item = SlowReason> {
+        let all = SlowReason::ALL.into_iter();
+        all.filter(move |reason| self.0 >> *reason as u8 & 1 != 0)
+    }
 }
 
-/// The compiled walk of one address family on one ingress interface.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Walk {
-    /// The family is configured here at all.
-    pub enabled: bool,
-    /// Why this is not the fast path; empty means that it is.
-    pub slow: Vec<SlowReason>,
-    /// Routing rules apply.
-    pub rules: bool,
-    /// The reverse path is checked.
-    pub reverse_path: bool,
-}
-
-impl Walk {
-    /// Whether packets take the shortest walk.
-    pub fn is_fast(&self) -> bool {
-        self.slow.is_empty()
+impl FromIterator<SlowReason> for SlowReasons {
+    fn from_iter<I: IntoIterator<Item = SlowReason>>(reasons: I) -> Self {
+        let mut bits = 0;
+        for reason in reasons {
+            bits |= 1 << reason as u8;
+        }
+        Self(bits)
     }
 }
 
@@ -363,11 +252,18 @@ pub enum SlowReason {
     FirewallRules,
     /// Connections are tracked.
     ConnectionTracking,
-    /// The driver does not take part (a host mirror).
-    Interface,
 }
 
 impl SlowReason {
+    /// All of them, in their order.
+    pub const ALL: [Self; 5] = [
+        Self::NotAllowed,
+        Self::RoutingRules,
+        Self::ReversePathFilter,
+        Self::FirewallRules,
+        Self::ConnectionTracking,
+    ];
+
     /// The sentence that a user reads.
     pub const fn explain(self) -> &'static str {
         match self {
@@ -376,7 +272,6 @@ impl SlowReason {
             Self::ReversePathFilter => "rp-filter checks the way back to the source",
             Self::FirewallRules => "the firewall has rules",
             Self::ConnectionTracking => "connections are tracked",
-            Self::Interface => "the interface has no fast path",
         }
     }
 }
@@ -406,7 +301,7 @@ pub enum MultipathHash {
 }
 
 /// Settings of one address family.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FamilySettings {
     /// Packets for others are forwarded.
     pub forward: bool,
@@ -414,10 +309,28 @@ pub struct FamilySettings {
     pub allow_fast_path: bool,
     /// How flows spread over gateways.
     pub multipath_hash: MultipathHash,
+    /// How strictly the way back is checked.
+    pub rp_filter: RpFilter,
+    /// Why packets do not take the shortest walk; empty: they do.
+    pub slow: SlowReasons,
+}
+
+impl FamilySettings {
+    /// Whether packets take the shortest walk.
+    #[inline(always)]
+    pub const fn is_fast(&self) -> bool {
+        self.slow.is_empty()
+    }
+
+    /// Whether the way back is checked.
+    #[inline(always)]
+    pub const fn checks_way_back(&self) -> bool {
+        !matches!(self.rp_filter, RpFilter::No)
+    }
 }
 
 /// A rule of `/routing/rule`, compiled. All conditions that are given must hold.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoutingRule {
     /// Source prefix, as address bits (IPv4 in the low 32) and length.
     pub source: Option<Prefix>,

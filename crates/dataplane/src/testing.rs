@@ -1,6 +1,6 @@
 //! Packets by their bytes, and a router around them, for tests.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
@@ -13,11 +13,10 @@ use wire::Mac;
 
 use crate::connection;
 use crate::counters::{Counters, InterfaceTraffic, interface_traffic};
+use crate::interface::{Details, Interface, InterfaceTable, Tag};
 use crate::rings::{Command, Remote, rings};
-use crate::snapshot::{
-    FamilySettings, Interface, OwnAddresses, PortBinding, Role, Snapshot, Vlan, Walk,
-};
-use crate::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
+use crate::snapshot::{FamilySettings, OwnAddresses, PortBinding, Role, SlowReason, Snapshot};
+use crate::table::{Adjacency, Fib, FibWriter, Kind, Network, NextHopId};
 use crate::worker::{Parts, Worker};
 
 /// A UDP packet over IPv4 in an Ethernet frame.
@@ -239,6 +238,11 @@ impl Port for TestPort {
 pub(crate) const ETHER1: InterfaceId = InterfaceId(1);
 pub(crate) const ETHER2: InterfaceId = InterfaceId(2);
 pub(crate) const VLAN10: InterfaceId = InterfaceId(3);
+/// The tag of `vlan10`.
+const TAG10: Tag = Tag {
+    ethertype: 0x8100,
+    vlan_id: 10,
+};
 /// The port number of `ether1`'s mirror.
 pub(crate) const MIRROR: u16 = 2;
 /// The link header towards the gateway on `ether2`.
@@ -257,6 +261,9 @@ pub(crate) struct Rig {
     pub(crate) writer: FibWriter,
     pub(crate) snapshot: Snapshot,
     published: Arc<ArcSwap<Snapshot>>,
+    pub(crate) interfaces: Arc<InterfaceTable>,
+    /// What the table gets with the next publication.
+    given: BTreeMap<InterfaceId, (Interface, Details)>,
     pub(crate) workers: Vec<Worker>,
     pub(crate) connections: Arc<connection::Table>,
     /// The time of the steps; tests move it on.
@@ -278,6 +285,7 @@ impl Rig {
     pub(crate) fn with_workers(count: usize) -> Self {
         let mut writer = FibWriter::new();
         let published = Arc::new(ArcSwap::from_pointee(Snapshot::default()));
+        let interfaces = Arc::new(InterfaceTable::new());
         let mut pools = Pool::group(count + 1, SIZES).expect("memory");
         let pool = pools.pop().expect("control's pool");
         let (worker_rings, remotes) = rings(count);
@@ -300,6 +308,7 @@ impl Rig {
                     index: index as u16,
                     pool,
                     snapshot: Arc::clone(&published),
+                    interfaces: Arc::clone(&interfaces),
                     fib: Arc::clone(writer.fib()),
                     reader: writer.fib().grace.reader().expect("a free slot"),
                     rings,
@@ -313,6 +322,8 @@ impl Rig {
             writer,
             snapshot: snapshot(count),
             published,
+            interfaces,
+            given: interfaces_of_rig(),
             workers,
             remotes,
             counters,
@@ -397,8 +408,12 @@ impl Rig {
         self.writer.set_next_hop(self.gateway, &back);
     }
 
-    /// Makes the snapshot hold from the next step on.
+    /// Makes the interfaces and the snapshot hold from the next step on.
     pub(crate) fn publish(&mut self) {
+        for (id, (interface, details)) in &self.given {
+            self.interfaces.set(*id, interface);
+            self.interfaces.set_details(*id, Arc::new(details.clone()));
+        }
         self.published.store(Arc::new(self.snapshot.clone()));
     }
 
@@ -408,7 +423,26 @@ impl Rig {
     }
 
     pub(crate) fn interface(&mut self, id: InterfaceId) -> &mut Interface {
-        &mut self.snapshot.interfaces[id.0 as usize]
+        &mut self.given.get_mut(&id).expect("an interface").0
+    }
+
+    pub(crate) fn details(&mut self, id: InterfaceId) -> &mut Details {
+        &mut self.given.get_mut(&id).expect("an interface").1
+    }
+
+    /// VLAN 10 of `ether1` comes into use.
+    pub(crate) fn use_vlan10(&mut self) {
+        self.interfaces.set_vlan(ETHER1, TAG10, Some(VLAN10));
+    }
+
+    /// IPv4 has these reasons for the slow path.
+    pub(crate) fn slow4(&mut self, reasons: &[SlowReason]) {
+        self.snapshot.ipv4.slow = reasons.iter().copied().collect();
+    }
+
+    /// What a trace walks through.
+    pub(crate) fn tables(&self) -> (&Snapshot, &InterfaceTable, &Fib) {
+        (&self.snapshot, &self.interfaces, self.writer.fib())
     }
 
     pub(crate) fn arrive(&mut self, frame: Vec<u8>) {
@@ -486,31 +520,35 @@ pub(crate) fn gateway() -> Adjacency {
     adjacency
 }
 
+fn interfaces_of_rig() -> BTreeMap<InterfaceId, (Interface, Details)> {
+    let interface = |name: &str, mac, port, under| {
+        let line = Interface {
+            running: true,
+            ethernet: true,
+            ipv4: true,
+            ipv6: true,
+            mac: Mac(mac),
+            mtu: 1500,
+            port,
+            under,
+            ..Interface::default()
+        };
+        let details = Details {
+            name: Arc::from(name),
+            ..Details::default()
+        };
+        (line, details)
+    };
+    let mut vlan10 = interface("vlan10", MAC, 0, ETHER1);
+    vlan10.1.tags = vec![TAG10];
+    BTreeMap::from([
+        (ETHER1, interface("ether1", MAC, 0, ETHER1)),
+        (ETHER2, interface("ether2", [2, 0, 0, 0, 0, 2], 1, ETHER2)),
+        (VLAN10, vlan10),
+    ])
+}
+
 fn snapshot(workers: usize) -> Snapshot {
-    let walk = Walk {
-        enabled: true,
-        ..Walk::default()
-    };
-    let interface = |name: &str, mac: [u8; 6], port| Interface {
-        name: Arc::from(name),
-        running: true,
-        mac: Mac(mac),
-        mtu: 1500,
-        port,
-        ethernet: true,
-        ipv4: walk.clone(),
-        ipv6: walk.clone(),
-        ..Interface::default()
-    };
-    let tag = Vlan {
-        ethertype: 0x8100,
-        vlan_id: 10,
-        interface: VLAN10,
-    };
-    let vlan10 = Interface {
-        tags: vec![tag],
-        ..interface("vlan10", MAC, 0)
-    };
     let binding = |interface, role| PortBinding {
         interface,
         offloads: Offloads::default(),
@@ -524,12 +562,6 @@ fn snapshot(workers: usize) -> Snapshot {
         ..FamilySettings::default()
     };
     Snapshot {
-        interfaces: vec![
-            Interface::default(),
-            interface("ether1", MAC, 0),
-            interface("ether2", [2, 0, 0, 0, 0, 2], 1),
-            vlan10,
-        ],
         ports: vec![
             binding(ETHER1, Role::Wire),
             binding(ETHER2, Role::Wire),

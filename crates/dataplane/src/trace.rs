@@ -10,6 +10,7 @@ use frame::{InterfaceId, Offload};
 use machine::Rng;
 
 use crate::connection::{self, Awaited, Known, NatState, State, Tick};
+use crate::interface::InterfaceTable;
 use crate::nat::Mappings;
 use crate::rule::{
     self, Chain, Clock, List, Marks, Match, Matcher, Rule, RuleCounters, Subject, Watch,
@@ -254,7 +255,11 @@ pub enum End {
 
 /// Walks a frame that would arrive at `ingress` through the stages, and commits nothing: no counter
 /// moves, no byte changes.
-pub fn trace_packet(snapshot: &Snapshot, fib: &Fib, frame: &[u8], ingress: InterfaceId) -> Walked {
+pub fn trace_packet(
+    tables: (&Snapshot, &InterfaceTable, &Fib),
+    frame: &[u8],
+    ingress: InterfaceId,
+) -> Walked {
     let question = Question {
         frame,
         ingress,
@@ -264,7 +269,7 @@ pub fn trace_packet(snapshot: &Snapshot, fib: &Fib, frame: &[u8], ingress: Inter
         known: None,
         awaited: None,
     };
-    trace(snapshot, fib, &question)
+    trace(tables, &question)
 }
 
 /// A packet that is asked about.
@@ -290,13 +295,17 @@ pub struct Question<'a> {
 const CONNECTIONS: u32 = 2;
 
 /// As [`trace_packet`], for a packet that is taken to be more than its bytes say.
-pub fn trace(snapshot: &Snapshot, fib: &Fib, question: &Question<'_>) -> Walked {
+pub fn trace(
+    (snapshot, interfaces, fib): (&Snapshot, &InterfaceTable, &Fib),
+    question: &Question<'_>,
+) -> Walked {
     let mut recorder = Recorder {
         assumed: question.assumed,
         ..Recorder::default()
     };
     let cx = Context {
         snapshot,
+        interfaces,
         fib,
         now: question.clock.now,
         midnight_ms: walk::UNKNOWN_TIME,

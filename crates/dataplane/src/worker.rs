@@ -15,6 +15,7 @@ use crate::counters::Counters;
 use crate::drop::Drop;
 use crate::firewall::Firewall;
 use crate::handover;
+use crate::interface::InterfaceTable;
 use crate::outlet::Outlet;
 use crate::rings::{Command, Handed, Rings};
 use crate::rule::{Clock, Kept};
@@ -42,6 +43,8 @@ pub struct Parts {
     pub pool: Pool,
     /// Where control publishes snapshots.
     pub snapshot: Arc<ArcSwap<Snapshot>>,
+    /// Interfaces.
+    pub interfaces: Arc<InterfaceTable>,
     /// Routes and next hops.
     pub fib: Arc<Fib>,
     /// Its place in the grace period of the tables (`fib.grace.reader()`).
@@ -83,6 +86,7 @@ impl Step {
 pub struct Worker {
     index: u16,
     snapshot: Cache<Arc<ArcSwap<Snapshot>>, Arc<Snapshot>>,
+    interfaces: Arc<InterfaceTable>,
     fib: Arc<Fib>,
     reader: Reader,
     outlet: Outlet,
@@ -104,6 +108,7 @@ impl Worker {
         Self {
             index: parts.index,
             snapshot: Cache::new(parts.snapshot),
+            interfaces: parts.interfaces,
             fib: parts.fib,
             reader: parts.reader,
             outlet: Outlet::new(
@@ -174,7 +179,7 @@ impl Worker {
         self.outlet.begin();
         self.reader.pass();
         let snapshot = Arc::clone(self.snapshot.load());
-        let fib = Arc::clone(&self.fib);
+        let (interfaces, fib) = (Arc::clone(&self.interfaces), Arc::clone(&self.fib));
         self.outlet.memory.rules.clock = self.clock(now, snapshot.zone_seconds);
         let memory = &mut self.outlet.memory;
         if !Arc::ptr_eq(&self.firewall, &snapshot.firewall) {
@@ -187,6 +192,7 @@ impl Worker {
         self.outlet.configure_fragments(snapshot.fragments4);
         let cx = Context {
             snapshot: &snapshot,
+            interfaces: &interfaces,
             fib: &fib,
             now,
             midnight_ms: self.midnight_ms(),
@@ -358,8 +364,8 @@ impl Worker {
     /// Hands frames to the workers that their flows live on.
     fn steer(&mut self, cx: &Context<'_>, port: u16, interface: frame::InterfaceId) {
         let ethernet = cx
-            .snapshot
-            .interface(interface)
+            .interfaces
+            .get(interface)
             .is_none_or(|interface| interface.ethernet);
         let workers = self.outlet.rings.to.len();
         for mut frame in self.vector.drain() {

@@ -4,13 +4,35 @@ use core::ptr::NonNull;
 
 use crate::{Class, Offload};
 
-/// An interface as the data plane numbers it; 0 is no interface. Never used twice in a process.
+/// An interface as the data plane numbers it: a slot of the table of interfaces, and how often that was
+/// given before. Slot 0 is no interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceId(pub u32);
 
 impl InterfaceId {
     /// No interface.
     pub const NONE: Self = Self(0);
+    /// Slots are numbers of so many bits; the generation has the others.
+    pub const SLOT_BITS: u32 = 20;
+
+    /// The id of a slot in this generation, of which the low 12 bits count.
+    pub const fn new(slot: u32, generation: u16) -> Self {
+        Self(slot & Self::SLOT_MASK | (generation as u32) << Self::SLOT_BITS)
+    }
+
+    const SLOT_MASK: u32 = (1 << Self::SLOT_BITS) - 1;
+
+    /// The slot.
+    #[inline(always)]
+    pub const fn slot(self) -> usize {
+        (self.0 & Self::SLOT_MASK) as usize
+    }
+
+    /// How often the slot was given before, modulo 4,096.
+    #[inline(always)]
+    pub const fn generation(self) -> u16 {
+        (self.0 >> Self::SLOT_BITS) as u16
+    }
 }
 
 /// The unique owner of a pool's slot, and of the bytes in it.

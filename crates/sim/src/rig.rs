@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use dataplane::snapshot::{FamilySettings, Interface, OwnAddresses, PortBinding, Walk};
+use dataplane::interface::{Details, Interface, InterfaceTable};
+use dataplane::snapshot::{FamilySettings, OwnAddresses, PortBinding};
 use dataplane::table::{Adjacency, FibWriter, Kind, Network};
 use dataplane::trace::Walked;
 use dataplane::{Snapshot, trace_packet};
@@ -19,6 +20,7 @@ pub(crate) const WAN: InterfaceId = InterfaceId(2);
 /// A router that decides and never sends.
 pub(crate) struct Rig {
     snapshot: Snapshot,
+    interfaces: InterfaceTable,
     fib: FibWriter,
 }
 
@@ -27,32 +29,44 @@ impl Rig {
         let hosts = Hosts::example();
         Self {
             snapshot: snapshot(&hosts),
+            interfaces: interfaces(&hosts),
             fib: fib(&hosts),
         }
     }
 
     /// What becomes of a frame from the client.
     pub(crate) fn trace(&self, frame: &[u8]) -> Walked {
-        trace_packet(&self.snapshot, self.fib.fib(), frame, LAN)
+        let tables = (&self.snapshot, &self.interfaces, &**self.fib.fib());
+        trace_packet(tables, frame, LAN)
     }
 }
 
+fn interfaces(hosts: &Hosts) -> InterfaceTable {
+    let interfaces = InterfaceTable::new();
+    let wan_mac = Mac([2, 0, 0, 0, 0, 2]);
+    for (id, name, mac, port) in [(LAN, "lan", hosts.router_mac, 0), (WAN, "wan", wan_mac, 1)] {
+        let interface = Interface {
+            running: true,
+            ethernet: true,
+            ipv4: true,
+            ipv6: true,
+            mac,
+            mtu: 1700,
+            port,
+            under: id,
+            ..Interface::default()
+        };
+        let details = Details {
+            name: Arc::from(name),
+            ..Details::default()
+        };
+        interfaces.set(id, &interface);
+        interfaces.set_details(id, Arc::new(details));
+    }
+    interfaces
+}
+
 fn snapshot(hosts: &Hosts) -> Snapshot {
-    let walk = Walk {
-        enabled: true,
-        ..Walk::default()
-    };
-    let interface = |name: &str, mac, port| Interface {
-        name: Arc::from(name),
-        running: true,
-        mac,
-        mtu: 1700,
-        port,
-        ethernet: true,
-        ipv4: walk.clone(),
-        ipv6: walk.clone(),
-        ..Interface::default()
-    };
     let settings = FamilySettings {
         forward: true,
         ..FamilySettings::default()
@@ -62,11 +76,6 @@ fn snapshot(hosts: &Hosts) -> Snapshot {
         ..PortBinding::default()
     };
     Snapshot {
-        interfaces: vec![
-            Interface::default(),
-            interface("lan", hosts.router_mac, 0),
-            interface("wan", Mac([2, 0, 0, 0, 0, 2]), 1),
-        ],
         ports: vec![binding(LAN), binding(WAN)],
         own: OwnAddresses::new(vec![hosts.router.to_bits()], vec![hosts.router6.to_bits()]),
         ipv4: settings,

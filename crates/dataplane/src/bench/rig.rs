@@ -17,8 +17,9 @@ use super::{Family, Invalid};
 use crate::connection;
 use crate::counters::Counters;
 use crate::firewall::Firewall;
+use crate::interface::{Details, Interface, InterfaceTable, Own6};
 use crate::rings::{Command, Remote, rings};
-use crate::snapshot::{FamilySettings, Interface, Own6, OwnAddresses, PortBinding, Snapshot, Walk};
+use crate::snapshot::{FamilySettings, OwnAddresses, PortBinding, Snapshot};
 use crate::table::{Adjacency, FibWriter, Kind, Network};
 use crate::worker::{Parts, Worker};
 use crate::workload;
@@ -93,6 +94,7 @@ impl Rig {
         let settings = &firewall.settings;
         let trackers = connection::trackers(workers.max(1), settings, &mut Rng::seeded(seed));
         let snapshot = Arc::new(ArcSwap::from_pointee(snapshot(firewall)));
+        let interfaces = Arc::new(interfaces());
         let mut lanes = Vec::new();
         let (_, trackers) = trackers.map_err(|error| Invalid::Memory(error.to_string()))?;
         let ends = rings.into_iter().zip(&mut remotes);
@@ -110,6 +112,7 @@ impl Rig {
                 index,
                 pool,
                 snapshot: Arc::clone(&snapshot),
+                interfaces: Arc::clone(&interfaces),
                 fib: Arc::clone(writer.fib()),
                 reader: reader.ok_or_else(|| Invalid::Memory("too many workers".to_owned()))?,
                 rings,
@@ -318,18 +321,40 @@ pub(super) fn gateway(family: Family, number: u8) -> Adjacency {
     gateway
 }
 
-fn snapshot(firewall: Firewall) -> Snapshot {
-    let interface = |name: &str, mac, port| Interface {
-        name: Arc::from(name),
-        running: true,
-        mac: Mac(mac),
-        mtu: 1500,
-        port,
-        ethernet: true,
-        ipv4: walk(),
-        ipv6: walk(),
-        ..Interface::default()
+fn interfaces() -> InterfaceTable {
+    let interfaces = InterfaceTable::new();
+    let far = Details {
+        address4: Some(Ipv4Addr::from_bits(OWN4)),
+        addresses6: vec![Own6 {
+            address: Ipv6Addr::from_bits(OWN6),
+            len: 64,
+        }],
+        ..Details::default()
     };
+    let all = [
+        (INGRESS, "ether1", MAC, 0, Details::default()),
+        (EGRESS, "ether2", FAR_MAC, 1, far),
+    ];
+    for (id, name, mac, port, details) in all {
+        let interface = Interface {
+            running: true,
+            ethernet: true,
+            ipv4: true,
+            ipv6: true,
+            mac: Mac(mac),
+            mtu: 1500,
+            port,
+            under: id,
+            ..Interface::default()
+        };
+        let name = Arc::from(name);
+        interfaces.set(id, &interface);
+        interfaces.set_details(id, Arc::new(Details { name, ..details }));
+    }
+    interfaces
+}
+
+fn snapshot(firewall: Firewall) -> Snapshot {
     let binding = |interface| PortBinding {
         interface,
         ..PortBinding::default()
@@ -339,17 +364,8 @@ fn snapshot(firewall: Firewall) -> Snapshot {
         allow_fast_path: true,
         ..FamilySettings::default()
     };
-    let far = Interface {
-        address4: Some(Ipv4Addr::from_bits(OWN4)),
-        addresses6: vec![Own6 {
-            address: Ipv6Addr::from_bits(OWN6),
-            len: 64,
-        }],
-        ..interface("ether2", FAR_MAC, 1)
-    };
     Snapshot {
         firewall: Arc::new(firewall),
-        interfaces: vec![Interface::default(), interface("ether1", MAC, 0), far],
         ports: vec![binding(INGRESS), binding(EGRESS)],
         own: OwnAddresses::new(
             vec![0x0a00_0001, OWN4],
@@ -359,12 +375,5 @@ fn snapshot(firewall: Firewall) -> Snapshot {
         ipv4: settings,
         ipv6: settings,
         ..Snapshot::default()
-    }
-}
-
-fn walk() -> Walk {
-    Walk {
-        enabled: true,
-        ..Walk::default()
     }
 }

@@ -60,37 +60,45 @@ impl AddressTypes {
     }
 }
 
-/// A set of interfaces, one bit each: an interface list, or one of the words `all-ethernet`,
-/// `all-ppp` and the like.
+/// A set of interfaces: an interface list, or one of the words `all-ethernet`, `all-ppp` and the like.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InterfaceSet(Box<[u64]>);
+pub struct InterfaceSet {
+    /// The members, ascending.
+    ids: Box<[InterfaceId]>,
+    /// A bit for each slot: a slot has one interface at a time, and sets are made anew when that changes.
+    slots: Box<[u64]>,
+}
 
 impl InterfaceSet {
     /// Whether the interface is in the set; none (0) never is.
     #[inline(always)]
     pub fn has(&self, id: InterfaceId) -> bool {
-        let word = self.0.get(id.0 as usize / 64).copied().unwrap_or_default();
-        word >> (id.0 % 64) & 1 != 0
+        let slot = id.slot();
+        let word = self.slots.get(slot / 64).copied().unwrap_or_default();
+        word >> (slot % 64) & 1 != 0
     }
 
     /// Its members, ascending.
     pub fn iter(&self) -> impl Iterator<Item = InterfaceId> {
-        let bits = (0..self.0.len() as u32 * 64).map(InterfaceId);
-        bits.filter(|id| self.has(*id))
+        self.ids.iter().copied()
     }
 }
 
 impl FromIterator<InterfaceId> for InterfaceSet {
     fn from_iter<I: IntoIterator<Item = InterfaceId>>(ids: I) -> Self {
-        let mut words = Vec::new();
-        for id in ids.into_iter().filter(|id| *id != InterfaceId::NONE) {
-            let word = id.0 as usize / 64;
-            if words.len() <= word {
-                words.resize(word + 1, 0);
-            }
-            words[word] |= 1_u64 << (id.0 % 64);
+        let ids = ids.into_iter().filter(|id| *id != InterfaceId::NONE);
+        let mut ids: Vec<_> = ids.collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let last = ids.iter().map(|id| id.slot()).max();
+        let mut slots = vec![0_u64; last.map_or(0, |last| last / 64 + 1)];
+        for id in &ids {
+            slots[id.slot() / 64] |= 1 << (id.slot() % 64);
         }
-        Self(words.into())
+        Self {
+            ids: ids.into(),
+            slots: slots.into(),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) const ETHERNET: u8 = 14;
 /// bytes. Fills in `scratch.ports` and `scratch.entered.exits`.
 pub(super) fn pass3<const FAST: bool>(
     cx: &Context<'_>,
-    entrance: &Entrance<'_>,
+    entrance: &Entrance,
     frames: &mut [Frame],
     scratch: &mut Scratch,
     outlet: &mut Outlet,

@@ -178,8 +178,7 @@ fn unfinishable(error: Unfinishable) -> Drop {
     }
 }
 
-/// Counts frames on their egress interface, and on the port's own where that is another (a VLAN's
-/// parent).
+/// Counts frames on their egress interface, and on the one under it where that is another.
 pub(crate) fn count_sent(
     cx: &Context<'_>,
     counters: &Counters,
@@ -188,11 +187,9 @@ pub(crate) fn count_sent(
     bytes: u64,
 ) {
     counters.interface(egress).tx.add(packets, bytes);
-    let port = cx.snapshot.interface(egress).map(|egress| egress.port);
-    let binding = port.and_then(|port| cx.snapshot.port(port));
-    if let Some(parent) = binding.map(|binding| binding.interface)
-        && parent != egress
+    if let Some(leaves) = cx.interfaces.get(egress)
+        && leaves.under != egress
     {
-        counters.interface(parent).tx.add(packets, bytes);
+        counters.interface(leaves.under).tx.add(packets, bytes);
     }
 }

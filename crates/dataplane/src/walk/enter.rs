@@ -74,7 +74,7 @@ impl Entered {
     }
 
     /// Counts what came in by this entrance.
-    pub(super) fn count(&self, entrance: &Entrance<'_>, counters: &Counters) -> Traffic {
+    pub(super) fn count(&self, entrance: &Entrance, counters: &Counters) -> Traffic {
         let Traffic { packets, bytes } = self.received;
         counters.interface(entrance.id).rx.add(packets, bytes);
         self.received
@@ -179,7 +179,7 @@ impl Sees for Unseen {
 /// The pass, for the frames at some places of a vector.
 pub(super) fn pass1<const FAST: bool, S: Sees>(
     cx: &Context<'_>,
-    entrance: &Entrance<'_>,
+    entrance: &Entrance,
     frames: &mut [Frame],
     places: Range<usize>,
     entered: &mut Entered,
@@ -218,7 +218,7 @@ pub(super) fn pass1<const FAST: bool, S: Sees>(
 /// Frames that surely enter, [`headers::TOGETHER`] at a time.
 struct Together<'a, 'v, S> {
     cx: &'a Context<'a>,
-    entrance: &'a Entrance<'a>,
+    entrance: &'a Entrance,
     frames: &'v mut [Frame],
     places: Range<usize>,
     entered: &'v mut Entered,
@@ -249,7 +249,7 @@ impl<S: Sees> Together<'_, '_, S> {
         let Some((part, behind)) = self.frames.get_mut(at..).and_then(split) else {
             return false;
         };
-        if !(H::suit(&part[0]) && H::may_enter(entrance.interface)) {
+        if !(H::suit(&part[0]) && H::may_enter(self.cx.snapshot, &entrance.interface)) {
             return false;
         }
         let next = behind.iter().take(headers::TOGETHER);
@@ -285,7 +285,7 @@ fn split<T>(slice: &mut [T]) -> Option<(&mut [T; headers::TOGETHER], &mut [T])> 
 #[inline(never)]
 fn run<const FAST: bool, const IPV6: bool>(
     cx: &Context<'_>,
-    entrance: &Entrance<'_>,
+    entrance: &Entrance,
     frames: &mut [Frame],
     places: Range<usize>,
     entered: &mut Entered,
@@ -340,7 +340,7 @@ fn run<const FAST: bool, const IPV6: bool>(
 #[inline(never)]
 fn odd<const FAST: bool>(
     cx: &Context<'_>,
-    entrance: &Entrance<'_>,
+    entrance: &Entrance,
     frame: &mut Frame,
     counters: &Counters,
 ) -> Result<Destination, Exit> {

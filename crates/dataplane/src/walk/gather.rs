@@ -74,7 +74,7 @@ const fn following(index: u16, workers: usize) -> u16 {
 
 /// Whether frames of the port that it came by are spread over workers by their flows' hash.
 fn is_steered(cx: &Context<'_>, frame: &Frame) -> bool {
-    let interface = cx.snapshot.interface(frame.ingress);
+    let interface = cx.interfaces.get(frame.ingress);
     let port = interface.and_then(|interface| cx.snapshot.port(interface.port));
     port.is_some_and(|port| port.steer)
 }
@@ -116,7 +116,7 @@ fn discard_lost(outlet: &mut Outlet) {
 
 /// Walks a whole datagram, here or on the worker of its connection.
 fn walk_on(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
-    if cx.snapshot.interface(frame.ingress).is_none() {
+    if cx.interfaces.get(frame.ingress).is_none() {
         return single::own(cx, frame, None, outlet);
     }
     let Some(worker) = elsewhere(cx, &frame, outlet) else {

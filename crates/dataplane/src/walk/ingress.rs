@@ -7,14 +7,12 @@ use wire::Mac;
 use super::headers::{Column, Headers};
 use super::{Context, Exit};
 use crate::drop::Drop;
+use crate::interface::{Interface, InterfaceTable, Tag, vlan};
 use crate::punt::Why;
-use crate::snapshot::{Interface, Snapshot};
 
 pub(super) const IPV4: u16 = 0x0800;
 const ARP: u16 = 0x0806;
 pub(super) const IPV6: u16 = 0x86dd;
-const VLAN: u16 = 0x8100;
-const SERVICE_VLAN: u16 = 0x88a8;
 /// The most VLAN tags on a frame.
 const TAGS: usize = 4;
 /// Bytes of a link header without tags.
@@ -22,17 +20,17 @@ pub(super) const ETHERNET: usize = 14;
 
 /// An interface that packets come in by, with what every packet asks of it at hand.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entrance<'a> {
+pub(crate) struct Entrance {
     pub(crate) id: InterfaceId,
-    pub(crate) interface: &'a Interface,
+    pub(crate) interface: Interface,
     /// Its link address in the low 48 bits.
     mac: u64,
 }
 
-impl<'a> Entrance<'a> {
+impl Entrance {
     /// The entrance by this interface.
-    pub(crate) fn new(snapshot: &'a Snapshot, id: InterfaceId) -> Option<Self> {
-        let interface = snapshot.interface(id)?;
+    pub(crate) fn new(interfaces: &InterfaceTable, id: InterfaceId) -> Option<Self> {
+        let interface = interfaces.get(id)?;
         let usable = interface.running && interface.ethernet;
         Some(Self {
             id,
@@ -50,9 +48,9 @@ impl<'a> Entrance<'a> {
 
 /// An IP packet that came in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrived<'a> {
+pub(crate) struct Arrived {
     pub(crate) id: InterfaceId,
-    pub(crate) interface: &'a Interface,
+    pub(crate) interface: Interface,
     /// Where its network header begins.
     pub(crate) l3: u16,
     pub(crate) ipv6: bool,
@@ -62,7 +60,7 @@ pub(crate) struct Arrived<'a> {
 
 /// What nearly all frames are: an untagged IP packet to the interface's own link address.
 #[inline(always)]
-pub(crate) fn plain<'a>(entrance: &Entrance<'a>, bytes: &[u8]) -> Option<Arrived<'a>> {
+pub(crate) fn plain(entrance: &Entrance, bytes: &[u8]) -> Option<Arrived> {
     let head = bytes.first_chunk::<ETHERNET>()?;
     let ethertype = u16::from_be_bytes([head[12], head[13]]);
     let known = (ethertype == IPV4) | (ethertype == IPV6);
@@ -77,7 +75,7 @@ pub(crate) fn plain<'a>(entrance: &Entrance<'a>, bytes: &[u8]) -> Option<Arrived
 
 /// The same of frames that follow each other: 0 where they are that, without options.
 #[inline(always)]
-pub(super) fn differ<H: Headers>(entrance: &Entrance<'_>, headers: &H) -> Column {
+pub(super) fn differ<H: Headers>(entrance: &Entrance, headers: &H) -> Column {
     headers.differ(entrance.mac)
 }
 
@@ -86,11 +84,7 @@ pub(super) fn differ<H: Headers>(entrance: &Entrance<'_>, headers: &H) -> Column
 /// # Errors
 /// The frame's end: not for us, not known, or ARP.
 #[inline(always)]
-pub(crate) fn run<'a>(
-    cx: &Context<'a>,
-    entrance: &Entrance<'a>,
-    bytes: &[u8],
-) -> Result<Arrived<'a>, Exit> {
+pub(crate) fn run(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exit> {
     match plain(entrance, bytes) {
         Some(arrived) => Ok(arrived),
         None if !entrance.interface.ethernet => without_link_header(entrance, bytes),
@@ -102,11 +96,7 @@ pub(crate) fn run<'a>(
 /// Everything but an untagged IP packet to the interface's own link address.
 #[cold]
 #[inline(never)]
-fn unusual<'a>(
-    cx: &Context<'a>,
-    entrance: &Entrance<'a>,
-    bytes: &[u8],
-) -> Result<Arrived<'a>, Exit> {
+fn unusual(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exit> {
     let (entrance, l3, ethertype) = untag(cx, entrance, bytes)?;
     if !entrance.interface.running {
         return Err(Exit::Drop(Drop::InterfaceDown));
@@ -133,11 +123,11 @@ fn unusual<'a>(
 
 /// Follows the VLAN tags to the interface that they name: it, where its packet begins, and the
 /// EtherType there.
-pub(crate) fn untag<'a>(
-    cx: &Context<'a>,
-    entrance: &Entrance<'a>,
+pub(crate) fn untag(
+    cx: &Context<'_>,
+    entrance: &Entrance,
     bytes: &[u8],
-) -> Result<(Entrance<'a>, u16, u16), Exit> {
+) -> Result<(Entrance, u16, u16), Exit> {
     let mut entrance = *entrance;
     let mut at = ETHERNET;
     for _ in 0..=TAGS {
@@ -145,7 +135,7 @@ pub(crate) fn untag<'a>(
             return Err(Exit::Drop(Drop::EthernetLength));
         };
         let ethertype = u16::from_be_bytes([pair[0], pair[1]]);
-        if !matches!(ethertype, VLAN | SERVICE_VLAN) {
+        if !matches!(ethertype, vlan::CUSTOMER | vlan::SERVICE) {
             return Ok((entrance, at as u16, ethertype));
         }
         let Some(tag) = bytes.get(at..at + 4) else {
@@ -157,11 +147,10 @@ pub(crate) fn untag<'a>(
         if vlan_id == 0 {
             continue;
         }
-        let vlans = &entrance.interface.vlans;
-        entrance = vlans
-            .binary_search_by_key(&(ethertype, vlan_id), |vlan| (vlan.ethertype, vlan.vlan_id))
-            .ok()
-            .and_then(|found| Entrance::new(cx.snapshot, vlans[found].interface))
+        let tag = Tag { ethertype, vlan_id };
+        entrance = { cx.interfaces }
+            .vlan(entrance.id, tag)
+            .and_then(|vlan| Entrance::new(cx.interfaces, vlan))
             .ok_or(Exit::Drop(Drop::VlanUnknown))?;
     }
     Err(Exit::Drop(Drop::VlanUnknown))
@@ -170,7 +159,7 @@ pub(crate) fn untag<'a>(
 /// Links that carry bare IP packets: the version tells what it is.
 #[cold]
 #[inline(never)]
-fn without_link_header<'a>(entrance: &Entrance<'a>, bytes: &[u8]) -> Result<Arrived<'a>, Exit> {
+fn without_link_header(entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exit> {
     if !entrance.interface.running {
         return Err(Exit::Drop(Drop::InterfaceDown));
     }

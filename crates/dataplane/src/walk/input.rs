@@ -3,11 +3,13 @@
 //! What an ordinary socket serves goes to the host stack by the ingress interface's mirror port, as
 //! a bare IP packet; ICMP, neighbour discovery, IGMP and what has no mirror goes to control.
 
-use super::Exit;
+use frame::InterfaceId;
+
+use super::{Context, Exit};
 use crate::drop::Drop;
 use crate::flow::{upper4, upper6};
+use crate::interface::{Details, Interface};
 use crate::punt::Why;
-use crate::snapshot::Interface;
 
 const ICMP: u8 = 1;
 const IGMP: u8 = 2;
@@ -44,9 +46,15 @@ pub(crate) fn group(interface: &Interface, packet: &[u8]) -> Exit {
 /// A packet for an IPv4 group: those of the link are always taken, others when joined.
 #[cold]
 #[inline(never)]
-pub(crate) fn multicast4(interface: &Interface, packet: &[u8], destination: u32) -> Exit {
+pub(crate) fn multicast4(
+    cx: &Context<'_>,
+    (id, interface): (InterfaceId, &Interface),
+    packet: &[u8],
+    destination: u32,
+) -> Exit {
     let of_link = destination >> 8 == 0x00e0_0000;
-    if of_link || interface.groups4.binary_search(&destination).is_ok() {
+    let joined = |details: &Details| details.groups4.binary_search(&destination).is_ok();
+    if of_link || cx.interfaces.details(id, joined) == Some(true) {
         group(interface, packet)
     } else {
         Exit::Drop(Drop::MulticastNotMine)
@@ -56,10 +64,16 @@ pub(crate) fn multicast4(interface: &Interface, packet: &[u8], destination: u32)
 /// A packet for an IPv6 group.
 #[cold]
 #[inline(never)]
-pub(crate) fn multicast6(interface: &Interface, packet: &[u8], destination: u128) -> Exit {
+pub(crate) fn multicast6(
+    cx: &Context<'_>,
+    (id, interface): (InterfaceId, &Interface),
+    packet: &[u8],
+    destination: u128,
+) -> Exit {
     // Scopes 1 and 2 (RFC 4291, 2.7): the interface and the link.
     let of_link = matches!(destination >> 112 & 0xf, 1 | 2);
-    if of_link || interface.groups6.binary_search(&destination).is_ok() {
+    let joined = |details: &Details| details.groups6.binary_search(&destination).is_ok();
+    if of_link || cx.interfaces.details(id, joined) == Some(true) {
         group(interface, packet)
     } else {
         Exit::Drop(Drop::MulticastNotMine)

@@ -56,6 +56,7 @@ pub(crate) use passes::{Scratch, vector};
 pub(crate) use single::{on_link, own, own_here, resume, transmit};
 
 use crate::drop::Drop;
+use crate::interface::InterfaceTable;
 use crate::punt::Why;
 use crate::rule::Sender;
 use crate::snapshot::Snapshot;
@@ -143,6 +144,8 @@ impl core::fmt::Display for Exit {
 pub struct Context<'a> {
     /// Configuration, compiled.
     pub snapshot: &'a Snapshot,
+    /// Interfaces.
+    pub interfaces: &'a InterfaceTable,
     /// Routes and next hops.
     pub fib: &'a Fib,
     /// When the vector was received.
@@ -165,7 +168,7 @@ enum Key {
 /// Pass 1: ingress and prerouting. `place` says where the packet belongs, however it ends.
 fn enter<const FAST: bool, T: Tracer>(
     cx: &Context<'_>,
-    entrance: &Entrance<'_>,
+    entrance: &Entrance,
     bytes: &[u8],
     place: &mut Place,
     tracer: &mut T,
@@ -184,7 +187,7 @@ fn enter<const FAST: bool, T: Tracer>(
         l3: arrived.l3,
     };
     tracer.passed(Stage::Ingress, || {
-        format!("arrived on {}", arrived.interface.name)
+        format!("arrived on {}", name(cx, arrived.id))
     });
     check::<FAST, T>(cx, &arrived, bytes, tracer)
 }
@@ -193,7 +196,7 @@ fn enter<const FAST: bool, T: Tracer>(
 #[inline(always)]
 fn check<const FAST: bool, T: Tracer>(
     cx: &Context<'_>,
-    arrived: &Arrived<'_>,
+    arrived: &Arrived,
     bytes: &[u8],
     tracer: &mut T,
 ) -> Result<Key, Exit> {
@@ -229,7 +232,7 @@ struct Place {
 impl Place {
     #[cold]
     #[inline(never)]
-    fn of(cx: &Context<'_>, entrance: &Entrance<'_>, bytes: &[u8]) -> Self {
+    fn of(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Self {
         match ingress::untag(cx, entrance, bytes) {
             Ok((entrance, l3, _)) if usize::from(l3) <= bytes.len() => Self {
                 interface: entrance.id,
@@ -250,7 +253,7 @@ fn by_rules<T: Tracer>(
     ingress: InterfaceId,
     tracer: &mut T,
 ) -> Result<NextHopId, Exit> {
-    let query = routing::Query::new(cx, packet, ingress);
+    let query = routing::Query::new(packet, ingress);
     let found = routing::by_table(cx, &query);
     match &found {
         Ok((table, _)) => tracer.looked_up(*table, query.destination.bits()),
@@ -313,17 +316,20 @@ fn leave<T: Tracer>(
 
 /// What routing says of a packet that it sends on.
 fn leaves_by(cx: &Context<'_>, adjacency: &Adjacency) -> String {
-    format!("leaves by {}", egress_name(cx, adjacency))
+    format!("leaves by {}", name(cx, adjacency.egress))
 }
 
 /// What is said of a packet that leaves.
 fn sent_by(cx: &Context<'_>, adjacency: &Adjacency) -> String {
-    format!("sent by {}", egress_name(cx, adjacency))
+    format!("sent by {}", name(cx, adjacency.egress))
 }
 
-fn egress_name<'a>(cx: &Context<'a>, adjacency: &Adjacency) -> &'a str {
-    let name = cx.snapshot.interface(adjacency.egress).map(|i| &*i.name);
-    name.unwrap_or("an interface that is gone")
+/// The name of an interface, for traces.
+fn name(cx: &Context<'_>, id: InterfaceId) -> String {
+    let name = cx
+        .interfaces
+        .details(id, |details| details.name.to_string());
+    name.unwrap_or_else(|| "an interface that is gone".to_owned())
 }
 
 /// Forwarding on, lifetime, size and options.
@@ -382,7 +388,7 @@ pub(crate) fn decide<W: Watcher>(
     memory: &mut Memory,
     watch: &mut W,
 ) -> Result<Adjacency, Exit> {
-    let Some(entrance) = Entrance::new(cx.snapshot, ingress) else {
+    let Some(entrance) = Entrance::new(cx.interfaces, ingress) else {
         let exit = Exit::Drop(Drop::InterfaceDown);
         watch.left(Stage::Ingress, &exit);
         return Err(exit);

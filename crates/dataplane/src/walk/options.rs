@@ -79,8 +79,8 @@ fn write(cx: &Context<'_>, frame: &mut Frame, egress: InterfaceId) {
 
 /// Without any IPv4 address there is nothing to record.
 fn record(cx: &Context<'_>, header: &mut [u8], egress: InterfaceId) -> Result<(), MalformedOption> {
-    let interface = cx.snapshot.interface(egress);
-    let Some(address) = interface.and_then(|interface| interface.address4) else {
+    let known_by = cx.interfaces.details(egress, |details| details.address4);
+    let Some(address) = known_by.flatten() else {
         return Ok(());
     };
     let is_ours = |address: Ipv4Addr| cx.snapshot.own.has_ipv4(address.to_bits());

@@ -7,10 +7,10 @@ use super::guarded::{Guard, Met, Passage, View};
 use super::routing::{Address, Query};
 use super::{Context, Exit, prerouting, routing};
 use crate::drop::Drop;
+use crate::interface::{Details, Tag};
 use crate::outlet::Outlet;
 use crate::packet::Fields;
 use crate::punt::Why;
-use crate::snapshot::Interface;
 use crate::table::adjacency::HEADER_BYTES;
 use crate::table::{Adjacency, Kind, NextHopId};
 
@@ -27,7 +27,7 @@ pub(crate) fn run(
     hint: InterfaceId,
 ) -> Result<(NextHopId, Adjacency), Exit> {
     check(packet)?;
-    let query = Query::new(cx, packet, InterfaceId::NONE);
+    let query = Query::new(packet, InterfaceId::NONE);
     if let Some(mac) = group(query.destination) {
         return to_group(cx, hint, mac, query.destination);
     }
@@ -60,7 +60,7 @@ pub(super) fn on_link(
     frame: &Frame,
     outlet: &mut Outlet,
 ) -> Result<Passage, Drop> {
-    let interface = cx.snapshot.interface(frame.egress);
+    let interface = cx.interfaces.get(frame.egress);
     let interface = interface.ok_or(Drop::EgressDown)?;
     let packet = frame.bytes().get(usize::from(frame.l3)..);
     let packet = packet.unwrap_or_default();
@@ -115,7 +115,7 @@ pub(super) fn waits_for_control(hop: NextHopId, adjacency: &Adjacency) -> bool {
 
 /// Where a packet to a link-local address leaves.
 fn to_link_local(cx: &Context<'_>, egress: InterfaceId) -> Result<(NextHopId, Adjacency), Exit> {
-    let Some(interface) = cx.snapshot.interface(egress) else {
+    let Some(interface) = cx.interfaces.get(egress) else {
         return Err(Exit::Punt(Why::NoRoute));
     };
     let adjacency = Adjacency {
@@ -196,7 +196,7 @@ fn to_group(
     destination: Mac,
     address: Address,
 ) -> Result<(NextHopId, Adjacency), Exit> {
-    let Some(interface) = cx.snapshot.interface(egress) else {
+    let Some(interface) = cx.interfaces.get(egress) else {
         return Err(Exit::Punt(Why::NoRoute));
     };
     if !interface.running {
@@ -214,24 +214,27 @@ fn to_group(
             Address::V4(_) => 0x0800,
             Address::V6(_) => 0x86dd,
         };
-        (adjacency.header, adjacency.header_len) = link_header(interface, destination, ethertype);
+        let addresses = (destination, interface.mac);
+        let tags = |details: &Details| link_header(addresses, &details.tags, ethertype);
+        let written = cx.interfaces.details(egress, tags);
+        (adjacency.header, adjacency.header_len) = written.ok_or(Exit::Drop(Drop::EgressDown))?;
     }
     Ok((NextHopId::NO_ROUTE, adjacency))
 }
 
-/// The link header of a frame that leaves by this interface, with the tags of the VLANs that it is
-/// on, and the header's length.
+/// The link header of a frame from one link address to another behind these VLAN tags, and the
+/// header's length.
 fn link_header(
-    interface: &Interface,
-    destination: Mac,
+    (destination, source): (Mac, Mac),
+    tags: &[Tag],
     ethertype: u16,
 ) -> ([u8; HEADER_BYTES], u8) {
     let mut header = [0; HEADER_BYTES];
     header[..6].copy_from_slice(&destination.0);
-    header[6..12].copy_from_slice(&interface.mac.0);
+    header[6..12].copy_from_slice(&source.0);
     let mut at = 12;
     // With four tags the header has 30 bytes.
-    for tag in interface.tags.iter().take(4) {
+    for tag in tags.iter().take(4) {
         header[at..at + 2].copy_from_slice(&tag.ethertype.to_be_bytes());
         header[at + 2..at + 4].copy_from_slice(&tag.vlan_id.to_be_bytes());
         at += 4;

@@ -53,7 +53,7 @@ pub(crate) fn vector(
         .snapshot
         .port(port)
         .map_or(InterfaceId::NONE, |binding| binding.interface);
-    let Some(entrance) = Entrance::new(cx.snapshot, id) else {
+    let Some(entrance) = Entrance::new(cx.interfaces, id) else {
         for frame in vector.drain() {
             outlet.discard(frame, Drop::InterfaceDown);
         }
@@ -62,22 +62,21 @@ pub(crate) fn vector(
     let firewall = &cx.snapshot.firewall;
     if firewall.guards(false) || firewall.guards(true) {
         guard(cx, &entrance, vector, scratch, outlet);
-    } else if is_fast(&entrance) {
+    } else if is_fast(cx, &entrance) {
         walk::<true>(cx, &entrance, vector, scratch, outlet);
     } else {
         walk::<false>(cx, &entrance, vector, scratch, outlet);
     }
 }
 
-fn is_fast(entrance: &Entrance<'_>) -> bool {
-    let interface = entrance.interface;
-    interface.ipv4.is_fast() && interface.ipv6.is_fast() && interface.vlans.is_empty()
+fn is_fast(cx: &Context<'_>, entrance: &Entrance) -> bool {
+    cx.snapshot.ipv4.is_fast() && cx.snapshot.ipv6.is_fast() && !entrance.interface.vlans
 }
 
 /// The passes of packets that the firewall looks at.
 fn guard(
     cx: &Context<'_>,
-    entrance: &Entrance<'_>,
+    entrance: &Entrance,
     vector: &mut Vector,
     scratch: &mut Scratch,
     outlet: &mut Outlet,
@@ -89,7 +88,7 @@ fn guard(
 /// The passes, one after the other.
 fn walk<const FAST: bool>(
     cx: &Context<'_>,
-    entrance: &Entrance<'_>,
+    entrance: &Entrance,
     vector: &mut Vector,
     scratch: &mut Scratch,
     outlet: &mut Outlet,
@@ -154,7 +153,7 @@ fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut 
 
 /// The port that a frame came by, through its interface.
 pub(super) fn arrived_by(cx: &Context<'_>, frame: &Frame) -> u16 {
-    let interface = cx.snapshot.interface(frame.ingress);
+    let interface = cx.interfaces.get(frame.ingress);
     interface.map_or(NO_PORT, |interface| interface.port)
 }
 

@@ -10,6 +10,7 @@ use super::ingress::Arrived;
 use super::options6::{self, HOP_BY_HOP};
 use super::{Context, Exit, input, options, routing};
 use crate::drop::Drop;
+use crate::interface::Details;
 use crate::punt::Why;
 use crate::snapshot::OwnAddresses;
 
@@ -23,11 +24,11 @@ pub(super) const LOOPBACK6: u128 = 1;
 #[inline(always)]
 pub(crate) fn ipv4<const FAST: bool>(
     cx: &Context<'_>,
-    arrived: &Arrived<'_>,
+    arrived: &Arrived,
     packet: &[u8],
 ) -> Result<u32, Exit> {
     let interface = arrived.interface;
-    if !interface.ipv4.enabled {
+    if !interface.ipv4 {
         return Err(Exit::Drop(Drop::InterfaceDown));
     }
     // "(1) The packet length reported by the Link Layer must be large enough to hold the minimum
@@ -58,7 +59,10 @@ pub(crate) fn ipv4<const FAST: bool>(
     if cx.snapshot.own.has_ipv4(source) {
         return Err(Exit::Drop(Drop::Ipv4OwnSource));
     }
-    if !FAST && interface.ipv4.reverse_path && !routing::way_back4(cx, arrived, packet, source) {
+    if !FAST
+        && cx.snapshot.ipv4.checks_way_back()
+        && !routing::way_back4(cx, arrived, packet, source)
+    {
         return Err(Exit::Drop(Drop::ReversePath));
     }
     Ok(destination)
@@ -152,7 +156,7 @@ fn odd_addresses4(
     destination: u32,
 ) -> Result<(), Exit> {
     const BROADCAST: u32 = u32::MAX;
-    let Some(interface) = cx.snapshot.interface(ingress) else {
+    let Some(interface) = cx.interfaces.get(ingress) else {
         return Err(Exit::Drop(Drop::InterfaceDown));
     };
     // Who has no address yet asks everybody (RFC 2131, 4.1).
@@ -164,10 +168,15 @@ fn odd_addresses4(
         return Err(Exit::Drop(Drop::Ipv4OwnSource));
     }
     if destination == BROADCAST {
-        return Err(input::group(interface, packet));
+        return Err(input::group(&interface, packet));
     }
     if destination >> 28 == 0xe {
-        return Err(input::multicast4(interface, packet, destination));
+        return Err(input::multicast4(
+            cx,
+            (ingress, &interface),
+            packet,
+            destination,
+        ));
     }
     if !is_plain4(destination) {
         return Err(Exit::Drop(Drop::Ipv4MartianDestination));
@@ -175,7 +184,7 @@ fn odd_addresses4(
     // A directed broadcast on its own link comes as a link-layer broadcast; every other unicast
     // packet in such a frame is a sender's mistake (RFC 1812, 5.3.4).
     match routing::is_broadcast4(cx, ingress, destination) {
-        true => Err(input::group(interface, packet)),
+        true => Err(input::group(&interface, packet)),
         false => Err(Exit::Drop(Drop::LinkBroadcast)),
     }
 }
@@ -188,11 +197,11 @@ fn odd_addresses4(
 #[inline(always)]
 pub(crate) fn ipv6<const FAST: bool>(
     cx: &Context<'_>,
-    arrived: &Arrived<'_>,
+    arrived: &Arrived,
     packet: &[u8],
 ) -> Result<u128, Exit> {
     let interface = arrived.interface;
-    if !interface.ipv6.enabled {
+    if !interface.ipv6 {
         return Err(Exit::Drop(Drop::InterfaceDown));
     }
     let Some(header) = packet.first_chunk::<40>() else {
@@ -215,7 +224,10 @@ pub(crate) fn ipv6<const FAST: bool>(
     if cx.snapshot.own.has_ipv6(source) {
         return Err(Exit::Drop(Drop::Ipv6OwnSource));
     }
-    if !FAST && interface.ipv6.reverse_path && !routing::way_back6(cx, arrived, packet, source) {
+    if !FAST
+        && cx.snapshot.ipv6.checks_way_back()
+        && !routing::way_back6(cx, arrived, packet, source)
+    {
         return Err(Exit::Drop(Drop::ReversePath));
     }
     Ok(destination)
@@ -271,7 +283,7 @@ fn odd6(
     source: u128,
     destination: u128,
 ) -> Result<(), Exit> {
-    let Some(interface) = cx.snapshot.interface(ingress) else {
+    let Some(interface) = cx.interfaces.get(ingress) else {
         return Err(Exit::Drop(Drop::InterfaceDown));
     };
     let is_group = destination >> 120 == 0xff;
@@ -292,14 +304,20 @@ fn odd6(
         options6::enter(packet, is_group)?;
     }
     if is_group {
-        return Err(input::multicast6(interface, packet, destination));
+        return Err(input::multicast6(
+            cx,
+            (ingress, &interface),
+            packet,
+            destination,
+        ));
     }
     // Our own link-local addresses are not routed to: they are not unique beyond their link, and those
     // of another are nobody here (RFC 4007, 6).
     if is_link_local6(destination) {
-        return Err(match interface.has_ipv6(destination) {
-            true => input::unicast(interface, packet),
-            false => Exit::Drop(Drop::Ipv6BeyondScope),
+        let has = |details: &Details| details.has_ipv6(destination);
+        return Err(match cx.interfaces.details(ingress, has) {
+            Some(true) => input::unicast(&interface, packet),
+            _ => Exit::Drop(Drop::Ipv6BeyondScope),
         });
     }
     // From a link-local source to here is local; anything else would leave the link, and its

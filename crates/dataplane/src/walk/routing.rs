@@ -9,7 +9,7 @@ use super::{Context, Exit, input};
 use crate::drop::Drop;
 use crate::flow;
 use crate::punt::Why;
-use crate::snapshot::{Interface, Prefix, RoutingRule, RpFilter, RuleAction};
+use crate::snapshot::{Prefix, RoutingRule, RpFilter, RuleAction};
 use crate::table::{Adjacency, Kind, NextHopId};
 
 /// The table that is used when no rule says otherwise.
@@ -23,7 +23,7 @@ pub(crate) struct Query<'a> {
     /// From its network header on.
     pub(crate) packet: &'a [u8],
     /// Where it came in; none for the router's own packets.
-    pub(crate) ingress: Option<(InterfaceId, &'a Interface)>,
+    pub(crate) ingress: InterfaceId,
     pub(crate) source: Address,
     pub(crate) destination: Address,
     /// The routing mark: a table's number; 0 is none.
@@ -32,7 +32,7 @@ pub(crate) struct Query<'a> {
 
 impl<'a> Query<'a> {
     /// Reads the addresses of a packet whose header is whole.
-    pub(crate) fn new(cx: &Context<'a>, packet: &'a [u8], ingress: InterfaceId) -> Self {
+    pub(crate) fn new(packet: &'a [u8], ingress: InterfaceId) -> Self {
         let zero = (Address::V4(0), Address::V4(0));
         let (source, destination) = match packet.first().map(|first| first >> 4) {
             Some(6) => packet.first_chunk::<40>().map_or(zero, |header| {
@@ -47,10 +47,7 @@ impl<'a> Query<'a> {
         };
         Self {
             packet,
-            ingress: cx
-                .snapshot
-                .interface(ingress)
-                .map(|interface| (ingress, interface)),
+            ingress,
             source,
             destination,
             mark: 0,
@@ -175,12 +172,13 @@ fn is_local(cx: &Context<'_>, hop: NextHopId) -> bool {
 
 /// Whether all conditions of a rule hold.
 fn matches(rule: &RoutingRule, query: &Query<'_>) -> bool {
-    let ingress = query.ingress.map_or(InterfaceId::NONE, |(id, _)| id);
     rule.source.is_none_or(|prefix| query.source.is_in(&prefix))
         && rule
             .destination
             .is_none_or(|prefix| query.destination.is_in(&prefix))
-        && rule.interface.is_none_or(|interface| interface == ingress)
+        && rule
+            .interface
+            .is_none_or(|interface| interface == query.ingress)
         && rule.mark.is_none_or(|mark| mark == query.mark)
 }
 
@@ -197,7 +195,7 @@ pub(crate) fn follow(
     ingress: InterfaceId,
     hop: NextHopId,
 ) -> Result<(NextHopId, Adjacency), Exit> {
-    let query = Query::new(cx, packet, ingress);
+    let query = Query::new(packet, ingress);
     match resolve(cx, &query, hop)? {
         (hop, adjacency) if adjacency.kind == Kind::Forward => Ok((hop, adjacency)),
         (hop, _) => {
@@ -247,8 +245,8 @@ pub(crate) fn resolve(
             }
             Kind::Table => hop = lookup(cx, adjacency.egress.0 as u16, query.destination),
             Kind::NoRoute => return Err(Exit::Punt(Why::NoRoute)),
-            Kind::Local => return Err(local(query)),
-            Kind::Broadcast => return Err(broadcast(query, &adjacency)),
+            Kind::Local => return Err(local(cx, query)),
+            Kind::Broadcast => return Err(broadcast(cx, query, &adjacency)),
             Kind::Blackhole => return Err(Exit::Drop(Drop::Blackhole)),
             Kind::Unreachable => return Err(Exit::Punt(Why::Unreachable)),
             Kind::Prohibit => return Err(Exit::Punt(Why::Prohibit)),
@@ -258,9 +256,9 @@ pub(crate) fn resolve(
     Err(Exit::Punt(Why::NoRoute))
 }
 
-fn local(query: &Query<'_>) -> Exit {
-    match query.ingress {
-        Some((_, interface)) => input::unicast(interface, query.packet),
+fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
+    match cx.interfaces.get(query.ingress) {
+        Some(interface) => input::unicast(&interface, query.packet),
         // The host stack keeps what it sends to itself; control looks at what comes here anyway.
         None => Exit::Punt(Why::Local),
     }
@@ -268,9 +266,11 @@ fn local(query: &Query<'_>) -> Exit {
 
 /// The broadcast address of a connected network: taken from that network, not forwarded into it
 /// from elsewhere (RFC 2644, 2).
-fn broadcast(query: &Query<'_>, adjacency: &Adjacency) -> Exit {
-    match query.ingress {
-        Some((id, interface)) if id == adjacency.egress => input::group(interface, query.packet),
+fn broadcast(cx: &Context<'_>, query: &Query<'_>, adjacency: &Adjacency) -> Exit {
+    match cx.interfaces.get(query.ingress) {
+        Some(interface) if query.ingress == adjacency.egress => {
+            input::group(&interface, query.packet)
+        }
         Some(_) => Exit::Drop(Drop::DirectedBroadcast),
         None => Exit::Punt(Why::Local),
     }
@@ -278,37 +278,27 @@ fn broadcast(query: &Query<'_>, adjacency: &Adjacency) -> Exit {
 
 /// Whether `rp-filter` lets a packet from this source in (RFC 3704, 2). `packet` is the packet from
 /// its network header on.
-pub(crate) fn way_back4(
-    cx: &Context<'_>,
-    arrived: &Arrived<'_>,
-    packet: &[u8],
-    source: u32,
-) -> bool {
+pub(crate) fn way_back4(cx: &Context<'_>, arrived: &Arrived, packet: &[u8], source: u32) -> bool {
     // Who has no address yet has no way back either.
     source == 0 || way_back(cx, arrived, packet, Address::V4(source))
 }
 
 /// The same of IPv6. Link-local sources are always on their link.
-pub(crate) fn way_back6(
-    cx: &Context<'_>,
-    arrived: &Arrived<'_>,
-    packet: &[u8],
-    source: u128,
-) -> bool {
+pub(crate) fn way_back6(cx: &Context<'_>, arrived: &Arrived, packet: &[u8], source: u128) -> bool {
     source == 0 || is_link_local6(source) || way_back(cx, arrived, packet, Address::V6(source))
 }
 
 /// Without routing rules the source alone says it. With them the answer's way depends on where the
 /// packet goes: behind the firewall's translations only routing knows that, and asks [`admit`].
-fn way_back(cx: &Context<'_>, arrived: &Arrived<'_>, packet: &[u8], source: Address) -> bool {
+fn way_back(cx: &Context<'_>, arrived: &Arrived, packet: &[u8], source: Address) -> bool {
     if cx.snapshot.rules.is_empty() {
         let hop = lookup(cx, MAIN, source);
-        return reaches(cx, hop, (arrived.id, arrived.interface), source);
+        return reaches(cx, hop, arrived.id, source);
     }
     if cx.snapshot.firewall.guards(arrived.ipv6) {
         return true;
     }
-    let query = Query::new(cx, packet, arrived.id);
+    let query = Query::new(packet, arrived.id);
     let found = by_rules(cx, &query).and_then(|hop| resolve(cx, &query, hop));
     admit(cx, &query, found) != Err(Exit::Drop(Drop::ReversePath))
 }
@@ -324,48 +314,43 @@ pub(crate) fn admit(
     query: &Query<'_>,
     found: Result<(NextHopId, Adjacency), Exit>,
 ) -> Result<(NextHopId, Adjacency), Exit> {
-    let Some(came) = query
-        .ingress
-        .filter(|(_, came)| checks_way_back(came, query))
-    else {
+    if query.ingress == InterfaceId::NONE || !checks_way_back(cx, query) {
         return found;
-    };
+    }
     let egress = match &found {
         Ok((_, adjacency)) => adjacency.egress,
         Err(Exit::Deliver(_) | Exit::Punt(Why::Local)) => InterfaceId::NONE,
         Err(_) => return found,
     };
     let answer = Query {
-        ingress: cx.snapshot.interface(egress).map(|leaves| (egress, leaves)),
+        ingress: egress,
         source: query.destination,
         destination: query.source,
         mark: 0,
         ..*query
     };
     match by_rules(cx, &answer) {
-        Ok(hop) if reaches(cx, hop, came, query.source) => found,
+        Ok(hop) if reaches(cx, hop, query.ingress, query.source) => found,
         _ => Err(Exit::Drop(Drop::ReversePath)),
     }
 }
 
-/// Whether an interface checks the way back to the source of this packet.
-fn checks_way_back(came: &Interface, query: &Query<'_>) -> bool {
+/// Whether the way back to the source of this packet is checked.
+fn checks_way_back(cx: &Context<'_>, query: &Query<'_>) -> bool {
     match query.source {
-        Address::V4(source) => came.ipv4.reverse_path && source != 0,
-        Address::V6(source) => came.ipv6.reverse_path && source != 0 && !is_link_local6(source),
+        Address::V4(source) => cx.snapshot.ipv4.checks_way_back() && source != 0,
+        Address::V6(source) => {
+            cx.snapshot.ipv6.checks_way_back() && source != 0 && !is_link_local6(source)
+        }
     }
 }
 
-/// Whether the way to a source is one that `rp-filter` of the interface that it came in by takes.
-fn reaches(
-    cx: &Context<'_>,
-    hop: NextHopId,
-    (id, came): (InterfaceId, &Interface),
-    source: Address,
-) -> bool {
-    match came.rp_filter {
+/// Whether the way to a source is one that `rp-filter` takes from a packet that came in by this interface.
+fn reaches(cx: &Context<'_>, hop: NextHopId, came: InterfaceId, source: Address) -> bool {
+    let ipv6 = matches!(source, Address::V6(_));
+    match cx.snapshot.family(ipv6).rp_filter {
         RpFilter::No => true,
-        RpFilter::Strict => leads_to(cx, hop, Some(id), source, DEPTH),
+        RpFilter::Strict => leads_to(cx, hop, Some(came), source, DEPTH),
         RpFilter::Loose => leads_to(cx, hop, None, source, DEPTH),
     }
 }

@@ -99,7 +99,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
         let departed = onward(cx, &mut frame, hop, outlet);
         return go(cx, frame, departed, outlet);
     }
-    let Some(interface) = cx.snapshot.interface(frame.ingress) else {
+    let Some(interface) = cx.interfaces.get(frame.ingress) else {
         return own(cx, frame, None, outlet);
     };
     let arrived = Arrived {
@@ -181,7 +181,7 @@ fn onward(
     let mut adjacency = cx.fib.adjacencies.read(hop);
     let mut hop = hop;
     if adjacency.kind != Kind::Forward {
-        let query = routing::Query::new(cx, packet(frame), frame.ingress);
+        let query = routing::Query::new(packet(frame), frame.ingress);
         hop = routing::by_rules(cx, &query)?;
         (hop, adjacency) = routing::resolve(cx, &query, hop)?;
     }
@@ -227,7 +227,7 @@ pub(crate) fn on_link(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
 
 /// Sends a complete frame by the interface that `egress` names.
 pub(crate) fn transmit(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
-    let Some(interface) = cx.snapshot.interface(frame.egress) else {
+    let Some(interface) = cx.interfaces.get(frame.egress) else {
         return outlet.discard(frame, Drop::EgressDown);
     };
     if !interface.running {

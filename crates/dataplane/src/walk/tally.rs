@@ -182,10 +182,5 @@ impl Run {
 /// Whether a frame on an interface that has to walk in full (for its VLANs, or for its other
 /// family) is one that counts as fast.
 pub(super) fn slow_is_fast(cx: &Context<'_>, frame: &Frame, ipv6: bool) -> bool {
-    cx.snapshot
-        .interface(frame.ingress)
-        .is_some_and(|ingress| match ipv6 {
-            true => ingress.ipv6.is_fast(),
-            false => ingress.ipv4.is_fast(),
-        })
+    cx.snapshot.family(ipv6).is_fast() && cx.interfaces.get(frame.ingress).is_some()
 }

@@ -19,7 +19,7 @@ pub(super) struct Teacher {
 
 impl Teacher {
     /// None where the port does not learn.
-    pub(super) fn of(entrance: &Entrance<'_>, outlet: &mut Outlet) -> Option<Self> {
+    pub(super) fn of(entrance: &Entrance, outlet: &mut Outlet) -> Option<Self> {
         let port = entrance.interface.port;
         outlet.learns(port).then_some(Self {
             ingress: entrance.id,
@@ -43,7 +43,7 @@ impl Teacher {
             egress: frame.egress,
             device: outlet.device(port)?,
             link: *frame.bytes().first_chunk()?,
-            mtu: cx.snapshot.interface(frame.egress)?.mtu,
+            mtu: cx.interfaces.get(frame.egress)?.mtu,
             handler,
             rules,
         })

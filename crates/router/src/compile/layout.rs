@@ -1,6 +1,6 @@
 //! What each interface is: its port, its tags, whether frames can pass.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, VecDeque};
 
 use frame::{InterfaceId, Offloads};
 use machine::Duration;
@@ -58,13 +58,41 @@ impl Default for PortWish {
     }
 }
 
-/// The numbers of interfaces and tables: given once, never used twice.
+/// The numbers of interfaces and tables.
 #[derive(Debug, Default)]
 pub struct Numbers {
     interfaces: BTreeMap<ItemId, InterfaceId>,
     mirrors: BTreeMap<InterfaceId, InterfaceId>,
     tables: BTreeMap<ItemId, u16>,
-    last_interface: u32,
+    slots: Slots,
+}
+
+/// The slots of the table of interfaces. One that is given back gets its next generation, and is given
+/// again when enough others have been given back since that no frame is left which names it.
+#[derive(Debug, Default)]
+struct Slots {
+    last: u32,
+    free: VecDeque<InterfaceId>,
+}
+
+/// How many slots rest.
+const RESTING: usize = 64;
+
+impl Slots {
+    fn take(&mut self) -> InterfaceId {
+        if self.free.len() > RESTING
+            && let Some(id) = self.free.pop_front()
+        {
+            return id;
+        }
+        self.last += 1;
+        InterfaceId(self.last)
+    }
+
+    fn give_back(&mut self, id: InterfaceId) {
+        let next = InterfaceId::new(id.slot() as u32, id.generation().wrapping_add(1));
+        self.free.push_back(next);
+    }
 }
 
 /// `main` is table 0; the FIB has room for this many.
@@ -73,10 +101,8 @@ const TABLES: u16 = dataplane::table::fib::TABLES as u16;
 impl Numbers {
     /// The number of a configured interface.
     pub fn interface(&mut self, item: ItemId) -> InterfaceId {
-        *self.interfaces.entry(item).or_insert_with(|| {
-            self.last_interface += 1;
-            InterfaceId(self.last_interface)
-        })
+        let slots = &mut self.slots;
+        *self.interfaces.entry(item).or_insert_with(|| slots.take())
     }
 
     /// The number of an interface that has one.
@@ -86,15 +112,16 @@ impl Numbers {
 
     /// The number under which the walk knows the mirror of an interface.
     pub fn mirror(&mut self, interface: InterfaceId) -> InterfaceId {
-        *self.mirrors.entry(interface).or_insert_with(|| {
-            self.last_interface += 1;
-            InterfaceId(self.last_interface)
-        })
+        let slots = &mut self.slots;
+        *self
+            .mirrors
+            .entry(interface)
+            .or_insert_with(|| slots.take())
     }
 
-    /// The highest number given.
+    /// The highest slot given.
     pub fn last(&self) -> InterfaceId {
-        InterfaceId(self.last_interface)
+        InterfaceId(self.slots.last)
     }
 
     /// The number of a routing table; none when all are taken.
@@ -112,11 +139,15 @@ impl Numbers {
         self.tables.retain(|item, _| keep(item));
     }
 
-    /// Forgets interfaces that are gone. Their numbers are not used again.
+    /// Forgets interfaces that are gone, and their mirrors.
     pub fn keep_interfaces(&mut self, keep: impl Fn(&ItemId) -> bool) {
-        self.interfaces.retain(|item, _| keep(item));
-        let left: BTreeSet<_> = self.interfaces.values().copied().collect();
-        self.mirrors.retain(|of, _| left.contains(of));
+        let gone = self.interfaces.extract_if(.., |item, _| !keep(item));
+        for (_, id) in gone {
+            self.slots.give_back(id);
+            if let Some(mirror) = self.mirrors.remove(&id) {
+                self.slots.give_back(mirror);
+            }
+        }
     }
 }
 
@@ -268,6 +299,15 @@ impl Layout {
             laid.link.mtu = laid.link.mtu.min(laid.carries);
         }
         Some(laid)
+    }
+
+    /// The interface of the port that carries an interface's frames: the lowest one that it lies on.
+    pub fn lowest(&self, id: InterfaceId) -> InterfaceId {
+        let mut lowest = id;
+        while let Some((below, _)) = self.interfaces.get(&lowest).and_then(|laid| laid.parent) {
+            lowest = below;
+        }
+        lowest
     }
 
     /// The interface of this name.

@@ -1,7 +1,9 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use dataplane::interface::Interface;
 use dataplane::snapshot::{RuleAction, SlowReason, Snapshot};
+use frame::InterfaceId;
 use menu::Offline;
 use script::Session;
 use wire::Mac;
@@ -16,6 +18,7 @@ struct Desk {
     intent: Intent,
     layout: Layout,
     addresses: Addresses,
+    interfaces: BTreeMap<InterfaceId, Compiled>,
     snapshot: Snapshot,
 }
 
@@ -68,25 +71,35 @@ fn desk(configuration: &str) -> Desk {
         &tables,
         &firewall,
     );
+    let interfaces = interfaces(&intent, &layout, &addresses, &[]);
     Desk {
         intent,
         layout,
         addresses,
+        interfaces,
         snapshot,
     }
 }
 
 impl Desk {
-    fn walk_of(&self, name: &str) -> &dataplane::snapshot::Interface {
+    fn line_of(&self, name: &str) -> &Interface {
         let (id, _) = self.layout.named(name).expect("an interface");
-        self.snapshot.interface(id).expect("it is compiled")
+        &self.interfaces.get(&id).expect("it is compiled").line
+    }
+
+    /// The VLAN interfaces on an interface.
+    fn vlans_on(&self, name: &str) -> Vec<InterfaceId> {
+        let (on, _) = self.layout.named(name).expect("an interface");
+        let lies_on = |is: &Compiled| is.vlan.is_some_and(|(below, _)| below == on);
+        let all = self.interfaces.iter().filter(|(_, is)| lies_on(is));
+        all.map(|(id, _)| *id).collect()
     }
 }
 
 #[test]
 fn the_walk_is_the_fast_one_unless_there_is_a_reason() {
     let fast = desk("");
-    assert!(fast.walk_of("ether1").ipv4.is_fast() && fast.walk_of("ether1").ipv6.is_fast());
+    assert!(fast.snapshot.ipv4.is_fast() && fast.snapshot.ipv6.is_fast());
 
     let slow = desk(
         "/ip settings set allow-fast-path=no rp-filter=strict\n\
@@ -97,9 +110,10 @@ fn the_walk_is_the_fast_one_unless_there_is_a_reason() {
         SlowReason::RoutingRules,
         SlowReason::ReversePathFilter,
     ];
-    assert_eq!(slow.walk_of("ether1").ipv4.slow, expected);
+    assert_eq!(slow.snapshot.ipv4.slow.iter().collect::<Vec<_>>(), expected);
     // RouterOS: rp-filter and the settings of IPv4 are nothing to IPv6; rules are.
-    assert_eq!(slow.walk_of("ether1").ipv6.slow, [SlowReason::RoutingRules]);
+    let rules = [SlowReason::RoutingRules];
+    assert_eq!(slow.snapshot.ipv6.slow.iter().collect::<Vec<_>>(), rules);
 }
 
 #[test]
@@ -114,11 +128,11 @@ fn vlans_lie_on_their_parents_however_they_are_ordered() {
     let (id, inner) = desk.layout.named("b").expect("laid out");
     assert_eq!(inner.link.tags, [(0x8100, 10), (0x88a8, 20)]);
     assert_eq!((inner.link.port, inner.link.running), (1, true));
-    let outer = desk.walk_of("a");
-    assert_eq!(outer.vlans.len(), 1);
-    assert_eq!(outer.vlans[0].interface, id);
+    assert_eq!(desk.vlans_on("a"), [id]);
     // What is disabled takes no frames.
-    assert_eq!(desk.walk_of("ether2").vlans.len(), 1);
+    assert_eq!(desk.vlans_on("ether2").len(), 1);
+    let (port, _) = desk.layout.named("ether2").expect("a port");
+    assert_eq!(desk.line_of("b").under, port);
 }
 
 #[test]
@@ -192,7 +206,7 @@ fn interfaces_have_link_local_addresses_unless_they_are_switched_off() {
 
     let off = desk("/ipv6 settings set disable-ipv6=yes\n");
     assert!(link_local(&off).is_empty());
-    assert!(!off.walk_of("ether1").ipv6.enabled && !off.snapshot.ipv6.forward);
+    assert!(!off.line_of("ether1").ipv6 && !off.snapshot.ipv6.forward);
 }
 
 #[test]
@@ -223,8 +237,8 @@ fn rules_are_compiled_in_order_and_those_that_name_nothing_are_left_out() {
 fn an_mtu_is_no_more_than_the_device_carries() {
     let desk = desk("/interface ethernet\nset ether1 mtu=9500\nset ether2 mtu=1400\n");
 
-    assert_eq!(desk.walk_of("ether1").mtu, 9_000);
-    assert_eq!(desk.walk_of("ether2").mtu, 1_400);
+    assert_eq!(desk.line_of("ether1").mtu, 9_000);
+    assert_eq!(desk.line_of("ether2").mtu, 1_400);
 }
 
 #[test]
@@ -235,7 +249,7 @@ fn an_mtu_of_a_vlan_is_no_more_than_the_device_carries() {
     );
 
     assert_eq!(
-        (desk.walk_of("v").mtu, desk.walk_of("w").mtu),
+        (desk.line_of("v").mtu, desk.line_of("w").mtu),
         (9_000, 9_000)
     );
 }
@@ -269,14 +283,21 @@ fn the_device_of_a_disabled_port_is_to_be_off() {
 }
 
 #[test]
-fn numbers_are_never_given_twice() {
+fn slots_rest_and_come_back_with_another_generation() {
     let mut numbers = Numbers::default();
     let first = numbers.interface(7);
     let mirror = numbers.mirror(first);
     numbers.keep_interfaces(|_| false);
 
     let again = numbers.interface(7);
-
     assert!(again > mirror && mirror > first);
-    assert_eq!(numbers.last(), again);
+
+    // However many come and go, the table does not grow.
+    let mut seen = BTreeSet::from([first, mirror, again]);
+    for item in 8..1_000 {
+        numbers.keep_interfaces(|_| false);
+        let id = numbers.interface(item);
+        assert!(seen.insert(id), "nobody has had {id:?}");
+    }
+    assert!(numbers.last().slot() < 100, "{:?}", numbers.last());
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use dataplane::interface::InterfaceTable;
 use dataplane::snapshot::Snapshot;
 use dataplane::table::fib::FibWriter;
 use dataplane::{Counters, Parts, Worker, connection, rings};
@@ -10,6 +11,7 @@ use frame::{Pool, Sizes};
 use machine::{Instant, Rng};
 
 use super::Control;
+use super::published::Published;
 use super::workers::Workers;
 
 /// What a router is made of.
@@ -49,6 +51,7 @@ impl Control {
             .ok_or_else(|| std::io::Error::other("a group of pools is empty"))?;
         let fib = FibWriter::new();
         let snapshot = Arc::new(ArcSwap::from_pointee(Snapshot::default()));
+        let interfaces = Arc::new(InterfaceTable::new());
         let (ends, remotes) = rings(count);
         let counters: Vec<_> = (0..count).map(|_| Arc::new(Counters::new())).collect();
         let mut workers = Vec::with_capacity(count);
@@ -66,6 +69,7 @@ impl Control {
                 index: index as u16,
                 pool,
                 snapshot: Arc::clone(&snapshot),
+                interfaces: Arc::clone(&interfaces),
                 fib: Arc::clone(fib.fib()),
                 reader,
                 rings,
@@ -74,7 +78,8 @@ impl Control {
             }));
         }
         let ends = Workers::new(remotes, own, counters);
-        let control = Self::new(ends, fib, snapshot, connections, setup.seed, setup.now);
+        let published = (Published::new(interfaces), snapshot);
+        let control = Self::new(ends, fib, published, connections, setup.seed, setup.now);
         Ok((control, workers))
     }
 }

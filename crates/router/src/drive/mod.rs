@@ -20,6 +20,7 @@ mod output;
 pub mod patterns;
 mod pieces;
 mod ping;
+mod published;
 mod punt;
 mod rate;
 mod reconcile;
@@ -43,6 +44,7 @@ use arc_swap::ArcSwap;
 use dataplane::Command;
 use dataplane::connection::Table;
 use dataplane::counters::InterfaceTraffic;
+use dataplane::interface::InterfaceTable;
 use dataplane::snapshot::Snapshot;
 use dataplane::table::Fib;
 use dataplane::table::fib::FibWriter;
@@ -67,6 +69,7 @@ use check::Checked;
 use half::{Half, Means, TimerKey, Waiting};
 use link6::Link6;
 use log::Log;
+use published::Published;
 use retired::Retired;
 use timers::Timers;
 use workers::Workers;
@@ -189,8 +192,9 @@ pub struct Control {
     /// Whether connections of any family are tracked.
     tracks: bool,
     pub(crate) fib: FibWriter,
+    pub(crate) published: Published,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
-    /// What it has replaced, as long as workers may hold it.
+    /// What was replaced, as long as workers may hold it.
     retired: Retired,
     pub(crate) workers: Workers,
     pub(crate) timers: Timers<TimerKey>,
@@ -238,10 +242,10 @@ pub struct Control {
 
 impl Control {
     /// A router without a configuration. All of its jitter follows from `seed`.
-    pub fn new(
+    fn new(
         workers: Workers,
         fib: FibWriter,
-        snapshot: Arc<ArcSwap<Snapshot>>,
+        (published, snapshot): (Published, Arc<ArcSwap<Snapshot>>),
         connections: Arc<Table>,
         seed: u64,
         now: Instant,
@@ -278,6 +282,7 @@ impl Control {
             connections,
             tracks: false,
             fib,
+            published,
             snapshot,
             retired: Retired::default(),
             workers,
@@ -319,6 +324,11 @@ impl Control {
     /// What workers read of routes.
     pub fn fib(&self) -> &Arc<Fib> {
         self.fib.fib()
+    }
+
+    /// What workers read of interfaces.
+    pub fn interfaces(&self) -> &Arc<InterfaceTable> {
+        self.published.table()
     }
 
     /// What workers read of everything else.

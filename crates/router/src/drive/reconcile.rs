@@ -126,14 +126,14 @@ impl Control {
         }
     }
 
-    /// Hands the workers a new snapshot.
+    /// Tells the workers what has changed of interfaces, and hands them a new snapshot if that is other.
     pub(super) fn publish(&mut self) {
-        self.epoch += 1;
         self.workers.make_room(self.numbers.last());
         self.in_use6 = self.in_use6();
+        let others = self.publish_interfaces();
         self.map_endpoints();
         let compiled = compile::compile(
-            self.epoch,
+            self.epoch + 1,
             &self.intent,
             &self.layout,
             &self.addresses,
@@ -149,10 +149,31 @@ impl Control {
         };
         self.inactive_rules =
             compile::snapshot::inactive_rules(&self.intent, &self.layout, &self.tables);
-        let replaced = self.snapshot.swap(Arc::new(snapshot));
-        self.retired.push(replaced);
-        self.fib.forget_shortcuts();
+        let is_other = !self.snapshot.load().is_like(&snapshot);
+        if is_other {
+            self.epoch += 1;
+            let replaced = self.snapshot.swap(Arc::new(snapshot));
+            self.retired.push(replaced);
+        }
+        if others || is_other {
+            self.fib.forget_shortcuts();
+        }
         self.change_tracking();
+    }
+
+    /// Tells the workers of the interfaces that are new, other or gone. Says whether one is other or gone.
+    fn publish_interfaces(&mut self) -> bool {
+        let wanted =
+            compile::interfaces(&self.intent, &self.layout, &self.addresses, &self.in_use6);
+        // A slot that is given again counts on from where its last interface was.
+        let laid = self.layout.interfaces.keys();
+        for id in laid.filter(|id| id.generation() > 0) {
+            if self.published.get(*id).is_none() {
+                let counted = self.workers.traffic(*id, self.now);
+                self.reset.insert(*id, counted);
+            }
+        }
+        self.published.become_these(wanted, &mut self.retired)
     }
 
     /// Endpoint-independent translation has memory from the first rule on that wants it.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use dataplane::firewall::Firewall;
+use dataplane::interface::Details;
 use dataplane::snapshot::Snapshot;
 
 /// Replaced snapshots that somebody may hold.
@@ -14,6 +15,8 @@ pub(super) struct Retired {
     snapshots: Vec<Arc<Snapshot>>,
     /// Those of the snapshots: a worker gives its firewall back after its snapshot.
     firewalls: Vec<Arc<Firewall>>,
+    /// What was rarely asked of interfaces.
+    details: Vec<Arc<Details>>,
 }
 
 impl Retired {
@@ -27,11 +30,18 @@ impl Retired {
         self.free();
     }
 
+    /// Takes what was replaced of an interface.
+    pub(super) fn push_details(&mut self, replaced: Option<Arc<Details>>) {
+        self.details
+            .extend(replaced.filter(|one| Arc::strong_count(one) > 1));
+    }
+
     /// Frees what nobody else holds.
     pub(super) fn free(&mut self) {
         // Who alone holds what cannot be found any more stays alone.
         self.snapshots.retain(|one| Arc::strong_count(one) > 1);
         self.firewalls.retain(|one| Arc::strong_count(one) > 1);
+        self.details.retain(|one| Arc::strong_count(one) > 1);
     }
 }
 

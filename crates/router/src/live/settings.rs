@@ -1,10 +1,9 @@
 //! Settings with counters, the machine, the log.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use dataplane::counters::Traffic;
-use dataplane::snapshot::{SlowReason, Walk};
+
 use frame::shortcut::Handler;
 use menu::{Id, Row, RowFilter, Value};
 
@@ -13,10 +12,10 @@ use crate::drive::Control;
 
 impl Control {
     pub(super) fn annotate_settings4(&self, row: &mut Row) {
-        let active = self.is_fast(|interface| &interface.ipv4);
+        let active = self.is_fast(false);
         let (sum, by_shortcuts) = self.forwarded(Handler::FastPath, false);
         row.set("ipv4-fast-path-active", Value::Bool(active));
-        if let Some(reasons) = self.slow_reasons(|interface| &interface.ipv4) {
+        if let Some(reasons) = self.slow_reasons(false) {
             row.set("ipv4-slow-path-reason", Value::text(reasons));
         }
         row.set("ipv4-fast-path-packets", number(sum.packets));
@@ -43,10 +42,10 @@ impl Control {
     }
 
     pub(super) fn annotate_settings6(&self, row: &mut Row) {
-        let active = self.is_fast(|interface| &interface.ipv6);
+        let active = self.is_fast(true);
         let (sum, by_shortcuts) = self.forwarded(Handler::FastPath, true);
         row.set("ipv6-fast-path-active", Value::Bool(active));
-        if let Some(reasons) = self.slow_reasons(|interface| &interface.ipv6) {
+        if let Some(reasons) = self.slow_reasons(true) {
             row.set("ipv6-slow-path-reason", Value::text(reasons));
         }
         row.set("ipv6-fast-path-packets", number(sum.packets));
@@ -89,30 +88,25 @@ impl Control {
     }
 
     /// Why which interfaces have no fast path: each reason with the interfaces that it holds for.
-    fn slow_reasons(
-        &self,
-        walk: impl Fn(&dataplane::snapshot::Interface) -> &Walk,
-    ) -> Option<String> {
-        let snapshot = self.snapshot();
-        let mut by_reason = BTreeMap::<SlowReason, Vec<&str>>::new();
-        let carrying = |i: &&dataplane::snapshot::Interface| i.ethernet && walk(i).enabled;
-        for interface in snapshot.interfaces.iter().filter(carrying) {
-            for reason in &walk(interface).slow {
-                by_reason.entry(*reason).or_default().push(&interface.name);
-            }
-        }
-        let said = by_reason
+    fn slow_reasons(&self, ipv6: bool) -> Option<String> {
+        let all = self.published.all();
+        let carrying = all.filter(|is| is.line.ethernet && is.line.has_family(ipv6));
+        let names: Vec<_> = carrying.map(|is| &*is.details.name).collect();
+        let names = names.join(", ");
+        let reasons = self.snapshot().family(ipv6).slow;
+        let said = reasons
             .iter()
-            .map(|(reason, names)| format!("{} ({})", reason.explain(), names.join(", ")));
+            .filter(|_| !names.is_empty())
+            .map(|reason| format!("{} ({names})", reason.explain()));
         let said: Vec<_> = said.collect();
         (!said.is_empty()).then(|| said.join("; "))
     }
 
     /// Whether some interface that runs has the fast path.
-    fn is_fast(&self, walk: impl Fn(&dataplane::snapshot::Interface) -> &Walk) -> bool {
-        let snapshot = self.snapshot();
-        let mut interfaces = snapshot.interfaces.iter();
-        interfaces.any(|i| i.running && i.ethernet && walk(i).enabled && walk(i).is_fast())
+    fn is_fast(&self, ipv6: bool) -> bool {
+        let mut all = self.published.all();
+        self.snapshot().family(ipv6).is_fast()
+            && all.any(|is| is.line.running && is.line.ethernet && is.line.has_family(ipv6))
     }
 
     pub(super) fn annotate_resource(&self, row: &mut Row) {

@@ -55,14 +55,17 @@ impl Control {
             known: known.as_ref(),
             awaited: awaited.as_ref(),
         };
-        let walked = trace(&self.snapshot(), self.fib(), &question);
+        let walked = trace(
+            (&self.snapshot(), self.published.table(), self.fib()),
+            &question,
+        );
         let ipv6 = probe.source.is_ipv6();
         let mut places = Places::default();
         let mut rows: Vec<_> = known.iter().map(known_row).collect();
         rows.extend(awaited.iter().map(awaited_row));
         let lines = walked.lines.iter();
         rows.extend(lines.map(|line| self.line_row(store, line, ipv6, &mut places)));
-        rows.push(self.path_row(id, &probe, known.as_ref(), &walked.end));
+        rows.push(self.path_row(&probe, known.as_ref(), &walked.end));
         rows.push(self.end_row(&walked, ipv6));
         Ok(Reply { rows, made: None })
     }
@@ -232,16 +235,9 @@ impl Control {
     }
 
     /// Whether it takes the fast path, and why not.
-    fn path_row(&self, id: InterfaceId, probe: &Probe, known: Option<&Known>, end: &End) -> Row {
-        let snapshot = self.snapshot();
-        let walk = snapshot
-            .interface(id)
-            .map(|interface| match probe.source.is_ipv6() {
-                true => &interface.ipv6,
-                false => &interface.ipv4,
-            });
-        let reasons = walk.into_iter().flat_map(|walk| &walk.slow);
-        let mut reasons: Vec<_> = reasons.map(|reason| reason.explain()).collect();
+    fn path_row(&self, probe: &Probe, known: Option<&Known>, end: &End) -> Row {
+        let reasons = self.snapshot().family(probe.source.is_ipv6()).slow;
+        let mut reasons: Vec<_> = reasons.iter().map(|reason| reason.explain()).collect();
         let fasttrack = known.map(|known| self.fasttrack_refuses(probe, &known.row, end));
         let decision = match (reasons.is_empty(), fasttrack) {
             (true, _) => "fast".to_owned(),
@@ -286,10 +282,8 @@ impl Control {
             | End::Exit(Exit::Punt(Why::Rejected(_) | Why::Tarpit)) => return None,
             End::Exit(_) => return Some("it does not leave as it came"),
         };
-        let snapshot = self.snapshot();
-        let fits = snapshot
-            .interface(egress)
-            .is_some_and(|interface| probe.len() <= interface.mtu as usize);
+        let egress = self.published.table().get(egress);
+        let fits = egress.is_some_and(|egress| probe.len() <= egress.mtu as usize);
         (!fits).then_some("it is longer than its link's MTU")
     }
 

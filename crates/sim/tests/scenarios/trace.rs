@@ -1,5 +1,7 @@
 //! Following a packet without sending it.
 
+use std::sync::Arc;
+
 use dataplane::trace_packet;
 use dataplane::walk::Stage;
 use frame::InterfaceId;
@@ -34,10 +36,11 @@ fn a_traced_packet_takes_the_way_of_a_real_one_and_moves_no_counter() {
 
     let control = world.control(west);
     let (snapshot, fib) = (control.snapshot(), control.fib().clone());
+    let interfaces = Arc::clone(control.interfaces());
     // The loopback interface is the first.
     let (ether1, ether2) = (InterfaceId(2), InterfaceId(3));
-    let frame = frame_to_server(snapshot.interfaces[2].mac, mac);
-    let walked = trace_packet(&snapshot, &fib, &frame, ether1);
+    let frame = frame_to_server(interfaces.get(ether1).expect("a port").mac, mac);
+    let walked = trace_packet((&snapshot, &interfaces, &fib), &frame, ether1);
 
     let stages: Vec<_> = walked.lines.iter().map(|line| line.stage).collect();
     let expected = [

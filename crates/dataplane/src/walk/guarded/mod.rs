@@ -322,11 +322,7 @@ impl<W: Watcher> Guard<'_, W> {
         let passage = &*self.passage;
         let query = routing::Query {
             packet: self.view.packet,
-            ingress: self
-                .cx
-                .snapshot
-                .interface(self.view.ingress)
-                .map(|interface| (self.view.ingress, interface)),
+            ingress: self.view.ingress,
             source: routing::Address::of(passage.fields.tuple.source, passage.fields.tuple.ipv6),
             destination: routing::Address::of(self.towards(), passage.fields.tuple.ipv6),
             mark: passage.marks.routing,
@@ -388,7 +384,7 @@ impl<W: Watcher> Guard<'_, W> {
     /// Size, postrouting, and the connection's confirmation.
     fn leave(&mut self, hop: NextHopId, adjacency: Adjacency) -> Result<Onward, Exit> {
         let fit = self.fit(&adjacency)?;
-        let came = self.cx.snapshot.interface(self.view.ingress);
+        let came = self.cx.interfaces.get(self.view.ingress);
         let mtu = came.map_or(u32::MAX, |interface| interface.mtu);
         self.passage.mtu = mtu.min(adjacency.mtu);
         self.passage.hop = hop;

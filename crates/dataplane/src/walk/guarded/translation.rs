@@ -11,6 +11,7 @@ use crate::connection::{
     Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker, Way,
 };
 use crate::drop::Drop;
+use crate::interface::Details;
 use crate::nat::{self, Action, Exhausted, Rewrite, Side, Target, Unique};
 use crate::packet::{Tuple, protocol};
 use crate::rule::{ChainId, Table, Verdict};
@@ -126,26 +127,27 @@ impl<W: Watcher> Guard<'_, W> {
         let Tuple {
             destination, ipv6, ..
         } = self.passage.fields.tuple;
-        let egress = self.cx.snapshot.interface(egress)?;
+        let interfaces = self.cx.interfaces;
         if ipv6 {
-            let own = egress.source6_towards(destination.into());
-            return own.map(|own| own.to_bits());
+            let nearest = |details: &Details| details.source6_towards(destination.into());
+            return Some(interfaces.details(egress, nearest)??.to_bits());
         }
         let gateway = self.cx.fib.adjacencies.gateway(self.passage.hop);
         let neighbour = gateway.unwrap_or(Ipv4Addr::from_bits(destination as u32));
-        let own = egress.address_towards(neighbour)?;
+        let nearest = |details: &Details| details.address_towards(neighbour);
+        let own = interfaces.details(egress, nearest)??;
         Some(u128::from(own.to_bits()))
     }
 
     /// The router's own address of the moment on an interface.
     fn own_address(&self, interface: InterfaceId, ipv6: bool) -> Option<u128> {
-        let interface = self.cx.snapshot.interface(interface)?;
-        match ipv6 {
-            true => interface.address6().map(|address| address.to_bits()),
-            false => interface
+        let own = |details: &Details| match ipv6 {
+            true => details.address6().map(|address| address.to_bits()),
+            false => details
                 .address4
                 .map(|address| u128::from(address.to_bits())),
-        }
+        };
+        self.cx.interfaces.details(interface, own)?
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) enum Stop {
 /// All passes but the last. Fills in `scratch.ports` and `scratch.entered.exits`.
 pub(in crate::walk) fn vector(
     cx: &Context<'_>,
-    entrance: &Entrance<'_>,
+    entrance: &Entrance,
     frames: &mut [Frame],
     scratch: &mut Scratch,
     outlet: &mut Outlet,
@@ -109,7 +109,7 @@ pub(in crate::walk) fn vector(
 impl<'a, 'o> Passes<'a, 'o> {
     fn new(
         cx: &'a Context<'a>,
-        entrance: &Entrance<'_>,
+        entrance: &Entrance,
         near: &'o mut Near,
         outlet: &'o mut Outlet,
     ) -> Self {

@@ -4,7 +4,8 @@ use frame::Frame;
 use kernels::Lanes;
 
 use super::{Column, Headers, TOGETHER, astride, column, elsewhere, rows, shows};
-use crate::snapshot::{Interface, OwnAddresses};
+use crate::interface::Interface;
+use crate::snapshot::{OwnAddresses, Snapshot};
 use crate::walk::{ingress, prerouting};
 
 /// Parts that are read: up to the flags of TCP.
@@ -40,8 +41,8 @@ impl Headers for Headers4 {
     }
 
     #[inline(always)]
-    fn may_enter(interface: &Interface) -> bool {
-        interface.ipv4.enabled & !interface.ipv4.reverse_path
+    fn may_enter(snapshot: &Snapshot, interface: &Interface) -> bool {
+        interface.ipv4 & !snapshot.ipv4.checks_way_back()
     }
 
     #[inline(always)]

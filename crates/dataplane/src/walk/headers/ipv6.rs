@@ -4,7 +4,8 @@ use frame::Frame;
 use kernels::Lanes;
 
 use super::{Column, Headers, TOGETHER, astride, column, elsewhere, rows, shows};
-use crate::snapshot::{Interface, OwnAddresses};
+use crate::interface::Interface;
+use crate::snapshot::{OwnAddresses, Snapshot};
 use crate::walk::{ingress, prerouting};
 
 /// Parts that are read: up to the header of UDP.
@@ -50,8 +51,8 @@ impl Headers for Headers6 {
     }
 
     #[inline(always)]
-    fn may_enter(interface: &Interface) -> bool {
-        interface.ipv6.enabled & !interface.ipv6.reverse_path
+    fn may_enter(snapshot: &Snapshot, interface: &Interface) -> bool {
+        interface.ipv6 & !snapshot.ipv6.checks_way_back()
     }
 
     #[inline(always)]

@@ -11,7 +11,8 @@ use kernels::Lanes;
 use super::enter::Key;
 use super::guarded::Kept;
 use super::ingress::ETHERNET;
-use crate::snapshot::{Interface, OwnAddresses};
+use crate::interface::Interface;
+use crate::snapshot::{OwnAddresses, Snapshot};
 
 pub(super) use ipv4::Headers4;
 pub(super) use ipv6::Headers6;
@@ -34,7 +35,7 @@ pub(super) trait Headers: Sized {
     fn suit(frame: &Frame) -> bool;
 
     /// Whether packets that come in by an interface may enter together at all.
-    fn may_enter(interface: &Interface) -> bool;
+    fn may_enter(snapshot: &Snapshot, interface: &Interface) -> bool;
 
     fn read<L: Lanes>(lanes: L, frames: &[Frame; TOGETHER]) -> Self;
 

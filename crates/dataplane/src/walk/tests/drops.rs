@@ -6,9 +6,9 @@ use machine::Duration;
 use super::{changed, ip4, ip6, rig, udp4, udp6, with_options, with_options6};
 use crate::drop::Drop;
 use crate::rings::Command;
-use crate::snapshot::{RpFilter, SlowReason, Vlan};
+use crate::snapshot::{RpFilter, SlowReason};
 use crate::table::{Adjacency, Kind};
-use crate::testing::{ETHER1, ETHER2, MAC, Rig, SIZES, Udp4, Udp6, VLAN10, arp, ethernet, gateway};
+use crate::testing::{ETHER1, ETHER2, MAC, Rig, SIZES, Udp4, Udp6, arp, ethernet, gateway};
 
 /// Frames that each come to one counted reason.
 pub(super) fn refused() -> Vec<(Drop, Vec<u8>)> {
@@ -132,15 +132,13 @@ fn the_state_of_interfaces_and_settings_has_its_own_names() {
             rig.interface(ETHER1).running = false
         }),
         (Drop::InterfaceDown, |rig| {
-            rig.interface(ETHER1).ipv4.enabled = false
+            rig.interface(ETHER1).ipv4 = false
         }),
         (Drop::InterfaceDown, |rig| rig.snapshot.ports.clear()),
         (Drop::ForwardingOff, |rig| rig.snapshot.ipv4.forward = false),
         (Drop::ReversePath, |rig| {
-            let walk = &mut rig.interface(ETHER1).ipv4;
-            walk.reverse_path = true;
-            walk.slow = vec![SlowReason::ReversePathFilter];
-            rig.interface(ETHER1).rp_filter = RpFilter::Strict;
+            rig.slow4(&[SlowReason::ReversePathFilter]);
+            rig.snapshot.ipv4.rp_filter = RpFilter::Strict;
             let hop = rig.gateway;
             rig.route4(0x0a00_0002, 32, hop);
         }),
@@ -202,11 +200,7 @@ fn what_a_port_loses_has_a_name_and_is_counted_once() {
 #[test]
 fn cut_and_flipped_packets_never_stop_a_worker() {
     let mut rig = rig();
-    rig.interface(ETHER1).vlans = vec![Vlan {
-        ethertype: 0x8100,
-        vlan_id: 10,
-        interface: VLAN10,
-    }];
+    rig.use_vlan10();
     rig.publish();
     let mut tagged = ethernet(MAC, 0x8100, &[0, 10, 0x08, 0x00]);
     tagged.extend(with_options(&[148, 4, 0, 0, 7, 7, 4, 0, 0, 0, 0, 0]));

@@ -53,7 +53,7 @@ fn mapped(workers: usize, open: bool, randomise: bool) -> Rig {
     let mut rig = Rig::with_workers(workers);
     gateway4(&mut rig);
     client(&mut rig);
-    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(OUTSIDE));
+    rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(OUTSIDE));
     let source = Target {
         action: Nat::EndpointIndependent,
         randomise,
@@ -286,7 +286,7 @@ fn a_trace_shows_who_is_behind_an_endpoint_and_holds_nothing() {
         awaited: None,
     };
 
-    let walked = trace(&rig.snapshot, rig.writer.fib(), &question);
+    let walked = trace(rig.tables(), &question);
 
     assert_eq!(walked.end, End::Sent(ETHER1));
     let translated = |line: &crate::trace::Line| line.decision.ends_with("->10.0.0.2:1000");

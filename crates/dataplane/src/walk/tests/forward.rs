@@ -2,7 +2,7 @@
 
 use super::{forwarded4, ip4, rig, with_options};
 use crate::punt::Why;
-use crate::snapshot::{SlowReason, Vlan};
+use crate::snapshot::SlowReason;
 use crate::table::{Adjacency, Kind};
 use crate::testing::{
     ETHER1, ETHER2, GATEWAY, MAC, Rig, Udp4, Udp6, VLAN10, arp, ethernet, gateway,
@@ -76,7 +76,7 @@ fn counters_say_what_went_through() {
 #[test]
 fn a_slow_interface_counts_nothing_as_fast_and_forwards_alike() {
     let mut rig = rig();
-    rig.interface(ETHER1).ipv4.slow = vec![SlowReason::NotAllowed];
+    rig.slow4(&[SlowReason::NotAllowed]);
     rig.publish();
 
     assert_eq!(
@@ -100,11 +100,7 @@ fn options_that_are_well_formed_are_forwarded() {
 #[test]
 fn vlan_frames_enter_by_their_interface_and_leave_with_their_tag() {
     let mut rig = rig();
-    rig.interface(ETHER1).vlans = vec![Vlan {
-        ethertype: 0x8100,
-        vlan_id: 10,
-        interface: VLAN10,
-    }];
+    rig.use_vlan10();
     rig.publish();
     let udp = Udp4::default();
     let mut tagged = ethernet(MAC, 0x8100, &[0xe0, 10, 0x08, 0x00]);

@@ -79,7 +79,7 @@ fn expected(packet: &[u8], source: u32) -> Vec<u8> {
 fn masquerading(workers: usize) -> Rig {
     let mut rig = Rig::with_workers(workers);
     gateway4(&mut rig);
-    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(OUTSIDE));
+    rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(OUTSIDE));
     client(&mut rig);
     let matchers = vec![Match::OutInterface(ETHER2).into()];
     translated(&mut rig, nat::SRCNAT, matchers, MASQUERADE);
@@ -434,7 +434,7 @@ fn the_connection_of_a_datagram_is_found_wherever_its_port_let_it_begin() {
         for translates in [true, false] {
             let mut rig = Rig::with_workers(3);
             gateway4(&mut rig);
-            rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(OUTSIDE));
+            rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(OUTSIDE));
             match translates {
                 true => translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE),
                 false => tracked(&mut rig),
@@ -565,7 +565,7 @@ fn a_trace_of_a_fragment_ends_where_it_is_held_and_holds_nothing() {
     let mut rig = masquerading(1);
     let frames = cut(&datagram(4_000).packet(), 1_500, 0);
 
-    let walked = trace_packet(&rig.snapshot, rig.writer.fib(), &frames[1], ETHER1);
+    let walked = trace_packet(rig.tables(), &frames[1], ETHER1);
 
     assert_eq!(walked.end, End::Exit(Exit::Collect));
     assert_eq!(taken(&mut rig), 0);

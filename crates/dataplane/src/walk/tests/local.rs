@@ -50,7 +50,7 @@ fn what_is_for_the_router_goes_to_control_or_to_the_mirror() {
 fn groups_and_broadcasts_of_the_link_are_taken() {
     let mut rig = rig();
     rig.interface(ETHER1).mirror = Some(MIRROR);
-    rig.interface(ETHER1).groups4 = vec![0xef01_0101];
+    rig.details(ETHER1).groups4 = vec![0xef01_0101];
     rig.publish();
     let dhcp = Udp4 {
         to: [0xff; 6],

@@ -14,8 +14,8 @@ const MIDNIGHT_MS: u32 = 0x0123_4567;
 /// A router that knows the time, and has an address on both interfaces.
 fn recorder() -> Rig {
     let mut rig = rig();
-    rig.interface(ETHER1).address4 = Some([10, 0, 0, 1].into());
-    rig.interface(ETHER2).address4 = Some(EGRESS4.into());
+    rig.details(ETHER1).address4 = Some([10, 0, 0, 1].into());
+    rig.details(ETHER2).address4 = Some(EGRESS4.into());
     rig.publish();
     rig.workers[0].set_unix_ms(MIDNIGHT_MS.into());
     rig
@@ -61,8 +61,8 @@ fn options_are_filled_in_amid_plain_packets_and_on_the_slow_path() {
     let asked = with_options(&[7, 7, 4, 0, 0, 0, 0, 0]);
     let answered = forwarded4(&with_options(&[7, 7, 8, 10, 0, 2, 1, 0]));
     let plain = Udp4::default();
-    for slow in [vec![], vec![SlowReason::NotAllowed]] {
-        rig.interface(ETHER1).ipv4.slow = slow;
+    for slow in [&[][..], &[SlowReason::NotAllowed]] {
+        rig.slow4(slow);
         rig.publish();
         rig.arrive(plain.frame());
         rig.arrive(ip4(&asked));
@@ -94,7 +94,7 @@ fn options_without_room_are_told_about_as_they_came() {
 #[test]
 fn a_worker_that_was_not_told_the_time_says_so() {
     let mut rig = rig();
-    rig.interface(ETHER2).address4 = Some(EGRESS4.into());
+    rig.details(ETHER2).address4 = Some(EGRESS4.into());
     rig.publish();
 
     let sent = rig.pass(ip4(&with_options(&[68, 8, 5, 0, 0, 0, 0, 0])));

@@ -7,7 +7,7 @@ use crate::drop::Drop;
 use crate::firewall::Firewall;
 use crate::punt::Why;
 use crate::snapshot::SlowReason;
-use crate::testing::{ETHER1, GATEWAY, Rig, Udp6, gateway};
+use crate::testing::{GATEWAY, Rig, Udp6, gateway};
 
 const PLAIN: Udp6 = Udp6 {
     source: 0x2001_0db8_0000_000a << 64 | 2,
@@ -145,7 +145,8 @@ fn options_are_looked_at_amid_plain_packets_on_every_path() {
         firewall.tracks6 = true;
         rig.snapshot.firewall = Arc::new(firewall);
     };
-    let slow = |rig: &mut Rig| rig.interface(ETHER1).ipv6.slow = vec![SlowReason::NotAllowed];
+    let reasons = [SlowReason::NotAllowed].into_iter().collect();
+    let slow = |rig: &mut Rig| rig.snapshot.ipv6.slow = reasons;
     let ways: [&dyn Fn(&mut Rig); 3] = [&|_| {}, &slow, &guarded];
     for way in ways {
         let mut rig = router();

@@ -51,7 +51,7 @@ fn with_rules(rules: Vec<RoutingRule>) -> Rig {
     let mut rig = rig();
     let local = rig.hop(Kind::Blackhole);
     rig.route4_in(7, 0x0b01_0000, 16, local);
-    rig.interface(ETHER1).ipv4.slow = vec![SlowReason::RoutingRules];
+    rig.slow4(&[SlowReason::RoutingRules]);
     rig.snapshot.rules = rules;
     rig.publish();
     rig
@@ -139,10 +139,8 @@ fn a_route_may_lead_to_another_table_but_not_in_circles() {
 fn the_way_back_may_be_strict_or_loose() {
     for (filter, passes) in [(RpFilter::Strict, [1, 0, 0]), (RpFilter::Loose, [1, 1, 0])] {
         let mut rig = rig();
-        let interface = rig.interface(ETHER1);
-        interface.rp_filter = filter;
-        interface.ipv4.reverse_path = true;
-        interface.ipv4.slow = vec![SlowReason::ReversePathFilter];
+        rig.snapshot.ipv4.rp_filter = filter;
+        rig.slow4(&[SlowReason::ReversePathFilter]);
         rig.publish();
 
         let sources = [0x0a00_0002, 0x0b00_0009, 0x0909_0909];
@@ -171,10 +169,8 @@ fn with_way_back(rule: RoutingRule) -> Rig {
         ..gateway()
     });
     rig.route4_in(7, 0x0909_0000, 16, back);
-    let interface = rig.interface(ETHER1);
-    interface.rp_filter = RpFilter::Strict;
-    interface.ipv4.reverse_path = true;
-    interface.ipv4.slow = vec![SlowReason::ReversePathFilter, SlowReason::RoutingRules];
+    rig.snapshot.ipv4.rp_filter = RpFilter::Strict;
+    rig.slow4(&[SlowReason::ReversePathFilter, SlowReason::RoutingRules]);
     rig.snapshot.rules = vec![rule];
     rig.publish();
     rig

@@ -108,7 +108,7 @@ fn a_port_learns_nothing_without_fast_path_or_a_device_to_lead_to() {
     assert_eq!(learned(&mut rig), []);
 
     rig.ports[1].line().device = Some(SECOND);
-    rig.interface(ETHER1).ipv6.slow.push(SlowReason::NotAllowed);
+    rig.snapshot.ipv6.slow = [SlowReason::NotAllowed].into_iter().collect();
     rig.publish();
     assert_eq!(rig.pass(Udp4::default().frame()).len(), 1);
     assert_eq!(learned(&mut rig), []);

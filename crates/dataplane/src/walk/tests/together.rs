@@ -190,7 +190,7 @@ fn spoil4(frame: &mut Vec<u8>, udp: Udp4, rng: &mut Rng) {
 
 fn router(asked: Asked) -> Rig {
     let mut rig = rig();
-    rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::new(10, 1, 0, 1));
+    rig.details(ETHER2).address4 = Some(core::net::Ipv4Addr::new(10, 1, 0, 1));
     client(&mut rig);
     let mut adjacency = gateway();
     adjacency.header[12..14].copy_from_slice(&[0x86, 0xdd]);

@@ -15,8 +15,7 @@ fn the_tracer_decides_as_the_worker_does_and_moves_no_counter() {
     for frame in frames {
         let before = format!("{:?}", rig.counters);
 
-        let fib = std::sync::Arc::clone(rig.writer.fib());
-        let walked = trace_packet(&rig.snapshot, &fib, &frame, ETHER1);
+        let walked = trace_packet(rig.tables(), &frame, ETHER1);
 
         assert_eq!(before, format!("{:?}", rig.counters));
         let drops = rig.drops();
@@ -40,9 +39,8 @@ fn the_tracer_decides_as_the_worker_does_and_moves_no_counter() {
 #[test]
 fn a_trace_reads_stage_by_stage() {
     let mut rig = rig();
-    let fib = std::sync::Arc::clone(rig.writer.fib());
     let read = |rig: &Rig, frame: &[u8]| {
-        let walked = trace_packet(&rig.snapshot, &fib, frame, ETHER1);
+        let walked = trace_packet(rig.tables(), frame, ETHER1);
         let lines = walked.lines.iter();
         lines
             .map(|line| format!("{}: {}", line.stage.name(), line.decision))

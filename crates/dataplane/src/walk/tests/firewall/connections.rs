@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::{MASQUERADE, answer, client, filtered, hits, to_port, tracked, translated};
 use crate::firewall::{filter, nat};
+use crate::interface::{Details, Own4, Own6};
 use crate::punt::Why;
 use crate::rule::{Action, ConnectionLimit, Icmp, Match, Rule, State};
-use crate::snapshot::{Interface, Own4, Own6};
 use crate::table::{Adjacency, Kind};
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, ethernet, seal};
 use crate::walk::tests::{forwarded4, gateway4, rig};
@@ -56,7 +56,7 @@ fn packets_that_follow_the_first_in_one_vector_are_of_its_connection() {
 #[test]
 fn masquerade_gives_the_egress_address_and_answers_find_back() {
     let mut rig = rig();
-    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
+    rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
     let matchers = vec![Match::OutInterface(ETHER2).into()];
     translated(&mut rig, nat::SRCNAT, matchers, MASQUERADE);
 
@@ -108,7 +108,7 @@ fn masquerade_takes_the_address_whose_network_the_next_hop_is_in() {
         (None, [first, second], first),
     ] {
         let mut rig = rig();
-        rig.interface(ETHER2).addresses4 = addresses.map(own).to_vec();
+        rig.details(ETHER2).addresses4 = addresses.map(own).to_vec();
         let gateway = gateway.map(Ipv4Addr::from_bits);
         rig.writer.set_gateway(rig.gateway, gateway);
         translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
@@ -156,13 +156,13 @@ fn masquerade_of_ipv6_takes_the_own_address_that_suits_the_destination() {
         (&[global[0], link_local], "ff02::fb", "fe80::1"),
         (&[global[0], link_local], "ff05::fb", "2001:db8:1::1"),
     ] {
-        let interface = Interface {
+        let details = Details {
             addresses6: addresses.iter().copied().map(own).collect(),
-            ..Interface::default()
+            ..Details::default()
         };
 
         let to = to.parse().expect("an address");
-        let chosen = interface.source6_towards(to).expect("it has one");
+        let chosen = details.source6_towards(to).expect("it has one");
 
         assert_eq!(chosen.to_string(), expected, "{to}");
     }
@@ -172,7 +172,7 @@ fn masquerade_of_ipv6_takes_the_own_address_that_suits_the_destination() {
 fn answers_to_translated_connections_find_their_worker() {
     let mut rig = Rig::with_workers(3);
     gateway4(&mut rig);
-    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
+    rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
     client(&mut rig);
     let matchers = vec![Match::OutInterface(ETHER2).into()];
     translated(&mut rig, nat::SRCNAT, matchers, MASQUERADE);
@@ -207,7 +207,7 @@ fn no_redirect_is_owed_for_what_is_translated() {
     let mut rig = rig();
     rig.lead_back();
     rig.snapshot.send_redirects = true;
-    rig.interface(ETHER1).address4 = Some(Ipv4Addr::from_bits(0x0a00_0001));
+    rig.details(ETHER1).address4 = Some(Ipv4Addr::from_bits(0x0a00_0001));
     translated(&mut rig, nat::SRCNAT, to_port(7000), MASQUERADE);
     for port in [7000, 9000] {
         rig.arrive(
@@ -311,7 +311,7 @@ fn error(sent: &[u8], kind: u8, code: u8) -> Vec<u8> {
 #[test]
 fn rules_see_the_type_of_an_error_about_what_is_translated() {
     let mut rig = rig();
-    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
+    rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
     client(&mut rig);
     translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
     let is = |kind, code| {

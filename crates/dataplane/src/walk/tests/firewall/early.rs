@@ -39,7 +39,7 @@ fn early() -> Vec<Rule> {
 /// A router with a table of its own for each of two marks: of another gateway, and of no route that fits.
 fn router(whole: bool, masquerade: bool) -> Rig {
     let mut rig = rig();
-    rig.interface(ETHER2).address4 = Some(Ipv4Addr::new(10, 1, 0, 1));
+    rig.details(ETHER2).address4 = Some(Ipv4Addr::new(10, 1, 0, 1));
     client(&mut rig);
     let mut other = gateway();
     other.header[..6].copy_from_slice(&[2, 9, 9, 9, 9, 9]);

@@ -60,7 +60,7 @@ fn limited(count: u32) -> Rule {
 fn a_client_that_connects_again_by_its_port_keeps_it() {
     for masquerade in [false, true] {
         let mut rig = rig();
-        rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
+        rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
         client(&mut rig);
         tracked(&mut rig);
         if masquerade {

@@ -13,7 +13,7 @@ use crate::walk::tests::{forwarded4, rig};
 /// A UDP connection through masquerade that a rule FastTracks, answered once.
 fn fasttracked() -> Rig {
     let mut rig = rig();
-    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
+    rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
     client(&mut rig);
     translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
     let established = Match::ConnectionState([State::Established].into_iter().collect());
@@ -120,7 +120,7 @@ fn a_translated_connection_goes_fast_back_where_it_came_from() {
         rig.lead_back();
         client(&mut rig);
         rig.snapshot.send_redirects = send_redirects;
-        rig.interface(ETHER1).address4 = Some(Ipv4Addr::from_bits(0x0a00_0001));
+        rig.details(ETHER1).address4 = Some(Ipv4Addr::from_bits(0x0a00_0001));
         translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
         let rules = vec![Rule::new(1, Vec::new(), Action::Fasttrack)];
         filtered(&mut rig, filter::FORWARD, rules);

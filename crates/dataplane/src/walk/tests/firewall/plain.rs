@@ -76,7 +76,7 @@ fn alone() -> [Rule; 2] {
 /// keeps them from the short way.
 fn conversation(changes: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
     let mut rig = rig();
-    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(PUBLIC));
+    rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(PUBLIC));
     client(&mut rig);
     translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
     let established = Match::ConnectionState([State::Established].into_iter().collect());

@@ -27,7 +27,7 @@ fn learning() -> Rig {
     for port in 0..2 {
         rig.ports[port].line().device = Some(30 + port as u32);
     }
-    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(PUBLIC));
+    rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(PUBLIC));
     client(&mut rig);
     translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
     let rules = vec![

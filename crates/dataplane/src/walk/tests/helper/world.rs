@@ -149,7 +149,7 @@ impl World {
     pub(super) fn new(workers: usize) -> Self {
         let mut rig = Rig::with_workers(workers);
         super::super::gateway4(&mut rig);
-        rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(OUTSIDE));
+        rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(OUTSIDE));
         let inside = Adjacency {
             egress: ETHER1,
             port: 0,
@@ -215,7 +215,7 @@ impl World {
             known: None,
             awaited: Some(awaited),
         };
-        trace(&self.rig.snapshot, self.rig.writer.fib(), &question)
+        trace(self.rig.tables(), &question)
     }
 
     pub(super) fn raw_back(&mut self, packet: &[u8]) -> Option<Vec<u8>> {

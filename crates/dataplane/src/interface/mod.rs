@@ -1,0 +1,52 @@
+//! Interfaces: a line each in a table that control writes and the workers read.
+//!
+//! An [`Interface`] is what a packet asks of it, read as one value. What is rarely asked (its name,
+//! its addresses, the groups joined on it) is its [`Details`]. An interface comes, changes and goes
+//! without a new snapshot, at a cost that does not depend on how many there are.
+
+mod details;
+mod table;
+pub(crate) mod vlan;
+
+pub use details::{Details, Own4, Own6};
+pub use table::{INTERFACES, InterfaceTable};
+pub use vlan::Tag;
+
+use frame::InterfaceId;
+use wire::Mac;
+
+/// An interface, as the walk sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interface {
+    /// Enabled, and its link is up.
+    pub running: bool,
+    /// Frames begin with an Ethernet header; false for host mirrors and other links without one.
+    pub ethernet: bool,
+    /// IPv4 is in use here.
+    pub ipv4: bool,
+    /// IPv6 is in use here.
+    pub ipv6: bool,
+    /// VLAN interfaces lie on it. The table knows; what is written here does not count.
+    pub vlans: bool,
+    /// Its link address; frames for another unicast address are not ours.
+    pub mac: Mac,
+    /// The layer-3 MTU in bytes.
+    pub mtu: u32,
+    /// The port that its frames leave by.
+    pub port: u16,
+    /// The interface of that port: itself, or the lowest one that a VLAN interface lies on.
+    pub under: InterfaceId,
+    /// The mirror port that takes TCP, UDP and the like for this router's own addresses, if any.
+    pub mirror: Option<u16>,
+}
+
+impl Interface {
+    /// Whether a family is in use here.
+    #[inline(always)]
+    pub const fn has_family(&self, ipv6: bool) -> bool {
+        match ipv6 {
+            true => self.ipv6,
+            false => self.ipv4,
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The table of interfaces: one writer (control), any number of readers, no lock.
+//!
+//! An id is a slot and a generation. When an interface goes, its slot gets the next generation: who
+//! still has the old id finds nothing.
+
+use core::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwapOption;
+use frame::InterfaceId;
+use wire::Mac;
+
+use super::vlan::Vlans;
+use super::{Details, Interface, Tag};
+
+/// How many interfaces there can be.
+pub const INTERFACES: usize = 1 << InterfaceId::SLOT_BITS;
+/// Slots that are made together.
+const PAGE: usize = 256;
+
+/// All interfaces.
+#[derive(Debug)]
+pub struct InterfaceTable {
+    pages: Box<[OnceLock<Box<[Slot]>>]>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    line: Line,
+    details: ArcSwapOption<Details>,
+    vlans: Vlans,
+}
+
+/// word 0: version (32) | port (16) | mirror (16); word 1: link address (48) | generation (12);
+/// word 2: MTU (32) | under (32); word 3: flags.
+///
+/// The version is odd while the writer is at work.
+#[derive(Debug, Default)]
+#[repr(align(32))]
+struct Line([AtomicU64; 4]);
+
+/// In place of a mirror port's number: there is none.
+const NO_MIRROR: u16 = u16::MAX;
+const MAC_BITS: u32 = 48;
+
+/// The bits of word 3.
+mod flag {
+    /// There is such an interface.
+    pub(super) const PRESENT: u64 = 1;
+    pub(super) const RUNNING: u64 = 1 << 1;
+    pub(super) const ETHERNET: u64 = 1 << 2;
+    pub(super) const IPV4: u64 = 1 << 3;
+    pub(super) const IPV6: u64 = 1 << 4;
+    /// VLAN interfaces lie on it. Outlives a write.
+    pub(super) const VLANS: u64 = 1 << 5;
+}
+
+impl Default for InterfaceTable {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl InterfaceTable {
+    /// A table without any interface.
+    pub fn new() -> Self {
+        Self {
+            pages: (0..INTERFACES / PAGE).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    #[inline]
+    fn slot(&self, id: InterfaceId) -> Option<&Slot> {
+        let slot = id.slot();
+        let page = self.pages.get(slot / PAGE)?.get()?;
+        page.get(slot % PAGE)
+    }
+
+    /// The interface with this id, unless it is gone. A reader never sees half of a change.
+    #[inline]
+    pub fn get(&self, id: InterfaceId) -> Option<Interface> {
+        self.slot(id)?.line.read(id.generation())
+    }
+
+    /// Shows what is rarely asked of an interface, unless that is gone.
+    #[inline]
+    pub fn details<R>(&self, id: InterfaceId, show: impl FnOnce(&Details) -> R) -> Option<R> {
+        self.get(id)?;
+        let details = self.slot(id)?.details.load();
+        details.as_deref().map(show)
+    }
+
+    /// The VLAN interface that has this tag on an interface.
+    #[inline]
+    pub fn vlan(&self, on: InterfaceId, tag: Tag) -> Option<InterfaceId> {
+        self.slot(on)?.vlans.get(tag)
+    }
+
+    /// Makes an interface, or changes it. Only control calls this, from one thread at a time.
+    pub fn set(&self, id: InterfaceId, interface: &Interface) {
+        self.make_room(id);
+        if let Some(slot) = self.slot(id) {
+            slot.line.write(id.generation(), Some(interface));
+        }
+    }
+
+    /// Changes what is rarely asked of an interface. Returns what was replaced: hold it until no worker
+    /// can be reading it, so that none frees it. Only control calls this.
+    pub fn set_details(&self, id: InterfaceId, details: Arc<Details>) -> Option<Arc<Details>> {
+        self.make_room(id);
+        self.slot(id)?.details.swap(Some(details))
+    }
+
+    /// Names the VLAN interface that has this tag on an interface; none takes it away. Only control
+    /// calls this.
+    pub fn set_vlan(&self, on: InterfaceId, tag: Tag, vlan: Option<InterfaceId>) {
+        self.make_room(on);
+        if let Some(slot) = self.slot(on) {
+            slot.vlans.set(tag, vlan);
+            slot.line
+                .set_vlans(vlan.is_some() || !slot.vlans.is_empty());
+        }
+    }
+
+    /// Ends an interface; nobody finds it by this id again. Its VLANs are taken away before. Returns what
+    /// was known of it, to be held like what [`Self::set_details`] returns. Only control calls this.
+    pub fn remove(&self, id: InterfaceId) -> Option<Arc<Details>> {
+        let slot = self.slot(id)?;
+        slot.line.write(id.generation(), None);
+        slot.details.swap(None)
+    }
+
+    fn make_room(&self, id: InterfaceId) {
+        if let Some(page) = self.pages.get(id.slot() / PAGE) {
+            page.get_or_init(|| (0..PAGE).map(|_| Slot::default()).collect());
+        }
+    }
+}
+
+impl Line {
+    #[inline]
+    fn read(&self, generation: u16) -> Option<Interface> {
+        let line = &self.0;
+        loop {
+            let first = line[0].load(Ordering::Acquire);
+            let [second, third, flags] =
+                [&line[1], &line[2], &line[3]].map(|word| word.load(Ordering::Relaxed));
+            fence(Ordering::Acquire);
+            if first & 1 != 0 || line[0].load(Ordering::Relaxed) != first {
+                core::hint::spin_loop();
+                continue;
+            }
+            let present = flags & flag::PRESENT != 0;
+            if !present || (second >> MAC_BITS) as u16 != generation {
+                return None;
+            }
+            let [_, _, mac @ ..] = second.to_be_bytes();
+            let mirror = (first >> 48) as u16;
+            return Some(Interface {
+                running: flags & flag::RUNNING != 0,
+                ethernet: flags & flag::ETHERNET != 0,
+                ipv4: flags & flag::IPV4 != 0,
+                ipv6: flags & flag::IPV6 != 0,
+                vlans: flags & flag::VLANS != 0,
+                mac: Mac(mac),
+                mtu: third as u32,
+                port: (first >> 32) as u16,
+                under: InterfaceId((third >> 32) as u32),
+                mirror: (mirror != NO_MIRROR).then_some(mirror),
+            });
+        }
+    }
+
+    fn write(&self, generation: u16, interface: Option<&Interface>) {
+        let line = &self.0;
+        let version = self.begin();
+        let none = Interface::default();
+        let is = interface.unwrap_or(&none);
+        let [a, b, c, d, e, f] = is.mac.0;
+        let mac = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
+        line[1].store(mac | u64::from(generation) << MAC_BITS, Ordering::Relaxed);
+        let third = u64::from(is.mtu) | u64::from(is.under.0) << 32;
+        line[2].store(third, Ordering::Relaxed);
+        let vlans = line[3].load(Ordering::Relaxed) & flag::VLANS;
+        let flags = [
+            (interface.is_some(), flag::PRESENT),
+            (is.running, flag::RUNNING),
+            (is.ethernet, flag::ETHERNET),
+            (is.ipv4, flag::IPV4),
+            (is.ipv6, flag::IPV6),
+        ];
+        let flags = flags.iter().filter(|(holds, _)| *holds);
+        let flags = flags.fold(vlans, |all, (_, flag)| all | flag);
+        line[3].store(flags, Ordering::Relaxed);
+        let mirror = is.mirror.unwrap_or(NO_MIRROR);
+        let ports = u64::from(is.port) << 32 | u64::from(mirror) << 48;
+        line[0].store(
+            u64::from(version.wrapping_add(1)) | ports,
+            Ordering::Release,
+        );
+    }
+
+    fn set_vlans(&self, any: bool) {
+        let line = &self.0;
+        let flags = line[3].load(Ordering::Relaxed);
+        let wanted = match any {
+            true => flags | flag::VLANS,
+            false => flags & !flag::VLANS,
+        };
+        let ports = line[0].load(Ordering::Relaxed) & !u64::from(u32::MAX);
+        let version = self.begin();
+        line[3].store(wanted, Ordering::Relaxed);
+        line[0].store(
+            u64::from(version.wrapping_add(1)) | ports,
+            Ordering::Release,
+        );
+    }
+
+    /// Tells readers to wait. Returns the version that says so.
+    fn begin(&self) -> u32 {
+        let first = self.0[0].load(Ordering::Relaxed);
+        let version = (first as u32).wrapping_add(1);
+        let ports = first & !u64::from(u32::MAX);
+        self.0[0].store(u64::from(version) | ports, Ordering::Relaxed);
+        fence(Ordering::Release);
+        version
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ether(port: u16) -> Interface {
+        Interface {
+            running: true,
+            ethernet: true,
+            ipv4: true,
+            ipv6: false,
+            mac: Mac([2, 0, 0, 0, 0xab, 1]),
+            mtu: 9000,
+            port,
+            under: InterfaceId(7),
+            mirror: Some(3),
+            vlans: false,
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read_until_it_is_gone() {
+        let table = InterfaceTable::new();
+        let id = InterfaceId::new(700, 0);
+        assert_eq!(table.get(id), None);
+
+        table.set(id, &ether(9));
+        assert_eq!(table.get(id), Some(ether(9)));
+        assert_eq!(table.get(InterfaceId(701)), None);
+
+        table.remove(id);
+        assert_eq!(table.get(id), None);
+        let next = InterfaceId::new(700, 1);
+        let other = Interface {
+            mirror: None,
+            ..ether(10)
+        };
+        table.set(next, &other);
+        assert_eq!(table.get(next), Some(other));
+        assert_eq!(table.get(id), None, "the old id is of nobody");
+        assert_eq!(table.get(InterfaceId::NONE), None);
+    }
+
+    #[test]
+    fn details_go_with_their_interface() {
+        let table = InterfaceTable::new();
+        let id = InterfaceId(1);
+        table.set(id, &ether(0));
+        let named = |name: &str| {
+            Arc::new(Details {
+                name: name.into(),
+                ..Details::default()
+            })
+        };
+        assert!(table.set_details(id, named("ether1")).is_none());
+        let old = table.set_details(id, named("wan"));
+
+        assert_eq!(
+            old.map(|old| old.name.to_string()).as_deref(),
+            Some("ether1")
+        );
+        let name = table.details(id, |details| details.name.to_string());
+        assert_eq!(name.as_deref(), Some("wan"));
+        table.remove(id);
+        assert_eq!(table.details(id, |_| ()), None);
+    }
+
+    #[test]
+    fn tags_name_interfaces_and_the_line_says_whether_any_does() {
+        let table = InterfaceTable::new();
+        let (id, vlan) = (InterfaceId(1), InterfaceId(2));
+        let tag = |ethertype| Tag {
+            ethertype,
+            vlan_id: 10,
+        };
+        table.set(id, &ether(0));
+        table.set_vlan(id, tag(0x8100), Some(vlan));
+        table.set(id, &ether(4));
+
+        assert_eq!(table.vlan(id, tag(0x8100)), Some(vlan));
+        assert_eq!(table.vlan(id, tag(0x88a8)), None);
+        assert!(table.get(id).is_some_and(|is| is.vlans && is.port == 4));
+        table.set_vlan(id, tag(0x8100), None);
+        assert_eq!(table.vlan(id, tag(0x8100)), None);
+        assert!(table.get(id).is_some_and(|is| !is.vlans && is.port == 4));
+    }
+}
