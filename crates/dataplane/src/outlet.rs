@@ -313,8 +313,10 @@ impl Outlet {
             },
             None => (handed, Drop::EgressDown),
         };
-        let (Handed::Arrived(frame, _) | Handed::Leaving(frame, _) | Handed::Own(frame, _)) =
-            handed;
+        let (Handed::Wire(frame, _)
+        | Handed::Arrived(frame)
+        | Handed::Leaving(frame, _)
+        | Handed::Own(frame, _)) = handed;
         Some((frame, reason))
     }
 
@@ -424,20 +426,6 @@ impl Outlet {
             self.counters.interface(frame.ingress).rx_drop.add(1);
         }
         self.pool.free(frame);
-    }
-
-    /// Takes back what was counted of a packet that came in: another worker counts it, or its
-    /// fragments were counted.
-    #[cold]
-    pub(crate) fn count_back(&self, cx: &Context<'_>, frame: &Frame) {
-        let len = frame.len() as u64;
-        self.counters.interface(frame.ingress).rx.take_back(1, len);
-        // What an interface on another one received was counted there, too.
-        if let Some(came) = cx.interfaces.get(frame.ingress)
-            && came.under != frame.ingress
-        {
-            self.counters.interface(came.under).rx.take_back(1, len);
-        }
     }
 
     /// Gives everything back before the worker goes.

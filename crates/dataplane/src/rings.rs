@@ -66,8 +66,10 @@ impl core::fmt::Debug for Command {
 /// A frame that one worker hands to another.
 #[derive(Debug)]
 pub enum Handed {
-    /// It arrived at this port, but its flow lives on the other worker.
-    Arrived(Frame, u16),
+    /// It came by this port, and its flow lives on the other worker.
+    Wire(Frame, u16),
+    /// Its ingress interface is known and has counted it; its connection lives on the other worker.
+    Arrived(Frame),
     /// It is to leave by this port, of which only the other worker has a queue.
     Leaving(Frame, u16),
     /// It is this router's own, and its connection lives on the other worker. It leaves by this next hop,

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
-use frame::{Pool, Port, Vector};
+use frame::{Frame, Pool, Port, Vector};
 use machine::{Duration, Instant};
 
 use crate::connection::{Tick, Tracker};
@@ -22,7 +22,7 @@ use crate::rule::{Clock, Kept};
 use crate::snapshot::{Role, Snapshot};
 use crate::table::Fib;
 use crate::table::grace::Reader;
-use crate::walk::{self, Context, Scratch};
+use crate::walk::{self, Context, Entry, Scratch};
 
 /// Commands and handed-over frames that one step takes at most, so that none starves the ports.
 const PER_STEP: usize = 256;
@@ -261,7 +261,10 @@ impl Worker {
         let outlet = &mut self.outlet;
         for ring in outlet.rings.from.iter_mut().flatten() {
             while let Ok(
-                Handed::Arrived(frame, _) | Handed::Leaving(frame, _) | Handed::Own(frame, _),
+                Handed::Wire(frame, _)
+                | Handed::Arrived(frame)
+                | Handed::Leaving(frame, _)
+                | Handed::Own(frame, _),
             ) = ring.pop()
             {
                 outlet.pool.free(frame);
@@ -297,7 +300,7 @@ impl Worker {
     fn take_over(&mut self, cx: &Context<'_>) -> u32 {
         let mut count = 0;
         for worker in 0..self.outlet.rings.from.len() {
-            let mut port = 0;
+            let mut entry = Entry::Wire(0);
             for _ in 0..PER_STEP {
                 let ring = self.outlet.rings.from[worker].as_mut();
                 let Some(Ok(handed)) = ring.map(|ring| ring.pop()) else {
@@ -307,28 +310,36 @@ impl Worker {
                 match handed {
                     Handed::Leaving(frame, port) => self.outlet.send_own(cx, frame, port),
                     Handed::Own(frame, by) => walk::own_here(cx, frame, by, &mut self.outlet),
-                    Handed::Arrived(frame, from) => {
-                        // A vector has one port.
-                        if from != port || self.kept.is_full() {
-                            self.walk_kept(cx, port);
-                            port = from;
-                        }
-                        if let Err(frame) = self.kept.push(frame) {
-                            self.outlet.discard(frame, Drop::HandoverFull);
-                        }
+                    Handed::Wire(frame, port) => {
+                        self.keep(cx, frame, (&mut entry, Entry::Wire(port)));
+                    }
+                    Handed::Arrived(frame) => {
+                        let by = Entry::Arrived(frame.ingress);
+                        self.keep(cx, frame, (&mut entry, by));
                     }
                 }
             }
-            self.walk_kept(cx, port);
+            self.walk_kept(cx, entry);
         }
         count
     }
 
-    fn walk_kept(&mut self, cx: &Context<'_>, port: u16) {
+    /// Keeps a frame for a vector of those that enter where it does.
+    fn keep(&mut self, cx: &Context<'_>, frame: Frame, (entry, by): (&mut Entry, Entry)) {
+        if by != *entry || self.kept.is_full() {
+            self.walk_kept(cx, *entry);
+            *entry = by;
+        }
+        if let Err(frame) = self.kept.push(frame) {
+            self.outlet.discard(frame, Drop::HandoverFull);
+        }
+    }
+
+    fn walk_kept(&mut self, cx: &Context<'_>, entry: Entry) {
         if !self.kept.is_empty() {
             walk::vector(
                 cx,
-                port,
+                entry,
                 &mut self.kept,
                 &mut self.scratch,
                 &mut self.outlet,
@@ -356,7 +367,7 @@ impl Worker {
             }
             _ => {
                 let (scratch, outlet) = (&mut self.scratch, &mut self.outlet);
-                walk::vector(cx, port, &mut self.vector, scratch, outlet);
+                walk::vector(cx, Entry::Wire(port), &mut self.vector, scratch, outlet);
             }
         }
     }
@@ -375,13 +386,13 @@ impl Worker {
                 let full = self.kept.push(frame).err();
                 full.map(|frame| (frame, Drop::HandoverFull))
             } else {
-                self.outlet.hand(home, Handed::Arrived(frame, port))
+                self.outlet.hand(home, Handed::Wire(frame, port))
             };
             if let Some((frame, reason)) = lost {
                 self.outlet.discard(frame, reason);
             }
         }
-        self.walk_kept(cx, port);
+        self.walk_kept(cx, Entry::Wire(port));
     }
 }
 

@@ -62,6 +62,10 @@ pub struct Frame {
     pub walked: bool,
     /// The priority of the VLAN tags that it leaves with, 0 to 7.
     pub priority: u8,
+    /// The priority of the tag that it came with, where tags were taken off it; 0 to 7.
+    pub came_priority: u8,
+    /// Bytes of tags that were taken off it at ingress.
+    pub untagged: u8,
     /// What is unfinished about it.
     pub offload: Offload,
 }
@@ -95,6 +99,8 @@ impl Frame {
             egress: InterfaceId::NONE,
             walked: false,
             priority: 0,
+            came_priority: 0,
+            untagged: 0,
             offload: Offload::FINISHED,
         }
     }
@@ -228,6 +234,8 @@ impl Frame {
         self.egress = other.egress;
         self.walked = other.walked;
         self.priority = other.priority;
+        self.came_priority = other.came_priority;
+        self.untagged = other.untagged;
         self.offload = other.offload;
     }
 

@@ -8,7 +8,7 @@ use super::enter::Lane;
 use super::forward::{self, Fit};
 use super::ingress::Entrance;
 use super::passes::{NO_PORT, Scratch};
-use super::tally::{RunKey, Speed, Tally, slow_is_fast};
+use super::tally::{RunKey, Speed, Tally, received, slow_is_fast};
 use super::teach::Teacher;
 use super::{Context, Exit, Leaving, egress, options};
 use crate::drop::Drop;
@@ -29,7 +29,7 @@ pub(super) fn pass3<const FAST: bool>(
     outlet: &mut Outlet,
 ) {
     let count = frames.len().min(VECTOR_FRAMES);
-    let mut state = Tally::new(cx, entrance.id);
+    let mut state = Tally::new(cx);
     scratch.near.forget();
     let teacher = if FAST {
         Teacher::of(entrance, outlet)
@@ -40,9 +40,23 @@ pub(super) fn pass3<const FAST: bool>(
     while at < count {
         let from = at;
         if FAST {
-            at += straight_run::<false>(cx, &mut frames[at..], at, scratch, &mut state, outlet);
+            at += straight_run::<false>(
+                (cx, entrance.id),
+                &mut frames[at..],
+                at,
+                scratch,
+                &mut state,
+                outlet,
+            );
             let between = at;
-            at += straight_run::<true>(cx, &mut frames[at..], at, scratch, &mut state, outlet);
+            at += straight_run::<true>(
+                (cx, entrance.id),
+                &mut frames[at..],
+                at,
+                scratch,
+                &mut state,
+                outlet,
+            );
             if let Some(teacher) = &teacher {
                 let ports = &scratch.ports;
                 let [ipv4, ipv6] = [from..between, between..at];
@@ -52,7 +66,14 @@ pub(super) fn pass3<const FAST: bool>(
             }
         }
         if at == from {
-            one::<FAST>(cx, &mut frames[at], at, scratch, &mut state, outlet);
+            one::<FAST>(
+                (cx, entrance.id),
+                &mut frames[at],
+                at,
+                scratch,
+                &mut state,
+                outlet,
+            );
             at += 1;
         }
     }
@@ -63,7 +84,7 @@ pub(super) fn pass3<const FAST: bool>(
 /// lifetime and size; returns how many. A loop of its own for each family, as in pass 1.
 #[inline(never)]
 fn straight_run<const IPV6: bool>(
-    cx: &Context<'_>,
+    (cx, entrance): (&Context<'_>, InterfaceId),
     frames: &mut [Frame],
     from: usize,
     scratch: &mut Scratch,
@@ -82,33 +103,40 @@ fn straight_run<const IPV6: bool>(
     let lanes = scratch.entered.lanes.get(from..).unwrap_or_default();
     let ports = scratch.ports.get_mut(from..).unwrap_or_default();
     let mut key = state.run.key;
-    let (mut packets, mut bytes) = (0, 0);
+    let (mut packets, mut bytes, mut headers) = (0, 0, 0);
     let mut done = 0;
     for (((frame, is), hop), port) in frames.iter_mut().zip(lanes).zip(hops).zip(ports) {
         if *is != lane {
             break;
         }
-        let next = scratch.near.get(cx, *hop, state.near_to);
-        if !(next.straight && straight::<IPV6>(frame, &next.adjacency)) {
+        let next = scratch.near.get(cx, *hop);
+        let received = received(frame);
+        if !(next.is_straight(frame.ingress) && straight::<IPV6>(frame, &next.adjacency)) {
             break;
         }
         *port = next.adjacency.port;
+        if frame.ingress != entrance {
+            // Of the port's own interface all is counted together.
+            let ingress = outlet.counters.interface(frame.ingress);
+            ingress.fp_rx.add(1, received);
+        }
         let leaves = RunKey {
             egress: next.adjacency.egress,
             ipv6: IPV6,
             speed: Speed::FastPath,
         };
         if leaves != key {
-            state.run.add(packets, bytes, packets * u64::from(ETHERNET));
+            state.run.add(packets, bytes, headers);
             state.run.flush(cx, &outlet.counters);
             state.run.key = leaves;
-            (key, packets, bytes) = (leaves, 0, 0);
+            (key, packets, bytes, headers) = (leaves, 0, 0, 0);
         }
         packets += 1;
+        headers += u64::from(frame.l3);
         bytes += frame.len() as u64;
         done += 1;
     }
-    state.run.add(packets, bytes, packets * u64::from(ETHERNET));
+    state.run.add(packets, bytes, headers);
     *used += done;
     done
 }
@@ -117,6 +145,9 @@ fn straight_run<const IPV6: bool>(
 /// False, and nothing changed, if more is to be decided.
 #[inline(always)]
 pub(super) fn straight<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -> bool {
+    if adjacency.header_len != ETHERNET {
+        return straight_tagged::<IPV6>(frame, adjacency);
+    }
     const LINK: usize = ETHERNET as usize;
     if (frame.l3 != u16::from(ETHERNET)) | !frame.offload.is_finished() {
         return false;
@@ -149,6 +180,28 @@ pub(super) fn straight<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacenc
     trim(frame, LINK + total as usize)
 }
 
+/// The same where the other header has tags.
+#[inline(never)]
+fn straight_tagged<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -> bool {
+    if (frame.l3 != u16::from(ETHERNET)) | !frame.offload.is_finished() {
+        return false;
+    }
+    let mtu = adjacency.mtu;
+    let packet = packet(frame);
+    let is_plain = match IPV6 {
+        true => { packet.first_chunk() }.is_some_and(|packet| forward::is_plain6(packet, mtu)),
+        false => { packet.first_chunk() }.is_some_and(|packet| forward::is_plain4(packet, mtu)),
+    };
+    if !(is_plain && egress::tag(frame, &adjacency.header, adjacency.header_len)) {
+        return false;
+    }
+    frame.egress = adjacency.egress;
+    match IPV6 {
+        true => age6(frame),
+        false => age4(frame),
+    }
+}
+
 /// Cuts off what the last link padded the packet with.
 #[inline(always)]
 pub(super) fn trim(frame: &mut Frame, len: usize) -> bool {
@@ -158,7 +211,7 @@ pub(super) fn trim(frame: &mut Frame, len: usize) -> bool {
 /// Pass 3 for any frame.
 #[inline(never)]
 fn one<const FAST: bool>(
-    cx: &Context<'_>,
+    (cx, entrance): (&Context<'_>, InterfaceId),
     frame: &mut Frame,
     at: usize,
     scratch: &mut Scratch,
@@ -187,10 +240,10 @@ fn one<const FAST: bool>(
             }
         }
     }
-    let received = frame.len() as u64;
+    let received = received(frame);
     let way = Way {
         hop,
-        adjacency: &scratch.near.get(cx, hop, state.near_to).adjacency,
+        adjacency: &scratch.near.get(cx, hop).adjacency,
         ipv6,
         own: false,
     };
@@ -199,7 +252,7 @@ fn one<const FAST: bool>(
             let fast = FAST || slow_is_fast(cx, frame, ipv6);
             let speed = if fast { Speed::FastPath } else { Speed::Slow };
             state.count(cx, frame, ipv6, speed, &outlet.counters);
-            if !FAST && fast {
+            if (!FAST || frame.ingress != entrance) && fast {
                 let ingress = outlet.counters.interface(frame.ingress);
                 ingress.fp_rx.add(1, received);
             }

@@ -8,6 +8,7 @@ use crate::counters::Counters;
 use crate::drop::Drop;
 use crate::outlet::Outlet;
 use crate::table::Adjacency;
+use crate::table::adjacency::HEADER_BYTES;
 
 const ETHERNET: usize = 14;
 
@@ -46,6 +47,26 @@ pub(crate) fn rewrite(frame: &mut Frame, adjacency: &Adjacency) -> bool {
         }
         _ => false,
     }
+}
+
+/// Replaces an Ethernet header without tags by a longer one with some.
+///
+/// # Errors
+/// False, and nothing changed, when the headroom is too small.
+#[inline]
+#[must_use]
+pub(crate) fn tag(frame: &mut Frame, header: &[u8; HEADER_BYTES], len: u8) -> bool {
+    let more = usize::from(len).saturating_sub(ETHERNET);
+    if !frame.push_front(more) {
+        return false;
+    }
+    frame.l3 = len.into();
+    let place = frame.bytes_mut().get_mut(..usize::from(len));
+    if let (Some(place), Some(header)) = (place, header.get(..usize::from(len))) {
+        place.copy_from_slice(header);
+    }
+    prioritise(frame);
+    true
 }
 
 /// Writes the frame's priority into its VLAN tags (IEEE 802.1Q, 9.6).

@@ -8,8 +8,10 @@ use core::ops::Range;
 use frame::{Frame, VECTOR_FRAMES};
 use kernels::{Lanes, Work, widest};
 
+use super::demux;
 use super::headers::{self, Headers, Headers4, Headers6};
 use super::ingress::{self, Entrance};
+use super::tally::received;
 use super::{Context, Exit, Place};
 use super::{Key as Destination, prerouting};
 use crate::counters::{Counters, Traffic};
@@ -76,7 +78,9 @@ impl Entered {
     /// Counts what came in by this entrance.
     pub(super) fn count(&self, entrance: &Entrance, counters: &Counters) -> Traffic {
         let Traffic { packets, bytes } = self.received;
-        counters.interface(entrance.id).rx.add(packets, bytes);
+        if entrance.counts {
+            counters.interface(entrance.id).rx.add(packets, bytes);
+        }
         self.received
     }
 
@@ -206,7 +210,7 @@ pub(super) fn pass1<const FAST: bool, S: Sees>(
             at = run::<FAST, true>(cx, entrance, frames, at..until, entered);
             if at == from {
                 let frame = &mut frames[at];
-                entered.received.bytes += frame.len() as u64;
+                entered.received.bytes += received(frame);
                 let key = odd::<FAST>(cx, entrance, frame, counters);
                 entered.note(at, key);
                 at += 1;
@@ -264,9 +268,17 @@ impl<S: Sees> Together<'_, '_, S> {
         if !entered.note_all(at, headers.destinations()) {
             return false;
         }
-        entered.received.bytes += u64::from(headers.lens().iter().sum::<u32>());
+        let lens = headers.lens().iter().sum::<u32>();
+        let untagged = part
+            .iter()
+            .map(|frame| u32::from(frame.untagged))
+            .sum::<u32>();
+        entered.received.bytes += u64::from(lens + untagged);
         for frame in &mut *part {
-            frame.ingress = entrance.id;
+            // Where VLANs lie on the interface, it is known of each frame already.
+            if !entrance.interface.vlans {
+                frame.ingress = entrance.id;
+            }
             frame.l3 = ingress::ETHERNET as u16;
         }
         self.sees.see(lanes, at, part, &headers);
@@ -298,13 +310,16 @@ fn run<const FAST: bool, const IPV6: bool>(
             next.prefetch();
         }
         let frame = &mut frames[at];
-        let Some(arrived) = ingress::plain(entrance, frame.bytes()) else {
+        let Some(mut arrived) = ingress::plain(entrance, frame.bytes()) else {
             break;
         };
         if arrived.ipv6 != IPV6 {
             break;
         }
-        bytes += frame.len() as u64;
+        bytes += received(frame);
+        if entrance.interface.vlans {
+            arrived.id = frame.ingress;
+        }
         frame.ingress = arrived.id;
         frame.l3 = arrived.l3;
         let packet = frame.bytes().get(ingress::ETHERNET..).unwrap_or_default();
@@ -354,6 +369,9 @@ fn odd<const FAST: bool>(
     if place.interface != entrance.id {
         let vlan = counters.interface(place.interface);
         vlan.rx.add(1, frame.len() as u64);
+    }
+    if key.is_ok() {
+        demux::untag(frame);
     }
     key
 }

@@ -14,7 +14,7 @@ use frame::{Frame, Offload, Segmentation};
 use machine::Instant;
 
 use super::depart::packet;
-use super::{Context, passes, single};
+use super::{Context, single};
 use crate::drop::Drop;
 use crate::handover;
 use crate::outlet::Outlet;
@@ -122,10 +122,7 @@ fn walk_on(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
     let Some(worker) = elsewhere(cx, &frame, outlet) else {
         return single::resume(cx, frame, NextHopId::NO_ROUTE, outlet);
     };
-    // Its fragments were counted when they came; where it is walked it is counted once more.
-    outlet.count_back(cx, &frame);
-    let port = passes::arrived_by(cx, &frame);
-    if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame, port)) {
+    if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame)) {
         outlet.discard(frame, reason);
     }
 }

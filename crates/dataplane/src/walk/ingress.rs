@@ -25,6 +25,8 @@ pub(crate) struct Entrance {
     pub(crate) interface: Interface,
     /// Its link address in the low 48 bits.
     mac: u64,
+    /// What comes in is counted here.
+    pub(super) counts: bool,
 }
 
 impl Entrance {
@@ -42,7 +44,16 @@ impl Entrance {
             } else {
                 u64::MAX
             },
+            counts: true,
         })
+    }
+}
+
+impl Entrance {
+    /// Its frames are behind ingress: they are all its own, and were counted.
+    pub(super) fn is_behind(&mut self) {
+        self.interface.vlans = false;
+        self.counts = false;
     }
 }
 

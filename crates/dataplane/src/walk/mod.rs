@@ -22,6 +22,7 @@
 //! source, on an interface without VLANs. `Walk` in the snapshot says which one an interface has,
 //! and why.
 
+mod demux;
 mod depart;
 mod egress;
 mod enter;
@@ -45,14 +46,14 @@ mod teach;
 #[cfg(test)]
 mod tests;
 
-use frame::{InterfaceId, Offload};
+use frame::{Frame, InterfaceId, Offload};
 use machine::Instant;
 use wire::Mac;
 
 pub(crate) use gather::expire;
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, Told};
-pub(crate) use passes::{Scratch, vector};
+pub(crate) use passes::{Entry, Scratch, vector};
 pub(crate) use single::{on_link, own, own_here, resume, transmit};
 
 use crate::drop::Drop;
@@ -364,13 +365,19 @@ fn fit(cx: &Context<'_>, leaving: &Leaving<'_>, adjacency: &Adjacency) -> Result
     }
 }
 
-/// Who sent a frame on the link, whose packet begins at `l3`; none on links without such addresses.
+/// Who sent a frame on the link; none on links without such addresses.
 #[inline(always)]
-fn sender(bytes: &[u8], l3: u16) -> Option<Sender> {
+fn sender(frame: &Frame) -> Option<Sender> {
+    sender_of(frame.bytes(), (frame.l3, frame.came_priority))
+}
+
+/// Who sent a frame whose packet begins at `l3`, and which came with this priority if its tags are off.
+#[inline(always)]
+fn sender_of(bytes: &[u8], (l3, priority): (u16, u8)) -> Option<Sender> {
     let mac = Mac(*bytes.get(6..12)?.first_chunk()?);
     match usize::from(l3) {
         ..14 => None,
-        14 => Some(Sender { mac, priority: 0 }),
+        14 => Some(Sender { mac, priority }),
         // The last tag is that of the interface that it came by.
         l3 => {
             let priority = bytes.get(l3 - 4)? >> 5;
@@ -410,7 +417,7 @@ pub(crate) fn decide<W: Watcher>(
             packet,
             offload,
             ingress: place.interface,
-            sender: sender(bytes, place.l3),
+            sender: sender_of(bytes, (place.l3, 0)),
         };
         return guarded::decide(cx, view, local, memory, watch);
     }

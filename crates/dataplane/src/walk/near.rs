@@ -18,10 +18,11 @@ pub(super) struct Next {
     id: NextHopId,
     /// That of [`crate::table::Fib::generation`].
     pub(super) generation: u32,
-    /// Packets for it are forwarded in an Ethernet header.
-    simple: bool,
-    /// They are, and nobody is owed a redirect: only their lifetime and size are left to decide about.
-    pub(super) straight: bool,
+    /// Packets for it are forwarded behind an Ethernet header, tags or none: only their lifetime and size are
+    /// left to decide about, and whether somebody is owed a redirect.
+    pub(super) simple: bool,
+    /// Whoever sends through here what leaves as it came is owed a redirect.
+    redirects: bool,
 }
 
 impl Near {
@@ -33,7 +34,7 @@ impl Near {
             id: NextHopId::NO_ROUTE,
             generation: 0,
             simple: false,
-            straight: false,
+            redirects: false,
         };
         Self([none; Self::PLACES])
     }
@@ -47,10 +48,10 @@ impl Near {
     }
 
     #[inline(always)]
-    pub(super) fn get(&mut self, cx: &Context<'_>, hop: NextHopId, ingress: InterfaceId) -> &Next {
+    pub(super) fn get(&mut self, cx: &Context<'_>, hop: NextHopId) -> &Next {
         let next = &mut self.0[usize::from(hop.0) % Self::PLACES];
         if next.id != hop {
-            next.read(cx, hop, ingress);
+            next.read(cx, hop);
         }
         next
     }
@@ -58,7 +59,7 @@ impl Near {
 
 impl Next {
     #[inline(never)]
-    fn read(&mut self, cx: &Context<'_>, hop: NextHopId, ingress: InterfaceId) {
+    fn read(&mut self, cx: &Context<'_>, hop: NextHopId) {
         self.id = hop;
         self.generation = cx.fib.generation(hop);
         self.adjacency = cx.fib.adjacencies.read(hop);
@@ -68,17 +69,17 @@ impl Next {
             send_redirects,
             ..
         } = cx.snapshot;
-        let back = self.adjacency.egress == ingress && *send_redirects;
+        self.redirects = *send_redirects;
         self.simple = self.adjacency.kind == Kind::Forward
-            && self.adjacency.header_len == ETHERNET
+            && self.adjacency.header_len >= ETHERNET
             && ipv4.forward
             && ipv6.forward;
-        self.straight = self.simple && !back;
     }
 
-    /// The same as `straight` of packets that may be translated: about those no redirect is owed.
+    /// Whether only lifetime and size are left to decide about for a packet that came in here: nobody is owed a
+    /// redirect.
     #[inline(always)]
-    pub(super) fn is_straight(&self, translated: bool) -> bool {
-        self.straight | (self.simple & translated)
+    pub(super) fn is_straight(&self, ingress: InterfaceId) -> bool {
+        self.simple & ((self.adjacency.egress != ingress) | !self.redirects)
     }
 }

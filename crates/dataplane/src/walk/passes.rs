@@ -2,10 +2,12 @@
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
+use super::demux::demultiplex;
 use super::depart;
 use super::enter::{Entered, Unseen, pass1};
 use super::ingress::Entrance;
 use super::near::Near;
+use super::tally::received;
 use super::{Context, Exit, egress, gather, guarded};
 use crate::counters::Traffic;
 use crate::drop::Drop;
@@ -41,36 +43,51 @@ impl Scratch {
     }
 }
 
-/// Walks a vector that a port with this number received, and leaves it empty.
+/// Where frames enter the walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// From the port with this number.
+    Wire(u16),
+    /// Behind ingress: they are this interface's, were counted there, and have no tags.
+    Arrived(InterfaceId),
+}
+
+/// Walks a vector of frames that enter there, and leaves it empty.
 pub(crate) fn vector(
     cx: &Context<'_>,
-    port: u16,
+    entry: Entry,
     vector: &mut Vector,
     scratch: &mut Scratch,
     outlet: &mut Outlet,
 ) {
-    let id = cx
-        .snapshot
-        .port(port)
-        .map_or(InterfaceId::NONE, |binding| binding.interface);
-    let Some(entrance) = Entrance::new(cx.interfaces, id) else {
+    let id = match entry {
+        Entry::Wire(port) => {
+            let binding = cx.snapshot.port(port);
+            binding.map_or(InterfaceId::NONE, |binding| binding.interface)
+        }
+        Entry::Arrived(id) => id,
+    };
+    let Some(mut entrance) = Entrance::new(cx.interfaces, id) else {
         for frame in vector.drain() {
             outlet.discard(frame, Drop::InterfaceDown);
         }
         return;
     };
+    match entry {
+        Entry::Wire(_) if entrance.interface.vlans => {
+            demultiplex(cx, &entrance, vector.frames_mut(), &outlet.counters);
+        }
+        Entry::Wire(_) => {}
+        Entry::Arrived(_) => entrance.is_behind(),
+    }
     let firewall = &cx.snapshot.firewall;
     if firewall.guards(false) || firewall.guards(true) {
         guard(cx, &entrance, vector, scratch, outlet);
-    } else if is_fast(cx, &entrance) {
+    } else if cx.snapshot.ipv4.is_fast() && cx.snapshot.ipv6.is_fast() {
         walk::<true>(cx, &entrance, vector, scratch, outlet);
     } else {
         walk::<false>(cx, &entrance, vector, scratch, outlet);
     }
-}
-
-fn is_fast(cx: &Context<'_>, entrance: &Entrance) -> bool {
-    cx.snapshot.ipv4.is_fast() && cx.snapshot.ipv6.is_fast() && !entrance.interface.vlans
 }
 
 /// The passes of packets that the firewall looks at.
@@ -104,15 +121,15 @@ fn walk<const FAST: bool>(
     let all = 0..frames.len();
     let told = (&mut Unseen, &*outlet.counters);
     pass1::<FAST, _>(cx, entrance, frames, all, entered, told);
-    let received = entered.count(entrance, &outlet.counters);
+    let came = entered.count(entrance, &outlet.counters);
     let main = cx.fib.main();
     main.ipv4.lookup_vector(entered.destinations4(), hops4);
     main.ipv6.lookup_vector(entered.destinations6(), hops6);
     depart::pass3::<FAST>(cx, entrance, frames, scratch, outlet);
     let ended = pass4(cx, vector, scratch, outlet);
     if FAST {
-        let packets = received.packets.wrapping_sub(ended.packets);
-        let bytes = received.bytes.wrapping_sub(ended.bytes);
+        let packets = came.packets.wrapping_sub(ended.packets);
+        let bytes = came.bytes.wrapping_sub(ended.bytes);
         let counters = outlet.counters.interface(entrance.id);
         counters.fp_rx.add(packets, bytes);
     }
@@ -136,7 +153,7 @@ fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut 
                 let exit = scratch.entered.exits[at];
                 if !matches!(exit, Exit::Finish { .. }) {
                     ended.packets += 1;
-                    ended.bytes += frame.len() as u64;
+                    ended.bytes += received(&frame);
                 }
                 settle(cx, frame, exit, outlet);
             }
@@ -149,12 +166,6 @@ fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut 
         at += run;
     }
     ended
-}
-
-/// The port that a frame came by, through its interface.
-pub(super) fn arrived_by(cx: &Context<'_>, frame: &Frame) -> u16 {
-    let interface = cx.interfaces.get(frame.ingress);
-    interface.map_or(NO_PORT, |interface| interface.port)
 }
 
 /// Does what an exit says.
@@ -170,8 +181,7 @@ pub(super) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
         }
         Exit::Collect => gather::collect(cx, frame, outlet),
         Exit::HandOver(worker) => {
-            let port = arrived_by(cx, &frame);
-            if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame, port)) {
+            if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame)) {
                 outlet.discard(frame, reason);
             }
         }

@@ -67,7 +67,7 @@ pub(crate) fn own_here(
     };
     let ipv6 = packet(&frame).first().is_some_and(|first| first >> 4 == 6);
     if cx.snapshot.firewall.guards(ipv6) {
-        let mut tally = Tally::new(cx, InterfaceId::NONE);
+        let mut tally = Tally::new(cx);
         let departed = guarded::own(cx, &mut frame, decided, &mut tally, outlet);
         tally.flush(cx, &outlet.counters);
         return go(cx, frame, departed, outlet);
@@ -111,7 +111,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
     };
     let key = super::check::<false, _>(cx, &arrived, frame.bytes(), &mut Silent);
     if cx.snapshot.firewall.guards(arrived.ipv6) {
-        let mut tally = Tally::new(cx, InterfaceId::NONE);
+        let mut tally = Tally::new(cx);
         let fields = Fields::of(packet(&frame));
         let departed = match key {
             Ok(_) => guarded::one(

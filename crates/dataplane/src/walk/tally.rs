@@ -2,14 +2,11 @@
 
 use frame::{Frame, InterfaceId};
 
-use super::depart::ETHERNET;
 use super::{Context, egress};
 use crate::counters::{Counters, Traffic};
 
 /// What pass 3 keeps from frame to frame.
 pub(super) struct Tally {
-    /// The interface that the vector came in by.
-    pub(super) near_to: InterfaceId,
     /// A redirect may still be asked for.
     pub(super) redirects: bool,
     pub(super) run: Run,
@@ -21,9 +18,8 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(cx: &Context<'_>, near_to: InterfaceId) -> Self {
+    pub(super) fn new(cx: &Context<'_>) -> Self {
         Self {
-            near_to,
             redirects: cx.snapshot.send_redirects,
             run: Run::default(),
             count4: 0,
@@ -70,12 +66,12 @@ impl Tally {
         self.guards[usize::from(ipv6)]
     }
 
-    /// Counts packets that leave behind Ethernet headers by one interface; their bytes are without those.
+    /// Counts packets that leave by one interface behind headers of one length; their bytes are without those.
     #[inline(always)]
     pub(super) fn count_all(
         &mut self,
         cx: &Context<'_>,
-        (egress, ipv6, speed): (InterfaceId, bool, Speed),
+        ((egress, header), ipv6, speed): ((InterfaceId, u8), bool, Speed),
         sent: Traffic,
         counters: &Counters,
     ) {
@@ -91,7 +87,7 @@ impl Tally {
             self.run.flush(cx, counters);
             self.run.key = key;
         }
-        let headers = sent.packets * u64::from(ETHERNET);
+        let headers = sent.packets * u64::from(header);
         self.run.add(sent.packets, sent.bytes + headers, headers);
     }
 
@@ -177,6 +173,12 @@ impl Run {
         counters.interface(key.egress).fp_tx.add(packets, bytes);
         family.add(packets, bytes - headers.min(bytes));
     }
+}
+
+/// Bytes of a frame as it came in, before anything is written in front of its packet.
+#[inline(always)]
+pub(super) fn received(frame: &Frame) -> u64 {
+    frame.len() as u64 + u64::from(frame.untagged)
 }
 
 /// Whether a frame on an interface that has to walk in full (for its VLANs, or for its other

@@ -9,7 +9,7 @@ use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
 use crate::table::{Adjacency, NextHopId};
 use crate::walk::depart::{self, Departed, packet};
-use crate::walk::tally::Tally;
+use crate::walk::tally::{Tally, received};
 use crate::walk::{Context, Exit, Fit, egress, gather, options, sender};
 
 /// The other worker that walks a packet whose connection was looked for here: that of the connection,
@@ -49,7 +49,7 @@ pub(in crate::walk) fn one(
         packet: packet(frame),
         offload: &frame.offload,
         ingress: frame.ingress,
-        sender: sender(frame.bytes(), frame.l3),
+        sender: sender(frame),
     };
     let mut guard = Guard {
         cx,
@@ -143,7 +143,7 @@ fn settle(
     if as_it_came && tally.owes_redirect(onward.adjacency.egress, frame.ingress) {
         outlet.redirect(frame, onward.hop);
     }
-    let received = frame.len() as u64;
+    let received = received(frame);
     helper::treat(cx, frame, passage, Some(&mut onward), outlet)?;
     let adjacency = &onward.adjacency;
     commit(frame, passage).map_err(Exit::Drop)?;

@@ -202,7 +202,7 @@ pub(super) fn waiting<'a>(
     marks: Marks,
 ) -> Subject<'a> {
     Subject {
-        sender: sender(frame.bytes(), frame.l3),
+        sender: sender(frame),
         state: track.state,
         nat: track.nat,
         marks,

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use frame::InterfaceId;
+use frame::{Frame, InterfaceId};
 
 use super::CHUNK;
 use crate::packet::Tuple;
@@ -69,13 +69,12 @@ impl Columns {
         self.set_destination::<IPV6>(at, tuple);
     }
 
-    /// Keeps what was read of whole TCP segments and UDP datagrams that came by one interface, from a place
-    /// on.
+    /// Keeps what was read of whole TCP segments and UDP datagrams, from a place on.
     #[inline(always)]
     pub(super) fn put_together<H: Headers>(
         &mut self,
         at: usize,
-        ingress: InterfaceId,
+        frames: &[Frame; headers::TOGETHER],
         headers: &H,
     ) {
         let to = at..at + headers::TOGETHER;
@@ -85,7 +84,9 @@ impl Columns {
         let (ports, protocols) = (headers.ports(), headers.protocols());
         let service = column(|at| Of::service_of(protocols[at], ports[at]));
         self.service[to.clone()].copy_from_slice(&service);
-        self.ingress[to.clone()].fill(ingress.0);
+        for (to, frame) in self.ingress[to.clone()].iter_mut().zip(frames) {
+            *to = frame.ingress.0;
+        }
         for ((to, ports), protocol) in self.ports[to].iter_mut().zip(ports).zip(protocols) {
             *to = u64::from(protocol) << 32 | u64::from(ports.rotate_left(16));
         }

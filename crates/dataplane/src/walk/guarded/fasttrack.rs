@@ -18,10 +18,11 @@ use crate::connection::{Fast, NatState, Tick, Tracker, Way};
 use crate::counters::Traffic;
 use crate::nat::Rewrite;
 use crate::table::Adjacency;
+use crate::table::adjacency::HEADER_BYTES;
 use crate::walk::depart;
 use crate::walk::near::Near;
-use crate::walk::tally::Speed;
-use crate::walk::{Context, forward};
+use crate::walk::tally::{Speed, received};
+use crate::walk::{Context, egress, forward};
 
 const ETHERNET: usize = 14;
 
@@ -60,10 +61,11 @@ fn forward<const IPV6: bool>(
         return None;
     }
     let translated = Some(way).filter(|_| fast.nat != NatState::default());
-    let next = near.get(cx, fast.next_hop.id, frame.ingress);
-    let goes = (next.generation == fast.next_hop.generation)
-        & next.is_straight(translated.is_some())
-        & (seen.len <= next.adjacency.mtu);
+    let next = near.get(cx, fast.next_hop.id);
+    // About packets that are translated no redirect is owed.
+    let straight = (next.simple & translated.is_some()) | next.is_straight(frame.ingress);
+    let goes =
+        (next.generation == fast.next_hop.generation) & straight & (seen.len <= next.adjacency.mtu);
     if !(goes && fast.count(seen.len, now)) {
         return None;
     }
@@ -75,19 +77,21 @@ fn forward<const IPV6: bool>(
 /// What plain packets to one next hop leave with.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
-    link: [u8; ETHERNET],
+    link: [u8; HEADER_BYTES],
+    /// Bytes of `link`, at least those of an Ethernet header.
+    pub(super) header: u8,
     egress: InterfaceId,
     pub(super) port: u16,
     ipv6: bool,
 }
 
 impl Shape {
-    /// The next hop's link has an Ethernet header.
+    /// The next hop's link has an Ethernet header, with tags or without.
     #[inline(always)]
     pub(super) fn of(adjacency: &Adjacency, ipv6: bool) -> Self {
-        let link = adjacency.header.first_chunk().copied();
         Self {
-            link: link.unwrap_or_default(),
+            link: adjacency.header,
+            header: adjacency.header_len,
             egress: adjacency.egress,
             port: adjacency.port,
             ipv6,
@@ -111,28 +115,32 @@ impl Shape {
                 false => self.depart_as_is::<false>(frame, len),
             };
         };
-        let (link, packet) = frame.bytes_mut().split_first_chunk_mut::<ETHERNET>()?;
+        let (_, packet) = frame.bytes_mut().split_first_chunk_mut::<ETHERNET>()?;
         translate(packet, self.ipv6, way, tracker)?;
-        *link = self.link;
         self.leave(frame, len)
     }
 
     /// The same of a packet that is not translated.
     #[inline(always)]
     pub(super) fn depart_as_is<const IPV6: bool>(&self, frame: &mut Frame, len: u32) -> Option<()> {
-        let (link, packet) = frame.bytes_mut().split_first_chunk_mut::<ETHERNET>()?;
+        let (_, packet) = frame.bytes_mut().split_first_chunk_mut::<ETHERNET>()?;
         match IPV6 {
             true => forward::age6(packet.first_chunk_mut()?),
             false => forward::age4(packet.first_chunk_mut()?),
         }
-        *link = self.link;
         self.leave(frame, len)
     }
 
     #[inline(always)]
     fn leave(&self, frame: &mut Frame, len: u32) -> Option<()> {
         frame.egress = self.egress;
-        depart::trim(frame, ETHERNET + len as usize).then_some(())
+        if usize::from(self.header) == ETHERNET {
+            *frame.bytes_mut().first_chunk_mut::<ETHERNET>()? = *self.link.first_chunk()?;
+        } else {
+            egress::tag(frame, &self.link, self.header).then_some(())?;
+        }
+        let header = usize::from(self.header);
+        depart::trim(frame, header + len as usize).then_some(())
     }
 }
 
@@ -187,7 +195,7 @@ impl Passes<'_, '_> {
         let from = places.start;
         let frames = chunk.frames[places.clone()].iter_mut();
         let ports = chunk.ports[places.clone()].iter_mut();
-        let (mut egress, mut sent) = (InterfaceId::NONE, Traffic::default());
+        let (mut egress, mut sent) = ((InterfaceId::NONE, 0), Traffic::default());
         let (mut came, mut done) = (Traffic::default(), 0);
         for (place, (frame, port)) in places.zip(frames.zip(ports)) {
             let (Some(way), Some(fast)) = (
@@ -201,15 +209,16 @@ impl Passes<'_, '_> {
                 tcp: ahead.which.tcp >> (place % CHUNK) & 1 != 0,
                 len,
             };
-            let (received, tracked) = (frame.len() as u64, (way, &fast, tracker));
+            let (received, tracked) = (received(frame), (way, &fast, tracker));
             let to = forward::<IPV6>(self.cx, frame, seen, tracked, self.now, self.near);
             let Some(to) = to else {
                 break;
             };
-            if frame.egress != egress {
+            let leaves = (frame.egress, frame.l3 as u8);
+            if leaves != egress {
                 let key = (egress, IPV6, Speed::FastTrack);
                 self.tally.count_all(self.cx, key, sent, counters);
-                (egress, sent) = (frame.egress, Traffic::default());
+                (egress, sent) = (leaves, Traffic::default());
             }
             (sent.packets, sent.bytes) = (sent.packets + 1, sent.bytes + u64::from(len));
             if frame.ingress == self.ingress {

@@ -310,7 +310,7 @@ impl<'a> Plain<'a> {
         near: &mut Near,
         outlet: &mut Outlet,
     ) -> Outcome {
-        let next = near.get(cx, waiting.hop, frame.ingress);
+        let next = near.get(cx, waiting.hop);
         if !takes(next, fields, frame) {
             return Outcome::Guard(give_up(fields, waiting, &outlet.memory.tracker));
         }
@@ -390,5 +390,5 @@ pub(super) fn write(
 /// Whether a next hop takes the packet as it is.
 #[inline(always)]
 fn takes(next: &Next, fields: &Fields, frame: &Frame) -> bool {
-    next.straight & (next.adjacency.egress != frame.ingress) & (fields.len <= next.adjacency.mtu)
+    next.simple & (next.adjacency.egress != frame.ingress) & (fields.len <= next.adjacency.mtu)
 }

@@ -143,7 +143,7 @@ impl Sees for Seeing<'_> {
         ahead.which.tcp |= u64::from(usual.tcp) << at;
         ahead.lens[to.clone()].copy_from_slice(&headers.totals());
         let columns = &mut ahead.run.columns;
-        columns.put_together(at, frames[0].ingress, headers);
+        columns.put_together(at, frames, headers);
         match (self.tracks[family], H::IPV6) {
             (true, true) => ahead.ask::<true>(to, self.tracker),
             (true, false) => ahead.ask::<false>(to, self.tracker),

@@ -322,10 +322,7 @@ impl Run {
         let hops = hops.iter().fold(0, |others, one| others | (one.0 ^ hop));
         let others = ingress.iter().fold(0, |others, one| others | (one ^ by));
         self.alike = (hops == 0) & (others == 0);
-        let mut egress = |at: usize| {
-            let ingress = InterfaceId(self.columns.ingress[at]);
-            near.get(cx, self.hops[at], ingress).adjacency.egress.0
-        };
+        let mut egress = |at: usize| near.get(cx, self.hops[at]).adjacency.egress.0;
         if self.alike {
             self.egress[..len].fill(egress(0));
             return;

@@ -22,7 +22,7 @@ use crate::walk::enter::{Lane, pass1};
 use crate::walk::ingress::Entrance;
 use crate::walk::near::Near;
 use crate::walk::passes::{NO_PORT, Scratch};
-use crate::walk::tally::{Speed, Tally};
+use crate::walk::tally::{Speed, Tally, received};
 use crate::walk::teach::Teacher;
 use crate::walk::{Context, Exit};
 
@@ -128,7 +128,7 @@ impl<'a, 'o> Passes<'a, 'o> {
             ingress,
             received: Traffic::default(),
             teachers: [false, true].map(|ipv6| teacher.filter(|_| is_steady(ipv6))),
-            tally: Tally::new(cx, ingress),
+            tally: Tally::new(cx),
             near,
             outlet,
         }
@@ -221,7 +221,7 @@ impl Passes<'_, '_> {
             let waiting = ahead.run.get(at);
             let place = waiting.place;
             let frame = &mut chunk.frames[place];
-            let received = frame.len() as u64;
+            let received = received(frame);
             let (fields, firsts, run) = ahead.asked(&waiting, frame, &self.outlet.memory.tracker);
             let left = plain.leave(
                 self.cx,
@@ -265,9 +265,9 @@ impl Passes<'_, '_> {
             return 0;
         };
         let (hop, ingress) = run.between(from);
-        let next = self.near.get(self.cx, hop, ingress);
+        let next = self.near.get(self.cx, hop);
         let egress = next.adjacency.egress;
-        if !next.straight | (egress == ingress) | !self.tally.is_guarded(ipv6) {
+        if !next.simple | (egress == ingress) | !self.tally.is_guarded(ipv6) {
             return 0;
         }
         let stream = Stream {
@@ -283,7 +283,8 @@ impl Passes<'_, '_> {
             (true, false, _) => stream.write::<true>(from, chunk),
             (false, ..) => stream.write::<false>(from, chunk),
         };
-        let key = (egress, ipv6, Speed::Slow);
+        let header = next.adjacency.header_len;
+        let key = ((egress, header), ipv6, Speed::Slow);
         let counters = &self.outlet.counters;
         self.tally.count_all(self.cx, key, streamed.sent, counters);
         streamed.done
@@ -298,8 +299,6 @@ impl Passes<'_, '_> {
         if matches!(before.met, Met::Unknown) && self.tracks[usize::from(fields.tuple.ipv6)] {
             let found = tracker.lookup(&fields.tuple);
             if let Some(worker) = elsewhere(self.cx, found, fields, frame, self.outlet) {
-                // It is counted where it is walked.
-                self.outlet.count_back(self.cx, frame);
                 chunk.exits[at] = Exit::HandOver(worker);
                 return;
             }

@@ -8,7 +8,8 @@ use super::firewall::{MASQUERADE, client, filtered, hits, table, tracked, transl
 use super::{hop_by_hop, rig};
 use crate::firewall::{Firewall, filter, mangle, nat, raw};
 use crate::rule::{Action, AddressRange, Compare, Match, Rule, State};
-use crate::testing::{ETHER1, ETHER2, MAC, Rig, Udp4, Udp6, arp, ethernet, gateway, seal};
+use crate::table::{Adjacency, NextHopId};
+use crate::testing::{ETHER1, ETHER2, MAC, Rig, Udp4, Udp6, VLAN10, arp, ethernet, gateway, seal};
 use crate::{Drop, Why};
 
 /// What is asked of packets.
@@ -29,7 +30,7 @@ struct Ended {
     drops: Vec<(Drop, u64)>,
     punts: Vec<(Why, Vec<u8>)>,
     hits: [(u64, u64); 12],
-    came: [u64; 2],
+    came: [u64; 3],
 }
 
 /// Who writes to whom, of a family.
@@ -39,6 +40,8 @@ struct Writer {
     ipv6: bool,
     /// One frame of so many is not plain.
     odd: u64,
+    /// Half of the frames to `ether1` have a tag: mostly that of `vlan10`.
+    tagged: bool,
 }
 
 impl Writer {
@@ -76,6 +79,11 @@ impl Writer {
                 let udp = self.frame4(server, ports, protocol, payload);
                 spoil4(&mut frame, udp, rng);
             }
+        }
+        if self.tagged && !self.back && frame.len() >= 14 && rng.percent(50) {
+            let vlan_id = [10, 10, 10, 10, 0, 11][rng.below(6) as usize];
+            let priority = (rng.below(8) as u8) << 5;
+            frame.splice(12..12, [0x81, 0, priority, vlan_id]);
         }
         frame
     }
@@ -233,6 +241,24 @@ fn router(asked: Asked) -> Rig {
     rig
 }
 
+/// What goes to the clients leaves with the tag of `vlan10`.
+fn answer_by_vlan(rig: &mut Rig) {
+    let mut hop = |ethertype: [u8; 2]| -> NextHopId {
+        let mut adjacency = Adjacency {
+            egress: VLAN10,
+            port: 0,
+            header_len: 18,
+            ..gateway()
+        };
+        adjacency.header[12..16].copy_from_slice(&[0x81, 0, 0, 10]);
+        adjacency.header[16..18].copy_from_slice(&ethertype);
+        rig.add_hop(&adjacency)
+    };
+    let hops = [hop([0x08, 0x00]), hop([0x86, 0xdd])];
+    rig.route4(0x0a00_0002, 32, hops[0]);
+    rig.route6(0x2001_0db8_0000_000a << 64 | 2, 128, hops[1]);
+}
+
 /// Rules of `raw` that let packets pass, leave some untracked and drop some.
 fn before() -> Vec<Rule> {
     let to = |first, last| Match::DestinationPort([(first, last)].into()).into();
@@ -269,7 +295,12 @@ fn pass(seed: u64, asked: Asked, alone: bool) -> Ended {
         back: false,
         ipv6: seed % 2 == 1,
         odd: 8 << (seed % 5),
+        tagged: seed % 4 == 1,
     };
+    if writer.tagged {
+        rig.use_vlan10();
+        answer_by_vlan(&mut rig);
+    }
     for round in 0..6 {
         writer.back = round % 2 == 1;
         for _ in 0..rng.below(150) {
@@ -287,7 +318,7 @@ fn pass(seed: u64, asked: Asked, alone: bool) -> Ended {
         drops: rig.drops(),
         punts: rig.punts(),
         hits: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map(|rule| hits(&rig, rule)),
-        came: [ETHER1, ETHER2].map(|id| rig.traffic(id).rx.bytes),
+        came: [ETHER1, ETHER2, VLAN10].map(|id| rig.traffic(id).rx.bytes),
     }
 }
 

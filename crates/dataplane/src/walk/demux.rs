@@ -1,0 +1,164 @@
+//! Whose each frame of a port is: the tags of VLANs are followed to their interface and taken off, so that
+//! behind this every packet stands behind the 14 bytes of an Ethernet header, whatever it came by.
+//!
+//! That is done for what surely goes on: an IP packet to the link address of an interface that runs. All
+//! else keeps its tags, and [`super::ingress`] decides about it alone.
+
+use frame::{Frame, InterfaceId};
+
+use super::Context;
+use super::ingress::{ETHERNET, Entrance, IPV4, IPV6};
+use crate::counters::{Counters, Traffic};
+use crate::interface::{Interface, Tag, vlan};
+
+/// The most tags that are taken off.
+const TAGS: usize = 4;
+/// Frames are asked for so many ahead.
+const AHEAD: usize = 8;
+
+/// What is the same for the frames of a vector.
+struct Demux<'a> {
+    cx: &'a Context<'a>,
+    entrance: &'a Entrance,
+    /// The interface that was found last, for these tags.
+    last: Option<(Tags, InterfaceId)>,
+    counters: &'a Counters,
+    /// What an interface received, and was not counted yet.
+    run: (InterfaceId, Traffic),
+}
+
+/// The tags of a frame, outermost first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Tags {
+    tags: [Tag; TAGS],
+    count: usize,
+}
+
+/// Finds the interface of each frame of a port, and takes the tags off those that surely go on. Counts what
+/// interfaces on the port's receive.
+pub(super) fn demultiplex(
+    cx: &Context<'_>,
+    entrance: &Entrance,
+    frames: &mut [Frame],
+    counters: &Counters,
+) {
+    let mut demux = Demux {
+        cx,
+        entrance,
+        last: None,
+        counters,
+        run: (entrance.id, Traffic::default()),
+    };
+    for at in 0..frames.len() {
+        if let Some(next) = frames.get(at + AHEAD) {
+            next.prefetch();
+        }
+        let frame = &mut frames[at];
+        frame.ingress = demux.interface(frame).unwrap_or(entrance.id);
+    }
+    demux.flush();
+}
+
+impl Demux<'_> {
+    /// The interface that a frame's tags name, when they are off; none for a frame that keeps them.
+    #[inline(always)]
+    fn interface(&mut self, frame: &mut Frame) -> Option<InterfaceId> {
+        let kind = frame.bytes().get(ETHERNET - 2..ETHERNET)?;
+        let kind = u16::from_be_bytes([kind[0], kind[1]]);
+        if !matches!(kind, vlan::CUSTOMER | vlan::SERVICE) {
+            return None;
+        }
+        let (tags, priority) = read(frame.bytes(), &self.entrance.interface)?;
+        let id = match self.last {
+            Some((last, id)) if last == tags => id,
+            _ => self.find(tags)?,
+        };
+        let received = frame.len() as u64;
+        take_off(frame, tags.count * 4, priority);
+        if self.run.0 != id {
+            self.flush();
+            self.run.0 = id;
+        }
+        self.run.1.packets += 1;
+        self.run.1.bytes += received;
+        Some(id)
+    }
+
+    /// The interface of these tags, if it shares all that pass 1 asks with the port's.
+    #[inline(never)]
+    fn find(&mut self, tags: Tags) -> Option<InterfaceId> {
+        let mut id = self.entrance.id;
+        for tag in &tags.tags[..tags.count] {
+            id = self.cx.interfaces.vlan(id, *tag)?;
+        }
+        let (found, port) = (self.cx.interfaces.get(id)?, self.entrance.interface);
+        let alike = found.running
+            && found.ethernet
+            && (found.mac, found.ipv4, found.ipv6) == (port.mac, port.ipv4, port.ipv6);
+        if alike {
+            self.last = Some((tags, id));
+        }
+        alike.then_some(id)
+    }
+
+    fn flush(&mut self) {
+        let (id, Traffic { packets, bytes }) = self.run;
+        if packets > 0 {
+            self.counters.interface(id).rx.add(packets, bytes);
+        }
+        self.run.1 = Traffic::default();
+    }
+}
+
+/// Takes off what lies between the link addresses of a frame and the type of its packet, which begins at `l3`.
+#[inline]
+pub(super) fn untag(frame: &mut Frame) {
+    let off = usize::from(frame.l3).saturating_sub(ETHERNET);
+    if off > 0 {
+        let last = usize::from(frame.l3) - 4;
+        let priority = frame.bytes().get(last).map_or(0, |first| first >> 5);
+        take_off(frame, off, priority);
+        frame.l3 = ETHERNET as u16;
+    }
+}
+
+#[inline(always)]
+fn take_off(frame: &mut Frame, off: usize, priority: u8) {
+    frame.bytes_mut().copy_within(..ETHERNET - 2, off);
+    frame.pull_front(off);
+    frame.offload.shift(-(off as i16));
+    (frame.untagged, frame.came_priority) = (off as u8, priority);
+}
+
+/// The tags of an IP packet to this port's link address, and the priority of the last one; none where it is
+/// not that, or has a tag without a VLAN (IEEE 802.1Q, 9.6).
+#[inline(always)]
+fn read(bytes: &[u8], port: &Interface) -> Option<(Tags, u8)> {
+    if bytes.first_chunk() != Some(&port.mac.0) {
+        return None;
+    }
+    const NONE: Tag = Tag {
+        ethertype: 0,
+        vlan_id: 0,
+    };
+    let mut tags = Tags {
+        tags: [NONE; TAGS],
+        count: 0,
+    };
+    let (mut at, mut priority) = (ETHERNET - 2, 0);
+    loop {
+        let [a, b, c, d] = *bytes.get(at..)?.first_chunk()?;
+        match u16::from_be_bytes([a, b]) {
+            IPV4 | IPV6 => return Some((tags, priority)),
+            ethertype @ (vlan::CUSTOMER | vlan::SERVICE) => {
+                let vlan_id = u16::from_be_bytes([c, d]) & 0xfff;
+                let tag = tags.tags.get_mut(tags.count).filter(|_| vlan_id != 0)?;
+                *tag = Tag { ethertype, vlan_id };
+                tags.count += 1;
+                priority = c >> 5;
+                at += 4;
+            }
+            _ => return None,
+        }
+    }
+}
