@@ -7,6 +7,8 @@ use super::rig::{CLIENTS4, CLIENTS6, Rig};
 
 /// Ethernet's check sequence, which frames in memory do not have.
 const CHECK_SEQUENCE: usize = 4;
+/// Bytes of a tag.
+const TAG: u16 = 4;
 
 /// Frames, in the order in which they are sent over and over.
 pub(super) struct Templates {
@@ -24,6 +26,29 @@ impl Templates {
         let packets = destinations.into_iter();
         let packets = packets.map(|one| packet(rig.family(), frame, one, &mut rng));
         Self::of(packets, length(frame), seed)
+    }
+
+    /// The same behind tags of VLANs 1 to `vlans` in turn; where they are `mixed`, half of them have none.
+    /// Frames with a tag are as long as the others.
+    pub(super) fn tagged(
+        rig: &Rig,
+        (flows, frame): (u32, u16),
+        (vlans, mixed): (u16, bool),
+        seed: u64,
+    ) -> Self {
+        let mut rng = Rng::seeded(seed ^ 0x7e3a);
+        let len = length(frame);
+        let destinations = (0..).zip(rig.destinations(flows, seed));
+        let packets = destinations.map(|(number, destination): (u16, _)| {
+            if mixed && number % 2 == 0 {
+                return packet(rig.family(), frame, destination, &mut rng);
+            }
+            let mut tagged = packet(rig.family(), frame - TAG, destination, &mut rng);
+            let [high, low] = (number % vlans + 1).to_be_bytes();
+            tagged.splice(12..12, [0x81, 0, high, low]);
+            tagged
+        });
+        Self::of(packets, len, seed)
     }
 
     /// These frames, of `len` bytes each, in random order.

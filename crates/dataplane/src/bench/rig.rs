@@ -17,10 +17,10 @@ use super::{Family, Invalid};
 use crate::connection;
 use crate::counters::Counters;
 use crate::firewall::Firewall;
-use crate::interface::{Details, Interface, InterfaceTable, Own6};
+use crate::interface::{Details, Interface, InterfaceTable, Own6, Tag};
 use crate::rings::{Command, Remote, rings};
 use crate::snapshot::{FamilySettings, OwnAddresses, PortBinding, Snapshot};
-use crate::table::{Adjacency, FibWriter, Kind, Network};
+use crate::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
 use crate::worker::{Parts, Worker};
 use crate::workload;
 
@@ -45,6 +45,8 @@ const RULES: u32 = 2048;
 const VECTOR_TIME: Duration = Duration::from_micros(10);
 /// The table of a second uplink, and the mark that leads there.
 pub(super) const MARKED: u32 = 1;
+/// The VLAN that packets leave with in rows with tags.
+const FAR_VLAN: u16 = 100;
 /// Next hops that the routes of a large table are spread over.
 const GATEWAYS: usize = 16;
 
@@ -54,8 +56,10 @@ pub(super) struct Rig {
     /// The networks that are routed, for choosing destinations.
     networks: Networks,
     lanes: Vec<Lane>,
-    /// Keeps the tables.
-    _writer: FibWriter,
+    interfaces: Arc<InterfaceTable>,
+    writer: FibWriter,
+    /// The next hops that routes are spread over.
+    gateways: Vec<NextHopId>,
 }
 
 /// A worker between ports of its own.
@@ -77,7 +81,7 @@ impl Rig {
         seed: u64,
     ) -> Result<Self, Invalid> {
         let mut writer = FibWriter::new();
-        let networks = fill(&mut writer, family, routes, seed)?;
+        let (networks, gateways) = fill(&mut writer, family, routes, seed)?;
         if firewall.guards(family == Family::Ipv6) {
             way_back(&mut writer, family)?;
             uplink(&mut writer, family)?;
@@ -125,12 +129,61 @@ impl Rig {
             family,
             networks,
             lanes,
-            _writer: writer,
+            interfaces,
+            writer,
+            gateways,
         })
     }
 
     pub(super) fn family(&self) -> Family {
         self.family
+    }
+
+    /// So many VLANs come to lie on the near side, and everything leaves by one on the far side.
+    pub(super) fn tag(&mut self, vlans: u16) {
+        for vlan_id in 1..=vlans {
+            let id = InterfaceId(EGRESS.0 + u32::from(vlan_id));
+            self.add_vlan(id, (INGRESS, MAC, 0), vlan_id);
+        }
+        let far = InterfaceId(EGRESS.0 + u32::from(vlans) + 1);
+        self.add_vlan(far, (EGRESS, FAR_MAC, 1), FAR_VLAN);
+        for (number, hop) in (0..).zip(&self.gateways) {
+            let mut tagged = gateway(self.family, number);
+            tagged.header.copy_within(12..14, 16);
+            tagged.header[12..14].copy_from_slice(&[0x81, 0]);
+            tagged.header[14..16].copy_from_slice(&FAR_VLAN.to_be_bytes());
+            (tagged.header_len, tagged.egress) = (18, far);
+            self.writer.set_next_hop(*hop, &tagged);
+        }
+    }
+
+    fn add_vlan(
+        &self,
+        id: InterfaceId,
+        (on, mac, port): (InterfaceId, [u8; 6], u16),
+        vlan_id: u16,
+    ) {
+        let interface = Interface {
+            under: on,
+            ..ethernet(mac, port)
+        };
+        self.interfaces.set(id, &interface);
+        self.interfaces.set_details(id, Arc::default());
+        let tag = Tag {
+            ethertype: 0x8100,
+            vlan_id,
+        };
+        self.interfaces.set_vlan(on, tag, Some(id));
+        for lane in &self.lanes {
+            lane.worker.counters().make_room(id);
+        }
+    }
+
+    /// Gives each worker these packets.
+    pub(super) fn load_these(&mut self, templates: impl Fn(&Self, u64) -> Templates) {
+        for (index, lane) in (0..).zip(&self.lanes) {
+            lane.meter.load([Some(templates(self, index)), None]);
+        }
     }
 
     /// The workers.
@@ -220,7 +273,7 @@ pub(super) fn fill(
     family: Family,
     routes: u32,
     seed: u64,
-) -> Result<Networks, Invalid> {
+) -> Result<(Networks, Vec<NextHopId>), Invalid> {
     let gateways = (0..GATEWAYS)
         .map(|number| writer.add_next_hop(&gateway(family, number as u8)))
         .collect::<Result<Vec<_>, _>>()
@@ -244,7 +297,8 @@ pub(super) fn fill(
             (Networks::V6(networks), filled)
         }
     };
-    filled.map(|_| networks).map_err(|_| Invalid::TableFull)
+    filled.map_err(|_| Invalid::TableFull)?;
+    Ok((networks, gateways))
 }
 
 /// The routes to what packets come from, for what is answered.
@@ -337,21 +391,28 @@ fn interfaces() -> InterfaceTable {
     ];
     for (id, name, mac, port, details) in all {
         let interface = Interface {
-            running: true,
-            ethernet: true,
-            ipv4: true,
-            ipv6: true,
-            mac: Mac(mac),
-            mtu: 1500,
-            port,
             under: id,
-            ..Interface::default()
+            ..ethernet(mac, port)
         };
         let name = Arc::from(name);
         interfaces.set(id, &interface);
         interfaces.set_details(id, Arc::new(Details { name, ..details }));
     }
     interfaces
+}
+
+/// A running interface with an Ethernet header.
+fn ethernet(mac: [u8; 6], port: u16) -> Interface {
+    Interface {
+        running: true,
+        ethernet: true,
+        ipv4: true,
+        ipv6: true,
+        mac: Mac(mac),
+        mtu: 1500,
+        port,
+        ..Interface::default()
+    }
 }
 
 fn snapshot(firewall: Firewall) -> Snapshot {

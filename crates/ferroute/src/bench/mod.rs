@@ -9,7 +9,7 @@ mod veth;
 
 use std::sync::LazyLock;
 
-use dataplane::bench::{GUARDED, Options, Peer, Row};
+use dataplane::bench::{GUARDED, Options, Peer, Row, TAGGED};
 
 use crate::cli::{Bench, BenchPart, Via};
 use crate::say;
@@ -27,7 +27,9 @@ const ROWS: &[&str] = &[
 
 /// Whether there is a row of this name.
 fn exists(row: &str) -> bool {
-    ROWS.contains(&row) || GUARDED.contains(&row)
+    [ROWS, GUARDED, TAGGED]
+        .iter()
+        .any(|rows| rows.contains(&row))
 }
 
 /// Measures what is asked for and prints it, a row at a time.
@@ -38,7 +40,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
             "no row is called {unknown}; there are: {}",
-            [ROWS, GUARDED].concat().join(", ")
+            [ROWS, GUARDED, TAGGED].concat().join(", ")
         ));
     }
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
@@ -71,7 +73,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
         return Ok(0);
     }
     let all = bench.rows.is_empty();
-    let guarded = GUARDED.iter().copied();
+    let guarded = GUARDED.iter().chain(TAGGED).copied();
     let guarded: Vec<_> = guarded
         .filter(|row| asked(row) || (all && bench.via == Via::Memory))
         .collect();
@@ -144,7 +146,11 @@ fn memory(
     if bench.rows.is_empty() || bench.rows.iter().any(|row| row == "routing-fast-path") {
         dataplane::bench::run(&options, &mut print).map_err(|invalid| invalid.to_string())?;
     }
-    dataplane::bench::guarded(&options, guarded, &mut print).map_err(|invalid| invalid.to_string())
+    let (tagged, guarded): (Vec<_>, Vec<_>) =
+        { guarded.iter().copied() }.partition(|row| TAGGED.contains(row));
+    dataplane::bench::tagged(&options, &tagged, &mut print)
+        .and_then(|()| dataplane::bench::guarded(&options, &guarded, &mut print))
+        .map_err(|invalid| invalid.to_string())
 }
 
 /// The cores from the second on, and the first last: it has the most to do beside.
