@@ -46,8 +46,8 @@ pub use declare::{
     Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Follow, Guard, Menu, Old, Pick,
     Property, Shape, Shared, Unique,
 };
-pub use effect::{Area, Cause, LIST as EFFECTS, Lack, Survey};
 pub use edit::Names;
+pub use effect::{Area, Cause, LIST as EFFECTS, Lack, Survey};
 pub use history::Standing;
 pub use kind::{Family, Kind, Spelling};
 pub use live::{
