@@ -21,6 +21,12 @@ use crate::value::Value;
 /// Files that import each other.
 const IMPORTS: usize = 10;
 
+/// Of the errors of a file, how many a program is told, which sees nothing of what is printed.
+const TOLD: usize = 20;
+
+/// How long each of them may be, in bytes.
+const LONGEST: usize = 200;
+
 /// How a file is run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
@@ -248,6 +254,7 @@ impl Script<'_> {
         machine: &mut Machine<'_>,
     ) -> std::result::Result<(), Refusal> {
         let mut errors = 0;
+        let mut told = String::new();
         for next in all {
             let (line, span) = match next {
                 Ok(statement) => (statement.at.line, statement.span.0..statement.span.1),
@@ -266,6 +273,10 @@ impl Script<'_> {
                 Err(refusal) if refusal.reason == Reason::Interrupted => return Err(refusal),
                 Err(refusal) => {
                     errors += 1;
+                    if errors <= TOLD {
+                        told.push('\n');
+                        told.push_str(&bounded(refusal.to_string()));
+                    }
                     write(machine, &format!("{refusal}\n"))?;
                 }
             }
@@ -273,7 +284,10 @@ impl Script<'_> {
         match errors {
             0 => Ok(()),
             _ => {
-                let text = format!("found {errors} error(s) in import file");
+                let mut text = format!("found {errors} error(s) in import file");
+                if machine.session.is_program() {
+                    text.push_str(&told);
+                }
                 Err(Reason::Script(text).nowhere())
             }
         }
@@ -339,6 +353,15 @@ impl Script<'_> {
         }
         Ok(())
     }
+}
+
+/// A message no longer than programs are told.
+fn bounded(mut text: String) -> String {
+    if text.len() > LONGEST {
+        text.truncate(text.floor_char_boundary(LONGEST));
+        text.push('…');
+    }
+    text
 }
 
 fn write(machine: &mut Machine<'_>, text: &str) -> std::result::Result<(), Refusal> {

@@ -97,6 +97,11 @@ impl Session {
         }
     }
 
+    /// Whether a program is at the other end: it reads answers, and not what is printed meanwhile.
+    pub(crate) fn is_program(&self) -> bool {
+        matches!(self.via, "api" | "api-ssl" | "rest-api")
+    }
+
     /// The session as those see it who carry out its commands.
     pub fn caller(&self) -> Caller<'_> {
         Caller {

@@ -291,6 +291,41 @@ fn an_import_says_where_it_failed_and_leaves_nothing() {
 }
 
 #[test]
+fn a_program_is_told_of_the_errors_of_a_dry_run_within_bounds() {
+    let mut router = router();
+    let long = "x".repeat(1000);
+    let line = format!("/{long}\n");
+    write(&mut router, "wrong.rsc", &line.repeat(30));
+    let mut program = Session::new("admin");
+    program.via = "api";
+
+    let told = run(
+        &mut router,
+        &mut program,
+        "/import wrong.rsc verbose=yes dry-run",
+    );
+
+    let (_, told) = told.rsplit_once("found ").expect("errors are found");
+    assert!(told.starts_with("30 error(s) in import file\n"), "{told}");
+    let errors: Vec<_> = told.lines().skip(1).collect();
+    assert_eq!(errors.len(), 20, "{told}");
+    assert!(
+        errors.iter().all(|error| error.chars().count() <= 201),
+        "{told}"
+    );
+    let mut user = Session::new("admin");
+    let shown = run(
+        &mut router,
+        &mut user,
+        "/import wrong.rsc verbose=yes dry-run",
+    );
+    assert!(
+        shown.ends_with("found 30 error(s) in import file"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn a_backup_brings_back_what_was_there_and_another_is_refused() {
     let mut router = router();
     once(
