@@ -341,8 +341,9 @@ fn the_log_is_bounded_and_a_change_too_large_for_it_ends_it() {
     let mut store = taken_up(&durable.load().expect("readable").unwrap_or_default());
     store.set_journal(Box::new(durable));
     let large = "x".repeat(super::LOG_BYTES / 100);
-    let rule = format!("/routing rule add src-address=10.0.0.0/8 action=drop comment={large}\n");
-    run(&mut store, &rule.repeat(101)).expect("rules may be alike");
+    let add = |number: u8| format!("/system script add name=s{number} source={large}\n");
+    let scripts: String = (0..101).map(add).collect();
+    run(&mut store, &scripts).expect("scripts may be long");
     run(&mut store, "/system identity set name=last").expect("a name");
     let last = store.revision();
     drop(store);
