@@ -215,8 +215,8 @@ mod tests {
         let user = |name: u8| Class::new(&name.to_string(), Policies::READ);
         let manager = Class::new("admin", Policies::ALL);
         let mut all: Vec<Class> = Vec::new();
-        for _ in 0..JOBS {
-            for name in 0..8 {
+        for name in 0..8 {
+            for _ in 0..JOBS {
                 if user(name).admit(all.iter()).is_ok() {
                     all.push(user(name));
                 }
