@@ -1,6 +1,6 @@
 //! What a checked file makes without saying so: items that older versions made by themselves.
 
-use menu::Store;
+use menu::{Kind, Property, Store};
 
 use crate::ast::{Expr, Node, Statement, Target, What};
 
@@ -28,10 +28,14 @@ pub(crate) fn unmade(store: &Store, commands: &[Statement]) -> Vec<Named> {
             let Some(old) = old.find(|old| old.name == argument.name) else {
                 continue;
             };
-            let space = menu.property(old.becomes).and_then(|p| p.kind.space());
-            let (Some(space), Some(name)) = (space, argument.value.as_ref().and_then(word)) else {
+            let Some(property) = menu.property(old.becomes) else {
                 continue;
             };
+            let text = argument.value.as_ref().and_then(word);
+            let (Some(space), Some(text)) = (property.kind.space(), text) else {
+                continue;
+            };
+            let name = name(property, text);
             if store.named(space, name).is_none() {
                 all.push(Named {
                     space,
@@ -50,6 +54,14 @@ pub(crate) fn made(store: &Store, unmade: Vec<Named>) -> impl Iterator<Item = (u
         let item = store.named(named.space, &named.name)?;
         Some((named.line, format!("{} {}", item.menu.path, named.name)))
     })
+}
+
+/// What a value names: `!main` says that it is not `main`.
+pub(crate) fn name<'a>(property: &Property, text: &'a str) -> &'a str {
+    match property.kind {
+        Kind::Not(_) => text.strip_prefix('!').unwrap_or(text),
+        _ => text,
+    }
 }
 
 fn word(value: &Expr) -> Option<&str> {

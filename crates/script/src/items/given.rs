@@ -4,6 +4,7 @@ use menu::{Menu, Names, Property, Reason};
 
 use super::Result;
 use crate::ast::{Argument, Node};
+use crate::made;
 use crate::ready::{self, Loan, Ready};
 
 /// Values by property; `None` unsets.
@@ -86,7 +87,8 @@ impl Loan<'_> {
             return old.with.map_or(Ok(None), |why| Err(Reason::failure(why)));
         };
         let text = old.with.or(text).map(str::to_owned);
-        if let (Some(values), Some(name), Some(space)) = (old.makes, &text, property.kind.space())
+        let named = text.as_deref().map(|text| made::name(property, text));
+        if let (Some(values), Some(name), Some(space)) = (old.makes, named, property.kind.space())
             && (self.in_file || old.name != old.becomes)
             && !name.is_empty()
             && self.store.named(space, name).is_none()
