@@ -158,6 +158,12 @@ drops! {
     FirewallReject = "firewall-reject",
     /// A rule of `filter` keeps it in a tarpit.
     FirewallTarpit = "firewall-tarpit",
+    /// Tunnels within tunnels are too deep, or lead to each other in a circle.
+    TunnelDepth = "tunnel-depth",
+    /// Too many frames waited to be encapsulated, or to be walked when they were decapsulated.
+    AgendaFull = "agenda-full",
+    /// The packet in a tunnel's is none, or is cut short.
+    TunnelMalformed = "tunnel-malformed",
     /// The packet ends before what a rule changes in it.
     FirewallTruncated = "firewall-truncated",
     /// A helper would have to remember more than it may: connections that are expected, or that it

@@ -1,10 +1,13 @@
 //! What tells one flow from another: hashes over addresses and ports, for choosing a worker
 //! (both directions alike) and for choosing one of several gateways.
 
+use crate::packet::protocol;
 use crate::snapshot::MultipathHash;
 
 /// The most IPv6 extension headers that are looked through.
 const EXTENSIONS: usize = 8;
+/// The most tunnels within each other whose packets are looked into.
+const TUNNELS: u8 = 4;
 
 /// Where the upper-layer protocol of a packet begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,9 +87,20 @@ pub(crate) fn is_first_fragment6(packet: &[u8]) -> bool {
 }
 
 /// The same number for both directions of a flow: addresses and ports, or the addresses alone for
-/// fragments and for protocols without ports. None for what is not IP.
+/// fragments and for protocols without ports; of a tunnel of IP in IP that of the packet in it, so that
+/// its flows spread. None for what is not IP.
 pub fn symmetric(packet: &[u8]) -> Option<u32> {
+    symmetric_within(packet, TUNNELS)
+}
+
+/// The same, looking into so many tunnels within each other.
+fn symmetric_within(packet: &[u8], tunnels: u8) -> Option<u32> {
     let (addresses, upper) = ends(packet)?;
+    if matches!(upper.protocol, protocol::IPIP | protocol::IPV6) && !upper.fragment && tunnels > 0 {
+        let inner = packet.get(upper.offset..).unwrap_or_default();
+        let inner = symmetric_within(inner, tunnels - 1);
+        return inner.or_else(|| Some(mix(addresses ^ mix64(0))));
+    }
     let ports = match ports(packet, upper) {
         Some((source, destination)) => {
             u64::from(source ^ destination) << 16 | u64::from(source.wrapping_add(destination))

@@ -10,16 +10,19 @@
 
 #![forbid(unsafe_code)]
 
+mod agenda;
 pub mod bench;
 pub mod connection;
 pub mod counters;
 pub mod drop;
+mod encap;
 pub mod firewall;
 pub mod flow;
 pub mod fuzz;
 mod handover;
 pub mod interface;
 pub mod nat;
+pub mod out;
 mod outlet;
 pub mod packet;
 pub mod punt;

@@ -7,9 +7,11 @@ use frame::reassembly::{Config, Reassembly};
 use frame::shortcut::Shortcut;
 use frame::{Class, Frame, InterfaceId, Pool, Port, PortCounters, VECTOR_FRAMES, Vector};
 
+use crate::agenda::Agenda;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::Drop;
+use crate::out::{Out, OutId};
 use crate::punt::{Punt, Why};
 use crate::rings::{Handed, Rings};
 use crate::rule;
@@ -56,6 +58,8 @@ pub(crate) struct Outlet {
     /// What the firewall remembers, and what it tells about the packet at hand.
     pub(crate) memory: Memory,
     pub(crate) told: Told,
+    /// What is to be walked when the vector at hand is.
+    pub(crate) agenda: Agenda,
     transmitted: u32,
     /// Packets handed to control, and the workers that were handed frames, since the last step.
     punted: u32,
@@ -78,6 +82,7 @@ impl Outlet {
         Self {
             memory,
             told: Told::new(),
+            agenda: Agenda::new(),
             index,
             pool,
             fragments: [Config::V4, Config::V6].map(Reassembly::new),
@@ -232,37 +237,47 @@ impl Outlet {
         }
     }
 
-    /// Queues a whole vector for a port, if that has a queue here and nothing in it; else says no,
+    /// Queues a whole vector for an out, if that is a port with a queue here and nothing in it; else says no,
     /// and changes nothing.
     #[inline]
-    pub(crate) fn send_vector(&mut self, vector: &mut Vector, port: u16) -> bool {
-        self.attached(port)
+    pub(crate) fn dispatch_vector(&mut self, vector: &mut Vector, out: OutId) -> bool {
+        { out.as_port() }
+            .and_then(|port| self.attached(port))
             .is_some_and(|attached| vector.move_to(&mut attached.frames))
     }
 
-    /// Queues the next `count` frames for a port.
+    /// Gives the next `count` frames to an out.
     #[inline]
-    pub(crate) fn send_run(
+    pub(crate) fn dispatch_run(
         &mut self,
         cx: &Context<'_>,
         frames: &mut impl Iterator<Item = Frame>,
         count: usize,
-        port: u16,
+        out: OutId,
     ) {
-        match self.attached(port) {
+        match out.as_port().and_then(|port| self.attached(port)) {
             Some(attached) if attached.frames.len() + count <= QUEUE => {
                 attached.frames.extend(frames.take(count));
             }
             _ => {
                 for frame in frames.take(count) {
-                    self.send(cx, frame, port);
+                    self.dispatch(cx, frame, out);
                 }
             }
         }
     }
 
+    /// Gives a frame to its out. Every way out of a walk comes through here.
+    pub(crate) fn dispatch(&mut self, cx: &Context<'_>, frame: Frame, out: OutId) {
+        match out.out() {
+            Out::Port(port) => self.send(cx, frame, port),
+            Out::Tunnel(slot) => self.encapsulate(frame, slot),
+            Out::None => self.lose(frame, Drop::EgressDown),
+        }
+    }
+
     /// Queues a frame for a port, here or at a worker that has a queue of it.
-    pub(crate) fn send(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
+    fn send(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
         let place = self.places.get(usize::from(port)).copied().flatten();
         if let Some(place) = place.map(usize::from) {
             if self.ports[place].frames.len() >= QUEUE {
@@ -272,7 +287,6 @@ impl Outlet {
             return;
         }
         let workers = cx.snapshot.port(port).map_or(&[][..], |port| &port.workers);
-        let egress = frame.egress;
         let lost = if workers.is_empty() {
             Some((frame, Drop::EgressDown))
         } else {
@@ -280,8 +294,21 @@ impl Outlet {
             self.hand(owner, Handed::Leaving(frame, port))
         };
         if let Some((frame, reason)) = lost {
-            self.counters.interface(egress).tx_drop.add(1);
-            self.discard(frame, reason);
+            self.lose(frame, reason);
+        }
+    }
+
+    /// Discards a frame that its egress interface cannot send.
+    pub(crate) fn lose(&mut self, frame: Frame, reason: Drop) {
+        self.counters.interface(frame.egress).tx_drop.add(1);
+        self.discard(frame, reason);
+    }
+
+    /// Leaves a frame for the tunnel in this slot, which takes it when the vector is walked.
+    #[cold]
+    fn encapsulate(&mut self, frame: Frame, slot: u32) {
+        if let Err(frame) = self.agenda.leave_for(slot, frame) {
+            self.lose(frame, Drop::AgendaFull);
         }
     }
 
@@ -435,6 +462,9 @@ impl Outlet {
             while let Some((frame, ..)) = held.take_lost() {
                 self.pool.free(frame);
             }
+        }
+        while let Some(frame) = self.agenda.take_any() {
+            self.pool.free(frame);
         }
         while let Some(attached) = self.ports.last() {
             self.detach(attached.number, now);

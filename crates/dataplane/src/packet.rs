@@ -11,12 +11,16 @@ use crate::flow::{upper4, upper6};
 pub mod protocol {
     /// Internet control messages (RFC 792).
     pub const ICMP: u8 = 1;
+    /// IPv4 in IP (RFC 2003).
+    pub const IPIP: u8 = 4;
     /// Transmission control (RFC 9293).
     pub const TCP: u8 = 6;
     /// User datagrams (RFC 768).
     pub const UDP: u8 = 17;
     /// Congestion-controlled datagrams (RFC 4340).
     pub const DCCP: u8 = 33;
+    /// IPv6 in IP (RFC 4213).
+    pub const IPV6: u8 = 41;
     /// Generic routing encapsulation (RFC 2784, RFC 2637).
     pub const GRE: u8 = 47;
     /// Internet control messages of IPv6 (RFC 4443).

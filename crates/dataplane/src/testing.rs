@@ -14,6 +14,7 @@ use wire::Mac;
 use crate::connection;
 use crate::counters::{Counters, InterfaceTraffic, interface_traffic};
 use crate::interface::{Details, Interface, InterfaceTable, Tag};
+use crate::out::OutId;
 use crate::rings::{Command, Remote, rings};
 use crate::snapshot::{FamilySettings, OwnAddresses, PortBinding, Role, SlowReason, Snapshot};
 use crate::table::{Adjacency, Fib, FibWriter, Kind, Network, NextHopId};
@@ -402,7 +403,7 @@ impl Rig {
     pub(crate) fn lead_back(&mut self) {
         let back = Adjacency {
             egress: ETHER1,
-            port: 0,
+            out: OutId::port(0),
             ..gateway()
         };
         self.writer.set_next_hop(self.gateway, &back);
@@ -511,7 +512,7 @@ pub(crate) fn gateway() -> Adjacency {
     let mut adjacency = Adjacency {
         kind: Kind::Forward,
         header_len: 14,
-        port: 1,
+        out: OutId::port(1),
         mtu: 1500,
         egress: ETHER2,
         ..Adjacency::default()
@@ -529,7 +530,7 @@ fn interfaces_of_rig() -> BTreeMap<InterfaceId, (Interface, Details)> {
             ipv6: true,
             mac: Mac(mac),
             mtu: 1500,
-            port,
+            out: OutId::port(port),
             under,
             ..Interface::default()
         };

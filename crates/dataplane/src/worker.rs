@@ -10,9 +10,11 @@ use arc_swap::{ArcSwap, Cache};
 use frame::{Frame, Pool, Port, Vector};
 use machine::{Duration, Instant};
 
+use crate::agenda::Item;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::Drop;
+use crate::encap;
 use crate::firewall::Firewall;
 use crate::handover;
 use crate::interface::InterfaceTable;
@@ -26,6 +28,8 @@ use crate::walk::{self, Context, Entry, Scratch};
 
 /// Commands and handed-over frames that one step takes at most, so that none starves the ports.
 const PER_STEP: usize = 256;
+/// Vectors of the agenda that are walked for one of a port: more than tunnels are deep.
+const PER_AGENDA: usize = 32;
 /// Connections whose end is looked at in a 64th of a second at most: 64,000 a second.
 const PER_TICK: usize = 1024;
 
@@ -70,6 +74,8 @@ pub struct Step {
     pub transmitted: u32,
     /// Packets handed to control, which may be asleep.
     pub punted: u32,
+    /// Frames wait to be walked in the next step.
+    pub waiting: bool,
     /// The workers that frames were handed to, a bit each by index; they may be asleep.
     pub handed_to: u64,
 }
@@ -202,11 +208,14 @@ impl Worker {
             handed: self.take_over(&cx),
             ..Step::default()
         };
+        self.walk_agenda(&cx);
         for place in 0..self.outlet.port_count() {
             let number = self.outlet.receive(place, &mut self.vector);
             step.received += self.vector.len() as u32;
             self.received(&cx, number);
+            self.walk_agenda(&cx);
         }
+        step.waiting = !self.outlet.agenda.is_empty();
         let tick = Tick::of(now);
         if tick != self.tick {
             self.tick = tick;
@@ -322,6 +331,21 @@ impl Worker {
             self.walk_kept(cx, entry);
         }
         count
+    }
+
+    /// Walks what stages have left to be walked, as far as a step goes.
+    fn walk_agenda(&mut self, cx: &Context<'_>) {
+        for _ in 0..PER_AGENDA {
+            let (vector, outlet) = (&mut self.vector, &mut self.outlet);
+            match outlet.agenda.take(vector) {
+                Some(Item::Leaving(slot)) => encap::leave(cx, slot, vector, outlet),
+                Some(Item::Arrived(id)) => {
+                    let entry = Entry::Arrived(id);
+                    walk::vector(cx, entry, vector, &mut self.scratch, outlet);
+                }
+                None => break,
+            }
+        }
     }
 
     /// Keeps a frame for a vector of those that enter where it does.

@@ -64,6 +64,8 @@ pub struct Frame {
     pub priority: u8,
     /// The priority of the tag that it came with, where tags were taken off it; 0 to 7.
     pub came_priority: u8,
+    /// How many tunnels it went through, in or out.
+    pub depth: u8,
     /// Bytes of tags that were taken off it at ingress.
     pub untagged: u8,
     /// What is unfinished about it.
@@ -101,6 +103,7 @@ impl Frame {
             priority: 0,
             came_priority: 0,
             untagged: 0,
+            depth: 0,
             offload: Offload::FINISHED,
         }
     }
@@ -236,6 +239,7 @@ impl Frame {
         self.priority = other.priority;
         self.came_priority = other.came_priority;
         self.untagged = other.untagged;
+        self.depth = other.depth;
         self.offload = other.offload;
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dataplane::interface::{Details, Interface, InterfaceTable};
+use dataplane::out::OutId;
 use dataplane::snapshot::{FamilySettings, OwnAddresses, PortBinding};
 use dataplane::table::{Adjacency, FibWriter, Kind, Network};
 use dataplane::trace::Walked;
@@ -52,7 +53,7 @@ fn interfaces(hosts: &Hosts) -> InterfaceTable {
             ipv6: true,
             mac,
             mtu: 1700,
-            port,
+            out: OutId::port(port),
             under: id,
             ..Interface::default()
         };

@@ -18,6 +18,7 @@ use crate::connection;
 use crate::counters::Counters;
 use crate::firewall::Firewall;
 use crate::interface::{Details, Interface, InterfaceTable, Own6, Tag};
+use crate::out::OutId;
 use crate::rings::{Command, Remote, rings};
 use crate::snapshot::{FamilySettings, OwnAddresses, PortBinding, Snapshot};
 use crate::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
@@ -304,7 +305,7 @@ pub(super) fn fill(
 /// The routes to what packets come from, for what is answered.
 fn way_back(writer: &mut FibWriter, family: Family) -> Result<(), Invalid> {
     let mut client = gateway(family, 0xfe);
-    (client.port, client.egress) = (0, INGRESS);
+    (client.out, client.egress) = (OutId::port(0), INGRESS);
     client.header[6..12].copy_from_slice(&MAC);
     let hop = writer
         .add_next_hop(&client)
@@ -361,7 +362,7 @@ pub(super) fn gateway(family: Family, number: u8) -> Adjacency {
     let mut gateway = Adjacency {
         kind: Kind::Forward,
         header_len: 14,
-        port: 1,
+        out: OutId::port(1),
         mtu: 1500,
         egress: EGRESS,
         ..Adjacency::default()
@@ -410,7 +411,7 @@ fn ethernet(mac: [u8; 6], port: u16) -> Interface {
         ipv6: true,
         mac: Mac(mac),
         mtu: 1500,
-        port,
+        out: OutId::port(port),
         ..Interface::default()
     }
 }

@@ -6,14 +6,18 @@
 
 mod details;
 mod table;
+mod tunnel;
 pub(crate) mod vlan;
 
 pub use details::{Details, Own4, Own6};
 pub use table::{INTERFACES, InterfaceTable};
+pub use tunnel::Tunnel;
 pub use vlan::Tag;
 
 use frame::InterfaceId;
 use wire::Mac;
+
+use crate::out::OutId;
 
 /// An interface, as the walk sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,9 +36,9 @@ pub struct Interface {
     pub mac: Mac,
     /// The layer-3 MTU in bytes.
     pub mtu: u32,
-    /// The port that its frames leave by.
-    pub port: u16,
-    /// The interface of that port: itself, or the lowest one that a VLAN interface lies on.
+    /// What takes its frames.
+    pub out: OutId,
+    /// The interface of the port below: itself, or the lowest one that a VLAN interface lies on.
     pub under: InterfaceId,
     /// The mirror port that takes TCP, UDP and the like for this router's own addresses, if any.
     pub mirror: Option<u16>,

@@ -3,6 +3,7 @@
 //! An id is a slot and a generation. When an interface goes, its slot gets the next generation: who
 //! still has the old id finds nothing.
 
+use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
@@ -10,8 +11,10 @@ use arc_swap::ArcSwapOption;
 use frame::InterfaceId;
 use wire::Mac;
 
+use super::tunnel::{Tunnel, Tunnels};
 use super::vlan::Vlans;
 use super::{Details, Interface, Tag};
+use crate::out::OutId;
 
 /// How many interfaces there can be.
 pub const INTERFACES: usize = 1 << InterfaceId::SLOT_BITS;
@@ -22,6 +25,7 @@ const PAGE: usize = 256;
 #[derive(Debug)]
 pub struct InterfaceTable {
     pages: Box<[OnceLock<Box<[Slot]>>]>,
+    tunnels: Tunnels,
 }
 
 #[derive(Debug, Default)]
@@ -31,8 +35,8 @@ struct Slot {
     vlans: Vlans,
 }
 
-/// word 0: version (32) | port (16) | mirror (16); word 1: link address (48) | generation (12);
-/// word 2: MTU (32) | under (32); word 3: flags.
+/// word 0: version (32) | mirror (16); word 1: link address (48) | generation (12);
+/// word 2: MTU (32) | under (32); word 3: flags | out (from bit 32 on).
 ///
 /// The version is odd while the writer is at work.
 #[derive(Debug, Default)]
@@ -66,6 +70,7 @@ impl InterfaceTable {
     pub fn new() -> Self {
         Self {
             pages: (0..INTERFACES / PAGE).map(|_| OnceLock::new()).collect(),
+            tunnels: Tunnels::new(),
         }
     }
 
@@ -94,6 +99,23 @@ impl InterfaceTable {
     #[inline]
     pub fn vlan(&self, on: InterfaceId, tag: Tag) -> Option<InterfaceId> {
         self.slot(on)?.vlans.get(tag)
+    }
+
+    /// What the tunnel of the interface in this slot wraps packets into.
+    pub(crate) fn tunnel(&self, slot: u32) -> Option<Tunnel> {
+        let details = self.slot(InterfaceId(slot))?.details.load();
+        details.as_deref()?.tunnel
+    }
+
+    /// The interface of the tunnel between this router's address and another.
+    pub(crate) fn tunnel_between(&self, local: Ipv4Addr, remote: Ipv4Addr) -> Option<InterfaceId> {
+        self.tunnels.get((local, remote))
+    }
+
+    /// Names the interface whose tunnel is between this router's address and another; none takes it away.
+    /// Only control calls this.
+    pub fn set_tunnel(&self, local: Ipv4Addr, remote: Ipv4Addr, tunnel: Option<InterfaceId>) {
+        self.tunnels.set((local, remote), tunnel);
     }
 
     /// Makes an interface, or changes it. Only control calls this, from one thread at a time.
@@ -155,7 +177,7 @@ impl Line {
                 return None;
             }
             let [_, _, mac @ ..] = second.to_be_bytes();
-            let mirror = (first >> 48) as u16;
+            let mirror = (first >> 32) as u16;
             return Some(Interface {
                 running: flags & flag::RUNNING != 0,
                 ethernet: flags & flag::ETHERNET != 0,
@@ -164,7 +186,7 @@ impl Line {
                 vlans: flags & flag::VLANS != 0,
                 mac: Mac(mac),
                 mtu: third as u32,
-                port: (first >> 32) as u16,
+                out: OutId::from_bits((flags >> 32) as u32),
                 under: InterfaceId((third >> 32) as u32),
                 mirror: (mirror != NO_MIRROR).then_some(mirror),
             });
@@ -191,9 +213,10 @@ impl Line {
         ];
         let flags = flags.iter().filter(|(holds, _)| *holds);
         let flags = flags.fold(vlans, |all, (_, flag)| all | flag);
+        let flags = flags | u64::from(is.out.bits()) << 32;
         line[3].store(flags, Ordering::Relaxed);
         let mirror = is.mirror.unwrap_or(NO_MIRROR);
-        let ports = u64::from(is.port) << 32 | u64::from(mirror) << 48;
+        let ports = u64::from(mirror) << 32;
         line[0].store(
             u64::from(version.wrapping_add(1)) | ports,
             Ordering::Release,
@@ -239,7 +262,7 @@ mod tests {
             ipv6: false,
             mac: Mac([2, 0, 0, 0, 0xab, 1]),
             mtu: 9000,
-            port,
+            out: OutId::port(port),
             under: InterfaceId(7),
             mirror: Some(3),
             vlans: false,
@@ -307,9 +330,17 @@ mod tests {
 
         assert_eq!(table.vlan(id, tag(0x8100)), Some(vlan));
         assert_eq!(table.vlan(id, tag(0x88a8)), None);
-        assert!(table.get(id).is_some_and(|is| is.vlans && is.port == 4));
+        assert!(
+            table
+                .get(id)
+                .is_some_and(|is| is.vlans && is.out == OutId::port(4))
+        );
         table.set_vlan(id, tag(0x8100), None);
         assert_eq!(table.vlan(id, tag(0x8100)), None);
-        assert!(table.get(id).is_some_and(|is| !is.vlans && is.port == 4));
+        assert!(
+            table
+                .get(id)
+                .is_some_and(|is| !is.vlans && is.out == OutId::port(4))
+        );
     }
 }

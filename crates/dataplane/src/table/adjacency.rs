@@ -10,6 +10,8 @@ use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 use frame::InterfaceId;
 
+use crate::out::OutId;
+
 /// A next hop, or a group of them. 0 is no route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NextHopId(pub u16);
@@ -82,8 +84,8 @@ pub struct Adjacency {
     /// Bytes of `header` that are written in front of the packet, from the Ethernet destination to
     /// the EtherType. 0 for links without a header.
     pub header_len: u8,
-    /// The port that transmits (its number in the snapshot).
-    pub port: u16,
+    /// What takes the frames.
+    pub out: OutId,
     /// The layer-3 MTU of the egress interface in bytes.
     pub mtu: u32,
     /// The egress interface. For `Kind::Table`: the table's number.
@@ -99,7 +101,7 @@ impl Adjacency {
     pub const NONE: Self = Self {
         kind: Kind::NoRoute,
         header_len: 0,
-        port: 0,
+        out: OutId::NONE,
         mtu: 0,
         egress: InterfaceId::NONE,
         members: 0,
@@ -129,8 +131,8 @@ impl Adjacency {
     }
 }
 
-/// word 0: version (32) | kind (8) | header_len (8) | port (16);
-/// word 1: mtu (32) | egress (32); word 2: members (8), generation (32 to 63); words 3 to 6: the
+/// word 0: version (32) | kind (8) | header_len (8); word 1: mtu (32) | egress (32);
+/// word 2: members (8) | out (24) | generation (32); words 3 to 6: the
 /// header; word 7: the IPv4 gateway.
 #[derive(Debug, Default)]
 #[repr(align(64))]
@@ -171,13 +173,14 @@ impl AdjacencyTable {
             let mut adjacency = Adjacency {
                 kind: Kind::from_bits((first >> 32) as u8),
                 header_len: (first >> 40) as u8,
-                port: (first >> 48) as u16,
                 ..Adjacency::default()
             };
             let second = line[1].load(Ordering::Relaxed);
             adjacency.mtu = second as u32;
             adjacency.egress = InterfaceId((second >> 32) as u32);
-            adjacency.members = line[2].load(Ordering::Relaxed) as u8;
+            let third = line[2].load(Ordering::Relaxed);
+            adjacency.members = third as u8;
+            adjacency.out = OutId::from_bits(third as u32 >> 8);
             for (word, bytes) in line[3..7].iter().zip(adjacency.header.chunks_exact_mut(8)) {
                 bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
             }
@@ -201,7 +204,9 @@ impl AdjacencyTable {
             Ordering::Relaxed,
         );
         let generation = line[2].load(Ordering::Relaxed) & GENERATION;
-        line[2].store(u64::from(adjacency.members) | generation, Ordering::Relaxed);
+        let out = u64::from(adjacency.out.bits()) << 8;
+        let third = u64::from(adjacency.members) | out | generation;
+        line[2].store(third, Ordering::Relaxed);
         for (word, bytes) in line[3..7].iter().zip(adjacency.header.chunks_exact(8)) {
             let mut eight = [0; 8];
             eight.copy_from_slice(bytes);
@@ -209,8 +214,7 @@ impl AdjacencyTable {
         }
         let first = u64::from(version.wrapping_add(1))
             | (u64::from(adjacency.kind as u8) << 32)
-            | (u64::from(adjacency.header_len) << 40)
-            | (u64::from(adjacency.port) << 48);
+            | (u64::from(adjacency.header_len) << 40);
         line[0].store(first, Ordering::Release);
     }
 
@@ -255,7 +259,7 @@ mod tests {
         let mut adjacency = Adjacency {
             kind: Kind::Forward,
             header_len: 18,
-            port: 7,
+            out: OutId::port(7),
             mtu: 9000,
             egress: InterfaceId(0xdead_beef),
             ..Adjacency::default()

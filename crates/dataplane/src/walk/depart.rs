@@ -7,11 +7,12 @@ use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 use super::enter::Lane;
 use super::forward::{self, Fit};
 use super::ingress::Entrance;
-use super::passes::{NO_PORT, Scratch};
+use super::passes::Scratch;
 use super::tally::{RunKey, Speed, Tally, received, slow_is_fast};
 use super::teach::Teacher;
 use super::{Context, Exit, Leaving, egress, options};
 use crate::drop::Drop;
+use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::punt::Why;
 use crate::table::{Adjacency, Kind, NextHopId};
@@ -20,7 +21,7 @@ use crate::trace::Silent;
 pub(super) const ETHERNET: u8 = 14;
 
 /// The pass: decides about each frame that was looked up, and commits what was decided to its
-/// bytes. Fills in `scratch.ports` and `scratch.entered.exits`.
+/// bytes. Fills in `scratch.outs` and `scratch.entered.exits`.
 pub(super) fn pass3<const FAST: bool>(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -58,9 +59,9 @@ pub(super) fn pass3<const FAST: bool>(
                 outlet,
             );
             if let Some(teacher) = &teacher {
-                let ports = &scratch.ports;
+                let outs = &scratch.outs;
                 let [ipv4, ipv6] = [from..between, between..at];
-                let of = |places: Range<usize>| (&frames[places.clone()], &ports[places]);
+                let of = |places: Range<usize>| (&frames[places.clone()], &outs[places]);
                 teacher.teach_straight::<false>(cx, of(ipv4), outlet);
                 teacher.teach_straight::<true>(cx, of(ipv6), outlet);
             }
@@ -101,11 +102,11 @@ fn straight_run<const IPV6: bool>(
     };
     let hops = hops.get(*used..).unwrap_or_default();
     let lanes = scratch.entered.lanes.get(from..).unwrap_or_default();
-    let ports = scratch.ports.get_mut(from..).unwrap_or_default();
+    let outs = scratch.outs.get_mut(from..).unwrap_or_default();
     let mut key = state.run.key;
     let (mut packets, mut bytes, mut headers) = (0, 0, 0);
     let mut done = 0;
-    for (((frame, is), hop), port) in frames.iter_mut().zip(lanes).zip(hops).zip(ports) {
+    for (((frame, is), hop), out) in frames.iter_mut().zip(lanes).zip(hops).zip(outs) {
         if *is != lane {
             break;
         }
@@ -114,7 +115,7 @@ fn straight_run<const IPV6: bool>(
         if !(next.is_straight(frame.ingress) && straight::<IPV6>(frame, &next.adjacency)) {
             break;
         }
-        *port = next.adjacency.port;
+        *out = next.adjacency.out;
         if frame.ingress != entrance {
             // Of the port's own interface all is counted together.
             let ingress = outlet.counters.interface(frame.ingress);
@@ -219,7 +220,7 @@ fn one<const FAST: bool>(
     outlet: &mut Outlet,
 ) {
     let place = at % VECTOR_FRAMES;
-    scratch.ports[place] = NO_PORT;
+    scratch.outs[place] = OutId::NONE;
     let (mut hop, ipv6) = match scratch.entered.lanes[place] {
         Lane::V4 => {
             state.count4 += 1;
@@ -257,9 +258,9 @@ fn one<const FAST: bool>(
                 ingress.fp_rx.add(1, received);
             }
             match departed {
-                Departed::Whole(port) => scratch.ports[place] = port,
-                Departed::Unfinished { port, mtu } => {
-                    scratch.entered.exits[place] = Exit::Finish { port, mtu };
+                Departed::Whole(out) => scratch.outs[place] = out,
+                Departed::Unfinished { out, mtu } => {
+                    scratch.entered.exits[place] = Exit::Finish { out, mtu };
                 }
             }
         }
@@ -278,10 +279,10 @@ pub(super) struct Way<'a> {
 
 /// A frame with its new link header.
 pub(super) enum Departed {
-    /// Its port takes it as it is.
-    Whole(u16),
-    /// Its port does not.
-    Unfinished { port: u16, mtu: u32 },
+    /// Its out takes it as it is.
+    Whole(OutId),
+    /// Its out does not.
+    Unfinished { out: OutId, mtu: u32 },
 }
 
 /// Pass 3 for one frame: decides, and commits what was decided to its bytes.
@@ -350,12 +351,12 @@ pub(super) fn waits_to_go_back(cx: &Context<'_>, frame: &Frame, exit: &Exit) -> 
 /// How a frame with its new link header leaves by this adjacency, into which it fits `whole` or not.
 #[inline(always)]
 pub(super) fn departed(frame: &Frame, adjacency: &Adjacency, whole: bool) -> Departed {
-    let port = adjacency.port;
+    let out = adjacency.out;
     if whole & frame.offload.is_finished() {
-        Departed::Whole(port)
+        Departed::Whole(out)
     } else {
         let mtu = adjacency.mtu;
-        Departed::Unfinished { port, mtu }
+        Departed::Unfinished { out, mtu }
     }
 }
 

@@ -6,6 +6,7 @@ use frame::{Frame, InterfaceId, Offload, Segmentation, Unfinishable, Unfragmenta
 use super::Context;
 use crate::counters::Counters;
 use crate::drop::Drop;
+use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::table::Adjacency;
 use crate::table::adjacency::HEADER_BYTES;
@@ -105,11 +106,15 @@ pub(crate) fn relayer(frame: &mut Frame, old: u16, new: u16) -> bool {
 /// takes merged segments pass whole.
 #[cold]
 #[inline(never)]
-pub(crate) fn finish(cx: &Context<'_>, outlet: &mut Outlet, mut frame: Frame, port: u16, mtu: u32) {
-    let taken = cx
-        .snapshot
-        .port(port)
-        .is_some_and(|binding| binding.offloads.take(&frame.offload));
+pub(crate) fn finish(
+    cx: &Context<'_>,
+    outlet: &mut Outlet,
+    mut frame: Frame,
+    out: OutId,
+    mtu: u32,
+) {
+    let port = out.as_port().and_then(|port| cx.snapshot.port(port));
+    let taken = port.is_some_and(|binding| binding.offloads.take(&frame.offload));
     let segmentation = frame.offload.segmentation;
     let gathered = segmentation == Segmentation::Fragments;
     let merged = !gathered && segmentation != Segmentation::None;
@@ -119,7 +124,7 @@ pub(crate) fn finish(cx: &Context<'_>, outlet: &mut Outlet, mut frame: Frame, po
         false => too_long.then_some(mtu),
     };
     if taken && !too_long {
-        return outlet.send(cx, frame, port);
+        return outlet.dispatch(cx, frame, out);
     }
     let mut pieces = core::mem::take(&mut outlet.pieces);
     let made = if merged {
@@ -131,14 +136,14 @@ pub(crate) fn finish(cx: &Context<'_>, outlet: &mut Outlet, mut frame: Frame, po
     };
     match made {
         Err(reason) => outlet.discard(frame, reason),
-        Ok(()) if pieces.is_empty() => outlet.send(cx, frame, port),
+        Ok(()) if pieces.is_empty() => outlet.dispatch(cx, frame, out),
         Ok(()) => {
             let bytes: usize = pieces.iter().map(Frame::len).sum();
             let more = (pieces.len() as u64 - 1, bytes.saturating_sub(frame.len()));
             count_sent(cx, &outlet.counters, frame.egress, more.0, more.1 as u64);
             outlet.pool.free(frame);
             for piece in pieces.drain(..) {
-                outlet.send(cx, piece, port);
+                outlet.dispatch(cx, piece, out);
             }
         }
     }

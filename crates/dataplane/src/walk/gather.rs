@@ -75,7 +75,7 @@ const fn following(index: u16, workers: usize) -> u16 {
 /// Whether frames of the port that it came by are spread over workers by their flows' hash.
 fn is_steered(cx: &Context<'_>, frame: &Frame) -> bool {
     let interface = cx.interfaces.get(frame.ingress);
-    let port = interface.and_then(|interface| cx.snapshot.port(interface.port));
+    let port = interface.and_then(|interface| cx.snapshot.port(interface.out.as_port()?));
     port.is_some_and(|port| port.steer)
 }
 

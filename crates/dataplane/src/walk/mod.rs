@@ -50,6 +50,7 @@ use frame::{Frame, InterfaceId, Offload};
 use machine::Instant;
 use wire::Mac;
 
+pub(crate) use egress::{count_sent, finish, rewrite};
 pub(crate) use gather::expire;
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, Told};
@@ -58,6 +59,7 @@ pub(crate) use single::{on_link, own, own_here, resume, transmit};
 
 use crate::drop::Drop;
 use crate::interface::InterfaceTable;
+use crate::out::OutId;
 use crate::punt::Why;
 use crate::rule::Sender;
 use crate::snapshot::Snapshot;
@@ -117,14 +119,26 @@ pub enum Exit {
     HandOver(u16),
     /// Given to the host stack, without its link header, by this mirror port.
     Deliver(u16),
+    /// It is the packet of this interface's tunnel: the one in it is taken out and walked.
+    Decapsulate(InterfaceId),
     /// Rewritten already, but too long for its link (of this layer-3 MTU) or unfinished: fragments,
     /// segments and checksums are made before this port takes it.
     Finish {
-        /// The port.
-        port: u16,
+        /// What takes the pieces.
+        out: OutId,
         /// The link's layer-3 MTU in bytes.
         mtu: u32,
     },
+}
+
+impl Exit {
+    /// Whether the packet is for this router, and so meets `input`.
+    pub const fn is_local(self) -> bool {
+        matches!(
+            self,
+            Self::Deliver(_) | Self::Decapsulate(_) | Self::Punt(Why::Local)
+        )
+    }
 }
 
 impl core::fmt::Display for Exit {
@@ -135,6 +149,7 @@ impl core::fmt::Display for Exit {
             Self::Collect => write!(f, "held until its datagram is whole"),
             Self::HandOver(_) => f.write_str("it is of another worker's connection"),
             Self::Deliver(_) => f.write_str("it is for this router"),
+            Self::Decapsulate(_) => f.write_str("it is for this router: the packet of a tunnel"),
             Self::Finish { mtu, .. } => write!(f, "in pieces of {mtu} bytes at most"),
         }
     }
@@ -410,7 +425,7 @@ pub(crate) fn decide<W: Watcher>(
     if cx.snapshot.firewall.guards(ipv6) {
         let local = match entered {
             Ok(_) => None,
-            Err(exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => Some(exit),
+            Err(exit) if exit.is_local() => Some(exit),
             Err(exit) => return Err(exit),
         };
         let view = View {

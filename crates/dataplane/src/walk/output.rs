@@ -82,7 +82,7 @@ pub(super) fn on_link(
     };
     let adjacency = Adjacency {
         kind: Kind::Forward,
-        port: interface.port,
+        out: interface.out,
         mtu: interface.mtu,
         egress: frame.egress,
         ..Adjacency::default()
@@ -120,7 +120,7 @@ fn to_link_local(cx: &Context<'_>, egress: InterfaceId) -> Result<(NextHopId, Ad
     };
     let adjacency = Adjacency {
         kind: Kind::Incomplete,
-        port: interface.port,
+        out: interface.out,
         mtu: interface.mtu,
         egress,
         ..Adjacency::default()
@@ -204,7 +204,7 @@ fn to_group(
     }
     let mut adjacency = Adjacency {
         kind: Kind::Forward,
-        port: interface.port,
+        out: interface.out,
         mtu: interface.mtu,
         egress,
         ..Adjacency::default()

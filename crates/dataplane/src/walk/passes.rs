@@ -11,18 +11,18 @@ use super::tally::received;
 use super::{Context, Exit, egress, gather, guarded};
 use crate::counters::Traffic;
 use crate::drop::Drop;
+use crate::encap;
+use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::punt::Why;
 use crate::rings::Handed;
 use crate::table::NextHopId;
 
-/// In place of a port: the frame leaves by its exit.
-pub(super) const NO_PORT: u16 = u16::MAX;
-
 /// What the passes tell each other about the frames of a vector, by their place in it.
 pub(crate) struct Scratch {
     pub(super) entered: Entered,
-    pub(super) ports: [u16; VECTOR_FRAMES],
+    /// Where frames leave to; none: by their exit.
+    pub(super) outs: [OutId; VECTOR_FRAMES],
     /// The next hops of what entered, by family, without gaps.
     pub(super) hops4: [NextHopId; VECTOR_FRAMES],
     pub(super) hops6: [NextHopId; VECTOR_FRAMES],
@@ -34,7 +34,7 @@ impl Scratch {
     pub(crate) fn new() -> Box<Self> {
         Box::new(Self {
             entered: Entered::new(),
-            ports: [NO_PORT; VECTOR_FRAMES],
+            outs: [OutId::NONE; VECTOR_FRAMES],
             hops4: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
             hops6: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
             near: Near::new(),
@@ -138,17 +138,19 @@ fn walk<const FAST: bool>(
 /// Queues, punts and drops, in order. Returns what ended here.
 fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut Outlet) -> Traffic {
     let mut ended = Traffic::default();
-    let ports = &scratch.ports[..vector.len().min(VECTOR_FRAMES)];
-    let first = ports.first().copied().unwrap_or(NO_PORT);
-    let others = ports.iter().fold(0, |others, port| others | (port ^ first));
-    if others == 0 && first != NO_PORT && outlet.send_vector(vector, first) {
+    let outs = &scratch.outs[..vector.len().min(VECTOR_FRAMES)];
+    let first = outs.first().copied().unwrap_or_default();
+    let others = outs
+        .iter()
+        .fold(0, |others, out| others | (out.bits() ^ first.bits()));
+    if others == 0 && first != OutId::NONE && outlet.dispatch_vector(vector, first) {
         return ended;
     }
     let mut frames = vector.drain();
     let mut at = 0;
-    while at < ports.len() {
-        let port = ports[at];
-        if port == NO_PORT {
+    while at < outs.len() {
+        let out = outs[at];
+        if out == OutId::NONE {
             if let Some(frame) = frames.next() {
                 let exit = scratch.entered.exits[at];
                 if !matches!(exit, Exit::Finish { .. }) {
@@ -160,9 +162,9 @@ fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut 
             at += 1;
             continue;
         }
-        let alike = ports[at..].iter();
-        let run = alike.take_while(|other| **other == port).count();
-        outlet.send_run(cx, &mut frames, run, port);
+        let alike = outs[at..].iter();
+        let run = alike.take_while(|other| **other == out).count();
+        outlet.dispatch_run(cx, &mut frames, run, out);
         at += run;
     }
     ended
@@ -185,12 +187,16 @@ pub(super) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
                 outlet.discard(frame, reason);
             }
         }
-        Exit::Finish { port, mtu } => egress::finish(cx, outlet, frame, port, mtu),
+        Exit::Finish { out, mtu } => egress::finish(cx, outlet, frame, out, mtu),
+        Exit::Decapsulate(id) => {
+            gather::stays(&mut frame);
+            encap::arrive(cx, frame, id, outlet);
+        }
         Exit::Deliver(port) => {
             gather::stays(&mut frame);
             let l3 = frame.l3;
             if l3 == 0 || egress::relayer(&mut frame, l3, 0) {
-                egress::finish(cx, outlet, frame, port, u32::MAX);
+                egress::finish(cx, outlet, frame, OutId::port(port), u32::MAX);
             }
         }
     }

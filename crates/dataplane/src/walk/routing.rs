@@ -7,6 +7,7 @@ use super::ingress::Arrived;
 use super::prerouting::{address, is_link_local6};
 use super::{Context, Exit, input};
 use crate::drop::Drop;
+use crate::encap;
 use crate::flow;
 use crate::punt::Why;
 use crate::snapshot::{Prefix, RoutingRule, RpFilter, RuleAction};
@@ -258,7 +259,8 @@ pub(crate) fn resolve(
 
 fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
     match cx.interfaces.get(query.ingress) {
-        Some(interface) => input::unicast(&interface, query.packet),
+        Some(interface) => encap::arrival(cx, query.packet)
+            .unwrap_or_else(|| input::unicast(&interface, query.packet)),
         // The host stack keeps what it sends to itself; control looks at what comes here anyway.
         None => Exit::Punt(Why::Local),
     }
@@ -319,7 +321,7 @@ pub(crate) fn admit(
     }
     let egress = match &found {
         Ok((_, adjacency)) => adjacency.egress,
-        Err(Exit::Deliver(_) | Exit::Punt(Why::Local)) => InterfaceId::NONE,
+        Err(exit) if exit.is_local() => InterfaceId::NONE,
         Err(_) => return found,
     };
     let answer = Query {

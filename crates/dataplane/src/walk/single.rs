@@ -122,7 +122,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
                 &mut tally,
                 outlet,
             ),
-            Err(exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => guarded::one(
+            Err(exit) if exit.is_local() => guarded::one(
                 cx,
                 &mut frame,
                 &fields,
@@ -200,8 +200,8 @@ fn onward(
 /// Sends a frame by itself, or does what its exit says.
 fn go(cx: &Context<'_>, frame: Frame, departed: Result<Departed, Exit>, outlet: &mut Outlet) {
     let exit = match departed {
-        Ok(Departed::Whole(port)) => return outlet.send(cx, frame, port),
-        Ok(Departed::Unfinished { port, mtu }) => Exit::Finish { port, mtu },
+        Ok(Departed::Whole(out)) => return outlet.dispatch(cx, frame, out),
+        Ok(Departed::Unfinished { out, mtu }) => Exit::Finish { out, mtu },
         Err(exit) => exit,
     };
     settle(cx, frame, exit, outlet);
@@ -234,5 +234,5 @@ pub(crate) fn transmit(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
         return outlet.discard(frame, Drop::EgressDown);
     }
     egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
-    egress::finish(cx, outlet, frame, interface.port, u32::MAX);
+    egress::finish(cx, outlet, frame, interface.out, u32::MAX);
 }

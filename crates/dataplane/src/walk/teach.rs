@@ -6,6 +6,7 @@ use frame::{Frame, InterfaceId};
 
 use super::Context;
 use super::ingress::{ETHERNET, Entrance};
+use crate::out::OutId;
 use crate::outlet::Outlet;
 
 /// Who can teach the port of an entrance.
@@ -20,7 +21,7 @@ pub(super) struct Teacher {
 impl Teacher {
     /// None where the port does not learn.
     pub(super) fn of(entrance: &Entrance, outlet: &mut Outlet) -> Option<Self> {
-        let port = entrance.interface.port;
+        let port = entrance.interface.out.as_port()?;
         outlet.learns(port).then_some(Self {
             ingress: entrance.id,
             port,
@@ -33,10 +34,13 @@ impl Teacher {
     pub(super) fn lane(
         &self,
         cx: &Context<'_>,
-        (frame, port): (&Frame, u16),
+        (frame, out): (&Frame, OutId),
         (handler, rules): (Handler, Rules),
         outlet: &mut Outlet,
     ) -> Option<Lane> {
+        // Of tagged frames, and of what tunnels carry, the program on the device knows nothing.
+        let plain = (frame.ingress == self.ingress) & (usize::from(frame.l3) == ETHERNET);
+        let port = out.as_port().filter(|_| plain)?;
         Some(Lane {
             ingress: self.ingress,
             to: self.to,
@@ -59,12 +63,12 @@ impl Teacher {
     pub(super) fn teach_straight<const IPV6: bool>(
         &self,
         cx: &Context<'_>,
-        (frames, ports): (&[Frame], &[u16]),
+        (frames, outs): (&[Frame], &[OutId]),
         outlet: &mut Outlet,
     ) {
-        for (frame, port) in frames.iter().zip(ports) {
+        for (frame, out) in frames.iter().zip(outs) {
             let counted = (Handler::FastPath, Rules::default());
-            let lane = self.lane(cx, (frame, *port), counted, outlet);
+            let lane = self.lane(cx, (frame, *out), counted, outlet);
             let (Some(lane), Some(between)) = (lane, read::<IPV6>(frame.bytes())) else {
                 continue;
             };

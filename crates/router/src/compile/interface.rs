@@ -4,6 +4,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::interface::{Details, Interface, Own4, Own6, Tag};
+use dataplane::out::OutId;
 use frame::InterfaceId;
 
 use super::address::Addresses;
@@ -40,6 +41,7 @@ pub fn interfaces(
             addresses6: addresses6(addresses, *id, (&in_use6, known_by.ipv6)),
             addresses4: own4,
             tags: laid.link.tags.iter().copied().map(tag).collect(),
+            tunnel: None,
             groups4: Vec::new(),
             groups6: Vec::new(),
         };
@@ -65,7 +67,7 @@ fn line(layout: &Layout, id: InterfaceId, laid: &Laid, intent: &Intent) -> Inter
         ipv6: !(laid.disabled || intent.ipv6.disabled),
         mac: laid.link.mac,
         mtu: laid.link.mtu,
-        port: laid.link.port,
+        out: OutId::port(laid.link.port),
         under: layout.lowest(id),
         mirror: laid.mirror.map(|(port, _)| port),
         ..Interface::default()
@@ -80,7 +82,7 @@ fn mirror_of(laid: &Laid, (id, port): (InterfaceId, u16)) -> Compiled {
             ipv4: true,
             ipv6: true,
             mtu: laid.link.mtu,
-            port,
+            out: OutId::port(port),
             under: id,
             ..Interface::default()
         },

@@ -293,7 +293,7 @@ impl Control {
         row.set("stage", Value::Word("verdict"));
         let (verdict, decision) = match walked.end {
             End::Sent(egress) => ("sent", format!("sent by {}", self.layout.name(egress))),
-            End::Exit(Exit::Deliver(_) | Exit::Punt(Why::Local)) => {
+            End::Exit(Exit::Deliver(_) | Exit::Decapsulate(_) | Exit::Punt(Why::Local)) => {
                 ("delivered", "delivered to this router".to_owned())
             }
             End::Exit(Exit::Collect) => {

@@ -7,6 +7,7 @@
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
+use dataplane::out::OutId;
 use dataplane::table::NextHopId;
 use dataplane::table::adjacency::{Adjacency, GROUP_MEMBERS, HEADER_BYTES, Kind};
 use frame::InterfaceId;
@@ -404,7 +405,7 @@ impl<F: Family> Lines<F> {
         let Some(link) = self.links.get(&interface) else {
             return adjacency;
         };
-        adjacency.port = link.port;
+        adjacency.out = OutId::port(link.port);
         adjacency.mtu = link.mtu;
         let mac = match target {
             Target::Neighbour(_, addr) => self.mac(interface, *addr),

@@ -176,7 +176,7 @@ impl Asked<'_> {
         match commit(frame, &passage) {
             Err(drop) => Outcome::Ends(Exit::Drop(drop)),
             Ok(()) if egress::rewrite(frame, &next.adjacency) => {
-                Outcome::Leaves(next.adjacency.port)
+                Outcome::Leaves(next.adjacency.out)
             }
             Ok(()) => Outcome::Ends(Exit::Drop(Drop::NoBuffer)),
         }

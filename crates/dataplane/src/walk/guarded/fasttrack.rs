@@ -17,6 +17,7 @@ use super::vector::{Chunk, Passes};
 use crate::connection::{Fast, NatState, Tick, Tracker, Way};
 use crate::counters::Traffic;
 use crate::nat::Rewrite;
+use crate::out::OutId;
 use crate::table::Adjacency;
 use crate::table::adjacency::HEADER_BYTES;
 use crate::walk::depart;
@@ -56,7 +57,7 @@ fn forward<const IPV6: bool>(
     (way, fast, tracker): (Way, &Fast<'_>, &Tracker),
     now: Tick,
     near: &mut Near,
-) -> Option<u16> {
+) -> Option<OutId> {
     if seen.tcp && !fast.assured {
         return None;
     }
@@ -71,7 +72,7 @@ fn forward<const IPV6: bool>(
     }
     let shape = Shape::of(&next.adjacency, IPV6);
     shape.depart(frame, seen.len, translated, tracker)?;
-    Some(shape.port)
+    Some(shape.out)
 }
 
 /// What plain packets to one next hop leave with.
@@ -81,7 +82,7 @@ pub(super) struct Shape {
     /// Bytes of `link`, at least those of an Ethernet header.
     pub(super) header: u8,
     egress: InterfaceId,
-    pub(super) port: u16,
+    pub(super) out: OutId,
     ipv6: bool,
 }
 
@@ -93,7 +94,7 @@ impl Shape {
             link: adjacency.header,
             header: adjacency.header_len,
             egress: adjacency.egress,
-            port: adjacency.port,
+            out: adjacency.out,
             ipv6,
         }
     }
@@ -194,10 +195,10 @@ impl Passes<'_, '_> {
         let (tracker, counters) = (&self.outlet.memory.tracker, &self.outlet.counters);
         let from = places.start;
         let frames = chunk.frames[places.clone()].iter_mut();
-        let ports = chunk.ports[places.clone()].iter_mut();
+        let outs = chunk.outs[places.clone()].iter_mut();
         let (mut egress, mut sent) = ((InterfaceId::NONE, 0), Traffic::default());
         let (mut came, mut done) = (Traffic::default(), 0);
-        for (place, (frame, port)) in places.zip(frames.zip(ports)) {
+        for (place, (frame, out)) in places.zip(frames.zip(outs)) {
             let (Some(way), Some(fast)) = (
                 ahead.ways.get(place),
                 tracker.fast_of::<IPV6>(&ahead.ways, place),
@@ -226,7 +227,7 @@ impl Passes<'_, '_> {
             } else {
                 counters.interface(frame.ingress).fp_rx.add(1, received);
             }
-            *port = to;
+            *out = to;
             done += 1;
         }
         let key = (egress, IPV6, Speed::FastTrack);

@@ -213,7 +213,7 @@ impl<W: Watcher> Guard<'_, W> {
         };
         let (hop, adjacency) = match routed {
             Ok(onward) => onward,
-            Err(exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => {
+            Err(exit) if exit.is_local() => {
                 self.input()?;
                 self.confirm(InterfaceId::NONE, NextHopId::NO_ROUTE)?;
                 return Err(exit);

@@ -18,6 +18,7 @@ use super::{CHUNK, Met};
 use crate::connection::{NatState, Tracker};
 use crate::drop::Drop;
 use crate::firewall::{filter, mangle, raw};
+use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::packet::Fields;
 use crate::rule::{self, Chain, ChainId, First, NOBODY, Quick, Table};
@@ -111,7 +112,7 @@ pub(super) enum Verdict {
 /// What the short way made of a packet.
 pub(super) enum Outcome {
     /// It leaves by this port.
-    Leaves(u16),
+    Leaves(OutId),
     Ends(Exit),
     /// Nothing yet; what was found out about its connection.
     Guard(Met),
@@ -382,7 +383,7 @@ pub(super) fn write(
         .way
         .filter(|_| waiting.passed.nat != NatState::default());
     match shape.depart(frame, waiting.len, translated, tracker) {
-        Some(()) => Outcome::Leaves(shape.port),
+        Some(()) => Outcome::Leaves(shape.out),
         None => Outcome::Ends(Exit::Drop(Drop::FirewallTruncated)),
     }
 }

@@ -73,15 +73,14 @@ impl Stream<'_> {
         let mut done = 0;
         for (place, len) in self.run.simply(from..self.end(from)) {
             let place = usize::from(*place) % CHUNK;
-            let (Some(frame), Some(port)) =
-                (chunk.frames.get_mut(place), chunk.ports.get_mut(place))
+            let (Some(frame), Some(out)) = (chunk.frames.get_mut(place), chunk.outs.get_mut(place))
             else {
                 break;
             };
             if shape.depart_as_is::<IPV6>(frame, *len).is_none() {
                 break;
             }
-            *port = shape.port;
+            *out = shape.out;
             done += 1;
         }
         let lens = self.run.simply(from..from + done).map(|(_, len)| len);
@@ -111,8 +110,7 @@ impl Stream<'_> {
         for at in from..self.end(from) {
             let waiting = run.get(at);
             let (place, len) = (waiting.place, waiting.len);
-            let (Some(frame), Some(port)) =
-                (chunk.frames.get_mut(place), chunk.ports.get_mut(place))
+            let (Some(frame), Some(out)) = (chunk.frames.get_mut(place), chunk.outs.get_mut(place))
             else {
                 break;
             };
@@ -136,7 +134,7 @@ impl Stream<'_> {
             streamed.done += 1;
             counted.bytes += u64::from(len);
             match write(frame, &shape, &waiting, tracker) {
-                Outcome::Leaves(to) => *port = to,
+                Outcome::Leaves(to) => *out = to,
                 Outcome::Ends(exit) => {
                     chunk.exits[place] = exit;
                     streamed.ended.packets += 1;

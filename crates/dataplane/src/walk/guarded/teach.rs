@@ -13,8 +13,8 @@ use super::plain::{Plain, Verdict};
 use super::vector::{Chunk, Passes};
 use crate::connection::{NatState, Tracker, Way};
 use crate::nat;
+use crate::out::OutId;
 use crate::outlet::Outlet;
-use crate::walk::passes::NO_PORT;
 use crate::walk::teach::Teacher;
 
 /// A packet that has just been forwarded.
@@ -94,11 +94,11 @@ impl Passes<'_, '_> {
     }
 
     fn teach(&mut self, teacher: &Teacher, forwarded: &Forwarded, chunk: &Chunk<'_>) {
-        let (frame, port) = (&chunk.frames[forwarded.place], chunk.ports[forwarded.place]);
-        if port == NO_PORT || frame.ingress != teacher.ingress {
+        let (frame, out) = (&chunk.frames[forwarded.place], chunk.outs[forwarded.place]);
+        if out == OutId::NONE || frame.ingress != teacher.ingress {
             return;
         }
-        let shortcut = self.shortcut(teacher, forwarded, (frame, port));
+        let shortcut = self.shortcut(teacher, forwarded, (frame, out));
         if let Some(shortcut) = shortcut {
             teacher.teach(&shortcut, self.outlet);
         }
@@ -108,7 +108,7 @@ impl Passes<'_, '_> {
         &mut self,
         teacher: &Teacher,
         forwarded: &Forwarded,
-        leaves: (&Frame, u16),
+        leaves: (&Frame, OutId),
     ) -> Option<Shortcut> {
         let Outlet { memory, .. } = &mut *self.outlet;
         let tuple = memory.tracker.tuple(forwarded.way);

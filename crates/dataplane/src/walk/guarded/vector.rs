@@ -16,12 +16,13 @@ use super::stream::Stream;
 use super::{Before, CHUNK, Met};
 use crate::connection::Tick;
 use crate::counters::Traffic;
+use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::walk::depart::Departed;
 use crate::walk::enter::{Lane, pass1};
 use crate::walk::ingress::Entrance;
 use crate::walk::near::Near;
-use crate::walk::passes::{NO_PORT, Scratch};
+use crate::walk::passes::Scratch;
 use crate::walk::tally::{Speed, Tally, received};
 use crate::walk::teach::Teacher;
 use crate::walk::{Context, Exit};
@@ -50,7 +51,7 @@ pub(super) struct Passes<'a, 'o> {
 pub(super) struct Chunk<'a> {
     pub(super) frames: &'a mut [Frame],
     pub(super) lanes: &'a [Lane],
-    pub(super) ports: &'a mut [u16],
+    pub(super) outs: &'a mut [OutId],
     pub(super) exits: &'a mut [Exit],
 }
 
@@ -65,7 +66,7 @@ pub(super) enum Stop {
     Alone(Option<Exit>, Met),
 }
 
-/// All passes but the last. Fills in `scratch.ports` and `scratch.entered.exits`.
+/// All passes but the last. Fills in `scratch.outs` and `scratch.entered.exits`.
 pub(in crate::walk) fn vector(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -75,7 +76,7 @@ pub(in crate::walk) fn vector(
 ) {
     let Scratch {
         entered,
-        ports,
+        outs,
         near,
         ahead,
         ..
@@ -97,7 +98,7 @@ pub(in crate::walk) fn vector(
         let mut chunk = Chunk {
             frames: &mut frames[places.clone()],
             lanes: &entered.lanes[places.clone()],
-            ports: &mut ports[places.clone()],
+            outs: &mut outs[places.clone()],
             exits: &mut entered.exits[places],
         };
         passes.chunk(&mut chunk, ahead);
@@ -146,7 +147,7 @@ impl<'a, 'o> Passes<'a, 'o> {
 
 impl Passes<'_, '_> {
     fn chunk(&mut self, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
-        chunk.ports.fill(NO_PORT);
+        chunk.outs.fill(OutId::NONE);
         let (tracker, tracks) = (&self.outlet.memory.tracker, self.tracks);
         widest(Read {
             frames: chunk.frames,
@@ -232,11 +233,11 @@ impl Passes<'_, '_> {
                 self.outlet,
             );
             match left {
-                Outcome::Leaves(port) => {
+                Outcome::Leaves(out) => {
                     let counters = &self.outlet.counters;
                     self.tally
                         .count_guarded(self.cx, frame, ipv6, received, counters);
-                    chunk.ports[place] = port;
+                    chunk.outs[place] = out;
                 }
                 Outcome::Ends(exit) => chunk.exits[place] = exit,
                 Outcome::Guard(met) => {
@@ -305,9 +306,9 @@ impl Passes<'_, '_> {
             before.met = Met::Found(found);
         }
         match one(self.cx, frame, fields, before, &mut self.tally, self.outlet) {
-            Ok(Departed::Whole(port)) => chunk.ports[at] = port,
-            Ok(Departed::Unfinished { port, mtu }) => {
-                chunk.exits[at] = Exit::Finish { port, mtu };
+            Ok(Departed::Whole(out)) => chunk.outs[at] = out,
+            Ok(Departed::Unfinished { out, mtu }) => {
+                chunk.exits[at] = Exit::Finish { out, mtu };
             }
             Err(exit) => chunk.exits[at] = exit,
         }

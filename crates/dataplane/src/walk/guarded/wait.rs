@@ -8,7 +8,6 @@ use super::vector::{Chunk, Passes, Stop};
 use super::{CHUNK, Met};
 use crate::connection::Passed;
 use crate::drop::Drop;
-use crate::punt::Why;
 use crate::rule::Quick;
 use crate::walk::Exit;
 use crate::walk::depart::packet;
@@ -31,7 +30,7 @@ impl Passes<'_, '_> {
                 let bit = 1 << (*at % CHUNK);
                 if ahead.which.exit & bit != 0 {
                     let exit = chunk.exits[*at];
-                    if let Exit::Deliver(_) | Exit::Punt(Why::Local) = exit {
+                    if exit.is_local() {
                         return Stop::Alone(Some(exit), Met::Unknown);
                     }
                     *at += 1;

@@ -266,6 +266,8 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::HelperFull,
         Drop::HelperRoom,
     ];
+    // Tested where packets are wrapped.
+    let of_tunnels = [Drop::TunnelDepth, Drop::TunnelMalformed, Drop::AgendaFull];
     // Of where connections are tracked, and of control.
     let of_fragments = [
         Drop::FragmentMalformed,
@@ -283,6 +285,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
             &of_control,
             &of_firewall,
             &of_fragments,
+            &of_tunnels,
         ];
         assert!(known.concat().contains(reason), "{}", reason.name());
     }

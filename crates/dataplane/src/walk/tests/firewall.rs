@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use crate::firewall::{Firewall, filter, mangle, nat};
 use crate::nat::{Action as nat_action, Side, Target};
+use crate::out::OutId;
 use crate::rule::{Action, ChainId, Match, Rule, Table};
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, Rig, Udp4, gateway};
@@ -68,7 +69,7 @@ pub(super) fn hits(rig: &Rig, rule: u32) -> (u64, u64) {
 pub(super) fn client(rig: &mut Rig) {
     let hop = rig.add_hop(&Adjacency {
         egress: ETHER1,
-        port: 0,
+        out: OutId::port(0),
         ..gateway()
     });
     rig.route4(0x0a00_0002, 32, hop);

@@ -1,6 +1,7 @@
 //! What is forwarded, and what is counted of it.
 
 use super::{forwarded4, ip4, rig, with_options};
+use crate::out::OutId;
 use crate::punt::Why;
 use crate::snapshot::SlowReason;
 use crate::table::{Adjacency, Kind};
@@ -117,7 +118,7 @@ fn vlan_frames_enter_by_their_interface_and_leave_with_their_tag() {
 
     let mut adjacency = Adjacency {
         egress: VLAN10,
-        port: 0,
+        out: OutId::port(0),
         header_len: 18,
         ..gateway()
     };

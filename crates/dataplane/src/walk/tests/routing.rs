@@ -5,6 +5,7 @@ use super::{rig, udp4};
 use crate::drop::Drop;
 use crate::firewall::nat;
 use crate::nat::{Action as Nat, Addresses, Side, Target};
+use crate::out::OutId;
 use crate::punt::Why;
 use crate::snapshot::{Prefix, RoutingRule, RpFilter, RuleAction, SlowReason};
 use crate::table::{Adjacency, Kind};
@@ -165,7 +166,7 @@ fn with_way_back(rule: RoutingRule) -> Rig {
     client(&mut rig);
     let back = rig.add_hop(&Adjacency {
         egress: ETHER1,
-        port: 0,
+        out: OutId::port(0),
         ..gateway()
     });
     rig.route4_in(7, 0x0909_0000, 16, back);

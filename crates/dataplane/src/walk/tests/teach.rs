@@ -3,6 +3,7 @@
 use frame::shortcut::{Between, Handler, Lane, Rules, Shortcut};
 
 use super::{ip4, rig, with_options};
+use crate::out::OutId;
 use crate::snapshot::SlowReason;
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, ETHER2, GATEWAY, MAC, Rig, Udp4, Udp6, gateway};
@@ -66,7 +67,7 @@ fn a_port_learns_nothing_of_packets_about_which_more_was_decided() {
     rig.route4(0x0e00_0000, 8, group);
     let back = Adjacency {
         egress: ETHER1,
-        port: 0,
+        out: OutId::port(0),
         ..gateway()
     };
     let back = rig.add_hop(&back);

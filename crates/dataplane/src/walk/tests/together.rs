@@ -7,6 +7,7 @@ use machine::Rng;
 use super::firewall::{MASQUERADE, client, filtered, hits, table, tracked, translated};
 use super::{hop_by_hop, rig};
 use crate::firewall::{Firewall, filter, mangle, nat, raw};
+use crate::out::OutId;
 use crate::rule::{Action, AddressRange, Compare, Match, Rule, State};
 use crate::table::{Adjacency, NextHopId};
 use crate::testing::{ETHER1, ETHER2, MAC, Rig, Udp4, Udp6, VLAN10, arp, ethernet, gateway, seal};
@@ -204,7 +205,7 @@ fn router(asked: Asked) -> Rig {
     adjacency.header[12..14].copy_from_slice(&[0x86, 0xdd]);
     let hop = rig.add_hop(&adjacency);
     rig.route6(0x2001_0db8_0000_000b << 64, 64, hop);
-    (adjacency.egress, adjacency.port) = (ETHER1, 0);
+    (adjacency.egress, adjacency.out) = (ETHER1, OutId::port(0));
     let hop = rig.add_hop(&adjacency);
     rig.route6(0x2001_0db8_0000_000a << 64 | 2, 128, hop);
     match asked {
@@ -246,7 +247,7 @@ fn answer_by_vlan(rig: &mut Rig) {
     let mut hop = |ethertype: [u8; 2]| -> NextHopId {
         let mut adjacency = Adjacency {
             egress: VLAN10,
-            port: 0,
+            out: OutId::port(0),
             header_len: 18,
             ..gateway()
         };

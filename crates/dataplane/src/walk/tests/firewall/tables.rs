@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{chains, filtered, hits, mangled, table, to_port, tracked};
 use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, mangle, raw};
+use crate::out::OutId;
 use crate::punt::Why;
 use crate::rings::Command;
 use crate::rule::{Action, AddressRange, Match, Priority, Reject, Rule, State, Ttl};
@@ -405,7 +406,7 @@ fn what_waited_for_a_marks_gateway_leaves_by_it() {
     // By `ether1`, where the main table says `ether2`.
     let back = Adjacency {
         egress: ETHER1,
-        port: 0,
+        out: OutId::port(0),
         ..gateway()
     };
     rig.writer.set_next_hop(waits, &back);

@@ -8,6 +8,7 @@ use crate::connection::{Awaited, Helper, Row};
 use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, nat};
 use crate::nat::helper::Services;
+use crate::out::OutId;
 use crate::packet::{Tuple, protocol};
 use crate::rule::{Action, Clock, Match, Rule, State};
 use crate::table::Adjacency;
@@ -152,7 +153,7 @@ impl World {
         rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(OUTSIDE));
         let inside = Adjacency {
             egress: ETHER1,
-            port: 0,
+            out: OutId::port(0),
             ..gateway()
         };
         let hop = rig.add_hop(&inside);

@@ -1,0 +1,97 @@
+//! Packets of IPv4 and IPv6 in packets of IPv4 (RFC 2003, RFC 4213).
+
+use core::net::Ipv4Addr;
+
+use frame::{Frame, Offload};
+use wire::{Mac, checksum};
+
+use super::ETHERNET;
+use crate::drop::Drop;
+use crate::interface::Tunnel;
+use crate::packet::protocol::{IPIP as IPV4, IPV6};
+
+/// Bytes of the outer header.
+const HEADER: usize = 20;
+
+/// Writes the outer header of a tunnel in front of the packet of a frame, behind the room of an Ethernet
+/// header.
+///
+/// # Errors
+/// There is no room in front of the packet, or it is longer than a packet can be.
+pub(super) fn wrap(frame: &mut Frame, tunnel: &Tunnel, id: u16) -> Result<(), Drop> {
+    let l3 = usize::from(frame.l3);
+    let protocol = match frame.bytes().get(l3).map(|first| first >> 4) {
+        Some(4) => IPV4,
+        Some(6) => IPV6,
+        _ => return Err(Drop::TunnelMalformed),
+    };
+    let total = u16::try_from(frame.len() - l3 + HEADER).map_err(|_| Drop::TunnelMalformed)?;
+    let header = header(tunnel, (total, id, protocol));
+    frame.pull_front(l3);
+    if !frame.push_front(HEADER + ETHERNET) {
+        return Err(Drop::NoBuffer);
+    }
+    frame.l3 = ETHERNET as u16;
+    frame.offload = Offload::FINISHED;
+    let place = frame.bytes_mut().get_mut(ETHERNET..ETHERNET + HEADER);
+    if let Some(place) = place {
+        place.copy_from_slice(&header);
+    }
+    Ok(())
+}
+
+fn header(tunnel: &Tunnel, (total, id, protocol): (u16, u16, u8)) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    header[0] = 0x45;
+    header[2..4].copy_from_slice(&total.to_be_bytes());
+    header[4..6].copy_from_slice(&id.to_be_bytes());
+    (header[8], header[9]) = (tunnel.ttl, protocol);
+    header[12..16].copy_from_slice(&tunnel.local.octets());
+    header[16..20].copy_from_slice(&tunnel.remote.octets());
+    let sum = !checksum::sum(&header);
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    header
+}
+
+/// Between whom a packet travels that has another one in it: this router, and who sent it. None for others,
+/// and for fragments.
+pub(super) fn ends(packet: &[u8]) -> Option<(Ipv4Addr, Ipv4Addr)> {
+    let header = packet.first_chunk::<HEADER>()?;
+    let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
+    if header[0] >> 4 != 4 || !matches!(header[9], IPV4 | IPV6) || fragment {
+        return None;
+    }
+    let address = |at: usize| Some(Ipv4Addr::from(*header.get(at..)?.first_chunk::<4>()?));
+    Some((address(16)?, address(12)?))
+}
+
+/// Puts the inner packet of a frame behind an Ethernet header to this link address.
+///
+/// # Errors
+/// The inner packet is none, or is cut short.
+pub(super) fn unwrap(frame: &mut Frame, mac: Mac) -> Result<(), Drop> {
+    let l3 = usize::from(frame.l3);
+    let packet = frame.bytes().get(l3..).unwrap_or_default();
+    let header = packet.first_chunk::<HEADER>();
+    let header = header.ok_or(Drop::TunnelMalformed)?;
+    let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
+    let (inner, protocol) = (usize::from(header[0] & 0xf) * 4, header[9]);
+    let version = packet.get(inner..total).and_then(<[u8]>::first);
+    let ethertype: [u8; 2] = match (protocol, version.map(|first| first >> 4)) {
+        (IPV4, Some(4)) => [0x08, 0x00],
+        (IPV6, Some(6)) => [0x86, 0xdd],
+        _ => return Err(Drop::TunnelMalformed),
+    };
+    if !frame.set_len(l3 + total) {
+        return Err(Drop::TunnelMalformed);
+    }
+    frame.pull_front(l3 + inner - ETHERNET);
+    frame.l3 = ETHERNET as u16;
+    frame.offload = Offload::FINISHED;
+    if let Some(link) = frame.bytes_mut().first_chunk_mut::<ETHERNET>() {
+        link[..6].copy_from_slice(&mac.0);
+        link[6..12].fill(0);
+        link[12..].copy_from_slice(&ethertype);
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! Outs: where frames leave a walk to. The last pass groups frames by their out, and is the only one that
+//! dispatches them.
+
+use frame::InterfaceId;
+
+/// An out as a number: the kind in the upper 4 of 24 bits, what it is of that kind in the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OutId(u32);
+
+/// What an out is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Out {
+    /// The port with this number.
+    Port(u16),
+    /// The tunnel of the interface in this slot: packets are encapsulated and go on.
+    Tunnel(u32),
+    /// Nothing takes frames.
+    None,
+}
+
+const INDEX_BITS: u32 = 20;
+const INDEX: u32 = (1 << INDEX_BITS) - 1;
+const PORT: u32 = 0;
+const TUNNEL: u32 = 1;
+
+impl Default for OutId {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl OutId {
+    /// Nothing takes frames.
+    pub const NONE: Self = Self(0xff_ffff);
+
+    /// The port with this number; the highest number is none.
+    #[inline(always)]
+    pub const fn port(number: u16) -> Self {
+        match number {
+            u16::MAX => Self::NONE,
+            number => Self(PORT << INDEX_BITS | number as u32),
+        }
+    }
+
+    /// The tunnel of this interface.
+    pub const fn tunnel(interface: InterfaceId) -> Self {
+        Self(TUNNEL << INDEX_BITS | interface.slot() as u32 & INDEX)
+    }
+
+    /// What it is.
+    #[inline(always)]
+    pub const fn out(self) -> Out {
+        match self.0 >> INDEX_BITS {
+            PORT => Out::Port(self.0 as u16),
+            TUNNEL => Out::Tunnel(self.0 & INDEX),
+            _ => Out::None,
+        }
+    }
+
+    /// The number of the port that it is, if it is one.
+    #[inline(always)]
+    pub const fn as_port(self) -> Option<u16> {
+        match self.out() {
+            Out::Port(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Its 24 bits.
+    #[inline(always)]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The out of the low 24 bits.
+    #[inline(always)]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self(bits & 0xff_ffff)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_out_is_what_it_was_made_of() {
+        let tunnel = OutId::tunnel(InterfaceId::new(70_000, 3));
+        for (out, is) in [
+            (OutId::port(0), Out::Port(0)),
+            (OutId::port(65_534), Out::Port(65_534)),
+            (OutId::port(u16::MAX), Out::None),
+            (tunnel, Out::Tunnel(70_000)),
+            (OutId::NONE, Out::None),
+        ] {
+            assert_eq!(out.out(), is);
+            assert_eq!(OutId::from_bits(out.bits()), out);
+        }
+    }
+}
