@@ -1,10 +1,10 @@
 //! Prints the rows of the walk's benchmark: `cargo run --release -p dataplane --example walk`.
 //!
 //! Arguments narrow it: `ipv4`, `ipv6`, `frame=64`, `flows=64000`, `routes=1`, `runs=31`; each may
-//! be given several times. With `row=stateful` and the like it prints those of the firewall instead,
+//! be given several times. With `row=stateful`, `row=vlan` and the like it prints those of the firewall or of layers instead,
 //! with at most as many `connections=` as are given.
 
-use dataplane::bench::{Family, GUARDED, Invalid, Options, guarded, run};
+use dataplane::bench::{Family, GUARDED, Invalid, LAYERED, Options, guarded, layered, run};
 
 #[global_allocator]
 static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
@@ -20,7 +20,7 @@ fn main() -> Result<(), String> {
     for argument in std::env::args().skip(1) {
         let (name, value) = argument.split_once('=').unwrap_or((&argument, "0"));
         if name == "row" {
-            let row = GUARDED.iter().find(|row| **row == value);
+            let row = GUARDED.iter().chain(LAYERED).find(|row| **row == value);
             rows.push(*row.ok_or_else(|| format!("unknown row {value}"))?);
             continue;
         }
@@ -44,7 +44,13 @@ fn main() -> Result<(), String> {
     replace(&mut options.routes, routes);
     let measured = match rows.is_empty() {
         true => run(&options, &mut |row| println!("{}", row.to_json())),
-        false => guarded(&options, &rows, &mut |row| println!("{}", row.to_json())),
+        false => {
+            let (layers, others): (Vec<_>, Vec<_>) =
+                { rows.iter().copied() }.partition(|row| LAYERED.contains(row));
+            let mut print = |row: dataplane::bench::Row| println!("{}", row.to_json());
+            layered(&options, &layers, &mut print)
+                .and_then(|()| guarded(&options, &others, &mut print))
+        }
     };
     measured.map_err(|error: Invalid| error.to_string())
 }

@@ -1,5 +1,5 @@
 //! The benchmark in memory: the rows `routing-fast-path` (the walk), those of the firewall
-//! ([`GUARDED`]), those of VLANs ([`TAGGED`]), and `fib-update` (a change of the routes).
+//! ([`GUARDED`]), those of VLANs and tunnels ([`LAYERED`]), and `fib-update` (a change of the routes).
 //!
 //! Of the walk, what is timed is everything from a received vector to a transmitted one, in a whole worker:
 //! commands and rings, header checks, lookup, lifetime, link header, counters, queues. What is not
@@ -7,21 +7,21 @@
 
 mod ends;
 mod guarded;
+mod layered;
 mod measure;
 mod packets;
 mod rig;
 mod row;
 mod rules;
 mod ruleset;
-mod tagged;
 mod traffic;
 mod update;
 
 pub use guarded::{GUARDED, guarded};
+pub use layered::{LAYERED, layered};
 pub use packets::packet;
 pub use row::{Peer, Row, Spread};
 pub use ruleset::{Ruleset, answer};
-pub use tagged::{TAGGED, tagged};
 pub use traffic::finish;
 pub use update::{Update, updates};
 

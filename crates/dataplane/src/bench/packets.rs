@@ -3,12 +3,14 @@
 use machine::Rng;
 
 use super::Family;
-use super::rig::{CLIENTS4, CLIENTS6, Rig};
+use super::rig::{CLIENTS4, CLIENTS6, FAR_END, OWN4, Rig};
 
 /// Ethernet's check sequence, which frames in memory do not have.
 const CHECK_SEQUENCE: usize = 4;
 /// Bytes of a tag.
 const TAG: u16 = 4;
+/// Bytes of the header of a tunnel.
+const OUTER: u16 = 20;
 
 /// Frames, in the order in which they are sent over and over.
 pub(super) struct Templates {
@@ -47,6 +49,30 @@ impl Templates {
             let [high, low] = (number % vlans + 1).to_be_bytes();
             tagged.splice(12..12, [0x81, 0, high, low]);
             tagged
+        });
+        Self::of(packets, len, seed)
+    }
+
+    /// Packets in those of the tunnel, in frames of `frame` bytes.
+    pub(super) fn wrapped(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Self {
+        let mut rng = Rng::seeded(seed ^ 0x7e3a);
+        let len = length(frame);
+        let destinations = rig.destinations(flows, seed).into_iter();
+        let inner = frame - OUTER;
+        let packets = destinations.map(|one| {
+            let mut frame = packet(rig.family(), inner, one, &mut rng);
+            let mut header = [0; OUTER as usize];
+            header[0] = 0x45;
+            header[2..4].copy_from_slice(&((len - 14) as u16).to_be_bytes());
+            header[8] = 64;
+            header[9] = if frame[12] == 0x08 { 4 } else { 41 };
+            header[12..16].copy_from_slice(&FAR_END.to_be_bytes());
+            header[16..20].copy_from_slice(&OWN4.to_be_bytes());
+            let sum = !wire::checksum::sum(&header);
+            header[10..12].copy_from_slice(&sum.to_be_bytes());
+            frame[12..14].copy_from_slice(&[0x08, 0x00]);
+            frame.splice(14..14, header);
+            frame
         });
         Self::of(packets, len, seed)
     }

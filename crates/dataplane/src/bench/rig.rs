@@ -17,7 +17,7 @@ use super::{Family, Invalid};
 use crate::connection;
 use crate::counters::Counters;
 use crate::firewall::Firewall;
-use crate::interface::{Details, Interface, InterfaceTable, Own6, Tag};
+use crate::interface::{Details, Interface, InterfaceTable, Own6, Tag, Tunnel};
 use crate::out::OutId;
 use crate::rings::{Command, Remote, rings};
 use crate::snapshot::{FamilySettings, OwnAddresses, PortBinding, Snapshot};
@@ -38,7 +38,9 @@ pub(super) const CLIENTS4: u32 = 0x6440_0000;
 /// 2001:db8::/64 (RFC 3849).
 pub(super) const CLIENTS6: u128 = 0x2001_0db8 << 96;
 /// The router's addresses on the far side, which masquerade gives.
-const OWN4: u32 = 0x0a00_0101;
+pub(super) const OWN4: u32 = 0x0a00_0101;
+/// The other end of the tunnel.
+pub(super) const FAR_END: u32 = 0x0a00_0202;
 const OWN6: u128 = 0x2001_0db8_0001 << 80 | 1;
 /// Counters of rules: more than any row has.
 const RULES: u32 = 2048;
@@ -48,6 +50,8 @@ const VECTOR_TIME: Duration = Duration::from_micros(10);
 pub(super) const MARKED: u32 = 1;
 /// The VLAN that packets leave with in rows with tags.
 const FAR_VLAN: u16 = 100;
+/// The MTU of the tunnel.
+const TUNNEL_MTU: u32 = 1480;
 /// Next hops that the routes of a large table are spread over.
 const GATEWAYS: usize = 16;
 
@@ -156,6 +160,60 @@ impl Rig {
             (tagged.header_len, tagged.egress) = (18, far);
             self.writer.set_next_hop(*hop, &tagged);
         }
+    }
+
+    /// A tunnel comes to be between the router's address on the far side and [`FAR_END`]: everything leaves by it,
+    /// or what comes in may come out of it.
+    pub(super) fn dig(&mut self, out: bool) -> Result<(), Invalid> {
+        let id = InterfaceId(EGRESS.0 + 1);
+        let interface = Interface {
+            under: id,
+            mtu: TUNNEL_MTU,
+            out: OutId::tunnel(id),
+            ..ethernet([0; 6], 1)
+        };
+        let tunnel = Tunnel {
+            local: Ipv4Addr::from_bits(OWN4),
+            remote: Ipv4Addr::from_bits(FAR_END),
+            ttl: 64,
+        };
+        let details = Details {
+            tunnel: Some(tunnel),
+            ..Details::default()
+        };
+        self.interfaces.set(id, &interface);
+        self.interfaces.set_details(id, Arc::new(details));
+        self.interfaces
+            .set_tunnel(tunnel.local, tunnel.remote, Some(id));
+        for lane in &self.lanes {
+            lane.worker.counters().make_room(id);
+        }
+        let local = Adjacency {
+            kind: Kind::Local,
+            egress: INGRESS,
+            ..Adjacency::default()
+        };
+        let (outer, address) = match out {
+            true => (gateway(Family::Ipv4, 0xfc), FAR_END),
+            false => (local, OWN4),
+        };
+        let full = |_| Invalid::TableFull;
+        let hop = self.writer.add_next_hop(&outer).map_err(full)?;
+        let table = self.writer.table(0).map_err(full)?;
+        let written = table.ipv4.change([(Network::new(address, 32), hop)]);
+        written.map_err(|_| Invalid::TableFull)?;
+        for hop in self.gateways.iter().filter(|_| out) {
+            let inner = Adjacency {
+                kind: Kind::Forward,
+                header_len: 14,
+                mtu: TUNNEL_MTU,
+                egress: id,
+                out: OutId::tunnel(id),
+                ..Adjacency::default()
+            };
+            self.writer.set_next_hop(*hop, &inner);
+        }
+        Ok(())
     }
 
     fn add_vlan(

@@ -9,7 +9,7 @@ mod veth;
 
 use std::sync::LazyLock;
 
-use dataplane::bench::{GUARDED, Options, Peer, Row, TAGGED};
+use dataplane::bench::{GUARDED, LAYERED, Options, Peer, Row};
 
 use crate::cli::{Bench, BenchPart, Via};
 use crate::say;
@@ -27,7 +27,7 @@ const ROWS: &[&str] = &[
 
 /// Whether there is a row of this name.
 fn exists(row: &str) -> bool {
-    [ROWS, GUARDED, TAGGED]
+    [ROWS, GUARDED, LAYERED]
         .iter()
         .any(|rows| rows.contains(&row))
 }
@@ -40,7 +40,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
             "no row is called {unknown}; there are: {}",
-            [ROWS, GUARDED, TAGGED].concat().join(", ")
+            [ROWS, GUARDED, LAYERED].concat().join(", ")
         ));
     }
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
@@ -73,7 +73,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
         return Ok(0);
     }
     let all = bench.rows.is_empty();
-    let guarded = GUARDED.iter().chain(TAGGED).copied();
+    let guarded = GUARDED.iter().chain(LAYERED).copied();
     let guarded: Vec<_> = guarded
         .filter(|row| asked(row) || (all && bench.via == Via::Memory))
         .collect();
@@ -146,9 +146,9 @@ fn memory(
     if bench.rows.is_empty() || bench.rows.iter().any(|row| row == "routing-fast-path") {
         dataplane::bench::run(&options, &mut print).map_err(|invalid| invalid.to_string())?;
     }
-    let (tagged, guarded): (Vec<_>, Vec<_>) =
-        { guarded.iter().copied() }.partition(|row| TAGGED.contains(row));
-    dataplane::bench::tagged(&options, &tagged, &mut print)
+    let (layered, guarded): (Vec<_>, Vec<_>) =
+        { guarded.iter().copied() }.partition(|row| LAYERED.contains(row));
+    dataplane::bench::layered(&options, &layered, &mut print)
         .and_then(|()| dataplane::bench::guarded(&options, &guarded, &mut print))
         .map_err(|invalid| invalid.to_string())
 }
