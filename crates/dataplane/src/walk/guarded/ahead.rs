@@ -1,5 +1,5 @@
-//! What is known of the packets of a chunk before any of them is decided about: what they are, and which
-//! connections they belong to.
+//! What is known about the packets of a chunk before any of them is decided: bit sets (which packets are exits,
+//! IPv6, plain, TCP, FastTracked) and their connections.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! One packet, decided about alone: by the guard, and written as it says.
+//! One packet through the [`Guard`](super::Guard): decision, helper, commit, exit.
 
 use frame::{Frame, InterfaceId};
 

@@ -1,4 +1,4 @@
-//! Packets as `raw` is asked about them.
+//! Packets as they arrived: the columns that the rules of `raw` are looked up by.
 
 use frame::{Frame, InterfaceId};
 

@@ -1,5 +1,5 @@
-//! Rules whose bits do not say all are asked about a plain packet, in order; what they change is
-//! written into it.
+//! Rules of a plain packet that bits alone do not decide: evaluates them one by one, in order, and writes their
+//! changes into the packet.
 
 use frame::Frame;
 

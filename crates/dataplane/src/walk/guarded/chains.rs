@@ -1,5 +1,4 @@
-//! Where chains are run: which tables a packet meets at each hook, and what their verdicts are to
-//! the walk.
+//! Chains by hook: which tables a packet meets, and what their verdicts mean for the walk.
 
 use frame::{Frame, InterfaceId};
 

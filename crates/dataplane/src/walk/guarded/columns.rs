@@ -1,5 +1,5 @@
-//! What is read of the packets of a chunk, number by number: what connections, routes and rules of many
-//! packets are looked up by together.
+//! Fields of the packets of a chunk, one array per field: connections, routes and rules of many packets are looked
+//! up from them at once.
 
 use core::ops::Range;
 

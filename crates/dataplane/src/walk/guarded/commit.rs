@@ -1,5 +1,5 @@
-//! What was decided about a packet is written into its bytes: lifetime, service, options, segment
-//! size, addresses and ports, and the checksums that follow them.
+//! Writes what was decided into a packet: lifetime, DSCP, options, segment size, addresses, ports, and the
+//! checksums that depend on them.
 
 use frame::{Frame, Offload};
 use wire::checksum;

@@ -1,4 +1,4 @@
-//! Where a packet meets its connection, and where a new one enters the table.
+//! The packet's connection: finds it, or drafts a new one, which enters the table when its first packet leaves.
 
 use frame::InterfaceId;
 

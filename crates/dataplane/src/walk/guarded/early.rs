@@ -1,9 +1,8 @@
-//! Rules of prerouting whose bits do not say all are asked about the packets of a run before those are
-//! routed: what they mark leads some of them by another table, and what they change is remembered
-//! until the packet leaves.
+//! Rules of mangle's prerouting that bits alone do not decide, for the packets of a run, before the run is routed:
+//! a routing mark leads a packet by another table, and other changes are kept until the packet leaves.
 //!
-//! All packets of a run are asked about before later chains see any of them; what those put on lists is
-//! seen by the packets behind the run. A connection's mark is its own at once: the next packet has it.
+//! All packets of a run pass these rules before later chains see any of them, so an address that a later chain puts
+//! on a list is seen by the packets behind the run. A connection mark is in force at once: the next packet has it.
 
 use super::chains::{Known, waiting};
 use super::plain::{Busy, Plain};

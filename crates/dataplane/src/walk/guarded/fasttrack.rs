@@ -1,11 +1,10 @@
-//! FastTrack: a packet of a connection that a rule marked needs no rule, no routing table and no
-//! state machine. Its direction's line holds the complete rewrite and the next hop.
+//! FastTrack: a packet of a connection that a rule marked needs no rule, no routing table and no state machine. The
+//! line of its direction holds the complete rewrite and the next hop.
 //!
-//! Whole TCP segments and UDP datagrams without options go this way. SYN, FIN and RST walk slowly,
-//! so that the connection's state is followed; so does what ends the handshake, or the connection
-//! would be forgotten like one that nobody answered; so does one packet a second in each direction,
-//! which keeps its timeout alive and looks its route up again. RouterOS says only that "some" packets
-//! of a FastTracked connection walk slowly.
+//! Whole TCP segments and UDP datagrams without options go this way. Three kinds of packets walk slowly: SYN, FIN
+//! and RST, because the connection's state follows from them; the end of the handshake, or the connection would be
+//! forgotten as unanswered; and one packet a second in each direction, which keeps the timeout alive and looks the
+//! route up again. RouterOS says only that "some" packets of a FastTracked connection walk slowly.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Finds the connections of the packets of a chunk.
+//! Finds the connections of the packets of a chunk, all at once.
 
 use core::ops::Range;
 

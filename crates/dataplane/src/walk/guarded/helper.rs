@@ -1,11 +1,11 @@
-//! Where helpers come in: a new connection gets the one that its port has, and each packet of such a
-//! connection is read, and edited, before it is written.
+//! Connection helpers: a new connection gets the helper of its port, and each packet of such a connection is read,
+//! and edited, before it is written.
 //!
-//! A message is carried out wholly or dropped. What passed once in one form would have to come in the
-//! same form again, or the ends of a TCP connection would not agree on its numbers; what is dropped
-//! comes again, and is read anew. A message that goes on in the next segment leaves as it came, segment by
-//! segment, and is understood by what is kept of it; one of which a part would have had to be edited that
-//! is gone passes, and is counted: its ends may know better, and without an answer they would wait.
+//! A message is carried out wholly or dropped. A message that passed once would have to pass in the same form
+//! again, or the two ends of a TCP connection would disagree about its numbers; a dropped one is sent again, and
+//! read anew. A message that continues in the next segment leaves segment by segment, as it came, and is understood
+//! with the help of the part that was kept. Where a part that has left would have needed an edit, the message
+//! passes and is counted: its ends may manage, and without an answer they would wait.
 
 use std::borrow::Cow;
 

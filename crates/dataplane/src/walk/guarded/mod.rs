@@ -1,18 +1,30 @@
-//! The walk of packets that the firewall looks at, in the order of RouterOS's packet flow.
+//! The walk behind a firewall or connection tracking, in the order of RouterOS's packet flow.
 //!
 //! ```text
-//! prerouting:  raw → fragments are put together → connection → mangle → dstnat
-//! routing:     by the destination as it is now, and by the routing mark
+//! prerouting:  raw → reassembly → connection → mangle → dstnat
+//! routing:     by the translated destination and the routing mark
 //! input:       mangle → filter → nat input          forward:  lifetime → mangle → filter
 //! output:      raw → connection → mangle → nat output → filter → routing again
 //! postrouting: mangle → srcnat; then the connection is confirmed
 //! ```
 //!
-//! A [`Guard`] decides all of it about one packet and changes no byte of it: what rules and
-//! translations make of the packet is kept in its [`Passage`], which later rules read instead of the
-//! bytes, and [`commit`] writes it when the packet leaves. So an ICMP error quotes the packet as it
-//! came, and the tracer runs the very same functions: what is remembered between packets is changed
-//! only where [`Watch::COMMITS`] says so.
+//! A [`Guard`] decides all of it about one packet and changes no byte. What rules and translations make of the
+//! packet is kept in its [`Passage`]; later rules read that instead of the bytes, and [`commit`] writes it when the
+//! packet leaves. So an ICMP error quotes the packet as it came, and the tracer runs the same functions: state
+//! between packets changes only where [`Watch::COMMITS`] says so.
+//!
+//! | files | what they hold |
+//! |---|---|
+//! | `vector` | the loop over a vector, in chunks of 64 packets |
+//! | `read`, `columns`, `ahead`, `find` | what is known of a chunk: headers, fields, bit sets, connections |
+//! | `fasttrack` | packets of FastTracked connections |
+//! | `plain`, `wait`, `run`, `raw`, `arrived`, `early`, `ask`, `stream` | the short way of packets in mid-connection |
+//! | `alone` | one packet through the [`Guard`] |
+//! | `chains`, `connection`, `translation`, `helper`, `commit` | the stages of the [`Guard`] |
+//! | `told` | events of rules for control |
+//! | `teach` | flow offload |
+//!
+//! Every shorter way gives the result of the [`Guard`]; property tests in `walk/tests/firewall/` hold it to that.
 
 mod ahead;
 mod alone;

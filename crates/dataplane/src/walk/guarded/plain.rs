@@ -1,11 +1,10 @@
-//! The short way of plain packets past the firewall: whole TCP segments and UDP datagrams without
-//! options, to a next hop that is simply forwarded to, which are not tracked, or in the midst of a
-//! connection that both ends know of.
+//! The short way: whole TCP segments and UDP datagrams without options, to a next hop that simply forwards, which
+//! are untracked or in the middle of a connection that both ends know of.
 //!
-//! It asks the same rules as [`super::Guard`] about the same subject, and leaves out what is decided
-//! before it looks: a lifetime that ends, a packet that does not fit, a new connection. What it does to
-//! one packet is asked by the next only where a rule marks their connection; so those that follow each
-//! other wait in a [`Run`] until then. Whatever is not plain, it leaves untouched for the guard.
+//! It evaluates the same rules as [`super::Guard`] on the same subject, and leaves out what is settled beforehand:
+//! an ending lifetime, a packet that does not fit, a new connection. The outcome of one packet matters to the next
+//! only where a rule marks their connection; so packets that follow each other wait in a [`Run`] until then.
+//! Packets that are not plain are left untouched for the guard.
 
 use frame::Frame;
 use frame::shortcut::Rules;

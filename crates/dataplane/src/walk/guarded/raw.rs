@@ -1,4 +1,4 @@
-//! `raw` in front of the short way: what it says of packets together, and of one that it has to look at.
+//! `raw` in front of the short way: its verdict for a group of packets, and for one that its rules must see.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Reads the packets of a chunk: by pass 1, which has many headers at once in columns, or one by one.
+//! Reads the packets of a chunk: pass 1 keeps many headers in columns, the rest are read one by one.
 
 use core::ops::Range;
 

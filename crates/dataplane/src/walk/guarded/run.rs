@@ -1,4 +1,4 @@
-//! Plain packets that follow each other wait in a run, and are routed and looked up together.
+//! A run: plain packets that follow each other, routed by one lookup and classified together.
 
 use core::ops::Range;
 

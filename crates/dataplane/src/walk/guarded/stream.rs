@@ -1,5 +1,5 @@
-//! Packets of a run that follow each other to one next hop, and of which rules say no more than that they
-//! pass: written in one loop, which looks once at what is the same for all.
+//! Writes packets of a run that follow each other to one next hop, and that rules only count, in one loop that
+//! checks once what is the same for all of them.
 
 use super::CHUNK;
 use super::fasttrack::Shape;

@@ -1,6 +1,6 @@
-//! Ports learn the ways of connections about whose packets nothing is left to decide: what a rule FastTracked, and
-//! datagrams that rules let pass by what their connection is alone. Segments of TCP without FastTrack are not among
-//! them: their numbers are followed.
+//! Flow offload of connections: installs the rewrite of a direction in the port that its packets come by.
+//! Candidates are FastTracked connections, and datagrams that rules let pass by their connection alone; not TCP
+//! without FastTrack, whose numbers are followed.
 
 use core::ops::Range;
 

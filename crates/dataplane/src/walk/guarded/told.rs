@@ -1,5 +1,5 @@
-//! What rules ask to be told to control about a packet: lines for the log, copies to be sent away,
-//! addresses for ever. Kept until the packet is decided about, because its bytes are needed.
+//! Side effects that rules request from control: log lines, copies of packets, permanent list entries. Held until
+//! the packet is decided about, because its bytes are needed.
 
 use std::collections::VecDeque;
 

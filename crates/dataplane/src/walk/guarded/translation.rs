@@ -1,5 +1,5 @@
-//! Where connections are translated: rules choose for the first packet, the table remembers for all
-//! others.
+//! Network address translation of a packet: rules choose the translation of a connection's first packet, the
+//! connection's entry holds it for all others.
 
 use core::net::Ipv4Addr;
 

@@ -1,8 +1,8 @@
-//! The passes over a vector of packets that the firewall looks at, in chunks that stay in the first cache.
-//! Pass 1 is that of all walks; then all packets of a chunk are read that it did not read together,
-//! what their connections lie in is asked for, and they are decided about in order, because what
-//! one begins the next belongs to. Those that only `filter` is to be asked about wait for each other in
-//! a run, which ends before the next packet that is to be decided about alone.
+//! The passes over a vector behind a firewall, in chunks that stay in the first-level cache.
+//!
+//! Pass 1 is that of all walks. Then each chunk is read, its connections are prefetched and found, and its packets
+//! are decided about in order, because one packet may create the connection of the next. Packets of the short way
+//! wait for each other in a run, which ends before the next packet that takes another way.
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 use kernels::widest;

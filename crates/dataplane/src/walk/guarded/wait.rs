@@ -1,4 +1,4 @@
-//! Plain packets go into the run, where they wait to be routed and looked up together.
+//! Puts plain packets into the run, where they wait to be routed and classified together.
 
 use core::ops::Range;
 
