@@ -1,8 +1,9 @@
-//! Whose each frame of a port is: the tags of VLANs are followed to their interface and taken off, so that
-//! behind this every packet stands behind the 14 bytes of an Ethernet header, whatever it came by.
+//! Demultiplexing: the interface of each frame of a port. VLAN tags name the interface and are taken off, so that
+//! every packet behind this stands behind the 14 bytes of an Ethernet header.
 //!
-//! That is done for what surely goes on: an IP packet to the link address of an interface that runs. All
-//! else keeps its tags, and [`super::ingress`] decides about it alone.
+//! Tags come off only where the frame surely enters: an IP packet for the link address of a running interface that
+//! shares link address and families with its port. All other frames keep their tags, and [`super::ingress`] decides
+//! about each of them.
 
 use frame::{Frame, InterfaceId};
 

@@ -1,4 +1,5 @@
-//! Pass 3: the next hop, forward, postrouting, egress.
+//! Pass 3: next hop, forward, egress. Packets that are forwarded without further questions are written in a loop;
+//! all others take the stage functions one by one.
 
 use core::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Egress: the link header is written, what the port cannot finish is finished, and the frame joins
-//! its port's queue.
+//! Egress: writes the link header, finishes what the port cannot (checksums, segments, fragments), and queues the
+//! frame for its port.
 
 use frame::{Frame, InterfaceId, Offload, Segmentation, Unfinishable, Unfragmentable};
 

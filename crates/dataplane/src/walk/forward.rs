@@ -1,5 +1,5 @@
-//! Forward: what a router owes a packet that it passes on: a smaller lifetime, and a link that it
-//! fits. What its options ask for is in `options.rs`.
+//! Forward: the lifetime of a packet that is passed on, and whether it fits the next link. Options are in
+//! `options.rs`.
 
 use frame::{Offload, Segmentation};
 

@@ -1,12 +1,11 @@
-//! Fragments, where connections are tracked: connections and rules behind raw see whole datagrams
-//! (RouterOS: connection tracking reassembles fragments first, and raw comes before it).
+//! Fragments, where connections are tracked: connections and rules behind raw see whole datagrams (RouterOS:
+//! connection tracking reassembles fragments first, and raw comes before it).
 //!
-//! A fragment that raw lets pass is held ([`Exit::Collect`]) on the worker that all of its datagram
-//! come to. With the last one, the whole walks on from where they were held, on the worker that its
-//! connection lives on, which is asked for in turn where nothing says which that is. It carries what
-//! it was made of (`Segmentation::Fragments`), by which egress makes fragments of it again, and by which
-//! it is known to be past raw. Whoever waits in vain is not told: that is for the datagram's receiver
-//! to do.
+//! A fragment that raw lets pass is held ([`Exit::Collect`]) on the worker that all fragments of its datagram come
+//! to. With the last one, the whole datagram walks on behind raw, on the worker of its connection; where no index
+//! says which worker that is, each is asked in turn. The packet carries the sizes of its fragments
+//! (`Segmentation::Fragments`), by which egress makes fragments again. A datagram that stays incomplete is dropped
+//! without a message: reporting that is up to its receiver.
 //!
 //! [`Exit::Collect`]: super::Exit::Collect
 

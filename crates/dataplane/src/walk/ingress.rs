@@ -1,5 +1,5 @@
-//! Ingress: the link header. Whose frame it is, which interface it belongs to (VLAN interfaces
-//! included), and what it carries.
+//! Ingress: the link header. Decides whether the frame is for this router, which interface it belongs to (VLAN
+//! interfaces included), and which protocol it carries.
 
 use frame::InterfaceId;
 use wire::Mac;

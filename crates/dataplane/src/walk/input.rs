@@ -1,7 +1,7 @@
-//! Input: packets for this router itself.
+//! Input: packets for this router.
 //!
-//! What an ordinary socket serves goes to the host stack by the ingress interface's mirror port, as
-//! a bare IP packet; ICMP, neighbour discovery, IGMP and what has no mirror goes to control.
+//! Protocols that sockets serve go to the host stack by the mirror port of the ingress interface, as bare IP
+//! packets. ICMP, neighbour discovery, IGMP and packets for which there is no mirror go to control.
 
 use frame::InterfaceId;
 

@@ -1,26 +1,37 @@
 //! The packet's way, stage by stage. This is the file to begin with.
 //!
 //! ```text
-//!            pass 1                    pass 2                     pass 3                  pass 4
-//! ┌────────────────────────┐     ┌──────────────┐     ┌───────────────────────────┐    ┌─────────┐
-//! │ ingress → prerouting   │  →  │ routing: FIB │  →  │ routing: next hop         │ →  │ queue,  │
-//! │ (or: output)           │     │              │     │ → forward → postrouting   │    │ punt,   │
-//! └────────────────────────┘     └──────────────┘     │ → egress                  │    │ drop    │
-//!      │ ARP, groups, malformed                       └───────────────────────────┘    └─────────┘
-//!      └──────────────────────────────────────────────── input, punts, drops ────────────→
+//!  vector of a port → demux: interface of each frame, VLAN tags off
+//!                        │
+//!         ┌──────────────┴── firewall or connection tracking? ──────┐
+//!         │ no                                                      │ yes: guarded/
+//!  1 enter:   ingress → prerouting                     1 enter, as on the left; then per chunk of 64:
+//!  2 lookup:  routing in the FIB                         read headers, find connections
+//!  3 depart:  next hop → forward → egress              2 decide in order: FastTrack, short way or Guard
+//!         │                                              (raw → connection → mangle → dstnat → routing → …)
+//!         └──────────────┬──────────────────────────────────────────┘
+//!  4 passes:  queue for a port, or settle the exit: drop · punt · collect · hand over · deliver · finish
 //! ```
 //!
-//! Stages bear the names of the packet-flow diagram, one file each. A stage *decides* with a
-//! function of one packet that changes nothing: it returns what it learnt, or the [`Exit`] by which
-//! the packet leaves its walk. What was decided is *committed* apart: bytes by [`vector`] in its
-//! passes, everything else by `Outlet`. The tracer runs the same decisions and commits nothing.
+//! Stages have the names of RouterOS's packet flow diagram, one file each: `ingress`, `prerouting`, `routing`,
+//! `input`, `forward`, `output`, `egress`. Rules, connections and NAT of all hooks are in `guarded/`; begin there
+//! with `guarded/mod.rs`, which shows the order of tables. `postrouting` is empty here because everything that acts
+//! at that hook (mangle, srcnat) belongs to the firewall.
 //!
-//! A vector is walked in four passes, cut where memory is missed: the packets' headers in pass 1,
-//! the routing table in pass 2, next hops in pass 3. Packets stay in order in every pass.
+//! A stage *decides* about one packet in a function that changes nothing: it returns its result, or the [`Exit`] by
+//! which the packet leaves the walk. Decisions are *committed* apart: the passes write bytes, `Outlet` does
+//! everything else. The tracer runs the same functions and commits nothing.
 //!
-//! The fast path is the same walk with `FAST` set: without rules, without the way back to the
-//! source, on an interface without VLANs. `Walk` in the snapshot says which one an interface has,
-//! and why.
+//! Two files bring every packet into one form. `demux` finds the interface of each frame of a port and takes VLAN
+//! tags off, so that every packet behind it begins 14 bytes into its frame. `ingress` decides about every frame,
+//! tagged ones that `demux` left alone included.
+//!
+//! A vector takes four passes, cut where memory is missed: headers in pass 1 (`enter`), the routing table in pass
+//! 2, next hops in pass 3 (`depart`), ports in pass 4 (`passes`). Packets keep their order in every pass. Packets
+//! that walk alone (the router's own, resumed, reassembled) enter in `single`.
+//!
+//! The fast path is the unguarded walk with `FAST` set: no rules, no routing rules, no reverse path check.
+//! `SlowReason` in the snapshot says why a family does not take it.
 
 mod demux;
 mod depart;

@@ -1,4 +1,4 @@
-//! The next hops that a vector goes to.
+//! A cache of 32 next hops, valid for one vector: the shared table is read once for each.
 
 use frame::InterfaceId;
 

@@ -1,5 +1,5 @@
-//! The options of an IPv4 header: which ones a packet may enter with, and what a router writes into
-//! those of a packet that it passes on (RFC 791, 3.1; RFC 1812, 5.2.4).
+//! IPv4 options: those with which a packet may enter, and those that a router writes into when it passes a packet
+//! on (RFC 791, 3.1; RFC 1812, 5.2.4).
 
 use core::net::Ipv4Addr;
 

@@ -1,12 +1,10 @@
-//! The hop-by-hop options of an IPv6 packet that arrives (RFC 8200, 4.2 and 4.3): whether it may go on with
-//! them. None that is known here asks a router to write anything, so a packet leaves with those that it came
-//! with.
+//! Hop-by-hop options of an IPv6 packet that arrives (RFC 8200, 4.2 and 4.3): whether the packet may go on. None of
+//! the known options asks a router to write, so a packet leaves with the options that it came with.
 //!
-//! RFC 9673 lets a router pass over what it does not know. What packets meet elsewhere is Linux, and
-//! RouterOS with it, which does what the two highest bits of such an option ask for; so it is here. Router
-//! alert is for those who listen to packets for others (RFC 6398): there are none. Security labels (CALIPSO,
-//! RFC 5570) and traces (IOAM, RFC 9486) may be skipped, and are. Jumbograms are longer than any frame, and
-//! their option need not be known (RFC 2675, 1).
+//! RFC 9673 lets a router skip unknown options. Linux and RouterOS do what the two highest bits of an option's type
+//! ask for, and so does this router. Router alert is for listeners to packets of others (RFC 6398), of which there
+//! are none. Security labels (CALIPSO, RFC 5570) and traces (IOAM, RFC 9486) may be skipped, and are. Jumbograms
+//! are longer than any frame, and their option need not be known (RFC 2675, 1).
 
 use wire::ipv6::{HEADER_LEN, IpOption, Packet, Unknown};
 

@@ -1,4 +1,4 @@
-//! Output: packets of this router itself, from its host stack or from control.
+//! Output: packets of this router, from its host stack or from control.
 
 use frame::{Frame, InterfaceId};
 use wire::Mac;

@@ -1,4 +1,5 @@
-//! The passes over a vector: the stages' decisions, and what they come to, committed.
+//! The passes over a vector: entry, choice of the way (fast path, routed, firewall), and pass 4, which queues
+//! frames for ports and settles exits.
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 

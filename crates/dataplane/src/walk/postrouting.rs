@@ -1,5 +1,5 @@
-//! Postrouting: what looks at packets when their egress is known. No facility of this router does
-//! yet; each that comes (mangle, source NAT, queues) is called here, in the diagram's order.
+//! Postrouting without a firewall: empty. Mangle and source NAT of this hook are in `guarded/chains.rs` and
+//! `guarded/translation.rs`.
 
 use super::{Context, Exit};
 use crate::table::Adjacency;

@@ -1,5 +1,4 @@
-//! Prerouting: whether a packet may enter at all. Header checks, addresses that cannot be, the way
-//! back to the source.
+//! Prerouting: whether a packet may enter. Header checks, invalid addresses, reverse path.
 
 use frame::InterfaceId;
 use kernels::Lanes;

@@ -1,4 +1,4 @@
-//! Routing: rules choose a table, the table gives a next hop, the next hop says what becomes of
+//! Routing: rules choose a table, the table gives a next hop, and the kind of the next hop decides what happens to
 //! the packet.
 
 use frame::InterfaceId;

@@ -1,5 +1,5 @@
-//! Packets that walk by themselves: the router's own, those that control gives back, and frames that
-//! are complete.
+//! Packets that walk alone: the router's own, packets that control gives back when their neighbour is known, and
+//! complete frames.
 
 use frame::{Frame, InterfaceId};
 

@@ -1,4 +1,4 @@
-//! What leaves is counted once for frames that follow each other.
+//! Counters of pass 3: consecutive frames of one egress interface are counted once.
 
 use frame::{Frame, InterfaceId};
 

@@ -1,5 +1,5 @@
-//! What was forwarded is taught to the port that it came by: the kernel forwards the next such packet by itself,
-//! if the port learns (`frame::shortcut`).
+//! Flow offload without a firewall: installs what was forwarded in the port that it came by, so that the kernel
+//! forwards the next packets of the flow (`frame::shortcut`).
 
 use frame::shortcut::{Between, Handler, Lane, Rules, Shortcut};
 use frame::{Frame, InterfaceId};
