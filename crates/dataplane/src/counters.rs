@@ -1,7 +1,7 @@
-//! What a worker counts: written by that worker alone, read and summed by anybody.
+//! Counters of a worker: written by that worker alone, read and summed by anyone.
 //!
-//! A counter is a relaxed load and a store, never a locked instruction. Interface counters live in
-//! pages that control adds before it publishes a snapshot with a new interface; workers go on.
+//! A counter is a relaxed load and a store, never a locked instruction. Interface counters lie in pages that
+//! control adds before it publishes an interface; workers do not wait for that.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -1,5 +1,4 @@
-//! Every reason to discard a packet, declared once: the counter, the trace, the manual and the
-//! doctor read the same line.
+//! Every reason to discard a packet, declared once: counter, trace and manual read the same line.
 
 use frame::reassembly::Lost;
 

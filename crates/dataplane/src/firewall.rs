@@ -1,9 +1,7 @@
-//! What filters, translates and marks packets, as control compiles it: the tables of both families
-//! and what their rules point at.
+//! The compiled firewall: filter, NAT, mangle and raw tables of both families, and what their rules refer to.
 //!
-//! A built-in chain has the same place in its table always, with or without rules ([`raw`],
-//! [`mangle`], [`nat`], [`filter`]); the users' chains lie behind them. A table that nothing was said
-//! about is empty, and its chains accept.
+//! A built-in chain always has the same place in its table, with or without rules ([`raw`], [`mangle`], [`nat`],
+//! [`filter`]); user chains follow. A table without configuration is empty, and its chains accept.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! What tells one flow from another: hashes over addresses and ports, for choosing a worker
-//! (both directions alike) and for choosing one of several gateways.
+//! Flow hashes over addresses and ports: symmetric for choosing a worker, directed for choosing among gateways.
 
 use crate::packet::protocol;
 use crate::snapshot::MultipathHash;

@@ -1,7 +1,7 @@
-//! What a fuzzer does with connections and with what they carry.
+//! Fuzz bodies for connections and their payloads.
 //!
-//! As in `wire::fuzz`: the libFuzzer targets in `fuzz/` and the tests that replay the corpora call the
-//! same functions. A violation panics; nothing else may.
+//! As in `wire::fuzz`: the libFuzzer targets in `fuzz/` and the tests that replay the corpora call the same
+//! functions. A violation panics; nothing else may.
 
 use std::sync::Arc;
 

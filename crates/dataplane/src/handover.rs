@@ -1,5 +1,5 @@
-//! Flow steering: which worker a received frame belongs to, so that both directions of a flow live
-//! on one worker and stay in order.
+//! Flow steering: the worker that a received frame belongs to. Both directions of a flow live on one worker and
+//! stay in order.
 
 use crate::flow;
 

@@ -1,10 +1,9 @@
-//! The data plane: what happens to a packet between the port that received it and the port that
-//! sends it.
+//! The data plane: from the port that receives a packet to the port that sends it.
 //!
-//! Begin with `walk/mod.rs`, which lists the stages in the packet's order, then `worker.rs`, the
-//! loop around them. Control compiles a [`Snapshot`](snapshot::Snapshot) and writes the shared
-//! tables (`table/`); a worker only reads them. What the walk cannot finish is handed to control
-//! with its reason ([`Punt`]); what it discards is counted under its name ([`Drop`]).
+//! Begin with `walk/mod.rs`, which shows the stages in the packet's order, then `worker.rs`, the loop around them.
+//! Control compiles a [`Snapshot`](snapshot::Snapshot) of rules and settings and writes the shared tables:
+//! interfaces (`interface/`), routes and next hops (`table/`). Workers read both. Packets that the walk cannot
+//! finish go to control with a reason ([`Punt`]); discarded packets are counted under a name ([`Drop`]).
 //!
 //! Nothing here reads a file, a clock or a configuration, or logs.
 

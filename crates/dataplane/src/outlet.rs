@@ -1,5 +1,5 @@
-//! Where packets leave a worker: to its ports, to control, to other workers, or back to the pool.
-//! Everything that a decision *commits* goes through here.
+//! The outlet: by which frames leave a worker, to its ports, to control, to other workers, or back to the pool.
+//! Everything that a decision *commits*, other than bytes, goes through here.
 
 use std::sync::Arc;
 

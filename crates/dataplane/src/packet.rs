@@ -1,5 +1,5 @@
-//! What rules and connections read of a packet, parsed once: RouterOS's matchers and the tuple that
-//! a connection is known by.
+//! The fields of a packet that rules and connections read, parsed once: RouterOS's matchers, and the tuple of a
+//! connection.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -1,4 +1,4 @@
-//! Why a packet is handed to control.
+//! Punts: packets handed to control, and the reasons.
 
 use frame::Frame;
 

@@ -1,5 +1,5 @@
-//! The rings between control and the workers, and between workers: one producer and one consumer
-//! each, of fixed size, never waited for.
+//! Rings between control and the workers, and between workers: one producer and one consumer each, of fixed size,
+//! never waited for.
 
 use frame::{Frame, Port};
 use rtrb::{Consumer, Producer, RingBuffer};

@@ -1,7 +1,7 @@
-//! What control compiles from the configuration for the workers: immutable, swapped as a whole
-//! between two vectors.
+//! The snapshot: settings, port bindings and rules, compiled by control, immutable, replaced as a whole between two
+//! steps.
 //!
-//! Interfaces, routes, next hops and counters are not in it: they live in the shared tables and outlive it.
+//! Interfaces, routes, next hops and counters are not in it: they are in shared tables and outlive it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Packets by their bytes, and a router around them, for tests.
+//! A router for tests, and packets given by their bytes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,8 @@
-//! The tracer: what every stage decided about a packet, and every rule, in words.
+//! The tracer: what every stage and every rule decided about a packet, in words.
 //!
-//! Stages are generic over it, and the tracer of production does nothing, so that it costs nothing.
-//! A traced packet runs the code that forwards, with a tracker of its own: what it begins, or is
-//! assumed to belong to, is nowhere but in its trace.
+//! Stages are generic over it; the tracer of production does nothing and costs nothing. A traced packet runs the
+//! code that forwards, with a tracker of its own: a connection that it begins, or is assumed to belong to, exists
+//! only in its trace.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! The worker: receive, walk, transmit, and nothing else.
+//! The worker: receive, walk, transmit.
 //!
-//! A worker is a value. The router gives each a thread and calls [`Worker::step`] in a loop; a
-//! simulation steps several in turn. A step takes no lock, allocates nothing, and makes no system
-//! call but those of its ports, once per vector.
+//! A worker is a value. The program gives each a thread and calls [`Worker::step`] in a loop; a simulation steps
+//! several in turn. A step takes no lock, allocates nothing, and makes no system call except those of its ports,
+//! once per vector.
 
 use std::sync::Arc;
 

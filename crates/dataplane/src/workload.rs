@@ -1,8 +1,7 @@
-//! Made-up routing tables and traffic, the same for the same seed: what benchmarks and scale tests
-//! run on.
+//! Synthetic routing tables and traffic for benchmarks and scale tests, the same for the same seed.
 //!
-//! The lengths of the prefixes are mixed as in a full table of the Internet; the prefixes are
-//! drawn evenly from the whole space, which is harder on caches than the Internet's is.
+//! Prefix lengths are mixed as in a full table of the Internet. Prefixes are drawn evenly from the whole space,
+//! which is harder on caches than the Internet's.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What is rarely asked of an interface.
+//! The cold part of an interface: name, addresses, groups, tags.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! Interfaces: a line each in a table that control writes and the workers read.
+//! Interfaces: one line each in a table that control writes and workers read.
 //!
-//! An [`Interface`] is what a packet asks of it, read as one value. What is rarely asked (its name,
-//! its addresses, the groups joined on it) is its [`Details`]. An interface comes, changes and goes
-//! without a new snapshot, at a cost that does not depend on how many there are.
+//! An [`Interface`] holds what the walk asks for each packet, read as one value. Rarely needed facts (name,
+//! addresses, joined groups, tags) are its [`Details`]. An interface is added, changed and removed without a new
+//! snapshot, at a cost that does not depend on the number of interfaces.
 
 mod details;
 mod table;

@@ -1,7 +1,7 @@
 //! The table of interfaces: one writer (control), any number of readers, no lock.
 //!
-//! An id is a slot and a generation. When an interface goes, its slot gets the next generation: who
-//! still has the old id finds nothing.
+//! An id is a slot and a generation. When an interface is removed, its slot gets the next generation, and a reader
+//! that still has the old id finds nothing.
 
 use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU64, Ordering, fence};

@@ -1,4 +1,4 @@
-//! VLANs: which interface the tags of a frame name.
+//! VLANs: from the tag of a frame to the interface.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
