@@ -1,4 +1,4 @@
-//! Taking a configuration over: as a whole, or what one transaction changed of it.
+//! Applies a configuration: as a whole, or the changes of one transaction.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Whose command is run.
+//! The caller of the command that runs.
 
 use menu::{Caller, Policies};
 

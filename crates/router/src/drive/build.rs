@@ -1,4 +1,4 @@
-//! Making a router: control, and the workers that it drives.
+//! Builds a router: control and the workers that it drives.
 
 use std::sync::Arc;
 

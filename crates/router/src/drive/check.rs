@@ -1,4 +1,5 @@
-//! Gateway checks: which gateways are watched, how they are asked, and what an answer is.
+//! Gateway checks: which gateways are watched, by which next hops they are asked, and which packets count as
+//! answers.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Copies of packets that rules send away (`sniff-tzsp`, `sniff-pc`).
+//! Copies of packets that rules send to a collector (`sniff-tzsp`, `sniff-pc`).
 
 use core::net::Ipv4Addr;
 

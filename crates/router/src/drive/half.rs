@@ -1,4 +1,4 @@
-//! One address family's half of control: its routes and the neighbours of every interface.
+//! One address family of control: its RIB, and the neighbour machines of every interface.
 
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};

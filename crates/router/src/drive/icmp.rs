@@ -1,4 +1,4 @@
-//! What control answers by ICMP: echoes, errors, redirects; and what it refuses.
+//! ICMP messages of control: echo replies, errors, redirects, and refusals of protocols without a listener.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! Changes of single items that concern nothing else: configured routes.
+//! Configured routes, changed one by one.
 
 use super::Control;
 use super::half::{Half, Side};

@@ -1,5 +1,4 @@
-//! What IPv6 runs on every link besides neighbour discovery: router advertisements, and reports of
-//! the groups that are received.
+//! IPv6 on every link besides neighbour discovery: router advertisements, and reports of joined groups (MLD).
 
 use core::net::Ipv6Addr;
 

@@ -1,9 +1,10 @@
-//! Control: it keeps what is wanted and what runs in step, and runs the machines.
+//! Control: keeps configuration and running state in step, and drives the protocol machines.
 //!
-//! `reconcile` lays everything out anew after a change of configuration or of a link, and carries
-//! out the difference; routes and neighbours of single items are changed one by one (`items`).
-//! `punt` takes packets from the workers, `icmp` answers for them, `half` owns an address family's
-//! routes and neighbours, `workers` is the way back.
+//! Changes come in by `apply`: routes one by one (`items`), the firewall change by change, everything else by
+//! `reconcile`, which lays interfaces and addresses out anew and carries out the difference. `published` writes the
+//! interfaces that differ into the table of the workers. `punt` takes packets from the workers, `icmp` and `reset`
+//! answer them, `half` holds one address family's routes and neighbours, and `workers` sends commands back.
+//! `retired` frees replaced snapshots when no worker holds them.
 
 mod apply;
 mod asking;

@@ -1,5 +1,5 @@
-//! Names in address lists: who is asked for them, and what comes of it. The owner has the sockets: he
-//! takes questions with [`Control::take_asks`], and says with [`Control::hear_name`] what came of each.
+//! DNS names in address lists: questions and answers. The program has the sockets: it takes questions with
+//! [`Control::take_asks`] and reports answers with [`Control::hear_name`].
 
 use core::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! Packets of this router's own, and packets for its host stack.
+//! Packets of this router, and packets for its host stack; source addresses.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,6 +1,6 @@
-//! What rules look for in streams is in force at once, and compiled a second time into fewer automata, which
-//! may take seconds. The owner has the thread for that: he takes the work with [`Control::take_joining`],
-//! does it without the router, and says with [`Control::hear_joined`] what came of it.
+//! Stream patterns of rules, compiled a second time into fewer automata, which may take seconds; until then the
+//! first form is in force. The program has the thread: it takes the work with [`Control::take_joining`], does it
+//! without the router, and reports the result with [`Control::hear_joined`].
 
 use super::Control;
 

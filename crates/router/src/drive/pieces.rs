@@ -1,4 +1,4 @@
-//! Fragments of packets for this router: put together, then heard.
+//! Reassembly of packets for this router.
 
 use dataplane::Drop;
 use frame::reassembly::Lost;

@@ -1,4 +1,4 @@
-//! Echo requests of users: which way they go, and what becomes of them.
+//! Echo requests of users: the next hop that they leave by, and their results.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::task::Waker;

@@ -1,7 +1,5 @@
-//! The interfaces that the workers know of.
-//!
-//! What is compiled is compared with what was told before, and the difference alone is written into
-//! the table that the workers read.
+//! The interfaces as the workers know them: compares what was compiled with what was published, and writes only the
+//! difference into the table that the workers read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

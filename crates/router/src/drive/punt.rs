@@ -1,4 +1,4 @@
-//! Packets that the workers hand over: each reason has its answer.
+//! Punted packets: one handler per reason.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

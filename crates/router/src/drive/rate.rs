@@ -1,7 +1,7 @@
-//! How fast counters go: what interfaces carried between two looks at them, a second apart or more.
+//! Rates of interfaces: traffic between two samples, a second or more apart.
 //!
-//! RouterOS: a monitor shows at once what the last second had. So the counters are looked at
-//! whenever control is, whether or not somebody wants to know; a second has one look.
+//! RouterOS: a monitor shows the last second at once. So counters are sampled whenever control runs, whether or not
+//! anybody watches, at most once a second.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! After a change of configuration or of a link: everything is laid out anew, and the difference is
-//! carried out. What did not change is not touched.
+//! Lays out interfaces and addresses after a change of the configuration or of a link, and carries out the
+//! difference. Unchanged parts are not touched.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;

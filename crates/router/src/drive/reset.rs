@@ -1,5 +1,5 @@
-//! Segments that this router answers with: resets, which TCP owes a segment for which there is no
-//! connection (RFC 9293, 3.10.7.1), and what holds those who knock where nobody lives.
+//! TCP segments that this router answers with: resets where there is no connection (RFC 9293, 3.10.7.1), and the
+//! tarpit.
 
 use core::net::IpAddr;
 

@@ -1,7 +1,7 @@
-//! What workers may still hold of what was replaced: snapshots, and the firewalls in them.
+//! Replaced snapshots, firewalls and interface details that workers may still hold.
 //!
-//! A worker takes the newest snapshot when a step begins, and would free the one before, with all of its
-//! rules, if nobody else held it. Control holds it until no worker does, and frees it itself.
+//! A worker takes the newest snapshot when a step begins. If nobody else held the one before, the worker would free
+//! it, with all of its rules, while packets wait. Control holds it until no worker does, and frees it.
 
 use std::sync::Arc;
 

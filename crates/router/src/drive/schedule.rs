@@ -1,7 +1,7 @@
-//! When scripts run by themselves: `/system/scheduler` as a machine without a thread.
+//! The scheduler: `/system/scheduler` as a machine without a thread.
 //!
-//! Its times are those of the day, as the configuration names them, in nanoseconds since 1970 on the
-//! local clock. A clock that is set makes events early or late, and none run twice for that.
+//! Times are those of the day, as the configuration names them, in nanoseconds since 1970 on the local clock. When
+//! a clock is set, events come early or late, and none runs twice for that.
 
 use std::collections::BTreeMap;
 

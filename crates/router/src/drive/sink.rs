@@ -1,4 +1,4 @@
-//! The RIB's outcome, written into the FIB.
+//! Writes the RIB's result into the FIB.
 
 use core::net::Ipv4Addr;
 

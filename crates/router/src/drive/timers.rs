@@ -1,4 +1,4 @@
-//! Deadlines of many machines: the earliest is found at once.
+//! Deadlines of many machines; the earliest is found at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 

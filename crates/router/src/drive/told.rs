@@ -1,6 +1,5 @@
-//! What rules tell control of packets that go their way: lines for the log, copies to be sent away,
-//! addresses that become part of the configuration; and what rules have answered in a packet's
-//! place.
+//! Events of rules: log lines, copies to be sent, addresses that become part of the configuration, and answers in a
+//! packet's place (reject, tarpit).
 
 use core::fmt::Write as _;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};

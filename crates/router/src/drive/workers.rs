@@ -1,4 +1,4 @@
-//! Control's side of the workers: their rings, its own pool, their counters.
+//! The workers, as control sees them: rings, control's pool, counters.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
