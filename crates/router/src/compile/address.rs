@@ -1,4 +1,4 @@
-//! What addresses come to: own addresses, and the routes that come with them.
+//! Compiles addresses: own addresses and connected routes.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};

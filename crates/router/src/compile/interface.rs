@@ -1,4 +1,4 @@
-//! What the walk reads of each interface.
+//! Compiles interfaces: the line, the details and the VLAN tag of each.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};

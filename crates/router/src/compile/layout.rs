@@ -1,4 +1,4 @@
-//! What each interface is: its port, its tags, whether frames can pass.
+//! The layout: port, tags and state of each interface.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! What rules name and cannot use.
+//! Rules that name what cannot be used.
 
 use menu::Store;
 

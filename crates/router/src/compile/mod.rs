@@ -1,9 +1,8 @@
-//! From what is configured and what the links say to what the workers read: pure functions.
+//! Compilers: from configuration and link states to what workers read. Pure functions.
 //!
-//! `layout` says what each interface is (its port, its tags, whether it runs), `address` what the
-//! addresses come to (own addresses, networks, routes of their own), `interface` what the walk reads of each interface, and `snapshot` what it reads of
-//! settings and rules, with the reasons why it is not the fast one. `missing` says what is wrong with rules
-//! that name what cannot be used.
+//! `layout` gives each interface its port, its tags and whether it runs; `address` the own addresses, networks and
+//! connected routes; `interface` the line and the details of each interface; `snapshot` settings, ports and rules,
+//! with the reasons why the fast path does not apply. `missing` reports rules that name what cannot be used.
 
 pub mod address;
 pub mod interface;

@@ -1,4 +1,4 @@
-//! What the walk reads of settings, ports and rules, and why it is not the fast one.
+//! Compiles settings, port bindings and rules, with the reasons why the fast path does not apply.
 
 use core::net::Ipv6Addr;
 use std::collections::BTreeMap;
