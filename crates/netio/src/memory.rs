@@ -7,8 +7,9 @@
 //!
 //! The pools at both ends need not know each other ([`Handing::Copy`]): the receiver copies a frame
 //! into its own pool and lays the original aside, and the sender takes it home when it next sends
-//! or flushes (until then, no more than the line's capacity are taken). Between pools of one group, frames may simply be moved ([`Handing::Move`]). The
-//! queues are allocated when the line is made, and nothing is afterwards.
+//! or flushes (until then, no more than the line's capacity are taken). Between pools of one group,
+//! frames may be moved ([`Handing::Move`]). The queues are allocated when the line is made, and
+//! nothing is afterwards.
 
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 //! `language.rs`, `items.rs`). The language knows no menu by name: what a command takes follows
 //! from the declarations.
 //!
-//! Ways in: [`run`] for a line of the console, [`run_json`] for a machine that asks, [`import`] and [`check()`] for a file,
-//! [`complete()`] and [`highlight()`] for a line that is being typed.
+//! Ways in: [`run`] for a line of the console, [`run_json`] for a machine that asks, [`import`] and
+//! [`check()`] for a file, [`complete()`] and [`highlight()`] for a line that is being typed.
 
 #![forbid(unsafe_code)]
 

@@ -2,15 +2,17 @@
 //!
 //! | line | IPv4 | IPv6 |
 //! |---|---|---|
-//! | 0 | original: addresses, meta, packets, bytes, last, rate, rewrite (2) | original: addresses (4), meta, packets, bytes, last |
+//! | 0 | original: addresses, facts, rate, rewrite (2) | original: addresses (4), facts |
 //! | 1 | shared | shared |
 //! | 2 | reply, as 0 | reply, as 0 |
 //! | 3, 4 | | original, reply: rate, rewrite (7) |
 //!
-//! `meta` is the tuple's ports and protocol (40 bits), the direction's copy of the [`flag`]s (8) and
-//! the next hop (16). `last` is the tick of the direction's last packet and the next hop's
-//! generation; `rate` the byte counter when the running second began (32 bits), the bytes of the
-//! second before (16, see `rate`) and 16 bits of an IPv4 connection's rewrite. Two cold words (timer links, attachment) lie in an array apart.
+//! The facts of a direction are the words `meta`, `packets`, `bytes` and `last`. `meta` is the tuple's
+//! ports and protocol (40 bits), the direction's copy of the [`flag`]s (8) and the next hop (16).
+//! `last` is the tick of the direction's last packet and the next hop's generation; `rate` the byte
+//! counter when the running second began (32 bits), the bytes of the second before (16, see `rate`) and
+//! 16 bits of an IPv4 connection's rewrite. Two cold words (timer links, attachment) lie in an array
+//! apart.
 //!
 //! With its two places in the index (35 bytes on average) an IPv4 connection takes 243 bytes, one of
 //! IPv6 371.

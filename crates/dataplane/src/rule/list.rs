@@ -13,8 +13,8 @@ use machine::Instant;
 use super::address::AddressRange;
 use super::shared::{Shared, Values};
 
-/// How many addresses rules can add to a list, and how many of names it can have. They take memory as they come: 40 bytes each, and at
-/// first a page.
+/// How many addresses rules can add to a list, and how many of names it can have. They take memory as they
+/// come: 40 bytes each, and at first a page.
 pub const DYNAMIC_MAX: usize = 1 << 18;
 
 /// How often an address is entered that is taken out meanwhile.

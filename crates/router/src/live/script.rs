@@ -115,8 +115,8 @@ impl Control {
         Ok(Reply::default())
     }
 
-    /// Stops all of these jobs, and what came of them. Some may have ended since they were listed: that is no error, unless
-    /// all have.
+    /// Stops all of these jobs, and what came of them. Some may have ended since they were listed: that is no
+    /// error, unless all have.
     pub(super) fn stop_jobs(&self, items: &[Id]) -> Result<Reply, Reason> {
         let jobs: BTreeSet<Id> = items.iter().copied().collect();
         let owners = jobs.iter().filter_map(|job| self.scripting.owner(*job));

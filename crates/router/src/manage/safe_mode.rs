@@ -1,7 +1,8 @@
 //! Safe mode: everything that changes is given back when the session that took it ends badly.
 //!
 //! There is one safe mode for the router. What other sessions change meanwhile is part of it, as in
-//! RouterOS; but who could not undo it does not take it back. Unlike there no number of actions is too many: see [`menu::Store::hold`].
+//! RouterOS; but who could not undo it does not take it back. Unlike there no number of actions is
+//! too many: see [`menu::Store::hold`].
 
 use menu::{By, Caller, Policies, Reason, Reply, Rights, Row, Store, Value};
 

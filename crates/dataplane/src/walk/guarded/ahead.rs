@@ -26,7 +26,7 @@ pub(in crate::walk) struct Ahead {
     pub(super) lens: [u32; CHUNK],
     /// The connections that were there when the chunk began, of plain packets.
     pub(super) ways: Ways,
-    /// What is so of which packets.
+    /// Bit sets over the chunk: which packets are exits, IPv6, plain, TCP, FastTracked.
     pub(super) which: Which,
     pub(super) run: Run,
     /// The first candidates in `raw`, by family, by place.

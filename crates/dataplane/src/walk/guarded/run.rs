@@ -82,8 +82,8 @@ impl Run {
         (self.len > 0) & (self.ipv6 != ipv6)
     }
 
-    /// Puts the packet at a place, of this length, which is not before `at`, behind those before `at`, where the run then
-    /// is to be [closed](Self::close). The run is not closed to its family.
+    /// Puts the packet at a place, of this length, which is not before `at`, behind those before `at`, where
+    /// the run then is to be [closed](Self::close). The run is not closed to its family.
     #[inline(always)]
     pub(super) fn put<const IPV6: bool>(
         &mut self,

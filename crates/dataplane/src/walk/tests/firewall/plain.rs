@@ -330,8 +330,9 @@ struct Ended {
     hits: [u64; 4],
 }
 
-/// Untracked packets of many flows in one vector, past rules that tell them apart. Where `more`, a rule says more than its bits; where `whole`,
-/// a rule keeps packets from the short way; where `odd`, one of the packets is not plain.
+/// Untracked packets of many flows in one vector, past rules that tell them apart. Where `more`, a rule says
+/// more than its bits; where `whole`, a rule keeps packets from the short way; where `odd`, one of the packets
+/// is not plain.
 fn untracked(more: bool, whole: bool, odd: bool) -> Ended {
     let mut rig = rig();
     let near = Match::Source(AddressRange::prefix(0x0a00_0000, 25, 32));
