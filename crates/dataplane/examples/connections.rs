@@ -3,6 +3,8 @@
 //!
 //! `cargo run --release -p dataplane --example connections -- [ENTRIES]`
 
+#![expect(clippy::disallowed_methods, reason = "it measures real time")]
+
 use std::sync::Arc;
 
 use dataplane::connection::{Settings, Setup, TOGETHER, Table, Tick, Tracker, Ways};

@@ -3,6 +3,8 @@
 //! `cargo run --release -p dataplane --example fib`. Clocks are those of the time stamp counter.
 //! On a shared machine read the first column, and compare with the reference of the same run.
 
+#![expect(clippy::disallowed_methods, reason = "it measures real time")]
+
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -2,6 +2,8 @@
 //! half of the packets hit one (spread over all of them) and half none; and what a change of one
 //! rule among 10,000 costs. `cargo run --release -p dataplane --example rules`.
 
+#![expect(clippy::disallowed_methods, reason = "it measures real time")]
+
 use std::sync::Arc;
 
 use dataplane::packet::{Fields, Tuple, protocol};

@@ -2,6 +2,8 @@
 //! past 50 `layer7-protocol` rules, past 50 `tls-host` rules, and for the first packet of QUIC; and
 //! how long it takes to compile so many. `cargo run --release -p dataplane --example streams`.
 
+#![expect(clippy::disallowed_methods, reason = "it measures real time")]
+
 use std::cell::Cell;
 use std::sync::Arc;
 

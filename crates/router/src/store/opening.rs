@@ -53,6 +53,7 @@ impl Durable {
     ///
     /// # Errors
     /// What is wrong, with the file's name; among it that another router has it open, and that it is damaged.
+    #[expect(clippy::disallowed_methods, reason = "a start has no other clock yet")]
     pub fn open(folder: &Path, key: &Key, on_damage: OnDamage) -> Result<Self, String> {
         let until = Instant::now() + ENDING;
         Self::open_patiently(folder, key, on_damage, || {
