@@ -1,0 +1,422 @@
+//! Rules of the house that a machine can check, by reading the sources and the documents (`CONTRIBUTING.md`).
+//!
+//! Clocks and sleeps in crates that have none are banned by `clippy.toml`; `crates/{ferroute,lab,netio}` have one
+//! of their own that allows them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The most characters of a line of a comment or a document.
+const LINE: usize = 120;
+/// The most lines of a function.
+const FUNCTION: usize = 70;
+/// The most lines of a file.
+const FILE: usize = 700;
+
+/// Longer functions that there are, by crate. Lower a number when one goes; never raise it.
+const LONG_FUNCTIONS: [(&str, usize); 9] = [
+    ("api", 1),
+    ("dataplane", 3),
+    ("ferroute", 1),
+    ("menu", 2),
+    ("router", 3),
+    ("script", 5),
+    ("service", 1),
+    ("sim", 1),
+    ("wire", 2),
+];
+/// Longer files that there are, by crate. Lower a number when one goes; never raise it.
+const LONG_FILES: [(&str, usize); 5] = [
+    ("frame", 1),
+    ("menu", 1),
+    ("router", 1),
+    ("service", 1),
+    ("sim", 1),
+];
+
+/// Crates that touch no file, socket or process, outside of their tests.
+const PURE: [&str; 12] = [
+    "access",
+    "api",
+    "console",
+    "dataplane",
+    "frame",
+    "kernels",
+    "machine",
+    "menu",
+    "schema",
+    "script",
+    "service",
+    "wire",
+];
+const IMPURE_PATHS: [&str; 6] = [
+    "std::fs",
+    "std::process",
+    "net::TcpListener",
+    "net::TcpStream",
+    "net::UdpSocket",
+    "net::UnixStream",
+];
+
+/// Words that say nothing, or that the field has replaced. Lower case.
+const BANNED: [&str; 16] = [
+    "blacklist",
+    "whitelist",
+    "basically",
+    "blazing",
+    "cutting-edge",
+    "fixme",
+    "in order to",
+    "leverage",
+    "leverages",
+    "of course",
+    "seamless",
+    "seamlessly",
+    "todo",
+    "utilise",
+    "utilize",
+    "what is so of",
+];
+
+/// The most lines of a document.
+const DOCUMENTS: [(&str, usize); 2] = [("README.md", 120), ("ARCHITECTURE.md", 250)];
+
+/// A text of the repository, and its path from there.
+struct Text {
+    path: String,
+    text: String,
+}
+
+impl Text {
+    /// Its lines, counted from 1.
+    fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        (1..).zip(self.text.lines())
+    }
+
+    /// The crate that it is of.
+    fn of_crate(&self) -> Option<&str> {
+        self.path.strip_prefix("crates/")?.split('/').next()
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All files and folders of the repository by their path from there, but for what is built or hidden. Folders
+/// end with a slash.
+fn tree() -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root().join(&folder)).expect("a folder is readable") {
+            let entry = entry.expect("a folder is readable");
+            let name = entry.file_name().into_string().expect("names are UTF-8");
+            // Sources are not hidden, but for `.ci`.
+            if name == "target" || (name.starts_with('.') && name != ".ci") {
+                continue;
+            }
+            let path = format!("{folder}{name}");
+            if entry.file_type().expect("a file has a type").is_dir() {
+                folders.push(format!("{path}/"));
+                found.push(format!("{path}/"));
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn texts(tree: &[String], wanted: impl Fn(&str) -> bool) -> Vec<Text> {
+    let wanted = tree.iter().filter(|path| wanted(path));
+    let texts = wanted.map(|path| Text {
+        text: fs::read_to_string(root().join(path)).expect("sources are UTF-8"),
+        path: path.clone(),
+    });
+    let texts: Vec<_> = texts.collect();
+    assert!(!texts.is_empty(), "there are sources to look at");
+    texts
+}
+
+fn sources(tree: &[String]) -> Vec<Text> {
+    texts(tree, |path| {
+        let ours = path.starts_with("crates/") || path.starts_with("fuzz/");
+        ours && path.ends_with(".rs")
+    })
+}
+
+fn documents(tree: &[String]) -> Vec<Text> {
+    texts(tree, |path| {
+        let ours = !path.contains('/') || path.starts_with("docs/");
+        ours && path.ends_with(".md")
+    })
+}
+
+/// The comment of a line: from `//` on, where that begins it.
+fn comment(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    line.starts_with("//").then_some(line)
+}
+
+fn assert_none(complaints: &[String], rule: &str) {
+    let list = complaints.join("\n");
+    assert!(complaints.is_empty(), "{rule}:\n{list}");
+}
+
+#[test]
+fn lines_of_comments_and_documents_are_at_most_120_characters() {
+    let tree = tree();
+    let mut complaints = Vec::new();
+    let mut measure = |text: &Text, (number, line): (usize, &str)| {
+        let length = line.chars().count();
+        if length > LINE {
+            complaints.push(format!("{}:{number}: {length} characters", text.path));
+        }
+    };
+    for text in sources(&tree) {
+        for (number, line) in text.lines().filter(|(_, line)| comment(line).is_some()) {
+            measure(&text, (number, line));
+        }
+    }
+    for text in documents(&tree) {
+        text.lines().for_each(|line| measure(&text, line));
+    }
+    assert_none(&complaints, "break these lines");
+}
+
+#[test]
+fn documents_are_as_short_as_promised() {
+    for (path, most) in DOCUMENTS {
+        let text = fs::read_to_string(root().join(path)).expect("the document is there");
+        let lines = text.lines().count();
+        assert!(
+            lines <= most,
+            "{path} has {lines} lines; {most} are the most"
+        );
+    }
+}
+
+/// What a document names in backticks, where that is a file or a folder of the repository by its form.
+fn named(text: &str) -> Vec<&str> {
+    const ENDINGS: [&str; 7] = [".rs", ".md", ".toml", ".sh", ".service", ".conf", "/"];
+    let spans = text.split('`').skip(1).step_by(2);
+    let plain = |span: &&str| {
+        let part = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+        span.chars().all(part) && !span.starts_with(['/', '.'])
+    };
+    let of_form = |span: &&str| ENDINGS.iter().any(|ending| span.ends_with(ending));
+    spans.filter(plain).filter(of_form).collect()
+}
+
+/// The targets of a document's links within the repository.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let targets = text.split("](").skip(1);
+    let targets = targets.filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| !target.contains("://") && !target.starts_with('#'))
+}
+
+#[test]
+fn files_are_recognised_by_their_form() {
+    let text = "`a.rs`, `b/c.md` and `d/`; not `e`, `f::g`, `/etc/h.conf` or `x.rs y.rs`; [i](j.md), [k](https://l)";
+
+    assert_eq!(named(text), ["a.rs", "b/c.md", "d/"]);
+    assert_eq!(links(text).collect::<Vec<_>>(), ["j.md"]);
+}
+
+#[test]
+fn words_stand_by_themselves() {
+    assert!(has_word("it is todo.", "todo"));
+    assert!(!has_word("a todolist, and `to-todo`", "todo"));
+}
+
+#[test]
+fn files_that_documents_name_exist() {
+    let tree = tree();
+    // A document may leave away the first folders of a path.
+    let exists = |name: &str| {
+        tree.iter().any(|path| {
+            let rest = path.strip_suffix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        })
+    };
+    let mut complaints = Vec::new();
+    for text in documents(&tree) {
+        // A block of code is no span.
+        let prose: String = text.text.split("```").step_by(2).collect();
+        for name in named(&prose).into_iter().filter(|name| !exists(name)) {
+            complaints.push(format!("{}: `{name}`", text.path));
+        }
+        let folder = root().join(&text.path);
+        let folder = folder.parent().expect("a file is in a folder");
+        for target in links(&prose).filter(|target| !folder.join(target).exists()) {
+            complaints.push(format!("{}: ({target})", text.path));
+        }
+    }
+    assert_none(&complaints, "documents name what does not exist");
+}
+
+/// Whether a text has a word, or several, that stand by themselves. Both are in lower case.
+fn has_word(text: &str, word: &str) -> bool {
+    let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    text.match_indices(word).any(|(at, _)| {
+        !part(text[..at].chars().next_back()) && !part(text[at + word.len()..].chars().next())
+    })
+}
+
+#[test]
+fn comments_and_documents_use_no_banned_word() {
+    let tree = tree();
+    let mut complaints = Vec::new();
+    let mut look = |text: &Text, number: usize, prose: &str| {
+        let prose = prose.to_lowercase();
+        for word in BANNED.iter().filter(|word| has_word(&prose, word)) {
+            complaints.push(format!("{}:{number}: {word}", text.path));
+        }
+    };
+    for text in sources(&tree) {
+        for (number, line) in text.lines() {
+            look(&text, number, comment(line).unwrap_or_default());
+        }
+    }
+    for text in documents(&tree) {
+        for (number, line) in text.lines() {
+            look(&text, number, line);
+        }
+    }
+    assert_none(&complaints, "say it otherwise");
+}
+
+/// The functions of a formatted source: the number of the line where each begins, and how many it has.
+fn functions(text: &Text) -> Vec<(usize, usize)> {
+    let lines: Vec<_> = text.text.lines().collect();
+    let begins = |line: &str| {
+        let mut words = line.split_whitespace().peekable();
+        let before = |word: &&str| {
+            word.starts_with("pub")
+                || matches!(*word, "const" | "async" | "unsafe" | "extern" | "\"C\"")
+        };
+        while words.next_if(before).is_some() {}
+        words.next() == Some("fn")
+    };
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| begins(line)) {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let end = format!("{indent}}}");
+        // A declaration ends with its line.
+        if line.ends_with(';') || line.ends_with('}') {
+            continue;
+        }
+        let rest = &lines[at..];
+        let declared = |line: &str| line.starts_with(&format!("{indent})")) && line.ends_with(';');
+        let last = rest.iter().position(|line| *line == end || declared(line));
+        if let Some(last) = last {
+            found.push((at + 1, last + 1));
+        }
+    }
+    found
+}
+
+#[test]
+fn functions_are_recognised_with_their_lengths() {
+    let text = Text {
+        path: "crates/x/src/lib.rs".to_owned(),
+        text: "pub(crate) const fn a(\n) -> u8 {\n    0\n}\n\ntrait T {\n    fn b();\n    fn c() {\n    }\n}\n".to_owned(),
+    };
+
+    assert_eq!(functions(&text), [(1, 4), (8, 2)]);
+    assert_eq!(text.of_crate(), Some("x"));
+}
+
+/// Complains of crates that have more than they may.
+fn assert_no_more(found: &BTreeMap<String, Vec<String>>, allowed: &[(&str, usize)], what: &str) {
+    let allowed: BTreeMap<_, _> = allowed.iter().copied().collect();
+    for (name, list) in found {
+        let most = allowed.get(name.as_str()).copied().unwrap_or_default();
+        let count = list.len();
+        let list = list.join("\n");
+        assert!(
+            count <= most,
+            "{name} has {count} {what}; {most} are the most:\n{list}"
+        );
+    }
+}
+
+#[test]
+fn long_functions_do_not_become_more() {
+    let mut found = BTreeMap::<String, Vec<String>>::new();
+    let mut seen = 0;
+    for text in sources(&tree()) {
+        for (begin, count) in functions(&text) {
+            seen += 1;
+            if count > FUNCTION
+                && let Some(name) = text.of_crate()
+            {
+                let place = format!("{}:{begin}: {count} lines", text.path);
+                found.entry(name.to_owned()).or_default().push(place);
+            }
+        }
+    }
+    assert!(seen > 1_000, "only {seen} functions were recognised");
+    assert_no_more(&found, &LONG_FUNCTIONS, "functions over 70 lines");
+}
+
+#[test]
+fn long_files_do_not_become_more() {
+    let mut found = BTreeMap::<String, Vec<String>>::new();
+    for text in sources(&tree()) {
+        let count = text.text.lines().count();
+        if count > FILE
+            && let Some(name) = text.of_crate()
+        {
+            let place = format!("{}: {count} lines", text.path);
+            found.entry(name.to_owned()).or_default().push(place);
+        }
+    }
+    assert_no_more(&found, &LONG_FILES, "files over 700 lines");
+}
+
+#[test]
+fn pure_crates_touch_no_file_socket_or_process() {
+    let mut complaints = Vec::new();
+    for text in sources(&tree()) {
+        let pure = text.of_crate().is_some_and(|name| PURE.contains(&name));
+        let within = |part: &str| text.path.contains(part);
+        let test = within("/tests/") || within("/examples/") || text.path.ends_with("/tests.rs");
+        if !pure || test {
+            continue;
+        }
+        // Tests stand at the end of a file.
+        let code = text.lines().take_while(|(_, line)| {
+            line.trim() != "#[cfg(test)]" && !line.starts_with("mod tests")
+        });
+        for (number, line) in code.filter(|(_, line)| comment(line).is_none()) {
+            for path in IMPURE_PATHS.iter().filter(|path| line.contains(*path)) {
+                complaints.push(format!("{}:{number}: {path}", text.path));
+            }
+        }
+    }
+    assert_none(&complaints, "these crates are pure");
+}
+
+#[test]
+fn every_foreign_library_has_its_reason() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the manifest is there");
+    let reasons = fs::read_to_string(root().join("docs/libraries.md")).expect("the page is there");
+    let listed = manifest.split("[workspace.dependencies]").nth(1);
+    let listed = listed.and_then(|rest| rest.split("\n[").next());
+    let foreign = listed
+        .expect("the manifest lists libraries")
+        .lines()
+        .filter(|line| !line.contains("path = "))
+        .filter_map(|line| line.split_once(" = "))
+        .map(|(name, _)| name)
+        .filter(|name| !name.starts_with('#'));
+    let missing: Vec<_> = foreign
+        .filter(|name| !has_word(&reasons, name))
+        .map(str::to_owned)
+        .collect();
+    assert_none(&missing, "docs/libraries.md says nothing of");
+}
