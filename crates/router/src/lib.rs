@@ -1,14 +1,14 @@
-//! The composition root: from what is configured to what forwards.
+//! The composition root: from configuration to the tables that workers forward by.
 //!
 //! ```text
-//! items ──read──▶ intent ──plan──▶ layout, addresses ──compile──▶ snapshot ──▶ workers
+//! items ──read──▶ intent ──plan──▶ layout, addresses ──compile──▶ interface lines, snapshot ──▶ workers
 //!                    │                    │
 //!                    └────── routes ──────┴──▶ rib ──▶ FIB, next hops ──▶ workers
 //! ```
 //!
-//! Everything here is sans-IO: time is passed in, packets come and go through the workers' rings,
-//! and devices are opened by others. So the same value runs on threads in the binary and in virtual
-//! time in a simulation.
+//! No I/O happens here: time is passed in, packets come and go through the workers' rings, and the
+//! program opens devices. So the same value runs on threads in the program and in virtual time in a
+//! simulation.
 
 #![forbid(unsafe_code)]
 
