@@ -1,8 +1,8 @@
 //! Prints the rows of the walk's benchmark: `cargo run --release -p dataplane --example walk`.
 //!
 //! Arguments narrow it: `ipv4`, `ipv6`, `frame=64`, `flows=64000`, `routes=1`, `runs=31`; each may
-//! be given several times. With `row=stateful`, `row=vlan` and the like it prints those of the firewall or of layers instead,
-//! with at most as many `connections=` as are given.
+//! be given several times. With `row=stateful`, `row=vlan` and the like it prints those of the firewall or
+//! of layers instead, with at most as many `connections=` as are given.
 
 use dataplane::bench::{Family, GUARDED, Invalid, LAYERED, Options, guarded, layered, run};
 

@@ -1,8 +1,8 @@
-//! What a worker is to walk when the vector at hand is walked: packets that a tunnel is to take, and packets
-//! that came out of one.
+//! The agenda of a worker: frames that a stage leaves for another entry of the walk, to be walked when the vector at
+//! hand is done. They are packets that a tunnel is to encapsulate, and packets that came out of one.
 //!
-//! Stages put frames here instead of walking them: a walk is never begun within a walk. There is room for a
-//! bounded number of each kind; what finds none is dropped by name.
+//! Stages put frames here because a walk never begins within a walk. Each kind has bounded room; a frame without room
+//! is dropped as `agenda-full`.
 
 use std::collections::VecDeque;
 

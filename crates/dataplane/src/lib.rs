@@ -4,6 +4,7 @@
 //! Control compiles a [`Snapshot`](snapshot::Snapshot) of rules and settings and writes the shared tables:
 //! interfaces (`interface/`), routes and next hops (`table/`). Workers read both. Packets that the walk cannot
 //! finish go to control with a reason ([`Punt`]); discarded packets are counted under a name ([`Drop`]).
+//! Packets for a tunnel, and out of one, wait on the worker's agenda (`agenda.rs`).
 //!
 //! Nothing here reads a file, a clock or a configuration, or logs.
 

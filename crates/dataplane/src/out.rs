@@ -1,4 +1,4 @@
-//! Outs: where frames leave a walk to. The last pass groups frames by their out, and is the only one that
+//! Outs: what takes frames that leave a walk. The last pass groups frames by their out, and `Outlet::dispatch` alone
 //! dispatches them.
 
 use frame::InterfaceId;

@@ -1,9 +1,9 @@
-//! Tunnels: packets are wrapped into packets of this router's own, and taken out again.
+//! Tunnels: encapsulation and decapsulation.
 //!
-//! Encapsulation is a pass over frames for the same tunnel: the outer header is written in front of each, and
-//! where nothing looks at the router's own packets the outer next hop's link header at once. Otherwise each
-//! goes the way of the router's own packets. Decapsulation is an exit of `input`: the inner packet is walked
-//! from behind ingress on, as one of the tunnel's interface. A frame counts how deep it is.
+//! Encapsulation is a pass over frames for one tunnel. It writes the outer header in front of each, and the outer
+//! link header at once where nothing looks at the router's own packets; otherwise each packet takes the way of the
+//! router's own. Decapsulation is an exit of `input`: the inner packet enters the walk behind ingress, on the
+//! tunnel's interface. The depth of a frame counts its tunnels and ends loops.
 
 mod ipip;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Tunnels: what their packets are wrapped into, and which tunnel a packet between two addresses is of.
+//! The ends of tunnels: the outer addresses of a tunnel, and the tunnel between two addresses.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Egress: writes the link header, finishes what the port cannot (checksums, segments, fragments), and queues the
-//! frame for its port.
+//! Egress: writes the link header, finishes what the port cannot (checksums, segments, fragments), and
+//! dispatches the frame to its out.
 
 use frame::{Frame, InterfaceId, Offload, Segmentation, Unfinishable, Unfragmentable};
 

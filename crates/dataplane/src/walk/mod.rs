@@ -10,7 +10,8 @@
 //!  3 depart:  next hop → forward → egress              2 decide in order: FastTrack, short way or Guard
 //!         │                                              (raw → connection → mangle → dstnat → routing → …)
 //!         └──────────────┬──────────────────────────────────────────┘
-//!  4 passes:  queue for a port, or settle the exit: drop · punt · collect · hand over · deliver · finish
+//!  4 passes:  dispatch to the out (port, tunnel), or settle the exit:
+//!             drop · punt · collect · hand over · deliver · decapsulate · finish
 //! ```
 //!
 //! Stages have the names of RouterOS's packet flow diagram, one file each: `ingress`, `prerouting`, `routing`,
@@ -27,8 +28,9 @@
 //! tagged ones that `demux` left alone included.
 //!
 //! A vector takes four passes, cut where memory is missed: headers in pass 1 (`enter`), the routing table in pass
-//! 2, next hops in pass 3 (`depart`), ports in pass 4 (`passes`). Packets keep their order in every pass. Packets
-//! that walk alone (the router's own, resumed, reassembled) enter in `single`.
+//! 2, next hops in pass 3 (`depart`), outs in pass 4 (`passes`). Packets keep their order in every pass. Packets
+//! that walk alone (the router's own, resumed, reassembled) enter in `single`. Frames for a tunnel, and packets out
+//! of one, wait on the worker's agenda (`agenda.rs`), because a walk never begins within a walk.
 //!
 //! The fast path is the unguarded walk with `FAST` set: no rules, no routing rules, no reverse path check.
 //! `SlowReason` in the snapshot says why a family does not take it.

@@ -1,5 +1,5 @@
-//! The passes over a vector: entry, choice of the way (fast path, routed, firewall), and pass 4, which queues
-//! frames for ports and settles exits.
+//! The passes over a vector: entry, choice of the way (fast path, routed, firewall), and pass 4, which
+//! dispatches frames to their outs and settles exits.
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
