@@ -13,12 +13,12 @@ use crate::packet::protocol::{IPIP as IPV4, IPV6};
 /// Bytes of the outer header.
 const HEADER: usize = 20;
 
-/// Writes the outer header of a tunnel in front of the packet of a frame, behind the room of an Ethernet
+/// Writes an outer header in front of the packet of a frame, behind the room of an Ethernet
 /// header.
 ///
 /// # Errors
 /// There is no room in front of the packet, or it is longer than a packet can be.
-pub(super) fn wrap(frame: &mut Frame, tunnel: &Tunnel, id: u16) -> Result<(), Drop> {
+pub(super) fn wrap(frame: &mut Frame, template: &Template, id: u16) -> Result<(), Drop> {
     let l3 = usize::from(frame.l3);
     let protocol = match frame.bytes().get(l3).map(|first| first >> 4) {
         Some(4) => IPV4,
@@ -26,31 +26,50 @@ pub(super) fn wrap(frame: &mut Frame, tunnel: &Tunnel, id: u16) -> Result<(), Dr
         _ => return Err(Drop::TunnelMalformed),
     };
     let total = u16::try_from(frame.len() - l3 + HEADER).map_err(|_| Drop::TunnelMalformed)?;
-    let header = header(tunnel, (total, id, protocol));
+    let header = template.header(total, id, protocol);
     frame.pull_front(l3);
     if !frame.push_front(HEADER + ETHERNET) {
         return Err(Drop::NoBuffer);
     }
     frame.l3 = ETHERNET as u16;
     frame.offload = Offload::FINISHED;
-    let place = frame.bytes_mut().get_mut(ETHERNET..ETHERNET + HEADER);
-    if let Some(place) = place {
-        place.copy_from_slice(&header);
+    let place = frame.bytes_mut().get_mut(ETHERNET..);
+    if let Some(place) = place.and_then(|packet| packet.first_chunk_mut()) {
+        *place = header;
     }
     Ok(())
 }
 
-fn header(tunnel: &Tunnel, (total, id, protocol): (u16, u16, u8)) -> [u8; HEADER] {
-    let mut header = [0; HEADER];
-    header[0] = 0x45;
-    header[2..4].copy_from_slice(&total.to_be_bytes());
-    header[4..6].copy_from_slice(&id.to_be_bytes());
-    (header[8], header[9]) = (tunnel.ttl, protocol);
-    header[12..16].copy_from_slice(&tunnel.local.octets());
-    header[16..20].copy_from_slice(&tunnel.remote.octets());
-    let sum = !checksum::sum(&header);
-    header[10..12].copy_from_slice(&sum.to_be_bytes());
-    header
+/// What is the same in the outer headers of a tunnel.
+pub(super) struct Template {
+    header: [u8; HEADER],
+    /// The sum of its words, not folded.
+    sum: u32,
+}
+
+impl Template {
+    pub(super) fn of(tunnel: &Tunnel) -> Self {
+        let mut header = [0; HEADER];
+        header[0] = 0x45;
+        header[8] = tunnel.ttl;
+        header[12..16].copy_from_slice(&tunnel.local.octets());
+        header[16..20].copy_from_slice(&tunnel.remote.octets());
+        let sum = checksum::sum(&header).into();
+        Self { header, sum }
+    }
+
+    #[inline(always)]
+    fn header(&self, total: u16, id: u16, protocol: u8) -> [u8; HEADER] {
+        let mut header = self.header;
+        header[2..4].copy_from_slice(&total.to_be_bytes());
+        header[4..6].copy_from_slice(&id.to_be_bytes());
+        header[9] = protocol;
+        let sum = self.sum + u32::from(total) + u32::from(id) + u32::from(protocol);
+        let folded = (sum >> 16) + (sum & 0xffff);
+        let sum = !((folded >> 16) + folded) as u16;
+        header[10..12].copy_from_slice(&sum.to_be_bytes());
+        header
+    }
 }
 
 /// Between whom a packet travels that has another one in it: this router, and who sent it. None for others,

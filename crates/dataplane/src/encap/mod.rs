@@ -11,6 +11,8 @@ mod tests;
 
 use frame::{Frame, InterfaceId, Vector};
 
+use self::ipip::Template;
+
 use crate::drop::Drop;
 use crate::interface::Tunnel;
 use crate::outlet::Outlet;
@@ -26,10 +28,11 @@ const DEPTH: u8 = 8;
 pub(crate) fn leave(cx: &Context<'_>, slot: u32, frames: &mut Vector, outlet: &mut Outlet) {
     let tunnel = cx.interfaces.tunnel(slot);
     let direct = tunnel.and_then(|tunnel| direct(cx, &tunnel));
+    let template = tunnel.as_ref().map(Template::of);
     let mut sent = (InterfaceId::NONE, 0, 0);
     for mut frame in frames.drain() {
-        let wrapped = match tunnel {
-            Some(tunnel) => wrap(&mut frame, &tunnel, outlet),
+        let wrapped = match &template {
+            Some(template) => wrap(&mut frame, template, outlet),
             None => Err(Drop::EgressDown),
         };
         if let Err(reason) = wrapped {
@@ -69,13 +72,13 @@ fn direct(cx: &Context<'_>, tunnel: &Tunnel) -> Option<Adjacency> {
 }
 
 /// Writes the outer header in front of a packet.
-fn wrap(frame: &mut Frame, tunnel: &Tunnel, outlet: &mut Outlet) -> Result<(), Drop> {
+fn wrap(frame: &mut Frame, template: &Template, outlet: &mut Outlet) -> Result<(), Drop> {
     if frame.depth >= DEPTH {
         return Err(Drop::TunnelDepth);
     }
     frame.depth += 1;
     let id = outlet.memory.rules.random() as u16;
-    ipip::wrap(frame, tunnel, id)?;
+    ipip::wrap(frame, template, id)?;
     frame.ingress = InterfaceId::NONE;
     (frame.walked, frame.priority) = (false, 0);
     Ok(())

@@ -112,12 +112,13 @@ fn straight_run<const IPV6: bool>(
             break;
         }
         let next = scratch.near.get(cx, *hop);
-        let received = received(frame);
+        let on_port = frame.ingress != entrance;
+        let received = if on_port { received(frame) } else { 0 };
         if !(next.is_straight(frame.ingress) && straight::<IPV6>(frame, &next.adjacency)) {
             break;
         }
         *out = next.adjacency.out;
-        if frame.ingress != entrance {
+        if on_port {
             // Of the port's own interface all is counted together.
             let ingress = outlet.counters.interface(frame.ingress);
             ingress.fp_rx.add(1, received);

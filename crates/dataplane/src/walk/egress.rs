@@ -12,6 +12,8 @@ use crate::table::Adjacency;
 use crate::table::adjacency::HEADER_BYTES;
 
 const ETHERNET: usize = 14;
+/// Bytes of an Ethernet header with one tag.
+const ONE_TAG: usize = ETHERNET + 4;
 
 /// Replaces the link header by the adjacency's.
 ///
@@ -62,8 +64,14 @@ pub(crate) fn tag(frame: &mut Frame, header: &[u8; HEADER_BYTES], len: u8) -> bo
         return false;
     }
     frame.l3 = len.into();
-    let place = frame.bytes_mut().get_mut(..usize::from(len));
-    if let (Some(place), Some(header)) = (place, header.get(..usize::from(len))) {
+    if usize::from(len) == ONE_TAG
+        && let Some(place) = frame.bytes_mut().first_chunk_mut::<ONE_TAG>()
+        && let Some(header) = header.first_chunk()
+    {
+        *place = *header;
+    } else if let Some(place) = frame.bytes_mut().get_mut(..usize::from(len))
+        && let Some(header) = header.get(..usize::from(len))
+    {
         place.copy_from_slice(header);
     }
     prioritise(frame);
@@ -71,6 +79,7 @@ pub(crate) fn tag(frame: &mut Frame, header: &[u8; HEADER_BYTES], len: u8) -> bo
 }
 
 /// Writes the frame's priority into its VLAN tags (IEEE 802.1Q, 9.6).
+#[inline]
 pub(crate) fn prioritise(frame: &mut Frame) {
     let (priority, end) = (frame.priority << 5, usize::from(frame.l3));
     if priority == 0 {

@@ -269,10 +269,9 @@ impl<S: Sees> Together<'_, '_, S> {
             return false;
         }
         let lens = headers.lens().iter().sum::<u32>();
-        let untagged = part
-            .iter()
-            .map(|frame| u32::from(frame.untagged))
-            .sum::<u32>();
+        // Nothing was taken off where there are no VLANs.
+        let tagged = part.iter().filter(|_| entrance.interface.vlans);
+        let untagged = tagged.map(|frame| u32::from(frame.untagged)).sum::<u32>();
         entered.received.bytes += u64::from(lens + untagged);
         for frame in &mut *part {
             // Where VLANs lie on the interface, it is known of each frame already.
