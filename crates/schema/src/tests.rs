@@ -1,5 +1,7 @@
 //! What must hold of every declaration.
 
+mod order;
+
 use std::collections::BTreeSet;
 
 use menu::{Effect, Kind, Menu, Property};
