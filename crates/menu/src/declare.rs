@@ -465,8 +465,6 @@ pub struct Menu {
     /// For addresses of interfaces: the property with the address, whose network is reached by the
     /// interface of the other.
     pub networks: Option<(&'static str, &'static str)>,
-    /// Where the menu stands in a whole export: smaller is earlier.
-    pub rank: u16,
     /// Whether only rows of the configuration are numbered by `print`.
     pub unnumbered_dynamic: bool,
     /// Whether dynamic rows stand before those of the configuration.
@@ -541,7 +539,6 @@ impl Menu {
             gathers: None,
             networks: None,
             lines: false,
-            rank: 1_000,
             unnumbered_dynamic: false,
             dynamic_first: false,
             passing: None,

@@ -65,14 +65,13 @@ pub struct Exporter<'a> {
 }
 
 impl<'a> Exporter<'a> {
-    /// Nothing is written yet.
+    /// Nothing is written yet. The menus are written in the order of their list.
     pub fn new(menus: &'static [&'static Menu], options: Options<'a>) -> Self {
-        let mut menus: Vec<_> = menus
+        let menus = menus
             .iter()
             .filter(|m| is_under(m.path, options.under) && is_listed(m.path, options.paths))
             .copied()
             .collect();
-        menus.sort_by_key(|menu| menu.rank);
         Self {
             options,
             sequence: Sequence::new(menus),

@@ -212,7 +212,7 @@ impl Store {
         self.journal = journal;
     }
 
-    /// All menus, in the order of their list.
+    /// All menus, in the order of exports.
     pub const fn menus(&self) -> &'static [&'static Menu] {
         self.menus
     }

@@ -47,10 +47,9 @@ pub(crate) fn replace(
     wanted: &Store,
     concerned: &dyn Fn(&Menu) -> bool,
 ) -> Result<(), Reason> {
-    // What refers to others is in menus behind those of the others: first away, last made.
+    // What refers to others is behind them in the list of menus: first away, last made.
     let mut menus: Vec<&'static Menu> = store.menus().to_vec();
     menus.retain(|menu| concerned(menu));
-    menus.sort_by_key(|menu| menu.rank);
     for menu in menus.iter().rev() {
         remove_unwanted(store, wanted, menu)?;
     }

@@ -4,9 +4,6 @@ use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
 use crate::short::{COUNT, DISABLED, NUMBERS, between, idle, may, shown, switch, text};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &NETWORK, &SETTINGS];
-
 /// What applications are given, each as text of its own form.
 const PAIRS: Kind = Kind::List(&Kind::Text);
 
@@ -83,7 +80,6 @@ pub(crate) static MENU: Menu = Menu {
         idle("update", "Fetch newer versions", &[NUMBERS]),
     ],
     effect: Effect::None,
-    rank: 1_008,
     ..Menu::new("/app", Shape::List, "Applications")
 };
 
@@ -114,7 +110,6 @@ pub(crate) static NETWORK: Menu = Menu {
         ],
     )],
     effect: Effect::None,
-    rank: 1_009,
     ..Menu::new("/app/network", Shape::Rows, "Networks of applications")
 };
 
@@ -174,6 +169,5 @@ pub(crate) static SETTINGS: Menu = Menu {
         shown("certificate", Kind::Words(&["none"]), "Certificate"),
     ]],
     effect: Effect::None,
-    rank: 1_010,
     ..Menu::new("/app/settings", Shape::Settings, "Settings of applications")
 };

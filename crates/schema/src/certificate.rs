@@ -8,18 +8,6 @@ use crate::short::{
     WITHOUT_PAGING, between, idle, may, shown, span, switch, text,
 };
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &MENU,
-    &BUILTIN,
-    &CRL,
-    &SCEP_SERVER,
-    &OTP,
-    &RA,
-    &REQUESTS,
-    &SETTINGS,
-];
-
 const USAGE: Kind = Kind::List(&Kind::Words(&[
     "digital-signature",
     "content-commitment",
@@ -288,7 +276,6 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 65,
     conditions: crate::conditions::CERTIFICATE,
     ..Menu::new("/certificate", Shape::List, "Certificates")
 };
@@ -328,7 +315,6 @@ pub(crate) static BUILTIN: Menu = Menu {
     ]],
     columns: &["common-name", "organization"],
     effect: Effect::None,
-    rank: 66,
     conditions: crate::conditions::BUILTIN_CERTIFICATE,
     ..Menu::new(
         "/certificate/builtin",
@@ -361,7 +347,6 @@ pub(crate) static CRL: Menu = Menu {
         idle("flush", "Forget the lists", &[]),
     ],
     effect: Effect::None,
-    rank: 67,
     ..Menu::new(
         "/certificate/crl",
         Shape::List,
@@ -392,7 +377,6 @@ pub(crate) static SCEP_SERVER: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["ca-cert", "path", "days-valid"],
     effect: Effect::None,
-    rank: 68,
     ..Menu::new("/certificate/scep-server", Shape::List, "SCEP servers")
 };
 
@@ -413,7 +397,6 @@ pub(crate) static OTP: Menu = Menu {
         idle("remove", "Remove items", &[NUMBERS]),
     ],
     effect: Effect::None,
-    rank: 69,
     ..Menu::new(
         "/certificate/scep-server/otp",
         Shape::Rows,
@@ -458,7 +441,6 @@ pub(crate) static RA: Menu = Menu {
         &[NUMBERS],
     )],
     effect: Effect::None,
-    rank: 70,
     ..Menu::new(
         "/certificate/scep-server/ra",
         Shape::List,
@@ -501,7 +483,6 @@ pub(crate) static REQUESTS: Menu = Menu {
         idle("remove", "Remove items", &[NUMBERS]),
     ],
     effect: Effect::None,
-    rank: 71,
     ..Menu::new(
         "/certificate/scep-server/requests",
         Shape::Rows,
@@ -530,7 +511,6 @@ pub(crate) static SETTINGS: Menu = Menu {
         .default("ram"),
     ]],
     effect: Effect::None,
-    rank: 72,
     ..Menu::new(
         "/certificate/settings",
         Shape::Settings,

@@ -5,9 +5,6 @@ use menu::{Command, Effect, Kind, Menu, Policies, Property, Shape};
 use crate::brief::command;
 use crate::short::{between, idle, may, need, switch};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &SETTINGS, &TERMINAL];
-
 /// What `inspect` is asked for.
 const REQUESTS: Kind = Kind::List(&Kind::Words(&[
     "child",
@@ -40,7 +37,6 @@ pub(crate) static MENU: Menu = Menu {
             repeats: false,
         },
     ],
-    rank: 994,
     ..Menu::new("/console", Shape::Folder, "The console")
 };
 
@@ -59,7 +55,6 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new("tab-width", between(1, 32), "Columns of a tab").default("8"),
     ]],
     effect: Effect::None,
-    rank: 995,
     ..Menu::new(
         "/console/settings",
         Shape::Settings,
@@ -110,6 +105,5 @@ pub(crate) static TERMINAL: Menu = Menu {
         ("inkey", Policies::NONE),
         ("style", Policies::NONE),
     ],
-    rank: 996,
     ..Menu::new("/terminal", Shape::Folder, "The terminal of the console")
 };

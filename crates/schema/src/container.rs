@@ -7,9 +7,6 @@ use crate::short::{
     AS_VALUE, COUNT, FILE, NUMBER, NUMBERS, between, idle, may, shown, switch, text,
 };
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &CONFIG, &ENVS, &MOUNTS, &LAYERS, &LOG];
-
 const SIZE: Kind = Kind::Or(
     &["unlimited"],
     &Kind::Number {
@@ -245,7 +242,6 @@ pub(crate) static MENU: Menu = Menu {
         Old::renamed("auto-restart-interval", "restart-interval"),
     ],
     effect: Effect::None,
-    rank: 950,
     ..Menu::new("/container", Shape::List, "Containers")
 };
 
@@ -270,7 +266,6 @@ pub(crate) static CONFIG: Menu = Menu {
     ]],
     old: &[Old::renamed("ram-high", "memory-high")],
     effect: Effect::None,
-    rank: 947,
     ..Menu::new(
         "/container/config",
         Shape::Settings,
@@ -291,7 +286,6 @@ pub(crate) static ENVS: Menu = Menu {
     columns: &["list", "key", "value"],
     old: &[Old::renamed("name", "list")],
     effect: Effect::None,
-    rank: 948,
     ..Menu::new("/container/envs", Shape::List, "Variables of containers")
 };
 
@@ -314,7 +308,6 @@ pub(crate) static MOUNTS: Menu = Menu {
     columns: &["list", "src", "dst", "mode"],
     old: &[Old::renamed("name", "list")],
     effect: Effect::None,
-    rank: 949,
     ..Menu::new("/container/mounts", Shape::List, "Folders of containers")
 };
 
@@ -328,7 +321,6 @@ pub(crate) static LAYERS: Menu = Menu {
     ]],
     columns: &["name", "size", "type"],
     effect: Effect::None,
-    rank: 951,
     ..Menu::new("/container/layers", Shape::Rows, "Layers of images")
 };
 
@@ -340,6 +332,5 @@ pub(crate) static LOG: Menu = Menu {
     ]],
     columns: &["time", "container", "message"],
     effect: Effect::None,
-    rank: 952,
     ..Menu::new("/container/log", Shape::Rows, "Output of containers")
 };

@@ -8,15 +8,6 @@ use crate::short::{
     PORT, PROPLIST, WITHOUT_PAGING, between, idle, may, shown, switch, text,
 };
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &MENU,
-    &BTRFS_FILESYSTEM,
-    &BTRFS_SUBVOLUME,
-    &BTRFS_TRANSFER,
-    &SETTINGS,
-];
-
 const SIZE: Kind = Kind::Number {
     min: 0,
     max: i64::MAX,
@@ -445,7 +436,6 @@ pub(crate) static MENU: Menu = Menu {
         idle("trim", "Tell the disk what is not used", &[NUMBERS]),
     ],
     effect: Effect::None,
-    rank: 35,
     conditions: crate::conditions::DISK,
     ..Menu::new("/disk", Shape::List, "Disks")
 };
@@ -550,7 +540,6 @@ pub(crate) static BTRFS_FILESYSTEM: Menu = Menu {
         idle("scrub-start", "Check all data", &[NUMBERS]),
     ],
     effect: Effect::None,
-    rank: 36,
     ..Menu::new(
         "/disk/btrfs/filesystem",
         Shape::Fixed,
@@ -587,7 +576,6 @@ pub(crate) static BTRFS_SUBVOLUME: Menu = Menu {
     ],
     columns: &["fs", "name", "read-only"],
     effect: Effect::None,
-    rank: 37,
     ..Menu::new("/disk/btrfs/subvolume", Shape::List, "Subvolumes of Btrfs")
 };
 
@@ -617,7 +605,6 @@ pub(crate) static BTRFS_TRANSFER: Menu = Menu {
     ]],
     columns: &["type", "fs", "bytes", "status"],
     effect: Effect::None,
-    rank: 38,
     ..Menu::new("/disk/btrfs/transfer", Shape::List, "Copies of subvolumes")
 };
 
@@ -640,7 +627,6 @@ pub(crate) static SETTINGS: Menu = Menu {
         .default("none"),
     ]],
     effect: Effect::None,
-    rank: 34,
     ..Menu::new(
         "/disk/settings",
         Shape::Settings,

@@ -6,13 +6,9 @@ use crate::fragment::COMMENT_DISABLED;
 use crate::short::{MONITORED_ITEMS, idle, shown, switch, text};
 use crate::spelling::HOST;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&RSYNC, &SYNC];
-
 pub(crate) static RSYNC: Menu = Menu {
     properties: &[&[switch("enabled", "no", "Whether copies are served")]],
     effect: Effect::None,
-    rank: 1_300,
     ..Menu::new(
         "/file/rsync-daemon",
         Shape::Settings,
@@ -52,6 +48,5 @@ pub(crate) static SYNC: Menu = Menu {
     ],
     commands: &[idle("monitor", "Show how far copies are", MONITORED_ITEMS).repeating()],
     effect: Effect::None,
-    rank: 1_301,
     ..Menu::new("/file/sync", Shape::List, "Files that are kept alike")
 };

@@ -2,34 +2,33 @@
 
 use menu::{Menu, Shape};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &folder("/caps-man", "CAPsMAN of older wireless drivers"),
-    &folder("/disk/btrfs", "Btrfs file systems"),
-    &folder("/interface/dot1x", "Port authentication by IEEE 802.1X"),
-    &folder(
-        "/interface/ethernet/switch/qos",
-        "Quality of service in switch chips",
-    ),
-    &folder("/iot", "Internet of things"),
-    &folder("/ip", "IP options"),
-    &folder("/ip/firewall", "Firewall management"),
-    &folder("/ip/ipsec", "IP security"),
-    &folder("/ip/ipsec/key", "Keys of IPsec"),
-    &folder("/ipv6", "IPv6 options"),
-    &folder("/ipv6/firewall", "Firewall management"),
-    &folder("/mpls/traffic-eng", "MPLS traffic engineering"),
-    &folder("/ppp", "Point to Point Protocol"),
-    &folder("/queue", "Bandwidth management"),
-    &folder("/routing", "Routing protocols and policies"),
-    &folder("/routing/bfd", "Bidirectional Forwarding Detection"),
-    &folder("/routing/bgp", "Border Gateway Protocol"),
-    &folder("/routing/isis", "IS-IS"),
-    &folder("/routing/ospf", "Open Shortest Path First"),
-    &folder("/routing/pimsm", "Protocol Independent Multicast"),
-    &folder("/routing/stats", "What the routing processes do"),
-    &folder("/tool/traffic-generator/stats", "What was measured"),
-];
+pub(crate) static CAPS_MAN: Menu = folder("/caps-man", "CAPsMAN of older wireless drivers");
+pub(crate) static DISK_BTRFS: Menu = folder("/disk/btrfs", "Btrfs file systems");
+pub(crate) static INTERFACE_DOT1X: Menu =
+    folder("/interface/dot1x", "Port authentication by IEEE 802.1X");
+pub(crate) static INTERFACE_ETHERNET_SWITCH_QOS: Menu = folder(
+    "/interface/ethernet/switch/qos",
+    "Quality of service in switch chips",
+);
+pub(crate) static IOT: Menu = folder("/iot", "Internet of things");
+pub(crate) static IP: Menu = folder("/ip", "IP options");
+pub(crate) static IP_FIREWALL: Menu = folder("/ip/firewall", "Firewall management");
+pub(crate) static IP_IPSEC: Menu = folder("/ip/ipsec", "IP security");
+pub(crate) static IP_IPSEC_KEY: Menu = folder("/ip/ipsec/key", "Keys of IPsec");
+pub(crate) static IPV6: Menu = folder("/ipv6", "IPv6 options");
+pub(crate) static IPV6_FIREWALL: Menu = folder("/ipv6/firewall", "Firewall management");
+pub(crate) static MPLS_TRAFFIC_ENG: Menu = folder("/mpls/traffic-eng", "MPLS traffic engineering");
+pub(crate) static PPP: Menu = folder("/ppp", "Point to Point Protocol");
+pub(crate) static QUEUE: Menu = folder("/queue", "Bandwidth management");
+pub(crate) static ROUTING: Menu = folder("/routing", "Routing protocols and policies");
+pub(crate) static ROUTING_BFD: Menu = folder("/routing/bfd", "Bidirectional Forwarding Detection");
+pub(crate) static ROUTING_BGP: Menu = folder("/routing/bgp", "Border Gateway Protocol");
+pub(crate) static ROUTING_ISIS: Menu = folder("/routing/isis", "IS-IS");
+pub(crate) static ROUTING_OSPF: Menu = folder("/routing/ospf", "Open Shortest Path First");
+pub(crate) static ROUTING_PIMSM: Menu = folder("/routing/pimsm", "Protocol Independent Multicast");
+pub(crate) static ROUTING_STATS: Menu = folder("/routing/stats", "What the routing processes do");
+pub(crate) static TOOL_TRAFFIC_GENERATOR_STATS: Menu =
+    folder("/tool/traffic-generator/stats", "What was measured");
 
 const fn folder(path: &'static str, help: &'static str) -> Menu {
     Menu::new(path, Shape::Folder, help)

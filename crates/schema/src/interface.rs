@@ -259,7 +259,6 @@ pub(crate) static MENU: Menu = Menu {
             repeats: true,
         },
     ],
-    rank: 0,
     conditions: crate::conditions::INTERFACE,
     ..Menu::new("/interface", Shape::View, "Interfaces of all types")
 };

@@ -5,17 +5,6 @@ use menu::{Effect, Flag, Follow, Kind, Menu, Pick, Property, Shape};
 use crate::fragment::SECOND;
 use crate::short::{DISABLED, idle, shown, span, switch};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &MENU,
-    &PIN,
-    &INTERFACES,
-    &PAGES,
-    &SCREEN,
-    &OLDER,
-    &OLDER_PAGE,
-];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         switch("enabled", "yes", "Whether the screen is used"),
@@ -65,7 +54,6 @@ pub(crate) static MENU: Menu = Menu {
         idle("take-screenshot", "Write the picture to a file", &[]),
     ],
     effect: Effect::None,
-    rank: 998,
     ..Menu::new("/lcd", Shape::Settings, "The screen")
 };
 
@@ -81,7 +69,6 @@ pub(crate) static PIN: Menu = Menu {
         switch("hide-pin-number", "no", "Hides the code while it is typed"),
     ]],
     effect: Effect::None,
-    rank: 999,
     ..Menu::new("/lcd/pin", Shape::Settings, "The screen's code")
 };
 
@@ -111,7 +98,6 @@ pub(crate) static INTERFACES: Menu = Menu {
         values: &[],
     }],
     effect: Effect::None,
-    rank: 1_000,
     ..Menu::new("/lcd/interface", Shape::Fixed, "Interfaces on the screen")
 };
 
@@ -126,7 +112,6 @@ pub(crate) static PAGES: Menu = Menu {
     columns: &["interfaces"],
     parts: 16,
     effect: Effect::None,
-    rank: 1_001,
     ..Menu::new(
         "/lcd/interface/pages",
         Shape::List,
@@ -145,7 +130,6 @@ pub(crate) static SCREEN: Menu = Menu {
     key: Some("name"),
     parts: 16,
     effect: Effect::None,
-    rank: 1_002,
     ..Menu::new("/lcd/screen", Shape::Fixed, "Slides on the screen")
 };
 
@@ -158,7 +142,6 @@ pub(crate) static OLDER: Menu = Menu {
         Property::new("port", Kind::Text, "The port that it is at").default("parallel"),
     ]],
     effect: Effect::None,
-    rank: 998,
     older: true,
     ..Menu::new("/system/lcd", Shape::Settings, "Version 6: the screen")
 };
@@ -174,7 +157,6 @@ pub(crate) static OLDER_PAGE: Menu = Menu {
     pick: Pick::Name,
     parts: 64,
     effect: Effect::None,
-    rank: 999,
     older: true,
     ..Menu::new(
         "/system/lcd/page",

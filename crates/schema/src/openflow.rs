@@ -5,9 +5,6 @@ use menu::{Effect, Flag, Kind, Menu, Property, Shape, Spelling};
 use crate::fragment::COMMENT_DISABLED;
 use crate::short::{COUNT, PORT, shown, switch};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &FLOW, &GROUP, &METER, &PORTS];
-
 /// `tcp/10.0.0.1/6653`.
 const CONTROLLER: Spelling = Spelling {
     describe: "tcp|tls/ADDRESS/PORT    (controller)",
@@ -73,7 +70,6 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("openflow"),
     key: Some("name"),
     effect: Effect::None,
-    rank: 1_003,
     ..Menu::new("/openflow", Shape::List, "OpenFlow switches")
 };
 
@@ -92,7 +88,6 @@ pub(crate) static FLOW: Menu = Menu {
     flags: &[Flag::new('I', "inactive", 1)],
     columns: &["switch", "match", "actions"],
     effect: Effect::None,
-    rank: 1_004,
     ..Menu::new("/openflow/flow", Shape::Rows, "Flows")
 };
 
@@ -117,7 +112,6 @@ pub(crate) static GROUP: Menu = Menu {
     flags: &[Flag::new('I', "inactive", 1)],
     columns: &["switch", "group-id", "type"],
     effect: Effect::None,
-    rank: 1_005,
     ..Menu::new("/openflow/group", Shape::Rows, "Groups")
 };
 
@@ -135,7 +129,6 @@ pub(crate) static METER: Menu = Menu {
     flags: &[Flag::new('I', "inactive", 1)],
     columns: &["switch", "meter-id", "bands"],
     effect: Effect::None,
-    rank: 1_006,
     ..Menu::new("/openflow/meter", Shape::Rows, "Meters")
 };
 
@@ -159,6 +152,5 @@ pub(crate) static PORTS: Menu = Menu {
     ],
     columns: &["switch", "interface", "port-id"],
     effect: Effect::None,
-    rank: 1_007,
     ..Menu::new("/openflow/port", Shape::List, "Ports of switches")
 };

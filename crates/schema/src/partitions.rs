@@ -4,9 +4,6 @@ use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
 use crate::short::{COUNT, idle, shown};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the partition"),
@@ -39,6 +36,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 997,
     ..Menu::new("/partitions", Shape::Fixed, "Partitions")
 };

@@ -6,9 +6,6 @@ use crate::fragment::COMMENT_DISABLED;
 use crate::short::{COUNT, PORT, shown, switch, text};
 use crate::spelling::HOST;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &FIRMWARE, &REMOTE_ACCESS];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the port"),
@@ -54,7 +51,6 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     effect: Effect::None,
-    rank: 41,
     ..Menu::new("/port", Shape::Fixed, "Serial ports")
 };
 
@@ -68,7 +64,6 @@ pub(crate) static FIRMWARE: Menu = Menu {
         ),
     ]],
     effect: Effect::None,
-    rank: 42,
     ..Menu::new("/port/firmware", Shape::Settings, "Firmware of modems")
 };
 
@@ -112,7 +107,6 @@ pub(crate) static REMOTE_ACCESS: Menu = Menu {
     columns: &["port", "channel", "protocol", "ip-port"],
     old: &[Old::renamed("allowed-addresses", "remote-addresses")],
     effect: Effect::None,
-    rank: 43,
     ..Menu::new(
         "/port/remote-access",
         Shape::List,

@@ -6,9 +6,6 @@ use crate::fragment::{COMMENT_DISABLED, SECOND};
 use crate::short::{MONITORED, MONITORED_ITEMS, PORT, idle, shown, span, switch, text};
 use crate::spelling::HOST;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &INCOMING];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
@@ -84,7 +81,6 @@ pub(crate) static MENU: Menu = Menu {
         idle("reset-counters", "Set the counters to zero", &[]),
     ],
     effect: Effect::None,
-    rank: 620,
     ..Menu::new("/radius", Shape::Ordered, "RADIUS servers")
 };
 
@@ -99,7 +95,6 @@ pub(crate) static INCOMING: Menu = Menu {
         idle("reset-counters", "Set the counters to zero", &[]),
     ],
     effect: Effect::None,
-    rank: 621,
     ..Menu::new(
         "/radius/incoming",
         Shape::Settings,

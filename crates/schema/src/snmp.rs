@@ -5,9 +5,6 @@ use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape
 use crate::fragment::COMMENT_DISABLED;
 use crate::short::{idle, may, shown, switch, text};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &COMMUNITY];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         switch("enabled", "no", "Whether questions are answered"),
@@ -81,7 +78,6 @@ pub(crate) static MENU: Menu = Menu {
         ],
     )],
     effect: Effect::None,
-    rank: 640,
     ..Menu::new("/snmp", Shape::Settings, "SNMP")
 };
 
@@ -135,7 +131,6 @@ pub(crate) static COMMUNITY: Menu = Menu {
     }],
     pick: Pick::Default,
     effect: Effect::None,
-    rank: 639,
     ..Menu::new(
         "/snmp/community",
         Shape::List,

@@ -4,9 +4,6 @@ use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
 use crate::short::{COUNT, DISABLED};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("user", Kind::Name, "Who is logged in").required(),
@@ -17,6 +14,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["user", "port", "channel"],
     effect: Effect::None,
-    rank: 44,
     ..Menu::new("/special-login", Shape::List, "Logins at serial ports")
 };

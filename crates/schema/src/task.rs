@@ -4,9 +4,6 @@ use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
 use crate::short::{APPEND, COUNT, NUMBERS, idle, may, need, shown};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("save-interval", Kind::SPAN, "Save interval"),
@@ -48,6 +45,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 996,
     ..Menu::new("/task", Shape::Rows, "Commands in the background")
 };

@@ -5,9 +5,6 @@ use menu::{Effect, Kind, Menu, Property, Shape};
 use crate::fragment::SECOND;
 use crate::short::{COUNT, PORT, idle, shown, span, switch, text};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         switch("enabled", "no", "Whether the server is asked"),
@@ -69,6 +66,5 @@ pub(crate) static MENU: Menu = Menu {
         &[],
     )],
     effect: Effect::None,
-    rank: 993,
     ..Menu::new("/tr069-client", Shape::Settings, "TR-069 client")
 };

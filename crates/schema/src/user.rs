@@ -72,7 +72,6 @@ pub(crate) static MENU: Menu = Menu {
     guard: Some(somebody_manages),
     conditions: crate::conditions::USER,
     policies: Policies::POLICY,
-    rank: 292,
     ..Menu::new("/user", Shape::List, "User management")
 };
 

@@ -1,6 +1,6 @@
 //! `/user-manager`: a RADIUS server with users and plans.
 
-mod plan;
+pub(crate) mod plan;
 
 use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape, Spelling};
 
@@ -9,23 +9,6 @@ use crate::short::{
     COUNT, MONITORED, MONITORED_ITEMS, NUMBERS, PORT, between, idle, may, shown, switch, text,
 };
 use crate::spelling::HOST;
-
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &MENU,
-    &ADVANCED,
-    &ATTRIBUTE,
-    &DATABASE,
-    &plan::LIMITATION_MENU,
-    &plan::PAYMENT,
-    &plan::PROFILE_MENU,
-    &plan::PROFILE_LIMITATION,
-    &ROUTER,
-    &SESSION,
-    &USER_MENU,
-    &GROUP_MENU,
-    &plan::USER_PROFILE,
-];
 
 const PROFILE: Kind = Kind::Reference("user-manager-profile");
 const USER: Kind = Kind::Reference("user-manager-user");
@@ -91,7 +74,6 @@ pub(crate) static MENU: Menu = Menu {
         idle("monitor", "Show what was asked and answered", MONITORED).repeating(),
     ],
     effect: Effect::None,
-    rank: 980,
     ..Menu::new("/user-manager", Shape::Settings, "RADIUS server")
 };
 
@@ -107,7 +89,6 @@ pub(crate) static ADVANCED: Menu = Menu {
         Property::new("paypal-currency", Kind::Text, "Paypal currency").default("USD"),
     ]],
     effect: Effect::None,
-    rank: 981,
     ..Menu::new(
         "/user-manager/advanced",
         Shape::Settings,
@@ -152,7 +133,6 @@ pub(crate) static ATTRIBUTE: Menu = Menu {
     space: Some("user-manager-attribute"),
     key: Some("name"),
     effect: Effect::None,
-    rank: 982,
     ..Menu::new(
         "/user-manager/attribute",
         Shape::List,
@@ -192,7 +172,6 @@ pub(crate) static DATABASE: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 983,
     ..Menu::new(
         "/user-manager/database",
         Shape::Settings,
@@ -223,7 +202,6 @@ pub(crate) static ROUTER: Menu = Menu {
         idle("reset-counters", "Set the counters to zero", &[NUMBERS]),
     ],
     effect: Effect::None,
-    rank: 988,
     ..Menu::new("/user-manager/router", Shape::List, "Routers that ask")
 };
 
@@ -344,7 +322,6 @@ pub(crate) static SESSION: Menu = Menu {
         idle("remove", "Remove items", &[NUMBERS]),
     ],
     effect: Effect::None,
-    rank: 989,
     ..Menu::new("/user-manager/session", Shape::Rows, "Sessions")
 };
 
@@ -431,7 +408,6 @@ pub(crate) static USER_MENU: Menu = Menu {
         idle("monitor", "Show what users do", MONITORED_ITEMS).repeating(),
     ],
     effect: Effect::None,
-    rank: 991,
     ..Menu::new("/user-manager/user", Shape::List, "Users")
 };
 
@@ -488,6 +464,5 @@ pub(crate) static GROUP_MENU: Menu = Menu {
     ],
     pick: Pick::Name,
     effect: Effect::None,
-    rank: 990,
     ..Menu::new("/user-manager/user/group", Shape::List, "Groups of users")
 };

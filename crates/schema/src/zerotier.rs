@@ -5,9 +5,6 @@ use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 use crate::fragment::COMMENT_DISABLED;
 use crate::short::{COUNT, PORT, between, shown, switch, text};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &INTERFACE, &PEER, &CONTROLLER, &MEMBER];
-
 const INSTANCE: Kind = Kind::Reference("zerotier");
 const TO_ROUTES: Kind = Kind::List(&Kind::Text);
 
@@ -47,7 +44,6 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     parts: 4,
     effect: Effect::None,
-    rank: 56,
     ..Menu::new("/zerotier", Shape::List, "Instances of ZeroTier")
 };
 
@@ -96,7 +92,6 @@ pub(crate) static INTERFACE: Menu = Menu {
     kind: "zerotier",
     naming: "zerotier",
     effect: Effect::None,
-    rank: 57,
     ..Menu::new("/zerotier/interface", Shape::List, "Virtual interfaces")
 };
 
@@ -112,7 +107,6 @@ pub(crate) static PEER: Menu = Menu {
     flags: &[Flag::new('B', "bonded", 1)],
     columns: &["instance", "zt-address", "latency", "role", "path"],
     effect: Effect::None,
-    rank: 1_403,
     ..Menu::new("/zerotier/peer", Shape::Rows, "Other machines")
 };
 
@@ -150,7 +144,6 @@ pub(crate) static CONTROLLER: Menu = Menu {
     space: Some("zerotier-network"),
     key: Some("name"),
     effect: Effect::None,
-    rank: 1_404,
     ..Menu::new(
         "/zerotier/controller",
         Shape::List,
@@ -190,7 +183,6 @@ pub(crate) static MEMBER: Menu = Menu {
     ],
     columns: &["network", "zt-address", "name", "authorized", "ip-address"],
     effect: Effect::None,
-    rank: 1_405,
     ..Menu::new(
         "/zerotier/controller/member",
         Shape::List,

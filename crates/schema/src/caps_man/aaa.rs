@@ -22,6 +22,5 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("interim-update", TIME, "How often it is told").default("disabled"),
         words("called-format", CALLED, "What the radio is called").default("mac:ssid"),
     ]],
-    rank: 343,
     ..idle_settings("/caps-man/aaa", "RADIUS for other devices' clients")
 };

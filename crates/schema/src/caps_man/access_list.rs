@@ -42,6 +42,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["mac-address", "interface", "signal-range", "action"],
-    rank: 344,
     ..idle_rules("/caps-man/access-list", "Clients of other devices' radios")
 };

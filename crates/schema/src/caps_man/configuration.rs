@@ -63,7 +63,6 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "already have such name",
     }],
-    rank: 42,
     ..idle_list(
         "/caps-man/configuration",
         "Networks of other devices' radios",

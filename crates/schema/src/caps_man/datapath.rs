@@ -39,6 +39,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "already have such name",
     }],
-    rank: 41,
     ..idle_list("/caps-man/datapath", "where frames of their clients go")
 };

@@ -60,7 +60,6 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("reselect-channel", "Look for better channels"),
         idle_command("scan", "Show networks around"),
     ],
-    rank: 43,
     ..idle_interfaces(
         "/caps-man/interface",
         "cap",

@@ -36,6 +36,5 @@ pub(crate) static MENU: Menu = Menu {
             "Authority that was made",
         ),
     ]],
-    rank: 343,
     ..idle_settings("/caps-man/manager", "Configuration of other devices")
 };

@@ -48,7 +48,6 @@ pub(crate) static MENU: Menu = Menu {
         "action",
         "master-configuration",
     ],
-    rank: 346,
     ..idle_rules(
         "/caps-man/provisioning",
         "How other devices' radios are configured",

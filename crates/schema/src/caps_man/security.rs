@@ -17,6 +17,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "already have such name",
     }],
-    rank: 40,
     ..idle_list("/caps-man/security", "how their networks keep others out")
 };

@@ -8,18 +8,6 @@ use crate::short::{
     WITHOUT_PAGING, idle, may, shown, switch,
 };
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &MENU,
-    &AGENT,
-    &DEVICE,
-    &DEVICE_TYPE,
-    &NOTIFICATION,
-    &PROBE,
-    &SERVICE,
-    &SETTINGS,
-];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         switch("enabled", "no", "Whether the server runs"),
@@ -64,7 +52,6 @@ pub(crate) static MENU: Menu = Menu {
         idle("vacuum-db", "Make the data smaller", MONITORED),
     ],
     effect: Effect::None,
-    rank: 1_200,
     ..Menu::new("/dude", Shape::Settings, "The Dude server")
 };
 
@@ -75,7 +62,6 @@ pub(crate) static AGENT: Menu = Menu {
     ]],
     columns: &["name"],
     effect: Effect::None,
-    rank: 1_201,
     ..Menu::new("/dude/agent", Shape::List, "Agents")
 };
 
@@ -88,7 +74,6 @@ pub(crate) static DEVICE: Menu = Menu {
     space: Some("dude-device"),
     key: Some("name"),
     effect: Effect::None,
-    rank: 1_202,
     ..Menu::new("/dude/device", Shape::List, "Devices that are watched")
 };
 
@@ -99,7 +84,6 @@ pub(crate) static DEVICE_TYPE: Menu = Menu {
     ]],
     columns: &["name"],
     effect: Effect::None,
-    rank: 1_203,
     ..Menu::new("/dude/device-type", Shape::List, "Types of devices")
 };
 
@@ -110,7 +94,6 @@ pub(crate) static NOTIFICATION: Menu = Menu {
     ]],
     columns: &["name"],
     effect: Effect::None,
-    rank: 1_204,
     ..Menu::new("/dude/notification", Shape::List, "Notifications")
 };
 
@@ -121,7 +104,6 @@ pub(crate) static PROBE: Menu = Menu {
     ]],
     columns: &["name"],
     effect: Effect::None,
-    rank: 1_205,
     ..Menu::new("/dude/probe", Shape::List, "Probes")
 };
 
@@ -132,12 +114,10 @@ pub(crate) static SERVICE: Menu = Menu {
     ]],
     columns: &["name"],
     effect: Effect::None,
-    rank: 1_206,
     ..Menu::new("/dude/service", Shape::List, "Services")
 };
 
 pub(crate) static SETTINGS: Menu = Menu {
     effect: Effect::None,
-    rank: 1_207,
     ..Menu::new("/dude/settings", Shape::Status, "Settings of the server")
 };

@@ -74,6 +74,5 @@ pub(crate) static MENU: Menu = Menu {
         IDLE_MONITOR,
         idle_command("monitor-slaves", "Monitor the ports of bonds").repeating(),
     ],
-    rank: 60,
     ..idle_interfaces("/interface/bonding", "bond", "Bonds of several ports")
 };

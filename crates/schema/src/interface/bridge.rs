@@ -283,6 +283,5 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "mtu", "protocol-mode", "vlan-filtering"],
-    rank: 5,
     ..idle_interfaces("/interface/bridge", "bridge", "Bridge interfaces")
 };

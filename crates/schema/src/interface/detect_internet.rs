@@ -35,6 +35,5 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default("1m"),
     ]],
-    rank: 332,
     ..idle_settings("/interface/detect-internet", "Detection of the Internet")
 };

@@ -31,6 +31,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "mac-address", "remote-address", "tunnel-id"],
     naming: "eoip-tunnel",
-    rank: 52,
     ..idle_interfaces("/interface/eoip", "eoip", "Ethernet over IP tunnels")
 };

@@ -30,6 +30,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "mac-address", "remote-address", "tunnel-id"],
     naming: "eoipv6-tunnel",
-    rank: 53,
     ..idle_interfaces("/interface/eoipv6", "eoipv6", "Ethernet over IPv6 tunnels")
 };

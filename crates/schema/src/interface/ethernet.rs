@@ -266,7 +266,6 @@ pub(crate) static MENU: Menu = Menu {
         Old::gone("bandwidth"),
         Old::gone("full-duplex"),
     ],
-    rank: 10,
     derive: Some(rename_modes),
     conditions: crate::conditions::ETHERNET,
     ..Menu::new("/interface/ethernet", Shape::Fixed, "Ethernet ports")

@@ -18,7 +18,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "local-address", "remote-address"],
     naming: "gre-tunnel",
-    rank: 54,
     ..idle_interfaces(
         "/interface/gre",
         "gre-tunnel",

@@ -17,7 +17,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "local-address", "remote-address"],
     naming: "gre6-tunnel",
-    rank: 54,
     ..idle_interfaces(
         "/interface/gre6",
         "gre6-tunnel",

@@ -18,7 +18,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "local-address", "remote-address"],
     naming: "ipip-tunnel",
-    rank: 55,
     ..idle_interfaces(
         "/interface/ipip",
         "ipip-tunnel",

@@ -17,7 +17,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "local-address", "remote-address"],
     naming: "ipipv6-tunnel",
-    rank: 55,
     ..idle_interfaces(
         "/interface/ipipv6",
         "ipipv6-tunnel",

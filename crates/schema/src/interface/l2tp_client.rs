@@ -59,6 +59,5 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "connect-to", "user", "profile"],
     naming: "l2tp-out",
     moot: Some(of_no_route),
-    rank: 251,
     ..idle_interfaces("/interface/l2tp-client", "l2tp-out", "L2TP clients")
 };

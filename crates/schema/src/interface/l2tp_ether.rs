@@ -66,7 +66,6 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "mtu", "connect-to"],
-    rank: 58,
     ..idle_interfaces(
         "/interface/l2tp-ether",
         "l2tp-ether",

@@ -17,7 +17,6 @@ pub(crate) static MENU: Menu = Menu {
         "uptime",
         "encoding",
     ],
-    rank: 256,
     ..idle_interfaces(
         "/interface/l2tp-server",
         "l2tp-in",

@@ -55,7 +55,6 @@ pub(crate) static MENU: Menu = Menu {
             ],
         },
     ],
-    rank: 80,
     gathers: Some((member::MENU.path, "include")),
     conditions: crate::conditions::LIST,
     ..Menu::new("/interface/list", Shape::List, "Lists of interfaces")

@@ -31,7 +31,6 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[(".id", "*FFFFFFFE"), ("name", "lo")],
     }],
-    rank: 13,
     hidden: true,
     ..Menu::new(
         "/interface/loopback",

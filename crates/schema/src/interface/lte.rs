@@ -62,7 +62,6 @@ pub(crate) static MENU: Menu = Menu {
         idle_command_on_one("scan", "Show networks around", &[NUMBER]),
         idle_command_on_one("show-capabilities", "Show what the modem can do", &[NUMBER]),
     ],
-    rank: 19,
     old: &[Old::gone("mac-address")],
     conditions: crate::conditions::LTE,
     ..idle_interfaces("/interface/lte", "lte", "Mobile modems")

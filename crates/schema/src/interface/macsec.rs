@@ -27,6 +27,5 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "mtu", "interface"],
-    rank: 67,
     ..idle_interfaces("/interface/macsec", "macsec", "MACsec interfaces")
 };

@@ -28,7 +28,6 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "mtu", "mac-address", "interface", "mode"],
-    rank: 68,
     ..idle_interfaces(
         "/interface/macvlan",
         "macvlan",

@@ -63,6 +63,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "auto-mac"],
     commands: &[idle_command("traceroute", "Show the way through a mesh")],
-    rank: 74,
     ..idle_interfaces("/interface/mesh", "mesh", "Mesh interfaces")
 };

@@ -62,7 +62,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "connect-to", "user", "mode"],
     naming: "ovpn-out",
     derive: Some(rename_ciphers),
-    rank: 254,
     ..idle_interfaces("/interface/ovpn-client", "ovpn-out", "OpenVPN clients")
 };
 

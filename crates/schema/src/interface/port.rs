@@ -51,7 +51,6 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("interface"),
     key: Some("name"),
 
-    rank: 12,
     hidden: true,
     ..Menu::new(
         "/interface/port",

@@ -58,7 +58,6 @@ pub(crate) static MENU: Menu = Menu {
         idle_command_on_one("info", "Show what the modem is", &[NUMBER]),
         idle_command_on_one("scan", "Show networks around", &[NUMBER]),
     ],
-    rank: 255,
     ..idle_interfaces(
         "/interface/ppp-client",
         "ppp-out",

@@ -36,7 +36,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "port", "profile"],
     naming: "ppp-in",
-    rank: 255,
     ..idle_interfaces(
         "/interface/ppp-server",
         "ppp-in",

@@ -28,6 +28,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "interface", "user", "service-name"],
     naming: "pppoe-out",
-    rank: 250,
     ..idle_interfaces("/interface/pppoe-client", "pppoe-out", "PPPoE clients")
 };

@@ -24,7 +24,6 @@ pub(crate) static MENU: Menu = Menu {
         "uptime",
         "encoding",
     ],
-    rank: 256,
     ..idle_interfaces(
         "/interface/pppoe-server",
         "pppoe-in",

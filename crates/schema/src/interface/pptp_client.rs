@@ -22,6 +22,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "connect-to", "user", "profile"],
     naming: "pptp-out",
-    rank: 252,
     ..idle_interfaces("/interface/pptp-client", "pptp-out", "PPTP clients")
 };

@@ -17,7 +17,6 @@ pub(crate) static MENU: Menu = Menu {
         "uptime",
         "encoding",
     ],
-    rank: 256,
     ..idle_interfaces(
         "/interface/pptp-server",
         "pptp-in",

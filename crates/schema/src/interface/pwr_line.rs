@@ -20,7 +20,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "mtu", "mac-address"],
     ports: &[("pwr-line", "pwr-line")],
     commands: &[IDLE_MONITOR],
-    rank: 12,
     ..idle_interfaces(
         "/interface/pwr-line",
         "pwr-line",

@@ -17,7 +17,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "local-address", "remote-address"],
     naming: "sit",
-    rank: 56,
     ..idle_interfaces(
         "/interface/6to4",
         "6to4-tunnel",

@@ -43,6 +43,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "connect-to", "user", "profile"],
     naming: "sstp-out",
-    rank: 253,
     ..idle_interfaces("/interface/sstp-client", "sstp-out", "SSTP clients")
 };

@@ -36,6 +36,5 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "address", "gateway"],
-    rank: 51,
     ..idle_interfaces("/interface/veth", "veth", "Interfaces of containers")
 };

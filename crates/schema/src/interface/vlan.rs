@@ -71,7 +71,6 @@ pub(crate) static MENU: Menu = Menu {
     }],
     kind: "vlan",
     commands: &[RESET_COUNTERS],
-    rank: 66,
     check: Some(not_on_itself),
     ..Menu::new("/interface/vlan", Shape::List, "VLAN interfaces")
 };

@@ -98,6 +98,5 @@ pub(crate) static MENU: Menu = Menu {
             ..Old::renamed("use-control-word", "pw-control-word")
         },
     ],
-    rank: 72,
     ..idle_interfaces("/interface/vpls", "vpls", "VPLS interfaces")
 };

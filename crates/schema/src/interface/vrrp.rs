@@ -92,6 +92,5 @@ pub(crate) static MENU: Menu = Menu {
             ..Old::renamed("group-authority", "group-authority")
         },
     ],
-    rank: 70,
     ..idle_interfaces("/interface/vrrp", "vrrp", "Virtual routers")
 };

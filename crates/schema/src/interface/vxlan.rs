@@ -78,6 +78,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "mac-address", "vni", "port"],
     old: &[Old::renamed("vrf", "vtep-vrf")],
-    rank: 62,
     ..idle_interfaces("/interface/vxlan", "vxlan", "VXLAN interfaces")
 };

@@ -72,6 +72,5 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "mtu", "mac-address", "mode", "ssid", "frequency"],
     ports: &[("wlan60-", "w60g")],
     commands: &[IDLE_MONITOR],
-    rank: 18,
     ..idle_interfaces("/interface/w60g", "w60g", "Radios of 60 GHz")
 };

@@ -107,6 +107,5 @@ pub(crate) static MENU: Menu = Menu {
         RESET_COUNTERS,
     ],
     old_paths: &["/interface/wifiwave2"],
-    rank: 34,
     ..idle_interfaces("/interface/wifi", "wifi", "Wireless interfaces")
 };

@@ -29,6 +29,5 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("wg-export", "Show the configuration as wg-quick reads it"),
         idle_command("wg-import", "Read the configuration that wg-quick reads"),
     ],
-    rank: 50,
     ..idle_interfaces("/interface/wireguard", "wg", "WireGuard interfaces")
 };

@@ -486,6 +486,5 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("wps-push-button", "Press the WPS button"),
         RESET_COUNTERS,
     ],
-    rank: 23,
     ..idle_interfaces("/interface/wireless", "wlan", "Wireless interfaces")
 };

@@ -7,20 +7,6 @@ use crate::short::{
     AS_VALUE, COUNT, DISABLED, NUMBERS, between, idle, may, need, shown, switch, text,
 };
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &MENU,
-    &ADVERTISERS,
-    &AD_STRUCTURES,
-    &CONNECTIONS,
-    &ASYNC_DATA,
-    &CHARACTERISTICS,
-    &PERIPHERAL,
-    &SCANNERS,
-    &ADVERTISEMENTS,
-    &WHITELIST,
-];
-
 const DEVICE: Kind = Kind::Reference("bluetooth");
 const PHY: Kind = Kind::Words(&["1M", "2M", "coded"]);
 const OWN: Kind = Kind::Words(&[
@@ -72,7 +58,6 @@ pub(crate) static MENU: Menu = Menu {
         idle("reset-counters", "Set the counters to zero", &[NUMBERS]),
     ],
     effect: Effect::None,
-    rank: 1_100,
     ..Menu::new("/iot/bluetooth", Shape::Fixed, "Bluetooth devices")
 };
 
@@ -111,7 +96,6 @@ pub(crate) static ADVERTISERS: Menu = Menu {
     ]],
     flags: &[Flag::new('X', "disabled", 1)],
     effect: Effect::None,
-    rank: 1_101,
     ..Menu::new(
         "/iot/bluetooth/advertisers",
         Shape::Fixed,
@@ -142,7 +126,6 @@ pub(crate) static AD_STRUCTURES: Menu = Menu {
     space: Some("bluetooth-ad"),
     key: Some("name"),
     effect: Effect::None,
-    rank: 1_102,
     ..Menu::new(
         "/iot/bluetooth/advertisers/ad-structures",
         Shape::List,
@@ -225,7 +208,6 @@ pub(crate) static CONNECTIONS: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 1_103,
     ..Menu::new("/iot/bluetooth/connections", Shape::Rows, "Connections")
 };
 
@@ -241,7 +223,6 @@ pub(crate) static ASYNC_DATA: Menu = Menu {
     ]],
     commands: &[idle("clear", "Forget them", &[])],
     effect: Effect::None,
-    rank: 1_104,
     ..Menu::new(
         "/iot/bluetooth/connections/async-data",
         Shape::Rows,
@@ -260,7 +241,6 @@ pub(crate) static CHARACTERISTICS: Menu = Menu {
         shown("pdev", Kind::Text, "Pdev"),
     ]],
     effect: Effect::None,
-    rank: 1_105,
     ..Menu::new(
         "/iot/bluetooth/connections/characteristics",
         Shape::Rows,
@@ -304,7 +284,6 @@ pub(crate) static PERIPHERAL: Menu = Menu {
         shown("eddy-eid", Kind::Text, "Eddy eid"),
     ]],
     effect: Effect::None,
-    rank: 1_106,
     ..Menu::new(
         "/iot/bluetooth/peripheral-devices",
         Shape::Fixed,
@@ -336,7 +315,6 @@ pub(crate) static SCANNERS: Menu = Menu {
     ]],
     flags: &[Flag::new('X', "disabled", 1)],
     effect: Effect::None,
-    rank: 1_107,
     ..Menu::new(
         "/iot/bluetooth/scanners",
         Shape::Fixed,
@@ -385,7 +363,6 @@ pub(crate) static ADVERTISEMENTS: Menu = Menu {
     ]],
     commands: &[idle("clear", "Forget them", &[])],
     effect: Effect::None,
-    rank: 1_108,
     ..Menu::new(
         "/iot/bluetooth/scanners/advertisements",
         Shape::Rows,
@@ -405,7 +382,6 @@ pub(crate) static WHITELIST: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["device", "address-type", "address"],
     effect: Effect::None,
-    rank: 1_109,
     ..Menu::new(
         "/iot/bluetooth/whitelist",
         Shape::List,

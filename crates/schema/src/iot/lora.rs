@@ -6,11 +6,6 @@ use crate::fragment::SECOND;
 use crate::short::{COUNT, DISABLED, PORT, between, idle, may, shown, span, switch, text};
 use crate::spelling::{DECIMAL, HOST};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &MENU, &CHANNELS, &JOINEUI, &NETID, &RADIOS, &SERVERS, &TRAFFIC, &OPTIONS,
-];
-
 const LOGGING: Kind = Kind::Bool;
 const FILTER_TYPE: Kind = Kind::Words(&["blacklist", "whitelist"]);
 const FREQUENCY: Kind = between(0, 1_000_000_000);
@@ -121,7 +116,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     effect: Effect::None,
     old_paths: &["/lora"],
-    rank: 1_110,
     ..Menu::new("/iot/lora", Shape::Fixed, "Gateways")
 };
 
@@ -146,7 +140,6 @@ pub(crate) static CHANNELS: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     effect: Effect::None,
     old_paths: &["/lora/channels"],
-    rank: 1_111,
     ..Menu::new("/iot/lora/channels", Shape::Fixed, "Channels")
 };
 
@@ -162,7 +155,6 @@ pub(crate) static JOINEUI: Menu = Menu {
     key: Some("name"),
     effect: Effect::None,
     old_paths: &["/lora/joineui"],
-    rank: 1_112,
     ..Menu::new("/iot/lora/joineui", Shape::List, "Filters by join EUI")
 };
 
@@ -178,7 +170,6 @@ pub(crate) static NETID: Menu = Menu {
     key: Some("name"),
     effect: Effect::None,
     old_paths: &["/lora/netid"],
-    rank: 1_113,
     ..Menu::new("/iot/lora/netid", Shape::List, "Filters by network")
 };
 
@@ -200,7 +191,6 @@ pub(crate) static RADIOS: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     effect: Effect::None,
     old_paths: &["/lora/radios"],
-    rank: 1_114,
     ..Menu::new("/iot/lora/radios", Shape::Fixed, "Radios")
 };
 
@@ -254,7 +244,6 @@ pub(crate) static SERVERS: Menu = Menu {
     )],
     effect: Effect::None,
     old_paths: &["/lora/servers"],
-    rank: 1_115,
     ..Menu::new("/iot/lora/servers", Shape::List, "Servers")
 };
 
@@ -299,7 +288,6 @@ pub(crate) static TRAFFIC: Menu = Menu {
     commands: &[idle("clear", "Forget them", &[])],
     effect: Effect::None,
     old_paths: &["/lora/traffic"],
-    rank: 1_116,
     ..Menu::new("/iot/lora/traffic", Shape::Rows, "Packets")
 };
 
@@ -310,7 +298,6 @@ pub(crate) static OPTIONS: Menu = Menu {
     ]],
     effect: Effect::None,
     old_paths: &["/lora/traffic/options"],
-    rank: 1_117,
     ..Menu::new(
         "/iot/lora/traffic/options",
         Shape::Settings,

@@ -8,9 +8,6 @@ use crate::short::{
     WITHOUT_PAGING, between, idle, may, switch,
 };
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &RULES];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new(
@@ -72,7 +69,6 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 1_120,
     ..Menu::new("/iot/modbus", Shape::Settings, "Modbus gateway")
 };
 
@@ -93,7 +89,6 @@ pub(crate) static RULES: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["ip-range", "allowed-function-codes"],
     effect: Effect::None,
-    rank: 1_121,
     ..Menu::new(
         "/iot/modbus/security-rules",
         Shape::List,

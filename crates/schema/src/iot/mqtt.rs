@@ -7,9 +7,6 @@ use crate::short::{
 };
 use crate::spelling::HOST;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &BROKERS, &SUBSCRIPTIONS, &RECEIVED];
-
 const BROKER: Kind = Kind::Reference("mqtt-broker");
 const QOS: Kind = between(0, 2);
 
@@ -61,7 +58,6 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 1_130,
     ..Menu::new("/iot/mqtt", Shape::Folder, "Messages of MQTT")
 };
 
@@ -99,7 +95,6 @@ pub(crate) static BROKERS: Menu = Menu {
     space: Some("mqtt-broker"),
     key: Some("name"),
     effect: Effect::None,
-    rank: 1_131,
     ..Menu::new("/iot/mqtt/brokers", Shape::List, "Brokers")
 };
 
@@ -113,7 +108,6 @@ pub(crate) static SUBSCRIPTIONS: Menu = Menu {
     columns: &["broker", "topic", "qos"],
     commands: &[idle("monitor-data", "Show messages as they come", MONITORED).repeating()],
     effect: Effect::None,
-    rank: 1_132,
     ..Menu::new(
         "/iot/mqtt/subscriptions",
         Shape::List,
@@ -130,7 +124,6 @@ pub(crate) static RECEIVED: Menu = Menu {
     ]],
     commands: &[idle("clear", "Forget them", &[])],
     effect: Effect::None,
-    rank: 1_133,
     ..Menu::new(
         "/iot/mqtt/subscriptions/recv",
         Shape::Rows,

@@ -5,9 +5,6 @@ use menu::{Effect, Kind, Menu, Property, Shape};
 use crate::short::{COUNT, PORT, between, idle, shown, switch};
 use crate::spelling::{DECIMAL, HOST};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &BLUETOOTH, &MQTT, &OPTIONS, &SERVERS];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         switch("spoof-gps", "no", "Spoof GPS"),
@@ -40,7 +37,6 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     commands: &[idle("clear", "Forget what was heard", &[])],
     effect: Effect::None,
-    rank: 1_140,
     ..Menu::new("/iot/wiliot", Shape::Settings, "Wiliot tags")
 };
 
@@ -53,7 +49,6 @@ pub(crate) static BLUETOOTH: Menu = Menu {
     ]],
     commands: &[idle("clear", "Forget them", &[])],
     effect: Effect::None,
-    rank: 1_141,
     ..Menu::new(
         "/iot/wiliot/bluetooth-traffic",
         Shape::Rows,
@@ -69,7 +64,6 @@ pub(crate) static MQTT: Menu = Menu {
     ]],
     commands: &[idle("clear", "Forget them", &[])],
     effect: Effect::None,
-    rank: 1_142,
     ..Menu::new(
         "/iot/wiliot/mqtt-traffic",
         Shape::Rows,
@@ -83,7 +77,6 @@ pub(crate) static OPTIONS: Menu = Menu {
         Property::new("pckt-limit", between(0, 10_000), "Packets limit").default("100"),
     ]],
     effect: Effect::None,
-    rank: 1_143,
     ..Menu::new(
         "/iot/wiliot/options",
         Shape::Settings,
@@ -111,6 +104,5 @@ pub(crate) static SERVERS: Menu = Menu {
         &[],
     )],
     effect: Effect::None,
-    rank: 1_144,
     ..Menu::new("/iot/wiliot/servers", Shape::Fixed, "Servers")
 };

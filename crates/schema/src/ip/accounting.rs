@@ -21,7 +21,6 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     effect: Effect::None,
-    rank: 401,
     older: true,
     ..Menu::new(
         "/ip/accounting",

@@ -49,7 +49,6 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such address",
     }],
     networks: Some(("address", "interface")),
-    rank: 400,
     derive: Some(complete),
     check: Some(is_of_a_host),
     ..Menu::new("/ip/address", Shape::List, "Address management")

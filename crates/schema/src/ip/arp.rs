@@ -47,6 +47,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["address", "interface"],
         failure: "already have such arp",
     }],
-    rank: 420,
     ..Menu::new("/ip/arp", Shape::List, "ARP entries management")
 };

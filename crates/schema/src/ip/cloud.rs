@@ -49,6 +49,5 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     commands: &[command("force-update", "Tell the address now", &[])],
     effect: Effect::None,
-    rank: 421,
     ..Menu::new("/ip/cloud", Shape::Settings, "Cloud services")
 };

@@ -114,7 +114,6 @@ pub(crate) static MENU: Menu = Menu {
         on_items("renew", "Ask for a longer lease"),
     ],
     effect: Effect::None,
-    rank: 425,
     ..Menu::new("/ip/dhcp-client", Shape::List, "DHCP client settings")
 };
 

@@ -52,6 +52,5 @@ pub(crate) static MENU: Menu = Menu {
     kind: "relay",
     commands: COMMANDS,
     effect: Effect::None,
-    rank: 426,
     ..Menu::new("/ip/dhcp-relay", Shape::List, "DHCP relay settings")
 };

@@ -175,6 +175,5 @@ pub(crate) static MENU: Menu = Menu {
     kind: "dhcp",
     commands: &[command("setup", "Set up a server", SETUP)],
     effect: Effect::None,
-    rank: 109,
     ..Menu::new("/ip/dhcp-server", Shape::List, "DHCP server settings")
 };

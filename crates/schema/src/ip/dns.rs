@@ -125,6 +125,5 @@ pub(crate) static MENU: Menu = Menu {
         .inert(),
         count("cache-used", "Size of the cache").unit("B"),
     ]],
-    rank: 435,
     ..Menu::new("/ip/dns", Shape::Settings, "DNS settings")
 };

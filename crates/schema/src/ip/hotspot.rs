@@ -97,6 +97,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 110,
     ..Menu::new("/ip/hotspot", Shape::List, "HotSpot servers")
 };

@@ -67,7 +67,6 @@ pub(crate) static MENU: Menu = Menu {
         on_items("resume", "End a pause"),
     ],
     effect: Effect::None,
-    rank: 104,
     ..Menu::new(
         "/ip/kid-control",
         Shape::List,

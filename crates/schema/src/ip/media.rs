@@ -27,6 +27,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED_DYNAMIC,
     columns: &["interface", "path", "friendly-name", "status"],
     effect: Effect::None,
-    rank: 477,
     ..Menu::new("/ip/media", Shape::List, "Media servers")
 };

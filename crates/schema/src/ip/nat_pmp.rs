@@ -9,6 +9,5 @@ use crate::brief::no;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[no("enabled", "Whether hosts may ask")]],
     effect: Effect::None,
-    rank: 479,
     ..Menu::new("/ip/nat-pmp", Shape::Settings, "NAT port mapping protocol")
 };

@@ -25,6 +25,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["interface", "packing", "unpacking", "aggregated-size"],
     effect: Effect::None,
-    rank: 481,
     ..Menu::new("/ip/packing", Shape::List, "Packet packing")
 };

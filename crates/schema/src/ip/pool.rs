@@ -33,6 +33,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "pool",
     effect: Effect::None,
-    rank: 105,
     ..Menu::new("/ip/pool", Shape::List, "IP address pools")
 };

@@ -130,6 +130,5 @@ pub(crate) static MENU: Menu = Menu {
         command("reset-html", "Write the pages anew", &[]),
     ],
     effect: Effect::None,
-    rank: 482,
     ..Menu::new("/ip/proxy", Shape::Settings, "HTTP proxy")
 };

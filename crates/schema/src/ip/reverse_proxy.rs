@@ -29,7 +29,6 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED_DYNAMIC,
     columns: &["sni", "ip-address", "port", "certificate"],
     effect: Effect::None,
-    rank: 486,
     ..Menu::new(
         "/ip/reverse-proxy",
         Shape::List,

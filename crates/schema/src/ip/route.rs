@@ -91,7 +91,6 @@ pub(crate) static MENU: Menu = Menu {
         repeats: false,
     }],
     old: OLD,
-    rank: 500,
     unnumbered_dynamic: true,
     conditions: crate::conditions::ROUTE,
     ..Menu::new("/ip/route", Shape::List, "Route management")

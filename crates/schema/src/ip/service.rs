@@ -115,7 +115,6 @@ pub(crate) static MENU: Menu = Menu {
         ]),
     ],
     idle: Some(missing),
-    rank: 505,
     ..Menu::new("/ip/service", Shape::Fixed, "IP services")
 };
 

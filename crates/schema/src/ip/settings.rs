@@ -168,6 +168,5 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("ipv4-firewall-xdp-bytes", PACKETS, "The same in bytes").read_only(),
     ]],
     old: &[Old::gone("route-cache")],
-    rank: 300,
     ..Menu::new("/ip/settings", Shape::Settings, "IPv4 settings")
 };

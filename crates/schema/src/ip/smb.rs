@@ -27,6 +27,5 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     old: &[Old::gone("allow-guests")],
     effect: Effect::None,
-    rank: 507,
     ..Menu::new("/ip/smb", Shape::Settings, "File sharing")
 };

@@ -39,6 +39,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     effect: Effect::None,
-    rank: 510,
     ..Menu::new("/ip/socks", Shape::Settings, "SOCKS server")
 };

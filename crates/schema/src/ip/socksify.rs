@@ -33,6 +33,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "socksify",
     effect: Effect::None,
-    rank: 513,
     ..Menu::new("/ip/socksify", Shape::List, "Connections by a SOCKS server")
 };

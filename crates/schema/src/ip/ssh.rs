@@ -84,6 +84,5 @@ pub(crate) static MENU: Menu = Menu {
         Old::gone("allow-none-crypto"),
     ],
     effect: Effect::None,
-    rank: 514,
     ..Menu::new("/ip/ssh", Shape::Settings, "SSH server settings")
 };

@@ -44,6 +44,5 @@ pub(crate) static MENU: Menu = Menu {
         "read-only",
     ],
     effect: Effect::None,
-    rank: 515,
     ..Menu::new("/ip/tftp", Shape::Ordered, "TFTP server")
 };

@@ -44,7 +44,6 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     commands: &[command("monitor", "Monitor flows", &[crate::interface::ONCE]).repeating()],
     effect: Effect::None,
-    rank: 520,
     ..Menu::new(
         "/ip/traffic-flow",
         Shape::Settings,

@@ -19,6 +19,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     effect: Effect::None,
-    rank: 518,
     ..Menu::new("/ip/upnp", Shape::Settings, "Universal Plug and Play")
 };

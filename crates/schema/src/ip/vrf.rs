@@ -34,6 +34,5 @@ pub(crate) static MENU: Menu = Menu {
     old_paths: &["/ip/route/vrf"],
     effect: Effect::None,
     // Behind all interfaces, those of PPP included.
-    rank: 258,
     ..Menu::new("/ip/vrf", Shape::Ordered, "Routers within the router")
 };

@@ -64,7 +64,6 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such address",
     }],
     networks: Some(("address", "interface")),
-    rank: 530,
     check: Some(is_of_a_host),
     ..Menu::new("/ipv6/address", Shape::List, "Address management")
 };

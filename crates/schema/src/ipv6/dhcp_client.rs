@@ -106,6 +106,5 @@ pub(crate) static MENU: Menu = Menu {
         on_items("renew", "Ask for longer"),
     ],
     effect: Effect::None,
-    rank: 531,
     ..Menu::new("/ipv6/dhcp-client", Shape::List, "DHCPv6 client settings")
 };

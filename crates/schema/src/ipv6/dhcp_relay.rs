@@ -51,6 +51,5 @@ pub(crate) static MENU: Menu = Menu {
     kind: "relay",
     commands: COMMANDS,
     effect: Effect::None,
-    rank: 532,
     ..Menu::new("/ipv6/dhcp-relay", Shape::List, "DHCPv6 relay settings")
 };

@@ -91,6 +91,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "server",
     effect: Effect::None,
-    rank: 118,
     ..Menu::new("/ipv6/dhcp-server", Shape::List, "DHCPv6 server settings")
 };

@@ -136,6 +136,5 @@ pub(crate) static MENU: Menu = Menu {
     }],
     key: Some("interface"),
     pick: Pick::Default,
-    rank: 540,
     ..Menu::new("/ipv6/nd", Shape::List, "Neighbor discovery")
 };

@@ -39,6 +39,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["address", "interface"],
         failure: "already have such neighbor",
     }],
-    rank: 550,
     ..Menu::new("/ipv6/neighbor", Shape::List, "Neighbor management")
 };

@@ -43,6 +43,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "pool",
     effect: Effect::None,
-    rank: 117,
     ..Menu::new("/ipv6/pool", Shape::List, "IPv6 prefix pools")
 };

@@ -14,7 +14,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["dst-address", "gateway", "routing-table", "distance"],
     sort: &["dst-address", "distance"],
     old: OLD,
-    rank: 510,
     unnumbered_dynamic: true,
     ..Menu::new("/ipv6/route", Shape::List, "Route management")
 };

@@ -117,6 +117,5 @@ pub(crate) static MENU: Menu = Menu {
         .read_only(),
         Property::new("ipv6-firewall-xdp-bytes", PACKETS, "The same in bytes").read_only(),
     ]],
-    rank: 310,
     ..Menu::new("/ipv6/settings", Shape::Settings, "IPv6 settings")
 };

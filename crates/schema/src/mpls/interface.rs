@@ -29,6 +29,5 @@ pub(crate) static MENU: Menu = Menu {
     supposed: &[Builtin {
         values: &[("interface", "all"), ("mpls-mtu", "1508")],
     }],
-    rank: 691,
     ..idle_rules("/mpls/interface", "Interfaces that carry labelled packets")
 };

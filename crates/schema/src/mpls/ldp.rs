@@ -64,6 +64,5 @@ pub(crate) static MENU: Menu = Menu {
         Old::renamed("transport-address", "transport-addresses"),
         Old::renamed("distribute-for-default-route", "distribute-for-default"),
     ],
-    rank: 693,
     ..idle_list("/mpls/ldp", "Routers that speak LDP")
 };

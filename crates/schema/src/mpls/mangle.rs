@@ -23,6 +23,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["chain", "exp", "set-mark"],
     commands: COMMANDS,
-    rank: 692,
     ..idle_list("/mpls/mangle", "Marks of labelled packets")
 };

@@ -32,6 +32,5 @@ pub(crate) static MENU: Menu = Menu {
         shown("mpls-fast-path-bytes", Kind::COUNTER, "Bytes by FastPath"),
     ]],
     old_paths: &["/mpls"],
-    rank: 690,
     ..idle_settings("/mpls/settings", "Switching by labels as a whole")
 };

@@ -16,6 +16,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
         no("enable-ipv6-accounting", "Counts IPv6 apart"),
     ]],
-    rank: 610,
     ..idle_settings("/ppp/aaa", "Authentication of PPP users by RADIUS")
 };

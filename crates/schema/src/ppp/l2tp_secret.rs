@@ -17,6 +17,5 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT,
     ]],
     columns: &["address"],
-    rank: 612,
     ..idle_list("/ppp/l2tp-secret", "Secrets of L2TP tunnels")
 };

@@ -191,6 +191,5 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     pick: Pick::Id,
-    rank: 240,
     ..idle_list("/ppp/profile", "Profiles of PPP sessions")
 };

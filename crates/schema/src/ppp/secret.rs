@@ -59,6 +59,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name", "service", "caller-id"],
         failure: "secret with the same name already exists",
     }],
-    rank: 611,
     ..idle_list("/ppp/secret", "Users of PPP")
 };

@@ -47,6 +47,5 @@ pub(crate) static MENU: Menu = Menu {
         with("/interface/ppp-client", &[]),
         with("/interface/veth", &[]),
     ],
-    rank: 266,
     ..idle_fixed("/queue/interface", "Queues of interfaces")
 };

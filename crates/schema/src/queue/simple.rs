@@ -122,6 +122,5 @@ pub(crate) static MENU: Menu = Menu {
         Old::renamed("interface", "target"),
         Old::gone("direction"),
     ],
-    rank: 262,
     ..idle_rules("/queue/simple", "Simple queues")
 };

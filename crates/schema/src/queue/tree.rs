@@ -67,6 +67,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "queue",
     commands: COMMANDS,
-    rank: 264,
     ..idle_list("/queue/tree", "Tree of queues")
 };

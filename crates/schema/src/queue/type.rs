@@ -233,6 +233,5 @@ pub(crate) static MENU: Menu = Menu {
         ]),
     ],
     pick: Pick::Number,
-    rank: 230,
     ..idle_list("/queue/type", "Types of queues")
 };

@@ -33,6 +33,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["name", "dst-address", "count"],
     key: Some("name"),
-    rank: 656,
     ..idle_list("/routing/fantasy", "Routes for tests")
 };

@@ -135,6 +135,5 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[MATCHERS, ACTION, COMMENT_DISABLED],
     flags: DISABLED_INVALID,
     columns: &["chain", "prefix", "prefix-length", "protocol", "action"],
-    rank: 650,
     ..idle_rules("/routing/filter", "Version 6: filters of routes")
 };

@@ -20,6 +20,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["interfaces", "groups", "sources"],
-    rank: 652,
     ..idle_list("/routing/gmp", "Multicast groups of the router itself")
 };

@@ -42,6 +42,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "already have id with such name",
     }],
-    rank: 202,
     ..idle_list("/routing/id", "Numbers of routers")
 };

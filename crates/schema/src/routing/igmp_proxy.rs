@@ -20,6 +20,5 @@ pub(crate) static MENU: Menu = Menu {
         .default("10s"),
         no("quick-leave", "Leaves a group at once"),
     ]],
-    rank: 653,
     ..idle_settings("/routing/igmp-proxy", "IGMP proxy")
 };

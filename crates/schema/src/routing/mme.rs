@@ -25,7 +25,6 @@ pub(crate) static MENU: Menu = Menu {
         span("gateway-keepalive", "How often it is asked").default("1m"),
         ipv4("preferred-gateway", "The gateway that is preferred").default("0.0.0.0"),
     ]],
-    rank: 665,
     older: true,
     ..idle_settings("/routing/mme", "Version 6: mesh protocol")
 };

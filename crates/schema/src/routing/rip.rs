@@ -43,6 +43,5 @@ pub(crate) static MENU: Menu = Menu {
         span("garbage-timer", "How long others are told that it is").default("2m"),
         refer("routing-table", "routing-table", "Table of its routes").default("main"),
     ]],
-    rank: 660,
     ..idle_settings("/routing/rip", "Version 6: RIP")
 };

@@ -31,6 +31,5 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("rpki-check", "Show whether an origin is allowed"),
         idle_command("rpki-query", "Show who may announce a network"),
     ],
-    rank: 657,
     ..idle_list("/routing/rpki", "Servers of RPKI")
 };

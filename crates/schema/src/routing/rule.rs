@@ -54,7 +54,6 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "inactive", 0)],
-    rank: 600,
     old_paths: &["/ip/route/rule"],
     ..Menu::new("/routing/rule", Shape::Ordered, "Policy routing rules")
 };

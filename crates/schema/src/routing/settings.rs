@@ -43,6 +43,5 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default("mangle,vrf-lookup,vrf-unreach,local,user,main"),
     ]],
-    rank: 655,
     ..idle_settings("/routing/settings", "Routing as a whole")
 };

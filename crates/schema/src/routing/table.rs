@@ -31,6 +31,5 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "main"), ("fib", "yes")],
     }],
-    rank: 200,
     ..Menu::new("/routing/table", Shape::List, "Routing tables")
 };

@@ -5,9 +5,6 @@ use menu::{Kind, Menu, Old, Property, Shape};
 use crate::short::{shown, switch};
 use crate::spelling::{DATE_TIME, OFFSET};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &MANUAL];
-
 /// Why the clock is not set.
 const MACHINE: &str = "the clock is the machine's: set it there (timedatectl set-time), or let the machine ask \
                        a time server";
@@ -36,7 +33,6 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     old: &[Old::refused("date", MACHINE), Old::refused("time", MACHINE)],
-    rank: 900,
     ..Menu::new("/system/clock", Shape::Settings, "Date, time and time zone")
 };
 
@@ -54,7 +50,6 @@ pub(crate) static MANUAL: Menu = Menu {
         Property::new("dst-end", DATE_TIME, "When daylight saving time ends")
             .default("1970-01-01 00:00:00"),
     ]],
-    rank: 901,
     ..Menu::new(
         "/system/clock/manual",
         Shape::Settings,

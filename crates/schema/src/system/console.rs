@@ -4,9 +4,6 @@ use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
 use crate::short::{COUNT, DISABLED, shown, text};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &SCREEN];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new(
@@ -30,7 +27,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["port", "term"],
     parts: 16,
     effect: Effect::None,
-    rank: 902,
     ..Menu::new(
         "/system/console",
         Shape::List,
@@ -54,6 +50,5 @@ pub(crate) static SCREEN: Menu = Menu {
         .default("10min"),
     ]],
     effect: Effect::None,
-    rank: 903,
     ..Menu::new("/system/console/screen", Shape::Settings, "The text screen")
 };

@@ -7,9 +7,6 @@ use crate::short::{
     shown,
 };
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 const MODES: &[&str] = &["advanced", "basic", "home", "rose"];
 
 pub(crate) static MENU: Menu = Menu {
@@ -78,7 +75,6 @@ pub(crate) static MENU: Menu = Menu {
         ],
     )],
     effect: Effect::None,
-    rank: 904,
     ..Menu::new(
         "/system/device-mode",
         Shape::Status,

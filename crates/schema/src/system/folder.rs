@@ -8,9 +8,6 @@ use crate::short::{
 };
 use crate::spelling::HOST;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 pub(crate) static MENU: Menu = Menu {
     commands: &[
         idle("check-disk", "Check the disk for errors", &[]),
@@ -97,6 +94,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     command_policies: &[("reset-configuration", Policies::WRITE.or(Policies::POLICY))],
-    rank: 900,
     ..Menu::new("/system", Shape::Folder, "The router itself")
 };

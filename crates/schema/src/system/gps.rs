@@ -4,9 +4,6 @@ use menu::{Effect, Kind, Menu, Property, Shape};
 
 use crate::short::{COUNT, MONITORED, idle, switch, text};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&GPS];
-
 pub(crate) static GPS: Menu = Menu {
     properties: &[&[
         switch("enabled", "no", "Whether the receiver is used"),
@@ -34,7 +31,6 @@ pub(crate) static GPS: Menu = Menu {
     ]],
     commands: &[idle("monitor", "Show position and time", MONITORED).repeating()],
     effect: Effect::None,
-    rank: 960,
     ..Menu::new(
         "/system/gps",
         Shape::Settings,

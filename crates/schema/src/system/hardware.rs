@@ -5,16 +5,6 @@ use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 use crate::short::{DISABLED, between, shown};
 use crate::spelling::{DEGREES, PERCENT};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &HEALTH,
-    &HEALTH_SETTINGS,
-    &LEDS,
-    &LED_SETTINGS,
-    &REGULATORY,
-    &SWOS,
-];
-
 pub(crate) static HEALTH: Menu = Menu {
     properties: &[&[
         Property::new(
@@ -33,7 +23,6 @@ pub(crate) static HEALTH: Menu = Menu {
         ),
     ]],
     effect: Effect::None,
-    rank: 905,
     ..Menu::new(
         "/system/health",
         Shape::Settings,
@@ -89,7 +78,6 @@ pub(crate) static HEALTH_SETTINGS: Menu = Menu {
         .optional(),
     ]],
     effect: Effect::None,
-    rank: 905,
     ..Menu::new(
         "/system/health/settings",
         Shape::Settings,
@@ -132,7 +120,6 @@ pub(crate) static SWOS: Menu = Menu {
         .default("0"),
     ]],
     effect: Effect::None,
-    rank: 989,
     ..Menu::new(
         "/system/swos",
         Shape::Settings,
@@ -215,7 +202,6 @@ pub(crate) static LEDS: Menu = Menu {
     columns: &["type", "leds", "interface"],
     parts: 32,
     effect: Effect::None,
-    rank: 906,
     ..Menu::new("/system/leds", Shape::List, "What the LEDs show")
 };
 
@@ -227,7 +213,6 @@ pub(crate) static LED_SETTINGS: Menu = Menu {
     )
     .default("never")]],
     effect: Effect::None,
-    rank: 907,
     ..Menu::new(
         "/system/leds/settings",
         Shape::Settings,
@@ -238,7 +223,6 @@ pub(crate) static LED_SETTINGS: Menu = Menu {
 pub(crate) static REGULATORY: Menu = Menu {
     properties: &[&[shown("fcc", Kind::Text, "FCC identifier")]],
     effect: Effect::None,
-    rank: 908,
     ..Menu::new(
         "/system/regulatory",
         Shape::Status,

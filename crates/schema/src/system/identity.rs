@@ -7,6 +7,5 @@ const NAME: Kind = Kind::Sized { min: 0, max: 64 };
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[Property::new("name", NAME, "The router's name").default("ferroute")]],
-    rank: 700,
     ..Menu::new("/system/identity", Shape::Settings, "Name of the router")
 };

@@ -4,9 +4,6 @@ use menu::{Effect, Kind, Menu, Property, Shape};
 
 use crate::short::{DISABLED, NUMBER, NUMBERS, between, idle, may};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new(
@@ -64,7 +61,6 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 964,
     ..Menu::new(
         "/system/keymat-provider",
         Shape::List,

@@ -6,9 +6,6 @@ use crate::short::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, WITHOUT_PAGING, idle, may, shown,
 };
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("software-id", Kind::Text, "Software identifier"),
@@ -59,6 +56,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 920,
     ..Menu::new("/system/license", Shape::Status, "License")
 };

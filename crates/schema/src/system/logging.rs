@@ -10,9 +10,6 @@ use crate::fragment::{COMMENT, COMMENT_DISABLED};
 use crate::short::{AS_VALUE, between, need, switch, text};
 use crate::spelling::HOST;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &ACTION];
-
 /// What messages are about.
 const TOPICS: &[&str] = &[
     "account",
@@ -170,7 +167,6 @@ pub(crate) static MENU: Menu = Menu {
             values: &rule("critical", "echo"),
         },
     ],
-    rank: 920,
     ..Menu::new("/system/logging", Shape::List, "Which messages go where")
 };
 
@@ -350,7 +346,6 @@ pub(crate) static ACTION: Menu = Menu {
         effect: Effect::Full,
         repeats: false,
     }],
-    rank: 919,
     idle: Some(in_vain),
     ..Menu::new("/system/logging/action", Shape::List, "Where messages go")
 };

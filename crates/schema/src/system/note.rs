@@ -4,9 +4,6 @@ use menu::{Menu, Shape};
 
 use crate::short::{switch, text};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         switch(
@@ -22,6 +19,5 @@ pub(crate) static MENU: Menu = Menu {
         .inert(),
         text("note", "The note"),
     ]],
-    rank: 930,
     ..Menu::new("/system/note", Shape::Settings, "Note for those who log in")
 };

@@ -8,9 +8,6 @@ use crate::short::{
 };
 use crate::spelling::HOST;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &CLIENT, &SERVERS, &KEY, &SERVER];
-
 pub(crate) static MENU: Menu = Menu {
     commands: &[idle(
         "monitor-peers",
@@ -19,7 +16,6 @@ pub(crate) static MENU: Menu = Menu {
     )
     .repeating()],
     effect: Effect::None,
-    rank: 931,
     ..Menu::new("/system/ntp", Shape::Folder, "Network time")
 };
 
@@ -74,7 +70,6 @@ pub(crate) static CLIENT: Menu = Menu {
         &[],
     )],
     effect: Effect::None,
-    rank: 932,
     ..Menu::new(
         "/system/ntp/client",
         Shape::Settings,
@@ -127,7 +122,6 @@ pub(crate) static SERVERS: Menu = Menu {
         failure: "already have such server",
     }],
     effect: Effect::None,
-    rank: 933,
     ..Menu::new(
         "/system/ntp/client/servers",
         Shape::List,
@@ -147,7 +141,6 @@ pub(crate) static KEY: Menu = Menu {
     space: Some("ntp-key"),
     key: Some("key-id"),
     effect: Effect::None,
-    rank: 934,
     ..Menu::new("/system/ntp/key", Shape::List, "Keys of authentication")
 };
 
@@ -183,7 +176,6 @@ pub(crate) static SERVER: Menu = Menu {
         .default("none"),
     ]],
     effect: Effect::None,
-    rank: 935,
     ..Menu::new(
         "/system/ntp/server",
         Shape::Settings,

@@ -8,9 +8,6 @@ use crate::short::{
     WITHOUT_PAGING, idle, may, shown, span, switch, text,
 };
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &LOCAL_UPDATE, &MIRROR, &SOURCE, &UPDATE];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("name", Kind::Text, "Name"),
@@ -48,7 +45,6 @@ pub(crate) static MENU: Menu = Menu {
         idle("unschedule", "Take back what is scheduled", &[NUMBERS]),
     ],
     effect: Effect::None,
-    rank: 940,
     ..Menu::new("/system/package", Shape::Rows, "Installed packages")
 };
 
@@ -87,7 +83,6 @@ pub(crate) static LOCAL_UPDATE: Menu = Menu {
         idle("refresh", "Ask the other routers", &[]),
     ],
     effect: Effect::None,
-    rank: 941,
     ..Menu::new(
         "/system/package/local-update",
         Shape::Rows,
@@ -123,7 +118,6 @@ pub(crate) static MIRROR: Menu = Menu {
     old_paths: &["/system/upgrade/mirror"],
     commands: &[idle("force-check", "Force check", &[])],
     effect: Effect::None,
-    rank: 942,
     ..Menu::new(
         "/system/package/local-update/mirror",
         Shape::Settings,
@@ -145,7 +139,6 @@ pub(crate) static SOURCE: Menu = Menu {
     columns: &["address", "user"],
     old_paths: &["/system/upgrade/upgrade-package-source"],
     effect: Effect::None,
-    rank: 943,
     ..Menu::new(
         "/system/package/local-update/update-package-source",
         Shape::List,
@@ -270,6 +263,5 @@ pub(crate) static UPDATE: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 944,
     ..Menu::new("/system/package/update", Shape::Settings, "Updates")
 };

@@ -4,20 +4,6 @@ use menu::{Effect, Flag, Follow, Kind, Menu, Pick, Property, Shape};
 
 use crate::short::{COUNT, DURATION, NUMBERS, between, idle, may, shown, switch};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &CPU,
-    &HARDWARE,
-    &USB_SETTINGS,
-    &IRQ,
-    &RPS,
-    &RTRACE,
-    &DEFAULTS,
-    &DEFAULTS_SCRIPT,
-    &DEFAULTS_CAPS,
-    &DEFAULTS_CUSTOM,
-];
-
 pub(crate) static CPU: Menu = Menu {
     properties: &[&[
         shown("cpu", Kind::Text, "CPU"),
@@ -27,7 +13,6 @@ pub(crate) static CPU: Menu = Menu {
     ]],
     columns: &["cpu", "load", "irq", "disk"],
     effect: Effect::None,
-    rank: 950,
     ..Menu::new(
         "/system/resource/cpu",
         Shape::Rows,
@@ -83,7 +68,6 @@ pub(crate) static HARDWARE: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 951,
     ..Menu::new(
         "/system/resource/hardware",
         Shape::Rows,
@@ -99,7 +83,6 @@ pub(crate) static USB_SETTINGS: Menu = Menu {
     )]],
     old_paths: &["/system/resource/usb/settings"],
     effect: Effect::None,
-    rank: 952,
     ..Menu::new(
         "/system/resource/hardware/usb-settings",
         Shape::Settings,
@@ -129,7 +112,6 @@ pub(crate) static IRQ: Menu = Menu {
     columns: &["irq", "users", "cpu", "active-cpu", "count"],
     parts: 64,
     effect: Effect::None,
-    rank: 953,
     ..Menu::new(
         "/system/resource/irq",
         Shape::Fixed,
@@ -151,7 +133,6 @@ pub(crate) static RPS: Menu = Menu {
         values: &[],
     }],
     effect: Effect::None,
-    rank: 954,
     ..Menu::new(
         "/system/resource/irq/rps",
         Shape::Fixed,
@@ -170,7 +151,6 @@ pub(crate) static RTRACE: Menu = Menu {
         idle("stop", "Stop to trace", &[]),
     ],
     effect: Effect::None,
-    rank: 955,
     ..Menu::new("/system/rtrace", Shape::Status, "Trace for support")
 };
 
@@ -182,7 +162,6 @@ pub(crate) static DEFAULTS: Menu = Menu {
         shown("custom-script", Kind::Text, "Custom script"),
     ]],
     effect: Effect::None,
-    rank: 956,
     ..Menu::new(
         "/system/default-configuration",
         Shape::Status,
@@ -193,7 +172,6 @@ pub(crate) static DEFAULTS: Menu = Menu {
 pub(crate) static DEFAULTS_SCRIPT: Menu = Menu {
     properties: &[&[shown("script", Kind::Text, "Script")]],
     effect: Effect::None,
-    rank: 957,
     ..Menu::new(
         "/system/default-configuration/script",
         Shape::Status,
@@ -204,7 +182,6 @@ pub(crate) static DEFAULTS_SCRIPT: Menu = Menu {
 pub(crate) static DEFAULTS_CAPS: Menu = Menu {
     properties: &[&[shown("caps-mode-script", Kind::Text, "Caps mode script")]],
     effect: Effect::None,
-    rank: 958,
     ..Menu::new(
         "/system/default-configuration/caps-mode-script",
         Shape::Status,
@@ -215,7 +192,6 @@ pub(crate) static DEFAULTS_CAPS: Menu = Menu {
 pub(crate) static DEFAULTS_CUSTOM: Menu = Menu {
     properties: &[&[shown("custom-script", Kind::Text, "Custom script")]],
     effect: Effect::None,
-    rank: 959,
     ..Menu::new(
         "/system/default-configuration/custom-script",
         Shape::Status,

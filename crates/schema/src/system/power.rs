@@ -8,9 +8,6 @@ use crate::short::{
 };
 use crate::spelling::HOST;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&UPS, &WATCHDOG];
-
 pub(crate) static UPS: Menu = Menu {
     properties: &[
         &[
@@ -80,7 +77,6 @@ pub(crate) static UPS: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 970,
     ..Menu::new("/system/ups", Shape::List, "Uninterruptible power supplies")
 };
 
@@ -121,7 +117,6 @@ pub(crate) static WATCHDOG: Menu = Menu {
     ]],
     old: &[Old::gone("no-ping-delay")],
     effect: Effect::None,
-    rank: 971,
     ..Menu::new(
         "/system/watchdog",
         Shape::Settings,

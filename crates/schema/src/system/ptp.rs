@@ -5,9 +5,6 @@ use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 use crate::fragment::COMMENT_DISABLED;
 use crate::short::{COUNT, between, idle, shown};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &PORT_MENU, &STATUS];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
@@ -57,7 +54,6 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     commands: &[idle("monitor", "Show the state of clocks", &[]).repeating()],
     effect: Effect::None,
-    rank: 961,
     ..Menu::new("/system/ptp", Shape::List, "Precision time protocol")
 };
 
@@ -69,7 +65,6 @@ pub(crate) static PORT_MENU: Menu = Menu {
     flags: &[Flag::new('I', "inactive", 1)],
     columns: &["interface", "ptp"],
     effect: Effect::None,
-    rank: 962,
     ..Menu::new("/system/ptp/port", Shape::List, "Ports that take part")
 };
 
@@ -84,6 +79,5 @@ pub(crate) static STATUS: Menu = Menu {
     ]],
     columns: &["interface", "state", "delay"],
     effect: Effect::None,
-    rank: 963,
     ..Menu::new("/system/ptp/status", Shape::Rows, "State of the ports")
 };

@@ -5,16 +5,6 @@ use menu::{Effect, Family, Kind, Menu, Old, Property, Shape, Spelling};
 use crate::fragment::SECOND;
 use crate::short::{idle, shown, span, switch, text};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &MENU,
-    &SETTINGS,
-    &MODE_BUTTON,
-    &RESET_BUTTON,
-    &WPS_BUTTON,
-    &USB,
-];
-
 const DISABLED_OR_ENABLED: Kind = Kind::Words(&["disabled", "enabled"]);
 const HOLD: Kind = Kind::Range("..", &Kind::SPAN);
 const FREQUENCY: Kind = Kind::Spelled(&Spelling {
@@ -44,7 +34,6 @@ pub(crate) static MENU: Menu = Menu {
         &[],
     )],
     effect: Effect::None,
-    rank: 910,
     ..Menu::new("/system/routerboard", Shape::Status, "The board")
 };
 
@@ -209,7 +198,6 @@ pub(crate) static SETTINGS: Menu = Menu {
         makes: None,
     }],
     effect: Effect::None,
-    rank: 911,
     ..Menu::new(
         "/system/routerboard/settings",
         Shape::Settings,
@@ -224,7 +212,6 @@ pub(crate) static MODE_BUTTON: Menu = Menu {
         text("on-event", "Script to run").script(),
     ]],
     effect: Effect::None,
-    rank: 912,
     ..Menu::new(
         "/system/routerboard/mode-button",
         Shape::Settings,
@@ -239,7 +226,6 @@ pub(crate) static RESET_BUTTON: Menu = Menu {
         text("on-event", "Script to run").script(),
     ]],
     effect: Effect::None,
-    rank: 913,
     ..Menu::new(
         "/system/routerboard/reset-button",
         Shape::Settings,
@@ -254,7 +240,6 @@ pub(crate) static WPS_BUTTON: Menu = Menu {
         text("on-event", "Script to run").script(),
     ]],
     effect: Effect::None,
-    rank: 914,
     ..Menu::new(
         "/system/routerboard/wps-button",
         Shape::Settings,
@@ -293,6 +278,5 @@ pub(crate) static USB: Menu = Menu {
         &[],
     )],
     effect: Effect::None,
-    rank: 915,
     ..Menu::new("/system/routerboard/usb", Shape::Settings, "The USB port")
 };

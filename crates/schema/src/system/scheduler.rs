@@ -62,7 +62,6 @@ pub(crate) static MENU: Menu = Menu {
         ("owner", Fill::User),
     ],
     check: Some(begins),
-    rank: 725,
     ..Menu::new(
         "/system/scheduler",
         Shape::List,

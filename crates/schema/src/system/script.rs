@@ -74,7 +74,6 @@ pub(crate) static MENU: Menu = Menu {
         effect: Effect::Full,
         repeats: false,
     }],
-    rank: 720,
     ..Menu::new("/system/script", Shape::List, "Scripts of the router")
 };
 

@@ -4,9 +4,6 @@ use menu::{Effect, Family, Kind, Menu, Property, Shape};
 
 use crate::short::{COUNT, NUMBERS, between, idle, shown, switch};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &SESSION];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         switch("enabled", "yes", "Whether tests are answered"),
@@ -37,7 +34,6 @@ pub(crate) static MENU: Menu = Menu {
         .default(""),
     ]],
     effect: Effect::None,
-    rank: 701,
     ..Menu::new(
         "/tool/bandwidth-server",
         Shape::Settings,
@@ -76,7 +72,6 @@ pub(crate) static SESSION: Menu = Menu {
     columns: &["client", "protocol", "direction", "user"],
     commands: &[idle("remove", "Remove items", &[NUMBERS])],
     effect: Effect::None,
-    rank: 702,
     ..Menu::new(
         "/tool/bandwidth-server/session",
         Shape::Rows,

@@ -5,9 +5,6 @@ use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 use crate::fragment::COMMENT_DISABLED;
 use crate::short::{COUNT, PORT, shown, text};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
@@ -73,6 +70,5 @@ pub(crate) static MENU: Menu = Menu {
         "action",
     ],
     effect: Effect::None,
-    rank: 703,
     ..Menu::new("/tool/calea", Shape::List, "Streams of intercepted packets")
 };

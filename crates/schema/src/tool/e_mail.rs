@@ -5,9 +5,6 @@ use menu::{Draft, Effect, Family, Kind, Menu, Old, Property, Shape, Value};
 use crate::short::{AS_VALUE, PORT, idle, may, shown, text};
 use crate::spelling::HOST;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 /// RouterOS: version 6 said `start-tls=tls-only`.
 const TLS: Kind = Kind::Words(&["no", "starttls", "tls-only", "yes"]);
 
@@ -74,6 +71,5 @@ pub(crate) static MENU: Menu = Menu {
         ],
     )],
     effect: Effect::None,
-    rank: 704,
     ..Menu::new("/tool/e-mail", Shape::Settings, "Mail")
 };

@@ -8,9 +8,6 @@ use crate::short::{
 };
 use crate::spelling::HOST;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 const INTERFACE: Kind = Kind::Reference("interface");
 const CHECK: Kind = Kind::Words(&["no", "yes", "yes-without-crl"]);
 
@@ -438,6 +435,5 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
-    rank: 700,
     ..Menu::new("/tool", Shape::Folder, "Tools")
 };

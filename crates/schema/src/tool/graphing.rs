@@ -5,9 +5,6 @@ use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 use crate::fragment::COMMENT_DISABLED;
 use crate::short::{between, switch};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &INTERFACES, &QUEUES, &RESOURCES];
-
 const ALLOWED: Kind = Kind::Prefix(Family::Any);
 
 pub(crate) static MENU: Menu = Menu {
@@ -26,7 +23,6 @@ pub(crate) static MENU: Menu = Menu {
         .default("300"),
     ]],
     effect: Effect::None,
-    rank: 705,
     ..Menu::new("/tool/graphing", Shape::Settings, "Graphs")
 };
 
@@ -51,7 +47,6 @@ pub(crate) static INTERFACES: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["interface", "allow-address", "store-on-disk"],
     effect: Effect::None,
-    rank: 706,
     ..Menu::new(
         "/tool/graphing/interface",
         Shape::List,
@@ -90,7 +85,6 @@ pub(crate) static QUEUES: Menu = Menu {
         "allow-target",
     ],
     effect: Effect::None,
-    rank: 707,
     ..Menu::new("/tool/graphing/queue", Shape::List, "Queues with graphs")
 };
 
@@ -109,7 +103,6 @@ pub(crate) static RESOURCES: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["allow-address", "store-on-disk"],
     effect: Effect::None,
-    rank: 708,
     ..Menu::new(
         "/tool/graphing/resource",
         Shape::List,

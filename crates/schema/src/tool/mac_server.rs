@@ -4,9 +4,6 @@ use menu::{Effect, Kind, Menu, Property, Shape};
 
 use crate::short::switch;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &MAC_WINBOX, &PING, &SESSIONS];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[Property::new(
         "allowed-interface-list",
@@ -15,7 +12,6 @@ pub(crate) static MENU: Menu = Menu {
     )
     .default("all")]],
     effect: Effect::None,
-    rank: 709,
     ..Menu::new(
         "/tool/mac-server",
         Shape::Settings,
@@ -31,7 +27,6 @@ pub(crate) static MAC_WINBOX: Menu = Menu {
     )
     .default("all")]],
     effect: Effect::None,
-    rank: 710,
     ..Menu::new(
         "/tool/mac-server/mac-winbox",
         Shape::Settings,
@@ -42,7 +37,6 @@ pub(crate) static MAC_WINBOX: Menu = Menu {
 pub(crate) static PING: Menu = Menu {
     properties: &[&[switch("enabled", "yes", "Whether requests are answered")]],
     effect: Effect::None,
-    rank: 711,
     ..Menu::new(
         "/tool/mac-server/ping",
         Shape::Settings,
@@ -58,7 +52,6 @@ pub(crate) static SESSIONS: Menu = Menu {
     ]],
     columns: &["interface", "src-address", "uptime"],
     effect: Effect::None,
-    rank: 712,
     ..Menu::new(
         "/tool/mac-server/sessions",
         Shape::Rows,

@@ -5,9 +5,6 @@ use menu::{Effect, Family, Kind, Menu, Property, Shape};
 use crate::fragment::COMMENT_DISABLED;
 use crate::short::{AS_VALUE, NUMBERS, idle, may, shown, switch, text};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &CACHE, &DEVICES, &SETTINGS];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
@@ -72,7 +69,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["interface", "mac-address", "version"],
     effect: Effect::None,
-    rank: 733,
     ..Menu::new("/tool/netinstall", Shape::Ordered, "Routers to install")
 };
 
@@ -90,7 +86,6 @@ pub(crate) static CACHE: Menu = Menu {
     ]],
     columns: &["version", "arch", "packages"],
     effect: Effect::None,
-    rank: 734,
     ..Menu::new(
         "/tool/netinstall/cache",
         Shape::List,
@@ -120,7 +115,6 @@ pub(crate) static DEVICES: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 735,
     ..Menu::new(
         "/tool/netinstall/devices",
         Shape::Rows,
@@ -131,7 +125,6 @@ pub(crate) static DEVICES: Menu = Menu {
 pub(crate) static SETTINGS: Menu = Menu {
     properties: &[&[text("cache-directory", "Folder of packages that are kept")]],
     effect: Effect::None,
-    rank: 736,
     ..Menu::new(
         "/tool/netinstall/settings",
         Shape::Settings,

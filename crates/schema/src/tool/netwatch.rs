@@ -6,9 +6,6 @@ use crate::fragment::{COMMENT_DISABLED, SECOND};
 use crate::short::{COUNT, PORT, between, shown, span, switch, text};
 use crate::spelling::HOST;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
@@ -181,7 +178,6 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 1)],
     columns: &["type", "host", "timeout", "interval", "status", "since"],
     effect: Effect::None,
-    rank: 713,
     conditions: crate::conditions::NETWATCH,
     ..Menu::new("/tool/netwatch", Shape::List, "Hosts that are watched")
 };

@@ -8,9 +8,6 @@ use crate::short::{
     shown, switch, text,
 };
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &PORTS];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         switch("enabled", "no", "Whether the router takes part"),
@@ -50,7 +47,6 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    rank: 714,
     ..Menu::new("/tool/romon", Shape::Settings, "Management over layer 2")
 };
 
@@ -85,6 +81,5 @@ pub(crate) static PORTS: Menu = Menu {
         values: &[("interface", "all")],
     }],
     effect: Effect::None,
-    rank: 715,
     ..Menu::new("/tool/romon/port", Shape::List, "Interfaces that take part")
 };

@@ -4,9 +4,6 @@ use menu::{Effect, Kind, Menu, Old, Property, Shape};
 
 use crate::short::{AS_VALUE, COUNT, NUMBERS, idle, may, need, shown, switch, text};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &INBOX];
-
 /// A serial port or a modem.
 const MODEM: Kind = Kind::Or(
     &["none"],
@@ -48,7 +45,6 @@ pub(crate) static MENU: Menu = Menu {
         ],
     )],
     effect: Effect::None,
-    rank: 716,
     ..Menu::new("/tool/sms", Shape::Settings, "Short messages")
 };
 
@@ -64,6 +60,5 @@ pub(crate) static INBOX: Menu = Menu {
     columns: &["phone", "timestamp", "message"],
     commands: &[idle("remove", "Remove items", &[NUMBERS])],
     effect: Effect::None,
-    rank: 717,
     ..Menu::new("/tool/sms/inbox", Shape::Rows, "Received messages")
 };

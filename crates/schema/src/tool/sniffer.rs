@@ -8,9 +8,6 @@ use crate::short::{
 };
 use crate::spelling::SOCKET;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &CONNECTION, &HOSTS, &PACKET, &PROTOCOL];
-
 const PORTS: Kind = Kind::List(&Kind::Not(&Kind::Or(
     &[
         "bgp",
@@ -308,7 +305,6 @@ pub(crate) static MENU: Menu = Menu {
         idle("stop", "Stop to capture", &[]),
     ],
     effect: Effect::None,
-    rank: 718,
     ..Menu::new("/tool/sniffer", Shape::Settings, "Capture of packets")
 };
 
@@ -323,7 +319,6 @@ pub(crate) static CONNECTION: Menu = Menu {
     flags: &[Flag::new('A', "active", 1)],
     columns: &["src-address", "dst-address", "bytes", "resends", "mss"],
     effect: Effect::None,
-    rank: 719,
     ..Menu::new(
         "/tool/sniffer/connection",
         Shape::Rows,
@@ -340,7 +335,6 @@ pub(crate) static HOSTS: Menu = Menu {
     ]],
     columns: &["address", "rate", "peak-rate", "total"],
     effect: Effect::None,
-    rank: 720,
     ..Menu::new("/tool/sniffer/host", Shape::Rows, "Hosts that were seen")
 };
 
@@ -380,7 +374,6 @@ pub(crate) static PACKET: Menu = Menu {
         "cpu",
     ],
     effect: Effect::None,
-    rank: 721,
     ..Menu::new(
         "/tool/sniffer/packet",
         Shape::Rows,
@@ -406,7 +399,6 @@ pub(crate) static PROTOCOL: Menu = Menu {
         "share",
     ],
     effect: Effect::None,
-    rank: 722,
     ..Menu::new(
         "/tool/sniffer/protocol",
         Shape::Rows,

@@ -8,19 +8,6 @@ use crate::short::{
     WITHOUT_PAGING, between, idle, may, shown, switch,
 };
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &MENU,
-    &PACKET_TEMPLATE,
-    &PORTS,
-    &RAW_TEMPLATE,
-    &STREAM,
-    &LATENCY,
-    &STATS_PORT,
-    &STATS_RAW,
-    &STATS_STREAM,
-];
-
 const OFFSETS: Kind = Kind::List(&between(0, 65_535));
 const PORT_RANGES: Kind = Kind::List(&Kind::Range("-", &PORT));
 const NUMBERS_RANGES: Kind = Kind::List(&Kind::Range("-", &COUNT));
@@ -191,7 +178,6 @@ pub(crate) static MENU: Menu = Menu {
         idle("stop", "Stop to send", &[]),
     ],
     effect: Effect::None,
-    rank: 724,
     ..Menu::new(
         "/tool/traffic-generator",
         Shape::Settings,
@@ -425,7 +411,6 @@ pub(crate) static PACKET_TEMPLATE: Menu = Menu {
     key: Some("name"),
     kind: "template",
     effect: Effect::None,
-    rank: 726,
     ..Menu::new(
         "/tool/traffic-generator/packet-template",
         Shape::List,
@@ -454,7 +439,6 @@ pub(crate) static PORTS: Menu = Menu {
     key: Some("name"),
     kind: "port",
     effect: Effect::None,
-    rank: 725,
     ..Menu::new(
         "/tool/traffic-generator/port",
         Shape::List,
@@ -516,7 +500,6 @@ pub(crate) static RAW_TEMPLATE: Menu = Menu {
     key: Some("name"),
     kind: "raw-template",
     effect: Effect::None,
-    rank: 727,
     ..Menu::new(
         "/tool/traffic-generator/raw-packet-template",
         Shape::List,
@@ -557,7 +540,6 @@ pub(crate) static STREAM: Menu = Menu {
     key: Some("name"),
     kind: "str",
     effect: Effect::None,
-    rank: 728,
     ..Menu::new(
         "/tool/traffic-generator/stream",
         Shape::List,
@@ -577,7 +559,6 @@ pub(crate) static LATENCY: Menu = Menu {
     ]],
     columns: &["latency", "count", "share"],
     effect: Effect::None,
-    rank: 729,
     ..Menu::new(
         "/tool/traffic-generator/stats/latency-distribution",
         Shape::Rows,
@@ -611,7 +592,6 @@ pub(crate) static STATS_PORT: Menu = Menu {
     ]],
     columns: &["seq", "port", "tx-packet", "rx-packet", "lost-packet"],
     effect: Effect::None,
-    rank: 730,
     ..Menu::new(
         "/tool/traffic-generator/stats/port",
         Shape::Rows,
@@ -643,7 +623,6 @@ pub(crate) static STATS_RAW: Menu = Menu {
     ]],
     columns: &["seq", "port", "id", "tx-packet", "rx-packet", "lost-packet"],
     effect: Effect::None,
-    rank: 731,
     ..Menu::new(
         "/tool/traffic-generator/stats/raw",
         Shape::Rows,
@@ -674,7 +653,6 @@ pub(crate) static STATS_STREAM: Menu = Menu {
     ]],
     columns: &["seq", "id", "tx-packet", "rx-packet", "lost-packet"],
     effect: Effect::None,
-    rank: 732,
     ..Menu::new(
         "/tool/traffic-generator/stats/stream",
         Shape::Rows,

@@ -5,9 +5,6 @@ use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 use crate::fragment::COMMENT_DISABLED;
 use crate::short::text;
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU];
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
@@ -33,7 +30,6 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1), Flag::new('I', "invalid", 1)],
     columns: &["name", "interface", "traffic", "trigger", "threshold"],
     effect: Effect::None,
-    rank: 723,
     ..Menu::new(
         "/tool/traffic-monitor",
         Shape::List,

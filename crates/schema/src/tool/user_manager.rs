@@ -7,22 +7,10 @@ use crate::fragment::COMMENT_DISABLED;
 use crate::spelling::{BYTES, WEEKDAYS};
 use crate::terms::{HOST, list, named, no, note, number, secret, span, text, words};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &CUSTOMER,
-    &DATABASE,
-    &ROUTER,
-    &PROFILE,
-    &LIMITATION,
-    &PROFILE_LIMITATION,
-    &USER,
-];
-
 /// A menu that is there to read configurations of version 6.
-const fn older(path: &'static str, shape: Shape, rank: u16, help: &'static str) -> Menu {
+const fn older(path: &'static str, shape: Shape, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,
-        rank,
         older: true,
         ..Menu::new(path, shape, help)
     }
@@ -44,7 +32,7 @@ const RIGHTS: Kind = Kind::List(&Kind::Words(&[
 ]));
 const DAYS: Kind = Kind::Set(WEEKDAYS);
 
-static CUSTOMER: Menu = Menu {
+pub(crate) static CUSTOMER: Menu = Menu {
     properties: &[
         &[
             Property::new("login", Kind::Name, "Name of who manages users").required(),
@@ -89,22 +77,20 @@ static CUSTOMER: Menu = Menu {
     ..older(
         "/tool/user-manager/customer",
         Shape::List,
-        760,
         "Version 6: who manages users",
     )
 };
 
-static DATABASE: Menu = Menu {
+pub(crate) static DATABASE: Menu = Menu {
     properties: &[&[text("db-path", "Folder of the data")]],
     ..older(
         "/tool/user-manager/database",
         Shape::Settings,
-        998,
         "Version 6: where the data is",
     )
 };
 
-static ROUTER: Menu = Menu {
+pub(crate) static ROUTER: Menu = Menu {
     properties: &[
         &[
             named("Name of the router"),
@@ -128,12 +114,11 @@ static ROUTER: Menu = Menu {
     ..older(
         "/tool/user-manager/router",
         Shape::List,
-        998,
         "Version 6: routers that ask",
     )
 };
 
-static PROFILE: Menu = Menu {
+pub(crate) static PROFILE: Menu = Menu {
     properties: &[&[
         named("Name of the plan"),
         text("name-for-users", "Its name for users"),
@@ -160,12 +145,11 @@ static PROFILE: Menu = Menu {
     ..older(
         "/tool/user-manager/profile",
         Shape::List,
-        761,
         "Version 6: plans of users",
     )
 };
 
-static LIMITATION: Menu = Menu {
+pub(crate) static LIMITATION: Menu = Menu {
     properties: &[&[
         named("Name of the limitation"),
         Property::new("owner", CUSTOMER_NAME, "Whose it is").default("admin"),
@@ -205,12 +189,11 @@ static LIMITATION: Menu = Menu {
     ..older(
         "/tool/user-manager/profile/limitation",
         Shape::List,
-        762,
         "Version 6: limits of plans",
     )
 };
 
-static PROFILE_LIMITATION: Menu = Menu {
+pub(crate) static PROFILE_LIMITATION: Menu = Menu {
     properties: &[&[
         Property::new("profile", PLAN, "The plan").required(),
         Property::new(
@@ -228,12 +211,11 @@ static PROFILE_LIMITATION: Menu = Menu {
     ..older(
         "/tool/user-manager/profile/profile-limitation",
         Shape::List,
-        998,
         "Version 6: which limits a plan has",
     )
 };
 
-static USER: Menu = Menu {
+pub(crate) static USER: Menu = Menu {
     properties: &[
         &[
             Property::new("username", Kind::Name, "Name of the user").required(),
@@ -277,7 +259,6 @@ static USER: Menu = Menu {
     ..older(
         "/tool/user-manager/user",
         Shape::List,
-        998,
         "Version 6: users of RADIUS",
     )
 };

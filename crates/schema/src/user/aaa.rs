@@ -33,7 +33,6 @@ pub(crate) static MENU: Menu = Menu {
         .inert(),
     ]],
     policies: Policies::POLICY,
-    rank: 295,
     ..Menu::new(
         "/user/aaa",
         Shape::Settings,

@@ -63,6 +63,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     guard: Some(super::somebody_manages),
     policies: Policies::POLICY,
-    rank: 290,
     ..Menu::new("/user/group", Shape::List, "User groups")
 };

@@ -18,6 +18,5 @@ pub(crate) static MENU: Menu = Menu {
         .default("0"),
     ]],
     policies: Policies::POLICY,
-    rank: 294,
     ..Menu::new("/user/settings", Shape::Settings, "Rules for passwords")
 };

@@ -57,7 +57,6 @@ pub(crate) static MENU: Menu = Menu {
     }],
     check: Some(check),
     policies: Policies::POLICY,
-    rank: 293,
     ..Menu::new("/user/ssh-keys", Shape::List, "SSH keys of users")
 };
 

@@ -91,7 +91,6 @@ pub(crate) static LIMITATION_MENU: Menu = Menu {
     key: Some("name"),
     old_paths: &["/user-manager/profile/limitation"],
     effect: Effect::None,
-    rank: 984,
     ..Menu::new("/user-manager/limitation", Shape::List, "Limits of plans")
 };
 
@@ -133,7 +132,6 @@ pub(crate) static PAYMENT: Menu = Menu {
     ]],
     columns: &["user", "profile", "price", "currency", "trans-status"],
     effect: Effect::None,
-    rank: 985,
     ..Menu::new("/user-manager/payment", Shape::List, "Payments")
 };
 
@@ -167,7 +165,6 @@ pub(crate) static PROFILE_MENU: Menu = Menu {
     key: Some("name"),
     old: &[Old::renamed("starts", "starts-when")],
     effect: Effect::None,
-    rank: 986,
     ..Menu::new("/user-manager/profile", Shape::List, "Plans")
 };
 
@@ -204,7 +201,6 @@ pub(crate) static PROFILE_LIMITATION: Menu = Menu {
     ],
     old_paths: &["/user-manager/profile/profile-limitation"],
     effect: Effect::None,
-    rank: 987,
     ..Menu::new(
         "/user-manager/profile-limitation",
         Shape::List,
@@ -234,7 +230,6 @@ pub(crate) static USER_PROFILE: Menu = Menu {
         &[NUMBERS],
     )],
     effect: Effect::None,
-    rank: 992,
     ..Menu::new(
         "/user-manager/user-profile",
         Shape::List,

@@ -30,7 +30,6 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("interface", "all")],
     }],
     pick: Pick::Default,
-    rank: 345,
     ..idle_list(
         "/caps-man/manager/interface",
         "Interfaces that other devices are behind",

@@ -30,7 +30,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["chain", "action"],
     stats: STATS,
     commands: COMMANDS,
-    rank: 319,
     ..idle_rules(
         "/interface/bridge/calea",
         "Copies of bridged frames for the law",

@@ -35,6 +35,5 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["chain", "action"],
     stats: STATS,
     commands: COMMANDS,
-    rank: 319,
     ..idle_rules("/interface/bridge/filter", "Filters of bridges")
 };

@@ -30,6 +30,5 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('E', "external", 3),
     ],
     columns: &["mac-address", "vid", "on-interface", "bridge"],
-    rank: 323,
     ..idle_list("/interface/bridge/host", "Hosts of bridges")
 };

@@ -20,6 +20,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_DYNAMIC,
     columns: &["group", "vid", "on-ports", "bridge"],
-    rank: 323,
     ..idle_list("/interface/bridge/mdb", "Multicast groups of bridges")
 };

@@ -19,7 +19,6 @@ pub(crate) static MENU: Menu = Menu {
         span("heartbeat", "How often they hear of each other").default("5s"),
     ]],
     effect: Effect::None,
-    rank: 314,
     older: true,
     ..Menu::new(
         "/interface/bridge/mlag",

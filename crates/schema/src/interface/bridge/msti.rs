@@ -24,6 +24,5 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such instance",
     }],
     commands: IDLE_COMMANDS,
-    rank: 324,
     ..idle_list("/interface/bridge/msti", "Spanning trees of bridges")
 };

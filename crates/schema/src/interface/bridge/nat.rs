@@ -55,6 +55,5 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["chain", "action"],
     stats: STATS,
     commands: COMMANDS,
-    rank: 319,
     ..idle_rules("/interface/bridge/nat", "Address translation of bridges")
 };

@@ -120,6 +120,5 @@ pub(crate) static MENU: Menu = Menu {
     }],
     commands: IDLE_COMMANDS,
     old: &[Old::gone("external-fdb")],
-    rank: 316,
     ..idle_rules("/interface/bridge/port", "Ports of bridges")
 };

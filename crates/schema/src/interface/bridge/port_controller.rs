@@ -22,6 +22,5 @@ pub(crate) static MENU: Menu = Menu {
         .default(""),
         Property::new("switch", Kind::Or(&["none"], &SWITCH), "The switch chip").default("none"),
     ]],
-    rank: 314,
     ..idle_settings("/interface/bridge/port-controller", "Ports on extenders")
 };

@@ -14,7 +14,6 @@ pub(crate) static MENU: Menu = Menu {
         list("excluded-ports", &PORTS, "Ports that stay its own").default(""),
         Property::new("switch", Kind::Or(&["none"], &SWITCH), "The switch chip").default("none"),
     ]],
-    rank: 314,
     ..idle_settings(
         "/interface/bridge/port-extender",
         "Ports of another device's bridge",

@@ -33,6 +33,5 @@ pub(crate) static MENU: Menu = Menu {
             "Bytes by fast forwarding",
         ),
     ]],
-    rank: 314,
     ..idle_settings("/interface/bridge/settings", "Settings of all bridges")
 };

@@ -37,7 +37,6 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["vlan-ids", "bridge"],
         failure: "vlan already added",
     }],
-    rank: 322,
     ..idle_list(
         "/interface/bridge/vlan",
         "VLANs of bridges and their members",

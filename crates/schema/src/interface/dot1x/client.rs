@@ -26,7 +26,6 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["interface"],
         failure: "already have such client",
     }],
-    rank: 334,
     ..idle_list(
         "/interface/dot1x/client",
         "Ports on which the router authenticates itself",

@@ -83,7 +83,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["interface", "auth-types", "accounting"],
-    rank: 334,
     ..idle_list(
         "/interface/dot1x/server",
         "Ports whose users authenticate themselves",

@@ -74,6 +74,5 @@ pub(crate) static MENU: Menu = Menu {
         values: &[],
     }],
     older: true,
-    rank: 79,
     ..idle_fixed("/interface/ethernet/poe", "Power over Ethernet")
 };

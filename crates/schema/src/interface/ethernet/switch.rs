@@ -224,6 +224,5 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     pick: Pick::Number,
-    rank: 76,
     ..idle_fixed("/interface/ethernet/switch", "Switch chips")
 };

@@ -65,6 +65,5 @@ pub(crate) static MENU: Menu = Menu {
             .default("none"),
         ],
     ],
-    rank: 333,
     ..idle_settings("/interface/l2tp-server/server", "L2TP server")
 };

@@ -30,7 +30,6 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["list", "interface"],
         failure: "already have such entry",
     }],
-    rank: 320,
     conditions: crate::conditions::MEMBER,
     ..Menu::new(
         "/interface/list/member",

@@ -68,6 +68,5 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "default")],
     }],
     pick: Pick::Default,
-    rank: 18,
     ..idle_list("/interface/lte/apn", "Access points of mobile networks")
 };

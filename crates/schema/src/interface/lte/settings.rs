@@ -39,6 +39,5 @@ pub(crate) static MENU: Menu = Menu {
         )
         .optional(),
     ]],
-    rank: 335,
     ..idle_settings("/interface/lte/settings", "Mobile modems as a whole")
 };

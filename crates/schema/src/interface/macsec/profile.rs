@@ -29,6 +29,5 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "default")],
     }],
     pick: Pick::Default,
-    rank: 66,
     ..idle_list("/interface/macsec/profile", "Profiles of MACsec")
 };

@@ -33,6 +33,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["interface"],
         failure: "already have such port",
     }],
-    rank: 316,
     ..idle_list("/interface/mesh/port", "Ports of meshes")
 };

@@ -87,6 +87,5 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     derive: Some(rename_ciphers),
-    rank: 333,
     ..idle_list("/interface/ovpn-server/server", "OpenVPN servers")
 };

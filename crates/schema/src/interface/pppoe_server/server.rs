@@ -51,6 +51,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     key: Some("service-name"),
     kind: "service",
-    rank: 257,
     ..idle_list("/interface/pppoe-server/server", "PPPoE services")
 };

@@ -15,6 +15,5 @@ pub(crate) static MENU: Menu = Menu {
             profile("default-profile", "default-encryption"),
         ],
     ],
-    rank: 333,
     ..idle_settings("/interface/pptp-server/server", "PPTP server")
 };

@@ -26,6 +26,5 @@ pub(crate) static MENU: Menu = Menu {
         ],
     ],
     old: &[Old::gone("force-aes")],
-    rank: 333,
     ..idle_settings("/interface/sstp-server/server", "SSTP server")
 };

@@ -20,6 +20,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["interface", "remote-ip"],
         failure: "already have such vtep",
     }],
-    rank: 317,
     ..idle_list("/interface/vxlan/vteps", "Other ends of VXLAN interfaces")
 };

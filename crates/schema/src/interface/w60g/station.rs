@@ -28,7 +28,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "parent", "remote-address"],
     naming: "wlan60-station-",
-    rank: 24,
     ..idle_interfaces(
         "/interface/w60g/station",
         "w60g-station",

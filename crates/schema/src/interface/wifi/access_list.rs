@@ -55,7 +55,6 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["mac-address", "interface", "signal-range", "action"],
     old_paths: &["/interface/wifiwave2/access-list"],
-    rank: 340,
     ..idle_rules(
         "/interface/wifi/access-list",
         "Clients of wireless networks",

@@ -55,6 +55,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     old_paths: &["/interface/wifiwave2/cap"],
-    rank: 341,
     ..idle_settings("/interface/wifi/cap", "Configuration by another device")
 };

@@ -36,6 +36,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     old_paths: &["/interface/wifiwave2/capsman"],
-    rank: 341,
     ..idle_settings("/interface/wifi/capsman", "Configuration of other devices")
 };

@@ -19,6 +19,5 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such name",
     }],
     old_paths: &["/interface/wifiwave2/channel"],
-    rank: 30,
     ..idle_list("/interface/wifi/channel", "channels of wireless networks")
 };

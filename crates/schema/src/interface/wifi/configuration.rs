@@ -57,6 +57,5 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such name",
     }],
     old_paths: &["/interface/wifiwave2/configuration"],
-    rank: 32,
     ..idle_list("/interface/wifi/configuration", "Wireless networks")
 };

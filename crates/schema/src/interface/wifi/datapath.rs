@@ -19,7 +19,6 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such name",
     }],
     old_paths: &["/interface/wifiwave2/datapath"],
-    rank: 30,
     ..idle_list(
         "/interface/wifi/datapath",
         "where frames of wireless clients go",

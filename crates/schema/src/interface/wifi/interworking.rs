@@ -19,7 +19,6 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such name",
     }],
     old_paths: &["/interface/wifiwave2/interworking"],
-    rank: 30,
     ..idle_list(
         "/interface/wifi/interworking",
         "what access points say before one joins",

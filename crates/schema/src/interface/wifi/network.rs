@@ -48,6 +48,5 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[OWN, SECURITY, DATAPATH, COMMENT_SAID],
     flags: DISABLED_DYNAMIC,
     columns: &["mode", "ssid", "labels"],
-    rank: 35,
     ..idle_list("/interface/wifi/network", "Networks of labelled radios")
 };

@@ -56,6 +56,5 @@ pub(crate) static MENU: Menu = Menu {
         "identity-regexp",
     ],
     old_paths: &["/interface/wifiwave2/provisioning"],
-    rank: 342,
     ..idle_rules("/interface/wifi/provisioning", "How radios are configured")
 };

@@ -21,7 +21,6 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such name",
     }],
     old_paths: &["/interface/wifiwave2/security"],
-    rank: 30,
     ..idle_list(
         "/interface/wifi/security",
         "how wireless networks keep others out",

@@ -21,7 +21,6 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such name",
     }],
     old_paths: &["/interface/wifiwave2/steering"],
-    rank: 30,
     ..idle_list(
         "/interface/wifi/steering",
         "moving clients to where they are better off",

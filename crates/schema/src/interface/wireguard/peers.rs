@@ -107,7 +107,6 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["public-key", "interface"],
         failure: "entry already exists",
     }],
-    rank: 318,
     ..idle_rules(
         "/interface/wireguard/peers",
         "Peers of WireGuard interfaces",

@@ -52,7 +52,6 @@ pub(crate) static MENU: Menu = Menu {
         "authentication",
         "forwarding",
     ],
-    rank: 340,
     ..idle_rules(
         "/interface/wireless/access-list",
         "Clients of access points",

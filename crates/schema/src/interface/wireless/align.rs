@@ -17,6 +17,5 @@ pub(crate) static MENU: Menu = Menu {
         number("audio-min", -100, 0, "Signal of the lowest tone").default("-100"),
         number("audio-max", -100, 0, "Signal of the highest tone").default("-20"),
     ]],
-    rank: 341,
     ..idle_settings("/interface/wireless/align", "Aiming of antennas")
 };

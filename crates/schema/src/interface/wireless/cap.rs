@@ -52,6 +52,5 @@ pub(crate) static MENU: Menu = Menu {
             "Its name at present",
         ),
     ]],
-    rank: 341,
     ..idle_settings("/interface/wireless/cap", "Configuration by another device")
 };

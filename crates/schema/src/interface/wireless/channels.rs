@@ -47,6 +47,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     space: Some("wireless-channel"),
     key: Some("name"),
-    rank: 21,
     ..idle_rules("/interface/wireless/channels", "Channels by name")
 };

@@ -55,7 +55,6 @@ pub(crate) static MENU: Menu = Menu {
         "signal-range",
         "connect",
     ],
-    rank: 340,
     ..idle_rules(
         "/interface/wireless/connect-list",
         "Access points of clients",

@@ -21,7 +21,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "network-type", "internet"],
     space: Some("wireless-interworking"),
     key: Some("name"),
-    rank: 22,
     ..idle_list(
         "/interface/wireless/interworking-profiles",
         "What access points say of themselves",

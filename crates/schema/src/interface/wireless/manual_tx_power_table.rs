@@ -18,7 +18,6 @@ pub(crate) static MENU: Menu = Menu {
         path: "/interface/wireless",
         values: &[],
     }],
-    rank: 341,
     ..idle_fixed(
         "/interface/wireless/manual-tx-power-table",
         "Power of radios by rate",

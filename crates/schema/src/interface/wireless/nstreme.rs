@@ -29,6 +29,5 @@ pub(crate) static MENU: Menu = Menu {
         path: "/interface/wireless",
         values: &[],
     }],
-    rank: 341,
     ..idle_fixed("/interface/wireless/nstreme", "Nstreme of radios")
 };

@@ -61,7 +61,6 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_WAITING,
     ],
     columns: &["name", "mtu", "tx-radio", "rx-radio"],
-    rank: 24,
     ..idle_interfaces(
         "/interface/wireless/nstreme-dual",
         "nstreme-dual",

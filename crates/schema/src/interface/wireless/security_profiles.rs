@@ -142,7 +142,6 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "default")],
     }],
     pick: Pick::Default,
-    rank: 20,
     ..idle_list(
         "/interface/wireless/security-profiles",
         "Security of wireless interfaces",

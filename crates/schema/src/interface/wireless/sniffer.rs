@@ -31,7 +31,6 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("save", "Save frames"),
         idle_command("sniff", "Record frames"),
     ],
-    rank: 341,
     ..idle_settings(
         "/interface/wireless/sniffer",
         "Recording of frames of the air",

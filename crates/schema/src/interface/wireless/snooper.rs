@@ -16,6 +16,5 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("snoop", "Show who uses the air"),
         idle_command("flat-snoop", "Show who uses the air, as a list"),
     ],
-    rank: 341,
     ..idle_settings("/interface/wireless/snooper", "Users of the air")
 };

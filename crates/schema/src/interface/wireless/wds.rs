@@ -24,7 +24,6 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_WAITING,
     ],
     columns: &["name", "mtu", "master-interface", "wds-address"],
-    rank: 25,
     ..idle_interfaces(
         "/interface/wireless/wds",
         "wds",

@@ -15,7 +15,6 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     effect: Effect::None,
-    rank: 402,
     older: true,
     ..Menu::new(
         "/ip/accounting/web-access",

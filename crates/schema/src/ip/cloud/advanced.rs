@@ -10,7 +10,6 @@ pub(crate) static MENU: Menu = Menu {
         "Whether the router's own address is told",
     )]],
     effect: Effect::None,
-    rank: 422,
     ..Menu::new(
         "/ip/cloud/advanced",
         Shape::Settings,

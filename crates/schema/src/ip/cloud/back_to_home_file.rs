@@ -8,7 +8,6 @@ use crate::fragment::COMMENT_DISABLED;
 pub(crate) static SETTINGS: Menu = Menu {
     properties: &[&[text("prefer-relay-code", "The relay that is preferred")]],
     effect: Effect::None,
-    rank: 421,
     ..Menu::new(
         "/ip/cloud/back-to-home-file/settings",
         Shape::Settings,
@@ -41,7 +40,6 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED_INVALID_DYNAMIC,
     columns: &["path", "expires", "allow-uploads", "downloads"],
     effect: Effect::None,
-    rank: 423,
     ..Menu::new(
         "/ip/cloud/back-to-home-file",
         Shape::List,

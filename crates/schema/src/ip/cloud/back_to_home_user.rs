@@ -37,7 +37,6 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     old_paths: &["/ip/cloud/back-to-home-users"],
     effect: Effect::None,
-    rank: 424,
     ..Menu::new(
         "/ip/cloud/back-to-home-user",
         Shape::List,

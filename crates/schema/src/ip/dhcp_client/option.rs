@@ -45,7 +45,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     effect: Effect::None,
     derive: Some(raw_value),
-    rank: 97,
     ..Menu::new(
         "/ip/dhcp-client/option",
         Shape::List,

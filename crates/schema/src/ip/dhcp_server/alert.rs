@@ -37,7 +37,6 @@ pub(crate) static MENU: Menu = Menu {
         "Forget the servers that were found",
     )],
     effect: Effect::None,
-    rank: 427,
     ..Menu::new(
         "/ip/dhcp-server/alert",
         Shape::List,

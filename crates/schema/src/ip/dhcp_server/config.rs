@@ -28,7 +28,6 @@ pub(crate) static MENU: Menu = Menu {
         .sensitive(),
     ]],
     effect: Effect::None,
-    rank: 428,
     ..Menu::new(
         "/ip/dhcp-server/config",
         Shape::Settings,

@@ -150,6 +150,5 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     effect: Effect::None,
-    rank: 429,
     ..Menu::new("/ip/dhcp-server/lease", Shape::List, "DHCP leases")
 };

@@ -44,7 +44,6 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("dhcp-matcher"),
     key: Some("name"),
     effect: Effect::None,
-    rank: 430,
     ..Menu::new(
         "/ip/dhcp-server/matcher",
         Shape::List,

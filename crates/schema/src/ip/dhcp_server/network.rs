@@ -52,7 +52,6 @@ pub(crate) static MENU: Menu = Menu {
         failure: "such network already exists",
     }],
     effect: Effect::None,
-    rank: 431,
     ..Menu::new(
         "/ip/dhcp-server/network",
         Shape::List,

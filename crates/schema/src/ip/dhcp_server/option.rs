@@ -22,7 +22,6 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     effect: Effect::None,
     derive: Some(raw_value),
-    rank: 107,
     ..Menu::new(
         "/ip/dhcp-server/option",
         Shape::List,

@@ -27,7 +27,6 @@ pub(crate) static MENU: Menu = Menu {
         command("reload", "Fetch the lists again", &[]),
     ],
     effect: Effect::None,
-    rank: 436,
     ..Menu::new(
         "/ip/dns/adlist",
         Shape::List,

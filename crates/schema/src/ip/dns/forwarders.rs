@@ -33,7 +33,6 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("dns-forwarder"),
     key: Some("name"),
     effect: Effect::None,
-    rank: 437,
     ..Menu::new(
         "/ip/dns/forwarders",
         Shape::List,

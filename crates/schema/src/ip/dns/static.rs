@@ -71,7 +71,6 @@ pub(crate) static MENU: Menu = Menu {
         failure: "entry already exists",
     }],
     effect: Effect::None,
-    rank: 438,
     derive: Some(complete),
     ..Menu::new("/ip/dns/static", Shape::Ordered, "Static DNS entries")
 };

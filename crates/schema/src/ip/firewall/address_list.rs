@@ -80,7 +80,6 @@ pub(crate) static MENU: Menu = Menu {
     derive: Some(settle),
     // What `print terse` shows is pasted; an entry is as old as it is here.
     old: &[Old::gone("creation-time")],
-    rank: 448,
     ..Menu::new(
         "/ip/firewall/address-list",
         Shape::List,

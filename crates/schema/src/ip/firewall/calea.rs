@@ -29,7 +29,6 @@ pub(crate) static MENU: Menu = Menu {
     stats: fw::HITS,
     commands: fw::COMMANDS,
     effect: Effect::None,
-    rank: 449,
     ..Menu::new(
         "/ip/firewall/calea",
         Shape::Ordered,

@@ -54,6 +54,5 @@ pub(crate) static MENU: Menu = Menu {
         fw::TRACKED_V4,
     ],
     old: fw::OLD,
-    rank: 450,
     ..fw::table("/ip/firewall/filter", "Firewall filters")
 };

@@ -18,7 +18,6 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "already have layer7 protocol with such name",
     }],
-    rank: 98,
     ..Menu::new(
         "/ip/firewall/layer7-protocol",
         Shape::List,

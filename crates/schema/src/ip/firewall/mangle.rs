@@ -49,6 +49,5 @@ pub(crate) static MENU: Menu = Menu {
         fw::TRACKED_V4,
     ],
     old: fw::OLD_MARKS,
-    rank: 451,
     ..fw::table("/ip/firewall/mangle", "Packet marking and header changes")
 };

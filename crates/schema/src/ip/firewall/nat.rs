@@ -63,6 +63,5 @@ pub(crate) static MENU: Menu = Menu {
         fw::TRACKED_V4,
     ],
     old: fw::OLD_NAT,
-    rank: 452,
     ..fw::table("/ip/firewall/nat", "Network Address Translation")
 };

@@ -40,6 +40,5 @@ pub(crate) static MENU: Menu = Menu {
         fw::COUNTS,
         COMMENT_DISABLED,
     ],
-    rank: 453,
     ..fw::table("/ip/firewall/raw", "Firewall before connection tracking")
 };

@@ -55,7 +55,6 @@ pub(crate) static MENU: Menu = Menu {
         helper(&[("name", "sctp")]),
     ],
     idle: Some(other_than_it_says),
-    rank: 455,
     ..Menu::new(
         "/ip/firewall/service-port",
         Shape::Fixed,

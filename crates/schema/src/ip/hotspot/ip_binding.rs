@@ -31,7 +31,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["mac-address", "address", "to-address", "server"],
     effect: Effect::None,
-    rank: 460,
     ..Menu::new(
         "/ip/hotspot/ip-binding",
         Shape::Ordered,

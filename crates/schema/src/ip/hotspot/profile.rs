@@ -136,6 +136,5 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "default")],
     }],
     effect: Effect::None,
-    rank: 99,
     ..Menu::new("/ip/hotspot/profile", Shape::List, "HotSpot profiles")
 };

@@ -23,7 +23,6 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "ftp")],
     }],
     effect: Effect::None,
-    rank: 461,
     ..Menu::new(
         "/ip/hotspot/service-port",
         Shape::Fixed,

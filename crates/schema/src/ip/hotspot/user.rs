@@ -88,6 +88,5 @@ pub(crate) static MENU: Menu = Menu {
     }],
     commands: &[on_items("reset-counters", "Reset counters of users")],
     effect: Effect::None,
-    rank: 462,
     ..Menu::new("/ip/hotspot/user", Shape::List, "HotSpot users")
 };

@@ -50,7 +50,6 @@ pub(crate) static MENU: Menu = Menu {
     stats: &["dst-host", "path", "action", "hits"],
     commands: COMMANDS,
     effect: Effect::None,
-    rank: 463,
     ..Menu::new(
         "/ip/hotspot/walled-garden",
         Shape::Ordered,

@@ -103,7 +103,6 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[PROOF, SECRETS, COMMENT_DISABLED],
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 0)],
     effect: Effect::None,
-    rank: 470,
     ..Menu::new(
         "/ip/ipsec/identity",
         Shape::List,

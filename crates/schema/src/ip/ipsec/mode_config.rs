@@ -77,6 +77,5 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "request-only"), ("responder", "no")],
     }],
     effect: Effect::None,
-    rank: 106,
     ..Menu::new("/ip/ipsec/mode-config", Shape::List, "What peers are told")
 };

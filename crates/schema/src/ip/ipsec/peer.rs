@@ -57,6 +57,5 @@ pub(crate) static MENU: Menu = Menu {
     kind: "peer",
     old: &[MAIN_L2TP],
     effect: Effect::None,
-    rank: 102,
     ..Menu::new("/ip/ipsec/peer", Shape::List, "Who keys are exchanged with")
 };

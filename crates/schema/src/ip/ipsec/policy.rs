@@ -94,7 +94,6 @@ pub(crate) static MENU: Menu = Menu {
         ],
     }],
     effect: Effect::None,
-    rank: 471,
     check: Some(has_peer),
     ..Menu::new(
         "/ip/ipsec/policy",

@@ -84,6 +84,5 @@ pub(crate) static MENU: Menu = Menu {
     }],
     old_paths: &["/ip/ipsec/peer/profile"],
     effect: Effect::None,
-    rank: 101,
     ..Menu::new("/ip/ipsec/profile", Shape::List, "How keys are exchanged")
 };

@@ -65,7 +65,6 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "default")],
     }],
     effect: Effect::None,
-    rank: 103,
     ..Menu::new(
         "/ip/ipsec/proposal",
         Shape::List,

@@ -23,6 +23,5 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     old_paths: &["/ip/ipsec/user/settings"],
     effect: Effect::None,
-    rank: 472,
     ..Menu::new("/ip/ipsec/settings", Shape::Settings, "IPsec settings")
 };

@@ -37,6 +37,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     commands: &[on_items("reset-counters", "Reset counters of devices")],
     effect: Effect::None,
-    rank: 473,
     ..Menu::new("/ip/kid-control/device", Shape::List, "What children use")
 };

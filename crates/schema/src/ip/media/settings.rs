@@ -7,7 +7,6 @@ use crate::brief::text;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[text("thumbnails", "Folder of small pictures")]],
     effect: Effect::None,
-    rank: 478,
     ..Menu::new(
         "/ip/media/settings",
         Shape::Settings,

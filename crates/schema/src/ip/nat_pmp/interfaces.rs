@@ -14,7 +14,6 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such interface",
     }],
     effect: Effect::None,
-    rank: 480,
     ..Menu::new(
         "/ip/nat-pmp/interfaces",
         Shape::List,

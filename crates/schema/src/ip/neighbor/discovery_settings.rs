@@ -69,7 +69,6 @@ pub(crate) static MENU: Menu = Menu {
     old: &[Old::gone("default")],
     old_paths: &["/ip/neighbor/discovery/settings"],
     effect: Effect::None,
-    rank: 292,
     ..Menu::new(
         "/ip/neighbor/discovery-settings",
         Shape::Settings,

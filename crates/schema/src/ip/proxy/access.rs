@@ -24,7 +24,6 @@ pub(crate) static MENU: Menu = Menu {
     commands: COMMANDS,
     old: &[Old::renamed("redirect-to", "action-data")],
     effect: Effect::None,
-    rank: 483,
     ..Menu::new(
         "/ip/proxy/access",
         Shape::Ordered,

@@ -5,6 +5,5 @@ use menu::Menu;
 use super::rules;
 
 pub(crate) static MENU: Menu = Menu {
-    rank: 484,
     ..rules("/ip/proxy/cache", "Which pages are kept")
 };

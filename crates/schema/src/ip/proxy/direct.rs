@@ -5,7 +5,6 @@ use menu::Menu;
 use super::rules;
 
 pub(crate) static MENU: Menu = Menu {
-    rank: 485,
     ..rules(
         "/ip/proxy/direct",
         "Which pages are fetched without the other proxy",

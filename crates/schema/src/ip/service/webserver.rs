@@ -19,7 +19,6 @@ pub(crate) static MENU: Menu = Menu {
         yes("rest-secure", "REST by HTTPS"),
     ]],
     effect: Effect::None,
-    rank: 506,
     ..Menu::new(
         "/ip/service/webserver",
         Shape::Settings,

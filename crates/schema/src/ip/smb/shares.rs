@@ -41,7 +41,6 @@ pub(crate) static MENU: Menu = Menu {
     old: &[Old::gone("max-sessions")],
     old_paths: &["/ip/smb/share"],
     effect: Effect::None,
-    rank: 508,
     conditions: crate::conditions::SHARES,
     ..Menu::new("/ip/smb/shares", Shape::List, "Folders that are served")
 };

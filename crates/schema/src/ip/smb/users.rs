@@ -29,6 +29,5 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "guest")],
     }],
     effect: Effect::None,
-    rank: 112,
     ..Menu::new("/ip/smb/users", Shape::List, "Who may see files")
 };

@@ -32,7 +32,6 @@ pub(crate) static MENU: Menu = Menu {
         "action",
     ],
     effect: Effect::None,
-    rank: 511,
     ..Menu::new(
         "/ip/socks/access",
         Shape::Ordered,

@@ -23,7 +23,6 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("socks-user"),
     key: Some("name"),
     effect: Effect::None,
-    rank: 512,
     ..Menu::new(
         "/ip/socks/users",
         Shape::List,

@@ -12,6 +12,5 @@ pub(crate) static MENU: Menu = Menu {
         "Longest block",
     )]],
     effect: Effect::None,
-    rank: 516,
     ..Menu::new("/ip/tftp/settings", Shape::Settings, "TFTP settings")
 };

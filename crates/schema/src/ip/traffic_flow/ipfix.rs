@@ -48,7 +48,6 @@ pub(crate) static MENU: Menu = Menu {
         field("icmp-code"),
     ]],
     effect: Effect::None,
-    rank: 521,
     ..Menu::new(
         "/ip/traffic-flow/ipfix",
         Shape::Settings,

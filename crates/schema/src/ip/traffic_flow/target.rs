@@ -36,7 +36,6 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["src-address", "dst-address", "port", "version"],
     effect: Effect::None,
-    rank: 522,
     ..Menu::new(
         "/ip/traffic-flow/target",
         Shape::List,

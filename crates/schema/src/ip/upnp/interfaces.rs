@@ -26,6 +26,5 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such interface",
     }],
     effect: Effect::None,
-    rank: 519,
     ..Menu::new("/ip/upnp/interfaces", Shape::List, "Interfaces of UPnP")
 };

@@ -20,7 +20,6 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     effect: Effect::None,
     derive: Some(raw_value),
-    rank: 113,
     ..Menu::new(
         "/ipv6/dhcp-client/option",
         Shape::List,

@@ -33,7 +33,6 @@ pub(crate) static MENU: Menu = Menu {
     }],
     effect: Effect::None,
     derive: Some(raw_value),
-    rank: 114,
     ..Menu::new(
         "/ipv6/dhcp-relay/option",
         Shape::List,

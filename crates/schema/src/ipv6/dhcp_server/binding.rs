@@ -74,6 +74,5 @@ pub(crate) static MENU: Menu = Menu {
         on_items("send-reconfigure", "Tell the client to renew"),
     ],
     effect: Effect::None,
-    rank: 532,
     ..Menu::new("/ipv6/dhcp-server/binding", Shape::List, "DHCPv6 bindings")
 };

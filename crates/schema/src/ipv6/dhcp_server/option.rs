@@ -21,7 +21,6 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     effect: Effect::None,
     derive: Some(raw_value),
-    rank: 115,
     ..Menu::new(
         "/ipv6/dhcp-server/option",
         Shape::List,

@@ -33,7 +33,6 @@ pub(crate) static MENU: Menu = Menu {
     clashes_with_rows: true,
     derive: Some(settle),
     old: &[Old::gone("creation-time")],
-    rank: 533,
     ..Menu::new(
         "/ipv6/firewall/address-list",
         Shape::List,

@@ -43,6 +43,5 @@ pub(crate) static MENU: Menu = Menu {
         fw::TRACKED_V6,
     ],
     old: fw::OLD,
-    rank: 534,
     ..fw::table("/ipv6/firewall/filter", "Firewall filters")
 };

@@ -52,6 +52,5 @@ pub(crate) static MENU: Menu = Menu {
         fw::TRACKED_V6,
     ],
     old: fw::OLD_MARKS,
-    rank: 535,
     ..fw::table("/ipv6/firewall/mangle", "Packet marking and header changes")
 };

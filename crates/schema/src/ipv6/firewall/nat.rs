@@ -37,6 +37,5 @@ pub(crate) static MENU: Menu = Menu {
         fw::TRACKED_V6,
     ],
     old: &[Old::renamed("to-addresses", "to-address")],
-    rank: 536,
     ..fw::table("/ipv6/firewall/nat", "Network Address Translation")
 };

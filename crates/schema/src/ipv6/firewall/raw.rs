@@ -24,6 +24,5 @@ pub(crate) static MENU: Menu = Menu {
         fw::COUNTS,
         COMMENT_DISABLED,
     ],
-    rank: 537,
     ..fw::table("/ipv6/firewall/raw", "Firewall before connection tracking")
 };

@@ -50,7 +50,6 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     flags: RULE_FLAGS,
-    rank: 541,
     ..Menu::new(
         "/ipv6/nd/prefix",
         Shape::List,

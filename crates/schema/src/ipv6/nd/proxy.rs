@@ -16,7 +16,6 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["address", "interface"],
     effect: Effect::None,
-    rank: 543,
     ..Menu::new(
         "/ipv6/nd/proxy",
         Shape::List,

@@ -20,7 +20,6 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     effect: Effect::None,
-    rank: 544,
     ..Menu::new(
         "/ipv6/nd/settings",
         Shape::Settings,

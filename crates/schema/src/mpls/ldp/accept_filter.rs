@@ -19,6 +19,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["prefix", "neighbor", "accept"],
-    rank: 696,
     ..idle_rules("/mpls/ldp/accept-filter", "Labels that are taken")
 };

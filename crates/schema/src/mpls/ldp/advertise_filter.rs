@@ -19,7 +19,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["prefix", "neighbor", "advertise"],
-    rank: 696,
     ..idle_rules(
         "/mpls/ldp/advertise-filter",
         "Labels that neighbours are told",

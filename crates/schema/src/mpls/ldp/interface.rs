@@ -30,6 +30,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "inactive", 0)],
     columns: &["interface", "hello-interval", "hold-time"],
     old: &[Old::renamed("transport-address", "transport-addresses")],
-    rank: 694,
     ..idle_list("/mpls/ldp/interface", "Interfaces of LDP")
 };

@@ -30,6 +30,5 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('L', "local", 4),
     ],
     columns: &["vrf", "dst-address", "label", "peers"],
-    rank: 697,
     ..idle_list("/mpls/ldp/local-mapping", "Labels of networks here")
 };

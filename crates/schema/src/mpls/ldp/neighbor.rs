@@ -26,6 +26,5 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('p', "passive", 5),
     ],
     columns: &["transport", "local-transport", "peer", "send-targeted"],
-    rank: 695,
     ..idle_list("/mpls/ldp/neighbor", "Neighbours of LDP")
 };

@@ -24,7 +24,6 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('I', "inactive", 2),
     ],
     columns: &["vrf", "dst-address", "nexthop", "label", "peer"],
-    rank: 697,
     ..idle_list(
         "/mpls/ldp/remote-mapping",
         "Labels of networks at neighbours",

@@ -41,7 +41,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["interface", "bandwidth", "te-metric"],
-    rank: 698,
     ..idle_list(
         "/mpls/traffic-eng/interface",
         "Links of tunnels with a bandwidth",

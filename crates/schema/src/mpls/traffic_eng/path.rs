@@ -25,6 +25,5 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "use-cspf", "hops"],
     space: Some("tunnel-path"),
     key: Some("name"),
-    rank: 698,
     ..idle_list("/mpls/traffic-eng/path", "Ways of tunnels")
 };

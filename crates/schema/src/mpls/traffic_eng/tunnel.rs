@@ -55,6 +55,5 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "to-address", "bandwidth", "primary-path"],
     key: Some("name"),
     commands: &[idle_command("reoptimize", "Look for better ways")],
-    rank: 699,
     ..idle_list("/mpls/traffic-eng/tunnel", "Tunnels with a bandwidth")
 };

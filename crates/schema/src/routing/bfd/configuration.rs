@@ -28,7 +28,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["interfaces", "addresses", "min-tx", "min-rx", "multiplier"],
-    rank: 630,
     ..idle_rules(
         "/routing/bfd/configuration",
         "How neighbours are watched by BFD",

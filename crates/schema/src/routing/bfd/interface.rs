@@ -23,7 +23,6 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("interface", "all")],
     }],
     pick: Pick::Default,
-    rank: 630,
     older: true,
     ..idle_list("/routing/bfd/interface", "Version 6: interfaces of BFD")
 };

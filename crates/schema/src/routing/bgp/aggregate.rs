@@ -25,7 +25,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["prefix", "instance", "summary-only"],
-    rank: 641,
     older: true,
     ..idle_list(
         "/routing/bgp/aggregate",

@@ -104,6 +104,5 @@ pub(crate) static MENU: Menu = Menu {
         Old::gone("input.ignore-as-path-len"),
     ],
     old_paths: &["/routing/bgp/peer"],
-    rank: 640,
     ..idle_list("/routing/bgp/connection", "Connections of BGP")
 };

@@ -27,6 +27,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["name", "instance", "vni"],
-    rank: 642,
     ..idle_rules("/routing/bgp/evpn", "Ethernet networks by BGP")
 };

@@ -79,6 +79,5 @@ pub(crate) static MENU: Menu = Menu {
     supposed: &[Builtin {
         values: &[("name", "default"), ("as", "65530")],
     }],
-    rank: 637,
     ..idle_list("/routing/bgp/instance", "BGP instances")
 };

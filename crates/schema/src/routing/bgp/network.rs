@@ -15,7 +15,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["network", "synchronize"],
-    rank: 641,
     older: true,
     ..idle_list(
         "/routing/bgp/network",

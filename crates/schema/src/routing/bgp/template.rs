@@ -39,6 +39,5 @@ pub(crate) static MENU: Menu = Menu {
         Old::gone("input.ignore-as-path-len"),
         Old::gone("input.limit-nlri-diversity"),
     ],
-    rank: 638,
     ..idle_list("/routing/bgp/template", "Templates of BGP")
 };

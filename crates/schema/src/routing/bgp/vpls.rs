@@ -54,6 +54,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["name", "rd", "site-id", "bridge"],
-    rank: 642,
     ..idle_list("/routing/bgp/vpls", "Customers' Ethernet networks by BGP")
 };

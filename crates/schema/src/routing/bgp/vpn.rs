@@ -43,6 +43,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["name", "vrf", "route-distinguisher"],
-    rank: 642,
     ..idle_list("/routing/bgp/vpn", "Customers' routes by BGP")
 };

@@ -16,7 +16,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["list", "communities", "regexp"],
-    rank: 650,
     ..idle_rules(
         "/routing/filter/community-ext-list",
         "Lists of extended communities",

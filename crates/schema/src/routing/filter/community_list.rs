@@ -16,6 +16,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["list", "communities", "regexp"],
-    rank: 650,
     ..idle_rules("/routing/filter/community-list", "Lists of communities")
 };

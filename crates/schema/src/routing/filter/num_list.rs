@@ -20,6 +20,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["list", "range"],
-    rank: 650,
     ..idle_rules("/routing/filter/num-list", "Lists of numbers")
 };

@@ -17,6 +17,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["chain", "rule"],
-    rank: 651,
     ..idle_rules("/routing/filter/rule", "Filters of routes")
 };

@@ -24,6 +24,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["chain", "do-where", "do-take"],
-    rank: 651,
     ..idle_rules("/routing/filter/select-rule", "Choice of routes")
 };

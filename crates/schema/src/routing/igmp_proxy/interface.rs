@@ -33,7 +33,6 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["interface"],
         failure: "already have such interface",
     }],
-    rank: 654,
     ..idle_list(
         "/routing/igmp-proxy/interface",
         "Interfaces of the IGMP proxy",

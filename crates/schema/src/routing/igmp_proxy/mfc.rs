@@ -24,7 +24,6 @@ pub(crate) static MENU: Menu = Menu {
         "upstream-interface",
         "downstream-interfaces",
     ],
-    rank: 654,
     ..idle_list(
         "/routing/igmp-proxy/mfc",
         "Multicast routes of the IGMP proxy",

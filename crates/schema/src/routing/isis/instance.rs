@@ -84,6 +84,5 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "vrf", "system-id", "areas"],
     space: Some("isis-instance"),
     key: Some("name"),
-    rank: 670,
     ..idle_list("/routing/isis/instance", "IS-IS instances")
 };

@@ -98,6 +98,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["interfaces", "instance", "levels"],
-    rank: 671,
     ..idle_rules("/routing/isis/interface-template", "Interfaces of IS-IS")
 };

@@ -17,7 +17,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["interface", "passive"],
-    rank: 666,
     older: true,
     ..idle_list(
         "/routing/mme/interface",

@@ -11,7 +11,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["network"],
-    rank: 666,
     older: true,
     ..idle_list("/routing/mme/network", "Version 6: networks of the mesh")
 };

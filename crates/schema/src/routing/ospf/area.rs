@@ -66,6 +66,5 @@ pub(crate) static MENU: Menu = Menu {
         },
         Old::renamed("translator-role", "nssa-translator"),
     ],
-    rank: 621,
     ..idle_list("/routing/ospf/area", "OSPF areas")
 };

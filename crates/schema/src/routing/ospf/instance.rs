@@ -115,6 +115,5 @@ pub(crate) static MENU: Menu = Menu {
         Old::renamed("out-filter", "out-filter-chain"),
         Old::renamed("mpls-te-router-id", "mpls-te-address"),
     ],
-    rank: 620,
     ..idle_list("/routing/ospf/instance", "OSPF instances")
 };

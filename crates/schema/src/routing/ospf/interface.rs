@@ -36,6 +36,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 1)],
     columns: &["interface", "area", "type", "state"],
     old: OLD,
-    rank: 624,
     ..idle_list("/routing/ospf/interface", "Interfaces that OSPF speaks on")
 };

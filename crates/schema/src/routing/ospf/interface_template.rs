@@ -23,6 +23,5 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["interfaces", "networks", "area", "type"],
     old: &[Old::renamed("network", "networks")],
     old_paths: &["/routing/ospf/network"],
-    rank: 623,
     ..idle_rules("/routing/ospf/interface-template", "Interfaces of OSPF")
 };

@@ -27,7 +27,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["address", "poll-interval", "priority"],
-    rank: 625,
     older: true,
     ..idle_list(
         "/routing/ospf/nbma-neighbor",

@@ -19,7 +19,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["area", "src-address", "dst-address", "cost"],
-    rank: 625,
     older: true,
     ..idle_list(
         "/routing/ospf/sham-link",

@@ -31,7 +31,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["area", "address", "poll-interval"],
-    rank: 624,
     ..idle_list(
         "/routing/ospf/static-neighbor",
         "Neighbours of OSPF by address",

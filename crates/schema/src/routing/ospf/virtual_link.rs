@@ -24,7 +24,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["neighbor-id", "transit-area"],
-    rank: 625,
     older: true,
     ..idle_list(
         "/routing/ospf/virtual-link",

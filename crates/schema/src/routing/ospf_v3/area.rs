@@ -23,7 +23,6 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "backbone")],
     }],
     pick: Pick::Default,
-    rank: 627,
     older: true,
     ..idle_list("/routing/ospf-v3/area", "Version 6: areas of OSPF for IPv6")
 };

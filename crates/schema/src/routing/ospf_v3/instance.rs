@@ -56,7 +56,6 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "default")],
     }],
     pick: Pick::Default,
-    rank: 626,
     older: true,
     ..idle_list("/routing/ospf-v3/instance", "Version 6: OSPF for IPv6")
 };

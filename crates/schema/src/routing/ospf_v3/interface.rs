@@ -64,7 +64,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["interface", "area", "cost"],
-    rank: 628,
     older: true,
     ..idle_list(
         "/routing/ospf-v3/interface",

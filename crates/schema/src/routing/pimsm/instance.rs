@@ -43,6 +43,5 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "vrf", "afi"],
     space: Some("pimsm-instance"),
     key: Some("name"),
-    rank: 680,
     ..idle_list("/routing/pimsm/instance", "PIM instances")
 };

@@ -31,6 +31,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["instance", "interfaces", "priority"],
-    rank: 681,
     ..idle_rules("/routing/pimsm/interface-template", "Interfaces of PIM")
 };

@@ -17,6 +17,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["instance", "address", "group"],
-    rank: 682,
     ..idle_list("/routing/pimsm/static-rp", "Meeting points by hand")
 };

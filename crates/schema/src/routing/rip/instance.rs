@@ -39,6 +39,5 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "vrf", "afi"],
     space: Some("rip-instance"),
     key: Some("name"),
-    rank: 661,
     ..idle_list("/routing/rip/instance", "RIP instances")
 };

@@ -37,6 +37,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["interface", "receive", "send", "authentication"],
-    rank: 663,
     ..idle_list("/routing/rip/interface", "Version 6: interfaces of RIP")
 };

@@ -33,6 +33,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["interfaces", "instance", "cost"],
-    rank: 662,
     ..idle_list("/routing/rip/interface-template", "Interfaces of RIP")
 };

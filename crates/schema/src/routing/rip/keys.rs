@@ -21,6 +21,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["chain", "key-id", "valid-from", "valid-till"],
-    rank: 661,
     ..idle_list("/routing/rip/keys", "Keys of RIP")
 };

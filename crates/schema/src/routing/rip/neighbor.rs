@@ -23,6 +23,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_DYNAMIC,
     columns: &["address", "routes", "last-update"],
-    rank: 664,
     ..idle_list("/routing/rip/neighbor", "Neighbours of RIP")
 };

@@ -11,7 +11,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["network"],
-    rank: 664,
     older: true,
     ..idle_list("/routing/rip/network", "Version 6: networks of RIP")
 };

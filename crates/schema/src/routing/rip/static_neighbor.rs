@@ -15,7 +15,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["address", "instance"],
-    rank: 664,
     ..idle_list(
         "/routing/rip/static-neighbor",
         "Neighbours of RIP by address",

@@ -27,7 +27,6 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such override",
     }],
     commands: IDLE_COMMANDS,
-    rank: 324,
     ..idle_list(
         "/interface/bridge/port/mst-override",
         "What ports cost in one spanning tree of several",

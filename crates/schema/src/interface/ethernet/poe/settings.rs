@@ -29,7 +29,6 @@ pub(crate) static MENU: Menu = Menu {
         number("poe-in-max-power", 0, 100_000, "Watts that the port takes").optional(),
     ]],
     older: true,
-    rank: 331,
     ..idle_settings(
         "/interface/ethernet/poe/settings",
         "Power over Ethernet as a whole",

@@ -158,7 +158,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["action", "table", "src-ports"],
-    rank: 330,
     ..idle_rules(
         "/interface/ethernet/switch/acl",
         "Rules of CRS switch chips",

@@ -8,20 +8,6 @@ use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list, idle_rules}
 use crate::interface::MAC_PROTOCOL;
 use crate::terms::{maybe, number, words};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &EGRESS_VLAN_TAG,
-    &INGRESS_VLAN_TRANSLATION,
-    &EGRESS_VLAN_TRANSLATION,
-    &MAC_BASED_VLAN,
-    &PROTOCOL_BASED_VLAN,
-    &ONE2ONE,
-    &UNICAST_FDB,
-    &MULTICAST_FDB,
-    &RESERVED_FDB,
-    &PORT_LEAKAGE,
-];
-
 /// Which tags match.
 const TAGS: &[&str] = &[
     "any",
@@ -67,7 +53,6 @@ pub(crate) static EGRESS_VLAN_TAG: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "vlan-id", "tagged-ports"],
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/egress-vlan-tag",
         "Which ports tag a VLAN's frames on the way out",
@@ -113,7 +98,6 @@ pub(crate) static INGRESS_VLAN_TRANSLATION: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "ports", "customer-vid", "new-customer-vid"],
-    rank: 330,
     ..idle_rules(
         "/interface/ethernet/switch/ingress-vlan-translation",
         "New VLANs on the way in",
@@ -124,7 +108,6 @@ pub(crate) static EGRESS_VLAN_TRANSLATION: Menu = Menu {
     properties: &[TRANSLATION, COMMENT_DISABLED],
     flags: DISABLED_INVALID,
     columns: &["switch", "ports", "customer-vid", "new-customer-vid"],
-    rank: 330,
     ..idle_rules(
         "/interface/ethernet/switch/egress-vlan-translation",
         "New VLANs on the way out",
@@ -143,7 +126,6 @@ pub(crate) static MAC_BASED_VLAN: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "src-mac-address", "new-customer-vid"],
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/mac-based-vlan",
         "VLANs by sender",
@@ -188,7 +170,6 @@ pub(crate) static PROTOCOL_BASED_VLAN: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "ports", "protocol", "new-customer-vid"],
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/protocol-based-vlan",
         "VLANs by protocol",
@@ -207,7 +188,6 @@ pub(crate) static ONE2ONE: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "service-vid", "customer-vid", "dst-port"],
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/one2one-vlan-switching",
         "VLANs with two members",
@@ -231,7 +211,6 @@ pub(crate) static UNICAST_FDB: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "mac-address", "port", "vlan-id"],
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/unicast-fdb",
         "Hosts and the ports that they are at",
@@ -253,7 +232,6 @@ pub(crate) static MULTICAST_FDB: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "address", "ports", "vlan-id"],
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/multicast-fdb",
         "Groups and the ports that they go to",
@@ -280,7 +258,6 @@ pub(crate) static RESERVED_FDB: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "mac-address", "action"],
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/reserved-fdb",
         "Hosts with a treatment of their own",
@@ -316,7 +293,6 @@ pub(crate) static PORT_LEAKAGE: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "ports", "type"],
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/port-leakage",
         "Exceptions from isolation",

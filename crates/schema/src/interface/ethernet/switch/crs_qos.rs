@@ -6,17 +6,6 @@ use super::{ON, PORT};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list};
 use crate::terms::{maybe, named, number, words};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &QOS_GROUP,
-    &DSCP_QOS_MAP,
-    &DSCP_TO_DSCP,
-    &POLICER_QOS_MAP,
-    &INGRESS_PORT_POLICER,
-    &SHAPER,
-    &ACL_POLICER,
-];
-
 /// A quality of service, or none.
 pub(super) const GROUP: Kind = Kind::Or(&["none"], &Kind::Reference("switch-qos-group"));
 /// How readily a frame is dropped.
@@ -77,7 +66,6 @@ pub(crate) static QOS_GROUP: Menu = Menu {
     columns: &["switch", "name", "pcp", "dscp", "priority"],
     key: Some("name"),
     space: Some("switch-qos-group"),
-    rank: 329,
     ..idle_list(
         "/interface/ethernet/switch/qos-group",
         "Qualities of service",
@@ -98,7 +86,6 @@ pub(crate) static DSCP_QOS_MAP: Menu = Menu {
     flags: DISABLED_INVALID,
     columns: &["switch", "drop-precedence", "pcp", "priority"],
     parts: 64,
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/dscp-qos-map",
         "Qualities of service by DSCP",
@@ -113,7 +100,6 @@ pub(crate) static DSCP_TO_DSCP: Menu = Menu {
     flags: DISABLED_INVALID,
     columns: &["switch", "new-dscp"],
     parts: 64,
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/dscp-to-dscp",
         "New DSCPs by DSCP",
@@ -160,7 +146,6 @@ pub(crate) static POLICER_QOS_MAP: Menu = Menu {
     flags: DISABLED_INVALID,
     columns: &["switch", "dscp-for-yellow", "dscp-for-red"],
     parts: 64,
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/policer-qos-map",
         "What policers write into frames",
@@ -201,7 +186,6 @@ pub(crate) static INGRESS_PORT_POLICER: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "port", "rate"],
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/ingress-port-policer",
         "Limits for what comes in by a port",
@@ -222,7 +206,6 @@ pub(crate) static SHAPER: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "port", "target", "rate"],
-    rank: 330,
     ..idle_list(
         "/interface/ethernet/switch/shaper",
         "Limits for what goes out by a port",
@@ -300,7 +283,6 @@ pub(crate) static ACL_POLICER: Menu = Menu {
     columns: &["switch", "name", "yellow-rate", "red-rate"],
     key: Some("name"),
     space: Some("switch-policer"),
-    rank: 329,
     ..idle_list(
         "/interface/ethernet/switch/acl/policer",
         "Limits that rules apply",

@@ -30,6 +30,5 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('D', "dynamic", 1),
     ],
     columns: &["switch", "mac-address", "vlan-id", "ports"],
-    rank: 330,
     ..idle_list("/interface/ethernet/switch/host", "Hosts of switch chips")
 };

@@ -51,7 +51,6 @@ pub(crate) static MENU: Menu = Menu {
         .default("15"),
         shown("hw-route-count", Kind::COUNTER, "Routes in the chip"),
     ]],
-    rank: 331,
     ..idle_settings(
         "/interface/ethernet/switch/l3hw-settings",
         "Routing in switch chips",
@@ -112,7 +111,6 @@ pub(crate) static ADVANCED: Menu = Menu {
         span("neigh-discovery-burst-delay", "Time in between").default("300ms"),
         number("neigh-dump-retries", 0, COUNT, "Tries to read neighbours").default("5"),
     ]],
-    rank: 331,
     ..idle_settings(
         "/interface/ethernet/switch/l3hw-settings/advanced",
         "How routes and neighbours get into the chip",

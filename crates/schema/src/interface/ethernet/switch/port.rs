@@ -297,6 +297,5 @@ pub(crate) static MENU: Menu = Menu {
         path: "/interface/ethernet",
         values: &[],
     }],
-    rank: 77,
     ..idle_fixed("/interface/ethernet/switch/port", "Ports of switch chips")
 };

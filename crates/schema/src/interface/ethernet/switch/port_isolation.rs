@@ -25,7 +25,6 @@ pub(crate) static MENU: Menu = Menu {
         path: "/interface/ethernet",
         values: &[],
     }],
-    rank: 324,
     ..idle_fixed(
         "/interface/ethernet/switch/port-isolation",
         "Isolation of switch ports",

@@ -5,19 +5,6 @@ use menu::{Builtin, Flag, Follow, Kind, Menu, Pick, Property};
 use crate::fragment::{COMMENT_DISABLED, idle_fixed, idle_list, idle_settings};
 use crate::terms::{maybe, named, number, refer, words};
 
-/// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[
-    &SETTINGS,
-    &PORT,
-    &PROFILE,
-    &MAP,
-    &MAP_VLAN,
-    &MAP_IP,
-    &TX_MANAGER,
-    &QUEUE,
-    &PFC,
-];
-
 const FLAGS: &[Flag] = &[
     Flag::new('*', "default", 0),
     Flag::new('X', "disabled", 1),
@@ -139,7 +126,6 @@ pub(crate) static SETTINGS: Menu = Menu {
         .optional(),
         words("wred-shared-threshold", LEVELS, "The same in shared memory").optional(),
     ]],
-    rank: 328,
     ..idle_settings(
         "/interface/ethernet/switch/qos/settings",
         "Memory of the chip",
@@ -221,7 +207,6 @@ pub(crate) static PORT: Menu = Menu {
         path: "/interface/ethernet",
         values: &[],
     }],
-    rank: 328,
     ..idle_fixed(
         "/interface/ethernet/switch/qos/port",
         "Quality of service of ports",
@@ -255,7 +240,6 @@ pub(crate) static PROFILE: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
-    rank: 325,
     ..idle_list(
         "/interface/ethernet/switch/qos/profile",
         "Classes of traffic",
@@ -271,7 +255,6 @@ pub(crate) static MAP: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
-    rank: 326,
     ..idle_list(
         "/interface/ethernet/switch/qos/map",
         "Maps from what frames say to profiles",
@@ -295,7 +278,6 @@ pub(crate) static MAP_VLAN: Menu = Menu {
     ],
     flags: FLAGS,
     columns: &["map", "pcp", "profile"],
-    rank: 327,
     ..idle_list(
         "/interface/ethernet/switch/qos/map/vlan",
         "Profiles by the tag's priority",
@@ -318,7 +300,6 @@ pub(crate) static MAP_IP: Menu = Menu {
     ],
     flags: FLAGS,
     columns: &["map", "dscp", "profile"],
-    rank: 327,
     ..idle_list("/interface/ethernet/switch/qos/map/ip", "Profiles by DSCP")
 };
 
@@ -343,7 +324,6 @@ pub(crate) static TX_MANAGER: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
-    rank: 326,
     ..idle_list(
         "/interface/ethernet/switch/qos/tx-manager",
         "How ports send from their queues",
@@ -380,7 +360,6 @@ pub(crate) static QUEUE: Menu = Menu {
     flags: FLAGS,
     columns: &["schedule", "weight"],
     parts: 64,
-    rank: 327,
     ..idle_list(
         "/interface/ethernet/switch/qos/tx-manager/queue",
         "Queues of such a manager",
@@ -418,7 +397,6 @@ pub(crate) static PFC: Menu = Menu {
     columns: &["name", "traffic-class"],
     key: Some("name"),
     space: Some("switch-pfc"),
-    rank: 327,
     ..idle_list(
         "/interface/ethernet/switch/qos/priority-flow-control",
         "Pauses by priority (IEEE 802.1Qbb)",

@@ -73,6 +73,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "ports"],
-    rank: 330,
     ..idle_rules("/interface/ethernet/switch/rule", "Rules of switch chips")
 };

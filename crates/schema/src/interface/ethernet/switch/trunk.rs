@@ -19,6 +19,5 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "member-ports"],
     key: Some("name"),
     space: Some("switch-trunk"),
-    rank: 78,
     ..idle_list("/interface/ethernet/switch/trunk", "Trunks of switch chips")
 };

@@ -24,6 +24,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "vlan-id", "ports"],
-    rank: 330,
     ..idle_list("/interface/ethernet/switch/vlan", "VLANs of switch chips")
 };

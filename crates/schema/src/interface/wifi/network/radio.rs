@@ -43,7 +43,6 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[OWN, CHANNEL, COMMENT_SAID],
     flags: DISABLED_DYNAMIC,
     columns: &["labels", "channel.band", "channel.frequency"],
-    rank: 35,
     ..idle_list(
         "/interface/wifi/network/radio",
         "What labelled radios are like",

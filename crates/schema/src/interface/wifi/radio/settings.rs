@@ -18,6 +18,5 @@ pub(crate) static MENU: Menu = Menu {
             "Band of a radio with several",
         ),
     ]],
-    rank: 341,
     ..idle_settings("/interface/wifi/radio/settings", "What radios are used for")
 };

@@ -26,7 +26,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_DYNAMIC,
     columns: &["group", "vlan-id", "isolation", "expires"],
-    rank: 31,
     ..idle_list(
         "/interface/wifi/security/multi-passphrase",
         "Passphrases of groups",

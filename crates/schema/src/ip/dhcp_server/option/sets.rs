@@ -16,7 +16,6 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("dhcp-option-set"),
     key: Some("name"),
     effect: Effect::None,
-    rank: 108,
     ..Menu::new(
         "/ip/dhcp-server/option/sets",
         Shape::List,

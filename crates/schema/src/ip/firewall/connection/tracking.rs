@@ -83,7 +83,6 @@ pub(crate) static MENU: Menu = Menu {
         count("total-ip4-entries", "Connections of IPv4 that are tracked"),
         count("total-ip6-entries", "Connections of IPv6 that are tracked"),
     ]],
-    rank: 290,
     ..Menu::new(
         "/ip/firewall/connection/tracking",
         Shape::Settings,

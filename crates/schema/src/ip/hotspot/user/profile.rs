@@ -126,7 +126,6 @@ pub(crate) static MENU: Menu = Menu {
         ],
     }],
     effect: Effect::None,
-    rank: 111,
     ..Menu::new(
         "/ip/hotspot/user/profile",
         Shape::List,

@@ -31,7 +31,6 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[RULE, COMMENT_DISABLED],
     flags: DISABLED_INVALID,
     effect: Effect::None,
-    rank: 464,
     ..Menu::new(
         "/ip/hotspot/walled-garden/ip",
         Shape::Ordered,

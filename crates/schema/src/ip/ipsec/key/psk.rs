@@ -22,6 +22,5 @@ pub(crate) static MENU: Menu = Menu {
         ],
     )],
     effect: Effect::None,
-    rank: 474,
     ..Menu::new("/ip/ipsec/key/psk", Shape::List, "Keys that both know")
 };

@@ -32,7 +32,6 @@ pub(crate) static MENU: Menu = Menu {
         count("total-keys-received", "Keys that were fetched"),
     ]],
     effect: Effect::None,
-    rank: 475,
     ..Menu::new(
         "/ip/ipsec/key/qkd",
         Shape::Settings,

@@ -45,6 +45,5 @@ pub(crate) static MENU: Menu = Menu {
         on_items("remove", "Remove keys"),
     ],
     effect: Effect::None,
-    rank: 476,
     ..Menu::new("/ip/ipsec/key/rsa", Shape::Fixed, "Pairs of keys")
 };

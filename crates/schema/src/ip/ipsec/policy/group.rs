@@ -20,7 +20,6 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "default")],
     }],
     effect: Effect::None,
-    rank: 100,
     ..Menu::new(
         "/ip/ipsec/policy/group",
         Shape::List,

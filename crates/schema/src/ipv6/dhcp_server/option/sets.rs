@@ -20,7 +20,6 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("dhcp6-option-set"),
     key: Some("name"),
     effect: Effect::None,
-    rank: 116,
     ..Menu::new(
         "/ipv6/dhcp-server/option/sets",
         Shape::List,

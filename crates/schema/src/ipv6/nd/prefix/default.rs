@@ -22,7 +22,6 @@ pub(crate) static MENU: Menu = Menu {
             "How long the prefix should be used",
         ),
     ]],
-    rank: 542,
     ..Menu::new(
         "/ipv6/nd/prefix/default",
         Shape::Settings,

@@ -30,7 +30,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["instance", "routing-mark"],
-    rank: 641,
     older: true,
     ..idle_list("/routing/bgp/instance/vrf", "Version 6: customers' routes")
 };

@@ -22,6 +22,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["area", "prefix", "advertise"],
     old: &[Old::renamed("range", "prefix")],
-    rank: 622,
     ..idle_list("/routing/ospf/area/range", "Ranges of OSPF areas")
 };

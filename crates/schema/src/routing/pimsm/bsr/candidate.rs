@@ -25,7 +25,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["instance", "address", "priority"],
-    rank: 683,
     ..idle_list(
         "/routing/pimsm/bsr/candidate",
         "Whether this router tells meeting points",

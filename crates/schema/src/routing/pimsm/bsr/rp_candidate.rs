@@ -20,7 +20,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["instance", "address", "group", "priority"],
-    rank: 683,
     ..idle_list(
         "/routing/pimsm/bsr/rp-candidate",
         "Whether this router is a meeting point",
