@@ -2,7 +2,9 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
-use crate::short::{COUNT, DISABLED, NUMBERS, between, idle, may, shown, switch, text};
+use crate::declare::{
+    DISABLED_SWITCH, NUMBERS, U32, argument, between, idle_command, no, shown, text, yes,
+};
 
 /// What applications are given, each as text of its own form.
 const PAIRS: Kind = Kind::List(&Kind::Text);
@@ -10,8 +12,8 @@ const PAIRS: Kind = Kind::List(&Kind::Text);
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("container-command-lines", PAIRS, "Container command lines").default(""),
-        switch("auto-update", "no", "Fetches newer versions"),
-        switch("use-https", "yes", "Reaches its page over TLS"),
+        no("auto-update", "Fetches newer versions"),
+        yes("use-https", "Reaches its page over TLS"),
         Property::new(
             "network",
             Kind::Or(
@@ -27,7 +29,7 @@ pub(crate) static MENU: Menu = Menu {
             "Network VLAN of untagged frames",
         )
         .optional(),
-        switch("network-outgoing-access", "yes", "Network outgoing access"),
+        yes("network-outgoing-access", "Network outgoing access"),
         Property::new("firewall-redirects", PAIRS, "Firewall redirects").default(""),
         Property::new("yaml", Kind::Filled, "Description of an own application").optional(),
         Property::new("required-mounts", PAIRS, "Required mounts").default(""),
@@ -52,17 +54,17 @@ pub(crate) static MENU: Menu = Menu {
         ),
         shown("ip-address", Kind::Address(Family::V4), "IP address"),
         shown("cmds", Kind::List(&Kind::Text), "Cmds"),
-        shown("cpu-usage", COUNT, "CPU usage"),
-        shown("memory-current", COUNT, "Memory current"),
-        shown("app-size", COUNT, "App size"),
-        shown("data-size", COUNT, "Data size"),
+        shown("cpu-usage", U32, "CPU usage"),
+        shown("memory-current", U32, "Memory current"),
+        shown("app-size", U32, "App size"),
+        shown("data-size", U32, "Data size"),
         shown("configs", Kind::Text, "Configs"),
         shown(
             "variables-to-use-in-environment",
             Kind::Text,
             "Variables to use in environment",
         ),
-        DISABLED,
+        DISABLED_SWITCH,
     ]],
     flags: &[
         Flag::new('X', "disabled", 0),
@@ -74,10 +76,10 @@ pub(crate) static MENU: Menu = Menu {
     parts: 256,
     columns: &["name", "category", "status"],
     commands: &[
-        idle("cleanup", "Remove what it has left", &[NUMBERS]),
-        idle("restart", "Stop and start again", &[NUMBERS]),
-        idle("setup", "Set applications up", &[]),
-        idle("update", "Fetch newer versions", &[NUMBERS]),
+        idle_command("cleanup", "Remove what it has left", &[NUMBERS]),
+        idle_command("restart", "Stop and start again", &[NUMBERS]),
+        idle_command("setup", "Set applications up", &[]),
+        idle_command("update", "Fetch newer versions", &[NUMBERS]),
     ],
     effect: Effect::None,
     ..Menu::new("/app", Shape::List, "Applications")
@@ -100,12 +102,12 @@ pub(crate) static NETWORK: Menu = Menu {
     ]],
     flags: &[Flag::new('e', "external", 1), Flag::new('I', "invalid", 1)],
     columns: &["name", "network", "ip"],
-    commands: &[idle(
+    commands: &[idle_command(
         "reset",
         "Reset item properties to their defaults",
         &[
-            may("allow-outgoing-access", Kind::Bool, "Allow outgoing access"),
-            may("name", Kind::Text, "Name"),
+            argument("allow-outgoing-access", Kind::Bool, "Allow outgoing access"),
+            argument("name", Kind::Text, "Name"),
             NUMBERS,
         ],
     )],
@@ -135,12 +137,8 @@ pub(crate) static SETTINGS: Menu = Menu {
         .default("none"),
         text("media-path", "Folder of media"),
         text("download-path", "Folder of downloads"),
-        switch(
-            "show-in-webfig",
-            "yes",
-            "Shows applications on the router's page",
-        ),
-        switch("auto-update", "no", "Fetches newer versions"),
+        yes("show-in-webfig", "Shows applications on the router's page"),
+        no("auto-update", "Fetches newer versions"),
         Property::new(
             "registry-mirrors",
             Kind::List(&Kind::Text),

@@ -31,33 +31,36 @@ macro_rules! channel {
     ($start:literal) => {{
         use menu::Kind;
 
-        use crate::brief::{may, number, seconds};
         use crate::capsman::{BANDS, EXTENSIONS};
-        use crate::terms::{list, maybe};
-        const MHZ: Kind = number(700, 10_000);
+        use crate::declare::{between, list, maybe, optional, seconds};
+        const MHZ: Kind = between(700, 10_000);
         const WIDTH: Kind = Kind::Words(&["10mhz", "20mhz", "40mhz-turbo", "5mhz"]);
         const SECONDARY: Kind = Kind::Or(&["disabled"], &Kind::List(&MHZ));
         &[
             list(concat!($start, "frequency"), &MHZ, "Frequencies in MHz").optional(),
-            may(
+            optional(
                 concat!($start, "secondary-frequency"),
                 SECONDARY,
                 "Of a split channel",
             ),
-            may(
+            optional(
                 concat!($start, "control-channel-width"),
                 WIDTH,
                 "Width of the first part",
             ),
-            may(concat!($start, "band"), BANDS, "Band and standards"),
-            may(
+            optional(concat!($start, "band"), BANDS, "Band and standards"),
+            optional(
                 concat!($start, "extension-channel"),
                 EXTENSIONS,
                 "Second part",
             ),
-            may(concat!($start, "tx-power"), number(-30, 40), "Power in dBm"),
+            optional(
+                concat!($start, "tx-power"),
+                between(-30, 40),
+                "Power in dBm",
+            ),
             maybe(concat!($start, "save-selected"), "Remembers the channel"),
-            may(
+            optional(
                 concat!($start, "reselect-interval"),
                 seconds(1, 25_920_000),
                 "Looking for another",
@@ -75,21 +78,20 @@ macro_rules! datapath {
     ($start:literal) => {{
         use menu::Kind;
 
-        use crate::brief::{INTERFACE, INTERFACE_LIST, U32, may, number};
+        use crate::declare::{INTERFACE, INTERFACE_LIST, U32, between, maybe, optional};
         use crate::interface::wireless::VLAN_MODES;
-        use crate::terms::maybe;
         &[
-            may(
+            optional(
                 concat!($start, "bridge"),
                 Kind::Or(&["none"], &INTERFACE),
                 "Bridge of clients",
             ),
-            may(
+            optional(
                 concat!($start, "bridge-cost"),
-                number(1, 200_000_000),
+                between(1, 200_000_000),
                 "Path cost there",
             ),
-            may(
+            optional(
                 concat!($start, "bridge-horizon"),
                 Kind::Or(&["none"], &U32),
                 "Horizon there",
@@ -98,7 +100,7 @@ macro_rules! datapath {
                 concat!($start, "client-to-client-forwarding"),
                 "Lets clients reach each other",
             ),
-            may(
+            optional(
                 concat!($start, "interface-list"),
                 INTERFACE_LIST,
                 "List of interfaces",
@@ -107,17 +109,17 @@ macro_rules! datapath {
                 concat!($start, "local-forwarding"),
                 "The device forwards by itself",
             ),
-            may(
+            optional(
                 concat!($start, "openflow-switch"),
                 Kind::Name,
                 "OpenFlow switch",
             ),
-            may(
+            optional(
                 concat!($start, "vlan-id"),
-                number(1, 4_095),
+                between(1, 4_095),
                 "VLAN of clients",
             ),
-            may(
+            optional(
                 concat!($start, "vlan-mode"),
                 Kind::Words(VLAN_MODES),
                 "Tag of that",
@@ -129,9 +131,8 @@ macro_rules! datapath {
 /// The properties of rates.
 macro_rules! rates {
     ($start:literal) => {{
-        use crate::brief::may;
+        use crate::declare::{list, optional};
         use crate::radio::{MCS, RATES, VHT_MCS};
-        use crate::terms::list;
         &[
             list(concat!($start, "basic"), &RATES, "Basic rates").optional(),
             list(concat!($start, "supported"), &RATES, "Rates").optional(),
@@ -147,12 +148,12 @@ macro_rules! rates {
                 "Rates of 802.11n",
             )
             .optional(),
-            may(
+            optional(
                 concat!($start, "vht-basic-mcs"),
                 VHT_MCS,
                 "Basic rates of 802.11ac",
             ),
-            may(
+            optional(
                 concat!($start, "vht-supported-mcs"),
                 VHT_MCS,
                 "Rates of 802.11ac",
@@ -166,8 +167,7 @@ macro_rules! security {
     ($start:literal) => {{
         use menu::Kind;
 
-        use crate::brief::{may, seconds};
-        use crate::terms::{list, maybe};
+        use crate::declare::{list, maybe, optional, seconds};
         const TYPES: Kind = Kind::Words(&["wpa-eap", "wpa-psk", "wpa2-eap", "wpa2-psk"]);
         const CIPHERS: Kind = Kind::Words(&["aes-ccm", "tkip"]);
         const METHODS: Kind = Kind::Words(&["eap-tls", "passthrough"]);
@@ -186,17 +186,17 @@ macro_rules! security {
             )
             .optional(),
             list(concat!($start, "encryption"), &CIPHERS, "Ciphers for one").optional(),
-            may(
+            optional(
                 concat!($start, "group-encryption"),
                 CIPHERS,
                 "Cipher for many",
             ),
-            may(
+            optional(
                 concat!($start, "group-key-update"),
                 seconds(30, 86_400),
                 "Change of that key",
             ),
-            may(
+            optional(
                 concat!($start, "passphrase"),
                 Kind::Sized { min: 0, max: 64 },
                 "Passphrase",
@@ -211,12 +211,12 @@ macro_rules! security {
                 concat!($start, "eap-radius-accounting"),
                 "Tells a RADIUS server of use",
             ),
-            may(
+            optional(
                 concat!($start, "tls-mode"),
                 TLS,
                 "Whether certificates are checked",
             ),
-            may(
+            optional(
                 concat!($start, "tls-certificate"),
                 CERTIFICATE,
                 "Certificate of EAP",
@@ -230,41 +230,40 @@ macro_rules! configuration {
     ($start:literal) => {{
         use menu::Kind;
 
-        use crate::brief::{may, number};
         use crate::capsman::ENABLED;
+        use crate::declare::{between, list, maybe, optional, within};
         use crate::radio::CHAINS;
-        use crate::terms::{list, maybe, within};
-        const DISTANCE: Kind = Kind::Or(&["dynamic", "indoors"], &number(0, 1_000));
+        const DISTANCE: Kind = Kind::Or(&["dynamic", "indoors"], &between(0, 1_000));
         const HELPER: Kind = Kind::Words(&["default", "disabled", "dhcp", "full"]);
         const PROTECTION: Kind = Kind::Words(&["cts-to-self", "none", "rts-cts"]);
         &[
-            may(
+            optional(
                 concat!($start, "mode"),
                 Kind::Words(&["ap"]),
                 "What the radio does",
             ),
-            may(
+            optional(
                 concat!($start, "ssid"),
                 Kind::Sized { min: 0, max: 32 },
                 "Name of the network",
             ),
             maybe(concat!($start, "hide-ssid"), "Does not announce the name"),
-            may(
+            optional(
                 concat!($start, "load-balancing-group"),
                 Kind::Text,
                 "Radios that share clients",
             ),
-            may(
+            optional(
                 concat!($start, "distance"),
                 DISTANCE,
                 "The farthest host, in km",
             ),
-            may(
+            optional(
                 concat!($start, "hw-retries"),
-                number(0, 15),
+                between(0, 15),
                 "How often a frame is tried",
             ),
-            may(
+            optional(
                 concat!($start, "hw-protection-mode"),
                 PROTECTION,
                 "How frames are protected",
@@ -283,27 +282,27 @@ macro_rules! configuration {
                 "How long a client may fail",
             )
             .optional(),
-            may(
+            optional(
                 concat!($start, "keepalive-frames"),
                 ENABLED,
                 "Asks silent clients",
             ),
-            may(
+            optional(
                 concat!($start, "country"),
                 Kind::Name,
                 "Country whose rules hold",
             ),
-            may(
+            optional(
                 concat!($start, "installation"),
                 Kind::Words(&["any", "indoor", "outdoor"]),
                 "Where the antenna is",
             ),
-            may(
+            optional(
                 concat!($start, "max-sta-count"),
-                number(1, 2_007),
+                between(1, 2_007),
                 "Most clients",
             ),
-            may(
+            optional(
                 concat!($start, "multicast-helper"),
                 HELPER,
                 "Multicast as unicast",
@@ -315,7 +314,7 @@ macro_rules! configuration {
                 "Antennas that receive",
             )
             .optional(),
-            may(
+            optional(
                 concat!($start, "guard-interval"),
                 Kind::Words(&["any", "long"]),
                 "Guard interval",

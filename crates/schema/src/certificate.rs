@@ -2,11 +2,11 @@
 
 use menu::{Effect, Flag, Kind, Menu, Old, Property, Shape, Spelling};
 
-use crate::fragment::SECOND;
-use crate::short::{
-    APPEND, AS_VALUE, COUNT, DISABLED, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBER, NUMBERS, ONCE,
-    WITHOUT_PAGING, between, idle, may, shown, span, switch, text,
+use crate::declare::{
+    APPEND, AS_VALUE, DISABLED_SWITCH, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBER, NUMBERS, ONCE,
+    U32, WITHOUT_PAGING, argument, between, idle_command, nanoseconds, no, shown, text,
 };
+use crate::fragment::SECOND;
 
 const USAGE: Kind = Kind::List(&Kind::Words(&[
     "digital-signature",
@@ -84,7 +84,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("name", Kind::Name, "Name of the certificate").required(),
         Property::new("trust-store", TRUST, "What the certificate is trusted for").default("all"),
         Property::new("digest-algorithm", DIGEST, "Hash of the signature").default("sha256"),
-        switch("trusted", "no", "Whether the certificate is trusted"),
+        no("trusted", "Whether the certificate is trusted"),
         text("common-name", "Common name"),
         text("organization", "Organization"),
         text("unit", "Unit of the organization"),
@@ -143,135 +143,141 @@ pub(crate) static MENU: Menu = Menu {
     kind: "cert",
     old: &[Old::gone("fingerprint")],
     commands: &[
-        idle("acme-renew", "Renew what an ACME server gave", &[NUMBERS]),
-        idle(
+        idle_command("acme-renew", "Renew what an ACME server gave", &[NUMBERS]),
+        idle_command(
             "add-acme",
             "Get a certificate from an ACME server",
             &[
                 AS_VALUE,
-                may("directory-url", Kind::Text, "Directory URL"),
-                may("domain-names", Kind::Text, "Domain names"),
-                may("eab-key-b64", Kind::Text, "Eab key b64"),
-                may("eab-kid", Kind::Text, "Eab kid"),
-                may("name", Kind::Text, "Name"),
+                argument("directory-url", Kind::Text, "Directory URL"),
+                argument("domain-names", Kind::Text, "Domain names"),
+                argument("eab-key-b64", Kind::Text, "Eab key b64"),
+                argument("eab-kid", Kind::Text, "Eab kid"),
+                argument("name", Kind::Text, "Name"),
             ],
         ),
-        idle(
+        idle_command(
             "add-scep",
             "Get a certificate from an SCEP server",
             &[
                 AS_VALUE,
-                may("ca-identity", Kind::Text, "CA identity"),
-                may("challenge-password", Kind::Text, "Challenge password"),
-                may("name", Kind::Text, "Name"),
-                may("on-smart-card", Kind::Bool, "On smart card"),
-                may("refresh", Kind::Bool, "Refresh"),
-                may("scep-url", Kind::Text, "SCEP URL"),
-                may("template", CERTIFICATE, "Template"),
+                argument("ca-identity", Kind::Text, "CA identity"),
+                argument("challenge-password", Kind::Text, "Challenge password"),
+                argument("name", Kind::Text, "Name"),
+                argument("on-smart-card", Kind::Bool, "On smart card"),
+                argument("refresh", Kind::Bool, "Refresh"),
+                argument("scep-url", Kind::Text, "SCEP URL"),
+                argument("template", CERTIFICATE, "Template"),
             ],
         ),
-        idle(
+        idle_command(
             "card-reinstall",
             "Set the smart card up again",
-            &[AS_VALUE, may("pin", Kind::Sized { min: 0, max: 20 }, "Pin")],
+            &[
+                AS_VALUE,
+                argument("pin", Kind::Sized { min: 0, max: 20 }, "Pin"),
+            ],
         ),
-        idle(
+        idle_command(
             "card-verify",
             "Check the smart card's PIN",
-            &[AS_VALUE, may("pin", Kind::Sized { min: 0, max: 20 }, "Pin")],
+            &[
+                AS_VALUE,
+                argument("pin", Kind::Sized { min: 0, max: 20 }, "Pin"),
+            ],
         ),
-        idle(
+        idle_command(
             "create-certificate-request",
             "Write a request to be signed elsewhere",
             &[
                 APPEND,
                 AS_VALUE,
-                may("challenge-passphrase", Kind::Text, "Challenge passphrase"),
+                argument("challenge-passphrase", Kind::Text, "Challenge passphrase"),
                 DO,
                 DURATION,
                 FILE,
                 FREEZE,
                 INTERVAL,
-                may("key-passphrase", Kind::Text, "Key passphrase"),
+                argument("key-passphrase", Kind::Text, "Key passphrase"),
                 ONCE,
-                may("template", CERTIFICATE, "Template"),
+                argument("template", CERTIFICATE, "Template"),
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "enable-ssl-certificate",
             "Get a certificate for the web page",
             &[
                 APPEND,
                 AS_VALUE,
-                may("directory-url", Kind::Text, "Directory URL"),
-                may("dns-name", Kind::Text, "DNS name"),
+                argument("directory-url", Kind::Text, "Directory URL"),
+                argument("dns-name", Kind::Text, "DNS name"),
                 DO,
                 DURATION,
-                may("eab-hmac-key", Kind::Text, "Eab hmac key"),
-                may("eab-kid", Kind::Text, "Eab kid"),
+                argument("eab-hmac-key", Kind::Text, "Eab hmac key"),
+                argument("eab-kid", Kind::Text, "Eab kid"),
                 FILE,
                 FREEZE,
                 INTERVAL,
                 ONCE,
-                may("reset-private-key", Kind::Bool, "Reset private key"),
+                argument("reset-private-key", Kind::Bool, "Reset private key"),
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "export-certificate",
             "Write a certificate to a file",
             &[
-                may("export-passphrase", Kind::Text, "Export passphrase"),
-                may("file-name", Kind::Text, "File name"),
+                argument("export-passphrase", Kind::Text, "Export passphrase"),
+                argument("file-name", Kind::Text, "File name"),
                 NUMBERS,
-                may("type", Kind::Words(&["pem", "pkcs12"]), "Type"),
+                argument("type", Kind::Words(&["pem", "pkcs12"]), "Type"),
             ],
         ),
-        idle(
+        idle_command(
             "import",
             "Read certificates and keys from a file",
             &[
                 AS_VALUE,
-                may("file-name", Kind::Text, "File name"),
-                may("name", Kind::Text, "Name"),
-                may("no-key-export", Kind::Bool, "No key export"),
-                may("passphrase", Kind::Text, "Passphrase"),
-                may("trust-store", TRUST, "Trust store"),
-                may("trusted", Kind::Bool, "Trusted"),
+                argument("file-name", Kind::Text, "File name"),
+                argument("name", Kind::Text, "Name"),
+                argument("no-key-export", Kind::Bool, "No key export"),
+                argument("passphrase", Kind::Text, "Passphrase"),
+                argument("trust-store", TRUST, "Trust store"),
+                argument("trusted", Kind::Bool, "Trusted"),
             ],
         ),
-        idle("issued-revoke", "Revoke certificates", &[NUMBERS]),
-        idle("scep-renew", "Renew what an SCEP server gave", &[NUMBERS]),
-        idle(
+        idle_command("issued-revoke", "Revoke certificates", &[NUMBERS]),
+        idle_command("scep-renew", "Renew what an SCEP server gave", &[NUMBERS]),
+        idle_command(
             "sign",
             "Sign a template",
             &[
                 APPEND,
                 AS_VALUE,
-                may("ca", CERTIFICATE, "CA"),
-                may("ca-crl-host", Kind::List(&Kind::Text), "CA CRL host"),
-                may("ca-on-smart-card", Kind::Bool, "CA on smart card"),
+                argument("ca", CERTIFICATE, "CA"),
+                argument("ca-crl-host", Kind::List(&Kind::Text), "CA CRL host"),
+                argument("ca-on-smart-card", Kind::Bool, "CA on smart card"),
                 DO,
                 DURATION,
                 FILE,
                 FREEZE,
                 INTERVAL,
-                may("name", Kind::Text, "Name"),
+                argument("name", Kind::Text, "Name"),
                 NUMBER,
                 ONCE,
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "sign-certificate-request",
             "Sign a request",
             &[
                 AS_VALUE,
-                may("ca", CERTIFICATE, "CA"),
-                may("days-valid", COUNT, "Days valid"),
-                may("digest-algorithm", DIGEST, "Digest algorithm"),
-                may("file-name", Kind::Text, "File name"),
+                argument("ca", CERTIFICATE, "CA"),
+                argument("days-valid", U32, "Days valid"),
+                argument("digest-algorithm", DIGEST, "Digest algorithm"),
+                argument("file-name", Kind::Text, "File name"),
             ],
         ),
     ],
@@ -304,7 +310,7 @@ pub(crate) static BUILTIN: Menu = Menu {
             "Key size",
         ),
         shown("key-usage", USAGE, "Key usage"),
-        shown("days-valid", COUNT, "Days valid"),
+        shown("days-valid", U32, "Days valid"),
         shown("issuer", Kind::List(&Kind::Text), "Issuer"),
         shown("key-type", Kind::Words(&["rsa", "dsa", "ec"]), "Key type"),
         shown("invalid-before", Kind::Text, "Invalid before"),
@@ -328,8 +334,8 @@ pub(crate) static CRL: Menu = Menu {
         Property::new("url", Kind::Text, "Where the list is").required(),
         shown("cert", Kind::Words(&["none"]), "Cert"),
         shown("trust-store", Kind::Text, "Trust store"),
-        shown("num", COUNT, "Number of"),
-        shown("revoked", COUNT, "Revoked"),
+        shown("num", U32, "Number of"),
+        shown("revoked", U32, "Revoked"),
         shown("next-update", Kind::Text, "Next update"),
         shown("last-update", Kind::Text, "Last update"),
         shown("akid", Kind::Text, "Authority key identifier"),
@@ -343,8 +349,8 @@ pub(crate) static CRL: Menu = Menu {
     ],
     columns: &["url", "num", "next-update", "last-update"],
     commands: &[
-        idle("download", "Read the lists again", &[]),
-        idle("flush", "Forget the lists", &[]),
+        idle_command("download", "Read the lists again", &[]),
+        idle_command("flush", "Forget the lists", &[]),
     ],
     effect: Effect::None,
     ..Menu::new(
@@ -365,14 +371,14 @@ pub(crate) static SCEP_SERVER: Menu = Menu {
         )
         .default("none"),
         text("path", "Path of the server"),
-        Property::new("days-valid", COUNT, "Days that certificates are valid").default("365"),
+        Property::new("days-valid", U32, "Days that certificates are valid").default("365"),
         Property::new(
             "request-lifetime",
-            span(300 * SECOND, i64::MAX),
+            nanoseconds(300 * SECOND, i64::MAX),
             "How long a request is kept",
         )
         .default("1d"),
-        DISABLED,
+        DISABLED_SWITCH,
     ]],
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["ca-cert", "path", "days-valid"],
@@ -389,12 +395,12 @@ pub(crate) static OTP: Menu = Menu {
     flags: &[Flag::new('E', "expired", 1)],
     columns: &["password", "expires", "used"],
     commands: &[
-        idle(
+        idle_command(
             "generate",
             "Make a one-time password",
-            &[AS_VALUE, may("minutes-valid", COUNT, "Minutes valid")],
+            &[AS_VALUE, argument("minutes-valid", U32, "Minutes valid")],
         ),
-        idle("remove", "Remove items", &[NUMBERS]),
+        idle_command("remove", "Remove items", &[NUMBERS]),
     ],
     effect: Effect::None,
     ..Menu::new(
@@ -420,22 +426,22 @@ pub(crate) static RA: Menu = Menu {
         text("ra-path", "Path of the authority"),
         Property::new(
             "ra-transaction-lifetime",
-            span(300 * SECOND, i64::MAX),
+            nanoseconds(300 * SECOND, i64::MAX),
             "How long a request is kept",
         )
         .default("1d"),
-        switch("on-smart-card", "no", "Keeps the key on the smart card"),
+        no("on-smart-card", "Keeps the key on the smart card"),
         shown("req-fingerprint", Kind::Text, "Req fingerprint"),
         shown("ca-fingerprint", Kind::Text, "CA fingerprint"),
         shown("status", Kind::Text, "Status"),
-        DISABLED,
+        DISABLED_SWITCH,
     ]],
     flags: &[
         Flag::new('X', "disabled", 1),
         Flag::new('C', "smart-card-key", 1),
     ],
     columns: &["name", "server-url", "template"],
-    commands: &[idle(
+    commands: &[idle_command(
         "renew",
         "Renew the authority's certificate",
         &[NUMBERS],
@@ -479,8 +485,8 @@ pub(crate) static REQUESTS: Menu = Menu {
     ]],
     columns: &["authority", "status", "common-name"],
     commands: &[
-        idle("grant", "Grant requests", &[NUMBERS]),
-        idle("remove", "Remove items", &[NUMBERS]),
+        idle_command("grant", "Grant requests", &[NUMBERS]),
+        idle_command("remove", "Remove items", &[NUMBERS]),
     ],
     effect: Effect::None,
     ..Menu::new(
@@ -501,8 +507,8 @@ pub(crate) static SETTINGS: Menu = Menu {
             "What the built-in certificates are trusted for",
         )
         .default("default"),
-        switch("crl-download", "no", "Reads lists of revoked certificates"),
-        switch("crl-use", "no", "Looks certificates up in the lists"),
+        no("crl-download", "Reads lists of revoked certificates"),
+        no("crl-use", "Looks certificates up in the lists"),
         Property::new(
             "crl-store",
             Kind::Words(&["system", "ram"]),

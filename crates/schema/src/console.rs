@@ -2,8 +2,7 @@
 
 use menu::{Command, Effect, Kind, Menu, Policies, Property, Shape};
 
-use crate::brief::command;
-use crate::short::{between, idle, may, need, switch};
+use crate::declare::{argument, between, command, idle_command, no, required_argument, yes};
 
 /// What `inspect` is asked for.
 const REQUESTS: Kind = Kind::List(&Kind::Words(&[
@@ -17,21 +16,21 @@ const REQUESTS: Kind = Kind::List(&Kind::Words(&[
 
 pub(crate) static MENU: Menu = Menu {
     commands: &[
-        idle(
+        idle_command(
             "clear-history",
             "Forget what was typed",
-            &[may("user", Kind::Name, "User")],
+            &[argument("user", Kind::Name, "User")],
         ),
         Command {
             name: "inspect",
             help: "Tell programs about menus, commands and texts",
             arguments: &[
-                may("request", REQUESTS, "What is asked; child if nothing is"),
-                may("path", Kind::Text, "The path, its words between commas"),
-                may("input", Kind::Text, "The text that is being typed"),
-                may("proplist", Kind::Text, "What is shown"),
-                may("as-value", Kind::Presence, "Give the result as a value"),
-                may("without-paging", Kind::Presence, "Show all at once"),
+                argument("request", REQUESTS, "What is asked; child if nothing is"),
+                argument("path", Kind::Text, "The path, its words between commas"),
+                argument("input", Kind::Text, "The text that is being typed"),
+                argument("proplist", Kind::Text, "What is shown"),
+                argument("as-value", Kind::Presence, "Give the result as a value"),
+                argument("without-paging", Kind::Presence, "Show all at once"),
             ],
             effect: Effect::Full,
             repeats: false,
@@ -42,16 +41,11 @@ pub(crate) static MENU: Menu = Menu {
 
 pub(crate) static SETTINGS: Menu = Menu {
     properties: &[&[
-        switch(
+        no(
             "sanitize-names",
-            "no",
             "Replaces characters that names should not have",
         ),
-        switch(
-            "log-script-errors",
-            "yes",
-            "Writes errors of scripts to the log",
-        ),
+        yes("log-script-errors", "Writes errors of scripts to the log"),
         Property::new("tab-width", between(1, 32), "Columns of a tab").default("8"),
     ]],
     effect: Effect::None,
@@ -68,16 +62,16 @@ pub(crate) static TERMINAL: Menu = Menu {
             "ask",
             "Ask the user for a line",
             &[
-                may("preinput", Kind::Text, "What stands there to be changed"),
-                may("prompt", Kind::Text, "The question"),
-                may("sensitive", Kind::Presence, "Do not show what is typed"),
-                may("value-name", Kind::Text, "What is asked for"),
+                argument("preinput", Kind::Text, "What stands there to be changed"),
+                argument("prompt", Kind::Text, "The question"),
+                argument("sensitive", Kind::Presence, "Do not show what is typed"),
+                argument("value-name", Kind::Text, "What is asked for"),
             ],
         ),
         command(
             "cuu",
             "Move the cursor up",
-            &[may(
+            &[argument(
                 "count",
                 Kind::Number {
                     min: 0,
@@ -90,12 +84,16 @@ pub(crate) static TERMINAL: Menu = Menu {
         command(
             "inkey",
             "Read a key",
-            &[may("timeout", Kind::SPAN, "How long to wait for one")],
+            &[argument("timeout", Kind::SPAN, "How long to wait for one")],
         ),
         command(
             "style",
             "Set the style of what is printed",
-            &[need("style", Kind::Text, "The name of the style")],
+            &[required_argument(
+                "style",
+                Kind::Text,
+                "The name of the style",
+            )],
         ),
     ],
     command_policies: &[

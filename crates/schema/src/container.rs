@@ -2,10 +2,10 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape, Spelling};
 
-use crate::fragment::{COMMENT, COMMENT_DISABLED};
-use crate::short::{
-    AS_VALUE, COUNT, FILE, NUMBER, NUMBERS, between, idle, may, shown, switch, text,
+use crate::declare::{
+    AS_VALUE, FILE, NUMBER, NUMBERS, U32, argument, between, idle_command, no, shown, text,
 };
+use crate::fragment::{COMMENT, COMMENT_DISABLED};
 
 const SIZE: Kind = Kind::Or(
     &["unlimited"],
@@ -31,7 +31,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         text("file", "File of the image"),
         text("remote-image", "Image to fetch"),
-        switch("check-certificate", "no", "Check certificate"),
+        no("check-certificate", "Check certificate"),
         text("name", "Name of the container"),
         Property::new(
             "interface",
@@ -67,16 +67,16 @@ pub(crate) static MENU: Menu = Menu {
         text("hostname", "Hostname"),
         text("domain-name", "Domain name"),
         text("workdir", "Folder that it starts in"),
-        switch("logging", "no", "Writes its output to the log"),
-        switch("start-on-boot", "no", "Starts with the router"),
-        switch("stop-on-unhealthy", "no", "Stop on unhealthy"),
+        no("logging", "Writes its output to the log"),
+        no("start-on-boot", "Starts with the router"),
+        no("stop-on-unhealthy", "Stop on unhealthy"),
         Property::new(
             "restart-policy",
             Kind::Words(&["no", "on-failure", "always"]),
             "Restart policy",
         )
         .default("no"),
-        Property::new("restart-max-count", COUNT, "Restart greatest count").default("0"),
+        Property::new("restart-max-count", U32, "Restart greatest count").default("0"),
         Property::new("restart-interval", Kind::SPAN, "Restart interval").default("0s"),
         text("user", "Who runs it"),
         Property::new(
@@ -104,14 +104,10 @@ pub(crate) static MENU: Menu = Menu {
             "Healthcheck start interval",
         )
         .optional(),
-        Property::new("healthcheck-retries", COUNT, "Healthcheck retries").optional(),
+        Property::new("healthcheck-retries", U32, "Healthcheck retries").optional(),
         Property::new("healthcheck-status", Kind::Text, "Healthcheck status").optional(),
-        switch(
-            "ignore-remote-image-change",
-            "no",
-            "Ignore remote image change",
-        ),
-        switch("privileged", "no", "Privileged"),
+        no("ignore-remote-image-change", "Ignore remote image change"),
+        no("privileged", "Privileged"),
         Property::new("swap-max", SIZE, "Swap greatest").optional(),
         shown("tag", Kind::Text, "Tag"),
         shown("os", Kind::Text, "Os"),
@@ -122,12 +118,12 @@ pub(crate) static MENU: Menu = Menu {
         shown("default-shell", Kind::Text, "Default shell"),
         shown("default-stop-signal", Kind::Text, "Default stop signal"),
         shown("default-workdir", Kind::Text, "Default workdir"),
-        shown("restart-count", COUNT, "Restart count"),
+        shown("restart-count", U32, "Restart count"),
         shown("default-user", Kind::Text, "Default user"),
-        shown("memory-current", COUNT, "Memory current"),
-        shown("cpu-usage", COUNT, "CPU usage"),
-        shown("container-size", COUNT, "Container size"),
-        shown("data-size", COUNT, "Data size"),
+        shown("memory-current", U32, "Memory current"),
+        shown("cpu-usage", U32, "CPU usage"),
+        shown("container-size", U32, "Container size"),
+        shown("data-size", U32, "Data size"),
         shown("image-id", Kind::Text, "Image identifier"),
         shown("config-json", Kind::Text, "Config json"),
         shown("layers", Kind::Text, "Layers"),
@@ -158,7 +154,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         shown(
             "default-healthcheck-retries",
-            COUNT,
+            U32,
             "Default healthcheck retries",
         ),
         COMMENT,
@@ -177,65 +173,65 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "interface", "root-dir"],
     commands: &[
-        idle(
+        idle_command(
             "kill",
             "Send a signal",
-            &[AS_VALUE, NUMBER, may("signal", SIGNALS, "Signal")],
+            &[AS_VALUE, NUMBER, argument("signal", SIGNALS, "Signal")],
         ),
-        idle(
+        idle_command(
             "repull",
             "Fetch the image again",
             &[
                 AS_VALUE,
-                may("file", Kind::Text, "File"),
+                argument("file", Kind::Text, "File"),
                 NUMBER,
-                may("remote-image", Kind::Text, "Remote image"),
+                argument("remote-image", Kind::Text, "Remote image"),
             ],
         ),
-        idle("restart", "Stop and start again", &[AS_VALUE, NUMBER]),
-        idle(
+        idle_command("restart", "Stop and start again", &[AS_VALUE, NUMBER]),
+        idle_command(
             "run",
             "Run a program",
             &[
                 AS_VALUE,
-                may("cmd", WORDS, "Command"),
-                may("detach", Kind::Bool, "Detach"),
-                may("entrypoint", WORDS, "Entrypoint"),
-                may("interactive", Kind::Bool, "Interactive"),
-                may("line-separator", Kind::Text, "Line separator"),
+                argument("cmd", WORDS, "Command"),
+                argument("detach", Kind::Bool, "Detach"),
+                argument("entrypoint", WORDS, "Entrypoint"),
+                argument("interactive", Kind::Bool, "Interactive"),
+                argument("line-separator", Kind::Text, "Line separator"),
                 NUMBER,
-                may("tty", Kind::Bool, "Tty"),
-                may("user", Kind::Text, "User"),
-                may("workdir", Kind::Text, "Workdir"),
+                argument("tty", Kind::Bool, "Tty"),
+                argument("user", Kind::Text, "User"),
+                argument("workdir", Kind::Text, "Workdir"),
             ],
         ),
-        idle(
+        idle_command(
             "save",
             "Write the image to a file",
             &[
-                may("commit", Kind::Bool, "Commit"),
+                argument("commit", Kind::Bool, "Commit"),
                 FILE,
-                may("name", Kind::Text, "Name"),
+                argument("name", Kind::Text, "Name"),
                 NUMBER,
             ],
         ),
-        idle(
+        idle_command(
             "shell",
             "Open a shell",
             &[
                 AS_VALUE,
-                may("cmd", WORDS, "Command"),
-                may("line-separator", Kind::Text, "Line separator"),
-                may("no-sh", Kind::Presence, "No sh"),
+                argument("cmd", WORDS, "Command"),
+                argument("line-separator", Kind::Text, "Line separator"),
+                argument("no-sh", Kind::Presence, "No sh"),
                 NUMBER,
-                may("timeout", Kind::SPAN, "Timeout"),
-                may("user", Kind::Text, "User"),
-                may("workdir", Kind::Text, "Workdir"),
+                argument("timeout", Kind::SPAN, "Timeout"),
+                argument("user", Kind::Text, "User"),
+                argument("workdir", Kind::Text, "Workdir"),
             ],
         ),
-        idle("start", "Start containers", &[NUMBERS]),
-        idle("stop", "Stop containers", &[NUMBERS]),
-        idle("update", "Fetch a newer image", &[AS_VALUE, NUMBER]),
+        idle_command("start", "Start containers", &[NUMBERS]),
+        idle_command("stop", "Stop containers", &[NUMBERS]),
+        idle_command("update", "Fetch a newer image", &[AS_VALUE, NUMBER]),
     ],
     old: &[
         Old::renamed("mounts", "mountlists"),
@@ -262,7 +258,7 @@ pub(crate) static CONFIG: Menu = Menu {
             .default("unlimited"),
         Property::new("swap-max", SIZE, "Swap greatest").default("unlimited"),
         shown("assumed-registry-url", Kind::Text, "Assumed registry URL"),
-        shown("memory-current", COUNT, "Memory current"),
+        shown("memory-current", U32, "Memory current"),
     ]],
     old: &[Old::renamed("ram-high", "memory-high")],
     effect: Effect::None,

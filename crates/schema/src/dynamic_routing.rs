@@ -2,8 +2,7 @@
 
 use menu::{Family, Kind, Property};
 
-use crate::brief::{U32, may};
-use crate::terms::words;
+use crate::declare::{U32, optional, words};
 
 /// Where routes come from.
 pub(crate) const SOURCES: Kind = Kind::Words(&[
@@ -41,7 +40,7 @@ pub(crate) const ORIGINATE: &[&str] = &["always", "if-installed", "never"];
 
 /// The chain of `/routing/filter/rule` that routes pass.
 pub(crate) const fn chain(name: &'static str, help: &'static str) -> Property {
-    may(name, Kind::Text, help)
+    optional(name, Kind::Text, help)
 }
 
 /// How version 6 told others of routes: with which type of metric, if at all.
@@ -51,5 +50,5 @@ pub(crate) const fn as_type(name: &'static str, help: &'static str) -> Property 
 
 /// A metric of version 6.
 pub(crate) const fn metric(name: &'static str, help: &'static str) -> Property {
-    may(name, Kind::Or(&["auto"], &U32), help)
+    optional(name, Kind::Or(&["auto"], &U32), help)
 }

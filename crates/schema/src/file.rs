@@ -2,7 +2,7 @@
 
 use menu::{Argument, Command, Kind, Menu, Property, Shape};
 
-use crate::brief::{argument, command, on_items, read};
+use crate::declare::{argument, command, on_items, shown};
 
 const NUMBERS: Argument = crate::interface::NUMBERS;
 const CONTENTS: Argument = argument("contents", Kind::Text, "What is in the file");
@@ -15,14 +15,14 @@ const TYPE: Argument = argument(
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("name", Kind::Name, "The name, behind those of its folders"),
-        read("type", Kind::Text, "What it is, by the ending of its name"),
+        shown("name", Kind::Name, "The name, behind those of its folders"),
+        shown("type", Kind::Text, "What it is, by the ending of its name"),
         Property::new("size", Kind::COUNTER, "Bytes in the file")
             .read_only()
             .unit("B"),
-        read("last-modified", Kind::Text, "When it was changed"),
-        read("creation-time", Kind::Text, "When it was made"),
-        read("contents", Kind::Text, "What is in a small file of text"),
+        shown("last-modified", Kind::Text, "When it was changed"),
+        shown("creation-time", Kind::Text, "When it was made"),
+        shown("contents", Kind::Text, "What is in a small file of text"),
     ]],
     columns: &["name", "type", "size", "last-modified"],
     key: Some("name"),

@@ -2,12 +2,12 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
+use crate::declare::{MONITORED_ITEMS, idle_command, no, shown, text};
 use crate::fragment::COMMENT_DISABLED;
-use crate::short::{MONITORED_ITEMS, idle, shown, switch, text};
 use crate::spelling::HOST;
 
 pub(crate) static RSYNC: Menu = Menu {
-    properties: &[&[switch("enabled", "no", "Whether copies are served")]],
+    properties: &[&[no("enabled", "Whether copies are served")]],
     effect: Effect::None,
     ..Menu::new(
         "/file/rsync-daemon",
@@ -46,7 +46,7 @@ pub(crate) static SYNC: Menu = Menu {
         "remote-path",
         "status",
     ],
-    commands: &[idle("monitor", "Show how far copies are", MONITORED_ITEMS).repeating()],
+    commands: &[idle_command("monitor", "Show how far copies are", MONITORED_ITEMS).repeating()],
     effect: Effect::None,
     ..Menu::new("/file/sync", Shape::List, "Files that are kept alike")
 };

@@ -248,7 +248,7 @@ pub(crate) const COMMENT_SAID: &[Property] = &[
     .optional(),
 ];
 
-pub(crate) use crate::brief::{DISABLED, DISABLED_DYNAMIC};
+pub(crate) use crate::declare::{DISABLED, DISABLED_DYNAMIC};
 
 /// The letters of items that can be switched off, do not hold, or were made by the router.
 pub(crate) const DISABLED_INVALID: &[Flag] = &[
@@ -317,7 +317,7 @@ pub(crate) const fn idle_interfaces(
 /// The head of an interface that a device of the machine would have: `help` says of its own name whose
 /// it is.
 pub(crate) const fn idle_port(help: &'static str) -> [Property; 5] {
-    use crate::terms::{mac, number, shown};
+    use crate::declare::{mac, number, shown};
     [
         Property::new("name", Kind::Name, "Name of the interface"),
         shown("default-name", Kind::Text, help),

@@ -145,8 +145,8 @@ pub(crate) const fn idle_command_on_one(
 /// What a modem is told, and whether its answer is waited for.
 pub(crate) const AT_CHAT: &[Argument] = &[
     NUMBER,
-    crate::brief::argument("input", Kind::Text, "The command for the modem"),
-    crate::brief::argument("wait", Kind::Bool, "Whether to wait for the answer"),
+    crate::declare::argument("input", Kind::Text, "The command for the modem"),
+    crate::declare::argument("wait", Kind::Bool, "Whether to wait for the answer"),
 ];
 
 /// Prints the state of items that do nothing here.

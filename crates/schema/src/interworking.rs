@@ -92,10 +92,9 @@ macro_rules! interworking {
     ($start:literal) => {{
         use menu::Kind;
 
-        use crate::brief::may;
+        use crate::declare::{list, maybe, optional, optional_text};
         use crate::interworking::{AUTHENTICATION, CONNECTION, VENUES};
         use crate::radio::{IPV4, IPV6, NETWORKS};
-        use crate::terms::{list, maybe, note};
         const LOAD: Kind = Kind::Number { min: 0, max: 255 };
         const RATE: Kind = Kind::Number {
             min: 0,
@@ -108,7 +107,7 @@ macro_rules! interworking {
         const STATUS: Kind = Kind::Words(&["down", "reserved", "test", "up"]);
         &[
             list(concat!($start, "3gpp-info"), &Kind::Name, "Mobile networks").optional(),
-            note(concat!($start, "3gpp-info-raw"), "Mobile networks, as sent"),
+            optional_text(concat!($start, "3gpp-info-raw"), "Mobile networks, as sent"),
             list(
                 concat!($start, "authentication-types"),
                 &AUTHENTICATION,
@@ -123,7 +122,7 @@ macro_rules! interworking {
             .optional(),
             list(concat!($start, "domain-names"), &Kind::Name, "Domains").optional(),
             maybe(concat!($start, "esr"), "Emergency services can be reached"),
-            may(
+            optional(
                 concat!($start, "hessid"),
                 Kind::Mac,
                 "Hardware address of the network",
@@ -131,17 +130,17 @@ macro_rules! interworking {
             maybe(concat!($start, "hotspot20"), "Says that it is Hotspot 2.0"),
             maybe(concat!($start, "hotspot20-dgaf"), "Forwards multicast"),
             maybe(concat!($start, "internet"), "The Internet can be reached"),
-            may(
+            optional(
                 concat!($start, "ipv4-availability"),
                 Kind::Words(IPV4),
                 "IPv4",
             ),
-            may(
+            optional(
                 concat!($start, "ipv6-availability"),
                 Kind::Words(IPV6),
                 "IPv6",
             ),
-            may(
+            optional(
                 concat!($start, "network-type"),
                 Kind::Words(NETWORKS),
                 "Kind of network",
@@ -164,7 +163,7 @@ macro_rules! interworking {
                 "Realms with ways of authentication",
             )
             .optional(),
-            note(concat!($start, "realms-raw"), "Realms, as sent"),
+            optional_text(concat!($start, "realms-raw"), "Realms, as sent"),
             list(
                 concat!($start, "roaming-ois"),
                 &Kind::Name,
@@ -175,7 +174,7 @@ macro_rules! interworking {
                 concat!($start, "uesa"),
                 "Emergency services without authentication",
             ),
-            may(
+            optional(
                 concat!($start, "venue"),
                 Kind::Words(VENUES),
                 "Kind of place",
@@ -187,29 +186,29 @@ macro_rules! interworking {
             )
             .optional(),
             maybe(concat!($start, "wan-at-capacity"), "The uplink is full"),
-            may(
+            optional(
                 concat!($start, "wan-downlink"),
                 RATE,
                 "Its rate down, in kbit/s",
             ),
-            may(
+            optional(
                 concat!($start, "wan-downlink-load"),
                 LOAD,
                 "Its load down, of 255",
             ),
-            may(
+            optional(
                 concat!($start, "wan-measurement-duration"),
                 MINUTES,
                 "Time of that measure",
             ),
-            may(concat!($start, "wan-status"), STATUS, "Its state"),
+            optional(concat!($start, "wan-status"), STATUS, "Its state"),
             maybe(concat!($start, "wan-symmetric"), "Its rates are equal"),
-            may(
+            optional(
                 concat!($start, "wan-uplink"),
                 RATE,
                 "Its rate up, in kbit/s",
             ),
-            may(
+            optional(
                 concat!($start, "wan-uplink-load"),
                 LOAD,
                 "Its load up, of 255",

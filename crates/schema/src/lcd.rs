@@ -2,12 +2,12 @@
 
 use menu::{Effect, Flag, Follow, Kind, Menu, Pick, Property, Shape};
 
+use crate::declare::{DISABLED_SWITCH, idle_command, nanoseconds, no, shown, yes};
 use crate::fragment::SECOND;
-use crate::short::{DISABLED, idle, shown, span, switch};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        switch("enabled", "yes", "Whether the screen is used"),
+        yes("enabled", "Whether the screen is used"),
         Property::new(
             "touch-screen",
             Kind::Words(&["disabled", "enabled"]),
@@ -16,15 +16,11 @@ pub(crate) static MENU: Menu = Menu {
         .default("enabled"),
         Property::new(
             "backlight-timeout",
-            Kind::Or(&["never"], &span(30 * SECOND, 7_200 * SECOND)),
+            Kind::Or(&["never"], &nanoseconds(30 * SECOND, 7_200 * SECOND)),
             "When it goes dark",
         )
         .default("30m"),
-        switch(
-            "read-only-mode",
-            "no",
-            "Whether nothing can be changed at it",
-        ),
+        no("read-only-mode", "Whether nothing can be changed at it"),
         Property::new(
             "time-interval",
             Kind::Words(&["min", "hour", "daily", "weekly"]),
@@ -46,12 +42,12 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default("main-menu"),
         Property::new("color-scheme", Kind::Words(&["dark", "light"]), "Colours").default("dark"),
-        switch("flip-screen", "no", "Turns the picture over"),
+        no("flip-screen", "Turns the picture over"),
     ]],
     commands: &[
-        idle("backlight", "Switch the light", &[]),
-        idle("show", "Show a screen", &[]),
-        idle("take-screenshot", "Write the picture to a file", &[]),
+        idle_command("backlight", "Switch the light", &[]),
+        idle_command("show", "Show a screen", &[]),
+        idle_command("take-screenshot", "Write the picture to a file", &[]),
     ],
     effect: Effect::None,
     ..Menu::new("/lcd", Shape::Settings, "The screen")
@@ -66,7 +62,7 @@ pub(crate) static PIN: Menu = Menu {
         )
         .default("1234")
         .sensitive(),
-        switch("hide-pin-number", "no", "Hides the code while it is typed"),
+        no("hide-pin-number", "Hides the code while it is typed"),
     ]],
     effect: Effect::None,
     ..Menu::new("/lcd/pin", Shape::Settings, "The screen's code")
@@ -82,7 +78,7 @@ pub(crate) static INTERFACES: Menu = Menu {
             "Greatest speed of the graph",
         )
         .default("auto"),
-        DISABLED,
+        DISABLED_SWITCH,
     ]],
     flags: &[
         Flag::new('*', "default", 0),
@@ -123,7 +119,7 @@ pub(crate) static SCREEN: Menu = Menu {
     properties: &[&[
         Property::new("timeout", Kind::SPAN, "How long it is shown").default("10s"),
         shown("name", Kind::Text, "Name"),
-        DISABLED,
+        DISABLED_SWITCH,
     ]],
     flags: &[Flag::new('*', "default", 0), Flag::new('X', "disabled", 1)],
     columns: &["name", "timeout"],
@@ -136,7 +132,7 @@ pub(crate) static SCREEN: Menu = Menu {
 /// Screens at a serial or parallel port.
 pub(crate) static OLDER: Menu = Menu {
     properties: &[&[
-        switch("enabled", "no", "Whether the screen is used"),
+        no("enabled", "Whether the screen is used"),
         Property::new("type", Kind::Text, "Size of the screen, such as 24x4").default("24x4"),
         Property::new("contrast", Kind::Number { min: 0, max: 255 }, "Contrast").default("0"),
         Property::new("port", Kind::Text, "The port that it is at").default("parallel"),
@@ -150,7 +146,7 @@ pub(crate) static OLDER_PAGE: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "What the page shows"),
         Property::new("display-time", Kind::SPAN, "How long it is shown").default("5s"),
-        DISABLED,
+        DISABLED_SWITCH,
     ]],
     columns: &["name", "display-time"],
     key: Some("name"),

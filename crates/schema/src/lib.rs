@@ -9,13 +9,13 @@
 
 mod app;
 mod area;
-mod brief;
 mod caps_man;
 mod capsman;
 mod certificate;
 mod conditions;
 mod console;
 mod container;
+mod declare;
 mod dhcp_option;
 mod disk;
 mod dude;
@@ -43,13 +43,11 @@ mod radio;
 mod radius;
 mod routing;
 mod safe_mode;
-mod short;
 mod snmp;
 mod special_login;
 mod spelling;
 mod system;
 mod task;
-mod terms;
 mod tool;
 mod tr069_client;
 mod user;

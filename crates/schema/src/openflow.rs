@@ -2,8 +2,8 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape, Spelling};
 
+use crate::declare::{PORT, U32, no, shown};
 use crate::fragment::COMMENT_DISABLED;
-use crate::short::{COUNT, PORT, shown, switch};
 
 /// `tcp/10.0.0.1/6653`.
 const CONTROLLER: Spelling = Spelling {
@@ -47,21 +47,13 @@ pub(crate) static MENU: Menu = Menu {
                 "Checks the controllers' certificates",
             )
             .default("none"),
-            switch(
-                "isolate-controllers",
-                "no",
-                "Keeps controllers from each other",
-            ),
+            no("isolate-controllers", "Keeps controllers from each other"),
             shown(
                 "openflow-fast-path-packets",
-                COUNT,
+                U32,
                 "Openflow fast path packets",
             ),
-            shown(
-                "openflow-fast-path-bytes",
-                COUNT,
-                "Openflow fast path bytes",
-            ),
+            shown("openflow-fast-path-bytes", U32, "Openflow fast path bytes"),
         ],
         COMMENT_DISABLED,
     ],
@@ -76,13 +68,13 @@ pub(crate) static MENU: Menu = Menu {
 pub(crate) static FLOW: Menu = Menu {
     properties: &[&[
         shown("switch", Kind::Text, "Switch"),
-        shown("version", COUNT, "Version"),
+        shown("version", U32, "Version"),
         shown("match", Kind::Text, "Match"),
         shown("actions", Kind::Text, "Actions"),
         shown("info", Kind::Text, "Info"),
-        shown("table-id", COUNT, "Table identifier"),
-        shown("bytes", COUNT, "Bytes"),
-        shown("packets", COUNT, "Packets"),
+        shown("table-id", U32, "Table identifier"),
+        shown("bytes", U32, "Bytes"),
+        shown("packets", U32, "Packets"),
         shown("duration", Kind::SPAN, "Duration"),
     ]],
     flags: &[Flag::new('I', "inactive", 1)],
@@ -94,17 +86,17 @@ pub(crate) static FLOW: Menu = Menu {
 pub(crate) static GROUP: Menu = Menu {
     properties: &[&[
         shown("switch", Kind::Text, "Switch"),
-        shown("id", COUNT, "Identifier"),
+        shown("id", U32, "Identifier"),
         shown(
             "type",
             Kind::Words(&["all", "select", "indirect", "ff"]),
             "Type",
         ),
-        shown("bucket-count", COUNT, "Bucket count"),
-        shown("flow-count", COUNT, "Flow count"),
+        shown("bucket-count", U32, "Bucket count"),
+        shown("flow-count", U32, "Flow count"),
         shown("buckets", Kind::Text, "Buckets"),
-        shown("bytes", COUNT, "Bytes"),
-        shown("packets", COUNT, "Packets"),
+        shown("bytes", U32, "Bytes"),
+        shown("packets", U32, "Packets"),
         shown("duration", Kind::SPAN, "Duration"),
         shown("bucket-stats", Kind::Text, "Bucket stats"),
         shown("group-id", Kind::Text, "Group identifier"),
@@ -118,11 +110,11 @@ pub(crate) static GROUP: Menu = Menu {
 pub(crate) static METER: Menu = Menu {
     properties: &[&[
         shown("switch", Kind::Text, "Switch"),
-        shown("id", COUNT, "Identifier"),
-        shown("band-count", COUNT, "Band count"),
+        shown("id", U32, "Identifier"),
+        shown("band-count", U32, "Band count"),
         shown("bands", Kind::Text, "Bands"),
-        shown("bytes", COUNT, "Bytes"),
-        shown("packets", COUNT, "Packets"),
+        shown("bytes", U32, "Bytes"),
+        shown("packets", U32, "Packets"),
         shown("duration", Kind::SPAN, "Duration"),
         shown("meter-id", Kind::Text, "Meter identifier"),
     ]],
@@ -137,11 +129,11 @@ pub(crate) static PORTS: Menu = Menu {
         &[
             Property::new("interface", Kind::Reference("interface"), "The interface").required(),
             Property::new("switch", Kind::Reference("openflow"), "The switch").required(),
-            Property::new("port-id", COUNT, "Number of the port").optional(),
-            shown("tx-bytes", COUNT, "Transmitted bytes"),
-            shown("tx-packets", COUNT, "Transmitted packets"),
-            shown("rx-bytes", COUNT, "Received bytes"),
-            shown("rx-packets", COUNT, "Received packets"),
+            Property::new("port-id", U32, "Number of the port").optional(),
+            shown("tx-bytes", U32, "Transmitted bytes"),
+            shown("tx-packets", U32, "Transmitted packets"),
+            shown("rx-bytes", U32, "Received bytes"),
+            shown("rx-packets", U32, "Received packets"),
         ],
         COMMENT_DISABLED,
     ],

@@ -2,7 +2,7 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::short::{COUNT, idle, shown};
+use crate::declare::{U32, idle_command, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -14,22 +14,22 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default("next"),
         shown("version", Kind::Text, "Version"),
-        shown("size", COUNT, "Size"),
+        shown("size", U32, "Size"),
     ]],
     flags: &[Flag::new('A', "active", 0), Flag::new('R', "running", 1)],
     columns: &["name", "fallback-to", "version", "size"],
     key: Some("name"),
     parts: 8,
     commands: &[
-        idle("activate", "Start from this partition next", &[]),
-        idle("copy-to", "Copy the system to another partition", &[]),
-        idle("repartition", "Divide the flash anew", &[]),
-        idle(
+        idle_command("activate", "Start from this partition next", &[]),
+        idle_command("copy-to", "Copy the system to another partition", &[]),
+        idle_command("repartition", "Divide the flash anew", &[]),
+        idle_command(
             "restore-config-from",
             "Take the configuration of another partition",
             &[],
         ),
-        idle(
+        idle_command(
             "save-config-to",
             "Copy the configuration to another partition",
             &[],

@@ -2,8 +2,8 @@
 
 use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
 
+use crate::declare::{PORT, U32, no, shown, text, yes};
 use crate::fragment::COMMENT_DISABLED;
-use crate::short::{COUNT, PORT, shown, switch, text};
 use crate::spelling::HOST;
 
 pub(crate) static MENU: Menu = Menu {
@@ -29,11 +29,11 @@ pub(crate) static MENU: Menu = Menu {
             "Flow control",
         )
         .default("none"),
-        switch("rts", "yes", "Sets the line RTS"),
-        switch("dtr", "yes", "Sets the line DTR"),
+        yes("rts", "Sets the line RTS"),
+        yes("dtr", "Sets the line DTR"),
         shown("used-by", Kind::Text, "Used by"),
         shown("device", Kind::Text, "Device"),
-        shown("channels", COUNT, "Channels"),
+        shown("channels", U32, "Channels"),
         shown("line-state", Kind::Text, "Line state"),
     ]],
     flags: &[Flag::new('I', "inactive", 1)],
@@ -57,9 +57,8 @@ pub(crate) static MENU: Menu = Menu {
 pub(crate) static FIRMWARE: Menu = Menu {
     properties: &[&[
         Property::new("directory", Kind::Text, "Folder of firmware").default("firmware"),
-        switch(
+        no(
             "ignore-directip-modem",
-            "no",
             "Leaves modems alone that speak DirectIP",
         ),
     ]],
@@ -71,7 +70,7 @@ pub(crate) static REMOTE_ACCESS: Menu = Menu {
     properties: &[
         &[
             Property::new("port", Kind::Reference("port"), "The serial port").required(),
-            Property::new("channel", COUNT, "The channel of the port").default("0"),
+            Property::new("channel", U32, "The channel of the port").default("0"),
             Property::new(
                 "remote-addresses",
                 Kind::List(&HOST),
@@ -93,7 +92,7 @@ pub(crate) static REMOTE_ACCESS: Menu = Menu {
             .default("rfc2217"),
             text("log-file", "File that data is kept in"),
             shown("active-peer", Kind::Address(Family::V6), "Active peer"),
-            shown("active-peer-port", COUNT, "Active peer port"),
+            shown("active-peer-port", U32, "Active peer port"),
         ],
         COMMENT_DISABLED,
     ],

@@ -2,8 +2,10 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
+use crate::declare::{
+    MONITORED, MONITORED_ITEMS, PORT, idle_command, nanoseconds, no, shown, text,
+};
 use crate::fragment::{COMMENT_DISABLED, SECOND};
-use crate::short::{MONITORED, MONITORED_ITEMS, PORT, idle, shown, span, switch, text};
 use crate::spelling::HOST;
 
 pub(crate) static MENU: Menu = Menu {
@@ -25,21 +27,17 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("accounting-port", PORT, "Port for accounting").default("1813"),
             Property::new(
                 "timeout",
-                span(SECOND / 100, 60 * SECOND),
+                nanoseconds(SECOND / 100, 60 * SECOND),
                 "How long an answer may take",
             )
             .default("300ms"),
             Property::new(
                 "radsec-timeout",
-                span(SECOND / 100, 60 * SECOND),
+                nanoseconds(SECOND / 100, 60 * SECOND),
                 "How long an answer over TLS may take",
             )
             .default("3s300ms"),
-            switch(
-                "accounting-backup",
-                "no",
-                "Is for accounting when others fail",
-            ),
+            no("accounting-backup", "Is for accounting when others fail"),
             text("realm", "Realm of the users"),
             Property::new(
                 "src-address",
@@ -72,13 +70,13 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["service", "address", "secret"],
     commands: &[
-        idle(
+        idle_command(
             "monitor",
             "Show what was asked and answered",
             MONITORED_ITEMS,
         )
         .repeating(),
-        idle("reset-counters", "Set the counters to zero", &[]),
+        idle_command("reset-counters", "Set the counters to zero", &[]),
     ],
     effect: Effect::None,
     ..Menu::new("/radius", Shape::Ordered, "RADIUS servers")
@@ -86,13 +84,13 @@ pub(crate) static MENU: Menu = Menu {
 
 pub(crate) static INCOMING: Menu = Menu {
     properties: &[&[
-        switch("accept", "no", "Whether servers may end or change sessions"),
+        no("accept", "Whether servers may end or change sessions"),
         Property::new("port", PORT, "Port of the requests").default("3799"),
         Property::new("vrf", Kind::Name, "The VRF of the servers").default("main"),
     ]],
     commands: &[
-        idle("monitor", "Show what was asked", MONITORED).repeating(),
-        idle("reset-counters", "Set the counters to zero", &[]),
+        idle_command("monitor", "Show what was asked", MONITORED).repeating(),
+        idle_command("reset-counters", "Set the counters to zero", &[]),
     ],
     effect: Effect::None,
     ..Menu::new(

@@ -2,14 +2,14 @@
 
 use menu::{Kind, Menu, Shape};
 
-use crate::brief::{argument, command, read};
+use crate::declare::{argument, command, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("enabled", Kind::Bool, "Whether somebody is in safe mode"),
-        read("user", Kind::Text, "Who is"),
-        read("current", Kind::Bool, "Whether it is this session"),
-        read("owner", Kind::Text, "How its session came here"),
+        shown("enabled", Kind::Bool, "Whether somebody is in safe mode"),
+        shown("user", Kind::Text, "Who is"),
+        shown("current", Kind::Bool, "Whether it is this session"),
+        shown("owner", Kind::Text, "How its session came here"),
     ]],
     commands: &[
         command("release", "Keep the changes and leave safe mode", &[]),

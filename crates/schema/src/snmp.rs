@@ -2,12 +2,12 @@
 
 use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
 
+use crate::declare::{argument, idle_command, no, shown, text, yes};
 use crate::fragment::COMMENT_DISABLED;
-use crate::short::{idle, may, shown, switch, text};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        switch("enabled", "no", "Whether questions are answered"),
+        no("enabled", "Whether questions are answered"),
         text("contact", "Whom to ask about the router"),
         text("location", "Where the router is"),
         text("engine-id-suffix", "End of the engine's identifier"),
@@ -55,12 +55,12 @@ pub(crate) static MENU: Menu = Menu {
         shown("engine-id", Kind::Text, "Engine identifier"),
     ]],
     old: &[Old::renamed("engine-id", "engine-id-suffix")],
-    commands: &[idle(
+    commands: &[idle_command(
         "send-trap",
         "Send a trap",
         &[
-            may("oid", Kind::Text, "Oid"),
-            may(
+            argument("oid", Kind::Text, "Oid"),
+            argument(
                 "type",
                 Kind::Words(&[
                     "integer",
@@ -74,7 +74,7 @@ pub(crate) static MENU: Menu = Menu {
                 ]),
                 "Type",
             ),
-            may("value", Kind::Text, "Value"),
+            argument("value", Kind::Text, "Value"),
         ],
     )],
     effect: Effect::None,
@@ -97,8 +97,8 @@ pub(crate) static COMMUNITY: Menu = Menu {
                 "What is asked of those who ask",
             )
             .default("none"),
-            switch("read-access", "yes", "Whether values may be read"),
-            switch("write-access", "no", "Whether values may be written"),
+            yes("read-access", "Whether values may be read"),
+            no("write-access", "Whether values may be written"),
             Property::new(
                 "authentication-protocol",
                 Kind::Words(&["MD5", "SHA1"]),

@@ -2,14 +2,14 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::short::{COUNT, DISABLED};
+use crate::declare::{DISABLED_SWITCH, U32};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("user", Kind::Name, "Who is logged in").required(),
         Property::new("port", Kind::Reference("port"), "The serial port").required(),
-        Property::new("channel", COUNT, "The channel of the port").default("0"),
-        DISABLED,
+        Property::new("channel", U32, "The channel of the port").default("0"),
+        DISABLED_SWITCH,
     ]],
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["user", "port", "channel"],

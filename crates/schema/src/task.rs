@@ -2,14 +2,14 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::short::{APPEND, COUNT, NUMBERS, idle, may, need, shown};
+use crate::declare::{APPEND, NUMBERS, U32, argument, idle_command, required_argument, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("save-interval", Kind::SPAN, "Save interval"),
         Property::new("source", Kind::Text, "Source"),
-        shown("term-pid", COUNT, "Term pid"),
-        shown("task-id", COUNT, "Task identifier"),
+        shown("term-pid", U32, "Term pid"),
+        shown("task-id", U32, "Task identifier"),
         shown("user", Kind::Text, "User"),
         shown("name", Kind::Text, "Name"),
     ]],
@@ -20,28 +20,28 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "user"],
     commands: &[
-        idle(
+        idle_command(
             "add",
             "Create a new item",
             &[
                 APPEND,
-                may("copy-from", Kind::Text, "Copy from"),
-                may("file-name", Kind::Text, "File name"),
-                may("max-lines", COUNT, "Greatest lines"),
-                may("max-size", COUNT, "Greatest size"),
-                may("no-header-paging", Kind::Presence, "No header paging"),
-                may("save-interval", Kind::SPAN, "Save interval"),
-                may("save-timestamp", Kind::Presence, "Save timestamp"),
-                may("source", Kind::Text, "Source"),
-                may("switch-to", Kind::Presence, "Switch to"),
+                argument("copy-from", Kind::Text, "Copy from"),
+                argument("file-name", Kind::Text, "File name"),
+                argument("max-lines", U32, "Greatest lines"),
+                argument("max-size", U32, "Greatest size"),
+                argument("no-header-paging", Kind::Presence, "No header paging"),
+                argument("save-interval", Kind::SPAN, "Save interval"),
+                argument("save-timestamp", Kind::Presence, "Save timestamp"),
+                argument("source", Kind::Text, "Source"),
+                argument("switch-to", Kind::Presence, "Switch to"),
             ],
         ),
-        idle("next", "Show the next", &[]),
-        idle("remove", "Remove items", &[NUMBERS]),
-        idle(
+        idle_command("next", "Show the next", &[]),
+        idle_command("remove", "Remove items", &[NUMBERS]),
+        idle_command(
             "terminate",
             "End a command",
-            &[need("id", COUNT, "Identifier")],
+            &[required_argument("id", U32, "Identifier")],
         ),
     ],
     effect: Effect::None,

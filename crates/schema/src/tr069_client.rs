@@ -2,23 +2,19 @@
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 
+use crate::declare::{PORT, U32, idle_command, nanoseconds, no, shown, text, yes};
 use crate::fragment::SECOND;
-use crate::short::{COUNT, PORT, idle, shown, span, switch, text};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        switch("enabled", "no", "Whether the server is asked"),
+        no("enabled", "Whether the server is asked"),
         text("acs-url", "Address of the server"),
         text("username", "Name at the server"),
         text("password", "Password at the server").sensitive(),
-        switch(
-            "periodic-inform-enabled",
-            "yes",
-            "Reports from time to time",
-        ),
+        yes("periodic-inform-enabled", "Reports from time to time"),
         Property::new(
             "periodic-inform-interval",
-            span(SECOND, i64::MAX),
+            nanoseconds(SECOND, i64::MAX),
             "How often it reports",
         )
         .default("1d"),
@@ -41,11 +37,7 @@ pub(crate) static MENU: Menu = Menu {
             "Own certificate",
         )
         .default("none"),
-        switch(
-            "check-certificate",
-            "yes",
-            "Checks the server's certificate",
-        ),
+        yes("check-certificate", "Checks the server's certificate"),
         shown(
             "status",
             Kind::Words(&[
@@ -58,9 +50,9 @@ pub(crate) static MENU: Menu = Menu {
             "Status",
         ),
         shown("last-session-error", Kind::Text, "Last session error"),
-        shown("retry-count", COUNT, "Retry count"),
+        shown("retry-count", U32, "Retry count"),
     ]],
-    commands: &[idle(
+    commands: &[idle_command(
         "reset-tr069-config",
         "Forget what the server set",
         &[],

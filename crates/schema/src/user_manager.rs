@@ -4,10 +4,11 @@ pub(crate) mod plan;
 
 use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape, Spelling};
 
-use crate::fragment::{COMMENT, COMMENT_DISABLED};
-use crate::short::{
-    COUNT, MONITORED, MONITORED_ITEMS, NUMBERS, PORT, between, idle, may, shown, switch, text,
+use crate::declare::{
+    MONITORED, MONITORED_ITEMS, NUMBERS, PORT, U32, argument, between, idle_command, no, shown,
+    text,
 };
+use crate::fragment::{COMMENT, COMMENT_DISABLED};
 use crate::spelling::HOST;
 
 const PROFILE: Kind = Kind::Reference("user-manager-profile");
@@ -20,7 +21,7 @@ const ATTRIBUTES: Kind = Kind::List(&Kind::Spelled(&Spelling {
 }));
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        switch("enabled", "no", "Whether questions are answered"),
+        no("enabled", "Whether questions are answered"),
         Property::new("authentication-port", PORT, "Port for authentication").default("1812"),
         Property::new("accounting-port", PORT, "Port for accounting").default("1813"),
         Property::new(
@@ -35,7 +36,7 @@ pub(crate) static MENU: Menu = Menu {
             "Certificate for RADIUS over TLS",
         )
         .default("none"),
-        switch("use-profiles", "no", "Whether users need a plan"),
+        no("use-profiles", "Whether users need a plan"),
         Property::new(
             "require-message-auth",
             Kind::Words(&["no", "yes-access-request"]),
@@ -44,11 +45,11 @@ pub(crate) static MENU: Menu = Menu {
         .default("yes-access-request"),
     ]],
     commands: &[
-        idle(
+        idle_command(
             "generate-report",
             "Write a report",
             &[
-                may(
+                argument(
                     "columns",
                     Kind::List(&Kind::Words(&[
                         "username",
@@ -68,10 +69,10 @@ pub(crate) static MENU: Menu = Menu {
                     ])),
                     "Columns",
                 ),
-                may("report-template", Kind::Text, "Report template"),
+                argument("report-template", Kind::Text, "Report template"),
             ],
         ),
-        idle("monitor", "Show what was asked and answered", MONITORED).repeating(),
+        idle_command("monitor", "Show what was asked and answered", MONITORED).repeating(),
     ],
     effect: Effect::None,
     ..Menu::new("/user-manager", Shape::Settings, "RADIUS server")
@@ -81,8 +82,8 @@ pub(crate) static ADVANCED: Menu = Menu {
     properties: &[&[
         text("web-private-username", "Web private username"),
         text("web-private-password", "Web private password").sensitive(),
-        switch("paypal-allow", "no", "Lets users pay by PayPal"),
-        switch("paypal-use-sandbox", "no", "Paypal use sandbox"),
+        no("paypal-allow", "Lets users pay by PayPal"),
+        no("paypal-use-sandbox", "Paypal use sandbox"),
         text("paypal-user", "Paypal user"),
         text("paypal-password", "Paypal password").sensitive(),
         text("paypal-signature", "Paypal signature").sensitive(),
@@ -101,7 +102,7 @@ pub(crate) static ATTRIBUTE: Menu = Menu {
         Property::new("name", Kind::Name, "Name of the attribute").required(),
         Property::new(
             "vendor-id",
-            Kind::Or(&["Cisco", "Microsoft", "Mikrotik", "standard"], &COUNT),
+            Kind::Or(&["Cisco", "Microsoft", "Mikrotik", "standard"], &U32),
             "Whose attribute it is",
         )
         .default("standard"),
@@ -148,26 +149,30 @@ pub(crate) static DATABASE: Menu = Menu {
             Kind::Text,
             "Found legacy database path",
         ),
-        shown("db-size", COUNT, "Database size"),
-        shown("free-disk-space", COUNT, "Free disk space"),
+        shown("db-size", U32, "Database size"),
+        shown("free-disk-space", U32, "Free disk space"),
     ]],
     commands: &[
-        idle("load", "Read a copy", &[may("name", Kind::Text, "Name")]),
-        idle(
+        idle_command(
+            "load",
+            "Read a copy",
+            &[argument("name", Kind::Text, "Name")],
+        ),
+        idle_command(
             "migrate-legacy-db",
             "Take over the data of an older version",
             &[
-                may("database-path", Kind::Text, "Database path"),
-                may("overwrite", Kind::Bool, "Overwrite"),
+                argument("database-path", Kind::Text, "Database path"),
+                argument("overwrite", Kind::Bool, "Overwrite"),
             ],
         ),
-        idle("optimize-db", "Make the data smaller", &[]),
-        idle(
+        idle_command("optimize-db", "Make the data smaller", &[]),
+        idle_command(
             "save",
             "Write a copy",
             &[
-                may("name", Kind::Text, "Name"),
-                may("overwrite", Kind::Bool, "Overwrite"),
+                argument("name", Kind::Text, "Name"),
+                argument("overwrite", Kind::Bool, "Overwrite"),
             ],
         ),
     ],
@@ -198,8 +203,8 @@ pub(crate) static ROUTER: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["name", "address", "protocol", "coa-port"],
     commands: &[
-        idle("monitor", "Show what it asked", MONITORED_ITEMS).repeating(),
-        idle("reset-counters", "Set the counters to zero", &[NUMBERS]),
+        idle_command("monitor", "Show what it asked", MONITORED_ITEMS).repeating(),
+        idle_command("reset-counters", "Set the counters to zero", &[NUMBERS]),
     ],
     effect: Effect::None,
     ..Menu::new("/user-manager/router", Shape::List, "Routers that ask")
@@ -307,8 +312,8 @@ pub(crate) static SESSION: Menu = Menu {
             "Terminate cause",
         ),
         shown("uptime", Kind::SPAN, "Uptime"),
-        shown("download", COUNT, "Download"),
-        shown("upload", COUNT, "Upload"),
+        shown("download", U32, "Download"),
+        shown("upload", U32, "Upload"),
         shown(
             "last-accounting-packet",
             Kind::Text,
@@ -318,8 +323,8 @@ pub(crate) static SESSION: Menu = Menu {
     flags: &[Flag::new('A', "active", 0)],
     columns: &["user", "nas-ip-address", "started", "ended", "uptime"],
     commands: &[
-        idle("close-session", "End sessions", &[NUMBERS]),
-        idle("remove", "Remove items", &[NUMBERS]),
+        idle_command("close-session", "End sessions", &[NUMBERS]),
+        idle_command("remove", "Remove items", &[NUMBERS]),
     ],
     effect: Effect::None,
     ..Menu::new("/user-manager/session", Shape::Rows, "Sessions")
@@ -363,49 +368,49 @@ pub(crate) static USER_MENU: Menu = Menu {
         Old::gone("customer"),
     ],
     commands: &[
-        idle(
+        idle_command(
             "add-batch-users",
             "Make many users",
             &[
-                may("caller-id", Kind::Text, "Caller identifier"),
-                may("comment", Kind::COMMENT, "Comment"),
-                may("disabled", Kind::Bool, "Disabled"),
-                may("group", GROUP, "Group"),
-                may("number-of-users", COUNT, "Number of users"),
-                may(
+                argument("caller-id", Kind::Text, "Caller identifier"),
+                argument("comment", Kind::COMMENT, "Comment"),
+                argument("disabled", Kind::Bool, "Disabled"),
+                argument("group", GROUP, "Group"),
+                argument("number-of-users", U32, "Number of users"),
+                argument(
                     "password-characters",
                     Kind::List(&Kind::Words(&["uppercase", "lowercase", "numbers"])),
                     "Password characters",
                 ),
-                may(
+                argument(
                     "password-length",
                     Kind::Or(&["empty", "same-as-username"], &between(1, 64)),
                     "Password length",
                 ),
-                may("profile", PROFILE, "Profile"),
-                may(
+                argument("profile", PROFILE, "Profile"),
+                argument(
                     "shared-users",
                     Kind::Or(&["unlimited"], &between(1, 65_535)),
                     "Shared users",
                 ),
-                may(
+                argument(
                     "username-characters",
                     Kind::List(&Kind::Words(&["uppercase", "lowercase", "numbers"])),
                     "Username characters",
                 ),
-                may("username-length", COUNT, "Username length"),
-                may("username-prefix", Kind::Text, "Username prefix"),
+                argument("username-length", U32, "Username length"),
+                argument("username-prefix", Kind::Text, "Username prefix"),
             ],
         ),
-        idle(
+        idle_command(
             "generate-voucher",
             "Write vouchers",
             &[
                 NUMBERS,
-                may("voucher-template", Kind::Text, "Voucher template"),
+                argument("voucher-template", Kind::Text, "Voucher template"),
             ],
         ),
-        idle("monitor", "Show what users do", MONITORED_ITEMS).repeating(),
+        idle_command("monitor", "Show what users do", MONITORED_ITEMS).repeating(),
     ],
     effect: Effect::None,
     ..Menu::new("/user-manager/user", Shape::List, "Users")

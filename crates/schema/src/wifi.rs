@@ -59,14 +59,13 @@ macro_rules! channel {
     ($start:literal) => {{
         use menu::Kind;
 
-        use crate::brief::{may, seconds};
-        use crate::terms::{list, maybe};
+        use crate::declare::{list, maybe, optional, seconds};
         use crate::wifi::{BANDS, FREQUENCY, MHZ, WIDTHS};
         const INTERVAL: Kind = Kind::Range("..", &seconds(1, 25_920_000));
         const TIMES: Kind = Kind::Range("..", &seconds(0, 86_400));
         const SECONDARY: Kind = Kind::Or(&["disabled"], &Kind::List(&MHZ));
         &[
-            may(
+            optional(
                 concat!($start, "band"),
                 Kind::Words(BANDS),
                 "Band and standards",
@@ -77,27 +76,27 @@ macro_rules! channel {
                 "Frequencies in MHz",
             )
             .optional(),
-            may(
+            optional(
                 concat!($start, "secondary-frequency"),
                 SECONDARY,
                 "Of a split channel",
             ),
-            may(
+            optional(
                 concat!($start, "width"),
                 Kind::Words(WIDTHS),
                 "Width of the channel",
             ),
-            may(
+            optional(
                 concat!($start, "skip-dfs-channels"),
                 Kind::Words(&["10min-cac", "all", "disabled"]),
                 "Leaves out radar channels",
             ),
-            may(
+            optional(
                 concat!($start, "reselect-interval"),
                 INTERVAL,
                 "How often another is looked for",
             ),
-            may(
+            optional(
                 concat!($start, "reselect-time"),
                 TIMES,
                 "When another is looked for",
@@ -120,8 +119,7 @@ macro_rules! security {
     ($start:literal) => {{
         use menu::Kind;
 
-        use crate::brief::{may, seconds};
-        use crate::terms::{HOST_LIMIT, list, maybe, note};
+        use crate::declare::{HOST_LIMIT, list, maybe, optional, optional_text, seconds};
         use crate::wifi::AUTHENTICATION;
         const GROUPS: Kind = Kind::Words(&["19", "20", "21"]);
         const CIPHERS: &[&str] = &["ccmp", "ccmp-256", "gcmp", "gcmp-256", "tkip"];
@@ -148,18 +146,18 @@ macro_rules! security {
                 "Ways of authentication",
             )
             .optional(),
-            may(
+            optional(
                 concat!($start, "passphrase"),
                 Kind::Sized { min: 0, max: 64 },
                 "Passphrase of the network",
             )
             .sensitive(),
             maybe(concat!($start, "beacon-protection"), "Signs beacons"),
-            note(
+            optional_text(
                 concat!($start, "connect-group"),
                 "Networks in which a client is once",
             ),
-            may(
+            optional(
                 concat!($start, "connect-priority"),
                 PRIORITY,
                 "Who keeps the client",
@@ -178,23 +176,23 @@ macro_rules! security {
                 concat!($start, "eap-accounting"),
                 "Tells a RADIUS server what users use",
             ),
-            note(
+            optional_text(
                 concat!($start, "eap-anonymous-identity"),
                 "Name that others see",
             ),
-            may(
+            optional(
                 concat!($start, "eap-certificate-mode"),
                 CERTIFICATES,
                 "Check of certificates",
             ),
             list(concat!($start, "eap-methods"), &METHODS, "Ways of EAP").optional(),
-            note(concat!($start, "eap-password"), "Password of EAP").sensitive(),
-            may(
+            optional_text(concat!($start, "eap-password"), "Password of EAP").sensitive(),
+            optional(
                 concat!($start, "eap-tls-certificate"),
                 CERTIFICATE,
                 "Certificate of EAP",
             ),
-            note(concat!($start, "eap-username"), "User name of EAP"),
+            optional_text(concat!($start, "eap-username"), "User name of EAP"),
             list(
                 concat!($start, "encryption"),
                 &Kind::Words(CIPHERS),
@@ -202,12 +200,12 @@ macro_rules! security {
             )
             .optional(),
             maybe(concat!($start, "ft"), "Clients move fast (IEEE 802.11r)"),
-            may(
+            optional(
                 concat!($start, "ft-mobility-domain"),
                 Kind::Hex { max: 0xffff },
                 "Where they move",
             ),
-            may(
+            optional(
                 concat!($start, "ft-nas-identifier"),
                 Kind::Sized { min: 2, max: 96 },
                 "Its name",
@@ -217,61 +215,61 @@ macro_rules! security {
                 concat!($start, "ft-preserve-vlanid"),
                 "They keep their VLAN",
             ),
-            may(
+            optional(
                 concat!($start, "ft-r0-key-lifetime"),
                 seconds(1, 3_931_200),
                 "How long keys hold",
             ),
-            may(
+            optional(
                 concat!($start, "ft-reassociation-deadline"),
                 seconds(0, 70),
                 "How long that takes",
             ),
-            may(
+            optional(
                 concat!($start, "group-encryption"),
                 Kind::Words(CIPHERS),
                 "Cipher for many",
             ),
-            may(
+            optional(
                 concat!($start, "group-key-update"),
                 seconds(30, 4_294_967_295),
                 "Change of keys",
             ),
-            may(
+            optional(
                 concat!($start, "management-encryption"),
                 MANAGEMENT,
                 "Cipher of management",
             ),
-            may(
+            optional(
                 concat!($start, "management-protection"),
                 PROTECTION,
                 "Protects management",
             ),
-            note(
+            optional_text(
                 concat!($start, "multi-passphrase-group"),
                 "Passphrases of a group",
             ),
-            may(
+            optional(
                 concat!($start, "owe-transition-interface"),
                 TRANSITION,
                 "The open network",
             ),
-            may(
+            optional(
                 concat!($start, "sae-anti-clogging-threshold"),
                 HOST_LIMIT,
                 "Handshakes at a time",
             ),
-            may(
+            optional(
                 concat!($start, "sae-max-failure-rate"),
                 HOST_LIMIT,
                 "Failures a minute",
             ),
-            may(
+            optional(
                 concat!($start, "sae-pwe"),
                 PWE,
                 "How passwords become points",
             ),
-            may(
+            optional(
                 concat!($start, "wps"),
                 Kind::Words(&["disable", "push-button"]),
                 "WPS",
@@ -285,24 +283,23 @@ macro_rules! configuration {
     ($start:literal) => {{
         use menu::Kind;
 
-        use crate::brief::{may, number};
+        use crate::declare::{between, list, maybe, optional, within};
         use crate::radio::CHAINS;
-        use crate::terms::{list, maybe, within};
         const MODES: Kind =
             Kind::Words(&["ap", "station", "station-bridge", "station-pseudobridge"]);
         const MANAGERS: Kind = Kind::Words(&["capsman", "capsman-or-local", "local"]);
         const PROTECTION: Kind = Kind::Words(&["cts-to-self", "none", "rts-cts"]);
         const QOS: Kind = Kind::Words(&["dscp-high-3-bits", "priority"]);
         &[
-            may(concat!($start, "mode"), MODES, "What the radio does"),
-            may(
+            optional(concat!($start, "mode"), MODES, "What the radio does"),
+            optional(
                 concat!($start, "ssid"),
                 Kind::Sized { min: 0, max: 32 },
                 "Name of the network",
             ),
-            may(
+            optional(
                 concat!($start, "antenna-gain"),
-                number(0, 30),
+                between(0, 30),
                 "Gain in dBi",
             ),
             within(
@@ -313,48 +310,48 @@ macro_rules! configuration {
             )
             .optional(),
             list(concat!($start, "chains"), &CHAINS, "Antennas").optional(),
-            may(
+            optional(
                 concat!($start, "country"),
                 Kind::Name,
                 "Country whose rules hold",
             ),
-            may(
+            optional(
                 concat!($start, "distance"),
-                number(0, 1_000),
+                between(0, 1_000),
                 "The farthest host, in km",
             ),
-            may(
+            optional(
                 concat!($start, "dtim-period"),
-                number(1, 255),
+                between(1, 255),
                 "Beacons between multicasts",
             ),
             maybe(concat!($start, "hide-ssid"), "Does not announce the name"),
-            may(
+            optional(
                 concat!($start, "hw-protection-mode"),
                 PROTECTION,
                 "How frames are protected",
             ),
-            may(
+            optional(
                 concat!($start, "installation"),
                 Kind::Words(&["any", "indoor", "outdoor"]),
                 "Where the antenna is",
             ),
-            may(
+            optional(
                 concat!($start, "manager"),
                 MANAGERS,
                 "Who configures the radio",
             ),
-            may(
+            optional(
                 concat!($start, "max-clients"),
-                number(0, 65_535),
+                between(0, 65_535),
                 "Most clients",
             ),
-            may(
+            optional(
                 concat!($start, "multicast-enhance"),
                 Kind::Words(&["disabled", "enabled"]),
                 "Multicast as unicast",
             ),
-            may(
+            optional(
                 concat!($start, "qos-classifier"),
                 QOS,
                 "What decides on priorities",
@@ -364,7 +361,7 @@ macro_rules! configuration {
                 "Looks for better access points",
             ),
             list(concat!($start, "tx-chains"), &CHAINS, "Antennas that send").optional(),
-            may(concat!($start, "tx-power"), number(0, 40), "Power in dBm"),
+            optional(concat!($start, "tx-power"), between(0, 40), "Power in dBm"),
         ]
     }};
 }
@@ -374,45 +371,44 @@ macro_rules! datapath {
     ($start:literal) => {{
         use menu::Kind;
 
-        use crate::brief::{U32, may, number};
-        use crate::terms::maybe;
+        use crate::declare::{U32, between, maybe, optional};
         use crate::wifi::VLAN;
         const BRIDGE: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
         const LISTS: Kind = Kind::Or(&["none"], &Kind::Reference("interface-list"));
         const PROCESSING: Kind = Kind::Words(&["on-cap", "on-capsman", "on-capsman-secure"]);
         &[
-            may(
+            optional(
                 concat!($start, "bridge"),
                 BRIDGE,
                 "Bridge that it is put into",
             ),
-            may(
+            optional(
                 concat!($start, "bridge-cost"),
-                number(1, 200_000_000),
+                between(1, 200_000_000),
                 "Path cost there",
             ),
-            may(
+            optional(
                 concat!($start, "bridge-horizon"),
                 Kind::Or(&["none"], &U32),
                 "Horizon there",
             ),
             maybe(concat!($start, "client-isolation"), "Keeps clients apart"),
-            may(
+            optional(
                 concat!($start, "interface-list"),
                 LISTS,
                 "List that it is put into",
             ),
-            may(
+            optional(
                 concat!($start, "openflow-switch"),
                 Kind::Name,
                 "OpenFlow switch",
             ),
-            may(
+            optional(
                 concat!($start, "traffic-processing"),
                 PROCESSING,
                 "Where frames go first",
             ),
-            may(concat!($start, "vlan-id"), VLAN, "VLAN of clients"),
+            optional(concat!($start, "vlan-id"), VLAN, "VLAN of clients"),
         ]
     }};
 }
@@ -422,37 +418,36 @@ macro_rules! aaa {
     ($start:literal) => {{
         use menu::Kind;
 
-        use crate::brief::may;
-        use crate::terms::note;
+        use crate::declare::{optional, optional_text};
         const TIME: Kind = Kind::Or(&["disabled"], &Kind::SPAN);
         &[
-            note(
+            optional_text(
                 concat!($start, "called-format"),
                 "What the access point is called",
             ),
-            note(
+            optional_text(
                 concat!($start, "calling-format"),
                 "What the client is called",
             ),
-            may(
+            optional(
                 concat!($start, "interim-update"),
                 TIME,
                 "How often it is told",
             ),
-            may(
+            optional(
                 concat!($start, "mac-caching"),
                 TIME,
                 "How long it is believed",
             ),
-            note(
+            optional_text(
                 concat!($start, "nas-identifier"),
                 "What this device is called",
             ),
-            note(
+            optional_text(
                 concat!($start, "password-format"),
                 "How passwords are spelled",
             ),
-            note(concat!($start, "username-format"), "How users are spelled"),
+            optional_text(concat!($start, "username-format"), "How users are spelled"),
         ]
     }};
 }
@@ -462,8 +457,7 @@ macro_rules! steering {
     ($start:literal) => {{
         use menu::Kind;
 
-        use crate::brief::{may, number};
-        use crate::terms::{list, maybe, span};
+        use crate::declare::{between, list, maybe, optional, span};
         &[
             maybe(
                 concat!($start, "2g-probe-delay"),
@@ -476,9 +470,9 @@ macro_rules! steering {
             )
             .optional(),
             maybe(concat!($start, "rrm"), "Measures (IEEE 802.11k)"),
-            may(
+            optional(
                 concat!($start, "transition-request-count"),
-                number(0, 255),
+                between(0, 255),
                 "Requests",
             ),
             span(
@@ -486,9 +480,9 @@ macro_rules! steering {
                 "Time between them",
             )
             .optional(),
-            may(
+            optional(
                 concat!($start, "transition-threshold"),
-                number(-127, 0),
+                between(-127, 0),
                 "Signal in dBm",
             ),
             span(
@@ -496,9 +490,9 @@ macro_rules! steering {
                 "How long it is less",
             )
             .optional(),
-            may(
+            optional(
                 concat!($start, "transition-time"),
-                number(0, 4_294_967_295),
+                between(0, 4_294_967_295),
                 "Seconds to go",
             ),
             maybe(

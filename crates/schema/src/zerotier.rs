@@ -2,8 +2,8 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
+use crate::declare::{PORT, U32, between, no, shown, text, yes};
 use crate::fragment::COMMENT_DISABLED;
-use crate::short::{COUNT, PORT, between, shown, switch, text};
 
 const INSTANCE: Kind = Kind::Reference("zerotier");
 const TO_ROUTES: Kind = Kind::List(&Kind::Text);
@@ -57,22 +57,17 @@ pub(crate) static INTERFACE: Menu = Menu {
                 "How long a neighbour is remembered",
             )
             .default("auto"),
-            switch(
-                "disable-running-check",
-                "yes",
-                "Takes the interface for running",
-            ),
+            yes("disable-running-check", "Takes the interface for running"),
             Property::new("network", Kind::Name, "Network that it is in").required(),
             Property::new("instance", INSTANCE, "The instance").required(),
-            switch(
+            yes(
                 "allow-managed",
-                "yes",
                 "Takes addresses and routes of the controller",
             ),
-            switch("allow-global", "no", "Takes public addresses and routes"),
-            switch("allow-default", "no", "Takes a default route"),
+            no("allow-global", "Takes public addresses and routes"),
+            no("allow-default", "Takes a default route"),
             Property::new("mac-address", Kind::Mac, "Hardware address").optional(),
-            shown("mtu", COUNT, "Mtu"),
+            shown("mtu", U32, "Mtu"),
             shown("bridge", Kind::Bool, "Bridge"),
             shown("dhcp", Kind::Bool, "DHCP"),
             shown("network-name", Kind::Text, "Network name"),
@@ -116,11 +111,10 @@ pub(crate) static CONTROLLER: Menu = Menu {
             Property::new("instance", INSTANCE, "The instance").required(),
             Property::new("name", Kind::Name, "Name of the network").required(),
             Property::new("network", Kind::Text, "Identifier of the network").optional(),
-            switch("private", "yes", "Whether members need to be let in"),
-            switch("broadcast", "yes", "Whether broadcast is passed on"),
+            yes("private", "Whether members need to be let in"),
+            yes("broadcast", "Whether broadcast is passed on"),
             Property::new("mtu", between(1_280, 10_000), "Greatest packet").default("2800"),
-            Property::new("multicast-limit", COUNT, "How many members get a multicast")
-                .default("32"),
+            Property::new("multicast-limit", U32, "How many members get a multicast").default("32"),
             Property::new(
                 "ip-range",
                 Kind::Addresses(Family::V4),
@@ -133,8 +127,8 @@ pub(crate) static CONTROLLER: Menu = Menu {
                 "IPv6 addresses of members",
             )
             .optional(),
-            switch("ip6-rfc4193", "no", "Gives members addresses by RFC 4193"),
-            switch("ip6-6plane", "no", "Gives members networks of 6PLANE"),
+            no("ip6-rfc4193", "Gives members addresses by RFC 4193"),
+            no("ip6-6plane", "Gives members networks of 6PLANE"),
             Property::new("routes", TO_ROUTES, "Routes of members").default(""),
         ],
         COMMENT_DISABLED,
@@ -162,8 +156,8 @@ pub(crate) static MEMBER: Menu = Menu {
             )
             .required(),
             Property::new("zt-address", Kind::Digits, "Address of the member").required(),
-            switch("authorized", "no", "Whether it is let in"),
-            switch("bridge", "no", "Whether it may bridge"),
+            no("authorized", "Whether it is let in"),
+            no("bridge", "Whether it may bridge"),
             Property::new(
                 "ip-address",
                 Kind::List(&Kind::Address(Family::Any)),

@@ -2,9 +2,9 @@
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::words;
 use crate::fragment::idle_settings;
 use crate::interface::dot1x::server::MAC_FORMATS;
-use crate::terms::words;
 
 const TIME: Kind = Kind::Or(&["disabled"], &Kind::SPAN);
 const CALLED: &[&str] = &["mac", "mac:ssid", "ssid"];

@@ -2,11 +2,12 @@
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::{U32, may, number};
+use crate::declare::{
+    TIME_OF_WEEK, U32, between, mac, maybe, optional, optional_text, text, words,
+};
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_rules};
 use crate::interface::wireless::VLAN_MODES;
 use crate::radio::SIGNAL;
-use crate::terms::{TIME_OF_WEEK, mac, maybe, note, text, words};
 
 const ANY: Kind = Kind::Or(&["any"], &Kind::Reference("interface"));
 
@@ -16,27 +17,27 @@ pub(crate) static MENU: Menu = Menu {
             mac("mac-address", "Hardware address of the client").optional(),
             mac("mac-address-mask", "The bits of it that count").optional(),
             Property::new("interface", ANY, "The interface").default("any"),
-            may("signal-range", SIGNAL, "How strong the client is"),
-            may(
+            optional("signal-range", SIGNAL, "How strong the client is"),
+            optional(
                 "allow-signal-out-of-range",
                 Kind::Or(&["always"], &Kind::SPAN),
                 "For how long it may be otherwise",
             ),
             text("ssid-regexp", "Names of networks"),
-            may("time", TIME_OF_WEEK, "When the rule counts"),
+            optional("time", TIME_OF_WEEK, "When the rule counts"),
             words(
                 "action",
                 &["accept", "query-radius", "reject"],
                 "What happens",
             )
             .default("accept"),
-            may("ap-tx-limit", U32, "Bits a second to it"),
-            may("client-tx-limit", U32, "Bits a second from it"),
+            optional("ap-tx-limit", U32, "Bits a second to it"),
+            optional("client-tx-limit", U32, "Bits a second from it"),
             maybe("client-to-client-forwarding", "Lets it reach others"),
-            note("private-passphrase", "Its own passphrase").sensitive(),
+            optional_text("private-passphrase", "Its own passphrase").sensitive(),
             maybe("radius-accounting", "Tells a RADIUS server what it uses"),
-            may("vlan-mode", Kind::Words(VLAN_MODES), "Its tag"),
-            may("vlan-id", number(1, 4_095), "Its VLAN"),
+            optional("vlan-mode", Kind::Words(VLAN_MODES), "Its tag"),
+            optional("vlan-id", between(1, 4_095), "Its VLAN"),
         ],
         COMMENT_DISABLED,
     ],

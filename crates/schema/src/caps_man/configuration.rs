@@ -2,10 +2,9 @@
 
 use menu::{Kind, Menu, Property, Unique};
 
-use crate::brief::{may, number};
 use crate::capsman::{channel, configuration, datapath, rates, security};
+use crate::declare::{between, named, optional, reference};
 use crate::fragment::{COMMENT, idle_list};
-use crate::terms::{named, refer};
 
 const OWN: &[Property] = configuration!("");
 const ARP: Kind = Kind::Words(&[
@@ -16,15 +15,15 @@ const ARP: Kind = Kind::Words(&[
     "reply-only",
 ]);
 const INTERFACE: &[Property] = &[
-    may("datapath.arp", ARP, "Address resolution protocol to use"),
-    may(
+    optional("datapath.arp", ARP, "Address resolution protocol to use"),
+    optional(
         "datapath.mtu",
-        number(0, 65_535),
+        between(0, 65_535),
         "Maximum transmission unit of layer 3",
     ),
-    may(
+    optional(
         "datapath.l2mtu",
-        number(0, 65_535),
+        between(0, 65_535),
         "Maximum transmission unit of layer 2",
     ),
 ];
@@ -38,10 +37,10 @@ pub(crate) const RATES: &[Property] = rates!("rates.");
 pub(crate) const SECURITY: &[Property] = security!("security.");
 /// The profiles.
 pub(crate) const PROFILES: &[Property] = &[
-    refer("channel", "capsman-channel", "Channel").optional(),
-    refer("rates", "capsman-rates", "Rates").optional(),
-    refer("datapath", "capsman-datapath", "Where frames go").optional(),
-    refer("security", "capsman-security", "Security").optional(),
+    reference("channel", "capsman-channel", "Channel").optional(),
+    reference("rates", "capsman-rates", "Rates").optional(),
+    reference("datapath", "capsman-datapath", "Where frames go").optional(),
+    reference("security", "capsman-security", "Security").optional(),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -2,23 +2,22 @@
 
 use menu::{Kind, Menu, Property, Unique};
 
-use crate::brief::{may, number};
 use crate::capsman::datapath;
+use crate::declare::{between, named, optional};
 use crate::fragment::{COMMENT, idle_list};
-use crate::terms::named;
 
 const SAID: &[Property] = datapath!("");
 /// What the interface itself is like.
 const INTERFACE: &[Property] = &[
-    may("arp", ARP, "Address resolution protocol to use"),
-    may(
+    optional("arp", ARP, "Address resolution protocol to use"),
+    optional(
         "mtu",
-        number(0, 65_535),
+        between(0, 65_535),
         "Maximum transmission unit of layer 3",
     ),
-    may(
+    optional(
         "l2mtu",
-        number(0, 65_535),
+        between(0, 65_535),
         "Maximum transmission unit of layer 2",
     ),
 ];

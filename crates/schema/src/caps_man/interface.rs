@@ -3,13 +3,12 @@
 use menu::{Flag, Kind, Menu, Property};
 
 use super::configuration::{CHANNEL, DATAPATH, PROFILES, RATES, SECURITY};
-use crate::brief::may;
 use crate::capsman::configuration;
+use crate::declare::{mac, no, number, optional, reference, text};
 use crate::fragment::{
     ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
 };
 use crate::interface::idle_command;
-use crate::terms::{mac, no, number, refer, text};
 
 const CONFIGURATION: &[Property] = configuration!("configuration.");
 const MASTER: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
@@ -19,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
         &name_mtu("1500"),
         &[
             number("l2mtu", 0, 65_535, "Maximum transmission unit of layer 2").default("1600"),
-            may("mac-address", Kind::Mac, "Hardware address"),
+            optional("mac-address", Kind::Mac, "Hardware address"),
         ],
         ARP,
         &[
@@ -32,7 +31,7 @@ pub(crate) static MENU: Menu = Menu {
                 "The radio of a virtual interface",
             )
             .default("none"),
-            refer("configuration", "capsman-configuration", "The network").optional(),
+            reference("configuration", "capsman-configuration", "The network").optional(),
         ],
         CONFIGURATION,
         PROFILES,

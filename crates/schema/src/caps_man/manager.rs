@@ -4,8 +4,8 @@ pub(crate) mod interface;
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::{no, shown, text, words};
 use crate::fragment::idle_settings;
-use crate::terms::{no, shown, text, words};
 
 const CERTIFICATE: Kind = Kind::Or(&["auto", "none"], &Kind::Name);
 

@@ -2,9 +2,8 @@
 
 use menu::{Family, Kind, Menu, Property};
 
-use crate::brief::may;
+use crate::declare::{list, mac, optional, text, words};
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_rules};
-use crate::terms::{list, mac, text, words};
 
 const ACTIONS: &[&str] = &[
     "create-disabled",
@@ -30,7 +29,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default(""),
             words("action", ACTIONS, "What happens").default("none"),
-            may(
+            optional(
                 "master-configuration",
                 CONFIGURATION,
                 "Network of the radio",

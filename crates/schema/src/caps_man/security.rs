@@ -3,8 +3,8 @@
 use menu::{Menu, Property, Unique};
 
 use crate::capsman::security;
+use crate::declare::named;
 use crate::fragment::{COMMENT, idle_list};
-use crate::terms::named;
 
 const SAID: &[Property] = security!("");
 

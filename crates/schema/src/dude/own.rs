@@ -2,26 +2,26 @@
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 
-use crate::fragment::COMMENT;
-use crate::short::{
+use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, MONITORED, ONCE, PROPLIST,
-    WITHOUT_PAGING, idle, may, shown, switch,
+    WITHOUT_PAGING, argument, idle_command, no, shown,
 };
+use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        switch("enabled", "no", "Whether the server runs"),
+        no("enabled", "Whether the server runs"),
         Property::new("data-directory", Kind::Text, "Folder of the data").default("dude"),
         shown("status", Kind::Text, "Status"),
     ]],
     commands: &[
-        idle(
+        idle_command(
             "export-db",
             "Write a copy",
             &[
                 APPEND,
                 AS_VALUE,
-                may("backup-file", Kind::Text, "Backup file"),
+                argument("backup-file", Kind::Text, "Backup file"),
                 DO,
                 DURATION,
                 FILE,
@@ -32,13 +32,13 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "import-db",
             "Read a copy",
             &[
                 APPEND,
                 AS_VALUE,
-                may("backup-file", Kind::Text, "Backup file"),
+                argument("backup-file", Kind::Text, "Backup file"),
                 DO,
                 DURATION,
                 FILE,
@@ -49,7 +49,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle("vacuum-db", "Make the data smaller", MONITORED),
+        idle_command("vacuum-db", "Make the data smaller", MONITORED),
     ],
     effect: Effect::None,
     ..Menu::new("/dude", Shape::Settings, "The Dude server")

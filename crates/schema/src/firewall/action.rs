@@ -4,7 +4,7 @@ use menu::{Family, Kind, Property, Shared};
 
 use super::kind::{LIST_TIMEOUT, MARK, NEW_HOPS, SIX_BITS};
 use super::names::{CONNECTION_MARKS, LIST_NAMES, PACKET_MARKS};
-use crate::brief::{PORT, may, some};
+use crate::declare::{PORT, optional, property};
 
 /// Actions that are known, and not done here.
 fn is_idle_action(word: &str) -> bool {
@@ -17,17 +17,17 @@ pub(crate) const fn head(
     actions: &'static [&'static str],
 ) -> [Property; 3] {
     [
-        some("chain", Kind::Name, "The chain that the rule is in")
+        property("chain", Kind::Name, "The chain that the rule is in")
             .required()
             .bare()
             .shared(chains),
-        some(
+        property(
             "action",
             Kind::Words(actions),
             "What happens to a packet that matches",
         )
         .inert_for(is_idle_action),
-        may("jump-target", Kind::Name, "The chain that jump goes to")
+        optional("jump-target", Kind::Name, "The chain that jump goes to")
             .bare()
             .shared(chains),
     ]
@@ -35,14 +35,14 @@ pub(crate) const fn head(
 
 /// The list that an action adds an address to.
 pub(crate) const LISTS: &[Property] = &[
-    may(
+    optional(
         "address-list",
         Kind::Name,
         "The list that the address is added to",
     )
     .bare()
     .shared(LIST_NAMES),
-    may(
+    optional(
         "address-list-timeout",
         LIST_TIMEOUT,
         "How long the address stays in the list",
@@ -52,23 +52,23 @@ pub(crate) const LISTS: &[Property] = &[
 /// Marks and changes of the mangle table; `hops` is the family's name and help for its counter.
 pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11] {
     [
-        may("new-packet-mark", MARK, "Mark for the packet")
+        optional("new-packet-mark", MARK, "Mark for the packet")
             .bare()
             .shared(PACKET_MARKS),
-        may("new-connection-mark", MARK, "Mark for the connection")
+        optional("new-connection-mark", MARK, "Mark for the connection")
             .bare()
             .shared(CONNECTION_MARKS),
-        may(
+        optional(
             "new-routing-mark",
             Kind::Reference("routing-table"),
             "Table that routes the packet",
         ),
-        may(
+        optional(
             "new-mss",
             Kind::Or(&["clamp-to-pmtu"], &PORT),
             "TCP maximum segment size",
         ),
-        may(
+        optional(
             "new-dscp",
             Kind::Or(
                 &["from-priority", "from-priority-to-high-3-bits"],
@@ -76,7 +76,7 @@ pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11
             ),
             "Differentiated services code point",
         ),
-        may(
+        optional(
             "new-priority",
             Kind::Or(
                 &["from-dscp", "from-dscp-high-3-bits", "from-ingress"],
@@ -84,19 +84,19 @@ pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11
             ),
             "Priority for queues and tags",
         ),
-        may(hops.0, NEW_HOPS, hops.1),
-        may(
+        optional(hops.0, NEW_HOPS, hops.1),
+        optional(
             "passthrough",
             Kind::Bool,
             "Whether later rules see the packet too",
         ),
-        may("sniff-id", crate::brief::U32, "Number of the case"),
-        may(
+        optional("sniff-id", crate::declare::U32, "Number of the case"),
+        optional(
             "sniff-target",
             Kind::Address(Family::V4),
             "Where copies of packets go",
         ),
-        may(
+        optional(
             "sniff-target-port",
             PORT,
             "The port that copies of packets go to",

@@ -2,7 +2,7 @@
 
 use menu::{Absent, Family, Kind, Part};
 
-use crate::brief::{INTERFACE, INTERFACE_LIST, PORTS, number};
+use crate::declare::{INTERFACE, INTERFACE_LIST, PORTS, between};
 
 /// Names of protocols above IP.
 pub(crate) const PROTOCOLS: &[&str] = &[
@@ -50,12 +50,12 @@ pub(crate) const PROTOCOLS: &[&str] = &[
 /// A protocol above IP by name or number.
 pub(crate) const PROTOCOL: Kind = Kind::Or(PROTOCOLS, &BYTE);
 
-pub(crate) const BYTE: Kind = number(0, 255);
+pub(crate) const BYTE: Kind = between(0, 255);
 
 /// How long an address stays in a list.
 pub(super) const LIST_TIMEOUT: Kind = Kind::Or(
     &["none-dynamic", "none-static"],
-    &crate::brief::seconds(0, 21_474_836),
+    &crate::declare::seconds(0, 21_474_836),
 );
 
 pub(super) const MARK: Kind = Kind::Or(&["no-mark"], &Kind::Name);
@@ -71,7 +71,7 @@ pub(super) const ANY_INTERFACE: Kind = Kind::Not(&Kind::Or(
 ));
 
 pub(super) const ANY_INTERFACE_LIST: Kind = Kind::Not(&INTERFACE_LIST);
-pub(super) const SIX_BITS: Kind = number(0, 63);
+pub(super) const SIX_BITS: Kind = between(0, 63);
 pub(super) const PRIORITY: Kind = Kind::Not(&SIX_BITS);
 
 pub(super) const STATES: Kind = Kind::Not(&Kind::Set(&[
@@ -132,8 +132,8 @@ pub(super) const DST_LIMIT: Kind = Kind::Not(&Kind::Parts(&[
 
 /// `8h-17h,mon,tue`.
 pub(crate) const TIME: Kind = Kind::Not(&Kind::Parts(&[
-    Part::new("", crate::brief::seconds(0, 86_400)),
-    Part::new("-", crate::brief::seconds(0, 86_400)),
+    Part::new("", crate::declare::seconds(0, 86_400)),
+    Part::new("-", crate::declare::seconds(0, 86_400)),
     Part::new(
         ",",
         Kind::Set(&["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
@@ -142,8 +142,8 @@ pub(crate) const TIME: Kind = Kind::Not(&Kind::Parts(&[
 
 /// `2,1`: of every two the first.
 pub(super) const NTH: Kind = Kind::Not(&Kind::Parts(&[
-    Part::new("", number(1, 4_294_967_295)),
-    Part::new(",", number(0, 4_294_967_295)).or(Absent::Left),
+    Part::new("", between(1, 4_294_967_295)),
+    Part::new(",", between(0, 4_294_967_295)).or(Absent::Left),
 ]));
 
 /// `both-addresses:3/0`.
@@ -162,8 +162,8 @@ pub(super) const CLASSIFIER: Kind = Kind::Not(&Kind::Parts(&[
             "src-port",
         ]),
     ),
-    Part::new(":", number(1, 4_294_967_295)),
-    Part::new("/", number(0, 4_294_967_295)),
+    Part::new(":", between(1, 4_294_967_295)),
+    Part::new("/", between(0, 4_294_967_295)),
 ]));
 
 pub(super) const IPSEC: Kind = Kind::Tuple(
@@ -193,12 +193,12 @@ pub(crate) const NEW_HOPS: Kind = Kind::Tuple(
 
 pub(crate) const LIMIT_V4: Kind = Kind::Not(&Kind::Tuple(
     ",",
-    &[number(0, 4_294_967_295), number(0, 32)],
+    &[between(0, 4_294_967_295), between(0, 32)],
 ));
 
 pub(crate) const LIMIT_V6: Kind = Kind::Not(&Kind::Tuple(
     ",",
-    &[number(0, 4_294_967_295), number(0, 128)],
+    &[between(0, 4_294_967_295), between(0, 128)],
 ));
 
 pub(crate) const TYPES_V4: Kind = Kind::Not(&Kind::Set(&[

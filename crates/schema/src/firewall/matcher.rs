@@ -10,7 +10,7 @@ use super::kind::{
     TYPES_V4, TYPES_V6,
 };
 use super::names::{CONNECTION_MARKS, LIST_NAMES, PACKET_MARKS};
-use crate::brief::{INTERFACE, may, no, number, with};
+use crate::declare::{INTERFACE, between, no, optional, with_default};
 use crate::fragment::{COMMENT_DISABLED, counter, join, length};
 
 /// What a rule of IPv4 asks where connections are tracked, and its end: the tail of `filter`, `mangle`,
@@ -60,26 +60,29 @@ const PARTS_V6: &[&[Property]] = &[
 ];
 
 /// State of the packet's connection.
-pub(crate) const STATE: &[Property] = &[may(
+pub(crate) const STATE: &[Property] = &[optional(
     "connection-state",
     STATES,
     "State of the packet's connection",
 )];
 
 /// How the packet's connection is translated.
-pub(crate) const NAT_STATE: &[Property] = &[may(
+pub(crate) const NAT_STATE: &[Property] = &[optional(
     "connection-nat-state",
     NAT_STATES,
     "How the connection is translated",
 )];
 
 /// TCP flags that are set, and with `!` those that are not.
-pub(crate) const FLAGS: &[Property] =
-    &[may("tcp-flags", TCP_FLAGS, "TCP flags that are set or not")];
+pub(crate) const FLAGS: &[Property] = &[optional(
+    "tcp-flags",
+    TCP_FLAGS,
+    "TCP flags that are set or not",
+)];
 
 /// How many connections there are from a network; at most `bits` bits tell networks apart.
 const fn connection_limit(bits: &'static Kind) -> Property {
-    may(
+    optional(
         "connection-limit",
         *bits,
         "Number of connections of a network: count,length of prefix",
@@ -89,21 +92,21 @@ const fn connection_limit(bits: &'static Kind) -> Property {
 /// Where a packet comes from and goes to.
 pub(crate) const fn addresses(kind: &'static Kind) -> [Property; 3] {
     [
-        may("protocol", Kind::Not(&PROTOCOL), "Protocol above IP"),
-        may("src-address", *kind, "Source address"),
-        may("dst-address", *kind, "Destination address"),
+        optional("protocol", Kind::Not(&PROTOCOL), "Protocol above IP"),
+        optional("src-address", *kind, "Source address"),
+        optional("dst-address", *kind, "Destination address"),
     ]
 }
 
 /// What kind of address it is; the kinds are the family's.
 pub(crate) const fn address_types(kinds: &'static Kind) -> [Property; 2] {
     [
-        may(
+        optional(
             "src-address-type",
             *kinds,
             "What kind of address the source is",
         ),
-        may(
+        optional(
             "dst-address-type",
             *kinds,
             "What kind of address the destination is",
@@ -113,10 +116,10 @@ pub(crate) const fn address_types(kinds: &'static Kind) -> [Property; 2] {
 
 /// The lists that addresses are in.
 pub(crate) const ADDRESS_LISTS: &[Property] = &[
-    may("src-address-list", NOT_NAME, "A list that the source is in")
+    optional("src-address-list", NOT_NAME, "A list that the source is in")
         .bare()
         .shared(LIST_NAMES),
-    may(
+    optional(
         "dst-address-list",
         NOT_NAME,
         "A list that the destination is in",
@@ -127,21 +130,21 @@ pub(crate) const ADDRESS_LISTS: &[Property] = &[
 
 /// What connection tracking remembers.
 const CONNECTION: &[Property] = &[
-    may("connection-mark", NOT_MARK, "Mark of the connection")
+    optional("connection-mark", NOT_MARK, "Mark of the connection")
         .bare()
         .shared(CONNECTION_MARKS),
-    may(
+    optional(
         "connection-type",
         HELPERS,
         "The helper that expected the connection",
     )
     .inert_for(has_no_helper),
-    may(
+    optional(
         "connection-bytes",
         BYTES,
         "Bytes of the connection so far; 0 at the end is no bound",
     ),
-    may("connection-rate", RATES, "Bits a second of the connection"),
+    optional("connection-rate", RATES, "Bits a second of the connection"),
 ];
 
 /// Helpers that are known, and expect no connections here: a rule that asks for them never matches.
@@ -150,7 +153,7 @@ fn has_no_helper(word: &str) -> bool {
 }
 
 /// The table that routes the packet.
-const ROUTING: &[Property] = &[may(
+const ROUTING: &[Property] = &[optional(
     "routing-mark",
     Kind::Not(&Kind::Reference("routing-table")),
     "The routing table that the packet is marked for",
@@ -158,45 +161,45 @@ const ROUTING: &[Property] = &[may(
 
 /// The ways in and out.
 pub(crate) const INTERFACES: &[Property] = &[
-    may(
+    optional(
         "in-interface",
         ANY_INTERFACE,
         "The interface that got the packet",
     ),
-    may(
+    optional(
         "out-interface",
         ANY_INTERFACE,
         "The interface that sends the packet",
     ),
-    may(
+    optional(
         "in-interface-list",
         ANY_INTERFACE_LIST,
         "A list that the interface of arrival is in",
     ),
-    may(
+    optional(
         "out-interface-list",
         ANY_INTERFACE_LIST,
         "A list that the interface of departure is in",
     ),
-    may(
+    optional(
         "in-bridge-port",
         Kind::Not(&INTERFACE),
         "The port of a bridge that got the packet",
     )
     .inert(),
-    may(
+    optional(
         "out-bridge-port",
         Kind::Not(&INTERFACE),
         "The port of a bridge that sends the packet",
     )
     .inert(),
-    may(
+    optional(
         "in-bridge-port-list",
         ANY_INTERFACE_LIST,
         "A list that the port of arrival is in",
     )
     .inert(),
-    may(
+    optional(
         "out-bridge-port-list",
         ANY_INTERFACE_LIST,
         "A list that the port of departure is in",
@@ -205,70 +208,71 @@ pub(crate) const INTERFACES: &[Property] = &[
 ];
 
 /// The packet's own mark.
-pub(crate) const PACKET_MARK: &[Property] = &[may("packet-mark", NOT_MARK, "Mark of the packet")
-    .bare()
-    .shared(PACKET_MARKS)];
+pub(crate) const PACKET_MARK: &[Property] =
+    &[optional("packet-mark", NOT_MARK, "Mark of the packet")
+        .bare()
+        .shared(PACKET_MARKS)];
 
 /// What the packet's headers say, and limits.
 pub(crate) const PACKET: &[Property] = &[
-    may("src-port", PORT_LIST, "Source ports"),
-    may("dst-port", PORT_LIST, "Destination ports"),
-    may(
+    optional("src-port", PORT_LIST, "Source ports"),
+    optional("dst-port", PORT_LIST, "Destination ports"),
+    optional(
         "port",
         PORT_LIST,
         "Ports, of which the source's or the destination's is one",
     ),
-    may("icmp-options", ICMP, "ICMP type and codes"),
-    may(
+    optional("icmp-options", ICMP, "ICMP type and codes"),
+    optional(
         "src-mac-address",
         Kind::Not(&Kind::Mac),
         "Hardware address of the sender",
     ),
-    may("content", Kind::Not(&Kind::Text), "Text within the packet"),
-    may(
+    optional("content", Kind::Not(&Kind::Text), "Text within the packet"),
+    optional(
         "ingress-priority",
         PRIORITY,
         "Priority that the packet came with",
     ),
-    may("priority", PRIORITY, "Priority of the packet"),
-    may("dscp", PRIORITY, "Differentiated services code point"),
-    may("tos", TOS, "Type of service, and the bits of it that count"),
-    may("limit", LIMIT, "Matches up to a rate: rate/time,burst:mode"),
-    may(
+    optional("priority", PRIORITY, "Priority of the packet"),
+    optional("dscp", PRIORITY, "Differentiated services code point"),
+    optional("tos", TOS, "Type of service, and the bits of it that count"),
+    optional("limit", LIMIT, "Matches up to a rate: rate/time,burst:mode"),
+    optional(
         "dst-limit",
         DST_LIMIT,
         "Matches each flow up to a rate: rate/time,burst,mode/expire",
     ),
-    may("time", TIME, "Time of day and days of the week"),
-    may(
+    optional("time", TIME, "Time of day and days of the week"),
+    optional(
         "random",
-        number(1, 99),
+        between(1, 99),
         "Matches this percentage of packets",
     ),
-    may("nth", NTH, "Matches one of so many packets: every,packet"),
-    may("tcp-mss", LENGTHS, "TCP maximum segment size"),
-    may(
+    optional("nth", NTH, "Matches one of so many packets: every,packet"),
+    optional("tcp-mss", LENGTHS, "TCP maximum segment size"),
+    optional(
         "per-connection-classifier",
         CLASSIFIER,
         "Matches one of so many groups of flows",
     ),
-    may("packet-size", LENGTHS, "Length of the packet"),
+    optional("packet-size", LENGTHS, "Length of the packet"),
 ];
 
 /// The name of the server that a TLS client asks for.
 pub(crate) const TLS: &[Property] =
-    &[may("tls-host", NOT_NAME, "Name of the server that TLS asks for").bare()];
+    &[optional("tls-host", NOT_NAME, "Name of the server that TLS asks for").bare()];
 
 /// What is logged, and what IPsec does.
 pub(crate) const LOG: &[Property] = &[
     no("log", "Logs packets that match"),
-    with(
+    with_default(
         "log-prefix",
         Kind::Sized { min: 0, max: 31 },
         "",
         "What entries of the log begin with",
     ),
-    may(
+    optional(
         "ipsec-policy",
         IPSEC,
         "Whether IPsec was or will be applied",
@@ -284,21 +288,21 @@ pub(crate) const COUNTS: &[Property] = &[
 
 /// What IPv4 has alone, before the kinds of address.
 pub(crate) const V4: &[Property] = &[
-    may("fragment", Kind::Bool, "Whether it is a later fragment"),
-    may(
+    optional("fragment", Kind::Bool, "Whether it is a later fragment"),
+    optional(
         "psd",
         Kind::Tuple(
             ",",
             &[
-                number(0, 65_535),
+                between(0, 65_535),
                 Kind::SPAN,
-                number(0, 65_535),
-                number(0, 65_535),
+                between(0, 65_535),
+                between(0, 65_535),
             ],
         ),
         "Detects port scans: weight,delay,weight of low ports,weight of high ports",
     ),
-    may(
+    optional(
         "ipv4-options",
         Kind::Words(&[
             "any",
@@ -318,7 +322,7 @@ pub(crate) const V4: &[Property] = &[
 ];
 
 /// What IPv4 has alone, after the lists of addresses.
-pub(crate) const HOTSPOT: &[Property] = &[may(
+pub(crate) const HOTSPOT: &[Property] = &[optional(
     "hotspot",
     Kind::List(&Kind::Not(&Kind::Words(&[
         "auth",
@@ -331,34 +335,34 @@ pub(crate) const HOTSPOT: &[Property] = &[may(
 )];
 
 /// The hops that an IPv4 packet has left.
-pub(crate) const TTL: &[Property] = &[may("ttl", HOPS, "Time to live")];
+pub(crate) const TTL: &[Property] = &[optional("ttl", HOPS, "Time to live")];
 
 /// What connection tracking gives to IPv4 alone.
 const DEEP: &[Property] = &[
-    may(
+    optional(
         "layer7-protocol",
         Kind::Not(&Kind::Reference("layer7-protocol")),
         "Pattern within the stream",
     ),
-    may(
+    optional(
         "realm",
-        Kind::Not(&number(0, 4_294_967_295)),
+        Kind::Not(&between(0, 4_294_967_295)),
         "Realm of the route",
     ),
 ];
 
 /// Extension headers, which IPv6 has alone.
-pub(crate) const HEADERS: &[Property] = &[may(
+pub(crate) const HEADERS: &[Property] = &[optional(
     "headers",
     EXTENSIONS,
     "Extension headers of the packet",
 )];
 
 /// The hops that an IPv6 packet has left.
-pub(crate) const HOP_LIMIT: &[Property] = &[may("hop-limit", HOPS, "Hop limit")];
+pub(crate) const HOP_LIMIT: &[Property] = &[optional("hop-limit", HOPS, "Hop limit")];
 
 /// File sharing of the past: taken, never matched.
-pub(crate) const P2P: &[Property] = &[may(
+pub(crate) const P2P: &[Property] = &[optional(
     "p2p",
     Kind::Words(&[
         "all-p2p",

@@ -4,7 +4,7 @@
 use menu::{Command, Draft, Menu, Old, Shape, Value};
 
 use super::check::check;
-use crate::brief::{RULE_FLAGS, on_items};
+use crate::declare::{RULE_FLAGS, on_items};
 
 /// A table of rules whose packets the data plane asks about.
 pub(crate) const fn table(path: &'static str, help: &'static str) -> Menu {
@@ -28,7 +28,7 @@ pub(crate) const HITS: &[&str] = &["chain", "action", "bytes", "packets", "last-
 /// The commands of a table of rules.
 pub(crate) const COMMANDS: &[Command] = &[
     on_items("reset-counters", "Reset statistics for rules"),
-    crate::brief::command("reset-counters-all", "Reset statistics for all rules", &[]),
+    crate::declare::command("reset-counters-all", "Reset statistics for all rules", &[]),
 ];
 
 /// Version 6 made the table of a mark by itself, and could ask for the table as such.

@@ -3,10 +3,10 @@
 use menu::{Family, Kind, Menu, Property};
 
 use super::{IDLE_MONITOR, idle_command};
+use crate::declare::{list, mac, number, shown, span, words};
 use crate::fragment::{
     ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
 };
-use crate::terms::{list, mac, number, shown, span, words};
 
 const MODES: &[&str] = &[
     "802.3ad",

@@ -16,10 +16,10 @@ pub(crate) mod vlan;
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::{mac, no, number, reference, shown, text, within, words, yes};
 use crate::fragment::{
     ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
 };
-use crate::terms::{mac, no, number, refer, shown, text, within, words, yes};
 
 /// Which frames a port takes, by their tag.
 pub(crate) const FRAME_TYPES: &[&str] = &[
@@ -43,7 +43,7 @@ pub(crate) const PRIORITY: Property = Property::new(
 .default("0x8000");
 
 /// The bridge that an item belongs to.
-pub(crate) const BRIDGE: Property = refer(
+pub(crate) const BRIDGE: Property = reference(
     "bridge",
     "interface",
     "The bridge interface that it belongs to",

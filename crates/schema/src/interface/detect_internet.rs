@@ -4,8 +4,8 @@ pub(crate) mod state;
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::within;
 use crate::fragment::idle_settings;
-use crate::terms::within;
 
 const fn lists(name: &'static str, help: &'static str) -> Property {
     let kind = Kind::Or(&["none"], &Kind::Reference("interface-list"));

@@ -2,7 +2,7 @@
 
 use menu::{Kind, Property};
 
-use crate::terms::{HOST, PPP_AUTHENTICATION, list, no, number, refer, secret, text, words};
+use crate::declare::{HOST, PPP_AUTHENTICATION, list, no, number, reference, secret, text, words};
 
 /// What such an interface is called.
 pub(crate) const NAME: &[Property] = &[Property::new("name", Kind::Name, "Name of the interface")];
@@ -53,7 +53,7 @@ pub(crate) const UNIT_OR_AUTO: Kind = Kind::Or(
 
 /// The profile of a session.
 pub(crate) const fn profile(name: &'static str, default: &'static str) -> Property {
-    refer(name, "ppp-profile", "Profile of the session").default(default)
+    reference(name, "ppp-profile", "Profile of the session").default(default)
 }
 
 /// After how many seconds of silence a session is over.

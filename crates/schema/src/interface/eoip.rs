@@ -3,10 +3,10 @@
 use menu::Menu;
 
 use super::tunnel::{ACTUAL, ENDS4, FAST, NAME, OUTER};
+use crate::declare::{mac, number};
 use crate::fragment::{
     ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT, idle_interfaces,
 };
-use crate::terms::{mac, number};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -5,8 +5,8 @@ use menu::{Family, Item, Kind, Menu, Property};
 use super::dial::{
     ALLOW, CONNECT_TO, NAME, PEER_DNS, ROUTES, UNIT, USER, keepalive, profile, units,
 };
+use crate::declare::{no, secret, text, words};
 use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::{no, secret, text, words};
 
 /// What the third version of L2TP adds.
 pub(crate) const COOKIE: &[&str] = &["0", "4-bytes", "8-bytes"];

@@ -5,10 +5,10 @@ use menu::{Kind, Menu, Property};
 use super::dial::CONNECT_TO;
 use super::l2tp_client::{COOKIE, DIGEST};
 use super::tunnel::{ACTUAL, SLOW};
+use crate::declare::{address, mac, no, number, secret, text, words};
 use crate::fragment::{
     COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
 };
-use crate::terms::{address, mac, no, number, secret, text, words};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -7,9 +7,8 @@ pub(crate) mod settings;
 use menu::{Kind, Menu, Old, Property, Shape};
 
 use super::{AT_CHAT, IDLE_MONITOR, NUMBER, idle_command, idle_command_on_one};
-use crate::brief::may;
+use crate::declare::{list, number, optional, shown, text, words, yes};
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::{list, number, shown, text, words, yes};
 
 const MODES: Kind = Kind::Words(&["3g", "5g", "gsm", "lte", "nr"]);
 const BAND: Kind = Kind::Number { min: 0, max: 512 };
@@ -40,7 +39,7 @@ pub(crate) static MENU: Menu = Menu {
             ),
             text("operator", "The only operator that is used"),
             yes("allow-roaming", "Uses other operators' networks"),
-            may("sms-read", Kind::Bool, "Reads short messages"),
+            optional("sms-read", Kind::Bool, "Reads short messages"),
             words("sms-protocol", &["auto", "mbim", "at"], "How they are read").optional(),
             list("network-mode", &MODES, "Kinds of networks").optional(),
             list("band", &BAND, "LTE bands").optional(),

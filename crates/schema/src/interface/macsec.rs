@@ -4,10 +4,10 @@ pub(crate) mod profile;
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::reference;
 use crate::fragment::{
     COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, interface, name_mtu,
 };
-use crate::terms::refer;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -20,7 +20,7 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Sized { min: 0, max: 64 },
                 "Name of the key in hexadecimal",
             ),
-            refer("profile", "macsec-profile", "Profile").default("default"),
+            reference("profile", "macsec-profile", "Profile").default("default"),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

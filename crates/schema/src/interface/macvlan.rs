@@ -2,11 +2,11 @@
 
 use menu::Menu;
 
+use crate::declare::{mac, words};
 use crate::fragment::{
     ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT, idle_interfaces,
     interface, name_mtu,
 };
-use crate::terms::{mac, words};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -6,10 +6,10 @@ pub(crate) mod port;
 use menu::Menu;
 
 use super::idle_command;
+use crate::declare::{mac, no, number, within, yes};
 use crate::fragment::{
     ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
 };
-use crate::terms::{mac, no, number, within, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -3,8 +3,8 @@
 use menu::{Draft, Kind, Menu, Property, Value};
 
 use super::dial::{CONNECT_TO, NAME, TLS, USER, VERIFY, profile};
+use crate::declare::{certificate, mac, no, number, words, yes};
 use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::{certificate, mac, no, number, words, yes};
 
 /// Ciphers; the last three are spellings of older versions.
 pub(crate) const CIPHERS: &[&str] = &[

@@ -4,9 +4,8 @@ use menu::{Family, Kind, Menu, Property};
 
 use super::dial::{ALLOW, NAME, PEER_DNS, ROUTES, UNIT, USER, keepalive, profile, units};
 use super::{AT_CHAT, IDLE_MONITOR, NUMBER, idle_command_on_one};
-use crate::brief::may;
+use crate::declare::{list, no, number, optional, text};
 use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::{list, no, number, text};
 
 const MODES: Kind = Kind::Words(&["3g", "auto", "gsm", "lte", "lte-m", "nb-iot"]);
 const ADDRESS: Kind = Kind::Address(Family::V4);
@@ -33,7 +32,7 @@ const MODEM: &[Property] = &[
         "Commands that the modem gets at the beginning",
     ),
     no("null-modem", "There is no modem but a cable"),
-    may("remote-address", ADDRESS, "Address of the other end"),
+    optional("remote-address", ADDRESS, "Address of the other end"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -3,8 +3,8 @@
 use menu::{Kind, Menu, Property};
 
 use super::dial::{UNIT, authentication, profile, units};
+use crate::declare::{no, number, text};
 use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::{no, number, text};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -3,9 +3,9 @@
 use menu::{Kind, Menu, Property};
 
 use super::dial::{ALLOW, NAME, PEER_DNS, ROUTES, UNIT_OR_AUTO, USER, keepalive, profile, units};
+use crate::declare::text;
 use crate::fragment::interface;
 use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::text;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -5,8 +5,8 @@ pub(crate) mod server;
 use menu::Menu;
 
 use super::dial::BINDING;
+use crate::declare::text;
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::text;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -5,8 +5,8 @@ use menu::{Kind, Menu, Property};
 use super::dial::{
     CONNECT_TO, NAME, ROUTES, TLS, UNIT, USER, VERIFY, authentication, keepalive, profile, units,
 };
+use crate::declare::{HOST, certificate, list, no, number, words, yes};
 use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::{HOST, certificate, list, no, number, words, yes};
 
 /// Ciphers of SSTP.
 pub(crate) const CIPHERS: Kind = Kind::Words(&["aes256-gcm-sha384", "aes256-sha"]);

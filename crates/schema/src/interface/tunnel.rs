@@ -2,8 +2,8 @@
 
 use menu::{Family, Kind, Property};
 
+use crate::declare::{HOST, no, secret, shown, words, yes};
 use crate::fragment::name_mtu;
-use crate::terms::{HOST, no, secret, shown, words, yes};
 
 /// Name, MTU and what came of it.
 pub(crate) const NAME: &[Property] = &name_mtu("auto");

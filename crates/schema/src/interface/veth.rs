@@ -2,8 +2,8 @@
 
 use menu::{Family, Kind, Menu, Property};
 
+use crate::declare::{list, mac, no};
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::{list, mac, no};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

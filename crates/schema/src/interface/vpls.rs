@@ -2,10 +2,10 @@
 
 use menu::{Kind, Menu, Old, Property};
 
+use crate::declare::{address, mac, no, number, words};
 use crate::fragment::{
     ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
 };
-use crate::terms::{address, mac, no, number, words};
 
 const RD: Kind = Kind::Tuple(
     ":",

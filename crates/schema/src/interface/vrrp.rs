@@ -2,10 +2,10 @@
 
 use menu::{Flag, Kind, Menu, Old, Property};
 
+use crate::declare::{ipv4, no, number, shown, text, within, words, yes};
 use crate::fragment::{
     ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, interface,
 };
-use crate::terms::{ipv4, no, number, shown, text, within, words, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -6,10 +6,10 @@ pub(crate) mod vteps;
 use menu::{Kind, Menu, Old, Property};
 
 use super::tunnel::FAST;
+use crate::declare::{LATER_VRF, address, mac, no, number, words, yes};
 use crate::fragment::{
     ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT, idle_interfaces, name_mtu,
 };
-use crate::terms::{LATER_VRF, address, mac, no, number, words, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -5,10 +5,10 @@ pub(crate) mod station;
 use menu::{Kind, Menu, Property, Shape};
 
 use super::IDLE_MONITOR;
+use crate::declare::{no, secret, text, words};
 use crate::fragment::{
     ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, idle_port,
 };
-use crate::terms::{no, secret, text, words};
 
 /// A bridge that stations are put into.
 const BRIDGE: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));

@@ -19,9 +19,8 @@ use menu::{Flag, Kind, Menu, Property};
 
 use self::configuration::{AAA, CHANNEL, DATAPATH, INTERWORKING, PROFILES, SECURITY, STEERING};
 use super::{IDLE_MONITOR, RESET_COUNTERS, idle_command};
-use crate::brief::may;
+use crate::declare::{maybe, number, optional, reference, shown};
 use crate::fragment::{ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::{maybe, number, refer, shown};
 use crate::wifi::configuration;
 
 const CONFIGURATION: &[Property] = configuration!("configuration.");
@@ -38,20 +37,20 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("name", Kind::Name, "Name of the interface"),
             number("mtu", 32, 65_535, "Maximum transmission unit of layer 3").default("1500"),
             number("l2mtu", 32, 65_535, "Maximum transmission unit of layer 2").default("1560"),
-            may("mac-address", Kind::Mac, "Hardware address"),
-            may("radio-mac", Kind::Mac, "Hardware address of the radio"),
+            optional("mac-address", Kind::Mac, "Hardware address"),
+            optional("radio-mac", Kind::Mac, "Hardware address of the radio"),
             shown(
                 "orig-mac-address",
                 Kind::Mac,
                 "The radio's own hardware address",
             ),
-            may(
+            optional(
                 "master-interface",
                 MASTER,
                 "The radio of a virtual interface",
             ),
-            may("mld-interface", MASTER, "The interface of several links"),
-            may(
+            optional("mld-interface", MASTER, "The interface of several links"),
+            optional(
                 "mld-name",
                 Kind::Name,
                 "Name of the interface of several links",
@@ -59,7 +58,7 @@ pub(crate) static MENU: Menu = Menu {
             maybe("disable-running-check", "Takes the interface for running"),
         ],
         ARP,
-        &[refer("configuration", "wifi-configuration", "The network").optional()],
+        &[reference("configuration", "wifi-configuration", "The network").optional()],
         CONFIGURATION,
         PROFILES,
         CHANNEL,

@@ -5,10 +5,10 @@ pub(crate) mod peers;
 use menu::{Kind, Menu, Property};
 
 use super::idle_command;
+use crate::declare::{LATER_VRF, number, shown};
 use crate::fragment::{
     COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
 };
-use crate::terms::{LATER_VRF, number, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

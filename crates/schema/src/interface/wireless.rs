@@ -19,12 +19,13 @@ pub(crate) mod wds;
 use menu::{Kind, Menu, Property};
 
 use super::{IDLE_MONITOR, RESET_COUNTERS, idle_command};
-use crate::brief::may;
+use crate::declare::{
+    list, mac, no, number, optional, reference, secret, shown, text, within, words, yes,
+};
 use crate::fragment::{
     ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, idle_port,
 };
 use crate::radio::{BANDS, CHAINS, MCS, RATES_AG, RATES_B, VHT_MCS, WIDTHS};
-use crate::terms::{list, mac, no, number, refer, secret, shown, text, within, words, yes};
 
 /// What radios speak.
 pub(crate) const PROTOCOLS: &[&str] = &[
@@ -77,22 +78,22 @@ const MODES: &[&str] = &[
 
 const RADIO: &[Property] = &[
     words("mode", MODES, "What the radio does").default("station"),
-    may(
+    optional(
         "ssid",
         Kind::Sized { min: 0, max: 32 },
         "Name of the network",
     ),
-    may("frequency", CHANNEL, "Frequency in MHz, or a channel"),
-    may("band", Kind::Words(BANDS), "Band and standards"),
-    may("channel-width", Kind::Words(WIDTHS), "Width of the channel"),
-    may(
+    optional("frequency", CHANNEL, "Frequency in MHz, or a channel"),
+    optional("band", Kind::Words(BANDS), "Band and standards"),
+    optional("channel-width", Kind::Words(WIDTHS), "Width of the channel"),
+    optional(
         "secondary-frequency",
         Kind::Or(&["auto", ""], &MHZ),
         "Second part of a split channel",
     ),
     list("scan-list", &SCAN, "Frequencies that are looked at").default("default"),
     words("wireless-protocol", PROTOCOLS, "What the radio speaks").default("any"),
-    may(
+    optional(
         "vlan-mode",
         Kind::Words(VLAN_MODES),
         "How frames are tagged",
@@ -155,7 +156,7 @@ const RADIO: &[Property] = &[
     )
     .default("0"),
     no("hide-ssid", "Does not announce the name"),
-    refer("security-profile", "wireless-security", "Security").default("default"),
+    reference("security-profile", "wireless-security", "Security").default("default"),
     Property::new(
         "interworking-profile",
         Kind::Or(&["disabled"], &Kind::Reference("wireless-interworking")),
@@ -187,7 +188,7 @@ const RADIO: &[Property] = &[
 ];
 
 const LINK: &[Property] = &[
-    may("country", Kind::Name, "Country whose rules hold"),
+    optional("country", Kind::Name, "Country whose rules hold"),
     words(
         "installation",
         &["any", "indoor", "outdoor"],
@@ -200,7 +201,7 @@ const LINK: &[Property] = &[
         "Rules",
     )
     .default("regulatory-domain"),
-    may(
+    optional(
         "antenna-gain",
         Kind::Number {
             min: 0,
@@ -228,11 +229,11 @@ const LINK: &[Property] = &[
     list("ht-basic-mcs", &MCS, "Basic rates of 802.11n")
         .default("mcs-0,mcs-1,mcs-2,mcs-3,mcs-4,mcs-5,mcs-6,mcs-7"),
     list("ht-supported-mcs", &MCS, "Rates of 802.11n").optional(),
-    may("vht-basic-mcs", VHT_MCS, "Basic rates of 802.11ac"),
-    may("vht-supported-mcs", VHT_MCS, "Rates of 802.11ac"),
+    optional("vht-basic-mcs", VHT_MCS, "Basic rates of 802.11ac"),
+    optional("vht-supported-mcs", VHT_MCS, "Rates of 802.11ac"),
     list("tx-chains", &CHAINS, "Antennas that send").optional(),
     list("rx-chains", &CHAINS, "Antennas that receive").optional(),
-    may(
+    optional(
         "tx-power",
         Kind::Number { min: -30, max: 40 },
         "Power in dBm",
@@ -373,12 +374,12 @@ const FRAMES: &[Property] = &[
     no("compression", "Compresses"),
     text("area", "Name of a group of access points"),
     text("radio-name", "Name of the device that others see").optional(),
-    may(
+    optional(
         "prism-cardtype",
         Kind::Words(&["100mW", "200mW", "30mW"]),
         "Type of an old card",
     ),
-    may(
+    optional(
         "frequency-offset",
         Kind::Number {
             min: -10_000,
@@ -389,7 +390,7 @@ const FRAMES: &[Property] = &[
 ];
 
 const NV2: &[Property] = &[
-    may(
+    optional(
         "tdma-period-size",
         Kind::Or(&["auto"], &Kind::Number { min: 1, max: 10 }),
         "Milliseconds of a turn",

@@ -2,8 +2,10 @@
 
 use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
 
+use crate::declare::{
+    DISABLED_SWITCH, PORT, U32, argument, between, idle_command, nanoseconds, no, shown, text,
+};
 use crate::fragment::SECOND;
-use crate::short::{COUNT, DISABLED, PORT, between, idle, may, shown, span, switch, text};
 use crate::spelling::{DECIMAL, HOST};
 
 const LOGGING: Kind = Kind::Bool;
@@ -22,7 +24,7 @@ pub(crate) static MENU: Menu = Menu {
         .default(""),
         Property::new(
             "tx-immediate-delay-us",
-            COUNT,
+            U32,
             "Transmitted immediate delay us",
         )
         .default("0"),
@@ -58,10 +60,10 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default("crc-valid"),
         Property::new("network", Kind::Words(&["private", "public"]), "Network").default("public"),
-        switch("lbt-enabled", "no", "Listen before talk enabled"),
+        no("lbt-enabled", "Listen before talk enabled"),
         Property::new("listen-time", between(0, 10_000), "Listen time").default("128"),
         Property::new("rssi-threshold", between(-150, 0), "Rssi threshold").default("-80"),
-        switch("spoof-gps", "no", "Spoof GPS"),
+        no("spoof-gps", "Spoof GPS"),
         Property::new("lat", DECIMAL, "Latitude").default("0"),
         Property::new("long", DECIMAL, "Longitude").default("0"),
         Property::new("alt", between(-1_000, 100_000), "Height in metres").default("0"),
@@ -80,15 +82,15 @@ pub(crate) static MENU: Menu = Menu {
         shown("status", Kind::Text, "Status"),
         shown("firmware-id", Kind::Text, "Firmware identifier"),
         shown("version", Kind::Text, "Version"),
-        shown("rx-packets", COUNT, "Received packets"),
-        shown("tx-packets", COUNT, "Transmitted packets"),
-        shown("tx-toa", COUNT, "Transmitted toa"),
+        shown("rx-packets", U32, "Received packets"),
+        shown("tx-packets", U32, "Transmitted packets"),
+        shown("tx-toa", U32, "Transmitted toa"),
         shown(
             "band",
             Kind::Words(&["unknown", "863-870", "902-928", "2.4-ghz"]),
             "Band",
         ),
-        DISABLED,
+        DISABLED_SWITCH,
     ]],
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["name", "gateway-id", "network", "servers"],
@@ -97,20 +99,20 @@ pub(crate) static MENU: Menu = Menu {
     kind: "lora",
     parts: 8,
     commands: &[
-        idle("reset-devices", "Restart the gateways", &[]),
-        idle(
+        idle_command("reset-devices", "Restart the gateways", &[]),
+        idle_command(
             "send",
             "Send a packet",
             &[
-                may("bandwidth", FREQUENCY, "Bandwidth"),
-                may("device-id", COUNT, "Device identifier"),
-                may("frequency", FREQUENCY, "Frequency"),
-                may("inverted", Kind::Bool, "Inverted"),
-                may("modulation", Kind::Words(&["fsk", "lora"]), "Modulation"),
-                may("payload", Kind::Text, "Payload"),
-                may("power", between(0, 30), "Power"),
-                may("preamble", COUNT, "Preamble"),
-                may("spread-factor", between(5, 12), "Spread factor"),
+                argument("bandwidth", FREQUENCY, "Bandwidth"),
+                argument("device-id", U32, "Device identifier"),
+                argument("frequency", FREQUENCY, "Frequency"),
+                argument("inverted", Kind::Bool, "Inverted"),
+                argument("modulation", Kind::Words(&["fsk", "lora"]), "Modulation"),
+                argument("payload", Kind::Text, "Payload"),
+                argument("power", between(0, 30), "Power"),
+                argument("preamble", U32, "Preamble"),
+                argument("spread-factor", between(5, 12), "Spread factor"),
             ],
         ),
     ],
@@ -131,11 +133,11 @@ pub(crate) static CHANNELS: Menu = Menu {
         Property::new("bandwidth", between(-1_000_000, 1_000_000_000), "Bandwidth")
             .default("125000"),
         text("spread-factor", "Spread factor"),
-        Property::new("datarate", COUNT, "Datarate").default("0"),
+        Property::new("datarate", U32, "Datarate").default("0"),
         shown("name", Kind::Text, "Name"),
         shown("type", Kind::Words(&["MSF", "LoRa", "FSK"]), "Type"),
-        shown("freq", COUNT, "Frequency"),
-        DISABLED,
+        shown("freq", U32, "Frequency"),
+        DISABLED_SWITCH,
     ]],
     flags: &[Flag::new('X', "disabled", 1)],
     effect: Effect::None,
@@ -184,9 +186,9 @@ pub(crate) static RADIOS: Menu = Menu {
             Kind::Words(&["SX1255", "SX1257", "SX1272", "SX1276", "SX1280", "SX1250"]),
             "Type",
         ),
-        shown("rssi-off", COUNT, "Rssi off"),
+        shown("rssi-off", U32, "Rssi off"),
         shown("tx-enabled", Kind::Bool, "Transmitted enabled"),
-        DISABLED,
+        DISABLED_SWITCH,
     ]],
     flags: &[Flag::new('X', "disabled", 1)],
     effect: Effect::None,
@@ -202,8 +204,8 @@ pub(crate) static SERVERS: Menu = Menu {
         Property::new("down-port", PORT, "Down port").default("1700"),
         text("key", "Key").sensitive(),
         Property::new("port", PORT, "Port").default("0"),
-        Property::new("interval", span(SECOND, i64::MAX), "Interval").default("30s"),
-        switch("ssl", "no", "TLS"),
+        Property::new("interval", nanoseconds(SECOND, i64::MAX), "Interval").default("30s"),
+        no("ssl", "TLS"),
         Property::new(
             "certificate",
             Kind::Or(&["none"], &Kind::Reference("certificate")),
@@ -237,7 +239,7 @@ pub(crate) static SERVERS: Menu = Menu {
             ],
         },
     ],
-    commands: &[idle(
+    commands: &[idle_command(
         "reset-servers",
         "Bring the servers of the factory back",
         &[],
@@ -254,14 +256,14 @@ pub(crate) static TRAFFIC: Menu = Menu {
         shown("msgtype", Kind::Text, "Msgtype"),
         shown("devaddr", Kind::Text, "Devaddr"),
         shown("mver", Kind::Text, "Mver"),
-        shown("fcnt", COUNT, "Fcnt"),
+        shown("fcnt", U32, "Fcnt"),
         shown("type", Kind::Text, "Type"),
         shown("netid", Kind::Text, "Netid"),
         shown("joineui", Kind::Text, "Joineui"),
         shown("deveui", Kind::Text, "Deveui"),
         shown("devnonce", Kind::Text, "Devnonce"),
         shown("joinnonce", Kind::Text, "Joinnonce"),
-        shown("freqhz", COUNT, "Freqhz"),
+        shown("freqhz", U32, "Freqhz"),
         shown("mod", Kind::Text, "Mod"),
         shown("band", Kind::Text, "Band"),
         shown("datarate", Kind::Text, "Datarate"),
@@ -285,7 +287,7 @@ pub(crate) static TRAFFIC: Menu = Menu {
         shown("size", Kind::Text, "Size"),
         shown("data", Kind::Text, "Data"),
     ]],
-    commands: &[idle("clear", "Forget them", &[])],
+    commands: &[idle_command("clear", "Forget them", &[])],
     effect: Effect::None,
     old_paths: &["/lora/traffic"],
     ..Menu::new("/iot/lora/traffic", Shape::Rows, "Packets")
@@ -293,7 +295,7 @@ pub(crate) static TRAFFIC: Menu = Menu {
 
 pub(crate) static OPTIONS: Menu = Menu {
     properties: &[&[
-        switch("crc-errors", "no", "Crc errors"),
+        no("crc-errors", "Crc errors"),
         Property::new("pckt-limit", between(0, 10_000), "Packets limit").default("100"),
     ]],
     effect: Effect::None,

@@ -2,11 +2,11 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
-use crate::fragment::COMMENT_DISABLED;
-use crate::short::{
-    APPEND, AS_VALUE, COUNT, DISABLED, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, PROPLIST,
-    WITHOUT_PAGING, between, idle, may, switch,
+use crate::declare::{
+    APPEND, AS_VALUE, DISABLED_SWITCH, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, PROPLIST,
+    U32, WITHOUT_PAGING, argument, between, idle_command, yes,
 };
+use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -17,19 +17,19 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default("none"),
         Property::new("tcp-port", PORT, "TCP port").default("502"),
-        Property::new("timeout", COUNT, "Timeout").default("1000"),
+        Property::new("timeout", U32, "Timeout").default("1000"),
         Property::new(
             "rx-switch-offset",
             between(-1_000, 1_000),
             "Received switch offset",
         )
         .default("0"),
-        Property::new("interframe-gap", COUNT, "Interframe gap").default("50"),
-        switch("disable-security-rules", "yes", "Lets everybody ask"),
-        DISABLED,
+        Property::new("interframe-gap", U32, "Interframe gap").default("50"),
+        yes("disable-security-rules", "Lets everybody ask"),
+        DISABLED_SWITCH,
     ]],
     commands: &[
-        idle(
+        idle_command(
             "read-holding-registers",
             "Read registers",
             &[
@@ -40,31 +40,31 @@ pub(crate) static MENU: Menu = Menu {
                 FILE,
                 FREEZE,
                 INTERVAL,
-                may("ip", Kind::Address(Family::V4), "IP"),
-                may("num-regs", PORT, "Number of regs"),
+                argument("ip", Kind::Address(Family::V4), "IP"),
+                argument("num-regs", PORT, "Number of regs"),
                 ONCE,
-                may("port", PORT, "Port"),
+                argument("port", PORT, "Port"),
                 PROPLIST,
-                may("reg-addr", PORT, "Reg address"),
-                may("slave-id", between(0, 255), "Slave identifier"),
-                may("timeout", COUNT, "Timeout"),
+                argument("reg-addr", PORT, "Reg address"),
+                argument("slave-id", between(0, 255), "Slave identifier"),
+                argument("timeout", U32, "Timeout"),
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "transceive",
             "Send a message and wait for the answer",
             &[
-                may("address", between(0, 255), "Address"),
+                argument("address", between(0, 255), "Address"),
                 AS_VALUE,
-                may("data", Kind::Text, "Data"),
-                may("function", between(0, 255), "Function"),
-                may(
+                argument("data", Kind::Text, "Data"),
+                argument("function", between(0, 255), "Function"),
+                argument(
                     "rx-switch-offset",
                     between(-1_000, 1_000),
                     "Received switch offset",
                 ),
-                may("values", Kind::List(&PORT), "Values"),
+                argument("values", Kind::List(&PORT), "Values"),
             ],
         ),
     ],

@@ -2,8 +2,9 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::short::{
-    AS_VALUE, COUNT, MONITORED, PORT, between, idle, may, need, shown, switch, text,
+use crate::declare::{
+    AS_VALUE, MONITORED, PORT, U32, argument, between, idle_command, no, required_argument, shown,
+    text,
 };
 use crate::spelling::HOST;
 
@@ -12,48 +13,48 @@ const QOS: Kind = between(0, 2);
 
 pub(crate) static MENU: Menu = Menu {
     commands: &[
-        idle(
+        idle_command(
             "connect",
             "Connect to a broker",
-            &[AS_VALUE, need("broker", BROKER, "Broker")],
+            &[AS_VALUE, required_argument("broker", BROKER, "Broker")],
         ),
-        idle(
+        idle_command(
             "disconnect",
             "Leave a broker",
-            &[AS_VALUE, need("broker", BROKER, "Broker")],
+            &[AS_VALUE, required_argument("broker", BROKER, "Broker")],
         ),
-        idle(
+        idle_command(
             "publish",
             "Send a message",
             &[
                 AS_VALUE,
-                need("broker", BROKER, "Broker"),
-                may("disconnect-after", Kind::Bool, "Disconnect after"),
-                may("force", Kind::Bool, "Force"),
-                may("message", Kind::Text, "Message"),
-                may("qos", QOS, "Quality of service"),
-                may("retain", Kind::Bool, "Retain"),
-                may("topic", Kind::Text, "Topic"),
+                required_argument("broker", BROKER, "Broker"),
+                argument("disconnect-after", Kind::Bool, "Disconnect after"),
+                argument("force", Kind::Bool, "Force"),
+                argument("message", Kind::Text, "Message"),
+                argument("qos", QOS, "Quality of service"),
+                argument("retain", Kind::Bool, "Retain"),
+                argument("topic", Kind::Text, "Topic"),
             ],
         ),
-        idle(
+        idle_command(
             "subscribe",
             "Ask for a topic",
             &[
                 AS_VALUE,
-                need("broker", BROKER, "Broker"),
-                may("force", Kind::Bool, "Force"),
-                may("qos", QOS, "Quality of service"),
-                may("topic", Kind::Text, "Topic"),
+                required_argument("broker", BROKER, "Broker"),
+                argument("force", Kind::Bool, "Force"),
+                argument("qos", QOS, "Quality of service"),
+                argument("topic", Kind::Text, "Topic"),
             ],
         ),
-        idle(
+        idle_command(
             "unsubscribe",
             "Ask no longer",
             &[
                 AS_VALUE,
-                need("broker", BROKER, "Broker"),
-                may("topic", Kind::Text, "Topic"),
+                required_argument("broker", BROKER, "Broker"),
+                argument("topic", Kind::Text, "Topic"),
             ],
         ),
     ],
@@ -66,25 +67,25 @@ pub(crate) static BROKERS: Menu = Menu {
         Property::new("name", Kind::Name, "Name").required(),
         Property::new("address", HOST, "The broker").required(),
         Property::new("port", PORT, "Port").default("1883"),
-        switch("ssl", "no", "TLS"),
+        no("ssl", "TLS"),
         text("client-id", "Client identifier"),
         text("username", "Username"),
         text("password", "Password").sensitive(),
         text("will-topic", "Will topic"),
         text("will-message", "Will message"),
         Property::new("will-qos", QOS, "Will quality of service").default("0"),
-        switch("will-retain", "no", "Will retain"),
+        no("will-retain", "Will retain"),
         Property::new(
             "certificate",
             Kind::Or(&["none"], &Kind::Reference("certificate")),
             "Certificate",
         )
         .default("none"),
-        switch("auto-connect", "no", "Auto connect"),
-        Property::new("keep-alive", COUNT, "Keep alive").default("60"),
+        no("auto-connect", "Auto connect"),
+        Property::new("keep-alive", U32, "Keep alive").default("60"),
         Property::new(
             "parallel-scripts-limit",
-            Kind::Or(&["off"], &COUNT),
+            Kind::Or(&["off"], &U32),
             "Parallel scripts limit",
         )
         .default("off"),
@@ -106,7 +107,7 @@ pub(crate) static SUBSCRIPTIONS: Menu = Menu {
         text("on-message", "Script to run for a message").script(),
     ]],
     columns: &["broker", "topic", "qos"],
-    commands: &[idle("monitor-data", "Show messages as they come", MONITORED).repeating()],
+    commands: &[idle_command("monitor-data", "Show messages as they come", MONITORED).repeating()],
     effect: Effect::None,
     ..Menu::new(
         "/iot/mqtt/subscriptions",
@@ -122,7 +123,7 @@ pub(crate) static RECEIVED: Menu = Menu {
         shown("data", Kind::Text, "Data"),
         shown("time", Kind::Text, "Time"),
     ]],
-    commands: &[idle("clear", "Forget them", &[])],
+    commands: &[idle_command("clear", "Forget them", &[])],
     effect: Effect::None,
     ..Menu::new(
         "/iot/mqtt/subscriptions/recv",

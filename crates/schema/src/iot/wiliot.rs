@@ -2,12 +2,12 @@
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 
-use crate::short::{COUNT, PORT, between, idle, shown, switch};
+use crate::declare::{PORT, U32, between, idle_command, no, shown, yes};
 use crate::spelling::{DECIMAL, HOST};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        switch("spoof-gps", "no", "Spoof GPS"),
+        no("spoof-gps", "Spoof GPS"),
         Property::new("lat", DECIMAL, "Latency").default("0"),
         Property::new("long", DECIMAL, "Long").default("0"),
         Property::new("server", Kind::Or(&["none"], &Kind::Text), "Server").default("none"),
@@ -23,7 +23,7 @@ pub(crate) static MENU: Menu = Menu {
             "Advertiser",
         )
         .default("none"),
-        switch("wi-fi", "no", "Wi Fi"),
+        no("wi-fi", "Wi Fi"),
         Property::new(
             "features",
             Kind::List(&Kind::Words(&["bridge", "gateway"])),
@@ -35,7 +35,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("type", Kind::Text, "Type"),
         shown("owner", Kind::Text, "Owner"),
     ]],
-    commands: &[idle("clear", "Forget what was heard", &[])],
+    commands: &[idle_command("clear", "Forget what was heard", &[])],
     effect: Effect::None,
     ..Menu::new("/iot/wiliot", Shape::Settings, "Wiliot tags")
 };
@@ -44,10 +44,10 @@ pub(crate) static BLUETOOTH: Menu = Menu {
     properties: &[&[
         shown("time", Kind::Text, "Time"),
         shown("address", Kind::Mac, "Address"),
-        shown("rssi", COUNT, "Rssi"),
+        shown("rssi", U32, "Rssi"),
         shown("payload", Kind::Text, "Payload"),
     ]],
-    commands: &[idle("clear", "Forget them", &[])],
+    commands: &[idle_command("clear", "Forget them", &[])],
     effect: Effect::None,
     ..Menu::new(
         "/iot/wiliot/bluetooth-traffic",
@@ -62,7 +62,7 @@ pub(crate) static MQTT: Menu = Menu {
         shown("topic", Kind::Text, "Topic"),
         shown("data", Kind::Text, "Data"),
     ]],
-    commands: &[idle("clear", "Forget them", &[])],
+    commands: &[idle_command("clear", "Forget them", &[])],
     effect: Effect::None,
     ..Menu::new(
         "/iot/wiliot/mqtt-traffic",
@@ -73,7 +73,7 @@ pub(crate) static MQTT: Menu = Menu {
 
 pub(crate) static OPTIONS: Menu = Menu {
     properties: &[&[
-        Property::new("token-refresh-handicap", COUNT, "Token refresh handicap").default("0"),
+        Property::new("token-refresh-handicap", U32, "Token refresh handicap").default("0"),
         Property::new("pckt-limit", between(0, 10_000), "Packets limit").default("100"),
     ]],
     effect: Effect::None,
@@ -89,7 +89,7 @@ pub(crate) static SERVERS: Menu = Menu {
         Property::new("name", Kind::Name, "Name").required(),
         Property::new("address", HOST, "Address").required(),
         Property::new("port", PORT, "Port").default("8883"),
-        switch("ssl", "yes", "TLS"),
+        yes("ssl", "TLS"),
         Property::new(
             "certificate",
             Kind::Or(&["none"], &Kind::Reference("certificate")),
@@ -98,7 +98,7 @@ pub(crate) static SERVERS: Menu = Menu {
         .default("none"),
     ]],
     columns: &["name", "address", "port"],
-    commands: &[idle(
+    commands: &[idle_command(
         "defaults",
         "Bring the servers of the factory back",
         &[],

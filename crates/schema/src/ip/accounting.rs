@@ -4,7 +4,7 @@ pub(crate) mod web_access;
 
 use menu::{Effect, Menu, Shape};
 
-use crate::brief::{no, number, with};
+use crate::declare::{between, no, with_default};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -13,9 +13,9 @@ pub(crate) static MENU: Menu = Menu {
             "account-local-traffic",
             "Whether the router's own traffic is counted",
         ),
-        with(
+        with_default(
             "threshold",
-            number(1, 8_192),
+            between(1, 8_192),
             "256",
             "Most pairs that are counted",
         ),

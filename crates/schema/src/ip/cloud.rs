@@ -6,17 +6,17 @@ pub(crate) mod back_to_home_user;
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{IPV4, IPV6, command, read, seconds, text, with, yes};
+use crate::declare::{IPV4, IPV6, command, seconds, shown, text, with_default, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        with(
+        with_default(
             "ddns-enabled",
             Kind::Words(&["auto", "no", "yes"]),
             "auto",
             "Whether the router has a name",
         ),
-        with(
+        with_default(
             "ddns-update-interval",
             Kind::Or(&["none"], &seconds(60, 4_294_967_295)),
             "none",
@@ -27,25 +27,25 @@ pub(crate) static MENU: Menu = Menu {
             "The relay that users' connections prefer",
         ),
         yes("update-time", "Whether the clock is set"),
-        with(
+        with_default(
             "back-to-home-vpn",
             Kind::Words(&["disabled", "enabled", "revoked-and-disabled"]),
             "revoked-and-disabled",
             "Whether users reach the router through the service",
         ),
-        read(
+        shown(
             "public-address",
             IPV4,
             "The router's address as the service sees it",
         ),
-        read(
+        shown(
             "public-address-ipv6",
             IPV6,
             "The router's IPv6 address as the service sees it",
         ),
-        read("dns-name", Kind::Text, "The router's name"),
-        read("status", Kind::Text, "What the service said last"),
-        read("warning", Kind::Text, "What the service warns of"),
+        shown("dns-name", Kind::Text, "The router's name"),
+        shown("status", Kind::Text, "What the service said last"),
+        shown("warning", Kind::Text, "What the service warns of"),
     ]],
     commands: &[command("force-update", "Tell the address now", &[])],
     effect: Effect::None,

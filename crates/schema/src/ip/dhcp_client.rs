@@ -4,8 +4,8 @@ pub(crate) mod option;
 
 use menu::{Effect, Kind, Menu, Property, Shape, Unique};
 
-use crate::brief::{
-    DISABLED_INVALID_DYNAMIC, IPV4, TABLES, may, number, on_items, read, with, yes,
+use crate::declare::{
+    DISABLED_INVALID_DYNAMIC, IPV4, TABLES, between, on_items, optional, shown, with_default, yes,
 };
 use crate::fragment::{COMMENT_DISABLED, interface};
 
@@ -13,20 +13,20 @@ use crate::fragment::{COMMENT_DISABLED, interface};
 pub(crate) const CHECK_GATEWAY: Kind = Kind::Words(&["none", "arp", "ping", "bfd"]);
 
 const LEASE: &[Property] = &[
-    read("status", Kind::Text, "How far the client has come"),
-    read("address", Kind::Local(menu::Family::V4), "The address"),
-    read("gateway", IPV4, "The gateway"),
-    read("dhcp-server", IPV4, "The server"),
-    read("primary-dns", IPV4, "The first DNS server"),
-    read("secondary-dns", IPV4, "The second DNS server"),
-    read("primary-ntp", IPV4, "The first time server"),
-    read("secondary-ntp", IPV4, "The second time server"),
-    read(
+    shown("status", Kind::Text, "How far the client has come"),
+    shown("address", Kind::Local(menu::Family::V4), "The address"),
+    shown("gateway", IPV4, "The gateway"),
+    shown("dhcp-server", IPV4, "The server"),
+    shown("primary-dns", IPV4, "The first DNS server"),
+    shown("secondary-dns", IPV4, "The second DNS server"),
+    shown("primary-ntp", IPV4, "The first time server"),
+    shown("secondary-ntp", IPV4, "The second time server"),
+    shown(
         "caps-managers",
         Kind::List(&IPV4),
         "Managers of access points",
     ),
-    read(
+    shown(
         "expires-after",
         Kind::SPAN,
         "How long the lease still holds",
@@ -38,25 +38,25 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("name", Kind::Name, "Name of the client"),
             interface("The interface that asks for an address"),
-            with(
+            with_default(
                 "add-default-route",
                 Kind::Words(&["no", "yes", "special-classless"]),
                 "yes",
                 "Whether a default route is added",
             ),
-            with(
+            with_default(
                 "default-route-distance",
-                number(0, 255),
+                between(0, 255),
                 "1",
                 "Distance of the default route",
             ),
-            with(
+            with_default(
                 "default-route-tables",
                 TABLES,
                 "default",
                 "Tables that get the default route",
             ),
-            with(
+            with_default(
                 "check-gateway",
                 CHECK_GATEWAY,
                 "none",
@@ -64,32 +64,32 @@ pub(crate) static MENU: Menu = Menu {
             ),
             yes("use-peer-dns", "Whether the server's DNS servers are used"),
             yes("use-peer-ntp", "Whether the server's time servers are used"),
-            with(
+            with_default(
                 "allow-reconfigure",
                 Kind::Bool,
                 "no",
                 "Whether the server may ask to renew",
             ),
-            with(
+            with_default(
                 "vlan-priority",
-                number(0, 7),
+                between(0, 7),
                 "0",
                 "Priority of requests in a VLAN",
             ),
-            with("dscp", number(0, 63), "0", "Code point of requests"),
-            with(
+            with_default("dscp", between(0, 63), "0", "Code point of requests"),
+            with_default(
                 "use-broadcast",
                 Kind::Words(&["always", "never", "both"]),
                 "both",
                 "Whether answers are asked for by broadcast",
             ),
-            with(
+            with_default(
                 "dhcp-options",
                 Kind::List(&Kind::Reference("dhcp-client-option")),
                 "hostname,clientid",
                 "Options to send",
             ),
-            with("script", Kind::Text, "", "Runs when the lease changes").script(),
+            with_default("script", Kind::Text, "", "Runs when the lease changes").script(),
         ],
         LEASE,
         COMMENT_DISABLED,
@@ -119,4 +119,4 @@ pub(crate) static MENU: Menu = Menu {
 
 /// `expires-after` is what is left of it; nothing can be set.
 pub(crate) const OPTION_CODE: Property =
-    may("code", number(1, 254), "Number of the option (RFC 2132)");
+    optional("code", between(1, 254), "Number of the option (RFC 2132)");

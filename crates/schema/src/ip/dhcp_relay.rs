@@ -2,7 +2,9 @@
 
 use menu::{Argument, Command, Effect, Kind, Menu, Property, Shape};
 
-use crate::brief::{DISABLED_INVALID, IPV4, NONE_OR_SPAN, command, no, on_items, text, with};
+use crate::declare::{
+    DISABLED_INVALID, IPV4, NONE_OR_SPAN, command, no, on_items, text, with_default,
+};
 use crate::fragment::{COMMENT_DISABLED, counter, interface};
 
 /// What tells how a relay is doing.
@@ -12,7 +14,7 @@ pub(crate) const COMMANDS: &[Command] = &[
 ];
 const MONITOR: &[Argument] = &[crate::interface::NUMBERS, crate::interface::ONCE];
 /// How long a client has asked before the relay helps.
-pub(crate) const THRESHOLD: Property = with(
+pub(crate) const THRESHOLD: Property = with_default(
     "delay-threshold",
     NONE_OR_SPAN,
     "none",
@@ -25,14 +27,14 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("name", Kind::Name, "Name of the relay"),
             interface("The interface that requests come in by"),
             Property::new("dhcp-server", Kind::List(&IPV4), "The servers").required(),
-            with(
+            with_default(
                 "dhcp-server-vrf",
                 Kind::Reference("routing-table"),
                 "main",
                 "The VRF that the servers are reached in",
             ),
             THRESHOLD,
-            with("local-address", IPV4, "0.0.0.0", "The relay's address"),
+            with_default("local-address", IPV4, "0.0.0.0", "The relay's address"),
             no("add-relay-info", "Whether option 82 is added"),
             text("relay-info-remote-id", "The remote id of option 82"),
             no(

@@ -9,7 +9,9 @@ pub(crate) mod option;
 
 use menu::{Argument, Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::brief::{IPV4, NONE_OR_SPAN, argument, command, may, no, number, seconds, text, with};
+use crate::declare::{
+    IPV4, NONE_OR_SPAN, argument, between, command, no, optional, seconds, text, with_default,
+};
 use crate::fragment::{COMMENT_DISABLED, interface};
 
 /// Where a queue for a client is put.
@@ -32,14 +34,14 @@ pub(crate) const FLAGS: &[Flag] = &[
 ];
 
 const BOOT: &[Property] = &[
-    with(
+    with_default(
         "bootp-support",
         Kind::Words(&["none", "static", "dynamic"]),
         "static",
         "Whether BOOTP clients are served",
     )
     .quiet(),
-    with(
+    with_default(
         "bootp-lease-time",
         Kind::Or(&["lease-time", "forever"], &Kind::SPAN),
         "forever",
@@ -49,14 +51,14 @@ const BOOT: &[Property] = &[
 ];
 
 const SERVING: &[Property] = &[
-    with(
+    with_default(
         "delay-threshold",
         NONE_OR_SPAN,
         "none",
         "Requests younger than this are ignored",
     )
     .quiet(),
-    with(
+    with_default(
         "server-address",
         IPV4,
         "0.0.0.0",
@@ -65,35 +67,35 @@ const SERVING: &[Property] = &[
     .quiet(),
     no("add-arp", "Whether clients get an ARP entry"),
     no("add-dns-entries", "Whether clients get a name in the DNS"),
-    with(
+    with_default(
         "add-dns-entries-suffix",
         Kind::Sized { min: 1, max: 64 },
         "lan",
         "The domain of such names",
     ),
-    with(
+    with_default(
         "authoritative",
         Kind::Words(&["no", "after-10sec-delay", "after-2sec-delay", "yes"]),
         "yes",
         "Whether clients that ask for a foreign address are refused",
     ),
     no("always-broadcast", "Whether all answers are broadcast").quiet(),
-    with("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
-    with(
+    with_default("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
+    with_default(
         "client-mac-limit",
-        Kind::Or(&["unlimited"], &number(0, 4_294_967_295)),
+        Kind::Or(&["unlimited"], &between(0, 4_294_967_295)),
         "unlimited",
         "Most leases of one hardware address",
     )
     .quiet(),
-    with(
+    with_default(
         "conflict-detection",
         Kind::Bool,
         "yes",
         "Whether an address is probed before it is given",
     )
     .quiet(),
-    with(
+    with_default(
         "use-framed-as-classless",
         Kind::Bool,
         "yes",
@@ -105,26 +107,26 @@ const SERVING: &[Property] = &[
 ];
 
 const QUEUES: &[Property] = &[
-    may(
+    optional(
         "insert-queue-before",
         QUEUE_PLACE,
         "Where queues for clients are put",
     ),
-    with(
+    with_default(
         "parent-queue",
         PARENT,
         "none",
         "The queue above those for clients",
     )
     .quiet(),
-    with("dhcp-option-set", OPTION_SET, "none", "Options to send").quiet(),
-    with(
+    with_default("dhcp-option-set", OPTION_SET, "none", "Options to send").quiet(),
+    with_default(
         "address-lists",
         Kind::List(&Kind::Name),
         "",
         "Lists that clients' addresses are added to",
     ),
-    with(
+    with_default(
         "allow-dual-stack-queue",
         Kind::Bool,
         "yes",
@@ -148,15 +150,15 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("name", Kind::Name, "Name of the server"),
             interface("The interface that is served"),
-            with("relay", IPV4, "0.0.0.0", "The relay that requests come by").quiet(),
-            with(
+            with_default("relay", IPV4, "0.0.0.0", "The relay that requests come by").quiet(),
+            with_default(
                 "lease-time",
                 seconds(1, 4_294_967_295),
                 "30m",
                 "How long a lease holds",
             ),
-            with("address-pool", POOL, "static-only", "The pool of addresses"),
-            with(
+            with_default("address-pool", POOL, "static-only", "The pool of addresses"),
+            with_default(
                 "dynamic-lease-identifiers",
                 Kind::Set(&["client-mac", "client-id", "opt-82"]),
                 "client-mac,client-id",

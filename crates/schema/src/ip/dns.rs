@@ -9,14 +9,14 @@ pub(crate) mod statics;
 
 use menu::{Family, Kind, Menu, Shape};
 
-use crate::brief::{INTERFACE, count, no, number, read, text, with};
+use crate::declare::{INTERFACE, between, counter, no, shown, text, with_default};
 
 const SERVERS: Kind = Kind::List(&Kind::Either(
     &Kind::Address(Family::Any),
     &Kind::Gateway(Family::V6),
 ));
 const SPAN: Kind = Kind::SPAN;
-const MANY: Kind = number(1, 4_294_967_295);
+const MANY: Kind = between(1, 4_294_967_295);
 
 /// A server at a link-local address is not asked.
 fn by_interface(servers: &str) -> bool {
@@ -25,8 +25,8 @@ fn by_interface(servers: &str) -> bool {
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        with("servers", SERVERS, "", "The servers to ask").inert_for(by_interface),
-        read(
+        with_default("servers", SERVERS, "", "The servers to ask").inert_for(by_interface),
+        shown(
             "dynamic-servers",
             Kind::List(&Kind::Text),
             "Servers that others told of",
@@ -37,93 +37,93 @@ pub(crate) static MENU: Menu = Menu {
             "Whether that server's certificate is checked",
         )
         .inert(),
-        with(
+        with_default(
             "doh-max-server-connections",
             MANY,
             "5",
             "Most connections to that server",
         )
         .inert(),
-        with(
+        with_default(
             "doh-max-concurrent-queries",
             MANY,
             "50",
             "Most questions to that server at a time",
         )
         .inert(),
-        with("doh-timeout", SPAN, "5s", "How long that server may take").inert(),
+        with_default("doh-timeout", SPAN, "5s", "How long that server may take").inert(),
         no(
             "allow-remote-requests",
             "Whether others may ask this router",
         )
         .inert(),
-        with(
+        with_default(
             "max-udp-packet-size",
-            number(50, 65_507),
+            between(50, 65_507),
             "4096",
             "Longest answer by UDP",
         )
         .inert(),
-        with(
+        with_default(
             "query-server-timeout",
             SPAN,
             "2s",
             "How long a server may take",
         ),
-        with(
+        with_default(
             "query-total-timeout",
             SPAN,
             "10s",
             "How long an answer may take",
         ),
-        with(
+        with_default(
             "max-concurrent-queries",
             MANY,
             "100",
             "Most questions at a time",
         )
         .inert(),
-        with(
+        with_default(
             "max-concurrent-tcp-sessions",
             MANY,
             "20",
             "Most connections at a time",
         )
         .inert(),
-        with(
+        with_default(
             "cache-size",
             Kind::Kib,
             "2048KiB",
             "Greatest size of the cache",
         )
         .inert(),
-        with(
+        with_default(
             "cache-max-ttl",
             SPAN,
             "1w",
             "Longest time that an answer is kept",
         ),
-        with(
+        with_default(
             "address-list-extra-time",
             SPAN,
             "0s",
             "How much longer addresses stay in lists",
         ),
-        with(
+        with_default(
             "vrf",
             Kind::Reference("routing-table"),
             "main",
             "The VRF that servers are reached in",
         )
         .inert(),
-        with(
+        with_default(
             "mdns-repeat-ifaces",
             Kind::List(&INTERFACE),
             "",
             "Interfaces that share mDNS",
         )
         .inert(),
-        count("cache-used", "Size of the cache").unit("B"),
+        counter("cache-used", "Size of the cache").unit("B"),
     ]],
     ..Menu::new("/ip/dns", Shape::Settings, "DNS settings")
 };

@@ -11,7 +11,9 @@ pub(crate) mod walled_garden;
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::brief::{INTERFACE, NONE_OR_SPAN, argument, command, number, on_items, read, with};
+use crate::declare::{
+    INTERFACE, NONE_OR_SPAN, argument, between, command, on_items, shown, with_default,
+};
 use crate::fragment::{COMMENT, interface};
 
 /// A pool, or none.
@@ -23,51 +25,51 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the server"),
         interface("The interface that guests are on"),
-        with(
+        with_default(
             "address-pool",
             POOL,
             "none",
             "The pool that guests' addresses are translated to",
         )
         .quiet(),
-        with(
+        with_default(
             "profile",
             Kind::Reference("hotspot-profile"),
             "default",
             "The profile",
         ),
-        with(
+        with_default(
             "idle-timeout",
             NONE_OR_SPAN,
             "5m",
             "How long a guest may be silent",
         ),
-        with(
+        with_default(
             "keepalive-timeout",
             NONE_OR_SPAN,
             "none",
             "How long a guest may be out of reach",
         ),
-        with(
+        with_default(
             "login-timeout",
             NONE_OR_SPAN,
             "none",
             "How long a guest may take to log in",
         ),
-        with(
+        with_default(
             "addresses-per-mac",
-            Kind::Or(&["unlimited"], &number(1, 4_294_967_295)),
+            Kind::Or(&["unlimited"], &between(1, 4_294_967_295)),
             "2",
             "Most addresses of one hardware address",
         ),
-        read(
+        shown(
             "ip-of-dns-name",
             Kind::Text,
             "The address of the server's name",
         ),
-        read("proxy-status", Kind::Text, "State of the proxy"),
+        shown("proxy-status", Kind::Text, "State of the proxy"),
         COMMENT,
-        crate::brief::no("disabled", "Defines whether item is ignored or used"),
+        crate::declare::no("disabled", "Defines whether item is ignored or used"),
     ]],
     flags: &[
         Flag::new('X', "disabled", 0),

@@ -4,7 +4,9 @@ pub(crate) mod device;
 
 use menu::{Absent, Effect, Flag, Kind, Menu, Part, Property, Shape};
 
-use crate::brief::{ONLY_DISABLED, argument, command, on_items, read, seconds, text, with};
+use crate::declare::{
+    ONLY_DISABLED, argument, command, on_items, seconds, shown, text, with_default,
+};
 
 /// Hours of a day: `8h-20h`; `0s-0s` is never, nothing is never too.
 const HOURS: Kind = Kind::List(&Kind::Parts(&[
@@ -13,11 +15,11 @@ const HOURS: Kind = Kind::List(&Kind::Parts(&[
 ]));
 
 const fn day(name: &'static str) -> Property {
-    with(name, HOURS, "", "Hours with access")
+    with_default(name, HOURS, "", "Hours with access")
 }
 
 const fn slow(name: &'static str) -> Property {
-    with(name, HOURS, "", "Hours without a limit of the rate")
+    with_default(name, HOURS, "", "Hours without a limit of the rate")
 }
 
 pub(crate) static MENU: Menu = Menu {
@@ -39,8 +41,8 @@ pub(crate) static MENU: Menu = Menu {
             slow("tur-thu"),
             slow("tur-fri"),
             slow("tur-sat"),
-            read("pause-left", Kind::SPAN, "How long access is still paused"),
-            read("pause-till", Kind::Text, "Until when access is paused"),
+            shown("pause-left", Kind::SPAN, "How long access is still paused"),
+            shown("pause-till", Kind::Text, "Until when access is paused"),
         ],
         ONLY_DISABLED,
     ],

@@ -4,7 +4,7 @@ pub(crate) mod settings;
 
 use menu::{Effect, Family, Kind, Menu, Shape};
 
-use crate::brief::{DISABLED_DYNAMIC, ONLY_DISABLED, read, text, with};
+use crate::declare::{DISABLED_DYNAMIC, ONLY_DISABLED, shown, text, with_default};
 use crate::fragment::interface;
 
 pub(crate) static MENU: Menu = Menu {
@@ -13,14 +13,14 @@ pub(crate) static MENU: Menu = Menu {
             interface("The interface that is served"),
             text("path", "The folder"),
             text("friendly-name", "What the server calls itself"),
-            with(
+            with_default(
                 "allowed-ip",
                 Kind::List(&Kind::Address(Family::V4)),
                 "",
                 "Hosts that are served",
             ),
             text("allowed-hostname", "Names of hosts that are served"),
-            read("status", Kind::Text, "State of the server"),
+            shown("status", Kind::Text, "State of the server"),
         ],
         ONLY_DISABLED,
     ],

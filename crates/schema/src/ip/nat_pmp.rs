@@ -4,7 +4,7 @@ pub(crate) mod interfaces;
 
 use menu::{Effect, Menu, Shape};
 
-use crate::brief::no;
+use crate::declare::no;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[no("enabled", "Whether hosts may ask")]],

@@ -5,39 +5,39 @@ pub(crate) mod lldp;
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 
-use crate::brief::{IPV4, IPV6, read};
+use crate::declare::{IPV4, IPV6, shown};
 
 /// Where a neighbour is.
 pub(crate) const PLACE: &[Property] = &[
-    read(
+    shown(
         "interface",
         Kind::List(&Kind::Text),
         "The interface that heard it",
     ),
-    read("address", Kind::Text, "Its address"),
-    read("address4", IPV4, "Its IPv4 address"),
-    read("address6", IPV6, "Its IPv6 address"),
-    read("mac-address", Kind::Mac, "Its hardware address"),
+    shown("address", Kind::Text, "Its address"),
+    shown("address4", IPV4, "Its IPv4 address"),
+    shown("address6", IPV6, "Its IPv6 address"),
+    shown("mac-address", Kind::Mac, "Its hardware address"),
 ];
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         PLACE,
         &[
-            read("identity", Kind::Text, "Its name"),
-            read("platform", Kind::Text, "Its platform"),
-            read("version", Kind::Text, "Its version"),
-            read("unpack", Kind::Text, "How it unpacks packets"),
-            read("age", Kind::SPAN, "When it was last heard"),
-            read("uptime", Kind::SPAN, "How long it runs"),
-            read("software-id", Kind::Text, "Its licence"),
-            read("board", Kind::Text, "Its model"),
-            read("ipv6", Kind::Bool, "Whether it speaks IPv6"),
-            read("interface-name", Kind::Text, "Its interface"),
-            read("system-description", Kind::Text, "What it says of itself"),
-            read("system-caps", Kind::Text, "What it could do"),
-            read("system-caps-enabled", Kind::Text, "What it does"),
-            read("discovered-by", Kind::Text, "The protocol that told of it"),
+            shown("identity", Kind::Text, "Its name"),
+            shown("platform", Kind::Text, "Its platform"),
+            shown("version", Kind::Text, "Its version"),
+            shown("unpack", Kind::Text, "How it unpacks packets"),
+            shown("age", Kind::SPAN, "When it was last heard"),
+            shown("uptime", Kind::SPAN, "How long it runs"),
+            shown("software-id", Kind::Text, "Its licence"),
+            shown("board", Kind::Text, "Its model"),
+            shown("ipv6", Kind::Bool, "Whether it speaks IPv6"),
+            shown("interface-name", Kind::Text, "Its interface"),
+            shown("system-description", Kind::Text, "What it says of itself"),
+            shown("system-caps", Kind::Text, "What it could do"),
+            shown("system-caps-enabled", Kind::Text, "What it does"),
+            shown("discovered-by", Kind::Text, "The protocol that told of it"),
         ],
     ],
     columns: &[

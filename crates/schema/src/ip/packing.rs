@@ -2,7 +2,7 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{DISABLED, ONLY_DISABLED, number, with};
+use crate::declare::{DISABLED, ONLY_DISABLED, between, with_default};
 use crate::fragment::interface;
 
 const HOW: Kind = Kind::Words(&["none", "simple", "compress-headers", "compress-all"]);
@@ -11,11 +11,11 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             interface("The interface"),
-            with("packing", HOW, "simple", "How packets are put together"),
-            with("unpacking", HOW, "simple", "How packets are taken apart"),
-            with(
+            with_default("packing", HOW, "simple", "How packets are put together"),
+            with_default("unpacking", HOW, "simple", "How packets are taken apart"),
+            with_default(
                 "aggregated-size",
-                number(20, 16_384),
+                between(20, 16_384),
                 "1500",
                 "Longest packet",
             ),

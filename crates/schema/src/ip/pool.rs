@@ -4,28 +4,28 @@ pub(crate) mod used;
 
 use menu::{Effect, Family, Kind, Menu, Property, Shape};
 
-use crate::brief::{count, some, with};
+use crate::declare::{counter, property, with_default};
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the pool"),
-        some(
+        property(
             "ranges",
             Kind::List(&Kind::Addresses(Family::V4)),
             "The addresses",
         )
         .required(),
-        with(
+        with_default(
             "next-pool",
             Kind::Or(&["none"], &Kind::Reference("pool")),
             "none",
             "The pool that addresses come from when this one is empty",
         )
         .quiet(),
-        count("total", "Addresses in the pool"),
-        count("used", "Addresses that are given out"),
-        count("available", "Addresses that are left"),
+        counter("total", "Addresses in the pool"),
+        counter("used", "Addresses that are given out"),
+        counter("available", "Addresses that are left"),
         COMMENT,
     ]],
     columns: &["name", "ranges", "next-pool", "total", "used", "available"],

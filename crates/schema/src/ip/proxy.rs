@@ -11,7 +11,7 @@ pub(crate) mod refreshes;
 
 use menu::{Effect, Family, Kind, Menu, Property, Shape};
 
-use crate::brief::{PORT, U32, command, may, no, number, text, with};
+use crate::declare::{PORT, U32, between, command, no, optional, text, with_default};
 use crate::fragment::{COMMENT_DISABLED, counter};
 use crate::ip::hotspot::walled_garden::{METHODS, PATTERN, WEB_PORTS};
 
@@ -20,17 +20,17 @@ const WHO: Kind = Kind::Not(&Kind::Addresses(Family::Any));
 
 /// What a request is matched by.
 pub(crate) const REQUEST: &[Property] = &[
-    may("src-address", WHO, "Address of the client"),
-    may("dst-address", WHO, "Address of the server"),
-    may("dst-port", WEB_PORTS, "Port of the server"),
-    may("local-port", Kind::Not(&PORT), "Port of the proxy"),
-    may("dst-host", PATTERN, "Name of the server"),
-    may("path", PATTERN, "Name of the page"),
-    may("method", METHODS, "Method of the request"),
+    optional("src-address", WHO, "Address of the client"),
+    optional("dst-address", WHO, "Address of the server"),
+    optional("dst-port", WEB_PORTS, "Port of the server"),
+    optional("local-port", Kind::Not(&PORT), "Port of the proxy"),
+    optional("dst-host", PATTERN, "Name of the server"),
+    optional("path", PATTERN, "Name of the page"),
+    optional("method", METHODS, "Method of the request"),
 ];
 
 /// What happens to a request that matches.
-pub(crate) const ALLOW: &[Property] = &[with(
+pub(crate) const ALLOW: &[Property] = &[with_default(
     "action",
     Kind::Words(&["allow", "deny"]),
     "allow",
@@ -41,7 +41,7 @@ pub(crate) const ALLOW: &[Property] = &[with(
 pub(crate) const fn rules(path: &'static str, help: &'static str) -> Menu {
     Menu {
         properties: &[REQUEST, ALLOW, HITS, COMMENT_DISABLED],
-        flags: crate::brief::DISABLED,
+        flags: crate::declare::DISABLED,
         stats: &["dst-host", "path", "action", "hits"],
         commands: crate::ip::hotspot::walled_garden::COMMANDS,
         effect: Effect::None,
@@ -53,32 +53,32 @@ pub(crate) const fn rules(path: &'static str, help: &'static str) -> Menu {
 pub(crate) const HITS: &[Property] = &[counter("hits", "Requests that matched")];
 
 const CACHE: &[Property] = &[
-    with(
+    with_default(
         "max-cache-size",
         Kind::Or(&["none", "unlimited"], &Kind::Kib),
         "unlimited",
         "Greatest size of the cache",
     ),
-    with(
+    with_default(
         "max-cache-object-size",
         Kind::Kib,
         "2048KiB",
         "Longest page in the cache",
     ),
     no("cache-on-disk", "Whether the cache is on disk"),
-    with(
+    with_default(
         "max-client-connections",
         U32,
         "600",
         "Most connections of clients",
     ),
-    with(
+    with_default(
         "max-server-connections",
         U32,
         "600",
         "Most connections to servers",
     ),
-    with(
+    with_default(
         "max-fresh-time",
         Kind::SPAN,
         "3d",
@@ -92,29 +92,29 @@ const CACHE: &[Property] = &[
         "always-from-cache",
         "Whether clients cannot ask for a new page",
     ),
-    with(
+    with_default(
         "cache-hit-dscp",
-        number(0, 63),
+        between(0, 63),
         "4",
         "Code point of pages from the cache",
     ),
-    with("cache-path", Kind::Text, "web-proxy", "Where the cache is"),
+    with_default("cache-path", Kind::Text, "web-proxy", "Where the cache is"),
 ];
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             no("enabled", "Whether pages are fetched for others"),
-            with(
+            with_default(
                 "src-address",
                 Kind::List(&ANY),
                 "::",
                 "The router's address",
             ),
-            with("port", Kind::List(&PORT), "8080", "The proxy's ports"),
+            with_default("port", Kind::List(&PORT), "8080", "The proxy's ports"),
             no("anonymous", "Whether servers are not told of clients"),
-            with("parent-proxy", ANY, "::", "The proxy that is asked"),
-            with(
+            with_default("parent-proxy", ANY, "::", "The proxy that is asked"),
+            with_default(
                 "parent-proxy-port",
                 PORT,
                 "0",

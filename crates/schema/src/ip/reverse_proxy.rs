@@ -2,22 +2,22 @@
 
 use menu::{Effect, Family, Kind, Menu, Shape};
 
-use crate::brief::{DISABLED_DYNAMIC, PORT, some, text, with};
+use crate::declare::{DISABLED_DYNAMIC, PORT, property, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            with(
+            with_default(
                 "certificate",
                 Kind::Or(&["none"], &Kind::Name),
                 "none",
                 "The certificate",
             ),
-            some("ip-address", Kind::Address(Family::Any), "The server").required(),
-            with("port", PORT, "80", "The server's port"),
+            property("ip-address", Kind::Address(Family::Any), "The server").required(),
+            with_default("port", PORT, "80", "The server's port"),
             text("sni", "The name that clients ask for"),
-            with(
+            with_default(
                 "vrf",
                 Kind::Reference("routing-table"),
                 "main",

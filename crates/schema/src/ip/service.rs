@@ -4,56 +4,56 @@ pub(crate) mod webserver;
 
 use menu::{Builtin, Family, Flag, Item, Kind, Menu, Pick, Property, Shape};
 
-use crate::brief::{count, may, no, number, read, some, with};
+use crate::declare::{between, counter, no, optional, property, shown, with_default};
 
 const CERTIFICATE: Kind = Kind::Or(&["none"], &Kind::Name);
 
 const SERVICE: &[Property] = &[
-    read(
+    shown(
         "container",
         Kind::Text,
         "The container that has the service",
     ),
-    count("netns", "The network namespace of the service"),
-    read("name", Kind::Name, "Name of the service"),
-    some("port", number(1, 65_535), "The port of the service"),
-    read(
+    counter("netns", "The network namespace of the service"),
+    shown("name", Kind::Name, "Name of the service"),
+    property("port", between(1, 65_535), "The port of the service"),
+    shown(
         "proto",
         Kind::Words(&["tcp", "udp"]),
         "The protocol of the service",
     ),
-    with(
+    with_default(
         "address",
         Kind::List(&Kind::Prefix(Family::Any)),
         "",
         "Networks that may use it; all if empty",
     ),
-    may(
+    optional(
         "certificate",
         CERTIFICATE,
         "The certificate that the service shows; the router's own serves in any case",
     )
     .inert(),
-    may(
+    optional(
         "tls-version",
         Kind::Words(&["any", "only-1.2"]),
         "Versions of TLS that are taken",
     ),
-    with(
+    with_default(
         "vrf",
         Kind::Reference("routing-table"),
         "main",
         "The VRF of the service",
     )
     .inert(),
-    with(
+    with_default(
         "max-sessions",
-        number(1, 1_000),
+        between(1, 1_000),
         "20",
         "Most sessions at a time",
     ),
-    read("local", Kind::Text, "This end of a connection"),
-    read("remote", Kind::Text, "The other end of a connection"),
+    shown("local", Kind::Text, "This end of a connection"),
+    shown("remote", Kind::Text, "The other end of a connection"),
 ];
 
 /// A service with its port; the protocol is always TCP.

@@ -5,11 +5,11 @@ pub(crate) mod users;
 
 use menu::{Effect, Kind, Menu, Old, Shape};
 
-use crate::brief::{INTERFACE, read, text, with};
+use crate::declare::{INTERFACE, shown, text, with_default};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        with(
+        with_default(
             "enabled",
             Kind::Words(&["no", "auto", "yes"]),
             "auto",
@@ -17,13 +17,13 @@ pub(crate) static MENU: Menu = Menu {
         ),
         text("domain", "Name of the work group").default("MSHOME"),
         text("comment", "What the server says of itself").default("MikrotikSMB"),
-        with(
+        with_default(
             "interfaces",
             Kind::List(&Kind::Or(&["all"], &INTERFACE)),
             "all",
             "Interfaces that are served",
         ),
-        read("status", Kind::Text, "State of the server"),
+        shown("status", Kind::Text, "State of the server"),
     ]],
     old: &[Old::gone("allow-guests")],
     effect: Effect::None,

@@ -6,32 +6,32 @@ pub(crate) mod users;
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{PORT, U32, no, with};
+use crate::declare::{PORT, U32, no, with_default};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether connections are made for others"),
-        with("port", PORT, "1080", "The server's port"),
-        with(
+        with_default("port", PORT, "1080", "The server's port"),
+        with_default(
             "connection-idle-timeout",
             Kind::SPAN,
             "2m",
             "How long a connection may be silent",
         ),
-        with("max-connections", U32, "200", "Most connections"),
-        with(
+        with_default("max-connections", U32, "200", "Most connections"),
+        with_default(
             "vrf",
             Kind::Reference("routing-table"),
             "main",
             "The VRF of the server",
         ),
-        with(
+        with_default(
             "version",
             Kind::Words(&["4", "5"]),
             "4",
             "Version of the protocol",
         ),
-        with(
+        with_default(
             "auth-method",
             Kind::Words(&["none", "password"]),
             "none",

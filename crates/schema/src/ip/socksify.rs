@@ -2,25 +2,25 @@
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 
-use crate::brief::{DISABLED_DYNAMIC, IPV4, PORT, number, text, with};
+use crate::declare::{DISABLED_DYNAMIC, IPV4, PORT, between, text, with_default};
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the service"),
-        with(
+        with_default(
             "connection-timeout",
-            number(0, 65_535),
+            between(0, 65_535),
             "60",
             "Seconds that a connection may take",
         ),
-        with("port", PORT, "952", "The port that connections are sent to"),
-        with("socks5-server", IPV4, "0.0.0.0", "The SOCKS server"),
-        with("socks5-port", PORT, "1080", "The SOCKS server's port"),
+        with_default("port", PORT, "952", "The port that connections are sent to"),
+        with_default("socks5-server", IPV4, "0.0.0.0", "The SOCKS server"),
+        with_default("socks5-port", PORT, "1080", "The SOCKS server's port"),
         text("socks5-user", "The name to log in with"),
         text("socks5-password", "The password to log in with").sensitive(),
         COMMENT,
-        with(
+        with_default(
             "disabled",
             Kind::Bool,
             "yes",

@@ -2,7 +2,7 @@
 
 use menu::{Argument, Effect, Kind, Menu, Old, Shape};
 
-use crate::brief::{argument, command, no, read, with};
+use crate::declare::{argument, command, no, shown, with_default};
 
 const PASSPHRASE: Argument = argument("passphrase", Kind::Text, "The passphrase of the key");
 
@@ -18,7 +18,7 @@ const fn password(value: &'static str, with: &'static str) -> Old {
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        with(
+        with_default(
             "ciphers",
             Kind::List(&Kind::Words(&[
                 "aes-gcm", "aes-ctr", "aes-cbc", "3des-cbc", "null", "auto",
@@ -26,38 +26,38 @@ pub(crate) static MENU: Menu = Menu {
             "auto",
             "Ciphers that are taken",
         ),
-        with(
+        with_default(
             "forwarding-enabled",
             Kind::Words(&["no", "local", "remote", "both"]),
             "no",
             "Which connections are forwarded",
         ),
-        with(
+        with_default(
             "password-authentication",
             Kind::Words(&["yes", "no", "yes-if-no-key"]),
             "yes-if-no-key",
             "Whether users may log in by password",
         ),
-        with(
+        with_default(
             "publickey-authentication-options",
             Kind::Words(&["none", "touch-required", "verify-required"]),
             "none",
             "What hardware keys must prove",
         ),
         no("strong-crypto", "Whether only strong algorithms are taken"),
-        with(
+        with_default(
             "host-key-size",
             Kind::Words(&["1024", "1536", "2048", "4096", "8192"]),
             "2048",
             "Size of a new RSA key",
         ),
-        with(
+        with_default(
             "host-key-type",
             Kind::Words(&["rsa", "ed25519"]),
             "rsa",
             "Type of a new key",
         ),
-        read("host-key-fingerprint", Kind::Text, "Fingerprint of the key"),
+        shown("host-key-fingerprint", Kind::Text, "Fingerprint of the key"),
     ]],
     commands: &[
         command(

@@ -4,13 +4,13 @@ pub(crate) mod settings;
 
 use menu::{Effect, Family, Kind, Menu, Shape};
 
-use crate::brief::{DISABLED, no, text, with, yes};
+use crate::declare::{DISABLED, no, text, with_default, yes};
 use crate::fragment::{COMMENT_DISABLED, counter};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            with(
+            with_default(
                 "ip-addresses",
                 Kind::List(&Kind::Addresses(Family::Any)),
                 "",
@@ -25,9 +25,9 @@ pub(crate) static MENU: Menu = Menu {
                 "allow-overwrite",
                 "Whether a file that is there can be written",
             ),
-            with(
+            with_default(
                 "reading-window-size",
-                Kind::Or(&["none", "pipelining"], &crate::brief::number(1, 65_535)),
+                Kind::Or(&["none", "pipelining"], &crate::declare::between(1, 65_535)),
                 "none",
                 "Blocks that are sent before an answer",
             ),

@@ -5,7 +5,7 @@ pub(crate) mod target;
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{INTERFACE, INTERFACE_LIST, U32, command, no, seconds, with};
+use crate::declare::{INTERFACE, INTERFACE_LIST, U32, command, no, seconds, with_default};
 
 const FLOWS: Kind = Kind::Words(&[
     "1k", "2k", "4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1M", "2M", "4M", "8M",
@@ -16,7 +16,7 @@ const SPAN: Kind = seconds(1, 4_294_967_295);
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether collectors are told"),
-        with(
+        with_default(
             "interfaces",
             Kind::List(&Kind::Or(
                 &["all"],
@@ -25,22 +25,22 @@ pub(crate) static MENU: Menu = Menu {
             "all",
             "Interfaces whose flows are told of",
         ),
-        with("cache-entries", FLOWS, "32k", "Most flows at a time"),
-        with(
+        with_default("cache-entries", FLOWS, "32k", "Most flows at a time"),
+        with_default(
             "active-flow-timeout",
             SPAN,
             "30m",
             "How often a flow is told of",
         ),
-        with(
+        with_default(
             "inactive-flow-timeout",
             SPAN,
             "15s",
             "How long a flow may be silent",
         ),
         no("packet-sampling", "Whether some packets count for all"),
-        with("sampling-interval", U32, "0", "Packets in a row that count"),
-        with("sampling-space", U32, "0", "Packets in a row that do not"),
+        with_default("sampling-interval", U32, "0", "Packets in a row that count"),
+        with_default("sampling-space", U32, "0", "Packets in a row that do not"),
     ]],
     commands: &[command("monitor", "Monitor flows", &[crate::interface::ONCE]).repeating()],
     effect: Effect::None,

@@ -4,7 +4,7 @@ pub(crate) mod interfaces;
 
 use menu::{Effect, Menu, Shape};
 
-use crate::brief::{no, yes};
+use crate::declare::{no, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

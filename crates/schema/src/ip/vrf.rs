@@ -2,14 +2,14 @@
 
 use menu::{Effect, Flag, Kind, Menu, Old, Shape};
 
-use crate::brief::{INTERFACE, INTERFACE_LIST, named, with};
+use crate::declare::{INTERFACE, INTERFACE_LIST, named, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the VRF and of its routing table"),
-            with(
+            with_default(
                 "interfaces",
                 Kind::List(&Kind::Or(
                     &["none"],

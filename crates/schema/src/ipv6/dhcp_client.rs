@@ -4,14 +4,16 @@ pub(crate) mod option;
 
 use menu::{Effect, Family, Kind, Menu, Property, Shape};
 
-use crate::brief::{IPV6, TABLES, U32, may, no, number, on_items, read, some, text, with, yes};
+use crate::declare::{
+    IPV6, TABLES, U32, between, no, on_items, optional, property, shown, text, with_default, yes,
+};
 use crate::fragment::{COMMENT_DISABLED, interface};
 use crate::ip::dhcp_client::CHECK_GATEWAY;
 use crate::ip::dhcp_server::FLAGS;
 
 const ASK: &[Property] = &[
     interface("The interface that asks"),
-    some(
+    property(
         "request",
         Kind::Set(&["info", "address", "prefix"]),
         "What is asked for",
@@ -22,19 +24,19 @@ const ASK: &[Property] = &[
         "Whether a prefix alone will do",
     ),
     no("add-default-route", "Whether a default route is added"),
-    with(
+    with_default(
         "default-route-distance",
-        number(0, 255),
+        between(0, 255),
         "1",
         "Distance of the default route",
     ),
-    with(
+    with_default(
         "default-route-tables",
         TABLES,
         "default",
         "Tables that get the default route",
     ),
-    with(
+    with_default(
         "check-gateway",
         CHECK_GATEWAY,
         "none",
@@ -45,14 +47,14 @@ const ASK: &[Property] = &[
         "use-interface-duid",
         "Whether the interface's address names this router",
     ),
-    with("custom-duid", Kind::Digits, "", "What names this router"),
+    with_default("custom-duid", Kind::Digits, "", "What names this router"),
     yes(
         "validate-server-duid",
         "Whether the server's name is checked",
     ),
     no("rapid-commit", "Whether two messages will do"),
     no("allow-reconfigure", "Whether the server may ask to renew"),
-    with(
+    with_default(
         "dhcp-options",
         Kind::List(&Kind::Reference("dhcp6-client-option")),
         "",
@@ -62,27 +64,27 @@ const ASK: &[Property] = &[
 
 const POOL: &[Property] = &[
     text("pool-name", "The pool that prefixes go to"),
-    with(
+    with_default(
         "pool-prefix-length",
-        number(0, 128),
+        between(0, 128),
         "64",
         "Length of the pool's prefixes",
     ),
-    with(
+    with_default(
         "prefix-hint",
         Kind::Prefix(Family::V6),
         "::/0",
         "The prefix that is asked for",
     ),
-    with(
+    with_default(
         "prefix-address-lists",
         Kind::List(&Kind::Name),
         "",
         "Lists that prefixes are added to",
     ),
     text("script", "Runs when what was got changes").script(),
-    may("custom-iapd-id", U32, "Number of the request for a prefix"),
-    may(
+    optional("custom-iapd-id", U32, "Number of the request for a prefix"),
+    optional(
         "custom-iana-id",
         U32,
         "Number of the request for an address",
@@ -90,11 +92,11 @@ const POOL: &[Property] = &[
 ];
 
 const GOT: &[Property] = &[
-    read("status", Kind::Text, "How far the client has come"),
-    read("duid", Kind::Text, "What names this router"),
-    read("dhcp-server-v6", IPV6, "The server"),
-    read("prefix", Kind::Text, "The prefix, and how long it holds"),
-    read("address", Kind::Text, "The address, and how long it holds"),
+    shown("status", Kind::Text, "How far the client has come"),
+    shown("duid", Kind::Text, "What names this router"),
+    shown("dhcp-server-v6", IPV6, "The server"),
+    shown("prefix", Kind::Text, "The prefix, and how long it holds"),
+    shown("address", Kind::Text, "The address, and how long it holds"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

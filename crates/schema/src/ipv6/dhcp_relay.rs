@@ -5,7 +5,7 @@ pub(crate) mod routes;
 
 use menu::{Absent, Effect, Kind, Menu, Part, Property, Shape};
 
-use crate::brief::{DISABLED_INVALID, IPV6, no, with};
+use crate::declare::{DISABLED_INVALID, IPV6, no, with_default};
 use crate::fragment::{COMMENT_DISABLED, counter, interface};
 use crate::ip::dhcp_relay::{COMMANDS, THRESHOLD};
 
@@ -21,13 +21,13 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("name", Kind::Name, "Name of the relay"),
             interface("The interface that requests come in by"),
             Property::new("dhcp-server", Kind::List(&SERVER), "The servers").required(),
-            with(
+            with_default(
                 "dhcp-options",
                 Kind::List(&Kind::Reference("dhcp6-relay-option")),
                 "",
                 "Options to add",
             ),
-            with(
+            with_default(
                 "link-address",
                 IPV6,
                 "::",

@@ -5,7 +5,7 @@ pub(crate) mod option;
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 
-use crate::brief::{may, no, number, read, text, with, yes};
+use crate::declare::{between, no, optional, shown, text, with_default, yes};
 use crate::fragment::{COMMENT_DISABLED, interface};
 use crate::ip::dhcp_server::{FLAGS, PARENT, QUEUE_PLACE, USE_RADIUS};
 
@@ -21,41 +21,41 @@ const POOL: Kind = Kind::Or(&["static-only"], &Kind::Name);
 const SERVER: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the server"),
     interface("The interface that is served"),
-    with("prefix-pool", POOL, "static-only", "The pool of prefixes"),
-    with("address-pool", POOL, "static-only", "The pool of addresses"),
-    with("lease-time", Kind::SPAN, "3d", "How long a binding holds"),
+    with_default("prefix-pool", POOL, "static-only", "The pool of prefixes"),
+    with_default("address-pool", POOL, "static-only", "The pool of addresses"),
+    with_default("lease-time", Kind::SPAN, "3d", "How long a binding holds"),
     yes("rapid-commit", "Whether two messages will do"),
-    with("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
-    with(
+    with_default("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
+    with_default(
         "preference",
-        number(0, 255),
+        between(0, 255),
         "255",
         "Preference among servers",
     ),
     text("binding-script", "Runs when a binding begins or ends").script(),
-    with("dhcp-option", OPTIONS, "", "Options to send"),
+    with_default("dhcp-option", OPTIONS, "", "Options to send"),
 ];
 
 const MORE: &[Property] = &[
-    may(
+    optional(
         "insert-queue-before",
         QUEUE_PLACE,
         "Where queues for clients are put",
     ),
-    with(
+    with_default(
         "parent-queue",
         PARENT,
         "none",
         "The queue above those for clients",
     )
     .quiet(),
-    with(
+    with_default(
         "route-distance",
-        number(0, 255),
+        between(0, 255),
         "1",
         "Distance of routes to clients' prefixes",
     ),
-    with(
+    with_default(
         "allow-dual-stack-queue",
         Kind::Bool,
         "yes",
@@ -63,7 +63,7 @@ const MORE: &[Property] = &[
     )
     .quiet(),
     no("use-reconfigure", "Whether clients can be told to renew"),
-    with(
+    with_default(
         "address-lists",
         Kind::List(&Kind::Name),
         "",
@@ -73,7 +73,7 @@ const MORE: &[Property] = &[
         "ignore-ia-na-bindings",
         "Whether clients get prefixes alone",
     ),
-    read("duid", Kind::Text, "What names this router"),
+    shown("duid", Kind::Text, "What names this router"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

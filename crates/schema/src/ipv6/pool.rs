@@ -4,7 +4,7 @@ pub(crate) mod used;
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
-use crate::brief::{may, number, read, some};
+use crate::declare::{between, optional, property, shown};
 use crate::fragment::COMMENT;
 
 const PREFIX: Kind = Kind::Prefix(Family::V6);
@@ -12,25 +12,25 @@ const PREFIX: Kind = Kind::Prefix(Family::V6);
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the pool"),
-        may("prefix", PREFIX, "The prefix"),
-        some(
+        optional("prefix", PREFIX, "The prefix"),
+        property(
             "prefix-length",
-            number(1, 128),
+            between(1, 128),
             "Length of the prefixes that are given out",
         )
         .required(),
-        may(
+        optional(
             "from-pool",
             Kind::Name,
             "The pool that the prefix comes from",
         ),
-        read("actual-prefix", PREFIX, "The prefix in use"),
-        read(
+        shown("actual-prefix", PREFIX, "The prefix in use"),
+        shown(
             "valid-lifetime",
             Kind::SPAN,
             "How long the prefix may be used",
         ),
-        read(
+        shown(
             "preferred-lifetime",
             Kind::SPAN,
             "How long the prefix should be used",

@@ -2,18 +2,17 @@
 
 use menu::{Builtin, Flag, Menu, Property};
 
-use crate::brief::{may, number};
+use crate::declare::{between, maybe, optional};
 use crate::dynamic_routing::INTERFACES;
 use crate::fragment::{COMMENT_SAID, idle_rules};
-use crate::terms::maybe;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("interface", INTERFACES, "The interface").required(),
-            may(
+            optional(
                 "mpls-mtu",
-                number(512, 65_535),
+                between(512, 65_535),
                 "Largest packet with its labels",
             ),
             maybe("input", "Takes labelled packets"),

@@ -9,10 +9,9 @@ pub(crate) mod remote_mapping;
 
 use menu::{Builtin, Family, Flag, Kind, Menu, Old};
 
-use crate::brief::{may, number};
+use crate::declare::{VRF, between, ipv4, list, maybe, optional};
 use crate::dynamic_routing::FAMILIES;
 use crate::fragment::{COMMENT_SAID, idle_list};
-use crate::terms::{VRF, ipv4, list, maybe};
 
 const ENABLED: Old = Old {
     value: Some("yes"),
@@ -27,7 +26,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             list("afi", &FAMILIES, "Families").optional(),
-            may("vrf", VRF, "The VRF that it is in"),
+            optional("vrf", VRF, "The VRF that it is in"),
             ipv4("lsr-id", "Number of the router").optional(),
             list(
                 "transport-addresses",
@@ -35,10 +34,10 @@ pub(crate) static MENU: Menu = Menu {
                 "Own addresses of sessions",
             )
             .optional(),
-            may("preferred-afi", FAMILIES, "Family of sessions"),
+            optional("preferred-afi", FAMILIES, "Family of sessions"),
             maybe("distribute-for-default", "Gives the default route a label"),
-            may("path-vector-limit", number(0, 255), "Routers on a way"),
-            may("hop-limit", number(0, 255), "Hops on a way"),
+            optional("path-vector-limit", between(0, 255), "Routers on a way"),
+            optional("hop-limit", between(0, 255), "Hops on a way"),
             maybe("loop-detect", "Looks for loops"),
             maybe("use-explicit-null", "Keeps the label up to the last router"),
         ],

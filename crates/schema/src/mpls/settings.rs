@@ -2,8 +2,8 @@
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::{shown, yes};
 use crate::fragment::idle_settings;
-use crate::terms::{shown, yes};
 
 const LABELS: Kind = Kind::Range(
     "-",

@@ -7,21 +7,21 @@ pub(crate) mod tunnel;
 
 use menu::{Kind, Property};
 
-use crate::brief::{U32, may, number};
+use crate::declare::{U32, between, optional};
 
 /// Which links tunnels take, and who takes them from whom.
 pub(crate) const AFFINITY: &[Property] = &[
-    may("affinity-include-all", U32, "Classes that links must have"),
-    may(
+    optional("affinity-include-all", U32, "Classes that links must have"),
+    optional(
         "affinity-include-any",
         U32,
         "Classes of which links must have one",
     ),
-    may("affinity-exclude", U32, "Classes that links must not have"),
-    may("holding-priority", number(0, 7), "Who keeps a link"),
-    may("setup-priority", number(0, 7), "Who takes a link"),
-    may("record-route", Kind::Bool, "Notes the way"),
-    may(
+    optional("affinity-exclude", U32, "Classes that links must not have"),
+    optional("holding-priority", between(0, 7), "Who keeps a link"),
+    optional("setup-priority", between(0, 7), "Who takes a link"),
+    optional("record-route", Kind::Bool, "Notes the way"),
+    optional(
         "reoptimize-interval",
         Kind::SPAN,
         "How often a better way is looked for",

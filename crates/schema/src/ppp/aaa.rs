@@ -2,8 +2,8 @@
 
 use menu::Menu;
 
+use crate::declare::{no, span, yes};
 use crate::fragment::idle_settings;
-use crate::terms::{no, span, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

@@ -2,8 +2,8 @@
 
 use menu::{Family, Kind, Menu, Property};
 
+use crate::declare::secret;
 use crate::fragment::{COMMENT, idle_list};
-use crate::terms::secret;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

@@ -2,8 +2,10 @@
 
 use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property, Unique};
 
+use crate::declare::{
+    POOL, POOL6, list, named, number, optional_text, reference, span, text, words,
+};
 use crate::fragment::{COMMENT, idle_list};
-use crate::terms::{POOL, POOL6, list, named, note, number, refer, span, text, words};
 
 const YES_NO: &[&str] = &["default", "no", "yes"];
 const YES_NO_REQUIRED: &[&str] = &["default", "no", "required", "yes"];
@@ -52,7 +54,7 @@ const ADDRESSES: &[Property] = &[
 ];
 
 const BRIDGING: &[Property] = &[
-    refer("bridge", "interface", "Bridge that sessions are put into").optional(),
+    reference("bridge", "interface", "Bridge that sessions are put into").optional(),
     Property::new(
         "bridge-horizon",
         Kind::Or(
@@ -89,13 +91,13 @@ const BRIDGING: &[Property] = &[
 ];
 
 const LIMITS: &[Property] = &[
-    note("incoming-filter", "Chain that packets from the user pass"),
-    note("outgoing-filter", "Chain that packets to the user pass"),
+    optional_text("incoming-filter", "Chain that packets from the user pass"),
+    optional_text("outgoing-filter", "Chain that packets to the user pass"),
     text(
         "address-list",
         "Address list that the user's address is put into",
     ),
-    refer(
+    reference(
         "interface-list",
         "interface-list",
         "List that sessions are put into",
@@ -109,7 +111,7 @@ const LIMITS: &[Property] = &[
         "After how long without traffic a session ends",
     )
     .optional(),
-    note(
+    optional_text(
         "rate-limit",
         "Rates of a user, as a queue for each session has them",
     ),

@@ -2,8 +2,8 @@
 
 use menu::{Family, Flag, Kind, Menu, Property, Unique};
 
+use crate::declare::{ipv4, named, number, reference, secret, shown, text, words};
 use crate::fragment::{COMMENT_DISABLED, idle_list};
-use crate::terms::{ipv4, named, number, refer, secret, shown, text, words};
 
 const SERVICES: &[&str] = &["any", "async", "l2tp", "ovpn", "pppoe", "pptp", "sstp"];
 
@@ -14,7 +14,7 @@ pub(crate) static MENU: Menu = Menu {
             words("service", SERVICES, "What may carry the user's sessions").default("any"),
             text("caller-id", "Where the user must be"),
             secret("password", "Password of the user"),
-            refer("profile", "ppp-profile", "Profile of the sessions").default("default"),
+            reference("profile", "ppp-profile", "Profile of the sessions").default("default"),
             ipv4("local-address", "Address of this end").optional(),
             ipv4("remote-address", "Address of the user").optional(),
             Property::new(

@@ -3,8 +3,8 @@
 use menu::{Follow, Kind, Menu, Property};
 
 use super::TYPE;
+use crate::declare::{reference, shown};
 use crate::fragment::idle_fixed;
-use crate::terms::{refer, shown};
 
 const fn with(path: &'static str, queue: &'static [(&'static str, &'static str)]) -> Follow {
     Follow {
@@ -18,7 +18,7 @@ const HARDWARE: &[(&str, &str)] = &[("queue", "only-hardware-queue")];
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        refer("interface", "interface", "The interface").read_only(),
+        reference("interface", "interface", "The interface").read_only(),
         Property::new("queue", Kind::Or(&["no-queue"], &TYPE), "Type of the queue")
             .default("no-queue"),
         shown("active-queue", Kind::Text, "Type of the queue at present"),

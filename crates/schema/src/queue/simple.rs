@@ -3,8 +3,8 @@
 use menu::{Family, Flag, Kind, Menu, Old, Property};
 
 use super::{COMMANDS, PRIORITY, TYPE, count};
+use crate::declare::{list, number, span};
 use crate::fragment::{COMMENT_DISABLED, idle_rules};
-use crate::terms::{list, number, span};
 
 const TARGET: Kind = Kind::Either(&Kind::Prefix(Family::Any), &Kind::Reference("interface"));
 const RATES: Kind = Kind::Pair(&Kind::Rate);
@@ -74,7 +74,12 @@ const TOTAL: &[Property] = &[
     .default("0.1")
     .quiet(),
     count("bytes", "Bytes up and down"),
-    Property::new("time", crate::terms::TIME_OF_WEEK, "When the queue counts").optional(),
+    Property::new(
+        "time",
+        crate::declare::TIME_OF_WEEK,
+        "When the queue counts",
+    )
+    .optional(),
     count("total-bytes", "Bytes both ways"),
     count("packets", "Packets up and down"),
     count("total-packets", "Packets both ways"),

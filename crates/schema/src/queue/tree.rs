@@ -3,8 +3,8 @@
 use menu::{Flag, Kind, Menu, Property};
 
 use super::{COMMANDS, PRIORITY, TYPE, count};
+use crate::declare::{list, span};
 use crate::fragment::{COMMENT_DISABLED, idle_list};
-use crate::terms::{list, span};
 
 const PARENT: Kind = Kind::Or(
     &["global", "global-in", "global-out", "global-total"],

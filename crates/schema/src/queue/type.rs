@@ -2,8 +2,8 @@
 
 use menu::{Builtin, Flag, Item, Kind, Menu, Pick, Property, Unique, Value};
 
+use crate::declare::{list, named, no, number, span, within, words, yes};
 use crate::fragment::{COMMENT, idle_list};
-use crate::terms::{list, named, no, number, span, within, words, yes};
 
 const KINDS: &[&str] = &[
     "bfifo", "cake", "codel", "fq-codel", "mq-pfifo", "none", "pcq", "pfifo", "red", "sfq",

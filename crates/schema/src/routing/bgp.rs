@@ -13,12 +13,11 @@ pub(crate) mod vpn;
 
 use menu::{Family, Kind, Property};
 
-use crate::brief::{U32, may, number, seconds};
+use crate::declare::{U32, VRF, between, list, maybe, optional, optional_text, reference, seconds};
 use crate::dynamic_routing::{FAMILIES, ROUTER_ID, SOURCES, chain};
-use crate::terms::{VRF, list, maybe, note, refer};
 
 /// Number of an autonomous system.
-pub(crate) const AS: Kind = number(0, 4_294_967_295);
+pub(crate) const AS: Kind = between(0, 4_294_967_295);
 /// The own number; within a confederation behind its number: `65550/5`.
 const OWN_AS: Kind = Kind::Either(&AS, &Kind::Tuple("/", &[AS, AS]));
 /// What is carried.
@@ -47,42 +46,42 @@ const AFFINITY: Kind = Kind::Or(
 const HOLD: Kind = Kind::Or(&["infinity"], &seconds(0, 65_535));
 const NEXT_HOP: Kind = Kind::Words(&["default", "force-self", "propagate"]);
 const ERRORS: Kind = Kind::Words(&["default", "disable", "notification", "revised", "withdraw"]);
-const PREPEND: Kind = number(0, 255);
+const PREPEND: Kind = between(0, 255);
 /// A route target or distinguisher: `65000:1`, `10.0.0.1:1`.
 pub(crate) const TARGET: Kind =
     Kind::Tuple(":", &[Kind::Either(&U32, &Kind::Address(Family::V4)), U32]);
 
 /// What holds for a connection as a whole.
 pub(crate) const WHOLE: &[Property] = &[
-    may("as", OWN_AS, "Number of the own autonomous system"),
-    may("router-id", ROUTER_ID, "Number of the router"),
-    may(
+    optional("as", OWN_AS, "Number of the own autonomous system"),
+    optional("router-id", ROUTER_ID, "Number of the router"),
+    optional(
         "cluster-id",
         Kind::Address(Family::V4),
         "Number of the reflectors' group",
     ),
     list("afi", &CARRIED, "What is carried").optional(),
-    refer("routing-table", "routing-table", "Table of its routes").optional(),
-    may("vrf", VRF, "The VRF that it is in"),
+    reference("routing-table", "routing-table", "Table of its routes").optional(),
+    optional("vrf", VRF, "The VRF that it is in"),
     list("templates", &Kind::Reference("bgp-template"), "Templates").optional(),
     maybe(
         "multihop",
         "The other end is farther away than the next router",
     ),
     maybe("use-bfd", "Watches the other end by BFD"),
-    may("hold-time", HOLD, "After which silence it is gone"),
-    may(
+    optional("hold-time", HOLD, "After which silence it is gone"),
+    optional(
         "keepalive-time",
         seconds(1, 1_800),
         "How often it is greeted",
     ),
-    may("nexthop-choice", NEXT_HOP, "Which next hop others are told"),
-    may(
+    optional("nexthop-choice", NEXT_HOP, "Which next hop others are told"),
+    optional(
         "cisco-vpls-nlri-len-fmt",
         Kind::Words(&["auto-bits", "auto-bytes", "bits", "bytes"]),
         "Of VPLS",
     ),
-    note("save-to", "File that messages are saved to"),
+    optional_text("save-to", "File that messages are saved to"),
 ];
 
 /// What holds for routes that come in.
@@ -105,17 +104,17 @@ pub(crate) const INPUT: &[Property] = &[
         "List of large communities that are taken early",
     ),
     list("input.add-path", &FAMILIES, "Takes several ways").optional(),
-    may(
+    optional(
         "input.affinity",
         AFFINITY,
         "What its work is done together with",
     ),
-    may(
+    optional(
         "input.allow-as",
-        number(0, 10),
+        between(0, 10),
         "How often the own number may be on the way",
     ),
-    may(
+    optional(
         "input.attr-error-handling",
         ERRORS,
         "What becomes of damaged routes",
@@ -131,14 +130,14 @@ pub(crate) const INPUT: &[Property] = &[
         "Large communities that are left out",
     ),
     chain("input.filter-nlri", "Networks that are left out"),
-    may("input.limit-process-routes-ipv4", U32, "Most routes"),
-    may("input.limit-process-routes-ipv6", U32, "Most IPv6 routes"),
+    optional("input.limit-process-routes-ipv4", U32, "Most routes"),
+    optional("input.limit-process-routes-ipv6", U32, "Most IPv6 routes"),
 ];
 
 /// What holds for routes that others are told.
 pub(crate) const OUTPUT: &[Property] = &[
     list("output.add-path", &FAMILIES, "Tells several ways").optional(),
-    may(
+    optional(
         "output.affinity",
         AFFINITY,
         "What its work is done together with",
@@ -147,12 +146,12 @@ pub(crate) const OUTPUT: &[Property] = &[
         "output.as-override",
         "Puts the own number in place of the other's",
     ),
-    may(
+    optional(
         "output.default-originate",
         Kind::Words(&["always", "if-installed", "never"]),
         "Default",
     ),
-    may(
+    optional(
         "output.default-prepend",
         PREPEND,
         "How often the own number is put before",

@@ -2,30 +2,29 @@
 
 use menu::{Family, Kind, Menu, Property};
 
-use crate::brief::{U32, may};
+use crate::declare::{U32, maybe, named, optional, optional_text};
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
-use crate::terms::{maybe, named, note};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the routes"),
             Property::new("dst-address", Kind::Prefix(Family::Any), "Where they begin").optional(),
-            may(
+            optional(
                 "prefix-length",
                 Kind::Range("-", &U32),
                 "Lengths of their prefixes",
             ),
-            may("count", U32, "How many"),
-            may("offset", U32, "How many are left out"),
-            may("gateway", Kind::Text, "Where they lead"),
-            may("scope", U32, "Scope"),
-            may("target-scope", U32, "Target scope"),
-            may("dealer-id", U32, "Who deals them"),
-            may("instance-id", U32, "Number of the instance"),
-            may("priv-offs", U32, "Offset of their own data"),
-            may("priv-size", U32, "Size of their own data"),
-            note("seed", "Where chance begins"),
+            optional("count", U32, "How many"),
+            optional("offset", U32, "How many are left out"),
+            optional("gateway", Kind::Text, "Where they lead"),
+            optional("scope", U32, "Scope"),
+            optional("target-scope", U32, "Target scope"),
+            optional("dealer-id", U32, "Who deals them"),
+            optional("instance-id", U32, "Number of the instance"),
+            optional("priv-offs", U32, "Offset of their own data"),
+            optional("priv-size", U32, "Size of their own data"),
+            optional_text("seed", "Where chance begins"),
             maybe("use-hold", "Holds them back at first"),
         ],
         COMMENT_SAID,

@@ -10,9 +10,8 @@ pub(crate) mod select_rule;
 
 use menu::{Family, Kind, Menu, Property};
 
-use crate::brief::{U32, may, number};
+use crate::declare::{U32, between, list, maybe, optional, optional_text, words};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_rules};
-use crate::terms::{list, maybe, note, words};
 
 const ACTIONS: &[&str] = &[
     "accept",
@@ -23,9 +22,9 @@ const ACTIONS: &[&str] = &[
     "reject",
     "return",
 ];
-const LENGTHS: Kind = Kind::Range("-", &number(0, 128));
+const LENGTHS: Kind = Kind::Range("-", &between(0, 128));
 const NUMBERS: Kind = Kind::Range("-", &U32);
-const BYTES: Kind = Kind::Range("-", &number(0, 255));
+const BYTES: Kind = Kind::Range("-", &between(0, 255));
 const PROTOCOLS: Kind = Kind::List(&Kind::Words(&[
     "bgp", "connect", "ospf", "rip", "static", "ldp",
 ]));
@@ -43,38 +42,38 @@ const OSPF: Kind = Kind::Words(&[
 ]);
 
 const MATCHERS: &[Property] = &[
-    note("chain", "The chain that the rule is in"),
-    may("prefix", Kind::Prefix(Family::Any), "Destination"),
-    may(
+    optional_text("chain", "The chain that the rule is in"),
+    optional("prefix", Kind::Prefix(Family::Any), "Destination"),
+    optional(
         "prefix-length",
         LENGTHS,
         "Length of the destination's prefix",
     ),
-    note("match-chain", "Chain that must accept the route"),
-    may("protocol", PROTOCOLS, "Where the route comes from"),
-    may("distance", BYTES, "Distance"),
-    may("scope", BYTES, "Scope"),
-    may("target-scope", BYTES, "Target scope"),
-    may("pref-src", ADDRESS, "Preferred source"),
-    note("routing-mark", "Table"),
-    may("route-tag", NUMBERS, "Tag"),
-    note("route-comment", "Comment"),
-    note("bgp-as-path", "Way, as a regular expression"),
-    may("bgp-as-path-length", NUMBERS, "Length of the way"),
-    may(
+    optional_text("match-chain", "Chain that must accept the route"),
+    optional("protocol", PROTOCOLS, "Where the route comes from"),
+    optional("distance", BYTES, "Distance"),
+    optional("scope", BYTES, "Scope"),
+    optional("target-scope", BYTES, "Target scope"),
+    optional("pref-src", ADDRESS, "Preferred source"),
+    optional_text("routing-mark", "Table"),
+    optional("route-tag", NUMBERS, "Tag"),
+    optional_text("route-comment", "Comment"),
+    optional_text("bgp-as-path", "Way, as a regular expression"),
+    optional("bgp-as-path-length", NUMBERS, "Length of the way"),
+    optional(
         "bgp-atomic-aggregate",
         Kind::Words(&["absent", "present"]),
         "Whether parts are left out",
     ),
     list("bgp-communities", &Kind::Name, "Communities").optional(),
-    may("bgp-local-pref", NUMBERS, "Preference"),
-    may("bgp-med", NUMBERS, "Metric"),
-    may("bgp-origin", ORIGINS, "Origin"),
-    may("bgp-weight", NUMBERS, "Weight"),
-    may("ospf-type", OSPF, "Kind of OSPF route"),
+    optional("bgp-local-pref", NUMBERS, "Preference"),
+    optional("bgp-med", NUMBERS, "Metric"),
+    optional("bgp-origin", ORIGINS, "Origin"),
+    optional("bgp-weight", NUMBERS, "Weight"),
+    optional("ospf-type", OSPF, "Kind of OSPF route"),
     maybe("locally-originated-bgp", "Made here"),
     maybe("invert-match", "The rule is for other routes"),
-    may(
+    optional(
         "address-family",
         Kind::List(&Kind::Words(FAMILIES)),
         "Family",
@@ -83,11 +82,11 @@ const MATCHERS: &[Property] = &[
 
 const ACTION: &[Property] = &[
     words("action", ACTIONS, "What happens").default("passthrough"),
-    note("jump-target", "Chain of jump"),
-    may("set-distance", number(0, 255), "New distance"),
-    may("set-scope", number(0, 255), "New scope"),
-    may("set-target-scope", number(0, 255), "New target scope"),
-    may("set-pref-src", ADDRESS, "New preferred source"),
+    optional_text("jump-target", "Chain of jump"),
+    optional("set-distance", between(0, 255), "New distance"),
+    optional("set-scope", between(0, 255), "New scope"),
+    optional("set-target-scope", between(0, 255), "New target scope"),
+    optional("set-pref-src", ADDRESS, "New preferred source"),
     list("set-in-nexthop", &ADDRESS, "New gateways").optional(),
     list(
         "set-in-nexthop-direct",
@@ -95,37 +94,37 @@ const ACTION: &[Property] = &[
         "New interfaces",
     )
     .optional(),
-    may(
+    optional(
         "set-in-nexthop-ipv6",
         Kind::Address(Family::V6),
         "New IPv6 gateways",
     ),
-    may("set-out-nexthop", ADDRESS, "Gateway that others are told"),
-    may(
+    optional("set-out-nexthop", ADDRESS, "Gateway that others are told"),
+    optional(
         "set-out-nexthop-ipv6",
         Kind::Address(Family::V6),
         "IPv6 gateway that others are told",
     ),
-    note("set-routing-mark", "New table"),
-    note("set-route-comment", "New comment"),
-    may("set-route-tag", U32, "New tag"),
-    may(
+    optional_text("set-routing-mark", "New table"),
+    optional_text("set-route-comment", "New comment"),
+    optional("set-route-tag", U32, "New tag"),
+    optional(
         "set-check-gateway",
         Kind::Words(&["arp", "none", "ping"]),
         "How the gateway is watched",
     ),
     maybe("set-disabled", "Does not use the route"),
-    may("set-type", TYPES, "New kind"),
+    optional("set-type", TYPES, "New kind"),
     maybe("set-use-te-nexthop", "Uses tunnels of traffic engineering"),
-    may("set-bgp-local-pref", U32, "New preference"),
-    may("set-bgp-med", Kind::Or(&["absent"], &U32), "New metric"),
-    may(
+    optional("set-bgp-local-pref", U32, "New preference"),
+    optional("set-bgp-med", Kind::Or(&["absent"], &U32), "New metric"),
+    optional(
         "set-bgp-prepend",
-        number(0, 16),
+        between(0, 16),
         "How often the own number is put before",
     ),
     list("set-bgp-prepend-path", &U32, "Numbers that are put before").optional(),
-    may("set-bgp-weight", U32, "New weight"),
+    optional("set-bgp-weight", U32, "New weight"),
     list("set-bgp-communities", &Kind::Name, "New communities").optional(),
     list("append-bgp-communities", &Kind::Name, "Further communities").optional(),
     list("set-mpls-te-nexthop", &ADDRESS, "New tunnels").optional(),

@@ -2,9 +2,9 @@
 
 use menu::{Family, Kind, Menu};
 
+use crate::declare::{list, maybe};
 use crate::dynamic_routing::INTERFACES;
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
-use crate::terms::{list, maybe};
 
 const ADDRESS: Kind = Kind::Address(Family::Any);
 

@@ -2,9 +2,8 @@
 
 use menu::{Flag, Kind, Menu, Unique};
 
-use crate::brief::may;
+use crate::declare::{VRF, ipv4, list, named, optional, shown};
 use crate::fragment::{COMMENT_SAID, idle_list};
-use crate::terms::{VRF, ipv4, list, named, shown};
 
 const SELECT: Kind = Kind::Words(&[
     "any",
@@ -26,7 +25,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Which addresses it may be, if none is given",
             )
             .optional(),
-            may("select-from-vrf", VRF, "The VRF of those"),
+            optional("select-from-vrf", VRF, "The VRF of those"),
             shown("dynamic-id", Kind::Text, "The number at present"),
         ],
         COMMENT_SAID,

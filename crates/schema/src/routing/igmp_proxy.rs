@@ -5,8 +5,8 @@ pub(crate) mod mfc;
 
 use menu::Menu;
 
+use crate::declare::{no, within};
 use crate::fragment::idle_settings;
-use crate::terms::{no, within};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

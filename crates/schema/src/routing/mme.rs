@@ -5,8 +5,8 @@ pub(crate) mod network;
 
 use menu::Menu;
 
+use crate::declare::{ipv4, number, span, words};
 use crate::fragment::idle_settings;
-use crate::terms::{ipv4, number, span, words};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

@@ -13,8 +13,7 @@ pub(crate) mod virtual_link;
 
 use menu::{Kind, Old, Property};
 
-use crate::brief::{may, number, seconds};
-use crate::terms::{maybe, refer};
+use crate::declare::{between, maybe, optional, reference, seconds};
 
 const TYPES: Kind = Kind::Words(&[
     "broadcast",
@@ -28,51 +27,51 @@ const TYPES: Kind = Kind::Words(&[
 const SIGNATURES: Kind = Kind::Words(&["md5", "sha1", "sha256", "sha384", "sha512", "simple"]);
 
 /// The area that an item is in.
-pub(crate) const AREA: Property = refer("area", "ospf-area", "The area");
+pub(crate) const AREA: Property = reference("area", "ospf-area", "The area");
 
 /// How neighbours on an interface are spoken to.
 pub(crate) const HOW: &[Property] = &[
-    may("type", TYPES, "What kind of network it is"),
-    may(
+    optional("type", TYPES, "What kind of network it is"),
+    optional(
         "cost",
-        number(0, 65_535),
+        between(0, 65_535),
         "Cost of the way over the interface",
     ),
-    may(
+    optional(
         "priority",
-        number(0, 255),
+        between(0, 255),
         "Who becomes the designated router",
     ),
-    may("auth", SIGNATURES, "How messages are signed"),
-    may("auth-id", number(0, 255), "Number of the key"),
-    may("auth-key", Kind::Text, "The key").sensitive(),
-    may(
+    optional("auth", SIGNATURES, "How messages are signed"),
+    optional("auth-id", between(0, 255), "Number of the key"),
+    optional("auth-key", Kind::Text, "The key").sensitive(),
+    optional(
         "instance-id",
-        number(0, 255),
+        between(0, 255),
         "Number of the instance on the link",
     ),
-    may(
+    optional(
         "retransmit-interval",
         seconds(1, 65_535),
         "When a message is sent again",
     ),
-    may(
+    optional(
         "transmit-delay",
         seconds(1, 65_535),
         "How long a message is under way",
     ),
-    may(
+    optional(
         "hello-interval",
         seconds(1, 65_535),
         "How often neighbours are greeted",
     ),
-    may(
+    optional(
         "dead-interval",
         seconds(1, 65_535),
         "After which silence they are gone",
     ),
     maybe("use-bfd", "Watches neighbours by BFD"),
-    may("passive", Kind::Presence, "Speaks to nobody"),
+    optional("passive", Kind::Presence, "Speaks to nobody"),
 ];
 
 const fn named(name: &'static str, becomes: &'static str) -> Old {

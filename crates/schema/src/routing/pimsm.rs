@@ -12,8 +12,8 @@ pub(crate) mod uib_sg;
 
 use menu::Property;
 
-use crate::terms::refer;
+use crate::declare::reference;
 
 /// The instance that an item is for.
 pub(crate) const INSTANCE: Property =
-    refer("instance", "pimsm-instance", "The instance").required();
+    reference("instance", "pimsm-instance", "The instance").required();

@@ -10,12 +10,11 @@ pub(crate) mod static_neighbor;
 
 use menu::{Menu, Property};
 
-use crate::brief::number;
+use crate::declare::{between, no, reference, span, words};
 use crate::fragment::idle_settings;
-use crate::terms::{no, refer, span, words};
 
 const fn metric(name: &'static str, help: &'static str) -> Property {
-    Property::new(name, number(1, 16), help).default("1")
+    Property::new(name, between(1, 16), help).default("1")
 }
 
 pub(crate) static MENU: Menu = Menu {
@@ -41,7 +40,7 @@ pub(crate) static MENU: Menu = Menu {
         span("update-timer", "How often others are told").default("30s"),
         span("timeout-timer", "After which silence a route is gone").default("3m"),
         span("garbage-timer", "How long others are told that it is").default("2m"),
-        refer("routing-table", "routing-table", "Table of its routes").default("main"),
+        reference("routing-table", "routing-table", "Table of its routes").default("main"),
     ]],
     ..idle_settings("/routing/rip", "Version 6: RIP")
 };

@@ -2,8 +2,8 @@
 
 use menu::{Family, Kind, Menu, Shape};
 
+use crate::declare::shown;
 use crate::ip::route::FLAGS;
-use crate::terms::shown;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

@@ -4,10 +4,9 @@ pub(crate) mod session;
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::{PORT, U32, may, seconds};
+use crate::declare::{HOST, PORT, U32, VRF, optional, seconds};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
 use crate::interface::idle_command;
-use crate::terms::{HOST, VRF};
 
 const TIME: Kind = seconds(1, 172_800);
 
@@ -16,12 +15,12 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("group", Kind::Name, "Group of servers that rules name").required(),
             Property::new("address", HOST, "Address of the server").required(),
-            may("port", PORT, "Its TCP port"),
-            may("preference", U32, "Which server comes first"),
-            may("refresh-interval", TIME, "How often it is asked"),
-            may("retry-interval", TIME, "When it is asked again"),
-            may("expire-interval", TIME, "How long answers hold"),
-            may("vrf", VRF, "The VRF that it is in"),
+            optional("port", PORT, "Its TCP port"),
+            optional("preference", U32, "Which server comes first"),
+            optional("refresh-interval", TIME, "How often it is asked"),
+            optional("retry-interval", TIME, "When it is asked again"),
+            optional("expire-interval", TIME, "How long answers hold"),
+            optional("vrf", VRF, "The VRF that it is in"),
         ],
         COMMENT_SAID,
     ],

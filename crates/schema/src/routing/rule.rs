@@ -47,9 +47,13 @@ pub(crate) static MENU: Menu = Menu {
             )
             .optional()
             .inert(),
-            Property::new("vrf", crate::terms::VRF, "The VRF that packets came in by")
-                .optional()
-                .inert(),
+            Property::new(
+                "vrf",
+                crate::declare::VRF,
+                "The VRF that packets came in by",
+            )
+            .optional()
+            .inert(),
         ],
         COMMENT_DISABLED,
     ],

@@ -2,10 +2,9 @@
 
 use menu::{Kind, Menu};
 
-use crate::brief::may;
+use crate::declare::{maybe, number, optional, within};
 use crate::dynamic_routing::chain;
 use crate::fragment::idle_settings;
-use crate::terms::{maybe, number, within};
 
 /// What decides where a packet goes, one after the other; `user` and the like are chains of rules.
 const RULES: Kind = Kind::List(&Kind::Name);
@@ -36,7 +35,7 @@ pub(crate) static MENU: Menu = Menu {
         .default("1s"),
         chain("connected-in-chain", "Chain that connected networks pass"),
         chain("dynamic-in-chain", "Chain that routes of clients pass"),
-        may(
+        optional(
             "policy-rules",
             RULES,
             "What decides about packets, in order",

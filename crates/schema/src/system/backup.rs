@@ -2,7 +2,7 @@
 
 use menu::{Argument, Kind, Menu, Policies, Shape};
 
-use crate::brief::{argument, command};
+use crate::declare::{argument, command};
 
 const PASSWORD: Argument = argument("password", Kind::Text, "What the file is encrypted with");
 

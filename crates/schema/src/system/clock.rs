@@ -2,7 +2,7 @@
 
 use menu::{Kind, Menu, Old, Property, Shape};
 
-use crate::short::{shown, switch};
+use crate::declare::{shown, yes};
 use crate::spelling::{DATE_TIME, OFFSET};
 
 /// Why the clock is not set.
@@ -13,9 +13,8 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("time", Kind::Text, "Time of day"),
         shown("date", Kind::Text, "Date"),
-        switch(
+        yes(
             "time-zone-autodetect",
-            "yes",
             "Finds the time zone by the public address",
         )
         .inert(),

@@ -2,7 +2,7 @@
 
 use menu::{Argument, Kind, Menu, Policies, Shape};
 
-use crate::brief::{argument, command, count, read};
+use crate::declare::{argument, command, counter, shown};
 
 const FILE: Argument = argument("file", Kind::Name, "A file of configuration");
 const REVISION: Argument = argument("revision", Kind::COUNTER, "A revision of the configuration");
@@ -17,14 +17,14 @@ const fn needed(argument: Argument) -> Argument {
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        count("revision", "The revision that is in force"),
-        read(
+        counter("revision", "The revision that is in force"),
+        shown(
             "unconfirmed",
             Kind::COUNTER,
             "The revision that is to be confirmed",
         ),
-        read("by", Kind::Text, "Who applied it, and can confirm it"),
-        read(
+        shown("by", Kind::Text, "Who applied it, and can confirm it"),
+        shown(
             "confirm-within",
             Kind::SPAN,
             "The time until it is taken back",
@@ -76,12 +76,12 @@ pub(crate) static MENU: Menu = Menu {
 /// `/system/configuration/history`
 pub(crate) static HISTORY: Menu = Menu {
     properties: &[&[
-        count("revision", "The revision that the change made"),
-        read("time", Kind::Text, "When it was made"),
-        read("by", Kind::Text, "Who made it"),
-        read("action", Kind::Text, "What was done"),
-        count("items", "How many items changed"),
-        read("diff", Kind::List(&Kind::Text), "What changed"),
+        counter("revision", "The revision that the change made"),
+        shown("time", Kind::Text, "When it was made"),
+        shown("by", Kind::Text, "Who made it"),
+        shown("action", Kind::Text, "What was done"),
+        counter("items", "How many items changed"),
+        shown("diff", Kind::List(&Kind::Text), "What changed"),
     ]],
     columns: &["revision", "time", "by", "action", "items"],
     unnumbered_dynamic: true,
@@ -95,9 +95,9 @@ pub(crate) static HISTORY: Menu = Menu {
 /// `/system/configuration/effects`
 pub(crate) static EFFECTS: Menu = Menu {
     properties: &[&[
-        read("menu", Kind::Text, "The menu"),
-        read("item", Kind::Text, "The item, as a command names it"),
-        read("missing", Kind::Text, "What is missing for it"),
+        shown("menu", Kind::Text, "The menu"),
+        shown("item", Kind::Text, "The item, as a command names it"),
+        shown("missing", Kind::Text, "What is missing for it"),
     ]],
     columns: &["menu", "item", "missing"],
     unnumbered_dynamic: true,

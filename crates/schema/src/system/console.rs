@@ -2,7 +2,7 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::short::{COUNT, DISABLED, shown, text};
+use crate::declare::{DISABLED_SWITCH, U32, shown, text};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -12,10 +12,10 @@ pub(crate) static MENU: Menu = Menu {
             "The serial port",
         )
         .default("none"),
-        Property::new("channel", COUNT, "The channel of the port").default("0"),
+        Property::new("channel", U32, "The channel of the port").default("0"),
         text("term", "The type of the terminal"),
-        shown("vcno", COUNT, "Number of the virtual terminal"),
-        DISABLED,
+        shown("vcno", U32, "Number of the virtual terminal"),
+        DISABLED_SWITCH,
     ]],
     flags: &[
         Flag::new('*', "default", 0),

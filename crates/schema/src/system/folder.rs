@@ -2,16 +2,16 @@
 
 use menu::{Family, Kind, Menu, Policies, Shape};
 
-use crate::short::{
-    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, WITHOUT_PAGING,
-    bare, idle, may, need,
+use crate::declare::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, U32, WITHOUT_PAGING,
+    argument, idle_command, required_argument, unnamed_argument,
 };
 use crate::spelling::HOST;
 
 pub(crate) static MENU: Menu = Menu {
     commands: &[
-        idle("check-disk", "Check the disk for errors", &[]),
-        idle(
+        idle_command("check-disk", "Check the disk for errors", &[]),
+        idle_command(
             "check-installation",
             "Check whether the installed files are whole",
             &[
@@ -26,48 +26,48 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle("reboot", "Restart the router", &[]),
+        idle_command("reboot", "Restart the router", &[]),
         super::reset::RESET,
-        idle(
+        idle_command(
             "serial-terminal",
             "Talk to a device at a serial port",
             &[
-                may("channel", COUNT, "Channel"),
-                need("port", Kind::Reference("port"), "Port"),
-                may("write", Kind::Text, "Write"),
+                argument("channel", U32, "Channel"),
+                required_argument("port", Kind::Reference("port"), "Port"),
+                argument("write", Kind::Text, "Write"),
             ],
         ),
-        idle("shell", "Open a shell of a package", &[]),
-        idle("shutdown", "Stop the router", &[]),
-        idle(
+        idle_command("shell", "Open a shell of a package", &[]),
+        idle_command("shutdown", "Stop the router", &[]),
+        idle_command(
             "ssh",
             "Open an SSH session",
             &[
-                bare("address", HOST, "Address"),
-                may("command", Kind::Text, "Command"),
-                may("output-to-file", Kind::Text, "Output to file"),
-                may("port", PORT, "Port"),
-                may("src-address", Kind::Address(Family::Any), "Source address"),
-                may("user", Kind::Text, "User"),
-                may("vrf", Kind::Name, "VRF"),
+                unnamed_argument("address", HOST, "Address"),
+                argument("command", Kind::Text, "Command"),
+                argument("output-to-file", Kind::Text, "Output to file"),
+                argument("port", PORT, "Port"),
+                argument("src-address", Kind::Address(Family::Any), "Source address"),
+                argument("user", Kind::Text, "User"),
+                argument("vrf", Kind::Name, "VRF"),
             ],
         ),
-        idle(
+        idle_command(
             "ssh-exec",
             "Run a command over SSH",
             &[
-                bare("address", HOST, "Address"),
+                unnamed_argument("address", HOST, "Address"),
                 AS_VALUE,
-                may("command", Kind::Text, "Command"),
-                may("output-to-file", Kind::Text, "Output to file"),
-                may("password", Kind::Text, "Password"),
-                may("port", PORT, "Port"),
-                may("src-address", Kind::Address(Family::Any), "Source address"),
-                may("user", Kind::Text, "User"),
-                may("vrf", Kind::Name, "VRF"),
+                argument("command", Kind::Text, "Command"),
+                argument("output-to-file", Kind::Text, "Output to file"),
+                argument("password", Kind::Text, "Password"),
+                argument("port", PORT, "Port"),
+                argument("src-address", Kind::Address(Family::Any), "Source address"),
+                argument("user", Kind::Text, "User"),
+                argument("vrf", Kind::Name, "VRF"),
             ],
         ),
-        idle(
+        idle_command(
             "sup-output",
             "Write a file for support",
             &[
@@ -77,19 +77,19 @@ pub(crate) static MENU: Menu = Menu {
                 DURATION,
                 FREEZE,
                 INTERVAL,
-                may("name", Kind::Text, "Name"),
+                argument("name", Kind::Text, "Name"),
                 ONCE,
-                may("output-width", COUNT, "Output width"),
+                argument("output-width", U32, "Output width"),
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "telnet",
             "Open a Telnet session",
             &[
-                bare("address", HOST, "Address"),
-                may("port", PORT, "Port"),
-                may("vrf", Kind::Name, "VRF"),
+                unnamed_argument("address", HOST, "Address"),
+                argument("port", PORT, "Port"),
+                argument("vrf", Kind::Name, "VRF"),
             ],
         ),
     ],

@@ -2,7 +2,7 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
-use crate::short::{DISABLED, between, shown};
+use crate::declare::{DISABLED_SWITCH, between, shown};
 use crate::spelling::{DEGREES, PERCENT};
 
 pub(crate) static HEALTH: Menu = Menu {
@@ -196,7 +196,7 @@ pub(crate) static LEDS: Menu = Menu {
             "Colour of the LED",
         )
         .default("none"),
-        DISABLED,
+        DISABLED_SWITCH,
     ]],
     flags: &[Flag::new('X', "disabled", 1), Flag::new('*', "default", 0)],
     columns: &["type", "leds", "interface"],

@@ -2,16 +2,16 @@
 
 use menu::{Flag, Kind, Menu, Shape};
 
-use crate::brief::read;
+use crate::declare::shown;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("redo", Kind::Text, "The command that does it again"),
-        read("undo", Kind::Text, "The command that takes it back"),
-        read("action", Kind::Text, "What was done"),
-        read("by", Kind::Text, "Who did it"),
-        read("policy", Kind::Text, "What right it takes"),
-        read("time", Kind::Text, "When it was done"),
+        shown("redo", Kind::Text, "The command that does it again"),
+        shown("undo", Kind::Text, "The command that takes it back"),
+        shown("action", Kind::Text, "What was done"),
+        shown("by", Kind::Text, "Who did it"),
+        shown("policy", Kind::Text, "What right it takes"),
+        shown("time", Kind::Text, "When it was done"),
     ]],
     flags: &[
         Flag::new('U', "undoable", 0),

@@ -2,7 +2,7 @@
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 
-use crate::short::{DISABLED, NUMBER, NUMBERS, between, idle, may};
+use crate::declare::{DISABLED_SWITCH, NUMBER, NUMBERS, argument, between, idle_command};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -36,28 +36,28 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("qkd-kme-id", Kind::Text, "QKD KME identifier"),
         Property::new("qkd-peer-sae-id", Kind::Text, "QKD peer SAE identifier"),
         Property::new("type", Kind::Words(&["hkdf", "qkd"]), "How keys are made").default("qkd"),
-        DISABLED,
+        DISABLED_SWITCH,
     ]],
     columns: &["name", "type", "key-size"],
     commands: &[
-        idle(
+        idle_command(
             "qkd-get-key",
             "Ask the server for a key",
             &[
-                may("additional-sae-ids", Kind::Text, "Additional SAE ids"),
+                argument("additional-sae-ids", Kind::Text, "Additional SAE ids"),
                 NUMBER,
                 NUMBERS,
             ],
         ),
-        idle(
+        idle_command(
             "qkd-get-key-with-ids",
             "Ask the server for named keys",
-            &[may("key-ids", Kind::Text, "Key ids"), NUMBERS],
+            &[argument("key-ids", Kind::Text, "Key ids"), NUMBERS],
         ),
-        idle(
+        idle_command(
             "qkd-get-status",
             "Ask the server for its state",
-            &[NUMBERS, may("sae-id", Kind::Text, "SAE identifier")],
+            &[NUMBERS, argument("sae-id", Kind::Text, "SAE identifier")],
         ),
     ],
     effect: Effect::None,

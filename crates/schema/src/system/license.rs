@@ -2,8 +2,9 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::short::{
-    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, WITHOUT_PAGING, idle, may, shown,
+use crate::declare::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, WITHOUT_PAGING, argument,
+    idle_command, shown,
 };
 
 pub(crate) static MENU: Menu = Menu {
@@ -31,16 +32,16 @@ pub(crate) static MENU: Menu = Menu {
         shown("deadline-at", Kind::Text, "Deadline at"),
     ]],
     commands: &[
-        idle(
+        idle_command(
             "generate-new-id",
             "Give the machine another identifier",
             &[],
         ),
-        idle(
+        idle_command(
             "renew",
             "Renew the license",
             &[
-                may("account", Kind::Text, "Account"),
+                argument("account", Kind::Text, "Account"),
                 APPEND,
                 AS_VALUE,
                 DO,
@@ -48,9 +49,9 @@ pub(crate) static MENU: Menu = Menu {
                 FILE,
                 FREEZE,
                 INTERVAL,
-                may("level", Kind::Words(&["p1", "p10", "p-unlimited"]), "Level"),
+                argument("level", Kind::Words(&["p1", "p10", "p-unlimited"]), "Level"),
                 ONCE,
-                may("password", Kind::Text, "Password"),
+                argument("password", Kind::Text, "Password"),
                 WITHOUT_PAGING,
             ],
         ),

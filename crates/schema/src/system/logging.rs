@@ -6,8 +6,8 @@ use menu::{
     Builtin, Command, Effect, Family, Flag, Item, Kind, Menu, Old, Pick, Property, Shape, Value,
 };
 
+use crate::declare::{AS_VALUE, between, no, required_argument, text, yes};
 use crate::fragment::{COMMENT, COMMENT_DISABLED};
-use crate::short::{AS_VALUE, between, need, switch, text};
 use crate::spelling::HOST;
 
 /// What messages are about.
@@ -190,9 +190,8 @@ pub(crate) static ACTION: Menu = Menu {
             "How many messages are kept in memory",
         )
         .default("1000"),
-        switch(
+        no(
             "memory-stop-on-full",
-            "no",
             "Keeps the oldest rather than the newest messages",
         ),
         Property::new(
@@ -213,9 +212,8 @@ pub(crate) static ACTION: Menu = Menu {
             "How many files there are",
         )
         .default("2"),
-        switch(
+        no(
             "disk-stop-on-full",
-            "no",
             "Keeps the oldest rather than the newest files",
         ),
         Property::new("remote", HOST, "The server that messages are sent to").default("0.0.0.0"),
@@ -239,7 +237,7 @@ pub(crate) static ACTION: Menu = Menu {
         )
         .default("udp")
         .inert(),
-        switch("check-certificate", "no", "Checks the server's certificate").inert(),
+        no("check-certificate", "Checks the server's certificate").inert(),
         Property::new(
             "cef-event-delimiter",
             Kind::Text,
@@ -286,18 +284,13 @@ pub(crate) static ACTION: Menu = Menu {
         )
         .default("")
         .inert(),
-        switch("email-start-tls", "no", "Sends mail over TLS").inert(),
-        switch(
+        no("email-start-tls", "Sends mail over TLS").inert(),
+        yes(
             "remember",
-            "yes",
             "Keeps messages for a console that is not open yet",
         )
         .inert(),
-        switch(
-            "add-topics-string",
-            "no",
-            "Puts the topics before the message",
-        ),
+        no("add-topics-string", "Puts the topics before the message"),
         Property::new("script", Kind::Name, "Script to run for a message")
             .optional()
             .inert(),
@@ -340,7 +333,7 @@ pub(crate) static ACTION: Menu = Menu {
         name: "clear",
         help: "Forget what an action keeps in memory",
         arguments: &[
-            need("action", Kind::Reference("logging-action"), "Action"),
+            required_argument("action", Kind::Reference("logging-action"), "Action"),
             AS_VALUE,
         ],
         effect: Effect::Full,

@@ -2,18 +2,16 @@
 
 use menu::{Menu, Shape};
 
-use crate::short::{switch, text};
+use crate::declare::{no, text, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        switch(
+        yes(
             "show-at-login",
-            "yes",
             "Shows the note before the console's first prompt",
         ),
-        switch(
+        no(
             "show-at-cli-login",
-            "no",
             "Shows the note before the password is asked for",
         )
         .inert(),

@@ -2,14 +2,15 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape, Unique};
 
-use crate::fragment::{COMMENT, COMMENT_DISABLED};
-use crate::short::{
-    AS_VALUE, COUNT, DURATION, FREEZE, PROPLIST, WITHOUT_PAGING, between, idle, shown, switch,
+use crate::declare::{
+    AS_VALUE, DURATION, FREEZE, PROPLIST, U32, WITHOUT_PAGING, between, idle_command, no, shown,
+    yes,
 };
+use crate::fragment::{COMMENT, COMMENT_DISABLED};
 use crate::spelling::HOST;
 
 pub(crate) static MENU: Menu = Menu {
-    commands: &[idle(
+    commands: &[idle_command(
         "monitor-peers",
         "Show the servers that the time comes from",
         &[AS_VALUE, DURATION, FREEZE, PROPLIST, WITHOUT_PAGING],
@@ -21,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
 
 pub(crate) static CLIENT: Menu = Menu {
     properties: &[&[
-        switch("enabled", "no", "Whether the clock is set by servers"),
+        no("enabled", "Whether the clock is set by servers"),
         Property::new(
             "mode",
             Kind::Words(&["unicast", "broadcast", "multicast", "manycast"]),
@@ -42,7 +43,7 @@ pub(crate) static CLIENT: Menu = Menu {
             "Status",
         ),
         shown("synced-server", HOST, "Synced server"),
-        shown("synced-stratum", COUNT, "Synced stratum"),
+        shown("synced-stratum", U32, "Synced stratum"),
         shown("system-offset", Kind::Text, "System offset"),
     ]],
     old: &[
@@ -64,7 +65,7 @@ pub(crate) static CLIENT: Menu = Menu {
         Old::gone("secondary-ntp"),
         Old::gone("server-dns-names"),
     ],
-    commands: &[idle(
+    commands: &[idle_command(
         "reset-freq-drift",
         "Forget how much the clock runs wrong",
         &[],
@@ -93,7 +94,7 @@ pub(crate) static SERVERS: Menu = Menu {
                 "Greatest time between two questions, as a power of two seconds",
             )
             .default("10"),
-            switch("iburst", "yes", "Asks several times at the beginning"),
+            yes("iburst", "Asks several times at the beginning"),
             Property::new(
                 "auth-key",
                 Kind::Or(&["none"], &Kind::Reference("ntp-key")),
@@ -146,10 +147,10 @@ pub(crate) static KEY: Menu = Menu {
 
 pub(crate) static SERVER: Menu = Menu {
     properties: &[&[
-        switch("enabled", "no", "Whether questions are answered"),
-        switch("broadcast", "no", "Sends the time to broadcast addresses"),
-        switch("multicast", "no", "Sends the time to a multicast group"),
-        switch("manycast", "no", "Answers those who look for a server"),
+        no("enabled", "Whether questions are answered"),
+        no("broadcast", "Sends the time to broadcast addresses"),
+        no("multicast", "Sends the time to a multicast group"),
+        no("manycast", "Answers those who look for a server"),
         Property::new(
             "broadcast-addresses",
             Kind::List(&Kind::Address(Family::V4)),
@@ -157,9 +158,8 @@ pub(crate) static SERVER: Menu = Menu {
         )
         .default(""),
         Property::new("vrf", Kind::Name, "The VRF of those who ask").default("main"),
-        switch(
+        no(
             "use-local-clock",
-            "no",
             "Answers by the own clock when no server is known",
         ),
         Property::new(

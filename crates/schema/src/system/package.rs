@@ -2,11 +2,11 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
 
-use crate::fragment::SECOND;
-use crate::short::{
-    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBERS, ONCE, PROPLIST,
-    WITHOUT_PAGING, idle, may, shown, span, switch, text,
+use crate::declare::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBERS, ONCE, PROPLIST, U32,
+    WITHOUT_PAGING, argument, idle_command, nanoseconds, no, shown, text,
 };
+use crate::fragment::SECOND;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -25,7 +25,7 @@ pub(crate) static MENU: Menu = Menu {
             "Scheduled",
         ),
         shown("bundle", Kind::Text, "Bundle"),
-        shown("size", COUNT, "Size"),
+        shown("size", U32, "Size"),
     ]],
     flags: &[
         Flag::new('X', "disabled", 1),
@@ -33,16 +33,16 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "version", "build-time", "size"],
     commands: &[
-        idle(
+        idle_command(
             "apply-changes",
             "Do what is scheduled",
-            &[may("ignore-missing", Kind::Bool, "Ignore missing")],
+            &[argument("ignore-missing", Kind::Bool, "Ignore missing")],
         ),
-        idle("disable", "Schedule packages to be disabled", &[NUMBERS]),
-        idle("downgrade", "Install an older version", &[]),
-        idle("enable", "Schedule packages to be enabled", &[NUMBERS]),
-        idle("uninstall", "Schedule packages for removal", &[NUMBERS]),
-        idle("unschedule", "Take back what is scheduled", &[NUMBERS]),
+        idle_command("disable", "Schedule packages to be disabled", &[NUMBERS]),
+        idle_command("downgrade", "Install an older version", &[]),
+        idle_command("enable", "Schedule packages to be enabled", &[NUMBERS]),
+        idle_command("uninstall", "Schedule packages for removal", &[NUMBERS]),
+        idle_command("unschedule", "Take back what is scheduled", &[NUMBERS]),
     ],
     effect: Effect::None,
     ..Menu::new("/system/package", Shape::Rows, "Installed packages")
@@ -65,22 +65,22 @@ pub(crate) static LOCAL_UPDATE: Menu = Menu {
             ]),
             "Status",
         ),
-        shown("completed", COUNT, "Completed"),
+        shown("completed", U32, "Completed"),
     ]],
     columns: &["source", "name", "version", "status", "completed"],
     old_paths: &["/system/upgrade"],
     commands: &[
-        idle("download", "Download packages", &[NUMBERS]),
-        idle(
+        idle_command("download", "Download packages", &[NUMBERS]),
+        idle_command(
             "download-all",
             "Download all packages",
             &[
                 AS_VALUE,
-                may("download-beta", Kind::Bool, "Download beta"),
-                may("reboot-after-download", Kind::Bool, "Reboot after download"),
+                argument("download-beta", Kind::Bool, "Download beta"),
+                argument("reboot-after-download", Kind::Bool, "Reboot after download"),
             ],
         ),
-        idle("refresh", "Ask the other routers", &[]),
+        idle_command("refresh", "Ask the other routers", &[]),
     ],
     effect: Effect::None,
     ..Menu::new(
@@ -92,7 +92,7 @@ pub(crate) static LOCAL_UPDATE: Menu = Menu {
 
 pub(crate) static MIRROR: Menu = Menu {
     properties: &[&[
-        switch("enabled", "no", "Whether packages are copied"),
+        no("enabled", "Whether packages are copied"),
         Property::new(
             "primary-server",
             Kind::Address(Family::Any),
@@ -107,7 +107,7 @@ pub(crate) static MIRROR: Menu = Menu {
         .default("0.0.0.0"),
         Property::new(
             "check-interval",
-            span(300 * SECOND, i64::MAX),
+            nanoseconds(300 * SECOND, i64::MAX),
             "How often new packages are looked for",
         )
         .default("1d"),
@@ -116,7 +116,7 @@ pub(crate) static MIRROR: Menu = Menu {
         shown("software-id", Kind::Text, "Software identifier"),
     ]],
     old_paths: &["/system/upgrade/mirror"],
-    commands: &[idle("force-check", "Force check", &[])],
+    commands: &[idle_command("force-check", "Force check", &[])],
     effect: Effect::None,
     ..Menu::new(
         "/system/package/local-update/mirror",
@@ -209,8 +209,8 @@ pub(crate) static UPDATE: Menu = Menu {
         },
     ],
     commands: &[
-        idle("cancel", "Stop looking or downloading", &[AS_VALUE]),
-        idle(
+        idle_command("cancel", "Stop looking or downloading", &[AS_VALUE]),
+        idle_command(
             "check-for-updates",
             "Look for a new version",
             &[
@@ -218,7 +218,7 @@ pub(crate) static UPDATE: Menu = Menu {
                 AS_VALUE,
                 DO,
                 DURATION,
-                may("fetch-changelog", Kind::Presence, "Fetch changelog"),
+                argument("fetch-changelog", Kind::Presence, "Fetch changelog"),
                 FILE,
                 FREEZE,
                 INTERVAL,
@@ -227,7 +227,7 @@ pub(crate) static UPDATE: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "download",
             "Download the new version",
             &[
@@ -237,14 +237,14 @@ pub(crate) static UPDATE: Menu = Menu {
                 DURATION,
                 FILE,
                 FREEZE,
-                may("ignore-missing", Kind::Bool, "Ignore missing"),
+                argument("ignore-missing", Kind::Bool, "Ignore missing"),
                 INTERVAL,
                 ONCE,
                 PROPLIST,
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "install",
             "Download the new version and restart with it",
             &[
@@ -254,7 +254,7 @@ pub(crate) static UPDATE: Menu = Menu {
                 DURATION,
                 FILE,
                 FREEZE,
-                may("ignore-missing", Kind::Bool, "Ignore missing"),
+                argument("ignore-missing", Kind::Bool, "Ignore missing"),
                 INTERVAL,
                 ONCE,
                 PROPLIST,

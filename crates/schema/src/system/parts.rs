@@ -2,7 +2,7 @@
 
 use menu::{Effect, Flag, Follow, Kind, Menu, Pick, Property, Shape};
 
-use crate::short::{COUNT, DURATION, NUMBERS, between, idle, may, shown, switch};
+use crate::declare::{DURATION, NUMBERS, U32, argument, between, idle_command, no, shown, yes};
 
 pub(crate) static CPU: Menu = Menu {
     properties: &[&[
@@ -36,14 +36,14 @@ pub(crate) static HARDWARE: Menu = Menu {
         shown("vendor-id", Kind::Text, "Vendor identifier"),
         shown("device-id", Kind::Text, "Device identifier"),
         shown("speed", Kind::Text, "Speed"),
-        shown("ports", COUNT, "Ports"),
+        shown("ports", U32, "Ports"),
         shown("usb-version", Kind::Text, "USB version"),
         shown(
             "manufacturer-reported-max-power",
             Kind::Text,
             "Manufacturer reported greatest power",
         ),
-        shown("irq", COUNT, "IRQ"),
+        shown("irq", U32, "IRQ"),
         shown("memory", Kind::Text, "Memory"),
         shown("io", Kind::Text, "I/O"),
         shown("owner", Kind::Text, "Owner"),
@@ -52,18 +52,18 @@ pub(crate) static HARDWARE: Menu = Menu {
     flags: &[Flag::new('I', "inactive", 1)],
     columns: &["location", "type", "category", "vendor", "name"],
     commands: &[
-        idle(
+        idle_command(
             "authorize",
             "Let a USB device be used",
-            &[may("allow", Kind::Bool, "Allow"), NUMBERS],
+            &[argument("allow", Kind::Bool, "Allow"), NUMBERS],
         ),
-        idle(
+        idle_command(
             "usb-power-reset",
             "Switch the power of a USB port off for a while",
             &[
-                may("bus", COUNT, "Bus"),
+                argument("bus", U32, "Bus"),
                 DURATION,
-                may("slot", COUNT, "Slot"),
+                argument("slot", U32, "Slot"),
             ],
         ),
     ],
@@ -76,9 +76,8 @@ pub(crate) static HARDWARE: Menu = Menu {
 };
 
 pub(crate) static USB_SETTINGS: Menu = Menu {
-    properties: &[&[switch(
+    properties: &[&[no(
         "authorization",
-        "no",
         "Lets devices be used that are authorized only",
     )]],
     old_paths: &["/system/resource/usb/settings"],
@@ -98,15 +97,15 @@ pub(crate) static IRQ: Menu = Menu {
             "The processor",
         )
         .default("auto"),
-        shown("irq", COUNT, "IRQ"),
+        shown("irq", U32, "IRQ"),
         shown("users", Kind::Text, "Devices that share the interrupt"),
         shown(
             "active-cpu",
             Kind::Or(&["auto"], &between(0, 255)),
             "Active CPU",
         ),
-        shown("count", COUNT, "How often it came"),
-        shown("per-cpu-count", Kind::List(&COUNT), "Per CPU count"),
+        shown("count", U32, "How often it came"),
+        shown("per-cpu-count", Kind::List(&U32), "Per CPU count"),
     ]],
     flags: &[Flag::new('o', "read-only", 0)],
     columns: &["irq", "users", "cpu", "active-cpu", "count"],
@@ -122,7 +121,7 @@ pub(crate) static IRQ: Menu = Menu {
 pub(crate) static RPS: Menu = Menu {
     properties: &[&[
         shown("name", Kind::Reference("interface"), "Name"),
-        switch("disabled", "yes", "Defines whether item is ignored or used"),
+        yes("disabled", "Defines whether item is ignored or used"),
     ]],
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["name"],
@@ -147,8 +146,8 @@ pub(crate) static RTRACE: Menu = Menu {
         "State",
     )]],
     commands: &[
-        idle("start", "Begin to trace", &[]),
-        idle("stop", "Stop to trace", &[]),
+        idle_command("start", "Begin to trace", &[]),
+        idle_command("stop", "Stop to trace", &[]),
     ],
     effect: Effect::None,
     ..Menu::new("/system/rtrace", Shape::Status, "Trace for support")

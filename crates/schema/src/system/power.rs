@@ -2,10 +2,11 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
 
-use crate::fragment::{COMMENT_DISABLED, SECOND};
-use crate::short::{
-    AS_VALUE, COUNT, MONITORED_ITEMS, NUMBER, idle, may, shown, span, switch, text,
+use crate::declare::{
+    AS_VALUE, MONITORED_ITEMS, NUMBER, U32, argument, idle_command, nanoseconds, no, shown, text,
+    yes,
 };
+use crate::fragment::{COMMENT_DISABLED, SECOND};
 use crate::spelling::HOST;
 
 pub(crate) static UPS: Menu = Menu {
@@ -36,18 +37,14 @@ pub(crate) static UPS: Menu = Menu {
                 "When the supply sounds an alarm",
             )
             .default("immediate"),
-            switch(
-                "check-capabilities",
-                "yes",
-                "Finds out what the supply can do",
-            ),
+            yes("check-capabilities", "Finds out what the supply can do"),
             shown("model", Kind::Text, "Model"),
             shown("version", Kind::Text, "Version"),
             shown("serial", Kind::Text, "Serial"),
             shown("manufacture-date", Kind::Text, "Manufacture date"),
-            shown("load", COUNT, "Load"),
+            shown("load", U32, "Load"),
             shown("on-line", Kind::Bool, "On line"),
-            shown("nominal-battery-voltage", COUNT, "Nominal battery voltage"),
+            shown("nominal-battery-voltage", U32, "Nominal battery voltage"),
             shown("offline-after", Kind::SPAN, "Offline after"),
         ],
         COMMENT_DISABLED,
@@ -55,19 +52,19 @@ pub(crate) static UPS: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1), Flag::new('I', "invalid", 1)],
     columns: &["name", "port", "model"],
     commands: &[
-        idle("beep", "Sound the alarm", &[AS_VALUE, NUMBER]),
-        idle("monitor", "Show the state of supplies", MONITORED_ITEMS).repeating(),
-        idle(
+        idle_command("beep", "Sound the alarm", &[AS_VALUE, NUMBER]),
+        idle_command("monitor", "Show the state of supplies", MONITORED_ITEMS).repeating(),
+        idle_command(
             "rtc",
             "Measure how long the battery lasts",
             &[AS_VALUE, NUMBER],
         ),
-        idle(
+        idle_command(
             "self-test",
             "Let the supply test itself",
             &[
                 AS_VALUE,
-                may(
+                argument(
                     "hid-test-type",
                     Kind::Words(&["quick", "deep", "abort"]),
                     "Hid test type",
@@ -88,9 +85,8 @@ pub(crate) static WATCHDOG: Menu = Menu {
             "Address that must answer",
         )
         .default("none"),
-        switch(
+        yes(
             "watchdog-timer",
-            "yes",
             "Restarts the router when its software hangs",
         ),
         Property::new(
@@ -101,16 +97,15 @@ pub(crate) static WATCHDOG: Menu = Menu {
         .default("5m"),
         Property::new(
             "ping-timeout",
-            span(10 * SECOND, 600 * SECOND),
+            nanoseconds(10 * SECOND, 600 * SECOND),
             "How long the address may not answer",
         )
         .default("1m"),
-        switch(
+        yes(
             "automatic-supout",
-            "yes",
             "Writes a file for support after a crash",
         ),
-        switch("auto-send-supout", "no", "Sends the file by mail"),
+        no("auto-send-supout", "Sends the file by mail"),
         text("send-email-to", "Who gets the mail"),
         text("send-email-from", "Who sends the mail"),
         Property::new("send-smtp-server", HOST, "The mail server").default("0.0.0.0"),

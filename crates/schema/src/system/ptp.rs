@@ -2,8 +2,8 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
+use crate::declare::{U32, between, idle_command, shown};
 use crate::fragment::COMMENT_DISABLED;
-use crate::short::{COUNT, between, idle, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -52,7 +52,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "profile", "transport", "domain"],
     space: Some("ptp"),
     key: Some("name"),
-    commands: &[idle("monitor", "Show the state of clocks", &[]).repeating()],
+    commands: &[idle_command("monitor", "Show the state of clocks", &[]).repeating()],
     effect: Effect::None,
     ..Menu::new("/system/ptp", Shape::List, "Precision time protocol")
 };
@@ -72,10 +72,10 @@ pub(crate) static STATUS: Menu = Menu {
     properties: &[&[
         shown("interface", Kind::Reference("interface"), "Interface"),
         shown("state", Kind::Text, "State"),
-        shown("delay", COUNT, "Delay"),
-        shown("port-nr", COUNT, "Port nr"),
+        shown("delay", U32, "Delay"),
+        shown("port-nr", U32, "Port nr"),
         shown("as-capable", Kind::Bool, "As capable"),
-        shown("neigh-freq-drift", COUNT, "Neigh frequency drift"),
+        shown("neigh-freq-drift", U32, "Neigh frequency drift"),
     ]],
     columns: &["interface", "state", "delay"],
     effect: Effect::None,

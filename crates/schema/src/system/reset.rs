@@ -2,7 +2,7 @@
 
 use menu::{Command, Kind};
 
-use crate::brief::{argument, command};
+use crate::declare::{argument, command};
 
 pub(crate) const RESET: Command = command(
     "reset-configuration",

@@ -2,8 +2,8 @@
 
 use menu::{Effect, Family, Kind, Menu, Old, Property, Shape, Spelling};
 
+use crate::declare::{idle_command, nanoseconds, no, shown, text, yes};
 use crate::fragment::SECOND;
-use crate::short::{idle, shown, span, switch, text};
 
 const DISABLED_OR_ENABLED: Kind = Kind::Words(&["disabled", "enabled"]);
 const HOLD: Kind = Kind::Range("..", &Kind::SPAN);
@@ -28,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("current-firmware", Kind::Text, "Current firmware"),
         shown("upgrade-firmware", Kind::Text, "Upgrade firmware"),
     ]],
-    commands: &[idle(
+    commands: &[idle_command(
         "upgrade",
         "Write the new boot loader, used after a restart",
         &[],
@@ -39,9 +39,8 @@ pub(crate) static MENU: Menu = Menu {
 
 pub(crate) static SETTINGS: Menu = Menu {
     properties: &[&[
-        switch(
+        no(
             "auto-upgrade",
-            "no",
             "Writes the boot loader that comes with a new version",
         ),
         Property::new(
@@ -86,7 +85,7 @@ pub(crate) static SETTINGS: Menu = Menu {
         .default("nand-if-fail-then-ethernet"),
         Property::new(
             "preboot-etherboot",
-            Kind::Or(&["disabled"], &span(SECOND, 30 * SECOND)),
+            Kind::Or(&["disabled"], &nanoseconds(SECOND, 30 * SECOND)),
             "How long a start from the network is tried first",
         )
         .default("disabled"),
@@ -108,11 +107,7 @@ pub(crate) static SETTINGS: Menu = Menu {
             "The system that is started",
         )
         .default("router-os"),
-        switch(
-            "regulatory-domain-ce",
-            "no",
-            "Keeps the radio to European rules",
-        ),
+        no("regulatory-domain-ce", "Keeps the radio to European rules"),
         Property::new(
             "cpu-mode",
             Kind::Words(&["power-save", "regular"]),
@@ -148,22 +143,13 @@ pub(crate) static SETTINGS: Menu = Menu {
             "How the start from the network asks for an address",
         )
         .default("bootp"),
-        switch(
+        yes(
             "enable-jumper-reset",
-            "yes",
             "Lets the jumper reset the configuration",
         ),
-        switch(
-            "force-backup-booter",
-            "no",
-            "Starts by the spare boot loader",
-        ),
-        switch(
-            "silent-boot",
-            "no",
-            "Starts without a beep and without output",
-        ),
-        switch("disable-pci", "no", "Leaves the PCI bus off"),
+        no("force-backup-booter", "Starts by the spare boot loader"),
+        no("silent-boot", "Starts without a beep and without output"),
+        no("disable-pci", "Leaves the PCI bus off"),
         Property::new(
             "gpio-function",
             Kind::List(&Kind::Words(&["serial1"])),
@@ -178,13 +164,13 @@ pub(crate) static SETTINGS: Menu = Menu {
         .default("disabled"),
         Property::new(
             "reformat-hold-button",
-            span(5 * SECOND, 600 * SECOND),
+            nanoseconds(5 * SECOND, 600 * SECOND),
             "How long the button is held to erase all",
         )
         .default("20s"),
         Property::new(
             "reformat-hold-button-max",
-            span(5 * SECOND, 600 * SECOND),
+            nanoseconds(5 * SECOND, 600 * SECOND),
             "How long it may be held at most",
         )
         .default("10m"),
@@ -207,7 +193,7 @@ pub(crate) static SETTINGS: Menu = Menu {
 
 pub(crate) static MODE_BUTTON: Menu = Menu {
     properties: &[&[
-        switch("enabled", "no", "Whether the button runs the script"),
+        no("enabled", "Whether the button runs the script"),
         Property::new("hold-time", HOLD, "How long the button is held").default("0s..1m"),
         text("on-event", "Script to run").script(),
     ]],
@@ -221,7 +207,7 @@ pub(crate) static MODE_BUTTON: Menu = Menu {
 
 pub(crate) static RESET_BUTTON: Menu = Menu {
     properties: &[&[
-        switch("enabled", "no", "Whether the button runs the script"),
+        no("enabled", "Whether the button runs the script"),
         Property::new("hold-time", HOLD, "How long the button is held").default("0s..1m"),
         text("on-event", "Script to run").script(),
     ]],
@@ -235,7 +221,7 @@ pub(crate) static RESET_BUTTON: Menu = Menu {
 
 pub(crate) static WPS_BUTTON: Menu = Menu {
     properties: &[&[
-        switch("enabled", "no", "Whether the button runs the script"),
+        no("enabled", "Whether the button runs the script"),
         Property::new("hold-time", HOLD, "How long the button is held").default("0s..1m"),
         text("on-event", "Script to run").script(),
     ]],
@@ -272,7 +258,7 @@ pub(crate) static USB: Menu = Menu {
             "Bootstrap",
         ),
     ]],
-    commands: &[idle(
+    commands: &[idle_command(
         "power-reset",
         "Switch the power of USB off for a while",
         &[],

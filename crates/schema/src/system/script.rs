@@ -2,7 +2,7 @@
 
 use menu::{Argument, Command, Effect, Fill, Flag, Kind, Menu, Policies, Property, Shape, Unique};
 
-use crate::brief::on_items;
+use crate::declare::on_items;
 use crate::fragment::COMMENT;
 
 /// What a script may do if nobody says otherwise.

@@ -2,12 +2,12 @@
 
 use menu::{Effect, Family, Kind, Menu, Property, Shape};
 
-use crate::short::{COUNT, NUMBERS, between, idle, shown, switch};
+use crate::declare::{NUMBERS, U32, between, idle_command, shown, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        switch("enabled", "yes", "Whether tests are answered"),
-        switch("authenticate", "yes", "Asks for name and password"),
+        yes("enabled", "Whether tests are answered"),
+        yes("authenticate", "Asks for name and password"),
         Property::new(
             "allocate-udp-ports-from",
             between(1_000, 64_000),
@@ -52,25 +52,21 @@ pub(crate) static SESSION: Menu = Menu {
         ),
         shown("user", Kind::Text, "User"),
         shown("random-data", Kind::Bool, "Random data"),
-        shown("tx-current", COUNT, "Transmitted current"),
-        shown(
-            "tx-10-second-average",
-            COUNT,
-            "Transmitted 10 second average",
-        ),
-        shown("tx-total-average", COUNT, "Transmitted total average"),
-        shown("rx-current", COUNT, "Received current"),
-        shown("rx-10-second-average", COUNT, "Received 10 second average"),
-        shown("rx-total-average", COUNT, "Received total average"),
-        shown("lost-packets", COUNT, "Lost packets"),
+        shown("tx-current", U32, "Transmitted current"),
+        shown("tx-10-second-average", U32, "Transmitted 10 second average"),
+        shown("tx-total-average", U32, "Transmitted total average"),
+        shown("rx-current", U32, "Received current"),
+        shown("rx-10-second-average", U32, "Received 10 second average"),
+        shown("rx-total-average", U32, "Received total average"),
+        shown("lost-packets", U32, "Lost packets"),
         shown("tx-size", Kind::Text, "Transmitted size"),
         shown("rx-size", Kind::Text, "Received size"),
-        shown("tcp-connection-count", COUNT, "TCP connection count"),
-        shown("local-tx-speed", COUNT, "Local transmitted speed"),
-        shown("remote-tx-speed", COUNT, "Remote transmitted speed"),
+        shown("tcp-connection-count", U32, "TCP connection count"),
+        shown("local-tx-speed", U32, "Local transmitted speed"),
+        shown("remote-tx-speed", U32, "Remote transmitted speed"),
     ]],
     columns: &["client", "protocol", "direction", "user"],
-    commands: &[idle("remove", "Remove items", &[NUMBERS])],
+    commands: &[idle_command("remove", "Remove items", &[NUMBERS])],
     effect: Effect::None,
     ..Menu::new(
         "/tool/bandwidth-server/session",

@@ -2,13 +2,13 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
+use crate::declare::{PORT, U32, shown, text};
 use crate::fragment::COMMENT_DISABLED;
-use crate::short::{COUNT, PORT, shown, text};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            Property::new("case-id", COUNT, "Number of the case"),
+            Property::new("case-id", U32, "Number of the case"),
             text("case-name", "Name of the case"),
             Property::new(
                 "intercept-ip",
@@ -32,11 +32,11 @@ pub(crate) static MENU: Menu = Menu {
             .default("15m"),
             Property::new(
                 "pcap-file-stop-size",
-                COUNT,
+                U32,
                 "Size in KiB after which the next file begins",
             )
             .default("1024"),
-            Property::new("pcap-file-stop-count", COUNT, "How many files are kept").default("0"),
+            Property::new("pcap-file-stop-count", U32, "How many files are kept").default("0"),
             Property::new(
                 "pcap-file-hash-method",
                 Kind::Words(&["none", "md5", "sha1", "sha256"]),
@@ -55,9 +55,9 @@ pub(crate) static MENU: Menu = Menu {
                 "Hash of the files",
             )
             .default("sha256"),
-            shown("access-session-id", COUNT, "Access session identifier"),
-            shown("packets", COUNT, "Packets"),
-            shown("bytes", COUNT, "Bytes"),
+            shown("access-session-id", U32, "Access session identifier"),
+            shown("packets", U32, "Packets"),
+            shown("bytes", U32, "Bytes"),
         ],
         COMMENT_DISABLED,
     ],

@@ -2,13 +2,13 @@
 
 use menu::{Kind, Menu, Shape};
 
-use crate::brief::{count, read};
+use crate::declare::{counter, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("reason", Kind::Text, "Why packets were discarded"),
-        count("packets", "How many since the start"),
-        read("meaning", Kind::Text, "What the reason means"),
+        shown("reason", Kind::Text, "Why packets were discarded"),
+        counter("packets", "How many since the start"),
+        shown("meaning", Kind::Text, "What the reason means"),
     ]],
     columns: &["reason", "packets", "meaning"],
     unnumbered_dynamic: true,

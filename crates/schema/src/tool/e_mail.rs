@@ -2,7 +2,7 @@
 
 use menu::{Draft, Effect, Family, Kind, Menu, Old, Property, Shape, Value};
 
-use crate::short::{AS_VALUE, PORT, idle, may, shown, text};
+use crate::declare::{AS_VALUE, PORT, argument, idle_command, shown, text};
 use crate::spelling::HOST;
 
 /// RouterOS: version 6 said `start-tls=tls-only`.
@@ -47,27 +47,27 @@ pub(crate) static MENU: Menu = Menu {
         Old::renamed("start-tls", "tls"),
     ],
     derive: Some(starttls),
-    commands: &[idle(
+    commands: &[idle_command(
         "send",
         "Send a mail",
         &[
             AS_VALUE,
-            may("body", Kind::Text, "Body"),
-            may("cc", Kind::List(&Kind::Text), "Cc"),
-            may(
+            argument("body", Kind::Text, "Body"),
+            argument("cc", Kind::List(&Kind::Text), "Cc"),
+            argument(
                 "certificate-verification",
                 Kind::Words(&["no", "yes", "yes-without-crl"]),
                 "Certificate verification",
             ),
-            may("file", Kind::List(&Kind::Text), "File"),
-            may("from", Kind::Text, "From"),
-            may("password", Kind::Text, "Password"),
-            may("port", PORT, "Port"),
-            may("server", HOST, "Server"),
-            may("subject", Kind::Text, "Subject"),
-            may("tls", Kind::Words(&["no", "yes", "starttls"]), "TLS"),
-            may("to", Kind::List(&Kind::Text), "To"),
-            may("user", Kind::Text, "User"),
+            argument("file", Kind::List(&Kind::Text), "File"),
+            argument("from", Kind::Text, "From"),
+            argument("password", Kind::Text, "Password"),
+            argument("port", PORT, "Port"),
+            argument("server", HOST, "Server"),
+            argument("subject", Kind::Text, "Subject"),
+            argument("tls", Kind::Words(&["no", "yes", "starttls"]), "TLS"),
+            argument("to", Kind::List(&Kind::Text), "To"),
+            argument("user", Kind::Text, "User"),
         ],
     )],
     effect: Effect::None,

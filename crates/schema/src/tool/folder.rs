@@ -2,9 +2,9 @@
 
 use menu::{Command, Effect, Family, Kind, Menu, Shape};
 
-use crate::short::{
-    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, ONCE, PORT, PROPLIST, WITHOUT_PAGING,
-    bare, between, idle, may, need,
+use crate::declare::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, ONCE, PORT, PROPLIST, U32, WITHOUT_PAGING,
+    argument, between, idle_command, required_argument, unnamed_argument,
 };
 use crate::spelling::HOST;
 
@@ -13,15 +13,15 @@ const CHECK: Kind = Kind::Words(&["no", "yes", "yes-without-crl"]);
 
 pub(crate) static MENU: Menu = Menu {
     commands: &[
-        idle(
+        idle_command(
             "bandwidth-test",
             "Measure throughput to another router",
             &[
-                bare("address", HOST, "Address"),
+                unnamed_argument("address", HOST, "Address"),
                 APPEND,
                 AS_VALUE,
-                may("connection-count", COUNT, "Connection count"),
-                may(
+                argument("connection-count", U32, "Connection count"),
+                argument(
                     "direction",
                     Kind::Words(&["receive", "transmit", "both"]),
                     "Direction",
@@ -30,141 +30,141 @@ pub(crate) static MENU: Menu = Menu {
                 DURATION,
                 FILE,
                 FREEZE,
-                may("interval", Kind::SPAN, "Interval"),
-                may("local-tx-speed", Kind::Rate, "Local transmitted speed"),
-                may(
+                argument("interval", Kind::SPAN, "Interval"),
+                argument("local-tx-speed", Kind::Rate, "Local transmitted speed"),
+                argument(
                     "local-udp-tx-size",
                     Kind::Range("-", &between(28, 64_000)),
                     "Local UDP transmitted size",
                 ),
                 ONCE,
-                may("password", Kind::Text, "Password"),
+                argument("password", Kind::Text, "Password"),
                 PROPLIST,
-                may("protocol", Kind::Words(&["udp", "tcp"]), "Protocol"),
-                may("random-data", Kind::Bool, "Random data"),
-                may("remote-tx-speed", Kind::Rate, "Remote transmitted speed"),
-                may(
+                argument("protocol", Kind::Words(&["udp", "tcp"]), "Protocol"),
+                argument("random-data", Kind::Bool, "Random data"),
+                argument("remote-tx-speed", Kind::Rate, "Remote transmitted speed"),
+                argument(
                     "remote-udp-tx-size",
                     Kind::Range("-", &between(28, 64_000)),
                     "Remote UDP transmitted size",
                 ),
-                may("user", Kind::Text, "User"),
+                argument("user", Kind::Text, "User"),
                 WITHOUT_PAGING,
             ],
         )
         .repeating(),
-        idle(
+        idle_command(
             "dns-update",
             "Send a dynamic update to a DNS server",
             &[
-                may("address", Kind::Address(Family::V4), "Address"),
-                may("dns-server", Kind::Address(Family::V4), "DNS server"),
-                may("key", Kind::Text, "Key"),
-                may("key-name", Kind::Text, "Key name"),
-                may("name", Kind::Text, "Name"),
-                may("ttl", COUNT, "TTL"),
-                may("zone", Kind::Text, "Zone"),
+                argument("address", Kind::Address(Family::V4), "Address"),
+                argument("dns-server", Kind::Address(Family::V4), "DNS server"),
+                argument("key", Kind::Text, "Key"),
+                argument("key-name", Kind::Text, "Key name"),
+                argument("name", Kind::Text, "Name"),
+                argument("ttl", U32, "TTL"),
+                argument("zone", Kind::Text, "Zone"),
             ],
         ),
-        idle(
+        idle_command(
             "fetch",
             "Copy files by HTTP, FTP, TFTP or SFTP",
             &[
-                may("address", HOST, "Address"),
+                argument("address", HOST, "Address"),
                 AS_VALUE,
-                may("ascii", Kind::Bool, "Ascii"),
-                may("certificate", Kind::Reference("certificate"), "Certificate"),
-                may("check-certificate", CHECK, "Check certificate"),
-                may("dst-path", Kind::Text, "Destination path"),
+                argument("ascii", Kind::Bool, "Ascii"),
+                argument("certificate", Kind::Reference("certificate"), "Certificate"),
+                argument("check-certificate", CHECK, "Check certificate"),
+                argument("dst-path", Kind::Text, "Destination path"),
                 DURATION,
-                may("host", Kind::Text, "Host"),
-                may(
+                argument("host", Kind::Text, "Host"),
+                argument(
                     "http-auth-scheme",
                     Kind::Words(&["basic", "digest"]),
                     "HTTP authentication scheme",
                 ),
-                may(
+                argument(
                     "http-content-encoding",
                     Kind::Words(&["deflate", "gzip"]),
                     "HTTP content encoding",
                 ),
-                may("http-data", Kind::Text, "HTTP data"),
-                may(
+                argument("http-data", Kind::Text, "HTTP data"),
+                argument(
                     "http-header-field",
                     Kind::List(&Kind::Text),
                     "HTTP header field",
                 ),
-                may(
+                argument(
                     "http-max-redirect-count",
-                    COUNT,
+                    U32,
                     "HTTP greatest redirect count",
                 ),
-                may(
+                argument(
                     "http-method",
                     Kind::Words(&["get", "post", "put", "delete", "head", "patch"]),
                     "HTTP method",
                 ),
-                may("http-percent-encoding", Kind::Bool, "HTTP percent encoding"),
-                may(
+                argument("http-percent-encoding", Kind::Bool, "HTTP percent encoding"),
+                argument(
                     "http-version",
                     Kind::Words(&["http1_1", "http2"]),
                     "HTTP version",
                 ),
-                may(
+                argument(
                     "idle-timeout",
                     Kind::Or(&["none"], &Kind::SPAN),
                     "Idle timeout",
                 ),
-                may("ip-type", Kind::Words(&["any", "ipv4", "ipv6"]), "IP type"),
-                may("keep-result", Kind::Bool, "Keep result"),
-                may(
+                argument("ip-type", Kind::Words(&["any", "ipv4", "ipv6"]), "IP type"),
+                argument("keep-result", Kind::Bool, "Keep result"),
+                argument(
                     "mode",
                     Kind::Words(&["http", "https", "ftp", "tftp", "sftp"]),
                     "Mode",
                 ),
                 ONCE,
-                may(
+                argument(
                     "output",
                     Kind::Words(&["none", "file", "user", "user-with-headers"]),
                     "Output",
                 ),
-                may("password", Kind::Text, "Password"),
-                may("port", COUNT, "Port"),
+                argument("password", Kind::Text, "Password"),
+                argument("port", U32, "Port"),
                 PROPLIST,
-                may("src-address", Kind::Address(Family::Any), "Source address"),
-                may("src-path", Kind::Text, "Source path"),
-                may("upload", Kind::Bool, "Upload"),
-                may("url", Kind::Text, "URL"),
-                may("user", Kind::Text, "User"),
+                argument("src-address", Kind::Address(Family::Any), "Source address"),
+                argument("src-path", Kind::Text, "Source path"),
+                argument("upload", Kind::Bool, "Upload"),
+                argument("url", Kind::Text, "URL"),
+                argument("user", Kind::Text, "User"),
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "flood-ping",
             "Send echo requests as fast as they are answered",
             &[
-                bare("address", HOST, "Address"),
+                unnamed_argument("address", HOST, "Address"),
                 APPEND,
                 AS_VALUE,
-                may("count", COUNT, "Count"),
+                argument("count", U32, "Count"),
                 DO,
                 DURATION,
                 FILE,
                 FREEZE,
-                may("interval", Kind::SPAN, "Interval"),
+                argument("interval", Kind::SPAN, "Interval"),
                 ONCE,
                 PROPLIST,
-                may("size", COUNT, "Size"),
-                may("timeout", Kind::SPAN, "Timeout"),
+                argument("size", U32, "Size"),
+                argument("timeout", Kind::SPAN, "Timeout"),
                 WITHOUT_PAGING,
             ],
         )
         .repeating(),
-        idle(
+        idle_command(
             "ip-scan",
             "Look for addresses in use",
             &[
-                may(
+                argument(
                     "address-range",
                     Kind::Addresses(Family::V4),
                     "Address range",
@@ -172,199 +172,199 @@ pub(crate) static MENU: Menu = Menu {
                 AS_VALUE,
                 DURATION,
                 FREEZE,
-                bare("interface", INTERFACE, "Interface"),
+                unnamed_argument("interface", INTERFACE, "Interface"),
                 PROPLIST,
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "mac-scan",
             "Look for devices by their hardware addresses",
             &[
                 AS_VALUE,
                 DURATION,
                 FREEZE,
-                bare("interface", INTERFACE, "Interface"),
+                unnamed_argument("interface", INTERFACE, "Interface"),
                 PROPLIST,
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "mac-telnet",
             "Open a session by hardware address",
             &[
-                bare("host", Kind::Text, "Host"),
-                may("interface", INTERFACE, "Interface"),
+                unnamed_argument("host", Kind::Text, "Host"),
+                argument("interface", INTERFACE, "Interface"),
             ],
         ),
         Command {
             name: "ping",
             help: "Send echo requests",
             arguments: &[
-                need("address", HOST, "Whom they are for"),
-                may("arp-ping", Kind::Bool, "Ask by ARP instead"),
+                required_argument("address", HOST, "Whom they are for"),
+                argument("arp-ping", Kind::Bool, "Ask by ARP instead"),
                 AS_VALUE,
-                may("count", COUNT, "How many; 0 for no end"),
-                may(
+                argument("count", U32, "How many; 0 for no end"),
+                argument(
                     "do-not-fragment",
                     Kind::Presence,
                     "Do not cut them into fragments",
                 ),
-                may("dscp", COUNT, "DSCP"),
-                may("interface", INTERFACE, "Interface that they leave by"),
-                may("interval", Kind::SPAN, "Time between two of them"),
+                argument("dscp", U32, "DSCP"),
+                argument("interface", INTERFACE, "Interface that they leave by"),
+                argument("interval", Kind::SPAN, "Time between two of them"),
                 PROPLIST,
-                may("size", COUNT, "Length of the packet with its IP header"),
-                may("src-address", Kind::Address(Family::Any), "Source address"),
-                may("ttl", COUNT, "TTL"),
-                may("vrf", Kind::Name, "VRF; main only"),
+                argument("size", U32, "Length of the packet with its IP header"),
+                argument("src-address", Kind::Address(Family::Any), "Source address"),
+                argument("ttl", U32, "TTL"),
+                argument("vrf", Kind::Name, "VRF; main only"),
                 WITHOUT_PAGING,
             ],
             effect: Effect::Full,
             repeats: true,
         },
-        idle(
+        idle_command(
             "ping-speed",
             "Estimate throughput by echo requests",
             &[
-                bare("address", HOST, "Address"),
+                unnamed_argument("address", HOST, "Address"),
                 APPEND,
                 AS_VALUE,
                 DO,
                 DURATION,
                 FILE,
-                may("first-ping-size", COUNT, "First ping size"),
+                argument("first-ping-size", U32, "First ping size"),
                 FREEZE,
-                may("interval", Kind::SPAN, "Interval"),
+                argument("interval", Kind::SPAN, "Interval"),
                 ONCE,
                 PROPLIST,
-                may("second-ping-size", COUNT, "Second ping size"),
-                may("time-between-pings", Kind::SPAN, "Time between pings"),
+                argument("second-ping-size", U32, "Second ping size"),
+                argument("time-between-pings", Kind::SPAN, "Time between pings"),
                 WITHOUT_PAGING,
             ],
         )
         .repeating(),
-        idle(
+        idle_command(
             "profile",
             "Show what the processors do",
             &[AS_VALUE, DURATION, FREEZE, WITHOUT_PAGING],
         )
         .repeating(),
-        idle(
+        idle_command(
             "snmp-get",
             "Read a value by SNMP",
             &[
-                may("address", HOST, "Address"),
+                argument("address", HOST, "Address"),
                 AS_VALUE,
-                may(
+                argument(
                     "authentication-password",
                     Kind::Text,
                     "Authentication password",
                 ),
-                may(
+                argument(
                     "authentication-protocol",
                     Kind::Words(&["MD5", "SHA1"]),
                     "Authentication protocol",
                 ),
-                may("community", Kind::Text, "Community"),
-                may("encryption-password", Kind::Text, "Encryption password"),
-                may(
+                argument("community", Kind::Text, "Community"),
+                argument("encryption-password", Kind::Text, "Encryption password"),
+                argument(
                     "encryption-protocol",
                     Kind::Words(&["DES", "AES"]),
                     "Encryption protocol",
                 ),
-                may("next", Kind::Bool, "Next"),
-                may("oid", Kind::Text, "Oid"),
-                may("port", COUNT, "Port"),
-                may(
+                argument("next", Kind::Bool, "Next"),
+                argument("oid", Kind::Text, "Oid"),
+                argument("port", U32, "Port"),
+                argument(
                     "security",
                     Kind::Words(&["none", "authorized", "private"]),
                     "Security",
                 ),
-                may("tries", COUNT, "Tries"),
-                may("try-timeout", Kind::SPAN, "Try timeout"),
-                may("version", Kind::Words(&["1", "2c", "3"]), "Version"),
+                argument("tries", U32, "Tries"),
+                argument("try-timeout", Kind::SPAN, "Try timeout"),
+                argument("version", Kind::Words(&["1", "2c", "3"]), "Version"),
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "snmp-walk",
             "Read values by SNMP",
             &[
-                may("address", HOST, "Address"),
+                argument("address", HOST, "Address"),
                 AS_VALUE,
-                may(
+                argument(
                     "authentication-password",
                     Kind::Text,
                     "Authentication password",
                 ),
-                may(
+                argument(
                     "authentication-protocol",
                     Kind::Words(&["MD5", "SHA1"]),
                     "Authentication protocol",
                 ),
-                may("community", Kind::Text, "Community"),
-                may("encryption-password", Kind::Text, "Encryption password"),
-                may(
+                argument("community", Kind::Text, "Community"),
+                argument("encryption-password", Kind::Text, "Encryption password"),
+                argument(
                     "encryption-protocol",
                     Kind::Words(&["DES", "AES"]),
                     "Encryption protocol",
                 ),
-                may("oid", Kind::Text, "Oid"),
-                may("port", COUNT, "Port"),
-                may(
+                argument("oid", Kind::Text, "Oid"),
+                argument("port", U32, "Port"),
+                argument(
                     "security",
                     Kind::Words(&["none", "authorized", "private"]),
                     "Security",
                 ),
-                may("tries", COUNT, "Tries"),
-                may("try-timeout", Kind::SPAN, "Try timeout"),
-                may("version", Kind::Words(&["1", "2c", "3"]), "Version"),
+                argument("tries", U32, "Tries"),
+                argument("try-timeout", Kind::SPAN, "Try timeout"),
+                argument("version", Kind::Words(&["1", "2c", "3"]), "Version"),
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "speed-test",
             "Measure throughput, delay and loss to another router",
             &[
-                may("address", HOST, "Address"),
+                argument("address", HOST, "Address"),
                 APPEND,
                 AS_VALUE,
-                may("connection-count", COUNT, "Connection count"),
+                argument("connection-count", U32, "Connection count"),
                 DO,
                 DURATION,
                 FILE,
                 FREEZE,
-                may("interval", Kind::SPAN, "Interval"),
+                argument("interval", Kind::SPAN, "Interval"),
                 ONCE,
-                may("password", Kind::Text, "Password"),
+                argument("password", Kind::Text, "Password"),
                 PROPLIST,
-                may("test-duration", Kind::SPAN, "Test duration"),
-                may("user", Kind::Text, "User"),
+                argument("test-duration", Kind::SPAN, "Test duration"),
+                argument("user", Kind::Text, "User"),
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "torch",
             "Show traffic as it passes",
             &[
                 AS_VALUE,
-                may("cpu", COUNT, "CPU"),
-                may("dscp", Kind::Or(&["any"], &between(0, 63)), "DSCP"),
-                may(
+                argument("cpu", U32, "CPU"),
+                argument("dscp", Kind::Or(&["any"], &between(0, 63)), "DSCP"),
+                argument(
                     "dst-address",
                     Kind::Prefix(Family::V4),
                     "Destination address",
                 ),
-                may(
+                argument(
                     "dst-address6",
                     Kind::Prefix(Family::V6),
                     "Destination address6",
                 ),
                 DURATION,
                 FREEZE,
-                bare("interface", INTERFACE, "Interface"),
-                may(
+                unnamed_argument("interface", INTERFACE, "Interface"),
+                argument(
                     "ip-protocol",
                     Kind::Or(
                         &["any", "icmp", "tcp", "udp", "gre", "ospf"],
@@ -372,16 +372,16 @@ pub(crate) static MENU: Menu = Menu {
                     ),
                     "IP protocol",
                 ),
-                may(
+                argument(
                     "mac-protocol",
                     Kind::Or(&["any", "arp", "ip", "ipv6", "vlan"], &between(0, 65_535)),
                     "MAC protocol",
                 ),
-                may("port", Kind::Or(&["any"], &PORT), "Port"),
+                argument("port", Kind::Or(&["any"], &PORT), "Port"),
                 PROPLIST,
-                may("src-address", Kind::Prefix(Family::V4), "Source address"),
-                may("src-address6", Kind::Prefix(Family::V6), "Source address6"),
-                may(
+                argument("src-address", Kind::Prefix(Family::V4), "Source address"),
+                argument("src-address6", Kind::Prefix(Family::V6), "Source address6"),
+                argument(
                     "vlan-id",
                     Kind::Or(&["any"], &between(0, 4_095)),
                     "VLAN identifier",
@@ -395,43 +395,43 @@ pub(crate) static MENU: Menu = Menu {
             name: "traceroute",
             help: "Show the routers on the way",
             arguments: &[
-                need("address", HOST, "Address"),
+                required_argument("address", HOST, "Address"),
                 AS_VALUE,
-                may("count", COUNT, "How many rounds; 0 for no end"),
-                may(
+                argument("count", U32, "How many rounds; 0 for no end"),
+                argument(
                     "do-not-fragment",
                     Kind::Presence,
                     "Do not cut requests into fragments",
                 ),
-                may("dscp", COUNT, "DSCP"),
+                argument("dscp", U32, "DSCP"),
                 DURATION,
                 FREEZE,
-                may("interface", INTERFACE, "Interface that they leave by"),
-                may("max-hops", COUNT, "Routers that are asked for at most"),
-                may("port", COUNT, "Port of UDP; not used by requests of ICMP"),
+                argument("interface", INTERFACE, "Interface that they leave by"),
+                argument("max-hops", U32, "Routers that are asked for at most"),
+                argument("port", U32, "Port of UDP; not used by requests of ICMP"),
                 PROPLIST,
-                may(
+                argument(
                     "protocol",
                     Kind::Words(&["icmp", "udp"]),
                     "Protocol; icmp only",
                 ),
-                may("size", COUNT, "Length of the packet with its IP header"),
-                may("src-address", Kind::Address(Family::Any), "Source address"),
-                may("timeout", Kind::SPAN, "How long an answer is waited for"),
-                may("use-dns", Kind::Bool, "Show names; not supported"),
-                may("vrf", Kind::Name, "VRF; main only"),
+                argument("size", U32, "Length of the packet with its IP header"),
+                argument("src-address", Kind::Address(Family::Any), "Source address"),
+                argument("timeout", Kind::SPAN, "How long an answer is waited for"),
+                argument("use-dns", Kind::Bool, "Show names; not supported"),
+                argument("vrf", Kind::Name, "VRF; main only"),
                 WITHOUT_PAGING,
             ],
             effect: Effect::Full,
             repeats: true,
         },
-        idle(
+        idle_command(
             "wol",
             "Wake a machine up by its hardware address",
             &[
                 AS_VALUE,
-                may("interface", INTERFACE, "Interface"),
-                need("mac", Kind::Mac, "MAC"),
+                argument("interface", INTERFACE, "Interface"),
+                required_argument("mac", Kind::Mac, "MAC"),
             ],
         ),
     ],

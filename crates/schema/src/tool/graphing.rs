@@ -2,8 +2,8 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
+use crate::declare::{between, yes};
 use crate::fragment::COMMENT_DISABLED;
-use crate::short::{between, switch};
 
 const ALLOWED: Kind = Kind::Prefix(Family::Any);
 
@@ -36,11 +36,7 @@ pub(crate) static INTERFACES: Menu = Menu {
             )
             .default("all"),
             Property::new("allow-address", ALLOWED, "Who may see the graphs").default("0.0.0.0/0"),
-            switch(
-                "store-on-disk",
-                "yes",
-                "Keeps what was measured over a restart",
-            ),
+            yes("store-on-disk", "Keeps what was measured over a restart"),
         ],
         COMMENT_DISABLED,
     ],
@@ -64,16 +60,8 @@ pub(crate) static QUEUES: Menu = Menu {
             )
             .default("all"),
             Property::new("allow-address", ALLOWED, "Who may see the graphs").default("0.0.0.0/0"),
-            switch(
-                "store-on-disk",
-                "yes",
-                "Keeps what was measured over a restart",
-            ),
-            switch(
-                "allow-target",
-                "yes",
-                "Lets the queue's target see the graphs",
-            ),
+            yes("store-on-disk", "Keeps what was measured over a restart"),
+            yes("allow-target", "Lets the queue's target see the graphs"),
         ],
         COMMENT_DISABLED,
     ],
@@ -92,11 +80,7 @@ pub(crate) static RESOURCES: Menu = Menu {
     properties: &[
         &[
             Property::new("allow-address", ALLOWED, "Who may see the graphs").default("0.0.0.0/0"),
-            switch(
-                "store-on-disk",
-                "yes",
-                "Keeps what was measured over a restart",
-            ),
+            yes("store-on-disk", "Keeps what was measured over a restart"),
         ],
         COMMENT_DISABLED,
     ],

@@ -2,7 +2,7 @@
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 
-use crate::short::switch;
+use crate::declare::yes;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[Property::new(
@@ -35,7 +35,7 @@ pub(crate) static MAC_WINBOX: Menu = Menu {
 };
 
 pub(crate) static PING: Menu = Menu {
-    properties: &[&[switch("enabled", "yes", "Whether requests are answered")]],
+    properties: &[&[yes("enabled", "Whether requests are answered")]],
     effect: Effect::None,
     ..Menu::new(
         "/tool/mac-server/ping",

@@ -2,32 +2,25 @@
 
 use menu::{Effect, Family, Kind, Menu, Property, Shape};
 
+use crate::declare::{AS_VALUE, NUMBERS, argument, idle_command, no, shown, text, yes};
 use crate::fragment::COMMENT_DISABLED;
-use crate::short::{AS_VALUE, NUMBERS, idle, may, shown, switch, text};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            switch(
+            yes(
                 "allow-etherboot",
-                "yes",
                 "Answers routers that start from the network",
             ),
-            switch(
+            no(
                 "allow-flashfig",
-                "no",
                 "Answers routers that ask for a configuration",
             ),
-            switch(
+            yes(
                 "apply-default-configuration",
-                "yes",
                 "Gives the new router the factory's configuration",
             ),
-            switch(
-                "auto-reboot",
-                "yes",
-                "Restarts the router when it is installed",
-            ),
+            yes("auto-reboot", "Restarts the router when it is installed"),
             Property::new(
                 "branding-package",
                 Kind::Text,
@@ -40,7 +33,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Further packages",
             )
             .default(""),
-            switch("install-once", "no", "Installs each router once"),
+            no("install-once", "Installs each router once"),
             Property::new(
                 "interface",
                 Kind::Reference("interface"),
@@ -53,17 +46,13 @@ pub(crate) static MENU: Menu = Menu {
                 "Addresses that routers get",
             )
             .optional(),
-            switch(
-                "keep-old-configuration",
-                "no",
-                "Keeps the router's configuration",
-            ),
+            no("keep-old-configuration", "Keeps the router's configuration"),
             Property::new("mac-address", Kind::Mac, "The router's hardware address").optional(),
             Property::new("mode-file", Kind::Text, "File with the device mode").optional(),
-            switch("remove-branding", "no", "Removes another's branding"),
+            no("remove-branding", "Removes another's branding"),
             Property::new("script-file", Kind::Text, "Script of the configuration").optional(),
             Property::new("version", Kind::Text, "Version to install").optional(),
-            switch("wait", "no", "Waits for a command before it installs"),
+            no("wait", "Waits for a command before it installs"),
         ],
         COMMENT_DISABLED,
     ],
@@ -102,15 +91,15 @@ pub(crate) static DEVICES: Menu = Menu {
     ]],
     columns: &["mac-address", "interface", "architecture", "status"],
     commands: &[
-        idle("clear", "Forget routers", &[AS_VALUE]),
-        idle(
+        idle_command("clear", "Forget routers", &[AS_VALUE]),
+        idle_command(
             "install",
             "Install a router",
             &[
-                may("auto-reboot", Kind::Bool, "Auto reboot"),
-                may("extra-packages", Kind::List(&Kind::Text), "Extra packages"),
+                argument("auto-reboot", Kind::Bool, "Auto reboot"),
+                argument("extra-packages", Kind::List(&Kind::Text), "Extra packages"),
                 NUMBERS,
-                may("version", Kind::Text, "Version"),
+                argument("version", Kind::Text, "Version"),
             ],
         ),
     ],

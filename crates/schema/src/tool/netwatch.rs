@@ -2,8 +2,8 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
+use crate::declare::{PORT, U32, between, nanoseconds, no, shown, text};
 use crate::fragment::{COMMENT_DISABLED, SECOND};
-use crate::short::{COUNT, PORT, between, shown, span, switch, text};
 use crate::spelling::HOST;
 
 pub(crate) static MENU: Menu = Menu {
@@ -23,11 +23,15 @@ pub(crate) static MENU: Menu = Menu {
                 "Address to ask from",
             )
             .optional(),
-            Property::new("interval", span(SECOND, i64::MAX), "Time between two tests")
-                .default("10s"),
+            Property::new(
+                "interval",
+                nanoseconds(SECOND, i64::MAX),
+                "Time between two tests",
+            )
+            .default("10s"),
             Property::new(
                 "timeout",
-                span(SECOND / 100, i64::MAX),
+                nanoseconds(SECOND / 100, i64::MAX),
                 "How long an answer may take",
             )
             .default("3s"),
@@ -38,14 +42,12 @@ pub(crate) static MENU: Menu = Menu {
                 "How long the first test waits after the router's start",
             )
             .default("5m"),
-            switch(
+            no(
                 "ignore-initial-up",
-                "no",
                 "Does not run the script when the host is up at first",
             ),
-            switch(
+            no(
                 "ignore-initial-down",
-                "no",
                 "Does not run the script when the host is down at first",
             ),
             text("up-script", "Script to run when the host has come").script(),
@@ -57,26 +59,22 @@ pub(crate) static MENU: Menu = Menu {
                 "Time between two echo requests",
             )
             .default("50ms"),
-            Property::new("packet-count", COUNT, "How many echo requests make a test")
-                .default("10"),
+            Property::new("packet-count", U32, "How many echo requests make a test").default("10"),
             Property::new("packet-size", between(28, 65_535), "Size of echo requests")
                 .default("54"),
             Property::new("ttl", between(1, 255), "TTL of echo requests")
                 .default("255")
                 .quiet(),
-            switch(
+            no(
                 "accept-icmp-time-exceeded",
-                "no",
                 "Takes an expired TTL for an answer",
             ),
-            switch(
+            no(
                 "early-success-detection",
-                "no",
                 "Ends the test when it can no longer fail",
             ),
-            switch(
+            no(
                 "early-failure-detection",
-                "no",
                 "Ends the test when it can no longer succeed",
             ),
             Property::new(
@@ -106,7 +104,7 @@ pub(crate) static MENU: Menu = Menu {
             .default("85"),
             Property::new(
                 "thr-loss-count",
-                COUNT,
+                U32,
                 "Greatest loss of a good test in packets",
             )
             .default("4294967295"),
@@ -150,12 +148,12 @@ pub(crate) static MENU: Menu = Menu {
             .optional(),
             shown("status", Kind::Words(&["unknown", "down", "up"]), "Status"),
             shown("since", Kind::Text, "Since"),
-            shown("done-tests", COUNT, "Done tests"),
-            shown("failed-tests", COUNT, "Failed tests"),
-            shown("sent-count", COUNT, "Sent count"),
-            shown("response-count", COUNT, "Response count"),
-            shown("loss-count", COUNT, "Loss count"),
-            shown("loss-percent", COUNT, "Loss percent"),
+            shown("done-tests", U32, "Done tests"),
+            shown("failed-tests", U32, "Failed tests"),
+            shown("sent-count", U32, "Sent count"),
+            shown("response-count", U32, "Response count"),
+            shown("loss-count", U32, "Loss count"),
+            shown("loss-percent", U32, "Loss percent"),
             shown("rtt-avg", Kind::SPAN, "Round trip time average"),
             shown("rtt-min", Kind::SPAN, "Round trip time least"),
             shown("rtt-max", Kind::SPAN, "Round trip time greatest"),
@@ -166,7 +164,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Round trip time standard deviation",
             ),
             shown("tcp-connect-time", Kind::SPAN, "TCP connect time"),
-            shown("http-status-code", COUNT, "HTTP status code"),
+            shown("http-status-code", U32, "HTTP status code"),
             shown("http-resp-time", Kind::SPAN, "HTTP response time"),
             shown("ip", Kind::Address(Family::V4), "IP"),
             shown("ip6", Kind::Address(Family::V6), "Ip6"),

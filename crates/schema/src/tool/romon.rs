@@ -2,47 +2,47 @@
 
 use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
 
-use crate::fragment::COMMENT_DISABLED;
-use crate::short::{
-    AS_VALUE, COUNT, DURATION, FREEZE, INTERVAL, PROPLIST, WITHOUT_PAGING, between, idle, may,
-    shown, switch, text,
+use crate::declare::{
+    AS_VALUE, DURATION, FREEZE, INTERVAL, PROPLIST, U32, WITHOUT_PAGING, argument, between,
+    idle_command, no, shown, text,
 };
+use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        switch("enabled", "no", "Whether the router takes part"),
+        no("enabled", "Whether the router takes part"),
         Property::new("id", Kind::Mac, "Own identifier; chosen by itself if zero")
             .default("00:00:00:00:00:00"),
         text("secrets", "Secrets that messages are proved by").sensitive(),
         shown("current-id", Kind::Mac, "Current identifier"),
     ]],
     commands: &[
-        idle(
+        idle_command(
             "discover",
             "Show the routers that take part",
             &[AS_VALUE, DURATION, FREEZE, PROPLIST, WITHOUT_PAGING],
         ),
-        idle(
+        idle_command(
             "ping",
             "Send echo requests to a router",
             &[
                 AS_VALUE,
-                may("count", COUNT, "Count"),
-                may("id", Kind::Mac, "Identifier"),
+                argument("count", U32, "Count"),
+                argument("id", Kind::Mac, "Identifier"),
                 INTERVAL,
                 PROPLIST,
-                may("size", COUNT, "Size"),
+                argument("size", U32, "Size"),
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "ssh",
             "Open an SSH session to a router",
             &[
-                may("address", Kind::Mac, "Address"),
-                may("command", Kind::Text, "Command"),
-                may("output-to-file", Kind::Text, "Output to file"),
-                may("user", Kind::Text, "User"),
+                argument("address", Kind::Mac, "Address"),
+                argument("command", Kind::Text, "Command"),
+                argument("output-to-file", Kind::Text, "Output to file"),
+                argument("user", Kind::Text, "User"),
             ],
         ),
     ],
@@ -59,7 +59,7 @@ pub(crate) static PORTS: Menu = Menu {
                 "The interface",
             )
             .default("all"),
-            switch("forbid", "no", "Keeps the interface out"),
+            no("forbid", "Keeps the interface out"),
             Property::new(
                 "cost",
                 between(1, 65_535),

@@ -2,7 +2,9 @@
 
 use menu::{Effect, Kind, Menu, Old, Property, Shape};
 
-use crate::short::{AS_VALUE, COUNT, NUMBERS, idle, may, need, shown, switch, text};
+use crate::declare::{
+    AS_VALUE, NUMBERS, U32, argument, idle_command, no, required_argument, shown, text,
+};
 
 /// A serial port or a modem.
 const MODEM: Kind = Kind::Or(
@@ -12,9 +14,9 @@ const MODEM: Kind = Kind::Or(
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        switch("receive-enabled", "no", "Whether messages are received"),
+        no("receive-enabled", "Whether messages are received"),
         Property::new("port", MODEM, "The modem").default("none"),
-        Property::new("channel", COUNT, "Channel of the modem").default("0"),
+        Property::new("channel", U32, "Channel of the modem").default("0"),
         text("secret", "Word that a message must begin with to be obeyed").sensitive(),
         text("allowed-number", "Numbers whose messages are obeyed"),
         text("sim-pin", "PIN of the SIM card").sensitive(),
@@ -24,24 +26,24 @@ pub(crate) static MENU: Menu = Menu {
             "Where messages are kept",
         )
         .default("modem"),
-        switch("polling", "no", "Asks the modem for messages"),
-        switch("remove-sent-sms-after-send", "no", "Forgets what was sent"),
+        no("polling", "Asks the modem for messages"),
+        no("remove-sent-sms-after-send", "Forgets what was sent"),
         shown("status", Kind::Bool, "Status"),
         shown("last-ussd", Kind::Text, "Last ussd"),
     ]],
     old: &[Old::gone("auto-erase")],
-    commands: &[idle(
+    commands: &[idle_command(
         "send",
         "Send a message",
         &[
             AS_VALUE,
-            may("channel", COUNT, "Channel"),
-            may("message", Kind::Text, "Message"),
-            may("phone-number", Kind::Text, "Phone number"),
-            need("port", MODEM, "Port"),
-            may("smsc", Kind::Text, "Smsc"),
-            may("status-report-request", Kind::Bool, "Status report request"),
-            may("type", Kind::Words(&["class-1", "class-0", "ussd"]), "Type"),
+            argument("channel", U32, "Channel"),
+            argument("message", Kind::Text, "Message"),
+            argument("phone-number", Kind::Text, "Phone number"),
+            required_argument("port", MODEM, "Port"),
+            argument("smsc", Kind::Text, "Smsc"),
+            argument("status-report-request", Kind::Bool, "Status report request"),
+            argument("type", Kind::Words(&["class-1", "class-0", "ussd"]), "Type"),
         ],
     )],
     effect: Effect::None,
@@ -58,7 +60,7 @@ pub(crate) static INBOX: Menu = Menu {
         shown("pdu", Kind::Text, "Pdu"),
     ]],
     columns: &["phone", "timestamp", "message"],
-    commands: &[idle("remove", "Remove items", &[NUMBERS])],
+    commands: &[idle_command("remove", "Remove items", &[NUMBERS])],
     effect: Effect::None,
     ..Menu::new("/tool/sms/inbox", Shape::Rows, "Received messages")
 };

@@ -2,9 +2,8 @@
 
 use menu::{Argument, Command, Effect, Family, Kind};
 
-use crate::brief::{INTERFACE, PORT, argument, number};
+use crate::declare::{AS_VALUE, INTERFACE, PORT, argument, between};
 use crate::firewall::{BYTE, PROTOCOL};
-use crate::short::AS_VALUE;
 
 const STATES: Kind = Kind::Words(&["established", "invalid", "new", "related", "untracked"]);
 const NAT_STATES: Kind = Kind::Set(&["srcnat", "dstnat", "ein-snat", "ein-dnat"]);
@@ -34,16 +33,16 @@ pub(crate) const TRACE: Command = Command {
         argument("icmp-code", BYTE, "ICMP code"),
         argument(
             "icmp-id",
-            number(0, 65_535),
+            between(0, 65_535),
             "ICMP identifier of a question or its answer; 1 if left out",
         ),
         argument(
             "packet-size",
-            number(20, 65_535),
+            between(20, 65_535),
             "Length of the packet in bytes",
         ),
         argument("ttl", BYTE, "Time to live, or hop limit; 64 if left out"),
-        argument("dscp", number(0, 63), "Differentiated services code point"),
+        argument("dscp", between(0, 63), "Differentiated services code point"),
         argument(
             "src-mac-address",
             Kind::Mac,
@@ -51,7 +50,7 @@ pub(crate) const TRACE: Command = Command {
         ),
         argument(
             "vlan-id",
-            number(1, 4_095),
+            between(1, 4_095),
             "VLAN of the frame on the interface",
         ),
         argument(

@@ -2,15 +2,15 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
-use crate::fragment::COMMENT;
-use crate::short::{
-    APPEND, AS_VALUE, COUNT, DISABLED, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, PROPLIST,
-    WITHOUT_PAGING, between, idle, may, shown, switch,
+use crate::declare::{
+    APPEND, AS_VALUE, DISABLED_SWITCH, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, PROPLIST,
+    U32, WITHOUT_PAGING, argument, between, idle_command, shown, yes,
 };
+use crate::fragment::COMMENT;
 
 const OFFSETS: Kind = Kind::List(&between(0, 65_535));
 const PORT_RANGES: Kind = Kind::List(&Kind::Range("-", &PORT));
-const NUMBERS_RANGES: Kind = Kind::List(&Kind::Range("-", &COUNT));
+const NUMBERS_RANGES: Kind = Kind::List(&Kind::Range("-", &U32));
 const BYTES: Kind = Kind::List(&between(0, 255));
 const V4_RANGES: Kind = Kind::List(&Kind::Addresses(Family::V4));
 const V6_PREFIXES: Kind = Kind::List(&Kind::Prefix(Family::V6));
@@ -58,7 +58,7 @@ const RANDOM_RANGES: Kind = Kind::List(&Kind::Tuple(
     &[
         between(0, 256),
         Kind::Words(&["8", "16", "32"]),
-        Kind::Range("-", &COUNT),
+        Kind::Range("-", &U32),
     ],
 ));
 const OFFSETS_AND_MASKS: Kind = Kind::List(&Kind::Tuple("/", &[between(0, 65_535), Kind::Digits]));
@@ -71,9 +71,8 @@ pub(crate) static MENU: Menu = Menu {
             "Number that packets of this router bear",
         )
         .default("0"),
-        switch(
+        yes(
             "measure-out-of-order",
-            "yes",
             "Counts packets that overtook others",
         ),
         Property::new(
@@ -82,11 +81,11 @@ pub(crate) static MENU: Menu = Menu {
             "Greatest delay of the distribution",
         )
         .default("100us"),
-        Property::new("stats-samples-to-keep", COUNT, "Samples that are kept").default("100"),
+        Property::new("stats-samples-to-keep", U32, "Samples that are kept").default("100"),
         shown("running", Kind::Bool, "Running"),
         shown(
             "latency-distribution-samples",
-            COUNT,
+            U32,
             "Latency distribution samples",
         ),
         shown(
@@ -96,16 +95,16 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     commands: &[
-        idle(
+        idle_command(
             "inject",
             "Send a packet",
             &[
-                may("data", Kind::Text, "Data"),
-                may("interface", Kind::Reference("interface"), "Interface"),
-                may("priority", COUNT, "Priority"),
+                argument("data", Kind::Text, "Data"),
+                argument("interface", Kind::Reference("interface"), "Interface"),
+                argument("priority", U32, "Priority"),
             ],
         ),
-        idle(
+        idle_command(
             "inject-pcap",
             "Send the packets of a file",
             &[
@@ -115,67 +114,67 @@ pub(crate) static MENU: Menu = Menu {
                 DURATION,
                 FILE,
                 FREEZE,
-                may("interface", Kind::Reference("interface"), "Interface"),
+                argument("interface", Kind::Reference("interface"), "Interface"),
                 INTERVAL,
-                may("loop", Kind::Bool, "Loop"),
+                argument("loop", Kind::Bool, "Loop"),
                 ONCE,
-                may("pcap-file", Kind::Text, "Capture file"),
+                argument("pcap-file", Kind::Text, "Capture file"),
                 PROPLIST,
-                may("speed-multiplier", COUNT, "Speed multiplier"),
+                argument("speed-multiplier", U32, "Speed multiplier"),
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "quick",
             "Send packets and show what comes back",
             &[
                 AS_VALUE,
-                may("cpu-core", NUMBERS_RANGES, "CPU core"),
+                argument("cpu-core", NUMBERS_RANGES, "CPU core"),
                 DURATION,
-                may("entries-to-show", COUNT, "Entries to show"),
+                argument("entries-to-show", U32, "Entries to show"),
                 FREEZE,
-                may("id", Kind::List(&between(0, 255)), "Identifier"),
-                may(
+                argument("id", Kind::List(&between(0, 255)), "Identifier"),
+                argument(
                     "interface",
                     Kind::List(&Kind::Reference("interface")),
                     "Interface",
                 ),
-                may("mbps", Kind::List(&COUNT), "Mbps"),
-                may("measure-out-of-order", Kind::Bool, "Measure out of order"),
-                may("packet-count", Kind::List(&COUNT), "Packet count"),
-                may("packet-size", NUMBERS_RANGES, "Packet size"),
-                may("port", TEST_PORTS, "Port"),
-                may("pps", Kind::List(&COUNT), "Pps"),
+                argument("mbps", Kind::List(&U32), "Mbps"),
+                argument("measure-out-of-order", Kind::Bool, "Measure out of order"),
+                argument("packet-count", Kind::List(&U32), "Packet count"),
+                argument("packet-size", NUMBERS_RANGES, "Packet size"),
+                argument("port", TEST_PORTS, "Port"),
+                argument("pps", Kind::List(&U32), "Pps"),
                 PROPLIST,
-                may("stream", STREAMS, "Stream"),
-                may("test-id", COUNT, "Test identifier"),
-                may("tx-template", TEMPLATES, "Transmitted template"),
+                argument("stream", STREAMS, "Stream"),
+                argument("test-id", U32, "Test identifier"),
+                argument("tx-template", TEMPLATES, "Transmitted template"),
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
+        idle_command(
             "start",
             "Begin to send",
             &[
-                may("cpu-core", NUMBERS_RANGES, "CPU core"),
-                may("id", Kind::List(&between(0, 255)), "Identifier"),
-                may(
+                argument("cpu-core", NUMBERS_RANGES, "CPU core"),
+                argument("id", Kind::List(&between(0, 255)), "Identifier"),
+                argument(
                     "interface",
                     Kind::List(&Kind::Reference("interface")),
                     "Interface",
                 ),
-                may("mbps", Kind::List(&COUNT), "Mbps"),
-                may("measure-out-of-order", Kind::Bool, "Measure out of order"),
-                may("packet-count", Kind::List(&COUNT), "Packet count"),
-                may("packet-size", NUMBERS_RANGES, "Packet size"),
-                may("port", TEST_PORTS, "Port"),
-                may("pps", Kind::List(&COUNT), "Pps"),
-                may("stream", STREAMS, "Stream"),
-                may("test-id", COUNT, "Test identifier"),
-                may("tx-template", TEMPLATES, "Transmitted template"),
+                argument("mbps", Kind::List(&U32), "Mbps"),
+                argument("measure-out-of-order", Kind::Bool, "Measure out of order"),
+                argument("packet-count", Kind::List(&U32), "Packet count"),
+                argument("packet-size", NUMBERS_RANGES, "Packet size"),
+                argument("port", TEST_PORTS, "Port"),
+                argument("pps", Kind::List(&U32), "Pps"),
+                argument("stream", STREAMS, "Stream"),
+                argument("test-id", U32, "Test identifier"),
+                argument("tx-template", TEMPLATES, "Transmitted template"),
             ],
         ),
-        idle("stop", "Stop to send", &[]),
+        idle_command("stop", "Stop to send", &[]),
     ],
     effect: Effect::None,
     ..Menu::new(
@@ -268,14 +267,13 @@ pub(crate) static PACKET_TEMPLATE: Menu = Menu {
         )
         .optional(),
         Property::new("random-ranges", RANDOM_RANGES, "Random ranges").optional(),
-        switch(
+        yes(
             "special-footer",
-            "yes",
             "Ends with what delay and loss are measured by",
         ),
         Property::new(
             "compute-checksum-from-offset",
-            COUNT,
+            U32,
             "Where the checksum begins",
         )
         .optional(),
@@ -298,23 +296,23 @@ pub(crate) static PACKET_TEMPLATE: Menu = Menu {
         shown("assumed-mac-protocol", Kind::Text, "Assumed MAC protocol"),
         shown(
             "assumed-vlan-priority",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed VLAN priority",
         ),
         shown(
             "assumed-vlan-id",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed VLAN identifier",
         ),
         shown("assumed-vlan-protocol", Kind::Text, "Assumed VLAN protocol"),
-        shown("assumed-ip-dscp", Kind::List(&COUNT), "Assumed IP DSCP"),
-        shown("assumed-ip-id", Kind::List(&COUNT), "Assumed IP identifier"),
+        shown("assumed-ip-dscp", Kind::List(&U32), "Assumed IP DSCP"),
+        shown("assumed-ip-id", Kind::List(&U32), "Assumed IP identifier"),
         shown(
             "assumed-ip-frag-off",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed IP frag off",
         ),
-        shown("assumed-ip-ttl", Kind::List(&COUNT), "Assumed IP TTL"),
+        shown("assumed-ip-ttl", Kind::List(&U32), "Assumed IP TTL"),
         shown(
             "assumed-ip-src",
             Kind::List(&Kind::Address(Family::V4)),
@@ -328,17 +326,17 @@ pub(crate) static PACKET_TEMPLATE: Menu = Menu {
         shown("assumed-ip-protocol", Kind::Text, "Assumed IP protocol"),
         shown(
             "assumed-udp-src-port",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed UDP source port",
         ),
         shown(
             "assumed-udp-dst-port",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed UDP destination port",
         ),
         shown(
             "assumed-udp-checksum",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed UDP checksum",
         ),
         shown(
@@ -363,45 +361,45 @@ pub(crate) static PACKET_TEMPLATE: Menu = Menu {
         ),
         shown(
             "assumed-ipv6-traffic-class",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed IPv6 traffic class",
         ),
         shown(
             "assumed-ipv6-flow-label",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed IPv6 flow label",
         ),
         shown(
             "assumed-ipv6-hop-limit",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed IPv6 hop limit",
         ),
         shown(
             "assumed-tcp-src-port",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed TCP source port",
         ),
         shown(
             "assumed-tcp-dst-port",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed TCP destination port",
         ),
-        shown("assumed-tcp-syn", Kind::List(&COUNT), "Assumed TCP syn"),
-        shown("assumed-tcp-ack", Kind::List(&COUNT), "Assumed TCP ack"),
+        shown("assumed-tcp-syn", Kind::List(&U32), "Assumed TCP syn"),
+        shown("assumed-tcp-ack", Kind::List(&U32), "Assumed TCP ack"),
         shown(
             "assumed-tcp-data-offset",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed TCP data offset",
         ),
-        shown("assumed-tcp-flags", Kind::List(&COUNT), "Assumed TCP flags"),
+        shown("assumed-tcp-flags", Kind::List(&U32), "Assumed TCP flags"),
         shown(
             "assumed-tcp-window-size",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed TCP window size",
         ),
         shown(
             "assumed-tcp-urgent-pointer",
-            Kind::List(&COUNT),
+            Kind::List(&U32),
             "Assumed TCP urgent pointer",
         ),
         COMMENT,
@@ -427,7 +425,7 @@ pub(crate) static PORTS: Menu = Menu {
             Kind::Words(&["mac", "vlan", "ip", "udp", "raw", "ipv6", "tcp"]),
             "First header",
         ),
-        DISABLED,
+        DISABLED_SWITCH,
     ]],
     flags: &[
         Flag::new('X', "disabled", 1),
@@ -480,18 +478,17 @@ pub(crate) static RAW_TEMPLATE: Menu = Menu {
         )
         .optional(),
         Property::new("tcp-header-offset", OFFSETS, "TCP header offset").optional(),
-        switch(
+        yes(
             "special-footer",
-            "yes",
             "Ends with what delay and loss are measured by",
         ),
         Property::new(
             "compute-checksum-from-offset",
-            COUNT,
+            U32,
             "Where the checksum begins",
         )
         .optional(),
-        shown("header-length", COUNT, "Header length"),
+        shown("header-length", U32, "Header length"),
         COMMENT,
     ]],
     flags: &[Flag::new('D', "dynamic", 0)],
@@ -513,9 +510,9 @@ pub(crate) static STREAM: Menu = Menu {
         Property::new("port", TEST_PORT, "The port").optional(),
         Property::new("id", between(0, 255), "Number of the stream").default("0"),
         Property::new("packet-size", Kind::Range("-", &PORT), "Size of packets").default("64"),
-        Property::new("pps", COUNT, "Packets a second; 0 is as many as can be").default("0"),
-        Property::new("mbps", COUNT, "Megabits a second; 0 is as many as can be").default("0"),
-        Property::new("packet-count", COUNT, "How many packets; 0 is without end").default("0"),
+        Property::new("pps", U32, "Packets a second; 0 is as many as can be").default("0"),
+        Property::new("mbps", U32, "Megabits a second; 0 is as many as can be").default("0"),
+        Property::new("packet-count", U32, "How many packets; 0 is without end").default("0"),
         Property::new("cpu-core", Kind::Range("-", &PORT), "Processor that sends").optional(),
         Property::new(
             "tx-template",
@@ -524,7 +521,7 @@ pub(crate) static STREAM: Menu = Menu {
         )
         .required(),
         shown("default-port", Kind::Text, "Default port"),
-        DISABLED,
+        DISABLED_SWITCH,
     ]],
     flags: &[Flag::new('X', "disabled", 1), Flag::new('I', "invalid", 1)],
     columns: &[
@@ -549,12 +546,12 @@ pub(crate) static STREAM: Menu = Menu {
 
 pub(crate) static LATENCY: Menu = Menu {
     properties: &[&[
-        shown("stream-id", COUNT, "Stream identifier"),
+        shown("stream-id", U32, "Stream identifier"),
         shown("port", Kind::Text, "Port"),
         shown("seq", Kind::Text, "Seq"),
         shown("latency", Kind::Text, "Latency"),
-        shown("count", COUNT, "Count"),
-        shown("share", COUNT, "Share"),
+        shown("count", U32, "Count"),
+        shown("share", U32, "Share"),
         shown("graph", Kind::Text, "Graph"),
     ]],
     columns: &["latency", "count", "share"],
@@ -570,20 +567,20 @@ pub(crate) static STATS_PORT: Menu = Menu {
     properties: &[&[
         shown("seq", Kind::Words(&["TOT"]), "Seq"),
         shown("port", Kind::Text, "Port"),
-        shown("rx-unk-packet", COUNT, "Received unknown packet"),
-        shown("rx-unk-byte", COUNT, "Received unknown byte"),
-        shown("rx-unk-rate", COUNT, "Received unknown rate"),
-        shown("tx-packet", COUNT, "Transmitted packet"),
-        shown("tx-byte", COUNT, "Transmitted byte"),
-        shown("tx-rate", COUNT, "Transmitted rate"),
-        shown("rx-packet", COUNT, "Received packet"),
-        shown("rx-byte", COUNT, "Received byte"),
-        shown("rx-rate", COUNT, "Received rate"),
-        shown("rx-ooo", COUNT, "Received out of order"),
-        shown("rx-bad-csum", COUNT, "Received bad checksum"),
-        shown("lost-packet", COUNT, "Lost packet"),
-        shown("lost-byte", COUNT, "Lost byte"),
-        shown("lost-rate", COUNT, "Lost rate"),
+        shown("rx-unk-packet", U32, "Received unknown packet"),
+        shown("rx-unk-byte", U32, "Received unknown byte"),
+        shown("rx-unk-rate", U32, "Received unknown rate"),
+        shown("tx-packet", U32, "Transmitted packet"),
+        shown("tx-byte", U32, "Transmitted byte"),
+        shown("tx-rate", U32, "Transmitted rate"),
+        shown("rx-packet", U32, "Received packet"),
+        shown("rx-byte", U32, "Received byte"),
+        shown("rx-rate", U32, "Received rate"),
+        shown("rx-ooo", U32, "Received out of order"),
+        shown("rx-bad-csum", U32, "Received bad checksum"),
+        shown("lost-packet", U32, "Lost packet"),
+        shown("lost-byte", U32, "Lost byte"),
+        shown("lost-rate", U32, "Lost rate"),
         shown("lost-ratio", Kind::Text, "Lost ratio"),
         shown("lat-min", Kind::Text, "Latency least"),
         shown("lat-avg", Kind::Text, "Latency average"),
@@ -604,17 +601,17 @@ pub(crate) static STATS_RAW: Menu = Menu {
         shown("seq", Kind::Words(&["TOT"]), "Seq"),
         shown("port", Kind::Text, "Port"),
         shown("id", Kind::Words(&["TOT"]), "Identifier"),
-        shown("tx-packet", COUNT, "Transmitted packet"),
-        shown("tx-byte", COUNT, "Transmitted byte"),
-        shown("tx-rate", COUNT, "Transmitted rate"),
-        shown("rx-packet", COUNT, "Received packet"),
-        shown("rx-byte", COUNT, "Received byte"),
-        shown("rx-rate", COUNT, "Received rate"),
-        shown("rx-ooo", COUNT, "Received out of order"),
-        shown("rx-bad-csum", COUNT, "Received bad checksum"),
-        shown("lost-packet", COUNT, "Lost packet"),
-        shown("lost-byte", COUNT, "Lost byte"),
-        shown("lost-rate", COUNT, "Lost rate"),
+        shown("tx-packet", U32, "Transmitted packet"),
+        shown("tx-byte", U32, "Transmitted byte"),
+        shown("tx-rate", U32, "Transmitted rate"),
+        shown("rx-packet", U32, "Received packet"),
+        shown("rx-byte", U32, "Received byte"),
+        shown("rx-rate", U32, "Received rate"),
+        shown("rx-ooo", U32, "Received out of order"),
+        shown("rx-bad-csum", U32, "Received bad checksum"),
+        shown("lost-packet", U32, "Lost packet"),
+        shown("lost-byte", U32, "Lost byte"),
+        shown("lost-rate", U32, "Lost rate"),
         shown("lost-ratio", Kind::Text, "Lost ratio"),
         shown("lat-min", Kind::Text, "Latency least"),
         shown("lat-avg", Kind::Text, "Latency average"),
@@ -634,17 +631,17 @@ pub(crate) static STATS_STREAM: Menu = Menu {
     properties: &[&[
         shown("seq", Kind::Words(&["TOT"]), "Seq"),
         shown("id", Kind::Words(&["TOT"]), "Identifier"),
-        shown("tx-packet", COUNT, "Transmitted packet"),
-        shown("tx-byte", COUNT, "Transmitted byte"),
-        shown("tx-rate", COUNT, "Transmitted rate"),
-        shown("rx-packet", COUNT, "Received packet"),
-        shown("rx-byte", COUNT, "Received byte"),
-        shown("rx-rate", COUNT, "Received rate"),
-        shown("rx-ooo", COUNT, "Received out of order"),
-        shown("rx-bad-csum", COUNT, "Received bad checksum"),
-        shown("lost-packet", COUNT, "Lost packet"),
-        shown("lost-byte", COUNT, "Lost byte"),
-        shown("lost-rate", COUNT, "Lost rate"),
+        shown("tx-packet", U32, "Transmitted packet"),
+        shown("tx-byte", U32, "Transmitted byte"),
+        shown("tx-rate", U32, "Transmitted rate"),
+        shown("rx-packet", U32, "Received packet"),
+        shown("rx-byte", U32, "Received byte"),
+        shown("rx-rate", U32, "Received rate"),
+        shown("rx-ooo", U32, "Received out of order"),
+        shown("rx-bad-csum", U32, "Received bad checksum"),
+        shown("lost-packet", U32, "Lost packet"),
+        shown("lost-byte", U32, "Lost byte"),
+        shown("lost-rate", U32, "Lost rate"),
         shown("lost-ratio", Kind::Text, "Lost ratio"),
         shown("lat-min", Kind::Text, "Latency least"),
         shown("lat-avg", Kind::Text, "Latency average"),

@@ -2,8 +2,8 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
+use crate::declare::text;
 use crate::fragment::COMMENT_DISABLED;
-use crate::short::text;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -2,10 +2,11 @@
 
 use menu::{Builtin, Effect, Family, Kind, Menu, Pick, Property, Shape};
 
-use crate::brief::DISABLED;
+use crate::declare::{
+    DISABLED, HOST, list, named, no, number, optional_text, secret, span, text, words,
+};
 use crate::fragment::COMMENT_DISABLED;
 use crate::spelling::{BYTES, WEEKDAYS};
-use crate::terms::{HOST, list, named, no, note, number, secret, span, text, words};
 
 /// A menu that is there to read configurations of version 6.
 const fn older(path: &'static str, shape: Shape, help: &'static str) -> Menu {
@@ -233,7 +234,7 @@ pub(crate) static USER: Menu = Menu {
                 "Sessions at a time",
             )
             .default("1"),
-            note("caller-id", "Where the user comes from"),
+            optional_text("caller-id", "Where the user comes from"),
             no("caller-id-bind-on-first-use", "Takes the first for that"),
             Property::new(
                 "ip-address",
@@ -247,7 +248,7 @@ pub(crate) static USER: Menu = Menu {
             text("phone", "Telephone"),
             text("location", "Place"),
             text("email", "Address for mail"),
-            note("registration-date", "When the user signed up"),
+            optional_text("registration-date", "When the user signed up"),
             words("wireless-enc-algo", ENCRYPTION, "Encryption by radio").default("none"),
             secret("wireless-enc-key", "Key by radio"),
             secret("wireless-psk", "Shared key by radio"),

@@ -3,8 +3,8 @@
 use menu::{Effect, Kind, Menu, Old, Property, Shape};
 
 use super::{PROFILE, USER};
+use crate::declare::{NUMBERS, between, idle_command, shown, text};
 use crate::fragment::COMMENT;
-use crate::short::{NUMBERS, between, idle, shown, text};
 use crate::spelling::{DATE_TIME, DECIMAL, WEEKDAYS};
 
 const LIMITATION: Kind = Kind::Reference("user-manager-limitation");
@@ -224,7 +224,7 @@ pub(crate) static USER_PROFILE: Menu = Menu {
         ),
     ]],
     columns: &["user", "profile", "state", "end-time"],
-    commands: &[idle(
+    commands: &[idle_command(
         "activate-user-profile",
         "Begin a plan now",
         &[NUMBERS],

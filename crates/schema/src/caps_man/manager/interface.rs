@@ -2,8 +2,8 @@
 
 use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Unique};
 
+use crate::declare::no;
 use crate::fragment::{COMMENT_DISABLED, idle_list};
-use crate::terms::no;
 
 const ALL: Kind = Kind::Or(&["all"], &Kind::Reference("interface"));
 

@@ -3,16 +3,16 @@
 use menu::{Family, Kind, Menu, Property};
 
 use super::matcher::{FLAGS, PACKETS, PLACES, STATS, TAGS, TAIL, TREE, head};
-use crate::brief::{PORT, U32, may};
+use crate::declare::{PORT, U32, optional};
 use crate::fragment::{COMMENT_DISABLED, idle_rules};
 use crate::queue::COMMANDS;
 
 const HEAD: &[Property] = &head(&["sniff", "sniff-pc"], "sniff");
 
 const TARGET: &[Property] = &[
-    may("sniff-target", Kind::Address(Family::V4), "Where copies go"),
-    may("sniff-target-port", PORT, "UDP port of that"),
-    may("sniff-id", U32, "Number of the case"),
+    optional("sniff-target", Kind::Address(Family::V4), "Where copies go"),
+    optional("sniff-target-port", PORT, "UDP port of that"),
+    optional("sniff-id", U32, "Number of the case"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -3,14 +3,14 @@
 use menu::{Flag, Kind, Menu, Property};
 
 use super::BRIDGE;
+use crate::declare::{mac, number, reference, shown};
 use crate::fragment::{COMMENT_DISABLED, idle_list};
-use crate::terms::{mac, number, refer, shown};
 
 /// What an item of the table says: the bridge that has the host.
 const HOST: &[Property] = &[
     mac("mac-address", "Hardware address of the host").required(),
     number("vid", 0, 4_094, "VLAN of the host").optional(),
-    refer("interface", "interface", "Port that leads to the host").required(),
+    reference("interface", "interface", "Port that leads to the host").required(),
     BRIDGE,
     shown(
         "on-interface",

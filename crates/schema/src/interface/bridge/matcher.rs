@@ -2,7 +2,9 @@
 
 use menu::{Family, Flag, Kind, Property, Shared};
 
-use crate::brief::{INTERFACE, INTERFACE_LIST, PORTS, U32, may, no, number, text, with};
+use crate::declare::{
+    INTERFACE, INTERFACE_LIST, PORTS, U32, between, no, optional, text, with_default,
+};
 use crate::firewall::{BYTE, LIMIT, PROTOCOLS, chains};
 use crate::fragment::counter;
 use crate::interface::MAC_PROTOCOL;
@@ -39,17 +41,17 @@ const OPCODES: Kind = Kind::Not(&Kind::Or(
         "request",
         "request-reverse",
     ],
-    &number(0, 65_535),
+    &between(0, 65_535),
 ));
-const WORD: Kind = Kind::Not(&number(0, 65_535));
-const SAP: Kind = Kind::Not(&number(0, 255));
-const STP_TIME: Kind = Kind::Not(&Kind::Range("-", &number(0, 65_535)));
+const WORD: Kind = Kind::Not(&between(0, 65_535));
+const SAP: Kind = Kind::Not(&between(0, 255));
+const STP_TIME: Kind = Kind::Not(&Kind::Range("-", &between(0, 65_535)));
 const STP_FLAGS: Kind = Kind::Not(&Kind::List(&Kind::Words(&[
     "topology-change",
     "topology-change-ack",
 ])));
 const STP_TYPES: Kind = Kind::Not(&Kind::Words(&["config", "tcn"]));
-const PRIORITY: Kind = Kind::Not(&number(0, 63));
+const PRIORITY: Kind = Kind::Not(&between(0, 63));
 
 /// The chains that frames come to, and those that rules make.
 const CHAINS: &Shared = &chains(&["forward", "input", "output"]);
@@ -60,7 +62,7 @@ pub(crate) const fn head(actions: &'static [&'static str], default: &'static str
         Property::new("chain", Kind::Name, "The chain that the rule is in")
             .required()
             .shared(CHAINS),
-        with(
+        with_default(
             "action",
             Kind::Words(actions),
             default,
@@ -71,102 +73,102 @@ pub(crate) const fn head(actions: &'static [&'static str], default: &'static str
 
 /// Where the frame comes from and goes to.
 pub(crate) const PLACES: &[Property] = &[
-    may("in-interface", NOT_INTERFACE, "Port that it came in by"),
-    may("in-interface-list", NOT_LIST, "List with that port"),
-    may("in-bridge", NOT_INTERFACE, "Bridge of that port"),
-    may("in-bridge-list", NOT_LIST, "List with that bridge"),
-    may("out-interface", NOT_INTERFACE, "Port that it goes out by"),
-    may("out-interface-list", NOT_LIST, "List with that port"),
-    may("out-bridge", NOT_INTERFACE, "Bridge of that port"),
-    may("out-bridge-list", NOT_LIST, "List with that bridge"),
-    may("src-mac-address", MASKED, "Hardware address of the sender"),
-    may(
+    optional("in-interface", NOT_INTERFACE, "Port that it came in by"),
+    optional("in-interface-list", NOT_LIST, "List with that port"),
+    optional("in-bridge", NOT_INTERFACE, "Bridge of that port"),
+    optional("in-bridge-list", NOT_LIST, "List with that bridge"),
+    optional("out-interface", NOT_INTERFACE, "Port that it goes out by"),
+    optional("out-interface-list", NOT_LIST, "List with that port"),
+    optional("out-bridge", NOT_INTERFACE, "Bridge of that port"),
+    optional("out-bridge-list", NOT_LIST, "List with that bridge"),
+    optional("src-mac-address", MASKED, "Hardware address of the sender"),
+    optional(
         "dst-mac-address",
         MASKED,
         "Hardware address of the receiver",
     ),
-    may("mac-protocol", ETHERTYPE, "What the frame carries"),
+    optional("mac-protocol", ETHERTYPE, "What the frame carries"),
 ];
 
 /// What a packet within says.
 pub(crate) const PACKETS: &[Property] = &[
-    may("src-address", NET4, "Source network"),
-    may("src-address6", NET6, "IPv6 source network"),
-    may("src-port", PORT, "Source port"),
-    may("dst-address", NET4, "Destination network"),
-    may("dst-address6", NET6, "IPv6 destination network"),
-    may("dst-port", PORT, "Destination port"),
-    may("ip-protocol", PROTOCOL, "IP protocol"),
-    may("tls-host", Kind::Not(&Kind::Name), "Host name of TLS"),
-    may("packet-mark", MARK, "Mark of the packet"),
-    may("packet-type", TYPES, "Whom it is for"),
-    may("ingress-priority", PRIORITY, "Priority that it came with"),
-    may("limit", LIMIT, "How many match"),
+    optional("src-address", NET4, "Source network"),
+    optional("src-address6", NET6, "IPv6 source network"),
+    optional("src-port", PORT, "Source port"),
+    optional("dst-address", NET4, "Destination network"),
+    optional("dst-address6", NET6, "IPv6 destination network"),
+    optional("dst-port", PORT, "Destination port"),
+    optional("ip-protocol", PROTOCOL, "IP protocol"),
+    optional("tls-host", Kind::Not(&Kind::Name), "Host name of TLS"),
+    optional("packet-mark", MARK, "Mark of the packet"),
+    optional("packet-type", TYPES, "Whom it is for"),
+    optional("ingress-priority", PRIORITY, "Priority that it came with"),
+    optional("limit", LIMIT, "How many match"),
 ];
 
 /// What a tag, ARP or IEEE 802.2 within says.
 pub(crate) const TAGS: &[Property] = &[
-    may(
+    optional(
         "vlan-id",
-        Kind::Not(&Kind::Range("-", &number(0, 4_095))),
+        Kind::Not(&Kind::Range("-", &between(0, 4_095))),
         "VLAN of the tag",
     ),
-    may(
+    optional(
         "vlan-priority",
-        Kind::Not(&number(0, 7)),
+        Kind::Not(&between(0, 7)),
         "Priority of the tag",
     ),
-    may("vlan-encap", ETHERTYPE, "What is behind the tag"),
-    may("802.3-sap", SAP, "Service access point"),
-    may("802.3-type", WORD, "Type behind SNAP"),
-    may("arp-hardware-type", WORD, "Hardware type of ARP"),
-    may("arp-opcode", OPCODES, "What ARP says"),
-    may("arp-packet-type", ETHERTYPE, "Protocol of ARP"),
-    may("arp-src-address", NET4, "Sender's network of ARP"),
-    may(
+    optional("vlan-encap", ETHERTYPE, "What is behind the tag"),
+    optional("802.3-sap", SAP, "Service access point"),
+    optional("802.3-type", WORD, "Type behind SNAP"),
+    optional("arp-hardware-type", WORD, "Hardware type of ARP"),
+    optional("arp-opcode", OPCODES, "What ARP says"),
+    optional("arp-packet-type", ETHERTYPE, "Protocol of ARP"),
+    optional("arp-src-address", NET4, "Sender's network of ARP"),
+    optional(
         "arp-src-mac-address",
         MASKED,
         "Sender's hardware address of ARP",
     ),
-    may("arp-dst-address", NET4, "Target's network of ARP"),
-    may(
+    optional("arp-dst-address", NET4, "Target's network of ARP"),
+    optional(
         "arp-dst-mac-address",
         MASKED,
         "Target's hardware address of ARP",
     ),
-    may("arp-gratuitous", Kind::Bool, "Whether nobody asked"),
+    optional("arp-gratuitous", Kind::Bool, "Whether nobody asked"),
 ];
 
 /// What a message of the spanning tree says.
 pub(crate) const TREE: &[Property] = &[
-    may("stp-type", STP_TYPES, "Kind of message"),
-    may("stp-flags", STP_FLAGS, "Flags"),
-    may("stp-root-priority", STP_TIME, "Priority of the root"),
-    may("stp-root-address", MASKED, "Address of the root"),
-    may(
+    optional("stp-type", STP_TYPES, "Kind of message"),
+    optional("stp-flags", STP_FLAGS, "Flags"),
+    optional("stp-root-priority", STP_TIME, "Priority of the root"),
+    optional("stp-root-address", MASKED, "Address of the root"),
+    optional(
         "stp-root-cost",
         Kind::Not(&Kind::Range("-", &U32)),
         "Cost of the way to the root",
     ),
-    may("stp-sender-priority", STP_TIME, "Priority of the sender"),
-    may("stp-sender-address", MASKED, "Address of the sender"),
-    may("stp-port", STP_TIME, "Port of the sender"),
-    may("stp-msg-age", STP_TIME, "Age of the message"),
-    may("stp-max-age", STP_TIME, "Longest age"),
-    may("stp-hello-time", STP_TIME, "Time between messages"),
-    may("stp-forward-delay", STP_TIME, "How long a port listens"),
+    optional("stp-sender-priority", STP_TIME, "Priority of the sender"),
+    optional("stp-sender-address", MASKED, "Address of the sender"),
+    optional("stp-port", STP_TIME, "Port of the sender"),
+    optional("stp-msg-age", STP_TIME, "Age of the message"),
+    optional("stp-max-age", STP_TIME, "Longest age"),
+    optional("stp-hello-time", STP_TIME, "Time between messages"),
+    optional("stp-forward-delay", STP_TIME, "How long a port listens"),
 ];
 
 /// What rules do with marks, priorities and other chains.
 pub(crate) const CHANGES: &[Property] = &[
-    may("jump-target", Kind::Name, "Chain of jump").shared(CHAINS),
-    may("new-packet-mark", Kind::Name, "New mark"),
-    may(
+    optional("jump-target", Kind::Name, "Chain of jump").shared(CHAINS),
+    optional("new-packet-mark", Kind::Name, "New mark"),
+    optional(
         "new-priority",
-        Kind::Or(&["from-ingress"], &number(0, 63)),
+        Kind::Or(&["from-ingress"], &between(0, 63)),
         "New priority",
     ),
-    with(
+    with_default(
         "passthrough",
         Kind::Bool,
         "yes",
@@ -183,7 +185,7 @@ pub(crate) const TAIL: &[Property] = &[
 ];
 
 /// The letters of rules.
-pub(crate) const FLAGS: &[Flag] = crate::brief::RULE_FLAGS;
+pub(crate) const FLAGS: &[Flag] = crate::declare::RULE_FLAGS;
 
 /// The columns of `print stats`.
 pub(crate) const STATS: &[&str] = crate::firewall::STATS;

@@ -4,8 +4,8 @@ use menu::{Menu, Property};
 
 use super::BRIDGE;
 use super::port::PORT;
+use crate::declare::{address, list, number};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
-use crate::terms::{address, list, number};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -2,7 +2,7 @@
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 
-use crate::terms::{number, span};
+use crate::declare::{number, span};
 
 const INTERFACE: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
 

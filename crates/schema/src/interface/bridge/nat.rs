@@ -3,7 +3,7 @@
 use menu::{Kind, Menu, Property};
 
 use super::matcher::{CHANGES, FLAGS, PACKETS, PLACES, STATS, TAGS, TAIL, TREE, head};
-use crate::brief::may;
+use crate::declare::optional;
 use crate::fragment::{COMMENT_DISABLED, idle_rules};
 use crate::queue::COMMANDS;
 
@@ -26,13 +26,13 @@ const HEAD: &[Property] = &head(
 );
 
 const ADDRESSES: &[Property] = &[
-    may(
+    optional(
         "to-arp-reply-mac-address",
         Kind::Mac,
         "Address that ARP is answered with",
     ),
-    may("to-src-mac-address", Kind::Mac, "New address of the sender"),
-    may(
+    optional("to-src-mac-address", Kind::Mac, "New address of the sender"),
+    optional(
         "to-dst-mac-address",
         Kind::Mac,
         "New address of the receiver",

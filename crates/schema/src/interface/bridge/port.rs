@@ -5,9 +5,9 @@ pub(crate) mod mst_override;
 use menu::{Flag, Kind, Menu, Old, Property, Unique};
 
 use super::{BRIDGE, FRAME_TYPES, MULTICAST_ROUTER};
+use crate::declare::{no, number, words, yes};
 use crate::fragment::{COMMENT_DISABLED, idle_rules};
 use crate::interface::IDLE_COMMANDS;
-use crate::terms::{no, number, words, yes};
 
 /// An interface, or all interfaces of a list.
 pub(crate) const PORT: Kind = Kind::Either(

@@ -2,9 +2,9 @@
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::list;
 use crate::fragment::idle_settings;
 use crate::interface::ethernet::switch::SWITCH;
-use crate::terms::list;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

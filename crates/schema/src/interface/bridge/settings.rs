@@ -2,8 +2,8 @@
 
 use menu::{Kind, Menu};
 
+use crate::declare::{no, shown, yes};
 use crate::fragment::idle_settings;
-use crate::terms::{no, shown, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

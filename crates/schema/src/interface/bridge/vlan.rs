@@ -6,8 +6,8 @@ use menu::{Menu, Property, Unique};
 
 use super::port::PORT;
 use super::{BRIDGE, VLANS};
+use crate::declare::{list, shown};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
-use crate::terms::{list, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -2,8 +2,8 @@
 
 use menu::{Kind, Menu, Unique};
 
+use crate::declare::{certificate, list, secret, shown, text};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list, interface};
-use crate::terms::{certificate, list, secret, shown, text};
 
 const METHODS: Kind = Kind::Words(&["eap-mschapv2", "eap-peap", "eap-tls", "eap-ttls"]);
 

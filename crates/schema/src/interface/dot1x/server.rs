@@ -5,9 +5,9 @@ pub(crate) mod state;
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::{list, span, within, words, yes};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list};
 use crate::interface::bridge::port::PORT;
-use crate::terms::{list, span, within, words, yes};
 
 const YEARS: i64 = 4_294_967_295_000;
 const LONGEST: i64 = 42_949_672_950;

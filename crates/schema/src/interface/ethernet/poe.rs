@@ -4,8 +4,8 @@ pub(crate) mod settings;
 
 use menu::{Family, Follow, Kind, Menu, Property};
 
+use crate::declare::{address, no, number, reference, shown, span, words};
 use crate::fragment::idle_fixed;
-use crate::terms::{address, no, number, refer, shown, span, words};
 
 /// Whether power is given.
 const OUT: &[&str] = &["auto-on", "forced-on", "forced-on-a", "forced-on-bt", "off"];
@@ -43,7 +43,7 @@ const HOST: Kind = Kind::Either(&Kind::Address(Family::Any), &Kind::Mac);
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        refer("name", "interface", "The port").read_only(),
+        reference("name", "interface", "The port").read_only(),
         words("poe-out", OUT, "Whether power is given").default("auto-on"),
         number(
             "poe-priority",

@@ -14,8 +14,8 @@ pub(crate) mod vlan;
 
 use menu::{Builtin, Kind, Menu, Pick, Property};
 
+use crate::declare::{list, maybe, no, number, shown, span, text, words, yes};
 use crate::fragment::idle_fixed;
-use crate::terms::{list, maybe, no, number, shown, span, text, words, yes};
 
 /// The name of a switch chip.
 pub(crate) const SWITCH: Kind = Kind::Reference("switch");

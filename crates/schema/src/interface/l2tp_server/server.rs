@@ -2,10 +2,10 @@
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::{no, secret, text, words};
 use crate::fragment::idle_settings;
 use crate::interface::dial::{ENABLED, UNIT, authentication, keepalive, profile, units};
 use crate::interface::l2tp_client::{COOKIE, DIGEST};
-use crate::terms::{no, secret, text, words};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

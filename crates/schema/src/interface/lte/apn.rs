@@ -2,9 +2,8 @@
 
 use menu::{Builtin, Flag, Kind, Menu, Pick, Property};
 
-use crate::brief::may;
+use crate::declare::{named, number, optional, secret, text, words, yes};
 use crate::fragment::{COMMENT, idle_list};
-use crate::terms::{named, number, secret, text, words, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -47,7 +46,7 @@ pub(crate) static MENU: Menu = Menu {
             "That host",
         )
         .default("auto"),
-        may(
+        optional(
             "passthrough-subnet-size",
             Kind::Or(&["auto", "p2p"], &Kind::Number { min: 0, max: 32 }),
             "Its prefix",

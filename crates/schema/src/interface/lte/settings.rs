@@ -2,8 +2,8 @@
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::{text, words};
 use crate::fragment::idle_settings;
-use crate::terms::{text, words};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

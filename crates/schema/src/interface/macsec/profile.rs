@@ -2,8 +2,8 @@
 
 use menu::{Builtin, Flag, Kind, Menu, Pick};
 
+use crate::declare::{list, named, number};
 use crate::fragment::idle_list;
-use crate::terms::{list, named, number};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

@@ -2,14 +2,14 @@
 
 use menu::{Menu, Unique};
 
+use crate::declare::{number, reference, within, words};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list, interface};
-use crate::terms::{number, refer, within, words};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             interface("The interface"),
-            refer("mesh", "interface", "The mesh").required(),
+            reference("mesh", "interface", "The mesh").required(),
             number("path-cost", 0, 65_535, "Cost of the way over the port").default("10"),
             within(
                 "hello-interval",

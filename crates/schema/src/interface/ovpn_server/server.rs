@@ -2,10 +2,10 @@
 
 use menu::{Builtin, Family, Kind, Menu, Old, Property};
 
+use crate::declare::{IN_VRF, certificate, list, mac, no, number, text, words};
 use crate::fragment::{COMMENT_WAITING, DISABLED_INVALID, idle_list};
 use crate::interface::dial::{TLS, keepalive, profile};
 use crate::interface::ovpn_client::{CIPHERS, DIGESTS, rename_ciphers};
-use crate::terms::{IN_VRF, certificate, list, mac, no, number, text, words};
 
 const ENABLED: Old = Old {
     name: "enabled",

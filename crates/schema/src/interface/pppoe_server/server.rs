@@ -2,9 +2,9 @@
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::{no, number, yes};
 use crate::fragment::{COMMENT_WAITING, DISABLED_INVALID, idle_list, interface};
 use crate::interface::dial::{UNIT_OR_AUTO, authentication, keepalive, profile, units};
-use crate::terms::{no, number, yes};
 
 const VLANS: Kind = Kind::List(&Kind::Range("-", &Kind::Number { min: 1, max: 4_095 }));
 

@@ -2,10 +2,10 @@
 
 use menu::{Menu, Old};
 
+use crate::declare::{certificate, list, no, number, words};
 use crate::fragment::idle_settings;
 use crate::interface::dial::{ENABLED, TLS, UNIT, authentication, keepalive, profile, units};
 use crate::interface::sstp_client::CIPHERS;
-use crate::terms::{certificate, list, no, number, words};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -2,8 +2,8 @@
 
 use menu::{Menu, Unique};
 
+use crate::declare::{address, number};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list, interface};
-use crate::terms::{address, number};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -3,14 +3,14 @@
 use menu::{Kind, Menu, Property};
 
 use super::BRIDGE;
+use crate::declare::{mac, number, reference};
 use crate::fragment::{ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::{mac, number, refer};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the interface"),
-            refer("parent", "interface", "The radio").required(),
+            reference("parent", "interface", "The radio").required(),
             mac("remote-address", "Hardware address of the station").required(),
             number("mtu", 68, 65_535, "Maximum transmission unit of layer 3").default("1500"),
             mac("mac-address", "Hardware address").optional(),

@@ -2,10 +2,9 @@
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::may;
+use crate::declare::{list, mac, maybe, optional, optional_text};
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_rules};
 use crate::radio::SIGNAL;
-use crate::terms::{list, mac, maybe, note};
 use crate::wifi::VLAN;
 
 const ANY: Kind = Kind::Or(&["any"], &Kind::Reference("interface"));
@@ -23,17 +22,17 @@ pub(crate) static MENU: Menu = Menu {
         &[
             mac("mac-address", "Hardware address of the client").optional(),
             mac("mac-address-mask", "The bits of it that count").optional(),
-            may("interface", ANY, "The interface"),
-            may("signal-range", SIGNAL, "How strong the client is"),
-            may(
+            optional("interface", ANY, "The interface"),
+            optional("signal-range", SIGNAL, "How strong the client is"),
+            optional(
                 "allow-signal-out-of-range",
                 Kind::Or(&["always"], &Kind::SPAN),
                 "For how long it may be otherwise",
             ),
-            note("ssid-regexp", "Names of networks"),
-            may("time", TIMES, "When the rule counts"),
+            optional_text("ssid-regexp", "Names of networks"),
+            optional("time", TIMES, "When the rule counts"),
             list("days", &DAYS, "On which days").optional(),
-            may(
+            optional(
                 "action",
                 Kind::Words(&["accept", "query-radius", "reject"]),
                 "What happens",
@@ -45,8 +44,8 @@ pub(crate) static MENU: Menu = Menu {
             )
             .optional()
             .sensitive(),
-            note("multi-passphrase-group", "Its group of passphrases"),
-            may("vlan-id", VLAN, "Its VLAN"),
+            optional_text("multi-passphrase-group", "Its group of passphrases"),
+            optional("vlan-id", VLAN, "Its VLAN"),
             maybe("client-isolation", "Keeps it apart"),
             maybe("radius-accounting", "Tells a RADIUS server what it uses"),
         ],

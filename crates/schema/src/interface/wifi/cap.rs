@@ -2,9 +2,8 @@
 
 use menu::{Family, Kind, Menu};
 
-use crate::brief::may;
+use crate::declare::{list, maybe, no, optional, shown};
 use crate::fragment::idle_settings;
-use crate::terms::{list, maybe, no, shown};
 
 const CERTIFICATE: Kind = Kind::Or(&["none", "request"], &Kind::Name);
 const DATAPATH: Kind = Kind::Reference("wifi-datapath");
@@ -18,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
             "Where it is looked for",
         )
         .optional(),
-        may("certificate", CERTIFICATE, "Certificate of this device"),
+        optional("certificate", CERTIFICATE, "Certificate of this device"),
         maybe("lock-to-caps-man", "Takes no other device"),
         list(
             "caps-man-addresses",
@@ -34,9 +33,9 @@ pub(crate) static MENU: Menu = Menu {
         )
         .optional(),
         maybe("slaves-static", "Virtual interfaces stay"),
-        may("slaves-datapath", DATAPATH, "Where their frames go"),
+        optional("slaves-datapath", DATAPATH, "Where their frames go"),
         maybe("mld-static", "Interfaces of several links stay"),
-        may("mld-datapath", DATAPATH, "Where their frames go"),
+        optional("mld-datapath", DATAPATH, "Where their frames go"),
         shown(
             "requested-certificate",
             Kind::Text,

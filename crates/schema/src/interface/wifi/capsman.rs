@@ -4,10 +4,9 @@ pub(crate) mod remote_cap;
 
 use menu::{Kind, Menu};
 
-use crate::brief::may;
+use crate::declare::{list, maybe, no, optional, optional_text, shown};
 use crate::fragment::idle_settings;
 use crate::interface::bridge::port::PORT;
-use crate::terms::{list, maybe, no, note, shown};
 
 const CERTIFICATE: Kind = Kind::Or(&["auto", "none"], &Kind::Name);
 const POLICY: Kind = Kind::Words(&["none", "require-same-version", "suggest-same-version"]);
@@ -16,14 +15,14 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether this device configures others"),
         list("interfaces", &PORT, "Interfaces that they are behind").optional(),
-        may("ca-certificate", CERTIFICATE, "Authority of certificates"),
-        may("certificate", CERTIFICATE, "Certificate of this device"),
+        optional("ca-certificate", CERTIFICATE, "Authority of certificates"),
+        optional("certificate", CERTIFICATE, "Certificate of this device"),
         maybe(
             "require-peer-certificate",
             "Takes devices with a certificate only",
         ),
-        note("package-path", "Folder of packages"),
-        may("upgrade-policy", POLICY, "Which versions they shall have"),
+        optional_text("package-path", "Folder of packages"),
+        optional("upgrade-policy", POLICY, "Which versions they shall have"),
         shown(
             "generated-ca-certificate",
             Kind::Text,

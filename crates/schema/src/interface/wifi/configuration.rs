@@ -2,9 +2,9 @@
 
 use menu::{Menu, Property, Unique};
 
+use crate::declare::{named, reference};
 use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
 use crate::interworking::interworking;
-use crate::terms::{named, refer};
 use crate::wifi::{aaa, channel, configuration, datapath, security, steering};
 
 const OWN: &[Property] = configuration!("");
@@ -22,17 +22,17 @@ pub(crate) const STEERING: &[Property] = steering!("steering.");
 pub(crate) const INTERWORKING: &[Property] = interworking!("interworking.");
 /// The profiles.
 pub(crate) const PROFILES: &[Property] = &[
-    refer("channel", "wifi-channel", "Channel").optional(),
-    refer("security", "wifi-security", "Security").optional(),
-    refer("datapath", "wifi-datapath", "Where frames go").optional(),
-    refer("aaa", "wifi-aaa", "What a RADIUS server is told").optional(),
-    refer(
+    reference("channel", "wifi-channel", "Channel").optional(),
+    reference("security", "wifi-security", "Security").optional(),
+    reference("datapath", "wifi-datapath", "Where frames go").optional(),
+    reference("aaa", "wifi-aaa", "What a RADIUS server is told").optional(),
+    reference(
         "interworking",
         "wifi-interworking",
         "What is said before one joins",
     )
     .optional(),
-    refer("steering", "wifi-steering", "How clients are moved").optional(),
+    reference("steering", "wifi-steering", "How clients are moved").optional(),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -2,8 +2,8 @@
 
 use menu::{Menu, Property, Unique};
 
+use crate::declare::named;
 use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
-use crate::terms::named;
 use crate::wifi::datapath;
 
 const SAID: &[Property] = datapath!("");

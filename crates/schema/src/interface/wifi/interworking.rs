@@ -2,9 +2,9 @@
 
 use menu::{Menu, Property, Unique};
 
+use crate::declare::named;
 use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
 use crate::interworking::interworking;
-use crate::terms::named;
 
 const SAID: &[Property] = interworking!("");
 

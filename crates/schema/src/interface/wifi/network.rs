@@ -5,38 +5,37 @@ pub(crate) mod radio;
 use menu::{Kind, Menu, Property};
 
 use super::configuration::{DATAPATH, SECURITY};
-use crate::brief::{may, number};
+use crate::declare::{between, list, maybe, optional, within};
 use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
-use crate::terms::{list, maybe, within};
 
 const OWN: &[Property] = &[
-    may(
+    optional(
         "mode",
         Kind::Words(&["ap", "station", "station-bridge", "station-pseudobridge"]),
         "What radios do",
     ),
-    may(
+    optional(
         "ssid",
         Kind::Sized { min: 0, max: 32 },
         "Name of the network",
     ),
     list("labels", &Kind::Name, "Labels of radios").optional(),
     within("beacon-interval", 100, 1_000, "Time between beacons").optional(),
-    may("dtim-period", number(1, 255), "Beacons between multicasts"),
+    optional("dtim-period", between(1, 255), "Beacons between multicasts"),
     maybe("hide-ssid", "Does not announce the name"),
-    may(
+    optional(
         "hw-protection-mode",
         Kind::Words(&["cts-to-self", "none", "rts-cts"]),
         "Protection",
     ),
-    may("max-clients", number(0, 65_535), "Most clients"),
+    optional("max-clients", between(0, 65_535), "Most clients"),
     maybe("mlo", "Uses several links at once"),
-    may(
+    optional(
         "multicast-enhance",
         Kind::Words(&["disabled", "enabled"]),
         "Multicast as unicast",
     ),
-    may(
+    optional(
         "qos-classifier",
         Kind::Words(&["dscp-high-3-bits", "priority"]),
         "Priorities",

@@ -2,9 +2,8 @@
 
 use menu::{Family, Kind, Menu};
 
-use crate::brief::may;
+use crate::declare::{list, optional, optional_text};
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_rules};
-use crate::terms::{list, note};
 use crate::wifi::BANDS;
 
 const ACTIONS: Kind = Kind::Words(&[
@@ -20,27 +19,27 @@ const CAPABILITIES: Kind = Kind::Words(&["mlo"]);
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            may("action", ACTIONS, "What happens"),
-            may(
+            optional("action", ACTIONS, "What happens"),
+            optional(
                 "master-configuration",
                 CONFIGURATION,
                 "Network of the radio",
             ),
             list("slave-configurations", &CONFIGURATION, "Further networks").optional(),
-            note("name-format", "Names of interfaces"),
-            note("slave-name-format", "Names of further interfaces"),
+            optional_text("name-format", "Names of interfaces"),
+            optional_text("slave-name-format", "Names of further interfaces"),
             list("supported-bands", &Kind::Words(BANDS), "Bands of the radio").optional(),
             list("supported-hw-caps", &CAPABILITIES, "What the radio can do").optional(),
-            note("identity-regexp", "Names of devices"),
-            note("common-name-regexp", "Names in certificates"),
+            optional_text("identity-regexp", "Names of devices"),
+            optional_text("common-name-regexp", "Names in certificates"),
             list(
                 "address-ranges",
                 &Kind::Addresses(Family::Any),
                 "Addresses of devices",
             )
             .optional(),
-            may("radio-mac", Kind::Mac, "Hardware address of the radio"),
-            may(
+            optional("radio-mac", Kind::Mac, "Hardware address of the radio"),
+            optional(
                 "multi-link-mode",
                 Kind::Words(&["disabled", "enabled"]),
                 "Several links at once",

@@ -4,8 +4,8 @@ pub(crate) mod neighbor_group;
 
 use menu::{Menu, Property, Unique};
 
+use crate::declare::named;
 use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
-use crate::terms::named;
 use crate::wifi::steering;
 
 const SAID: &[Property] = steering!("");

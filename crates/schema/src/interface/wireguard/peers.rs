@@ -2,9 +2,9 @@
 
 use menu::{Family, Kind, Menu, Old, Property, Unique};
 
+use crate::declare::{HOST, list, no, number, shown, text, within};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_rules, interface};
 use crate::interface::idle_command;
-use crate::terms::{HOST, list, no, number, shown, text, within};
 
 const HOST_OR_NONE: Kind = Kind::Or(&[""], &HOST);
 const PREFIX: Kind = Kind::Prefix(Family::Any);

@@ -3,10 +3,9 @@
 use menu::{Kind, Menu, Property};
 
 use super::security_profiles::ALGORITHMS;
-use crate::brief::may;
+use crate::declare::{TIME_OF_WEEK, mac, number, optional, secret, words, yes};
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_rules};
 use crate::radio::SIGNAL;
-use crate::terms::{TIME_OF_WEEK, mac, number, secret, words, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -19,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("any"),
             Property::new("signal-range", SIGNAL, "How strong the client is").default("-120..120"),
-            may(
+            optional(
                 "allow-signal-out-of-range",
                 Kind::Or(&["always"], &Kind::SPAN),
                 "For how long it may be otherwise",
@@ -40,7 +39,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("default"),
             number("vlan-id", 1, 4_095, "Its VLAN").default("1"),
-            may("time", TIME_OF_WEEK, "When the rule counts"),
+            optional("time", TIME_OF_WEEK, "When the rule counts"),
         ],
         COMMENT_DISABLED,
     ],

@@ -2,8 +2,8 @@
 
 use menu::Menu;
 
+use crate::declare::{mac, no, number, yes};
 use crate::fragment::idle_settings;
-use crate::terms::{mac, no, number, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

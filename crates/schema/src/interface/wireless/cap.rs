@@ -3,8 +3,8 @@
 use menu::{Family, Kind, Menu, Property};
 
 use super::MASTER;
+use crate::declare::{list, no, shown};
 use crate::fragment::idle_settings;
-use crate::terms::{list, no, shown};
 
 const INTERFACE: Kind = Kind::Reference("interface");
 

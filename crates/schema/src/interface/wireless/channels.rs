@@ -3,9 +3,9 @@
 use menu::{Kind, Menu, Property};
 
 use super::MHZ;
+use crate::declare::{named, text, words};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_rules};
 use crate::radio::BANDS;
-use crate::terms::{named, text, words};
 
 const WIDTH: Kind = Kind::Either(
     &Kind::Thousandths,

@@ -3,10 +3,9 @@
 use menu::{Kind, Menu, Property};
 
 use super::PROTOCOLS;
-use crate::brief::may;
+use crate::declare::{mac, optional, optional_text, text, words, yes};
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_rules};
 use crate::radio::{IPV4, IPV6, NETWORKS, SIGNAL};
-use crate::terms::{mac, note, text, words, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -16,7 +15,7 @@ pub(crate) static MENU: Menu = Menu {
             text("ssid", "Name of the network"),
             text("area-prefix", "How the area's name begins"),
             Property::new("signal-range", SIGNAL, "How strong it is").default("-120..120"),
-            may(
+            optional(
                 "allow-signal-out-of-range",
                 Kind::Or(&["always"], &Kind::SPAN),
                 "For how long it may be otherwise",
@@ -36,13 +35,13 @@ pub(crate) static MENU: Menu = Menu {
                 "Whether it says more of itself",
             )
             .default("any"),
-            note("iw-authentication-types", "How it authenticates"),
-            note("iw-connection-capabilities", "What can be reached"),
+            optional_text("iw-authentication-types", "How it authenticates"),
+            optional_text("iw-connection-capabilities", "What can be reached"),
             mac("iw-hessid", "Hardware address of the network").optional(),
-            note("iw-realms", "Realms"),
-            note("iw-roaming-ois", "Roaming partners"),
-            note("iw-venue", "Kind of place"),
-            note("3gpp", "Mobile networks"),
+            optional_text("iw-realms", "Realms"),
+            optional_text("iw-roaming-ois", "Roaming partners"),
+            optional_text("iw-venue", "Kind of place"),
+            optional_text("3gpp", "Mobile networks"),
         ],
         IW,
         COMMENT_DISABLED,
@@ -68,9 +67,9 @@ const IW: &[Property] = &[
     any("iw-hotspot20-dgaf", "Multicast is not forwarded"),
     any("iw-internet", "The Internet can be reached"),
     any("iw-uesa", "Emergency services without authentication"),
-    may("iw-ipv4-availability", Kind::Words(IPV4), "IPv4"),
-    may("iw-ipv6-availability", Kind::Words(IPV6), "IPv6"),
-    may("iw-network-type", Kind::Words(NETWORKS), "Kind of network"),
+    optional("iw-ipv4-availability", Kind::Words(IPV4), "IPv4"),
+    optional("iw-ipv6-availability", Kind::Words(IPV6), "IPv6"),
+    optional("iw-network-type", Kind::Words(NETWORKS), "Kind of network"),
 ];
 
 const fn any(name: &'static str, help: &'static str) -> Property {

@@ -2,7 +2,7 @@
 
 use menu::{Argument, Command, Effect, Kind, Menu, Shape};
 
-use crate::brief::argument as may;
+use crate::declare::argument as may;
 use crate::fragment::idle_rows;
 
 const ARGUMENTS: &[Argument] = &[

@@ -2,9 +2,9 @@
 
 use menu::{Menu, Property};
 
+use crate::declare::{maybe, named, optional_text};
 use crate::fragment::{COMMENT, idle_list};
 use crate::interworking::interworking;
-use crate::terms::{maybe, named, note};
 
 const INTERWORKING: &[Property] = interworking!("");
 
@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             named("Name of the profile"),
             maybe("asra", "A further step is needed"),
-            note("3gpp-raw", "Mobile networks, as sent"),
+            optional_text("3gpp-raw", "Mobile networks, as sent"),
         ],
         INTERWORKING,
         &[COMMENT],

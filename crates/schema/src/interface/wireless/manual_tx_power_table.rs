@@ -2,14 +2,14 @@
 
 use menu::{Follow, Kind, Menu};
 
+use crate::declare::{list, reference};
 use crate::fragment::idle_fixed;
-use crate::terms::{list, refer};
 
 const POWER: Kind = Kind::Tuple(":", &[Kind::Name, Kind::Number { min: -30, max: 40 }]);
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        refer("name", "interface", "The radio").read_only(),
+        reference("name", "interface", "The radio").read_only(),
         list("manual-tx-powers", &POWER, "Rates with their power in dBm").optional(),
     ]],
     columns: &["name", "manual-tx-powers"],

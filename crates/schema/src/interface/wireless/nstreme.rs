@@ -2,15 +2,15 @@
 
 use menu::{Follow, Menu};
 
+use crate::declare::{no, number, reference, words, yes};
 use crate::fragment::idle_fixed;
-use crate::terms::{no, number, refer, words, yes};
 
 /// How frames are put together.
 pub(crate) const FRAMERS: &[&str] = &["best-fit", "dynamic-size", "exact-size", "none"];
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        refer("name", "interface", "The radio").read_only(),
+        reference("name", "interface", "The radio").read_only(),
         no("enable-nstreme", "Speaks Nstreme"),
         yes("enable-polling", "Asks clients in turn"),
         no("disable-csma", "Does not listen before it sends"),

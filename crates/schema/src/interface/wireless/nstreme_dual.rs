@@ -4,9 +4,9 @@ use menu::{Kind, Menu, Property};
 
 use super::MHZ;
 use super::nstreme::FRAMERS;
+use crate::declare::{list, mac, no, number, words};
 use crate::fragment::{ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
 use crate::radio::{BANDS, RATES_AG, RATES_B};
-use crate::terms::{list, mac, no, number, words};
 
 const RADIO: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
 const WIDTHS: &[&str] = &["10mhz", "20mhz", "40mhz", "5mhz"];

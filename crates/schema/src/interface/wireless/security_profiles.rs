@@ -2,9 +2,9 @@
 
 use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Unique};
 
+use crate::declare::{certificate, list, named, no, secret, span, text, within, words};
 use crate::fragment::{COMMENT, idle_list};
 use crate::interface::dot1x::server::MAC_FORMATS;
-use crate::terms::{certificate, list, named, no, secret, span, text, within, words};
 
 const TYPES: Kind = Kind::Words(&["wpa-eap", "wpa-psk", "wpa2-eap", "wpa2-psk"]);
 const CIPHERS: Kind = Kind::Words(&["aes-ccm", "tkip"]);

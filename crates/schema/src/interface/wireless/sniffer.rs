@@ -4,9 +4,9 @@ pub(crate) mod packet;
 
 use menu::Menu;
 
+use crate::declare::{ipv4, no, number, span, text};
 use crate::fragment::idle_settings;
 use crate::interface::idle_command;
-use crate::terms::{ipv4, no, number, span, text};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

@@ -2,9 +2,9 @@
 
 use menu::Menu;
 
+use crate::declare::{no, span, yes};
 use crate::fragment::idle_settings;
 use crate::interface::idle_command;
-use crate::terms::{no, span, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

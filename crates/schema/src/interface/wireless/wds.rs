@@ -3,8 +3,8 @@
 use menu::{Kind, Menu, Property};
 
 use super::MASTER;
+use crate::declare::{mac, no, number};
 use crate::fragment::{ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::{mac, no, number};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -2,12 +2,12 @@
 
 use menu::{Effect, Family, Kind, Menu, Shape};
 
-use crate::brief::{no, with};
+use crate::declare::{no, with_default};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("accessible-via-web", "Whether it is shown by HTTP"),
-        with(
+        with_default(
             "address",
             Kind::Prefix(Family::V4),
             "0.0.0.0/0",

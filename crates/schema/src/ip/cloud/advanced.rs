@@ -2,7 +2,7 @@
 
 use menu::{Effect, Menu, Shape};
 
-use crate::brief::no;
+use crate::declare::no;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[no(

@@ -2,7 +2,7 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{DISABLED_INVALID_DYNAMIC, count, no, read, some, text, with};
+use crate::declare::{DISABLED_INVALID_DYNAMIC, counter, no, property, shown, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static SETTINGS: Menu = Menu {
@@ -18,22 +18,22 @@ pub(crate) static SETTINGS: Menu = Menu {
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            some("path", Kind::Name, "The file or folder").required(),
+            property("path", Kind::Name, "The file or folder").required(),
             no("allow-uploads", "Whether others may add files"),
-            with(
+            with_default(
                 "expires",
                 Kind::Or(&["never"], &Kind::Name),
                 "never",
                 "When sharing ends",
             ),
-            read("key", Kind::Text, "The key of the share").sensitive(),
-            read("url", Kind::Text, "Where the share is found"),
-            read(
+            shown("key", Kind::Text, "The key of the share").sensitive(),
+            shown("url", Kind::Text, "Where the share is found"),
+            shown(
                 "direct-url",
                 Kind::Text,
                 "Where the share is found without the service",
             ),
-            count("downloads", "How often it was fetched"),
+            counter("downloads", "How often it was fetched"),
         ],
         COMMENT_DISABLED,
     ],

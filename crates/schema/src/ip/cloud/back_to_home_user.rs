@@ -2,14 +2,14 @@
 
 use menu::{Effect, Flag, Kind, Menu, Shape};
 
-use crate::brief::{named, no, read, text, with};
+use crate::declare::{named, no, shown, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the user"),
-            with(
+            with_default(
                 "expires",
                 Kind::Or(&["never"], &Kind::Name),
                 "never",
@@ -21,14 +21,14 @@ pub(crate) static MENU: Menu = Menu {
             ),
             text("private-key", "The user's private key").sensitive(),
             text("public-key", "The user's public key"),
-            with(
+            with_default(
                 "file-access",
                 Kind::Words(&["disabled", "read-only", "full"]),
                 "disabled",
                 "What the user may do with files",
             ),
             text("file-access-path", "The folder that the user sees"),
-            read("client-address", Kind::Text, "The user's addresses"),
+            shown("client-address", Kind::Text, "The user's addresses"),
         ],
         COMMENT_DISABLED,
     ],

@@ -3,7 +3,7 @@
 use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
 
 use super::OPTION_CODE;
-use crate::brief::{DEFAULT, named, read, text};
+use crate::declare::{DEFAULT, named, shown, text};
 use crate::dhcp_option::raw_value;
 use crate::fragment::COMMENT;
 
@@ -12,7 +12,7 @@ pub(crate) static MENU: Menu = Menu {
         named("Name of the option"),
         OPTION_CODE,
         text("value", "What is sent"),
-        read("raw-value", Kind::Text, "What is sent, as bytes"),
+        shown("raw-value", Kind::Text, "What is sent, as bytes"),
         COMMENT,
     ]],
     flags: DEFAULT,

@@ -2,27 +2,27 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{DISABLED_INVALID, on_items, read, text, with};
+use crate::declare::{DISABLED_INVALID, on_items, shown, text, with_default};
 use crate::fragment::{COMMENT_DISABLED, interface};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             interface("The interface that is watched"),
-            with(
+            with_default(
                 "valid-server",
                 Kind::List(&Kind::Mac),
                 "",
                 "Servers that may be there",
             ),
-            with(
+            with_default(
                 "alert-timeout",
                 Kind::Or(&["none"], &Kind::SPAN),
                 "1h",
                 "How long a server that was found is not reported again",
             ),
             text("on-alert", "Runs when a server is found").script(),
-            read(
+            shown(
                 "unknown-server",
                 Kind::List(&Kind::Mac),
                 "Servers that were found",

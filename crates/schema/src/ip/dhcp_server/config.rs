@@ -2,24 +2,24 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{with, yes};
+use crate::declare::{with_default, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        with(
+        with_default(
             "store-leases-disk",
             Kind::Or(&["immediately", "never"], &Kind::SPAN),
             "5m",
             "How often leases are written to disk",
         ),
         yes("accounting", "Whether RADIUS is told of leases"),
-        with(
+        with_default(
             "interim-update",
             Kind::SPAN,
             "0s",
             "How often RADIUS is told in between",
         ),
-        with(
+        with_default(
             "radius-password",
             Kind::Or(&["empty", "same-as-user"], &Kind::Text),
             "empty",

@@ -3,16 +3,16 @@
 use menu::{Effect, Flag, Kind, Menu, Property, Shape, Unique};
 
 use super::{OPTION_SET, OPTIONS, PARENT, QUEUE_PLACE};
-use crate::brief::{IPV4, may, no, on_items, read, some, text, with};
+use crate::declare::{IPV4, no, on_items, optional, property, shown, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
 const CLIENT: &[Property] = &[
-    some(
+    property(
         "address",
         Kind::Either(&IPV4, &Kind::Reference("pool")),
         "The address, or the pool that it comes from",
     ),
-    may("mac-address", Kind::Mac, "The client's hardware address"),
+    optional("mac-address", Kind::Mac, "The client's hardware address"),
     no(
         "use-src-mac",
         "Whether the frame's source is the client's address",
@@ -20,20 +20,20 @@ const CLIENT: &[Property] = &[
     text("client-id", "What the client calls itself"),
     text("rate-limit", "Limit of the client's rate"),
     text("routes", "Routes to the client's networks"),
-    may(
+    optional(
         "insert-queue-before",
         QUEUE_PLACE,
         "Where the client's queue is put",
     ),
-    may("parent-queue", PARENT, "The queue above the client's"),
-    may("queue-type", Kind::Name, "The type of the client's queue"),
-    with(
+    optional("parent-queue", PARENT, "The queue above the client's"),
+    optional("queue-type", Kind::Name, "The type of the client's queue"),
+    with_default(
         "address-lists",
         Kind::List(&Kind::Name),
         "",
         "Lists that the address is added to",
     ),
-    with(
+    with_default(
         "server",
         Kind::Or(&["all"], &Kind::Reference("dhcp-server")),
         "all",
@@ -41,32 +41,32 @@ const CLIENT: &[Property] = &[
     )
     .quiet(),
     no("block-access", "Whether the client gets no address"),
-    may(
+    optional(
         "allow-dual-stack-queue",
         Kind::Bool,
         "Whether one queue serves both families",
     ),
-    with(
+    with_default(
         "lease-time",
         Kind::SPAN,
         "0s",
         "How long the lease holds; 0 is as the server says",
     )
     .quiet(),
-    may(
+    optional(
         "always-broadcast",
         Kind::Bool,
         "Whether all answers are broadcast",
     ),
-    with("dhcp-option", OPTIONS, "", "Options to send"),
-    may("dhcp-option-set", OPTION_SET, "Set of options to send"),
-    with(
+    with_default("dhcp-option", OPTIONS, "", "Options to send"),
+    optional("dhcp-option-set", OPTION_SET, "Set of options to send"),
+    with_default(
         "agent-circuit-id",
         Kind::Digits,
         "",
         "The circuit of the relay that the client is on",
     ),
-    with(
+    with_default(
         "agent-remote-id",
         Kind::Digits,
         "",
@@ -75,43 +75,43 @@ const CLIENT: &[Property] = &[
 ];
 
 const STATE: &[Property] = &[
-    read("status", Kind::Text, "State of the lease"),
-    read(
+    shown("status", Kind::Text, "State of the lease"),
+    shown(
         "expires-after",
         Kind::SPAN,
         "How long the lease still holds",
     ),
-    read("last-seen", Kind::SPAN, "When the client was last heard"),
-    read("age", Kind::SPAN, "How long the lease is there"),
-    read("active-address", IPV4, "The address in use"),
-    read(
+    shown("last-seen", Kind::SPAN, "When the client was last heard"),
+    shown("age", Kind::SPAN, "How long the lease is there"),
+    shown("active-address", IPV4, "The address in use"),
+    shown(
         "active-mac-address",
         Kind::Mac,
         "The hardware address in use",
     ),
-    read(
+    shown(
         "active-client-id",
         Kind::Text,
         "What the client calls itself now",
     ),
-    read(
+    shown(
         "active-server",
         Kind::Text,
         "The server that gave the lease",
     ),
-    read(
+    shown(
         "active-agent-circuit-id",
         Kind::Text,
         "The circuit that the client is on now",
     ),
-    read(
+    shown(
         "active-agent-remote-id",
         Kind::Text,
         "The relay that the client is on now",
     ),
-    read("host-name", Kind::Text, "The client's name"),
-    read("class-id", Kind::Text, "The client's class"),
-    read(
+    shown("host-name", Kind::Text, "The client's name"),
+    shown("class-id", Kind::Text, "The client's class"),
+    shown(
         "src-mac-address",
         Kind::Mac,
         "The source of the client's frames",

@@ -3,39 +3,39 @@
 use menu::{Effect, Kind, Menu, Property, Shape};
 
 use super::{OPTION_SET, POOL};
-use crate::brief::{DISABLED, number, some, with};
+use crate::declare::{DISABLED, between, property, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the matcher").required(),
-            with(
+            with_default(
                 "server",
                 Kind::Or(&["all"], &Kind::Reference("dhcp-server")),
                 "all",
                 "The server that matches",
             ),
-            some("code", number(1, 254), "Number of the option").required(),
-            some(
+            property("code", between(1, 254), "Number of the option").required(),
+            property(
                 "value",
                 Kind::Sized { min: 1, max: 510 },
                 "What the option says",
             )
             .required(),
-            with(
+            with_default(
                 "matching-type",
                 Kind::Words(&["exact", "substring"]),
                 "exact",
                 "Whether the option says just this",
             ),
-            with(
+            with_default(
                 "address-pool",
                 Kind::Or(&["none"], &POOL),
                 "none",
                 "The pool of addresses",
             ),
-            with("option-set", OPTION_SET, "none", "Options to send"),
+            with_default("option-set", OPTION_SET, "none", "Options to send"),
         ],
         COMMENT_DISABLED,
     ],

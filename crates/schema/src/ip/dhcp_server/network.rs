@@ -3,46 +3,46 @@
 use menu::{Effect, Family, Flag, Kind, Menu, Shape, Unique};
 
 use super::{OPTION_SET, OPTIONS};
-use crate::brief::{IPV4, may, no, number, text, with};
+use crate::declare::{IPV4, between, no, optional, text, with_default};
 use crate::fragment::COMMENT;
 
 const ADDRESSES: Kind = Kind::List(&IPV4);
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        with(
+        with_default(
             "address",
             Kind::Prefix(Family::V4),
             "0.0.0.0/0",
             "The network",
         ),
-        with("gateway", ADDRESSES, "", "The gateways"),
-        may(
+        with_default("gateway", ADDRESSES, "", "The gateways"),
+        optional(
             "netmask",
-            number(0, 32),
+            between(0, 32),
             "Length of the prefix; 0 is the network's",
         ),
-        with(
+        with_default(
             "dns-server",
             ADDRESSES,
             "",
             "The DNS servers; the router's if empty",
         ),
         no("dns-none", "Whether no DNS server is told"),
-        with("wins-server", ADDRESSES, "", "The WINS servers"),
-        with(
+        with_default("wins-server", ADDRESSES, "", "The WINS servers"),
+        with_default(
             "ntp-server",
             ADDRESSES,
             "",
             "The time servers; the router's if empty",
         ),
         no("ntp-none", "Whether no time server is told"),
-        with("caps-manager", ADDRESSES, "", "Managers of access points"),
+        with_default("caps-manager", ADDRESSES, "", "Managers of access points"),
         text("domain", "The domain"),
-        may("next-server", IPV4, "The server to boot from"),
+        optional("next-server", IPV4, "The server to boot from"),
         text("boot-file-name", "The file to boot"),
-        with("dhcp-option", OPTIONS, "", "Options to send"),
-        may("dhcp-option-set", OPTION_SET, "Set of options to send"),
+        with_default("dhcp-option", OPTIONS, "", "Options to send"),
+        optional("dhcp-option-set", OPTION_SET, "Set of options to send"),
         COMMENT,
     ]],
     flags: &[Flag::new('D', "dynamic", 0)],

@@ -4,17 +4,17 @@ pub(crate) mod sets;
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{named, no, number, read, some, text};
+use crate::declare::{between, named, no, property, shown, text};
 use crate::dhcp_option::raw_value;
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         named("Name of the option"),
-        some("code", number(1, 254), "Number of the option (RFC 2132)").required(),
+        property("code", between(1, 254), "Number of the option (RFC 2132)").required(),
         text("value", "What is sent"),
         no("force", "Whether it is sent to clients that do not ask"),
-        read("raw-value", Kind::Text, "What is sent, as bytes"),
+        shown("raw-value", Kind::Text, "What is sent, as bytes"),
         COMMENT,
     ]],
     columns: &["name", "code", "value", "raw-value", "force"],

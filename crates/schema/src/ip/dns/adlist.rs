@@ -2,7 +2,7 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{DISABLED, argument, command, count, text, yes};
+use crate::declare::{DISABLED, argument, command, counter, text, yes};
 use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
@@ -11,8 +11,8 @@ pub(crate) static MENU: Menu = Menu {
             text("file", "The file with the list"),
             text("url", "Where the list is fetched from"),
             yes("ssl-verify", "Whether the server's certificate is checked"),
-            count("match-count", "Questions that were answered by the list"),
-            count("name-count", "Names in the list"),
+            counter("match-count", "Questions that were answered by the list"),
+            counter("name-count", "Names in the list"),
         ],
         COMMENT_DISABLED,
     ],

@@ -2,20 +2,20 @@
 
 use menu::{Effect, Family, Kind, Menu, Shape};
 
-use crate::brief::{DISABLED, named, with, yes};
+use crate::declare::{DISABLED, named, with_default, yes};
 use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the forwarder"),
-            with(
+            with_default(
                 "dns-servers",
                 Kind::List(&Kind::Either(&Kind::Address(Family::Any), &Kind::Host)),
                 "",
                 "The servers to ask",
             ),
-            with(
+            with_default(
                 "doh-servers",
                 Kind::List(&Kind::Name),
                 "",

@@ -2,21 +2,21 @@
 
 use menu::{Draft, Effect, Family, Flag, Kind, Menu, Property, Shape, Unique, Value};
 
-use crate::brief::{PORT, may, no, with};
+use crate::declare::{PORT, no, optional, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
 const NAME: &[Property] = &[
-    may("name", Kind::Name, "The name"),
-    may("regexp", Kind::Filled, "A pattern of names"),
-    may(
+    optional("name", Kind::Name, "The name"),
+    optional("regexp", Kind::Filled, "A pattern of names"),
+    optional(
         "type",
         Kind::Words(&[
             "A", "NS", "CNAME", "MX", "TXT", "AAAA", "SRV", "FWD", "NXDOMAIN",
         ]),
         "Type of the record",
     ),
-    may("forward-to", Kind::Name, "The server or forwarder to ask"),
-    may(
+    optional("forward-to", Kind::Name, "The server or forwarder to ask"),
+    optional(
         "address",
         Kind::Address(Family::Any),
         "The address of the name",
@@ -24,23 +24,23 @@ const NAME: &[Property] = &[
 ];
 
 const RECORDS: &[Property] = &[
-    may("mx-preference", PORT, "Preference of the mail server"),
-    may("mx-exchange", Kind::Name, "Name of the mail server"),
-    may("cname", Kind::Name, "The name that it stands for"),
-    may("text", Kind::Filled, "The text of the name"),
-    may("ns", Kind::Name, "The name server"),
-    may("srv-priority", PORT, "Priority of the service"),
-    may("srv-weight", PORT, "Weight of the service"),
-    may("srv-port", PORT, "Port of the service"),
-    may("srv-target", Kind::Name, "Host of the service"),
-    with(
+    optional("mx-preference", PORT, "Preference of the mail server"),
+    optional("mx-exchange", Kind::Name, "Name of the mail server"),
+    optional("cname", Kind::Name, "The name that it stands for"),
+    optional("text", Kind::Filled, "The text of the name"),
+    optional("ns", Kind::Name, "The name server"),
+    optional("srv-priority", PORT, "Priority of the service"),
+    optional("srv-weight", PORT, "Weight of the service"),
+    optional("srv-port", PORT, "Port of the service"),
+    optional("srv-target", Kind::Name, "Host of the service"),
+    with_default(
         "ttl",
         Kind::SPAN,
         "1d",
         "How long others may keep the answer",
     ),
     no("match-subdomain", "Whether names below it are answered too"),
-    may(
+    optional(
         "address-list",
         Kind::Name,
         "A list that the addresses are added to",

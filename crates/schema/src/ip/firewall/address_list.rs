@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use menu::{Draft, Family, Item, Kind, Menu, Old, Shape, Unique, Value};
 
-use crate::brief::{DISABLED_DYNAMIC, may, no, read, seconds, some};
+use crate::declare::{DISABLED_DYNAMIC, no, optional, property, seconds, shown};
 use crate::firewall::LIST_NAMES;
 use crate::fragment::COMMENT_DISABLED;
 
@@ -52,18 +52,18 @@ fn prefix_of(first: IpAddr, last: IpAddr) -> Option<IpNet> {
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            some("list", Kind::Name, "Name of the list")
+            property("list", Kind::Name, "Name of the list")
                 .required()
                 .bare()
                 .shared(LIST_NAMES),
-            some(
+            property(
                 "address",
                 Kind::Either(&Kind::Addresses(Family::V4), &Kind::Host),
                 "An address, several of them, or the name of a host",
             )
             .default("0.0.0.0"),
-            read("creation-time", Kind::Text, "When the entry was made").bare(),
-            may(
+            shown("creation-time", Kind::Text, "When the entry was made").bare(),
+            optional(
                 "timeout",
                 seconds(0, 21_474_836),
                 "How long the entry is kept",

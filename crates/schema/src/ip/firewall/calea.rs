@@ -2,13 +2,13 @@
 
 use menu::{Effect, Menu, Property, Shape};
 
-use crate::brief::{IPV4, PORT, RULE_FLAGS, U32, may};
+use crate::declare::{IPV4, PORT, RULE_FLAGS, U32, optional};
 use crate::firewall as fw;
 
 const ACTION: &[Property] = &[
-    may("sniff-id", U32, "Number of the case"),
-    may("sniff-target", IPV4, "Where copies of packets go"),
-    may(
+    optional("sniff-id", U32, "Number of the case"),
+    optional("sniff-target", IPV4, "Where copies of packets go"),
+    optional(
         "sniff-target-port",
         PORT,
         "The port that copies of packets go to",

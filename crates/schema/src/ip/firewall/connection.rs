@@ -4,45 +4,45 @@ pub(crate) mod tracking;
 
 use menu::{Flag, Kind, Menu, Property, Shape};
 
-use crate::brief::{count, on_items, read};
+use crate::declare::{counter, on_items, shown};
 
 const ENDS: &[Property] = &[
-    read("protocol", Kind::Text, "Protocol above IP").bare(),
-    read("src-address", Kind::Text, "Source of the first packet").bare(),
-    read("src-port", Kind::COUNTER, "Source port of the first packet"),
-    read("dst-address", Kind::Text, "Destination of the first packet").bare(),
-    read(
+    shown("protocol", Kind::Text, "Protocol above IP").bare(),
+    shown("src-address", Kind::Text, "Source of the first packet").bare(),
+    shown("src-port", Kind::COUNTER, "Source port of the first packet"),
+    shown("dst-address", Kind::Text, "Destination of the first packet").bare(),
+    shown(
         "dst-port",
         Kind::COUNTER,
         "Destination port of the first packet",
     ),
-    read("reply-src-address", Kind::Text, "Source of answers").bare(),
-    read("reply-src-port", Kind::COUNTER, "Source port of answers"),
-    read("reply-dst-address", Kind::Text, "Destination of answers").bare(),
-    read(
+    shown("reply-src-address", Kind::Text, "Source of answers").bare(),
+    shown("reply-src-port", Kind::COUNTER, "Source port of answers"),
+    shown("reply-dst-address", Kind::Text, "Destination of answers").bare(),
+    shown(
         "reply-dst-port",
         Kind::COUNTER,
         "Destination port of answers",
     ),
-    read("tcp-state", Kind::Text, "State of the TCP connection").bare(),
-    count("icmp-type", "ICMP type"),
-    count("icmp-code", "ICMP code"),
-    count("icmp-id", "ICMP identifier"),
-    count("gre-protocol", "Protocol within GRE"),
-    count("gre-version", "Version of GRE"),
-    count("gre-key", "Key of GRE"),
-    read(
+    shown("tcp-state", Kind::Text, "State of the TCP connection").bare(),
+    counter("icmp-type", "ICMP type"),
+    counter("icmp-code", "ICMP code"),
+    counter("icmp-id", "ICMP identifier"),
+    counter("gre-protocol", "Protocol within GRE"),
+    counter("gre-version", "Version of GRE"),
+    counter("gre-key", "Key of GRE"),
+    shown(
         "connection-type",
         Kind::Text,
         "The helper that expected the connection",
     ),
-    read(
+    shown(
         "timeout",
         Kind::SPAN,
         "How long until the connection is forgotten",
     ),
-    read("connection-mark", Kind::Text, "Mark of the connection"),
-    read(
+    shown("connection-mark", Kind::Text, "Mark of the connection"),
+    shown(
         "slow-path-reason",
         Kind::Text,
         "Why FastTrack does not carry the connection",
@@ -50,19 +50,19 @@ const ENDS: &[Property] = &[
 ];
 
 const COUNTERS: &[Property] = &[
-    count("orig-packets", "Packets from the source"),
-    count("orig-bytes", "Bytes from the source"),
-    count(
+    counter("orig-packets", "Packets from the source"),
+    counter("orig-bytes", "Bytes from the source"),
+    counter(
         "orig-fasttrack-packets",
         "Packets from the source by FastTrack",
     ),
-    count("orig-fasttrack-bytes", "Bytes from the source by FastTrack"),
-    count("repl-packets", "Packets of answers"),
-    count("repl-bytes", "Bytes of answers"),
-    count("repl-fasttrack-packets", "Packets of answers by FastTrack"),
-    count("repl-fasttrack-bytes", "Bytes of answers by FastTrack"),
-    count("orig-rate", "Bits a second from the source").unit("bps"),
-    count("repl-rate", "Bits a second of answers").unit("bps"),
+    counter("orig-fasttrack-bytes", "Bytes from the source by FastTrack"),
+    counter("repl-packets", "Packets of answers"),
+    counter("repl-bytes", "Bytes of answers"),
+    counter("repl-fasttrack-packets", "Packets of answers by FastTrack"),
+    counter("repl-fasttrack-bytes", "Bytes of answers by FastTrack"),
+    counter("orig-rate", "Bits a second from the source").unit("bps"),
+    counter("repl-rate", "Bits a second of answers").unit("bps"),
 ];
 
 /// Flags of connections.

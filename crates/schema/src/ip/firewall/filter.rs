@@ -2,11 +2,11 @@
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::may;
+use crate::declare::optional;
 use crate::firewall as fw;
 
 const ACTION: &[Property] = &[
-    may(
+    optional(
         "reject-with",
         Kind::Words(&[
             "icmp-admin-prohibited",
@@ -20,7 +20,7 @@ const ACTION: &[Property] = &[
         ]),
         "The answer of reject",
     ),
-    may(
+    optional(
         "hw-offload",
         Kind::Bool,
         "Whether FastTrack may use hardware",

@@ -2,7 +2,7 @@
 
 use menu::{Menu, Shape, Unique};
 
-use crate::brief::{named, text};
+use crate::declare::{named, text};
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {

@@ -2,10 +2,10 @@
 
 use menu::{Menu, Property};
 
-use crate::brief::{IPV4, may};
+use crate::declare::{IPV4, optional};
 use crate::firewall as fw;
 
-const ROUTE: &[Property] = &[may(
+const ROUTE: &[Property] = &[optional(
     "route-dst",
     IPV4,
     "The gateway that route sends packets to",

@@ -2,39 +2,39 @@
 
 use menu::{Family, Kind, Menu, Property};
 
-use crate::brief::{IPV4, PORT, PORTS, may};
+use crate::declare::{IPV4, PORT, PORTS, optional};
 use crate::firewall as fw;
 
 const ACTION: &[Property] = &[
-    may(
+    optional(
         "to-addresses",
         Kind::Addresses(Family::V4),
         "Addresses to translate to",
     ),
-    may("to-ports", PORTS, "Ports to translate to"),
-    may(
+    optional("to-ports", PORTS, "Ports to translate to"),
+    optional(
         "same-not-by-dst",
         Kind::Bool,
         "Whether same leaves the destination out of account",
     ),
-    may(
+    optional(
         "randomise-ports",
         Kind::Bool,
         "Whether ports are chosen at random",
     ),
-    may(
+    optional(
         "socksify-service",
         Kind::Name,
         "The SOCKS client that takes connections",
     )
     .inert(),
-    may(
+    optional(
         "socks5-server",
         IPV4,
         "The SOCKS5 server that takes connections",
     )
     .inert(),
-    may("socks5-port", PORT, "The port of the SOCKS5 server").inert(),
+    optional("socks5-port", PORT, "The port of the SOCKS5 server").inert(),
 ];
 
 pub(crate) static MENU: Menu = Menu {

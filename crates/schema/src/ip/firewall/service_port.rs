@@ -3,7 +3,7 @@
 
 use menu::{Builtin, Flag, Item, Kind, Menu, Pick, Shape};
 
-use crate::brief::{PORT, count, may, no, read};
+use crate::declare::{PORT, counter, no, optional, shown};
 
 const fn helper(values: &'static [(&'static str, &'static str)]) -> Builtin {
     Builtin { values }
@@ -11,24 +11,24 @@ const fn helper(values: &'static [(&'static str, &'static str)]) -> Builtin {
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("name", Kind::Name, "Name of the helper"),
-        may(
+        shown("name", Kind::Name, "Name of the helper"),
+        optional(
             "ports",
             Kind::List(&PORT),
             "Ports that the helper listens to",
         ),
-        may(
+        optional(
             "sip-direct-media",
             Kind::Bool,
             "Whether streams come from the other end of the signalling alone",
         ),
-        may(
+        optional(
             "sip-timeout",
             Kind::SPAN,
             "How long a signalling connection may be idle",
         ),
         no("disabled", "Defines whether item is ignored or used"),
-        count(
+        counter(
             "cut-messages",
             "Segments that passed unread because the message in them began in one that had left",
         ),

@@ -2,40 +2,40 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::brief::{IPV4, argument, command, count, on_items, read};
+use crate::declare::{IPV4, argument, command, counter, on_items, shown};
 
 const GUEST: &[Property] = &[
-    read("server", Kind::Text, "The server"),
-    read("user", Kind::Text, "The user"),
-    read("domain", Kind::Text, "The user's domain"),
-    read("address", IPV4, "The guest's address"),
-    read("mac-address", Kind::Mac, "The guest's hardware address"),
-    read("login-by", Kind::Text, "How the guest logged in"),
-    read("uptime", Kind::SPAN, "How long the guest is there"),
-    read(
+    shown("server", Kind::Text, "The server"),
+    shown("user", Kind::Text, "The user"),
+    shown("domain", Kind::Text, "The user's domain"),
+    shown("address", IPV4, "The guest's address"),
+    shown("mac-address", Kind::Mac, "The guest's hardware address"),
+    shown("login-by", Kind::Text, "How the guest logged in"),
+    shown("uptime", Kind::SPAN, "How long the guest is there"),
+    shown(
         "session-time-left",
         Kind::SPAN,
         "How long the guest may stay",
     ),
-    read("idle-time", Kind::SPAN, "How long the guest is silent"),
-    read(
+    shown("idle-time", Kind::SPAN, "How long the guest is silent"),
+    shown(
         "idle-timeout",
         Kind::SPAN,
         "How long the guest may be silent",
     ),
-    read(
+    shown(
         "keepalive-timeout",
         Kind::SPAN,
         "How long the guest may be out of reach",
     ),
-    count("bytes-in", "Bytes from the guest"),
-    count("bytes-out", "Bytes to the guest"),
-    count("packets-in", "Packets from the guest"),
-    count("packets-out", "Packets to the guest"),
-    count("limit-bytes-in", "Most bytes from the guest"),
-    count("limit-bytes-out", "Most bytes to the guest"),
-    count("limit-bytes-total", "Most bytes in all"),
-    read("advertisement", Kind::Text, "State of advertisements"),
+    counter("bytes-in", "Bytes from the guest"),
+    counter("bytes-out", "Bytes to the guest"),
+    counter("packets-in", "Packets from the guest"),
+    counter("packets-out", "Packets to the guest"),
+    counter("limit-bytes-in", "Most bytes from the guest"),
+    counter("limit-bytes-out", "Most bytes to the guest"),
+    counter("limit-bytes-total", "Most bytes in all"),
+    shown("advertisement", Kind::Text, "State of advertisements"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -2,14 +2,14 @@
 
 use menu::{Effect, Flag, Kind, Menu, Shape};
 
-use crate::brief::{on_items, read};
+use crate::declare::{on_items, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("user", Kind::Text, "The user"),
-        read("domain", Kind::Text, "The user's domain"),
-        read("mac-address", Kind::Mac, "The guest's hardware address"),
-        read("expires-in", Kind::SPAN, "How long the cookie holds"),
+        shown("user", Kind::Text, "The user"),
+        shown("domain", Kind::Text, "The user's domain"),
+        shown("mac-address", Kind::Mac, "The guest's hardware address"),
+        shown("expires-in", Kind::SPAN, "How long the cookie holds"),
     ]],
     flags: &[Flag::new('M', "mac-cookie", 0)],
     columns: &["user", "domain", "mac-address", "expires-in"],

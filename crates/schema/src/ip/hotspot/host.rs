@@ -3,39 +3,39 @@
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
 use super::ip_binding::TYPES;
-use crate::brief::{IPV4, argument, command, count, on_items, read};
+use crate::declare::{IPV4, argument, command, counter, on_items, shown};
 use crate::interface::NUMBERS;
 
 const HOST: &[Property] = &[
-    read("mac-address", Kind::Mac, "The host's hardware address"),
-    read("address", IPV4, "The host's address"),
-    read("to-address", IPV4, "What the address is translated to"),
-    read("server", Kind::Text, "The server"),
-    read("uptime", Kind::SPAN, "How long the host is there"),
-    read("idle-time", Kind::SPAN, "How long the host is silent"),
-    read(
+    shown("mac-address", Kind::Mac, "The host's hardware address"),
+    shown("address", IPV4, "The host's address"),
+    shown("to-address", IPV4, "What the address is translated to"),
+    shown("server", Kind::Text, "The server"),
+    shown("uptime", Kind::SPAN, "How long the host is there"),
+    shown("idle-time", Kind::SPAN, "How long the host is silent"),
+    shown(
         "idle-timeout",
         Kind::SPAN,
         "How long the host may be silent",
     ),
-    read(
+    shown(
         "keepalive-timeout",
         Kind::SPAN,
         "How long the host may be out of reach",
     ),
-    read(
+    shown(
         "host-dead-time",
         Kind::SPAN,
         "How long the host is out of reach",
     ),
-    read("bridge-port", Kind::Text, "The port that the host is on"),
-    count("vlan-id", "The VLAN that the host is in"),
-    read("http-proxy", Kind::Text, "The proxy that the host asks for"),
-    count("bytes-in", "Bytes from the host"),
-    count("bytes-out", "Bytes to the host"),
-    count("packets-in", "Packets from the host"),
-    count("packets-out", "Packets to the host"),
-    read("found-by", Kind::Text, "What made the host known"),
+    shown("bridge-port", Kind::Text, "The port that the host is on"),
+    counter("vlan-id", "The VLAN that the host is in"),
+    shown("http-proxy", Kind::Text, "The proxy that the host asks for"),
+    counter("bytes-in", "Bytes from the host"),
+    counter("bytes-out", "Bytes to the host"),
+    counter("packets-in", "Packets from the host"),
+    counter("packets-out", "Packets to the host"),
+    shown("found-by", Kind::Text, "What made the host known"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

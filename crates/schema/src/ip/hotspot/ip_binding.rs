@@ -3,7 +3,7 @@
 use menu::{Effect, Family, Flag, Kind, Menu, Shape};
 
 use super::SERVER;
-use crate::brief::{IPV4, may, with};
+use crate::declare::{IPV4, optional, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
 /// What a host may do.
@@ -12,15 +12,15 @@ pub(crate) const TYPES: Kind = Kind::Words(&["regular", "bypassed", "blocked"]);
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            may("mac-address", Kind::Mac, "The host's hardware address"),
-            may(
+            optional("mac-address", Kind::Mac, "The host's hardware address"),
+            optional(
                 "address",
                 Kind::Addresses(Family::V4),
                 "The host's addresses",
             ),
-            may("to-address", IPV4, "What the address is translated to"),
-            with("server", SERVER, "all", "The server").quiet(),
-            with("type", TYPES, "regular", "What the host may do").quiet(),
+            optional("to-address", IPV4, "What the address is translated to"),
+            with_default("server", SERVER, "all", "The server").quiet(),
+            with_default("type", TYPES, "regular", "What the host may do").quiet(),
         ],
         COMMENT_DISABLED,
     ],

@@ -2,14 +2,14 @@
 
 use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
 
-use crate::brief::{DEFAULT, IPV4, no, text, with, yes};
+use crate::declare::{DEFAULT, IPV4, no, text, with_default, yes};
 use crate::ip::dhcp_server::USE_RADIUS;
 
 const PAGES: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the profile"),
-    with("hotspot-address", IPV4, "0.0.0.0", "The server's address"),
+    with_default("hotspot-address", IPV4, "0.0.0.0", "The server's address"),
     text("dns-name", "The server's name"),
-    with(
+    with_default(
         "html-directory",
         Kind::Text,
         "flash/hotspot",
@@ -18,13 +18,13 @@ const PAGES: &[Property] = &[
     text("html-directory-override", "Folder of pages that come first"),
     no("install-hotspot-queue", "Whether unknown hosts get a queue"),
     text("rate-limit", "Limit of the rate of unknown hosts"),
-    with(
+    with_default(
         "http-proxy",
-        Kind::Tuple(":", &[IPV4, crate::brief::PORT]),
+        Kind::Tuple(":", &[IPV4, crate::declare::PORT]),
         "0.0.0.0:0",
         "The proxy that requests are sent to",
     ),
-    with(
+    with_default(
         "smtp-server",
         IPV4,
         "0.0.0.0",
@@ -33,7 +33,7 @@ const PAGES: &[Property] = &[
 ];
 
 const LOGIN: &[Property] = &[
-    with(
+    with_default(
         "login-by",
         Kind::Set(&[
             "mac",
@@ -47,39 +47,39 @@ const LOGIN: &[Property] = &[
         "cookie,http-chap",
         "How guests log in",
     ),
-    with(
+    with_default(
         "mac-auth-mode",
         Kind::Words(&["mac-as-username", "mac-as-username-and-password"]),
         "mac-as-username",
         "What a hardware address logs in as",
     ),
     text("mac-auth-password", "The password of hardware addresses").sensitive(),
-    with(
+    with_default(
         "http-cookie-lifetime",
         Kind::SPAN,
         "3d",
         "How long a cookie holds",
     ),
-    with(
+    with_default(
         "ssl-certificate",
         Kind::Or(&["none"], &Kind::Name),
         "none",
         "The server's certificate",
     ),
     no("split-user-domain", "Whether a user's name has a domain"),
-    with(
+    with_default(
         "trial-uptime-limit",
         Kind::SPAN,
         "30m",
         "How long a trial lasts",
     ),
-    with(
+    with_default(
         "trial-uptime-reset",
         Kind::SPAN,
         "1d",
         "When a trial can be had again",
     ),
-    with(
+    with_default(
         "trial-user-profile",
         Kind::Name,
         "default",
@@ -88,15 +88,15 @@ const LOGIN: &[Property] = &[
 ];
 
 const RADIUS: &[Property] = &[
-    with("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
+    with_default("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
     yes("radius-accounting", "Whether RADIUS is told of guests"),
-    with(
+    with_default(
         "radius-interim-update",
         Kind::Or(&["received"], &Kind::SPAN),
         "received",
         "How often RADIUS is told in between",
     ),
-    with(
+    with_default(
         "nas-port-type",
         Kind::Words(&["ethernet", "cable", "wireless-802.11"]),
         "wireless-802.11",
@@ -108,7 +108,7 @@ const RADIUS: &[Property] = &[
         "The place that RADIUS is told, as a number",
     ),
     text("radius-location-name", "The place that RADIUS is told"),
-    with(
+    with_default(
         "radius-mac-format",
         Kind::Words(&[
             "XX:XX:XX:XX:XX:XX",

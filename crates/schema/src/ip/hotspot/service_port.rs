@@ -2,12 +2,12 @@
 
 use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
 
-use crate::brief::{DISABLED, PORT, no, read, with};
+use crate::declare::{DISABLED, PORT, no, shown, with_default};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("name", Kind::Name, "Name of the helper"),
-        with(
+        shown("name", Kind::Name, "Name of the helper"),
+        with_default(
             "ports",
             Kind::List(&PORT),
             "21",

@@ -5,11 +5,11 @@ pub(crate) mod profile;
 use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
 
 use super::SERVER;
-use crate::brief::{IPV4, count, may, on_items, read, text, with};
+use crate::declare::{IPV4, counter, on_items, optional, shown, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
 const USER: &[Property] = &[
-    with(
+    with_default(
         "server",
         SERVER,
         "all",
@@ -19,13 +19,13 @@ const USER: &[Property] = &[
     text("password", "Password of the user").sensitive(),
     text("otp-secret", "Secret of the user's one-time passwords").sensitive(),
     text("totp-secret", "The same, where they go by time").sensitive(),
-    may("address", IPV4, "The address that the user gets"),
-    may(
+    optional("address", IPV4, "The address that the user gets"),
+    optional(
         "mac-address",
         Kind::Mac,
         "The hardware address that the user must have",
     ),
-    with(
+    with_default(
         "profile",
         Kind::Reference("hotspot-user-profile"),
         "default",
@@ -33,26 +33,26 @@ const USER: &[Property] = &[
     ),
     text("routes", "Routes to the user's networks"),
     text("email", "The user's address for mail"),
-    with(
+    with_default(
         "limit-uptime",
         Kind::SPAN,
         "0s",
         "How long the user may be there; 0 is no limit",
     )
     .quiet(),
-    with(
+    with_default(
         "limit-bytes-in",
         Kind::COUNTER,
         "0",
         "Most bytes from the user; 0 is no limit",
     ),
-    with(
+    with_default(
         "limit-bytes-out",
         Kind::COUNTER,
         "0",
         "Most bytes to the user; 0 is no limit",
     ),
-    with(
+    with_default(
         "limit-bytes-total",
         Kind::COUNTER,
         "0",
@@ -61,11 +61,11 @@ const USER: &[Property] = &[
 ];
 
 const COUNTERS: &[Property] = &[
-    read("uptime", Kind::SPAN, "How long the user has been there"),
-    count("bytes-in", "Bytes from the user"),
-    count("bytes-out", "Bytes to the user"),
-    count("packets-in", "Packets from the user"),
-    count("packets-out", "Packets to the user"),
+    shown("uptime", Kind::SPAN, "How long the user has been there"),
+    counter("bytes-in", "Bytes from the user"),
+    counter("bytes-out", "Bytes to the user"),
+    counter("packets-in", "Packets from the user"),
+    counter("packets-out", "Packets to the user"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -4,7 +4,7 @@ pub(crate) mod ip;
 
 use menu::{Command, Effect, Family, Flag, Kind, Menu, Property, Shape};
 
-use crate::brief::{PORTS, command, may, on_items, read, with};
+use crate::declare::{PORTS, command, on_items, optional, shown, with_default};
 use crate::fragment::{COMMENT_DISABLED, counter};
 
 /// Counters of rules.
@@ -24,23 +24,23 @@ pub(crate) const WEB_PORTS: Kind = Kind::Not(&Kind::List(&PORTS));
 pub(crate) const OF_SERVER: Kind = Kind::Not(&Kind::Reference("hotspot"));
 
 const RULE: &[Property] = &[
-    may("server", OF_SERVER, "The server"),
-    may(
+    optional("server", OF_SERVER, "The server"),
+    optional(
         "src-address",
         Kind::Not(&Kind::Addresses(Family::V4)),
         "Address of the guest",
     ),
-    may("method", METHODS, "Method of the request"),
-    may("dst-host", PATTERN, "Name of the host that is asked"),
-    may("dst-port", WEB_PORTS, "Port of the host that is asked"),
-    may("path", PATTERN, "Name of the page"),
-    with(
+    optional("method", METHODS, "Method of the request"),
+    optional("dst-host", PATTERN, "Name of the host that is asked"),
+    optional("dst-port", WEB_PORTS, "Port of the host that is asked"),
+    optional("path", PATTERN, "Name of the page"),
+    with_default(
         "action",
         Kind::Words(&["allow", "deny"]),
         "allow",
         "Whether the page may be seen",
     ),
-    read("dst-address", Kind::Text, "Addresses of the host"),
+    shown("dst-address", Kind::Text, "Addresses of the host"),
     counter("hits", "Requests that matched"),
 ];
 

@@ -3,33 +3,33 @@
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
 use super::ADDRESS;
-use crate::brief::{command, count, on_items, read};
+use crate::declare::{command, counter, on_items, shown};
 
 const PEER: &[Property] = &[
-    read("id", Kind::Text, "What the peer calls itself"),
-    read("local-address", ADDRESS, "This router's address"),
-    count("port", "The peer's port"),
-    read("remote-address", ADDRESS, "The peer's address"),
-    read("state", Kind::Text, "How far the exchange has come"),
-    read(
+    shown("id", Kind::Text, "What the peer calls itself"),
+    shown("local-address", ADDRESS, "This router's address"),
+    counter("port", "The peer's port"),
+    shown("remote-address", ADDRESS, "The peer's address"),
+    shown("state", Kind::Text, "How far the exchange has come"),
+    shown(
         "side",
         Kind::Words(&["initiator", "responder"]),
         "Who began",
     ),
-    read(
+    shown(
         "dynamic-address",
         Kind::Text,
         "The address that the peer was given",
     ),
-    read("uptime", Kind::SPAN, "How long the peer is there"),
-    read("last-seen", Kind::SPAN, "When the peer was last heard"),
-    count("ph2-total", "Pairs of keys in use"),
-    read("spii", Kind::Text, "Number of the exchange, of who began"),
-    read("spir", Kind::Text, "Number of the exchange, of the other"),
-    count("rx-packets", "Packets from the peer"),
-    count("rx-bytes", "Bytes from the peer"),
-    count("tx-packets", "Packets to the peer"),
-    count("tx-bytes", "Bytes to the peer"),
+    shown("uptime", Kind::SPAN, "How long the peer is there"),
+    shown("last-seen", Kind::SPAN, "When the peer was last heard"),
+    counter("ph2-total", "Pairs of keys in use"),
+    shown("spii", Kind::Text, "Number of the exchange, of who began"),
+    shown("spir", Kind::Text, "Number of the exchange, of the other"),
+    counter("rx-packets", "Packets from the peer"),
+    counter("rx-bytes", "Bytes from the peer"),
+    counter("tx-packets", "Packets to the peer"),
+    counter("tx-bytes", "Bytes to the peer"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -3,7 +3,7 @@
 use menu::{Absent, Effect, Flag, Kind, Menu, Part, Property, Shape};
 
 use super::PEER;
-use crate::brief::{may, some, text, with};
+use crate::declare::{optional, property, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
 const MY_ID: Kind = Kind::Either(&Kind::Words(&["auto", "dn"]), &NAMED);
@@ -15,8 +15,8 @@ const NAMED: Kind = Kind::Parts(&[
 ]);
 
 const PROOF: &[Property] = &[
-    some("peer", PEER, "The peer").required(),
-    with(
+    property("peer", PEER, "The peer").required(),
+    with_default(
         "auth-method",
         Kind::Words(&[
             "pre-shared-key",
@@ -30,7 +30,7 @@ const PROOF: &[Property] = &[
         "pre-shared-key",
         "What proves who the peer is",
     ),
-    with(
+    with_default(
         "eap-methods",
         Kind::List(&Kind::Words(&[
             "eap-tls",
@@ -41,7 +41,7 @@ const PROOF: &[Property] = &[
         "eap-tls",
         "Methods of EAP",
     ),
-    with(
+    with_default(
         "mode-config",
         Kind::Or(&["none"], &Kind::Reference("ipsec-mode-config")),
         "none",
@@ -51,14 +51,14 @@ const PROOF: &[Property] = &[
         "notrack-chain",
         "The raw chain that gets rules for the peer",
     ),
-    with("my-id", MY_ID, "auto", "What this router calls itself"),
-    with(
+    with_default("my-id", MY_ID, "auto", "What this router calls itself"),
+    with_default(
         "remote-id",
         REMOTE_ID,
         "auto",
         "What the peer must call itself",
     ),
-    with(
+    with_default(
         "match-by",
         Kind::Words(&["remote-id", "certificate"]),
         "remote-id",
@@ -67,16 +67,16 @@ const PROOF: &[Property] = &[
 ];
 
 const SECRETS: &[Property] = &[
-    may("key", Kind::Name, "This router's key"),
-    may("remote-key", Kind::Name, "The peer's key"),
+    optional("key", Kind::Name, "This router's key"),
+    optional("remote-key", Kind::Name, "The peer's key"),
     text("secret", "The secret that both know").sensitive(),
-    with(
+    with_default(
         "certificate",
         Kind::List(&Kind::Name),
         "",
         "This router's certificates",
     ),
-    with(
+    with_default(
         "remote-certificate",
         Kind::Or(&["none"], &Kind::Name),
         "none",
@@ -85,13 +85,13 @@ const SECRETS: &[Property] = &[
     .quiet(),
     text("username", "The name to log in with"),
     text("password", "The password to log in with").sensitive(),
-    with(
+    with_default(
         "generate-policy",
         Kind::Words(&["no", "port-override", "port-strict"]),
         "no",
         "Whether policies are made for the peer",
     ),
-    with(
+    with_default(
         "policy-template-group",
         Kind::Reference("ipsec-policy-group"),
         "default",

@@ -2,29 +2,29 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::brief::{argument, command, count, read};
+use crate::declare::{argument, command, counter, shown};
 
 const SA: &[Property] = &[
-    read(
+    shown(
         "spi",
         Kind::Hex { max: 0xffff_ffff },
         "Number of the association",
     ),
-    read("src-address", Kind::Text, "Who sends"),
-    read("dst-address", Kind::Text, "Who gets it"),
-    read("state", Kind::Text, "Whether the association is in use"),
-    read("auth-algorithm", Kind::Text, "What signs packets"),
-    read("enc-algorithm", Kind::Text, "What encrypts packets"),
-    count("enc-key-size", "Length of the key in bits"),
-    read("auth-key", Kind::Text, "The key that signs").sensitive(),
-    read("enc-key", Kind::Text, "The key that encrypts").sensitive(),
-    read("addtime", Kind::Text, "When the association was made"),
-    read("expires-in", Kind::SPAN, "How long it still holds"),
-    read("add-lifetime", Kind::Text, "How long it holds"),
-    count("current-bytes", "Bytes so far"),
-    count("current-packets", "Packets so far"),
-    count("invalid-packets", "Packets that were refused"),
-    count("replay", "Packets that may be out of order"),
+    shown("src-address", Kind::Text, "Who sends"),
+    shown("dst-address", Kind::Text, "Who gets it"),
+    shown("state", Kind::Text, "Whether the association is in use"),
+    shown("auth-algorithm", Kind::Text, "What signs packets"),
+    shown("enc-algorithm", Kind::Text, "What encrypts packets"),
+    counter("enc-key-size", "Length of the key in bits"),
+    shown("auth-key", Kind::Text, "The key that signs").sensitive(),
+    shown("enc-key", Kind::Text, "The key that encrypts").sensitive(),
+    shown("addtime", Kind::Text, "When the association was made"),
+    shown("expires-in", Kind::SPAN, "How long it still holds"),
+    shown("add-lifetime", Kind::Text, "How long it holds"),
+    counter("current-bytes", "Bytes so far"),
+    counter("current-packets", "Packets so far"),
+    counter("invalid-packets", "Packets that were refused"),
+    counter("replay", "Packets that may be out of order"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

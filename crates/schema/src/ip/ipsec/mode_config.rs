@@ -3,13 +3,13 @@
 use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Pick, Property, Shape};
 
 use super::ADDRESS;
-use crate::brief::{IPV4, may, number, with, yes};
+use crate::declare::{IPV4, between, optional, with_default, yes};
 use crate::ip::hotspot::POOL;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the configuration"),
-        with(
+        with_default(
             "responder",
             Kind::Bool,
             "yes",
@@ -19,48 +19,48 @@ pub(crate) static MENU: Menu = Menu {
             "system-dns",
             "Whether peers are told the router's DNS servers",
         ),
-        with(
+        with_default(
             "static-dns",
             Kind::List(&ADDRESS),
             "",
             "DNS servers that peers are told",
         ),
-        may("address", IPV4, "The address that a peer gets"),
-        with(
+        optional("address", IPV4, "The address that a peer gets"),
+        with_default(
             "address-pool",
             POOL,
             "none",
             "The pool that peers' addresses come from",
         )
         .quiet(),
-        may(
+        optional(
             "address-prefix-length",
-            number(1, 32),
+            between(1, 32),
             "Length of the prefix that a peer is told",
         ),
-        with(
+        with_default(
             "split-include",
             Kind::List(&Kind::Prefix(Family::Any)),
             "",
             "Networks that peers reach this way",
         ),
-        with(
+        with_default(
             "split-dns",
             Kind::List(&Kind::Name),
             "",
             "Domains that peers ask this way",
         ),
-        may(
+        optional(
             "src-address-list",
             Kind::Name,
             "A list whose addresses are translated",
         ),
-        may(
+        optional(
             "connection-mark",
             Kind::Or(&["no-mark"], &Kind::Name),
             "Mark of what is translated",
         ),
-        with(
+        with_default(
             "use-responder-dns",
             Kind::Words(&["no", "yes", "exclusively"]),
             "exclusively",

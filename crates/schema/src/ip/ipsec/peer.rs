@@ -3,7 +3,7 @@
 use menu::{Effect, Flag, Kind, Menu, Old, Property, Shape};
 
 use super::{ADDRESS, PREFIX};
-use crate::brief::{PORT, may, no, text, with, yes};
+use crate::declare::{PORT, no, optional, text, with_default, yes};
 use crate::fragment::COMMENT_DISABLED;
 
 /// Values that are addresses or names of hosts.
@@ -22,17 +22,17 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the peer"),
-            may("address", WHO, "The peer's address; any if not given"),
-            may("local-address", ADDRESS, "This router's address"),
+            optional("address", WHO, "The peer's address; any if not given"),
+            optional("local-address", ADDRESS, "This router's address"),
             no("passive", "Whether the peer begins"),
-            may("port", PORT, "The peer's port"),
-            with(
+            optional("port", PORT, "The peer's port"),
+            with_default(
                 "profile",
                 Kind::Reference("ipsec-profile"),
                 "default",
                 "How keys are exchanged",
             ),
-            with(
+            with_default(
                 "exchange-mode",
                 Kind::Words(&["main", "base", "aggressive", "ike2"]),
                 "main",
@@ -43,7 +43,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Whether the peer is told to forget older keys",
             ),
             text("ppk-secret", "A secret against computers to come").sensitive(),
-            crate::brief::read("current-address", ADDRESS, "The peer's address now"),
+            crate::declare::shown("current-address", ADDRESS, "The peer's address now"),
         ],
         COMMENT_DISABLED,
     ],

@@ -5,26 +5,26 @@ pub(crate) mod group;
 use menu::{Builtin, Draft, Effect, Flag, Kind, Menu, Pick, Property, Reason, Shape, Store};
 
 use super::{ADDRESS, PEER, PREFIX};
-use crate::brief::{PORT, may, no, read, with};
+use crate::declare::{PORT, no, optional, shown, with_default};
 use crate::firewall::PROTOCOL;
 use crate::fragment::COMMENT_DISABLED;
 
 const ANY_PORT: Kind = Kind::Or(&["any"], &PORT);
 
 const WHICH: &[Property] = &[
-    may("peer", Kind::List(&PEER), "The peers"),
+    optional("peer", Kind::List(&PEER), "The peers"),
     no("tunnel", "Whether whole packets are encrypted"),
-    with(
+    with_default(
         "group",
         Kind::Reference("ipsec-policy-group"),
         "default",
         "The group of a template",
     ),
-    with("src-address", PREFIX, "0.0.0.0/0", "Source of packets"),
-    with("src-port", ANY_PORT, "any", "Source port of packets"),
-    with("dst-address", PREFIX, "0.0.0.0/0", "Destination of packets"),
-    with("dst-port", ANY_PORT, "any", "Destination port of packets"),
-    with(
+    with_default("src-address", PREFIX, "0.0.0.0/0", "Source of packets"),
+    with_default("src-port", ANY_PORT, "any", "Source port of packets"),
+    with_default("dst-address", PREFIX, "0.0.0.0/0", "Destination of packets"),
+    with_default("dst-port", ANY_PORT, "any", "Destination port of packets"),
+    with_default(
         "protocol",
         Kind::Or(&["all"], &PROTOCOL),
         "all",
@@ -33,35 +33,35 @@ const WHICH: &[Property] = &[
 ];
 
 const HOW: &[Property] = &[
-    with(
+    with_default(
         "action",
         Kind::Words(&["encrypt", "discard", "none"]),
         "encrypt",
         "What happens to packets",
     ),
-    with(
+    with_default(
         "level",
         Kind::Words(&["require", "use", "unique"]),
         "require",
         "What happens while there are no keys",
     ),
-    with(
+    with_default(
         "ipsec-protocols",
         Kind::Words(&["ah", "esp"]),
         "esp",
         "How packets are protected",
     ),
-    may("sa-src-address", ADDRESS, "This end of the tunnel"),
-    may("sa-dst-address", ADDRESS, "The other end of the tunnel"),
-    with(
+    optional("sa-src-address", ADDRESS, "This end of the tunnel"),
+    optional("sa-dst-address", ADDRESS, "The other end of the tunnel"),
+    with_default(
         "proposal",
         Kind::Reference("ipsec-proposal"),
         "default",
         "The algorithms",
     ),
     no("template", "Whether policies are made from this one"),
-    read("ph2-count", Kind::COUNTER, "Pairs of keys in use"),
-    read("ph2-state", Kind::Text, "How far the exchange has come"),
+    shown("ph2-count", Kind::COUNTER, "Pairs of keys in use"),
+    shown("ph2-state", Kind::Text, "How far the exchange has come"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

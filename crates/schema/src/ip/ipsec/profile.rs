@@ -2,7 +2,7 @@
 
 use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
 
-use crate::brief::{DEFAULT, number, with, yes};
+use crate::declare::{DEFAULT, between, with_default, yes};
 
 /// The groups that keys are agreed on in (RFC 3526, RFC 5903, RFC 8031).
 const GROUPS: Kind = Kind::Set(&[
@@ -13,39 +13,39 @@ const GROUPS: Kind = Kind::Set(&[
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the profile"),
-        with(
+        with_default(
             "hash-algorithm",
             Kind::Words(&["md5", "sha1", "sha256", "sha384", "sha512"]),
             "sha1",
             "What signs the exchange",
         ),
-        with(
+        with_default(
             "prf-algorithm",
             Kind::Words(&["auto", "sha1", "sha256", "sha384", "sha512"]),
             "auto",
             "What keys are derived by",
         )
         .quiet(),
-        with(
+        with_default(
             "enc-algorithm",
             Kind::Set(&["aes-256", "aes-192", "aes-128", "3des", "des"]),
             "aes-128,3des",
             "What encrypts the exchange",
         ),
-        with(
+        with_default(
             "dh-group",
             GROUPS,
             "modp2048,modp1024",
             "What keys are agreed on in",
         ),
-        with("lifetime", Kind::SPAN, "1d", "How long keys hold"),
-        with(
+        with_default("lifetime", Kind::SPAN, "1d", "How long keys hold"),
+        with_default(
             "lifebytes",
-            number(0, 4_294_967_295),
+            between(0, 4_294_967_295),
             "0",
             "How many bytes keys hold for",
         ),
-        with(
+        with_default(
             "proposal-check",
             Kind::Words(&["obey", "strict", "claim", "exact"]),
             "obey",
@@ -55,21 +55,21 @@ pub(crate) static MENU: Menu = Menu {
             "nat-traversal",
             "Whether packets pass translators (RFC 3947)",
         ),
-        with(
+        with_default(
             "ppk",
             Kind::Words(&["no", "psk", "psk-ike-initial", "qkd"]),
             "no",
             "Secrets against computers to come",
         ),
-        with(
+        with_default(
             "dpd-interval",
-            Kind::Or(&["disable-dpd"], &crate::brief::seconds(0, 3_600)),
+            Kind::Or(&["disable-dpd"], &crate::declare::seconds(0, 3_600)),
             "2m",
             "How often a silent peer is asked whether it is there",
         ),
-        with(
+        with_default(
             "dpd-maximum-failures",
-            number(1, 100),
+            between(1, 100),
             "5",
             "How often it may not answer",
         ),

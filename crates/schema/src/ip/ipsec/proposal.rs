@@ -2,7 +2,7 @@
 
 use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
 
-use crate::brief::with;
+use crate::declare::with_default;
 use crate::fragment::COMMENT_DISABLED;
 
 const CIPHERS: Kind = Kind::Set(&[
@@ -34,20 +34,20 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the proposal"),
-            with(
+            with_default(
                 "auth-algorithms",
                 Kind::Set(&["sha512", "sha256", "sha1", "md5", "null"]),
                 "sha1",
                 "What signs packets",
             ),
-            with(
+            with_default(
                 "enc-algorithms",
                 CIPHERS,
                 "aes-256-cbc,aes-192-cbc,aes-128-cbc",
                 "What encrypts packets",
             ),
-            with("lifetime", Kind::SPAN, "30m", "How long keys hold"),
-            with(
+            with_default("lifetime", Kind::SPAN, "30m", "How long keys hold"),
+            with_default(
                 "pfs-group",
                 GROUPS,
                 "modp1024",

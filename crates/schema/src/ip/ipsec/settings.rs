@@ -2,19 +2,19 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{U32, no, with, yes};
+use crate::declare::{U32, no, with_default, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("xauth-use-radius", "Whether RADIUS is asked"),
         yes("accounting", "Whether RADIUS is told of users"),
-        with(
+        with_default(
             "interim-update",
             Kind::SPAN,
             "0s",
             "How often RADIUS is told in between",
         ),
-        with(
+        with_default(
             "ddos-cookie-threshold",
             U32,
             "1000",

@@ -2,21 +2,21 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::brief::{ONLY_DISABLED, count, may, on_items, read};
+use crate::declare::{ONLY_DISABLED, counter, on_items, optional, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the device"),
-            may("mac-address", Kind::Mac, "The device's hardware address"),
-            may("user", Kind::Reference("kid"), "The child"),
-            read("ip-address", Kind::Text, "The device's addresses"),
-            read("activity", Kind::Text, "What the device does"),
-            count("rate-down", "Bits a second to the device"),
-            count("rate-up", "Bits a second from the device"),
-            count("bytes-down", "Bytes to the device"),
-            count("bytes-up", "Bytes from the device"),
-            read("idle-time", Kind::SPAN, "How long the device is silent"),
+            optional("mac-address", Kind::Mac, "The device's hardware address"),
+            optional("user", Kind::Reference("kid"), "The child"),
+            shown("ip-address", Kind::Text, "The device's addresses"),
+            shown("activity", Kind::Text, "What the device does"),
+            counter("rate-down", "Bits a second to the device"),
+            counter("rate-up", "Bits a second from the device"),
+            counter("bytes-down", "Bytes to the device"),
+            counter("bytes-up", "Bytes from the device"),
+            shown("idle-time", Kind::SPAN, "How long the device is silent"),
         ],
         ONLY_DISABLED,
     ],

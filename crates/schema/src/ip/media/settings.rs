@@ -2,7 +2,7 @@
 
 use menu::{Effect, Menu, Shape};
 
-use crate::brief::text;
+use crate::declare::text;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[text("thumbnails", "Folder of small pictures")]],

@@ -2,7 +2,7 @@
 
 use menu::{Effect, Menu, Shape, Unique};
 
-use crate::brief::{DISABLED_DYNAMIC, ONLY_DISABLED};
+use crate::declare::{DISABLED_DYNAMIC, ONLY_DISABLED};
 use crate::ip::upnp::interfaces::SIDES;
 
 pub(crate) static MENU: Menu = Menu {

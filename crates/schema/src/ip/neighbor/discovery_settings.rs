@@ -2,26 +2,26 @@
 
 use menu::{Effect, Kind, Menu, Old, Shape};
 
-use crate::brief::{INTERFACE_LIST, no, number, seconds, with, yes};
+use crate::declare::{INTERFACE_LIST, between, no, seconds, with_default, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        with(
+        with_default(
             "discover-interface-list",
             Kind::Not(&INTERFACE_LIST),
             "static",
             "Interfaces that tell and listen",
         ),
-        with(
+        with_default(
             "discover-interval",
             seconds(5, 32_767),
             "30s",
             "How often the router tells of itself",
         ),
         yes("lldp-med", "Whether LLDP tells of voice"),
-        with(
+        with_default(
             "lldp-med-net-policy-vlan",
-            Kind::Or(&["disabled"], &number(0, 4_094)),
+            Kind::Or(&["disabled"], &between(0, 4_094)),
             "disabled",
             "The VLAN for voice",
         ),
@@ -43,13 +43,13 @@ pub(crate) static MENU: Menu = Menu {
             "dying-gasp",
             "Whether the router tells that its power fails",
         ),
-        with(
+        with_default(
             "protocol",
             Kind::Set(&["cdp", "lldp", "mndp"]),
             "cdp,lldp,mndp",
             "Protocols to tell and listen by",
         ),
-        with(
+        with_default(
             "mode",
             Kind::Words(&["tx-and-rx", "tx-only", "rx-only"]),
             "tx-and-rx",
@@ -59,7 +59,7 @@ pub(crate) static MENU: Menu = Menu {
             "add-dns-entries",
             "Whether neighbours get a name in the DNS",
         ),
-        with(
+        with_default(
             "add-dns-entries-suffix",
             Kind::Sized { min: 1, max: 64 },
             "lan",

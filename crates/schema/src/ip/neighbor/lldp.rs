@@ -3,34 +3,34 @@
 use menu::{Effect, Kind, Menu, Shape};
 
 use super::PLACE;
-use crate::brief::read;
+use crate::declare::shown;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         PLACE,
         &[
-            read(
+            shown(
                 "lldp-chassis-id-subtype",
                 Kind::Text,
                 "What names the chassis",
             ),
-            read("lldp-chassis-id", Kind::Text, "Name of the chassis"),
-            read("lldp-port-id-subtype", Kind::Text, "What names the port"),
-            read("lldp-port-id", Kind::Text, "Name of the port"),
-            read(
+            shown("lldp-chassis-id", Kind::Text, "Name of the chassis"),
+            shown("lldp-port-id-subtype", Kind::Text, "What names the port"),
+            shown("lldp-port-id", Kind::Text, "Name of the port"),
+            shown(
                 "lldp-port-description",
                 Kind::Text,
                 "What it says of the port",
             ),
-            read("lldp-system-name", Kind::Text, "Its name"),
-            read(
+            shown("lldp-system-name", Kind::Text, "Its name"),
+            shown(
                 "lldp-system-description",
                 Kind::Text,
                 "What it says of itself",
             ),
-            read("lldp-ttl", Kind::SPAN, "How long what it says holds"),
-            read("lldp-system-caps", Kind::Text, "What it could do"),
-            read("lldp-system-caps-enabled", Kind::Text, "What it does"),
+            shown("lldp-ttl", Kind::SPAN, "How long what it says holds"),
+            shown("lldp-system-caps", Kind::Text, "What it could do"),
+            shown("lldp-system-caps-enabled", Kind::Text, "What it does"),
         ],
     ],
     columns: &[

@@ -2,14 +2,14 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{IPV4, read};
+use crate::declare::{IPV4, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("pool", Kind::Text, "The pool"),
-        read("address", IPV4, "The address"),
-        read("owner", Kind::Text, "The service that gave it out"),
-        read("info", Kind::Text, "Who has it"),
+        shown("pool", Kind::Text, "The pool"),
+        shown("address", IPV4, "The address"),
+        shown("owner", Kind::Text, "The service that gave it out"),
+        shown("info", Kind::Text, "Who has it"),
     ]],
     columns: &["pool", "address", "owner", "info"],
     effect: Effect::None,

@@ -3,12 +3,12 @@
 use menu::{Effect, Kind, Menu, Old, Property, Shape};
 
 use super::{HITS, REQUEST};
-use crate::brief::{DISABLED, text, with};
+use crate::declare::{DISABLED, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
 use crate::ip::hotspot::walled_garden::COMMANDS;
 
 const ACTION: &[Property] = &[
-    with(
+    with_default(
         "action",
         Kind::Words(&["allow", "deny", "redirect", "url-append"]),
         "allow",

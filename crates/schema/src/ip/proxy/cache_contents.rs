@@ -2,20 +2,20 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{count, on_items, read};
+use crate::declare::{counter, on_items, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("uri", Kind::Text, "The page"),
-        count("file-size", "Its size"),
-        read("last-modified", Kind::Text, "When it was changed"),
-        read(
+        shown("uri", Kind::Text, "The page"),
+        counter("file-size", "Its size"),
+        shown("last-modified", Kind::Text, "When it was changed"),
+        shown(
             "last-modified-time",
             Kind::Text,
             "The time of day when it was changed",
         ),
-        read("last-accessed", Kind::Text, "When it was asked for"),
-        read(
+        shown("last-accessed", Kind::Text, "When it was asked for"),
+        shown(
             "last-accessed-time",
             Kind::Text,
             "The time of day when it was asked for",

@@ -2,20 +2,20 @@
 
 use menu::{Effect, Flag, Kind, Menu, Shape};
 
-use crate::brief::{count, on_items, read};
+use crate::declare::{counter, on_items, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("src-address", Kind::Text, "Who connected"),
-        read("dst-address", Kind::Text, "Who was connected to"),
-        read(
+        shown("src-address", Kind::Text, "Who connected"),
+        shown("dst-address", Kind::Text, "Who was connected to"),
+        shown(
             "last-protocol",
             Kind::Text,
             "The protocol of the last request",
         ),
-        read("state", Kind::Text, "What the connection does"),
-        count("tx-bytes", "Bytes sent"),
-        count("rx-bytes", "Bytes received"),
+        shown("state", Kind::Text, "What the connection does"),
+        counter("tx-bytes", "Bytes sent"),
+        counter("rx-bytes", "Bytes received"),
     ]],
     flags: &[Flag::new('S', "server", 0), Flag::new('C', "client", 0)],
     columns: &[

@@ -2,15 +2,15 @@
 
 use menu::{Effect, Menu, Shape};
 
-use crate::brief::count;
+use crate::declare::counter;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        count("successes", "Pages that were kept"),
-        count("denied", "Pages that rules refused"),
-        count("too-large", "Pages that were too long"),
-        count("no-memory", "Pages without memory"),
-        count("errors", "Pages with other errors"),
+        counter("successes", "Pages that were kept"),
+        counter("denied", "Pages that rules refused"),
+        counter("too-large", "Pages that were too long"),
+        counter("no-memory", "Pages without memory"),
+        counter("errors", "Pages with other errors"),
     ]],
     effect: Effect::None,
     ..Menu::new("/ip/proxy/inserts", Shape::Status, "Pages that were kept")

@@ -2,23 +2,23 @@
 
 use menu::{Effect, Menu, Shape};
 
-use crate::brief::count;
+use crate::declare::counter;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        count("url-requests", "Because the client asked"),
-        count(
+        counter("url-requests", "Because the client asked"),
+        counter(
             "request-max-age",
             "Because of the age that the client takes",
         ),
-        count("expired", "Because they had expired"),
-        count(
+        counter("expired", "Because they had expired"),
+        counter(
             "response-max-age",
             "Because of the age that the server gave",
         ),
-        count("config-max-fresh", "Because of the configuration"),
-        count("heuristic", "Because of a guess"),
-        count("other", "For other reasons"),
+        counter("config-max-fresh", "Because of the configuration"),
+        counter("heuristic", "Because of a guess"),
+        counter("other", "For other reasons"),
     ]],
     effect: Effect::None,
     ..Menu::new(

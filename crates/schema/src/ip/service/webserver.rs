@@ -2,7 +2,7 @@
 
 use menu::{Effect, Menu, Shape};
 
-use crate::brief::yes;
+use crate::declare::yes;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

@@ -2,7 +2,7 @@
 
 use menu::{Builtin, Effect, Flag, Kind, Menu, Old, Pick, Property, Shape};
 
-use crate::brief::{no, text, with};
+use crate::declare::{no, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
 const USERS: Kind = Kind::List(&Kind::Reference("smb-user"));
@@ -14,8 +14,8 @@ pub(crate) static MENU: Menu = Menu {
             text("directory", "The folder"),
             no("read-only", "Whether nothing can be changed"),
             no("require-encryption", "Whether clients must encrypt"),
-            with("valid-users", USERS, "", "Who may see it; all if empty"),
-            with("invalid-users", USERS, "", "Who may not see it"),
+            with_default("valid-users", USERS, "", "Who may see it; all if empty"),
+            with_default("invalid-users", USERS, "", "Who may not see it"),
         ],
         COMMENT_DISABLED,
     ],

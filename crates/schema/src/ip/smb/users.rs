@@ -2,7 +2,7 @@
 
 use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
 
-use crate::brief::{no, text};
+use crate::declare::{no, text};
 use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {

@@ -2,18 +2,18 @@
 
 use menu::{Effect, Family, Kind, Menu, Property, Shape};
 
-use crate::brief::{DISABLED, PORTS, may, with};
+use crate::declare::{DISABLED, PORTS, optional, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
 const SOURCE: Kind = Kind::Not(&Kind::Addresses(Family::Any));
 const DESTINATION: Kind = Kind::Not(&Kind::Either(&Kind::Addresses(Family::Any), &Kind::Host));
 
 const RULE: &[Property] = &[
-    may("src-address", SOURCE, "Address of the client"),
-    may("src-port", Kind::Not(&PORTS), "Port of the client"),
-    may("dst-address", DESTINATION, "Address or name of the server"),
-    may("dst-port", Kind::Not(&PORTS), "Port of the server"),
-    with(
+    optional("src-address", SOURCE, "Address of the client"),
+    optional("src-port", Kind::Not(&PORTS), "Port of the client"),
+    optional("dst-address", DESTINATION, "Address or name of the server"),
+    optional("dst-port", Kind::Not(&PORTS), "Port of the server"),
+    with_default(
         "action",
         Kind::Words(&["deny", "allow"]),
         "allow",

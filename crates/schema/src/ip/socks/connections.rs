@@ -2,16 +2,16 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{count, on_items, read};
+use crate::declare::{counter, on_items, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("src-address", Kind::Text, "Who connected"),
-        read("dst-address", Kind::Text, "Who was connected to"),
-        read("user", Kind::Text, "Who logged in"),
-        read("type", Kind::Text, "The direction"),
-        count("tx", "Bytes sent"),
-        count("rx", "Bytes received"),
+        shown("src-address", Kind::Text, "Who connected"),
+        shown("dst-address", Kind::Text, "Who was connected to"),
+        shown("user", Kind::Text, "Who logged in"),
+        shown("type", Kind::Text, "The direction"),
+        counter("tx", "Bytes sent"),
+        counter("rx", "Bytes received"),
     ]],
     columns: &["src-address", "dst-address", "user", "type", "tx", "rx"],
     commands: &[on_items("remove", "Close connections")],

@@ -2,15 +2,15 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{DISABLED, ONLY_DISABLED, no, some, text};
+use crate::declare::{DISABLED, ONLY_DISABLED, no, property, text};
 
 const WORD: Kind = Kind::Sized { min: 1, max: 255 };
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            some("name", WORD, "Name of the user").required(),
-            some("password", WORD, "Password of the user")
+            property("name", WORD, "Name of the user").required(),
+            property("password", WORD, "Password of the user")
                 .required()
                 .sensitive(),
             no("only-one", "Whether the user may log in once at a time"),

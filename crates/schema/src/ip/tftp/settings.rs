@@ -2,12 +2,12 @@
 
 use menu::{Effect, Menu, Shape};
 
-use crate::brief::{number, with};
+use crate::declare::{between, with_default};
 
 pub(crate) static MENU: Menu = Menu {
-    properties: &[&[with(
+    properties: &[&[with_default(
         "max-block-size",
-        number(512, 65_536),
+        between(512, 65_536),
         "4096",
         "Longest block",
     )]],

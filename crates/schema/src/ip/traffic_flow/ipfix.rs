@@ -2,7 +2,7 @@
 
 use menu::{Effect, Menu, Property, Shape};
 
-use crate::brief::{no, yes};
+use crate::declare::{no, yes};
 
 const fn field(name: &'static str) -> Property {
     yes(name, "Whether collectors are told this")

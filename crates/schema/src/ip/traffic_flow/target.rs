@@ -2,29 +2,29 @@
 
 use menu::{Effect, Family, Kind, Menu, Shape};
 
-use crate::brief::{DISABLED, ONLY_DISABLED, PORT, U32, seconds, some, with};
+use crate::declare::{DISABLED, ONLY_DISABLED, PORT, U32, property, seconds, with_default};
 
 const ANY: Kind = Kind::Address(Family::Any);
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            with("src-address", ANY, "0.0.0.0", "The router's address"),
-            some("dst-address", ANY, "The collector").required(),
-            with("port", PORT, "2055", "The collector's port"),
-            with(
+            with_default("src-address", ANY, "0.0.0.0", "The router's address"),
+            property("dst-address", ANY, "The collector").required(),
+            with_default("port", PORT, "2055", "The collector's port"),
+            with_default(
                 "version",
                 Kind::Words(&["1", "5", "9", "ipfix"]),
                 "9",
                 "Version of the format",
             ),
-            with(
+            with_default(
                 "v9-template-refresh",
                 U32,
                 "20",
                 "Packets after which the format is told again",
             ),
-            with(
+            with_default(
                 "v9-template-timeout",
                 seconds(1, 4_294_967_295),
                 "30m",

@@ -2,19 +2,19 @@
 
 use menu::{Effect, Kind, Menu, Property, Shape, Unique};
 
-use crate::brief::{DISABLED_DYNAMIC, IPV4, ONLY_DISABLED, may, some};
+use crate::declare::{DISABLED_DYNAMIC, IPV4, ONLY_DISABLED, optional, property};
 use crate::fragment::interface;
 
 /// A side of the router.
 pub(crate) const SIDES: &[Property] = &[
     interface("The interface"),
-    some(
+    property(
         "type",
         Kind::Words(&["external", "internal"]),
         "Which side it is on",
     )
     .required(),
-    may("forced-ip", IPV4, "The address that hosts are told"),
+    optional("forced-ip", IPV4, "The address that hosts are told"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -2,20 +2,20 @@
 
 use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
 
-use crate::brief::{DEFAULT, PORT, named, no, read, some, text};
+use crate::declare::{DEFAULT, PORT, named, no, property, shown, text};
 use crate::dhcp_option::raw_value;
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         named("Name of the option"),
-        some("code", PORT, "Number of the option").required(),
+        property("code", PORT, "Number of the option").required(),
         text("value", "What is added"),
         no(
             "only-if-mac-available",
             "Whether it is added for known hardware addresses only",
         ),
-        read("raw-value", Kind::Text, "What is added, as bytes"),
+        shown("raw-value", Kind::Text, "What is added, as bytes"),
         COMMENT,
     ]],
     flags: DEFAULT,

@@ -3,61 +3,61 @@
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
 use super::OPTIONS;
-use crate::brief::{IPV6, U32, may, on_items, read, some, text, with};
+use crate::declare::{IPV6, U32, on_items, optional, property, shown, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
 use crate::ip::dhcp_server::{PARENT, QUEUE_PLACE};
 
 const CLIENT: &[Property] = &[
-    may("address", Kind::Prefix(Family::V6), "The prefix or address"),
-    some("duid", Kind::Filled, "What names the client").required(),
-    some("iaid", U32, "Number of the request").required(),
-    with(
+    optional("address", Kind::Prefix(Family::V6), "The prefix or address"),
+    property("duid", Kind::Filled, "What names the client").required(),
+    property("iaid", U32, "Number of the request").required(),
+    with_default(
         "ia-type",
         Kind::Words(&["na", "pd"]),
         "pd",
         "Whether it is an address or a prefix",
     ),
-    with(
+    with_default(
         "server",
         Kind::Or(&["all"], &Kind::Reference("dhcp6-server")),
         "all",
         "The server",
     ),
-    with("life-time", Kind::SPAN, "3d", "How long the binding holds"),
-    may(
+    with_default("life-time", Kind::SPAN, "3d", "How long the binding holds"),
+    optional(
         "prefix-pool",
         Kind::Name,
         "The pool that the prefix comes from",
     ),
-    with("dhcp-option", OPTIONS, "", "Options to send"),
+    with_default("dhcp-option", OPTIONS, "", "Options to send"),
     text("rate-limit", "Limit of the client's rate"),
-    with(
+    with_default(
         "allow-dual-stack-queue",
         Kind::Bool,
         "yes",
         "Whether one queue serves both families",
     ),
-    with(
+    with_default(
         "address-lists",
         Kind::List(&Kind::Name),
         "",
         "Lists that the prefix is added to",
     ),
-    may(
+    optional(
         "insert-queue-before",
         QUEUE_PLACE,
         "Where the client's queue is put",
     ),
-    may("parent-queue", PARENT, "The queue above the client's"),
-    may("queue-type", Kind::Name, "The type of the client's queue"),
+    optional("parent-queue", PARENT, "The queue above the client's"),
+    optional("queue-type", Kind::Name, "The type of the client's queue"),
 ];
 
 const STATE: &[Property] = &[
-    read("active-server", Kind::Text, "The server that gave it"),
-    read("status", Kind::Text, "State of the binding"),
-    read("expires-after", Kind::SPAN, "How long it still holds"),
-    read("last-seen", Kind::SPAN, "When the client was last heard"),
-    read("client-address", IPV6, "The client"),
+    shown("active-server", Kind::Text, "The server that gave it"),
+    shown("status", Kind::Text, "State of the binding"),
+    shown("expires-after", Kind::SPAN, "How long it still holds"),
+    shown("last-seen", Kind::SPAN, "When the client was last heard"),
+    shown("client-address", IPV6, "The client"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

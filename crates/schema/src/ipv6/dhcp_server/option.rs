@@ -4,16 +4,16 @@ pub(crate) mod sets;
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{PORT, named, read, some, text};
+use crate::declare::{PORT, named, property, shown, text};
 use crate::dhcp_option::raw_value;
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         named("Name of the option"),
-        some("code", PORT, "Number of the option").required(),
+        property("code", PORT, "Number of the option").required(),
         text("value", "What is sent"),
-        read("raw-value", Kind::Text, "What is sent, as bytes"),
+        shown("raw-value", Kind::Text, "What is sent, as bytes"),
         COMMENT,
     ]],
     columns: &["name", "code", "value", "raw-value"],

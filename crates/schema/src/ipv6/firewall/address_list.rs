@@ -2,7 +2,7 @@
 
 use menu::{Family, Kind, Menu, Old, Shape};
 
-use crate::brief::{DISABLED_DYNAMIC, may, no, read, some};
+use crate::declare::{DISABLED_DYNAMIC, no, optional, property, shown};
 use crate::firewall::LIST_NAMES;
 use crate::fragment::COMMENT_DISABLED;
 use crate::ip::firewall::address_list::{DISTINCT, passing, settle};
@@ -10,18 +10,18 @@ use crate::ip::firewall::address_list::{DISTINCT, passing, settle};
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            some("list", Kind::Name, "Name of the list")
+            property("list", Kind::Name, "Name of the list")
                 .required()
                 .bare()
                 .shared(LIST_NAMES),
-            some(
+            property(
                 "address",
                 Kind::Either(&Kind::Addresses(Family::V6), &Kind::Host),
                 "A prefix, several addresses, or the name of a host",
             )
             .default("::/0"),
-            read("creation-time", Kind::Text, "When the entry was made").bare(),
-            may("timeout", Kind::SPAN, "How long the entry is kept"),
+            shown("creation-time", Kind::Text, "When the entry was made").bare(),
+            optional("timeout", Kind::SPAN, "How long the entry is kept"),
             no("dynamic", "Whether the entry is gone after a restart"),
         ],
         COMMENT_DISABLED,

@@ -2,10 +2,10 @@
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::may;
+use crate::declare::optional;
 use crate::firewall as fw;
 
-const ACTION: &[Property] = &[may(
+const ACTION: &[Property] = &[optional(
     "reject-with",
     Kind::Words(&[
         "icmp-address-unreachable",

@@ -2,17 +2,17 @@
 
 use menu::{Family, Kind, Menu, Property};
 
-use crate::brief::may;
+use crate::declare::optional;
 use crate::firewall as fw;
 
 /// Translation of prefixes (RFC 6296).
 const PREFIXES: &[Property] = &[
-    may(
+    optional(
         "src-prefix",
         Kind::Prefix(Family::V6),
         "The prefix that is translated",
     ),
-    may(
+    optional(
         "dst-prefix",
         Kind::Prefix(Family::V6),
         "The prefix that it becomes",

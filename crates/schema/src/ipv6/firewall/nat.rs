@@ -2,16 +2,16 @@
 
 use menu::{Family, Kind, Menu, Old, Property};
 
-use crate::brief::{PORTS, may};
+use crate::declare::{PORTS, optional};
 use crate::firewall as fw;
 
 const ACTION: &[Property] = &[
-    may(
+    optional(
         "to-address",
         Kind::Prefix(Family::V6),
         "Addresses to translate to",
     ),
-    may("to-ports", PORTS, "Ports to translate to"),
+    optional("to-ports", PORTS, "Ports to translate to"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

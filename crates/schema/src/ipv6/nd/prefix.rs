@@ -4,7 +4,7 @@ pub(crate) mod default;
 
 use menu::{Family, Kind, Menu, Property, Shape};
 
-use crate::brief::{INTERFACE, RULE_FLAGS, may, no, with, yes};
+use crate::declare::{INTERFACE, RULE_FLAGS, no, optional, with_default, yes};
 use crate::fragment::{COMMENT_DISABLED, interface};
 
 /// How long a prefix may be used.
@@ -19,13 +19,13 @@ pub(crate) const BY_DHCP: Property = no(
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            with(
+            with_default(
                 "prefix",
                 Kind::Or(&["none"], &Kind::Prefix(Family::V6)),
                 "::/64",
                 "The prefix",
             ),
-            with(
+            with_default(
                 "6to4-interface",
                 Kind::Or(&["none"], &INTERFACE),
                 "none",
@@ -36,12 +36,12 @@ pub(crate) static MENU: Menu = Menu {
             yes("on-link", "Whether hosts of the prefix are on the link"),
             yes("autonomous", "Whether hosts make addresses of the prefix"),
             BY_DHCP,
-            may(
+            optional(
                 "valid-lifetime",
                 LIFETIME,
                 "How long the prefix may be used",
             ),
-            may(
+            optional(
                 "preferred-lifetime",
                 LIFETIME,
                 "How long the prefix should be used",

@@ -2,13 +2,13 @@
 
 use menu::{Effect, Menu, Shape};
 
-use crate::brief::{DISABLED, IPV6, some};
+use crate::declare::{DISABLED, IPV6, property};
 use crate::fragment::{COMMENT_DISABLED, interface};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            some("address", IPV6, "The address").required(),
+            property("address", IPV6, "The address").required(),
             interface("The interface that answers"),
         ],
         COMMENT_DISABLED,

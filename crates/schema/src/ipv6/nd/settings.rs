@@ -2,17 +2,17 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{number, with};
+use crate::declare::{between, with_default};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        with(
+        with_default(
             "router-advertisement-route-distance",
-            number(1, 255),
+            between(1, 255),
             "1",
             "Distance of routes from advertisements",
         ),
-        with(
+        with_default(
             "router-advertisement-ignored-options",
             Kind::Set(&["dns", "mtu"]),
             "",

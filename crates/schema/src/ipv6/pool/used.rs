@@ -2,14 +2,14 @@
 
 use menu::{Effect, Family, Kind, Menu, Shape};
 
-use crate::brief::read;
+use crate::declare::shown;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("pool", Kind::Text, "The pool"),
-        read("prefix", Kind::Prefix(Family::V6), "The prefix"),
-        read("owner", Kind::Text, "The service that gave it out"),
-        read("info", Kind::Text, "Who has it"),
+        shown("pool", Kind::Text, "The pool"),
+        shown("prefix", Kind::Prefix(Family::V6), "The prefix"),
+        shown("owner", Kind::Text, "The service that gave it out"),
+        shown("info", Kind::Text, "Who has it"),
     ]],
     columns: &["pool", "prefix", "owner", "info"],
     effect: Effect::None,

@@ -3,17 +3,16 @@
 use menu::{Family, Kind, Menu, Property};
 
 use super::ADDRESSES;
-use crate::brief::may;
+use crate::declare::{VRF, optional, yes};
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_rules};
-use crate::terms::{VRF, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("prefix", Kind::Prefix(Family::Any), "The network").optional(),
-            may("neighbor", ADDRESSES, "The neighbour"),
+            optional("neighbor", ADDRESSES, "The neighbour"),
             yes("advertise", "Tells them"),
-            may("vrf", VRF, "The VRF"),
+            optional("vrf", VRF, "The VRF"),
         ],
         COMMENT_SAID,
     ],

@@ -3,9 +3,9 @@
 use menu::{Flag, Menu, Old, Property};
 
 use super::ADDRESSES;
+use crate::declare::{list, maybe, span};
 use crate::dynamic_routing::{FAMILIES, INTERFACES};
 use crate::fragment::{COMMENT_SAID, idle_list};
-use crate::terms::{list, maybe, span};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

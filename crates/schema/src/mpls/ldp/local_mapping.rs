@@ -2,22 +2,21 @@
 
 use menu::{Family, Flag, Kind, Menu, Property};
 
-use crate::brief::{may, number};
+use crate::declare::{VRF, between, optional, shown};
 use crate::fragment::{COMMENT_SAID, idle_list};
-use crate::terms::{VRF, shown};
 
 /// A label, or none by one of its names.
 pub(crate) const LABEL: Kind = Kind::Or(
     &["alert", "expl-null", "expl-null6", "impl-null", "none"],
-    &number(0, 1_048_575),
+    &between(0, 1_048_575),
 );
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("dst-address", Kind::Prefix(Family::Any), "The network").required(),
-            may("label", LABEL, "Its label"),
-            may("vrf", VRF, "The VRF"),
+            optional("label", LABEL, "Its label"),
+            optional("vrf", VRF, "The VRF"),
             shown("peers", Kind::Text, "Neighbours that were told"),
         ],
         COMMENT_SAID,

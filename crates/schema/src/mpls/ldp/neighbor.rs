@@ -3,8 +3,8 @@
 use menu::{Flag, Kind, Menu, Property};
 
 use super::ADDRESSES;
+use crate::declare::{maybe, shown};
 use crate::fragment::{COMMENT_SAID, idle_list};
-use crate::terms::{maybe, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -3,17 +3,16 @@
 use menu::{Family, Flag, Kind, Menu, Property};
 
 use super::local_mapping::LABEL;
-use crate::brief::may;
+use crate::declare::{VRF, optional, shown};
 use crate::fragment::{COMMENT_SAID, idle_list};
-use crate::terms::{VRF, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("dst-address", Kind::Prefix(Family::Any), "The network").required(),
-            may("nexthop", Kind::Gateway(Family::Any), "The neighbour"),
-            may("label", LABEL, "Its label"),
-            may("vrf", VRF, "The VRF"),
+            optional("nexthop", Kind::Gateway(Family::Any), "The neighbour"),
+            optional("label", LABEL, "Its label"),
+            optional("vrf", VRF, "The VRF"),
             shown("peer", Kind::Text, "Who told it"),
         ],
         COMMENT_SAID,

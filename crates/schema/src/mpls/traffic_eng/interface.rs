@@ -2,22 +2,21 @@
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::{U32, may, number};
+use crate::declare::{U32, between, list, maybe, optional, span};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list, interface};
-use crate::terms::{list, maybe, span};
 
-const PERCENT: Kind = number(0, 100);
+const PERCENT: Kind = between(0, 100);
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             interface("The interface"),
             Property::new("bandwidth", Kind::Rate, "Its bandwidth").default("0"),
-            may("resource-class", U32, "Its classes"),
-            may("te-metric", U32, "Its metric"),
+            optional("resource-class", U32, "Its classes"),
+            optional("te-metric", U32, "Its metric"),
             span("refresh-time", "How often tunnels are told of").optional(),
-            may("k-factor", U32, "How often that may fail"),
-            may("blockade-k-factor", U32, "How long a refused tunnel waits"),
+            optional("k-factor", U32, "How often that may fail"),
+            optional("blockade-k-factor", U32, "How long a refused tunnel waits"),
             span(
                 "igp-flood-period",
                 "How often others are told of free bandwidth",

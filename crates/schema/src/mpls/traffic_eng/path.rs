@@ -3,8 +3,8 @@
 use menu::{Family, Kind, Menu};
 
 use super::AFFINITY;
+use crate::declare::{list, maybe, named};
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
-use crate::terms::{list, maybe, named};
 
 const HOP: Kind = Kind::Tuple(
     "/",

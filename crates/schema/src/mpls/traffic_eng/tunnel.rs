@@ -3,10 +3,9 @@
 use menu::{Family, Kind, Menu, Property};
 
 use super::AFFINITY;
-use crate::brief::{may, number, seconds};
+use crate::declare::{VRF, between, list, maybe, named, optional, reference, seconds, span};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
 use crate::interface::idle_command;
-use crate::terms::{VRF, list, maybe, named, refer, span};
 
 const FROM: Kind = Kind::Or(&["auto"], &Kind::Address(Family::V4));
 const RANGE: Kind = Kind::Range("-", &Kind::Rate);
@@ -15,34 +14,34 @@ const PATH: Kind = Kind::Reference("tunnel-path");
 const OWN: &[Property] = &[
     named("Name of the tunnel"),
     Property::new("to-address", Kind::Address(Family::V4), "Where it leads").required(),
-    may("from-address", FROM, "Where it begins"),
-    may("vrf", VRF, "The VRF that it is in"),
-    refer("primary-path", "tunnel-path", "Its way").optional(),
+    optional("from-address", FROM, "Where it begins"),
+    optional("vrf", VRF, "The VRF that it is in"),
+    reference("primary-path", "tunnel-path", "Its way").optional(),
     list("secondary-paths", &PATH, "Its ways otherwise").optional(),
     span("primary-retry-interval", "When its way is tried again").optional(),
     maybe("secondary-standby", "Keeps a second way ready"),
-    may("bandwidth", Kind::Rate, "Its bandwidth"),
-    may(
+    optional("bandwidth", Kind::Rate, "Its bandwidth"),
+    optional(
         "bandwidth-limit",
-        Kind::Or(&["disabled"], &number(0, 1_000)),
+        Kind::Or(&["disabled"], &between(0, 1_000)),
         "Percent of it",
     ),
-    may(
+    optional(
         "auto-bandwidth-range",
         Kind::Or(&["disabled"], &RANGE),
         "Bandwidth by use",
     ),
-    may(
+    optional(
         "auto-bandwidth-reserve",
-        number(0, 1_000),
+        between(0, 1_000),
         "Percent more than that",
     ),
-    may(
+    optional(
         "auto-bandwidth-avg-interval",
         seconds(1, 42_949_672),
         "Time of that average",
     ),
-    may(
+    optional(
         "auto-bandwidth-update-interval",
         seconds(60, 42_949_672),
         "How often it changes",

@@ -2,10 +2,9 @@
 
 use menu::{Family, Kind, Menu};
 
-use crate::brief::{U32, may};
+use crate::declare::{U32, VRF, list, maybe, optional, span};
 use crate::dynamic_routing::INTERFACES;
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_rules};
-use crate::terms::{VRF, list, maybe, span};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -17,12 +16,12 @@ pub(crate) static MENU: Menu = Menu {
                 "Addresses of neighbours",
             )
             .optional(),
-            may("address-list", Kind::Name, "List of their addresses"),
+            optional("address-list", Kind::Name, "List of their addresses"),
             maybe("forbid-bfd", "Does not watch them"),
-            may("vrf", VRF, "The VRF that they are in"),
+            optional("vrf", VRF, "The VRF that they are in"),
             span("min-tx", "Shortest time between messages to them").optional(),
             span("min-rx", "Shortest time between messages from them").optional(),
-            may("multiplier", U32, "Messages that may be missed"),
+            optional("multiplier", U32, "Messages that may be missed"),
         ],
         COMMENT_SAID,
     ],

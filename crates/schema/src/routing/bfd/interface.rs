@@ -2,10 +2,9 @@
 
 use menu::{Builtin, Flag, Menu, Pick, Property};
 
-use crate::brief::{may, number};
+use crate::declare::{between, optional, span};
 use crate::dynamic_routing::INTERFACES;
 use crate::fragment::{COMMENT_DISABLED, idle_list};
-use crate::terms::span;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -13,7 +12,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("interface", INTERFACES, "The interface").required(),
             span("interval", "Shortest time between messages to them").default("200ms"),
             span("min-rx", "Shortest time between messages from them").default("200ms"),
-            may("multiplier", number(1, 255), "Messages that may be missed").default("5"),
+            optional("multiplier", between(1, 255), "Messages that may be missed").default("5"),
         ],
         COMMENT_DISABLED,
     ],

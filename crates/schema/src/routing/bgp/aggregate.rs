@@ -2,15 +2,15 @@
 
 use menu::{Family, Kind, Menu, Property};
 
+use crate::declare::{no, reference, yes};
 use crate::dynamic_routing::chain;
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
-use crate::terms::{no, refer, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("prefix", Kind::Prefix(Family::Any), "The network").required(),
-            refer("instance", "bgp-instance", "The instance").required(),
+            reference("instance", "bgp-instance", "The instance").required(),
             yes("summary-only", "Leaves out its parts"),
             yes("inherit-attributes", "Has the attributes of its parts"),
             no("include-igp", "Other protocols' routes are parts too"),

@@ -3,9 +3,8 @@
 use menu::{Family, Kind, Menu, Old, Property};
 
 use super::{AS, INPUT, OUTPUT, WHOLE};
-use crate::brief::{PORT, may, number};
+use crate::declare::{PORT, between, list, maybe, optional, reference};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
-use crate::terms::{list, maybe, refer};
 
 const ROLES: Kind = Kind::Words(&[
     "ebgp",
@@ -21,32 +20,32 @@ const ROLES: Kind = Kind::Words(&[
 const LOCAL: Kind = Kind::Either(&Kind::Address(Family::Any), &Kind::Reference("interface"));
 const REMOTE: Kind = Kind::Either(&Kind::Prefix(Family::Any), &Kind::Gateway(Family::Any));
 const RANGE: Kind = Kind::Range("-", &AS);
-const TTL: Kind = Kind::Or(&["default"], &number(1, 255));
+const TTL: Kind = Kind::Or(&["default"], &between(1, 255));
 const KEY: Kind = Kind::Sized { min: 0, max: 80 };
 
 const ENDS: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the connection"),
-    refer("instance", "bgp-instance", "The instance").optional(),
-    may(
+    reference("instance", "bgp-instance", "The instance").optional(),
+    optional(
         "remote.address",
         REMOTE,
         "Address of the other end, or the network that it is in",
     ),
-    may("remote.as", AS, "Number of its autonomous system"),
+    optional("remote.as", AS, "Number of its autonomous system"),
     list("remote.allowed-as", &RANGE, "Numbers that it may have").optional(),
-    may("remote.port", PORT, "Its TCP port"),
-    may("remote.ttl", TTL, "How far away it may be"),
-    may(
+    optional("remote.port", PORT, "Its TCP port"),
+    optional("remote.ttl", TTL, "How far away it may be"),
+    optional(
         "local.address",
         LOCAL,
         "Address of this end, or its interface",
     ),
-    may("local.role", ROLES, "What this end is to the other"),
-    may("local.port", PORT, "TCP port of this end"),
-    may("local.ttl", TTL, "How far packets go"),
+    optional("local.role", ROLES, "What this end is to the other"),
+    optional("local.port", PORT, "TCP port of this end"),
+    optional("local.ttl", TTL, "How far packets go"),
     maybe("connect", "Connects to it"),
     maybe("listen", "Lets it connect"),
-    may("tcp-md5-key", KEY, "Key that signs TCP segments").sensitive(),
+    optional("tcp-md5-key", KEY, "Key that signs TCP segments").sensitive(),
 ];
 
 const fn old(name: &'static str, becomes: &'static str) -> Old {

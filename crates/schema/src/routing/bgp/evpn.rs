@@ -3,23 +3,22 @@
 use menu::Menu;
 
 use super::TARGET;
-use crate::brief::{may, number};
+use crate::declare::{VRF, between, list, named, optional, reference};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_rules};
-use crate::terms::{VRF, list, named, refer};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the network"),
-            refer("instance", "bgp-instance", "The instance").optional(),
-            may("vrf", VRF, "The VRF that it is in"),
+            reference("instance", "bgp-instance", "The instance").optional(),
+            optional("vrf", VRF, "The VRF that it is in"),
             list(
                 "vni",
-                &menu::Kind::Range("-", &number(0, 16_777_215)),
+                &menu::Kind::Range("-", &between(0, 16_777_215)),
                 "Networks of VXLAN",
             )
             .optional(),
-            may("rd", TARGET, "What tells networks apart"),
+            optional("rd", TARGET, "What tells networks apart"),
             list("import.route-targets", &TARGET, "Hosts that are taken").optional(),
             list("export.route-targets", &TARGET, "What others know hosts by").optional(),
         ],

@@ -5,22 +5,21 @@ pub(crate) mod vrf;
 use menu::{Builtin, Family, Flag, Kind, Menu, Property, Unique};
 
 use super::{AS, OWN_AS};
-use crate::brief::may;
+use crate::declare::{VRF, list, maybe, named, optional, reference};
 use crate::dynamic_routing::{ROUTER_ID, chain};
 use crate::fragment::{COMMENT_SAID, idle_list};
-use crate::terms::{VRF, list, maybe, named, refer};
 
 const OWN: &[Property] = &[
-    may("as", OWN_AS, "Number of the own autonomous system"),
-    may("router-id", ROUTER_ID, "Number of the router"),
-    may("vrf", VRF, "The VRF that it is in"),
-    refer("routing-table", "routing-table", "Table of its routes").optional(),
-    may(
+    optional("as", OWN_AS, "Number of the own autonomous system"),
+    optional("router-id", ROUTER_ID, "Number of the router"),
+    optional("vrf", VRF, "The VRF that it is in"),
+    reference("routing-table", "routing-table", "Table of its routes").optional(),
+    optional(
         "cluster-id",
         Kind::Address(Family::V4),
         "Number of the reflectors' group",
     ),
-    may("multipath", Kind::Bool, "Uses several ways"),
+    optional("multipath", Kind::Bool, "Uses several ways"),
     maybe("ignore-as-path-len", "Does not prefer short ways"),
 ];
 
@@ -30,7 +29,7 @@ const SIX: &[Property] = &[
         "client-to-client-reflection",
         "Version 6: tells clients of each other",
     ),
-    may(
+    optional(
         "confederation",
         AS,
         "Version 6: number of the confederation",

@@ -2,8 +2,8 @@
 
 use menu::{Family, Kind, Menu, Property};
 
+use crate::declare::yes;
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
-use crate::terms::yes;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

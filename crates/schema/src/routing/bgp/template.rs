@@ -3,8 +3,8 @@
 use menu::{Builtin, Flag, Menu, Old, Pick, Unique};
 
 use super::{INPUT, OUTPUT, WHOLE};
+use crate::declare::named;
 use crate::fragment::{COMMENT_SAID, idle_list};
-use crate::terms::named;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -3,9 +3,8 @@
 use menu::{Kind, Menu};
 
 use super::TARGET;
-use crate::brief::{U32, may, number};
+use crate::declare::{U32, VRF, between, list, named, optional};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
-use crate::terms::{VRF, list, named};
 
 const BRIDGE: Kind = Kind::Reference("interface");
 
@@ -13,10 +12,10 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the network"),
-            may("vrf", VRF, "The VRF of its tunnels"),
-            may("rd", TARGET, "What tells customers apart"),
-            may("site-id", number(0, 65_535), "Number of the site"),
-            may(
+            optional("vrf", VRF, "The VRF of its tunnels"),
+            optional("rd", TARGET, "What tells customers apart"),
+            optional("site-id", between(0, 65_535), "Number of the site"),
+            optional(
                 "cisco-id",
                 Kind::Either(&U32, &Kind::Address(menu::Family::V4)),
                 "Of Cisco's kind",
@@ -28,27 +27,27 @@ pub(crate) static MENU: Menu = Menu {
                 "What others know the site by",
             )
             .optional(),
-            may("bridge", BRIDGE, "Bridge that tunnels are put into"),
-            may("bridge-cost", number(1, 200_000_000), "Path cost there"),
-            may("bridge-horizon", Kind::Or(&["none"], &U32), "Horizon there"),
-            may("bridge-pvid", number(1, 4_094), "VLAN there"),
-            may(
+            optional("bridge", BRIDGE, "Bridge that tunnels are put into"),
+            optional("bridge-cost", between(1, 200_000_000), "Path cost there"),
+            optional("bridge-horizon", Kind::Or(&["none"], &U32), "Horizon there"),
+            optional("bridge-pvid", between(1, 4_094), "VLAN there"),
+            optional(
                 "interface-list",
                 Kind::Reference("interface-list"),
                 "List of tunnels",
             ),
-            may("local-pref", U32, "Preference"),
-            may(
+            optional("local-pref", U32, "Preference"),
+            optional(
                 "pw-type",
                 Kind::Words(&["raw-ethernet", "tagged-ethernet", "vpls"]),
                 "Tunnels",
             ),
-            may(
+            optional(
                 "pw-control-word",
                 Kind::Words(&["default", "disabled", "enabled"]),
                 "Of tunnels",
             ),
-            may("pw-l2mtu", number(0, 65_535), "Largest frame"),
+            optional("pw-l2mtu", between(0, 65_535), "Largest frame"),
         ],
         COMMENT_SAID,
     ],

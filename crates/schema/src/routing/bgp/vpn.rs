@@ -3,25 +3,24 @@
 use menu::{Kind, Menu};
 
 use super::TARGET;
-use crate::brief::may;
+use crate::declare::{VRF, list, optional, optional_text, reference};
 use crate::dynamic_routing::{SOURCES, chain};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
-use crate::terms::{VRF, list, note, refer};
 
 const LABELS: Kind = Kind::Words(&["per-prefix", "per-vrf"]);
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            note("name", "Name of the customer"),
-            refer("instance", "bgp-instance", "The instance").optional(),
-            may("vrf", VRF, "The customer's VRF"),
-            may(
+            optional_text("name", "Name of the customer"),
+            reference("instance", "bgp-instance", "The instance").optional(),
+            optional("vrf", VRF, "The customer's VRF"),
+            optional(
                 "route-distinguisher",
                 TARGET,
                 "What tells customers' routes apart",
             ),
-            may("label-allocation-policy", LABELS, "Labels"),
+            optional("label-allocation-policy", LABELS, "Labels"),
             list("import.route-targets", &TARGET, "Routes that are taken").optional(),
             chain("import.filter-chain", "Chain that they pass"),
             list(

@@ -2,15 +2,15 @@
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::{list, optional_text};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_rules};
-use crate::terms::{list, note};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("list", Kind::Name, "The list").required(),
             list("communities", &Kind::Name, "The large communities").optional(),
-            note("regexp", "A regular expression instead"),
+            optional_text("regexp", "A regular expression instead"),
         ],
         COMMENT_SAID,
     ],

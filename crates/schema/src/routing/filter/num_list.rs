@@ -2,7 +2,7 @@
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::U32;
+use crate::declare::U32;
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_rules};
 
 pub(crate) static MENU: Menu = Menu {

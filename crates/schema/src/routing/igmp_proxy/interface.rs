@@ -2,9 +2,9 @@
 
 use menu::{Family, Flag, Kind, Menu, Property, Unique};
 
+use crate::declare::{list, no, number, shown};
 use crate::dynamic_routing::INTERFACES;
 use crate::fragment::{COMMENT_DISABLED, idle_list};
-use crate::terms::{list, no, number, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

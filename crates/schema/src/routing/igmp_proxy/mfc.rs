@@ -2,8 +2,8 @@
 
 use menu::{Kind, Menu, Property};
 
+use crate::declare::{ipv4, list};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
-use crate::terms::{ipv4, list};
 
 const INTERFACE: Kind = Kind::Reference("interface");
 

@@ -2,10 +2,9 @@
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::{U32, may, number};
+use crate::declare::{U32, VRF, between, list, named, optional, optional_text, span};
 use crate::dynamic_routing::{FAMILIES, ORIGINATE, SOURCES, chain};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
-use crate::terms::{VRF, list, named, note, span};
 
 /// What holds for one level.
 macro_rules! level {
@@ -16,9 +15,9 @@ macro_rules! level {
                 "How long what is said holds",
             )
             .optional(),
-            may(
+            optional(
                 concat!($start, "lsp-max-size"),
-                number(512, 65_535),
+                between(512, 65_535),
                 "Largest message",
             ),
             span(
@@ -31,7 +30,7 @@ macro_rules! level {
                 "How often it may change",
             )
             .optional(),
-            may(
+            optional(
                 concat!($start, "originate-default"),
                 Kind::Words(ORIGINATE),
                 "Default route",
@@ -62,15 +61,15 @@ pub(crate) static MENU: Menu = Menu {
         &[
             named("Name of the instance"),
             list("afi", &FAMILIES, "Families").optional(),
-            may("vrf", VRF, "The VRF that it is in"),
-            note("system-id", "Number of the router, such as 0000.0000.0001"),
+            optional("vrf", VRF, "The VRF that it is in"),
+            optional_text("system-id", "Number of the router, such as 0000.0000.0001"),
             list("areas", &Kind::Name, "Areas, such as 49.0001").optional(),
-            may("areas-max", U32, "Most areas"),
+            optional("areas-max", U32, "Most areas"),
             chain(
                 "in-filter-chain",
                 "Chain that routes pass before they are used",
             ),
-            may(
+            optional(
                 "metric-type",
                 Kind::Words(&["both", "narrow", "old", "transition", "wide"]),
                 "Metrics",

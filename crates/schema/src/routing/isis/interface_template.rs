@@ -2,10 +2,9 @@
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::{U32, may, number};
+use crate::declare::{U32, between, list, maybe, optional, reference, span};
 use crate::dynamic_routing::INTERFACES;
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_rules};
-use crate::terms::{list, maybe, refer, span};
 
 const LEVELS: Kind = Kind::Words(&["l1", "l2"]);
 
@@ -23,15 +22,15 @@ macro_rules! broadcast {
                 "The same of the designated one",
             )
             .optional(),
-            may(
+            optional(
                 concat!($start, "hello-multiplier"),
-                number(2, 255),
+                between(2, 255),
                 "Greetings until it is gone",
             ),
-            may(concat!($start, "metric"), U32, "Cost of the way"),
-            may(
+            optional(concat!($start, "metric"), U32, "Cost of the way"),
+            optional(
                 concat!($start, "priority"),
-                number(0, 127),
+                between(0, 127),
                 "Who becomes the designated one",
             ),
             span(
@@ -52,7 +51,7 @@ macro_rules! broadcast {
 macro_rules! ptp {
     ($start:literal) => {
         &[
-            may(concat!($start, "metric"), U32, "Cost of the way"),
+            optional(concat!($start, "metric"), U32, "Cost of the way"),
             span(
                 concat!($start, "csnp-interval"),
                 "How often all is summed up",
@@ -76,7 +75,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             list("interfaces", &INTERFACES, "The interfaces").optional(),
-            refer("instance", "isis-instance", "The instance").required(),
+            reference("instance", "isis-instance", "The instance").required(),
             list("levels", &LEVELS, "Levels").optional(),
             maybe("passive", "Speaks to nobody"),
             maybe("ptp", "There are two routers"),
@@ -86,9 +85,9 @@ pub(crate) static MENU: Menu = Menu {
         &[
             maybe("ptp.hello-3way", "Makes sure that both hear"),
             span("ptp.hello-interval", "How often the other is greeted").optional(),
-            may(
+            optional(
                 "ptp.hello-multiplier",
-                number(2, 255),
+                between(2, 255),
                 "Greetings until it is gone",
             ),
         ],

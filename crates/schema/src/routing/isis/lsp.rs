@@ -2,8 +2,8 @@
 
 use menu::{Kind, Menu};
 
+use crate::declare::shown;
 use crate::fragment::idle_rows;
-use crate::terms::shown;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

@@ -2,9 +2,9 @@
 
 use menu::{Menu, Property};
 
+use crate::declare::no;
 use crate::dynamic_routing::INTERFACES;
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
-use crate::terms::no;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

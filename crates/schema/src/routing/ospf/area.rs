@@ -4,9 +4,8 @@ pub(crate) mod range;
 
 use menu::{Builtin, Family, Kind, Menu, Old, Property, Unique};
 
-use crate::brief::{U32, may};
+use crate::declare::{U32, named, optional, reference};
 use crate::fragment::{COMMENT_SAID, INVALID_DEFAULT, idle_list};
-use crate::terms::{named, refer};
 
 const NO: Old = Old {
     value: Some("no"),
@@ -18,26 +17,26 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the area"),
-            refer("instance", "ospf-instance", "The instance"),
+            reference("instance", "ospf-instance", "The instance"),
             Property::new("area-id", Kind::Address(Family::V4), "Number of the area")
                 .default("0.0.0.0"),
-            may(
+            optional(
                 "type",
                 Kind::Words(&["default", "nssa", "stub"]),
                 "Which routes go in",
             )
             .default("default"),
-            may(
+            optional(
                 "no-summaries",
                 Kind::Presence,
                 "No routes of other areas go in",
             ),
-            may(
+            optional(
                 "default-cost",
                 U32,
                 "Cost of the default route that goes in",
             ),
-            may(
+            optional(
                 "nssa-translator",
                 Kind::Words(&["candidate", "no", "yes"]),
                 "Who passes outer routes on",

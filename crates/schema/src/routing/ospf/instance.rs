@@ -2,22 +2,21 @@
 
 use menu::{Builtin, Family, Kind, Menu, Old, Property, Unique};
 
-use crate::brief::{U32, may};
+use crate::declare::{U32, VRF, list, maybe, named, optional, words};
 use crate::dynamic_routing::{ORIGINATE, ROUTER_ID, SOURCES, as_type, chain, metric};
 use crate::fragment::{COMMENT_SAID, idle_list};
-use crate::terms::{VRF, list, maybe, named, words};
 
 const SEVEN: &[Property] = &[
-    may("version", Kind::Words(&["2", "3"]), "Version of OSPF").default("2"),
-    may("vrf", VRF, "The VRF that it is in").default("main"),
-    may("router-id", ROUTER_ID, "Number of the router").default("main"),
-    may(
+    optional("version", Kind::Words(&["2", "3"]), "Version of OSPF").default("2"),
+    optional("vrf", VRF, "The VRF that it is in").default("main"),
+    optional("router-id", ROUTER_ID, "Number of the router").default("main"),
+    optional(
         "routing-table",
         Kind::Reference("routing-table"),
         "Table of its routes",
     ),
-    may("domain-id", Kind::Text, "Domain of routes between sites"),
-    may("domain-tag", U32, "Tag of such routes"),
+    optional("domain-id", Kind::Text, "Domain of routes between sites"),
+    optional("domain-tag", U32, "Tag of such routes"),
     maybe(
         "use-dn",
         "Heeds the bit that keeps such routes from coming back",
@@ -31,17 +30,17 @@ const SEVEN: &[Property] = &[
         "Chain that routes pass before others are told",
     ),
     chain("out-filter-select", "Chain that chooses such routes"),
-    may(
+    optional(
         "mpls-te-area",
         Kind::Address(Family::V4),
         "Area of traffic engineering",
     ),
-    may(
+    optional(
         "mpls-te-address",
         ROUTER_ID,
         "Address of traffic engineering",
     ),
-    may(
+    optional(
         "originate-default",
         Kind::Words(ORIGINATE),
         "When others are told a default route",

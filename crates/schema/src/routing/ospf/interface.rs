@@ -3,25 +3,24 @@
 use menu::{Family, Flag, Kind, Menu, Property};
 
 use super::{AREA, HOW, OLD};
-use crate::brief::may;
+use crate::declare::{optional, reference, shown};
 use crate::dynamic_routing::INTERFACES;
 use crate::fragment::{COMMENT_SAID, idle_list};
-use crate::terms::{refer, shown};
 
 const WHICH: &[Property] = &[
     Property::new("interface", INTERFACES, "The interface").default("all"),
     AREA.optional(),
-    may(
+    optional(
         "address",
         Kind::Address(Family::Any),
         "Address of the interface",
     ),
-    may(
+    optional(
         "vlink-neighbor-id",
         Kind::Address(Family::V4),
         "Other end of a virtual link",
     ),
-    refer(
+    reference(
         "vlink-transit-area",
         "ospf-area",
         "Area that such a link passes",

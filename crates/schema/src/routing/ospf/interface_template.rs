@@ -3,10 +3,9 @@
 use menu::{Family, Kind, Menu, Old, Property};
 
 use super::{AREA, HOW};
-use crate::brief::may;
+use crate::declare::{list, optional};
 use crate::dynamic_routing::INTERFACES;
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_rules};
-use crate::terms::list;
 
 const NETWORKS: Kind = Kind::Prefix(Family::Any);
 
@@ -14,7 +13,7 @@ const WHICH: &[Property] = &[
     list("interfaces", &INTERFACES, "The interfaces").optional(),
     list("networks", &NETWORKS, "Networks of interfaces").optional(),
     AREA.required(),
-    may("prefix-list", Kind::Text, "Networks that others are told"),
+    optional("prefix-list", Kind::Text, "Networks that others are told"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -2,22 +2,21 @@
 
 use menu::Menu;
 
-use crate::brief::{may, number};
+use crate::declare::{between, ipv4, optional, span};
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
-use crate::terms::{ipv4, span};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             ipv4("address", "Address of the neighbour").required(),
             span("poll-interval", "How often a silent neighbour is asked").default("2m"),
-            may(
+            optional(
                 "priority",
-                number(0, 255),
+                between(0, 255),
                 "Whether it may be the designated router",
             )
             .default("0"),
-            may(
+            optional(
                 "instance",
                 menu::Kind::Reference("ospf-instance"),
                 "The instance",

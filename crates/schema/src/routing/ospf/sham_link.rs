@@ -3,9 +3,8 @@
 use menu::Menu;
 
 use super::AREA;
-use crate::brief::{may, number};
+use crate::declare::{between, ipv4, optional};
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
-use crate::terms::ipv4;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -13,7 +12,7 @@ pub(crate) static MENU: Menu = Menu {
             AREA.required(),
             ipv4("src-address", "Address of this end").required(),
             ipv4("dst-address", "Address of the other end").required(),
-            may("cost", number(1, 65_535), "Cost of the link").default("1"),
+            optional("cost", between(1, 65_535), "Cost of the link").default("1"),
         ],
         COMMENT_DISABLED,
     ],

@@ -3,9 +3,8 @@
 use menu::{Family, Kind, Menu, Property};
 
 use super::AREA;
-use crate::brief::{may, number};
+use crate::declare::{between, optional, span};
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
-use crate::terms::span;
 
 /// An address, or an address on an interface: `fe80::1%ether1`.
 const ADDRESS: Kind = Kind::Gateway(Family::Any);
@@ -20,9 +19,9 @@ pub(crate) static MENU: Menu = Menu {
                 "Address of the neighbour, and its interface",
             )
             .required(),
-            may(
+            optional(
                 "instance-id",
-                number(0, 255),
+                between(0, 255),
                 "Number of the instance on the link",
             ),
             span("poll-interval", "How often a silent neighbour is asked").optional(),

@@ -2,15 +2,14 @@
 
 use menu::Menu;
 
-use crate::brief::{may, number};
+use crate::declare::{between, ipv4, optional, reference, secret, words};
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
-use crate::terms::{ipv4, refer, secret, words};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             ipv4("neighbor-id", "Number of the other router").required(),
-            refer("transit-area", "ospf-area", "Area that the link passes").required(),
+            reference("transit-area", "ospf-area", "Area that the link passes").required(),
             words(
                 "authentication",
                 &["md5", "none", "simple"],
@@ -18,7 +17,12 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("none"),
             secret("authentication-key", "The key"),
-            may("authentication-key-id", number(0, 255), "Number of the key").default("1"),
+            optional(
+                "authentication-key-id",
+                between(0, 255),
+                "Number of the key",
+            )
+            .default("1"),
         ],
         COMMENT_DISABLED,
     ],

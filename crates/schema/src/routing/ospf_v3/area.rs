@@ -2,14 +2,14 @@
 
 use menu::{Builtin, Flag, Menu, Pick};
 
+use crate::declare::{ipv4, named, reference, words};
 use crate::fragment::{COMMENT_DISABLED, idle_list};
-use crate::terms::{ipv4, named, refer, words};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the area"),
-            refer("instance", "ospf-v3-instance", "The instance").default("default"),
+            reference("instance", "ospf-v3-instance", "The instance").default("default"),
             ipv4("area-id", "Number of the area").default("0.0.0.0"),
             words("type", &["default", "nssa", "stub"], "Which routes go in").default("default"),
         ],

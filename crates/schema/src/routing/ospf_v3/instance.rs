@@ -2,9 +2,9 @@
 
 use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property};
 
+use crate::declare::{named, words};
 use crate::dynamic_routing::{as_type, metric};
 use crate::fragment::{COMMENT_DISABLED, idle_list};
-use crate::terms::{named, words};
 
 const DEFAULTS: &[&str] = &[
     "always-as-type-1",

@@ -2,10 +2,9 @@
 
 use menu::{Menu, Property};
 
-use crate::brief::{may, number, seconds};
+use crate::declare::{between, no, optional, reference, seconds, words};
 use crate::dynamic_routing::INTERFACES;
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
-use crate::terms::{no, refer, words};
 
 const TYPES: &[&str] = &["broadcast", "default", "nbma", "point-to-point", "ptmp"];
 
@@ -13,47 +12,47 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("interface", INTERFACES, "The interface").default("all"),
-            refer("area", "ospf-v3-area", "The area").required(),
-            may(
+            reference("area", "ospf-v3-area", "The area").required(),
+            optional(
                 "cost",
-                number(1, 65_535),
+                between(1, 65_535),
                 "Cost of the way over the interface",
             )
             .default("10"),
-            may(
+            optional(
                 "priority",
-                number(0, 255),
+                between(0, 255),
                 "Who becomes the designated router",
             )
             .default("1"),
             words("network-type", TYPES, "What kind of network it is").default("default"),
-            may(
+            optional(
                 "instance-id",
-                number(0, 255),
+                between(0, 255),
                 "Number of the instance on the link",
             )
             .default("0"),
             no("passive", "Speaks to nobody"),
             no("use-bfd", "Watches neighbours by BFD"),
-            may(
+            optional(
                 "retransmit-interval",
                 seconds(1, 65_535),
                 "When a message is sent again",
             )
             .default("5s"),
-            may(
+            optional(
                 "transmit-delay",
                 seconds(1, 65_535),
                 "How long a message is under way",
             )
             .default("1s"),
-            may(
+            optional(
                 "hello-interval",
                 seconds(1, 65_535),
                 "How often neighbours are greeted",
             )
             .default("10s"),
-            may(
+            optional(
                 "dead-interval",
                 seconds(1, 65_535),
                 "After which silence they are gone",

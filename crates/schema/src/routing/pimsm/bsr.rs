@@ -6,8 +6,8 @@ pub(crate) mod rp_set;
 
 use menu::{Kind, Menu};
 
+use crate::declare::shown;
 use crate::fragment::idle_rows;
-use crate::terms::shown;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

@@ -2,39 +2,38 @@
 
 use menu::{Family, Kind, Menu};
 
-use crate::brief::{U32, may, number};
+use crate::declare::{U32, VRF, between, maybe, named, optional, span};
 use crate::dynamic_routing::FAMILIES;
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
-use crate::terms::{VRF, maybe, named, span};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the instance"),
-            may("afi", FAMILIES, "Family"),
-            may("vrf", VRF, "The VRF that it is in"),
+            optional("afi", FAMILIES, "Family"),
+            optional("vrf", VRF, "The VRF that it is in"),
             maybe(
                 "bsm-forward-back",
                 "Sends messages back where they came from",
             ),
-            may(
+            optional(
                 "crp-advertise-contained",
                 Kind::Bool,
                 "Tells of groups within others",
             ),
-            may(
+            optional(
                 "rp-hash-mask-length",
-                number(0, 128),
+                between(0, 128),
                 "Groups that share a meeting point",
             ),
             maybe("rp-static-override", "Meeting points by hand come first"),
-            may(
+            optional(
                 "ssm-range",
                 Kind::Prefix(Family::Any),
                 "Groups with one sender",
             ),
             maybe("switch-to-spt", "Changes to the shortest way"),
-            may("switch-to-spt-bytes", U32, "Bytes at which it does"),
+            optional("switch-to-spt-bytes", U32, "Bytes at which it does"),
             span("switch-to-spt-interval", "Time of those bytes").optional(),
         ],
         COMMENT_SAID,

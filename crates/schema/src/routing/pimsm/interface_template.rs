@@ -3,10 +3,9 @@
 use menu::{Family, Kind, Menu};
 
 use super::INSTANCE;
-use crate::brief::{U32, may};
+use crate::declare::{U32, list, maybe, optional, span};
 use crate::dynamic_routing::INTERFACES;
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_rules};
-use crate::terms::{list, maybe, span};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -18,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
             span("join-prune-period", "How often groups are asked for").optional(),
             maybe("join-tracking-support", "Knows who asks for groups"),
             span("override-interval", "How long an objection may wait").optional(),
-            may("priority", U32, "Who becomes the designated router"),
+            optional("priority", U32, "Who becomes the designated router"),
             span("propagation-delay", "How long a message is under way").optional(),
             list(
                 "source-addresses",

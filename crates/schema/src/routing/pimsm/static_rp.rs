@@ -3,8 +3,8 @@
 use menu::{Family, Kind, Menu, Property};
 
 use super::INSTANCE;
+use crate::declare::address;
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
-use crate::terms::address;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

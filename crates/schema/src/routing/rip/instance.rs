@@ -2,18 +2,17 @@
 
 use menu::{Kind, Menu};
 
-use crate::brief::may;
+use crate::declare::{VRF, list, named, optional, reference, span};
 use crate::dynamic_routing::{FAMILIES, ORIGINATE, SOURCES, chain};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
-use crate::terms::{VRF, list, named, refer, span};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the instance"),
             list("afi", &FAMILIES, "Families").optional(),
-            may("vrf", VRF, "The VRF that it is in"),
-            refer("routing-table", "routing-table", "Table of its routes").optional(),
+            optional("vrf", VRF, "The VRF that it is in"),
+            reference("routing-table", "routing-table", "Table of its routes").optional(),
             chain(
                 "in-filter-chain",
                 "Chain that routes pass before they are used",
@@ -23,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Chain that routes pass before others are told",
             ),
             chain("out-filter-select", "Chain that chooses such routes"),
-            may(
+            optional(
                 "originate-default",
                 Kind::Words(ORIGINATE),
                 "When others are told a default route",

@@ -2,10 +2,9 @@
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::may;
+use crate::declare::{no, optional, secret, words};
 use crate::dynamic_routing::{INTERFACES, chain};
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
-use crate::terms::{no, secret, words};
 
 const VERSIONS: &[&str] = &["v1", "v1-2", "v2"];
 
@@ -23,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("none"),
             secret("authentication-key", "The key"),
-            may("key-chain", Kind::Name, "Keys"),
+            optional("key-chain", Kind::Name, "Keys"),
             chain(
                 "in-prefix-list",
                 "List that routes pass before they are used",

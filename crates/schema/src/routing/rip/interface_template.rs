@@ -2,10 +2,9 @@
 
 use menu::{Family, Kind, Menu};
 
-use crate::brief::{may, number};
+use crate::declare::{between, list, maybe, optional, reference};
 use crate::dynamic_routing::INTERFACES;
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
-use crate::terms::{list, maybe, refer};
 
 const MODES: Kind = Kind::Words(&["passive", "strict"]);
 const KEY: Kind = Kind::Sized { min: 0, max: 16 };
@@ -14,11 +13,11 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             list("interfaces", &INTERFACES, "The interfaces").optional(),
-            refer("instance", "rip-instance", "The instance").required(),
-            may("cost", number(1, 16), "Cost of the way over them"),
-            may("key-chain", Kind::Name, "Keys"),
-            may("password", KEY, "Password of messages").sensitive(),
-            may("mode", Kind::List(&MODES), "How it speaks"),
+            reference("instance", "rip-instance", "The instance").required(),
+            optional("cost", between(1, 16), "Cost of the way over them"),
+            optional("key-chain", Kind::Name, "Keys"),
+            optional("password", KEY, "Password of messages").sensitive(),
+            optional("mode", Kind::List(&MODES), "How it speaks"),
             maybe("poison-reverse", "Tells back that a way is none"),
             maybe("split-horizon", "Does not tell back"),
             list(

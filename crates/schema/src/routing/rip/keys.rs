@@ -2,9 +2,8 @@
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::{may, number};
+use crate::declare::{between, optional, optional_text};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
-use crate::terms::note;
 
 const KEY: Kind = Kind::Sized { min: 0, max: 16 };
 
@@ -12,10 +11,10 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("chain", Kind::Name, "The chain of keys").required(),
-            may("key-id", number(0, 255), "Number of the key"),
-            may("key", KEY, "The key").sensitive(),
-            note("valid-from", "When it begins to hold"),
-            note("valid-till", "When it ends to hold"),
+            optional("key-id", between(0, 255), "Number of the key"),
+            optional("key", KEY, "The key").sensitive(),
+            optional_text("valid-from", "When it begins to hold"),
+            optional_text("valid-till", "When it ends to hold"),
         ],
         COMMENT_SAID,
     ],

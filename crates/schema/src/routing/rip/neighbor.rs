@@ -2,8 +2,8 @@
 
 use menu::{Kind, Menu};
 
+use crate::declare::{address, shown};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
-use crate::terms::{address, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -2,14 +2,14 @@
 
 use menu::Menu;
 
+use crate::declare::{address, reference};
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
-use crate::terms::{address, refer};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             address("address", "Address of the neighbour").required(),
-            refer("instance", "rip-instance", "The instance").required(),
+            reference("instance", "rip-instance", "The instance").required(),
         ],
         COMMENT_SAID,
     ],

@@ -3,9 +3,9 @@
 use menu::{Menu, Property, Unique};
 
 use super::{PORT, PRIORITY, cost};
+use crate::declare::number;
 use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
 use crate::interface::IDLE_COMMANDS;
-use crate::terms::number;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -2,8 +2,8 @@
 
 use menu::Menu;
 
+use crate::declare::{no, number};
 use crate::fragment::idle_settings;
-use crate::terms::{no, number};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

@@ -5,8 +5,8 @@ use menu::{Family, Kind, Menu, Property};
 use super::crs::ISOLATION;
 use super::crs_qos::{COLOURS, PRECEDENCE, PRIORITY};
 use super::{ON, PORTS};
+use crate::declare::{maybe, number, optional_text, reference, words};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_rules};
-use crate::terms::{maybe, note, number, refer, words};
 
 const MAC_PROTOCOL: Kind = Kind::Or(&["ip-or-ipv6", "non-ip"], &crate::interface::MAC_PROTOCOL);
 const IP_PROTOCOL: Kind = Kind::Or(&["other"], &crate::interface::IP_PROTOCOL);
@@ -37,7 +37,7 @@ const FRAME: &[Property] = &[
     number("lookup-vid", 0, 4_095, "VLAN in the chip").optional(),
     PRIORITY,
     PRECEDENCE,
-    note("custom-fields", "Bytes at a place of the frame"),
+    optional_text("custom-fields", "Bytes at a place of the frame"),
     maybe("dst-addr-registered", "Whether the receiver is known"),
     maybe("fragmented", "Whether the packet is a fragment"),
     maybe("first-fragment", "Whether it is the first fragment"),
@@ -117,7 +117,7 @@ const TREATMENT: &[Property] = &[
         "How readily the frame is dropped from here on",
     )
     .optional(),
-    refer("policer", "switch-policer", "The limit that is applied").optional(),
+    reference("policer", "switch-policer", "The limit that is applied").optional(),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -4,9 +4,9 @@ use menu::{Family, Kind, Menu, Property};
 
 use super::crs_qos::GROUP;
 use super::{ON, PORT, PORTS};
+use crate::declare::{maybe, number, words};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list, idle_rules};
 use crate::interface::MAC_PROTOCOL;
-use crate::terms::{maybe, number, words};
 
 /// Which tags match.
 const TAGS: &[&str] = &[

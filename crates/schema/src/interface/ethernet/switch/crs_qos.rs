@@ -3,8 +3,8 @@
 use menu::{Kind, Menu, Property};
 
 use super::{ON, PORT};
+use crate::declare::{maybe, named, number, words};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list};
-use crate::terms::{maybe, named, number, words};
 
 /// A quality of service, or none.
 pub(super) const GROUP: Kind = Kind::Or(&["none"], &Kind::Reference("switch-qos-group"));

@@ -3,8 +3,8 @@
 use menu::{Flag, Menu, Property};
 
 use super::{ON, PORTS};
+use crate::declare::{mac, no, number};
 use crate::fragment::{COMMENT_DISABLED, idle_list};
-use crate::terms::{mac, no, number};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -2,8 +2,8 @@
 
 use menu::{Kind, Menu};
 
+use crate::declare::{no, number, shown, span, yes};
 use crate::fragment::idle_settings;
-use crate::terms::{no, number, shown, span, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

@@ -4,8 +4,8 @@ use menu::{Follow, Kind, Menu, Pick, Property};
 
 use super::PORT;
 use super::crs::HANDLED;
+use crate::declare::{list, maybe, no, number, optional_text, reference, words, yes};
 use crate::fragment::idle_fixed;
-use crate::terms::{list, maybe, no, note, number, refer, words, yes};
 
 const RATE: Kind = Kind::Or(&["unlimited"], &Kind::Rate);
 
@@ -158,28 +158,28 @@ const CRS: &[Property] = &[
         "Writes the priority anew",
     ),
     maybe("pcp-or-dscp-based-qos-change-dscp", "Writes the DSCP anew"),
-    note(
+    optional_text(
         "pcp-based-qos-drop-precedence-mapping",
         "How readily frames are dropped, by priority: 0-7:green",
     ),
-    note("pcp-based-qos-dscp-mapping", "New DSCP by priority: 0-7:0"),
-    note(
+    optional_text("pcp-based-qos-dscp-mapping", "New DSCP by priority: 0-7:0"),
+    optional_text(
         "pcp-based-qos-dei-mapping",
         "New drop eligibility by priority: 0-7:0",
     ),
-    note(
+    optional_text(
         "pcp-based-qos-pcp-mapping",
         "New priority by priority: 0:1,1:0",
     ),
-    note(
+    optional_text(
         "pcp-based-qos-priority-mapping",
         "Priority in the chip by priority: 0:0,1:1",
     ),
-    note(
+    optional_text(
         "priority-to-queue",
         "Queue by priority in the chip: 0-15:0,1:1",
     ),
-    note(
+    optional_text(
         "per-queue-scheduling",
         "Turns of the queues: wrr-group0:1,strict-priority:0",
     ),
@@ -239,8 +239,8 @@ const POLICIES: Kind = Kind::Set(&[
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            refer("name", "interface", "The port").read_only(),
-            refer("switch", "switch", "The switch chip")
+            reference("name", "interface", "The port").read_only(),
+            reference("switch", "switch", "The switch chip")
                 .default("switch1")
                 .read_only(),
             words(

@@ -3,13 +3,13 @@
 use menu::{Follow, Menu, Property};
 
 use super::PORTS;
+use crate::declare::reference;
 use crate::fragment::idle_fixed;
-use crate::terms::refer;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        refer("name", "interface", "The port").read_only(),
-        refer("switch", "switch", "The switch chip")
+        reference("name", "interface", "The port").read_only(),
+        reference("switch", "switch", "The switch chip")
             .default("switch1")
             .read_only(),
         Property::new(

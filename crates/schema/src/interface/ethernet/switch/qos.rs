@@ -2,8 +2,8 @@
 
 use menu::{Builtin, Flag, Follow, Kind, Menu, Pick, Property};
 
+use crate::declare::{maybe, named, number, reference, words};
 use crate::fragment::{COMMENT_DISABLED, idle_fixed, idle_list, idle_settings};
-use crate::terms::{maybe, named, number, refer, words};
 
 const FLAGS: &[Flag] = &[
     Flag::new('*', "default", 0),
@@ -134,7 +134,7 @@ pub(crate) static SETTINGS: Menu = Menu {
 
 pub(crate) static PORT: Menu = Menu {
     properties: &[&[
-        refer("name", "interface", "The port").read_only(),
+        reference("name", "interface", "The port").read_only(),
         Property::new("profile", PROFILE_NAME, "Profile of what comes in").optional(),
         Property::new("map", Kind::Reference("switch-qos-map"), "The map").optional(),
         words("trust-l2", TRUST, "Whether the tag is believed").optional(),

@@ -4,8 +4,8 @@ use menu::{Family, Kind, Menu, Property};
 
 use super::qos::PROFILE_NAME;
 use super::{ON, PORTS};
+use crate::declare::{maybe, number};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_rules};
-use crate::terms::{maybe, number};
 
 /// A hardware address with the bits of it that count.
 const MASKED: Kind = Kind::Either(&Kind::Mac, &Kind::Tuple("/", &[Kind::Mac, Kind::Mac]));

@@ -3,8 +3,8 @@
 use menu::{Menu, Property};
 
 use super::{ON, PORTS};
+use crate::declare::named;
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list};
-use crate::terms::named;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

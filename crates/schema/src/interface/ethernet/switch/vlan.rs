@@ -4,8 +4,8 @@ use menu::{Menu, Property};
 
 use super::crs_qos::GROUP;
 use super::{ON, PORTS};
+use crate::declare::{maybe, number, yes};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list};
-use crate::terms::{maybe, number, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

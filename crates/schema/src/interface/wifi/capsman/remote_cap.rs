@@ -2,9 +2,9 @@
 
 use menu::{Kind, Menu};
 
+use crate::declare::shown;
 use crate::fragment::idle_rows;
 use crate::interface::idle_command;
-use crate::terms::shown;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[

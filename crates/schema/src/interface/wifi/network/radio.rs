@@ -2,35 +2,34 @@
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::{may, number};
+use crate::declare::{between, list, optional};
 use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
 use crate::interface::wifi::configuration::CHANNEL;
 use crate::radio::CHAINS;
-use crate::terms::list;
 use crate::wifi::AUTHENTICATION;
 
 const OWN: &[Property] = &[
     list("labels", &Kind::Name, "Labels of the radios").optional(),
     list("extra-labels", &Kind::Name, "Further labels that they get").optional(),
-    may("configuration.antenna-gain", number(0, 30), "Gain in dBi"),
+    optional("configuration.antenna-gain", between(0, 30), "Gain in dBi"),
     list("configuration.chains", &CHAINS, "Antennas").optional(),
-    may(
+    optional(
         "configuration.country",
         Kind::Name,
         "Country whose rules hold",
     ),
-    may(
+    optional(
         "configuration.distance",
-        number(0, 1_000),
+        between(0, 1_000),
         "The farthest host, in km",
     ),
-    may(
+    optional(
         "configuration.installation",
         Kind::Words(&["any", "indoor", "outdoor"]),
         "Where",
     ),
     list("configuration.tx-chains", &CHAINS, "Antennas that send").optional(),
-    may("configuration.tx-power", number(0, 40), "Power in dBm"),
+    optional("configuration.tx-power", between(0, 40), "Power in dBm"),
     list(
         "security.authentication-types",
         &AUTHENTICATION,

@@ -2,17 +2,17 @@
 
 use menu::{Kind, Menu};
 
-use crate::brief::may;
+use crate::declare::optional;
 use crate::fragment::idle_settings;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        may(
+        optional(
             "external-antenna",
             Kind::Words(&["a", "b", "both", "none"]),
             "Antennas outside",
         ),
-        may(
+        optional(
             "wifi-band",
             Kind::Words(&["2ghz", "5ghz", "6ghz"]),
             "Band of a radio with several",

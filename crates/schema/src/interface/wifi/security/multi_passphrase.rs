@@ -2,9 +2,8 @@
 
 use menu::{Kind, Menu, Property};
 
-use crate::brief::may;
+use crate::declare::{maybe, optional, optional_text};
 use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
-use crate::terms::{maybe, note};
 use crate::wifi::VLAN;
 
 pub(crate) static MENU: Menu = Menu {
@@ -18,9 +17,9 @@ pub(crate) static MENU: Menu = Menu {
             )
             .required()
             .sensitive(),
-            may("vlan-id", VLAN, "VLAN of clients"),
+            optional("vlan-id", VLAN, "VLAN of clients"),
             maybe("isolation", "Keeps clients apart"),
-            note("expires", "When it does not hold any more"),
+            optional_text("expires", "When it does not hold any more"),
         ],
         COMMENT_SAID,
     ],

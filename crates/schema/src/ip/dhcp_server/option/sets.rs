@@ -2,14 +2,14 @@
 
 use menu::{Effect, Menu, Shape};
 
-use crate::brief::{named, with};
+use crate::declare::{named, with_default};
 use crate::fragment::COMMENT;
 use crate::ip::dhcp_server::OPTIONS;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         named("Name of the set"),
-        with("options", OPTIONS, "", "The options"),
+        with_default("options", OPTIONS, "", "The options"),
         COMMENT,
     ]],
     columns: &["name", "options"],

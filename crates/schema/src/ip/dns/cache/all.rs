@@ -2,14 +2,14 @@
 
 use menu::{Effect, Flag, Kind, Menu, Shape};
 
-use crate::brief::read;
+use crate::declare::shown;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        read("name", Kind::Text, "The name"),
-        read("type", Kind::Text, "Type of the record"),
-        read("data", Kind::Text, "The answer"),
-        read("ttl", Kind::SPAN, "How long it is kept"),
+        shown("name", Kind::Text, "The name"),
+        shown("type", Kind::Text, "Type of the record"),
+        shown("data", Kind::Text, "The answer"),
+        shown("ttl", Kind::SPAN, "How long it is kept"),
     ]],
     flags: &[Flag::new('S', "static", 0), Flag::new('N', "negative", 1)],
     columns: &["name", "type", "data", "ttl"],

@@ -2,49 +2,49 @@
 
 use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
 
-use crate::brief::{DEFAULT, NONE_OR_SPAN, may, no, number, text, with, yes};
+use crate::declare::{DEFAULT, NONE_OR_SPAN, between, no, optional, text, with_default, yes};
 use crate::ip::dhcp_server::{PARENT, QUEUE_PLACE};
 use crate::ip::hotspot::POOL;
 
 const SESSION: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the profile"),
-    with(
+    with_default(
         "address-pool",
         POOL,
         "none",
         "The pool that users' addresses come from",
     )
     .quiet(),
-    with(
+    with_default(
         "session-timeout",
         Kind::SPAN,
         "0s",
         "How long a user may stay; 0 is no limit",
     ),
-    may(
+    optional(
         "idle-timeout",
         NONE_OR_SPAN,
         "How long a user may be silent",
     ),
-    may(
+    optional(
         "keepalive-timeout",
         NONE_OR_SPAN,
         "How long a user may be out of reach",
     ),
-    with(
+    with_default(
         "status-autorefresh",
         NONE_OR_SPAN,
         "1m",
         "How often the page of the state is shown anew",
     ),
-    with(
+    with_default(
         "shared-users",
-        Kind::Or(&["unlimited"], &number(1, 4_294_967_295)),
+        Kind::Or(&["unlimited"], &between(1, 4_294_967_295)),
         "1",
         "How many may log in as one user",
     ),
     yes("add-mac-cookie", "Whether users need not log in again"),
-    may(
+    optional(
         "mac-cookie-timeout",
         Kind::SPAN,
         "How long they need not log in again",
@@ -53,14 +53,14 @@ const SESSION: &[Property] = &[
 
 const TRAFFIC: &[Property] = &[
     text("rate-limit", "Limit of users' rates"),
-    may(
+    optional(
         "insert-queue-before",
         QUEUE_PLACE,
         "Where users' queues are put",
     ),
-    may("parent-queue", PARENT, "The queue above those of users"),
-    may("queue-type", Kind::Name, "The type of users' queues"),
-    with(
+    optional("parent-queue", PARENT, "The queue above those of users"),
+    optional("queue-type", Kind::Name, "The type of users' queues"),
+    with_default(
         "address-list",
         Kind::List(&Kind::Name),
         "",
@@ -76,26 +76,26 @@ const PAGES: &[Property] = &[
     text("on-login", "Runs when a user logs in").script(),
     text("on-logout", "Runs when a user logs out").script(),
     yes("transparent-proxy", "Whether requests go through the proxy"),
-    with(
+    with_default(
         "open-status-page",
         Kind::Words(&["always", "http-login"]),
         "always",
         "When the page of the state is opened",
     ),
     no("advertise", "Whether advertisements are shown"),
-    with(
+    with_default(
         "advertise-url",
         Kind::List(&Kind::Name),
         "",
         "The advertisements",
     ),
-    with(
+    with_default(
         "advertise-interval",
         Kind::List(&Kind::SPAN),
         "",
         "How often they are shown",
     ),
-    with(
+    with_default(
         "advertise-timeout",
         Kind::Or(&["immediately", "never"], &Kind::SPAN),
         "1m",

@@ -3,7 +3,7 @@
 use menu::{Effect, Family, Kind, Menu, Property, Shape};
 
 use super::OF_SERVER;
-use crate::brief::{DISABLED_INVALID, PORTS, may, with};
+use crate::declare::{DISABLED_INVALID, PORTS, optional, with_default};
 use crate::firewall::PROTOCOL;
 use crate::fragment::COMMENT_DISABLED;
 
@@ -11,15 +11,15 @@ const ADDRESSES: Kind = Kind::Not(&Kind::Addresses(Family::V4));
 const LIST: Kind = Kind::Not(&Kind::Name);
 
 const RULE: &[Property] = &[
-    may("server", OF_SERVER, "The server"),
-    may("src-address", ADDRESSES, "Address of the guest"),
-    may("dst-address", ADDRESSES, "Address of the host"),
-    may("dst-host", Kind::Name, "Name of the host"),
-    may("protocol", Kind::Not(&PROTOCOL), "Protocol above IP"),
-    may("dst-port", Kind::Not(&PORTS), "Port of the host"),
-    may("src-address-list", LIST, "A list that the guest is in"),
-    may("dst-address-list", LIST, "A list that the host is in"),
-    with(
+    optional("server", OF_SERVER, "The server"),
+    optional("src-address", ADDRESSES, "Address of the guest"),
+    optional("dst-address", ADDRESSES, "Address of the host"),
+    optional("dst-host", Kind::Name, "Name of the host"),
+    optional("protocol", Kind::Not(&PROTOCOL), "Protocol above IP"),
+    optional("dst-port", Kind::Not(&PORTS), "Port of the host"),
+    optional("src-address-list", LIST, "A list that the guest is in"),
+    optional("dst-address-list", LIST, "A list that the host is in"),
+    with_default(
         "action",
         Kind::Words(&["accept", "drop", "reject"]),
         "accept",

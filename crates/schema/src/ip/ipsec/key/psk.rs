@@ -2,14 +2,16 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{argument, command, number, some};
+use crate::declare::{argument, between, command, property};
 use crate::ip::ipsec::PEER;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        some("peer", PEER, "The peer").required(),
-        some("id", Kind::Sized { min: 16, max: 255 }, "Name of the key").required(),
-        some("key", Kind::Digits, "The key").required().sensitive(),
+        property("peer", PEER, "The peer").required(),
+        property("id", Kind::Sized { min: 16, max: 255 }, "Name of the key").required(),
+        property("key", Kind::Digits, "The key")
+            .required()
+            .sensitive(),
     ]],
     columns: &["peer", "id"],
     commands: &[command(
@@ -17,8 +19,8 @@ pub(crate) static MENU: Menu = Menu {
         "Make keys",
         &[
             argument("peer", PEER, "The peer"),
-            argument("count", number(1, 1_000_000), "How many"),
-            argument("size", number(64, 65_535), "Length of a key"),
+            argument("count", between(1, 1_000_000), "How many"),
+            argument("size", between(64, 65_535), "Length of a key"),
         ],
     )],
     effect: Effect::None,

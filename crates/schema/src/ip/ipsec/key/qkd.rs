@@ -2,34 +2,34 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{count, no, number, text, with};
+use crate::declare::{between, counter, no, text, with_default};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether keys are fetched"),
         text("address", "The server of keys"),
         text("kme-id", "Name of the server of keys"),
-        with(
+        with_default(
             "key-size",
-            number(0, 65_535),
+            between(0, 65_535),
             "256",
             "Length of a key in bits",
         ),
-        with(
+        with_default(
             "certificate",
             Kind::Or(&["none"], &Kind::Name),
             "none",
             "This router's certificate",
         ),
         text("peer-sae-id", "Name of the peer"),
-        with(
+        with_default(
             "cache-size",
-            number(0, 65_535),
+            between(0, 65_535),
             "0",
             "How many keys are kept",
         ),
-        count("cache-state", "Keys that are kept"),
-        count("total-keys-received", "Keys that were fetched"),
+        counter("cache-state", "Keys that are kept"),
+        counter("total-keys-received", "Keys that were fetched"),
     ]],
     effect: Effect::None,
     ..Menu::new(

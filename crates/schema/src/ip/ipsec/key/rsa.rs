@@ -2,7 +2,7 @@
 
 use menu::{Argument, Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::brief::{argument, command, count, on_items};
+use crate::declare::{argument, command, counter, on_items};
 
 const NAME: Argument = argument("name", Kind::Text, "Name of the key");
 const FILE: Argument = argument("file-name", Kind::Text, "The file");
@@ -10,7 +10,7 @@ const FILE: Argument = argument("file-name", Kind::Text, "The file");
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the key"),
-        count("key-size", "Length of the key in bits"),
+        counter("key-size", "Length of the key in bits"),
     ]],
     flags: &[Flag::new('P', "private-key", 0), Flag::new('R', "rsa", 1)],
     columns: &["name", "key-size"],

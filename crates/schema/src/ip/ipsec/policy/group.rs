@@ -2,7 +2,7 @@
 
 use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
 
-use crate::brief::DEFAULT;
+use crate::declare::DEFAULT;
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {

@@ -2,13 +2,13 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{named, with};
+use crate::declare::{named, with_default};
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         named("Name of the set"),
-        with(
+        with_default(
             "options",
             Kind::List(&Kind::Reference("dhcp6-option")),
             "",

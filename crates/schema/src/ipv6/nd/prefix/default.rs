@@ -3,19 +3,19 @@
 use menu::{Menu, Shape};
 
 use super::{BY_DHCP, LIFETIME};
-use crate::brief::{with, yes};
+use crate::declare::{with_default, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         yes("autonomous", "Whether hosts make addresses of the prefix"),
         BY_DHCP,
-        with(
+        with_default(
             "valid-lifetime",
             LIFETIME,
             "4w2d",
             "How long the prefix may be used",
         ),
-        with(
+        with_default(
             "preferred-lifetime",
             LIFETIME,
             "1w",

@@ -2,16 +2,15 @@
 
 use menu::{Kind, Menu};
 
-use crate::brief::may;
+use crate::declare::{no, optional, reference};
 use crate::dynamic_routing::chain;
 use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
-use crate::terms::{no, refer};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            refer("instance", "bgp-instance", "The instance").optional(),
-            may("routing-mark", Kind::Name, "The customer's routes"),
+            reference("instance", "bgp-instance", "The instance").optional(),
+            optional("routing-mark", Kind::Name, "The customer's routes"),
             no(
                 "redistribute-connected",
                 "Tells others of connected networks",

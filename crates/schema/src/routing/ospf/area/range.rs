@@ -2,10 +2,9 @@
 
 use menu::{Family, Kind, Menu, Old, Property};
 
-use crate::brief::{U32, may};
+use crate::declare::{U32, maybe, optional};
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
 use crate::routing::ospf::AREA;
-use crate::terms::maybe;
 
 const COST: Kind = Kind::Or(&["calculated", "default"], &U32);
 
@@ -15,7 +14,7 @@ pub(crate) static MENU: Menu = Menu {
             AREA.required(),
             Property::new("prefix", Kind::Prefix(Family::Any), "The network").required(),
             maybe("advertise", "Tells others of it"),
-            may("cost", COST, "Its cost"),
+            optional("cost", COST, "Its cost"),
         ],
         COMMENT_SAID,
     ],

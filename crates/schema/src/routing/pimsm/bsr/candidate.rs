@@ -2,24 +2,23 @@
 
 use menu::{Family, Kind, Menu};
 
-use crate::brief::{may, number};
+use crate::declare::{address, between, optional};
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
 use crate::routing::pimsm::INSTANCE;
-use crate::terms::address;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             INSTANCE,
             address("address", "Own address").required(),
-            may("priority", number(0, 255), "Who tells them"),
-            may(
+            optional("priority", between(0, 255), "Who tells them"),
+            optional(
                 "hash-mask-length",
-                number(0, 128),
+                between(0, 128),
                 "Groups that share a meeting point",
             ),
-            may("scope4", Kind::Prefix(Family::V4), "Groups"),
-            may("scope6", Kind::Prefix(Family::V6), "Groups of IPv6"),
+            optional("scope4", Kind::Prefix(Family::V4), "Groups"),
+            optional("scope6", Kind::Prefix(Family::V6), "Groups of IPv6"),
         ],
         COMMENT_SAID,
     ],

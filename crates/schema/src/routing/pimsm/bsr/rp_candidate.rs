@@ -2,19 +2,18 @@
 
 use menu::{Family, Kind, Menu};
 
-use crate::brief::{may, number, seconds};
+use crate::declare::{address, between, optional, seconds};
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
 use crate::routing::pimsm::INSTANCE;
-use crate::terms::address;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             INSTANCE,
             address("address", "Own address").required(),
-            may("group", Kind::Prefix(Family::Any), "Groups"),
-            may("holdtime", seconds(0, 65_535), "How long that holds"),
-            may("priority", number(0, 255), "Which meeting point is taken"),
+            optional("group", Kind::Prefix(Family::Any), "Groups"),
+            optional("holdtime", seconds(0, 65_535), "How long that holds"),
+            optional("priority", between(0, 255), "Which meeting point is taken"),
         ],
         COMMENT_SAID,
     ],
