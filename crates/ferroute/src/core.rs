@@ -76,6 +76,12 @@ impl Shared {
         self.instance.lock(Rank::Ahead)
     }
 
+    /// Whether nobody has the router.
+    #[cfg(test)]
+    pub(crate) fn is_free(&self) -> bool {
+        self.instance.is_free()
+    }
+
     /// The time on the router's clock.
     pub(crate) fn now(&self) -> Instant {
         Instant::ZERO + self.started.elapsed()

@@ -109,6 +109,12 @@ impl<T> Fair<T> {
         }
     }
 
+    /// Whether nobody has it.
+    #[cfg(test)]
+    pub(crate) fn is_free(&self) -> bool {
+        !self.queue().taken
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -153,8 +153,6 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         crate::access::first_password(&mut instance, &notes, &mut io::stderr())?;
     }
     let host = host_plane(run, &confinement).map(Arc::new);
-    let mut mirrors = Mirrors::default();
-    mirrors.follow(host.as_deref(), instance.control());
     confinement.enter();
     crate::hashing::open();
     let workers = Workers::start(workers, &waiting.waker(), started)
@@ -168,6 +166,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         started,
     );
     let shared = Arc::new(shared);
+    let mirrors = first_mirrors(host.as_deref(), &shared);
     let stop = Arc::new(AtomicBool::new(false));
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
     let offers = services::offers(&shared, place.state.as_deref())?;
@@ -258,6 +257,21 @@ fn host_plane(run: &Run, confinement: &Confinement) -> Option<HostPlane> {
     }
 }
 
+/// Makes what the configuration begins with: who hears that the router is ready can reach its services.
+fn first_mirrors(host: Option<&HostPlane>, shared: &Shared) -> Mirrors {
+    let mut mirrors = Mirrors::default();
+    let next = |mirrors: &mut Mirrors| {
+        let mut instance = shared.lock();
+        mirrors.take(instance.control(), shared.now())
+    };
+    while let Some(host) = host
+        && let Some(changes) = next(&mut mirrors)
+    {
+        mirrors.follow(host, &changes, shared);
+    }
+    mirrors
+}
+
 /// How often the control thread looks around when nothing happens.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -285,7 +299,7 @@ struct Outside {
 impl Outside {
     /// One round: links, mirrors, packets from workers, timers; then a sleep until there is more.
     fn round(&mut self, shared: &Arc<Shared>) {
-        let (jobs, datagrams, asks);
+        let (jobs, datagrams, asks, mirrors);
         let servers = self.names.look();
         let wait = {
             let mut instance = shared.lock();
@@ -300,7 +314,10 @@ impl Outside {
             if let Some(resources) = self.resources.look() {
                 control.set_resources(resources);
             }
-            self.mirrors.follow(self.host.as_deref(), control);
+            mirrors = self.host.as_deref().and_then(|host| {
+                let changes = self.mirrors.take(control, shared.now())?;
+                Some((host, changes))
+            });
             if self.rested.elapsed() >= REST {
                 self.rested = SystemInstant::now();
                 instance.rest();
@@ -322,6 +339,12 @@ impl Outside {
             };
             if busy { Some(Duration::ZERO) } else { until }
         };
+        let mut wait = wait;
+        if let Some((host, changes)) = &mirrors
+            && self.mirrors.follow(*host, changes, shared)
+        {
+            wait = Some(Duration::ZERO);
+        }
         self.syslog.send(self.host.as_deref(), &datagrams);
         self.names.put(asks);
         self.patterns.begin();

@@ -11,6 +11,7 @@ use machine::{Duration, Instant};
 use menu::quote_always;
 use router::Instance;
 use router::drive::{PortNews, Setup};
+use router::mirror::NewMirror;
 use script::Session;
 use serde_json::Value;
 use wire::Mac;
@@ -147,9 +148,14 @@ fn offline(file: &std::path::Path, command: &str) -> Result<String, String> {
     }
     // What is for everybody on a link is taken where somebody may listen: as by a router that runs.
     let control = instance.control();
-    for name in control.mirror_plan().mirrors.keys() {
-        control.attach_mirror(name, Offloads::default(), Vec::new());
-    }
+    let changes = control.take_mirror_changes(usize::MAX);
+    let made = changes.unwrap_or_default().mirrors.into_keys();
+    let made = made.map(|interface| NewMirror {
+        interface,
+        offloads: Offloads::default(),
+        queues: Vec::new(),
+    });
+    control.attach_mirrors(made.collect());
     let mut out = String::new();
     let ran = instance.run(&mut Session::new("admin"), command, &mut out);
     ran.map_err(|refusal| refusal.to_string())?;

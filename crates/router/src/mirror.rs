@@ -1,98 +1,268 @@
-//! The host plane: which interfaces need a mirror device, and what the host namespace should have.
+//! The host plane: which interfaces have a mirror device, and what each device should have.
 //!
-//! These are plain values. Whoever holds the namespace carries out the difference between two
-//! plans, and gives each mirror's port to [`Control::attach_mirror`](crate::drive::Control).
+//! A mirror is where the sockets of ordinary services meet an interface. Whoever binds sockets on an
+//! interface asks for its mirror under a name of its own ([`Control::ask_for_mirror`]): an address asks for the
+//! mirror of its interface, and so may a service that works without one. Where nobody asks there is none.
+//!
+//! Control notes the interfaces whose mirror may be another than before. The owner of the namespace takes what
+//! changed ([`Control::take_mirror_changes`]) while it has the router, makes and changes devices without it, and
+//! gives the ports of new devices to [`Control::attach_mirrors`].
 
-use core::net::{Ipv4Addr, Ipv6Addr};
-use std::collections::BTreeMap;
+use core::net::{IpAddr, Ipv6Addr};
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compile::{Addresses, Layout};
-use crate::drive::Control;
+use dataplane::Command;
+use frame::{InterfaceId, Offloads};
 
-/// What the host namespace should have.
+use crate::compile::{Laid, PortState};
+use crate::drive::{Control, Queue};
+
+/// The name under which addresses ask for mirrors.
+const ADDRESS: &str = "address";
+
+/// What the host namespace should have that it has not, or has otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MirrorPlan {
-    /// The mirrors, by the name of the interface that they mirror.
-    pub mirrors: BTreeMap<String, Mirror>,
-    /// Where packets leave that no mirror's own network is for: all of them go by the router, which
-    /// looks the way up; so any mirror will do. The first that runs, by family.
-    pub default4: Option<String>,
+pub struct MirrorChanges {
+    /// Mirrors as they should be; none where it should go. One that is wanted may be as it was.
+    pub mirrors: BTreeMap<InterfaceId, Option<Mirror>>,
+    /// Where IPv4 packets leave that no mirror's own network is for: all of them go by the router, which looks the
+    /// way up; so any mirror will do. The first that runs.
+    pub default4: Option<InterfaceId>,
     /// The same of IPv6.
-    pub default6: Option<String>,
-    /// How often one host is told errors, in milliseconds, and which: `icmp-rate-limit` and
-    /// `icmp-rate-mask`. What no socket takes is the namespace's to refuse.
-    pub errors: (u64, u32),
+    pub default6: Option<InterfaceId>,
+    /// How often one host is told errors, if that changed: what no socket takes is the namespace's to refuse.
+    pub errors: Option<ErrorRate>,
+}
+
+/// `icmp-rate-limit` and `icmp-rate-mask`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ErrorRate {
+    /// Milliseconds between two errors to one host.
+    pub interval_ms: u64,
+    /// The types that this holds for, a bit each.
+    pub mask: u32,
 }
 
 /// One mirror device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mirror {
-    /// The number of the interface in this process: a name for the device that does not change when
-    /// the interface is renamed.
-    pub number: u32,
+    /// The name of the interface.
+    pub name: String,
     /// The layer-3 MTU in bytes.
     pub mtu: u32,
-    /// Whether the device is up.
-    pub running: bool,
-    /// IPv4 addresses with their prefix lengths.
-    pub ipv4: Vec<(Ipv4Addr, u8)>,
-    /// IPv6 addresses with their prefix lengths, the link-local one among them.
-    pub ipv6: Vec<(Ipv6Addr, u8)>,
+    /// The addresses with their prefix lengths, the IPv6 link-local one among them.
+    pub addresses: Vec<(IpAddr, u8)>,
+}
+
+/// A mirror device that was made.
+pub struct NewMirror {
+    /// The interface that it mirrors.
+    pub interface: InterfaceId,
+    /// What the device finishes by itself.
+    pub offloads: Offloads,
+    /// Its queues.
+    pub queues: Vec<Queue>,
+}
+
+/// Who asks for mirrors, and which may be others than the host plane knows.
+#[derive(Debug, Default)]
+pub(crate) struct Needs {
+    asked: BTreeSet<(InterfaceId, &'static str)>,
+    changed: BTreeSet<InterfaceId>,
+    /// The rate of errors that the host plane was told.
+    errors: Option<ErrorRate>,
+}
+
+impl Needs {
+    /// One of those who ask for the mirror of an interface.
+    fn first_asking(&self, id: InterfaceId) -> Option<(InterfaceId, &'static str)> {
+        let first = self.asked.range((id, "")..).next().copied();
+        first.filter(|(asked, _)| *asked == id)
+    }
+
+    /// An interface came, went or changed.
+    pub(crate) fn link_changed(
+        &mut self,
+        id: InterfaceId,
+        before: Option<&Laid>,
+        now: Option<&Laid>,
+    ) {
+        if now.is_none() {
+            while let Some(asking) = self.first_asking(id) {
+                self.asked.remove(&asking);
+            }
+        }
+        let matters = |laid: &Laid| {
+            (
+                laid.name.clone(),
+                laid.link.mtu,
+                laid.link.running,
+                laid.runs(),
+            )
+        };
+        if before.map(matters) != now.map(matters) {
+            self.changed.insert(id);
+        }
+    }
 }
 
 impl Control {
-    /// What the host namespace should have now.
-    pub fn mirror_plan(&self) -> MirrorPlan {
+    /// Asks for the mirror of an interface under the name of a service, until [`Control::release_mirror`] or the
+    /// end of the interface.
+    pub fn ask_for_mirror(&mut self, id: InterfaceId, service: &'static str) {
+        if self.mirror_needs.asked.insert((id, service)) {
+            self.mirror_needs.changed.insert(id);
+        }
+    }
+
+    /// Takes back what this service asked for.
+    pub fn release_mirror(&mut self, id: InterfaceId, service: &'static str) {
+        if self.mirror_needs.asked.remove(&(id, service)) {
+            self.mirror_needs.changed.insert(id);
+        }
+    }
+
+    /// Addresses of an interface came, went or came into use.
+    pub(crate) fn mirror_addresses(&mut self, id: InterfaceId) {
+        self.mirror_needs.changed.insert(id);
+        if self.own_addresses(id).next().is_some() {
+            self.ask_for_mirror(id, ADDRESS);
+        } else {
+            self.release_mirror(id, ADDRESS);
+        }
+    }
+
+    /// The addresses that this router has on an interface.
+    fn own_addresses(&self, id: InterfaceId) -> impl Iterator<Item = (IpAddr, u8)> {
+        let ipv4 = self.addresses.of4(id);
+        let ipv4 = ipv4.map(|(addr, own)| (IpAddr::V4(addr), own.len));
+        let ipv6 = self.addresses.of6(id);
+        let ipv6 = ipv6.filter(move |(addr, _)| self.is_in_use(id, *addr));
+        ipv4.chain(ipv6.map(|(addr, own)| (IpAddr::V6(addr), own.len)))
+    }
+
+    /// Takes what changed since the last time, of this many mirrors at most; none if nothing did. The ports of
+    /// mirrors that are to go are detached.
+    pub fn take_mirror_changes(&mut self, most: usize) -> Option<MirrorChanges> {
+        let rate = self.error_rate();
+        let errors = (self.mirror_needs.errors != Some(rate)).then_some(rate);
+        if errors.is_none() && self.mirror_needs.changed.is_empty() {
+            return None;
+        }
+        self.mirror_needs.errors = Some(rate);
+        let mut mirrors = BTreeMap::new();
+        while mirrors.len() < most
+            && let Some(id) = self.mirror_needs.changed.pop_first()
+        {
+            let wanted = self.mirror(id);
+            if wanted.is_some() || self.mirrors.contains_key(&id) {
+                mirrors.insert(id, wanted);
+            }
+        }
+        self.detach_mirrors(
+            mirrors
+                .iter()
+                .filter_map(|(id, wanted)| wanted.is_none().then_some(*id)),
+        );
+        Some(MirrorChanges {
+            mirrors,
+            default4: self.default4(),
+            default6: self.default6(),
+            errors,
+        })
+    }
+
+    /// Has the mirrors of these interfaces among the next changes: what was to be done could not be done.
+    pub fn retry_mirrors(&mut self, ids: impl IntoIterator<Item = InterfaceId>) {
+        self.mirror_needs.changed.extend(ids);
+    }
+
+    fn error_rate(&self) -> ErrorRate {
         let ipv4 = &self.intent.ipv4;
-        let mirrors = plan(&self.layout, &self.addresses, |id, addr| {
-            self.is_in_use(id, addr)
-        });
-        MirrorPlan {
-            errors: (
-                ipv4.icmp_rate_limit.as_nanos() as u64 / 1_000_000,
-                ipv4.icmp_rate_mask,
-            ),
-            ..mirrors
+        ErrorRate {
+            interval_ms: ipv4.icmp_rate_limit.as_nanos() as u64 / 1_000_000,
+            mask: ipv4.icmp_rate_mask,
+        }
+    }
+
+    /// The mirror that an interface should have. An address is this router's whether its link is up or not;
+    /// who has none hears nobody before the interface runs.
+    fn mirror(&self, id: InterfaceId) -> Option<Mirror> {
+        let laid = self.layout.interfaces.get(&id)?;
+        let addresses: Vec<_> = self.own_addresses(id).collect();
+        let is_asked = self.mirror_needs.first_asking(id).is_some();
+        let wanted = is_asked && (laid.runs() || !addresses.is_empty());
+        wanted.then(|| Mirror {
+            name: laid.name.to_string(),
+            mtu: laid.link.mtu,
+            addresses,
+        })
+    }
+
+    fn default4(&self) -> Option<InterfaceId> {
+        let mut own = self.addresses.ipv4.keys();
+        own.find(|(id, _)| self.has_link(*id)).map(|(id, _)| *id)
+    }
+
+    fn default6(&self) -> Option<InterfaceId> {
+        let reaches = |(id, addr): &&(InterfaceId, Ipv6Addr)| {
+            !addr.is_unicast_link_local() && self.has_link(*id) && self.is_in_use(*id, *addr)
+        };
+        let mut own = self.addresses.ipv6.keys();
+        own.find(reaches).map(|(id, _)| *id)
+    }
+
+    fn has_link(&self, id: InterfaceId) -> bool {
+        let laid = self.layout.interfaces.get(&id);
+        laid.is_some_and(|laid| laid.link.running)
+    }
+
+    /// Takes the ports of mirrors: where local traffic of an interface meets ordinary sockets. Those whose
+    /// interface is not there any more end here; gives these interfaces.
+    pub fn attach_mirrors(&mut self, made: Vec<NewMirror>) -> Vec<InterfaceId> {
+        let is_there = |new: &NewMirror| self.layout.interfaces.contains_key(&new.interface);
+        let (made, late): (Vec<_>, Vec<_>) = made.into_iter().partition(is_there);
+        let mut attaching = Vec::new();
+        for new in made {
+            let number = self.port_number(format!("host of {}", new.interface.slot()).into());
+            let state = PortState {
+                number,
+                up: true,
+                offloads: new.offloads,
+                workers: new.queues.iter().map(|(worker, _)| *worker).collect(),
+                ..PortState::default()
+            };
+            self.mirrors.insert(new.interface, number);
+            self.mirror_ports.insert(number, state);
+            attaching.push((number, new.queues));
+        }
+        if !attaching.is_empty() {
+            // Workers look a port's number up in the snapshot: it is there before the port is.
+            self.reconcile();
+        }
+        for (number, queues) in attaching {
+            for (worker, port) in queues {
+                self.workers.send(worker, Command::Attach { number, port });
+            }
+        }
+        late.into_iter().map(|new| new.interface).collect()
+    }
+
+    /// Lets the mirrors of these interfaces go.
+    fn detach_mirrors(&mut self, ids: impl Iterator<Item = InterfaceId>) {
+        let mut any = false;
+        for id in ids {
+            let number = self.mirrors.remove(&id);
+            if let Some(state) = number.and_then(|number| self.mirror_ports.remove(&number)) {
+                self.detach(&state);
+                any = true;
+            }
+        }
+        if any {
+            self.reconcile();
         }
     }
 }
 
-fn plan(
-    layout: &Layout,
-    addresses: &Addresses,
-    in_use: impl Fn(frame::InterfaceId, Ipv6Addr) -> bool,
-) -> MirrorPlan {
-    let mut plan = MirrorPlan::default();
-    for (id, laid) in &layout.interfaces {
-        let ipv4: Vec<_> = addresses
-            .of4(*id)
-            .map(|(addr, own)| (addr, own.len))
-            .collect();
-        let ipv6: Vec<_> = addresses
-            .of6(*id)
-            .filter(|(addr, _)| in_use(*id, *addr))
-            .map(|(addr, own)| (addr, own.len))
-            .collect();
-        // A link-local address alone serves nobody but neighbours; it still needs its link.
-        if ipv4.is_empty() && ipv6.is_empty() {
-            continue;
-        }
-        let name = laid.name.to_string();
-        if laid.link.running && !ipv4.is_empty() && plan.default4.is_none() {
-            plan.default4 = Some(name.clone());
-        }
-        let global = |(addr, _): &(Ipv6Addr, u8)| !addr.is_unicast_link_local();
-        if laid.link.running && ipv6.iter().any(global) && plan.default6.is_none() {
-            plan.default6 = Some(name.clone());
-        }
-        let mirror = Mirror {
-            number: id.0,
-            mtu: laid.link.mtu,
-            running: laid.runs(),
-            ipv4,
-            ipv6,
-        };
-        plan.mirrors.insert(name, mirror);
-    }
-    plan
-}
+#[cfg(test)]
+mod tests;

@@ -1,149 +1,204 @@
-//! The mirror devices: for each layer-3 interface with addresses, a TUN device in the host plane
-//! that has the same addresses.
+//! The mirror devices, as they follow what control wants.
+//!
+//! The control thread takes what changed while it has the router, has devices made and changed while it has not,
+//! and then gives the new ports to control. Where nothing changed there is nothing to take.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::net::IpAddr;
 
-use frame::Port as _;
-use netio::link::Links;
-use netio::{Layer, TapPort};
+use frame::InterfaceId;
+use machine::{Duration, Instant};
 use router::drive::Control;
-use router::mirror::{Mirror, MirrorPlan};
+use router::mirror::{Mirror, MirrorChanges, NewMirror};
 
-use super::HostPlane;
-use super::netlink::Netlink;
+use super::device::{Known, Made, Plane, Step};
+use crate::core::Shared;
 
-/// The largest MTU of a TUN device in bytes; `lo` has one more.
-const MTU_MAX: u32 = 65_535;
+/// So many devices are made, changed or removed in one round of the control thread, which does nothing else
+/// meanwhile.
+const BATCH: usize = 64;
+/// After so long is tried again what failed.
+const RETRY: Duration = Duration::from_secs(10);
+
+/// The worker that the mirrors' queues are on.
+const WORKER: u16 = 0;
 
 /// A mirror that is there.
 struct There {
-    /// The port's number; the device goes when its port does.
-    port: u16,
     /// The device's number in the namespace.
     index: u32,
-    mirror: Mirror,
+    is: Known,
 }
 
-/// All mirrors, by the name of their interface.
+/// All mirrors that are there.
 #[derive(Default)]
 pub(crate) struct Mirrors {
-    plan: MirrorPlan,
-    there: BTreeMap<String, There>,
+    there: BTreeMap<InterfaceId, There>,
+    /// The devices that the default routes of IPv4 and IPv6 lead to.
+    defaults: [Option<u32>; 2],
+    /// What could not be done, and why.
+    failed: BTreeMap<InterfaceId, String>,
+    retry_at: Option<Instant>,
 }
 
 impl Mirrors {
-    /// Makes, changes and removes mirrors until they are what control wants.
-    pub(crate) fn follow(&mut self, host: Option<&HostPlane>, control: &mut Control) {
-        let Some(host) = host else { return };
-        let wanted = control.mirror_plan();
-        if wanted == self.plan {
-            return;
+    /// Takes from control what is to be done, if anything is.
+    pub(crate) fn take(&mut self, control: &mut Control, now: Instant) -> Option<MirrorChanges> {
+        if self.retry_at.is_some_and(|at| now >= at) {
+            self.retry_at = None;
+            control.retry_mirrors(self.failed.keys().copied());
         }
-        let same = |name: &String, there: &There| {
-            wanted
-                .mirrors
-                .get(name)
-                .is_some_and(|mirror| mirror.number == there.mirror.number)
-        };
-        for (_, gone) in self.there.extract_if(.., |name, there| !same(name, there)) {
-            control.detach_mirror(gone.port);
-        }
-        for (name, mirror) in &wanted.mirrors {
-            if let Err(error) = self.adjust(host, control, name, mirror) {
-                tracing::warn!("host plane: the mirror of {name}: {error}");
-            }
-        }
-        for (name, ipv6) in [(&wanted.default4, false), (&wanted.default6, true)] {
-            if let Some(index) = name
-                .as_ref()
-                .and_then(|name| Some(self.there.get(name)?.index))
-                && let Err(error) = host.inside(move || Netlink::open()?.set_default(index, ipv6))
-            {
-                tracing::warn!("host plane: default route: {error}");
-            }
-        }
-        if wanted.errors != self.plan.errors {
-            let (interval_ms, mask) = wanted.errors;
-            let limited = host.inside(move || super::limit_errors(interval_ms, mask));
-            if let Err(error) = limited {
-                tracing::warn!("host plane: the rate of errors: {error}");
-            }
-        }
-        self.plan = wanted;
+        control.take_mirror_changes(BATCH)
     }
 
-    fn adjust(
+    /// Does it, and gives control the ports of what was made. Says whether there may be more.
+    pub(crate) fn follow(
         &mut self,
-        host: &HostPlane,
-        control: &mut Control,
-        name: &str,
-        mirror: &Mirror,
-    ) -> io::Result<()> {
-        let wanted = mirror.clone();
-        if let Some(there) = self.there.get_mut(name) {
-            if there.mirror == *mirror {
-                return Ok(());
+        plane: &dyn Plane,
+        changes: &MirrorChanges,
+        shared: &Shared,
+    ) -> bool {
+        let made = self.change(plane, changes);
+        self.route(plane, changes);
+        if !self.failed.is_empty() {
+            self.retry_at.get_or_insert(shared.now() + RETRY);
+        }
+        if !made.is_empty() {
+            let mut instance = shared.lock();
+            for late in instance.control().attach_mirrors(made) {
+                self.there.remove(&late);
             }
-            let before = std::mem::replace(&mut there.mirror, wanted.clone());
-            let index = there.index;
-            return host.inside(move || configure(index, &before, &wanted));
+            shared.after_change(&mut instance);
         }
-        let device = device(mirror.number);
-        let alias = name.to_owned();
-        let (port, index) = host.inside(move || {
-            let mut queues = TapPort::open(&device, Layer::Tun, 1)?;
-            let port = queues
-                .pop()
-                .ok_or_else(|| io::Error::other("the device has no queue"))?;
-            let index = Links::open()?.find(&device)?.index;
-            Netlink::open()?.set_alias(index, &alias)?;
-            configure(index, &Mirror::default(), &wanted)?;
-            Ok((port, index))
-        })?;
-        let offloads = port.offloads();
-        if let Some(port) = control.attach_mirror(name, offloads, vec![(0, Box::new(port))]) {
-            self.there.insert(
-                name.to_owned(),
-                There {
-                    port,
-                    index,
-                    mirror: mirror.clone(),
-                },
-            );
+        changes.mirrors.len() == BATCH
+    }
+
+    /// Removes, changes and makes mirrors.
+    fn change(&mut self, plane: &dyn Plane, changes: &MirrorChanges) -> Vec<NewMirror> {
+        let (steps, about): (Vec<_>, Vec<_>) = self.steps(changes).into_iter().unzip();
+        let mut made = Vec::new();
+        if steps.is_empty() {
+            return made;
         }
-        Ok(())
+        for (id, outcome) in about.into_iter().zip(plane.take(steps)) {
+            let Some(id) = id else {
+                warn(outcome, "the rate of errors");
+                continue;
+            };
+            let wanted = changes.mirrors.get(&id).and_then(Option::as_ref);
+            match outcome {
+                Ok(new) => {
+                    self.failed.remove(&id);
+                    made.extend(self.done(id, wanted, new));
+                }
+                Err(error) => self.fail(id, wanted, error.to_string()),
+            }
+        }
+        made
+    }
+
+    /// What to do, and for which interface: removals first, so that names are free again.
+    fn steps(&mut self, changes: &MirrorChanges) -> Vec<(Step, Option<InterfaceId>)> {
+        let (mut gone, mut rest) = (Vec::new(), Vec::new());
+        for (id, wanted) in &changes.mirrors {
+            match (self.there.get(id), wanted) {
+                (Some(there), None) => gone.push((Step::Remove(there.index), Some(*id))),
+                (Some(there), Some(mirror)) => {
+                    if there.is.unsure || there.is.mirror != *mirror {
+                        let step = Step::Change {
+                            index: there.index,
+                            before: there.is.clone(),
+                            wanted: mirror.clone(),
+                        };
+                        rest.push((step, Some(*id)));
+                    }
+                }
+                (None, Some(mirror)) => rest.push((Step::Make(*id, mirror.clone()), Some(*id))),
+                (None, None) => {}
+            }
+        }
+        gone.append(&mut rest);
+        gone.extend(changes.errors.map(|rate| (Step::Errors(rate), None)));
+        gone
+    }
+
+    fn done(
+        &mut self,
+        id: InterfaceId,
+        wanted: Option<&Mirror>,
+        made: Option<Made>,
+    ) -> Option<NewMirror> {
+        let Some(mirror) = wanted else {
+            self.forget(id);
+            return None;
+        };
+        let is = Known {
+            mirror: mirror.clone(),
+            unsure: false,
+        };
+        let Some(made) = made else {
+            if let Some(there) = self.there.get_mut(&id) {
+                there.is = is;
+            }
+            return None;
+        };
+        let index = made.index;
+        self.there.insert(id, There { index, is });
+        Some(NewMirror {
+            interface: id,
+            offloads: made.offloads,
+            queues: vec![(WORKER, made.port)],
+        })
+    }
+
+    /// Notes what could not be done; it is said once.
+    fn fail(&mut self, id: InterfaceId, wanted: Option<&Mirror>, error: String) {
+        let name = wanted.map_or("an interface that is gone", |mirror| &mirror.name);
+        if self.failed.get(&id) != Some(&error) {
+            tracing::warn!("host plane: the mirror of {name}: {error}");
+        }
+        let Some(mirror) = wanted else {
+            // Its port is detached: the device goes with that.
+            self.forget(id);
+            return;
+        };
+        self.failed.insert(id, error);
+        if let Some(there) = self.there.get_mut(&id) {
+            there.is.unsure = true;
+            there.is.mirror.addresses.extend(&mirror.addresses);
+        }
+    }
+
+    fn forget(&mut self, id: InterfaceId) {
+        let gone = self.there.remove(&id).map(|there| there.index);
+        for default in &mut self.defaults {
+            // The route went with the device.
+            default.take_if(|index| Some(*index) == gone);
+        }
+    }
+
+    /// Leads the default routes to where they belong.
+    fn route(&mut self, plane: &dyn Plane, changes: &MirrorChanges) {
+        for (family, id) in [changes.default4, changes.default6].into_iter().enumerate() {
+            let index = id.and_then(|id| Some(self.there.get(&id)?.index));
+            let Some(index) = index.filter(|index| self.defaults[family] != Some(*index)) else {
+                continue;
+            };
+            let ipv6 = family == 1;
+            let outcome = plane.take(vec![Step::Default { index, ipv6 }]).pop();
+            if outcome.is_some_and(|outcome| warn(outcome, "default route")) {
+                self.defaults[family] = Some(index);
+            }
+        }
     }
 }
 
-/// A device's name: the interface's number, as names of interfaces are too long for devices and not
-/// always different in what fits. `ip link` shows the interface's name as the device's alias.
-fn device(number: u32) -> String {
-    format!("mirror{number}")
+/// Warns of what went wrong; says whether nothing did.
+fn warn<T>(outcome: std::io::Result<T>, what: &str) -> bool {
+    if let Err(error) = &outcome {
+        tracing::warn!("host plane: {what}: {error}");
+    }
+    outcome.is_ok()
 }
 
-fn addresses(mirror: &Mirror) -> Vec<(IpAddr, u8)> {
-    let ipv4 = mirror
-        .ipv4
-        .iter()
-        .map(|(address, len)| (IpAddr::V4(*address), *len));
-    let ipv6 = mirror
-        .ipv6
-        .iter()
-        .map(|(address, len)| (IpAddr::V6(*address), *len));
-    ipv4.chain(ipv6).collect()
-}
-
-fn configure(index: u32, before: &Mirror, wanted: &Mirror) -> io::Result<()> {
-    let mut netlink = Netlink::open()?;
-    let (had, has) = (addresses(before), addresses(wanted));
-    netlink.link_up(index, Some(wanted.mtu.min(MTU_MAX)))?;
-    for (address, len) in had.iter().filter(|address| !has.contains(address)) {
-        netlink.remove_address(index, *address, *len)?;
-    }
-    for (address, len) in has.iter().filter(|address| !had.contains(address)) {
-        netlink.add_address(index, *address, *len)?;
-    }
-    Ok(())
-}
+#[cfg(test)]
+mod tests;

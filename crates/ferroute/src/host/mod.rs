@@ -3,8 +3,9 @@
 //!
 //! One thread lives in the namespace and does there what it is asked to (open a TUN device, give it
 //! addresses, start a command). Packets go between the namespace and the data plane through mirror
-//! devices, one per layer-3 interface.
+//! devices, one for each interface that a socket may be bound on.
 
+pub(crate) mod device;
 pub(crate) mod exec;
 pub(crate) mod mirrors;
 pub(crate) mod netlink;

@@ -14,6 +14,7 @@ use netlink_packet_route::route::{
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use rustix::io::Errno;
 
 /// The loopback is always the first device of a namespace.
 const LOOPBACK: u32 = 1;
@@ -63,6 +64,14 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::SetLink(link), 0)
     }
 
+    /// Removes a device, even while somebody has it open; one that is gone already is no error.
+    pub(crate) fn remove_link(&mut self, index: u32) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        let asked = self.ask(RouteNetlinkMessage::DelLink(link), 0);
+        unless(asked, Errno::NODEV)
+    }
+
     /// Gives a device an address; there is nothing to be found out about duplicates, as the router
     /// has done that.
     pub(crate) fn add_address(&mut self, index: u32, address: IpAddr, len: u8) -> io::Result<()> {
@@ -73,17 +82,16 @@ impl Netlink {
         )
     }
 
-    /// Takes an address off a device.
+    /// Takes an address off a device; one that it does not have is no error.
     pub(crate) fn remove_address(
         &mut self,
         index: u32,
         address: IpAddr,
         len: u8,
     ) -> io::Result<()> {
-        self.ask(
-            RouteNetlinkMessage::DelAddress(address_message(index, address, len)),
-            0,
-        )
+        let message = address_message(index, address, len);
+        let asked = self.ask(RouteNetlinkMessage::DelAddress(message), 0);
+        unless(asked, Errno::ADDRNOTAVAIL)
     }
 
     /// Routes everything of a family out of a device, but for what has a more special route.
@@ -136,6 +144,14 @@ impl Netlink {
                 };
             }
         }
+    }
+}
+
+/// This error is none.
+fn unless(asked: io::Result<()>, harmless: Errno) -> io::Result<()> {
+    match asked {
+        Err(error) if Errno::from_io_error(&error) == Some(harmless) => Ok(()),
+        other => other,
     }
 }
 

@@ -102,6 +102,53 @@ fn interfaces_whose_names_begin_alike_have_services_each() {
 }
 
 #[test]
+fn mirrors_are_where_addresses_are_and_follow_their_interfaces() {
+    let test = "mirrors_are_where_addresses_are_and_follow_their_interfaces";
+    let Some(lab) = have(test, &["ip"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
+    let mirrors = |wanted: &[&str]| {
+        until(&format!("{wanted:?}"), || aliases(&router) == wanted);
+    };
+    // Interfaces have no link-local addresses then.
+    router.exec("/ipv6/settings/set disable-ipv6=yes");
+    router.exec("/interface/vlan/add name=nobody-asks interface=ether2 vlan-id=100");
+    router.exec("/interface/vlan/add name=guests interface=ether2 vlan-id=101");
+    router.exec("/ip/address/add address=10.77.1.1/24 interface=guests");
+    mirrors(&["ether1", "ether2", "guests"]);
+
+    router.exec("/interface/vlan/set guests name=visitors");
+    mirrors(&["ether1", "ether2", "visitors"]);
+    for _ in 0..3 {
+        router.exec("/ip/address/remove [find interface=visitors]");
+        mirrors(&["ether1", "ether2"]);
+        router.exec("/ip/address/add address=10.77.1.1/24 interface=visitors");
+        mirrors(&["ether1", "ether2", "visitors"]);
+    }
+    router.exec("/interface/vlan/remove visitors");
+    mirrors(&["ether1", "ether2"]);
+}
+
+/// The interfaces that have a mirror in the host plane, by name.
+fn aliases(router: &Router) -> Vec<String> {
+    let mut shown = Command::new(binary());
+    shown
+        .args(["host", "exec", "--control"])
+        .arg(router.control());
+    shown.args(["--", "ip", "-o", "link", "show"]);
+    let output = shown.output().expect("the binary is there");
+    let said = crate::world::text(&output.stdout);
+    let alias = |line: &str| Some(line.split_once("alias ")?.1.trim().to_owned());
+    let mut aliases: Vec<_> = said.lines().filter_map(alias).collect();
+    aliases.sort();
+    aliases
+}
+
+#[test]
 fn an_address_of_the_host_plane_outlives_the_first_of_its_network() {
     let test = "an_address_of_the_host_plane_outlives_the_first_of_its_network";
     let Some(lab) = have(test, &["ip"])

@@ -164,6 +164,7 @@ pub struct Control {
     pub(crate) ports: BTreeMap<Name, PortState>,
     pub(crate) mirrors: BTreeMap<InterfaceId, u16>,
     pub(crate) mirror_ports: BTreeMap<u16, PortState>,
+    pub(crate) mirror_needs: crate::mirror::Needs,
     pub(crate) v4: Half<Arp>,
     pub(crate) v6: Half<Discovery>,
     pub(crate) links6: BTreeMap<InterfaceId, Link6>,
@@ -263,6 +264,7 @@ impl Control {
             ports: BTreeMap::new(),
             mirrors: BTreeMap::new(),
             mirror_ports: BTreeMap::new(),
+            mirror_needs: crate::mirror::Needs::default(),
             v4: Half::default(),
             v6: Half::default(),
             links6: BTreeMap::new(),
@@ -426,7 +428,7 @@ impl Control {
         self.reconcile();
     }
 
-    fn detach(&mut self, state: &PortState) {
+    pub(crate) fn detach(&mut self, state: &PortState) {
         for worker in &state.workers {
             let number = state.number;
             self.workers.send(*worker, Command::Detach { number });
@@ -450,43 +452,8 @@ impl Control {
         self.layout.wishes.get(name).copied().unwrap_or_default()
     }
 
-    /// Takes the mirror of an interface: where its local traffic meets ordinary sockets. Returns
-    /// the port's number; none when there is no such interface.
-    pub fn attach_mirror(
-        &mut self,
-        interface: &str,
-        offloads: Offloads,
-        queues: Vec<Queue>,
-    ) -> Option<u16> {
-        let (id, _) = self.layout.named(interface)?;
-        let number = self.port_number(format!("host of {}", id.0).into());
-        let state = PortState {
-            number,
-            up: true,
-            offloads,
-            workers: queues.iter().map(|(worker, _)| *worker).collect(),
-            ..PortState::default()
-        };
-        self.mirrors.insert(id, number);
-        self.mirror_ports.insert(number, state);
-        self.reconcile();
-        for (worker, port) in queues {
-            self.workers.send(worker, Command::Attach { number, port });
-        }
-        Some(number)
-    }
-
-    /// Lets the mirror of an interface go.
-    pub fn detach_mirror(&mut self, number: u16) {
-        self.mirrors.retain(|_, port| *port != number);
-        if let Some(state) = self.mirror_ports.remove(&number) {
-            self.detach(&state);
-            self.reconcile();
-        }
-    }
-
     /// The number of a port: the same whenever it comes back.
-    fn port_number(&mut self, name: Name) -> u16 {
+    pub(crate) fn port_number(&mut self, name: Name) -> u16 {
         let next = self.port_numbers.len() as u16;
         *self.port_numbers.entry(name).or_insert(next)
     }

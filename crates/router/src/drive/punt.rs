@@ -238,6 +238,7 @@ impl Control {
             return;
         }
         self.dad.insert((id, address), state);
+        self.mirror_addresses(id);
         if let Some(laid) = self.layout.interfaces.get(&id).cloned() {
             self.change_link6(id, &laid);
         }

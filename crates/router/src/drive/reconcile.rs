@@ -114,11 +114,14 @@ impl Control {
     fn change_links(&mut self, before: &Layout) {
         for step in plan(&before.interfaces, &self.layout.interfaces) {
             match step {
-                Step::Remove(id, _) => {
+                Step::Remove(id, laid) => {
+                    self.mirror_needs.link_changed(*id, Some(laid), None);
                     self.v4.rib.set_link(*id, None);
                     self.v6.rib.set_link(*id, None);
                 }
                 Step::Add(id, laid) | Step::Change(id, _, laid) => {
+                    let before = before.interfaces.get(id);
+                    self.mirror_needs.link_changed(*id, before, Some(laid));
                     self.v4.rib.set_link(*id, Some(laid.link.clone()));
                     self.v6.rib.set_link(*id, Some(laid.link.clone()));
                 }
@@ -343,11 +346,13 @@ impl Control {
             detect: DuplicateDetection::Skip,
         };
         self.feed4(id, event);
+        self.mirror_addresses(id);
     }
 
     fn lose4(&mut self, (id, address): (InterfaceId, Ipv4Addr)) {
         self.purge_masquerade(id, Some(u128::from(u32::from(address))));
         self.feed4(id, Event::AddressRemoved { address });
+        self.mirror_addresses(id);
     }
 
     fn gain6(&mut self, (id, address): (InterfaceId, Ipv6Addr), own: &Own6) {
@@ -362,12 +367,14 @@ impl Control {
             detect,
         };
         self.feed6(id, event);
+        self.mirror_addresses(id);
     }
 
     fn lose6(&mut self, (id, address): (InterfaceId, Ipv6Addr)) {
         self.dad.remove(&(id, address));
         self.purge_masquerade(id, Some(u128::from(address)));
         self.feed6(id, Event::AddressRemoved { address });
+        self.mirror_addresses(id);
     }
 
     /// Interfaces without an address ask with this router's first one.

@@ -107,18 +107,26 @@ fn the_host_plane_gets_what_interfaces_have() {
     world.join((router, 0), (peer, 0), Line::default());
     world.run(seconds(4));
 
-    let plan = world.control(router).mirror_plan();
+    let changes = world.control(router).take_mirror_changes(usize::MAX);
 
-    let seven = &plan.mirrors["seven"];
-    assert_eq!((seven.mtu, seven.running), (1400, true));
-    assert_eq!(seven.ipv4, [("10.7.0.1".parse().expect("an address"), 24)]);
-    let ipv6: Vec<_> = seven
-        .ipv6
+    let changes = changes.expect("the router has begun");
+    let named = |name: &str| {
+        let wanted = changes.mirrors.iter();
+        let mut wanted = wanted.filter_map(|(id, mirror)| Some((*id, mirror.as_ref()?)));
+        wanted.find(|(_, mirror)| mirror.name == name)
+    };
+    let (id, seven) = named("seven").expect("it has addresses");
+    assert_eq!(seven.mtu, 1400);
+    let addresses: Vec<_> = seven
+        .addresses
         .iter()
-        .map(|(addr, _)| addr.to_string())
+        .map(|(addr, len)| format!("{addr}/{len}"))
         .collect();
-    assert_eq!(ipv6, ["2001:db8:7::1", "fe80::f0:ff:fe00:1"]);
-    assert_eq!(plan.default4.as_deref(), Some("seven"));
+    assert_eq!(
+        addresses,
+        ["10.7.0.1/24", "2001:db8:7::1/64", "fe80::f0:ff:fe00:1/64"]
+    );
+    assert_eq!((changes.default4, changes.default6), (Some(id), Some(id)));
 }
 
 #[test]

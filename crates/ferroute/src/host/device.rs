@@ -1,0 +1,133 @@
+//! What is done to mirror devices, in the namespace: TUN devices, and what netlink tells the kernel of them.
+
+use std::io;
+use std::net::IpAddr;
+
+use frame::{InterfaceId, Offloads, Port};
+use netio::link::Links;
+use netio::{Layer, TapPort};
+use router::mirror::{ErrorRate, Mirror};
+
+use super::HostPlane;
+use super::netlink::Netlink;
+
+/// The largest MTU of a TUN device in bytes; `lo` has one more.
+const MTU_MAX: u32 = 65_535;
+
+/// One thing to do.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// Make the mirror of an interface.
+    Make(InterfaceId, Mirror),
+    /// Turn the device of this number into another mirror.
+    Change {
+        index: u32,
+        before: Known,
+        wanted: Mirror,
+    },
+    /// Remove the device of this number.
+    Remove(u32),
+    /// Route what has no better way by the device of this number.
+    Default { index: u32, ipv6: bool },
+    /// Tell hosts errors this often.
+    Errors(ErrorRate),
+}
+
+/// What is known of a device.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// What it is; it has no more addresses than these.
+    pub(crate) mirror: Mirror,
+    /// Something failed: it may have less.
+    pub(crate) unsure: bool,
+}
+
+/// A device that was made.
+pub(crate) struct Made {
+    /// Its number in the namespace.
+    pub(crate) index: u32,
+    /// What it finishes by itself.
+    pub(crate) offloads: Offloads,
+    /// Its only queue. The device goes when this does.
+    pub(crate) port: Box<dyn Port>,
+}
+
+/// Where devices are made.
+pub(crate) trait Plane {
+    /// Takes the steps in this order, each whether another failed or not; their outcomes.
+    fn take(&self, steps: Vec<Step>) -> Vec<io::Result<Option<Made>>>;
+}
+
+impl Plane for HostPlane {
+    fn take(&self, steps: Vec<Step>) -> Vec<io::Result<Option<Made>>> {
+        let count = steps.len();
+        let taken = self.inside(move || {
+            let mut netlink = Netlink::open()?;
+            Ok(steps.iter().map(|step| step.take(&mut netlink)).collect())
+        });
+        let failed = |error: io::Error| {
+            let again = || Err(io::Error::new(error.kind(), error.to_string()));
+            std::iter::repeat_with(again).take(count).collect()
+        };
+        taken.unwrap_or_else(failed)
+    }
+}
+
+impl Step {
+    /// Takes it, in the namespace of the calling thread.
+    fn take(&self, netlink: &mut Netlink) -> io::Result<Option<Made>> {
+        match self {
+            Self::Make(id, mirror) => return make(*id, mirror, netlink).map(Some),
+            Self::Change {
+                index,
+                before,
+                wanted,
+            } => change(*index, before, wanted, netlink)?,
+            Self::Remove(index) => netlink.remove_link(*index)?,
+            Self::Default { index, ipv6 } => netlink.set_default(*index, *ipv6)?,
+            Self::Errors(rate) => super::limit_errors(rate.interval_ms, rate.mask)?,
+        }
+        Ok(None)
+    }
+}
+
+fn make(id: InterfaceId, mirror: &Mirror, netlink: &mut Netlink) -> io::Result<Made> {
+    let name = name(id);
+    let mut queues = TapPort::open(&name, Layer::Tun, 1)?;
+    let port = queues
+        .pop()
+        .ok_or_else(|| io::Error::other("the device has no queue"))?;
+    let index = Links::open()?.find(&name)?.index;
+    change(index, &Known::default(), mirror, netlink)?;
+    Ok(Made {
+        index,
+        offloads: port.offloads(),
+        port: Box::new(port),
+    })
+}
+
+/// A device's name: the interface's number, as names of interfaces are too long for devices and not
+/// always different in what fits. `ip link` shows the interface's name as the device's alias.
+///
+/// It is the number of the interface's slot: with its generation it would be too long.
+pub(crate) fn name(id: InterfaceId) -> String {
+    format!("mirror{}", id.slot())
+}
+
+fn change(index: u32, before: &Known, wanted: &Mirror, netlink: &mut Netlink) -> io::Result<()> {
+    if before.unsure || before.mirror.name != wanted.name {
+        netlink.set_alias(index, &wanted.name)?;
+    }
+    if before.unsure || before.mirror.mtu != wanted.mtu {
+        netlink.link_up(index, Some(wanted.mtu.min(MTU_MAX)))?;
+    }
+    let (had, has) = (&before.mirror.addresses, &wanted.addresses);
+    let is_new = |address: &&(IpAddr, u8)| before.unsure || !had.contains(address);
+    for (address, len) in had.iter().filter(|address| !has.contains(address)) {
+        netlink.remove_address(index, *address, *len)?;
+    }
+    for (address, len) in has.iter().filter(is_new) {
+        netlink.add_address(index, *address, *len)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,198 @@
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::sync::Arc;
+
+use frame::{Frame, Offloads, Pool, Port, Transmitted, Vector};
+use netio::WaitSet;
+use router::Instance;
+use router::drive::{PortNews, Setup};
+use script::Session;
+
+use super::*;
+
+#[test]
+fn the_router_is_free_while_devices_are_made_changed_and_removed() {
+    let shared = router("/ip/address/add address=10.0.0.1/24 interface=ether1");
+    let (mut mirrors, plane) = (Mirrors::default(), Plan::of(&shared));
+
+    turn(&mut mirrors, &plane);
+    run(&shared, "/interface/set ether1 name=lan");
+    turn(&mut mirrors, &plane);
+    run(&shared, "/ip/address/remove 0");
+    turn(&mut mirrors, &plane);
+
+    let taken = plane.taken.take().concat();
+    let [made, errors, default, changed, removed] = &taken[..] else {
+        panic!("{taken:?}");
+    };
+    assert!(matches!(made, Step::Make(_, mirror) if mirror.name == "ether1"));
+    assert!(matches!(errors, Step::Errors(_)));
+    assert!(matches!(
+        default,
+        Step::Default {
+            index: 1,
+            ipv6: false
+        }
+    ));
+    assert!(matches!(changed, Step::Change { index: 1, wanted, .. } if wanted.name == "lan"));
+    assert!(matches!(removed, Step::Remove(1)));
+}
+
+#[test]
+fn a_router_that_stays_as_it_is_has_nothing_done() {
+    let shared = router("/ip/address/add address=10.0.0.1/24 interface=ether1");
+    let (mut mirrors, plane) = (Mirrors::default(), Plan::of(&shared));
+    turn(&mut mirrors, &plane);
+    plane.taken.take();
+
+    for unrelated in [
+        "/system/identity/set name=other",
+        "/ip/route/add gateway=10.0.0.2",
+        "/ip/firewall/filter/add chain=input action=accept",
+        "/interface/vlan/add name=nobody-asks interface=ether1 vlan-id=7",
+    ] {
+        run(&shared, unrelated);
+        turn(&mut mirrors, &plane);
+    }
+
+    assert!(plane.taken.take().is_empty());
+    assert_eq!(mirrors.take(shared.lock().control(), shared.now()), None);
+}
+
+#[test]
+fn what_failed_is_tried_again_later() {
+    let shared = router("/ip/address/add address=10.0.0.1/24 interface=ether1");
+    let (mut mirrors, plane) = (Mirrors::default(), Plan::of(&shared));
+    plane.fails.set(true);
+    turn(&mut mirrors, &plane);
+    plane.fails.set(false);
+    plane.taken.take();
+
+    turn(&mut mirrors, &plane);
+    assert!(plane.taken.take().is_empty(), "not in the next round");
+
+    let later = shared.now() + RETRY;
+    let changes = mirrors.take(shared.lock().control(), later);
+    mirrors.follow(&plane, &changes.expect("it is due"), &shared);
+    let taken = plane.taken.take().concat();
+    assert!(
+        matches!(&taken[..], [Step::Make(..), Step::Default { .. }]),
+        "{taken:?}"
+    );
+}
+
+#[test]
+fn many_mirrors_are_made_in_several_rounds() {
+    let shared = router("/ipv6/settings/set disable-ipv6=yes");
+    let (mut mirrors, plane) = (Mirrors::default(), Plan::of(&shared));
+    for number in 1..=BATCH + 1 {
+        run(
+            &shared,
+            &format!(
+                "/interface/vlan/add name=v{number} interface=ether1 vlan-id={number}; \
+             /ip/address/add address=10.1.{number}.1/24 interface=v{number}"
+            ),
+        );
+    }
+
+    assert!(turn(&mut mirrors, &plane));
+    assert_eq!(mirrors.there.len(), BATCH);
+    assert!(!turn(&mut mirrors, &plane));
+    assert_eq!(mirrors.there.len(), BATCH + 1);
+}
+
+#[test]
+fn a_device_has_a_name_that_fits_in_every_generation_of_its_slot() {
+    let last = InterfaceId::new(u32::MAX, u16::MAX);
+
+    assert!(super::super::device::name(last).len() <= 15);
+    assert_eq!(super::super::device::name(InterfaceId(7)), "mirror7");
+}
+
+/// One round of the control thread, as far as mirrors go.
+fn turn(mirrors: &mut Mirrors, plane: &Plan<'_>) -> bool {
+    let shared = plane.shared;
+    let changes = mirrors.take(shared.lock().control(), shared.now());
+    changes.is_some_and(|changes| mirrors.follow(plane, &changes, shared))
+}
+
+/// Takes no step, and sees to it that none is asked for while somebody has the router.
+struct Plan<'a> {
+    shared: &'a Shared,
+    taken: RefCell<Vec<Vec<Step>>>,
+    made: Cell<u32>,
+    fails: Cell<bool>,
+}
+
+impl<'a> Plan<'a> {
+    fn of(shared: &'a Shared) -> Self {
+        Self {
+            shared,
+            taken: RefCell::default(),
+            made: Cell::default(),
+            fails: Cell::default(),
+        }
+    }
+}
+
+impl Plane for Plan<'_> {
+    fn take(&self, steps: Vec<Step>) -> Vec<io::Result<Option<Made>>> {
+        assert!(self.shared.is_free());
+        let outcomes = steps.iter().map(|step| match step {
+            _ if self.fails.get() => Err(io::Error::other("on purpose")),
+            Step::Make(..) => {
+                self.made.update(|made| made + 1);
+                Ok(Some(Made {
+                    index: self.made.get(),
+                    offloads: Offloads::default(),
+                    port: Box::new(Silent),
+                }))
+            }
+            _ => Ok(None),
+        });
+        let outcomes = outcomes.collect();
+        self.taken.borrow_mut().push(steps);
+        outcomes
+    }
+}
+
+/// A port that nothing comes by.
+struct Silent;
+
+impl Port for Silent {
+    fn receive(&mut self, _: &mut Pool, _: &mut Vector) -> usize {
+        0
+    }
+
+    fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {
+        frames.drain(..).for_each(|frame| pool.free(frame));
+        Transmitted::default()
+    }
+}
+
+/// A router with one port, and this configuration.
+fn router(configuration: &str) -> Arc<Shared> {
+    let mut store = schema::store();
+    store.ensure_port("ether1", None).expect("a port");
+    let (mut instance, _workers) = Instance::new(&Setup::OFFLINE, store).expect("memory");
+    let news = PortNews {
+        up: true,
+        mac: wire::Mac([2, 0, 0, 0, 0, 1]),
+        mtu: 0,
+    };
+    let attached = instance.attach_port("ether1", news, Offloads::default(), Vec::new());
+    attached.expect("the port is configured");
+    let waker = WaitSet::new().expect("descriptors").waker();
+    let started = std::time::Instant::now();
+    let shared = Shared::new(instance, waker, Arc::new([]), (None, None), started);
+    run(&shared, configuration);
+    Arc::new(shared)
+}
+
+fn run(shared: &Shared, commands: &str) {
+    let mut out = String::new();
+    let ran = shared
+        .lock()
+        .run(&mut Session::new("admin"), commands, &mut out);
+    ran.unwrap_or_else(|refusal| panic!("{commands}: {refusal}"));
+}
