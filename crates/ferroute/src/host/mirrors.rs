@@ -179,10 +179,14 @@ impl Mirrors {
     /// Leads the default routes to where they belong.
     fn route(&mut self, plane: &dyn Plane, changes: &MirrorChanges) {
         for (family, id) in [changes.default4, changes.default6].into_iter().enumerate() {
-            let index = id.and_then(|id| Some(self.there.get(&id)?.index));
-            let Some(index) = index.filter(|index| self.defaults[family] != Some(*index)) else {
+            let Some((id, index)) = id.and_then(|id| Some((id, self.there.get(&id)?.index))) else {
                 continue;
             };
+            // The kernel drops the routes of a device whose last address goes, though another comes.
+            let may_be_gone = changes.mirrors.contains_key(&id);
+            if self.defaults[family] == Some(index) && !may_be_gone {
+                continue;
+            }
             let ipv6 = family == 1;
             let outcome = plane.take(vec![Step::Default { index, ipv6 }]).pop();
             if outcome.is_some_and(|outcome| warn(outcome, "default route")) {
