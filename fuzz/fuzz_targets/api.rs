@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| api::fuzz::sentences(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::requests::sentences(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| sim::fuzz::helper(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::router::helper(bytes));

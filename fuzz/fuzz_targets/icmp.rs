@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| wire::fuzz::icmp(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::formats::icmp(bytes));

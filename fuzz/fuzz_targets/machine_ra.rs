@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| service::fuzz::ra(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::machines::ra(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| sim::fuzz::tracker(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::router::tracker(bytes));

@@ -12,7 +12,6 @@
 
 mod body;
 mod connection;
-pub mod fuzz;
 pub mod openapi;
 pub mod rest;
 mod sentence;

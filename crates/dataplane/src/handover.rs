@@ -8,7 +8,7 @@ use crate::flow;
 ///
 /// The link header is looked through as far as VLAN tags go; frames of links without one begin with
 /// the packet.
-pub(crate) fn home(bytes: &[u8], ethernet: bool, workers: usize) -> Option<u16> {
+pub fn home(bytes: &[u8], ethernet: bool, workers: usize) -> Option<u16> {
     let packet = if ethernet { packet(bytes)? } else { bytes };
     flow::symmetric(packet).map(|hash| place(hash, workers))
 }

@@ -13,14 +13,11 @@
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
 //! - [`resolver`]: which addresses names have, asked anew whenever an answer is too old.
 //!
-//! [`fuzz`] holds all of them against what must always be true.
-//!
 //! Bytes from the wire never make a machine fail, and nothing that they can cause grows without a
 //! bound.
 
 #![forbid(unsafe_code)]
 
-pub mod fuzz;
 pub mod gateway_check;
 pub mod icmp;
 pub mod mld;

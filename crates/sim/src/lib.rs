@@ -9,7 +9,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod fuzz;
 mod host;
 mod line;
 pub mod odd;
@@ -19,4 +18,5 @@ mod world;
 
 pub use host::{Heard, Host, HostConfig, Stream};
 pub use line::{Fault, Line};
+pub use rig::{LAN, Rig, WAN};
 pub use world::{NodeId, World};

@@ -14,19 +14,20 @@ use wire::Mac;
 use crate::odd::Hosts;
 
 /// The client's link.
-pub(crate) const LAN: InterfaceId = InterfaceId(1);
+pub const LAN: InterfaceId = InterfaceId(1);
 /// The server's link, where everything else is as well.
-pub(crate) const WAN: InterfaceId = InterfaceId(2);
+pub const WAN: InterfaceId = InterfaceId(2);
 
 /// A router that decides and never sends.
-pub(crate) struct Rig {
+pub struct Rig {
     snapshot: Snapshot,
     interfaces: InterfaceTable,
     fib: FibWriter,
 }
 
 impl Rig {
-    pub(crate) fn new() -> Self {
+    /// Builds the tables of [`Hosts::example`].
+    pub fn example() -> Self {
         let hosts = Hosts::example();
         Self {
             snapshot: snapshot(&hosts),
@@ -36,7 +37,7 @@ impl Rig {
     }
 
     /// What becomes of a frame from the client.
-    pub(crate) fn trace(&self, frame: &[u8]) -> Walked {
+    pub fn trace(&self, frame: &[u8]) -> Walked {
         let tables = (&self.snapshot, &self.interfaces, &**self.fib.fib());
         trace_packet(tables, frame, LAN)
     }

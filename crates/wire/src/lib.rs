@@ -18,7 +18,6 @@ pub mod arp;
 pub mod checksum;
 pub mod dns;
 pub mod ethernet;
-pub mod fuzz;
 pub mod icmpv4;
 pub mod icmpv6;
 pub mod ipv4;

@@ -9,7 +9,7 @@ mod veth;
 
 use std::sync::LazyLock;
 
-use dataplane::bench::{GUARDED, LAYERED, Options, Peer, Row};
+use bench::{GUARDED, LAYERED, Options, Peer, Row};
 
 use crate::cli::{Bench, BenchPart, Via};
 use crate::say;
@@ -144,12 +144,12 @@ fn memory(
     };
     let mut print = |row: Row| print(&row);
     if bench.rows.is_empty() || bench.rows.iter().any(|row| row == "routing-fast-path") {
-        dataplane::bench::run(&options, &mut print).map_err(|invalid| invalid.to_string())?;
+        bench::run(&options, &mut print).map_err(|invalid| invalid.to_string())?;
     }
     let (layered, guarded): (Vec<_>, Vec<_>) =
         { guarded.iter().copied() }.partition(|row| LAYERED.contains(row));
-    dataplane::bench::layered(&options, &layered, &mut print)
-        .and_then(|()| dataplane::bench::guarded(&options, &guarded, &mut print))
+    bench::layered(&options, &layered, &mut print)
+        .and_then(|()| bench::guarded(&options, &guarded, &mut print))
         .map_err(|invalid| invalid.to_string())
 }
 

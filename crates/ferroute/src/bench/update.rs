@@ -1,6 +1,6 @@
 //! The table of `fib-update`: what a change of the routes costs.
 
-use dataplane::bench::{Options, Update};
+use bench::{Options, Update};
 
 use crate::cli::Bench;
 use crate::say;
@@ -15,7 +15,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
     if !bench.json {
         let _ = say::line(format_args!("\n{}", header()));
     }
-    dataplane::bench::updates(&options, &mut |row| {
+    bench::updates(&options, &mut |row| {
         let line = if bench.json {
             row.to_json()
         } else {

@@ -81,7 +81,7 @@ fn fate(end: &End, frame: &[u8], mtu: u16) -> Fate {
 
 #[test]
 fn every_odd_packet_meets_its_fate() {
-    let rig = Rig::new();
+    let rig = Rig::example();
     let hosts = Hosts::example();
     for odd in cases() {
         let frames = (odd.frames)(&hosts);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// What bytes are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Read<'a> {
+pub enum Read<'a> {
     /// A ClientHello for this server.
     Name(Cow<'a, [u8]>),
     /// The beginning of what may be one.
@@ -32,7 +32,7 @@ pub(super) fn begins(segment: &[u8]) -> bool {
 }
 
 /// Reads the beginning of what a client sends over TCP.
-pub(super) fn records(bytes: &[u8]) -> Read<'_> {
+pub fn records(bytes: &[u8]) -> Read<'_> {
     // The records' contents one behind the other; usually there is but one.
     let (mut handshake, mut rest) = (Cow::Borrowed(&[][..]), bytes);
     loop {
@@ -66,7 +66,7 @@ pub(super) fn records(bytes: &[u8]) -> Read<'_> {
 }
 
 /// Reads a handshake message, which QUIC carries without records (RFC 9001, 4).
-pub(super) fn message(handshake: &[u8]) -> Read<'_> {
+pub fn message(handshake: &[u8]) -> Read<'_> {
     let hello = match handshake {
         [CLIENT_HELLO, a, b, c, hello @ ..] => {
             let len = u32::from_be_bytes([0, *a, *b, *c]) as usize;

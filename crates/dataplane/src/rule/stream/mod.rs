@@ -16,7 +16,6 @@
 mod automata;
 mod dialect;
 mod found;
-mod fuzz;
 mod glob;
 mod hello;
 mod host;
@@ -28,11 +27,18 @@ mod sought;
 #[cfg(test)]
 mod tests;
 
+/// The readers one by one, for fuzzers alone: a worker reads by way of its rules.
+pub mod readers {
+    pub use super::Streams;
+    pub use super::hello::{Read, message, records};
+    pub use super::pieces::Pieces;
+    pub use super::quic::{Initial, Keys, gather, initials};
+}
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 pub(super) use found::Found;
-pub(crate) use fuzz::streams as fuzz_streams;
 pub use glob::Glob;
 pub use layer7::Layer7;
 pub use slots::Kept;
@@ -45,10 +51,8 @@ use layer7::Patterns;
 use machine::Instant;
 use slots::{Hello, Place, Quic, Slots, Tcp};
 
-use super::matcher::Match;
 use super::shared::fold;
 use super::subject::{Carrier, Facts, Subject};
-use super::table::Table;
 use crate::packet::{Fields, Fragment, Tuple, protocol};
 
 /// How many directions of connections are known that are not tracked.
@@ -129,7 +133,7 @@ impl Seen {
 
 /// One worker's memory of what connections carry.
 #[derive(Debug, Default)]
-pub(super) struct Streams {
+pub struct Streams {
     slots: Slots,
     sets: Sets,
     searches: Searches,
@@ -167,7 +171,7 @@ impl<'a> Packet<'a> {
 impl Streams {
     /// Whether what the connection has carried so far fits the pattern; none where nothing is carried
     /// that is looked at. RouterOS: nothing fits where connections are not tracked.
-    pub(super) fn layer7<F: Facts>(
+    pub fn layer7<F: Facts>(
         &mut self,
         subject: &mut Subject<'_>,
         facts: &F,
@@ -186,7 +190,7 @@ impl Streams {
     ///
     /// RouterOS: recognises a ClientHello in one segment of TCP only; this also one in several
     /// segments, in any order, and one in the first packets of QUIC.
-    pub(super) fn tls_host<F: Facts>(
+    pub fn tls_host<F: Facts>(
         &mut self,
         subject: &mut Subject<'_>,
         facts: &F,

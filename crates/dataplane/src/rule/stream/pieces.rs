@@ -8,7 +8,7 @@ const GAPS_MAX: usize = 16;
 
 /// See the module. Of bytes that come twice the first ones count, as with most receivers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pieces {
+pub struct Pieces {
     bytes: Vec<u8>,
     /// What is there: from and to, in order, with gaps between.
     have: Vec<(usize, usize)>,
@@ -21,7 +21,7 @@ impl Pieces {
     }
 
     /// Takes a piece; false where it is beyond what is put together.
-    pub(super) fn put(&mut self, at: usize, piece: &[u8]) -> bool {
+    pub fn put(&mut self, at: usize, piece: &[u8]) -> bool {
         let Some(end) = at.checked_add(piece.len()).filter(|end| *end <= LEN_MAX) else {
             return false;
         };
@@ -58,7 +58,7 @@ impl Pieces {
     }
 
     /// The beginning, as far as it is there without a gap.
-    pub(super) fn beginning(&self) -> &[u8] {
+    pub fn beginning(&self) -> &[u8] {
         match self.have.first() {
             Some(&(0, end)) => &self.bytes[..end],
             _ => &[],

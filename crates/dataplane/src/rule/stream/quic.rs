@@ -63,7 +63,7 @@ static VERSIONS: [Version; 2] = [
 
 /// An Initial packet, as it lies in its datagram.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Initial<'a> {
+pub struct Initial<'a> {
     version: &'static Version,
     /// The connection that it is for: what keys are made of.
     id: &'a [u8],
@@ -74,7 +74,7 @@ pub(super) struct Initial<'a> {
 }
 
 /// The Initial packets of a datagram, as far as it can be read without keys.
-pub(super) fn initials(datagram: &[u8]) -> impl Iterator<Item = Initial<'_>> {
+pub fn initials(datagram: &[u8]) -> impl Iterator<Item = Initial<'_>> {
     let mut rest = datagram;
     let packets = core::iter::from_fn(move || {
         let (initial, behind) = packet(rest)?;
@@ -137,7 +137,7 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
 
 /// The keys of what a client sends first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Keys {
+pub struct Keys {
     key: [u8; 16],
     iv: [u8; 12],
     /// Of the header.
@@ -146,7 +146,7 @@ pub(super) struct Keys {
 
 impl Keys {
     /// Makes them of the identifier in a client's first packet.
-    pub(super) fn new(initial: &Initial<'_>) -> Option<Self> {
+    pub fn new(initial: &Initial<'_>) -> Option<Self> {
         let version = initial.version;
         let (_, first) = Hkdf::<Sha256>::extract(Some(&version.salt), initial.id);
         let secret: [u8; 32] = expand(&first, b"tls13 client in")?;
@@ -160,7 +160,7 @@ impl Keys {
 
     /// Where in `room` lies afterwards what an Initial carries; none where it is not protected by these
     /// keys.
-    pub(super) fn open(&self, initial: &Initial<'_>, room: &mut Vec<u8>) -> Option<Range<usize>> {
+    pub fn open(&self, initial: &Initial<'_>, room: &mut Vec<u8>) -> Option<Range<usize>> {
         let at = initial.number_at;
         let sample: [u8; 16] = *initial.packet.get(at + 4..)?.first_chunk()?;
         if initial.packet.len() > PACKET_MAX {
@@ -203,7 +203,7 @@ fn expand<const N: usize>(secret: &Hkdf<Sha256>, label: &[u8]) -> Option<[u8; N]
 
 /// Puts what an Initial packet says of the handshake where it belongs; false where that is too much.
 /// Whatever else an Initial may carry (RFC 9000, 12.4) is passed over.
-pub(super) fn gather(mut frames: &[u8], pieces: &mut Pieces) -> bool {
+pub fn gather(mut frames: &[u8], pieces: &mut Pieces) -> bool {
     loop {
         let Some((kind, rest)) = frames.split_first() else {
             return true;

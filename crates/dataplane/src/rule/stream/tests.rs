@@ -5,7 +5,8 @@ use core::cell::Cell;
 use frame::InterfaceId;
 
 use super::super::action::Action;
-use super::super::table::Rule;
+use super::super::matcher::Match;
+use super::super::table::{Rule, Table};
 use super::super::{AddressTypes, Helper, Hotspot, Matcher, Nothing};
 use super::*;
 

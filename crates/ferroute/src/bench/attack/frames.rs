@@ -2,7 +2,7 @@
 
 use core::net::Ipv4Addr;
 
-use dataplane::bench::finish;
+use bench::finish;
 use machine::Rng;
 
 /// Protocols above IP.

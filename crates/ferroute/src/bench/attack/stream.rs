@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use dataplane::bench::finish;
+use bench::finish;
 use frame::{Pool, Port as _, Sizes, Vector};
 use netio::{PacketPort, PacketReplay};
 

@@ -12,7 +12,7 @@
 
 mod stream;
 
-use dataplane::bench::{Family, Spread};
+use bench::{Family, Spread};
 use lab::{End, Holding, Host, Lab, Layout, Life, Link, Offloads, Options, Route};
 
 use super::process::Router;

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::sync::Barrier;
 use std::thread;
 
-use dataplane::bench::{Reference, Spread};
+use bench::{Reference, Spread};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 

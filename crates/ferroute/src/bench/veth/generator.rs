@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dataplane::bench::{Family, packet};
+use bench::{Family, packet};
 use machine::Rng;
 use netio::PacketReplay;
 use netio::link::Links;

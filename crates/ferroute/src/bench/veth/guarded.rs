@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::Stdio;
 
-use dataplane::bench::{Family, Peer, Row, Ruleset, answer};
+use bench::{Family, Peer, Row, Ruleset, answer};
 use lab::Lab;
 
 use super::generator::Generator;

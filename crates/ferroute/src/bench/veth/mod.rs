@@ -27,7 +27,7 @@ mod pair;
 
 use std::time::Duration;
 
-use dataplane::bench::{Family, Row};
+use bench::{Family, Row};
 use lab::{End, Holding, Host, Lab, Layout, Life, Link, Offloads, Options};
 
 use super::process::Router;

@@ -1,6 +1,6 @@
 //! Both sides, measured in alternation.
 
-use dataplane::bench::{Family, Peer, Row, Spread};
+use bench::{Family, Peer, Row, Spread};
 
 use super::cores::Cores;
 use super::generator::Generator;

@@ -1,0 +1,63 @@
+//! Prints the rows of the walk's benchmark: `cargo run --release -p bench --example walk`.
+//!
+//! Arguments narrow it: `ipv4`, `ipv6`, `frame=64`, `flows=64000`, `routes=1`, `runs=31`; each may
+//! be given several times. With `row=stateful`, `row=vlan` and the like it prints those of the firewall or
+//! of layers instead, with at most as many `connections=` as are given.
+
+use bench::{Family, GUARDED, Invalid, LAYERED, Options, guarded, layered, run};
+
+#[global_allocator]
+static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
+
+fn main() -> Result<(), String> {
+    let mut options = Options {
+        allocations: Some(kernels::CountingAllocator::count),
+        ..Options::default()
+    };
+    let mut families = Vec::new();
+    let (mut frames, mut flows, mut routes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    for argument in std::env::args().skip(1) {
+        let (name, value) = argument.split_once('=').unwrap_or((&argument, "0"));
+        if name == "row" {
+            let row = GUARDED.iter().chain(LAYERED).find(|row| **row == value);
+            rows.push(*row.ok_or_else(|| format!("unknown row {value}"))?);
+            continue;
+        }
+        let value: u32 = value
+            .parse()
+            .map_err(|_| format!("bad number in {argument}"))?;
+        match name {
+            "ipv4" => families.push(Family::Ipv4),
+            "ipv6" => families.push(Family::Ipv6),
+            "frame" => frames.push(value as u16),
+            "flows" => flows.push(value),
+            "routes" => routes.push(value),
+            "runs" => options.runs = value,
+            "connections" => options.connections_max = value,
+            _ => return Err(format!("unknown argument {argument}")),
+        }
+    }
+    replace(&mut options.families, families);
+    replace(&mut options.frames, frames);
+    replace(&mut options.flows, flows);
+    replace(&mut options.routes, routes);
+    let measured = match rows.is_empty() {
+        true => run(&options, &mut |row| println!("{}", row.to_json())),
+        false => {
+            let (layers, others): (Vec<_>, Vec<_>) =
+                { rows.iter().copied() }.partition(|row| LAYERED.contains(row));
+            let mut print = |row: bench::Row| println!("{}", row.to_json());
+            layered(&options, &layers, &mut print)
+                .and_then(|()| guarded(&options, &others, &mut print))
+        }
+    };
+    measured.map_err(|error: Invalid| error.to_string())
+}
+
+/// What was given replaces the default.
+fn replace<T>(default: &mut Vec<T>, given: Vec<T>) {
+    if !given.is_empty() {
+        *default = given;
+    }
+}

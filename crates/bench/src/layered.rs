@@ -1,0 +1,81 @@
+//! The rows of interfaces on interfaces: the walk of `routing-fast-path` between VLANs, and into and out of a
+//! tunnel, with the shortest frames that hold them.
+
+use super::measure::Bench;
+use super::packets::Templates;
+use super::rig::Rig;
+use super::{Family, Invalid, Options, Row};
+use dataplane::firewall::Firewall;
+
+/// The rows of this kind, by name: frames of one VLAN, of 64 VLANs in random order, of those and without a tag;
+/// packets that are wrapped into those of a tunnel, and that come out of them.
+pub const LAYERED: &[&str] = &["vlan", "vlan-64", "vlan-mixed", "tunnel-out", "tunnel-in"];
+
+/// How many flows they have.
+const FLOWS: u32 = 1_000;
+/// Bytes of a frame with check sequence: with a tag, and with the header of a tunnel.
+const TAGGED: u16 = 68;
+const WRAPPED: u16 = 84;
+
+/// What a row is about.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// So many VLANs; `true`: and frames without a tag.
+    Vlans(u16, bool),
+    Out,
+    In,
+}
+
+/// Measures the rows of these names, for each family of the options.
+///
+/// # Errors
+/// As [`super::run`].
+pub fn layered(
+    options: &Options,
+    rows: &[&'static str],
+    emit: &mut dyn FnMut(Row),
+) -> Result<(), Invalid> {
+    for &name in rows {
+        let (kind, frame) = match name {
+            "vlan" => (Kind::Vlans(1, false), TAGGED),
+            "vlan-64" => (Kind::Vlans(64, false), TAGGED),
+            "vlan-mixed" => (Kind::Vlans(64, true), TAGGED),
+            "tunnel-out" => (Kind::Out, 64),
+            _ => (Kind::In, WRAPPED),
+        };
+        for &family in &options.families {
+            let mut bench =
+                Bench::new(options, |workers| rig(family, workers, kind, options.seed))?;
+            bench.load(|rig, seed| {
+                rig.load_these(|rig, worker| templates(rig, frame, kind, seed + worker));
+            });
+            emit(Row {
+                row: name,
+                family: family.name(),
+                frame,
+                flows: FLOWS,
+                routes: 1,
+                ..bench.measure()?
+            });
+        }
+    }
+    Ok(())
+}
+
+fn rig(family: Family, workers: u16, kind: Kind, seed: u64) -> Result<Rig, Invalid> {
+    let mut rig = Rig::new(family, 1, workers, Firewall::default(), seed)?;
+    match kind {
+        Kind::Vlans(vlans, _) => rig.tag(vlans),
+        Kind::Out => rig.dig(true)?,
+        Kind::In => rig.dig(false)?,
+    }
+    Ok(rig)
+}
+
+fn templates(rig: &Rig, frame: u16, kind: Kind, seed: u64) -> Templates {
+    match kind {
+        Kind::Vlans(vlans, mixed) => Templates::tagged(rig, (FLOWS, frame), (vlans, mixed), seed),
+        Kind::Out => Templates::new(rig, FLOWS, frame, seed),
+        Kind::In => Templates::wrapped(rig, (FLOWS, frame), seed),
+    }
+}

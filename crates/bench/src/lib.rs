@@ -1,0 +1,215 @@
+//! The benchmark in memory: the rows `routing-fast-path` (the walk), those of the firewall
+//! ([`GUARDED`]), those of VLANs and tunnels ([`LAYERED`]), and `fib-update` (a change of the routes).
+//!
+//! Of the walk, what is timed is everything from a received vector to a transmitted one, in a whole worker:
+//! commands and rings, header checks, lookup, lifetime, link header, counters, queues. What is not
+//! timed is the making of the packets: they are copied fresh from templates for every vector.
+
+mod ends;
+mod guarded;
+mod layered;
+mod measure;
+mod packets;
+mod rig;
+mod row;
+mod rules;
+mod ruleset;
+mod traffic;
+mod update;
+pub mod workload;
+
+pub use guarded::{GUARDED, guarded};
+pub use layered::{LAYERED, layered};
+pub use packets::packet;
+pub use row::{Peer, Row, Spread};
+pub use ruleset::{Ruleset, answer};
+pub use traffic::finish;
+pub use update::{Update, updates};
+
+use dataplane::firewall::Firewall;
+use measure::Bench;
+use rig::Rig;
+
+/// The address families.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// IPv4.
+    Ipv4,
+    /// IPv6.
+    Ipv6,
+}
+
+impl Family {
+    /// The name in rows.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ipv4 => "ipv4",
+            Self::Ipv6 => "ipv6",
+        }
+    }
+}
+
+/// What is to be measured: a row for each combination.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Address families.
+    pub families: Vec<Family>,
+    /// Lengths of frames in bytes, with their check sequence.
+    pub frames: Vec<u16>,
+    /// How many flows, in random order.
+    pub flows: Vec<u32>,
+    /// How many routes, of a full table's mix of lengths.
+    pub routes: Vec<u32>,
+    /// Rows of the firewall that keep more flows than this busy are left out.
+    pub connections_max: u32,
+    /// Runs per row; each carries [`PACKETS`] packets.
+    pub runs: u32,
+    /// How many workers walk at the same time, over one table, each with `flows` flows of its own. More
+    /// than one are measured in alternation with routers of one worker, each on the core of one of
+    /// them and alone while it runs: the peer `one worker` is their mean.
+    pub workers: u16,
+    /// What everything random follows from.
+    pub seed: u64,
+    /// Reads how often the calling thread has asked for memory so far, if somebody counts.
+    pub allocations: Option<fn() -> u64>,
+    /// Binds the calling thread to a core that no worker with another number has.
+    pub pin: Option<fn(u16)>,
+    /// Reads how long the calling thread has waited for a processor so far. A change of routes
+    /// during which that grew is not counted: what else runs on the machine made it long.
+    pub waited: Option<fn() -> Option<u64>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            families: vec![Family::Ipv4, Family::Ipv6],
+            frames: vec![1518, 512, 64],
+            flows: vec![1, 1_000, 64_000],
+            routes: vec![1, 100_000, 1_000_000],
+            connections_max: u32::MAX,
+            runs: 101,
+            workers: 1,
+            seed: 1,
+            allocations: None,
+            pin: None,
+            waited: None,
+        }
+    }
+}
+
+/// Packets per run and worker: few enough that most runs are over before the machine does
+/// something else on their core.
+pub const PACKETS: usize = 16_384;
+
+/// Why a measurement means nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// There is no memory for pools.
+    Memory(String),
+    /// The table did not take the routes.
+    TableFull,
+    /// Not every packet came out: how many of how many.
+    Lost {
+        /// Packets that were to come out.
+        expected: u64,
+        /// Packets that did.
+        sent: u64,
+    },
+    /// Memory was allocated while packets were walked.
+    Allocated(u64),
+    /// Something else ran on the core during every change.
+    Disturbed,
+}
+
+impl core::fmt::Display for Invalid {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Memory(error) => write!(f, "no memory for packets: {error}"),
+            Self::TableFull => write!(f, "the routing table is full"),
+            Self::Lost { expected, sent } => {
+                write!(f, "only {sent} of {expected} packets were forwarded")
+            }
+            Self::Disturbed => f.write_str("the machine is too busy: every change had to wait"),
+            Self::Allocated(count) => write!(f, "{count} allocations while packets were walked"),
+        }
+    }
+}
+
+/// Measures every combination of the options, smallest tables first.
+///
+/// # Errors
+/// [`Invalid`]: the first row that means nothing; rows before it were emitted.
+pub fn run(options: &Options, emit: &mut dyn FnMut(Row)) -> Result<(), Invalid> {
+    for &family in &options.families {
+        for &routes in &options.routes {
+            let mut bench = Bench::new(options, |workers| {
+                let seed = options.seed;
+                Rig::new(family, routes, workers, Firewall::default(), seed)
+            })?;
+            for &flows in &options.flows {
+                for &frame in &options.frames {
+                    bench.load(|rig, seed| rig.load(flows, frame, seed));
+                    emit(Row {
+                        row: "routing-fast-path",
+                        family: family.name(),
+                        frame,
+                        flows,
+                        routes,
+                        ..bench.measure()?
+                    });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A fixed piece of work of a router's kind: hash, copy and compare headers of 64 bytes. Machines
+/// change their speed; ratios to this survive it.
+#[derive(Debug)]
+pub struct Reference {
+    from: Vec<[u8; 64]>,
+    to: Vec<[u8; 64]>,
+}
+
+impl Default for Reference {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Reference {
+    const HEADERS: usize = 1024;
+    const ROUNDS: usize = 16;
+
+    /// The headers.
+    pub fn new() -> Self {
+        let header = |at: usize| core::array::from_fn(|byte| (at * 31 + byte * 7) as u8);
+        Self {
+            from: (0..Self::HEADERS).map(header).collect(),
+            to: vec![[0; 64]; Self::HEADERS],
+        }
+    }
+
+    /// Does the work; clocks of the time stamp counter per header.
+    pub fn clocks(&mut self) -> f64 {
+        let start = kernels::tsc();
+        let mut equal = 0;
+        for _ in 0..Self::ROUNDS {
+            for (from, to) in self.from.iter().zip(&mut self.to) {
+                let mut hash = 0u64;
+                for word in from.chunks_exact(8) {
+                    let mut bytes = [0; 8];
+                    bytes.copy_from_slice(word);
+                    hash = (hash ^ u64::from_le_bytes(bytes)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                    hash ^= hash >> 29;
+                }
+                *to = *from;
+                to[0] ^= hash as u8 & 1;
+                equal += usize::from(core::hint::black_box(&*to) == from);
+            }
+        }
+        core::hint::black_box(equal);
+        (kernels::tsc() - start) as f64 / (Self::HEADERS * Self::ROUNDS) as f64
+    }
+}

@@ -1,0 +1,369 @@
+//! The rule sets of the firewall's rows, made from one description for both families.
+//!
+//! [`Shapes`] are stateless rules of six shapes in turn, for any table, with a packet that hits each:
+//!
+//! ```text
+//! src /24 (/64)  ·  dst /32 (/128)  ·  tcp dst-port  ·  src /16 (/48) + dst /24 (/64) + udp dst-port
+//! dst /32 (/128) + udp  ·  udp dst-port
+//! ```
+//!
+//! [`home`] is RouterOS's default configuration of a home router's forward chain.
+
+use std::sync::Arc;
+
+use machine::Rng;
+
+use super::rig::{CLIENTS4, CLIENTS6, EGRESS, INGRESS, MARKED};
+use super::{Family, traffic};
+use dataplane::firewall::{Firewall, Tables, filter, mangle, nat, raw};
+use dataplane::nat::{Action as NatAction, Side, Target};
+use dataplane::packet::{Tuple, protocol};
+use dataplane::rule::{
+    Action, AddressRange, ChainId, Glob, InterfaceSet, Layer7, List, Match, Matcher, NatState,
+    Rule, State, Table,
+};
+
+/// Rules of six shapes, and for each the flow of a packet that is the first to hit it.
+pub(super) struct Shapes {
+    pub(super) rules: Vec<Vec<Matcher>>,
+    pub(super) hits: Vec<Tuple>,
+}
+
+impl Shapes {
+    /// So many; the same for the same seed.
+    pub(super) fn new(family: Family, count: u32, seed: u64) -> Self {
+        let mut rng = Rng::seeded(seed ^ 0x51a9);
+        let (rules, hits) = (0..count).map(|rule| shape(family, rule, &mut rng)).unzip();
+        Self { rules, hits }
+    }
+}
+
+impl Shapes {
+    /// UDP flows without end, each with a tuple of its own: every other one hits a rule, spread over
+    /// those that take UDP.
+    pub(super) fn flows(&self, family: Family, rng: &mut Rng) -> impl Iterator<Item = Tuple> {
+        let udp = |(hit, rule): (&Tuple, &Vec<Matcher>)| {
+            let tcp = |matcher: &Matcher| matches!(matcher.what, Match::Protocol(protocol::TCP));
+            let protocol = protocol::UDP;
+            (!rule.iter().any(tcp)).then_some(Tuple { protocol, ..*hit })
+        };
+        let hits = self.hits.iter().zip(&self.rules).filter_map(udp);
+        let hits: Vec<Tuple> = hits.collect();
+        (0..).map(move |number: usize| {
+            let round = number / 2 / hits.len().max(1);
+            match hits.get(number / 2 % hits.len().max(1)) {
+                Some(hit) if number.is_multiple_of(2) => Tuple {
+                    source_port: 1024 + round as u16,
+                    ..*hit
+                },
+                _ => traffic::flow(family, protocol::UDP, rng),
+            }
+        })
+    }
+}
+
+/// What the packets of rows come from, bits and length: clients, and what rules ask for as a source.
+/// No flow goes to one of them.
+pub(super) fn sources(family: Family) -> [(u128, u8); 3] {
+    match family {
+        Family::Ipv4 => [
+            (u128::from(CLIENTS4), 16),
+            (network(family, 11, 0, 24).1.first, 8),
+            (network(family, 13, 0, 24).1.first, 8),
+        ],
+        Family::Ipv6 => [
+            (CLIENTS6, 64),
+            (network(family, 11, 0, 24).1.first, 32),
+            (network(family, 13, 0, 24).1.first, 32),
+        ],
+    }
+}
+
+/// Networks that no random flow touches: 11/8 to 13/8, their IPv6 twins, by number.
+fn network(family: Family, first: u8, number: u32, len4: u8) -> (u128, AddressRange) {
+    let (bits, len, width) = match family {
+        Family::Ipv4 => (u128::from(u32::from(first) << 24 | number << 8), len4, 32),
+        Family::Ipv6 => {
+            let high = 0x2400_0000 | u128::from(first);
+            // A /24 becomes a /64, a /16 a /48, a /32 an address.
+            let len = [48, 64, 128][usize::from(len4 / 8 - 2)];
+            (high << 96 | u128::from(number) << 72, len, 128)
+        }
+    };
+    (bits | 1, AddressRange::prefix(bits | 1, len, width))
+}
+
+/// One rule and its flow. What the rule leaves open is random.
+fn shape(family: Family, rule: u32, rng: &mut Rng) -> (Vec<Matcher>, Tuple) {
+    // A permutation of 16 bits: neighbours of the list are none in what they match.
+    let number = rule.wrapping_mul(40_503) & 0xffff;
+    let port = (number as u16) << 1;
+    let either = [protocol::TCP, protocol::UDP][rng.below(2) as usize];
+    let mut flow = traffic::flow(family, either, rng);
+    let to_port = |number, flow: &mut Tuple| {
+        (flow.protocol, flow.destination_port) = (number, port);
+        [
+            Match::Protocol(number).into(),
+            Match::DestinationPort([(port, port)].into()).into(),
+        ]
+    };
+    let mut matchers: Vec<Matcher> = Vec::new();
+    match rule % 6 {
+        0 => {
+            let (address, range) = network(family, 11, number, 24);
+            flow.source = address;
+            matchers.push(Match::Source(range).into());
+        }
+        kind @ (1 | 4) => {
+            let (address, range) = network(family, 12, number, 32);
+            flow.destination = address;
+            matchers.push(Match::Destination(range).into());
+            if kind == 4 {
+                flow.protocol = protocol::UDP;
+                matchers.push(Match::Protocol(protocol::UDP).into());
+            }
+        }
+        2 => matchers.extend(to_port(protocol::TCP, &mut flow)),
+        3 => {
+            let (from, sources) = network(family, 13, number, 16);
+            let (to, destinations) = network(family, 12, number, 24);
+            (flow.source, flow.destination) = (from, to);
+            matchers.push(Match::Source(sources).into());
+            matchers.push(Match::Destination(destinations).into());
+            matchers.extend(to_port(protocol::UDP, &mut flow));
+        }
+        _ => matchers.extend(to_port(protocol::UDP, &mut flow)),
+    }
+    (matchers, flow)
+}
+
+/// What a row's firewall is put together from: rules with numbers of their own.
+pub(super) struct Build {
+    family: Family,
+    next: u32,
+    firewall: Firewall,
+}
+
+impl Build {
+    /// Nothing, without connection tracking.
+    pub(super) fn new(family: Family) -> Self {
+        Self {
+            family,
+            next: 1,
+            firewall: Firewall::default(),
+        }
+    }
+
+    /// Connections are tracked, so many at most.
+    pub(super) fn tracked(mut self, entries_max: u32) -> Self {
+        self.firewall.tracks4 = self.family == Family::Ipv4;
+        self.firewall.tracks6 = self.family == Family::Ipv6;
+        self.firewall.settings.entries_max = entries_max;
+        self
+    }
+
+    /// `/ip/firewall/filter`, forward.
+    pub(super) fn filter(self, rules: Vec<(Vec<Matcher>, Action)>) -> Self {
+        self.table(filter::CHAINS, filter::FORWARD, rules, |tables| {
+            &mut tables.filter
+        })
+    }
+
+    /// `/ip/firewall/mangle`, forward.
+    pub(super) fn mangle(self, rules: Vec<(Vec<Matcher>, Action)>) -> Self {
+        self.table(mangle::CHAINS, mangle::FORWARD, rules, |tables| {
+            &mut tables.mangle
+        })
+    }
+
+    /// `/ip/firewall/mangle`, prerouting.
+    pub(super) fn prerouting(self, rules: Vec<(Vec<Matcher>, Action)>) -> Self {
+        self.table(mangle::CHAINS, mangle::PREROUTING, rules, |tables| {
+            &mut tables.mangle
+        })
+    }
+
+    /// `/ip/firewall/raw`, prerouting.
+    pub(super) fn raw(self, rules: Vec<(Vec<Matcher>, Action)>) -> Self {
+        self.table(raw::CHAINS, raw::PREROUTING, rules, |tables| {
+            &mut tables.raw
+        })
+    }
+
+    /// Nothing is tracked, as `raw` says.
+    pub(super) fn notrack(self) -> Self {
+        self.raw(vec![(Vec::new(), Action::Notrack)])
+    }
+
+    /// `/ip/firewall/nat`: `action=masquerade out-interface-list=WAN`.
+    pub(super) fn masquerade(mut self) -> Self {
+        self.firewall.targets = Arc::new([Target {
+            side: Side::Source,
+            action: NatAction::Own,
+            addresses: None,
+            ports: None,
+            randomise: false,
+        }]);
+        let rules = vec![(
+            vec![Match::OutInterfaceList(wan()).into()],
+            Action::Translate(0),
+        )];
+        self.table(nat::CHAINS, nat::SRCNAT, rules, |tables| &mut tables.nat)
+    }
+
+    pub(super) fn done(mut self) -> Firewall {
+        self.firewall.seek(&Firewall::default());
+        self.firewall
+    }
+
+    fn table(
+        mut self,
+        names: &[&str],
+        chain: ChainId,
+        rules: Vec<(Vec<Matcher>, Action)>,
+        place: fn(&mut Tables) -> &mut Arc<Table>,
+    ) -> Self {
+        let mut chains: Vec<(Arc<str>, Vec<Arc<Rule>>)> = names
+            .iter()
+            .map(|name| ((*name).into(), Vec::new()))
+            .collect();
+        for (matchers, action) in rules {
+            let rule = Rule::new(self.next, matchers, action);
+            self.next += 1;
+            chains[usize::from(chain.0)].1.push(Arc::new(rule));
+        }
+        let tables = match self.family {
+            Family::Ipv4 => &mut self.firewall.ipv4,
+            Family::Ipv6 => &mut self.firewall.ipv6,
+        };
+        *place(tables) = Arc::new(Table::compile(None, chains));
+        self
+    }
+}
+
+fn wan() -> Arc<InterfaceSet> {
+    Arc::new([EGRESS].into_iter().collect())
+}
+
+fn lan() -> Arc<InterfaceSet> {
+    Arc::new([INGRESS].into_iter().collect())
+}
+
+fn states(states: &[State]) -> Matcher {
+    Match::ConnectionState(states.iter().copied().collect()).into()
+}
+
+/// The forward chain of RouterOS's default configuration, with its FastTrack rule or without.
+pub(super) fn home(family: Family, fasttrack: bool) -> Vec<(Vec<Matcher>, Action)> {
+    use State::{Established, Invalid, New, Related, Untracked};
+    let marked = (vec![states(&[Established, Related])], Action::Fasttrack);
+    let known = (
+        vec![states(&[Established, Related, Untracked])],
+        Action::Accept,
+    );
+    let invalid = (vec![states(&[Invalid])], Action::Drop);
+    let mut rules: Vec<_> = fasttrack.then_some(marked).into_iter().collect();
+    match family {
+        Family::Ipv4 => {
+            let ipsec = |inbound| {
+                let protected = true;
+                let matcher = Match::Ipsec { inbound, protected };
+                (vec![matcher.into()], Action::Accept)
+            };
+            let from_outside = vec![
+                states(&[New]),
+                !Matcher::from(Match::ConnectionNatState(NatState::DSTNAT)),
+                Match::InInterfaceList(wan()).into(),
+            ];
+            rules.splice(0..0, [ipsec(true), ipsec(false)]);
+            rules.extend([known, invalid, (from_outside, Action::Drop)]);
+        }
+        Family::Ipv6 => {
+            rules.extend([known, invalid]);
+            rules.extend(home6());
+        }
+    }
+    rules
+}
+
+/// What the default configuration says about new connections of IPv6.
+fn home6() -> Vec<(Vec<Matcher>, Action)> {
+    let udp = |first, last| {
+        vec![
+            Match::Protocol(protocol::UDP).into(),
+            Match::DestinationPort([(first, last)].into()).into(),
+        ]
+    };
+    let number = |number| vec![Match::Protocol(number).into()];
+    let mut rules = Vec::new();
+    // Without address space for it, the row goes without `bad_ipv6`.
+    if let Ok(bad) = List::new(1) {
+        bad.set_fixed(vec![AddressRange::prefix(0, 127, 128)]);
+        let bad = Arc::new(bad);
+        rules.push((
+            vec![Match::SourceList(Arc::clone(&bad)).into()],
+            Action::Drop,
+        ));
+        rules.push((vec![Match::DestinationList(bad).into()], Action::Drop));
+    }
+    let dying = vec![
+        Match::Protocol(protocol::ICMPV6).into(),
+        Match::Ttl(dataplane::rule::Compare::Equal(1)).into(),
+    ];
+    let ipsec = Match::Ipsec {
+        inbound: true,
+        protected: true,
+    };
+    let outside = !Matcher::from(Match::InInterfaceList(lan()));
+    rules.extend([
+        (dying, Action::Drop),
+        (number(protocol::ICMPV6), Action::Accept),
+        (number(139), Action::Accept),
+        (udp(500, 500), Action::Accept),
+        (udp(4500, 4500), Action::Accept),
+        (number(51), Action::Accept),
+        (number(50), Action::Accept),
+        (vec![ipsec.into()], Action::Accept),
+        (vec![outside], Action::Drop),
+    ]);
+    rules
+}
+
+/// Connections from inside are marked, and their packets led by the table of a second uplink.
+pub(super) fn second_uplink() -> Vec<(Vec<Matcher>, Action)> {
+    let inside = |mark| {
+        vec![
+            Match::InInterfaceList(lan()).into(),
+            Match::ConnectionMark(mark).into(),
+        ]
+    };
+    vec![
+        (inside(0), Action::MarkConnection(1)),
+        (inside(1), Action::MarkRouting(MARKED)),
+    ]
+}
+
+/// So many names of servers, as globs.
+pub(super) fn tls_hosts(count: u32) -> Vec<(Vec<Matcher>, Action)> {
+    let name = |number| format!("*.site{number}.example");
+    let rule = |number: u32| {
+        let matchers = vec![
+            Match::Protocol(protocol::TCP).into(),
+            Match::TlsHost(Glob::new(&name(number))).into(),
+        ];
+        (matchers, Action::Drop)
+    };
+    (0..count).map(rule).collect()
+}
+
+/// So many patterns of what a connection begins with.
+pub(super) fn layer7(count: u32) -> Vec<(Vec<Matcher>, Action)> {
+    let pattern = |number: u32| {
+        let regexp = format!("^(get|post|hello) .*service{number}[0-9]*\\.example");
+        Layer7::new(&format!("service{number}"), &regexp).ok()
+    };
+    let patterns = (0..count).filter_map(pattern);
+    patterns
+        .map(|pattern| (vec![Match::Layer7(pattern).into()], Action::Drop))
+        .collect()
+}

@@ -1,0 +1,30 @@
+//! Nothing is allocated while packets are walked: with an allocator of its own.
+
+use bench::{Options, run};
+
+#[global_allocator]
+static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
+
+#[test]
+fn a_walked_packet_allocates_nothing() {
+    for workers in [1, 2] {
+        let options = Options {
+            frames: vec![64, 1518],
+            flows: vec![1, 1_000],
+            routes: vec![1, 1_000],
+            runs: 2,
+            workers,
+            allocations: Some(kernels::CountingAllocator::count),
+            ..Options::default()
+        };
+        let mut rows = 0;
+
+        let result = run(&options, &mut |row| {
+            rows += 1;
+            assert_eq!(row.workers, workers);
+            assert!(row.to_json().contains("\"row\":\"routing-fast-path\""));
+        });
+
+        assert_eq!((result, rows), (Ok(()), 16));
+    }
+}

@@ -1,0 +1,29 @@
+//! Nothing is allocated while packets walk past rules and connections: with an allocator of its own.
+
+use bench::{GUARDED, Options, guarded};
+
+#[global_allocator]
+static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
+
+#[test]
+fn a_packet_past_rules_and_connections_allocates_nothing() {
+    for workers in [1, 2] {
+        let options = Options {
+            runs: 1,
+            workers,
+            connections_max: 64_000,
+            allocations: Some(kernels::CountingAllocator::count),
+            ..Options::default()
+        };
+        let mut rows = Vec::new();
+
+        let result = guarded(&options, GUARDED, &mut |row| {
+            assert_eq!(row.workers, workers);
+            rows.push(row.row);
+        });
+
+        assert_eq!(result, Ok(()));
+        rows.dedup();
+        assert_eq!(rows, GUARDED);
+    }
+}

@@ -1,0 +1,307 @@
+//! What a fuzzer does with foreign bytes: every reader reads them, every accessor is asked, and what
+//! could be read is written again and must read the same.
+//!
+//! One function per format.
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use wire::ndp::NdpOption;
+use wire::{
+    EtherType, Protocol, arp, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6, ndp, tcp, udp,
+    vlan,
+};
+
+use super::Target;
+
+/// Every reader with the name of its fuzz target and corpus.
+pub const TARGETS: [(&str, Target); 9] = [
+    ("arp", arp),
+    ("dns", dns),
+    ("frame", frame),
+    ("icmp", icmp),
+    ("ipv4", ipv4),
+    ("ipv6", ipv6),
+    ("ndp", ndp),
+    ("tcp", tcp),
+    ("udp", udp),
+];
+
+/// Gives `bytes` to every reader.
+pub fn all(bytes: &[u8]) {
+    for (_, target) in TARGETS {
+        target(bytes);
+    }
+}
+
+/// Reads a whole frame: tags, then what they carry.
+pub fn frame(bytes: &[u8]) {
+    let Ok(frame) = ethernet::Frame::new_checked(bytes) else {
+        return;
+    };
+    assert_eq!(
+        Some(&ethernet::Repr::parse(&frame).to_bytes()),
+        bytes.first_chunk()
+    );
+    let (mut ethertype, mut payload) = (frame.ethertype(), frame.payload());
+    for _ in 0..TAGS_MAX {
+        let (true, Ok(tagged)) = (ethertype.is_vlan(), vlan::Tagged::new_checked(payload)) else {
+            break;
+        };
+        assert_eq!(
+            Some(&vlan::Repr::parse(&tagged).to_bytes()),
+            payload.first_chunk()
+        );
+        (ethertype, payload) = (tagged.ethertype(), tagged.payload());
+    }
+    match ethertype {
+        EtherType::ARP => arp(payload),
+        EtherType::IPV4 => ipv4(payload),
+        EtherType::IPV6 => ipv6(payload),
+        _ => {}
+    }
+}
+
+/// Reads an ARP packet.
+pub fn arp(bytes: &[u8]) {
+    let Ok(repr) = arp::Repr::parse(bytes) else {
+        return;
+    };
+    assert_eq!(Some(&repr.to_bytes()), bytes.first_chunk());
+}
+
+/// Reads an IPv4 packet and what it carries.
+pub fn ipv4(bytes: &[u8]) {
+    let _ = ipv4::Packet::new_quoted(bytes);
+    let Ok(packet) = ipv4::Packet::new_checked(bytes) else {
+        assert!(ipv4::Packet::new_verified(bytes).is_err());
+        return;
+    };
+    assert_eq!(
+        packet.verify_checksum(),
+        ipv4::Packet::new_verified(bytes).is_ok()
+    );
+    assert_eq!(
+        packet.header_len() + packet.payload().len(),
+        usize::from(packet.total_len())
+    );
+    for option in packet.options_iter().flatten() {
+        assert!(usize::from(option.at) + 2 + option.data.len() <= packet.header_len());
+    }
+
+    let mut again = Vec::new();
+    let repr = ipv4::Repr::parse(&packet);
+    repr.emit(packet.options(), packet.payload().len(), &mut again);
+    let (written, arrived) = (without_word(&again, 10), without_word(bytes, 10));
+    assert!(arrived.0 == written.0 && arrived.1.starts_with(written.1));
+    assert!(ipv4::Packet::new_quoted(&again).is_ok_and(|again| again.verify_checksum()));
+
+    if again
+        .get(..packet.header_len())
+        .is_some_and(|header| header.len() > ipv4::HEADER_LEN)
+    {
+        let recorded = ipv4::record(&mut again, Ipv4Addr::LOCALHOST, |_| true, 0);
+        let intact = ipv4::Packet::new_quoted(&again).is_ok_and(|again| again.verify_checksum());
+        assert!(recorded.is_err() || intact);
+    }
+
+    if packet.fragment().is_later_piece() {
+        return;
+    }
+    match packet.protocol() {
+        Protocol::ICMP => icmp(packet.payload()),
+        Protocol::TCP => tcp(packet.payload()),
+        Protocol::UDP => udp(packet.payload()),
+        _ => {}
+    }
+}
+
+/// Reads an IPv6 packet, its extension headers and what it carries.
+pub fn ipv6(bytes: &[u8]) {
+    let _ = ipv6::Packet::new_quoted(bytes).map(|packet| packet.upper());
+    let Ok(packet) = ipv6::Packet::new_checked(bytes) else {
+        return;
+    };
+    assert_eq!(
+        Some(&ipv6::Repr::parse(&packet).to_bytes(packet.payload().len())),
+        bytes.first_chunk()
+    );
+    let mut at = 0;
+    for extension in packet.extensions().flatten() {
+        assert_eq!(extension.at, at, "the headers lie one behind the other");
+        at += extension.bytes.len();
+        let _ = extension.routing();
+        for option in extension.options().flatten() {
+            assert!(option.at + 2 + option.data.len() <= extension.bytes.len());
+        }
+        if let Some(fragment) = extension.fragment() {
+            assert_eq!(ipv6::Fragment::parse(&fragment.to_bytes()), fragment);
+        }
+    }
+    let Ok(upper) = packet.upper() else { return };
+    assert_eq!(
+        (upper.at, upper.at + upper.payload.len()),
+        (at, packet.payload().len())
+    );
+    if upper.is_later_piece() {
+        return;
+    }
+    match upper.protocol {
+        Protocol::ICMPV6 => icmp(upper.payload),
+        Protocol::TCP => tcp(upper.payload),
+        Protocol::UDP => udp(upper.payload),
+        _ => {}
+    }
+}
+
+/// Reads an ICMP message of either version.
+pub fn icmp(bytes: &[u8]) {
+    if let Ok(packet) = icmpv4::Packet::new_checked(bytes) {
+        let message = packet.message();
+        let mut again = Vec::new();
+        message.emit(&mut again);
+        assert_eq!(again.len(), message.len());
+        assert_eq!(
+            icmpv4::Packet::new_verified(&again).map(|p| p.message()),
+            Ok(message)
+        );
+        let _ = ipv4::Packet::new_quoted(packet.payload());
+    }
+    if let Ok(packet) = icmpv6::Packet::new_checked(bytes) {
+        let message = packet.message();
+        let mut again = Vec::new();
+        message.emit(SRC, DST, &mut again);
+        assert_eq!(again.len(), message.len());
+        let read = icmpv6::Packet::new_verified(&again, SRC, DST).map(|p| p.message());
+        assert_eq!(read, Ok(message));
+        let _ = ipv6::Packet::new_quoted(packet.payload());
+        ndp(bytes);
+    }
+}
+
+/// Reads a message of neighbour discovery, as ICMPv6.
+pub fn ndp(bytes: &[u8]) {
+    let Ok(packet) = icmpv6::Packet::new_checked(bytes) else {
+        return;
+    };
+    let Ok(message) = ndp::Message::parse(&packet) else {
+        return;
+    };
+    let mut again = Vec::new();
+    message.emit(SRC, DST, &mut again);
+    let read = icmpv6::Packet::new_verified(&again, SRC, DST);
+    assert_eq!(
+        read.map(|packet| ndp::Message::parse(&packet)),
+        Ok(Ok(message))
+    );
+
+    for option in message.options().iter() {
+        let mut again = Vec::new();
+        option.emit(&mut again);
+        let read = ndp::Options::new_checked(&again).map(|options| options.iter().next());
+        match option {
+            // Padding becomes part of what has no length of its own.
+            NdpOption::Redirected(_) | NdpOption::Dnssl(_) => assert!(matches!(read, Ok(Some(_)))),
+            option => assert_eq!(read, Ok(Some(option))),
+        }
+    }
+}
+
+/// Reads a TCP segment.
+pub fn tcp(bytes: &[u8]) {
+    let Ok(segment) = tcp::Segment::new_checked(bytes) else {
+        return;
+    };
+    for option in segment.options_iter().flatten() {
+        assert!(option.at + 2 + option.data.len() <= segment.header_len());
+    }
+    if let Some((mss, at)) = segment.mss() {
+        assert_eq!(bytes.get(at..at + 2), Some(&mss.to_be_bytes()[..]));
+    }
+
+    let (options, payload) = (segment.options(), segment.payload());
+    let len = tcp::Repr::len(options, payload);
+    assert_eq!(len, bytes.len());
+    let Ok(len) = u16::try_from(len) else { return };
+    let (src, dst) = (Ipv4Addr::LOCALHOST, Ipv4Addr::BROADCAST);
+    let pseudo = checksum::pseudo_v4(src, dst, Protocol::TCP, len);
+    let mut again = Vec::new();
+    let repr = tcp::Repr::parse(&segment);
+    repr.emit(options, payload, pseudo, &mut again);
+    let Ok(read) = tcp::Segment::new_checked(&again) else {
+        panic!("wrote no segment")
+    };
+    assert_eq!(tcp::Repr::parse(&read), repr);
+    assert_eq!((read.options(), read.payload()), (options, payload));
+    assert_eq!(read.verify_v4(src, dst), Ok(()));
+}
+
+/// Reads an answer to the question that it says it answers.
+pub fn dns(bytes: &[u8]) {
+    let mut again = [0; dns::MESSAGE_LEN_MAX];
+    for kind in [dns::Kind::A, dns::Kind::Aaaa] {
+        let Some(name) = dns::Name::new("www.example.org") else {
+            panic!("a name")
+        };
+        let id = bytes.first_chunk().map_or(0, |id| u16::from_be_bytes(*id));
+        let question = dns::Question { id, name, kind };
+        let sent = question.emit(&mut again);
+        assert!(question.answer(sent).is_err(), "a question is no answer");
+        let Ok(answer) = question.answer(bytes) else {
+            continue;
+        };
+        assert!(answer.addresses.count() <= bytes.len());
+    }
+}
+
+/// Reads a UDP datagram.
+pub fn udp(bytes: &[u8]) {
+    let Ok(datagram) = udp::Datagram::new_checked(bytes) else {
+        return;
+    };
+    let repr = udp::Repr::parse(&datagram);
+    let mut again = Vec::from(repr.to_bytes_v6(datagram.payload(), SRC, DST));
+    again.extend_from_slice(datagram.payload());
+    let Ok(read) = udp::Datagram::new_checked(&again) else {
+        panic!("wrote no datagram")
+    };
+    assert_eq!(udp::Repr::parse(&read), repr);
+    assert_eq!(read.payload(), datagram.payload());
+    assert_eq!(read.verify_v6(SRC, DST), Ok(()));
+}
+
+/// Changes bytes in one to four places, as a fuzzer without coverage would; `below` draws a random
+/// number below its argument. Nothing grows beyond 2,048 bytes.
+pub fn mutate(bytes: &mut Vec<u8>, mut below: impl FnMut(usize) -> usize) {
+    for _ in 0..=below(3) {
+        let at = below(bytes.len() + 1);
+        let odd = match below(6) {
+            0 => 0,
+            1 => 1,
+            2 => 0x7f,
+            3 => 0x80,
+            4 => 0xff,
+            _ => below(256) as u8,
+        };
+        match below(5) {
+            0 => bytes.truncate(at),
+            1 => bytes.insert(at, odd),
+            2 if at < bytes.len() => drop(bytes.remove(at)),
+            3 => bytes.extend_from_within(at..),
+            _ => bytes.get_mut(at).into_iter().for_each(|byte| *byte = odd),
+        }
+        bytes.truncate(2_048);
+    }
+}
+
+/// What lies before and behind the two bytes at `at`.
+fn without_word(bytes: &[u8], at: usize) -> (&[u8], &[u8]) {
+    (
+        bytes.get(..at).unwrap_or_default(),
+        bytes.get(at + 2..).unwrap_or_default(),
+    )
+}
+
+/// Tags that the walk over a frame follows.
+const TAGS_MAX: usize = 2;
+const SRC: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
+const DST: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);

@@ -1,0 +1,368 @@
+//! What a fuzzer does with machines: bytes become a list of events, and after each of them what must
+//! always be true is checked.
+//!
+//! ```text
+//! script = { event }    event = | what | len | len bytes |    (the last may be cut short)
+//! ```
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use machine::{Duration, Instant, Machine};
+use wire::icmpv6::{Message, Type};
+use wire::{Mac, Protocol, ipv4, ipv6};
+
+use service::icmp::{Offender, SentTo, v4, v6};
+use service::neighbour::{self, Arp, Discovery, DuplicateDetection, Family, Neighbours};
+use service::{mld, ra};
+
+use super::Target;
+
+/// Every target with the name of its fuzz target and corpus.
+pub const TARGETS: [(&str, Target); 5] = [
+    ("machine-arp", arp),
+    ("machine-discovery", discovery),
+    ("machine-icmp", icmp),
+    ("machine-mld", mld),
+    ("machine-ra", ra),
+];
+
+/// Drives the neighbours of an IPv4 interface.
+pub fn arp(script: &[u8]) {
+    neighbours::<Arp>(
+        script,
+        |n| Ipv4Addr::new(10, 0, 0, n),
+        24,
+        |data| data.to_vec(),
+    );
+}
+
+/// Drives the neighbours of an IPv6 interface.
+pub fn discovery(script: &[u8]) {
+    let address = |n: u8| link_local(n.into());
+    neighbours::<Discovery>(script, address, 64, discovery_packet);
+}
+
+/// Has errors, replies and redirects made about a packet.
+pub fn icmp(packet: &[u8]) {
+    for sent_to in [SentTo::One, SentTo::Many] {
+        let offender = Offender { packet, sent_to };
+        icmp_v4(&offender);
+        icmp_v6(&offender);
+    }
+}
+
+/// Drives the listener of an interface.
+pub fn mld(script: &[u8]) {
+    let mut listener = mld::Listener::new(1);
+    let mut now = Instant::from_secs(1);
+    for (what, data) in events(script) {
+        let mut out = Vec::new();
+        let first = data.first().copied().unwrap_or(0);
+        let group = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00, first.into());
+        let packet;
+        let event = match what % 8 {
+            0 => mld::Event::LinkUp,
+            1 => mld::Event::LinkDown,
+            2 => mld::Event::Join { group },
+            3 => mld::Event::Leave { group },
+            4 => mld::Event::Source {
+                address: (first & 1 == 0).then(|| link_local(1)),
+            },
+            5 => mld::Event::Received { packet: data },
+            _ => {
+                packet = query(data);
+                mld::Event::Received { packet: &packet }
+            }
+        };
+        listener.handle(event, now, &mut out);
+        assert!(out.is_empty(), "reports are made by the clock");
+        now += span(data);
+        listener.tick(now, &mut out);
+        quiet(&listener, now);
+        assert!(listener.groups().count() <= 256);
+    }
+}
+
+/// Drives the advertiser of an interface.
+pub fn ra(script: &[u8]) {
+    let mut advertiser = ra::Advertiser::new(ra_config(&[]), 1);
+    let mut now = Instant::from_secs(1);
+    let source = link_local(1);
+    for (what, data) in events(script) {
+        let mut out = Vec::new();
+        let from = Mac([2, 0, 0, 0, 0, 9]);
+        let packet;
+        let event = match what % 8 {
+            0 => ra::Event::Start { source },
+            1 => ra::Event::Stop,
+            2 => ra::Event::LinkDown,
+            3 => ra::Event::Configure(ra_config(data)),
+            4 => ra::Event::Received { packet: data, from },
+            _ => {
+                packet = discovery_packet(data);
+                let packet = &packet;
+                ra::Event::Received { packet, from }
+            }
+        };
+        advertiser.handle(event, now, &mut out);
+        now += span(data);
+        advertiser.tick(now, &mut out);
+        quiet(&advertiser, now);
+        let too_long = |ra::Action::Send(frame): &_| frame.payload.len() > 1_280;
+        assert!(
+            !out.iter().any(too_long),
+            "an advertisement fits every link"
+        );
+    }
+}
+
+/// Drives a machine of neighbours; its packets are numbers, and each must come back once.
+fn neighbours<F: Family>(
+    script: &[u8],
+    address: impl Fn(u8) -> F::Address,
+    prefix_len: u8,
+    packet: impl Fn(&[u8]) -> Vec<u8>,
+) {
+    let mut machine = Neighbours::<F, u16>::new(neighbour_config(0), 1);
+    let mut now = Instant::from_secs(1);
+    let mut given = 0u16;
+    let mut back = Vec::new();
+    for (what, data) in events(script).take(usize::from(u16::MAX)) {
+        let first = data.first().copied().unwrap_or(0);
+        let address = address(first & 31);
+        let bytes = packet(data);
+        let mut out = Vec::new();
+        let event = match what % 16 {
+            0 => neighbour::Event::LinkUp,
+            1 => neighbour::Event::LinkDown,
+            2 | 3 => {
+                given += 1;
+                let packet = Some(given - 1);
+                neighbour::Event::Resolve { address, packet }
+            }
+            4 => neighbour::Event::Used { address },
+            5 => neighbour::Event::Confirmed { address },
+            6 => neighbour::Event::Probe { address },
+            7 => neighbour::Event::AddressAdded {
+                address,
+                prefix_len,
+                detect: match first & 32 {
+                    0 => DuplicateDetection::Run,
+                    _ => DuplicateDetection::Skip,
+                },
+            },
+            8 => neighbour::Event::AddressRemoved { address },
+            9 => neighbour::Event::StaticAdded {
+                address,
+                mac: (first & 64 == 0).then_some(Mac([2, 0, 0, 0, 1, first])),
+                published: first & 128 == 0,
+            },
+            10 => neighbour::Event::StaticRemoved { address },
+            11 => neighbour::Event::Forget { address },
+            12 => neighbour::Event::Configure(neighbour_config(first)),
+            _ => neighbour::Event::Received {
+                packet: &bytes,
+                from: Mac([2, 0, 0, 0, 0, first & 7]),
+            },
+        };
+        machine.handle(event, now, &mut out);
+        now += span(data);
+        machine.tick(now, &mut out);
+        quiet(&machine, now);
+        back.extend(out.into_iter().filter_map(returned));
+        let learnt = machine.rows(None).filter(|row| row.dynamic).count();
+        assert!(
+            learnt <= machine.config().entries_max,
+            "the table is bounded"
+        );
+        assert!(machine.waiting() <= machine.config().queue_total_max.max(4));
+    }
+    let mut out = Vec::new();
+    machine.handle(neighbour::Event::LinkDown, now, &mut out);
+    back.extend(out.into_iter().filter_map(returned));
+    back.sort_unstable();
+    assert!(back.into_iter().eq(0..given), "each packet comes back once");
+}
+
+fn returned<A>(action: neighbour::Action<A, u16>) -> Option<u16> {
+    match action {
+        neighbour::Action::Release { packet, .. }
+        | neighbour::Action::Unreachable { packet, .. }
+        | neighbour::Action::Dropped { packet, .. } => Some(packet),
+        _ => None,
+    }
+}
+
+fn neighbour_config(choice: u8) -> neighbour::Config {
+    use neighbour::Mode::{Disabled, Enabled, LocalProxyArp, ProxyArp, ReplyOnly};
+    let modes = [
+        Enabled,
+        Enabled,
+        ProxyArp,
+        LocalProxyArp,
+        ReplyOnly,
+        Disabled,
+    ];
+    neighbour::Config {
+        mode: modes[usize::from(choice) % modes.len()],
+        entries_max: 4 + usize::from(choice >> 5),
+        queue_max: 2,
+        queue_total_max: 4,
+        ..neighbour::Config::new(Mac([2, 0, 0, 0, 0, choice & 1]))
+    }
+}
+
+fn ra_config(data: &[u8]) -> ra::Config {
+    let prefix = |&n: &u8| {
+        let network = Ipv6Addr::new(0x2001, 0xdb8, n.into(), 0, 0, 0, 0, 0);
+        ra::Prefix::of_address(network, n)
+    };
+    ra::Config {
+        prefixes: data.iter().map(prefix).collect(),
+        dns: data.iter().map(|&n| link_local(n.into())).collect(),
+        lifetime_s: data.len() as u16,
+        ..ra::Config::new(Mac([2, 0, 0, 0, 0, 1]))
+    }
+}
+
+fn icmp_v4(offender: &Offender<'_>) {
+    let own = Ipv4Addr::new(10, 0, 0, 1);
+    let built = [
+        v4::error(offender, v4::Error::TimeExceeded, own, 0),
+        v4::redirect(offender, own, [(own, 8)], own, 0),
+    ];
+    for packet in built.iter().flatten() {
+        assert!(packet.len() <= 576 && ipv4::Packet::new_verified(packet).is_ok());
+        let about = Offender {
+            packet,
+            sent_to: SentTo::One,
+        };
+        assert!(v4::owed(&about).is_err(), "no error about an error");
+    }
+    if let Ok(reply) = v4::echo_reply(offender, 0) {
+        assert!(ipv4::Packet::new_verified(&reply).is_ok());
+    }
+}
+
+fn icmp_v6(offender: &Offender<'_>) {
+    let own = link_local(1);
+    let hop = v6::BetterHop {
+        target: link_local(2),
+        mac: None,
+        sender_is_neighbour: true,
+    };
+    let too_big = v6::Error::PacketTooBig { mtu: 1_280 };
+    let built = [
+        v6::error(offender, too_big, own),
+        v6::redirect(offender, &hop, own),
+    ];
+    for packet in built.iter().flatten() {
+        assert!(packet.len() <= 1_280 && ipv6::Packet::new_checked(packet).is_ok());
+        let about = Offender {
+            packet,
+            sent_to: SentTo::One,
+        };
+        assert!(
+            v6::owed(&about, too_big).is_err(),
+            "no error about an error"
+        );
+    }
+    if let Ok(reply) = v6::echo_reply(offender, own, |to| !to.is_multicast()) {
+        assert!(ipv6::Packet::new_checked(&reply).is_ok());
+    }
+}
+
+/// A packet of neighbour discovery with a right checksum: who sends it to whom, its type, and its
+/// bytes behind the checksum. A fuzzer would not find checksums by itself.
+fn discovery_packet(data: &[u8]) -> Vec<u8> {
+    let Some((&[_, ends, kind, a, b, c, d], rest)) = data.split_first_chunk() else {
+        return data.to_vec();
+    };
+    let address = |choice| match choice {
+        0 => Ipv6Addr::UNSPECIFIED,
+        1 => Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1),
+        2 => ipv6::solicited_node(link_local(1)),
+        n => link_local(u16::from(n) - 3),
+    };
+    let message = Message::Other {
+        kind: Type(133 + kind % 5),
+        code: 0,
+        rest: [a, b, c, d],
+        data: rest,
+    };
+    let (src, dst) = (address(ends & 15), address(ends >> 4));
+    ipv6_packet(src, dst, 255, &[], &message)
+}
+
+/// A query of a neighbour, as [`discovery_packet`].
+fn query(data: &[u8]) -> Vec<u8> {
+    let (&[_, a, b], rest) = data.split_first_chunk().unwrap_or((&[0; 3], &[]));
+    let mut body = [0; 20];
+    let len = if rest.len() & 1 == 0 { 16 } else { 20 };
+    for (slot, byte) in body.iter_mut().zip(rest) {
+        *slot = *byte;
+    }
+    let message = Message::Other {
+        kind: Type::LISTENER_QUERY,
+        code: 0,
+        rest: [a, b, 0, 0],
+        data: body.get(..len).unwrap_or_default(),
+    };
+    let dst = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+    let alert = [Protocol::ICMPV6.0, 0, 5, 2, 0, 0, 1, 0];
+    ipv6_packet(link_local(2), dst, 1, &alert, &message)
+}
+
+/// A packet with hop-by-hop options, which may be empty.
+fn ipv6_packet(
+    src: Ipv6Addr,
+    dst: Ipv6Addr,
+    hop_limit: u8,
+    options: &[u8],
+    message: &Message<'_>,
+) -> Vec<u8> {
+    let mut upper = options.to_vec();
+    message.emit(src, dst, &mut upper);
+    let next_header = match options {
+        [] => Protocol::ICMPV6,
+        _ => Protocol::HOP_BY_HOP,
+    };
+    let header = ipv6::Repr {
+        hop_limit,
+        ..ipv6::Repr::new(next_header, src, dst)
+    };
+    [&header.to_bytes(upper.len()), &upper[..]].concat()
+}
+
+/// The events of a script.
+fn events(script: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut rest = script;
+    core::iter::from_fn(move || {
+        let (&what, tail) = rest.split_first()?;
+        let (&len, tail) = tail.split_first().unwrap_or((&0, &[]));
+        let (data, tail) = tail.split_at_checked(len.into()).unwrap_or((tail, &[]));
+        rest = tail;
+        Some((what, data))
+    })
+}
+
+/// How much time passes after an event: mostly none, at times a minute.
+fn span(data: &[u8]) -> Duration {
+    match data.last() {
+        Some(&byte) if byte >= 0xf0 => Duration::from_secs(4 * u64::from(byte & 15)),
+        Some(&byte) if byte >= 0xe0 => Duration::from_millis(100 * u64::from(byte & 15)),
+        _ => Duration::ZERO,
+    }
+}
+
+/// After a tick nothing is due any more.
+fn quiet<M: Machine>(machine: &M, now: Instant) {
+    assert!(
+        machine.deadline().is_none_or(|(due, _)| due > now),
+        "a tick leaves nothing undone"
+    );
+}
+
+fn link_local(n: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, n)
+}

@@ -1,0 +1,205 @@
+//! The machines against the scripts in `fuzz/corpus/machine-*`: as they are, cut at every byte, and
+//! with seeded mutations. `fuzz::machines` says what a script is and what must always be true.
+//!
+//! The corpora are written from `scripts` with `UPDATE=1 cargo test -p fuzz --test machines`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use fuzz::Target;
+use fuzz::machines::TARGETS;
+use machine::Rng;
+
+/// Mutations per corpus.
+const MUTATIONS: u64 = 20_000;
+
+/// A script of a corpus: target, name, events.
+type Script = (&'static str, &'static str, Vec<(u8, Vec<u8>)>);
+
+fn folder(target: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../fuzz/corpus", target]
+        .iter()
+        .collect()
+}
+
+/// The scripts of a target's corpus by file name.
+fn corpus(target: &str) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder(target)).expect("each target has a corpus");
+    let script = |entry: Result<fs::DirEntry, _>| {
+        let path: PathBuf = entry.expect("the folder can be read").path();
+        let name = path
+            .file_name()
+            .expect("an entry has a name")
+            .to_string_lossy()
+            .into_owned();
+        (name, fs::read(&path).expect("a script can be read"))
+    };
+    entries.map(script).collect()
+}
+
+/// Runs `target` on `bytes` and says which bytes they were when it panics.
+fn drive(target: Target, bytes: &[u8], what: impl FnOnce() -> String) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(bytes))) {
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        eprintln!("{}: {hex}", what());
+        std::panic::resume_unwind(panic);
+    }
+}
+
+#[test]
+fn the_corpora_hold_the_scripts() {
+    for (target, name, events) in scripts() {
+        let path = folder(target).join(name);
+        let bytes: Vec<u8> = events.into_iter().flat_map(event).collect();
+        if std::env::var_os("UPDATE").is_some() {
+            fs::create_dir_all(folder(target)).unwrap();
+            fs::write(&path, &bytes).unwrap();
+        }
+
+        let stored = fs::read(&path).unwrap_or_default();
+
+        assert_eq!(stored, bytes, "{} (write it with UPDATE=1)", path.display());
+    }
+}
+
+#[test]
+fn no_script_and_no_part_of_one_breaks_a_promise() {
+    for (name, target) in TARGETS {
+        for (script, bytes) in corpus(name) {
+            for len in 0..=bytes.len() {
+                drive(target, &bytes[..len], || {
+                    format!("{name}/{script} cut to {len}")
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn no_seeded_mutation_of_a_script_breaks_a_promise() {
+    for (name, target) in TARGETS {
+        let corpus: Vec<_> = corpus(name).into_iter().collect();
+        for seed in 0..MUTATIONS {
+            let mut rng = Rng::seeded(seed);
+            let (script, bytes) = &corpus[rng.below(corpus.len() as u64) as usize];
+            let mut mutated = bytes.clone();
+            mutate(&mut mutated, &mut rng);
+            drive(target, &mutated, || {
+                format!("{name}/{script} with seed {seed}")
+            });
+        }
+    }
+}
+
+/// Changes a script in one to eight places, as a fuzzer without coverage would.
+fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
+    for _ in 0..=rng.below(8) {
+        let at = rng.below(bytes.len() as u64 + 1) as usize;
+        let odd = [0, 1, 0x7f, 0x80, 0xff, rng.next_u32() as u8][rng.below(6) as usize];
+        match rng.below(5) {
+            0 => bytes.truncate(at.max(bytes.len() / 2)),
+            1 => bytes.insert(at, odd),
+            2 if at < bytes.len() => drop(bytes.remove(at)),
+            3 => bytes.extend_from_within(at..),
+            _ => bytes.get_mut(at).into_iter().for_each(|byte| *byte = odd),
+        }
+        bytes.truncate(2_048);
+    }
+}
+
+fn event((what, data): (u8, Vec<u8>)) -> Vec<u8> {
+    let len = u8::try_from(data.len()).expect("an event has at most 255 bytes");
+    [vec![what, len], data].concat()
+}
+
+/// The scripts that fuzzing begins with.
+fn scripts() -> Vec<Script> {
+    let packets = |names: [&str; 3]| -> Vec<(u8, Vec<u8>)> {
+        let read = |name: &&str| fs::read(folder(name)).expect("wire keeps this corpus");
+        names.iter().map(read).map(|bytes| (13, bytes)).collect()
+    };
+    let arp = packets(["arp/request", "arp/reply", "arp/probe"]);
+    let hear = |data: &[u8]| (13, data.to_vec());
+    // Solicitation for us, solicited and unsolicited advertisement of neighbour 2.
+    let asked = hear(&[2, 0x25, 2, 0, 0, 0, 0, 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0]);
+    let target = |n: u8| [&[0xfe, 0x80][..], &[0; 13], &[n]].concat();
+    let advert = |flags: u8| {
+        let option = [2, 1, 2, 0, 0, 0, 0, 2];
+        let head = [2, 0x45, 3, flags, 0, 0, 0];
+        hear(&[&head[..], &target(2), &option].concat())
+    };
+    let up = || vec![(0, vec![]), (7, vec![33])];
+    let minute = || (4, vec![2, 0xff]);
+    let solicit = (5, vec![0, 0x15, 0, 0, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 2]);
+    vec![
+        (
+            "machine-arp",
+            "talk",
+            [up(), vec![(2, vec![2])], arp].concat(),
+        ),
+        (
+            "machine-arp",
+            "statics",
+            [
+                up(),
+                vec![
+                    (9, vec![2]),
+                    (2, vec![2]),
+                    (9, vec![67]),
+                    (2, vec![3]),
+                    (10, vec![2]),
+                ],
+            ]
+            .concat(),
+        ),
+        (
+            "machine-arp",
+            "give-up",
+            [
+                up(),
+                (2..20).map(|n| (2, vec![n, 0xe5])).collect(),
+                vec![minute()],
+            ]
+            .concat(),
+        ),
+        (
+            "machine-discovery",
+            "resolve",
+            [
+                up(),
+                vec![
+                    (2, vec![2]),
+                    advert(0x60),
+                    minute(),
+                    (4, vec![2, 0xf2]),
+                    advert(0x40),
+                ],
+            ]
+            .concat(),
+        ),
+        (
+            "machine-discovery",
+            "duplicate",
+            [up(), vec![(7, vec![2]), advert(0x20), asked, (8, vec![2])]].concat(),
+        ),
+        ("machine-icmp", "udp", vec![(0x45, vec![0; 40])]),
+        (
+            "machine-mld",
+            "query",
+            vec![
+                (0, vec![]),
+                (2, vec![1]),
+                (2, vec![2, 0xf1]),
+                (6, [vec![0, 0, 99], vec![0; 21], vec![0xf3]].concat()),
+                (3, vec![1, 0xff]),
+            ],
+        ),
+        (
+            "machine-ra",
+            "solicited",
+            vec![(0, vec![0xff]), solicit, (3, vec![1, 2, 0xf5]), (1, vec![])],
+        ),
+    ]
+}
