@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use frame::reassembly::{Config, Reassembly};
-use frame::shortcut::Shortcut;
+use frame::shortcut::FlowOffload;
 use frame::{Class, Frame, InterfaceId, Pool, Port, PortCounters, VECTOR_FRAMES, Vector};
 
 use crate::agenda::Agenda;
@@ -139,9 +139,9 @@ impl Outlet {
         let tracker = &mut self.memory.tracker;
         for attached in &mut self.ports {
             if attached.number == number {
-                attached
-                    .port
-                    .gather(None, &mut |gathered| tracker.gather(&gathered, now));
+                if let Some(offload) = attached.port.offload() {
+                    offload.gather(None, &mut |gathered| tracker.gather(&gathered, now));
+                }
                 let sent = attached.port.transmit(&mut self.pool, &mut attached.frames);
                 self.transmitted += sent.sent;
                 attached.port.close(&mut self.pool);
@@ -189,40 +189,29 @@ impl Outlet {
     /// A round begins.
     pub(crate) fn begin(&mut self) {
         for attached in &mut self.ports {
-            attached.port.begin();
+            if let Some(offload) = attached.port.offload() {
+                offload.begin();
+            }
         }
     }
 
-    /// Whether a port learns shortcuts.
-    pub(crate) fn learns(&mut self, port: u16) -> bool {
-        self.attached(port)
-            .is_some_and(|attached| attached.port.learns())
-    }
-
-    /// The device behind a port, where shortcuts may lead to it.
-    pub(crate) fn device(&mut self, port: u16) -> Option<u32> {
-        self.attached(port)?.port.device()
-    }
-
-    /// Teaches a port a shortcut.
-    pub(crate) fn learn(&mut self, port: u16, shortcut: &Shortcut) {
-        if let Some(attached) = self.attached(port) {
-            attached.port.learn(shortcut);
-        }
+    /// What forwards flows of a port by itself.
+    pub(crate) fn offload(&mut self, port: u16) -> Option<&mut dyn FlowOffload> {
+        self.attached(port)?.port.offload()
     }
 
     /// Whether packets of connections may go by shortcuts.
-    pub(crate) fn gathers(&self) -> bool {
-        self.ports.iter().any(|attached| attached.port.gathers())
+    pub(crate) fn gathers(&mut self) -> bool {
+        let mut offloads = self.ports.iter_mut().filter_map(|one| one.port.offload());
+        offloads.any(|offload| offload.gathers())
     }
 
     /// Counts for connections what went by their shortcuts.
     pub(crate) fn gather(&mut self, now: Tick) {
         let tracker = &mut self.memory.tracker;
-        for attached in self.ports.iter_mut().filter(|one| one.port.gathers()) {
-            attached
-                .port
-                .gather(Some(now.0), &mut |gathered| tracker.gather(&gathered, now));
+        let offloads = self.ports.iter_mut().filter_map(|one| one.port.offload());
+        for offload in offloads.filter(|offload| offload.gathers()) {
+            offload.gather(Some(now.0), &mut |gathered| tracker.gather(&gathered, now));
         }
     }
 
@@ -230,9 +219,10 @@ impl Outlet {
     pub(crate) fn end_shortcuts(&mut self) {
         while let Some(tuple) = self.memory.tracker.take_ended() {
             let (between, service) = (tuple.between(), tuple.service());
-            // All ports learn into the same.
-            if let Some(attached) = self.ports.iter_mut().find(|one| one.port.learns()) {
-                attached.port.unlearn(&between, &service);
+            // All ports install into the same table.
+            let mut offloads = self.ports.iter_mut().filter_map(|one| one.port.offload());
+            if let Some(offload) = offloads.next() {
+                offload.remove(&between, &service);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use frame::shortcut::{Between, Gathered, Service, Shortcut};
+use frame::shortcut::{Between, FlowOffload, Gathered, Service, Shortcut};
 use frame::{
     Frame, InterfaceId, Offload, Offloads, Pool, Port, PortCounters, Sizes, Transmitted, Vector,
 };
@@ -210,11 +210,20 @@ impl Port for TestPort {
         self.line().counters
     }
 
-    fn learns(&self) -> bool {
-        self.line().device.is_some()
+    fn offload(&mut self) -> Option<&mut dyn FlowOffload> {
+        let has = self.line().device.is_some();
+        has.then_some(self)
+    }
+}
+
+impl FlowOffload for TestPort {
+    fn begin(&mut self) {}
+
+    fn device(&self) -> u32 {
+        self.line().device.expect("only then it is asked")
     }
 
-    fn learn(&mut self, shortcut: &Shortcut) {
+    fn install(&mut self, shortcut: &Shortcut) {
         self.line().learned.push(*shortcut);
     }
 
@@ -227,12 +236,8 @@ impl Port for TestPort {
         self.line().gathered.retain(|one| gathered(*one));
     }
 
-    fn unlearn(&mut self, between: &Between, service: &Service) {
+    fn remove(&mut self, between: &Between, service: &Service) {
         self.line().forgotten.push((*between, *service));
-    }
-
-    fn device(&self) -> Option<u32> {
-        self.line().device
     }
 }
 

@@ -238,7 +238,7 @@ impl Worker {
 
     /// How often it has to be stepped though nothing arrives: what went by shortcuts is counted for its
     /// connections, connections end, and fragments wait for others. None where nothing of that is due.
-    pub fn due_every(&self) -> Option<Duration> {
+    pub fn due_every(&mut self) -> Option<Duration> {
         if self.outlet.gathers() {
             return Some(GATHERING);
         }

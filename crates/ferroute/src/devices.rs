@@ -9,9 +9,7 @@ mod device;
 
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use frame::shortcut::Shortcuts;
 use netio::link::{Link, LinkEvent, LinkMonitor};
 use netio::{OpenError, Request, Spec, Umem, XDP_RING, XdpShortcuts};
 use router::Instance;
@@ -84,7 +82,7 @@ pub(crate) struct Devices {
     devices: Vec<Device>,
     memory: Vec<Umem>,
     /// What ports learn to forward by themselves.
-    shortcuts: Option<Arc<XdpShortcuts>>,
+    shortcuts: Option<XdpShortcuts>,
     take: bool,
     state: PathBuf,
     /// The state folder is ours alone and goes with us.
@@ -126,7 +124,7 @@ impl Devices {
         }
         match XdpShortcuts::new(seed) {
             Ok(shortcuts) => {
-                control.set_shortcuts(Arc::clone(&shortcuts) as Arc<dyn Shortcuts>);
+                control.set_shortcuts(shortcuts.control());
                 self.shortcuts = Some(shortcuts);
             }
             Err(error) => tracing::warn!("this kernel takes no shortcuts by XDP: {error}"),

@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use crate::shortcut::{Between, Gathered, Service, Shortcut};
+use crate::shortcut::FlowOffload;
 use crate::{Frame, Offloads, Pool, Vector};
 
 /// What one call of `transmit` did.
@@ -56,39 +56,8 @@ pub trait Port: Send {
         None
     }
 
-    /// Begins a worker's round, before that reads anything that control publishes: what is learned in it
-    /// rests on what there was now.
-    fn begin(&mut self) {}
-
-    /// Whether it learns shortcuts.
-    fn learns(&self) -> bool {
-        false
-    }
-
-    /// Learns to forward packets like this one, which it received in this round, by itself.
-    fn learn(&mut self, shortcut: &Shortcut) {
-        let _ = shortcut;
-    }
-
-    /// Tells what went by the shortcuts of connections that it has learned: of each once in a second if this is
-    /// called often, with the time in 64ths of a second; of all of them without a time. Where `gathered` says no,
-    /// the connection is gone, and its shortcut goes too.
-    fn gather(&mut self, ticks: Option<u32>, gathered: &mut dyn FnMut(Gathered) -> bool) {
-        let _ = (ticks, gathered);
-    }
-
-    /// Whether it has learned shortcuts of connections, so that [`Port::gather`] is to be called.
-    fn gathers(&self) -> bool {
-        false
-    }
-
-    /// Forgets the shortcut of a direction of a connection, if it has learned one.
-    fn unlearn(&mut self, between: &Between, service: &Service) {
-        let _ = (between, service);
-    }
-
-    /// The kernel's number of its device, where others' shortcuts may lead to it.
-    fn device(&self) -> Option<u32> {
+    /// What forwards flows past the workers by itself, if something behind this port does.
+    fn offload(&mut self) -> Option<&mut dyn FlowOffload> {
         None
     }
 

@@ -1,8 +1,8 @@
 //! What a device may do by itself with packets like one that was forwarded: the kernel, or a card,
 //! remembers where such a packet went, and sends those that follow there without asking anybody.
 //!
-//! A worker says what it saw ([`Shortcut`], [`Port::learn`](crate::Port::learn)), and takes for its connections
-//! what went by them ([`Port::gather`](crate::Port::gather)). Control says when nothing of that holds any more
+//! A worker says what it saw ([`Shortcut`], [`FlowOffload::install`]), and takes for its connections
+//! what went by them ([`FlowOffload::gather`]). Control says when nothing of that holds any more
 //! ([`Shortcuts::forget`]) and reads what was forwarded ([`Shortcuts::take`]).
 
 use crate::InterfaceId;
@@ -74,7 +74,7 @@ pub struct Lane {
     pub to: [u8; 6],
     /// The interface that they leave by.
     pub egress: InterfaceId,
-    /// The device behind that ([`Port::device`](crate::Port::device)).
+    /// The device behind that ([`FlowOffload::device`]).
     pub device: u32,
     /// Link addresses of the Ethernet header that they leave with: destination, source.
     pub link: [u8; 12],
@@ -161,13 +161,37 @@ pub struct Gathered {
     pub bytes: u64,
 }
 
+/// Flow offload, as the worker of one port sees it. Nothing here blocks, takes a lock or asks for memory.
+pub trait FlowOffload {
+    /// Begins a worker's round, before that reads anything that control publishes: what is installed in it
+    /// rests on what there was now.
+    fn begin(&mut self);
+
+    /// The kernel's number of the port's device, to which shortcuts of others may lead.
+    fn device(&self) -> u32;
+
+    /// Forwards packets like this one, which the port received in this round, from here on.
+    fn install(&mut self, shortcut: &Shortcut);
+
+    /// Whether there are shortcuts of connections, so that [`FlowOffload::gather`] is to be called.
+    fn gathers(&self) -> bool;
+
+    /// Tells what went by the shortcuts of connections that were installed here: of each once in a second if
+    /// this is called often, with the time in 64ths of a second; of all of them without a time. Where `gathered`
+    /// says no, the connection is gone, and its shortcut goes too.
+    fn gather(&mut self, ticks: Option<u32>, gathered: &mut dyn FnMut(Gathered) -> bool);
+
+    /// Forgets the shortcut of a direction of a connection, if there is one.
+    fn remove(&mut self, between: &Between, service: &Service);
+}
+
 /// Shortcuts that devices have learned, as control sees them.
 pub trait Shortcuts: Send + Sync + core::fmt::Debug {
     /// Something has changed that forwarding depends on: whatever was learned before is not taken any
     /// more. Called after the change can be seen by workers.
     fn forget(&self);
 
-    /// Tells what was forwarded on some lanes that was not told before.
+    /// Tells what was forwarded on some lanes that was not told before; of ports that have gone, on all of theirs.
     fn take(&self, which: Which, went: &mut dyn FnMut(Went));
 
     /// What packets of a connection's direction have gone by its shortcut that its worker has not gathered yet; none

@@ -20,15 +20,12 @@
 //! Jumbo frames come in pieces of 1,792 bytes and are put together in a larger slot; this needs
 //! Linux 6.6. Zero copy is taken where the driver offers it; no such card was there to test it.
 
-mod assemble;
 mod bpf;
-mod learner;
 mod lent;
 mod program;
 mod receive;
 mod ring;
 mod shortcuts;
-mod slot;
 mod socket;
 mod transmit;
 
@@ -38,14 +35,15 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use frame::shortcut::{Between, Gathered, Service, Shortcut};
+use frame::shortcut::FlowOffload;
 use frame::{Class, Frame, HEADROOM, Pool, Port, PortCounters, Transmitted, Vector};
+use offload::Installer;
 
 use crate::link::{self, Channels, Links};
-use learner::Learner;
 use lent::Lent;
 use program::Attachment;
 use receive::Assembly;
+use shortcuts::SharedMap;
 pub use shortcuts::XdpShortcuts;
 use socket::Rings;
 pub(crate) use socket::while_busy;
@@ -158,14 +156,14 @@ pub struct XdpPort {
     /// What the kernel had counted when the port was closed.
     last: PortCounters,
     attachment: Arc<Attachment>,
-    learner: Option<Learner>,
+    installer: Option<Installer<SharedMap>>,
 }
 
 impl XdpPort {
     /// Opens all queues of a device of the calling thread's network namespace: the port of queue
     /// `n` uses `umems[n % umems.len()]`, so that each worker gets its share.
     ///
-    /// In generic mode its program takes these shortcuts, and the ports learn some. (In native mode a device
+    /// In generic mode its program takes these shortcuts, and the ports install some. (In native mode a device
     /// may have nowhere to put frames of others, and loses them without a word.)
     ///
     /// `ring` is the number of entries of each of a port's four rings, a power of two; a port
@@ -179,7 +177,7 @@ impl XdpPort {
         mode: XdpMode,
         umems: &[Umem],
         ring: u32,
-        shortcuts: Option<&Arc<XdpShortcuts>>,
+        shortcuts: Option<&XdpShortcuts>,
     ) -> Result<Vec<Self>, XdpRefusal> {
         let mut links = Links::open().map_err(XdpRefusal::at("netlink"))?;
         let link = links
@@ -225,7 +223,7 @@ impl XdpPort {
             down: false,
             last: PortCounters::default(),
             attachment: Arc::clone(attachment),
-            learner: attachment.learner(),
+            installer: attachment.installer(),
         }
     }
 
@@ -278,40 +276,9 @@ impl Port for XdpPort {
         self.rings.as_ref().map(|rings| rings.socket().as_fd())
     }
 
-    fn begin(&mut self) {
-        if let Some(learner) = &mut self.learner {
-            learner.begin();
-        }
-    }
-
-    fn learns(&self) -> bool {
-        self.learner.is_some()
-    }
-
-    fn learn(&mut self, shortcut: &Shortcut) {
-        if let Some(learner) = &mut self.learner {
-            learner.learn(shortcut);
-        }
-    }
-
-    fn gather(&mut self, ticks: Option<u32>, gathered: &mut dyn FnMut(Gathered) -> bool) {
-        if let Some(learner) = &mut self.learner {
-            learner.gather(ticks, gathered);
-        }
-    }
-
-    fn gathers(&self) -> bool {
-        self.learner.as_ref().is_some_and(Learner::gathers)
-    }
-
-    fn unlearn(&mut self, between: &Between, service: &Service) {
-        if let Some(learner) = &self.learner {
-            learner.unlearn(between, service);
-        }
-    }
-
-    fn device(&self) -> Option<u32> {
-        (self.mode() == XdpMode::Generic).then(|| self.attachment.index())
+    fn offload(&mut self) -> Option<&mut dyn FlowOffload> {
+        let installer = self.installer.as_mut();
+        installer.map(|installer| installer as &mut dyn FlowOffload)
     }
 
     fn counters(&self) -> PortCounters {

@@ -15,7 +15,6 @@ mod spec;
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use frame::Port;
 
@@ -47,7 +46,7 @@ pub struct Request<'a> {
     /// benchmarks with devices that nobody else uses.
     pub state: Option<&'a Path>,
     /// What ports of AF_XDP learn to forward by themselves.
-    pub shortcuts: Option<&'a Arc<XdpShortcuts>>,
+    pub shortcuts: Option<&'a XdpShortcuts>,
 }
 
 /// Open ports of one device.

@@ -22,7 +22,8 @@ impl Teacher {
     /// None where the port does not learn.
     pub(super) fn of(entrance: &Entrance, outlet: &mut Outlet) -> Option<Self> {
         let port = entrance.interface.out.as_port()?;
-        outlet.learns(port).then_some(Self {
+        outlet.offload(port)?;
+        Some(Self {
             ingress: entrance.id,
             port,
             to: entrance.interface.mac.0,
@@ -45,7 +46,7 @@ impl Teacher {
             ingress: self.ingress,
             to: self.to,
             egress: frame.egress,
-            device: outlet.device(port)?,
+            device: outlet.offload(port)?.device(),
             link: *frame.bytes().first_chunk()?,
             mtu: cx.interfaces.get(frame.egress)?.mtu,
             handler,
@@ -54,7 +55,9 @@ impl Teacher {
     }
 
     pub(super) fn teach(&self, shortcut: &Shortcut, outlet: &mut Outlet) {
-        outlet.learn(self.port, shortcut);
+        if let Some(offload) = outlet.offload(self.port) {
+            offload.install(shortcut);
+        }
     }
 
     /// Teaches the way of frames that the fast path has forwarded, and that lead to these ports.

@@ -1,7 +1,7 @@
 //! Packets are told apart by their addresses: as a router would forward them, or not at all.
 
-use frame::shortcut::{Shortcuts, Went, Which};
-use frame::{InterfaceId, Port};
+use frame::InterfaceId;
+use frame::shortcut::{Went, Which};
 
 use crate::bed::*;
 use crate::common::*;
@@ -151,9 +151,9 @@ fn what_was_learned_before_a_change_is_forgotten() {
         bed.is_asked(&[PLAIN4.frame()]);
         // A round that began before the change has seen what was there before.
         let straight = bed.straight(&PLAIN4);
-        bed.near.begin();
+        bed.near().begin();
         bed.shortcuts.forget();
-        bed.near.learn(&straight);
+        bed.near().install(&straight);
         bed.is_asked(&[PLAIN4.frame()]);
         bed.learn(&PLAIN4);
         bed.passes(&[PLAIN4.frame()], &[PLAIN4.forwarded()]);

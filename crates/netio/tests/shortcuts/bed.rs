@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use frame::shortcut::{Between, Handler, Lane, Rules, Shortcut, Shortcuts, Went, Which};
+use frame::shortcut::{
+    Between, FlowOffload, Handler, Lane, Rules, Shortcut, Shortcuts, Went, Which,
+};
 use frame::{InterfaceId, Pool, Port};
 use netio::{Umem, XdpMode, XdpPort, XdpShortcuts};
 
@@ -21,7 +23,8 @@ pub(crate) struct Bed {
     pub(crate) near: XdpPort,
     pub(crate) far: XdpPort,
     pub(crate) right: XdpPort,
-    pub(crate) shortcuts: Arc<XdpShortcuts>,
+    /// As control sees them.
+    pub(crate) shortcuts: Arc<dyn Shortcuts>,
 }
 
 impl Bed {
@@ -37,14 +40,14 @@ impl Bed {
             }
         };
         let mut pool = pool();
-        let mut open = |device: &str, shortcuts: Option<&Arc<XdpShortcuts>>| {
+        let mut open = |device: &str, shortcuts: Option<&XdpShortcuts>| {
             let umems = [Umem::of(&pool)];
             let ports = XdpPort::open(device, XdpMode::Generic, &umems, RING, shortcuts);
             let mut ports = ports.expect("an AF_XDP socket");
             let mut port = ports.pop().expect("one port");
             // Before it is asked it has no slots to receive into.
             assert_eq!(port.receive(&mut pool, &mut frame::Vector::new()), 0);
-            assert_eq!(port.learns(), shortcuts.is_some());
+            assert_eq!(port.offload().is_some(), shortcuts.is_some());
             port
         };
         Some(Self {
@@ -53,18 +56,23 @@ impl Bed {
             far: open("far", Some(&shortcuts)),
             right: open("right", None),
             pool,
-            shortcuts,
+            shortcuts: shortcuts.control(),
         })
     }
 
     /// Teaches the near port the way of packets like this one.
     pub(crate) fn learn(&mut self, packet: &Packet) {
         let straight = self.straight(packet);
-        self.near.begin();
-        self.near.learn(&straight);
+        self.near().begin();
+        self.near().install(&straight);
     }
 
-    pub(crate) fn straight(&self, packet: &Packet) -> Shortcut {
+    /// What the near port installs into.
+    pub(crate) fn near(&mut self) -> &mut dyn FlowOffload {
+        self.near.offload().expect("it was opened with shortcuts")
+    }
+
+    pub(crate) fn straight(&mut self, packet: &Packet) -> Shortcut {
         Shortcut {
             between: packet.between(),
             connection: None,
@@ -72,12 +80,12 @@ impl Bed {
         }
     }
 
-    pub(crate) fn lane(&self) -> Lane {
+    pub(crate) fn lane(&mut self) -> Lane {
         Lane {
             ingress: InterfaceId(1),
             to: ROUTER,
             egress: InterfaceId(2),
-            device: self.far.device().expect("a device of the kernel's"),
+            device: self.far.offload().expect("as the near one").device(),
             link: link(NEXT, OUT),
             mtu: 1000,
             handler: Handler::FastPath,

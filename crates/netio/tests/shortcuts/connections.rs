@@ -1,9 +1,7 @@
 //! Packets are told apart by their connections, and translated, and counted for them.
 
-use frame::Port;
 use frame::shortcut::{
-    Between, Connection, Gathered, Handler, Lane, Rewrite, Rules, Service, Shortcut, Shortcuts,
-    Which,
+    Between, Connection, Gathered, Handler, Lane, Rewrite, Rules, Service, Shortcut, Which,
 };
 
 use crate::bed::*;
@@ -219,11 +217,11 @@ impl Bed {
             }),
             lane: self.lane_of_rules(&[7, 9]),
         };
-        self.near.begin();
-        self.near.learn(&shortcut);
+        self.near().begin();
+        self.near().install(&shortcut);
     }
 
-    fn lane_of_rules(&self, numbers: &[u32]) -> Lane {
+    fn lane_of_rules(&mut self, numbers: &[u32]) -> Lane {
         let mut rules = Rules::default();
         assert!(numbers.iter().all(|number| rules.push(*number)));
         Lane {
@@ -236,7 +234,7 @@ impl Bed {
     /// What is gathered, by connections that are still there.
     fn gather(&mut self) -> Vec<Gathered> {
         let mut all = Vec::new();
-        self.near.gather(None, &mut |gathered| {
+        self.near().gather(None, &mut |gathered| {
             all.push(gathered);
             true
         });
@@ -388,7 +386,7 @@ fn a_shortcut_ends_with_its_connection() {
         bed.learn_talk(&TALK, 1, None);
         bed.passes(&[TALK.frame()], &[TALK.forwarded()]);
 
-        bed.near.unlearn(&TALK.between, &TALK.service());
+        bed.near().remove(&TALK.between, &TALK.service());
 
         bed.is_asked(&[TALK.frame()]);
         // Another connection of the same ports has a shortcut when the first one's has been let go.
@@ -403,7 +401,7 @@ fn a_shortcut_ends_with_its_connection() {
         bed.learn_talk(&TALK, 2, second);
         bed.passes(&[TALK.frame()], &[after.forwarded()]);
         // It is gone when that is gathered for it.
-        bed.near.gather(None, &mut |gathered| gathered.token != 2);
+        bed.near().gather(None, &mut |gathered| gathered.token != 2);
         bed.is_asked(&[TALK.frame()]);
     });
 }
@@ -453,7 +451,7 @@ fn each_connection_is_gathered_once_a_second() {
         for (talk, token) in talks.iter().zip(1..) {
             bed.learn_talk(talk, token, None);
         }
-        assert!(bed.near.gathers());
+        assert!(bed.near().gathers());
         for second in 5..8 {
             let mut tokens = Vec::new();
             for tick in 0..64 {
@@ -463,11 +461,12 @@ fn each_connection_is_gathered_once_a_second() {
                     bed.passes(&sent, &expected);
                 }
                 let before = tokens.len();
-                bed.near.gather(Some(second * 64 + tick), &mut |gathered| {
-                    assert_eq!(gathered.packets, 1);
-                    tokens.push(gathered.token);
-                    true
-                });
+                bed.near()
+                    .gather(Some(second * 64 + tick), &mut |gathered| {
+                        assert_eq!(gathered.packets, 1);
+                        tokens.push(gathered.token);
+                        true
+                    });
                 // Not all at once.
                 assert!(tokens.len() - before <= 4);
             }
@@ -475,10 +474,10 @@ fn each_connection_is_gathered_once_a_second() {
         }
         // What nobody wants any more is let go.
         bed.shortcuts.forget();
-        bed.near.begin();
+        bed.near().begin();
         bed.gather();
         bed.gather();
-        assert!(!bed.near.gathers());
+        assert!(!bed.near().gathers());
     });
 }
 
@@ -493,7 +492,7 @@ fn lanes_of_rules_that_are_gone_are_used_again() {
                 connection: None,
                 lane: bed.lane_of_rules(&[rule]),
             };
-            bed.near.learn(&shortcut);
+            bed.near().install(&shortcut);
         }
         bed.learn_talk(&TALK, 1, None);
         bed.is_asked(&[TALK.frame()]);

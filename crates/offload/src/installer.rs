@@ -1,17 +1,16 @@
-//! What one port learns, and what its worker gathers of it.
+//! Installs shortcuts for one port, and gathers for its worker what went by them.
 //!
 //! The slot of a connection is its worker's. It says nothing any more when a minute has passed without a packet,
 //! when its generation is over, or when the connection is gone; but it is let go only by the gathering after the
 //! next, a second later: by then no program is left that had found it before, and all is counted.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use frame::shortcut::{Between, Connection, Gathered, Service, Shortcut};
+use frame::shortcut::{Between, Connection, FlowOffload, Gathered, Service, Shortcut};
 
-use super::shortcuts::{LIFE, LaneKey, XdpShortcuts, step_now};
+use super::lanes::{LaneKey, Lanes};
 use super::slot::{Content, Key, Slot};
+use super::table::{LIFE, Map, SLOTS_ALL, Table, step_now};
 
 /// 64ths of a second, in which a round of gathering is over. The rest of the second is to spare.
 const ROUND_TICKS: usize = 48;
@@ -29,91 +28,53 @@ struct Owned {
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Learner {
-    shortcuts: Arc<XdpShortcuts>,
+pub struct Installer<M: Map> {
+    table: Arc<Table<M>>,
     entrance: u32,
+    device: u32,
     /// When the round began: the generation, and the step of time.
     generation: u32,
     step: u32,
-    /// The lanes that were met here in this generation.
-    lanes: HashMap<LaneKey, u32>,
+    lanes: Lanes,
+    /// Never more than there are slots, for which there is room.
     owned: Vec<Owned>,
     /// The second whose gathering is under way, and who is next.
     second: u32,
     next: usize,
 }
 
-impl Learner {
-    pub(super) fn new(shortcuts: &Arc<XdpShortcuts>, entrance: u32) -> Self {
+impl<M: Map> Installer<M> {
+    pub(crate) fn new(table: Arc<Table<M>>, entrance: u32, device: u32, lanes: Lanes) -> Self {
         Self {
-            shortcuts: Arc::clone(shortcuts),
+            table,
             entrance,
+            device,
             generation: 0,
             step: 0,
-            lanes: HashMap::new(),
-            owned: Vec::new(),
+            lanes,
+            owned: Vec::with_capacity(SLOTS_ALL),
             second: 0,
             next: 0,
         }
     }
 
-    /// A round begins.
-    pub(super) fn begin(&mut self) {
-        let generation = self.shortcuts.generation().load(Ordering::SeqCst);
-        if generation != self.generation {
-            self.generation = generation;
-            self.lanes.clear();
-        }
-        self.step = step_now();
+    /// As [`FlowOffload::begin`], at a step of time.
+    pub(crate) fn begin_at(&mut self, step: u32) {
+        self.generation = self.table.generation();
+        self.step = step;
     }
 
-    /// Learns the way of such packets, if there is room.
-    pub(super) fn learn(&mut self, shortcut: &Shortcut) {
-        let Shortcut {
-            between,
-            connection,
-            lane,
-        } = shortcut;
-        let rewrite = connection.as_ref().and_then(|one| one.rewrite.as_ref());
-        let lane = LaneKey {
-            lane: *lane,
-            ipv6: between.ipv6,
-            entrance: self.entrance,
-            translates: rewrite.is_some(),
-        };
-        let Some(lane) = self.lane(&lane) else { return };
-        self.shortcuts
-            .tell_apart(between.ipv6, connection.is_some());
-        let content = Content::new(lane, rewrite);
-        match connection {
-            Some(Connection { service, token, .. }) => {
-                let key = Key::of_connection(between, service);
-                self.learn_slot(&key, *token, &content);
-            }
-            None => self.learn_slot(&Key::of_all(between, self.entrance), 0, &content),
-        }
-    }
-
-    fn lane(&mut self, key: &LaneKey) -> Option<u32> {
-        if let Some(lane) = self.lanes.get(key) {
-            return Some(*lane);
-        }
-        let lane = self.shortcuts.lane(key, self.generation, self.step)?;
-        self.lanes.insert(*key, lane);
-        Some(lane)
-    }
-
-    fn learn_slot(&mut self, key: &Key, token: u64, content: &Content) {
-        let place = self.shortcuts.hashing.place(key);
+    fn install_slot(&mut self, key: &Key, token: u64, content: &Content) {
+        let place = self.table.hashing.place(key);
         let word = place.word(self.generation);
         let until = self.step.saturating_add(LIFE);
         let mut free = None;
         for number in place.numbers() {
-            let slot = self.shortcuts.slot(number);
+            let slot = self.table.slot(number);
             if slot.is_of(key) {
                 let (owner, found) = (slot.owner(), slot.word());
                 if owner == token && (token != 0 || found == word) {
-                    return self.learn_again((slot, found, word), (key, token), content, until);
+                    return self.install_again((slot, found, word), (key, token), content, until);
                 }
                 if owner != 0 {
                     // Of a connection before this one: its worker lets it go in a second or two.
@@ -126,7 +87,10 @@ impl Learner {
             }
         }
         let Some((number, found)) = free else { return };
-        let slot = self.shortcuts.slot(number);
+        let slot = self.table.slot(number);
+        if token != 0 && self.owned.len() >= SLOTS_ALL {
+            return;
+        }
         if slot.write((found, word), (key, token), content, until) && token != 0 {
             // Whoever was there before has gathered what was counted.
             self.owned.push(Owned {
@@ -137,7 +101,7 @@ impl Learner {
     }
 
     /// There is a slot of these packets, and of their connection.
-    fn learn_again(
+    fn install_again(
         &self,
         (slot, found, word): (Slot<'_>, u64, u64),
         (key, token): (&Key, u64),
@@ -162,12 +126,70 @@ impl Learner {
         }
     }
 
-    /// See [`frame::Port::gather`].
-    pub(super) fn gather(
-        &mut self,
-        ticks: Option<u32>,
-        gathered: &mut dyn FnMut(Gathered) -> bool,
-    ) {
+    /// Takes what a slot has counted; false if it was let go.
+    fn visit(&mut self, at: usize, gathered: &mut dyn FnMut(Gathered) -> bool) -> bool {
+        let owned = &mut self.owned[at];
+        let slot = self.table.slot(owned.number);
+        let (token, counted) = (slot.owner(), slot.take_counted());
+        let is_gone = !counted.is_nothing() && !gathered(counted.gathered(token));
+        let holds = slot.is_of_generation(self.generation) && slot.until() >= self.step;
+        if holds && !is_gone {
+            owned.is_over = false;
+            return true;
+        }
+        slot.release();
+        if owned.is_over {
+            slot.leave();
+            return false;
+        }
+        owned.is_over = true;
+        true
+    }
+}
+
+impl<M: Map> FlowOffload for Installer<M> {
+    fn begin(&mut self) {
+        self.begin_at(step_now());
+    }
+
+    fn device(&self) -> u32 {
+        self.device
+    }
+
+    /// Changes nothing where there is no room.
+    fn install(&mut self, shortcut: &Shortcut) {
+        let Shortcut {
+            between,
+            connection,
+            lane,
+        } = shortcut;
+        let rewrite = connection.as_ref().and_then(|one| one.rewrite.as_ref());
+        let lane = LaneKey {
+            lane: *lane,
+            ipv6: between.ipv6,
+            entrance: self.entrance,
+            translates: rewrite.is_some(),
+        };
+        let now = (self.generation, self.step);
+        let Some(lane) = self.lanes.number(&lane, now, &self.table) else {
+            return;
+        };
+        self.table.tell_apart(between.ipv6, connection.is_some());
+        let content = Content::new(lane, rewrite);
+        match connection {
+            Some(Connection { service, token, .. }) => {
+                let key = Key::of_connection(between, service);
+                self.install_slot(&key, *token, &content);
+            }
+            None => self.install_slot(&Key::of_all(between, self.entrance), 0, &content),
+        }
+    }
+
+    fn gathers(&self) -> bool {
+        !self.owned.is_empty()
+    }
+
+    fn gather(&mut self, ticks: Option<u32>, gathered: &mut dyn FnMut(Gathered) -> bool) {
         let all = self.owned.len();
         let goal = match ticks {
             Some(ticks) => {
@@ -185,7 +207,7 @@ impl Learner {
         while left > 0 && self.next < self.owned.len() {
             left -= 1;
             if let Some(soon) = self.owned.get(self.next + AHEAD) {
-                self.shortcuts.slot(soon.number).prefetch();
+                self.table.slot(soon.number).prefetch();
             }
             if self.visit(self.next, gathered) {
                 self.next += 1;
@@ -195,47 +217,22 @@ impl Learner {
         }
     }
 
-    /// Whether there are slots to gather from.
-    pub(super) fn gathers(&self) -> bool {
-        !self.owned.is_empty()
-    }
-
-    /// Takes what a slot has counted; false if it was let go.
-    fn visit(&mut self, at: usize, gathered: &mut dyn FnMut(Gathered) -> bool) -> bool {
-        let owned = &mut self.owned[at];
-        let slot = self.shortcuts.slot(owned.number);
-        let (token, counted) = (slot.owner(), slot.take_counted());
-        let is_gone = !counted.is_nothing() && !gathered(counted.gathered(token));
-        let holds = slot.is_of_generation(self.generation) && slot.until() >= self.step;
-        if holds && !is_gone {
-            owned.is_over = false;
-            return true;
-        }
-        slot.release();
-        if owned.is_over {
-            slot.leave();
-            return false;
-        }
-        owned.is_over = true;
-        true
-    }
-
-    /// Forgets the shortcut of a direction of a connection.
-    pub(super) fn unlearn(&self, between: &Between, service: &Service) {
-        let slot = self.shortcuts.find(&Key::of_connection(between, service));
+    fn remove(&mut self, between: &Between, service: &Service) {
+        let slot = self.table.find(&Key::of_connection(between, service));
         if let Some(slot) = slot.filter(|slot| slot.owner() != 0) {
             slot.release();
         }
     }
 }
 
-impl Drop for Learner {
+impl<M: Map> Drop for Installer<M> {
     /// Its slots are others' to take.
     fn drop(&mut self) {
         for owned in &self.owned {
-            let slot = self.shortcuts.slot(owned.number);
+            let slot = self.table.slot(owned.number);
             slot.release();
             slot.leave();
         }
+        self.lanes.close();
     }
 }

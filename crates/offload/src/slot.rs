@@ -1,40 +1,38 @@
 //! A slot: what packets are alike, and which lane they take.
 
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use frame::shortcut::{Between, Gathered, Rewrite, Service};
 
-use super::shortcuts::{BUCKET_BITS, SLOTS};
-use crate::sys::Mapping;
+use super::table::{BUCKET_BITS, SLOTS};
 
 /// Bytes of a slot's front, and of its back: a cache line each. They lie apart, as packets that are not translated
 /// need the front alone, and the fewer pages those lie in the better.
-pub(super) const SIZE: usize = 64;
+pub(crate) const SIZE: usize = 64;
 
 /// Bits of the hash (32) | generation (32), which is 0 in none that holds something.
-pub(super) const WORD: i16 = 0;
+pub(crate) const WORD: i16 = 0;
 /// The last step of time that it holds for (32) | lane (32).
-pub(super) const UNTIL: i16 = 8;
-pub(super) const LANE: i16 = 12;
+pub(crate) const UNTIL: i16 = 8;
+pub(crate) const LANE: i16 = 12;
 /// The kind of packets (32) | ports as they lie in a packet (32).
-pub(super) const KIND: i16 = 16;
+pub(crate) const KIND: i16 = 16;
 /// Source and destination as they lie in a packet, in two words each.
-pub(super) const ADDRESSES: i16 = 24;
+pub(crate) const ADDRESSES: i16 = 24;
 /// Of a connection: bytes ([`COUNT_SHIFT`] bits) | packets.
-pub(super) const COUNT: i16 = 56;
+pub(crate) const COUNT: i16 = 56;
 /// At the back, of a connection: the worker's token; 0 where the slot is nobody's.
 const OWNER: i16 = 0;
 /// At the back: what packets get. Addresses as [`ADDRESSES`]; ports (32) | what is added to the sum of IPv4's header
 /// (16) | and to that of TCP or UDP (16).
-pub(super) const NEW: i16 = 8;
+pub(crate) const NEW: i16 = 8;
 
 /// How many words that are.
-pub(super) const NEW_WORDS: usize = 5;
+pub(crate) const NEW_WORDS: usize = 5;
 /// A worker gathers these counts once a second: they hold 68 GB and 268 million packets.
-pub(super) const COUNT_SHIFT: u32 = 36;
+pub(crate) const COUNT_SHIFT: u32 = 36;
 /// How many bits of the hash are not in a slot's first word.
-pub(super) const TAG_SHIFT: i32 = 8;
+pub(crate) const TAG_SHIFT: i32 = 8;
 /// A slot that is written to.
 const BUSY: u64 = 1;
 /// A slot that says nothing.
@@ -42,53 +40,50 @@ const NOTHING: u64 = 0;
 
 /// Words that others read and write too.
 #[derive(Clone, Copy)]
-pub(super) struct Line<'a>(&'a [AtomicU64]);
+pub(crate) struct Line<'a>(&'a [AtomicU64]);
 
 impl<'a> Line<'a> {
-    /// Those at some bytes of a mapping.
-    pub(super) fn at(mapping: &'a Mapping, offset: usize, len: usize) -> Self {
-        let words = mapping.at::<AtomicU64>(offset, len / 8);
-        // SAFETY: `at` has checked that they lie in the mapping, which the reference borrows; everybody
-        // accesses them as atomics, whose parts of 32 bits the kernel's program may read alone.
-        Self(unsafe { NonNull::slice_from_raw_parts(words, len / 8).as_ref() })
+    /// The line of this number, of those that have `bytes` each.
+    pub(crate) fn at(words: &'a [AtomicU64], number: usize, bytes: usize) -> Self {
+        Self(&words[number * bytes / 8..][..bytes / 8])
     }
 
     fn word(&self, offset: i16) -> &'a AtomicU64 {
         &self.0[offset as usize / 8]
     }
 
-    pub(super) fn load(&self, offset: i16) -> u64 {
+    pub(crate) fn load(&self, offset: i16) -> u64 {
         self.word(offset).load(Ordering::Relaxed)
     }
 
-    pub(super) fn store(&self, offset: i16, value: u64) {
+    pub(crate) fn store(&self, offset: i16, value: u64) {
         self.word(offset).store(value, Ordering::Relaxed);
     }
 }
 
 /// What packets of one slot have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(crate) struct Key {
     kind: u64,
     addresses: [u64; 4],
 }
 
 /// What packets between two addresses are at an entrance.
-pub(super) fn kind_between(entrance: u32, ipv6: bool) -> u32 {
+pub(crate) fn kind_between(entrance: u32, ipv6: bool) -> u32 {
     entrance << 2 | u32::from(ipv6)
 }
 
 /// What those of a connection are: bit 1 says that they are.
-pub(super) fn kind_of_connection(protocol: u8, ipv6: bool) -> u32 {
+pub(crate) fn kind_of_connection(protocol: u8, ipv6: bool) -> u32 {
     u32::from(protocol) << 2 | BY_CONNECTION | u32::from(ipv6)
 }
 
 /// The bit of a kind that says so.
-pub(super) const BY_CONNECTION: u32 = 2;
+pub(crate) const BY_CONNECTION: u32 = 2;
 
 impl Key {
     /// All packets between two addresses.
-    pub(super) fn of_all(between: &Between, entrance: u32) -> Self {
+    pub(crate) fn of_all(between: &Between, entrance: u32) -> Self {
         Self {
             kind: kind_between(entrance, between.ipv6).into(),
             addresses: words(between),
@@ -96,7 +91,7 @@ impl Key {
     }
 
     /// Those of a connection's direction.
-    pub(super) fn of_connection(between: &Between, service: &Service) -> Self {
+    pub(crate) fn of_connection(between: &Between, service: &Service) -> Self {
         let kind = kind_of_connection(service.protocol, between.ipv6);
         let ports = u32::from_ne_bytes(service.ports);
         Self {
@@ -108,18 +103,18 @@ impl Key {
 
 /// Where keys have their slots.
 #[derive(Debug)]
-pub(super) struct Hashing {
+pub(crate) struct Hashing {
     /// What hashes are multiplied with: odd, and nobody's to guess.
-    pub(super) factor: u64,
+    pub(crate) factor: u64,
 }
 
 impl Hashing {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { factor: seed | 1 }
     }
 
     /// As the program works it out.
-    pub(super) fn place(&self, key: &Key) -> Place {
+    pub(crate) fn place(&self, key: &Key) -> Place {
         let start = self.factor.wrapping_add(key.kind);
         let mix = |hash: u64, word: &u64| hash.wrapping_mul(self.factor) ^ word;
         let hash = key.addresses.iter().fold(start, mix);
@@ -130,16 +125,16 @@ impl Hashing {
 
 /// A hash.
 #[derive(Clone, Copy)]
-pub(super) struct Place(u64);
+pub(crate) struct Place(u64);
 
 impl Place {
     /// The first word of a slot of this generation.
-    pub(super) fn word(self, generation: u32) -> u64 {
+    pub(crate) fn word(self, generation: u32) -> u64 {
         u64::from((self.0 >> TAG_SHIFT) as u32) | u64::from(generation) << 32
     }
 
     /// The slots, in the order in which they are looked at.
-    pub(super) fn numbers(self) -> impl Iterator<Item = u32> {
+    pub(crate) fn numbers(self) -> impl Iterator<Item = u32> {
         let bucket = (self.0 >> (64 - BUCKET_BITS)) as usize;
         let first = self.0 as usize;
         (0..SLOTS).map(move |slot| (bucket * SLOTS + first.wrapping_add(slot) % SLOTS) as u32)
@@ -148,14 +143,14 @@ impl Place {
 
 /// What a slot says of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Content {
-    pub(super) lane: u32,
+pub(crate) struct Content {
+    pub(crate) lane: u32,
     /// [`NEW`] and behind it.
-    pub(super) new: [u64; NEW_WORDS],
+    pub(crate) new: [u64; NEW_WORDS],
 }
 
 impl Content {
-    pub(super) fn new(lane: u32, rewrite: Option<&Rewrite>) -> Self {
+    pub(crate) fn new(lane: u32, rewrite: Option<&Rewrite>) -> Self {
         let new = rewrite.map_or([0; NEW_WORDS], |rewrite| {
             let [s0, s1, d0, d1] = words(&rewrite.between);
             let ports = u64::from(u32::from_ne_bytes(rewrite.ports));
@@ -168,14 +163,14 @@ impl Content {
 
 /// What a slot has counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Counted(u64);
+pub(crate) struct Counted(u64);
 
 impl Counted {
-    pub(super) fn is_nothing(self) -> bool {
+    pub(crate) fn is_nothing(self) -> bool {
         self.0 == 0
     }
 
-    pub(super) fn gathered(self, token: u64) -> Gathered {
+    pub(crate) fn gathered(self, token: u64) -> Gathered {
         Gathered {
             token,
             packets: self.0 >> COUNT_SHIFT,
@@ -186,57 +181,57 @@ impl Counted {
 
 /// See the module.
 #[derive(Clone, Copy)]
-pub(super) struct Slot<'a> {
+pub(crate) struct Slot<'a> {
     front: Line<'a>,
     back: Line<'a>,
 }
 
 impl<'a> Slot<'a> {
-    pub(super) fn at(fronts: &'a Mapping, backs: &'a Mapping, number: usize) -> Self {
+    pub(crate) fn at(fronts: &'a [AtomicU64], backs: &'a [AtomicU64], number: usize) -> Self {
         Self {
-            front: Line::at(fronts, number * SIZE, SIZE),
-            back: Line::at(backs, number * SIZE, SIZE),
+            front: Line::at(fronts, number, SIZE),
+            back: Line::at(backs, number, SIZE),
         }
     }
 
     /// Asks for its memory.
-    pub(super) fn prefetch(&self) {
+    pub(crate) fn prefetch(&self) {
         kernels::prefetch(self.front.0);
         kernels::prefetch(self.back.0);
     }
 
     /// The first word.
-    pub(super) fn word(&self) -> u64 {
+    pub(crate) fn word(&self) -> u64 {
         self.front.load(WORD)
     }
 
     /// Whether it says something that is of this generation.
-    pub(super) fn is_of_generation(&self, generation: u32) -> bool {
+    pub(crate) fn is_of_generation(&self, generation: u32) -> bool {
         (self.word() >> 32) as u32 == generation
     }
 
     /// The last step of time that it holds for.
-    pub(super) fn until(&self) -> u32 {
+    pub(crate) fn until(&self) -> u32 {
         self.front.load(UNTIL) as u32
     }
 
-    pub(super) fn is_of(&self, key: &Key) -> bool {
+    pub(crate) fn is_of(&self, key: &Key) -> bool {
         let same =
             |(at, address): (usize, &u64)| self.front.load(ADDRESSES + at as i16 * 8) == *address;
         self.front.load(KIND) == key.kind && key.addresses.iter().enumerate().all(same)
     }
 
     /// The token of whoever it belongs to; 0 where that is nobody.
-    pub(super) fn owner(&self) -> u64 {
+    pub(crate) fn owner(&self) -> u64 {
         self.back.load(OWNER)
     }
 
     /// It belongs to nobody from here on; its owner says so.
-    pub(super) fn leave(&self) {
+    pub(crate) fn leave(&self) {
         self.back.word(OWNER).store(0, Ordering::Release);
     }
 
-    pub(super) fn content(&self) -> Content {
+    pub(crate) fn content(&self) -> Content {
         Content {
             lane: (self.front.load(UNTIL) >> 32) as u32,
             new: std::array::from_fn(|at| self.back.load(NEW + at as i16 * 8)),
@@ -244,18 +239,18 @@ impl<'a> Slot<'a> {
     }
 
     /// Holds until then, on this lane.
-    pub(super) fn renew(&self, until: u32, lane: u32) {
+    pub(crate) fn renew(&self, until: u32, lane: u32) {
         self.front
             .store(UNTIL, u64::from(until) | u64::from(lane) << 32);
     }
 
     /// What it has counted.
-    pub(super) fn counted(&self) -> Counted {
+    pub(crate) fn counted(&self) -> Counted {
         Counted(self.front.load(COUNT))
     }
 
     /// The same; it begins again from nothing.
-    pub(super) fn take_counted(&self) -> Counted {
+    pub(crate) fn take_counted(&self) -> Counted {
         match self.counted() {
             nothing if nothing.is_nothing() => nothing,
             _ => Counted(self.front.word(COUNT).swap(0, Ordering::Relaxed)),
@@ -263,22 +258,22 @@ impl<'a> Slot<'a> {
     }
 
     /// Says nothing any more. What is under way may still count.
-    pub(super) fn release(&self) {
+    pub(crate) fn release(&self) {
         self.front.word(WORD).store(NOTHING, Ordering::Release);
     }
 
     /// Whether it says nothing.
-    pub(super) fn is_released(&self) -> bool {
+    pub(crate) fn is_released(&self) -> bool {
         self.word() == NOTHING
     }
 
     /// Says again what it said before.
-    pub(super) fn say(&self, word: u64) {
+    pub(crate) fn say(&self, word: u64) {
         self.front.word(WORD).store(word, Ordering::Release);
     }
 
     /// Writes all of it, if its first word is `found`; false where another worker was faster.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         (found, word): (u64, u64),
         (key, token): (&Key, u64),

@@ -4,7 +4,7 @@
 /// of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum R {
+pub(crate) enum R {
     R0,
     R1,
     R2,
@@ -20,7 +20,7 @@ pub(super) enum R {
 /// How wide an access to memory is.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
-pub(super) enum Size {
+pub(crate) enum Size {
     Word = 0x00,
     Half = 0x08,
     Byte = 0x10,
@@ -30,7 +30,7 @@ pub(super) enum Size {
 /// Arithmetic on 64 bits.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
-pub(super) enum Alu {
+pub(crate) enum Alu {
     Add = 0x00,
     Sub = 0x10,
     Mul = 0x20,
@@ -44,7 +44,7 @@ pub(super) enum Alu {
 /// Conditions, without signs.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
-pub(super) enum If {
+pub(crate) enum If {
     Equal = 0x10,
     Greater = 0x20,
     NotEqual = 0x50,
@@ -54,7 +54,7 @@ pub(super) enum If {
 /// Functions of the kernel.
 #[derive(Clone, Copy, Debug)]
 #[repr(i32)]
-pub(super) enum Helper {
+pub(crate) enum Helper {
     MapLookup = 1,
     Redirect = 23,
     RedirectMap = 51,
@@ -63,11 +63,11 @@ pub(super) enum Helper {
 
 /// A place to jump to, ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Label(usize);
+pub(crate) struct Label(usize);
 
 /// What a register can be set to or compared with.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Of(R),
     Number(i32),
 }
@@ -101,7 +101,7 @@ const MAP_VALUE: u8 = 2;
 
 /// A program as it grows.
 #[derive(Debug, Default)]
-pub(super) struct Assembler {
+pub(crate) struct Assembler {
     instructions: Vec<u64>,
     /// Jumps that wait for their label: where they are.
     jumps: Vec<(usize, Label)>,
@@ -111,13 +111,13 @@ pub(super) struct Assembler {
 
 impl Assembler {
     /// A label that is not placed yet.
-    pub(super) fn label(&mut self) -> Label {
+    pub(crate) fn label(&mut self) -> Label {
         self.places.push(None);
         Label(self.places.len() - 1)
     }
 
     /// The label is here.
-    pub(super) fn place(&mut self, label: Label) {
+    pub(crate) fn place(&mut self, label: Label) {
         self.places[label.0] = Some(self.instructions.len());
     }
 
@@ -125,7 +125,7 @@ impl Assembler {
     ///
     /// # Panics
     /// When a label that is jumped to was not placed behind the jump.
-    pub(super) fn finish(mut self) -> Vec<u64> {
+    pub(crate) fn finish(mut self) -> Vec<u64> {
         for (at, label) in &self.jumps {
             let place = self.places[label.0].expect("every label is placed");
             let distance = place.checked_sub(at + 1).expect("jumps lead ahead");
@@ -144,22 +144,22 @@ impl Assembler {
     }
 
     /// `to = *(from + offset)`.
-    pub(super) fn load(&mut self, size: Size, to: R, from: R, offset: i16) {
+    pub(crate) fn load(&mut self, size: Size, to: R, from: R, offset: i16) {
         self.push(CLASS_LOAD | size as u8, to, from as u8, offset, 0);
     }
 
     /// `*(to + offset) = from`.
-    pub(super) fn store(&mut self, size: Size, to: R, offset: i16, from: R) {
+    pub(crate) fn store(&mut self, size: Size, to: R, offset: i16, from: R) {
         self.push(CLASS_STORE | size as u8, to, from as u8, offset, 0);
     }
 
     /// Adds to 64 bits of memory that others add to as well.
-    pub(super) fn add_shared(&mut self, to: R, offset: i16, from: R) {
+    pub(crate) fn add_shared(&mut self, to: R, offset: i16, from: R) {
         self.push(CLASS_ATOMIC | Size::Double as u8, to, from as u8, offset, 0);
     }
 
     /// `to = to op value`.
-    pub(super) fn alu(&mut self, op: Alu, to: R, value: impl Into<Value>) {
+    pub(crate) fn alu(&mut self, op: Alu, to: R, value: impl Into<Value>) {
         match value.into() {
             Value::Of(from) => {
                 self.push(CLASS_ALU | FROM_REGISTER | op as u8, to, from as u8, 0, 0);
@@ -169,22 +169,22 @@ impl Assembler {
     }
 
     /// Makes the low 16 bits, which are as they lie in a packet, a number, and back.
-    pub(super) fn swap16(&mut self, to: R) {
+    pub(crate) fn swap16(&mut self, to: R) {
         self.push(SWAP_BIG, to, 0, 0, 16);
     }
 
     /// `to = number`, of 64 bits.
-    pub(super) fn set(&mut self, to: R, number: u64) {
+    pub(crate) fn set(&mut self, to: R, number: u64) {
         self.wide(to, 0, number as u32 as i32, (number >> 32) as u32 as i32);
     }
 
     /// `to` is a map.
-    pub(super) fn map(&mut self, to: R, descriptor: i32) {
+    pub(crate) fn map(&mut self, to: R, descriptor: i32) {
         self.wide(to, MAP, descriptor, 0);
     }
 
     /// `to` points to the first value of a map.
-    pub(super) fn map_value(&mut self, to: R, descriptor: i32) {
+    pub(crate) fn map_value(&mut self, to: R, descriptor: i32) {
         self.wide(to, MAP_VALUE, descriptor, 0);
     }
 
@@ -194,7 +194,7 @@ impl Assembler {
     }
 
     /// Goes on at a label if a register is so.
-    pub(super) fn jump_if(&mut self, is: If, register: R, value: impl Into<Value>, label: Label) {
+    pub(crate) fn jump_if(&mut self, is: If, register: R, value: impl Into<Value>, label: Label) {
         self.jumps.push((self.instructions.len(), label));
         match value.into() {
             Value::Of(other) => {
@@ -211,18 +211,18 @@ impl Assembler {
     }
 
     /// Goes on at a label.
-    pub(super) fn jump(&mut self, label: Label) {
+    pub(crate) fn jump(&mut self, label: Label) {
         self.jumps.push((self.instructions.len(), label));
         self.push(JUMP, R::R0, 0, 0, 0);
     }
 
     /// Calls a function of the kernel.
-    pub(super) fn call(&mut self, helper: Helper) {
+    pub(crate) fn call(&mut self, helper: Helper) {
         self.push(CALL, R::R0, 0, 0, helper as i32);
     }
 
     /// Ends with what is in register 0.
-    pub(super) fn exit(&mut self) {
+    pub(crate) fn exit(&mut self) {
         self.push(EXIT, R::R0, 0, 0, 0);
     }
 }

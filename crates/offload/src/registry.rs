@@ -1,0 +1,192 @@
+//! The lanes of all ports, as control knows them.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use frame::InterfaceId;
+use frame::shortcut::{Went, Which};
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use super::lanes::{Entered, HELD_MAX, LANES, LaneKey, Lanes};
+use super::table::{GRACE, Map, Table};
+
+/// How many numbers a port always finds granted, while it holds no more than it may.
+const GRANTED: usize = 512;
+
+/// A port: what it enters, and the numbers that it is granted.
+#[derive(Debug)]
+struct Member {
+    entered: Consumer<Entered>,
+    granted: Producer<u32>,
+    /// All numbers that are its own.
+    held: Vec<u32>,
+    /// The generation and the step in which it was found to be gone.
+    gone: Option<(u32, u32)>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    members: Vec<Member>,
+    /// Numbers that nobody has.
+    free: Vec<u32>,
+    /// By number.
+    lanes: HashMap<u32, LaneKey>,
+    /// Those of ports that have gone, and what they have counted is to be told.
+    leaving: Vec<u32>,
+    /// The lanes that begin or end at an interface, and those that a rule counts.
+    of: HashMap<InterfaceId, Vec<u32>>,
+    counted_by: HashMap<u32, Vec<u32>>,
+}
+
+impl Registry {
+    pub(crate) fn new() -> Self {
+        Self {
+            members: Vec::new(),
+            free: (0..LANES as u32).rev().collect(),
+            lanes: HashMap::new(),
+            leaving: Vec::new(),
+            of: HashMap::new(),
+            counted_by: HashMap::new(),
+        }
+    }
+
+    /// One more port has lanes.
+    pub(crate) fn enter(&mut self) -> Lanes {
+        let (granted, theirs) = RingBuffer::new(GRANTED);
+        // Each number is entered at most once in a generation, and given back once.
+        let (entering, entered) = RingBuffer::new(2 * HELD_MAX);
+        let mut member = Member {
+            entered,
+            granted,
+            held: Vec::new(),
+            gone: None,
+        };
+        member.grant(&mut self.free);
+        self.members.push(member);
+        Lanes::new(theirs, entering)
+    }
+
+    /// Reads what ports have entered, grants them what they need, and forgets those that have gone.
+    pub(crate) fn follow(&mut self, generation: u32, step: u32) {
+        for place in (0..self.members.len()).rev() {
+            // First, as what it entered before it went is still to be read.
+            let is_gone = self.members[place].entered.is_abandoned();
+            while let Ok(entered) = self.members[place].entered.pop() {
+                match entered {
+                    Entered::Lane(number, key) => self.put(number, key),
+                    Entered::Unused(number) => {
+                        self.members[place].held.retain(|held| *held != number);
+                        self.remove(number);
+                        self.free.push(number);
+                    }
+                }
+            }
+            let member = &mut self.members[place];
+            if !is_gone {
+                member.grant(&mut self.free);
+                continue;
+            }
+            let (then, since) = *member.gone.get_or_insert((generation, step));
+            // What leads to its lanes is of that generation at the latest.
+            if then != generation && step.saturating_sub(since) >= GRACE {
+                let member = self.members.swap_remove(place);
+                self.leaving.extend(member.held);
+            }
+        }
+    }
+
+    fn put(&mut self, number: u32, key: LaneKey) {
+        self.remove(number);
+        for interface in [key.lane.ingress, key.lane.egress] {
+            self.of.entry(interface).or_default().push(number);
+        }
+        for rule in key.lane.rules.iter() {
+            self.counted_by.entry(rule).or_default().push(number);
+        }
+        self.lanes.insert(number, key);
+    }
+
+    fn remove(&mut self, number: u32) {
+        let Some(key) = self.lanes.remove(&number) else {
+            return;
+        };
+        for interface in [key.lane.ingress, key.lane.egress] {
+            remove_from(&mut self.of, &interface, number);
+        }
+        for rule in key.lane.rules.iter() {
+            remove_from(&mut self.counted_by, &rule, number);
+        }
+    }
+
+    /// Tells what went by some lanes since that was told last; of ports that have gone, by all of theirs.
+    pub(crate) fn tell<M: Map>(
+        &mut self,
+        which: Which,
+        table: &Table<M>,
+        went: &mut dyn FnMut(Went),
+    ) {
+        for number in std::mem::take(&mut self.leaving) {
+            self.tell_lane(number, table, went);
+            self.remove(number);
+            self.free.push(number);
+        }
+        let some = match which {
+            Which::All => {
+                let all = self.lanes.keys();
+                return all.for_each(|number| self.tell_lane(*number, table, went));
+            }
+            Which::Of(interface) => self.of.get(&interface),
+            Which::CountedBy(rule) => self.counted_by.get(&rule),
+        };
+        for number in some.into_iter().flatten() {
+            self.tell_lane(*number, table, went);
+        }
+    }
+
+    fn tell_lane<M: Map>(&self, number: u32, table: &Table<M>, went: &mut dyn FnMut(Went)) {
+        let Some(key) = self.lanes.get(&number) else {
+            return;
+        };
+        let counted = table.counted(number);
+        let told = table.told(number);
+        if counted == told {
+            return;
+        }
+        went(Went {
+            lane: key.lane,
+            ipv6: key.ipv6,
+            packets: counted[0].wrapping_sub(told[0]),
+            bytes: counted[1].wrapping_sub(told[1]),
+        });
+        table.set_told(number, counted);
+    }
+
+    /// How many lanes there are, and how many numbers nobody has.
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (self.lanes.len(), self.free.len())
+    }
+}
+
+impl Member {
+    fn grant(&mut self, free: &mut Vec<u32>) {
+        while self.held.len() < HELD_MAX
+            && !self.granted.is_full()
+            && let Some(number) = free.pop()
+        {
+            self.held.push(number);
+            // There is room: nobody else puts anything there.
+            let _ = self.granted.push(number);
+        }
+    }
+}
+
+fn remove_from<K: Eq + Hash>(lists: &mut HashMap<K, Vec<u32>>, key: &K, number: u32) {
+    if let Some(list) = lists.get_mut(key) {
+        list.retain(|other| *other != number);
+        if list.is_empty() {
+            lists.remove(key);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Ports and control over a table in plain memory, in steps of time that tests choose.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use frame::InterfaceId;
+use frame::shortcut::{
+    Between, Connection, FlowOffload as _, Gathered, Handler, Lane, Rules, Service, Shortcut,
+    Shortcuts as _, Went, Which,
+};
+
+use super::lanes::{HELD_MAX, LANES, lane};
+use super::table::GRACE;
+use super::{Installer, Map, MapSize, Table};
+
+/// Memory that no kernel has a part in.
+#[derive(Debug)]
+struct Plain(Vec<AtomicU64>);
+
+impl Map for Plain {
+    fn words(&self) -> &[AtomicU64] {
+        &self.0
+    }
+
+    fn descriptor(&self) -> i32 {
+        -1
+    }
+}
+
+fn table() -> Arc<Table<Plain>> {
+    let map = |size: MapSize| {
+        let words = (0..size.value_bytes * size.entries / 8).map(|_| AtomicU64::new(0));
+        io::Result::Ok(Plain(words.collect()))
+    };
+    Table::new(0x0123_4567_89ab_cdef, map).expect("memory")
+}
+
+/// A shortcut between two addresses whose lane is counted by this rule.
+fn counted_by(rule: u32) -> Shortcut {
+    let mut rules = Rules::default();
+    assert!(rules.push(rule));
+    Shortcut {
+        between: Between {
+            source: 1,
+            destination: 2,
+            ipv6: false,
+        },
+        connection: None,
+        lane: Lane {
+            ingress: InterfaceId(1),
+            to: [2; 6],
+            egress: InterfaceId(2),
+            device: 7,
+            link: [4; 12],
+            mtu: 1500,
+            handler: Handler::Firewall,
+            rules,
+        },
+    }
+}
+
+/// The shortcut of a connection from this port.
+fn connection(port: u16) -> Shortcut {
+    let [high, low] = port.to_be_bytes();
+    Shortcut {
+        connection: Some(Connection {
+            service: Service {
+                protocol: 17,
+                ports: [high, low, 0, 53],
+            },
+            token: u64::from(port) + 1,
+            rewrite: None,
+        }),
+        ..counted_by(9)
+    }
+}
+
+/// The number of the lane that the shortcut's slot leads to.
+fn lane_of(table: &Table<Plain>, shortcut: &Shortcut) -> Option<u32> {
+    let key = super::slot::Key::of_all(&shortcut.between, 0);
+    Some(table.find(&key)?.content().lane)
+}
+
+/// A frame goes by a lane, as the program counts it.
+fn count(table: &Table<Plain>, number: u32) {
+    let line = table.line(number);
+    line.store(lane::PACKETS, line.load(lane::PACKETS) + 1);
+    line.store(lane::BYTES, line.load(lane::BYTES) + 100);
+}
+
+fn took(table: &Table<Plain>, which: Which, step: u32) -> Vec<(Vec<u32>, u64, u64)> {
+    let mut all = Vec::new();
+    table.take_at(which, step, &mut |went: Went| {
+        all.push((went.lane.rules.iter().collect(), went.packets, went.bytes));
+    });
+    all
+}
+
+fn begin(table: &Arc<Table<Plain>>) -> Installer<Plain> {
+    let mut port = table.installer(0, 7);
+    port.begin_at(1);
+    port
+}
+
+#[test]
+fn a_port_installs_while_control_is_at_the_lanes() {
+    let table = table();
+    let mut port = begin(&table);
+
+    let held = table.registry();
+    port.install(&counted_by(3));
+    port.install(&connection(5));
+    port.remove(
+        &connection(5).between,
+        &connection(5).connection.expect("one").service,
+    );
+    port.gather(None, &mut |_: Gathered| true);
+    drop(held);
+
+    assert_eq!(took(&table, Which::All, 1), []);
+    let number = lane_of(&table, &counted_by(3)).expect("a slot");
+    count(&table, number);
+    assert_eq!(took(&table, Which::CountedBy(4), 1), []);
+    assert_eq!(took(&table, Which::CountedBy(3), 1), [(vec![3], 1, 100)]);
+    assert_eq!(took(&table, Which::All, 1), [], "once");
+}
+
+#[test]
+fn a_port_has_so_many_lanes_and_uses_those_again_that_are_over_and_told() {
+    let table = table();
+    let mut port = begin(&table);
+    let mut lanes = std::collections::HashSet::new();
+    for rule in 0..HELD_MAX as u32 * 2 {
+        // Control grants more from time to time.
+        if rule % 256 == 0 {
+            assert_eq!(took(&table, Which::All, 1), []);
+        }
+        port.install(&counted_by(rule));
+        lanes.extend(lane_of(&table, &counted_by(rule)));
+    }
+    assert_eq!(lanes.len(), HELD_MAX);
+    let kept = *lanes.iter().min().expect("some");
+    count(&table, kept);
+
+    // Untold it stays; all others are used for others.
+    table.forget_at(1);
+    for step in 1..=2 + GRACE {
+        port.begin_at(step);
+        port.install(&counted_by(100_000 + step));
+    }
+    for rule in 200_000..200_000 + HELD_MAX as u32 {
+        port.install(&counted_by(rule));
+        assert_ne!(lane_of(&table, &counted_by(rule)), Some(kept));
+    }
+    let told = took(&table, Which::All, 3 + GRACE);
+    assert_eq!(told.len(), 1);
+    assert_eq!((told[0].1, told[0].2), (1, 100));
+}
+
+#[test]
+fn lanes_of_ports_that_have_gone_are_told_and_come_back() {
+    let table = table();
+    let all = LANES;
+    for round in 0..3 {
+        let mut port = begin(&table);
+        port.install(&counted_by(round));
+        let number = lane_of(&table, &counted_by(round)).expect("a slot");
+        table.forget_at(10 * round);
+        count(&table, number);
+        drop(port);
+
+        assert_eq!(took(&table, Which::Of(InterfaceId(1)), 10 * round).len(), 1);
+        count(&table, number);
+        table.forget_at(10 * round + 1);
+        let told = took(&table, Which::All, 10 * round + 1 + GRACE);
+
+        assert_eq!(told, [(vec![round], 1, 100)]);
+        assert_eq!(table.registry().counts(), (0, all));
+    }
+}
+
+#[test]
+fn what_a_connection_counts_waits_for_its_worker() {
+    let table = table();
+    let mut port = begin(&table);
+    assert!(!port.gathers());
+
+    port.install(&connection(5));
+
+    let service = connection(5).connection.expect("one").service;
+    assert!(port.gathers());
+    assert!(
+        table
+            .waiting(&connection(5).between, &service)
+            .is_some_and(|one| one.token == 6)
+    );
+    drop(port);
+    assert_eq!(table.waiting(&connection(5).between, &service), None);
+}
