@@ -83,9 +83,7 @@ impl Instance {
     /// The scripts whose time has come: the owner runs each beside everything else. To be asked for
     /// after a poll.
     pub fn due_jobs(&mut self) -> Vec<script::Job> {
-        let jobs = self.control.due_jobs(&self.store);
-        self.control.watch_schedule();
-        jobs
+        self.control.due_jobs(&self.store)
     }
 
     /// When [`Control::poll`] is next worth calling, if no worker hands anything over before.
@@ -187,7 +185,7 @@ impl Instance {
     /// Begins an attempt to log in. What is slow about it is done without the router: see
     /// [`Attempt::password`].
     pub fn attempt(&self, user: &str, address: IpAddr, service: Service) -> Attempt {
-        let access = &self.control.access;
+        let access = &self.control.features.access;
         access.attempt(&self.store, user, (address, service))
     }
 
@@ -196,7 +194,7 @@ impl Instance {
     /// # Errors
     /// Too many wait already.
     pub fn turn(&mut self, attempt: &Attempt, now: Instant) -> Result<Instant, Refused> {
-        self.control.access.turn(attempt, now)
+        self.control.features.access.turn(attempt, now)
     }
 
     /// Lets somebody in, or not; either way the log says so.
@@ -204,10 +202,10 @@ impl Instance {
     /// # Errors
     /// Nothing was proved, or there are too many sessions.
     pub fn admit(&mut self, answer: Answer) -> Result<Login, Refused> {
-        let (mut lines, clock) = (Vec::new(), self.control.log.clock);
-        let access = &mut self.control.access;
+        let (mut lines, clock) = (Vec::new(), self.control.features.log.clock);
+        let access = &mut self.control.features.access;
         let admitted = access.admit(&self.store, answer, clock, &mut lines);
-        self.control.log.add_all(lines);
+        self.control.features.log.add_all(lines);
         if let Some(user) = admitted.as_ref().ok().and_then(|login| login.item) {
             self.note_login(user, clock);
         }
@@ -217,7 +215,7 @@ impl Instance {
     /// Keeps when a user logged in and from where; a program that comes every second is noted now and
     /// then.
     fn note_login(&mut self, user: Id, clock: Clock) {
-        let from: Vec<_> = self.control.access.known(user).collect();
+        let from: Vec<_> = self.control.features.access.known(user).collect();
         let noted = self.logins.get(&user);
         let soon = noted.is_some_and(|noted| {
             noted.from == from && (0..NOTED).contains(&(clock.unix_seconds - noted.when))
@@ -234,7 +232,7 @@ impl Instance {
         self.logins.insert(user, Noted { when, from });
         if let Err(reason) = self.store.note(&name, Some(&text)) {
             let message = format!("a login is not kept: {reason}");
-            self.control.log.add("system,error", message);
+            self.control.features.log.add("system,error", message);
         }
     }
 
@@ -244,10 +242,13 @@ impl Instance {
         if notes.contains_key(RUNNING) {
             // RouterOS: the same words.
             let message = "router was rebooted without proper shutdown";
-            self.control.log.add("system,error,critical", message);
+            self.control
+                .features
+                .log
+                .add("system,error,critical", message);
         }
         for line in said.iter().flat_map(|text| text.lines()) {
-            self.control.log.add("system,warning", line);
+            self.control.features.log.add("system,warning", line);
         }
         if !notes.contains_key(RUNNING) {
             // A disk that takes nothing is told of elsewhere.
@@ -286,7 +287,7 @@ impl Instance {
                 offset_seconds: i32::try_from(offset).unwrap_or(0),
                 ..Clock::default()
             };
-            let access = &mut self.control.access;
+            let access = &mut self.control.features.access;
             access.recall(user, when);
             for address in from.iter().rev() {
                 access.remember(user, *address);
@@ -301,23 +302,23 @@ impl Instance {
     /// # Errors
     /// There are too many sessions.
     pub fn admit_locally(&mut self, user: &str, quiet: bool) -> Result<Login, Refused> {
-        let (mut lines, clock) = (Vec::new(), self.control.log.clock);
-        let access = &mut self.control.access;
+        let (mut lines, clock) = (Vec::new(), self.control.features.log.clock);
+        let access = &mut self.control.features.access;
         let admitted = access.local(&self.store, (user, quiet), clock, &mut lines);
-        self.control.log.add_all(lines);
+        self.control.features.log.add_all(lines);
         admitted
     }
 
     /// What the user of this name is granted, at every moment; nothing if there is none.
     pub fn grant(&self, user: &str) -> Grant {
-        self.control.access.grant(&self.store, user)
+        self.control.features.access.grant(&self.store, user)
     }
 
     /// Hears that a session is over.
     pub fn leave(&mut self, login: &Login) {
         let mut lines = Vec::new();
-        self.control.access.leave(login.id, &mut lines);
-        self.control.log.add_all(lines);
+        self.control.features.access.leave(login.id, &mut lines);
+        self.control.features.log.add_all(lines);
     }
 
     /// Gives the user `admin` this password if nobody could log in from the network to manage users,

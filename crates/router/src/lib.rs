@@ -14,6 +14,8 @@
 
 pub mod compile;
 pub mod drive;
+mod feature;
+mod features;
 pub mod files;
 pub mod firewall;
 mod instance;
@@ -29,7 +31,7 @@ mod replace;
 pub mod rib;
 pub mod store;
 
+pub use feature::services::ClosedServices;
 pub use instance::Instance;
-pub use live::ClosedServices;
 pub use manage::Holder;
 pub use replace::reach;

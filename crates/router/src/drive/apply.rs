@@ -5,17 +5,12 @@ use std::collections::BTreeMap;
 use menu::{Change, Changes, Item, Origin, Store};
 
 use super::Control;
-use super::log;
 use super::reconcile::Follow;
-use super::schedule::EVENTS;
 use crate::firewall::{self, Around};
 use crate::intent::{Intent, ItemId, Route};
 use crate::plan::{Step, plan};
 use crate::read::{self, ROUTES4, ROUTES6};
 use crate::rib::Family;
-
-/// The menus that say who may do what.
-const USERS: [&str; 2] = ["/user", "/user/group"];
 
 /// What became of single routes.
 type Touched<F> = BTreeMap<ItemId, (Option<Route<F>>, Option<Route<F>>)>;
@@ -38,16 +33,12 @@ impl Control {
 
     /// Takes over what is in the store.
     pub fn load(&mut self, store: &Store) {
-        self.access.follow(store, 0);
-        self.log.follow(store);
+        self.follow_features(store, None);
         self.apply(read::intent(store), &mut |firewall, around| {
             firewall.load(store, around);
             true
         });
-        self.follow_dns(store);
         self.complain();
-        self.schedule.follow(store, self.log.clock);
-        self.watch_schedule();
     }
 
     /// Takes over what one transaction changed: the price is that of the change where it is about
@@ -57,7 +48,7 @@ impl Control {
         let user = &changes.by.user;
         if changes.origin != Origin::Router && !user.is_empty() {
             let said = format!("{} by {user}", changes.action());
-            self.log.add("system,info", said);
+            self.features.log.add("system,info", said);
         }
         let routes4 = touched(changes, ROUTES4, &mut self.intent.routes4);
         let routes6 = touched(changes, ROUTES6, &mut self.intent.routes6);
@@ -65,31 +56,13 @@ impl Control {
             let path = change.menu.path;
             ![ROUTES4, ROUTES6].contains(&path) && !firewall::is_about(path)
         };
-        if USERS.iter().any(|menu| changes.of(menu).next().is_some()) {
-            let by = match changes.origin {
-                Origin::Router => 0,
-                _ => self.asking.login,
-            };
-            self.access.follow(store, by);
-            self.scripting.stop_without_rights();
-        }
-        if log::MENUS
-            .iter()
-            .any(|menu| changes.of(menu).next().is_some())
-        {
-            self.log.follow(store);
-        }
-        if changes.of(EVENTS).next().is_some() {
-            self.schedule.follow(store, self.log.clock);
-            self.watch_schedule();
-        }
+        self.follow_features(store, Some(changes));
         if changes.list.iter().any(elsewhere) {
             read::all_but_routes(store, &mut self.intent);
             self.reconcile_with(&mut |firewall, around| firewall.follow(store, changes, around));
         } else if self.follow_firewall(store, changes) {
             self.publish();
         }
-        self.follow_names(store, changes);
         self.complain();
         for (item, change) in &routes4 {
             if let Some(step) = step_of(item, change) {
@@ -109,7 +82,7 @@ impl Control {
     /// Says what of the firewall cannot be done as it is configured.
     fn complain(&mut self) {
         for complaint in self.firewall.take_complaints() {
-            self.log.add("firewall,warning", complaint);
+            self.features.log.add("firewall,warning", complaint);
         }
     }
 

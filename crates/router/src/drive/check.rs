@@ -52,8 +52,8 @@ impl Control {
             // Nobody asks any more: it counts as alive.
             self.judge(gateway, how, true);
         }
-        self.v4.settle(&mut self.fib, &mut self.log);
-        self.v6.settle(&mut self.fib, &mut self.log);
+        self.v4.settle(&mut self.fib, &mut self.features.log);
+        self.v6.settle(&mut self.fib, &mut self.features.log);
         for (gateway, how) in wanted.difference(&watched).copied() {
             self.feed_check(Event::Watch { gateway, how });
         }
@@ -100,11 +100,11 @@ impl Control {
                     if let Some(address) = gateway.address() {
                         let state = if alive { "reachable" } else { "unreachable" };
                         let message = format!("gateway {address} is {state}");
-                        self.log.add("route,info", message);
+                        self.features.log.add("route,info", message);
                     }
                     self.judge(gateway, how, alive);
-                    self.v4.settle(&mut self.fib, &mut self.log);
-                    self.v6.settle(&mut self.fib, &mut self.log);
+                    self.v4.settle(&mut self.fib, &mut self.features.log);
+                    self.v6.settle(&mut self.fib, &mut self.features.log);
                 }
             }
         }

@@ -73,10 +73,6 @@ pub enum TimerKey {
     Check,
     /// Incomplete packets.
     Pieces,
-    /// Names in address lists.
-    Names,
-    /// Scripts that run by themselves.
-    Schedule,
 }
 
 /// A packet that waits for its neighbour, and the worker that it goes back to.

@@ -7,10 +7,11 @@
 //! `retired` frees replaced snapshots when no worker holds them.
 
 mod apply;
-mod asking;
+pub(crate) mod asking;
 mod build;
 pub(crate) mod check;
 mod copy;
+mod effects;
 pub mod half;
 mod icmp;
 mod items;
@@ -27,7 +28,6 @@ mod rate;
 mod reconcile;
 mod reset;
 mod retired;
-pub(crate) mod schedule;
 pub mod sink;
 pub mod timers;
 mod told;
@@ -35,12 +35,11 @@ pub mod workers;
 
 pub use build::Setup;
 
-use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::task::Waker;
 
-use access::Access;
 use arc_swap::ArcSwap;
 use dataplane::Command;
 use dataplane::connection::Table;
@@ -62,9 +61,11 @@ use wire::Mac;
 
 pub use crate::compile::PortWish;
 use crate::compile::{Addresses, Layout, Missing, Numbers, PortState};
+use crate::feature::Effects;
+use crate::feature::services::ClosedServices;
+use crate::features::Features;
 use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
-use crate::live::ClosedServices;
 
 use check::Checked;
 use half::{Half, Means, TimerKey, Waiting};
@@ -188,8 +189,6 @@ pub struct Control {
     pub(crate) pings: Pings<Waker>,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     pub(crate) firewall: Firewall,
-    /// The servers that the machine underneath asks for names.
-    machine_servers: Vec<SocketAddr>,
     pub(crate) connections: Arc<Table>,
     /// Whether connections of any family are tracked.
     tracks: bool,
@@ -207,12 +206,8 @@ pub struct Control {
     segments: Limiter,
     tarpit_key: u64,
     told: told::Told,
-    pub(crate) log: Log,
-    /// What scripts share.
-    pub(crate) scripting: script::Scripting,
-    pub(crate) schedule: schedule::Schedule,
-    /// Who is logged in.
-    pub(crate) access: Access,
+    /// The features, in order.
+    pub(crate) features: Features,
     pub(crate) started: Instant,
     pub(crate) now: Instant,
     /// The time of day when this router's clock began, in nanoseconds since 1970.
@@ -226,8 +221,6 @@ pub struct Control {
     pub(crate) rates: rate::Rates,
     /// The machine underneath.
     pub(crate) resources: Resources,
-    /// Services that are to listen and cannot, and why.
-    pub(crate) closed_services: ClosedServices,
     /// Rules that have no effect because they name what is not there.
     pub(crate) inactive_rules: BTreeMap<ItemId, Missing>,
     /// Ports that are configured and not there, which were warned about.
@@ -281,7 +274,6 @@ impl Control {
             pings: Pings::new(check_id.wrapping_add(1)),
             dad: BTreeMap::new(),
             firewall: Firewall::new(workers.rule_counters()),
-            machine_servers: Vec::new(),
             connections,
             tracks: false,
             fib,
@@ -296,10 +288,7 @@ impl Control {
             segments: Limiter::new(Rate::SEGMENTS, rng.next_u64()),
             tarpit_key: rng.next_u64(),
             told: told::Told::default(),
-            log: Log::new(),
-            scripting: script::Scripting::default(),
-            schedule: schedule::Schedule::default(),
-            access: Access::default(),
+            features: Features::new(),
             started: now,
             now,
             began: 0,
@@ -308,7 +297,6 @@ impl Control {
             reset: BTreeMap::new(),
             rates: rate::Rates::default(),
             resources: Resources::default(),
-            closed_services: ClosedServices::new(),
             inactive_rules: BTreeMap::new(),
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
@@ -341,8 +329,8 @@ impl Control {
 
     /// Tells the time of day, for the log, and by its zone what time it is for rules.
     pub fn set_clock(&mut self, clock: Clock) {
-        let moved = clock.offset_seconds != self.log.clock.offset_seconds;
-        self.log.clock = clock;
+        let moved = clock.offset_seconds != self.features.log.clock.offset_seconds;
+        self.features.log.clock = clock;
         self.manage.files.clock = clock;
         if moved {
             self.publish();
@@ -356,18 +344,14 @@ impl Control {
 
     /// Tells which services are to listen and cannot; what is new is logged.
     pub fn set_closed_services(&mut self, closed: ClosedServices) {
-        let before = std::mem::replace(&mut self.closed_services, closed);
-        for (name, why) in &self.closed_services {
-            if before.get(name) != Some(why) {
-                let message = format!("service {name} is not there: {why}");
-                self.log.add("system,error", message);
-            }
-        }
+        let mut out = Effects::default();
+        self.features.services.set_closed(closed, &mut out);
+        self.carry_out(out);
     }
 
     /// The log.
     pub fn log(&mut self) -> &mut Log {
-        &mut self.log
+        &mut self.features.log
     }
 
     /// Takes shortcuts that ports may learn.
@@ -462,7 +446,7 @@ impl Control {
     /// the two clocks are never read in the same moment. Who sets the time of day sets that, too.
     fn anchor(&mut self) {
         const SET: u64 = 1_000_000_000;
-        let clock = self.log.clock;
+        let clock = self.features.log.clock;
         let day = clock.unix_seconds.saturating_mul(1_000_000_000);
         let day = day.saturating_add(clock.nanos.into());
         let began = day.saturating_sub(i64::try_from(self.now.as_nanos()).unwrap_or(i64::MAX));
@@ -475,7 +459,7 @@ impl Control {
     pub(crate) fn date_of(&self, at: Instant) -> String {
         let at = Clock {
             unix_seconds: self.time_of(at).div_euclid(1_000_000_000),
-            ..self.log.clock
+            ..self.features.log.clock
         };
         at.date_time()
     }
@@ -499,13 +483,14 @@ impl Control {
         while let Some(key) = self.timers.due(self.now) {
             self.tick(key);
         }
+        self.tick_features();
         let busy = self.take_punts();
         if core::mem::take(&mut self.detected) {
             self.publish();
             self.offer_dynamic();
             self.settle();
         }
-        self.log.write(&mut self.manage.files);
+        self.features.log.write(&mut self.manage.files);
         // Here is time, which changes should not have to take.
         self.retired.free();
         self.fib.prepare();
@@ -517,20 +502,14 @@ impl Control {
         let confirm = self.confirm_until();
         let entries = self.firewall.next_end();
         let timers = self.timers.deadline().into_iter();
-        timers.chain(confirm).chain(entries).min()
+        let features = self.features.deadline();
+        let others = { confirm.into_iter() }.chain(entries).chain(features);
+        timers.chain(others).min()
     }
 
     /// What the scripts of this router share.
     pub fn scripting(&self) -> &script::Scripting {
-        &self.scripting
-    }
-
-    /// Sees to being polled when the next event of the schedule is due.
-    pub(crate) fn watch_schedule(&mut self) {
-        let wait = self.schedule.wait(self.log.clock);
-        let wait = wait.and_then(|nanos| u64::try_from(nanos).ok());
-        let at = wait.map(|nanos| self.now + core::time::Duration::from_nanos(nanos));
-        self.timers.set(TimerKey::Schedule, at);
+        &self.features.scripting
     }
 
     fn tick(&mut self, key: TimerKey) {
@@ -549,9 +528,6 @@ impl Control {
             TimerKey::Listen(id) => self.tick_listener(id),
             TimerKey::Check => self.tick_check(),
             TimerKey::Pieces => self.expire_pieces(),
-            TimerKey::Names => self.tick_names(),
-            // The owner asks for the jobs when it has polled.
-            TimerKey::Schedule => {}
         }
     }
 
@@ -575,7 +551,7 @@ impl Control {
             workers: &mut self.workers,
             fib: &mut self.fib,
             timers: &mut self.timers,
-            log: &mut self.log,
+            log: &mut self.features.log,
             layout: &self.layout,
             now: self.now,
         };
@@ -588,7 +564,7 @@ impl Control {
             workers: &mut self.workers,
             fib: &mut self.fib,
             timers: &mut self.timers,
-            log: &mut self.log,
+            log: &mut self.features.log,
             layout: &self.layout,
             now: self.now,
         };

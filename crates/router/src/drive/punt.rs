@@ -221,7 +221,7 @@ impl Control {
                 Upcall::DadFailed(address, mac) => {
                     let name = self.layout.name(id);
                     let message = format!("{name}: duplicate address {address} at {mac}");
-                    self.log.add("interface,error", message);
+                    self.features.log.add("interface,error", message);
                     self.detected(id, address, Dad::Failed);
                 }
                 Upcall::Answered(address) => self.answered(address.into(), id),

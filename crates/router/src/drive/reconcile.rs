@@ -92,7 +92,7 @@ impl Control {
                 }
                 None => {
                     let message = format!("no room for routing table {}", table.name);
-                    self.log.add("route,error", message);
+                    self.features.log.add("route,error", message);
                 }
             }
         }
@@ -147,7 +147,7 @@ impl Control {
             self.firewall.compiled(),
         );
         let snapshot = Snapshot {
-            zone_seconds: self.log.clock.offset_seconds,
+            zone_seconds: self.features.log.clock.offset_seconds,
             ..compiled
         };
         self.inactive_rules =
@@ -192,7 +192,7 @@ impl Control {
             // Such rules masquerade for as long.
             Err(error) => {
                 let message = format!("no memory for endpoint-independent-nat: {error}");
-                self.log.add("firewall,error", message);
+                self.features.log.add("firewall,error", message);
             }
         }
     }
@@ -290,7 +290,7 @@ impl Control {
     fn turn_link(&mut self, id: InterfaceId, laid: &Laid) {
         let up = laid.link.running;
         let state = if up { "up" } else { "down" };
-        let clock = self.log.clock;
+        let clock = self.features.log.clock;
         let times = self.links.entry(id).or_default();
         if up {
             times.up = Some(clock);
@@ -299,7 +299,8 @@ impl Control {
             times.downs += 1;
             self.purge_masquerade(id, None);
         }
-        self.log
+        self.features
+            .log
             .add("interface,info", format!("{} link {state}", laid.name));
         let (half, mut means) = self.arp();
         let event = if up { Event::LinkUp } else { Event::LinkDown };
@@ -416,8 +417,8 @@ impl Control {
     }
 
     pub(crate) fn settle(&mut self) {
-        self.v4.settle(&mut self.fib, &mut self.log);
-        self.v6.settle(&mut self.fib, &mut self.log);
+        self.v4.settle(&mut self.fib, &mut self.features.log);
+        self.v6.settle(&mut self.fib, &mut self.features.log);
         self.watch_gateways();
         self.ask_found();
     }
@@ -432,7 +433,7 @@ impl Control {
                 && self.missed.insert(port.clone())
             {
                 let message = format!("{}: there is no device behind port {port}", laid.name);
-                self.log.add("interface,warning", message);
+                self.features.log.add("interface,warning", message);
             }
         }
     }

@@ -101,7 +101,7 @@ impl Control {
                 Ok(None) => {}
                 Err(reason) => {
                     let message = format!("{} is not kept: {reason}", kept.address);
-                    self.log.add("firewall,error", message);
+                    self.features.log.add("firewall,error", message);
                 }
             }
         }
@@ -144,7 +144,7 @@ impl Control {
         };
         if lost > 0 {
             let message = format!("{lost} lines of firewall rules were left out");
-            self.log.add("firewall,warning", message);
+            self.features.log.add("firewall,warning", message);
         }
         let Some((chain, prefix)) = self.firewall.logs(logged.rule) else {
             return;
@@ -156,7 +156,7 @@ impl Control {
             self.interface_word(logged.egress),
             describe(frame, &logged)
         );
-        self.log.add("firewall,info", line);
+        self.features.log.add("firewall,info", line);
     }
 
     /// The name of an interface, as lines of rules have it.

@@ -17,8 +17,8 @@ use service::resolver::{
 };
 use wire::dns::{self, Kind};
 
-use super::names::Lists;
 use super::value::bits;
+use crate::feature::{Effect, Effects};
 use crate::intent::{ItemId, Name};
 
 /// The menu of who is asked.
@@ -29,7 +29,7 @@ const WAITING: usize = 2 * UNDER_WAY;
 
 /// The names of both families.
 #[derive(Debug, Default)]
-pub(super) struct Hosts {
+pub(crate) struct Hosts {
     resolver: Resolver,
     families: [Family; 2],
     asks: VecDeque<Ask>,
@@ -69,73 +69,67 @@ pub(crate) struct HostRow<'a> {
 
 impl Hosts {
     /// Takes over all entries of a family.
-    pub(super) fn load(
+    pub(crate) fn load(
         &mut self,
         (store, path): (&Store, &str),
         ipv6: usize,
         now: Instant,
-        lists: &mut [Lists; 2],
+        out: &mut Effects,
     ) {
         let old: Vec<_> = self.families[ipv6].items.keys().copied().collect();
         for item in old {
-            let left = self.leave(item, ipv6, lists);
-            self.unwatch(left, ipv6, now, lists);
+            let left = self.leave(item, ipv6, out);
+            self.unwatch(left, ipv6, now, out);
         }
         for item in store.items(path) {
-            self.take(item, ipv6, now, lists);
+            self.take(item, ipv6, now, out);
         }
     }
 
     /// Takes over what a transaction changed of an entry.
-    pub(super) fn follow(
-        &mut self,
-        change: &Change,
-        ipv6: usize,
-        now: Instant,
-        lists: &mut [Lists; 2],
-    ) {
+    pub(crate) fn follow(&mut self, change: &Change, ipv6: usize, now: Instant, out: &mut Effects) {
         let of = |item: &Item| entry(item, ipv6).map(|entry| (entry.list, entry.host));
         let (before, after) = (change.before.as_deref(), change.after.as_deref());
         if before.and_then(of) == after.and_then(of) {
             return;
         }
         // What is known of the name is not forgotten because the entry is another.
-        let left = self.leave(change.id.0, ipv6, lists);
+        let left = self.leave(change.id.0, ipv6, out);
         if let Some(after) = after {
-            self.take(after, ipv6, now, lists);
+            self.take(after, ipv6, now, out);
         }
-        self.unwatch(left, ipv6, now, lists);
+        self.unwatch(left, ipv6, now, out);
     }
 
     /// Takes over who is asked, and how long an answer counts.
-    pub(super) fn configure(&mut self, config: Config, now: Instant, lists: &mut [Lists; 2]) {
-        self.feed(Event::Configure(config), now, lists);
+    pub(crate) fn configure(&mut self, config: Config, now: Instant, out: &mut Effects) {
+        self.feed(Event::Configure(config), now, out);
     }
 
     /// Hears what came of a question.
-    pub(super) fn hear(&mut self, ticket: u64, heard: Heard, now: Instant, lists: &mut [Lists; 2]) {
-        self.feed(Event::Heard { ticket, heard }, now, lists);
+    pub(crate) fn hear(&mut self, ticket: u64, heard: Heard, now: Instant, out: &mut Effects) {
+        self.feed(Event::Heard { ticket, heard }, now, out);
     }
 
     /// Does what is due.
-    pub(super) fn tick(&mut self, now: Instant, lists: &mut [Lists; 2]) {
+    pub(crate) fn tick(&mut self, now: Instant, out: &mut Effects) {
         let mut actions = Vec::new();
         self.resolver.tick(now, &mut actions);
-        self.carry_out(actions, lists);
+        self.carry_out(actions, out);
     }
 
     /// When `tick` is next worth calling.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub(crate) fn deadline(&self) -> Option<Instant> {
         self.resolver.deadline().map(|(at, ())| at)
     }
 
     /// The questions that are to be put.
-    pub(super) fn take_asks(&mut self) -> Vec<Ask> {
+    pub(crate) fn take_asks(&mut self) -> Vec<Ask> {
         self.asks.drain(..).collect()
     }
 
     /// The addresses of all entries of a family.
-    pub(super) fn rows(&self, ipv6: bool) -> impl Iterator<Item = HostRow<'_>> {
+    pub(crate) fn rows(&self, ipv6: bool) -> impl Iterator<Item = HostRow<'_>> {
         let items = self.families[usize::from(ipv6)].items.iter();
         items.flat_map(|(item, entry)| {
             let known = self.resolver.known(&entry.key);
@@ -148,26 +142,26 @@ impl Hosts {
         })
     }
 
-    fn take(&mut self, item: &Item, ipv6: usize, now: Instant, lists: &mut [Lists; 2]) {
+    fn take(&mut self, item: &Item, ipv6: usize, now: Instant, out: &mut Effects) {
         let Some(entry) = entry(item, ipv6) else {
             return;
         };
         let (id, key) = (item.id.0, entry.key.clone());
         let family = &mut self.families[ipv6];
         for (address, _) in self.resolver.known(&key) {
-            family.enter(&entry.list, address, &mut lists[ipv6]);
+            family.enter(&entry.list, address, out);
         }
         family.by_key.entry(key.clone()).or_default().insert(id);
         family.items.insert(id, entry);
-        self.feed(Event::Watch(key), now, lists);
+        self.feed(Event::Watch(key), now, out);
     }
 
     /// Takes what an entry has put into its list out of that; gives the name.
-    fn leave(&mut self, item: ItemId, ipv6: usize, lists: &mut [Lists; 2]) -> Option<Key> {
+    fn leave(&mut self, item: ItemId, ipv6: usize, out: &mut Effects) -> Option<Key> {
         let family = &mut self.families[ipv6];
         let Entry { key, list, .. } = family.items.remove(&item)?;
         for (address, _) in self.resolver.known(&key) {
-            family.leave(&list, address, &mut lists[ipv6]);
+            family.leave(&list, address, out);
         }
         if let Some(items) = family.by_key.get_mut(&key) {
             items.remove(&item);
@@ -176,21 +170,21 @@ impl Hosts {
     }
 
     /// Forgets a name that no entry has any more.
-    fn unwatch(&mut self, key: Option<Key>, ipv6: usize, now: Instant, lists: &mut [Lists; 2]) {
+    fn unwatch(&mut self, key: Option<Key>, ipv6: usize, now: Instant, out: &mut Effects) {
         let by_key = &mut self.families[ipv6].by_key;
         if let Some(key) = key.filter(|key| by_key.get(key).is_some_and(BTreeSet::is_empty)) {
             by_key.remove(&key);
-            self.feed(Event::Forget(key), now, lists);
+            self.feed(Event::Forget(key), now, out);
         }
     }
 
-    fn feed(&mut self, event: Event, now: Instant, lists: &mut [Lists; 2]) {
+    fn feed(&mut self, event: Event, now: Instant, out: &mut Effects) {
         let mut actions = Vec::new();
         self.resolver.handle(event, now, &mut actions);
-        self.carry_out(actions, lists);
+        self.carry_out(actions, out);
     }
 
-    fn carry_out(&mut self, actions: Vec<Action>, lists: &mut [Lists; 2]) {
+    fn carry_out(&mut self, actions: Vec<Action>, out: &mut Effects) {
         for action in actions {
             match action {
                 Action::Ask(ask) => {
@@ -203,14 +197,14 @@ impl Hosts {
                     let ipv6 = usize::from(address.is_ipv6());
                     let family = &mut self.families[ipv6];
                     for list in family.lists_of(&key) {
-                        family.enter(&list, address, &mut lists[ipv6]);
+                        family.enter(&list, address, out);
                     }
                 }
                 Action::Remove(key, address) => {
                     let ipv6 = usize::from(address.is_ipv6());
                     let family = &mut self.families[ipv6];
                     for list in family.lists_of(&key) {
-                        family.leave(&list, address, &mut lists[ipv6]);
+                        family.leave(&list, address, out);
                     }
                 }
             }
@@ -226,18 +220,15 @@ impl Family {
         entries.map(|entry| entry.list.clone()).collect()
     }
 
-    fn enter(&mut self, list: &Name, address: IpAddr, lists: &mut Lists) {
-        let address = bits(address);
-        let count = self.put.entry((list.clone(), address)).or_default();
+    fn enter(&mut self, list: &Name, address: IpAddr, out: &mut Effects) {
+        let count = self.put.entry((list.clone(), bits(address))).or_default();
         *count += 1;
-        if *count == 1
-            && let Some(list) = lists.list(list)
-        {
-            list.enter_named(address);
+        if *count == 1 {
+            out.push(entry_of(list, address, true));
         }
     }
 
-    fn leave(&mut self, list: &Name, address: IpAddr, lists: &mut Lists) {
+    fn leave(&mut self, list: &Name, address: IpAddr, out: &mut Effects) {
         let key = (list.clone(), bits(address));
         let Some(count) = self.put.get_mut(&key) else {
             return;
@@ -245,10 +236,18 @@ impl Family {
         *count -= 1;
         if *count == 0 {
             self.put.remove(&key);
-            if let Some(list) = lists.list(list) {
-                list.remove_named(key.1);
-            }
+            out.push(entry_of(list, address, false));
         }
+    }
+}
+
+/// An address comes into a list, or leaves it.
+fn entry_of(list: &Name, address: IpAddr, comes: bool) -> Effect {
+    Effect::ListEntry {
+        ipv6: address.is_ipv6(),
+        list: list.clone(),
+        address: bits(address),
+        comes,
     }
 }
 

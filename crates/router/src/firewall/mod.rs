@@ -36,12 +36,10 @@ use dataplane::nat::helper::Services;
 use dataplane::rule::{Joined, Joining, Layer7, List, RuleCounters};
 use machine::Instant;
 use menu::{Change, Changes, Store};
-use service::resolver::{Ask, Config, Heard};
 
 use crate::compile::Layout;
 use crate::intent::{Intent, ItemId, Name};
 use addresses::Entries;
-use hosts::{HostRow, Hosts};
 use resolve::World;
 use rule::Rule;
 use sets::Sets;
@@ -53,7 +51,8 @@ pub use tracking::Tracking;
 pub use value::protocol_name;
 pub(crate) use value::{helper as helper_of, nat_states, protocol as protocol_of, tcp_flags};
 
-const ADDRESSES: [&str; 2] = ["/ip/firewall/address-list", "/ipv6/firewall/address-list"];
+pub(crate) const ADDRESSES: [&str; 2] =
+    ["/ip/firewall/address-list", "/ipv6/firewall/address-list"];
 const PATTERNS: &str = "/ip/firewall/layer7-protocol";
 
 /// What rules can name, as it is laid out.
@@ -76,7 +75,6 @@ pub struct Firewall {
     shared: Shared,
     sets: Sets,
     entries: [Entries; 2],
-    hosts: Hosts,
     patterns: BTreeMap<Name, Layer7>,
     /// What users are to be told.
     complaints: Vec<String>,
@@ -97,7 +95,6 @@ impl Firewall {
             },
             sets: Sets::default(),
             entries: Default::default(),
-            hosts: Hosts::default(),
             patterns: BTreeMap::new(),
             complaints: Vec::new(),
             tracking: Tracking::default(),
@@ -143,7 +140,6 @@ impl Firewall {
         for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
             let lists = &mut self.shared.lists;
             self.entries[ipv6].load(store, path, around.now, &mut lists[ipv6]);
-            self.hosts.load((store, path), ipv6, around.now, lists);
         }
         (self.patterns, self.complaints) = patterns(store);
         self.tracking = Tracking::read(store);
@@ -164,9 +160,6 @@ impl Firewall {
         for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
             let lists = &mut self.shared.lists;
             self.entries[ipv6].follow(changes, path, around.now, &mut lists[ipv6]);
-            for change in changes.of(path) {
-                self.hosts.follow(change, ipv6, around.now, lists);
-            }
         }
         if changes.of(PATTERNS).next().is_some() {
             (self.patterns, self.complaints) = patterns(store);
@@ -296,34 +289,14 @@ impl Firewall {
         self.entries[usize::from(ipv6)].singles(list)
     }
 
-    /// Takes over who is asked for names, and how long an answer counts.
-    pub(crate) fn configure_hosts(&mut self, config: Config, now: Instant) {
-        self.hosts.configure(config, now, &mut self.shared.lists);
-    }
-
-    /// Hears what came of a question for a name.
-    pub(crate) fn hear_of_host(&mut self, ticket: u64, heard: Heard, now: Instant) {
-        self.hosts.hear(ticket, heard, now, &mut self.shared.lists);
-    }
-
-    /// Lets addresses of names go whose time is over, and asks for names anew.
-    pub(crate) fn tick_hosts(&mut self, now: Instant) {
-        self.hosts.tick(now, &mut self.shared.lists);
-    }
-
-    /// When names are next to be looked after.
-    pub(crate) fn hosts_deadline(&self) -> Option<Instant> {
-        self.hosts.deadline()
-    }
-
-    /// The questions for names that are to be put.
-    pub(crate) fn take_asks(&mut self) -> Vec<Ask> {
-        self.hosts.take_asks()
-    }
-
-    /// The addresses of the names in a family's lists.
-    pub(crate) fn host_rows(&self, ipv6: bool) -> impl Iterator<Item = HostRow<'_>> {
-        self.hosts.rows(ipv6)
+    /// Takes an address into a list by a name that has it, or out of it again.
+    pub(crate) fn enter_named(&mut self, ipv6: bool, list: &Name, address: u128, comes: bool) {
+        if let Some(list) = self.shared.lists[usize::from(ipv6)].list(list) {
+            match comes {
+                true => _ = list.enter_named(address),
+                false => _ = list.remove_named(address),
+            }
+        }
     }
 
     /// The address lists of a family, by name.

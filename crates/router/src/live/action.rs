@@ -8,6 +8,7 @@ use service::neighbour::Event;
 
 use super::DYNAMIC;
 use crate::drive::Control;
+use crate::feature::View;
 use crate::firewall::is_about;
 use crate::probe::argument;
 
@@ -16,12 +17,17 @@ pub(super) const UNCHANGEABLE: &str = "can not change dynamic";
 
 impl Control {
     pub(super) fn act(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
+        let view = View {
+            store,
+            asking: &self.asking,
+            now: self.now,
+            clock: self.features.log.clock,
+        };
+        if let Some(done) = self.features.act(&view, call) {
+            return done;
+        }
         match (call.menu.path, call.command) {
             ("/ip/arp", "remove") => self.forget4(call.items),
-            ("/environment" | "/system/script/environment", "remove" | "set") => {
-                self.change_variables(call)
-            }
-            ("/system/script/job", "remove") => self.stop_jobs(call.items),
             ("/ipv6/neighbor", "remove") => self.forget6(call.items),
             ("/ip/firewall/connection" | "/ipv6/firewall/connection", "remove") => {
                 self.forget_connections(call.items)
@@ -32,16 +38,6 @@ impl Control {
             ("/ipv6/firewall/address-list", "set") => self.change_timeouts(true, call),
             (path, "reset-counters" | "reset-counters-all") if is_about(path) => {
                 self.reset_rules(call)
-            }
-            ("/user/active", "remove") => self.end_sessions(call.items),
-            ("/log", topic @ ("debug" | "error" | "info" | "warning")) => {
-                let message = text(call, "message");
-                self.log.add(format!("script,{topic}"), message);
-                Ok(Reply::default())
-            }
-            ("/system/logging/action", "clear") => {
-                self.log.clear(&text(call, "action"));
-                Ok(Reply::default())
             }
             (path, "reset-counters") if path.starts_with("/interface") => {
                 self.reset_counters(call.items);
@@ -138,7 +134,7 @@ fn is_dynamic(call: &Call<'_>) -> bool {
     call.items.iter().any(|Id(bits)| bits & DYNAMIC != 0)
 }
 
-fn text(call: &Call<'_>, name: &str) -> String {
+pub(crate) fn text(call: &Call<'_>, name: &str) -> String {
     argument(call, name)
         .map(ToString::to_string)
         .unwrap_or_default()

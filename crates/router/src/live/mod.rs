@@ -12,12 +12,8 @@ mod machine;
 mod neighbour;
 mod route;
 mod script;
-mod service;
 mod settings;
 mod trace;
-mod user;
-
-pub use service::ClosedServices;
 
 use std::ops::ControlFlow;
 use std::task::Waker;
@@ -29,15 +25,15 @@ use menu::{
 
 use crate::drive::Control;
 
+pub(crate) use action::text;
 use machine::{annotate_members, main_vrf};
 use settings::annotate_engine;
-use user::annotate_key;
 
 /// Ids from here on are of dynamic rows.
-const DYNAMIC: u64 = 1 << 63;
+pub(crate) const DYNAMIC: u64 = 1 << 63;
 
 /// Gives a row if it is asked for.
-fn give(
+pub(crate) fn give(
     row: Row,
     filter: &RowFilter<'_>,
     each: &mut dyn FnMut(Row) -> ControlFlow<()>,
@@ -49,7 +45,7 @@ fn give(
     }
 }
 
-fn number(count: u64) -> Value {
+pub(crate) fn number(count: u64) -> Value {
     Value::Number(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
@@ -70,6 +66,9 @@ impl Live for Control {
         filter: &RowFilter<'_>,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        for feature in self.features.of(menu.path) {
+            feature.rows(menu, filter, each)?;
+        }
         match menu.path {
             "/ip/arp" => self.arp_rows(filter, each),
             "/ipv6/neighbor" => self.discovery_rows(filter, each),
@@ -83,10 +82,6 @@ impl Live for Control {
             "/ipv6/firewall/address-list" => self.list_rows(true, filter, each),
             path if self.firewall.desk(path).is_some() => self.fasttrack_rows(menu, filter, each),
             "/tool/drop" => self.drop_rows(filter, each),
-            "/log" => self.log_rows(filter, each),
-            "/environment" | "/system/script/environment" => self.environment_rows(filter, each),
-            "/system/script/job" => self.job_rows(filter, each),
-            "/user/active" => self.active_rows(filter, each),
             "/file" => self.file_rows(filter, each),
             "/system/resource/cpu" => self.core_rows(filter, each),
             "/ip/vrf" => give(main_vrf(), filter, each),
@@ -113,6 +108,9 @@ impl Live for Control {
     }
 
     fn annotate(&self, store: &Store, menu: &'static Menu, id: Id, row: &mut Row) {
+        for feature in self.features.of(menu.path) {
+            feature.annotate(menu, id, row);
+        }
         match menu.path {
             "/interface/ethernet"
             | "/interface/loopback"
@@ -125,7 +123,6 @@ impl Live for Control {
             "/ip/arp" | "/ipv6/neighbor" => self.annotate_static(row),
             "/ip/route" => self.annotate_route4(id, row),
             "/ipv6/route" => self.annotate_route6(id, row),
-            "/ip/service" => service::annotate(&self.closed_services, row),
             "/ip/firewall/connection/tracking" => self.annotate_tracking(row),
             "/ip/firewall/address-list" => self.annotate_entry(false, id, row),
             "/ipv6/firewall/address-list" => self.annotate_entry(true, id, row),
@@ -143,9 +140,6 @@ impl Live for Control {
             "/system/package/update" => row.set("installed-version", self.version()),
             "/interface/bridge/vlan" => annotate_members(row),
             "/snmp" => annotate_engine(row),
-            "/system/script" | "/system/scheduler" => self.annotate_script(menu, id, row),
-            "/user" => self.annotate_user(id, row),
-            "/user/ssh-keys" => annotate_key(row),
             "/system/configuration" => self.annotate_configuration(store, row),
             "/safe-mode" => self.annotate_safe_mode(row),
             _ => {}
@@ -199,10 +193,10 @@ impl Live for Control {
     }
 
     fn clock(&self) -> Clock {
-        self.log.clock
+        self.features.log.clock
     }
 
     fn log(&mut self, topics: &str, message: &str) {
-        self.log.add(topics.to_owned(), message);
+        self.features.log.add(topics.to_owned(), message);
     }
 }

@@ -1,13 +1,11 @@
 //! Settings with counters, the machine, the log.
 
-use std::ops::ControlFlow;
-
 use dataplane::counters::Traffic;
 
 use frame::shortcut::Handler;
-use menu::{Id, Row, RowFilter, Value};
+use menu::{Id, Row, Value};
 
-use super::{DYNAMIC, give, number};
+use super::{DYNAMIC, number};
 use crate::drive::Control;
 
 impl Control {
@@ -148,32 +146,13 @@ impl Control {
     }
 
     pub(super) fn annotate_clock(&self, row: &mut Row) {
-        let clock = self.log.clock;
+        let clock = self.features.log.clock;
         let now = clock.date_time();
         let (date, time) = now.split_once(' ').unwrap_or((&now, ""));
         row.set("date", Value::text(date));
         row.set("time", Value::text(time));
         row.set("gmt-offset", Value::text(clock.offset()));
         row.set("dst-active", Value::Bool(clock.daylight));
-    }
-
-    pub(super) fn log_rows(
-        &self,
-        filter: &RowFilter<'_>,
-        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        for entry in self.log.entries() {
-            let mut row = Row {
-                id: Some(Id(DYNAMIC | entry.number)),
-                ..Row::default()
-            };
-            let topics = entry.topics.split(',').map(Value::text).collect();
-            row.set("time", Value::text(entry.at.date_time()));
-            row.set("topics", Value::List(topics));
-            row.set("message", Value::text(&*entry.message));
-            give(row, filter, each)?;
-        }
-        ControlFlow::Continue(())
     }
 }
 

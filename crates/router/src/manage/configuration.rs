@@ -53,14 +53,14 @@ impl Control {
         let due = self.confirm_until().is_some_and(|until| until <= self.now);
         if due && let Some(unconfirmed) = self.manage.unconfirmed.take() {
             let revision = unconfirmed.changes.revision;
-            let by = By::user(&unconfirmed.user, self.log.clock);
+            let by = By::user(&unconfirmed.user, self.features.log.clock);
             let message = match self.take_back(store, &unconfirmed, by) {
                 Ok(()) => format!("revision {revision} was not confirmed and is taken back"),
                 Err(reason) => format!("revision {revision} is not taken back: {reason}"),
             };
             let session = unconfirmed.session;
             self.manage.tell(session, format!("[{message}]"));
-            self.log.add("system,error".to_owned(), message);
+            self.features.log.add("system,error".to_owned(), message);
         }
     }
 

@@ -34,7 +34,7 @@ impl Control {
         let clock = Clock {
             unix_seconds: entry.modified,
             nanos: 0,
-            ..self.log.clock
+            ..self.features.log.clock
         };
         let mut row = Row {
             id: Some(Id(entry.id())),

@@ -168,14 +168,14 @@ impl Desk<'_> {
                 return Err(reason);
             }
         }
-        let by = By::user(self.caller.user, self.control.log.clock);
+        let by = By::user(self.caller.user, self.control.features.log.clock);
         let changes = self.store.commit_by(mark, by)?;
         self.control.follow(self.store, changes);
         Ok(Reply::default())
     }
 
     fn by(&self, action: impl Into<String>) -> By {
-        By::user(self.caller.user, self.control.log.clock).doing(action)
+        By::user(self.caller.user, self.control.features.log.clock).doing(action)
     }
 
     fn say(&mut self, line: &str) -> Result<(), Reason> {

@@ -67,7 +67,7 @@ impl Control {
         let Some(Taken { user, rights, .. }) = self.manage.safe.take() else {
             return;
         };
-        let by = By::user(&user, self.log.clock).doing("safe mode given back");
+        let by = By::user(&user, self.features.log.clock).doing("safe mode given back");
         let message = match store.unroll(by, rights.now()) {
             Ok(changes) => {
                 self.follow(store, changes);
@@ -76,7 +76,7 @@ impl Control {
             // It is still held on disk: the next start gives it back.
             Err(reason) => format!("safe mode of {user} was lost, not taken back: {reason}"),
         };
-        self.log.add("system,error".to_owned(), message);
+        self.features.log.add("system,error".to_owned(), message);
     }
 
     /// A session leaves as it should: what it holds is kept.

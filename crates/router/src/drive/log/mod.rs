@@ -25,13 +25,6 @@ use disk::Disk;
 use remote::Remote;
 use rule::{Action, Rule, Target};
 
-/// The menus that say what goes where, and what the router is called.
-pub(crate) const MENUS: [&str; 3] = [
-    "/system/logging",
-    "/system/logging/action",
-    "/system/identity",
-];
-
 /// Entries that wait for somebody to take them, at most.
 const WAITING: usize = 1_000;
 

@@ -38,7 +38,7 @@ fn router() -> Instance {
 /// A session of a user, as logging in makes it.
 fn session(router: &mut Instance, user: &str) -> Session {
     let grant = router.grant(user);
-    let mut session = router.control().scripting.session(user);
+    let mut session = router.control().scripting().session(user);
     session.rights = Rights::of(menu::Policies::ALL, grant);
     session
 }

@@ -5,7 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use menu::{Clock, Id, Item, Store, Value, time};
+use machine::{Duration, Instant};
+use menu::{Changes, Clock, Id, Item, Menu, Row, Store, Value, time};
+
+use super::{Effects, Feature, View};
 
 /// The menu of events.
 pub(crate) const EVENTS: &str = "/system/scheduler";
@@ -18,6 +21,34 @@ const STARTUP: i64 = 3 * time::SECOND;
 pub(crate) struct Schedule {
     events: BTreeMap<Id, Event>,
     loaded: bool,
+    /// When the owner is to ask for the events that are due.
+    wake: Option<Instant>,
+}
+
+impl Feature for Schedule {
+    fn menus(&self) -> &'static [&'static str] {
+        &[EVENTS]
+    }
+
+    fn follow(&mut self, view: &View<'_>, _: Option<&Changes>, _: &mut Effects) {
+        self.take(view.store, view.clock);
+        self.watch(view.clock, view.now);
+    }
+
+    fn tick(&mut self, _: Instant, _: &mut Effects) {
+        // The owner is awake, and asks for the events that are due.
+        self.wake = None;
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.wake
+    }
+
+    fn annotate(&self, _: &'static Menu, id: Id, row: &mut Row) {
+        if let Some(next) = self.next(id) {
+            row.set("next-run", Value::text(next.date_time()));
+        }
+    }
 }
 
 /// An event that is not disabled.
@@ -32,7 +63,7 @@ struct Event {
 
 impl Schedule {
     /// Takes the events of the configuration over; those that are as they were go on as they did.
-    pub(crate) fn follow(&mut self, store: &Store, clock: Clock) {
+    fn take(&mut self, store: &Store, clock: Clock) {
         let now = nanos(clock);
         let before = std::mem::take(&mut self.events);
         for item in store.items(EVENTS).filter(|item| !item.is("disabled")) {
@@ -47,13 +78,20 @@ impl Schedule {
     }
 
     /// When something is due, in nanoseconds from now.
-    pub(crate) fn wait(&self, clock: Clock) -> Option<i64> {
+    fn wait(&self, clock: Clock) -> Option<i64> {
         let next = self.events.values().filter_map(|event| event.next).min()?;
         Some(next.saturating_sub(nanos(clock)).max(0))
     }
 
+    /// Sees to being asked when the next event is due.
+    pub(crate) fn watch(&mut self, clock: Clock, now: Instant) {
+        let wait = self.wait(clock);
+        let wait = wait.and_then(|nanos| u64::try_from(nanos).ok());
+        self.wake = wait.map(|nanos| now + Duration::from_nanos(nanos));
+    }
+
     /// When an event is next.
-    pub(crate) fn next(&self, id: Id) -> Option<Clock> {
+    fn next(&self, id: Id) -> Option<Clock> {
         let next = self.events.get(&id)?.next?;
         Some(Clock {
             unix_seconds: next.div_euclid(time::SECOND),
@@ -160,7 +198,7 @@ mod tests {
     fn runs(store: &Store, start: &str, seconds: i64) -> Vec<String> {
         let mut clock = at(start);
         let mut schedule = Schedule::default();
-        schedule.follow(store, clock);
+        schedule.take(store, clock);
         let mut runs = Vec::new();
         for _ in 0..seconds {
             if !schedule.due(clock).is_empty() {
@@ -198,7 +236,7 @@ mod tests {
     fn a_clock_that_jumps_makes_an_event_late_and_not_run_often() {
         let minute = event("2026-01-01", "00:00:00", 60);
         let mut schedule = Schedule::default();
-        schedule.follow(&minute, at("2026-11-22 00:00:30"));
+        schedule.take(&minute, at("2026-11-22 00:00:30"));
 
         assert_eq!(schedule.due(at("2026-11-22 05:00:10")).len(), 1);
         assert!(schedule.due(at("2026-11-22 05:00:11")).is_empty());
@@ -212,8 +250,8 @@ mod tests {
     fn a_change_elsewhere_does_not_begin_an_event_anew() {
         let store = event("2026-11-22", "startup", 100);
         let mut schedule = Schedule::default();
-        schedule.follow(&store, at("2026-11-22 00:00:00"));
-        schedule.follow(&store, at("2026-11-22 00:00:02"));
+        schedule.take(&store, at("2026-11-22 00:00:00"));
+        schedule.take(&store, at("2026-11-22 00:00:02"));
 
         assert_eq!(schedule.due(at("2026-11-22 00:00:03")).len(), 1);
         assert!(schedule.due(at("2026-11-22 00:00:05")).is_empty());

@@ -2,13 +2,44 @@
 
 use std::collections::BTreeMap;
 
-use menu::{Row, Value};
+use menu::{Id, Menu, Row, Value};
+
+use super::{Effects, Feature};
 
 /// Services that are to listen and cannot, by name, and why.
 pub type ClosedServices = BTreeMap<&'static str, String>;
 
+/// The services of this router, as far as they are not there.
+#[derive(Debug, Default)]
+pub(crate) struct Services {
+    closed: ClosedServices,
+}
+
+impl Services {
+    /// Tells which services are to listen and cannot; what is new is logged.
+    pub(crate) fn set_closed(&mut self, closed: ClosedServices, out: &mut Effects) {
+        let before = std::mem::replace(&mut self.closed, closed);
+        for (name, why) in &self.closed {
+            if before.get(name) != Some(why) {
+                let message = format!("service {name} is not there: {why}");
+                out.log("system,error", message);
+            }
+        }
+    }
+}
+
+impl Feature for Services {
+    fn menus(&self) -> &'static [&'static str] {
+        &["/ip/service"]
+    }
+
+    fn annotate(&self, _: &'static Menu, _: Id, row: &mut Row) {
+        annotate(&self.closed, row);
+    }
+}
+
 /// Marks a service that is to listen and cannot. One that is disabled is as closed as it says.
-pub(super) fn annotate(closed: &ClosedServices, row: &mut Row) {
+fn annotate(closed: &ClosedServices, row: &mut Row) {
     if row.is("disabled") {
         return;
     }

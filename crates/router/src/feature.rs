@@ -1,0 +1,126 @@
+//! What a feature of control is: a value that follows its menus, and says what it wants done by effects.
+//!
+//! ```text
+//! changed items ─▶ follow ─┐
+//! time ──────────▶ tick ───┼─▶ Effects ─▶ control carries them out
+//! commands ──────▶ act ────┘
+//! print ─────────▶ rows, annotate
+//! ```
+//! A feature knows no other feature and not control. `features.rs` has the list of them.
+
+pub(crate) mod access;
+mod log;
+pub(crate) mod names;
+pub(crate) mod schedule;
+pub(crate) mod scripting;
+pub(crate) mod services;
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use machine::Instant;
+use menu::{Call, Changes, Clock, Id, Menu, Reason, Reply, Row, RowFilter, Store};
+
+use crate::drive::asking::Asking;
+use crate::intent::Name;
+
+/// A feature of control. Whatever a feature has no use for stays as it is here.
+pub(crate) trait Feature {
+    /// The menus whose changes it follows, and whose rows and commands it has a part in.
+    fn menus(&self) -> &'static [&'static str];
+
+    /// Takes over its menus: what a transaction changed of them, or without `changes` all of it.
+    fn follow(&mut self, _: &View<'_>, _: Option<&Changes>, _: &mut Effects) {}
+
+    /// Does what is due.
+    fn tick(&mut self, _: Instant, _: &mut Effects) {}
+
+    /// When `tick` is next worth calling.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Gives the dynamic rows of one of its menus.
+    fn rows(
+        &self,
+        _: &'static Menu,
+        _: &RowFilter<'_>,
+        _: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// Adds what it knows to the row of an item of one of its menus.
+    fn annotate(&self, _: &'static Menu, _: Id, _: &mut Row) {}
+
+    /// Runs a command of one of its menus; none if the command is not its own.
+    fn act(&mut self, _: &View<'_>, _: &Call<'_>) -> Option<Result<Reply, Reason>> {
+        None
+    }
+}
+
+/// What features may look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    /// The configuration.
+    pub(crate) store: &'a Store,
+    /// Whose command is run.
+    pub(crate) asking: &'a Asking,
+    /// The time.
+    pub(crate) now: Instant,
+    /// The time of day.
+    pub(crate) clock: Clock,
+}
+
+/// One thing that a feature wants done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// A line of the log: its topics, and what it says.
+    Log(Cow<'static, str>, String),
+    /// An address comes into an address list, or leaves it.
+    ListEntry {
+        /// The family of the list.
+        ipv6: bool,
+        /// The list.
+        list: Name,
+        /// The address: one of IPv4 in the low 32 bits.
+        address: u128,
+        /// Whether it comes.
+        comes: bool,
+    },
+}
+
+/// What features want done, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Effects {
+    list: Vec<Effect>,
+}
+
+impl Effects {
+    /// Adds one.
+    pub(crate) fn push(&mut self, effect: Effect) {
+        self.list.push(effect);
+    }
+
+    /// Adds a line of the log.
+    pub(crate) fn log(&mut self, topics: impl Into<Cow<'static, str>>, message: String) {
+        self.push(Effect::Log(topics.into(), message));
+    }
+}
+
+/// Whether a transaction changed something of these menus; without `changes` everything is new.
+pub(crate) fn concerns(menus: &[&str], changes: Option<&Changes>) -> bool {
+    changes.is_none_or(|changes| {
+        let mut changed = changes.list.iter();
+        changed.any(|change| menus.contains(&change.menu.path))
+    })
+}
+
+impl IntoIterator for Effects {
+    type Item = Effect;
+    type IntoIter = std::vec::IntoIter<Effect>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.into_iter()
+    }
+}

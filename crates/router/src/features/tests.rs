@@ -1,0 +1,109 @@
+use core::net::IpAddr;
+use std::collections::BTreeSet;
+
+use machine::Duration;
+use menu::{Clock, Store, Value};
+use service::resolver::Heard;
+use wire::dns::Found;
+
+use super::*;
+use crate::drive::asking::Asking;
+use crate::feature::Effect;
+use crate::intent::Name;
+
+/// Adds an item, and lets the features follow that transaction.
+fn add(
+    features: &mut Features,
+    store: &mut Store,
+    path: &str,
+    given: &[(&'static str, Value)],
+) -> Vec<Effect> {
+    let menu = store.menu(path).expect("declared");
+    let given: Vec<_> = given.iter().cloned().map(|(n, v)| (n, Some(v))).collect();
+    let mark = store.begin();
+    store.add(menu, &given, None).expect("good values");
+    let changes = store.commit(mark).expect("nothing is journaled");
+    follow(features, store, changes.as_deref())
+}
+
+fn follow(features: &mut Features, store: &Store, changes: Option<&Changes>) -> Vec<Effect> {
+    let view = View {
+        store,
+        asking: &Asking::default(),
+        now: Instant::ZERO,
+        clock: Clock::default(),
+    };
+    let mut out = Effects::default();
+    features.follow(&view, changes, &mut out);
+    out.into_iter().collect()
+}
+
+#[test]
+fn features_have_a_part_in_menus_that_are_declared() {
+    let (store, features) = (schema::store(), Features::new());
+    for feature in features.list() {
+        let menus = feature.menus();
+        for path in menus {
+            assert!(store.menu(path).is_some(), "{path}");
+        }
+        let each: BTreeSet<_> = menus.iter().collect();
+        assert_eq!(each.len(), menus.len(), "each once: {menus:?}");
+    }
+}
+
+#[test]
+fn a_transaction_is_followed_by_those_whose_menus_it_changed() {
+    let (mut store, mut features) = (schema::store(), Features::new());
+    follow(&mut features, &store, None);
+    let event = [
+        ("name", Value::text("x")),
+        ("start-date", Value::text("1970-01-01")),
+        ("start-time", Value::text("00:00:00")),
+        ("interval", Value::Time(5_000_000_000)),
+    ];
+    add(&mut features, &mut store, "/system/scheduler", &event);
+    let five = Instant::ZERO + Duration::from_secs(5);
+    assert_eq!(features.deadline(), Some(five));
+
+    let mut out = Effects::default();
+    features.tick(Instant::ZERO, &mut out);
+    assert_eq!(features.deadline(), Some(five), "it was not due");
+    features.tick(five, &mut out);
+    assert_eq!(features.deadline(), None, "the owner is awake");
+    let script = [("name", Value::text("y"))];
+    add(&mut features, &mut store, "/system/script", &script);
+    assert_eq!(features.deadline(), None, "that is no event");
+}
+
+#[test]
+fn what_a_feature_wants_of_another_is_an_effect() {
+    let (mut store, mut features) = (schema::store(), Features::new());
+    follow(&mut features, &store, None);
+    let mut out = Effects::default();
+    let servers = vec!["192.0.2.53:53".parse().expect("an address")];
+    let names = &mut features.names;
+    names.set_machine((&store, servers), Instant::ZERO, &mut out);
+    let entry = [
+        ("list", Value::text("x")),
+        ("address", Value::text("a.example")),
+    ];
+    let path = "/ip/firewall/address-list";
+    assert_eq!(add(&mut features, &mut store, path, &entry), []);
+
+    let asks = features.names.take_asks();
+    assert_eq!(asks.len(), 1);
+    let found = Found {
+        address: IpAddr::from([10, 0, 0, 1]),
+        ttl: 60,
+    };
+    let heard = Heard::Addresses(vec![found]);
+    let names = &mut features.names;
+    names.hear(asks[0].ticket, heard, Instant::ZERO, &mut out);
+    let entered = Effect::ListEntry {
+        ipv6: false,
+        list: Name::from("x"),
+        address: 0x0a00_0001,
+        comes: true,
+    };
+    assert_eq!(out.into_iter().collect::<Vec<_>>(), [entered]);
+}
