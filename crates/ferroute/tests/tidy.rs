@@ -22,7 +22,7 @@ const LONG_FUNCTIONS: [(&str, usize); 9] = [
     ("menu", 2),
     ("router", 3),
     ("script", 5),
-    ("service", 1),
+    ("fuzz", 1),
     ("sim", 1),
     ("wire", 2),
 ];
