@@ -275,6 +275,11 @@ fn the_log_says_what_was_put_into_use_in_vain() {
         run("/ip address add address=10.0.1.1/24 interface=lo"),
         [""; 0]
     );
+    // What comes with an interface by itself (`/queue/interface`) was not asked for.
+    assert_eq!(
+        run("/interface vlan add name=v10 interface=lo vlan-id=10"),
+        [""; 0]
+    );
     // A loop says it once.
     let each = ":for n from=1 to=9 do={ /queue simple add name=$n target=192.0.2.1/32 }";
     assert_eq!(run(each).len(), 1);

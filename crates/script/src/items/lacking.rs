@@ -29,9 +29,15 @@ fn is_in_use(item: &Item) -> bool {
     !item.is("disabled") && enabled != Some(false)
 }
 
+/// The item that a change made or changed, unless it came by itself with another: nobody asked anything of it.
+fn asked_of(change: &Change) -> Option<&Item> {
+    let item = change.after.as_deref()?;
+    (change.before.is_some() || change.menu.grows()).then_some(item)
+}
+
 /// What a change puts into use that has no effect: what is new, is enabled, or had one before.
 fn in_vain(store: &Store, change: &Change) -> Option<InVain> {
-    let item = change.after.as_deref().filter(|item| is_in_use(item))?;
+    let item = asked_of(change).filter(|item| is_in_use(item))?;
     let lack = store.lack(item)?;
     if let Some(before) = change.before.as_deref().filter(|item| is_in_use(item))
         && store.lack(before).as_ref() == Some(&lack)
@@ -81,7 +87,7 @@ impl Loan<'_> {
 pub(crate) fn of_file(store: &Store, changes: &Changes) -> Option<(&'static str, String)> {
     let mut count = 0_usize;
     let mut areas: Vec<&str> = Vec::new();
-    let items = changes.list.iter().filter_map(|c| c.after.as_deref());
+    let items = changes.list.iter().filter_map(asked_of);
     for lack in items.filter_map(|item| store.lack(item)) {
         count += 1;
         if !areas.contains(&lack.area) {
