@@ -13,46 +13,17 @@
 #[path = "../../wire/tests/bytes/seeds.rs"]
 mod seeds;
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+mod corpora;
 
 use fuzz::Target;
 use fuzz::formats::TARGETS;
 use machine::Rng;
 
+use corpora::{corpus, drive, stored};
+
 /// Mutations per corpus: enough to meet each field of each packet several times, quick enough for
 /// every run, and no slower when libFuzzer has filled the folder.
 const MUTATIONS: u64 = 20_000;
-
-fn folder(target: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "../../fuzz/corpus", target]
-        .iter()
-        .collect()
-}
-
-/// The packets of a target's corpus by file name.
-fn corpus(target: &str) -> BTreeMap<String, Vec<u8>> {
-    let entries = fs::read_dir(folder(target)).expect("each target has a corpus");
-    let packet = |entry: Result<fs::DirEntry, _>| {
-        let path: PathBuf = entry.unwrap().path();
-        (
-            path.file_name().unwrap().to_string_lossy().into_owned(),
-            fs::read(&path).unwrap(),
-        )
-    };
-    entries.map(packet).collect()
-}
-
-/// Runs `target` on `bytes` and says which bytes they were when it panics.
-fn drive(target: Target, bytes: &[u8], what: impl FnOnce() -> String) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(bytes))) {
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        eprintln!("{}: {hex}", what());
-        std::panic::resume_unwind(panic);
-    }
-}
 
 /// Runs something for each packet of each corpus.
 fn each(mut run: impl FnMut(Target, &str, &[u8])) {
@@ -66,19 +37,12 @@ fn each(mut run: impl FnMut(Target, &str, &[u8])) {
 #[test]
 fn the_corpora_hold_what_the_builders_build() {
     for seed in seeds::seeds() {
-        let path = folder(seed.target).join(seed.name);
-        if std::env::var_os("UPDATE").is_some() {
-            fs::create_dir_all(folder(seed.target)).unwrap();
-            fs::write(&path, &seed.bytes).unwrap();
-        }
+        let stored = stored(seed.target, seed.name, &seed.bytes);
 
-        let stored = fs::read(&path).unwrap_or_default();
-
+        let (target, name) = (seed.target, seed.name);
         assert_eq!(
-            stored,
-            seed.bytes,
-            "{} (write it with UPDATE=1)",
-            path.display()
+            stored, seed.bytes,
+            "{target}/{name} (write it with UPDATE=1)"
         );
     }
 }

@@ -3,14 +3,14 @@
 //!
 //! The corpora are written from `scripts` with `UPDATE=1 cargo test -p fuzz --test machines`.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+mod corpora;
 
-use fuzz::Target;
+use std::fs;
+
 use fuzz::machines::TARGETS;
 use machine::Rng;
+
+use corpora::{corpus, drive, folder, stored};
 
 /// Mutations per corpus.
 const MUTATIONS: u64 = 20_000;
@@ -18,49 +18,12 @@ const MUTATIONS: u64 = 20_000;
 /// A script of a corpus: target, name, events.
 type Script = (&'static str, &'static str, Vec<(u8, Vec<u8>)>);
 
-fn folder(target: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "../../fuzz/corpus", target]
-        .iter()
-        .collect()
-}
-
-/// The scripts of a target's corpus by file name.
-fn corpus(target: &str) -> BTreeMap<String, Vec<u8>> {
-    let entries = fs::read_dir(folder(target)).expect("each target has a corpus");
-    let script = |entry: Result<fs::DirEntry, _>| {
-        let path: PathBuf = entry.expect("the folder can be read").path();
-        let name = path
-            .file_name()
-            .expect("an entry has a name")
-            .to_string_lossy()
-            .into_owned();
-        (name, fs::read(&path).expect("a script can be read"))
-    };
-    entries.map(script).collect()
-}
-
-/// Runs `target` on `bytes` and says which bytes they were when it panics.
-fn drive(target: Target, bytes: &[u8], what: impl FnOnce() -> String) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(bytes))) {
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        eprintln!("{}: {hex}", what());
-        std::panic::resume_unwind(panic);
-    }
-}
-
 #[test]
 fn the_corpora_hold_the_scripts() {
     for (target, name, events) in scripts() {
-        let path = folder(target).join(name);
         let bytes: Vec<u8> = events.into_iter().flat_map(event).collect();
-        if std::env::var_os("UPDATE").is_some() {
-            fs::create_dir_all(folder(target)).unwrap();
-            fs::write(&path, &bytes).unwrap();
-        }
-
-        let stored = fs::read(&path).unwrap_or_default();
-
-        assert_eq!(stored, bytes, "{} (write it with UPDATE=1)", path.display());
+        let stored = stored(target, name, &bytes);
+        assert_eq!(stored, bytes, "{target}/{name} (write it with UPDATE=1)");
     }
 }
 

@@ -8,10 +8,9 @@
     reason = "what cannot be made for a test fails the test"
 )]
 
-use std::collections::BTreeMap;
+mod corpora;
+
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 
 use fuzz::router::TARGETS;
 use machine::Rng;
@@ -19,26 +18,10 @@ use sim::odd;
 use wire::ipv4::{self, Fragment};
 use wire::{Protocol, ipv6};
 
+use corpora::{corpus, drive, folder, stored};
+
 /// Mutations per corpus.
 const MUTATIONS: u64 = 5_000;
-
-fn folder(target: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "../../fuzz/corpus", target]
-        .iter()
-        .collect()
-}
-
-fn corpus(target: &str) -> BTreeMap<String, Vec<u8>> {
-    let entries = fs::read_dir(folder(target)).expect("each target has a corpus");
-    let file = |entry: Result<fs::DirEntry, _>| {
-        let path: PathBuf = entry.unwrap().path();
-        (
-            path.file_name().unwrap().to_string_lossy().into_owned(),
-            fs::read(&path).unwrap(),
-        )
-    };
-    entries.map(file).collect()
-}
 
 /// What the corpora hold, by target and name.
 fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
@@ -335,15 +318,8 @@ const SCRIPTS: &[(&str, &str)] = &[
 #[test]
 fn the_corpora_hold_what_the_builders_build() {
     for (target, name, bytes) in seeds() {
-        let path = folder(target).join(&name);
-        if std::env::var_os("UPDATE").is_some() {
-            fs::create_dir_all(folder(target)).unwrap();
-            fs::write(&path, &bytes).unwrap();
-        }
-
-        let stored = fs::read(&path).unwrap_or_default();
-
-        assert_eq!(stored, bytes, "{} (write it with UPDATE=1)", path.display());
+        let stored = stored(target, &name, &bytes);
+        assert_eq!(stored, bytes, "{target}/{name} (write it with UPDATE=1)");
     }
 }
 
@@ -351,27 +327,22 @@ fn the_corpora_hold_what_the_builders_build() {
 fn no_seed_no_truncation_and_no_mutation_panics() {
     for (name, target) in TARGETS {
         let corpus: Vec<_> = corpus(name).into_iter().collect();
-        let drive = |bytes: &[u8], what: &str| {
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(bytes))) {
-                eprintln!(
-                    "{name}/{what}: {bytes:02x?} {:?}",
-                    String::from_utf8_lossy(bytes)
-                );
-                std::panic::resume_unwind(panic);
-            }
-        };
         for (file, bytes) in &corpus {
             for len in 0..=bytes.len().min(256) {
-                drive(&bytes[..len], &format!("{file} cut to {len}"));
+                drive(target, &bytes[..len], || {
+                    format!("{name}/{file} cut to {len}")
+                });
             }
-            drive(bytes, file);
+            drive(target, bytes, || format!("{name}/{file}"));
         }
         for seed in 0..MUTATIONS {
             let mut rng = Rng::seeded(seed);
             let (file, bytes) = &corpus[rng.below(corpus.len() as u64) as usize];
             let mut mutated = bytes.clone();
             fuzz::formats::mutate(&mut mutated, |bound| rng.below(bound as u64) as usize);
-            drive(&mutated, &format!("{file} with seed {seed}"));
+            drive(target, &mutated, || {
+                format!("{name}/{file} with seed {seed}")
+            });
         }
     }
 }

@@ -1,0 +1,48 @@
+//! The corpora in `fuzz/corpus`, a folder for each target, and targets that run on them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use fuzz::Target;
+
+/// The folder of a target's corpus.
+#[allow(dead_code, reason = "each test file uses its part")]
+pub(crate) fn folder(target: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../fuzz/corpus", target]
+        .iter()
+        .collect()
+}
+
+/// The inputs of a target's corpus by file name.
+pub(crate) fn corpus(target: &str) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder(target)).expect("each target has a corpus");
+    let input = |entry: Result<fs::DirEntry, _>| {
+        let path: PathBuf = entry.expect("the folder can be read").path();
+        let name = path.file_name().expect("an entry has a name");
+        let bytes = fs::read(&path).expect("an input can be read");
+        (name.to_string_lossy().into_owned(), bytes)
+    };
+    entries.map(input).collect()
+}
+
+/// What the corpus holds under this name; with `UPDATE` in the environment it holds these bytes from now on.
+#[allow(dead_code, reason = "each test file uses its part")]
+pub(crate) fn stored(target: &str, name: &str, bytes: &[u8]) -> Vec<u8> {
+    let path = folder(target).join(name);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::create_dir_all(folder(target)).expect("a folder");
+        fs::write(&path, bytes).expect("a file");
+    }
+    fs::read(&path).unwrap_or_default()
+}
+
+/// Runs a target on bytes, and says which they were when it panics.
+pub(crate) fn drive(target: Target, bytes: &[u8], what: impl FnOnce() -> String) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(bytes))) {
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        eprintln!("{}: {hex}", what());
+        std::panic::resume_unwind(panic);
+    }
+}
