@@ -1,6 +1,8 @@
 //! Flow steering: the worker that a received frame belongs to. Both directions of a flow live on one worker and
 //! stay in order.
 
+use wire::EtherType;
+
 use crate::flow;
 
 /// The worker, of `workers`, on which the flow of this frame lives; none where it may stay where it
@@ -28,9 +30,9 @@ fn packet(bytes: &[u8]) -> Option<&[u8]> {
     let mut at = 12;
     for _ in 0..5 {
         let ethertype = bytes.get(at..at + 2)?;
-        match u16::from_be_bytes([ethertype[0], ethertype[1]]) {
-            0x8100 | 0x88a8 => at += 4,
-            0x0800 | 0x86dd => return bytes.get(at + 2..),
+        match EtherType(u16::from_be_bytes([ethertype[0], ethertype[1]])) {
+            tag if tag.is_vlan() => at += 4,
+            EtherType::IPV4 | EtherType::IPV6 => return bytes.get(at + 2..),
             _ => return None,
         }
     }

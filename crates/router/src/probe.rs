@@ -7,7 +7,7 @@ use dataplane::packet::{Fields, Tuple, protocol};
 use menu::{Call, Reason, Value};
 use wire::checksum::{self, pseudo_v4, pseudo_v6};
 use wire::tcp::{Flags, Repr as Segment};
-use wire::{Mac, Protocol, ipv4, ipv6, udp};
+use wire::{EtherType, Mac, Protocol, ipv4, ipv6, udp};
 
 use crate::firewall::protocol_of;
 
@@ -152,9 +152,8 @@ impl Probe {
 
     /// The frame: to this link address, behind these tags (EtherType and VLAN), outermost first.
     pub(crate) fn frame(&self, to: Mac, tags: &[(u16, u16)]) -> Vec<u8> {
-        const TAG: u16 = 0x8100;
         let mut frame = [to.0, self.source_mac.0].concat();
-        let own = self.vlan_id.map(|id| (TAG, id));
+        let own = self.vlan_id.map(|id| (EtherType::VLAN.0, id));
         for (ethertype, vlan_id) in tags.iter().copied().chain(own) {
             frame.extend(ethertype.to_be_bytes());
             frame.extend(vlan_id.to_be_bytes());

@@ -4,11 +4,12 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
 
 use frame::InterfaceId;
+use wire::EtherType;
 
 /// The EtherType of a tag (IEEE 802.1Q, 9.4).
-pub(crate) const CUSTOMER: u16 = 0x8100;
+pub(crate) const CUSTOMER: u16 = EtherType::VLAN.0;
 /// The EtherType of a service tag, with `use-service-tag` (IEEE 802.1Q, 9.5).
-pub(crate) const SERVICE: u16 = 0x88a8;
+pub(crate) const SERVICE: u16 = EtherType::QINQ.0;
 /// VLAN ids have 12 bits.
 const IDS: usize = 1 << 12;
 

@@ -2,7 +2,7 @@
 //! interfaces included), and which protocol it carries.
 
 use frame::InterfaceId;
-use wire::Mac;
+use wire::{EtherType, Mac};
 
 use super::headers::{Column, Headers};
 use super::{Context, Exit};
@@ -10,9 +10,9 @@ use crate::drop::Drop;
 use crate::interface::{Interface, InterfaceTable, Tag, vlan};
 use crate::punt::Why;
 
-pub(super) const IPV4: u16 = 0x0800;
-const ARP: u16 = 0x0806;
-pub(super) const IPV6: u16 = 0x86dd;
+pub(super) const IPV4: u16 = EtherType::IPV4.0;
+const ARP: u16 = EtherType::ARP.0;
+pub(super) const IPV6: u16 = EtherType::IPV6.0;
 /// The most VLAN tags on a frame.
 const TAGS: usize = 4;
 /// Bytes of a link header without tags.

@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, VecDeque};
 use frame::{InterfaceId, Offloads};
 use machine::Duration;
 use service::neighbour::Mode;
-use wire::Mac;
+use wire::{EtherType, Mac};
 
 use crate::intent::{self, Intent, InterfaceKind, ItemId, Name};
 use crate::rib::Link;
 
 /// Tags upon tags end here: a link header has room for four.
 const MOST_TAGS: usize = 4;
-const TAG: u16 = 0x8100;
-const SERVICE_TAG: u16 = 0x88a8;
 /// Bytes of a tag. A device carries the first one beside its MTU.
 const TAG_BYTES: u32 = 4;
 /// The MTU of an interface that nobody gave one. It asks for nothing: a device may have less for a reason.
@@ -285,7 +283,11 @@ impl Layout {
                 if below.link.tags.len() >= MOST_TAGS {
                     return None;
                 }
-                let tag = (if *service_tag { SERVICE_TAG } else { TAG }, *vlan_id);
+                let kind = match service_tag {
+                    true => EtherType::QINQ,
+                    false => EtherType::VLAN,
+                };
+                let tag = (kind.0, *vlan_id);
                 laid.parent = Some((*id, tag));
                 laid.carries = below.carries;
                 laid.link.port = below.link.port;
