@@ -56,8 +56,8 @@ pub fn complete(store: &Store, session: &Session, line: &str, cursor: usize) -> 
         .rev()
         .find(|at| line.is_char_boundary(*at))
         .unwrap_or(0);
-    let typed = &line[..cut];
-    let source = Source::new(typed);
+    let source = Source::new(&line[..cut]);
+    let typed = source.text.as_str();
     let tree = Tree::of(store.menus());
     let node = tree.find(&session.path).unwrap_or(0);
     let mut parser = Parser::new(&source, &tree, node);
@@ -82,6 +82,9 @@ pub fn complete(store: &Store, session: &Session, line: &str, cursor: usize) -> 
         }
         None if typed.trim().is_empty() => found.words(&tree, typed.len(), node),
         None => {}
+    }
+    for candidate in &mut found.list {
+        candidate.start = source.original(candidate.start);
     }
     found.list
 }

@@ -38,7 +38,8 @@ pub type Piece = (usize, usize, Class);
 /// The pieces of a text that is being typed at a menu's path, in order and without overlap. What
 /// lies between them is space. A value that its argument does not take is an error.
 pub fn highlight(store: &Store, path: &str, text: &str) -> Vec<Piece> {
-    let (pieces, wrong) = read(store, path, text);
+    let source = Source::new(text);
+    let (pieces, wrong) = read(store, path, &source);
     // Later pieces were read again as something else: the last reading counts.
     let mut kept: Vec<Piece> = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -51,27 +52,27 @@ pub fn highlight(store: &Store, path: &str, text: &str) -> Vec<Piece> {
         kept.push((from, to, Class::Error));
     }
     kept.sort_by_key(|(start, ..)| *start);
+    for (from, to, _) in &mut kept {
+        (*from, *to) = (source.original(*from), source.original(*to));
+    }
     kept
 }
 
-/// All pieces of a text, those within others behind them, whatever the values are.
-pub(crate) fn pieces(store: &Store, path: &str, text: &str) -> Vec<Piece> {
-    read(store, path, text).0
+/// All pieces of a source's text, those within others behind them, whatever the values are.
+pub(crate) fn pieces(store: &Store, path: &str, source: &Source) -> Vec<Piece> {
+    read(store, path, source).0
 }
 
 /// The pieces of a text, and where values stand that are not taken.
-fn read(store: &Store, path: &str, text: &str) -> (Vec<Piece>, Vec<(usize, usize)>) {
-    let source = Source::new(text);
+fn read(store: &Store, path: &str, source: &Source) -> (Vec<Piece>, Vec<(usize, usize)>) {
     let tree = Tree::of(store.menus());
     let node = tree.find(path).unwrap_or(0);
-    let mut parser = Parser::new(&source, &tree, node);
+    let mut parser = Parser::new(source, &tree, node);
     parser.names.any = true;
     let failed = parser.program().err();
     let mut pieces = std::mem::take(&mut parser.classes);
     if let Some(refusal) = failed
-        && let Some(from) = refusal
-            .at
-            .and_then(|at| offset(&source, at.line, at.column))
+        && let Some(from) = refusal.at.and_then(|at| offset(source, at.line, at.column))
         && from < source.text.len()
     {
         pieces.retain(|(_, end, _)| *end <= from);

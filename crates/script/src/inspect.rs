@@ -7,6 +7,7 @@ use crate::builtin::{self, Builtin};
 use crate::complete::{Subject, complete};
 use crate::highlight::pieces;
 use crate::session::Session;
+use crate::source::Source;
 use crate::spec::{self, Parameter};
 use crate::tint::tint;
 use crate::tree::Tree;
@@ -217,7 +218,14 @@ fn completion(store: &Store, words: &[&str], input: &str) -> Vec<Row> {
 /// The class of each character of the text.
 fn colours(store: &Store, words: &[&str], input: &str) -> Row {
     let path = format!("/{}", words.join("/"));
-    let tint = tint(input, &pieces(store, &path, input));
-    let classes: Vec<_> = input.char_indices().map(|(at, _)| tint[at]).collect();
+    let source = Source::new(input);
+    let tint = tint(&source.text, &pieces(store, &path, &source));
+    let mut classes = Vec::with_capacity(tint.len());
+    for (at, c) in source.text.char_indices() {
+        // A carriage return that was left out has the class of the line's end.
+        let stood = source.original(at + c.len_utf8()) - source.original(at);
+        let characters = stood - c.len_utf8() + 1;
+        classes.extend(std::iter::repeat_n(tint[at], characters));
+    }
     row(&[("type", "highlight"), ("highlight", &classes.join(","))])
 }

@@ -8,6 +8,8 @@ pub(crate) struct Source {
     pub(crate) text: String,
     /// Where lines begin, and where long lines go on, with the line and the column.
     marks: Vec<(usize, Position)>,
+    /// Ends of lines that had a carriage return before them, in order.
+    returns: Vec<usize>,
 }
 
 /// Bytes of a line after which its columns are not counted from its beginning.
@@ -16,10 +18,12 @@ const STRETCH: usize = 256;
 impl Source {
     pub(crate) fn new(text: &str) -> Self {
         // A carriage return before a line's end is no part of the language.
-        let text = if text.contains('\r') {
-            text.replace("\r\n", "\n")
-        } else {
+        let ends = text.match_indices("\r\n").enumerate();
+        let returns: Vec<_> = ends.map(|(before, (at, _))| at - before).collect();
+        let text = if returns.is_empty() {
             text.to_owned()
+        } else {
+            text.replace("\r\n", "\n")
         };
         let mut at = Position { line: 1, column: 1 };
         let mut marks = vec![(0, at)];
@@ -35,12 +39,21 @@ impl Source {
                 marks.push((last, at));
             }
         }
-        Self { text, marks }
+        Self {
+            text,
+            marks,
+            returns,
+        }
     }
 
     /// The text of a file. Some editors begin one with a mark that says how it is encoded (U+FEFF).
     pub(crate) fn of_file(text: &str) -> Self {
         Self::new(text.strip_prefix('\u{feff}').unwrap_or(text))
+    }
+
+    /// Where a byte stood before carriage returns were left out: from 0 to the length of the original text.
+    pub(crate) fn original(&self, offset: usize) -> usize {
+        offset + self.returns.partition_point(|end| *end < offset)
     }
 
     /// The place of a byte: line and column from 1, columns in bytes of the original text.
@@ -106,5 +119,22 @@ mod tests {
         assert_eq!(place(6), (2, 16));
         assert_eq!(place(10), (3, 3));
         assert_eq!(place(text.len() - 1), (4, 2_002));
+    }
+
+    #[test]
+    fn a_byte_is_found_where_it_stood_among_carriage_returns() {
+        let text = "a\r\n\r\n\rb\r\r\nc";
+        let source = Source::new(text);
+
+        assert_eq!(source.text, "a\n\n\rb\r\nc");
+        for (offset, byte) in source.text.bytes().enumerate() {
+            let stood = &text[source.original(offset)..];
+            let stood = stood
+                .strip_prefix('\r')
+                .filter(|rest| rest.starts_with('\n'))
+                .unwrap_or(stood);
+            assert_eq!(stood.as_bytes()[0], byte, "{offset}");
+        }
+        assert_eq!(source.original(source.text.len()), text.len());
     }
 }

@@ -244,11 +244,12 @@ impl<'t> Tint<'t> {
 mod tests {
     use super::*;
     use crate::highlight::pieces;
+    use crate::source::Source;
 
     /// The classes of a text, each before the characters that have it.
     fn tinted(text: &str) -> String {
-        let store = schema::store();
-        let classes = tint(text, &pieces(&store, "/", text));
+        let (store, source) = (schema::store(), Source::new(text));
+        let classes = tint(text, &pieces(&store, "/", &source));
         let (mut shown, mut last) = (String::new(), "");
         for (at, c) in text.char_indices() {
             if classes[at] != last {

@@ -365,6 +365,22 @@ fn highlighting_tells_words_and_errors_apart() {
 }
 
 #[test]
+fn places_are_those_of_the_text_with_its_carriage_returns() {
+    use script::Class::Error;
+    let console = Console::new();
+    let text = "# a\r\n:put 1\r\n/ip foo";
+
+    let pieces = script::highlight(&console.store, "/", text);
+    let (from, to, class) = *pieces.last().expect("a piece");
+    assert_eq!((&text[from..to], class), ("foo", Error));
+
+    let line = "\r\n:put 1\r\n/ip addr";
+    let found = script::complete(&console.store, &console.session, line, line.len());
+    let address = found.iter().find(|found| found.text == "address");
+    assert_eq!(&line[address.expect("a candidate").start..], "addr");
+}
+
+#[test]
 fn a_value_that_its_argument_does_not_take_is_an_error_while_it_is_typed() {
     let console = Console::new();
     let wrong = |line: &str| -> Vec<String> {
