@@ -1,12 +1,23 @@
 //! Flow hashes over addresses and ports: symmetric for choosing a worker, directed for choosing among gateways.
 
 use crate::packet::protocol;
-use crate::snapshot::MultipathHash;
 
 /// The most IPv6 extension headers that are looked through.
 const EXTENSIONS: usize = 8;
 /// The most tunnels within each other whose packets are looked into.
 const TUNNELS: u8 = 4;
+
+/// What flows are told apart by when a route has several gateways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MultipathHash {
+    /// Addresses.
+    #[default]
+    L3,
+    /// Addresses, protocol and ports.
+    L4,
+    /// The inner addresses of tunnelled packets.
+    L3Inner,
+}
 
 /// Where the upper-layer protocol of a packet begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use frame::{InterfaceId, Offloads, reassembly};
 use kernels::Lanes;
 
 use crate::firewall::Firewall;
+pub use crate::flow::MultipathHash;
 
 /// Everything that the walk reads and that changes only by configuration or link state.
 #[derive(Clone, Debug)]
@@ -286,18 +287,6 @@ pub enum RpFilter {
     Strict,
     /// There is some way back.
     Loose,
-}
-
-/// What flows are told apart by when a route has several gateways.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MultipathHash {
-    /// Addresses.
-    #[default]
-    L3,
-    /// Addresses, protocol and ports.
-    L4,
-    /// The inner addresses of tunnelled packets.
-    L3Inner,
 }
 
 /// Settings of one address family.
