@@ -1,15 +1,14 @@
 //! Counters of a worker: written by that worker alone, read and summed by anyone.
 //!
-//! A counter is a relaxed load and a store, never a locked instruction. Interface counters lie in pages that
-//! control adds before it publishes an interface; workers do not wait for that.
+//! Interface counters lie in pages that control adds before it publishes an interface; workers do not wait for that.
 
-use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use frame::InterfaceId;
 use frame::shortcut::Handler;
 
 use crate::connection::Helper;
+pub use crate::count::{Counter, Pair, Traffic};
 use crate::drop::Drop;
 use crate::punt::{REASONS, Why};
 use crate::rule::RuleCounters;
@@ -18,55 +17,6 @@ use crate::rule::RuleCounters;
 const PAGE: usize = 256;
 /// How many pages there can be: one for each 256 slots of the table of interfaces.
 const PAGES: usize = crate::interface::INTERFACES / PAGE;
-
-/// One number that one thread writes and any thread reads.
-#[derive(Debug, Default)]
-pub struct Counter(AtomicU64);
-
-impl Counter {
-    /// Adds; only the owner calls this.
-    #[inline(always)]
-    pub fn add(&self, count: u64) {
-        let sum = self.0.load(Ordering::Relaxed).wrapping_add(count);
-        self.0.store(sum, Ordering::Relaxed);
-    }
-
-    /// Its value.
-    #[inline]
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Packets and bytes.
-#[derive(Debug, Default)]
-pub struct Pair {
-    packets: Counter,
-    bytes: Counter,
-}
-
-impl Pair {
-    /// Adds both.
-    #[inline(always)]
-    pub fn add(&self, packets: u64, bytes: u64) {
-        self.packets.add(packets);
-        self.bytes.add(bytes);
-    }
-
-    /// Takes what was added back; only the owner calls this.
-    #[inline]
-    pub fn take_back(&self, packets: u64, bytes: u64) {
-        self.add(packets.wrapping_neg(), bytes.wrapping_neg());
-    }
-
-    /// Both values.
-    pub fn get(&self) -> Traffic {
-        Traffic {
-            packets: self.packets.get(),
-            bytes: self.bytes.get(),
-        }
-    }
-}
 
 /// The counters of one interface. Bytes are those of the frames, without the check sequence.
 #[derive(Debug, Default)]
@@ -209,22 +159,6 @@ impl Counters {
     /// How many packets were handed to control for the reason with this index (`Why::index`).
     pub fn punts(&self, index: usize) -> u64 {
         self.punts.get(index).map_or(0, Counter::get)
-    }
-}
-
-/// Packets and bytes, read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// How many packets.
-    pub packets: u64,
-    /// How many bytes.
-    pub bytes: u64,
-}
-
-impl core::ops::AddAssign for Traffic {
-    fn add_assign(&mut self, other: Self) {
-        self.packets = self.packets.wrapping_add(other.packets);
-        self.bytes = self.bytes.wrapping_add(other.bytes);
     }
 }
 

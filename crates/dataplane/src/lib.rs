@@ -12,6 +12,7 @@
 
 mod agenda;
 pub mod connection;
+pub mod count;
 pub mod counters;
 pub mod drop;
 mod encap;

@@ -15,7 +15,7 @@ use super::settings::Tick;
 use super::state::{Helper, NatState, TcpState};
 use super::together::Ways;
 use super::tracker::{Tracker, of_family};
-use crate::counters::Traffic;
+use crate::count::Traffic;
 use crate::packet::Tuple;
 use crate::table::NextHopId;
 

@@ -10,7 +10,7 @@ use super::layout::{
 use super::rate::Rate;
 use super::settings::Tick;
 use super::state::{Helper, NatState, TcpState};
-use crate::counters::Traffic;
+use crate::count::Traffic;
 use crate::packet::{Tuple, protocol};
 use crate::table::NextHopId;
 

@@ -5,7 +5,7 @@ use super::entry::Entry;
 use super::layout::{Layout, flag, half_of, load, own, pair, shared, store};
 use super::rate::Rate;
 use super::tcp::{Claim, Segment, Step, Talk, Trail, Trails};
-use crate::counters::Traffic;
+use crate::count::Traffic;
 use crate::packet::protocol;
 
 /// A direction's packets lie below the mark of its trail, its bytes below its claim.

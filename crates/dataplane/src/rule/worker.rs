@@ -8,7 +8,7 @@ use machine::{Instant, Rng};
 use super::list::List;
 use super::stream::{Kept, Streams};
 use super::subject::Clock;
-use crate::counters::{Pair, Traffic};
+use crate::count::{Pair, Traffic};
 
 /// Rules whose counters share a page.
 const PAGE: usize = 256;

@@ -4,7 +4,7 @@ use frame::InterfaceId;
 
 use super::support::{Bed, plain, tuple4, tuple6};
 use crate::connection::*;
-use crate::counters::Traffic;
+use crate::count::Traffic;
 use crate::packet::{Fields, protocol};
 use crate::table::NextHopId;
 
