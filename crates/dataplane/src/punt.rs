@@ -3,9 +3,8 @@
 use frame::Frame;
 
 use crate::drop::Drop;
-use crate::rule::Reject;
+use crate::rule::{Event, Reject};
 use crate::table::NextHopId;
-use crate::walk::Event;
 
 /// What control is asked to do about a packet. The packet is as it arrived, unless noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,6 +19,7 @@
 mod action;
 mod address;
 mod classify;
+mod event;
 mod header;
 mod holds;
 mod limit;
@@ -37,6 +38,7 @@ pub use crate::connection::{Helper, NatState, State, States};
 pub use action::{Action, Dscp, Mss, Npt, Priority, Reject, Sniff, Timeout, Ttl, Verdict};
 pub use address::{AddressRange, AddressTypes, InterfaceSet};
 pub use classify::{First, Of, Packets, TOGETHER};
+pub use event::{Event, Logged};
 pub use limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd, Rate, Unit};
 pub use list::{Added, DYNAMIC_MAX, List};
 pub use matcher::{

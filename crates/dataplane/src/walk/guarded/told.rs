@@ -3,53 +3,14 @@
 
 use std::collections::VecDeque;
 
-use frame::InterfaceId;
-
 use super::Translation;
-use crate::connection::NatState;
-use crate::packet::Tuple;
-use crate::rule::{Action, Chain, List, Matcher, Rule, Sniff, State, Subject, Watch};
+use crate::rule::{Action, Chain, List, Matcher, Rule, Subject, Watch};
+pub use crate::rule::{Event, Logged};
 use crate::trace::Tracer;
 use crate::walk::{Exit, Stage};
 
 /// What one packet may ask for at most; what is beyond is counted as lost.
 const EVENTS: usize = 32;
-
-/// Something to be told about the packet at hand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A line for the log.
-    Log(Logged),
-    /// A copy to be sent away.
-    Sniff(Sniff),
-    /// An address for a list, for ever.
-    Keep {
-        /// The list's number.
-        list: u32,
-        /// The address; IPv4 in the low 32 bits.
-        address: u128,
-        /// Of IPv6.
-        ipv6: bool,
-    },
-}
-
-/// What a line of the log says besides the packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Logged {
-    /// The rule that logs: its chain and its prefix.
-    pub rule: u32,
-    /// Where the packet would leave, if that is known.
-    pub egress: InterfaceId,
-    /// The state of its connection.
-    pub state: State,
-    /// How that is translated, as far as it was known.
-    pub nat: NatState,
-    /// Between whom the packet travelled when the rule saw it: its destination is translated from
-    /// dstnat on.
-    pub seen: Tuple,
-    /// What its connection makes of such packets, where that is known.
-    pub translated: Option<Tuple>,
-}
 
 /// See the module.
 #[derive(Debug, Default)]
