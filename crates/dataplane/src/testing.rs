@@ -1,4 +1,4 @@
-//! A router for tests, and packets given by their bytes.
+//! A router for tests.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -9,6 +9,7 @@ use frame::{
     Frame, InterfaceId, Offload, Offloads, Pool, Port, PortCounters, Sizes, Transmitted, Vector,
 };
 use machine::{Instant, Rng};
+pub(crate) use samples::{MAC, Udp4, Udp6, arp, ethernet, seal, sum};
 use wire::Mac;
 
 use crate::connection;
@@ -19,135 +20,6 @@ use crate::rings::{Command, Remote, rings};
 use crate::snapshot::{FamilySettings, OwnAddresses, PortBinding, Role, SlowReason, Snapshot};
 use crate::table::{Adjacency, Fib, FibWriter, Kind, Network, NextHopId};
 use crate::worker::{Parts, Worker};
-
-/// A UDP packet over IPv4 in an Ethernet frame.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Udp4 {
-    pub(crate) to: [u8; 6],
-    pub(crate) source: u32,
-    pub(crate) destination: u32,
-    pub(crate) source_port: u16,
-    pub(crate) destination_port: u16,
-    pub(crate) ttl: u8,
-    pub(crate) protocol: u8,
-    /// Flags and fragment offset.
-    pub(crate) fragment: u16,
-    /// Bytes behind the UDP header.
-    pub(crate) payload: usize,
-}
-
-/// The router's own address on the test's ingress interface.
-pub(crate) const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
-
-impl Default for Udp4 {
-    fn default() -> Self {
-        Self {
-            to: MAC,
-            source: 0x0a00_0002,
-            destination: 0x0b00_0002,
-            source_port: 1000,
-            destination_port: 2000,
-            ttl: 64,
-            protocol: 17,
-            fragment: 0,
-            payload: 18,
-        }
-    }
-}
-
-impl Udp4 {
-    pub(crate) fn packet(&self) -> Vec<u8> {
-        let total = 28 + self.payload;
-        let mut bytes = vec![0x45, 0];
-        bytes.extend((total as u16).to_be_bytes());
-        bytes.extend([0x12, 0x34]);
-        bytes.extend(self.fragment.to_be_bytes());
-        bytes.extend([self.ttl, self.protocol, 0, 0]);
-        bytes.extend(self.source.to_be_bytes());
-        bytes.extend(self.destination.to_be_bytes());
-        bytes.extend(self.source_port.to_be_bytes());
-        bytes.extend(self.destination_port.to_be_bytes());
-        bytes.extend(((8 + self.payload) as u16).to_be_bytes());
-        bytes.extend([0, 0]);
-        bytes.extend((0..self.payload).map(|at| at as u8));
-        seal(&mut bytes);
-        bytes
-    }
-
-    pub(crate) fn frame(&self) -> Vec<u8> {
-        ethernet(self.to, 0x0800, &self.packet())
-    }
-}
-
-/// Writes the header checksum of an IPv4 packet.
-pub(crate) fn seal(packet: &mut [u8]) {
-    let header = usize::from(packet[0] & 0xf) * 4;
-    packet[10..12].fill(0);
-    let sum = sum(&packet[..header]);
-    packet[10..12].copy_from_slice(&(!sum).to_be_bytes());
-}
-
-/// The ones' complement sum, the plain way.
-pub(crate) fn sum(bytes: &[u8]) -> u16 {
-    let mut sum = 0u32;
-    for pair in bytes.chunks(2) {
-        sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
-    }
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
-}
-
-pub(crate) fn ethernet(to: [u8; 6], ethertype: u16, packet: &[u8]) -> Vec<u8> {
-    let mut bytes = to.to_vec();
-    bytes.extend([2, 0, 0, 0, 0, 9]);
-    bytes.extend(ethertype.to_be_bytes());
-    bytes.extend(packet);
-    bytes
-}
-
-pub(crate) fn arp() -> Vec<u8> {
-    ethernet([0xff; 6], 0x0806, &[0; 46])
-}
-
-/// An IPv6 packet with a UDP header's worth of payload.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Udp6 {
-    pub(crate) source: u128,
-    pub(crate) destination: u128,
-    pub(crate) hop_limit: u8,
-    pub(crate) next_header: u8,
-    pub(crate) payload: usize,
-}
-
-impl Default for Udp6 {
-    fn default() -> Self {
-        Self {
-            source: 0x2001_0db8_0000_000a << 64 | 2,
-            destination: 0x2001_0db8_0000_000b << 64 | 2,
-            hop_limit: 64,
-            next_header: 17,
-            payload: 26,
-        }
-    }
-}
-
-impl Udp6 {
-    pub(crate) fn packet(&self) -> Vec<u8> {
-        let mut bytes = vec![0x60, 0, 0, 0];
-        bytes.extend((self.payload as u16).to_be_bytes());
-        bytes.extend([self.next_header, self.hop_limit]);
-        bytes.extend(self.source.to_be_bytes());
-        bytes.extend(self.destination.to_be_bytes());
-        bytes.extend((0..self.payload).map(|at| at as u8));
-        bytes
-    }
-
-    pub(crate) fn frame(&self) -> Vec<u8> {
-        ethernet(MAC, 0x86dd, &self.packet())
-    }
-}
 
 /// What waits at both ends of a test port.
 #[derive(Debug, Default)]
