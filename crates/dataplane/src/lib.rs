@@ -12,19 +12,12 @@
 
 mod agenda;
 pub mod connection;
-pub mod count;
 pub mod counters;
-pub mod drop;
 mod encap;
 pub mod firewall;
-pub mod flow;
-#[doc(hidden)] // The benchmark asks where the flows of its frames live.
-pub mod handover;
 pub mod interface;
 pub mod nat;
-pub mod out;
 mod outlet;
-pub mod packet;
 pub mod punt;
 pub mod rings;
 pub mod rule;
@@ -36,8 +29,12 @@ pub mod trace;
 pub mod walk;
 pub mod worker;
 
+pub use ::packet;
 pub use counters::Counters;
-pub use drop::Drop;
+pub use packet::drop::Drop;
+#[doc(hidden)]
+pub use packet::handover;
+pub use packet::{count, drop, flow, out};
 pub use punt::{Punt, Why};
 pub use rings::{Command, Remote, rings};
 pub use snapshot::Snapshot;

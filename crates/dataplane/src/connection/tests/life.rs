@@ -277,7 +277,7 @@ fn errors_are_related_to_the_packet_that_they_quote() {
         let packet = first.clone();
         let draft = bed.tracker.draft(&Fields::of(&packet), &packet);
         // The source is translated on the way out, and the error quotes what went out.
-        let outside = crate::packet::Tuple {
+        let outside = packet::Tuple {
             source: tuple.source + 99,
             source_port: 7,
             ..tuple
@@ -300,7 +300,7 @@ fn errors_are_related_to_the_packet_that_they_quote() {
         };
         let mut upper = vec![if tuple.ipv6 { 3 } else { 11 }, 0, 0, 0, 0, 0, 0, 0];
         upper.extend(&seen[..if tuple.ipv6 { 48 } else { 28 }]);
-        let error = crate::packet::Tuple {
+        let error = packet::Tuple {
             source: 5,
             destination: outside.source,
             protocol: kind,
@@ -308,7 +308,7 @@ fn errors_are_related_to_the_packet_that_they_quote() {
         };
         let error = |to| {
             super::support::packet(
-                &crate::packet::Tuple {
+                &packet::Tuple {
                     destination: to,
                     ..error
                 },
@@ -341,7 +341,7 @@ fn an_expected_connection_is_related_and_its_parents() {
     };
     let parent = bed.tracker.confirm(&draft, bed.now).expect("room");
     bed.tracker.set_mark(parent, 42);
-    let data = crate::packet::Tuple {
+    let data = packet::Tuple {
         source: 0xc000_0201,
         source_port: 5_000,
         destination: 0x0a00_0000,
@@ -350,7 +350,7 @@ fn an_expected_connection_is_related_and_its_parents() {
     };
     let expectation = Expectation {
         parent: bed.tracker.id(parent),
-        tuple: crate::packet::Tuple {
+        tuple: packet::Tuple {
             source_port: 0,
             ..data
         },
@@ -370,7 +370,7 @@ fn an_expected_connection_is_related_and_its_parents() {
     assert_eq!(bed.tracker.expected(&data), Some(&expectation));
     // Nothing is fulfilled before the packet leaves.
     let packet = plain(
-        &crate::packet::Tuple {
+        &packet::Tuple {
             source_port: 6_000,
             ..data
         },
@@ -385,7 +385,7 @@ fn an_expected_connection_is_related_and_its_parents() {
     assert_eq!(bed.show(&packet).state, State::Related);
     assert_eq!(bed.tracker.expected(&data), None);
     let row = bed
-        .row(&crate::packet::Tuple {
+        .row(&packet::Tuple {
             source_port: 6_000,
             ..data
         })
@@ -410,7 +410,7 @@ fn what_one_was_told_is_told_to_nobody_else() {
     let mut bed = Bed::new(&Settings::default());
     let of = |parent, source, destination| Expectation {
         parent: EntryId::from_bits(parent),
-        tuple: crate::packet::Tuple {
+        tuple: packet::Tuple {
             source,
             source_port: 0,
             ..tuple4(1, protocol::TCP)

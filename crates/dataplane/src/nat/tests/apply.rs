@@ -316,7 +316,7 @@ fn a_tunnels_packets_get_the_number_that_their_receiver_gave_the_call() {
     };
     let packet = built(before).packet();
     let shape = shape(&packet);
-    assert_eq!(crate::packet::Fields::of(&packet).tuple, before);
+    assert_eq!(packet::Fields::of(&packet).tuple, before);
 
     assert_eq!(
         rewritten(packet, &before, &after, shape),

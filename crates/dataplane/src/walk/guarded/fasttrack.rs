@@ -42,7 +42,7 @@ pub(super) fn packet(frame: &Frame) -> &[u8] {
 #[derive(Clone, Copy)]
 struct Seen {
     tcp: bool,
-    /// As in [`crate::packet::Fields`].
+    /// As in [`packet::Fields`].
     len: u32,
 }
 

@@ -16,7 +16,7 @@ pub fn home(bytes: &[u8], ethernet: bool, workers: usize) -> Option<u16> {
 }
 
 /// The worker, of `workers`, on which the fragments of an IP packet meet.
-pub(crate) fn home_of_fragments(packet: &[u8], workers: usize) -> Option<u16> {
+pub fn home_of_fragments(packet: &[u8], workers: usize) -> Option<u16> {
     flow::symmetric_of_fragments(packet).map(|hash| place(hash, workers))
 }
 
@@ -42,7 +42,7 @@ fn packet(bytes: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{self, Udp4};
+    use samples::{Udp4, arp};
 
     #[test]
     fn both_directions_of_a_flow_have_one_home_and_flows_spread() {
@@ -93,6 +93,6 @@ mod tests {
             home_of_fragments(&whole.packet(), 64),
             home(&first.frame(), true, 64)
         );
-        assert_eq!(home(&testing::arp(), true, 64), None);
+        assert_eq!(home(&arp(), true, 64), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Flow hashes over addresses and ports: symmetric for choosing a worker, directed for choosing among gateways.
 
-use crate::packet::protocol;
+use crate::protocol;
 
 /// The most IPv6 extension headers that are looked through.
 const EXTENSIONS: usize = 8;
@@ -31,6 +31,7 @@ pub struct Upper {
 }
 
 /// The upper layer of an IPv4 packet; none when its header is cut short.
+#[inline]
 pub fn upper4(packet: &[u8]) -> Option<Upper> {
     let header = packet.first_chunk::<20>()?;
     Some(Upper {
@@ -121,7 +122,7 @@ fn symmetric_within(packet: &[u8], tunnels: u8) -> Option<u32> {
 }
 
 /// That of a packet's fragments: addresses alone.
-pub(crate) fn symmetric_of_fragments(packet: &[u8]) -> Option<u32> {
+pub fn symmetric_of_fragments(packet: &[u8]) -> Option<u32> {
     let (addresses, _) = ends(packet)?;
     Some(mix(addresses ^ mix64(0)))
 }
@@ -238,7 +239,8 @@ fn half(bytes: &[u8]) -> u64 {
 }
 
 /// The finaliser of splitmix64: every input bit moves every output bit.
-pub(crate) fn mix64(mut z: u64) -> u64 {
+#[inline]
+pub fn mix64(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

@@ -211,7 +211,7 @@ const HEAD_MASK: u64 = 0xff00_0000_0000_3fff;
 /// What they are of a whole packet without options.
 const HEAD: u64 = 0x4500_0000_0000_0000;
 /// FIN, SYN, RST.
-pub(crate) const SLOW_FLAGS: u8 = 0x07;
+pub const SLOW_FLAGS: u8 = 0x07;
 
 impl Fields {
     /// Reads a packet, from its network header on, whose header was checked. Whatever is missing
@@ -232,7 +232,7 @@ impl Fields {
     /// Reads a whole TCP segment or UDP datagram without options; none, and nothing read, of others.
     /// Says whether it is to be forwarded, and no flag of TCP begins or ends anything.
     #[inline(always)]
-    pub(crate) fn read_usual<const IPV6: bool>(&mut self, packet: &[u8]) -> Option<bool> {
+    pub fn read_usual<const IPV6: bool>(&mut self, packet: &[u8]) -> Option<bool> {
         match IPV6 {
             true => self.read6(packet),
             false => self.read4(packet),
