@@ -2,7 +2,7 @@
 //!
 //! Begin with `walk/mod.rs`, which shows the stages in the packet's order, then `worker.rs`, the loop around them.
 //! Control compiles a [`Snapshot`](snapshot::Snapshot) of rules and settings and writes the shared tables:
-//! interfaces (`interface/`), routes and next hops (`table/`). Workers read both. Packets that the walk cannot
+//! interfaces (`interface/`), routes and next hops (crate `fib`). Workers read both. Packets that the walk cannot
 //! finish go to control with a reason ([`Punt`]); discarded packets are counted under a name ([`Drop`]).
 //! Packets for a tunnel, and out of one, wait on the worker's agenda (`agenda.rs`).
 //!
@@ -22,7 +22,6 @@ pub mod punt;
 pub mod rings;
 pub mod rule;
 pub mod snapshot;
-pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod trace;
@@ -31,6 +30,7 @@ pub mod worker;
 
 pub use ::packet;
 pub use counters::Counters;
+pub use fib as table;
 pub use packet::drop::Drop;
 #[doc(hidden)]
 pub use packet::handover;

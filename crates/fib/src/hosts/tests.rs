@@ -7,8 +7,8 @@ use kernels::{Baseline, Pages};
 use machine::Rng;
 
 use super::*;
-use crate::table::grace::Grace;
-use crate::table::heap::Memory;
+use crate::grace::Grace;
+use crate::heap::Memory;
 
 const SEED: u64 = 0x1234_5678_9abc_def1;
 

@@ -3,6 +3,8 @@
 //! `fib` finds the next hop of an address; `adjacency` says what a next hop is; `grace` tells the
 //! writer when no worker can still be reading what it took out.
 
+#![forbid(unsafe_code)]
+
 pub mod adjacency;
 mod build;
 mod entry;

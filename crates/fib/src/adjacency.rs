@@ -9,8 +9,7 @@ use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 use frame::InterfaceId;
-
-use crate::out::OutId;
+use packet::out::OutId;
 
 /// A next hop, or a group of them. 0 is no route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
