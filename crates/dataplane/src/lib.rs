@@ -11,12 +11,10 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
-pub mod connection;
 pub mod counters;
 mod encap;
 pub mod firewall;
 pub mod interface;
-pub mod nat;
 mod outlet;
 pub mod punt;
 pub mod rings;
@@ -29,6 +27,7 @@ pub mod walk;
 pub mod worker;
 
 pub use ::packet;
+pub use conntrack::{connection, nat};
 pub use counters::Counters;
 pub use fib as table;
 pub use packet::drop::Drop;

@@ -1,0 +1,281 @@
+//! What the stages ask and tell of a connection that they hold a way of, and the few lines that are
+//! FastTrack's.
+
+use core::sync::atomic::AtomicU64;
+
+use fib::NextHopId;
+use packet::Tuple;
+use packet::count::Traffic;
+
+use super::draft::{Rewrite4, Rewrite6};
+use super::entry::Entry;
+use super::id::{NextHop, Way};
+use super::layout::{
+    FLAGS_SHIFT, Ipv4, Ipv6, Layout, Line, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared,
+    store,
+};
+use super::rate::Rate;
+use super::settings::Tick;
+use super::state::{Helper, NatState, TcpState};
+use super::together::Ways;
+use super::tracker::{Tracker, of_family};
+
+/// What a packet of a connection with FastTrack finds in its direction's line, and the line.
+#[derive(Clone, Copy, Debug)]
+pub struct Fast<'t> {
+    /// The way on that the direction remembers.
+    pub next_hop: NextHop,
+    /// How the connection is translated; nothing is rewritten where it is empty.
+    pub nat: NatState,
+    /// Both sides have spoken; of TCP, the handshake is done.
+    pub assured: bool,
+    packets: &'t AtomicU64,
+    bytes: &'t AtomicU64,
+    last: &'t AtomicU64,
+}
+
+impl Fast<'_> {
+    /// Counts a packet of `len` bytes, from the network header on, that goes the fast way. False
+    /// when it is to walk slowly, once a second in each direction; then nothing is counted.
+    #[inline(always)]
+    pub fn count(&self, len: u32, now: Tick) -> bool {
+        let last = load(self.last);
+        if Tick(last as u32).second() != now.second() {
+            return false;
+        }
+        store(self.last, pair(now.0, half_of(last, 1)));
+        store(self.packets, load(self.packets).wrapping_add(1));
+        store(self.bytes, load(self.bytes).wrapping_add(u64::from(len)));
+        true
+    }
+}
+
+/// Where the bits lie of a mark's word that are not the mark.
+const EGRESS: u64 = u64::MAX << 32;
+
+impl<'a, F: Layout> Entry<'a, F> {
+    pub(super) fn helper(self) -> Helper {
+        Helper::from_bits((load(self.shared(shared::STATE)) >> 32) as u8)
+    }
+
+    fn set_counted(self) {
+        let word = self.shared(shared::STATE);
+        store(word, load(word) | u64::from(own::COUNTED) << 40);
+    }
+
+    /// No `connection-limit` counts it any more; whether one did.
+    pub(super) fn take_counted(self) -> bool {
+        let word = self.shared(shared::STATE);
+        let (old, bit) = (load(word), u64::from(own::COUNTED) << 40);
+        store(word, old & !bit);
+        old & bit != 0
+    }
+
+    #[inline(always)]
+    pub(super) fn mark(self) -> u32 {
+        half_of(load(self.shared(shared::MARK)), 0)
+    }
+
+    fn set_mark(self, mark: u32) {
+        if !self.is_live() {
+            return;
+        }
+        let word = self.shared(shared::MARK);
+        store(word, load(word) & EGRESS | u64::from(mark));
+        self.set_flags(flag::NOTED);
+    }
+
+    pub(super) fn tuple(self, reply: bool) -> Tuple {
+        F::tuple(&core::array::from_fn(|word| load(self.word(reply, word))))
+    }
+
+    pub(super) fn traffic(self, reply: bool) -> Traffic {
+        Traffic {
+            packets: load(self.word(reply, F::PACKETS)),
+            bytes: load(self.word(reply, F::BYTES)),
+        }
+    }
+
+    fn rate_bps(self, reply: bool, now: Tick) -> u64 {
+        let rate = Rate::of_word(load(self.rate(reply, 0)));
+        let last = Tick(half_of(load(self.word(reply, F::LAST)), 0));
+        rate.bps(load(self.word(reply, F::BYTES)), last, now)
+    }
+
+    #[inline(always)]
+    fn next_hop(self, reply: bool) -> NextHop {
+        NextHop {
+            id: NextHopId((load(self.word(reply, F::META)) >> NEXT_HOP_SHIFT) as u16),
+            generation: half_of(load(self.word(reply, F::LAST)), 1),
+        }
+    }
+
+    fn set_next_hop(self, reply: bool, next_hop: NextHop) {
+        let meta = self.word(reply, F::META);
+        let rest = load(meta) & !(u64::MAX << NEXT_HOP_SHIFT);
+        store(meta, rest | u64::from(next_hop.id.0) << NEXT_HOP_SHIFT);
+        let last = self.word(reply, F::LAST);
+        store(last, pair(load(last) as u32, next_hop.generation));
+    }
+
+    /// From here on TCP's numbers are not followed, and their place counts what walks slowly. Says
+    /// whether it was not so before.
+    fn begin_fasttrack(self) -> bool {
+        if self.flags(false) & flag::FASTTRACK != 0 {
+            return false;
+        }
+        self.change(self.generation(), || {
+            self.begin_trails(&self.talk(false));
+            self.set_flags(flag::FASTTRACK);
+        });
+        true
+    }
+}
+
+/// What the line of a direction says of FastTrack; none where the connection is not marked for it.
+#[inline(always)]
+fn fast_in<F: Layout>(line: &Line) -> Option<Fast<'_>> {
+    let meta = load(&line[F::META]);
+    let flags = (meta >> FLAGS_SHIFT) as u8;
+    (flags & flag::FASTTRACK != 0).then(|| Fast {
+        next_hop: NextHop {
+            id: NextHopId((meta >> NEXT_HOP_SHIFT) as u16),
+            generation: half_of(load(&line[F::LAST]), 1),
+        },
+        nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
+        assured: flags & flag::ASSURED != 0,
+        packets: &line[F::PACKETS],
+        bytes: &line[F::BYTES],
+        last: &line[F::LAST],
+    })
+}
+
+/// The rewrite of a direction, in the line where that lies.
+#[inline(always)]
+fn rewrite_in<F: Layout>(line: &Line) -> F::Rewrite {
+    let rest = (load(&line[F::RATE]) >> 48) as u16;
+    F::unpack(|word| load(&line[F::RATE + 1 + word]), rest)
+}
+
+impl Tracker {
+    /// The tuple of a way.
+    pub fn tuple(&self, way: Way) -> Tuple {
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).tuple(way.reply()))
+    }
+
+    /// A `connection-limit` counts the connection.
+    pub fn set_counted(&mut self, way: Way) {
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).set_counted());
+    }
+
+    /// The connection's mark.
+    #[inline]
+    pub fn mark(&self, way: Way) -> u32 {
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).mark())
+    }
+
+    /// Sets the connection's mark.
+    pub fn set_mark(&mut self, way: Way, mark: u32) {
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).set_mark(mark));
+    }
+
+    /// The helper that reads the connection, or that expected it.
+    pub fn helper(&self, way: Way) -> Helper {
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).helper())
+    }
+
+    /// Whether a helper expected the connection.
+    pub fn is_expected(&self, way: Way) -> bool {
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).is_expected())
+    }
+
+    /// `tcp-state`.
+    pub fn tcp_state(&self, way: Way) -> TcpState {
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).tcp_state())
+    }
+
+    /// What one direction counted.
+    pub fn traffic(&self, way: Way) -> Traffic {
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).traffic(way.reply()))
+    }
+
+    /// Bits that one direction carried in the last whole second.
+    pub fn rate_bps(&self, way: Way, now: Tick) -> u64 {
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).rate_bps(way.reply(), now))
+    }
+
+    /// What somebody else keeps about the connection, 0 at first.
+    pub fn attachment(&self, way: Way) -> u32 {
+        let word =
+            of_family!(ref self, way.slot().is_ipv6(), part => load(part.entry(way).cold(1)));
+        half_of(word, 0)
+    }
+
+    /// Keeps something about the connection: what rules read of its stream. The owner alone does that.
+    pub fn set_attachment(&self, way: Way, attachment: u32) {
+        of_family!(ref self, way.slot().is_ipv6(), part => {
+            let word = part.entry(way).cold(1);
+            store(word, pair(attachment, half_of(load(word), 1)));
+        });
+    }
+
+    /// The next hop that a direction remembers.
+    #[inline]
+    pub fn next_hop(&self, way: Way) -> NextHop {
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).next_hop(way.reply()))
+    }
+
+    /// Has a direction remember its next hop.
+    pub fn set_next_hop(&mut self, way: Way, next_hop: NextHop) {
+        of_family!(ref self, way.slot().is_ipv6(), part => {
+            part.entry(way).set_next_hop(way.reply(), next_hop);
+        });
+    }
+
+    /// The rewrite of an IPv4 connection's direction; nothing's of IPv6.
+    #[inline(always)]
+    pub fn rewrite4(&self, way: Way) -> Rewrite4 {
+        if way.slot().is_ipv6() {
+            return Rewrite4::default();
+        }
+        rewrite_in::<Ipv4>(self.ipv4.rewrite_line(way))
+    }
+
+    /// The rewrite of an IPv6 connection's direction; nothing's of IPv4.
+    #[inline(always)]
+    pub fn rewrite6(&self, way: Way) -> Rewrite6 {
+        if !way.slot().is_ipv6() {
+            return Rewrite6::default();
+        }
+        rewrite_in::<Ipv6>(self.ipv6.rewrite_line(way))
+    }
+
+    /// Marks the connection for FastTrack.
+    pub fn fasttrack(&mut self, way: Way) {
+        of_family!(ref self, way.slot().is_ipv6(), part => {
+            if part.entry(way).begin_fasttrack() {
+                part.entries.begin_fasttrack();
+            }
+        });
+    }
+
+    /// What a packet of this way, not SYN, FIN or RST, needs to go the fast way; none when the
+    /// connection is not marked for FastTrack.
+    #[inline(always)]
+    pub fn fast(&self, way: Way) -> Option<Fast<'_>> {
+        match way.slot().is_ipv6() {
+            true => fast_in::<Ipv6>(self.ipv6.line(way)),
+            false => fast_in::<Ipv4>(self.ipv4.line(way)),
+        }
+    }
+
+    /// The same of a way that was looked for together with others.
+    #[inline(always)]
+    pub fn fast_of<const IPV6: bool>(&self, ways: &Ways, at: usize) -> Option<Fast<'_>> {
+        let line = ways.line(at)?;
+        match IPV6 {
+            true => fast_in::<Ipv6>(self.ipv6.lines().line(line)),
+            false => fast_in::<Ipv4>(self.ipv4.lines().line(line)),
+        }
+    }
+}

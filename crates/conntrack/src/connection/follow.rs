@@ -1,0 +1,312 @@
+//! A packet of a connection that is in the table: what it is (`judge`, which changes nothing) and
+//! what it does to the connection (`commit`).
+//!
+//! A datagram of a stream costs three stores to its direction's line: packets, bytes, time. TCP's
+//! numbers are in the shared line beside it; a second begun in the direction turns its rate.
+
+use core::sync::atomic::AtomicU64;
+
+use packet::{Fields, protocol};
+
+use super::entry::Entry;
+use super::id::Way;
+use super::layout::{Layout, Line, flag, half_of, load, pair, shared, store};
+use super::limits::Limits;
+use super::part::Part;
+use super::rate::Rate;
+use super::settings::Tick;
+use super::state::{NatState, State, TcpState, Track};
+use super::tcp::{self, Judgement, Segment, Step, Talk};
+
+impl<F: Layout> Part<F> {
+    /// What a packet that was found in this direction is to its connection, if it is not TCP.
+    #[inline(always)]
+    pub(super) fn judge(&self, way: Way) -> Track {
+        let flags = self.entry(way).flags(way.reply());
+        let track = of(flags, way);
+        if flags & flag::NOTED != 0 {
+            return self.judge_noted(track, way);
+        }
+        track
+    }
+
+    /// The same of a connection that helpers may have to do with.
+    #[inline(never)]
+    fn judge_noted(&self, track: Track, way: Way) -> Track {
+        let entry = self.entry(way);
+        Track {
+            state: match (track.state, entry.is_expected()) {
+                (State::New, true) => State::Related,
+                (state, _) => state,
+            },
+            helped: entry.is_helped(),
+            ..track
+        }
+    }
+
+    /// What a segment that was found in this direction is to its connection.
+    #[inline(always)]
+    pub(super) fn judge_segment(
+        &self,
+        way: Way,
+        segment: &Segment,
+        talk: &Talk,
+        limits: &Limits,
+    ) -> Track {
+        let track = self.judge(way);
+        let entry = self.entry(way);
+        let tcp_state = entry.tcp_state();
+        let judgement = if track.fasttrack {
+            tcp::judge_fast(&entry.trails(way.reply()), tcp_state, segment, way.reply())
+        } else {
+            tcp::judge(talk, tcp_state, segment, way.reply(), limits.liberal)
+        };
+        match judgement {
+            Judgement::Step(step) => Track { step, ..track },
+            Judgement::Invalid => INVALID,
+            Judgement::Reopen => NEW,
+        }
+    }
+
+    /// Does to the connection what a packet does that is not TCP.
+    #[inline(always)]
+    pub(super) fn commit(&mut self, way: Way, fields: &Fields, now: Tick, limits: &Limits) {
+        let entry = self.entry(way);
+        let flags = entry.flags(way.reply());
+        entry.touch(way.reply(), now);
+        entry.count_walked(way.reply(), flags, fields.len);
+        if flags & flag::ASSURED == 0 {
+            self.settle(way, flags, fields.tuple.protocol, limits);
+        }
+    }
+
+    /// Does to the connection what a segment does.
+    #[inline(always)]
+    pub(super) fn commit_segment(
+        &mut self,
+        way: Way,
+        (step, segment, talk): (Step, &Segment, &Talk),
+        fields: &Fields,
+        now: Tick,
+        limits: &Limits,
+    ) {
+        let entry = self.entry(way);
+        let flags = entry.flags(way.reply());
+        if !matches!(step, Step::Ignore | Step::Doubt) {
+            entry.touch(way.reply(), now);
+        }
+        entry.count_walked(way.reply(), flags, fields.len);
+        self.converse(way, step, segment, *talk, limits);
+    }
+
+    /// A connection that is not TCP is seen in its second direction, then becomes a stream.
+    #[cold]
+    #[inline(never)]
+    fn settle(&mut self, way: Way, flags: u8, protocol: u8, limits: &Limits) {
+        let place = way.slot().place();
+        if flags & flag::SEEN_REPLY == 0 {
+            if way.reply() {
+                self.set_flags(place, flag::SEEN_REPLY);
+            }
+            return;
+        }
+        // A single question with a single answer is no stream, and an echo never is.
+        if !matches!(protocol, protocol::ICMP | protocol::ICMPV6) {
+            let timeout_secs = match self.entries.at(place).is_call(protocol) {
+                true => Limits::call(true),
+                false => limits.plain(protocol, true),
+            };
+            self.set_state(place, TcpState::None as u8, timeout_secs);
+            self.set_flags(place, flag::ASSURED);
+        }
+    }
+
+    /// A conversation is over: what is remembered of it is no connection that its client has.
+    #[cold]
+    #[inline(never)]
+    fn uncount(&mut self, place: u32) {
+        let entry = self.entries.at(place);
+        if entry.take_counted() {
+            self.over.push(entry.tuple(false));
+        }
+    }
+
+    /// Moves a TCP conversation on.
+    #[inline(always)]
+    fn converse(
+        &mut self,
+        way: Way,
+        step: Step,
+        segment: &Segment,
+        mut talk: Talk,
+        limits: &Limits,
+    ) {
+        let place = way.slot().place();
+        let entry = self.entry(way);
+        let flags = entry.flags(way.reply());
+        let fasttrack = flags & flag::FASTTRACK != 0;
+        let old = entry.tcp_state();
+        let state = match step {
+            Step::Advance(state) => {
+                talk.note(segment, old);
+                state
+            }
+            Step::Resync => {
+                talk = talk.resynced(*segment);
+                TcpState::SynReceived
+            }
+            Step::Ignore => {
+                talk = talk.ignoring(*segment);
+                old
+            }
+            Step::Nothing | Step::Doubt => old,
+        };
+        if fasttrack {
+            let trails = entry.trails(way.reply());
+            entry.follow_trails(trails, way.reply(), step, segment);
+        } else {
+            entry.set_talk(&talk, way.reply());
+        }
+        let answered = flags & flag::SEEN_REPLY != 0;
+        if way.reply() && !answered {
+            self.set_flags(place, flag::SEEN_REPLY);
+        } else if answered && flags & flag::ASSURED == 0 && state == TcpState::Established {
+            self.set_flags(place, flag::ASSURED);
+        }
+        // FastTrack knows the numbers by and by only: nobody is to be counted no more by luck.
+        if state != old && state.is_over() && !fasttrack {
+            self.uncount(place);
+        }
+        let timeout_secs = match step {
+            Step::Ignore | Step::Doubt => return,
+            _ if fasttrack => limits.fast(state),
+            _ => limits.tcp(state, &talk, answered || way.reply()),
+        };
+        self.set_state(place, state as u8, timeout_secs);
+    }
+}
+
+/// The packet belongs to nothing.
+pub(super) const INVALID: Track = Track {
+    state: State::Invalid,
+    ..BLANK
+};
+
+/// The packet may begin a connection.
+pub(super) const NEW: Track = Track {
+    state: State::New,
+    ..BLANK
+};
+
+pub(super) const BLANK: Track = Track {
+    state: State::Untracked,
+    way: None,
+    nat: NatState(0),
+    fasttrack: false,
+    quoted: false,
+    helped: false,
+    step: Step::Nothing,
+};
+
+/// A packet of this direction of a connection with these flags, that nobody expected.
+#[inline(always)]
+pub(super) fn of(flags: u8, way: Way) -> Track {
+    Track {
+        state: state(flags, way.reply()),
+        way: Some(way),
+        nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
+        fasttrack: flags & flag::FASTTRACK != 0,
+        quoted: false,
+        helped: false,
+        step: Step::Nothing,
+    }
+}
+
+/// `connection-state` of a packet whose connection has these flags.
+#[inline(always)]
+fn state(flags: u8, reply: bool) -> State {
+    if reply || flags & flag::SEEN_REPLY != 0 {
+        State::Established
+    } else {
+        State::New
+    }
+}
+
+/// Whether TCP's state, in its word, is that.
+#[inline(always)]
+pub(super) fn is_established(word: &AtomicU64) -> bool {
+    (load(word) >> 24) as u8 == TcpState::Established as u8
+}
+
+/// Counts a packet in its direction's line.
+#[inline(always)]
+pub(super) fn count_in<F: Layout>(line: &Line, len: u64) {
+    let add = |word: usize, more: u64| store(&line[word], load(&line[word]).wrapping_add(more));
+    add(F::PACKETS, 1);
+    add(F::BYTES, len);
+}
+
+/// When the last packet came in the direction whose line this is.
+#[inline(always)]
+pub(super) fn last_in<F: Layout>(line: &Line) -> Tick {
+    Tick(load(&line[F::LAST]) as u32)
+}
+
+/// Keeps that a packet came now.
+#[inline(always)]
+pub(super) fn touch_in<F: Layout>(line: &Line, now: Tick) {
+    let generation = half_of(load(&line[F::LAST]), 1);
+    store(&line[F::LAST], pair(now.0, generation));
+}
+
+impl<F: Layout> Entry<'_, F> {
+    /// TCP's state.
+    #[inline(always)]
+    pub(super) fn tcp_state(self) -> TcpState {
+        TcpState::from_bits((load(self.shared(shared::STATE)) >> 24) as u8)
+    }
+
+    /// Counts a packet.
+    #[inline(always)]
+    pub(super) fn count(self, reply: bool, len: u64) {
+        count_in::<F>(self.line(reply), len);
+    }
+
+    /// Counts packets that went by a shortcut.
+    pub(super) fn count_many(self, reply: bool, packets: u64, bytes: u64) {
+        let add = |word, more: u64| store(word, load(word).wrapping_add(more));
+        add(self.word(reply, F::PACKETS), packets);
+        add(self.word(reply, F::BYTES), bytes);
+    }
+
+    /// Counts a packet that did not go the fast way. The rate of a second that is over is made, by
+    /// `touch`, before that.
+    #[inline(always)]
+    fn count_walked(self, reply: bool, flags: u8, len: u32) {
+        self.count(reply, u64::from(len));
+        if flags & flag::FASTTRACK != 0 {
+            self.count_slow(reply, u64::from(len));
+        }
+    }
+
+    /// Something came in this direction.
+    #[inline(always)]
+    pub(super) fn touch(self, reply: bool, now: Tick) {
+        let line = self.line(reply);
+        if last_in::<F>(line).second() != now.second() {
+            self.turn_rate(reply, now);
+        }
+        touch_in::<F>(line, now);
+    }
+
+    /// The direction's bytes of a second that is over.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn turn_rate(self, reply: bool, now: Tick) {
+        let last = last_in::<F>(self.line(reply));
+        let rate = self.rate(reply, 0);
+        let word = load(rate);
+        let turned = Rate::of_word(word).turn(load(self.word(reply, F::BYTES)), last, now);
+        store(rate, turned.to_word((word >> 48) as u16));
+    }
+}

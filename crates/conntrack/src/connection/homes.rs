@@ -1,0 +1,252 @@
+//! Whose the answers are: reply tuples that do not hash home to the worker that owns their
+//! connection. Shared by all workers, of a fixed size, without a lock.
+//!
+//! A claim is one word: 57 bits of the tuple's keyed hash and the worker. Two workers that claim one
+//! tuple at the same time both write and then look for the other: at least one of them sees it and
+//! steps back. So a tuple never has two owners, and what two workers may not share (a translated
+//! port) is decided here. Two tuples of one hash (once in 2^57 pairs of a bucket) are told apart no
+//! more than that: the later one is refused.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::Arc;
+
+use kernels::{Pages, Zeroed};
+use machine::Rng;
+use packet::Tuple;
+
+use super::hash::Keys;
+use super::id::WORKERS_MAX;
+use super::state::Refused;
+
+/// Claims of a bucket; its last word counts claims that found no room and went to the next ones.
+const CLAIMS: usize = 7;
+const SPILLED: usize = CLAIMS;
+/// How many buckets a claim may lie in, from its own on.
+const REACH: usize = 4;
+/// The bits of a claim that name the worker, plus one.
+const WORKER_BITS: u64 = 0xff;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Homes {
+    buckets: Zeroed<[AtomicU64; 8]>,
+    keys: Keys,
+    /// How many claims there are of what helpers expect, whose source may be anything.
+    expected: AtomicU32,
+}
+
+impl Homes {
+    /// Room for so many claims.
+    ///
+    /// # Errors
+    /// What the kernel says when there is not that much address space.
+    pub fn new(claims: usize, rng: &mut Rng) -> std::io::Result<Arc<Self>> {
+        let buckets = (claims / 4).next_power_of_two().max(REACH);
+        Ok(Arc::new(Self {
+            buckets: Zeroed::new(buckets, Pages::Huge)?,
+            keys: Keys::random(rng),
+            expected: AtomicU32::new(0),
+        }))
+    }
+
+    /// Makes `worker` the owner of packets with this tuple.
+    ///
+    /// # Errors
+    /// `Taken` when it has an owner, be it the same; `Full` when there is no room.
+    pub fn claim(&self, tuple: &Tuple, worker: u16) -> Result<(), Refused> {
+        let hash = self.hash(tuple);
+        if self.find(hash).is_some() {
+            return Err(Refused::Taken);
+        }
+        let claim = hash | u64::from(worker % WORKERS_MAX + 1);
+        let place = (0..REACH)
+            .find_map(|step| self.write(self.bucket(hash, step), claim, step, hash))
+            .ok_or(Refused::Full)?;
+        if self.count(hash) > 1 {
+            self.withdraw(place, hash);
+            return Err(Refused::Taken);
+        }
+        Ok(())
+    }
+
+    /// As [`Self::claim`], for a tuple that a helper expects: where its source is 0 it stands for
+    /// all.
+    ///
+    /// # Errors
+    /// As of [`Self::claim`].
+    pub fn claim_expected(&self, tuple: &Tuple, worker: u16) -> Result<(), Refused> {
+        self.claim(tuple, worker)?;
+        self.expected.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Gives up a tuple that is not expected any more, or keeps it for the connection that came.
+    pub fn release_expected(&self, tuple: &Tuple, keep: bool) {
+        if !keep {
+            self.release(tuple);
+        }
+        self.expected.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether a helper expects anything, on any worker.
+    #[inline]
+    pub fn expects(&self) -> bool {
+        self.expected.load(Ordering::SeqCst) > 0
+    }
+
+    /// The owner of packets with this tuple.
+    pub fn owner(&self, tuple: &Tuple) -> Option<u16> {
+        let (step, at) = self.find(self.hash(tuple))?;
+        let claim = self.bucket(self.hash(tuple), step)[at].load(Ordering::Acquire);
+        // It may have gone since.
+        ((claim & WORKER_BITS) as u16).checked_sub(1)
+    }
+
+    /// Gives a tuple up. Only its owner calls this.
+    pub fn release(&self, tuple: &Tuple) {
+        let hash = self.hash(tuple);
+        if let Some(place) = self.find(hash) {
+            self.withdraw(place, hash);
+        }
+    }
+
+    fn hash(&self, tuple: &Tuple) -> u64 {
+        self.keys.wide(tuple) & !WORKER_BITS
+    }
+
+    fn bucket(&self, hash: u64, step: usize) -> &[AtomicU64; 8] {
+        let first = (hash >> 32) as usize;
+        &self.buckets[(first + step) % self.buckets.len()]
+    }
+
+    /// Writes a claim into a free place of a bucket.
+    fn write(
+        &self,
+        bucket: &[AtomicU64; 8],
+        claim: u64,
+        step: usize,
+        hash: u64,
+    ) -> Option<(usize, usize)> {
+        let at = (0..CLAIMS).find(|at| {
+            bucket[*at]
+                .compare_exchange(0, claim, Ordering::SeqCst, Ordering::Relaxed)
+                .is_ok()
+        })?;
+        if step > 0 {
+            self.bucket(hash, 0)[SPILLED].fetch_add(1, Ordering::SeqCst);
+        }
+        Some((step, at))
+    }
+
+    /// Where a claim with this hash lies: bucket and place.
+    fn find(&self, hash: u64) -> Option<(usize, usize)> {
+        let spilled = self.bucket(hash, 0)[SPILLED].load(Ordering::SeqCst) > 0;
+        let reach = if spilled { REACH } else { 1 };
+        (0..reach).find_map(|step| {
+            let bucket = self.bucket(hash, step);
+            let at = (0..CLAIMS).find(|at| {
+                let claim = bucket[*at].load(Ordering::SeqCst);
+                claim != 0 && claim & !WORKER_BITS == hash
+            })?;
+            Some((step, at))
+        })
+    }
+
+    /// How many claims with this hash there are, wherever they may lie.
+    fn count(&self, hash: u64) -> usize {
+        let buckets = (0..REACH).flat_map(|step| &self.bucket(hash, step)[..CLAIMS]);
+        let claims = buckets.map(|claim| claim.load(Ordering::SeqCst));
+        claims
+            .filter(|claim| *claim != 0 && claim & !WORKER_BITS == hash)
+            .count()
+    }
+
+    fn withdraw(&self, (step, at): (usize, usize), hash: u64) {
+        self.bucket(hash, step)[at].store(0, Ordering::SeqCst);
+        if step > 0 {
+            self.bucket(hash, 0)[SPILLED].fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tuple(port: u16) -> Tuple {
+        Tuple {
+            source: 0xc000_0201,
+            destination: 0xc633_6401,
+            source_port: 443,
+            destination_port: port,
+            protocol: 6,
+            ipv6: false,
+        }
+    }
+
+    #[test]
+    fn a_tuple_has_one_owner_until_it_is_released() {
+        let homes = Homes::new(1_000, &mut Rng::seeded(1)).expect("address space");
+
+        assert_eq!(homes.owner(&tuple(1)), None);
+        assert_eq!(homes.claim(&tuple(1), 0), Ok(()));
+        assert_eq!(homes.claim(&tuple(1), 1), Err(Refused::Taken));
+        assert_eq!(homes.owner(&tuple(1)), Some(0));
+
+        homes.release(&tuple(1));
+        assert_eq!(homes.owner(&tuple(1)), None);
+        assert_eq!(homes.claim(&tuple(1), 127), Ok(()));
+        assert_eq!(homes.owner(&tuple(1)), Some(127));
+    }
+
+    #[test]
+    fn claims_find_room_beside_a_full_bucket_and_leave_it_clean() {
+        let homes = Homes::new(16, &mut Rng::seeded(1)).expect("address space");
+        let claimed: Vec<u16> = (0..40)
+            .filter(|port| homes.claim(&tuple(*port), 3).is_ok())
+            .collect();
+
+        assert_eq!(claimed.len(), 28);
+        assert!(
+            claimed
+                .iter()
+                .all(|port| homes.owner(&tuple(*port)) == Some(3))
+        );
+        claimed.iter().for_each(|port| homes.release(&tuple(*port)));
+        let words = homes.buckets.iter().flatten();
+        assert!(
+            words
+                .map(|word| word.load(Ordering::Relaxed))
+                .all(|word| word == 0)
+        );
+    }
+
+    #[test]
+    fn workers_that_claim_at_once_never_share_a_tuple() {
+        let homes = Homes::new(4_096, &mut Rng::seeded(1)).expect("address space");
+        let claims = |worker| {
+            (0..2_000_u16)
+                .filter(|port| homes.claim(&tuple(*port), worker).is_ok())
+                .collect::<Vec<_>>()
+        };
+        let (first, second) = std::thread::scope(|scope| {
+            let other = scope.spawn(|| claims(1));
+            (claims(0), other.join().expect("no panic"))
+        });
+
+        for port in 0..2_000 {
+            let both = first.contains(&port) && second.contains(&port);
+            assert!(!both, "{port}");
+        }
+        assert!(
+            first
+                .iter()
+                .all(|port| homes.owner(&tuple(*port)) == Some(0))
+        );
+        assert!(
+            second
+                .iter()
+                .all(|port| homes.owner(&tuple(*port)) == Some(1))
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! A connection as control and the tracer read it: a copy, whole in itself.
+
+use fib::NextHopId;
+use frame::InterfaceId;
+use packet::count::Traffic;
+use packet::{Tuple, protocol};
+
+use super::gre::Gre;
+use super::id::{EntryId, NextHop, Slot};
+use super::layout::{
+    FLAGS_SHIFT, Layout, NEXT_HOP_SHIFT, SHARED, flag, half_of, line_of, own, shared,
+};
+use super::rate::Rate;
+use super::settings::Tick;
+use super::state::{Helper, NatState, TcpState};
+
+/// An entry's words, copied.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Words {
+    pub(super) lines: [[u64; 8]; 5],
+    pub(super) cold: [u64; 2],
+}
+
+/// What one direction of a connection counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Direction {
+    /// All packets and bytes, from the network header on.
+    pub traffic: Traffic,
+    /// Those of them that FastTrack carried.
+    pub fasttrack: Traffic,
+    /// When the last packet came.
+    pub last: Tick,
+    /// The way on that FastTrack remembers.
+    pub next_hop: NextHop,
+    pub(super) rate: Rate,
+}
+
+/// One row of `/ip/firewall/connection` or `/ipv6/firewall/connection`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its id.
+    pub id: EntryId,
+    /// The tuple of the original direction.
+    pub original: Tuple,
+    /// The tuple of the answers.
+    pub reply: Tuple,
+    /// `tcp-state`.
+    pub tcp_state: TcpState,
+    /// The helper, or the one whose expectation it was.
+    pub helper: Helper,
+    /// The connection's mark.
+    pub mark: u32,
+    /// Where it left the router.
+    pub egress: InterfaceId,
+    /// How it is translated.
+    pub nat: NatState,
+    /// Flag `S`.
+    pub seen_reply: bool,
+    /// Flag `A`.
+    pub assured: bool,
+    /// Flag `E`.
+    pub expected: bool,
+    /// Flag `F`.
+    pub fasttrack: bool,
+    /// Its source was translated by `masquerade`.
+    pub masquerade: bool,
+    /// How long it may be silent, in seconds.
+    pub timeout_secs: u32,
+    /// What its packets' header of GRE says.
+    pub gre: Option<Gre>,
+    /// What others keep about it (`Tracker::set_attachment`).
+    pub attachment: u32,
+    /// Original direction, reply direction.
+    pub directions: [Direction; 2],
+}
+
+impl Row {
+    /// The row that an entry's words show; none when no connection lies there.
+    pub(super) fn of<F: Layout>(slot: Slot, words: &Words) -> Option<Self> {
+        let common = &words.lines[SHARED];
+        let state = common[shared::STATE];
+        let owned = (state >> 40) as u16;
+        if owned & own::LIVE == 0 {
+            return None;
+        }
+        let line = |reply| &words.lines[line_of(reply)];
+        let flags = (line(false)[F::META] >> FLAGS_SHIFT) as u8;
+        let fasttrack = flags & flag::FASTTRACK != 0;
+        let original = F::tuple(line(false));
+        let gre = (original.protocol == protocol::GRE).then(|| Gre::of_word(common[shared::GRE]));
+        Some(Self {
+            id: EntryId {
+                slot,
+                generation: half_of(common[shared::VERSION], 1),
+            },
+            original,
+            reply: F::tuple(line(true)),
+            tcp_state: TcpState::from_bits((state >> 24) as u8),
+            helper: Helper::from_bits((state >> 32) as u8),
+            mark: half_of(common[shared::MARK], 0),
+            egress: InterfaceId(half_of(common[shared::MARK], 1)),
+            nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
+            seen_reply: flags & flag::SEEN_REPLY != 0,
+            assured: flags & flag::ASSURED != 0,
+            expected: owned & own::EXPECTED != 0,
+            fasttrack,
+            masquerade: owned & own::MASQUERADE != 0,
+            timeout_secs: state as u32 & 0xff_ffff,
+            gre: gre.flatten(),
+            attachment: half_of(words.cold[1], 0),
+            directions: [false, true].map(|reply| direction::<F>(words, reply, fasttrack)),
+        })
+    }
+
+    /// The seconds until it expires if nothing comes.
+    pub fn timeout(&self, now: Tick) -> u32 {
+        let [original, reply] = self.directions.map(|direction| now.since(direction.last));
+        let silent = original.min(reply).max(0) as u32;
+        self.timeout_secs
+            .saturating_sub(silent / super::settings::TICKS_PER_SECOND)
+    }
+
+    /// `orig-rate` and `repl-rate`: bits of the last whole second.
+    pub fn rates_bps(&self, now: Tick) -> [u64; 2] {
+        self.directions.map(|direction| {
+            direction
+                .rate
+                .bps(direction.traffic.bytes, direction.last, now)
+        })
+    }
+}
+
+fn direction<F: Layout>(words: &Words, reply: bool, fasttrack: bool) -> Direction {
+    let line = &words.lines[line_of(reply)];
+    let side = usize::from(reply);
+    let traffic = Traffic {
+        packets: line[F::PACKETS],
+        bytes: line[F::BYTES],
+    };
+    let slow = [shared::SLOW_PACKETS[side], shared::SLOW_BYTES[side]];
+    let [packets, bytes] = slow.map(|word| words.lines[SHARED][word]);
+    let slow = super::trail::slow_of(packets, bytes);
+    let rate = words.lines[F::RATE_LINE[side]][F::RATE];
+    Direction {
+        traffic,
+        fasttrack: Traffic {
+            packets: traffic.packets.saturating_sub(slow.packets),
+            bytes: traffic.bytes.saturating_sub(slow.bytes),
+        },
+        last: Tick(half_of(line[F::LAST], 0)),
+        next_hop: NextHop {
+            id: NextHopId((line[F::META] >> NEXT_HOP_SHIFT) as u16),
+            generation: half_of(line[F::LAST], 1),
+        },
+        rate: Rate::of_word(rate),
+    }
+    .without_fasttrack(!fasttrack)
+}
+
+impl Direction {
+    /// Where TCP's numbers lie, nothing of FastTrack can be read.
+    fn without_fasttrack(self, without: bool) -> Self {
+        let fasttrack = if without {
+            Traffic::default()
+        } else {
+            self.fasttrack
+        };
+        Self { fasttrack, ..self }
+    }
+}

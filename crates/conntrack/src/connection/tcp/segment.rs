@@ -1,0 +1,112 @@
+//! What tracking reads of a segment (RFC 9293, 3.1).
+
+use packet::Fields;
+
+/// The flags of TCP.
+pub(in crate::connection) mod flag {
+    pub(in crate::connection) const FIN: u8 = 1;
+    pub(in crate::connection) const SYN: u8 = 2;
+    pub(in crate::connection) const RST: u8 = 4;
+    pub(in crate::connection) const ACK: u8 = 16;
+}
+
+/// A segment's numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::connection) struct Segment {
+    /// Its first sequence number.
+    pub(in crate::connection) seq: u32,
+    /// The number behind its last: SYN and FIN count.
+    pub(in crate::connection) end: u32,
+    /// What it acknowledges, if `flags` has ACK.
+    pub(in crate::connection) ack: u32,
+    /// The window field, not scaled.
+    pub(in crate::connection) window: u16,
+    /// Its flags.
+    pub(in crate::connection) flags: u8,
+    /// The window scale that a SYN offers (RFC 7323, 2), at most 14.
+    pub(in crate::connection) scale: Option<u8>,
+}
+
+impl Segment {
+    /// Reads a packet whose fields say TCP, not truncated; none when its header does not fit.
+    #[inline(always)]
+    pub(in crate::connection) fn read(fields: &Fields, packet: &[u8]) -> Option<Self> {
+        Self::at(usize::from(fields.upper), fields.len, packet)
+    }
+
+    /// The same of a packet of `len` bytes whose segment begins at this byte.
+    #[inline(always)]
+    pub(in crate::connection) fn at(at: usize, len: u32, packet: &[u8]) -> Option<Self> {
+        let header = packet.get(at..)?.first_chunk::<20>()?;
+        let header_len = usize::from(header[12] >> 4) * 4;
+        let len = (len as usize).checked_sub(at)?;
+        if header_len < 20 {
+            return None;
+        }
+        let data = len.checked_sub(header_len)? as u32;
+        let flags = header[13];
+        let word = |at: usize| {
+            u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
+        let seq = word(4);
+        let span = data + u32::from(flags & flag::SYN != 0) + u32::from(flags & flag::FIN != 0);
+        Some(Self {
+            seq,
+            end: seq.wrapping_add(span),
+            ack: word(8),
+            window: u16::from_be_bytes([header[14], header[15]]),
+            flags,
+            scale: match flags & flag::SYN {
+                0 => None,
+                _ => packet.get(at + 20..at + header_len).and_then(scale),
+            },
+        })
+    }
+
+    /// Whether it has all of these flags.
+    #[inline(always)]
+    pub(in crate::connection) const fn has(&self, flags: u8) -> bool {
+        self.flags & flags == flags
+    }
+
+    /// Whether it acknowledges and neither opens nor ends anything.
+    #[inline(always)]
+    pub(in crate::connection) const fn is_plain(&self) -> bool {
+        self.flags & (flag::FIN | flag::SYN | flag::RST | flag::ACK) == flag::ACK
+    }
+
+    /// Whether it carries data, SYN or FIN.
+    #[inline(always)]
+    pub(in crate::connection) const fn spans(&self) -> bool {
+        self.end != self.seq
+    }
+}
+
+/// The window scale among a SYN's options; more than 14 counts as 14 (RFC 7323, 2.3).
+#[cold]
+fn scale(mut options: &[u8]) -> Option<u8> {
+    loop {
+        match *options {
+            [] | [0, ..] => return None,
+            [1, ..] => options = &options[1..],
+            [3, 3, shift, ..] => return Some(shift.min(14)),
+            [_, len, ..] if len >= 2 => options = options.get(usize::from(len)..)?,
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_is_found_behind_other_options() {
+        assert_eq!(scale(&[2, 4, 5, 180, 1, 3, 3, 7]), Some(7));
+        assert_eq!(scale(&[3, 3, 200]), Some(14));
+        assert_eq!(scale(&[2, 4, 5, 180, 0, 3, 3, 7]), None);
+        assert_eq!(scale(&[2, 0, 5, 180]), None);
+        assert_eq!(scale(&[2, 40]), None);
+        assert_eq!(scale(&[3]), None);
+    }
+}

@@ -1,0 +1,244 @@
+//! TCP that FastTrack carries: who ends it, and who cannot.
+
+use machine::Rng;
+use packet::{Fields, Tuple, protocol};
+use proptest::prelude::*;
+
+use super::support::{ACK, Bed, FIN, RST, SYN, Tcp, tcp, tuple4, tuple6};
+use crate::connection::*;
+
+const DAY: u32 = 86_400;
+
+/// A connection with FastTrack, and where its two ends are.
+struct Flow {
+    bed: Bed,
+    tuple: Tuple,
+    way: Way,
+    next: [u32; 2],
+}
+
+impl Flow {
+    fn open(tuple: Tuple, first: [u32; 2]) -> Self {
+        let mut bed = Bed::new(&Settings::default());
+        let next = first.map(|first| first.wrapping_add(1));
+        let steps = [
+            (false, SYN, first[0], 0),
+            (true, SYN | ACK, first[1], next[0]),
+            (false, ACK, next[0], next[1]),
+        ];
+        for (reply, flags, seq, ack) in steps {
+            bed.show(&segment(&tuple, reply, flags, (seq, ack), 0));
+        }
+        let way = bed.tracker.lookup(&tuple).expect("entered");
+        bed.tracker.fasttrack(way);
+        Self {
+            bed,
+            tuple,
+            way,
+            next,
+        }
+    }
+
+    /// A segment, which goes the fast way where it may.
+    fn show(&mut self, reply: bool, flags: u8, numbers: (u32, u32), data: usize) {
+        let packet = segment(&self.tuple, reply, flags, numbers, data);
+        let fast = match flags {
+            ACK => self.bed.tracker.fast(Way::new(self.way.slot(), reply)),
+            _ => None,
+        };
+        let len = Fields::of(&packet).len;
+        if !fast.is_some_and(|fast| fast.assured && fast.count(len, self.bed.now)) {
+            self.bed.show(&packet);
+        }
+    }
+
+    /// The next segment of an end, and its numbers.
+    fn say(&mut self, reply: bool, flags: u8, data: usize) {
+        let side = usize::from(reply);
+        let numbers = (self.next[side], self.next[1 - side]);
+        self.show(reply, flags, numbers, data);
+        let spans = data as u32 + u32::from(flags & FIN != 0);
+        self.next[side] = numbers.0.wrapping_add(spans);
+    }
+
+    /// What goes by without being seen.
+    fn skip(&mut self, reply: bool, data: u32) {
+        let next = &mut self.next[usize::from(reply)];
+        *next = next.wrapping_add(data);
+    }
+
+    fn life(&self) -> Option<(TcpState, u32)> {
+        let row = self.bed.row(&self.tuple)?;
+        Some((row.tcp_state, row.timeout_secs))
+    }
+
+    fn is_untouched(&self) -> bool {
+        self.life() == Some((TcpState::Established, DAY))
+    }
+
+    /// Both ends talk for some seconds, in bursts.
+    fn talk(&mut self, rng: &mut Rng, secs: u32) {
+        for _ in 0..secs {
+            for _ in 0..rng.below(4) {
+                let reply = rng.below(2) == 1;
+                for _ in 0..rng.below(20) {
+                    self.say(reply, ACK, rng.below(1_400) as usize);
+                    self.say(!reply, ACK, 0);
+                }
+            }
+            self.bed.wait(1);
+        }
+    }
+}
+
+fn segment(tuple: &Tuple, reply: bool, flags: u8, numbers: (u32, u32), data: usize) -> Vec<u8> {
+    let tuple = if reply { tuple.reversed() } else { *tuple };
+    let (seq, ack) = numbers;
+    let segment = Tcp {
+        flags,
+        seq,
+        ack,
+        window: 60_000,
+        data,
+        ..Tcp::default()
+    };
+    tcp(&tuple, &segment)
+}
+
+fn tuples() -> impl Strategy<Value = Tuple> {
+    prop_oneof![
+        Just(tuple4(1, protocol::TCP)),
+        Just(tuple6(1, protocol::TCP))
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_blind_end_shortens_no_life(tuple in tuples(), first: [u32; 2], seed: u64) {
+        let mut rng = Rng::seeded(seed);
+        let mut flow = Flow::open(tuple, first);
+        flow.talk(&mut rng, 5);
+        // Nearer than this the numbers would be guessed.
+        let far = |rng: &mut Rng, at: u32| {
+            at.wrapping_add(1 << 20).wrapping_add(rng.below((1 << 32) - (1 << 21)) as u32)
+        };
+        for _ in 0..200 {
+            let (flags, reply) = ([FIN | ACK, RST, RST | ACK][rng.below(3) as usize], rng.below(2) == 1);
+            let side = usize::from(reply);
+            let numbers = (far(&mut rng, flow.next[side]), far(&mut rng, flow.next[1 - side]));
+            flow.show(reply, flags, numbers, 0);
+            prop_assert!(flow.is_untouched(), "{:?}", flow.life());
+        }
+
+        flow.bed.wait(3_600);
+        flow.say(true, ACK, 1_000);
+        prop_assert!(flow.is_untouched());
+        // What both ends say still ends it.
+        flow.say(true, FIN | ACK, 0);
+        flow.say(false, FIN | ACK, 0);
+        flow.say(true, ACK, 0);
+        flow.bed.wait(60);
+        prop_assert_eq!(flow.life(), None);
+    }
+
+    #[test]
+    fn what_its_ends_close_is_forgotten_in_time(
+        tuple in tuples(), first: [u32; 2], seed: u64, reply: bool, aborts in 0..3_usize,
+    ) {
+        let mut rng = Rng::seeded(seed);
+        let mut flow = Flow::open(tuple, first);
+        let secs = 1 + rng.below(20) as u32;
+        flow.talk(&mut rng, secs);
+        prop_assert!(flow.is_untouched());
+        match aborts {
+            0 => flow.say(reply, RST | ACK, 0),
+            1 => flow.say(reply, RST, 0),
+            _ => {
+                flow.say(reply, FIN | ACK, 100);
+                flow.say(!reply, ACK, 0);
+                flow.say(!reply, FIN | ACK, 0);
+                flow.say(reply, ACK, 0);
+            }
+        }
+
+        prop_assert!(!flow.is_untouched());
+        flow.bed.wait(60);
+        prop_assert_eq!(flow.life(), None);
+    }
+}
+
+/// What a shortcut carries is told late, or in one sum of gigabytes.
+#[test]
+fn an_end_that_cannot_be_judged_is_believed_when_the_other_side_bears_it_out() {
+    let mut flow = Flow::open(tuple4(1, protocol::TCP), [7, 0xffff_fff0]);
+    flow.skip(true, 3_000_000_000);
+    flow.say(true, FIN | ACK, 0);
+    assert!(flow.is_untouched());
+    // It acknowledges something else.
+    flow.show(false, FIN | ACK, (flow.next[0], flow.next[1] - 1), 0);
+    assert!(flow.is_untouched());
+    flow.say(false, FIN | ACK, 0);
+    assert_eq!(flow.life().map(|life| life.0), Some(TcpState::LastAck));
+    flow.bed.wait(60);
+    assert_eq!(flow.life(), None);
+
+    let mut flow = Flow::open(tuple4(1, protocol::TCP), [7, 0xffff_fff0]);
+    flow.skip(true, 3_000_000_000);
+    flow.say(true, RST | ACK, 0);
+    assert!(flow.is_untouched());
+    flow.bed.wait(1);
+    flow.say(false, ACK, 0);
+    assert_eq!(flow.life().map(|life| life.0), Some(TcpState::Close));
+}
+
+/// What a shortcut carries is heard of once a second.
+#[test]
+fn an_end_ahead_of_what_shortcuts_have_told_is_believed() {
+    for flags in [FIN | ACK, RST | ACK] {
+        let mut flow = Flow::open(tuple4(1, protocol::TCP), [7, 0xffff_fff0]);
+        let ways = [false, true].map(|reply| Way::new(flow.way.slot(), reply));
+        let tokens = ways.map(|way| flow.bed.tracker.shorten(way).expect("long-lived"));
+        for _ in 0..3 {
+            flow.bed.wait(1);
+            for (token, (packets, data)) in tokens.into_iter().zip([(5_000, 0), (10_000, 1_400)]) {
+                flow.skip(data > 0, packets * data);
+                let (packets, bytes) = (u64::from(packets), u64::from(packets * (data + 52)));
+                let gathered = frame::shortcut::Gathered {
+                    token,
+                    packets,
+                    bytes,
+                };
+                assert!(flow.bed.tracker.gather(&gathered, flow.bed.now));
+            }
+        }
+        flow.skip(true, 14_000_000);
+        flow.say(true, flags, 0);
+        assert!(!flow.is_untouched());
+    }
+}
+
+#[test]
+fn a_plain_segment_out_of_nowhere_is_no_place_to_end_at() {
+    let mut flow = Flow::open(tuple4(1, protocol::TCP), [0, 0]);
+    flow.bed.wait(1);
+    flow.show(true, ACK, (1 << 30, 1), 100);
+    flow.show(true, RST | ACK, ((1 << 30) + 100, 1), 0);
+    flow.show(true, RST, ((1 << 30) + 100, 0), 0);
+
+    assert!(flow.is_untouched());
+}
+
+#[test]
+fn fasttrack_counts_what_walks_slowly_beside_what_it_keeps() {
+    let mut flow = Flow::open(tuple4(1, protocol::TCP), [0, 0]);
+    flow.say(false, ACK, 1_000);
+    flow.show(true, FIN | ACK, (1 << 30, 1 << 29), 0);
+    let row = flow.bed.row(&flow.tuple).expect("entered");
+
+    assert_eq!(row.directions[0].traffic.packets, 3);
+    assert_eq!(row.directions[0].fasttrack.packets, 1);
+    assert_eq!(row.directions[0].fasttrack.bytes, 1_040);
+    assert_eq!(row.directions[1].fasttrack.packets, 0);
+}

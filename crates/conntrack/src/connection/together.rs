@@ -1,0 +1,215 @@
+//! The connections of many packets, looked for together: first what they most likely are, so that the
+//! entries come while others are looked for.
+
+use core::ops::Range;
+
+use kernels::Lanes;
+use packet::Tuple;
+
+use super::entry::flags_of;
+use super::hash::Hash;
+use super::id::Way;
+use super::layout::{Ipv4, Ipv6, Layout, flag};
+use super::limits::Limits;
+use super::part::Part;
+use super::pass::Passed;
+use super::settings::Tick;
+use super::table::Lines;
+use super::tracker::{Tracker, of_family};
+
+/// How many packets are looked at together.
+pub const TOGETHER: usize = 64;
+
+/// What is known of packets' connections, by their place among them.
+#[derive(Debug)]
+pub struct Ways {
+    hashes: [Hash; TOGETHER],
+    ways: [Option<Way>; TOGETHER],
+    /// The numbers of the ways' lines, and the flags that are in them.
+    lines: [u32; TOGETHER],
+    flags: [u8; TOGETHER],
+}
+
+impl Default for Ways {
+    fn default() -> Self {
+        Self {
+            hashes: [Hash::default(); TOGETHER],
+            ways: [None; TOGETHER],
+            lines: [0; TOGETHER],
+            flags: [0; TOGETHER],
+        }
+    }
+}
+
+impl Ways {
+    /// The way of a packet.
+    #[inline(always)]
+    pub fn get(&self, at: usize) -> Option<Way> {
+        self.ways[at % TOGETHER]
+    }
+
+    /// The number of its line.
+    #[inline(always)]
+    pub(super) fn line(&self, at: usize) -> Option<u32> {
+        self.get(at).map(|_| self.lines[at % TOGETHER])
+    }
+
+    /// The ways of packets.
+    #[inline(always)]
+    pub fn of(&self, places: Range<usize>) -> &[Option<Way>] {
+        &self.ways[places]
+    }
+
+    /// The packets at these places whose connections are marked for FastTrack: a bit for each place.
+    #[inline(always)]
+    pub fn with_fasttrack(&self, places: Range<usize>) -> u64 {
+        let flags = places.clone().zip(&self.flags[places]);
+        flags.fold(0, |marked, (at, flags)| {
+            marked | u64::from(flags & flag::FASTTRACK != 0) << at
+        })
+    }
+}
+
+impl Tracker {
+    /// Keeps the hashes of packets, and asks for what [`Tracker::candidates`] reads of each.
+    #[inline(always)]
+    pub fn ask<const IPV6: bool>(
+        &self,
+        ways: &mut Ways,
+        places: Range<usize>,
+        tuple: impl Fn(usize) -> Tuple,
+    ) {
+        let keys = self.keys();
+        let hashes = &mut ways.hashes[places.clone()];
+        of_family!(ref self, IPV6, part => {
+            let buckets = part.buckets();
+            for (at, hash) in places.zip(hashes) {
+                *hash = keys.hash(&tuple(at));
+                buckets.prefetch(*hash);
+            }
+        });
+    }
+
+    /// Looks for the ways that packets most likely have, without a look at their entries, which are asked
+    /// for. That there is none is certain only after [`Tracker::find`].
+    #[inline(always)]
+    pub fn candidates<L: Lanes, const IPV6: bool>(
+        &self,
+        lanes: L,
+        ways: &mut Ways,
+        places: Range<usize>,
+    ) {
+        of_family!(ref self, IPV6, part => part.candidates(lanes, ways, places));
+    }
+
+    /// Keeps of such ways those that are of the packets.
+    #[inline(always)]
+    pub fn verify<const IPV6: bool>(
+        &self,
+        ways: &mut Ways,
+        places: Range<usize>,
+        tuple: impl Fn(usize) -> Tuple,
+    ) {
+        if IPV6 {
+            let key = |at| Ipv6::key(&tuple(at));
+            self.ipv6.verify(ways, places, key);
+        } else {
+            let key = |at| Ipv4::key(&tuple(at));
+            self.ipv4.verify(ways, places, key);
+        }
+    }
+
+    /// Passes datagrams and segments of these lengths, in order, as [`Tracker::pass`] and
+    /// [`Tracker::pass_segment`] do, until one is not passed; how many were. `segments` has a bit for each
+    /// place, and `packet` the packet of one behind the first.
+    #[inline(always)]
+    pub fn pass_together<'p, const IPV6: bool>(
+        &mut self,
+        (ways, places): (&Ways, Range<usize>),
+        lens: &[u32],
+        (segments, packet): (u64, impl Fn(usize) -> &'p [u8]),
+        now: Tick,
+        passed: impl FnMut(usize, Passed),
+    ) -> usize {
+        let limits = &self.limits;
+        of_family!(mut self, IPV6, part => {
+            part.pass_together((ways, places), lens, (segments, packet), (now, limits), passed)
+        })
+    }
+}
+
+impl<F: Layout> Part<F> {
+    #[inline(always)]
+    fn candidates<L: Lanes>(&self, lanes: L, ways: &mut Ways, places: Range<usize>) {
+        let (buckets, lines, slot) = (self.buckets(), self.lines(), self.slot());
+        let rewrites = F::IPV6 && self.translates();
+        let hashes = &ways.hashes[places.clone()];
+        let numbers = &mut ways.lines[places.clone()];
+        for ((way, hash), number) in ways.ways[places].iter_mut().zip(hashes).zip(numbers) {
+            let chained = || buckets.is_chained(*hash);
+            let target = match buckets.first(lanes, *hash) {
+                None if chained() => self.any(*hash),
+                target => target,
+            };
+            let Some(target) = target else {
+                *way = None;
+                continue;
+            };
+            *way = Some(Way::to(slot, target));
+            let (place, reply) = (target >> 1, target & 1 != 0);
+            *number = Lines::<F>::number(place, reply);
+            lines.prefetch(*number);
+            // An IPv4 connection's lies in the same line.
+            if rewrites {
+                lines.prefetch_rewrite(place, reply);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn verify(&self, ways: &mut Ways, places: Range<usize>, key: impl Fn(usize) -> F::Key) {
+        let lines = self.lines();
+        let numbers = &ways.lines[places.clone()];
+        let flags = &mut ways.flags[places.clone()];
+        let both = ways.ways[places.clone()].iter_mut().zip(flags);
+        for ((at, number), (way, flags)) in places.zip(numbers).zip(both) {
+            *flags = 0;
+            if way.is_none() {
+                continue;
+            }
+            match flags_of::<F>(lines.line(*number), &key(at)) {
+                Some(found) => *flags = found,
+                None => *way = None,
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn pass_together<'p>(
+        &mut self,
+        (ways, places): (&Ways, Range<usize>),
+        lens: &[u32],
+        (segments, packet): (u64, impl Fn(usize) -> &'p [u8]),
+        (now, limits): (Tick, &Limits),
+        mut passed: impl FnMut(usize, Passed),
+    ) -> usize {
+        let segments = segments >> (places.start % TOGETHER);
+        let both = ways.ways[places.clone()]
+            .iter()
+            .zip(&ways.lines[places.clone()]);
+        for (at, ((way, number), len)) in both.zip(lens).enumerate() {
+            let Some(way) = *way else {
+                return at;
+            };
+            let found = match segments >> (at % TOGETHER) & 1 {
+                0 => self.pass(way, self.lines().line(*number), *len, now),
+                _ => self.pass_segment((way, *number), packet(at), *len, now, limits),
+            };
+            match found {
+                Some(of_packet) => passed(at, of_packet),
+                None => return at,
+            }
+        }
+        places.len().min(lens.len())
+    }
+}

@@ -1,0 +1,417 @@
+//! A worker's connections: what its walk calls for each packet.
+//!
+//! For some packets of a vector: `hash` and `prefetch` each; then `candidate` and `prefetch_entry`; then
+//! `verify`, and in the packets' order `pass`. What is read by then lies in the first cache. What
+//! those do not know is for `find` and `track`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use machine::Rng;
+use packet::{Fields, Tuple, protocol};
+
+use super::draft::{Draft, Rewrites};
+use super::expectation::Expectations;
+use super::first::{self, First};
+use super::follow;
+use super::gre::Gre;
+use super::hash::{Hash, Keys};
+use super::helped::Altered;
+use super::homes::Homes;
+use super::id::{EntryId, Slot, Way};
+use super::layout::{Ipv4, Ipv6, Layout, flag};
+use super::limits::Limits;
+use super::part::Part;
+use super::remainder::Remainders;
+use super::settings::{Settings, Tick};
+use super::state::{Helper, Refused, State, TcpState, Track};
+use super::sweep::Sweep;
+use super::table::Table;
+use super::tcp::{self, Opening, Segment};
+
+/// How many connections may end in one step, usually, that somebody else has to hear of.
+const COUNTED: usize = 4096;
+
+/// What a tracker is made with.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    /// Where its entries lie.
+    pub table: Arc<Table>,
+    /// Its worker, below the table's number of workers.
+    pub worker: u16,
+    /// What the workers share about answers; none when there is one worker.
+    pub homes: Option<Arc<Homes>>,
+    /// The settings.
+    pub settings: &'a Settings,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Tracker {
+    pub(super) table: Arc<Table>,
+    pub(super) worker: u16,
+    pub(super) homes: Option<Arc<Homes>>,
+    pub(super) limits: Limits,
+    pub(super) keys: Keys,
+    pub(super) ipv4: Part<Ipv4>,
+    pub(super) ipv6: Part<Ipv6>,
+    pub(super) expectations: Expectations,
+    /// What helpers altered in the connections that they read.
+    pub(super) altered: BTreeMap<Slot, Altered>,
+    /// What segments cut of the messages that helpers read.
+    pub(super) remainders: Remainders,
+    /// How many connections it has, of both families.
+    pub(super) live: u32,
+    pub(super) sweep: Sweep,
+    /// Connections that ended and that a `connection-limit` counts; emptied with each step.
+    pub(super) counted: Vec<Tuple>,
+    /// What others kept about connections that ended; emptied with each step.
+    pub(super) attached: Vec<u32>,
+    /// Both directions of connections that ended and may have shortcuts; emptied with each step.
+    pub(super) ended: Vec<Tuple>,
+}
+
+/// Does the same with the part of a way's family.
+macro_rules! of_family {
+    (ref $tracker:expr, $ipv6:expr, $part:ident => $what:expr) => {
+        if $ipv6 {
+            let $part = &$tracker.ipv6;
+            $what
+        } else {
+            let $part = &$tracker.ipv4;
+            $what
+        }
+    };
+    (mut $tracker:expr, $ipv6:expr, $part:ident => $what:expr) => {
+        if $ipv6 {
+            let $part = &mut $tracker.ipv6;
+            $what
+        } else {
+            let $part = &mut $tracker.ipv4;
+            $what
+        }
+    };
+}
+pub(super) use of_family;
+
+impl Tracker {
+    /// A tracker without connections, the only one of its worker in this table.
+    pub fn new(setup: Setup<'_>, rng: &mut Rng, now: Tick) -> Self {
+        let keys = Keys::random(rng);
+        let (ipv4, ipv6) = setup.table.part(setup.worker, keys);
+        Self {
+            worker: setup.worker,
+            homes: setup.homes,
+            limits: Limits::of(setup.settings),
+            keys,
+            ipv4: Part::new(ipv4, setup.worker, now),
+            ipv6: Part::new(ipv6, setup.worker, now),
+            expectations: Expectations::default(),
+            altered: BTreeMap::new(),
+            remainders: Remainders::default(),
+            live: 0,
+            sweep: Sweep::default(),
+            counted: Vec::with_capacity(COUNTED),
+            attached: Vec::with_capacity(COUNTED),
+            ended: Vec::with_capacity(COUNTED),
+            table: setup.table,
+        }
+    }
+
+    /// Whether other workers track connections too.
+    pub fn is_shared(&self) -> bool {
+        self.homes.is_some()
+    }
+
+    /// Whether it has no connection.
+    pub fn is_empty(&self) -> bool {
+        self.table.totals() == (0, 0)
+    }
+
+    /// Settings changed. A connection takes its new timeout with its next change of state.
+    pub fn configure(&mut self, settings: &Settings) {
+        self.limits = Limits::of(settings);
+    }
+
+    /// A copy of its secret, for loops.
+    #[inline(always)]
+    pub(super) fn keys(&self) -> Keys {
+        self.keys
+    }
+
+    /// The hash of a packet's tuple, for the calls below.
+    #[inline(always)]
+    pub fn hash(&self, tuple: &Tuple) -> Hash {
+        self.keys.hash(tuple)
+    }
+
+    /// Asks for what [`Tracker::candidates`] reads.
+    #[inline(always)]
+    pub fn prefetch(&self, hash: Hash, ipv6: bool) {
+        of_family!(ref self, ipv6, part => part.prefetch(hash));
+    }
+
+    /// The way of a tuple, whose hash this is.
+    #[inline(always)]
+    pub fn find(&self, hash: Hash, tuple: &Tuple) -> Option<Way> {
+        if tuple.ipv6 {
+            self.ipv6.find(hash, &Ipv6::key(tuple))
+        } else {
+            self.ipv4.find(hash, &Ipv4::key(tuple))
+        }
+    }
+
+    /// The same, with the hash made for it.
+    pub fn lookup(&self, tuple: &Tuple) -> Option<Way> {
+        self.find(self.hash(tuple), tuple)
+    }
+
+    /// What a packet is, given what `find` says; changes nothing. `packet` begins with its network
+    /// header.
+    #[inline]
+    pub fn classify(&self, found: Option<Way>, fields: &Fields, packet: &[u8]) -> Track {
+        let Some(way) = found else {
+            return self.first(fields, packet);
+        };
+        let limits = &self.limits;
+        of_family!(ref self, way.slot().is_ipv6(), part => {
+            if fields.tuple.protocol != protocol::TCP {
+                return part.judge(way);
+            }
+            match segment(part, &self.altered, way, fields, packet) {
+                Some(segment) => {
+                    let talk = part.entry(way).talk(way.reply());
+                    part.judge_segment(way, &segment, &talk, limits)
+                }
+                None => follow::INVALID,
+            }
+        })
+    }
+
+    /// Does to the connection what a classified packet does. Packets of one connection are
+    /// classified and advanced in turn.
+    #[inline]
+    pub fn advance(&mut self, track: &Track, fields: &Fields, packet: &[u8], now: Tick) {
+        let Some(way) = track.way.filter(|_| !track.quoted) else {
+            return;
+        };
+        let limits = &self.limits;
+        of_family!(mut self, way.slot().is_ipv6(), part => {
+            if fields.tuple.protocol != protocol::TCP {
+                part.commit(way, fields, now, limits);
+            } else if let Some(segment) = segment(part, &self.altered, way, fields, packet) {
+                let talk = part.entry(way).talk(way.reply());
+                part.commit_segment(way, (track.step, &segment, &talk), fields, now, limits);
+            }
+        });
+    }
+
+    /// Classifies and advances at once.
+    #[inline]
+    pub fn track(
+        &mut self,
+        found: Option<Way>,
+        fields: &Fields,
+        packet: &[u8],
+        now: Tick,
+    ) -> Track {
+        let Some(way) = found else {
+            return self.first(fields, packet);
+        };
+        let limits = &self.limits;
+        of_family!(mut self, way.slot().is_ipv6(), part => {
+            if fields.tuple.protocol != protocol::TCP {
+                let track = part.judge(way);
+                part.commit(way, fields, now, limits);
+                return track;
+            }
+            let Some(segment) = segment(part, &self.altered, way, fields, packet) else {
+                return follow::INVALID;
+            };
+            let talk = part.entry(way).talk(way.reply());
+            let track = part.judge_segment(way, &segment, &talk, limits);
+            if track.way.is_some() {
+                part.commit_segment(way, (track.step, &segment, &talk), fields, now, limits);
+            }
+            track
+        })
+    }
+
+    /// What a packet without an entry is.
+    #[cold]
+    fn first(&self, fields: &Fields, packet: &[u8]) -> Track {
+        match first::judge(fields, packet, &self.limits) {
+            First::Track(track) if track.state == State::New => Track {
+                state: match self.expectations.find(&fields.tuple) {
+                    Some(_) => State::Related,
+                    None => State::New,
+                },
+                ..track
+            },
+            First::Track(track) => track,
+            First::Error(quoted) => match self.lookup(&quoted.reversed()) {
+                Some(answers) => self.related(answers.reversed()),
+                None => follow::INVALID,
+            },
+        }
+    }
+
+    /// An ICMP error about a packet of this direction.
+    fn related(&self, way: Way) -> Track {
+        let flags =
+            of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).flags(way.reply()));
+        first::related(follow::of(flags, way))
+    }
+
+    /// The draft of a connection that a packet begins, which was classified as `New` or `Related`
+    /// without a way. Its answers' tuple is the reversed one until a stage translates it.
+    pub fn draft(&self, fields: &Fields, packet: &[u8]) -> Draft {
+        // Where its answers will be entered: by the time it leaves, that has come.
+        self.prefetch(self.hash(&fields.tuple.reversed()), fields.tuple.ipv6);
+        of_family!(ref self, fields.tuple.ipv6, part => part.prefetch_free());
+        let expected = self.expectations.find(&fields.tuple);
+        let segment = match fields.tuple.protocol {
+            protocol::TCP => Segment::read(fields, packet).unwrap_or_default(),
+            _ => Segment::default(),
+        };
+        let state = match fields.tuple.protocol {
+            protocol::TCP => tcp::open(&segment, self.limits.loose).unwrap_or_default(),
+            _ => TcpState::None,
+        };
+        let parent = expected.and_then(|expected| self.table.row(expected.parent));
+        Draft {
+            original: fields.tuple,
+            reply: fields.tuple.reversed(),
+            mark: parent.map_or(0, |parent| parent.mark),
+            helper: expected.map_or(Helper::None, |expected| expected.helper),
+            nat: Default::default(),
+            rewrites: Rewrites::None,
+            fasttrack: false,
+            // Its address is gone when its parent's is.
+            masquerade: parent.is_some_and(|parent| parent.masquerade)
+                && expected
+                    .and_then(|expected| expected.source)
+                    .is_some_and(|source| source != fields.tuple.source),
+            counted: false,
+            attachment: 0,
+            egress: frame::InterfaceId::NONE,
+            next_hop: Default::default(),
+            claim: false,
+            bytes: fields.len,
+            expected: expected.is_some(),
+            gre: Gre::of(fields, packet),
+            opening: Opening { state, segment },
+        }
+    }
+
+    /// Enters a connection whose first packet leaves the router.
+    ///
+    /// # Errors
+    /// Why it cannot be; then nothing changed, but that others may have been evicted for it.
+    pub fn confirm(&mut self, draft: &Draft, now: Tick) -> Result<Way, Refused> {
+        if let Some(old) = self.lookup(&draft.original) {
+            // A new conversation between the ports of one that is over.
+            if !self.is_over(old) {
+                return Err(Refused::Taken);
+            }
+            self.leave(old.slot());
+            // What counted that one counts this one now.
+            let goes_on = |ended: &mut Tuple| draft.counted && *ended == draft.original;
+            let _ = self.counted.pop_if(goes_on);
+        }
+        if self.lookup(&draft.reply).is_some() {
+            return Err(Refused::Taken);
+        }
+        self.claim(draft)?;
+        let ends = (&draft.original, &draft.reply);
+        let held = self.hold_endpoints(draft.nat, ends);
+        let entered = held.and_then(|()| {
+            let way = self.admit(draft.original.ipv6).and_then(|()| {
+                let way = self.enter(draft, now);
+                if way.is_none() {
+                    self.dismiss(draft.original.ipv6);
+                }
+                way.ok_or(Refused::Full)
+            });
+            way.inspect_err(|_| self.release_endpoints(draft.nat, ends))
+        });
+        match entered {
+            Ok(_) if draft.expected => self.fulfil(draft),
+            Ok(_) => {}
+            Err(_) => self.give_up(draft),
+        }
+        entered
+    }
+
+    fn enter(&mut self, draft: &Draft, now: Tick) -> Option<Way> {
+        let (limits, keys) = (&self.limits, &self.keys);
+        let opening = &draft.opening;
+        let timeout_secs = match opening.state {
+            TcpState::None if draft.is_call() => Limits::call(false),
+            TcpState::None => limits.plain(draft.original.protocol, false),
+            state => limits.tcp(state, &Default::default(), false),
+        };
+        if draft.original.ipv6 {
+            let rewrites = match draft.rewrites {
+                Rewrites::Ipv6(rewrites) => rewrites,
+                _ => Default::default(),
+            };
+            self.ipv6.enter(draft, keys, timeout_secs, rewrites, now)
+        } else {
+            let rewrites = match draft.rewrites {
+                Rewrites::Ipv4(rewrites) => rewrites,
+                _ => Default::default(),
+            };
+            self.ipv4.enter(draft, keys, timeout_secs, rewrites, now)
+        }
+    }
+
+    /// Whether this connection ends when one begins with a packet of this tuple.
+    pub(super) fn gives_way(&self, way: Way, original: &Tuple) -> bool {
+        let same = |other: Way| other.slot() == way.slot();
+        self.is_over(way) && self.lookup(original).is_some_and(same)
+    }
+
+    /// Whether a SYN may begin a new connection in the place of this one.
+    fn is_over(&self, way: Way) -> bool {
+        let state = of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).tcp_state());
+        matches!(state, TcpState::TimeWait | TcpState::Close)
+    }
+
+    /// The id of a way's connection.
+    pub fn id(&self, way: Way) -> EntryId {
+        let generation =
+            of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).generation());
+        EntryId {
+            slot: way.slot(),
+            generation,
+        }
+    }
+}
+
+/// What tracking reads of a segment of this direction: its numbers as both sides' senders wrote
+/// them, where a helper altered what is sent.
+#[inline(always)]
+fn segment<F: Layout>(
+    part: &Part<F>,
+    altered: &BTreeMap<Slot, Altered>,
+    way: Way,
+    fields: &Fields,
+    packet: &[u8],
+) -> Option<Segment> {
+    let segment = Segment::read(fields, packet)?;
+    let entry = part.entry(way);
+    if entry.flags(way.reply()) & flag::NOTED != 0 && entry.is_helped() {
+        return Some(unshifted(altered, way, segment));
+    }
+    Some(segment)
+}
+
+#[cold]
+#[inline(never)]
+fn unshifted(altered: &BTreeMap<Slot, Altered>, way: Way, mut segment: Segment) -> Segment {
+    if let Some(altered) = altered.get(&way.slot()) {
+        altered.unshift(way.reply(), &mut segment);
+    }
+    segment
+}

@@ -1,0 +1,171 @@
+//! What a helper's findings do to one packet of its connection.
+
+use super::{Edits, edit};
+use crate::nat::apply::{Malformed, Shape};
+use crate::nat::rewrite::Layer;
+use crate::nat::sequence::{Shift, shift};
+
+/// What the numbers of a helped TCP connection are off by: of the original direction, of the reply.
+pub type Shifts = [Shift; 2];
+
+/// A packet's payload; none of what is no whole TCP segment or UDP datagram. `packet` begins with
+/// its network header.
+pub fn payload(packet: &[u8], shape: Shape) -> Option<&[u8]> {
+    let place = edit::Place::of(packet, shape)?;
+    packet.get(place.payload()..shape.len as usize)
+}
+
+/// The number of the first byte of a segment's payload, as its sender wrote it; none of what is no whole
+/// segment of TCP. `packet` begins with its network header.
+pub fn number(packet: &[u8], shape: Shape) -> Option<u32> {
+    const SYN: u8 = 0x02;
+    if edit::Place::of(packet, shape)?.layer() != Layer::Tcp {
+        return None;
+    }
+    let segment = packet.get(usize::from(shape.upper)..)?;
+    let number = u32::from_be_bytes(*segment.get(4..)?.first_chunk()?);
+    // A SYN has a number of its own (RFC 9293, 3.4).
+    Some(number.wrapping_add(u32::from(segment.get(13)? & SYN != 0)))
+}
+
+/// Edits a packet's payload, and shifts the numbers of TCP. Says the packet's new length.
+///
+/// `room` begins with the packet's network header and goes on behind its end as far as it may grow:
+/// [`Edits::reach`] bytes. It is apart from [`Rewrite::apply`], before it or behind it: all
+/// checksums follow by differences.
+///
+/// [`Rewrite::apply`]: crate::nat::Rewrite::apply
+///
+/// # Errors
+/// [`Malformed`] when the packet is no whole segment or datagram or there is no room for what it
+/// should say; it and the shifts are unchanged then.
+pub fn treat(
+    room: &mut [u8],
+    shape: Shape,
+    edits: &Edits,
+    reply: bool,
+    shifts: &mut Shifts,
+) -> Result<u32, Malformed> {
+    let place = edit::Place::of(room, shape).ok_or(Malformed)?;
+    let len = match edits.is_empty() {
+        true => shape.len,
+        false => edit(room, shape, edits)?,
+    };
+    if place.layer() == Layer::Tcp {
+        let segment = room.get_mut(usize::from(shape.upper)..).ok_or(Malformed)?;
+        renumber(segment, edits, shape.unfinished, reply, shifts)?;
+    }
+    Ok(len)
+}
+
+/// Remembers a change of length, and shifts the numbers of the segment.
+fn renumber(
+    segment: &mut [u8],
+    edits: &Edits,
+    unfinished: bool,
+    reply: bool,
+    shifts: &mut Shifts,
+) -> Result<(), Malformed> {
+    let [original, answers] = shifts;
+    let (own, other) = match reply {
+        false => (original, answers),
+        true => (answers, original),
+    };
+    let number = segment.get(4..).and_then(|tail| tail.first_chunk());
+    own.record(
+        u32::from_be_bytes(*number.ok_or(Malformed)?),
+        edits.growth(0),
+    );
+    match own.is_none() && other.is_none() {
+        true => Ok(()),
+        false => shift(segment, own, other, unfinished),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::Helper;
+    use crate::nat::helper::read;
+    use crate::nat::helper::tests::{Known, view};
+    use crate::nat::tests::{Built, Checksum, shape};
+    use packet::protocol;
+    use proptest::prelude::*;
+
+    /// One segment through the router: its number, what it acknowledges and its payload, as they
+    /// come out.
+    fn pass(
+        shifts: &mut Shifts,
+        reply: bool,
+        number: u32,
+        acknowledged: u32,
+        payload: &[u8],
+    ) -> (u32, u32, Vec<u8>) {
+        let view = view(Helper::Ftp, protocol::TCP, 21, reply);
+        let built = Built {
+            tuple: view.forth,
+            payload: payload.to_vec(),
+            options: false,
+            checksum: Checksum::Finished,
+        };
+        let mut room = built.packet();
+        room[24..28].copy_from_slice(&number.to_be_bytes());
+        room[28..32].copy_from_slice(&acknowledged.to_be_bytes());
+        crate::nat::tests::seal_tcp(&mut room);
+        let shape = shape(&room);
+        room.resize(room.len() + 100, 0);
+
+        let findings = read(
+            super::payload(&room, shape).unwrap(),
+            0,
+            &view,
+            &Known::default(),
+        );
+        let treated = treat(&mut room, shape, &findings.edits, reply, shifts);
+
+        room.truncate(treated.unwrap() as usize);
+        let before = room.clone();
+        crate::nat::tests::seal_tcp(&mut room);
+        assert_eq!(before, room, "the checksum is right");
+        let word = |at: usize| u32::from_be_bytes(room[at..at + 4].try_into().unwrap());
+        (word(24), word(28), room[40..].to_vec())
+    }
+
+    proptest! {
+        /// The client's commands, some of which grow, arrive in order, or again, or are lost.
+        #[test]
+        fn a_stream_arrives_whole_and_is_acknowledged(
+            start in any::<u32>(),
+            commands in proptest::collection::vec((any::<bool>(), 0..256_u32, 0..4_u32), 1..20),
+        ) {
+            let mut shifts = Shifts::default();
+            let (mut sent, mut received) = (start, start);
+            let (mut stream, mut wanted) = (Vec::new(), Vec::new());
+            for (names, byte, lost) in commands {
+                let (said, becomes) = match names {
+                    true => (
+                        format!("PORT 10,0,0,2,19,{byte}\r\n"),
+                        format!("PORT 198,51,100,1,19,{byte}\r\n"),
+                    ),
+                    false => (format!("NOOP {byte}\r\n"), format!("NOOP {byte}\r\n")),
+                };
+                wanted.extend(becomes.as_bytes());
+                // The last copy arrives and its acknowledgement too; before it, copies were lost on
+                // one of both ways.
+                for copy in 0..=lost {
+                    let (number, _, payload) = pass(&mut shifts, false, sent, 7, said.as_bytes());
+                    prop_assert_eq!(number, received);
+                    prop_assert_eq!(&payload, becomes.as_bytes());
+                    if copy == lost {
+                        stream.extend(payload);
+                    }
+                }
+                received = received.wrapping_add(becomes.len() as u32);
+                sent = sent.wrapping_add(said.len() as u32);
+                let (number, acknowledged, _) = pass(&mut shifts, true, 7, received, b"200 Okay.\r\n");
+                prop_assert_eq!((number, acknowledged), (7, sent));
+            }
+            prop_assert_eq!(stream, wanted);
+        }
+    }
+}
