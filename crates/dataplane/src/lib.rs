@@ -13,12 +13,10 @@
 mod agenda;
 pub mod counters;
 mod encap;
-pub mod firewall;
 pub mod interface;
 mod outlet;
 pub mod punt;
 pub mod rings;
-pub mod rule;
 pub mod snapshot;
 #[cfg(test)]
 mod testing;
@@ -26,10 +24,12 @@ pub mod trace;
 pub mod walk;
 pub mod worker;
 
+pub use ::firewall;
 pub use ::packet;
 pub use conntrack::{connection, nat};
 pub use counters::Counters;
 pub use fib as table;
+pub use firewall::rule;
 pub use packet::drop::Drop;
 #[doc(hidden)]
 pub use packet::handover;

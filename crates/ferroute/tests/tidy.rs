@@ -15,9 +15,10 @@ const FUNCTION: usize = 70;
 const FILE: usize = 700;
 
 /// Longer functions that there are, by crate. Lower a number when one goes; never raise it.
-const LONG_FUNCTIONS: [(&str, usize); 9] = [
+const LONG_FUNCTIONS: [(&str, usize); 10] = [
     ("api", 1),
-    ("dataplane", 3),
+    ("conntrack", 2),
+    ("dataplane", 1),
     ("ferroute", 1),
     ("menu", 2),
     ("router", 3),
@@ -36,15 +37,19 @@ const LONG_FILES: [(&str, usize); 5] = [
 ];
 
 /// Crates that touch no file, socket or process, outside of their tests.
-const PURE: [&str; 12] = [
+const PURE: [&str; 16] = [
     "access",
     "api",
+    "conntrack",
     "console",
     "dataplane",
+    "fib",
+    "firewall",
     "frame",
     "kernels",
     "machine",
     "menu",
+    "packet",
     "schema",
     "script",
     "service",

@@ -1,8 +1,9 @@
 //! What rules read of a packet beyond its parsed fields: options of IPv4 and TCP, extension headers,
 //! contents. All of it stops where the packet ends.
 
+use packet::{Fields, protocol};
+
 use super::matcher::Ipv4Option;
-use crate::packet::{Fields, protocol};
 
 /// The options of an IPv4 header that rules ask for, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

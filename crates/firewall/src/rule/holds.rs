@@ -1,12 +1,13 @@
 //! Whether a matcher holds for a packet.
 
+use packet::{Fields, Fragment, Tuple, protocol};
+
 use super::action::Mss;
 use super::header;
 use super::matcher::{Compare, Icmp, Match, Matcher, When};
 use super::run::Watch;
 use super::subject::{Clock, Facts, Subject};
 use super::worker::Worker;
-use crate::packet::{Fields, Fragment, Tuple, protocol};
 
 /// What a matcher may read.
 pub(super) struct Asked<'a, 'p, F> {

@@ -49,11 +49,11 @@ use found::Sets;
 use host::Hosts;
 use layer7::Patterns;
 use machine::Instant;
+use packet::{Fields, Fragment, Tuple, protocol};
 use slots::{Hello, Place, Quic, Slots, Tcp};
 
 use super::shared::fold;
 use super::subject::{Carrier, Facts, Subject};
-use crate::packet::{Fields, Fragment, Tuple, protocol};
 
 /// How many directions of connections are known that are not tracked.
 const UNTRACKED: usize = 4096;

@@ -1,10 +1,10 @@
 //! Side effects that a rule requests from control, besides what it does to the packet.
 
+use conntrack::connection::{NatState, State};
 use frame::InterfaceId;
+use packet::Tuple;
 
 use super::action::Sniff;
-use crate::connection::{NatState, State};
-use crate::packet::Tuple;
 
 /// Something to be told about the packet at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,7 +34,8 @@ mod table;
 mod tests;
 mod worker;
 
-pub use crate::connection::{Helper, NatState, State, States};
+pub use conntrack::connection::{Helper, NatState, State, States};
+
 pub use action::{Action, Dscp, Mss, Npt, Priority, Reject, Sniff, Timeout, Ttl, Verdict};
 pub use address::{AddressRange, AddressTypes, InterfaceSet};
 pub use classify::{First, Of, Packets, TOGETHER};

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use kernels::widest;
+use packet::Tuple;
 
 use super::action::Action;
 use super::classify::{Block, First, Many, Packets, RULES};
 use super::limit::ConnectionLimit;
 use super::matcher::{Match, Matcher};
-use crate::packet::Tuple;
 
 /// How deep jumps nest.
 pub const DEPTH: usize = 16;

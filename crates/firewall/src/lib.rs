@@ -2,13 +2,19 @@
 //!
 //! A built-in chain always has the same place in its table, with or without rules ([`raw`], [`mangle`], [`nat`],
 //! [`filter`]); user chains follow. A table without configuration is empty, and its chains accept.
+//! What rules are and how they run stands in [`rule`].
+
+#![forbid(unsafe_code)]
+
+pub mod rule;
 
 use std::sync::Arc;
 
-use crate::connection::Settings;
-use crate::nat::Target;
-use crate::nat::helper::Services;
-use crate::packet::Tuple;
+use conntrack::connection::Settings;
+use conntrack::nat::Target;
+use conntrack::nat::helper::Services;
+use packet::Tuple;
+
 use crate::rule::{Joining, Making, Sought, Table};
 
 /// The built-in chains of `raw`, before connections are looked at.

@@ -4,11 +4,11 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use machine::{Instant, Rng};
+use packet::count::{Pair, Traffic};
 
 use super::list::List;
 use super::stream::{Kept, Streams};
 use super::subject::Clock;
-use crate::count::{Pair, Traffic};
 
 /// Rules whose counters share a page.
 const PAGE: usize = 256;
@@ -122,30 +122,30 @@ impl Worker {
     }
 
     /// A number that nobody can guess from those before.
-    pub(crate) fn random(&mut self) -> u64 {
+    pub fn random(&mut self) -> u64 {
         self.rng.next_u64()
     }
 
     /// The connection that the last packet began is in the table, and keeps what the packet's changes
     /// say of its stream.
-    pub(crate) fn begun(&mut self) {
+    pub fn begun(&mut self) {
         self.streams.begun();
     }
 
     /// A connection ended that kept this of its stream.
-    pub(crate) fn forget(&mut self, kept: Kept) {
+    pub fn forget(&mut self, kept: Kept) {
         self.streams.forget(kept);
     }
 
     /// Counts a packet of so many bytes for a rule.
     #[inline(always)]
-    pub(crate) fn count(&self, rule: u32, bytes: u32) {
+    pub fn count(&self, rule: u32, bytes: u32) {
         self.counters.count(rule, bytes, self.clock.now);
     }
 
     /// Counts packets for a rule, if there are any.
     #[inline(always)]
-    pub(crate) fn count_all(&self, rule: u32, traffic: Traffic) {
+    pub fn count_all(&self, rule: u32, traffic: Traffic) {
         if traffic.packets > 0 {
             self.counters.count_all(rule, traffic, self.clock.now);
         }

@@ -7,9 +7,9 @@ mod matchers;
 use std::sync::Arc;
 
 use frame::InterfaceId;
+use packet::{Fields, Fragment, Tuple, protocol};
 
 use super::*;
-use crate::packet::{Fields, Fragment, Tuple, protocol};
 
 /// Watches without a word.
 pub(super) struct Quiet<const COMMITS: bool> {

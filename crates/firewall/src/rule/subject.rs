@@ -1,15 +1,15 @@
 //! A packet as rules see it, what they change about it, and what they may ask beyond it.
 
+use conntrack::connection::{Helper, NatState, State};
 use frame::InterfaceId;
 use machine::Instant;
+use packet::{Fields, Tuple};
 use wire::Mac;
 
 use super::action::{Mss, Npt};
 use super::address::AddressTypes;
 use super::matcher::Hotspot;
 use super::stream::{Kept, Looked, Sought};
-use crate::connection::{Helper, NatState, State};
-use crate::packet::{Fields, Tuple};
 
 /// Marks and priorities that travel with a packet through all tables. Mark 0 is `no-mark`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
 use machine::Instant;
+use packet::Tuple;
 
-use crate::packet::Tuple;
 use crate::rule::shared::{Shared, Values};
 
 /// How many sources a rule watches; beyond, the one that was quiet longest is forgotten.

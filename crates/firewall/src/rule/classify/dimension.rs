@@ -4,9 +4,10 @@
 use frame::InterfaceId;
 
 /// How many packets are looked up together: those whose connections are.
-pub use crate::connection::TOGETHER;
-use crate::connection::{NatState, State};
-use crate::packet::{Fields, Tuple, protocol};
+pub use conntrack::connection::TOGETHER;
+use conntrack::connection::{NatState, State};
+use packet::{Fields, Tuple, protocol};
+
 use crate::rule::address::{AddressRange, InterfaceSet};
 use crate::rule::holds;
 use crate::rule::matcher::{Icmp, Match, Matcher};

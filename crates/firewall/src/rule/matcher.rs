@@ -7,7 +7,9 @@
 
 use std::sync::Arc;
 
+use conntrack::connection::{Helper, NatState, States};
 use frame::InterfaceId;
+use packet::Tuple;
 use wire::Mac;
 
 use super::address::{AddressRange, AddressTypes, InterfaceSet};
@@ -15,8 +17,6 @@ use super::limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd};
 use super::list::List;
 use super::shared::fold;
 use super::stream::{Glob, Layer7};
-use crate::connection::{Helper, NatState, States};
-use crate::packet::Tuple;
 
 /// One condition of a rule.
 #[derive(Clone, Debug)]

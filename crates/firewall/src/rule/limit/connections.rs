@@ -3,7 +3,8 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::packet::Tuple;
+use packet::Tuple;
+
 use crate::rule::shared::{Shared, Values};
 
 /// How many connections a rule counts; those beyond are not counted.

@@ -4,9 +4,9 @@ use core::sync::atomic::Ordering;
 use core::time::Duration;
 
 use machine::Instant;
+use packet::Tuple;
 
 use super::rate::{Price, Rate};
-use crate::packet::Tuple;
 use crate::rule::matcher::FlowKey;
 use crate::rule::shared::{Shared, Values};
 
