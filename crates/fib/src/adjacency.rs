@@ -117,6 +117,7 @@ impl Adjacency {
     }
 
     /// A group of these members; the first [`GROUP_MEMBERS`] count.
+    #[inline]
     pub fn group(members: &[NextHopId]) -> Self {
         let mut group = Self {
             kind: Kind::Group,

@@ -77,6 +77,7 @@ impl Grace {
     }
 
     /// Whether nobody can still hold what has this stamp.
+    #[inline]
     pub fn passed(&self, stamp: Stamp) -> bool {
         self.oldest() >= stamp.0
     }

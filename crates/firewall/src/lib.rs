@@ -116,6 +116,7 @@ pub struct Firewall {
 impl Tables {
     /// Takes a connection out of all `connection-limit`s: it ended, or never began. `original` is the
     /// tuple of its first packet as it came.
+    #[inline]
     pub fn leave(&self, original: &Tuple) {
         for table in [&self.mangle, &self.nat, &self.filter] {
             table.leave(original);
@@ -150,11 +151,13 @@ impl Firewall {
     }
 
     /// Whether packets of a family have to be looked at: there is a rule, or they are tracked.
+    #[inline]
     pub fn guards(&self, ipv6: bool) -> bool {
         self.tracks(ipv6) || self.filters(ipv6)
     }
 
     /// Whether a family has a rule.
+    #[inline]
     pub fn filters(&self, ipv6: bool) -> bool {
         let tables = self.tables(ipv6);
         let tables = [&tables.raw, &tables.mangle, &tables.nat, &tables.filter];
@@ -163,6 +166,7 @@ impl Firewall {
 
     /// Whether what becomes of a connection's packets stays as it is until something else changes: a rule, a route,
     /// a neighbour, the connection's end.
+    #[inline]
     pub fn is_steady(&self, ipv6: bool) -> bool {
         let tables = self.tables(ipv6);
         let tables = [&tables.raw, &tables.mangle, &tables.nat, &tables.filter];

@@ -71,6 +71,7 @@ impl Tuple {
 
     /// The tuple of answers to this one. An ICMP query's answer has its own type; what has none is
     /// answered by nothing, and only its addresses change places.
+    #[inline]
     pub const fn reversed(&self) -> Self {
         let (source_port, destination_port) = match self.protocol {
             protocol::ICMP | protocol::ICMPV6 => (
@@ -111,6 +112,7 @@ impl Tuple {
     }
 
     /// Whether it is that of an ICMP message that is answered: the source port is its identifier.
+    #[inline]
     pub const fn is_query(&self) -> bool {
         let kind = (self.destination_port >> 8) as u8;
         matches!(self.protocol, protocol::ICMP | protocol::ICMPV6)
@@ -118,6 +120,7 @@ impl Tuple {
     }
 
     /// Whether the protocol has ports.
+    #[inline]
     pub const fn has_ports(&self) -> bool {
         has_ports(self.protocol)
     }

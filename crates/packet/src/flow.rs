@@ -100,6 +100,7 @@ pub(crate) fn is_first_fragment6(packet: &[u8]) -> bool {
 /// The same number for both directions of a flow: addresses and ports, or the addresses alone for
 /// fragments and for protocols without ports; of a tunnel of IP in IP that of the packet in it, so that
 /// its flows spread. None for what is not IP.
+#[inline]
 pub fn symmetric(packet: &[u8]) -> Option<u32> {
     symmetric_within(packet, TUNNELS)
 }
@@ -122,6 +123,7 @@ fn symmetric_within(packet: &[u8], tunnels: u8) -> Option<u32> {
 }
 
 /// That of a packet's fragments: addresses alone.
+#[inline]
 pub fn symmetric_of_fragments(packet: &[u8]) -> Option<u32> {
     let (addresses, _) = ends(packet)?;
     Some(mix(addresses ^ mix64(0)))

@@ -10,12 +10,14 @@ use crate::flow;
 ///
 /// The link header is looked through as far as VLAN tags go; frames of links without one begin with
 /// the packet.
+#[inline]
 pub fn home(bytes: &[u8], ethernet: bool, workers: usize) -> Option<u16> {
     let packet = if ethernet { packet(bytes)? } else { bytes };
     flow::symmetric(packet).map(|hash| place(hash, workers))
 }
 
 /// The worker, of `workers`, on which the fragments of an IP packet meet.
+#[inline]
 pub fn home_of_fragments(packet: &[u8], workers: usize) -> Option<u16> {
     flow::symmetric_of_fragments(packet).map(|hash| place(hash, workers))
 }

@@ -70,6 +70,7 @@ pub struct Draft {
 
 impl Draft {
     /// Whether a helper expected it.
+    #[inline]
     pub const fn is_expected(&self) -> bool {
         self.expected
     }
@@ -80,6 +81,7 @@ impl Draft {
     }
 
     /// Whether a helper reads what it carries.
+    #[inline]
     pub fn is_helped(&self) -> bool {
         self.helper != Helper::None && !self.expected
     }

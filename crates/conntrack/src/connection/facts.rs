@@ -164,6 +164,7 @@ impl Tracker {
     }
 
     /// A `connection-limit` counts the connection.
+    #[inline]
     pub fn set_counted(&mut self, way: Way) {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).set_counted());
     }
@@ -175,21 +176,25 @@ impl Tracker {
     }
 
     /// Sets the connection's mark.
+    #[inline]
     pub fn set_mark(&mut self, way: Way, mark: u32) {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).set_mark(mark));
     }
 
     /// The helper that reads the connection, or that expected it.
+    #[inline]
     pub fn helper(&self, way: Way) -> Helper {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).helper())
     }
 
     /// Whether a helper expected the connection.
+    #[inline]
     pub fn is_expected(&self, way: Way) -> bool {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).is_expected())
     }
 
     /// `tcp-state`.
+    #[inline]
     pub fn tcp_state(&self, way: Way) -> TcpState {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).tcp_state())
     }
@@ -205,6 +210,7 @@ impl Tracker {
     }
 
     /// What somebody else keeps about the connection, 0 at first.
+    #[inline]
     pub fn attachment(&self, way: Way) -> u32 {
         let word =
             of_family!(ref self, way.slot().is_ipv6(), part => load(part.entry(way).cold(1)));
@@ -212,6 +218,7 @@ impl Tracker {
     }
 
     /// Keeps something about the connection: what rules read of its stream. The owner alone does that.
+    #[inline]
     pub fn set_attachment(&self, way: Way, attachment: u32) {
         of_family!(ref self, way.slot().is_ipv6(), part => {
             let word = part.entry(way).cold(1);
@@ -226,6 +233,7 @@ impl Tracker {
     }
 
     /// Has a direction remember its next hop.
+    #[inline]
     pub fn set_next_hop(&mut self, way: Way, next_hop: NextHop) {
         of_family!(ref self, way.slot().is_ipv6(), part => {
             part.entry(way).set_next_hop(way.reply(), next_hop);
@@ -251,6 +259,7 @@ impl Tracker {
     }
 
     /// Marks the connection for FastTrack.
+    #[inline]
     pub fn fasttrack(&mut self, way: Way) {
         of_family!(ref self, way.slot().is_ipv6(), part => {
             if part.entry(way).begin_fasttrack() {

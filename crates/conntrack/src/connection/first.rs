@@ -99,6 +99,7 @@ fn quote<'a>(fields: &Fields, packet: &'a [u8]) -> Option<(&'a [u8], Fields)> {
 }
 
 /// Whether a packet is an ICMP error.
+#[inline]
 pub fn is_error(fields: &Fields) -> bool {
     let kind = fields.tuple.destination_port >> 8;
     match fields.tuple.protocol {

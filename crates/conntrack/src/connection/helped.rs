@@ -120,6 +120,7 @@ impl Tracker {
     }
 
     /// What expects a connection with this tuple.
+    #[inline]
     pub fn expected(&self, tuple: &Tuple) -> Option<&Expectation> {
         self.expectations.find(tuple)
     }
@@ -206,6 +207,7 @@ impl Tracker {
     }
 
     /// What a helper altered in a connection; nothing at first.
+    #[inline]
     pub fn altered(&self, slot: Slot) -> Altered {
         self.altered.get(&slot).copied().unwrap_or_default()
     }

@@ -18,6 +18,7 @@ pub struct Slot(u32);
 
 impl Slot {
     /// The slot at a place of a worker's part; what is out of range wraps.
+    #[inline]
     pub const fn new(ipv6: bool, worker: u16, place: u32) -> Self {
         Self(
             (ipv6 as u32) << 31
@@ -61,11 +62,13 @@ pub struct EntryId {
 
 impl EntryId {
     /// The id as one number, as rows show it.
+    #[inline]
     pub const fn to_bits(self) -> u64 {
         (self.generation as u64) << 32 | self.slot.0 as u64
     }
 
     /// The id that such a number shows.
+    #[inline]
     pub const fn from_bits(bits: u64) -> Self {
         Self {
             slot: Slot(bits as u32),
@@ -125,6 +128,7 @@ impl Way {
 
     /// The other direction.
     #[must_use]
+    #[inline]
     pub fn reversed(self) -> Self {
         Self::new(self.slot(), !self.reply())
     }

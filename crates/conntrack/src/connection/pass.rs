@@ -25,6 +25,7 @@ pub struct Passed {
 
 impl Passed {
     /// What the packet is to its connection.
+    #[inline]
     pub fn track(self, way: Way) -> Track {
         Track {
             state: State::Established,

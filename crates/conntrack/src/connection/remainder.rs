@@ -106,11 +106,13 @@ impl Remainders {
 impl Tracker {
     /// What was kept of a direction of a connection, to be read before the segment that begins with this
     /// number, as its sender wrote it; nothing usually.
+    #[inline]
     pub fn remainder(&self, way: Way, number: u32) -> &[u8] {
         self.remainders.before((way.slot(), way.reply()), number)
     }
 
     /// How many of the bytes from this number on were read together the first time, of so many.
+    #[inline]
     pub fn together(&self, way: Way, number: u32, bytes: usize) -> usize {
         self.remainders
             .together((way.slot(), way.reply()), number, bytes)
@@ -118,6 +120,7 @@ impl Tracker {
 
     /// Keeps what has to be read before the segment that begins with this number; nothing where a
     /// message ended. False when too much is kept.
+    #[inline]
     pub fn keep(&mut self, way: Way, number: u32, text: Box<[u8]>) -> bool {
         self.remainders
             .keep((way.slot(), way.reply()), number, text)

@@ -20,6 +20,7 @@ const GENERATION_BITS: u32 = 30;
 
 impl Row {
     /// The token of a direction, if it has a shortcut.
+    #[inline]
     pub fn token(&self, reply: bool) -> u64 {
         token(Way::new(self.id.slot, reply), self.id.generation)
     }
@@ -45,6 +46,7 @@ impl Tracker {
     }
 
     /// A direction of a connection that ended and may have a shortcut.
+    #[inline]
     pub fn take_ended(&mut self) -> Option<Tuple> {
         self.ended.pop()
     }

@@ -42,6 +42,7 @@ pub struct States(pub u8);
 impl States {
     /// The set with this state too.
     #[must_use]
+    #[inline]
     pub const fn with(self, state: State) -> Self {
         Self(self.0 | 1 << state as u8)
     }
@@ -78,6 +79,7 @@ impl NatState {
 
     /// Both sets together.
     #[must_use]
+    #[inline]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -257,6 +259,7 @@ pub enum Refused {
 
 impl Refused {
     /// The name under which the packet is counted.
+    #[inline]
     pub const fn drop(self) -> Drop {
         match self {
             Self::Full => Drop::ConnectionsFull,

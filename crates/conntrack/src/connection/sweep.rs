@@ -331,6 +331,7 @@ impl Tracker {
     }
 
     /// Whether a packet is an error that quotes another packet.
+    #[inline]
     pub fn is_error(&self, fields: &Fields, packet: &[u8]) -> bool {
         first::quoted_answers(fields, packet).is_some()
     }
@@ -347,6 +348,7 @@ impl Tracker {
 
     /// Whether answers with this tuple would be another connection's than of one that begins with a packet
     /// of this `original` tuple. A conversation between the same ports that is over gives way to it.
+    #[inline]
     pub fn is_taken(&self, tuple: &Tuple, original: &Tuple) -> bool {
         match self.lookup(tuple) {
             Some(way) => !self.gives_way(way, original),

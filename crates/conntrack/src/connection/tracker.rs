@@ -119,11 +119,13 @@ impl Tracker {
     }
 
     /// Whether other workers track connections too.
+    #[inline]
     pub fn is_shared(&self) -> bool {
         self.homes.is_some()
     }
 
     /// Whether it has no connection.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.table.totals() == (0, 0)
     }
@@ -162,6 +164,7 @@ impl Tracker {
     }
 
     /// The same, with the hash made for it.
+    #[inline]
     pub fn lookup(&self, tuple: &Tuple) -> Option<Way> {
         self.find(self.hash(tuple), tuple)
     }
@@ -379,6 +382,7 @@ impl Tracker {
     }
 
     /// The id of a way's connection.
+    #[inline]
     pub fn id(&self, way: Way) -> EntryId {
         let generation =
             of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).generation());

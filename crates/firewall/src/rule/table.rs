@@ -336,6 +336,7 @@ impl Table {
     }
 
     /// Whether no chain has a rule.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.chains.iter().all(|chain| chain.rules.is_empty())
     }
@@ -355,6 +356,7 @@ impl Table {
 
     /// Takes a connection out of all `connection-limit`s: it ended, or the packet that would have
     /// begun it was discarded. `original` is the tuple of its first packet as it came.
+    #[inline]
     pub fn leave(&self, original: &Tuple) {
         for census in &self.censuses {
             census.leave(original);

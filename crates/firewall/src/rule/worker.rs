@@ -122,17 +122,20 @@ impl Worker {
     }
 
     /// A number that nobody can guess from those before.
+    #[inline]
     pub fn random(&mut self) -> u64 {
         self.rng.next_u64()
     }
 
     /// The connection that the last packet began is in the table, and keeps what the packet's changes
     /// say of its stream.
+    #[inline]
     pub fn begun(&mut self) {
         self.streams.begun();
     }
 
     /// A connection ended that kept this of its stream.
+    #[inline]
     pub fn forget(&mut self, kept: Kept) {
         self.streams.forget(kept);
     }

@@ -72,11 +72,13 @@ impl Services {
     }
 
     /// Whether a helper is enabled.
+    #[inline]
     pub const fn is_enabled(&self, helper: Helper) -> bool {
         self.enabled >> helper as u8 & 1 != 0
     }
 
     /// The helper that reads a connection to this port.
+    #[inline]
     pub fn find(&self, protocol: u8, port: u16, ipv6: bool) -> Helper {
         let found = self
             .ports
