@@ -1,51 +1,12 @@
-//! A few spans of rows of one word, looked up for 16 packets at once without a table in memory.
+//! A few spans of IPv6 addresses and their rows of one word, looked up for 16 packets at once without a table in
+//! memory.
 
 use kernels::{Lanes, Squeeze};
-
-use super::ranks::Ranks;
 
 /// How many boundaries there are at most.
 const BOUNDARIES: usize = 31;
 
-/// See the module.
-#[derive(Debug)]
-pub(super) struct Few {
-    /// Where spans begin but for the first; behind the last of them numbers that say nothing.
-    boundaries: [u32; BOUNDARIES + 1],
-    /// By span: its row; behind the last span that of the last.
-    rows: [u64; BOUNDARIES + 1],
-}
-
-impl Few {
-    /// `rows` has one more than there are `boundaries`. None where those are many.
-    pub(super) fn of(boundaries: &Ranks, rows: &[u64]) -> Option<Self> {
-        let boundaries = boundaries.numbers();
-        (boundaries.len() <= BOUNDARIES).then(|| Self {
-            boundaries: core::array::from_fn(|at| boundaries.get(at).copied().unwrap_or(u32::MAX)),
-            rows: core::array::from_fn(|span| rows[span.min(boundaries.len())]),
-        })
-    }
-
-    /// The row of one number.
-    #[inline(always)]
-    pub(super) fn row(&self, number: u32) -> u64 {
-        let boundaries = self.boundaries.iter().take(BOUNDARIES);
-        let below: usize = boundaries.map(|one| usize::from(*one <= number)).sum();
-        self.rows[below]
-    }
-
-    /// Takes from 16 packets the rules that their numbers do not leave them.
-    #[inline(always)]
-    pub(super) fn narrow<L: Lanes>(&self, lanes: L, numbers: &[u32; 16], left: &mut [u64; 16]) {
-        let spans = lanes.few_ranks(&self.boundaries, numbers);
-        let rows = lanes.pick(&self.rows, &spans);
-        for (left, row) in left.iter_mut().zip(rows) {
-            *left &= row;
-        }
-    }
-}
-
-/// The same of addresses of IPv6, by their higher halves; of a few of those the lower ones are looked at.
+/// Addresses are searched by their higher halves; lower ones are compared only where a rule names more than that.
 #[derive(Debug)]
 pub(super) struct WideFew {
     /// Where spans of higher halves begin; behind the last of them numbers that say nothing.

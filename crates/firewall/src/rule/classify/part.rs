@@ -6,7 +6,7 @@ use kernels::Lanes;
 
 use super::LINE;
 use super::dimension::{self, Of, Packets, Spans, TOGETHER};
-use super::few::{Few, WideFew};
+use super::few::WideFew;
 use super::ranks::{Ranks, WideRanks};
 use super::sparse::Runs;
 
@@ -30,21 +30,14 @@ pub(super) struct Part {
     /// By span: its row, or where that begins in `bits`.
     rows: Box<[u64]>,
     bits: Box<[u64]>,
-    fast: Fast,
+    /// Where there are few spans of long numbers, of rows of one word.
+    few: Option<Box<WideFew>>,
 }
 
 #[derive(Debug)]
 enum Search {
     Narrow(Box<Ranks>),
     Wide(Box<WideRanks>),
-}
-
-/// How rows are found where there are few spans, of rows of one word.
-#[derive(Debug)]
-enum Fast {
-    No,
-    Narrow(Box<Few>),
-    Wide(Box<WideFew>),
 }
 
 impl Part {
@@ -89,17 +82,14 @@ impl Part {
         };
         let runs = wanted.iter().map(of_rule).collect();
         let search = Search::new(of, &boundaries);
-        let fast = match &search {
-            _ if words > 1 => None,
-            Search::Narrow(ranks) => Few::of(ranks, &rows).map(|few| Fast::Narrow(few.into())),
-            Search::Wide(_) => WideFew::of(&boundaries, &rows).map(|few| Fast::Wide(few.into())),
-        };
+        let few = matches!(search, Search::Wide(_)) && words == 1;
+        let few = few.then(|| WideFew::of(&boundaries, &rows)).flatten();
         let part = Self {
             of,
             search,
             rows: rows.into(),
             bits: bits.into(),
-            fast: fast.unwrap_or(Fast::No),
+            few: few.map(Box::new),
         };
         (part, runs)
     }
@@ -158,27 +148,8 @@ impl Part {
     ) {
         let (sixteens, _) = left.as_chunks_mut::<16>();
         let used = chosen.which.len().div_ceil(16);
-        match &self.fast {
-            Fast::Narrow(few) => {
-                let own;
-                let numbers = match self.numbers_at_hand(packets, chosen) {
-                    Some(numbers) => numbers,
-                    None => {
-                        own = self.numbers(packets, chosen);
-                        &own
-                    }
-                };
-                if let Some(number) = alike(numbers, chosen) {
-                    let row = few.row(number);
-                    left.iter_mut().for_each(|left| *left &= row);
-                    return;
-                }
-                let (numbers, _) = numbers.as_chunks();
-                for (numbers, left) in numbers.iter().zip(sixteens).take(used) {
-                    few.narrow(lanes, numbers, left);
-                }
-            }
-            Fast::Wide(few) => {
+        match &self.few {
+            Some(few) => {
                 let own;
                 let addresses = match self.addresses_at_hand(packets, chosen) {
                     Some(addresses) => addresses,
@@ -192,7 +163,12 @@ impl Part {
                     few.narrow(lanes, addresses, left);
                 }
             }
-            Fast::No => {
+            None => {
+                if let Some(span) = self.one_span(lanes, packets, chosen) {
+                    let row = self.row(span);
+                    left.iter_mut().for_each(|left| *left &= row);
+                    return;
+                }
                 let mut spans = [0; TOGETHER];
                 self.spans(lanes, packets, chosen, &mut spans);
                 for (left, span) in left.iter_mut().zip(&spans) {
@@ -200,6 +176,21 @@ impl Part {
                 }
             }
         }
+    }
+
+    /// The span of all packets, where their numbers are at hand and the same.
+    #[inline(always)]
+    fn one_span<L: Lanes, P: Packets>(
+        &self,
+        lanes: L,
+        packets: &P,
+        chosen: Chosen<'_>,
+    ) -> Option<u32> {
+        let Search::Narrow(ranks) = &self.search else {
+            return None;
+        };
+        let number = alike(self.numbers_at_hand(packets, chosen)?, chosen)?;
+        Some(ranks.rank(lanes, number) as u32)
     }
 
     /// The spans of many packets.

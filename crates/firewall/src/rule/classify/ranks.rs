@@ -147,11 +147,6 @@ impl Ranks {
         }
     }
 
-    /// The numbers.
-    pub(super) fn numbers(&self) -> &[u32] {
-        &self.tree.leaves()[..self.len]
-    }
-
     /// How many of them are at most `key`.
     #[inline(always)]
     pub(super) fn rank<L: Lanes>(&self, lanes: L, key: u32) -> usize {
