@@ -21,7 +21,7 @@ use dataplane::firewall::Firewall;
 use dataplane::interface::{Details, Interface, InterfaceTable, Own6, Tag, Tunnel};
 use dataplane::out::OutId;
 use dataplane::rings::{Command, Remote, rings};
-use dataplane::snapshot::{FamilySettings, OwnAddresses, PortBinding, Snapshot};
+use dataplane::snapshot::{FamilySettings, PortBinding, Snapshot};
 use dataplane::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
 use dataplane::worker::{Parts, Worker};
 
@@ -436,6 +436,14 @@ pub(super) fn gateway(family: Family, number: u8) -> Adjacency {
 
 fn interfaces() -> InterfaceTable {
     let interfaces = InterfaceTable::new();
+    for address in [0x0a00_0001, OWN4] {
+        let address = Ipv4Addr::from_bits(address).into();
+        interfaces.own().add(address).expect("room");
+    }
+    for address in [CLIENTS6 | 1, OWN6, 0xfe80 << 112 | 1] {
+        let address = Ipv6Addr::from_bits(address).into();
+        interfaces.own().add(address).expect("room");
+    }
     let far = Details {
         address4: Some(Ipv4Addr::from_bits(OWN4)),
         addresses6: vec![Own6 {
@@ -487,10 +495,6 @@ fn snapshot(firewall: Firewall) -> Snapshot {
     Snapshot {
         firewall: Arc::new(firewall),
         ports: vec![binding(INGRESS), binding(EGRESS)],
-        own: OwnAddresses::new(
-            vec![0x0a00_0001, OWN4],
-            vec![CLIENTS6 | 1, OWN6, 0xfe80 << 112 | 1],
-        ),
         send_redirects: true,
         ipv4: settings,
         ipv6: settings,

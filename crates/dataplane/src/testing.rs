@@ -1,5 +1,6 @@
 //! A router for tests, and packets given by their bytes.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +17,7 @@ use crate::counters::{Counters, InterfaceTraffic, interface_traffic};
 use crate::interface::{Details, Interface, InterfaceTable, Tag};
 use crate::out::OutId;
 use crate::rings::{Command, Remote, rings};
-use crate::snapshot::{FamilySettings, OwnAddresses, PortBinding, Role, SlowReason, Snapshot};
+use crate::snapshot::{FamilySettings, PortBinding, Role, SlowReason, Snapshot};
 use crate::table::{Adjacency, Fib, FibWriter, Kind, Network, NextHopId};
 use crate::worker::{Parts, Worker};
 
@@ -35,6 +36,13 @@ pub(crate) struct Udp4 {
     /// Bytes behind the UDP header.
     pub(crate) payload: usize,
 }
+
+/// The router's own addresses.
+const OWN: [IpAddr; 3] = [
+    IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
+    IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 10, 0, 0, 0, 1)),
+    IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1)),
+];
 
 /// The router's own address on the test's ingress interface.
 pub(crate) const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
@@ -324,6 +332,9 @@ impl Rig {
             })
             .collect();
         let gateway = writer.add_next_hop(&gateway()).expect("room");
+        for address in OWN {
+            interfaces.own().add(address).expect("room");
+        }
         let mut rig = Self {
             writer,
             snapshot: snapshot(count),
@@ -437,6 +448,11 @@ impl Rig {
     }
 
     /// VLAN 10 of `ether1` comes into use.
+    /// Gives the router another address.
+    pub(crate) fn own(&mut self, address: IpAddr) {
+        self.interfaces.own().add(address).expect("room");
+    }
+
     pub(crate) fn use_vlan10(&mut self) {
         self.interfaces.set_vlan(ETHER1, TAG10, Some(VLAN10));
     }
@@ -573,10 +589,6 @@ fn snapshot(workers: usize) -> Snapshot {
             binding(ETHER2, Role::Wire),
             binding(ETHER1, Role::Mirror),
         ],
-        own: OwnAddresses::new(
-            vec![0x0a00_0001],
-            vec![0x2001_0db8_0000_000a << 64 | 1, 0xfe80 << 112 | 1],
-        ),
         ipv4: settings,
         ipv6: settings,
         ..Snapshot::default()

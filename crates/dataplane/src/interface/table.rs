@@ -13,7 +13,7 @@ use wire::Mac;
 
 use super::tunnel::{Tunnel, Tunnels};
 use super::vlan::Vlans;
-use super::{Details, Interface, Tag};
+use super::{Details, Interface, OwnAddresses, Tag};
 use crate::out::OutId;
 
 /// How many interfaces there can be.
@@ -26,6 +26,9 @@ const PAGE: usize = 256;
 pub struct InterfaceTable {
     pages: Box<[OnceLock<Box<[Slot]>>]>,
     tunnels: Tunnels,
+    own: OwnAddresses,
+    /// What the router is known by on interfaces without an address.
+    fallback: ArcSwapOption<Details>,
 }
 
 #[derive(Debug, Default)]
@@ -71,6 +74,8 @@ impl InterfaceTable {
         Self {
             pages: (0..INTERFACES / PAGE).map(|_| OnceLock::new()).collect(),
             tunnels: Tunnels::new(),
+            own: OwnAddresses::new(),
+            fallback: ArcSwapOption::empty(),
         }
     }
 
@@ -93,6 +98,25 @@ impl InterfaceTable {
         self.get(id)?;
         let details = self.slot(id)?.details.load();
         details.as_deref().map(show)
+    }
+
+    /// This router's own addresses, which nobody else may send from.
+    #[inline(always)]
+    pub fn own(&self) -> &OwnAddresses {
+        &self.own
+    }
+
+    /// Asks for an address of an interface, and where that has none that would do, for one that the router is
+    /// known by (RFC 1812, 2.2.7: unnumbered lines).
+    pub fn address<R>(&self, id: InterfaceId, choose: impl Fn(&Details) -> Option<R>) -> Option<R> {
+        self.details(id, &choose)?
+            .or_else(|| choose(self.fallback.load().as_deref()?))
+    }
+
+    /// Changes what the router is known by on interfaces without an address. Returns what was replaced, to be held
+    /// like what [`Self::set_details`] returns. Only control calls this.
+    pub fn set_fallback(&self, details: Arc<Details>) -> Option<Arc<Details>> {
+        self.fallback.swap(Some(details))
     }
 
     /// The VLAN interface that has this tag on an interface.

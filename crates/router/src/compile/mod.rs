@@ -13,7 +13,7 @@ pub mod snapshot;
 mod tests;
 
 pub use address::{Addresses, Own4, Own6};
-pub use interface::{Compiled, interfaces};
+pub use interface::{Compiled, interface, mirror};
 pub use layout::{Laid, Layout, Numbers, PortState, PortWish};
 pub use missing::Missing;
 pub use snapshot::compile;

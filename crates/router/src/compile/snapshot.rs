@@ -1,17 +1,15 @@
 //! Compiles settings, port bindings and rules, with the reasons why the fast path does not apply.
 
-use core::net::Ipv6Addr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataplane::firewall::Firewall;
 use dataplane::snapshot::{
-    FamilySettings, OwnAddresses, PortBinding, Prefix, Role, RoutingRule, RpFilter, SlowReason,
-    SlowReasons, Snapshot,
+    FamilySettings, PortBinding, Prefix, Role, RoutingRule, RpFilter, SlowReason, SlowReasons,
+    Snapshot,
 };
 use frame::InterfaceId;
 
-use super::address::Addresses;
 use super::layout::{Layout, NO_PORT, PortState};
 use super::missing::Missing;
 use crate::intent::{AnyNet, Intent, ItemId, Name, Rule};
@@ -20,19 +18,11 @@ use crate::rib::{Family, Net};
 /// What the mirrors' ports finish by themselves, by port number.
 pub type MirrorPorts = BTreeMap<u16, PortState>;
 
-/// Compiles a snapshot of this epoch. `in_use6` are the IPv6 addresses that nobody else may send
-/// from: who defends an address that is only tried here must be heard. `tables` are the numbers of
-/// the routing tables by name.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "everything that a snapshot is made of, and nothing that belongs together"
-)]
+/// Compiles a snapshot of this epoch. `tables` are the numbers of the routing tables by name.
 pub fn compile(
     epoch: u64,
     intent: &Intent,
     layout: &Layout,
-    addresses: &Addresses,
-    in_use6: &[Ipv6Addr],
     ports: &BTreeMap<Name, PortState>,
     mirror_ports: &MirrorPorts,
     tables: &BTreeMap<Name, u16>,
@@ -46,10 +36,6 @@ pub fn compile(
         .collect();
     let mut snapshot = Snapshot {
         epoch,
-        own: OwnAddresses::new(
-            addresses.ipv4.keys().map(|(_, a)| u32::from(*a)).collect(),
-            in_use6.iter().map(|a| u128::from(*a)).collect(),
-        ),
         ipv4: FamilySettings {
             forward: intent.ipv4.forward,
             allow_fast_path: intent.ipv4.allow_fast_path,

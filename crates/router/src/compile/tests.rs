@@ -60,18 +60,10 @@ fn desk(configuration: &str) -> Desk {
     }
     let none = BTreeMap::new();
     let firewall = Arc::default();
-    let snapshot = compile(
-        1,
-        &intent,
-        &layout,
-        &addresses,
-        &[],
-        &ports,
-        &none,
-        &tables,
-        &firewall,
-    );
-    let interfaces = interfaces(&intent, &layout, &addresses, &[]);
+    let snapshot = compile(1, &intent, &layout, &ports, &none, &tables, &firewall);
+    let made = |id| interface(&intent, &layout, &addresses, id, &|_, _| false);
+    let ids = layout.interfaces.keys();
+    let interfaces = ids.filter_map(|id| Some((*id, made(*id)?))).collect();
     Desk {
         intent,
         layout,

@@ -179,8 +179,6 @@ pub struct Control {
     pub(crate) asked: BTreeMap<Checked, u16>,
     /// The address that interfaces without one ask for neighbours with.
     fallback: Option<Ipv4Addr>,
-    /// The IPv6 addresses in use that the workers know of.
-    in_use6: Vec<Ipv6Addr>,
     /// An address came into use: the routes that come with it are offered before the poll ends.
     detected: bool,
     /// The identifier of this router's own echo requests.
@@ -267,7 +265,6 @@ impl Control {
             watched: BTreeSet::new(),
             asked: BTreeMap::new(),
             fallback: None,
-            in_use6: Vec::new(),
             detected: false,
             check_id,
             // Not the same, so that neither takes the other's answers.
@@ -486,7 +483,6 @@ impl Control {
         self.tick_features();
         let busy = self.take_punts();
         if core::mem::take(&mut self.detected) {
-            self.publish();
             self.offer_dynamic();
             self.settle();
         }

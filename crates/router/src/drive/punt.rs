@@ -238,6 +238,11 @@ impl Control {
             return;
         }
         self.dad.insert((id, address), state);
+        match state {
+            Dad::Done => self.use_address(id, address.into()),
+            Dad::Tentative | Dad::Failed => self.give_up_address(id, address.into()),
+        }
+        self.publish_interface(id);
         self.mirror_addresses(id);
         if let Some(laid) = self.layout.interfaces.get(&id).cloned() {
             self.change_link6(id, &laid);

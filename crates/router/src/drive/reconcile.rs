@@ -72,9 +72,6 @@ impl Control {
             self.offer_named();
         }
         self.settle();
-        if self.in_use6() != self.in_use6 {
-            self.publish();
-        }
     }
 
     /// The numbers of the routing tables that forward, by name.
@@ -132,15 +129,12 @@ impl Control {
     /// Tells the workers what has changed of interfaces, and hands them a new snapshot if that is other.
     pub(super) fn publish(&mut self) {
         self.workers.make_room(self.numbers.last());
-        self.in_use6 = self.in_use6();
         let others = self.publish_interfaces();
         self.map_endpoints();
         let compiled = compile::compile(
             self.epoch + 1,
             &self.intent,
             &self.layout,
-            &self.addresses,
-            &self.in_use6,
             &self.ports,
             &self.mirror_ports,
             &self.tables,
@@ -166,8 +160,11 @@ impl Control {
 
     /// Tells the workers of the interfaces that are new, other or gone. Says whether one is other or gone.
     fn publish_interfaces(&mut self) -> bool {
-        let wanted =
-            compile::interfaces(&self.intent, &self.layout, &self.addresses, &self.in_use6);
+        let mut wanted = BTreeMap::new();
+        for (id, laid) in &self.layout.interfaces {
+            wanted.extend(self.compile_interface(*id).map(|made| (*id, made)));
+            wanted.extend(compile::mirror(laid));
+        }
         // A slot that is given again counts on from where its last interface was.
         let laid = self.layout.interfaces.keys();
         for id in laid.filter(|id| id.generation() > 0) {
@@ -214,12 +211,6 @@ impl Control {
             let purge = Purge::Masquerade(id, address);
             self.workers.send_all(|| Command::Purge(purge));
         }
-    }
-
-    /// The IPv6 addresses that have passed duplicate address detection.
-    fn in_use6(&self) -> Vec<Ipv6Addr> {
-        let done = self.dad.iter().filter(|(_, state)| **state == Dad::Done);
-        done.map(|((_, addr), _)| *addr).collect()
     }
 
     /// Makes, changes and ends the neighbours of interfaces.
@@ -347,12 +338,14 @@ impl Control {
             detect: DuplicateDetection::Skip,
         };
         self.feed4(id, event);
+        self.use_address(id, address.into());
         self.mirror_addresses(id);
     }
 
     fn lose4(&mut self, (id, address): (InterfaceId, Ipv4Addr)) {
         self.purge_masquerade(id, Some(u128::from(u32::from(address))));
         self.feed4(id, Event::AddressRemoved { address });
+        self.give_up_address(id, address.into());
         self.mirror_addresses(id);
     }
 
@@ -368,6 +361,10 @@ impl Control {
             detect,
         };
         self.feed6(id, event);
+        if state == Dad::Done {
+            self.use_address(id, address.into());
+            self.publish_interface(id);
+        }
         self.mirror_addresses(id);
     }
 
@@ -375,6 +372,7 @@ impl Control {
         self.dad.remove(&(id, address));
         self.purge_masquerade(id, Some(u128::from(address)));
         self.feed6(id, Event::AddressRemoved { address });
+        self.give_up_address(id, address.into());
         self.mirror_addresses(id);
     }
 
