@@ -19,6 +19,10 @@ use super::routes::Routes;
 /// The most routing tables.
 pub const TABLES: usize = 256;
 
+/// The bits of a generation: a connection keeps the rest of an id beside it.
+pub const GENERATION_BITS: u32 = 28;
+const GENERATIONS: u32 = (1 << GENERATION_BITS) - 1;
+
 /// What workers read: every routing table, and the next hops.
 #[derive(Debug)]
 pub struct Fib {
@@ -47,11 +51,11 @@ impl Fib {
         self.rounds.load(Ordering::Acquire)
     }
 
-    /// A number that is another one when routes changed, or a next hop's id was given back: who keeps an
-    /// id longer than a vector keeps this with it, and looks the route up again when it differs.
+    /// A number of [`GENERATION_BITS`] that is another one when routes changed, or a next hop's id was given back:
+    /// who keeps an id longer than a vector keeps this with it, and looks the route up again when it differs.
     #[inline(always)]
     pub fn generation(&self, id: NextHopId) -> u32 {
-        self.round() << 8 | self.adjacencies.generation(id) & 0xff
+        (self.round() << 8 | self.adjacencies.generation(id) & 0xff) & GENERATIONS
     }
 
     /// Routing table `number`; `None` if no route was ever written to it.
@@ -240,7 +244,7 @@ impl NextHops {
         if self.fresh == NEXT_HOPS {
             return None;
         }
-        let id = NextHopId(self.fresh as u16);
+        let id = NextHopId(self.fresh as u32);
         self.fresh += 1;
         Some(id)
     }

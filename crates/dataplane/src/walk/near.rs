@@ -43,13 +43,13 @@ impl Near {
     pub(super) fn forget(&mut self) {
         for (place, next) in self.0.iter_mut().enumerate() {
             // An id that belongs to another place is never found.
-            next.id = NextHopId(place as u16 ^ 1);
+            next.id = NextHopId(place as u32 ^ 1);
         }
     }
 
     #[inline(always)]
     pub(super) fn get(&mut self, cx: &Context<'_>, hop: NextHopId) -> &Next {
-        let next = &mut self.0[usize::from(hop.0) % Self::PLACES];
+        let next = &mut self.0[hop.0 as usize % Self::PLACES];
         if next.id != hop {
             next.read(cx, hop);
         }

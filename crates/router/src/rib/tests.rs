@@ -12,7 +12,7 @@ struct Model {
     routes: BTreeMap<(u16, Net<V4>), NextHopId>,
     lines: BTreeMap<NextHopId, Adjacency>,
     writes: usize,
-    taken: u16,
+    taken: u32,
     free: Vec<NextHopId>,
 }
 
@@ -58,13 +58,7 @@ impl Model {
     /// What each prefix does, whatever the numbers of the lines are.
     fn meaning(&self) -> BTreeMap<(u16, Net<V4>), Vec<Adjacency>> {
         let members = |line: &Adjacency| match line.kind {
-            Kind::Group => (0..line.members)
-                .map(|at| {
-                    let at = usize::from(at) * 2;
-                    let id = u16::from_ne_bytes([line.header[at], line.header[at + 1]]);
-                    self.lines[&NextHopId(id)]
-                })
-                .collect(),
+            Kind::Group => line.members().map(|id| self.lines[&id]).collect(),
             _ => vec![*line],
         };
         self.routes
