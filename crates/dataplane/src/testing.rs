@@ -17,6 +17,7 @@ use crate::counters::{Counters, InterfaceTraffic, interface_traffic};
 use crate::interface::{Details, Interface, InterfaceTable, Tag};
 use crate::out::OutId;
 use crate::rings::{Command, Remote, rings};
+use crate::rule::Class;
 use crate::snapshot::{FamilySettings, PortBinding, Role, SlowReason, Snapshot};
 use crate::table::{Adjacency, Fib, FibWriter, Kind, Network, NextHopId};
 use crate::worker::{Parts, Worker};
@@ -429,6 +430,8 @@ impl Rig {
     pub(crate) fn publish(&mut self) {
         for (id, (interface, details)) in &self.given {
             self.interfaces.set(*id, interface);
+            self.interfaces
+                .set_class(*id, class_of(*id), self.snapshot.epoch);
             self.interfaces.set_details(*id, Arc::new(details.clone()));
         }
         self.published.store(Arc::new(self.snapshot.clone()));
@@ -526,6 +529,11 @@ impl Rig {
     pub(crate) fn traffic(&self, id: InterfaceId) -> InterfaceTraffic {
         interface_traffic(self.counters.iter().map(|c| &**c), id)
     }
+}
+
+/// What rules know an interface by: each is a class by itself.
+pub(crate) const fn class_of(id: InterfaceId) -> Class {
+    Class(id.0 as u16)
 }
 
 /// The next hop behind `ether2`.

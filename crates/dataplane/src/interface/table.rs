@@ -15,6 +15,7 @@ use super::tunnel::{Tunnel, Tunnels};
 use super::vlan::Vlans;
 use super::{Details, Interface, OwnAddresses, Tag};
 use crate::out::OutId;
+use crate::rule::Class;
 
 /// How many interfaces there can be.
 pub const INTERFACES: usize = 1 << InterfaceId::SLOT_BITS;
@@ -36,6 +37,8 @@ struct Slot {
     line: Line,
     details: ArcSwapOption<Details>,
     vlans: Vlans,
+    /// The snapshot's epoch from which on the class holds (32) | the class before (16) | the class (16).
+    classes: AtomicU64,
 }
 
 /// word 0: version (32) | mirror (16); word 1: link address (48) | generation (12);
@@ -98,6 +101,26 @@ impl InterfaceTable {
         self.get(id)?;
         let details = self.slot(id)?.details.load();
         details.as_deref().map(show)
+    }
+
+    /// What rules of a snapshot of this epoch know an interface by.
+    #[inline]
+    pub fn class(&self, id: InterfaceId, epoch: u64) -> Class {
+        let word = self
+            .slot(id)
+            .map_or(0, |slot| slot.classes.load(Ordering::Relaxed));
+        let is_newer = ((word >> 32) as u32).wrapping_sub(epoch as u32) as i32 > 0;
+        Class((word >> if is_newer { 16 } else { 0 }) as u16)
+    }
+
+    /// Changes the class of an interface for rules of snapshots from this epoch on; those before know it as they did. A
+    /// worker has one of the last two snapshots, or is about to. Only control calls this.
+    pub fn set_class(&self, id: InterfaceId, class: Class, from: u64) {
+        self.make_room(id);
+        let Some(slot) = self.slot(id) else { return };
+        let before = slot.classes.load(Ordering::Relaxed) as u16;
+        let word = u64::from(from as u32) << 32 | u64::from(before) << 16 | u64::from(class.0);
+        slot.classes.store(word, Ordering::Release);
     }
 
     /// This router's own addresses, which nobody else may send from.
@@ -173,6 +196,7 @@ impl InterfaceTable {
     pub fn remove(&self, id: InterfaceId) -> Option<Arc<Details>> {
         let slot = self.slot(id)?;
         slot.line.write(id.generation(), None);
+        slot.classes.store(0, Ordering::Relaxed);
         slot.details.swap(None)
     }
 
@@ -314,6 +338,25 @@ mod tests {
         assert_eq!(table.get(next), Some(other));
         assert_eq!(table.get(id), None, "the old id is of nobody");
         assert_eq!(table.get(InterfaceId::NONE), None);
+    }
+
+    #[test]
+    fn each_snapshot_knows_an_interface_by_a_class_of_its_rules() {
+        let (table, id) = (InterfaceTable::new(), InterfaceId(1));
+        assert_eq!(table.class(id, 3), Class::NONE);
+        table.set_class(id, Class(7), 3);
+        table.set_class(id, Class(8), 5);
+        assert_eq!(
+            (table.class(id, 4), table.class(id, 5)),
+            (Class(7), Class(8))
+        );
+
+        // Epochs may have gone round.
+        table.set_class(id, Class(9), (1 << 32) + 1);
+        assert_eq!(table.class(id, (1 << 32) - 1), Class(8));
+        assert_eq!(table.class(id, (1 << 32) + 2), Class(9));
+        table.remove(id);
+        assert_eq!(table.class(id, (1 << 32) + 2), Class::NONE);
     }
 
     #[test]

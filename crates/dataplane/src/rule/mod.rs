@@ -35,7 +35,7 @@ mod worker;
 
 pub use crate::connection::{Helper, NatState, State, States};
 pub use action::{Action, Dscp, Mss, Npt, Priority, Reject, Sniff, Timeout, Ttl, Verdict};
-pub use address::{AddressRange, AddressTypes, InterfaceSet};
+pub use address::{AddressRange, AddressTypes, Class, ClassSet};
 pub use classify::{First, Of, Packets, TOGETHER};
 pub use limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd, Rate, Unit};
 pub use list::{Added, DYNAMIC_MAX, List};

@@ -4,6 +4,7 @@ use core::net::Ipv6Addr;
 
 use dataplane::interface::{Details, Interface, Own4, Own6, Tag};
 use dataplane::out::OutId;
+use dataplane::rule::Class;
 use frame::InterfaceId;
 
 use super::address::Addresses;
@@ -19,6 +20,8 @@ pub struct Compiled {
     pub details: Details,
     /// The interface that it is a VLAN of, and its tag there.
     pub vlan: Option<(InterfaceId, Tag)>,
+    /// What rules know it by. The firewall says.
+    pub class: Class,
 }
 
 /// An interface, if there is one. `in_use` says of its IPv6 addresses whether they have passed the detection of
@@ -47,6 +50,7 @@ pub fn interface(
         line: line(layout, id, laid, intent),
         details,
         vlan: vlan.map(|(parent, named)| (parent, tag(named))),
+        class: Class::NONE,
     })
 }
 
@@ -87,6 +91,7 @@ fn mirror_of(laid: &Laid, (id, port): (InterfaceId, u16)) -> Compiled {
             ..Details::default()
         },
         vlan: None,
+        class: Class::NONE,
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::interface::{Details, InterfaceTable, Own4, Own6};
+use dataplane::rule::Class;
 use dataplane::table::Full;
 use frame::InterfaceId;
 
@@ -27,6 +28,8 @@ pub(crate) struct Published {
     beyond6: BTreeSet<(InterfaceId, Ipv6Addr)>,
     /// What the router is known by on interfaces without an address: the first ones.
     known_by: (Option<Ipv4Addr>, Option<Ipv6Addr>),
+    /// The epoch of the first snapshot whose rules know all classes.
+    epoch: u64,
 }
 
 impl Published {
@@ -38,6 +41,7 @@ impl Published {
             own6: BTreeSet::new(),
             beyond6: BTreeSet::new(),
             known_by: (None, None),
+            epoch: 0,
         }
     }
 
@@ -54,6 +58,11 @@ impl Published {
     /// All of them.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Compiled> {
         self.interfaces.values()
+    }
+
+    /// Classes that are set from now on hold for rules of snapshots from this epoch on.
+    pub(super) fn set_epoch(&mut self, epoch: u64) {
+        self.epoch = epoch;
     }
 
     /// Makes these the interfaces that the workers know of. Says whether one is other or gone that was
@@ -89,6 +98,9 @@ impl Published {
         if old.is_none_or(|old| old.details != new.details) {
             let details = Arc::new(new.details.clone());
             retired.push_details(self.table.set_details(id, details));
+        }
+        if old.map_or(Class::NONE, |old| old.class) != new.class {
+            self.table.set_class(id, new.class, self.epoch);
         }
         self.table.set(id, &new.line);
         if let Some((on, tag)) = vlan {
@@ -209,7 +221,16 @@ impl Control {
     /// An interface as workers are to know it.
     pub(super) fn compile_interface(&self, id: InterfaceId) -> Option<Compiled> {
         let in_use = |id, address| self.is_in_use(id, address);
-        compile::interface(&self.intent, &self.layout, &self.addresses, id, &in_use)
+        let compiled =
+            compile::interface(&self.intent, &self.layout, &self.addresses, id, &in_use)?;
+        let class = self.firewall.class(id);
+        Some(Compiled { class, ..compiled })
+    }
+
+    /// The epoch of the first snapshot that has the rules as they are: the one at hand, or the next.
+    pub(super) fn epoch_of_rules(&self) -> u64 {
+        let published = Arc::ptr_eq(&self.snapshot.load().firewall, self.firewall.compiled());
+        self.epoch + u64::from(!published)
     }
 
     /// An address of an interface is in use from now on.

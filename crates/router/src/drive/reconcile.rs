@@ -56,8 +56,7 @@ impl Control {
         };
         // Before a rule that comes gets the number of one that went.
         self.workers.settle(Which::All, self.now);
-        self.firewall
-            .lay_out(&around, names_changed, tables_changed);
+        self.firewall.lay_out(&around, tables_changed);
         firewall(&mut self.firewall, &around);
         self.configure_families();
         self.change_links(&before);
@@ -129,6 +128,7 @@ impl Control {
     /// Tells the workers what has changed of interfaces, and hands them a new snapshot if that is other.
     pub(super) fn publish(&mut self) {
         self.workers.make_room(self.numbers.last());
+        self.published.set_epoch(self.epoch_of_rules());
         let others = self.publish_interfaces();
         self.map_endpoints();
         let compiled = compile::compile(
