@@ -9,6 +9,7 @@ use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 use frame::InterfaceId;
+use frame::shortcut::Footing;
 use kernels::{Pages, Zeroed};
 
 use crate::out::OutId;
@@ -116,6 +117,16 @@ impl Adjacency {
     pub fn member(&self, hash: u32) -> NextHopId {
         let count = u64::from(self.members.max(1));
         self.member_at(((u64::from(hash) * count) >> 32) as usize)
+    }
+
+    /// What shortcuts rest on that lead here; none where there can be none, as frames leave with tags or by no port.
+    pub fn footing(&self) -> Option<Footing> {
+        let plain = self.header_len == 14 && self.out.as_port().is_some();
+        let link = *self.header.first_chunk()?;
+        plain.then_some(Footing::Link {
+            egress: self.egress,
+            link,
+        })
     }
 
     /// All members of a group.

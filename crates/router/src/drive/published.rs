@@ -65,8 +65,8 @@ impl Published {
         self.epoch = epoch;
     }
 
-    /// Makes these the interfaces that the workers know of. Says whether one is other or gone that was
-    /// there before.
+    /// Makes these the interfaces that the workers know of. Says whether one is other or gone that shortcuts may
+    /// begin or end at.
     pub(super) fn become_these(
         &mut self,
         wanted: BTreeMap<InterfaceId, Compiled>,
@@ -84,13 +84,16 @@ impl Published {
         others
     }
 
-    /// Makes or changes an interface. Says whether it was there before and is other now.
+    /// Makes or changes an interface. Says whether it is other than one that shortcuts may begin or end at.
     pub(super) fn set(&mut self, id: InterfaceId, new: Compiled, retired: &mut Retired) -> bool {
         let old = self.interfaces.get(&id);
         if old == Some(&new) {
             return false;
         }
-        let is_other = old.is_some();
+        let is_other = |old: &Compiled| {
+            old.line != new.line || old.class != new.class || old.details.tags != new.details.tags
+        };
+        let concerns_shortcuts = old.is_some_and(|old| may_have_shortcuts(old) && is_other(old));
         let (old_vlan, vlan) = (old.and_then(|old| old.vlan), new.vlan);
         if old_vlan != vlan {
             self.give_up(id, old_vlan);
@@ -107,17 +110,18 @@ impl Published {
             self.table.set_vlan(on, tag, Some(id));
         }
         self.interfaces.insert(id, new);
-        is_other
+        concerns_shortcuts
     }
 
-    /// Ends an interface; its addresses have to be taken away, too. Says whether it was there.
+    /// Ends an interface; its addresses have to be taken away, too. Says whether shortcuts may have begun or ended
+    /// there.
     pub(super) fn remove(&mut self, id: InterfaceId, retired: &mut Retired) -> bool {
         let Some(old) = self.interfaces.remove(&id) else {
             return false;
         };
         self.give_up(id, old.vlan);
         retired.push_details(self.table.remove(id));
-        true
+        may_have_shortcuts(&old)
     }
 
     /// Takes a tag from an interface, unless it is another's by now.
@@ -205,17 +209,26 @@ impl Published {
     }
 }
 
+/// Shortcuts are between ports, of frames without tags.
+fn may_have_shortcuts(interface: &Compiled) -> bool {
+    interface.line.out.as_port().is_some() && interface.details.tags.is_empty()
+}
+
 impl Control {
-    /// Tells the workers what an interface is now, and its mirror, or that it is gone. Says whether it was there before
-    /// and is other now.
-    pub(super) fn publish_interface(&mut self, id: InterfaceId) -> bool {
+    /// Tells the workers what an interface is now, and its mirror, or that it is gone.
+    pub(super) fn publish_interface(&mut self, id: InterfaceId) {
         let compiled = self.compile_interface(id);
         let mirror = self.layout.interfaces.get(&id).and_then(compile::mirror);
-        let others = match compiled {
+        let mut others = match compiled {
             Some(compiled) => self.published.set(id, compiled, &mut self.retired),
             None => self.published.remove(id, &mut self.retired),
         };
-        mirror.is_some_and(|(id, made)| self.published.set(id, made, &mut self.retired)) | others
+        if let Some((id, made)) = mirror {
+            others |= self.published.set(id, made, &mut self.retired);
+        }
+        if others {
+            self.fib.forget_shortcuts();
+        }
     }
 
     /// An interface as workers are to know it.
@@ -251,7 +264,8 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
-    use dataplane::interface::Tag;
+    use dataplane::interface::{Interface, Tag};
+    use dataplane::out::OutId;
 
     use super::*;
 
@@ -273,17 +287,58 @@ mod tests {
             ..Compiled::default()
         };
         published.set(below, Compiled::default(), &mut retired);
-        assert!(!published.set(one, with(5), &mut retired), "it is new");
+        published.set(one, with(5), &mut retired);
 
         // They change places, and the second one is told of first.
         published.set(other, with(5), &mut retired);
-        assert!(published.set(one, with(6), &mut retired));
+        published.set(one, with(6), &mut retired);
 
         let table = Arc::clone(published.table());
         let at = |vlan_id| table.vlan(below, tag(vlan_id));
         assert_eq!((at(5), at(6)), (Some(other), Some(one)));
-        assert!(published.remove(other, &mut retired));
+        published.remove(other, &mut retired);
         assert_eq!((at(5), at(6)), (None, Some(one)));
+    }
+
+    #[test]
+    fn shortcuts_are_concerned_by_ports_alone() {
+        let (mut published, mut retired) = published();
+        let id = InterfaceId(1);
+        let port = |mtu, tags| Compiled {
+            line: Interface {
+                out: OutId::port(3),
+                mtu,
+                ..Interface::default()
+            },
+            details: Details {
+                tags,
+                ..Details::default()
+            },
+            ..Compiled::default()
+        };
+        let tag = Tag {
+            ethertype: 0x8100,
+            vlan_id: 5,
+        };
+        assert!(
+            !published.set(id, port(1500, vec![]), &mut retired),
+            "it is new"
+        );
+        assert!(
+            !published.set(id, port(1500, vec![]), &mut retired),
+            "it is the same"
+        );
+        assert!(published.set(id, port(1400, vec![]), &mut retired));
+        assert!(published.remove(id, &mut retired));
+
+        published.set(id, port(1500, vec![tag]), &mut retired);
+        assert!(!published.set(id, port(1400, vec![tag]), &mut retired));
+        published.remove(id, &mut retired);
+        published.set(id, Compiled::default(), &mut retired);
+        assert!(
+            !published.remove(id, &mut retired),
+            "frames leave by no port"
+        );
     }
 
     #[test]
