@@ -3,6 +3,8 @@
 //! Items are keyed by their numbers in the store; interfaces and tables are named, because a
 //! configuration may name what is not there (yet).
 
+mod items;
+
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,6 +18,8 @@ use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
 
 use crate::rib::{Check, Family, Net, V4, V6};
 
+pub use items::{Indexed, Items};
+
 /// A name of an interface or table, as configured.
 pub type Name = Arc<str>;
 /// An item's number in its menu.
@@ -27,19 +31,19 @@ pub struct Intent {
     /// `/system/identity`.
     pub identity: String,
     /// Ports and VLAN interfaces; their numbers are of one kind.
-    pub interfaces: BTreeMap<ItemId, Interface>,
+    pub interfaces: Items<Interface>,
     /// `/interface/list`, by name.
     pub lists: BTreeMap<Name, InterfaceList>,
     /// `/interface/list/member`.
-    pub members: BTreeMap<ItemId, Member>,
+    pub members: Items<Member>,
     /// `/ip/address`.
-    pub addresses4: BTreeMap<ItemId, Address4>,
+    pub addresses4: Items<Address4>,
     /// `/ipv6/address`.
-    pub addresses6: BTreeMap<ItemId, Address6>,
+    pub addresses6: Items<Address6>,
     /// `/ip/arp`.
-    pub neighbours4: BTreeMap<ItemId, Neighbour<V4>>,
+    pub neighbours4: Items<Neighbour<V4>>,
     /// `/ipv6/neighbor`.
-    pub neighbours6: BTreeMap<ItemId, Neighbour<V6>>,
+    pub neighbours6: Items<Neighbour<V6>>,
     /// `/ip/route`.
     pub routes4: BTreeMap<ItemId, Route<V4>>,
     /// `/ipv6/route`.
@@ -49,9 +53,9 @@ pub struct Intent {
     /// `/routing/rule`, in order.
     pub rules: Vec<Rule>,
     /// `/ipv6/nd`.
-    pub nd: BTreeMap<ItemId, Nd>,
+    pub nd: Items<Nd>,
     /// `/ipv6/nd/prefix`.
-    pub nd_prefixes: BTreeMap<ItemId, NdPrefix>,
+    pub nd_prefixes: Items<NdPrefix>,
     /// `/ipv6/nd/prefix/default`.
     pub nd_usual: NdUsual,
     /// The IPv6 addresses among the servers of `/ip/dns`, which hosts are told.
@@ -79,6 +83,20 @@ pub struct Interface {
     pub kind: InterfaceKind,
     /// Which of the words for many interfaces it belongs to.
     pub class: Class,
+}
+
+impl Indexed for Interface {
+    fn name(&self) -> Option<&Name> {
+        Some(&self.name)
+    }
+
+    fn stands_on(&self) -> Option<&Name> {
+        match &self.kind {
+            InterfaceKind::Port { default_name, .. } => Some(default_name),
+            InterfaceKind::Vlan { parent, .. } => Some(parent),
+            InterfaceKind::Loopback | InterfaceKind::Idle => None,
+        }
+    }
 }
 
 /// What RouterOS counts an interface among: `all-ethernet` and the like.
@@ -137,6 +155,12 @@ pub struct Member {
     pub disabled: bool,
 }
 
+impl Indexed for Member {
+    fn stands_on(&self) -> Option<&Name> {
+        Some(&self.interface)
+    }
+}
+
 /// What an interface is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InterfaceKind {
@@ -179,6 +203,12 @@ pub struct Address4 {
     pub disabled: bool,
 }
 
+impl Indexed for Address4 {
+    fn stands_on(&self) -> Option<&Name> {
+        Some(&self.interface)
+    }
+}
+
 /// An item of `/ipv6/address`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address6 {
@@ -200,6 +230,12 @@ pub struct Address6 {
     pub disabled: bool,
 }
 
+impl Indexed for Address6 {
+    fn stands_on(&self) -> Option<&Name> {
+        Some(&self.interface)
+    }
+}
+
 /// An item of `/ip/arp` or `/ipv6/neighbor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour<F: Family> {
@@ -213,6 +249,12 @@ pub struct Neighbour<F: Family> {
     pub published: bool,
     /// Configured and not in use.
     pub disabled: bool,
+}
+
+impl<F: Family> Indexed for Neighbour<F> {
+    fn stands_on(&self) -> Option<&Name> {
+        Some(&self.interface)
+    }
 }
 
 /// An item of `/ip/route` or `/ipv6/route`.
@@ -437,6 +479,12 @@ pub struct Nd {
     pub disabled: bool,
 }
 
+impl Indexed for Nd {
+    fn stands_on(&self) -> Option<&Name> {
+        self.interface.as_ref()
+    }
+}
+
 /// An item of `/ipv6/nd/prefix`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NdPrefix {
@@ -452,6 +500,12 @@ pub struct NdPrefix {
     pub lifetimes: (Option<Lifetime>, Option<Lifetime>),
     /// Configured and not in use.
     pub disabled: bool,
+}
+
+impl Indexed for NdPrefix {
+    fn stands_on(&self) -> Option<&Name> {
+        Some(&self.interface)
+    }
 }
 
 /// How prefixes are advertised that say nothing else.
