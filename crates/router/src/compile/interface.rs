@@ -47,7 +47,7 @@ pub fn interface(
     };
     let vlan = laid.parent.filter(|_| !laid.disabled);
     Some(Compiled {
-        line: line(layout, id, laid, intent),
+        line: line(laid, intent),
         details,
         vlan: vlan.map(|(parent, named)| (parent, tag(named))),
         class: Class::NONE,
@@ -60,7 +60,7 @@ pub fn mirror(laid: &Laid) -> Option<(InterfaceId, Compiled)> {
     Some((id, mirror_of(laid, (id, port))))
 }
 
-fn line(layout: &Layout, id: InterfaceId, laid: &Laid, intent: &Intent) -> Interface {
+fn line(laid: &Laid, intent: &Intent) -> Interface {
     Interface {
         running: laid.link.running,
         ethernet: laid.link.ethernet,
@@ -69,7 +69,7 @@ fn line(layout: &Layout, id: InterfaceId, laid: &Laid, intent: &Intent) -> Inter
         mac: laid.link.mac,
         mtu: laid.link.mtu,
         out: OutId::port(laid.link.port),
-        under: layout.lowest(id),
+        under: laid.under,
         mirror: laid.mirror.map(|(port, _)| port),
         ..Interface::default()
     }

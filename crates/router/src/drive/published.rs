@@ -65,23 +65,9 @@ impl Published {
         self.epoch = epoch;
     }
 
-    /// Makes these the interfaces that the workers know of. Says whether one is other or gone that shortcuts may
-    /// begin or end at.
-    pub(super) fn become_these(
-        &mut self,
-        wanted: BTreeMap<InterfaceId, Compiled>,
-        retired: &mut Retired,
-    ) -> bool {
-        let mut others = false;
-        let gone = |id: &&InterfaceId| !wanted.contains_key(id);
-        let gone: Vec<_> = self.interfaces.keys().filter(gone).copied().collect();
-        for id in gone {
-            others |= self.remove(id, retired);
-        }
-        for (id, compiled) in wanted {
-            others |= self.set(id, compiled, retired);
-        }
-        others
+    /// The IPv6 addresses in use that reach beyond their links.
+    pub(crate) fn beyond6(&self) -> impl Iterator<Item = &(InterfaceId, Ipv6Addr)> {
+        self.beyond6.iter()
     }
 
     /// Makes or changes an interface. Says whether it is other than one that shortcuts may begin or end at.

@@ -237,12 +237,7 @@ impl Control {
         if self.dad.get(&(id, address)).is_none_or(|was| *was == state) {
             return;
         }
-        self.dad.insert((id, address), state);
-        match state {
-            Dad::Done => self.use_address(id, address.into()),
-            Dad::Tentative | Dad::Failed => self.give_up_address(id, address.into()),
-        }
-        self.publish_interface(id);
+        self.set_dad((id, address), Some(state));
         self.mirror_addresses(id);
         if let Some(laid) = self.layout.interfaces.get(&id).cloned() {
             self.change_link6(id, &laid);

@@ -75,6 +75,7 @@ pub struct Firewall {
     desks: Vec<Desk>,
     shared: Shared,
     sets: Sets,
+    reclassified: BTreeSet<InterfaceId>,
     entries: [Entries; 2],
     patterns: BTreeMap<Name, Layer7>,
     /// What users are to be told.
@@ -95,6 +96,7 @@ impl Firewall {
                 ..Shared::default()
             },
             sets: Sets::default(),
+            reclassified: BTreeSet::new(),
             entries: Default::default(),
             patterns: BTreeMap::new(),
             complaints: Vec::new(),
@@ -147,7 +149,7 @@ impl Firewall {
         for desk in &mut self.desks {
             desk.load(store, &mut self.shared);
         }
-        self.change_sets(around);
+        self.change_sets(around, None);
         let world = world(around, &self.sets, &self.patterns);
         for desk in &mut self.desks {
             desk.finish(store, &world, &mut self.shared);
@@ -175,7 +177,7 @@ impl Firewall {
         for desk in &mut self.desks {
             read.push(desk.follow(changes.of(desk.which().path), &mut self.shared));
         }
-        let sets_changed = read.contains(&true) && self.change_sets(around);
+        let sets_changed = read.contains(&true) && self.change_sets(around, None);
         let concerns = |rule: &Rule| {
             patterns_changed && names_changed_pattern(rule, changes)
                 || sets_changed && rule.names_interfaces()
@@ -192,9 +194,14 @@ impl Firewall {
         self.put_together()
     }
 
-    /// Hears that interfaces, lists of them or routing tables may be other.
-    pub fn lay_out(&mut self, around: &Around<'_>, tables: bool) {
-        let sets = self.change_sets(around);
+    /// Hears that these interfaces may be others (all of them, and their lists, without `touched`), or routing tables.
+    pub fn lay_out(
+        &mut self,
+        around: &Around<'_>,
+        touched: Option<&BTreeSet<InterfaceId>>,
+        tables: bool,
+    ) {
+        let sets = self.change_sets(around, touched);
         if !sets && !tables {
             return;
         }
@@ -214,10 +221,27 @@ impl Firewall {
         self.sets.class(id)
     }
 
-    /// Finds the classes of interfaces anew; says whether rules that name interfaces are others by that.
-    fn change_sets(&mut self, around: &Around<'_>) -> bool {
+    /// The interfaces that rules know by another class since this was asked last.
+    pub(crate) fn take_reclassified(&mut self) -> BTreeSet<InterfaceId> {
+        core::mem::take(&mut self.reclassified)
+    }
+
+    /// Finds the classes of these interfaces anew, or of all; says whether rules that name interfaces are others by
+    /// that.
+    fn change_sets(
+        &mut self,
+        around: &Around<'_>,
+        touched: Option<&BTreeSet<InterfaceId>>,
+    ) -> bool {
         let is_named = |name: &Name| self.shared.named.contains_key(name);
-        let sets = Sets::new(around.intent, around.layout, is_named, &self.sets);
+        let (intent, layout) = (around.intent, around.layout);
+        if let Some(touched) = touched
+            && self.sets.follow(touched, intent, layout, is_named)
+        {
+            return false;
+        }
+        let sets = Sets::new(intent, layout, is_named, &self.sets);
+        self.reclassified.extend(sets.others(&self.sets));
         let without = sets.without_class();
         if without > self.sets.without_class() {
             let message = format!("rules do not know {without} interfaces: too many differ");

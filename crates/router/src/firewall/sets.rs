@@ -36,6 +36,7 @@ pub struct Sets {
     /// The classes of interfaces that rules name.
     named: BTreeMap<Name, Class>,
     classes: BTreeMap<Key, Class>,
+    keys: BTreeMap<InterfaceId, Key>,
     interfaces: BTreeMap<InterfaceId, Class>,
     without: usize,
 }
@@ -74,7 +75,51 @@ impl Sets {
             without: keys.len() - interfaces.len(),
             interfaces,
             classes,
+            keys,
         }
+    }
+
+    /// Finds the classes of these interfaces anew where no set changes by that: each is like one before, or gone, and
+    /// no rule names one of them. Says whether it is so.
+    pub fn follow(
+        &mut self,
+        touched: &BTreeSet<InterfaceId>,
+        intent: &Intent,
+        layout: &Layout,
+        is_named: impl Fn(&Name) -> bool,
+    ) -> bool {
+        let now: Vec<_> = { touched.iter() }
+            .map(|id| (*id, key(*id, intent, layout, &is_named)))
+            .collect();
+        let changed = |(id, key): &&(InterfaceId, Option<Key>)| self.keys.get(id) != key.as_ref();
+        let is_named = |key: Option<&Key>| key.is_some_and(|key| key.named.is_some());
+        let fits = |(id, key): &(InterfaceId, Option<Key>)| {
+            let is_known = key.as_ref().is_none_or(|key| self.classes.contains_key(key));
+            is_known && !is_named(key.as_ref()) && !is_named(self.keys.get(id))
+        };
+        if !now.iter().filter(changed).all(fits) {
+            return false;
+        }
+        for (id, key) in now {
+            let class = key.as_ref().and_then(|key| self.classes.get(key));
+            match class {
+                Some(class) => _ = self.interfaces.insert(id, *class),
+                None => _ = self.interfaces.remove(&id),
+            }
+            match key {
+                Some(key) => _ = self.keys.insert(id, key),
+                None => _ = self.keys.remove(&id),
+            }
+        }
+        true
+    }
+
+    /// The interfaces that have another class here than there.
+    pub fn others(&self, before: &Self) -> BTreeSet<InterfaceId> {
+        let both = self.interfaces.keys().chain(before.interfaces.keys());
+        both.filter(|id| self.interfaces.get(id) != before.interfaces.get(id))
+            .copied()
+            .collect()
     }
 
     /// Whether rules are the same with these as with others.
@@ -114,28 +159,29 @@ fn keys(
     layout: &Layout,
     is_named: impl Fn(&Name) -> bool,
 ) -> BTreeMap<InterfaceId, Key> {
-    let mut keys = BTreeMap::<InterfaceId, Key>::new();
-    for (id, laid) in &layout.interfaces {
-        let named = Some(&laid.name).filter(|name| is_named(name)).cloned();
-        let key = Key {
-            named,
-            ..Key::default()
-        };
-        keys.insert(*id, key);
-    }
-    for interface in intent.interfaces.values() {
-        let id = layout.by_name.get(&interface.name);
-        if let Some(key) = id.and_then(|id| keys.get_mut(id)) {
-            key.kind = interface.class.word();
-        }
-    }
-    for member in intent.members.values().filter(|member| !member.disabled) {
-        let id = layout.by_name.get(&member.interface);
-        if let Some(key) = id.and_then(|id| keys.get_mut(id)) {
-            key.lists.insert(member.list.clone());
-        }
-    }
-    keys
+    let ids = layout.interfaces.keys();
+    ids.filter_map(|id| Some((*id, key(*id, intent, layout, &is_named)?)))
+        .collect()
+}
+
+/// What rules can tell an interface by; none if it is not there.
+fn key(
+    id: InterfaceId,
+    intent: &Intent,
+    layout: &Layout,
+    is_named: impl Fn(&Name) -> bool,
+) -> Option<Key> {
+    let laid = layout.interfaces.get(&id)?;
+    let interface = intent.interfaces.get(&laid.item);
+    // Of several interfaces with one name the first has it.
+    let name = Some(&laid.name).filter(|name| layout.by_name.get(*name) == Some(&id));
+    let members = name.into_iter().flat_map(|name| intent.members.on(name));
+    let members = members.filter(|(_, member)| !member.disabled);
+    Some(Key {
+        kind: interface.map_or("", |interface| interface.class.word()),
+        lists: members.map(|(_, member)| member.list.clone()).collect(),
+        named: name.filter(|name| is_named(name)).cloned(),
+    })
 }
 
 /// The classes of these. Those of before stay while no other comes.

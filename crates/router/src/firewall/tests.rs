@@ -13,7 +13,7 @@ use menu::{Offline, Store};
 use script::Session;
 
 use super::*;
-use crate::compile::{Layout, Numbers};
+use crate::compile::{Ground, Layout, Numbers};
 
 /// A configuration on the ports `ether1` and `ether2`, and its firewall.
 struct Bench {
@@ -61,8 +61,12 @@ impl Bench {
 
     fn lay_out(&mut self) {
         self.intent = crate::read::intent(&self.store);
-        let none = BTreeMap::new();
-        self.layout = Layout::new(&self.intent, &BTreeMap::new(), &none, &mut self.numbers);
+        let ground = Ground {
+            intent: &self.intent,
+            ports: &BTreeMap::new(),
+            mirrors: &BTreeMap::new(),
+        };
+        self.layout = Layout::new(&ground, &mut self.numbers);
         for (item, table) in &self.intent.tables {
             let number = self.numbers.table(*item).expect("room for a table");
             self.tables.insert(table.name.clone(), number);
@@ -91,7 +95,7 @@ impl Bench {
             tables: &self.tables,
             now: Instant::ZERO,
         };
-        self.firewall.lay_out(&around, false);
+        self.firewall.lay_out(&around, None, false);
         let mut changed = false;
         for changes in &follower.seen {
             changed |= self.firewall.follow(&self.store, changes, &around);
