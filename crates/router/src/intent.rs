@@ -1,4 +1,5 @@
-//! What is configured, as plain typed values: desired state and nothing of what runs.
+//! What is configured, as plain typed values: desired state and nothing of what runs. What features make by
+//! themselves stands among it, under the ids of [`crate::object`].
 //!
 //! Items are keyed by their numbers in the store; interfaces and tables are named, because a
 //! configuration may name what is not there (yet).
@@ -25,7 +26,7 @@ pub type Name = Arc<str>;
 /// An item's number in its menu.
 pub type ItemId = u64;
 
-/// Everything that is configured and has an effect.
+/// Everything that is configured and has an effect, and what features have made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intent {
     /// `/system/identity`.
@@ -94,7 +95,7 @@ impl Indexed for Interface {
         match &self.kind {
             InterfaceKind::Port { default_name, .. } => Some(default_name),
             InterfaceKind::Vlan { parent, .. } => Some(parent),
-            InterfaceKind::Loopback | InterfaceKind::Idle => None,
+            InterfaceKind::Loopback | InterfaceKind::PointToPoint | InterfaceKind::Idle => None,
         }
     }
 }
@@ -184,6 +185,9 @@ pub enum InterfaceKind {
     },
     /// The interface of addresses that belong to no link: nothing leaves by it, and it always runs.
     Loopback,
+    /// A point-to-point connection without an Ethernet header, which runs while it is there. Nothing takes its
+    /// packets.
+    PointToPoint,
     /// An interface whose kind has no effect: it never runs.
     Idle,
 }

@@ -379,6 +379,10 @@ impl Layout {
         match &interface.kind {
             InterfaceKind::Idle => {}
             InterfaceKind::Loopback => laid.loopback = true,
+            InterfaceKind::PointToPoint => {
+                laid.link.ethernet = false;
+                laid.link.running = !interface.disabled;
+            }
             InterfaceKind::Port {
                 default_name,
                 mac,

@@ -1,22 +1,40 @@
 //! Addresses that come and go: neighbours, mirrors and routes hear of each.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use frame::InterfaceId;
 use service::neighbour::{DuplicateDetection, Event};
 
 use super::{Control, Dad};
-use crate::compile::{Moved, Own4, Own6, address};
+use crate::compile::{Moved, Own4, Own6, Relaid, address};
+use crate::object::What;
 use crate::plan::{Step, plan};
 
 impl Control {
     /// Tells of the addresses of interfaces that come and go.
-    pub(super) fn change_addresses(&mut self, moved: &BTreeMap<InterfaceId, Moved>) {
+    pub(super) fn change_addresses(
+        &mut self,
+        relaid: &Relaid,
+        moved: &BTreeMap<InterfaceId, Moved>,
+    ) {
         for (id, moved) in moved {
             self.change_addresses4(*id, moved);
             self.change_addresses6(*id, moved);
         }
+        let others: BTreeSet<_> = relaid.before.keys().chain(moved.keys()).collect();
+        for id in others {
+            self.show_link_local_network(*id);
+        }
+    }
+
+    fn show_link_local_network(&mut self, id: InterfaceId) {
+        let laid = self.layout.interfaces.get(&id);
+        let mut own = self.addresses.of6(id).map(|(addr, _)| addr);
+        let is_there = laid.is_some_and(|laid| laid.link.running)
+            && own.any(|addr| addr.is_unicast_link_local());
+        drop(own);
+        self.objects.show(What::LinkLocalNetwork(id), is_there);
     }
 
     fn change_addresses4(&mut self, id: InterfaceId, moved: &Moved) {
@@ -33,6 +51,12 @@ impl Control {
     }
 
     fn change_addresses6(&mut self, id: InterfaceId, moved: &Moved) {
+        for addr in moved.before6.keys().chain(moved.now6.keys()) {
+            let own = moved.now6.get(addr);
+            let comes_by_itself = own.is_some_and(|own| own.item.is_none());
+            self.objects
+                .show(What::LinkLocal(id, *addr), comes_by_itself);
+        }
         for step in plan(&moved.before6, &moved.now6) {
             match step {
                 Step::Remove(addr, _) => self.lose6((id, *addr)),

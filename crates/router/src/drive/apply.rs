@@ -16,7 +16,7 @@ use crate::touched::Touched;
 type Rerouted<F> = BTreeMap<ItemId, (Option<Route<F>>, Option<Route<F>>)>;
 
 impl Control {
-    /// Takes over what is in the store, with the least change.
+    /// Takes over what is in the store, with the least change. It comes before anything that features make.
     pub fn load(&mut self, store: &Store) {
         self.follow_features(store, None);
         let wanted = read::intent(store);

@@ -59,9 +59,10 @@ where
     for<'a> FibSink<'a>: RouteSink<S::Net>,
 {
     /// Offers what addresses claim now, and takes back what none does.
-    pub(super) fn offer_claimed(&mut self) {
+    /// Gives the keys of those that may have come or gone.
+    pub(super) fn offer_claimed(&mut self) -> BTreeSet<OfferKey<S::Net>> {
         let changed = core::mem::take(&mut self.claims.changed);
-        let wanted = changed.into_iter().map(|key| {
+        let wanted = changed.iter().copied().map(|key| {
             let first = self.claims.first(key);
             (key, first.map(|(id, addr)| address::offer(key, id, addr)))
         });
@@ -82,5 +83,6 @@ where
                 self.dynamic.insert(key, (offer, route));
             }
         }
+        changed
     }
 }

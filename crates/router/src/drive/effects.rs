@@ -3,6 +3,7 @@
 use menu::{Changes, Store};
 
 use super::Control;
+use super::objects::Pending;
 use crate::feature::{Effect, Effects, View};
 
 impl Control {
@@ -26,8 +27,9 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// Does what features want done.
-    pub(crate) fn carry_out(&mut self, effects: Effects) {
+    /// Does what features want done; what comes and goes is followed at once.
+    pub fn carry_out(&mut self, effects: Effects) {
+        let mut pending = Pending::default();
         for effect in effects {
             match effect {
                 Effect::Log(topics, message) => self.features.log.add(topics, message),
@@ -37,7 +39,10 @@ impl Control {
                     address,
                     comes,
                 } => self.firewall.enter_named(ipv6, &list, address, comes),
+                Effect::Object(object) => self.take_object(*object, &mut pending),
+                Effect::Gone(owner) => self.drop_objects(owner, &mut pending),
             }
         }
+        self.follow_objects(pending);
     }
 }

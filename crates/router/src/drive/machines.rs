@@ -65,9 +65,12 @@ impl Control {
             stale_timeout: settings.stale_timeout,
             ..Config::new(laid.link.mac)
         };
-        let (half, mut means) = self.arp();
-        let upcalls = half.configure(id, config4, seed, &mut means);
-        self.answer4(id, upcalls);
+        // Without link addresses nobody asks for them.
+        if laid.link.ethernet {
+            let (half, mut means) = self.arp();
+            let upcalls = half.configure(id, config4, seed, &mut means);
+            self.answer4(id, upcalls);
+        }
         if is_new {
             let address = self.fallback;
             self.feed4(id, Event::FallbackSource { address });

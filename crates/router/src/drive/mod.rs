@@ -22,6 +22,7 @@ mod link6;
 pub mod log;
 mod machines;
 pub mod names;
+mod objects;
 mod output;
 pub mod patterns;
 mod pieces;
@@ -72,6 +73,7 @@ use crate::feature::services::ClosedServices;
 use crate::features::Features;
 use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
+use crate::object::Objects;
 
 use check::Checked;
 use half::{Half, Means, TimerKey, Waiting};
@@ -154,6 +156,8 @@ pub type Queue = (u16, Box<dyn Port>);
 #[derive(Debug)]
 pub struct Control {
     pub(crate) intent: Intent,
+    /// What the router makes by itself.
+    pub(crate) objects: Objects,
     pub(crate) numbers: Numbers,
     pub(crate) layout: Layout,
     pub(crate) addresses: Addresses,
@@ -248,6 +252,7 @@ impl Control {
         let check_id = rng.next_u32() as u16;
         Self {
             intent: Intent::default(),
+            objects: Objects::default(),
             numbers: Numbers::default(),
             layout: Layout::default(),
             addresses: Addresses::default(),

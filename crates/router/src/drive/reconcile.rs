@@ -14,9 +14,11 @@ use frame::shortcut::Which;
 use service::icmp::Rate;
 
 use super::Control;
+use crate::compile::address::OfferKey;
 use crate::compile::{Ground, Moved, Relaid};
 use crate::firewall::{Around, Firewall};
 use crate::intent::Name;
+use crate::object::What;
 use crate::rib::MAIN;
 use crate::touched::Touched;
 
@@ -70,7 +72,7 @@ impl Control {
         self.change_links(&relaid);
         self.publish();
         self.change_machines(&relaid);
-        self.change_addresses(&moved);
+        self.change_addresses(&relaid, &moved);
         if touched.settings {
             self.claim_all6();
         }
@@ -215,8 +217,18 @@ impl Control {
 
     /// Offers the routes that addresses claim now.
     pub(super) fn offer_dynamic(&mut self) {
-        self.v4.offer_claimed();
-        self.v6.offer_claimed();
+        for key in self.v4.offer_claimed() {
+            if matches!(key, OfferKey::Connected(..)) {
+                let is_there = self.v4.dynamic.contains_key(&key);
+                self.objects.show(What::Connected4(key), is_there);
+            }
+        }
+        for key in self.v6.offer_claimed() {
+            if matches!(key, OfferKey::Connected(..)) {
+                let is_there = self.v6.dynamic.contains_key(&key);
+                self.objects.show(What::Connected6(key), is_there);
+            }
+        }
     }
 
     pub(crate) fn settle(&mut self) {

@@ -13,6 +13,7 @@ use frame::InterfaceId;
 
 use crate::compile::Layout;
 use crate::intent::{self, Intent, InterfaceList, Name};
+use crate::object::DYNAMIC;
 
 /// How deep lists include lists.
 const DEPTH: usize = 32;
@@ -26,6 +27,8 @@ struct Key {
     lists: BTreeSet<Name>,
     /// Its name, if rules name it.
     named: Option<Name>,
+    /// A feature has made it.
+    dynamic: bool,
 }
 
 /// All classes, and all sets by name.
@@ -181,6 +184,7 @@ fn key(
         kind: interface.map_or("", |interface| interface.class.word()),
         lists: members.map(|(_, member)| member.list.clone()).collect(),
         named: name.filter(|name| is_named(name)).cloned(),
+        dynamic: laid.item >= DYNAMIC,
     })
 }
 
@@ -215,9 +219,10 @@ fn keep(set: ClassSet, before: Option<&Arc<ClassSet>>) -> Arc<ClassSet> {
 /// are taken out, and its own members are in it in any case.
 fn has(lists: &BTreeMap<Name, InterfaceList>, name: &str, key: &Key, depth: usize) -> bool {
     match name {
-        // All interfaces are configured: the router makes none by itself.
-        "all" | "static" => return true,
-        "none" | "dynamic" => return false,
+        "all" => return true,
+        "static" => return !key.dynamic,
+        "dynamic" => return key.dynamic,
+        "none" => return false,
         _ => {}
     }
     let (Some(list), true) = (lists.get(name), depth < DEPTH) else {
