@@ -9,20 +9,22 @@
 //! A feature knows no other feature and not control. `features.rs` has the list of them.
 
 pub(crate) mod access;
+pub(crate) mod address;
 mod log;
 pub(crate) mod names;
 pub(crate) mod schedule;
 pub(crate) mod scripting;
 pub(crate) mod services;
+pub(crate) mod vlan;
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use machine::Instant;
-use menu::{Call, Changes, Clock, Id, Menu, Reason, Reply, Row, RowFilter, Store, Value};
+use menu::{Call, Changes, Clock, Id, Item, Menu, Reason, Reply, Row, RowFilter, Store, Value};
 
 use crate::drive::asking::Asking;
-use crate::intent::Name;
+use crate::intent::{ItemId, Name, Wanted};
 use crate::object::{Made, Owner};
 
 /// A feature of control. Whatever a feature has no use for stays as it is here.
@@ -102,6 +104,8 @@ pub enum Effect {
         /// Whether it comes.
         comes: bool,
     },
+    /// What a feature has read of one of its items.
+    Item(ItemId, Wanted),
     /// An interface, an address or a route comes.
     Object(Box<NewObject>),
     /// All objects of an owner go.
@@ -133,6 +137,19 @@ impl Effects {
     /// Adds a line of the log.
     pub(crate) fn log(&mut self, topics: impl Into<Cow<'static, str>>, message: String) {
         self.push(Effect::Log(topics.into(), message));
+    }
+}
+
+/// Gives the items of a menu that a transaction changed, none for one that is gone; all of them without `changes`.
+pub(crate) fn each_item(
+    view: &View<'_>,
+    path: &str,
+    changes: Option<&Changes>,
+    mut each: impl FnMut(ItemId, Option<&Item>),
+) {
+    match changes {
+        Some(changes) => { changes.of(path) }.for_each(|of| each(of.id.0, of.after.as_deref())),
+        None => { view.store.items(path) }.for_each(|item| each(item.id.0, Some(item))),
     }
 }
 

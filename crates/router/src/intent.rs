@@ -67,6 +67,17 @@ pub struct Intent {
     pub ipv6: Settings6,
 }
 
+/// What is wanted of an item that a feature has read; none where it is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// An interface.
+    Interface(Option<Interface>),
+    /// An IPv4 address of an interface.
+    Address4(Option<Address4>),
+    /// An IPv6 address of an interface.
+    Address6(Option<Address6>),
+}
+
 /// An interface of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
@@ -94,7 +105,7 @@ impl Indexed for Interface {
     fn stands_on(&self) -> Option<&Name> {
         match &self.kind {
             InterfaceKind::Port { default_name, .. } => Some(default_name),
-            InterfaceKind::Vlan { parent, .. } => Some(parent),
+            InterfaceKind::Tagged { on, .. } => Some(on),
             InterfaceKind::Loopback | InterfaceKind::PointToPoint | InterfaceKind::Idle => None,
         }
     }
@@ -174,14 +185,12 @@ pub enum InterfaceKind {
         /// It counts as running whatever its link says.
         always_running: bool,
     },
-    /// A VLAN on another interface.
-    Vlan {
+    /// An interface on another one, which carries its frames behind a tag.
+    Tagged {
         /// The interface that carries its frames.
-        parent: Name,
-        /// 1 to 4095.
-        vlan_id: u16,
-        /// The tag of IEEE 802.1ad.
-        service_tag: bool,
+        on: Name,
+        /// The EtherType and the number of the tag.
+        tag: (u16, u16),
     },
     /// The interface of addresses that belong to no link: nothing leaves by it, and it always runs.
     Loopback,

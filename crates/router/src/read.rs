@@ -3,7 +3,6 @@
 //! The store has checked types and ranges already; what cannot be understood here all the same is
 //! left out, as an item that is disabled would be.
 
-use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -15,14 +14,14 @@ use service::neighbour::Mode;
 use wire::Mac;
 
 use crate::intent::{
-    Address4, Address6, AnyNet, Class, Gateway, Indexed, Intent, Interface, InterfaceKind,
-    InterfaceList, ItemId, Items, Lifetime, Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse,
-    Route, Rule, Settings4, Settings6, Table,
+    AnyNet, Class, Gateway, Intent, Interface, InterfaceKind, InterfaceList, ItemId, Lifetime,
+    Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse, Route, Rule, Settings4, Settings6,
+    Table,
 };
 use crate::rib::{Check, Family, Net, V4, V6};
-use crate::touched::Touched;
+use crate::touched::{Touched, swap};
 
-/// Everything that is configured and has an effect.
+/// Everything that is configured and has an effect, but for what features read.
 pub fn intent(store: &Store) -> Intent {
     let mut intent = Intent {
         interfaces: store
@@ -34,8 +33,6 @@ pub fn intent(store: &Store) -> Intent {
             .filter_map(|item| Some((Arc::from(item.name()?), list(item))))
             .collect(),
         members: items(store, "/interface/list/member", member),
-        addresses4: items(store, "/ip/address", address4),
-        addresses6: items(store, "/ipv6/address", address6),
         neighbours4: items(store, "/ip/arp", neighbour::<V4>),
         neighbours6: items(store, "/ipv6/neighbor", neighbour::<V6>),
         routes4: items(store, ROUTES4, route::<V4>),
@@ -81,7 +78,6 @@ pub(crate) fn follow(store: &Store, changes: &Changes, intent: &mut Intent) -> T
 fn read_change(change: &Change, intent: &mut Intent, touched: &mut Touched) {
     let after = change.after.as_deref();
     let id = change.id.0;
-    let addresses = &mut touched.addresses;
     match change.menu.path {
         "/interface/list" => {
             let name = |item: Option<&Item>| item.and_then(Item::name).map(Name::from);
@@ -96,24 +92,6 @@ fn read_change(change: &Change, intent: &mut Intent, touched: &mut Touched) {
         "/interface/list/member" => {
             intent.members.set(id, after.and_then(member));
             touched.lists = true;
-        }
-        "/ip/address" => {
-            touched.items4.insert(id);
-            swap(
-                &mut intent.addresses4,
-                id,
-                after.and_then(address4),
-                addresses,
-            );
-        }
-        "/ipv6/address" => {
-            touched.items6.insert(id);
-            swap(
-                &mut intent.addresses6,
-                id,
-                after.and_then(address6),
-                addresses,
-            );
         }
         "/ip/arp" => {
             let after = after.and_then(neighbour::<V4>);
@@ -152,18 +130,6 @@ fn read_change(change: &Change, intent: &mut Intent, touched: &mut Touched) {
         }
         _ => {}
     }
-}
-
-/// Puts an item in, and notes the interfaces that it named and names.
-fn swap<T: Indexed>(
-    items: &mut Items<T>,
-    id: ItemId,
-    after: Option<T>,
-    names: &mut BTreeSet<Name>,
-) {
-    let before = items.set(id, after);
-    let named = [before.as_ref(), items.get(&id)].into_iter().flatten();
-    names.extend(named.filter_map(T::stands_on).cloned());
 }
 
 /// The menus of settings that [`read_settings`] reads.
@@ -221,14 +187,6 @@ fn settings<T: Default>(store: &Store, path: &str, read: impl FnOnce(&Item) -> T
 }
 
 fn interface(item: &Item) -> Option<Interface> {
-    let vlan = || InterfaceKind::Vlan {
-        parent: name(item, "interface").unwrap_or_else(|| Arc::from("")),
-        vlan_id: item
-            .number("vlan-id")
-            .and_then(|id| u16::try_from(id).ok())
-            .unwrap_or(1),
-        service_tag: item.is("use-service-tag"),
-    };
     let port = || InterfaceKind::Port {
         default_name: name(item, "default-name").unwrap_or_else(|| Arc::from("")),
         mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
@@ -236,6 +194,17 @@ fn interface(item: &Item) -> Option<Interface> {
         // routes must not lead into a dead one.
         always_running: false,
     };
+    let kind = match item.menu.path {
+        "/interface/loopback" => InterfaceKind::Loopback,
+        _ if item.is_port() => port(),
+        // What is not built yet has a name, and carries nothing; of the others their features say what they are.
+        _ => InterfaceKind::Idle,
+    };
+    interface_of(item, kind, class(item))
+}
+
+/// What all interfaces have in common.
+pub(crate) fn interface_of(item: &Item, kind: InterfaceKind, class: Class) -> Option<Interface> {
     Some(Interface {
         name: Arc::from(item.name()?),
         disabled: item.is("disabled"),
@@ -245,14 +214,8 @@ fn interface(item: &Item) -> Option<Interface> {
             .unwrap_or(1500),
         arp: mode(item.text("arp")),
         arp_timeout: span(item, "arp-timeout"),
-        kind: match item.menu.path {
-            "/interface/vlan" => vlan(),
-            "/interface/loopback" => InterfaceKind::Loopback,
-            _ if item.is_port() => port(),
-            // What is not built yet has a name, and carries nothing.
-            _ => InterfaceKind::Idle,
-        },
-        class: class(item),
+        kind,
+        class,
     })
 }
 
@@ -262,8 +225,6 @@ fn class(item: &Item) -> Class {
     let begins = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
     if begins(&["/interface/ethernet"]) {
         Class::Ethernet
-    } else if begins(&["/interface/vlan"]) {
-        Class::Vlan
     } else if begins(&["/interface/wireless", "/interface/wifi"]) {
         Class::Wireless
     } else if begins(&PPP) {
@@ -315,39 +276,6 @@ fn mode(word: &str) -> Mode {
         "reply-only" => Mode::ReplyOnly,
         _ => Mode::Enabled,
     }
-}
-
-fn address4(item: &Item) -> Option<Address4> {
-    let IpNet::V4(net) = item.get("address")?.as_prefix()? else {
-        return None;
-    };
-    let network = match item.get("network").and_then(Value::as_address) {
-        Some(IpAddr::V4(network)) => network,
-        _ => net.network(),
-    };
-    Some(Address4 {
-        addr: net.addr(),
-        len: net.prefix_len(),
-        network,
-        interface: name(item, "interface")?,
-        disabled: item.is("disabled"),
-    })
-}
-
-fn address6(item: &Item) -> Option<Address6> {
-    let IpNet::V6(net) = item.get("address")?.as_prefix()? else {
-        return None;
-    };
-    Some(Address6 {
-        addr: net.addr(),
-        len: net.prefix_len(),
-        interface: name(item, "interface")?,
-        eui64: item.is("eui-64"),
-        advertise: item.is("advertise"),
-        no_dad: item.is("no-dad"),
-        auto_link_local: item.is("auto-link-local"),
-        disabled: item.is("disabled"),
-    })
 }
 
 fn neighbour<F: Family>(item: &Item) -> Option<Neighbour<F>> {
@@ -605,7 +533,7 @@ fn hash(word: &str) -> MultipathHash {
     }
 }
 
-fn name(item: &Item, property: &str) -> Option<Name> {
+pub(crate) fn name(item: &Item, property: &str) -> Option<Name> {
     let text = item.text(property);
     (!text.is_empty()).then(|| Arc::from(text))
 }

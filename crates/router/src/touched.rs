@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::intent::{Intent, ItemId, Name};
+use crate::intent::{Indexed, Intent, ItemId, Items, Name, Wanted};
 
 /// See the module. Names are those of interfaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,8 +45,54 @@ impl Touched {
         (self.rules, self.settings) = (true, true);
     }
 
+    /// Adds what was touched by somebody else.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.interfaces.extend(other.interfaces);
+        self.addresses.extend(other.addresses);
+        self.items4.extend(other.items4);
+        self.items6.extend(other.items6);
+        self.neighbours.extend(other.neighbours);
+        self.advertised.extend(other.advertised);
+        self.lists |= other.lists;
+        self.tables |= other.tables;
+        self.rules |= other.rules;
+        self.settings |= other.settings;
+    }
+
     /// Whether there is nothing to do.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+}
+
+impl Intent {
+    /// Puts in what is wanted of an item, or takes it out, and notes what hangs on it.
+    pub(crate) fn put(&mut self, item: ItemId, wanted: Wanted, touched: &mut Touched) {
+        match wanted {
+            Wanted::Interface(wanted) => {
+                self.interfaces.set(item, wanted);
+                touched.interfaces.insert(item);
+            }
+            Wanted::Address4(wanted) => {
+                swap(&mut self.addresses4, item, wanted, &mut touched.addresses);
+                touched.items4.insert(item);
+            }
+            Wanted::Address6(wanted) => {
+                swap(&mut self.addresses6, item, wanted, &mut touched.addresses);
+                touched.items6.insert(item);
+            }
+        }
+    }
+}
+
+/// Puts an item in, or takes it out, and notes the interfaces that it named and names.
+pub(crate) fn swap<T: Indexed>(
+    items: &mut Items<T>,
+    item: ItemId,
+    wanted: Option<T>,
+    names: &mut BTreeSet<Name>,
+) {
+    let before = items.set(item, wanted);
+    let named = [before.as_ref(), items.get(&item)].into_iter().flatten();
+    names.extend(named.filter_map(T::stands_on).cloned());
 }

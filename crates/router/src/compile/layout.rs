@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use frame::{InterfaceId, Offloads};
 use machine::Duration;
 use service::neighbour::Mode;
-use wire::{EtherType, Mac};
+use wire::Mac;
 
 use crate::intent::{self, Intent, InterfaceKind, ItemId, Items, Name};
 use crate::rib::Link;
@@ -398,17 +398,9 @@ impl Layout {
                     laid.link.mac = mac.unwrap_or_default();
                 }
             }
-            InterfaceKind::Vlan {
-                parent,
-                vlan_id,
-                service_tag,
-            } => match self.named(parent) {
+            InterfaceKind::Tagged { on, tag } => match self.named(on) {
                 Some((below, on)) if !on.invalid && on.link.tags.len() < MOST_TAGS => {
-                    let kind = match service_tag {
-                        true => EtherType::QINQ,
-                        false => EtherType::VLAN,
-                    };
-                    laid.lie_on((below, on), (kind.0, *vlan_id));
+                    laid.lie_on((below, on), *tag);
                 }
                 _ => laid.invalid = true,
             },

@@ -38,7 +38,7 @@ fn desk(configuration: &str) -> Desk {
         &mut out,
     )
     .expect("a configuration that imports");
-    let intent = crate::read::intent(&store);
+    let intent = crate::features::intent(&store);
     let port = |number: u16| PortState {
         number,
         up: true,

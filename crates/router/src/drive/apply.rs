@@ -18,9 +18,9 @@ type Rerouted<F> = BTreeMap<ItemId, (Option<Route<F>>, Option<Route<F>>)>;
 impl Control {
     /// Takes over what is in the store, with the least change. It comes before anything that features make.
     pub fn load(&mut self, store: &Store) {
-        self.follow_features(store, None);
         let wanted = read::intent(store);
         let running = core::mem::replace(&mut self.intent, wanted);
+        let pending = self.follow_features(store, None);
         let mut touched = Touched::default();
         touched.everything(&running);
         touched.everything(&self.intent);
@@ -31,6 +31,7 @@ impl Control {
                 true
             }),
         );
+        self.change_made_routes(pending);
         let routes = self.intent.routes4.clone();
         for step in plan(&running.routes4, &routes) {
             self.change_route4(step);
@@ -53,8 +54,9 @@ impl Control {
         }
         let routes4 = touched(changes, ROUTES4, &mut self.intent.routes4);
         let routes6 = touched(changes, ROUTES6, &mut self.intent.routes6);
-        self.follow_features(store, Some(changes));
-        let touched = read::follow(store, changes, &mut self.intent);
+        let mut touched = read::follow(store, changes, &mut self.intent);
+        let mut pending = self.follow_features(store, Some(changes));
+        touched.merge(core::mem::take(&mut pending.touched));
         if !touched.is_empty() {
             let mut follow = |firewall: &mut Firewall, around: &Around<'_>| {
                 firewall.follow(store, changes, around)
@@ -64,6 +66,7 @@ impl Control {
             self.publish();
         }
         self.complain();
+        self.change_made_routes(pending);
         for (item, change) in &routes4 {
             if let Some(step) = step_of(item, change) {
                 self.change_route4(step);

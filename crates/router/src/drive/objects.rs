@@ -1,12 +1,10 @@
 //! Dynamic objects of features: they come and go by effects, and are followed like items that changed.
 
-use std::collections::BTreeSet;
-
 use menu::{Id, Reason, Reply};
 
 use super::Control;
 use crate::feature::NewObject;
-use crate::intent::{Indexed, ItemId, Items, Name, Route};
+use crate::intent::{ItemId, Route, Wanted};
 use crate::object::{Made, Owner};
 use crate::plan::Step;
 use crate::rib::{V4, V6};
@@ -15,7 +13,7 @@ use crate::touched::Touched;
 /// What effects have put into the intent and taken out of it, and nobody has followed yet.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    touched: Touched,
+    pub(super) touched: Touched,
     /// Routes with what they were.
     routes4: Vec<(ItemId, Option<Route<V4>>)>,
     routes6: Vec<(ItemId, Option<Route<V6>>)>,
@@ -25,6 +23,11 @@ impl Control {
     /// How many dynamic objects there are.
     pub fn object_count(&self) -> usize {
         self.objects.len()
+    }
+
+    /// How many next hops routes of both families use.
+    pub fn next_hops(&self) -> usize {
+        self.v4.rib.lines().in_use() + self.v6.rib.lines().in_use()
     }
 
     /// An object of a feature comes.
@@ -42,26 +45,9 @@ impl Control {
         };
         let (intent, touched) = (&mut self.intent, &mut pending.touched);
         match made {
-            Made::Interface(_, interface) => {
-                intent.interfaces.set(id, Some(interface));
-                touched.interfaces.insert(id);
-            }
-            Made::Address4(address) => {
-                swap(
-                    &mut intent.addresses4,
-                    id,
-                    Some(address),
-                    &mut touched.addresses,
-                );
-            }
-            Made::Address6(address) => {
-                swap(
-                    &mut intent.addresses6,
-                    id,
-                    Some(address),
-                    &mut touched.addresses,
-                );
-            }
+            Made::Interface(_, made) => intent.put(id, Wanted::Interface(Some(made)), touched),
+            Made::Address4(made) => intent.put(id, Wanted::Address4(Some(made)), touched),
+            Made::Address6(made) => intent.put(id, Wanted::Address6(Some(made)), touched),
             Made::Route4(route) => {
                 intent.routes4.insert(id, route);
                 pending.routes4.push((id, None));
@@ -87,20 +73,11 @@ impl Control {
         };
         let (intent, touched) = (&mut self.intent, &mut pending.touched);
         match object.menu {
-            "/ip/address" => {
-                touched.items4.insert(id);
-                swap(&mut intent.addresses4, id, None, &mut touched.addresses);
-            }
-            "/ipv6/address" => {
-                touched.items6.insert(id);
-                swap(&mut intent.addresses6, id, None, &mut touched.addresses);
-            }
+            "/ip/address" => intent.put(id, Wanted::Address4(None), touched),
+            "/ipv6/address" => intent.put(id, Wanted::Address6(None), touched),
             "/ip/route" => pending.routes4.push((id, intent.routes4.remove(&id))),
             "/ipv6/route" => pending.routes6.push((id, intent.routes6.remove(&id))),
-            _ => {
-                intent.interfaces.set(id, None);
-                touched.interfaces.insert(id);
-            }
+            _ => intent.put(id, Wanted::Interface(None), touched),
         }
     }
 
@@ -110,6 +87,14 @@ impl Control {
             self.reconcile(&pending.touched, None);
         }
         let are_others = !(pending.routes4.is_empty() && pending.routes6.is_empty());
+        self.change_made_routes(pending);
+        if are_others {
+            self.settle();
+        }
+    }
+
+    /// Changes the routes of effects. `settle` follows.
+    pub(super) fn change_made_routes(&mut self, pending: Pending) {
         for (id, before) in pending.routes4 {
             let now = self.intent.routes4.get(&id).cloned();
             if let Some(step) = step(&id, &before, &now) {
@@ -121,9 +106,6 @@ impl Control {
             if let Some(step) = step(&id, &before, &now) {
                 self.change_route6(step);
             }
-        }
-        if are_others {
-            self.settle();
         }
     }
 
@@ -143,12 +125,6 @@ impl Control {
         self.follow_objects(pending);
         Ok(Reply::default())
     }
-}
-
-fn swap<T: Indexed>(items: &mut Items<T>, id: ItemId, now: Option<T>, names: &mut BTreeSet<Name>) {
-    let before = items.set(id, now);
-    let named = [before.as_ref(), items.get(&id)].into_iter().flatten();
-    names.extend(named.filter_map(T::stands_on).cloned());
 }
 
 fn step<'a, R>(

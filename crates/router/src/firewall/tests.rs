@@ -60,7 +60,7 @@ impl Bench {
     }
 
     fn lay_out(&mut self) {
-        self.intent = crate::read::intent(&self.store);
+        self.intent = crate::features::intent(&self.store);
         let ground = Ground {
             intent: &self.intent,
             ports: &BTreeMap::new(),

@@ -10,6 +10,7 @@ use menu::{Id, Reply, Row, Value};
 use super::number;
 use crate::compile::Laid;
 use crate::drive::Control;
+use crate::intent::InterfaceKind;
 
 /// Packets and bits of a direction.
 type Names = [&'static str; 2];
@@ -98,6 +99,13 @@ impl Control {
             rows: rows.collect(),
             made: None,
         }
+    }
+
+    /// Whether the frames of an interface are carried by another one.
+    pub(super) fn lies_on_another(&self, id: Id) -> bool {
+        let interface = self.intent.interfaces.get(&id.0);
+        let kind = interface.map(|interface| &interface.kind);
+        matches!(kind, Some(InterfaceKind::Tagged { .. }))
     }
 
     pub(super) fn annotate_interface(&self, item: Id, row: &mut Row) {

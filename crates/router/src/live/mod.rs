@@ -111,10 +111,10 @@ impl Live for Control {
             feature.annotate(menu, id, row);
         }
         match menu.path {
-            "/interface/ethernet"
-            | "/interface/loopback"
-            | "/interface/port"
-            | "/interface/vlan" => {
+            "/interface/ethernet" | "/interface/loopback" | "/interface/port" => {
+                self.annotate_interface(id, row);
+            }
+            _ if menu.space == Some("interface") && self.lies_on_another(id) => {
                 self.annotate_interface(id, row);
             }
             "/ip/address" => self.annotate_address4(id, row),

@@ -201,6 +201,7 @@ fn a_configured_interface_has_its_name_before_a_dynamic_one() {
 fn memory_and_slots_return_with_those_who_come_and_go() {
     let mut router = Router::new();
     let mut now = machine::Instant::ZERO;
+    let epoch = router.control().snapshot().epoch;
     for number in 0..1_000 {
         router.come(number);
         now += Duration::from_millis(10);
@@ -209,6 +210,7 @@ fn memory_and_slots_return_with_those_who_come_and_go() {
     }
 
     let control = router.control();
+    assert_eq!(control.snapshot().epoch, epoch, "no snapshot is published");
     assert!(control.numbers.last().slot() < 100);
     assert_eq!(control.objects.len(), 0);
     assert_eq!(control.layout.interfaces.len(), control.v6.machines.len());
