@@ -16,7 +16,9 @@ impl Control {
     pub(super) fn publish(&mut self) {
         self.workers.make_room(self.numbers.last());
         self.published.set_epoch(self.epoch_of_rules());
-        self.due.interfaces.extend(self.firewall.take_reclassified());
+        self.due
+            .interfaces
+            .extend(self.firewall.take_reclassified());
         self.publish_interfaces();
         let has_other_rules =
             !Arc::ptr_eq(&self.snapshot.load().firewall, self.firewall.compiled());

@@ -221,6 +221,12 @@ impl Firewall {
         self.sets.class(id)
     }
 
+    /// What rules know an interface by, in words.
+    #[cfg(test)]
+    pub(crate) fn known(&self, id: InterfaceId) -> Vec<Name> {
+        self.sets.known(id)
+    }
+
     /// The interfaces that rules know by another class since this was asked last.
     pub(crate) fn take_reclassified(&mut self) -> BTreeSet<InterfaceId> {
         core::mem::take(&mut self.reclassified)

@@ -97,7 +97,9 @@ impl Sets {
         let changed = |(id, key): &&(InterfaceId, Option<Key>)| self.keys.get(id) != key.as_ref();
         let is_named = |key: Option<&Key>| key.is_some_and(|key| key.named.is_some());
         let fits = |(id, key): &(InterfaceId, Option<Key>)| {
-            let is_known = key.as_ref().is_none_or(|key| self.classes.contains_key(key));
+            let is_known = key
+                .as_ref()
+                .is_none_or(|key| self.classes.contains_key(key));
             is_known && !is_named(key.as_ref()) && !is_named(self.keys.get(id))
         };
         if !now.iter().filter(changed).all(fits) {
@@ -148,6 +150,21 @@ impl Sets {
     /// What rules know an interface by.
     pub fn class(&self, id: InterfaceId) -> Class {
         self.interfaces.get(&id).copied().unwrap_or_default()
+    }
+
+    /// The lists and kinds that an interface is in, and the name that rules name it by.
+    #[cfg(test)]
+    pub(super) fn known(&self, id: InterfaceId) -> Vec<Name> {
+        let class = self.class(id);
+        let lists = self.lists.iter().filter(|(_, set)| set.has(class));
+        let kinds = self.kinds.iter().filter(|(_, set)| set.has(class));
+        let named = self.named.iter().filter(|(_, of)| **of == class);
+        let lists = lists.map(|(name, _)| name.clone());
+        let others = kinds.map(|(word, _)| Name::from(*word));
+        lists
+            .chain(others)
+            .chain(named.map(|(name, _)| name.clone()))
+            .collect()
     }
 
     /// How many interfaces have no class, as there is none left for them.

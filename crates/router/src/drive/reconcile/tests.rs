@@ -3,12 +3,13 @@
 use core::fmt::Debug;
 use std::collections::BTreeMap;
 
+use dataplane::rule::Class;
 use frame::{InterfaceId, Offloads};
 use machine::{Duration, Instant, Rng};
 use script::Session;
 
 use crate::Instance;
-use crate::compile::Dad;
+use crate::compile::{Compiled, Dad};
 use crate::drive::{Control, PortNews, Setup};
 use crate::rib::{Family, Rib, RouteView};
 
@@ -65,7 +66,7 @@ impl World {
     }
 
     fn change(&mut self) {
-        let (kind, n) = (self.below(34), self.below(6));
+        let (kind, n) = (self.below(40), self.below(6));
         let (on, vlan, yes) = (self.interface(), self.vlan(), self.pick(&["yes", "no"]));
         let line = match kind {
             0..=4 => format!(
@@ -116,7 +117,19 @@ impl World {
                 self.pick(&["yes", "no"])
             ),
             31 => format!("/ipv6/nd/add interface={on} ra-lifetime=none"),
-            32 => format!("/interface/list/member/add list=dynamic interface={on}"),
+            32..=33 => format!("/interface/list/member/add list=L{} interface={on}", n % 3),
+            34 => format!("/interface/list/member/remove [find interface={on}]"),
+            35 => format!(
+                "/interface/list/add name=L{} include=L{}",
+                n % 3,
+                (n + 1) % 3
+            ),
+            36 => format!("/ip/firewall/filter/add chain=forward action=drop in-interface={on}"),
+            37 => format!(
+                "/ip/firewall/filter/add chain=forward action=drop in-interface-list=L{}",
+                n % 3
+            ),
+            38 => "/ip/firewall/filter/remove [find]".into(),
             _ => "/undo".into(),
         };
         let mut out = String::new();
@@ -191,6 +204,17 @@ fn state(control: &mut Control) -> BTreeMap<&'static str, Vec<String>> {
     }
     forget_tries(control);
     let snapshot = control.snapshot();
+    let lines = control.published.all().map(|made| Compiled {
+        class: Class::NONE,
+        ..made.clone()
+    });
+    // Their numbers are history: whether workers were told is not.
+    let ids = control.layout.interfaces.keys();
+    let told = ids.clone().map(|id| (id, control.published.get(*id)));
+    let classes = told.map(|(id, made)| {
+        let told = made.map(|made| made.class);
+        (id, told == Some(control.firewall.class(*id)))
+    });
     let machines4 = control.v4.machines.iter();
     let machines6 = control.v6.machines.iter();
     let entries4 = control.v4.machines.iter();
@@ -203,7 +227,12 @@ fn state(control: &mut Control) -> BTreeMap<&'static str, Vec<String>> {
         ("invalid4", all(&control.addresses.invalid4)),
         ("invalid6", all(&control.addresses.invalid6)),
         ("detection", all(&control.dad)),
-        ("lines", all(control.published.all())),
+        ("lines", all(lines)),
+        ("classes", all(classes)),
+        (
+            "known",
+            all(ids.map(|id| (id, control.firewall.known(*id)))),
+        ),
         ("ports", all(&snapshot.ports)),
         ("unnumbered", all(&control.unnumbered)),
         ("settings", all([&snapshot.ipv4, &snapshot.ipv6])),
