@@ -2,9 +2,9 @@
 //! interfaces`.
 //!
 //! Null interfaces (point-to-point, without a port) with an address each come and go by effects of a feature: 100,
-//! 3,000 and 30,000. Then 3,000 VLAN interfaces with addresses come one by one through the configuration. Times are printed;
-//! counts are asserted: no snapshot is published, and slots, lines, next hops and objects return. Arguments are other
-//! numbers of null interfaces.
+//! 3,000 and 30,000. Then 3,000 VLAN interfaces with addresses come one by one through the configuration. Times are
+//! printed; counts are asserted: no snapshot is published, and slots, lines, next hops and objects return.
+//! Arguments are other numbers of null interfaces.
 
 use core::net::Ipv4Addr;
 
