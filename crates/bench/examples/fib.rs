@@ -83,7 +83,7 @@ fn quantiles(mut samples: Vec<f64>) -> (f64, f64, f64, f64) {
 fn load<A: Family>(networks: &[Network<A>]) -> Routes<A> {
     let mut routes = Routes::new(Arc::new(Grace::default()), Pages::Huge).expect("address space");
     let with_id = |(at, network): (usize, &Network<A>)| {
-        let id = NextHopId(1 + (at * 7 % NEXT_HOPS) as u16);
+        let id = NextHopId(1 + (at * 7 % NEXT_HOPS) as u32);
         (*network, id)
     };
     routes

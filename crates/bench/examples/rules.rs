@@ -8,10 +8,9 @@ use std::sync::Arc;
 
 use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::rule::{
-    Action, AddressRange, Ahead, Chain, ChainId, First, Ipsec, List, Marks, Match, Matcher,
+    Action, AddressRange, Ahead, Chain, ChainId, Class, First, Ipsec, List, Marks, Match, Matcher,
     NatState, Nothing, Packets, Rule, RuleCounters, State, Subject, Table, Watch, Worker, run,
 };
-use frame::InterfaceId;
 use kernels::tsc;
 use machine::Rng;
 
@@ -136,8 +135,8 @@ impl Packets for Vector<'_> {
     }
 
     #[inline(always)]
-    fn interfaces(&self, _at: usize) -> (InterfaceId, InterfaceId) {
-        (InterfaceId(1), InterfaceId(2))
+    fn classes(&self, _at: usize) -> (Class, Class) {
+        (Class(1), Class(2))
     }
 
     #[inline(always)]
@@ -220,7 +219,7 @@ fn batches(table: &Table, packets: &[Fields], worker: &mut Worker, whole: bool) 
                 if first == First::NOBODY {
                     continue;
                 }
-                let mut subject = Subject::new(fields, &[], InterfaceId(1));
+                let mut subject = Subject::new(fields, &[], Class(1));
                 let ahead = Ahead::of(first);
                 let quiet = &mut Quiet;
                 ahead.run(table, ChainId(0), &mut subject, &Nothing, worker, quiet);
@@ -238,7 +237,7 @@ fn singles(table: &Table, packets: &[Fields], worker: &mut Worker) -> f64 {
         hot.copy_from_slice(batch);
         let from = tsc();
         for fields in &hot {
-            let mut subject = Subject::new(fields, &[], InterfaceId(1));
+            let mut subject = Subject::new(fields, &[], Class(1));
             let quiet = &mut Quiet;
             let verdict = run(table, ChainId(0), &mut subject, &Nothing, worker, quiet);
             std::hint::black_box(verdict);

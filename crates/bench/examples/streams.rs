@@ -9,11 +9,10 @@ use std::sync::Arc;
 
 use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::rule::{
-    Action, AddressTypes, Carrier, Chain, ChainId, Facts, Glob, Helper, Hotspot, Kept, Layer7,
-    List, Making, Match, Matcher, Nothing, Rule, RuleCounters, Sought, Subject, Table, Watch,
-    Worker, run,
+    Action, AddressTypes, Carrier, Chain, ChainId, Class, Facts, Glob, Helper, Hotspot, Kept,
+    Layer7, List, Making, Match, Matcher, Nothing, Rule, RuleCounters, Sought, Subject, Table,
+    Watch, Worker, run,
 };
-use frame::InterfaceId;
 use kernels::tsc;
 
 const COUNT: u32 = 50;
@@ -138,7 +137,7 @@ fn row(name: &str, matchers: impl Iterator<Item = Match>, packet: &[u8]) {
             sought: sought.clone(),
         };
         let mut ask = || {
-            let mut subject = Subject::new(&fields, packet, InterfaceId(1));
+            let mut subject = Subject::new(&fields, packet, Class(1));
             let start = tsc();
             run(
                 &table,

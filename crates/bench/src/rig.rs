@@ -21,7 +21,8 @@ use dataplane::firewall::Firewall;
 use dataplane::interface::{Details, Interface, InterfaceTable, Own6, Tag, Tunnel};
 use dataplane::out::OutId;
 use dataplane::rings::{Command, Remote, rings};
-use dataplane::snapshot::{FamilySettings, OwnAddresses, PortBinding, Snapshot};
+use dataplane::rule::Class;
+use dataplane::snapshot::{FamilySettings, PortBinding, Snapshot};
 use dataplane::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
 use dataplane::worker::{Parts, Worker};
 
@@ -182,6 +183,7 @@ impl Rig {
             ..Details::default()
         };
         self.interfaces.set(id, &interface);
+        self.interfaces.set_class(id, class_of(id), 0);
         self.interfaces.set_details(id, Arc::new(details));
         self.interfaces
             .set_tunnel(tunnel.local, tunnel.remote, Some(id));
@@ -227,6 +229,7 @@ impl Rig {
             ..ethernet(mac, port)
         };
         self.interfaces.set(id, &interface);
+        self.interfaces.set_class(id, class_of(id), 0);
         self.interfaces.set_details(id, Arc::default());
         let tag = Tag {
             ethertype: 0x8100,
@@ -434,8 +437,21 @@ pub(super) fn gateway(family: Family, number: u8) -> Adjacency {
     gateway
 }
 
+/// What rules know an interface by: each is a class by itself.
+pub(super) const fn class_of(id: InterfaceId) -> Class {
+    Class(id.0 as u16)
+}
+
 fn interfaces() -> InterfaceTable {
     let interfaces = InterfaceTable::new();
+    for address in [0x0a00_0001, OWN4] {
+        let address = Ipv4Addr::from_bits(address).into();
+        interfaces.own().add(address).expect("room");
+    }
+    for address in [CLIENTS6 | 1, OWN6, 0xfe80 << 112 | 1] {
+        let address = Ipv6Addr::from_bits(address).into();
+        interfaces.own().add(address).expect("room");
+    }
     let far = Details {
         address4: Some(Ipv4Addr::from_bits(OWN4)),
         addresses6: vec![Own6 {
@@ -455,6 +471,7 @@ fn interfaces() -> InterfaceTable {
         };
         let name = Arc::from(name);
         interfaces.set(id, &interface);
+        interfaces.set_class(id, class_of(id), 0);
         interfaces.set_details(id, Arc::new(Details { name, ..details }));
     }
     interfaces
@@ -487,10 +504,6 @@ fn snapshot(firewall: Firewall) -> Snapshot {
     Snapshot {
         firewall: Arc::new(firewall),
         ports: vec![binding(INGRESS), binding(EGRESS)],
-        own: OwnAddresses::new(
-            vec![0x0a00_0001, OWN4],
-            vec![CLIENTS6 | 1, OWN6, 0xfe80 << 112 | 1],
-        ),
         send_redirects: true,
         ipv4: settings,
         ipv6: settings,

@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use machine::Rng;
 
-use super::rig::{CLIENTS4, CLIENTS6, EGRESS, INGRESS, MARKED};
+use super::rig::{CLIENTS4, CLIENTS6, EGRESS, INGRESS, MARKED, class_of};
 use super::{Family, traffic};
 use dataplane::firewall::{Firewall, Tables, filter, mangle, nat, raw};
 use dataplane::nat::{Action as NatAction, Side, Target};
 use dataplane::packet::{Tuple, protocol};
 use dataplane::rule::{
-    Action, AddressRange, ChainId, Glob, InterfaceSet, Layer7, List, Match, Matcher, NatState,
-    Rule, State, Table,
+    Action, AddressRange, ChainId, ClassSet, Glob, Layer7, List, Match, Matcher, NatState, Rule,
+    State, Table,
 };
 
 /// Rules of six shapes, and for each the flow of a packet that is the first to hit it.
@@ -241,12 +241,12 @@ impl Build {
     }
 }
 
-fn wan() -> Arc<InterfaceSet> {
-    Arc::new([EGRESS].into_iter().collect())
+fn wan() -> Arc<ClassSet> {
+    Arc::new([class_of(EGRESS)].into_iter().collect())
 }
 
-fn lan() -> Arc<InterfaceSet> {
-    Arc::new([INGRESS].into_iter().collect())
+fn lan() -> Arc<ClassSet> {
+    Arc::new([class_of(INGRESS)].into_iter().collect())
 }
 
 fn states(states: &[State]) -> Matcher {

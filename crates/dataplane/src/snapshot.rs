@@ -1,12 +1,11 @@
 //! The snapshot: settings, port bindings and rules, compiled by control, immutable, replaced as a whole between two
 //! steps.
 //!
-//! Interfaces, routes, next hops and counters are not in it: they are in shared tables and outlive it.
+//! Interfaces, own addresses, routes, next hops and counters are not in it: they are in shared tables and outlive it.
 
 use std::sync::Arc;
 
 use frame::{InterfaceId, Offloads, reassembly};
-use kernels::Lanes;
 
 use crate::firewall::Firewall;
 pub use crate::flow::MultipathHash;
@@ -18,8 +17,6 @@ pub struct Snapshot {
     pub epoch: u64,
     /// By port number: what stands behind each port.
     pub ports: Vec<PortBinding>,
-    /// The addresses of this router, which nobody else may send from.
-    pub own: OwnAddresses,
     /// Settings of `/ip/settings` that the walk obeys.
     pub ipv4: FamilySettings,
     /// Settings of `/ipv6/settings` that the walk obeys.
@@ -42,7 +39,6 @@ impl Default for Snapshot {
         Self {
             epoch: 0,
             ports: Vec::new(),
-            own: OwnAddresses::default(),
             ipv4: FamilySettings::default(),
             ipv6: FamilySettings::default(),
             rules: Vec::new(),
@@ -68,7 +64,6 @@ impl Snapshot {
     pub fn is_like(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.firewall, &other.firewall)
             && self.ports == other.ports
-            && self.own == other.own
             && (self.ipv4, self.ipv6) == (other.ipv4, other.ipv6)
             && self.rules == other.rules
             && self.send_redirects == other.send_redirects
@@ -108,108 +103,6 @@ pub enum Role {
     Wire,
     /// This router's own host stack: raw IP packets that take the walk from output on.
     Mirror,
-}
-
-/// This router's own addresses: a bitmap that says "surely not" at the cost of one load, and the
-/// sorted lists behind it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OwnAddresses {
-    bitmap: Bitmap,
-    ipv4: Vec<u32>,
-    ipv6: Vec<u128>,
-}
-
-/// 4,096 bits: with a hundred addresses one foreign address in forty asks the sorted list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Bitmap([u32; 128]);
-
-impl Default for Bitmap {
-    fn default() -> Self {
-        Self([0; 128])
-    }
-}
-
-impl Bitmap {
-    /// The word of a key, and the bit in it.
-    #[inline(always)]
-    fn place(key: u32) -> (u32, u32) {
-        let hash = key.wrapping_mul(0x9e37_79b9) >> 20;
-        (hash >> 5, hash & 31)
-    }
-
-    #[inline(always)]
-    fn may_hold(&self, key: u32) -> bool {
-        let (word, bit) = Self::place(key);
-        self.0[word as usize % 128] >> bit & 1 != 0
-    }
-
-    /// The same of 16 keys: 0 where it surely does not.
-    #[inline(always)]
-    fn may_hold_16<L: Lanes>(&self, lanes: L, keys: &[u32; 16]) -> [u32; 16] {
-        let mut words = [0; 16];
-        for (word, key) in words.iter_mut().zip(keys) {
-            *word = Self::place(*key).0;
-        }
-        let mut bits = lanes.gather(&self.0, &words);
-        for (bits, key) in bits.iter_mut().zip(keys) {
-            *bits = *bits >> Self::place(*key).1 & 1;
-        }
-        bits
-    }
-}
-
-impl OwnAddresses {
-    /// The set of these addresses, in any order.
-    pub fn new(mut ipv4: Vec<u32>, mut ipv6: Vec<u128>) -> Self {
-        ipv4.sort_unstable();
-        ipv4.dedup();
-        ipv6.sort_unstable();
-        ipv6.dedup();
-        let mut bitmap = Bitmap::default();
-        let keys = ipv4.iter().copied();
-        for key in keys.chain(ipv6.iter().map(|address| fold(*address))) {
-            let (word, bit) = Bitmap::place(key);
-            bitmap.0[word as usize] |= 1 << bit;
-        }
-        Self { bitmap, ipv4, ipv6 }
-    }
-
-    /// Whether this IPv4 address is one of ours.
-    #[inline(always)]
-    pub fn has_ipv4(&self, address: u32) -> bool {
-        self.bitmap.may_hold(address) && self.ipv4.binary_search(&address).is_ok()
-    }
-
-    /// Of each of 16 IPv4 addresses whether it may be one of ours, as a number that is 0 where it surely is
-    /// not.
-    #[inline(always)]
-    pub(crate) fn may_have_ipv4<L: Lanes>(&self, lanes: L, addresses: &[u32; 16]) -> [u32; 16] {
-        self.bitmap.may_hold_16(lanes, addresses)
-    }
-
-    /// The same of IPv6 addresses, by their words.
-    #[inline(always)]
-    pub(crate) fn may_have_ipv6<L: Lanes>(&self, lanes: L, words: &[[u32; 16]; 4]) -> [u32; 16] {
-        let mut keys = words[0];
-        for words in &words[1..] {
-            for (key, word) in keys.iter_mut().zip(words) {
-                *key ^= word;
-            }
-        }
-        self.bitmap.may_hold_16(lanes, &keys)
-    }
-
-    /// Whether this IPv6 address is one of ours.
-    #[inline(always)]
-    pub fn has_ipv6(&self, address: u128) -> bool {
-        self.bitmap.may_hold(fold(address)) && self.ipv6.binary_search(&address).is_ok()
-    }
-}
-
-#[inline(always)]
-fn fold(address: u128) -> u32 {
-    let half = (address >> 64) as u64 ^ address as u64;
-    (half >> 32) as u32 ^ half as u32
 }
 
 /// Why packets of a family walk the slow path: a set.

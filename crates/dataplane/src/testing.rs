@@ -1,5 +1,6 @@
 //! A router for tests.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
@@ -17,9 +18,17 @@ use crate::counters::{Counters, InterfaceTraffic, interface_traffic};
 use crate::interface::{Details, Interface, InterfaceTable, Tag};
 use crate::out::OutId;
 use crate::rings::{Command, Remote, rings};
-use crate::snapshot::{FamilySettings, OwnAddresses, PortBinding, Role, SlowReason, Snapshot};
+use crate::rule::Class;
+use crate::snapshot::{FamilySettings, PortBinding, Role, SlowReason, Snapshot};
 use crate::table::{Adjacency, Fib, FibWriter, Kind, Network, NextHopId};
 use crate::worker::{Parts, Worker};
+
+/// The router's own addresses.
+const OWN: [IpAddr; 3] = [
+    IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
+    IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 10, 0, 0, 0, 1)),
+    IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1)),
+];
 
 /// What waits at both ends of a test port.
 #[derive(Debug, Default)]
@@ -196,6 +205,9 @@ impl Rig {
             })
             .collect();
         let gateway = writer.add_next_hop(&gateway()).expect("room");
+        for address in OWN {
+            interfaces.own().add(address).expect("room");
+        }
         let mut rig = Self {
             writer,
             snapshot: snapshot(count),
@@ -290,6 +302,8 @@ impl Rig {
     pub(crate) fn publish(&mut self) {
         for (id, (interface, details)) in &self.given {
             self.interfaces.set(*id, interface);
+            self.interfaces
+                .set_class(*id, class_of(*id), self.snapshot.epoch);
             self.interfaces.set_details(*id, Arc::new(details.clone()));
         }
         self.published.store(Arc::new(self.snapshot.clone()));
@@ -309,6 +323,11 @@ impl Rig {
     }
 
     /// VLAN 10 of `ether1` comes into use.
+    /// Gives the router another address.
+    pub(crate) fn own(&mut self, address: IpAddr) {
+        self.interfaces.own().add(address).expect("room");
+    }
+
     pub(crate) fn use_vlan10(&mut self) {
         self.interfaces.set_vlan(ETHER1, TAG10, Some(VLAN10));
     }
@@ -384,6 +403,11 @@ impl Rig {
     }
 }
 
+/// What rules know an interface by: each is a class by itself.
+pub(crate) const fn class_of(id: InterfaceId) -> Class {
+    Class(id.0 as u16)
+}
+
 /// The next hop behind `ether2`.
 pub(crate) fn gateway() -> Adjacency {
     let mut adjacency = Adjacency {
@@ -445,10 +469,6 @@ fn snapshot(workers: usize) -> Snapshot {
             binding(ETHER2, Role::Wire),
             binding(ETHER1, Role::Mirror),
         ],
-        own: OwnAddresses::new(
-            vec![0x0a00_0001],
-            vec![0x2001_0db8_0000_000a << 64 | 1, 0xfe80 << 112 | 1],
-        ),
         ipv4: settings,
         ipv6: settings,
         ..Snapshot::default()

@@ -9,19 +9,23 @@ use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 use frame::InterfaceId;
+use frame::shortcut::Footing;
+use kernels::{Pages, Zeroed};
 use packet::out::OutId;
 
 /// A next hop, or a group of them. 0 is no route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NextHopId(pub u16);
+pub struct NextHopId(pub u32);
 
 impl NextHopId {
     /// Nothing matched.
     pub const NO_ROUTE: Self = Self(0);
 }
 
-/// How many next hops there can be, per address family's table.
-pub const NEXT_HOPS: usize = 1 << 16;
+/// The bits of an id.
+pub const NEXT_HOP_BITS: u32 = 20;
+/// How many next hops there can be, of both families together. FIBs, groups and connections have room for their ids.
+pub const NEXT_HOPS: usize = 1 << NEXT_HOP_BITS;
 /// The longest link header: Ethernet, four tags or a tunnel's start.
 pub const HEADER_BYTES: usize = 32;
 /// The most members of a group (ECMP); a gateway that is listed twice counts twice.
@@ -85,13 +89,13 @@ pub struct Adjacency {
     pub header_len: u8,
     /// What takes the frames.
     pub out: OutId,
-    /// The layer-3 MTU of the egress interface in bytes.
+    /// The layer-3 MTU of the egress interface in bytes. For a group see [`Self::member_at`].
     pub mtu: u32,
-    /// The egress interface. For `Kind::Table`: the table's number.
+    /// The egress interface. For `Kind::Table`: the table's number. For a group see [`Self::member_at`].
     pub egress: InterfaceId,
     /// The members of a group; `members` of `Kind::Group`, else 0.
     pub members: u8,
-    /// The ready link header; for a group its members' ids, two bytes each, in native order.
+    /// The ready link header. For a group see [`Self::member_at`].
     pub header: [u8; HEADER_BYTES],
 }
 
@@ -111,9 +115,33 @@ impl Adjacency {
     #[inline]
     pub fn member(&self, hash: u32) -> NextHopId {
         let count = u64::from(self.members.max(1));
-        let pick = ((u64::from(hash) * count) >> 32) as usize;
-        let at = pick * 2;
-        NextHopId(u16::from_ne_bytes([self.header[at], self.header[at + 1]]))
+        self.member_at(((u64::from(hash) * count) >> 32) as usize)
+    }
+
+    /// What shortcuts rest on that lead here; none where there can be none, as frames leave with tags or by no port.
+    pub fn footing(&self) -> Option<Footing> {
+        let plain = self.header_len == 14 && self.out.as_port().is_some();
+        let link = *self.header.first_chunk()?;
+        plain.then_some(Footing::Link {
+            egress: self.egress,
+            link,
+        })
+    }
+
+    /// All members of a group.
+    pub fn members(&self) -> impl Iterator<Item = NextHopId> {
+        let members = usize::from(self.members).min(GROUP_MEMBERS);
+        (0..members).map(|at| self.member_at(at))
+    }
+
+    /// A member of a group. The lower 16 bits of all ids are where others have the header, in native order, the
+    /// upper four where others have MTU and egress.
+    #[inline]
+    fn member_at(&self, at: usize) -> NextHopId {
+        let at = at % GROUP_MEMBERS;
+        let low = u16::from_ne_bytes([self.header[at * 2], self.header[at * 2 + 1]]);
+        let high = u64::from(self.mtu) | u64::from(self.egress.0) << 32;
+        NextHopId(u32::from(low) | ((high >> (at * 4)) as u32 & 0xf) << 16)
     }
 
     /// A group of these members; the first [`GROUP_MEMBERS`] count.
@@ -123,10 +151,14 @@ impl Adjacency {
             kind: Kind::Group,
             ..Self::default()
         };
+        let mut high = 0;
         for (at, member) in members.iter().take(GROUP_MEMBERS).enumerate() {
-            group.header[at * 2..at * 2 + 2].copy_from_slice(&member.0.to_ne_bytes());
+            group.header[at * 2..at * 2 + 2].copy_from_slice(&(member.0 as u16).to_ne_bytes());
+            high |= u64::from(member.0 >> 16 & 0xf) << (at * 4);
             group.members += 1;
         }
+        group.mtu = high as u32;
+        group.egress = InterfaceId((high >> 32) as u32);
         group
     }
 }
@@ -134,14 +166,14 @@ impl Adjacency {
 /// word 0: version (32) | kind (8) | header_len (8); word 1: mtu (32) | egress (32);
 /// word 2: members (8) | out (24) | generation (32); words 3 to 6: the
 /// header; word 7: the IPv4 gateway.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Line([AtomicU64; 8]);
+type Line = [AtomicU64; 8];
 
 /// All next hops: one writer, any number of readers.
+///
+/// Lines take memory as they are written, a page at a time.
 #[derive(Debug)]
 pub struct AdjacencyTable {
-    lines: Box<[Line]>,
+    lines: Zeroed<Line>,
 }
 
 impl Default for AdjacencyTable {
@@ -151,23 +183,34 @@ impl Default for AdjacencyTable {
 }
 
 impl AdjacencyTable {
-    /// A table in which every id is [`Kind::NoRoute`] (4 MB).
+    /// A table in which every id is [`Kind::NoRoute`].
+    ///
+    /// # Panics
+    /// When the kernel has not 64 MB of address space.
     pub fn new() -> Self {
+        // Miri walks through all of them whenever they are borrowed.
+        let lines = if cfg!(miri) { 1 << 10 } else { NEXT_HOPS };
         Self {
-            lines: (0..NEXT_HOPS).map(|_| Line::default()).collect(),
+            lines: Zeroed::new(lines, Pages::Small)
+                .expect("a process begins with address space for its next hops"),
         }
+    }
+
+    #[inline(always)]
+    fn line(&self, id: NextHopId) -> &Line {
+        &self.lines[id.0 as usize]
     }
 
     /// Asks for the line of `id`.
     #[inline(always)]
     pub fn prefetch(&self, id: NextHopId) {
-        kernels::prefetch(&self.lines[usize::from(id.0)]);
+        kernels::prefetch(self.line(id));
     }
 
     /// Reads a next hop; a reader never sees half of a change.
     #[inline]
     pub fn read(&self, id: NextHopId) -> Adjacency {
-        let line = &self.lines[usize::from(id.0)].0;
+        let line = self.line(id);
         loop {
             let first = line[0].load(Ordering::Acquire);
             let mut adjacency = Adjacency {
@@ -195,7 +238,7 @@ impl AdjacencyTable {
 
     /// Changes a next hop. Only control calls this, from one thread at a time.
     pub fn write(&self, id: NextHopId, adjacency: &Adjacency) {
-        let line = &self.lines[usize::from(id.0)].0;
+        let line = self.line(id);
         let version = (line[0].load(Ordering::Relaxed) as u32).wrapping_add(1);
         line[0].store(u64::from(version), Ordering::Relaxed);
         fence(Ordering::Release);
@@ -221,18 +264,18 @@ impl AdjacencyTable {
     /// Notes which IPv4 neighbour a next hop is, if it is one. Only control calls this.
     pub fn set_gateway(&self, id: NextHopId, gateway: Option<Ipv4Addr>) {
         let bits = gateway.map_or(0, |gateway| u64::from(gateway.to_bits()));
-        self.lines[usize::from(id.0)].0[7].store(bits, Ordering::Release);
+        self.line(id)[7].store(bits, Ordering::Release);
     }
 
     /// The IPv4 neighbour that a next hop is; none where the destination itself is it.
     pub fn gateway(&self, id: NextHopId) -> Option<Ipv4Addr> {
-        let bits = self.lines[usize::from(id.0)].0[7].load(Ordering::Acquire) as u32;
+        let bits = self.line(id)[7].load(Ordering::Acquire) as u32;
         (bits != 0).then(|| Ipv4Addr::from_bits(bits))
     }
 
     /// Makes `id` no route and gives it its next generation. Only control calls this.
     pub fn retire(&self, id: NextHopId) {
-        let word = &self.lines[usize::from(id.0)].0[2];
+        let word = &self.line(id)[2];
         let generation = (word.load(Ordering::Relaxed) & GENERATION).wrapping_add(1 << 32);
         self.write(id, &Adjacency::default());
         self.set_gateway(id, None);
@@ -242,7 +285,7 @@ impl AdjacencyTable {
     /// How often `id` was given back.
     #[inline]
     pub fn generation(&self, id: NextHopId) -> u32 {
-        (self.lines[usize::from(id.0)].0[2].load(Ordering::Acquire) >> 32) as u32
+        (self.line(id)[2].load(Ordering::Acquire) >> 32) as u32
     }
 }
 
@@ -287,16 +330,28 @@ mod tests {
     }
 
     #[test]
+    fn a_group_has_room_for_all_bits_of_its_members() {
+        let ids: Vec<_> = (0..GROUP_MEMBERS as u32)
+            .map(|at| NextHopId(NEXT_HOPS as u32 - 1 - at * 0xedcb))
+            .collect();
+        let table = AdjacencyTable::new();
+        table.write(NextHopId(5), &Adjacency::group(&ids));
+
+        let group = table.read(NextHopId(5));
+        assert!(group.members().eq(ids));
+    }
+
+    #[test]
     fn a_group_spreads_over_all_its_members_and_no_others() {
-        let ids = [NextHopId(3), NextHopId(9), NextHopId(9)];
+        let ids = [NextHopId(3), NextHopId(0x9_0009), NextHopId(0x9_0009)];
         let group = Adjacency::group(&ids);
         let picks: Vec<_> = (0..300u32)
             .map(|i| group.member(i.wrapping_mul(14_316_557)))
             .collect();
 
         assert_eq!(group.member(0), NextHopId(3));
-        assert_eq!(group.member(u32::MAX), NextHopId(9));
+        assert_eq!(group.member(u32::MAX), ids[1]);
         assert!(picks.iter().all(|p| ids.contains(p)));
-        assert!(picks.iter().filter(|p| p.0 == 9).count() > 150);
+        assert!(picks.iter().filter(|p| **p == ids[1]).count() > 150);
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Crowded;
 
 /// The most lines in a block, as a power of two.
 const FAN: u32 = 4;
+/// The same where next hops need more than two bytes: lines of eight keys each hold whatever 256 keys lead to.
+const WIDE_FAN: u32 = 5;
 /// The bits of a key by which lines tell routes apart that may lead on.
 const FIRST_32: u64 = !0 << 32;
 
@@ -105,10 +107,15 @@ impl<A: Address> Builder<'_, A> {
         }
         let short = items.iter().all(|item| item.network.len() <= depth + 8);
         let leaves = ranges.iter().all(|range| range.entry.is_leaf());
+        let narrow = ranges.iter().all(|range| range.entry.is_narrow());
+        if !leaves && !A::NESTED {
+            return Err(Crowded);
+        }
+        let most = if leaves && !narrow { WIDE_FAN } else { FAN };
         let (shape, fan) = A::SHAPES
             .iter()
-            .filter(|shape| (short || shape.key_bits > 8) && (leaves || shape.value_bytes > 2))
-            .filter_map(|shape| Some((shape, fan(shape, &ranges)?)))
+            .filter(|shape| (short || shape.key_bits > 8) && (narrow || shape.value_bytes > 2))
+            .filter_map(|shape| Some((shape, fan(shape, &ranges, most)?)))
             .min_by_key(|(shape, fan)| shape.units << fan)
             .ok_or(Crowded)?;
         Ok(self.write(shape, fan, &ranges))
@@ -118,9 +125,9 @@ impl<A: Address> Builder<'_, A> {
     fn wide(&mut self, items: &[Item<A>], depth: u8, outer: Entry) -> Option<Entry> {
         let shape = A::SHAPES.last().filter(|shape| shape.key_bits == 64)?;
         let behind = |item: &Item<A>| item.network.len() - depth;
-        let leaves_fit = |item: &Item<A>| item.entry.is_leaf() && behind(item) <= 64;
+        let leaves_fit = |item: &Item<A>| item.entry.is_narrow() && behind(item) <= 64;
         // Each of them is at least one more range: more than so many need not be looked at.
-        if items.len() > shape.ranges || !items.iter().all(leaves_fit) || !outer.is_leaf() {
+        if items.len() > shape.ranges || !items.iter().all(leaves_fit) || !outer.is_narrow() {
             return None;
         }
         if items.iter().all(|item| behind(item) <= 32) {
@@ -216,10 +223,10 @@ fn last_key<A: Address>(network: Network<A>, depth: u8) -> u64 {
     network.bits().key(depth) | u64::MAX.checked_shr(behind).unwrap_or(0)
 }
 
-/// The smallest power of two of lines of this shape that hold the ranges.
-fn fan(shape: &Shape, ranges: &[Range]) -> Option<u32> {
+/// The smallest power of two of lines of this shape that hold the ranges, up to `most`.
+fn fan(shape: &Shape, ranges: &[Range], most: u32) -> Option<u32> {
     // Several lines are whole cache lines, so that a key is turned into a line by one shift.
-    let most = if shape.units == 4 { FAN } else { 0 };
+    let most = if shape.units == 4 { most } else { 0 };
     (0..=most).find(|fan| {
         let units = shape.units << fan;
         units <= LINES_UNITS
@@ -230,7 +237,7 @@ fn fan(shape: &Shape, ranges: &[Range]) -> Option<u32> {
 
 /// How many ranges the fullest of 2^`fan` lines holds.
 fn most_in_a_line(fan: u32, ranges: &[Range]) -> usize {
-    let mut counts = [1; 1 << FAN];
+    let mut counts = [1; 1 << WIDE_FAN];
     for range in ranges {
         let line = line_of(range.start, fan);
         // A range that begins where a line does is the one that the line has anyway.

@@ -1,7 +1,7 @@
 //! What a slot of a route table holds: 32 bits that say where a lookup goes on.
 //!
 //! ```text
-//! leaf   --- 00 --- llllllll iiiiiiiiiiiiiiii   next hop i, of a prefix of l bits; 0: no route
+//! leaf   lll 00 lll lliiiiiiiiiiiiiiiiiiiiii    next hop i, of a prefix of l bits; 0: no route
 //! split  ddd 01 ddd uuuuuuuuuuuuuuuuuuuuuuuu    256 slots for the eight bits behind depth d, at unit u
 //! lines  sss 11 fff uuuuuuuuuuuuuuuuuuuuuuuu    lines of shape s, from unit u on
 //! hosts  --- 10 --- uuuuuuuuuuuuuuuuuuuuuuuu    a directory of single addresses, at unit u
@@ -12,7 +12,7 @@
 //! then the five bits from the first f upwards are by how much a key is shifted to the right to
 //! give the line's first unit.
 
-use super::adjacency::NextHopId;
+use super::adjacency::{NEXT_HOPS, NextHopId};
 
 /// The units that an entry can tell apart: 256 MB.
 pub(super) const UNITS: u32 = 1 << 24;
@@ -23,6 +23,12 @@ const DIRECTORY: u32 = 2 << 27;
 const LINES: u32 = 3 << 27;
 /// What `fan` is subtracted from.
 const FAN: u32 = 6;
+/// The bits of a leaf that are its next hop.
+const ID: u32 = (1 << 22) - 1;
+/// Where the length of its prefix lies: five bits, and behind the kind three more.
+const LEN: u32 = 22;
+const LEN_REST: u32 = 29;
+const _: () = assert!(NEXT_HOPS <= ID as usize + 1);
 
 /// A slot's content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +65,8 @@ impl Entry {
     pub(super) const NONE: Self = Self(0);
 
     pub(super) fn leaf(id: NextHopId, len: u8) -> Self {
-        Self(u32::from(id.0) | (u32::from(len) << 16))
+        let (low, high) = (u32::from(len & 31), u32::from(len >> 5));
+        Self(id.0 & ID | low << LEN | high << LEN_REST)
     }
 
     pub(super) fn lines(lines: Lines) -> Self {
@@ -141,12 +148,17 @@ impl Entry {
     /// The next hop of a leaf.
     #[inline(always)]
     pub(super) fn id(self) -> NextHopId {
-        NextHopId(self.0 as u16)
+        NextHopId(self.0 & ID)
+    }
+
+    /// Whether it is a leaf whose next hop two bytes can tell.
+    pub(super) fn is_narrow(self) -> bool {
+        self.is_leaf() && self.id().0 <= u16::MAX.into()
     }
 
     /// The length of a leaf's prefix.
     pub(super) fn len(self) -> u8 {
-        (self.0 >> 16) as u8
+        (self.0 >> LEN & 31) as u8 | (self.0 >> LEN_REST << 5) as u8
     }
 }
 
@@ -156,7 +168,8 @@ mod tests {
 
     #[test]
     fn what_was_put_into_an_entry_comes_out() {
-        let leaf = Entry::leaf(NextHopId(0xabcd), 128);
+        let id = NextHopId(NEXT_HOPS as u32 - 1);
+        let leaf = Entry::leaf(id, 128);
         let split = Split {
             unit: 0xab_cdef,
             step: 15,
@@ -167,10 +180,10 @@ mod tests {
             fan: 4,
         };
 
-        assert_eq!(
-            (leaf.id(), leaf.len(), leaf.is_leaf()),
-            (NextHopId(0xabcd), 128, true)
-        );
+        assert_eq!((leaf.id(), leaf.len(), leaf.is_leaf()), (id, 128, true));
+        assert!(!leaf.is_narrow() && Entry::leaf(NextHopId(0xffff), 32).is_narrow());
+        let lens = (0..=128).map(|len| Entry::leaf(id, len).len());
+        assert!(lens.eq(0..=128));
         let directory = Entry::directory(0xab_cdef);
         assert!(directory.is_directory() && !directory.is_leaf() && !directory.is_lines());
         assert_eq!(directory.unit(), 0xab_cdef);

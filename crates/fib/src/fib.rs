@@ -8,16 +8,23 @@ use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use frame::shortcut::Shortcuts;
+use frame::shortcut::{Footing, Shortcuts};
 use kernels::Pages;
 
-use super::adjacency::{Adjacency, AdjacencyTable, NEXT_HOPS, NextHopId};
+use super::adjacency::{Adjacency, AdjacencyTable, Kind, NEXT_HOPS, NextHopId};
 use super::grace::{Grace, Limbo};
 use super::lpm::{Fib4, Fib6, Full};
 use super::routes::Routes;
 
 /// The most routing tables.
 pub const TABLES: usize = 256;
+
+/// The bits of a generation: a connection keeps the rest of an id beside it.
+pub const GENERATION_BITS: u32 = 28;
+const GENERATIONS: u32 = (1 << GENERATION_BITS) - 1;
+
+/// Changes that are looked at again; beyond them all shortcuts are forgotten.
+const DOUBTS: usize = 4096;
 
 /// What workers read: every routing table, and the next hops.
 #[derive(Debug)]
@@ -47,11 +54,11 @@ impl Fib {
         self.rounds.load(Ordering::Acquire)
     }
 
-    /// A number that is another one when routes changed, or a next hop's id was given back: who keeps an
-    /// id longer than a vector keeps this with it, and looks the route up again when it differs.
+    /// A number of [`GENERATION_BITS`] that is another one when routes changed, or a next hop's id was given back:
+    /// who keeps an id longer than a vector keeps this with it, and looks the route up again when it differs.
     #[inline(always)]
     pub fn generation(&self, id: NextHopId) -> u32 {
-        self.round() << 8 | self.adjacencies.generation(id) & 0xff
+        (self.round() << 8 | self.adjacencies.generation(id) & 0xff) & GENERATIONS
     }
 
     /// Routing table `number`; `None` if no route was ever written to it.
@@ -79,6 +86,8 @@ pub struct FibWriter {
     changed: bool,
     /// What ports learned of it.
     shortcuts: Option<Arc<dyn Shortcuts>>,
+    /// What has changed that no shortcut rested on, though workers may be about to install one.
+    doubts: Limbo<Footing>,
 }
 
 /// The writers of a routing table's halves.
@@ -112,9 +121,10 @@ impl FibWriter {
         let mut writer = Self {
             fib,
             tables: (0..TABLES).map(|_| None).collect(),
-            next_hops: NextHops::new(grace),
+            next_hops: NextHops::new(Arc::clone(&grace)),
             changed: false,
             shortcuts: None,
+            doubts: Limbo::new(grace),
         };
         writer
             .table(0)
@@ -129,9 +139,36 @@ impl FibWriter {
 
     /// Something that forwarding depends on has changed, here or in the snapshot: whatever ports learned
     /// before is forgotten.
-    pub fn forget_shortcuts(&self) {
+    pub fn forget_shortcuts(&mut self) {
         if let Some(shortcuts) = &self.shortcuts {
+            // What a worker is about to install rests on what was there before, and is forgotten, too.
+            self.doubts.clear();
             shortcuts.forget();
+        }
+    }
+
+    /// This has changed: what ports learned before is forgotten if that may rest on it.
+    pub fn forget_shortcuts_on(&mut self, footings: impl IntoIterator<Item = Footing>) {
+        let Some(shortcuts) = &self.shortcuts else {
+            return;
+        };
+        for footing in footings {
+            if self.doubts.len() >= DOUBTS || shortcuts.rests_on(&footing) {
+                return self.forget_shortcuts();
+            }
+            self.doubts.push(footing);
+        }
+    }
+
+    /// Looks again when no worker can be about to install what rests on a change.
+    fn clear_doubts(&mut self) {
+        let Some(shortcuts) = self.shortcuts.clone() else {
+            return;
+        };
+        while let Some(footing) = self.doubts.pop() {
+            if shortcuts.rests_on(&footing) {
+                return self.forget_shortcuts();
+            }
         }
     }
 
@@ -171,6 +208,7 @@ impl FibWriter {
     /// Closes a round of changes: what remembers routes looks them up again ([`Fib::round`]). Has
     /// the kernel give memory for changes to come, so that none waits for it.
     pub fn prepare(&mut self) {
+        self.clear_doubts();
         if core::mem::take(&mut self.changed) {
             self.fib.rounds.fetch_add(1, Ordering::Release);
         }
@@ -194,8 +232,15 @@ impl FibWriter {
     pub fn set_next_hop(&mut self, id: NextHopId, adjacency: &Adjacency) {
         let before = self.fib.adjacencies.read(id);
         self.fib.adjacencies.write(id, adjacency);
-        if before != *adjacency {
-            self.forget_shortcuts();
+        if before == *adjacency {
+            return;
+        }
+        match before.kind {
+            // They lead to others.
+            Kind::Group | Kind::Table => self.forget_shortcuts(),
+            Kind::Forward => self.forget_shortcuts_on(before.footing()),
+            // Nothing was forwarded by it.
+            _ => {}
         }
     }
 
@@ -206,13 +251,13 @@ impl FibWriter {
 
     /// Gives a next hop back that no route and no group leads to any more. Its id is used again
     /// when no worker can hold it, with another generation
-    /// ([`AdjacencyTable::generation`]): connections that remember the id notice.
+    /// ([`AdjacencyTable::generation`]): connections that remember the id notice. What led to it has changed
+    /// before, and shortcuts with it.
     pub fn remove_next_hop(&mut self, id: NextHopId) {
         if id == NextHopId::NO_ROUTE {
             return;
         }
         self.fib.adjacencies.retire(id);
-        self.forget_shortcuts();
         self.next_hops.limbo.push(id);
     }
 }
@@ -240,7 +285,7 @@ impl NextHops {
         if self.fresh == NEXT_HOPS {
             return None;
         }
-        let id = NextHopId(self.fresh as u16);
+        let id = NextHopId(self.fresh as u32);
         self.fresh += 1;
         Some(id)
     }
@@ -248,9 +293,79 @@ impl NextHops {
 
 #[cfg(test)]
 mod tests {
-    use super::super::adjacency::Kind;
+    use frame::shortcut::{Between, Gathered, Service, Went, Which};
+
     use super::super::network::Network;
     use super::*;
+    use packet::out::OutId;
+
+    /// Ports that have learned a way by one next hop, and count how often they forgot.
+    #[derive(Debug)]
+    struct Learned {
+        on: Vec<Footing>,
+        forgotten: AtomicU32,
+    }
+
+    impl Shortcuts for Learned {
+        fn forget(&self) {
+            self.forgotten.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn rests_on(&self, footing: &Footing) -> bool {
+            self.on.contains(footing)
+        }
+
+        fn take(&self, _: Which, _: &mut dyn FnMut(Went)) {}
+
+        fn waiting(&self, _: &Between, _: &Service) -> Option<Gathered> {
+            None
+        }
+    }
+
+    #[test]
+    fn only_a_change_that_shortcuts_rest_on_forgets_them() {
+        let mut writer = FibWriter::new();
+        let host = |first| Footing::Network {
+            first,
+            len: 32,
+            ipv6: false,
+        };
+        let mut way = Adjacency {
+            kind: Kind::Forward,
+            out: OutId::port(1),
+            header_len: 14,
+            ..Adjacency::default()
+        };
+        way.header[0] = 2;
+        let learned = Arc::new(Learned {
+            on: vec![host(5), way.footing().expect("it leads to a port")],
+            forgotten: AtomicU32::new(0),
+        });
+        writer.set_shortcuts(Arc::clone(&learned) as Arc<dyn Shortcuts>);
+        let forgotten = || learned.forgotten.load(Ordering::Relaxed);
+
+        let id = writer.add_next_hop(&Adjacency::default()).expect("room");
+        writer.set_next_hop(id, &Adjacency { mtu: 1500, ..way });
+        writer.set_next_hop(
+            id,
+            &Adjacency {
+                header_len: 18,
+                ..way
+            },
+        );
+        writer.set_next_hop(id, &Adjacency::default());
+        writer.remove_next_hop(id);
+        writer.forget_shortcuts_on([host(1), host(2)]);
+        writer.prepare();
+        assert_eq!(forgotten(), 1, "the way that was there for a moment");
+
+        writer.forget_shortcuts_on([host(1), host(5)]);
+        assert_eq!(forgotten(), 2);
+        let other = writer.add_next_hop(&Adjacency::default()).expect("room");
+        writer.set_next_hop(other, &Adjacency::group(&[id]));
+        writer.set_next_hop(other, &Adjacency::default());
+        assert_eq!(forgotten(), 3);
+    }
 
     #[test]
     fn tables_are_made_when_first_written_and_do_not_mix() {

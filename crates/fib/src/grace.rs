@@ -182,6 +182,11 @@ impl<T> Limbo<T> {
         self.waiting.pop_front().map(|(_, what)| what)
     }
 
+    /// Lets go of all that wait.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
     /// How many wait.
     pub fn len(&self) -> usize {
         self.waiting.len()

@@ -17,8 +17,10 @@ pub(super) const UNIT_WORDS: u32 = 4;
 const UNIT_LENS: usize = 6;
 /// The units of a split: a line of its own (base and outer slot), then 256 slots.
 pub(super) const SPLIT_UNITS: u32 = 68;
-/// The most units of a block of lines: 16 cache lines.
-pub(super) const LINES_UNITS: u32 = 64;
+/// The most units of a block of lines: 32 cache lines.
+pub(super) const LINES_UNITS: u32 = 128;
+/// What smaller blocks are cut from.
+const SLAB_UNITS: u32 = 64;
 /// Below this many bytes nothing is made from.
 const SMALLEST: usize = 4 << 20;
 
@@ -123,7 +125,7 @@ pub(super) struct Heap {
     /// Up to here, the kernel has given the memory.
     ready: u32,
     /// Free blocks of 2^n units; the last are splits.
-    free: [Vec<u32>; 8],
+    free: [Vec<u32>; 9],
     limbo: Limbo<Block>,
 }
 
@@ -134,7 +136,7 @@ pub(super) struct Block {
     class: u8,
 }
 
-const SPLIT_CLASS: u8 = 7;
+const SPLIT_CLASS: u8 = 8;
 /// How much memory is made ready at a time: 1 MB.
 const PREPARED_UNITS: u32 = 1 << 16;
 const PAGE_BYTES: usize = 4096;
@@ -193,7 +195,7 @@ impl Heap {
         if let Some(unit) = self.free[usize::from(class)].pop() {
             return Block { unit, class };
         }
-        let slab = units.max(LINES_UNITS);
+        let slab = units.max(SLAB_UNITS);
         assert!(
             self.fresh + slab <= self.memory.units,
             "`Routes` asks for room before it changes anything"

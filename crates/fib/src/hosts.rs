@@ -29,7 +29,7 @@ use super::heap::{Block, Heap, SPLIT_UNITS, UNIT_WORDS, Words, block};
 const LINE_HOSTS: usize = 3;
 /// The units of a line.
 const LINE_UNITS: u32 = 4;
-/// The word of the first two ids.
+/// The word of the first id.
 const IDS: usize = 12;
 /// Its shape, which nobody asks for: only directories lead there.
 const SHAPE: u32 = 7;
@@ -85,10 +85,7 @@ pub(super) fn line(words: Words<'_>, unit: u32, hash: u32) -> Option<u32> {
 pub(super) fn find<L: Lanes>(lanes: L, line: &Line, address: u128) -> Option<NextHopId> {
     // The places behind the last host repeat the first one.
     let at = lanes.alike_wide(line, address).trailing_zeros() as usize;
-    (at < LINE_HOSTS).then(|| {
-        let ids = line[IDS + at / 2].load(Ordering::Relaxed);
-        NextHopId((ids >> (at % 2 * 16)) as u16)
-    })
+    (at < LINE_HOSTS).then(|| NextHopId(line[IDS + at].load(Ordering::Relaxed)))
 }
 
 /// A directory, as the writer keeps it.
@@ -268,7 +265,7 @@ fn publish(heap: &mut Heap, slot: u32, hosts: &Hosts) {
         for (word, part) in words[at * 4..].iter_mut().zip(0..4) {
             *word = (address >> (part * 32)) as u32;
         }
-        words[IDS + at / 2] |= u32::from(id.0) << (at % 2 * 16);
+        words[IDS + at] = id.0;
     }
     heap.write(block.unit, &words);
     let line = Lines {

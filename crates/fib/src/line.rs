@@ -11,9 +11,12 @@
 //! |---|---|---|---|---|---|
 //! | 0, 1, 2 | both | 16, 32, 64 | 5, 11, 21 | 8 bits | next hops |
 //! | 3, 4, 5 | IPv4 | 16, 32, 64 | 4, 8, 16 | 16 bits | next hops |
+//! | 6, 7 | IPv4 | 32, 64 | 5, 11 | 16 bits | leaves |
 //! | 3, 4 | IPv6 | 32, 64 | 6, 11 | 32 bits | next hops |
 //! | 5, 6 | IPv6 | 32, 64 | 4, 8 | 32 bits | entries |
 //! | 7 | IPv6 | 64 | 7 | 64 bits | next hops |
+//!
+//! Next hops take two bytes each; those with higher numbers, as sessions have, are in lines of leaves or entries.
 
 use core::sync::atomic::Ordering;
 
@@ -46,13 +49,15 @@ const fn shape(number: u32, units: u32, ranges: usize, key_bits: u8, value_bytes
 }
 
 /// The shapes of IPv4 tables.
-pub(super) const SHAPES4: [Shape; 6] = [
+pub(super) const SHAPES4: [Shape; 8] = [
     shape(0, 1, 5, 8, 2),
     shape(1, 2, 11, 8, 2),
     shape(2, 4, 21, 8, 2),
     shape(3, 1, 4, 16, 2),
     shape(4, 2, 8, 16, 2),
     shape(5, 4, 16, 16, 2),
+    shape(6, 2, 5, 16, 4),
+    shape(7, 4, 11, 16, 4),
 ];
 /// The shapes of IPv6 tables.
 pub(super) const SHAPES6: [Shape; 8] = [
@@ -151,11 +156,17 @@ pub(super) fn find8<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u
     (range as usize, value16(lanes, line, at, starts + range * 2))
 }
 
-/// Searches a line of shape 3, 4 or 5 of IPv4.
+/// Searches a line of shape 3 to 7 of IPv4.
 #[inline(always)]
 pub(super) fn find16<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
+    let below = lanes.at_most_u16(line, at, (key >> 16) as u16);
+    if shape > 5 {
+        let starts = if shape == 6 { 4 } else { 10 };
+        let range = lanes.count(below, starts);
+        return (range as usize, value32(line, at, starts * 2 + range * 4));
+    }
     let starts = (4 << (shape - 3)) - 1;
-    let range = lanes.count(lanes.at_most_u16(line, at, (key >> 16) as u16), starts);
+    let range = lanes.count(below, starts);
     (
         range as usize,
         value16(lanes, line, at, starts * 2 + range * 2),

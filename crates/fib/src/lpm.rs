@@ -141,7 +141,7 @@ impl<A: Address> Lpm<A> {
             let key = Key::at_root(destination);
             let (line, at) = (words.line(first.unit), first.unit % 4);
             found = A::find(lanes, line, at, found.shape(), key).1;
-            if A::BITS > 64 && found.is_lines() {
+            if A::NESTED && found.is_lines() {
                 let unit = found.line(destination.window(depth_below(destination)));
                 return Err(First { entry: found, unit });
             }

@@ -37,6 +37,8 @@ pub(super) trait Layout {
     const ROOT_DEPTH: u8 = Self::SHORT_DEPTH + 16;
     /// Routes to single addresses are found by a hash.
     const HOSTED: bool;
+    /// A line may lead to further lines and splits.
+    const NESTED: bool;
 
     /// As a number of 128 bits.
     fn wide(self) -> u128;
@@ -123,6 +125,7 @@ impl Layout for u32 {
     const SHORT_DEPTH: u8 = 0;
     const WITHIN: Self = 0;
     const HOSTED: bool = false;
+    const NESTED: bool = false;
 
     #[inline(always)]
     fn wide(self) -> u128 {
@@ -169,6 +172,7 @@ impl Layout for u128 {
     const SHORT_DEPTH: u8 = 3;
     const WITHIN: Self = 0x2000 << 112;
     const HOSTED: bool = true;
+    const NESTED: bool = true;
 
     #[inline(always)]
     fn wide(self) -> u128 {

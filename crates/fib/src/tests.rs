@@ -118,6 +118,16 @@ fn crowded<A: Edges>() -> impl Strategy<Value = Network<A>> {
     })
 }
 
+/// One of seven next hops, or none. Two bytes do not tell three of them.
+fn hop(number: u16) -> NextHopId {
+    let number = u32::from(number % 7);
+    NextHopId(if number > 3 {
+        0xf_fff0 + number
+    } else {
+        number
+    })
+}
+
 fn random_changes<A: Edges>(changes: Vec<(Network<A>, u16)>, also: &[A]) {
     let (mut routes, mut model) = empty();
     let half = changes.len() / 2;
@@ -125,7 +135,7 @@ fn random_changes<A: Edges>(changes: Vec<(Network<A>, u16)>, also: &[A]) {
         // Every other change removes something that is there.
         let (network, id) = match model.0.keys().nth(usize::from(*id)) {
             Some(network) if id % 2 == 1 => (*network, NextHopId::NO_ROUTE),
-            _ => (*network, NextHopId(*id % 7)),
+            _ => (*network, hop(*id)),
         };
         assert_eq!(routes.get(network), model.0.get(&network).copied());
         assert_eq!(routes.insert(network, id), Ok(model.put(network, id)));
@@ -134,7 +144,7 @@ fn random_changes<A: Edges>(changes: Vec<(Network<A>, u16)>, also: &[A]) {
 
     let many = changes[half..]
         .iter()
-        .map(|(network, id)| (*network, NextHopId(id % 5)));
+        .map(|(network, id)| (*network, hop(id % 5)));
     routes.change(many.clone()).expect("room");
     for (network, id) in many {
         model.put(network, id);
@@ -214,7 +224,7 @@ fn readers_see_old_or_new<A: Edges>(wanted: Vec<(Network<A>, A)>, noise: Vec<Net
                 routes.insert(other, id).expect("room");
             }
             let (network, _) = wanted[round % wanted.len()];
-            let id = NextHopId(1 + rng.below(2) as u16);
+            let id = NextHopId(1 + rng.below(2) as u32);
             routes.insert(network, id).expect("room");
         }
         done.store(true, Ordering::Relaxed);
@@ -267,4 +277,42 @@ fn ipv6_readers_see_the_old_or_the_new_answer() {
     });
 
     readers_see_old_or_new(hosts.chain(link).collect(), noise.collect());
+}
+
+/// As sessions have them: a next hop of its own for each of many addresses in a row, most of which need more than two
+/// bytes.
+fn own_next_hops<A: Edges>(networks: impl Iterator<Item = Network<A>>) {
+    let (mut routes, mut model) = empty();
+    let networks: Vec<_> = networks.collect();
+    for (network, id) in networks.iter().zip(0xfe00..) {
+        let id = NextHopId(id);
+        assert_eq!(routes.insert(*network, id), Ok(model.put(*network, id)));
+    }
+    agree(&routes, &model, &[]);
+    let bytes = routes.bytes();
+
+    for network in &networks {
+        assert_eq!(routes.remove(*network), Ok(model.0.remove(network)));
+    }
+    agree(&routes, &model, &[]);
+    for (network, id) in networks.iter().zip(0xfe00..) {
+        routes.insert(*network, NextHopId(id)).expect("room");
+    }
+    assert!(routes.bytes() < bytes * 3 / 2, "{} {bytes}", routes.bytes());
+}
+
+#[test]
+fn many_ipv4_addresses_in_a_row_have_next_hops_of_their_own() {
+    let pool = (0..4_000).map(|host| Network::new(0x0a40_0000_u32 | host, 32));
+    let links = (0..600).map(|link| Network::new(0x6440_0000_u32 | link << 8, 24));
+    own_next_hops(pool.chain(links));
+}
+
+#[test]
+fn many_ipv6_networks_in_a_row_have_next_hops_of_their_own() {
+    let prefix = 0x2001_0db8_u128 << 96;
+    let links = (0..3_000).map(|link| Network::new(prefix | link << 64, 64));
+    let delegated = (0..600).map(|site| Network::new(prefix | 1 << 95 | site << 72, 56));
+    let hosts = (0..600).map(|link| Network::new(prefix | link << 64 | 2, 128));
+    own_next_hops(links.chain(delegated).chain(hosts));
 }

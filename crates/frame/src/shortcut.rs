@@ -3,7 +3,7 @@
 //!
 //! A worker says what it saw ([`Shortcut`], [`FlowOffload::install`]), and takes for its connections
 //! what went by them ([`FlowOffload::gather`]). Control says when nothing of that holds any more
-//! ([`Shortcuts::forget`]) and reads what was forwarded ([`Shortcuts::take`]).
+//! ([`Shortcuts::forget`]), where [`Shortcuts::rests_on`] does not say that none is concerned, and reads what was forwarded ([`Shortcuts::take`]).
 
 use crate::InterfaceId;
 
@@ -161,6 +161,27 @@ pub struct Gathered {
     pub bytes: u64,
 }
 
+/// Something that shortcuts rest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Footing {
+    /// The way to and from the addresses of a network.
+    Network {
+        /// Its first address; of IPv4 in the low 32 bits.
+        first: u128,
+        /// The length of its prefix.
+        len: u8,
+        /// The family.
+        ipv6: bool,
+    },
+    /// A next hop.
+    Link {
+        /// The interface that it leaves by.
+        egress: InterfaceId,
+        /// [`Lane::link`].
+        link: [u8; 12],
+    },
+}
+
 /// Flow offload, as the worker of one port sees it. Nothing here blocks, takes a lock or asks for memory.
 pub trait FlowOffload {
     /// Begins a worker's round, before that reads anything that control publishes: what is installed in it
@@ -190,6 +211,9 @@ pub trait Shortcuts: Send + Sync + core::fmt::Debug {
     /// Something has changed that forwarding depends on: whatever was learned before is not taken any
     /// more. Called after the change can be seen by workers.
     fn forget(&self);
+
+    /// Whether one that holds may rest on this.
+    fn rests_on(&self, footing: &Footing) -> bool;
 
     /// Tells what was forwarded on some lanes that was not told before; of ports that have gone, on all of theirs.
     fn take(&self, which: Which, went: &mut dyn FnMut(Went));

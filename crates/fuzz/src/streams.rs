@@ -6,10 +6,9 @@ use std::sync::Arc;
 use dataplane::packet::{Fields, Tuple};
 use dataplane::rule::stream_readers::{self as readers, Keys, Pieces, Read, Streams};
 use dataplane::rule::{
-    Action, AddressTypes, Carrier, Facts, Glob, Helper, Hotspot, Kept, Layer7, Making, Match,
-    Nothing, Rule, Sought, Subject, Table,
+    Action, AddressTypes, Carrier, Class, Facts, Glob, Helper, Hotspot, Kept, Layer7, Making,
+    Match, Nothing, Rule, Sought, Subject, Table,
 };
-use frame::InterfaceId;
 use machine::Instant;
 
 /// The connections of a fuzzer's packets.
@@ -185,7 +184,7 @@ fn ask(streams: &mut Streams, world: &World, matchers: &[Match], packet: &[u8]) 
     let now = Instant::from_millis(1);
     let mut answers = [Vec::new(), Vec::new()];
     for (commit, answers) in [false, true].into_iter().zip(&mut answers) {
-        let mut subject = Subject::new(&fields, packet, InterfaceId(1));
+        let mut subject = Subject::new(&fields, packet, Class(1));
         for what in matchers {
             let subject = &mut subject;
             answers.push(match what {

@@ -158,6 +158,7 @@ impl<M: Map> FlowOffload for Installer<M> {
 
     /// Changes nothing where there is no room.
     fn install(&mut self, shortcut: &Shortcut) {
+        self.table.marks.note(self.generation, shortcut);
         let Shortcut {
             between,
             connection,

@@ -18,6 +18,7 @@
 mod assemble;
 mod installer;
 mod lanes;
+mod marks;
 mod program;
 mod registry;
 mod slot;

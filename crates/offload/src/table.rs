@@ -17,11 +17,12 @@ use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use frame::shortcut::{Between, Gathered, Service, Shortcuts, Went, Which};
+use frame::shortcut::{Between, Footing, Gathered, Service, Shortcuts, Went, Which};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::installer::Installer;
 use super::lanes::{self, LANES};
+use super::marks::Marks;
 use super::program::{self, Wiring};
 use super::registry::Registry;
 use super::slot::{self, Hashing, Key, Line, Slot};
@@ -84,6 +85,8 @@ pub struct Table<M> {
     entrances: AtomicU32,
     /// Control's alone: no worker ever takes this lock.
     registry: Mutex<Registry>,
+    /// What shortcuts rest on.
+    pub(crate) marks: Marks,
     /// Packets and bytes of each lane that were told; control writes them.
     told: Box<[[AtomicU64; 2]]>,
 }
@@ -111,6 +114,7 @@ impl<M: Map> Table<M> {
             hashing: Hashing::new(seed),
             entrances: AtomicU32::new(0),
             registry: Mutex::new(Registry::new()),
+            marks: Marks::new(seed),
             told: (0..LANES).map(|_| Default::default()).collect(),
         };
         // What was never written is of generation 0.
@@ -224,6 +228,10 @@ impl<M: Map> Table<M> {
 impl<M: Map> Shortcuts for Table<M> {
     fn forget(&self) {
         self.forget_at(step_now());
+    }
+
+    fn rests_on(&self, footing: &Footing) -> bool {
+        self.marks.may_bear(self.generation(), footing)
     }
 
     fn take(&self, which: Which, went: &mut dyn FnMut(Went)) {

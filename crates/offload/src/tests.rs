@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU64;
 
 use frame::InterfaceId;
 use frame::shortcut::{
-    Between, Connection, FlowOffload as _, Gathered, Handler, Lane, Rules, Service, Shortcut,
-    Shortcuts as _, Went, Which,
+    Between, Connection, FlowOffload as _, Footing, Gathered, Handler, Lane, Rules, Service,
+    Shortcut, Shortcuts as _, Went, Which,
 };
 
 use super::lanes::{HELD_MAX, LANES, lane};
@@ -74,6 +74,36 @@ fn connection(port: u16) -> Shortcut {
         }),
         ..counted_by(9)
     }
+}
+
+#[test]
+fn a_change_concerns_only_what_rests_on_it() {
+    let table = table();
+    let mut port = table.installer(0, 7);
+    port.begin_at(1);
+    port.install(&counted_by(9));
+    let address = |first, len, ipv6| table.rests_on(&Footing::Network { first, len, ipv6 });
+    let link = |egress, byte| {
+        let egress = InterfaceId(egress);
+        table.rests_on(&Footing::Link {
+            egress,
+            link: [byte; 12],
+        })
+    };
+
+    assert!(address(1, 32, false) && address(2, 32, false) && link(2, 4));
+    assert!(
+        !address(3, 32, false) && !address(2, 64, true),
+        "nobody goes there"
+    );
+    assert!(!link(3, 4) && !link(2, 5));
+    assert!(address(0, 24, false), "of shorter ones it is not known");
+    table.forget_at(2);
+    assert!(!address(2, 32, false) && !link(2, 4));
+
+    // The round began before.
+    port.install(&counted_by(9));
+    assert!(!address(2, 32, false));
 }
 
 /// The number of the lane that the shortcut's slot leads to.

@@ -9,20 +9,23 @@
 //! A feature knows no other feature and not control. `features.rs` has the list of them.
 
 pub(crate) mod access;
+pub(crate) mod address;
 mod log;
 pub(crate) mod names;
 pub(crate) mod schedule;
 pub(crate) mod scripting;
 pub(crate) mod services;
+pub(crate) mod vlan;
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use machine::Instant;
-use menu::{Call, Changes, Clock, Id, Menu, Reason, Reply, Row, RowFilter, Store};
+use menu::{Call, Changes, Clock, Id, Item, Menu, Reason, Reply, Row, RowFilter, Store, Value};
 
 use crate::drive::asking::Asking;
-use crate::intent::Name;
+use crate::intent::{ItemId, Name, Wanted};
+use crate::object::{Made, Owner};
 
 /// A feature of control. Whatever a feature has no use for stays as it is here.
 pub(crate) trait Feature {
@@ -72,9 +75,22 @@ pub(crate) struct View<'a> {
     pub(crate) clock: Clock,
 }
 
+/// An object that a feature makes: it shows as dynamic, and goes with its owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewObject {
+    /// The feature, and a number of its own.
+    pub owner: Owner,
+    /// What it is.
+    pub made: Made,
+    /// Cells that its row shows besides.
+    pub cells: Vec<(&'static str, Value)>,
+    /// Whether users may remove it.
+    pub removable: bool,
+}
+
 /// One thing that a feature wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub enum Effect {
     /// A line of the log: its topics, and what it says.
     Log(Cow<'static, str>, String),
     /// An address comes into an address list, or leaves it.
@@ -88,23 +104,52 @@ pub(crate) enum Effect {
         /// Whether it comes.
         comes: bool,
     },
+    /// What a feature has read of one of its items.
+    Item(ItemId, Wanted),
+    /// An interface, an address or a route comes.
+    Object(Box<NewObject>),
+    /// All objects of an owner go.
+    Gone(Owner),
 }
 
 /// What features want done, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Effects {
+pub struct Effects {
     list: Vec<Effect>,
 }
 
 impl Effects {
     /// Adds one.
-    pub(crate) fn push(&mut self, effect: Effect) {
+    pub fn push(&mut self, effect: Effect) {
         self.list.push(effect);
+    }
+
+    /// Adds an object.
+    pub fn object(&mut self, owner: Owner, made: Made) {
+        self.push(Effect::Object(Box::new(NewObject {
+            owner,
+            made,
+            cells: Vec::new(),
+            removable: false,
+        })));
     }
 
     /// Adds a line of the log.
     pub(crate) fn log(&mut self, topics: impl Into<Cow<'static, str>>, message: String) {
         self.push(Effect::Log(topics.into(), message));
+    }
+}
+
+/// Gives the items of a menu that a transaction changed, none for one that is gone; all of them without `changes`.
+pub(crate) fn each_item(
+    view: &View<'_>,
+    path: &str,
+    changes: Option<&Changes>,
+    mut each: impl FnMut(ItemId, Option<&Item>),
+) {
+    match changes {
+        Some(changes) => { changes.of(path) }.for_each(|of| each(of.id.0, of.after.as_deref())),
+        None => { view.store.items(path) }.for_each(|item| each(item.id.0, Some(item))),
     }
 }
 

@@ -6,13 +6,15 @@ use machine::Instant;
 use menu::{Call, Changes, Reason, Reply};
 
 use crate::drive::log::Log;
+use crate::feature::address::Addresses;
 use crate::feature::names::Names;
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
+use crate::feature::vlan::Vlans;
 use crate::feature::{Effects, Feature, View, concerns};
 
 /// How many features there are.
-const COUNT: usize = 6;
+const COUNT: usize = 8;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -29,6 +31,10 @@ pub(crate) struct Features {
     pub(crate) names: Names,
     /// Services that are to listen and cannot.
     pub(crate) services: Services,
+    /// VLAN interfaces.
+    vlans: Vlans,
+    /// Addresses of interfaces.
+    addresses: Addresses,
 }
 
 impl Features {
@@ -40,6 +46,8 @@ impl Features {
             schedule: Schedule::default(),
             names: Names::default(),
             services: Services::default(),
+            vlans: Vlans,
+            addresses: Addresses,
         }
     }
 
@@ -51,6 +59,8 @@ impl Features {
             &self.schedule,
             &self.names,
             &self.services,
+            &self.vlans,
+            &self.addresses,
         ]
     }
 
@@ -62,6 +72,8 @@ impl Features {
             &mut self.schedule,
             &mut self.names,
             &mut self.services,
+            &mut self.vlans,
+            &mut self.addresses,
         ]
     }
 
@@ -105,6 +117,26 @@ impl Features {
         let mut its = features.filter(|feature| feature.menus().contains(&call.menu.path));
         its.find_map(|feature| feature.act(view, call))
     }
+}
+
+/// All that a configuration wants, as a load has it.
+#[cfg(test)]
+pub(crate) fn intent(store: &menu::Store) -> crate::intent::Intent {
+    let (mut features, mut out) = (Features::new(), Effects::default());
+    let view = View {
+        store,
+        asking: &crate::drive::asking::Asking::default(),
+        now: Instant::ZERO,
+        clock: menu::Clock::default(),
+    };
+    features.follow(&view, None, &mut out);
+    let mut intent = crate::read::intent(store);
+    for effect in out {
+        if let crate::feature::Effect::Item(item, wanted) = effect {
+            intent.put(item, wanted, &mut crate::touched::Touched::default());
+        }
+    }
+    intent
 }
 
 #[cfg(test)]

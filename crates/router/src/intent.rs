@@ -1,7 +1,10 @@
-//! What is configured, as plain typed values: desired state and nothing of what runs.
+//! What is configured, as plain typed values: desired state and nothing of what runs. What features make by
+//! themselves stands among it, under the ids of [`crate::object`].
 //!
 //! Items are keyed by their numbers in the store; interfaces and tables are named, because a
 //! configuration may name what is not there (yet).
+
+mod items;
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
@@ -16,30 +19,32 @@ use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
 
 use crate::rib::{Check, Family, Net, V4, V6};
 
+pub use items::{Indexed, Items};
+
 /// A name of an interface or table, as configured.
 pub type Name = Arc<str>;
 /// An item's number in its menu.
 pub type ItemId = u64;
 
-/// Everything that is configured and has an effect.
+/// Everything that is configured and has an effect, and what features have made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intent {
     /// `/system/identity`.
     pub identity: String,
     /// Ports and VLAN interfaces; their numbers are of one kind.
-    pub interfaces: BTreeMap<ItemId, Interface>,
+    pub interfaces: Items<Interface>,
     /// `/interface/list`, by name.
     pub lists: BTreeMap<Name, InterfaceList>,
     /// `/interface/list/member`.
-    pub members: BTreeMap<ItemId, Member>,
+    pub members: Items<Member>,
     /// `/ip/address`.
-    pub addresses4: BTreeMap<ItemId, Address4>,
+    pub addresses4: Items<Address4>,
     /// `/ipv6/address`.
-    pub addresses6: BTreeMap<ItemId, Address6>,
+    pub addresses6: Items<Address6>,
     /// `/ip/arp`.
-    pub neighbours4: BTreeMap<ItemId, Neighbour<V4>>,
+    pub neighbours4: Items<Neighbour<V4>>,
     /// `/ipv6/neighbor`.
-    pub neighbours6: BTreeMap<ItemId, Neighbour<V6>>,
+    pub neighbours6: Items<Neighbour<V6>>,
     /// `/ip/route`.
     pub routes4: BTreeMap<ItemId, Route<V4>>,
     /// `/ipv6/route`.
@@ -49,9 +54,9 @@ pub struct Intent {
     /// `/routing/rule`, in order.
     pub rules: Vec<Rule>,
     /// `/ipv6/nd`.
-    pub nd: BTreeMap<ItemId, Nd>,
+    pub nd: Items<Nd>,
     /// `/ipv6/nd/prefix`.
-    pub nd_prefixes: BTreeMap<ItemId, NdPrefix>,
+    pub nd_prefixes: Items<NdPrefix>,
     /// `/ipv6/nd/prefix/default`.
     pub nd_usual: NdUsual,
     /// The IPv6 addresses among the servers of `/ip/dns`, which hosts are told.
@@ -60,6 +65,17 @@ pub struct Intent {
     pub ipv4: Settings4,
     /// `/ipv6/settings`.
     pub ipv6: Settings6,
+}
+
+/// What is wanted of an item that a feature has read; none where it is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// An interface.
+    Interface(Option<Interface>),
+    /// An IPv4 address of an interface.
+    Address4(Option<Address4>),
+    /// An IPv6 address of an interface.
+    Address6(Option<Address6>),
 }
 
 /// An interface of any kind.
@@ -79,6 +95,20 @@ pub struct Interface {
     pub kind: InterfaceKind,
     /// Which of the words for many interfaces it belongs to.
     pub class: Class,
+}
+
+impl Indexed for Interface {
+    fn name(&self) -> Option<&Name> {
+        Some(&self.name)
+    }
+
+    fn stands_on(&self) -> Option<&Name> {
+        match &self.kind {
+            InterfaceKind::Port { default_name, .. } => Some(default_name),
+            InterfaceKind::Tagged { on, .. } => Some(on),
+            InterfaceKind::Loopback | InterfaceKind::PointToPoint | InterfaceKind::Idle => None,
+        }
+    }
 }
 
 /// What RouterOS counts an interface among: `all-ethernet` and the like.
@@ -137,6 +167,12 @@ pub struct Member {
     pub disabled: bool,
 }
 
+impl Indexed for Member {
+    fn stands_on(&self) -> Option<&Name> {
+        Some(&self.interface)
+    }
+}
+
 /// What an interface is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InterfaceKind {
@@ -149,17 +185,18 @@ pub enum InterfaceKind {
         /// It counts as running whatever its link says.
         always_running: bool,
     },
-    /// A VLAN on another interface.
-    Vlan {
+    /// An interface on another one, which carries its frames behind a tag.
+    Tagged {
         /// The interface that carries its frames.
-        parent: Name,
-        /// 1 to 4095.
-        vlan_id: u16,
-        /// The tag of IEEE 802.1ad.
-        service_tag: bool,
+        on: Name,
+        /// The EtherType and the number of the tag.
+        tag: (u16, u16),
     },
     /// The interface of addresses that belong to no link: nothing leaves by it, and it always runs.
     Loopback,
+    /// A point-to-point connection without an Ethernet header, which runs while it is there. Nothing takes its
+    /// packets.
+    PointToPoint,
     /// An interface whose kind has no effect: it never runs.
     Idle,
 }
@@ -177,6 +214,12 @@ pub struct Address4 {
     pub interface: Name,
     /// Configured and not in use.
     pub disabled: bool,
+}
+
+impl Indexed for Address4 {
+    fn stands_on(&self) -> Option<&Name> {
+        Some(&self.interface)
+    }
 }
 
 /// An item of `/ipv6/address`.
@@ -200,6 +243,12 @@ pub struct Address6 {
     pub disabled: bool,
 }
 
+impl Indexed for Address6 {
+    fn stands_on(&self) -> Option<&Name> {
+        Some(&self.interface)
+    }
+}
+
 /// An item of `/ip/arp` or `/ipv6/neighbor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour<F: Family> {
@@ -213,6 +262,12 @@ pub struct Neighbour<F: Family> {
     pub published: bool,
     /// Configured and not in use.
     pub disabled: bool,
+}
+
+impl<F: Family> Indexed for Neighbour<F> {
+    fn stands_on(&self) -> Option<&Name> {
+        Some(&self.interface)
+    }
 }
 
 /// An item of `/ip/route` or `/ipv6/route`.
@@ -437,6 +492,12 @@ pub struct Nd {
     pub disabled: bool,
 }
 
+impl Indexed for Nd {
+    fn stands_on(&self) -> Option<&Name> {
+        self.interface.as_ref()
+    }
+}
+
 /// An item of `/ipv6/nd/prefix`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NdPrefix {
@@ -452,6 +513,12 @@ pub struct NdPrefix {
     pub lifetimes: (Option<Lifetime>, Option<Lifetime>),
     /// Configured and not in use.
     pub disabled: bool,
+}
+
+impl Indexed for NdPrefix {
+    fn stands_on(&self) -> Option<&Name> {
+        Some(&self.interface)
+    }
 }
 
 /// How prefixes are advertised that say nothing else.

@@ -23,6 +23,7 @@ pub mod intent;
 mod live;
 mod manage;
 pub mod mirror;
+pub mod object;
 pub mod plan;
 pub mod private;
 mod probe;
@@ -30,8 +31,10 @@ pub mod read;
 mod replace;
 pub mod rib;
 pub mod store;
+mod touched;
 
 pub use feature::services::ClosedServices;
+pub use feature::{Effect, Effects, NewObject};
 pub use instance::Instance;
 pub use manage::Holder;
 pub use replace::reach;

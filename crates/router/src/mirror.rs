@@ -8,7 +8,7 @@
 //! changed ([`Control::take_mirror_changes`]) while it has the router, makes and changes devices without it, and
 //! gives the ports of new devices to [`Control::attach_mirrors`].
 
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::Command;
@@ -205,11 +205,8 @@ impl Control {
     }
 
     fn default6(&self) -> Option<InterfaceId> {
-        let reaches = |(id, addr): &&(InterfaceId, Ipv6Addr)| {
-            !addr.is_unicast_link_local() && self.has_link(*id) && self.is_in_use(*id, *addr)
-        };
-        let mut own = self.addresses.ipv6.keys();
-        own.find(reaches).map(|(id, _)| *id)
+        let mut own = self.published.beyond6().map(|(id, _)| *id);
+        own.find(|id| self.has_link(*id))
     }
 
     fn has_link(&self, id: InterfaceId) -> bool {
@@ -222,6 +219,7 @@ impl Control {
     pub fn attach_mirrors(&mut self, made: Vec<NewMirror>) -> Vec<InterfaceId> {
         let is_there = |new: &NewMirror| self.layout.interfaces.contains_key(&new.interface);
         let (made, late): (Vec<_>, Vec<_>) = made.into_iter().partition(is_there);
+        let ids: Vec<_> = made.iter().map(|new| new.interface).collect();
         let mut attaching = Vec::new();
         for new in made {
             let number = self.port_number(format!("host of {}", new.interface.slot()).into());
@@ -238,7 +236,7 @@ impl Control {
         }
         if !attaching.is_empty() {
             // Workers look a port's number up in the snapshot: it is there before the port is.
-            self.reconcile();
+            self.mirrors_changed(&ids);
         }
         for (number, queues) in attaching {
             for (worker, port) in queues {
@@ -250,16 +248,16 @@ impl Control {
 
     /// Lets the mirrors of these interfaces go.
     fn detach_mirrors(&mut self, ids: impl Iterator<Item = InterfaceId>) {
-        let mut any = false;
+        let mut gone = Vec::new();
         for id in ids {
             let number = self.mirrors.remove(&id);
             if let Some(state) = number.and_then(|number| self.mirror_ports.remove(&number)) {
                 self.detach(&state);
-                any = true;
+                gone.push(id);
             }
         }
-        if any {
-            self.reconcile();
+        if !gone.is_empty() {
+            self.mirrors_changed(&gone);
         }
     }
 }

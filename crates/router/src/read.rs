@@ -9,25 +9,41 @@ use std::sync::Arc;
 use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
 use ipnet::IpNet;
 use machine::Duration;
-use menu::{Item, Store, Value};
+use menu::{Change, Changes, Item, Store, Value};
 use service::neighbour::Mode;
 use wire::Mac;
 
 use crate::intent::{
-    Address4, Address6, AnyNet, Class, Gateway, Intent, Interface, InterfaceKind, InterfaceList,
-    ItemId, Lifetime, Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse, Route, Rule,
-    Settings4, Settings6, Table,
+    AnyNet, Class, Gateway, Intent, Interface, InterfaceKind, InterfaceList, ItemId, Lifetime,
+    Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse, Route, Rule, Settings4, Settings6,
+    Table,
 };
 use crate::rib::{Check, Family, Net, V4, V6};
+use crate::touched::{Touched, swap};
 
-/// Everything that is configured and has an effect.
+/// Everything that is configured and has an effect, but for what features read.
 pub fn intent(store: &Store) -> Intent {
     let mut intent = Intent {
+        interfaces: store
+            .members("interface")
+            .filter_map(|item| Some((item.id.0, interface(item)?)))
+            .collect(),
+        lists: store
+            .items("/interface/list")
+            .filter_map(|item| Some((Arc::from(item.name()?), list(item))))
+            .collect(),
+        members: items(store, "/interface/list/member", member),
+        neighbours4: items(store, "/ip/arp", neighbour::<V4>),
+        neighbours6: items(store, "/ipv6/neighbor", neighbour::<V6>),
         routes4: items(store, ROUTES4, route::<V4>),
         routes6: items(store, ROUTES6, route::<V6>),
+        tables: items(store, "/routing/table", table),
+        nd: items(store, "/ipv6/nd", nd),
+        nd_prefixes: items(store, "/ipv6/nd/prefix", nd_prefix),
         ..Intent::default()
     };
-    all_but_routes(store, &mut intent);
+    read_settings(store, &mut intent);
+    read_rules(store, &mut intent);
     intent
 }
 
@@ -36,34 +52,120 @@ pub const ROUTES4: &str = "/ip/route";
 /// The menu of IPv6 routes.
 pub const ROUTES6: &str = "/ipv6/route";
 
-/// Reads everything anew but the routes, of which there may be a million: they change one by one.
-pub fn all_but_routes(store: &Store, intent: &mut Intent) {
+/// Reads what a transaction changed, but for routes, and says what must be worked out anew. The price is that of
+/// the changes, but for settings, of which there are few, and routing rules, whose order counts.
+pub(crate) fn follow(store: &Store, changes: &Changes, intent: &mut Intent) -> Touched {
+    let mut touched = Touched::default();
+    for change in &changes.list {
+        read_change(change, intent, &mut touched);
+    }
+    if touched.rules {
+        read_rules(store, intent);
+    }
+    if changes
+        .list
+        .iter()
+        .any(|change| SETTINGS.contains(&change.menu.path))
+    {
+        touched.settings |= read_settings(store, intent);
+    }
+    if touched.settings {
+        touched.everything(intent);
+    }
+    touched
+}
+
+fn read_change(change: &Change, intent: &mut Intent, touched: &mut Touched) {
+    let after = change.after.as_deref();
+    let id = change.id.0;
+    match change.menu.path {
+        "/interface/list" => {
+            let name = |item: Option<&Item>| item.and_then(Item::name).map(Name::from);
+            if let Some(before) = name(change.before.as_deref()) {
+                intent.lists.remove(&before);
+            }
+            if let (Some(name), Some(item)) = (name(after), after) {
+                intent.lists.insert(name, list(item));
+            }
+            touched.lists = true;
+        }
+        "/interface/list/member" => {
+            intent.members.set(id, after.and_then(member));
+            touched.lists = true;
+        }
+        "/ip/arp" => {
+            let after = after.and_then(neighbour::<V4>);
+            swap(&mut intent.neighbours4, id, after, &mut touched.neighbours);
+        }
+        "/ipv6/neighbor" => {
+            let after = after.and_then(neighbour::<V6>);
+            swap(&mut intent.neighbours6, id, after, &mut touched.neighbours);
+        }
+        "/ipv6/nd" => {
+            let own = after.and_then(nd);
+            let is_of_all = own.as_ref().is_some_and(|nd| nd.interface.is_none());
+            let before = intent.nd.set(id, own);
+            let was_of_all = before.as_ref().is_some_and(|nd| nd.interface.is_none());
+            // Whoever has no item of its own follows that of all.
+            touched.settings |= is_of_all || was_of_all;
+            let now = intent.nd.get(&id).and_then(|nd| nd.interface.clone());
+            let before = before.and_then(|nd| nd.interface);
+            touched.advertised.extend(before.into_iter().chain(now));
+        }
+        "/ipv6/nd/prefix" => {
+            let after = after.and_then(nd_prefix);
+            swap(&mut intent.nd_prefixes, id, after, &mut touched.advertised);
+        }
+        "/routing/table" => {
+            match after.and_then(table) {
+                Some(table) => _ = intent.tables.insert(id, table),
+                None => _ = intent.tables.remove(&id),
+            }
+            touched.tables = true;
+        }
+        "/routing/rule" => touched.rules = true,
+        _ if change.menu.space == Some("interface") => {
+            intent.interfaces.set(id, after.and_then(interface));
+            touched.interfaces.insert(id);
+        }
+        _ => {}
+    }
+}
+
+/// The menus of settings that [`read_settings`] reads.
+const SETTINGS: [&str; 5] = [
+    "/system/identity",
+    "/ipv6/nd/prefix/default",
+    "/ip/dns",
+    "/ip/settings",
+    "/ipv6/settings",
+];
+
+/// Reads the settings; says whether one is other that interfaces follow.
+fn read_settings(store: &Store, intent: &mut Intent) -> bool {
     let identity = |item: &Item| item.text("name").to_owned();
     intent.identity = settings(store, "/system/identity", identity);
-    intent.interfaces = store
-        .members("interface")
-        .filter_map(|item| Some((item.id.0, interface(item)?)))
-        .collect();
-    intent.lists = store
-        .items("/interface/list")
-        .filter_map(|item| Some((Arc::from(item.name()?), list(item))))
-        .collect();
-    intent.members = items(store, "/interface/list/member", member);
-    intent.addresses4 = items(store, "/ip/address", address4);
-    intent.addresses6 = items(store, "/ipv6/address", address6);
-    intent.neighbours4 = items(store, "/ip/arp", neighbour::<V4>);
-    intent.neighbours6 = items(store, "/ipv6/neighbor", neighbour::<V6>);
-    intent.tables = items(store, "/routing/table", table);
-    intent.rules = store
-        .items("/routing/rule")
-        .filter_map(|item| rule(item))
-        .collect();
-    intent.nd = items(store, "/ipv6/nd", nd);
-    intent.nd_prefixes = items(store, "/ipv6/nd/prefix", nd_prefix);
-    intent.nd_usual = settings(store, "/ipv6/nd/prefix/default", nd_usual);
-    intent.dns6 = settings(store, "/ip/dns", |item| list6(item, "servers"));
-    intent.ipv4 = settings(store, "/ip/settings", settings4);
-    intent.ipv6 = settings(store, "/ipv6/settings", settings6);
+    let now = (
+        settings(store, "/ipv6/nd/prefix/default", nd_usual),
+        settings(store, "/ip/dns", |item| list6(item, "servers")),
+        settings(store, "/ip/settings", settings4),
+        settings(store, "/ipv6/settings", settings6),
+    );
+    let running = (
+        &mut intent.nd_usual,
+        &mut intent.dns6,
+        &mut intent.ipv4,
+        &mut intent.ipv6,
+    );
+    let is_other =
+        (&*running.0, &*running.1, &*running.2, &*running.3) != (&now.0, &now.1, &now.2, &now.3);
+    (*running.0, *running.1, *running.2, *running.3) = now;
+    is_other
+}
+
+fn read_rules(store: &Store, intent: &mut Intent) {
+    let rules = store.items("/routing/rule");
+    intent.rules = rules.filter_map(|item| rule(item)).collect();
 }
 
 fn items<T, C: FromIterator<(ItemId, T)>>(
@@ -85,14 +187,6 @@ fn settings<T: Default>(store: &Store, path: &str, read: impl FnOnce(&Item) -> T
 }
 
 fn interface(item: &Item) -> Option<Interface> {
-    let vlan = || InterfaceKind::Vlan {
-        parent: name(item, "interface").unwrap_or_else(|| Arc::from("")),
-        vlan_id: item
-            .number("vlan-id")
-            .and_then(|id| u16::try_from(id).ok())
-            .unwrap_or(1),
-        service_tag: item.is("use-service-tag"),
-    };
     let port = || InterfaceKind::Port {
         default_name: name(item, "default-name").unwrap_or_else(|| Arc::from("")),
         mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
@@ -100,6 +194,17 @@ fn interface(item: &Item) -> Option<Interface> {
         // routes must not lead into a dead one.
         always_running: false,
     };
+    let kind = match item.menu.path {
+        "/interface/loopback" => InterfaceKind::Loopback,
+        _ if item.is_port() => port(),
+        // What is not built yet has a name, and carries nothing; of the others their features say what they are.
+        _ => InterfaceKind::Idle,
+    };
+    interface_of(item, kind, class(item))
+}
+
+/// What all interfaces have in common.
+pub(crate) fn interface_of(item: &Item, kind: InterfaceKind, class: Class) -> Option<Interface> {
     Some(Interface {
         name: Arc::from(item.name()?),
         disabled: item.is("disabled"),
@@ -109,14 +214,8 @@ fn interface(item: &Item) -> Option<Interface> {
             .unwrap_or(1500),
         arp: mode(item.text("arp")),
         arp_timeout: span(item, "arp-timeout"),
-        kind: match item.menu.path {
-            "/interface/vlan" => vlan(),
-            "/interface/loopback" => InterfaceKind::Loopback,
-            _ if item.is_port() => port(),
-            // What is not built yet has a name, and carries nothing.
-            _ => InterfaceKind::Idle,
-        },
-        class: class(item),
+        kind,
+        class,
     })
 }
 
@@ -126,8 +225,6 @@ fn class(item: &Item) -> Class {
     let begins = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
     if begins(&["/interface/ethernet"]) {
         Class::Ethernet
-    } else if begins(&["/interface/vlan"]) {
-        Class::Vlan
     } else if begins(&["/interface/wireless", "/interface/wifi"]) {
         Class::Wireless
     } else if begins(&PPP) {
@@ -179,39 +276,6 @@ fn mode(word: &str) -> Mode {
         "reply-only" => Mode::ReplyOnly,
         _ => Mode::Enabled,
     }
-}
-
-fn address4(item: &Item) -> Option<Address4> {
-    let IpNet::V4(net) = item.get("address")?.as_prefix()? else {
-        return None;
-    };
-    let network = match item.get("network").and_then(Value::as_address) {
-        Some(IpAddr::V4(network)) => network,
-        _ => net.network(),
-    };
-    Some(Address4 {
-        addr: net.addr(),
-        len: net.prefix_len(),
-        network,
-        interface: name(item, "interface")?,
-        disabled: item.is("disabled"),
-    })
-}
-
-fn address6(item: &Item) -> Option<Address6> {
-    let IpNet::V6(net) = item.get("address")?.as_prefix()? else {
-        return None;
-    };
-    Some(Address6 {
-        addr: net.addr(),
-        len: net.prefix_len(),
-        interface: name(item, "interface")?,
-        eui64: item.is("eui-64"),
-        advertise: item.is("advertise"),
-        no_dad: item.is("no-dad"),
-        auto_link_local: item.is("auto-link-local"),
-        disabled: item.is("disabled"),
-    })
 }
 
 fn neighbour<F: Family>(item: &Item) -> Option<Neighbour<F>> {
@@ -469,7 +533,7 @@ fn hash(word: &str) -> MultipathHash {
     }
 }
 
-fn name(item: &Item, property: &str) -> Option<Name> {
+pub(crate) fn name(item: &Item, property: &str) -> Option<Name> {
     let text = item.text(property);
     (!text.is_empty()).then(|| Arc::from(text))
 }

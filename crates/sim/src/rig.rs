@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dataplane::interface::{Details, Interface, InterfaceTable};
 use dataplane::out::OutId;
-use dataplane::snapshot::{FamilySettings, OwnAddresses, PortBinding};
+use dataplane::snapshot::{FamilySettings, PortBinding};
 use dataplane::table::{Adjacency, FibWriter, Kind, Network};
 use dataplane::trace::Walked;
 use dataplane::{Snapshot, trace_packet};
@@ -30,7 +30,7 @@ impl Rig {
     pub fn example() -> Self {
         let hosts = Hosts::example();
         Self {
-            snapshot: snapshot(&hosts),
+            snapshot: snapshot(),
             interfaces: interfaces(&hosts),
             fib: fib(&hosts),
         }
@@ -45,6 +45,9 @@ impl Rig {
 
 fn interfaces(hosts: &Hosts) -> InterfaceTable {
     let interfaces = InterfaceTable::new();
+    for address in [hosts.router.into(), hosts.router6.into()] {
+        interfaces.own().add(address).expect("room");
+    }
     let wan_mac = Mac([2, 0, 0, 0, 0, 2]);
     for (id, name, mac, port) in [(LAN, "lan", hosts.router_mac, 0), (WAN, "wan", wan_mac, 1)] {
         let interface = Interface {
@@ -68,7 +71,7 @@ fn interfaces(hosts: &Hosts) -> InterfaceTable {
     interfaces
 }
 
-fn snapshot(hosts: &Hosts) -> Snapshot {
+fn snapshot() -> Snapshot {
     let settings = FamilySettings {
         forward: true,
         ..FamilySettings::default()
@@ -79,7 +82,6 @@ fn snapshot(hosts: &Hosts) -> Snapshot {
     };
     Snapshot {
         ports: vec![binding(LAN), binding(WAN)],
-        own: OwnAddresses::new(vec![hosts.router.to_bits()], vec![hosts.router6.to_bits()]),
         ipv4: settings,
         ipv6: settings,
         ..Snapshot::default()

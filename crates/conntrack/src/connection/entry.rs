@@ -6,8 +6,8 @@ use packet::protocol;
 
 use super::draft::{Draft, is_call};
 use super::layout::{
-    Cold, EPOCH_SHIFT, FLAGS_SHIFT, Layout, Line, NEXT_HOP_SHIFT, SHARED, TUPLE_BITS, flag,
-    half_of, line_of, load, own, pair, shared, store,
+    Cold, EPOCH_SHIFT, FLAGS_SHIFT, Layout, Line, SHARED, TUPLE_BITS, flag, half_of, line_of, load,
+    own, pair, shared, store, with_next_hop,
 };
 use super::rate::Rate;
 use super::row::Words;
@@ -295,12 +295,13 @@ pub(super) fn write<F: Layout>(
         } else {
             draft.next_hop
         };
-        let meta = u64::from(hop.id.0) << NEXT_HOP_SHIFT | u64::from(flags) << FLAGS_SHIFT;
-        store(entry.word(reply, F::META), key.as_ref()[F::META] | meta);
+        let meta = key.as_ref()[F::META] | u64::from(flags) << FLAGS_SHIFT;
+        let (meta, last) = with_next_hop(meta, now.0.into(), hop);
+        store(entry.word(reply, F::META), meta);
         let counted = if reply { (0, 0) } else { (1, draft.bytes) };
         store(entry.word(reply, F::PACKETS), counted.0);
         store(entry.word(reply, F::BYTES), u64::from(counted.1));
-        store(entry.word(reply, F::LAST), pair(now.0, hop.generation));
+        store(entry.word(reply, F::LAST), last);
         let (words, rest) = F::pack(&rewrites[usize::from(reply)]);
         store(entry.rate(reply, 0), Rate::default().to_word(rest));
         for (at, word) in words.iter().enumerate() {

@@ -3,7 +3,6 @@
 
 use core::sync::atomic::AtomicU64;
 
-use fib::NextHopId;
 use packet::Tuple;
 use packet::count::Traffic;
 
@@ -11,8 +10,8 @@ use super::draft::{Rewrite4, Rewrite6};
 use super::entry::Entry;
 use super::id::{NextHop, Way};
 use super::layout::{
-    FLAGS_SHIFT, Ipv4, Ipv6, Layout, Line, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared,
-    store,
+    FLAGS_SHIFT, Ipv4, Ipv6, Layout, Line, flag, half_of, load, next_hop_of, own, pair, shared,
+    store, with_next_hop,
 };
 use super::rate::Rate;
 use super::settings::Tick;
@@ -104,18 +103,17 @@ impl<'a, F: Layout> Entry<'a, F> {
 
     #[inline(always)]
     fn next_hop(self, reply: bool) -> NextHop {
-        NextHop {
-            id: NextHopId((load(self.word(reply, F::META)) >> NEXT_HOP_SHIFT) as u16),
-            generation: half_of(load(self.word(reply, F::LAST)), 1),
-        }
+        next_hop_of(
+            load(self.word(reply, F::META)),
+            load(self.word(reply, F::LAST)),
+        )
     }
 
     fn set_next_hop(self, reply: bool, next_hop: NextHop) {
-        let meta = self.word(reply, F::META);
-        let rest = load(meta) & !(u64::MAX << NEXT_HOP_SHIFT);
-        store(meta, rest | u64::from(next_hop.id.0) << NEXT_HOP_SHIFT);
-        let last = self.word(reply, F::LAST);
-        store(last, pair(load(last) as u32, next_hop.generation));
+        let (meta, last) = (self.word(reply, F::META), self.word(reply, F::LAST));
+        let words = with_next_hop(load(meta), load(last), next_hop);
+        store(meta, words.0);
+        store(last, words.1);
     }
 
     /// From here on TCP's numbers are not followed, and their place counts what walks slowly. Says
@@ -138,10 +136,7 @@ fn fast_in<F: Layout>(line: &Line) -> Option<Fast<'_>> {
     let meta = load(&line[F::META]);
     let flags = (meta >> FLAGS_SHIFT) as u8;
     (flags & flag::FASTTRACK != 0).then(|| Fast {
-        next_hop: NextHop {
-            id: NextHopId((meta >> NEXT_HOP_SHIFT) as u16),
-            generation: half_of(load(&line[F::LAST]), 1),
-        },
+        next_hop: next_hop_of(meta, load(&line[F::LAST])),
         nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
         assured: flags & flag::ASSURED != 0,
         packets: &line[F::PACKETS],

@@ -8,8 +8,8 @@
 //! | 3, 4 | | original, reply: rate, rewrite (7) |
 //!
 //! The facts of a direction are the words `meta`, `packets`, `bytes` and `last`. `meta` is the tuple's
-//! ports and protocol (40 bits), the direction's copy of the [`flag`]s (8) and the next hop (16).
-//! `last` is the tick of the direction's last packet and the next hop's generation; `rate` the byte
+//! ports and protocol (40 bits), the direction's copy of the [`flag`]s (8) and the next hop's lower bits (16).
+//! `last` is the tick of the direction's last packet (32), the next hop's generation (28) and its upper bits; `rate` the byte
 //! counter when the running second began (32 bits), the bytes of the second before (16, see `rate`) and
 //! 16 bits of an IPv4 connection's rewrite. Two cold words (timer links, attachment) lie in an array
 //! apart.
@@ -19,7 +19,12 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use fib::NextHopId;
+use fib::adjacency::NEXT_HOP_BITS;
+use fib::fib::GENERATION_BITS;
 use packet::Tuple;
+
+use super::id::NextHop;
 
 /// A cache line of an entry.
 pub(super) type Line = [AtomicU64; 8];
@@ -103,8 +108,33 @@ pub(super) const EPOCH_SHIFT: u32 = 56;
 pub(super) const TUPLE_BITS: u64 = (1 << 40) - 1;
 /// Where the flags lie in `meta`.
 pub(super) const FLAGS_SHIFT: u32 = 40;
-/// Where the next hop lies in `meta`.
-pub(super) const NEXT_HOP_SHIFT: u32 = 48;
+/// Where the lower bits of the next hop lie in `meta`.
+const NEXT_HOP_SHIFT: u32 = 48;
+/// Those bits. The others lie above the next hop's generation.
+const NEXT_HOP_LOW: u32 = u64::BITS - NEXT_HOP_SHIFT;
+const _: () = assert!(NEXT_HOP_LOW + u32::BITS - GENERATION_BITS >= NEXT_HOP_BITS);
+
+/// The next hop that these words of a direction remember.
+#[inline(always)]
+pub(super) const fn next_hop_of(meta: u64, last: u64) -> NextHop {
+    let high = (last >> 32) as u32;
+    NextHop {
+        id: NextHopId((meta >> NEXT_HOP_SHIFT) as u32 | high >> GENERATION_BITS << NEXT_HOP_LOW),
+        generation: high & ((1 << GENERATION_BITS) - 1),
+    }
+}
+
+/// The words with another next hop.
+#[inline(always)]
+pub(super) const fn with_next_hop(meta: u64, last: u64, hop: NextHop) -> (u64, u64) {
+    let rest = meta & !(u64::MAX << NEXT_HOP_SHIFT);
+    let high =
+        hop.generation & ((1 << GENERATION_BITS) - 1) | hop.id.0 >> NEXT_HOP_LOW << GENERATION_BITS;
+    (
+        rest | (hop.id.0 as u64) << NEXT_HOP_SHIFT,
+        pair(last as u32, high),
+    )
+}
 
 /// A family's places.
 pub(super) trait Layout: Copy + core::fmt::Debug + Default + Send + Sync + 'static {
@@ -120,7 +150,7 @@ pub(super) trait Layout: Copy + core::fmt::Debug + Default + Send + Sync + 'stat
     const PACKETS: usize = Self::META + 1;
     /// The direction's bytes.
     const BYTES: usize = Self::META + 2;
-    /// Last | generation of the next hop.
+    /// Last | generation of the next hop and the upper bits of its id.
     const LAST: usize = Self::META + 3;
     /// The line of a direction's rate and rewrite.
     const RATE_LINE: [usize; 2];

@@ -1,6 +1,5 @@
 //! A connection as control and the tracer read it: a copy, whole in itself.
 
-use fib::NextHopId;
 use frame::InterfaceId;
 use packet::count::Traffic;
 use packet::{Tuple, protocol};
@@ -8,7 +7,7 @@ use packet::{Tuple, protocol};
 use super::gre::Gre;
 use super::id::{EntryId, NextHop, Slot};
 use super::layout::{
-    FLAGS_SHIFT, Layout, NEXT_HOP_SHIFT, SHARED, flag, half_of, line_of, own, shared,
+    FLAGS_SHIFT, Layout, SHARED, flag, half_of, line_of, next_hop_of, own, shared,
 };
 use super::rate::Rate;
 use super::settings::Tick;
@@ -148,10 +147,7 @@ fn direction<F: Layout>(words: &Words, reply: bool, fasttrack: bool) -> Directio
             bytes: traffic.bytes.saturating_sub(slow.bytes),
         },
         last: Tick(half_of(line[F::LAST], 0)),
-        next_hop: NextHop {
-            id: NextHopId((line[F::META] >> NEXT_HOP_SHIFT) as u16),
-            generation: half_of(line[F::LAST], 1),
-        },
+        next_hop: next_hop_of(line[F::META], line[F::LAST]),
         rate: Rate::of_word(rate),
     }
     .without_fasttrack(!fasttrack)

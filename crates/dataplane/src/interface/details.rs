@@ -28,13 +28,11 @@ pub struct Own6 {
 pub struct Details {
     /// Its name in the configuration, for traces.
     pub name: Arc<str>,
-    /// What record-route and timestamp options get of packets that leave here: its own first
-    /// address, else one of this router's.
+    /// Its own first address: what record-route and timestamp options get of packets that leave here.
     pub address4: Option<Ipv4Addr>,
     /// Its own IPv4 addresses, in the order in which they were given.
     pub addresses4: Vec<Own4>,
-    /// Its IPv6 addresses in use, in the order in which they were given; behind them one of this
-    /// router's, where none of them reaches beyond the link. Masquerade chooses among them.
+    /// Its IPv6 addresses in use, in the order in which they were given. Masquerade chooses among them.
     pub addresses6: Vec<Own6>,
     /// The VLAN tags of its frames, outermost first: empty but for VLAN interfaces. At most four.
     pub tags: Vec<Tag>,

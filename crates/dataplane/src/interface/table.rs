@@ -13,8 +13,9 @@ use wire::Mac;
 
 use super::tunnel::{Tunnel, Tunnels};
 use super::vlan::Vlans;
-use super::{Details, Interface, Tag};
+use super::{Details, Interface, OwnAddresses, Tag};
 use crate::out::OutId;
+use crate::rule::Class;
 
 /// How many interfaces there can be.
 pub const INTERFACES: usize = 1 << InterfaceId::SLOT_BITS;
@@ -26,6 +27,9 @@ const PAGE: usize = 256;
 pub struct InterfaceTable {
     pages: Box<[OnceLock<Box<[Slot]>>]>,
     tunnels: Tunnels,
+    own: OwnAddresses,
+    /// What the router is known by on interfaces without an address.
+    fallback: ArcSwapOption<Details>,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +37,8 @@ struct Slot {
     line: Line,
     details: ArcSwapOption<Details>,
     vlans: Vlans,
+    /// The snapshot's epoch from which on the class holds (32) | the class before (16) | the class (16).
+    classes: AtomicU64,
 }
 
 /// word 0: version (32) | mirror (16); word 1: link address (48) | generation (12);
@@ -71,6 +77,8 @@ impl InterfaceTable {
         Self {
             pages: (0..INTERFACES / PAGE).map(|_| OnceLock::new()).collect(),
             tunnels: Tunnels::new(),
+            own: OwnAddresses::new(),
+            fallback: ArcSwapOption::empty(),
         }
     }
 
@@ -93,6 +101,45 @@ impl InterfaceTable {
         self.get(id)?;
         let details = self.slot(id)?.details.load();
         details.as_deref().map(show)
+    }
+
+    /// What rules of a snapshot of this epoch know an interface by.
+    #[inline]
+    pub fn class(&self, id: InterfaceId, epoch: u64) -> Class {
+        let word = self
+            .slot(id)
+            .map_or(0, |slot| slot.classes.load(Ordering::Relaxed));
+        let is_newer = ((word >> 32) as u32).wrapping_sub(epoch as u32) as i32 > 0;
+        Class((word >> if is_newer { 16 } else { 0 }) as u16)
+    }
+
+    /// Changes the class of an interface for rules of snapshots from this epoch on; those before know it as they did. A
+    /// worker has one of the last two snapshots, or is about to. Only control calls this.
+    pub fn set_class(&self, id: InterfaceId, class: Class, from: u64) {
+        self.make_room(id);
+        let Some(slot) = self.slot(id) else { return };
+        let before = slot.classes.load(Ordering::Relaxed) as u16;
+        let word = u64::from(from as u32) << 32 | u64::from(before) << 16 | u64::from(class.0);
+        slot.classes.store(word, Ordering::Release);
+    }
+
+    /// This router's own addresses, which nobody else may send from.
+    #[inline(always)]
+    pub fn own(&self) -> &OwnAddresses {
+        &self.own
+    }
+
+    /// Asks for an address of an interface, and where that has none that would do, for one that the router is
+    /// known by (RFC 1812, 2.2.7: unnumbered lines).
+    pub fn address<R>(&self, id: InterfaceId, choose: impl Fn(&Details) -> Option<R>) -> Option<R> {
+        self.details(id, &choose)?
+            .or_else(|| choose(self.fallback.load().as_deref()?))
+    }
+
+    /// Changes what the router is known by on interfaces without an address. Returns what was replaced, to be held
+    /// like what [`Self::set_details`] returns. Only control calls this.
+    pub fn set_fallback(&self, details: Arc<Details>) -> Option<Arc<Details>> {
+        self.fallback.swap(Some(details))
     }
 
     /// The VLAN interface that has this tag on an interface.
@@ -149,6 +196,7 @@ impl InterfaceTable {
     pub fn remove(&self, id: InterfaceId) -> Option<Arc<Details>> {
         let slot = self.slot(id)?;
         slot.line.write(id.generation(), None);
+        slot.classes.store(0, Ordering::Relaxed);
         slot.details.swap(None)
     }
 
@@ -290,6 +338,25 @@ mod tests {
         assert_eq!(table.get(next), Some(other));
         assert_eq!(table.get(id), None, "the old id is of nobody");
         assert_eq!(table.get(InterfaceId::NONE), None);
+    }
+
+    #[test]
+    fn each_snapshot_knows_an_interface_by_a_class_of_its_rules() {
+        let (table, id) = (InterfaceTable::new(), InterfaceId(1));
+        assert_eq!(table.class(id, 3), Class::NONE);
+        table.set_class(id, Class(7), 3);
+        table.set_class(id, Class(8), 5);
+        assert_eq!(
+            (table.class(id, 4), table.class(id, 5)),
+            (Class(7), Class(8))
+        );
+
+        // Epochs may have gone round.
+        table.set_class(id, Class(9), (1 << 32) + 1);
+        assert_eq!(table.class(id, (1 << 32) - 1), Class(8));
+        assert_eq!(table.class(id, (1 << 32) + 2), Class(9));
+        table.remove(id);
+        assert_eq!(table.class(id, (1 << 32) + 2), Class::NONE);
     }
 
     #[test]

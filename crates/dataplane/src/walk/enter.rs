@@ -260,7 +260,7 @@ impl<S: Sees> Together<'_, '_, S> {
         next.for_each(Frame::prefetch);
         let headers = H::read(lanes, part);
         let differ = ingress::differ(entrance, &headers);
-        let doubts = headers.doubts(lanes, &self.cx.snapshot.own);
+        let doubts = headers.doubts(lanes, self.cx.interfaces.own());
         let odd = headers::column(|at| differ[at] | doubts[at]);
         if lanes.zeros(&odd) != 0xffff {
             return false;

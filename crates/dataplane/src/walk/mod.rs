@@ -74,7 +74,7 @@ use crate::drop::Drop;
 use crate::interface::InterfaceTable;
 use crate::out::OutId;
 use crate::punt::Why;
-use crate::rule::Sender;
+use crate::rule::{Class, Sender};
 use crate::snapshot::Snapshot;
 use crate::table::{Adjacency, Fib, Kind, NextHopId};
 use crate::trace::Tracer;
@@ -181,6 +181,14 @@ pub struct Context<'a> {
     pub now: Instant,
     /// What timestamp options get: milliseconds since midnight UTC, or [`UNKNOWN_TIME`].
     pub midnight_ms: u32,
+}
+
+impl Context<'_> {
+    /// What rules know an interface by.
+    #[inline(always)]
+    pub(crate) fn class(&self, interface: InterfaceId) -> Class {
+        self.interfaces.class(interface, self.snapshot.epoch)
+    }
 }
 
 /// The timestamp of a worker that was not told the time: "any time may be inserted as a timestamp

@@ -4,6 +4,7 @@ use frame::InterfaceId;
 
 use super::Context;
 use super::depart::ETHERNET;
+use crate::rule::Class;
 use crate::snapshot::Snapshot;
 use crate::table::{Adjacency, Kind, NextHopId};
 
@@ -23,6 +24,8 @@ pub(super) struct Next {
     pub(super) simple: bool,
     /// Whoever sends through here what leaves as it came is owed a redirect.
     redirects: bool,
+    /// The class of its interface.
+    pub(super) class: Class,
 }
 
 impl Near {
@@ -35,6 +38,7 @@ impl Near {
             generation: 0,
             simple: false,
             redirects: false,
+            class: Class::NONE,
         };
         Self([none; Self::PLACES])
     }
@@ -43,13 +47,13 @@ impl Near {
     pub(super) fn forget(&mut self) {
         for (place, next) in self.0.iter_mut().enumerate() {
             // An id that belongs to another place is never found.
-            next.id = NextHopId(place as u16 ^ 1);
+            next.id = NextHopId(place as u32 ^ 1);
         }
     }
 
     #[inline(always)]
     pub(super) fn get(&mut self, cx: &Context<'_>, hop: NextHopId) -> &Next {
-        let next = &mut self.0[usize::from(hop.0) % Self::PLACES];
+        let next = &mut self.0[hop.0 as usize % Self::PLACES];
         if next.id != hop {
             next.read(cx, hop);
         }
@@ -63,6 +67,7 @@ impl Next {
         self.id = hop;
         self.generation = cx.fib.generation(hop);
         self.adjacency = cx.fib.adjacencies.read(hop);
+        self.class = cx.class(self.adjacency.egress);
         let Snapshot {
             ipv4,
             ipv6,

@@ -79,11 +79,11 @@ fn write(cx: &Context<'_>, frame: &mut Frame, egress: InterfaceId) {
 
 /// Without any IPv4 address there is nothing to record.
 fn record(cx: &Context<'_>, header: &mut [u8], egress: InterfaceId) -> Result<(), MalformedOption> {
-    let known_by = cx.interfaces.details(egress, |details| details.address4);
-    let Some(address) = known_by.flatten() else {
+    let known_by = cx.interfaces.address(egress, |details| details.address4);
+    let Some(address) = known_by else {
         return Ok(());
     };
-    let is_ours = |address: Ipv4Addr| cx.snapshot.own.has_ipv4(address.to_bits());
+    let is_ours = |address: Ipv4Addr| cx.interfaces.own().has_ipv4(address.to_bits());
     ipv4::record(header, address, is_ours, cx.midnight_ms).map(|_| ())
 }
 

@@ -9,9 +9,8 @@ use super::ingress::Arrived;
 use super::options6::{self, HOP_BY_HOP};
 use super::{Context, Exit, input, options, routing};
 use crate::drop::Drop;
-use crate::interface::Details;
+use crate::interface::{Details, OwnAddresses};
 use crate::punt::Why;
-use crate::snapshot::OwnAddresses;
 
 pub(super) const LOOPBACK6: u128 = 1;
 
@@ -55,7 +54,7 @@ pub(crate) fn ipv4<const FAST: bool>(
     if !(is_plain4(source) & is_plain4(destination)) | arrived.group {
         odd_addresses4(cx, arrived.id, packet, source, destination)?;
     }
-    if cx.snapshot.own.has_ipv4(source) {
+    if cx.interfaces.own().has_ipv4(source) {
         return Err(Exit::Drop(Drop::Ipv4OwnSource));
     }
     if !FAST
@@ -163,7 +162,7 @@ fn odd_addresses4(
     if !is_plain4(source) && !nobody_yet {
         return Err(Exit::Drop(Drop::Ipv4MartianSource));
     }
-    if cx.snapshot.own.has_ipv4(source) {
+    if cx.interfaces.own().has_ipv4(source) {
         return Err(Exit::Drop(Drop::Ipv4OwnSource));
     }
     if destination == BROADCAST {
@@ -220,7 +219,7 @@ pub(crate) fn ipv6<const FAST: bool>(
         let from = (arrived.id, arrived.group);
         odd6(cx, from, packet, source, destination)?;
     }
-    if cx.snapshot.own.has_ipv6(source) {
+    if cx.interfaces.own().has_ipv6(source) {
         return Err(Exit::Drop(Drop::Ipv6OwnSource));
     }
     if !FAST
@@ -293,7 +292,7 @@ fn odd6(
     if destination == 0 || destination == LOOPBACK6 {
         return Err(Exit::Drop(Drop::Ipv6MartianDestination));
     }
-    if cx.snapshot.own.has_ipv6(source) {
+    if cx.interfaces.own().has_ipv6(source) {
         return Err(Exit::Drop(Drop::Ipv6OwnSource));
     }
     if link_group && !is_group {

@@ -371,10 +371,7 @@ fn leads_to(
             wanted.is_none_or(|wanted| wanted == adjacency.egress)
         }
         Kind::Group if depth > 0 => adjacency
-            .header
-            .chunks_exact(2)
-            .take(usize::from(adjacency.members))
-            .map(|id| NextHopId(u16::from_ne_bytes([id[0], id[1]])))
+            .members()
             .any(|member| leads_to(cx, member, wanted, source, depth - 1)),
         Kind::Table if depth > 0 => {
             let next = lookup(cx, adjacency.egress.0 as u16, source);

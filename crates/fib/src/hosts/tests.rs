@@ -36,7 +36,11 @@ fn hosts_that_come_and_go_are_found_while_they_are_there() {
     for round in 0..60_000_u64 {
         let address = link | u128::from(rng.below(8_000));
         let goes = rng.below(100) < if round < 30_000 { 20 } else { 90 };
-        let id = NextHopId(if goes { 0 } else { 1 + rng.below(900) as u16 });
+        let id = NextHopId(if goes {
+            0
+        } else {
+            0xff00 + rng.below(900) as u32
+        });
         let old = match id {
             NextHopId::NO_ROUTE => model.remove(&address),
             id => model.insert(address, id),

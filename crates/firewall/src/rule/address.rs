@@ -1,6 +1,4 @@
-//! Sets that matchers compare with: address ranges, kinds of addresses, interfaces.
-
-use frame::InterfaceId;
+//! Sets that matchers compare with: address ranges, kinds of addresses, classes of interfaces.
 
 /// Addresses from `first` to `last`, both included; IPv4 in the low 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,44 +58,54 @@ impl AddressTypes {
     }
 }
 
-/// A set of interfaces: an interface list, or one of the words `all-ethernet`, `all-ppp` and the like.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InterfaceSet {
-    /// The members, ascending.
-    ids: Box<[InterfaceId]>,
-    /// A bit for each slot: a slot has one interface at a time, and sets are made anew when that changes.
-    slots: Box<[u64]>,
+/// A class of interfaces: those that rules cannot tell from each other. An interface that a rule names alone is a
+/// class by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Class(pub u16);
+
+impl Class {
+    /// Of no interface.
+    pub const NONE: Self = Self(0);
 }
 
-impl InterfaceSet {
-    /// Whether the interface is in the set; none (0) never is.
+/// A set of classes of interfaces: an interface list, or one of the words `all-ethernet`, `all-ppp` and the like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClassSet {
+    /// The members, ascending.
+    classes: Box<[Class]>,
+    /// A bit for each.
+    bits: Box<[u64]>,
+}
+
+impl ClassSet {
+    /// Whether the class is in the set; none (0) never is.
     #[inline(always)]
-    pub fn has(&self, id: InterfaceId) -> bool {
-        let slot = id.slot();
-        let word = self.slots.get(slot / 64).copied().unwrap_or_default();
-        word >> (slot % 64) & 1 != 0
+    pub fn has(&self, class: Class) -> bool {
+        let place = usize::from(class.0);
+        let word = self.bits.get(place / 64).copied().unwrap_or_default();
+        word >> (place % 64) & 1 != 0
     }
 
     /// Its members, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = InterfaceId> {
-        self.ids.iter().copied()
+    pub fn iter(&self) -> impl Iterator<Item = Class> {
+        self.classes.iter().copied()
     }
 }
 
-impl FromIterator<InterfaceId> for InterfaceSet {
-    fn from_iter<I: IntoIterator<Item = InterfaceId>>(ids: I) -> Self {
-        let ids = ids.into_iter().filter(|id| *id != InterfaceId::NONE);
-        let mut ids: Vec<_> = ids.collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let last = ids.iter().map(|id| id.slot()).max();
-        let mut slots = vec![0_u64; last.map_or(0, |last| last / 64 + 1)];
-        for id in &ids {
-            slots[id.slot() / 64] |= 1 << (id.slot() % 64);
+impl FromIterator<Class> for ClassSet {
+    fn from_iter<I: IntoIterator<Item = Class>>(classes: I) -> Self {
+        let classes = classes.into_iter().filter(|class| *class != Class::NONE);
+        let mut classes: Vec<_> = classes.collect();
+        classes.sort_unstable();
+        classes.dedup();
+        let last = classes.last().map(|last| usize::from(last.0));
+        let mut bits = vec![0_u64; last.map_or(0, |last| last / 64 + 1)];
+        for class in &classes {
+            bits[usize::from(class.0) / 64] |= 1 << (class.0 % 64);
         }
         Self {
-            ids: ids.into(),
-            slots: slots.into(),
+            classes: classes.into(),
+            bits: bits.into(),
         }
     }
 }
@@ -117,8 +125,8 @@ mod tests {
 
     #[test]
     fn no_interface_is_in_no_set() {
-        let set: InterfaceSet = [0, 3, 70].map(InterfaceId).into_iter().collect();
-        assert!(!set.has(InterfaceId::NONE) && !set.has(InterfaceId(700)));
-        assert_eq!(set.iter().collect::<Vec<_>>(), [3, 70].map(InterfaceId));
+        let set: ClassSet = [0, 3, 70].map(Class).into_iter().collect();
+        assert!(!set.has(Class::NONE) && !set.has(Class(700)));
+        assert_eq!(set.iter().collect::<Vec<_>>(), [3, 70].map(Class));
     }
 }

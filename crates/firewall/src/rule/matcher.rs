@@ -8,11 +8,10 @@
 use std::sync::Arc;
 
 use conntrack::connection::{Helper, NatState, States};
-use frame::InterfaceId;
 use packet::Tuple;
 use wire::Mac;
 
-use super::address::{AddressRange, AddressTypes, InterfaceSet};
+use super::address::{AddressRange, AddressTypes, Class, ClassSet};
 use super::limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd};
 use super::list::List;
 use super::shared::fold;
@@ -55,21 +54,21 @@ pub enum Match {
     /// `src-mac-address`.
     SourceMac(Mac),
     /// `in-interface`.
-    InInterface(InterfaceId),
+    InInterface(Class),
     /// `out-interface`.
-    OutInterface(InterfaceId),
+    OutInterface(Class),
     /// `in-interface-list`, or a word like `all-ethernet`.
-    InInterfaceList(Arc<InterfaceSet>),
+    InInterfaceList(Arc<ClassSet>),
     /// `out-interface-list`, or a word like `all-ethernet`.
-    OutInterfaceList(Arc<InterfaceSet>),
+    OutInterfaceList(Arc<ClassSet>),
     /// `in-bridge-port`.
-    InBridgePort(InterfaceId),
+    InBridgePort(Class),
     /// `out-bridge-port`.
-    OutBridgePort(InterfaceId),
+    OutBridgePort(Class),
     /// `in-bridge-port-list`.
-    InBridgePortList(Arc<InterfaceSet>),
+    InBridgePortList(Arc<ClassSet>),
     /// `out-bridge-port-list`.
-    OutBridgePortList(Arc<InterfaceSet>),
+    OutBridgePortList(Arc<ClassSet>),
     /// `src-address`.
     Source(AddressRange),
     /// `dst-address`.

@@ -37,7 +37,7 @@ mod worker;
 pub use conntrack::connection::{Helper, NatState, State, States};
 
 pub use action::{Action, Dscp, Mss, Npt, Priority, Reject, Sniff, Timeout, Ttl, Verdict};
-pub use address::{AddressRange, AddressTypes, InterfaceSet};
+pub use address::{AddressRange, AddressTypes, Class, ClassSet};
 pub use classify::{First, Of, Packets, TOGETHER};
 pub use event::{Event, Logged};
 pub use limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd, Rate, Unit};

@@ -7,7 +7,7 @@ use packet::{Fields, Tuple};
 use wire::Mac;
 
 use super::action::{Mss, Npt};
-use super::address::AddressTypes;
+use super::address::{AddressTypes, Class};
 use super::matcher::Hotspot;
 use super::stream::{Kept, Looked, Sought};
 
@@ -98,14 +98,16 @@ pub struct Subject<'a> {
     pub packet: &'a [u8],
     /// Its link-layer source, where it has one.
     pub sender: Option<Sender>,
-    /// The interface that it came by; none for the router's own.
-    pub ingress: InterfaceId,
-    /// The interface that it leaves by; none before routing, and for the router.
-    pub egress: InterfaceId,
-    /// The bridge port that it came by, only with `use-ip-firewall`.
-    pub bridge_ingress: InterfaceId,
-    /// The bridge port that it leaves by, only with `use-ip-firewall`.
-    pub bridge_egress: InterfaceId,
+    /// The class of the interface that it came by; none for the router's own.
+    pub ingress: Class,
+    /// That of the interface that it leaves by; none before routing, and for the router.
+    pub egress: Class,
+    /// The interface that it leaves by, for who is told of the packet.
+    pub leaves_by: InterfaceId,
+    /// The class of the bridge port that it came by, only with `use-ip-firewall`.
+    pub bridge_ingress: Class,
+    /// That of the bridge port that it leaves by, only with `use-ip-firewall`.
+    pub bridge_egress: Class,
     /// The state of its connection.
     pub state: State,
     /// How its connection is translated.
@@ -119,16 +121,17 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// A packet that came by `ingress`, with all else unknown or none.
-    pub fn new(fields: &'a Fields, packet: &'a [u8], ingress: InterfaceId) -> Self {
+    /// A packet that came by an interface of this class, with all else unknown or none.
+    pub fn new(fields: &'a Fields, packet: &'a [u8], ingress: Class) -> Self {
         Self {
             fields,
             packet,
             sender: None,
             ingress,
-            egress: InterfaceId::NONE,
-            bridge_ingress: InterfaceId::NONE,
-            bridge_egress: InterfaceId::NONE,
+            egress: Class::NONE,
+            leaves_by: InterfaceId::NONE,
+            bridge_ingress: Class::NONE,
+            bridge_egress: Class::NONE,
             state: State::New,
             nat: NatState::default(),
             ipsec: Ipsec::default(),

@@ -7,7 +7,7 @@ use frame::InterfaceId;
 use service::neighbour::{Discovery, Family as _};
 use wire::Mac;
 
-use super::layout::Layout;
+use super::layout::{Laid, Layout};
 use crate::intent::{Intent, ItemId};
 use crate::rib::{Check, Family, Gateway, MAIN, Net, Offer, Protocol, V4, V6};
 
@@ -25,6 +25,17 @@ pub struct Own4 {
     pub network: Net<V4>,
     /// Its item.
     pub item: ItemId,
+}
+
+/// How far duplicate address detection is with an IPv6 address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dad {
+    /// It waits: the address is not used yet.
+    Tentative,
+    /// The address is used.
+    Done,
+    /// Somebody else has it: the address is not used.
+    Failed,
 }
 
 /// An IPv6 address of an interface.
@@ -53,6 +64,19 @@ pub struct Addresses {
     pub invalid6: BTreeSet<ItemId>,
 }
 
+/// The addresses of one interface, before a change and now.
+#[derive(Debug, Default)]
+pub struct Moved {
+    /// IPv4, before.
+    pub before4: BTreeMap<Ipv4Addr, Own4>,
+    /// IPv4, now.
+    pub now4: BTreeMap<Ipv4Addr, Own4>,
+    /// IPv6, before.
+    pub before6: BTreeMap<Ipv6Addr, Own6>,
+    /// IPv6, now.
+    pub now6: BTreeMap<Ipv6Addr, Own6>,
+}
+
 /// What tells the dynamic routes of addresses apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OfferKey<F: Family> {
@@ -68,70 +92,56 @@ impl Addresses {
     /// The addresses that the configuration comes to on these interfaces.
     pub fn new(intent: &Intent, layout: &Layout) -> Self {
         let mut addresses = Self::default();
-        for (item, address) in &intent.addresses4 {
-            let Some((interface, laid)) = layout.named(&address.interface) else {
-                addresses.invalid4.insert(*item);
-                continue;
-            };
-            if address.disabled || laid.disabled {
-                continue;
-            }
-            // RouterOS: the network of a /32 is the far end of a point-to-point link.
-            let network = Net::new(address.network, address.len);
-            let own = Own4 {
-                len: address.len,
-                network,
-                item: *item,
-            };
-            addresses.ipv4.insert((interface, address.addr), own);
+        for id in layout.interfaces.keys() {
+            addresses.work_out(*id, intent, layout);
         }
-        if !intent.ipv6.disabled {
-            addresses.add_ipv6(intent, layout);
+        let names = intent.addresses4.grounds();
+        for name in names.chain(intent.addresses6.grounds()) {
+            addresses.find_invalid(name, intent, layout);
         }
         addresses
     }
 
-    fn add_ipv6(&mut self, intent: &Intent, layout: &Layout) {
-        let mut wants_link_local = BTreeSet::new();
-        for (item, address) in &intent.addresses6 {
-            let Some((interface, laid)) = layout.named(&address.interface) else {
-                self.invalid6.insert(*item);
-                continue;
-            };
-            if address.disabled || laid.disabled {
-                continue;
-            }
-            if address.auto_link_local {
-                wants_link_local.insert(interface);
-            }
-            let addr = if address.eui64 {
-                eui64(address.addr, laid.link.mac)
-            } else {
-                address.addr
-            };
-            let own = Own6 {
-                len: address.len,
-                item: Some(*item),
-                detect: !address.no_dad && !laid.loopback,
-                advertise: address.advertise,
-            };
-            self.ipv6.insert((interface, addr), own);
+    /// Works the addresses of one interface out anew, which may be gone.
+    pub fn work_out(&mut self, id: InterfaceId, intent: &Intent, layout: &Layout) -> Moved {
+        let laid = layout.interfaces.get(&id).filter(|laid| !laid.disabled);
+        // Of several interfaces of one name it is the first one's addresses that name it.
+        let laid = laid.filter(|laid| layout.by_name.get(&laid.name) == Some(&id));
+        let moved = Moved {
+            before4: self.of4(id).map(|(addr, own)| (addr, *own)).collect(),
+            now4: laid.map(|laid| of4(laid, intent)).unwrap_or_default(),
+            before6: self.of6(id).map(|(addr, own)| (addr, *own)).collect(),
+            now6: laid.map(|laid| of6(laid, intent)).unwrap_or_default(),
+        };
+        for addr in moved.before4.keys() {
+            self.ipv4.remove(&(id, *addr));
         }
-        for (id, laid) in &layout.interfaces {
-            let has_one = self.of6(*id).any(|(addr, _)| addr.is_unicast_link_local());
-            let wanted = !intent.ipv6.no_link_local || wants_link_local.contains(id);
-            if laid.disabled || has_one || !wanted || laid.link.mac == Mac::default() {
-                continue;
-            }
-            let prefix = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0);
-            let own = Own6 {
-                len: 64,
-                item: None,
-                detect: true,
-                advertise: false,
-            };
-            self.ipv6.insert((*id, eui64(prefix, laid.link.mac)), own);
+        for addr in moved.before6.keys() {
+            self.ipv6.remove(&(id, *addr));
         }
+        let now4 = moved.now4.iter();
+        self.ipv4
+            .extend(now4.map(|(addr, own)| ((id, *addr), *own)));
+        let now6 = moved.now6.iter();
+        self.ipv6
+            .extend(now6.map(|(addr, own)| ((id, *addr), *own)));
+        moved
+    }
+
+    /// Finds out which of the items that name an interface name one that is not there.
+    pub fn find_invalid(&mut self, name: &str, intent: &Intent, layout: &Layout) {
+        let is_there = layout.by_name.contains_key(name);
+        let items = intent.addresses4.on(name).map(|(item, _)| item);
+        note(&mut self.invalid4, items, !is_there);
+        let is_valid = is_there || intent.ipv6.disabled;
+        let items = intent.addresses6.on(name).map(|(item, _)| item);
+        note(&mut self.invalid6, items, !is_valid);
+    }
+
+    /// Forgets which of these items of either family were invalid: they may be gone.
+    pub fn forget(&mut self, items4: &BTreeSet<ItemId>, items6: &BTreeSet<ItemId>) {
+        note(&mut self.invalid4, items4.iter().copied(), false);
+        note(&mut self.invalid6, items6.iter().copied(), false);
     }
 
     /// The IPv4 addresses of an interface.
@@ -148,82 +158,127 @@ impl Addresses {
         self.ipv6.range(first..=last).map(|((_, a), own)| (*a, own))
     }
 
-    /// The routes that come with the IPv4 addresses.
-    pub fn offers4(&self) -> BTreeMap<OfferKey<V4>, Offer<V4>> {
-        let mut offers = BTreeMap::new();
-        for ((interface, addr), own) in &self.ipv4 {
-            connect(&mut offers, *interface, own.network, *addr);
-            local(&mut offers, *interface, *addr);
-            // Networks of two hosts have no broadcast address (RFC 3021).
-            if own.len <= 30 {
-                let last = Net::<V4>::new(*addr, own.len).last();
-                let key = OfferKey::Broadcast(last);
-                offers.entry(key).or_insert_with(|| {
-                    own_route(Net::host(last), Gateway::Broadcast(*interface), *interface)
-                });
-            }
-        }
-        offers
-    }
-
     /// Whether an IPv6 address is one that the routers of a network share, and none of this router's own.
     pub fn is_shared6(&self, addr: Ipv6Addr) -> bool {
         let mut all = self.ipv6.iter();
         all.any(|((_, own), of)| Discovery::anycast(*own, of.len) == Some(addr))
             && !self.ipv6.keys().any(|(_, own)| *own == addr)
     }
+}
 
-    /// The routes that come with the IPv6 addresses: own ones with those that are in use, together with those that
-    /// the routers of their networks share if this is one (RFC 4291, 2.6.1), and networks already
-    /// while duplicates are looked for, as packets to others there can wait for that. Link-local networks are
-    /// not among them: every link has the same, and no table tells them apart.
-    pub fn offers6(
-        &self,
-        forward: bool,
-        in_use: impl Fn(InterfaceId, Ipv6Addr) -> bool,
-        is_duplicate: impl Fn(InterfaceId, Ipv6Addr) -> bool,
-    ) -> BTreeMap<OfferKey<V6>, Offer<V6>> {
-        let mut offers = BTreeMap::new();
-        for ((interface, addr), own) in &self.ipv6 {
-            if !addr.is_unicast_link_local() && !is_duplicate(*interface, *addr) {
-                let network = Net::new(*addr, own.len);
-                connect(&mut offers, *interface, network, *addr);
-            }
-            if !in_use(*interface, *addr) {
-                continue;
-            }
-            local(&mut offers, *interface, *addr);
-            if let Some(anycast) = Discovery::anycast(*addr, own.len).filter(|_| forward) {
-                local(&mut offers, *interface, anycast);
-            }
+fn note(set: &mut BTreeSet<ItemId>, items: impl Iterator<Item = ItemId>, holds: bool) {
+    for item in items {
+        match holds {
+            true => _ = set.insert(item),
+            false => _ = set.remove(&item),
         }
-        offers
     }
 }
 
-fn connect<F: Family>(
-    offers: &mut BTreeMap<OfferKey<F>, Offer<F>>,
-    interface: InterfaceId,
-    network: Net<F>,
-    addr: F::Addr,
-) {
-    let key = OfferKey::Connected(interface, network);
-    offers.entry(key).or_insert_with(|| Offer {
-        protocol: Protocol::Connected,
-        pref_src: Some(addr),
-        ..own_route(network, Gateway::Interface(interface), interface)
+/// The IPv4 addresses of an interface.
+fn of4(laid: &Laid, intent: &Intent) -> BTreeMap<Ipv4Addr, Own4> {
+    let items = intent.addresses4.on(&laid.name);
+    let items = items.filter(|(_, address)| !address.disabled);
+    let own = items.map(|(item, address)| {
+        let own = Own4 {
+            len: address.len,
+            // RouterOS: the network of a /32 is the far end of a point-to-point link.
+            network: Net::new(address.network, address.len),
+            item,
+        };
+        (address.addr, own)
     });
+    own.collect()
 }
 
-/// One route per address, whichever interface has it: two would share the flows.
-fn local<F: Family>(
-    offers: &mut BTreeMap<OfferKey<F>, Offer<F>>,
-    interface: InterfaceId,
-    addr: F::Addr,
-) {
-    offers
-        .entry(OfferKey::Local(addr))
-        .or_insert_with(|| own_route(Net::host(addr), Gateway::Local(interface), interface));
+/// The IPv6 addresses of an interface, with the link-local one that it has by itself.
+fn of6(laid: &Laid, intent: &Intent) -> BTreeMap<Ipv6Addr, Own6> {
+    let mut made = BTreeMap::new();
+    if intent.ipv6.disabled {
+        return made;
+    }
+    let mut wants_link_local = !intent.ipv6.no_link_local;
+    for (item, address) in intent.addresses6.on(&laid.name) {
+        if address.disabled {
+            continue;
+        }
+        wants_link_local |= address.auto_link_local;
+        let addr = match address.eui64 {
+            true => eui64(address.addr, laid.link.mac),
+            false => address.addr,
+        };
+        let own = Own6 {
+            len: address.len,
+            item: Some(item),
+            detect: !address.no_dad && !laid.loopback,
+            advertise: address.advertise,
+        };
+        made.insert(addr, own);
+    }
+    let has_one = made.keys().any(Ipv6Addr::is_unicast_link_local);
+    if wants_link_local && !has_one && laid.link.mac != Mac::default() {
+        let prefix = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0);
+        let own = Own6 {
+            len: 64,
+            item: None,
+            detect: true,
+            advertise: false,
+        };
+        made.insert(eui64(prefix, laid.link.mac), own);
+    }
+    made
+}
+
+/// The routes that an IPv4 address of an interface asks for: to its network, to itself, to its network's
+/// broadcast address.
+pub fn keys4(interface: InterfaceId, addr: Ipv4Addr, own: &Own4) -> Vec<OfferKey<V4>> {
+    let mut keys = vec![
+        OfferKey::Connected(interface, own.network),
+        OfferKey::Local(addr),
+    ];
+    // Networks of two hosts have no broadcast address (RFC 3021).
+    if own.len <= 30 {
+        let last = Net::<V4>::new(addr, own.len).last();
+        keys.push(OfferKey::Broadcast(last));
+    }
+    keys
+}
+
+/// The routes that an IPv6 address asks for: to itself when it is in use, together with the address that
+/// the routers of its network share if this is one (RFC 4291, 2.6.1), and to its network already
+/// while duplicates are looked for, as packets to others there can wait for that. Link-local networks are
+/// not among them: every link has the same, and no table tells them apart.
+pub fn keys6(
+    (interface, addr): (InterfaceId, Ipv6Addr),
+    own: &Own6,
+    forward: bool,
+    dad: Dad,
+) -> Vec<OfferKey<V6>> {
+    let mut keys = Vec::new();
+    if !addr.is_unicast_link_local() && dad != Dad::Failed {
+        keys.push(OfferKey::Connected(interface, Net::new(addr, own.len)));
+    }
+    if dad == Dad::Done {
+        keys.push(OfferKey::Local(addr));
+        let anycast = Discovery::anycast(addr, own.len).filter(|_| forward);
+        keys.extend(anycast.map(OfferKey::Local));
+    }
+    keys
+}
+
+/// The route of this kind that an address of an interface offers.
+pub fn offer<F: Family>(key: OfferKey<F>, interface: InterfaceId, addr: F::Addr) -> Offer<F> {
+    match key {
+        OfferKey::Connected(interface, network) => Offer {
+            protocol: Protocol::Connected,
+            pref_src: Some(addr),
+            ..own_route(network, Gateway::Interface(interface), interface)
+        },
+        OfferKey::Local(to) => own_route(Net::host(to), Gateway::Local(interface), interface),
+        OfferKey::Broadcast(to) => {
+            own_route(Net::host(to), Gateway::Broadcast(interface), interface)
+        }
+    }
 }
 
 fn own_route<F: Family>(net: Net<F>, gateway: Gateway<F>, interface: InterfaceId) -> Offer<F> {

@@ -1,13 +1,13 @@
 //! The layout: port, tags and state of each interface.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use frame::{InterfaceId, Offloads};
 use machine::Duration;
 use service::neighbour::Mode;
-use wire::{EtherType, Mac};
+use wire::Mac;
 
-use crate::intent::{self, Intent, InterfaceKind, ItemId, Name};
+use crate::intent::{self, Intent, InterfaceKind, ItemId, Items, Name};
 use crate::rib::Link;
 
 /// Tags upon tags end here: a link header has room for four.
@@ -57,7 +57,7 @@ impl Default for PortWish {
 }
 
 /// The numbers of interfaces and tables.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Numbers {
     interfaces: BTreeMap<ItemId, InterfaceId>,
     mirrors: BTreeMap<InterfaceId, InterfaceId>,
@@ -67,7 +67,7 @@ pub struct Numbers {
 
 /// The slots of the table of interfaces. One that is given back gets its next generation, and is given
 /// again when enough others have been given back since that no frame is left which names it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Slots {
     last: u32,
     free: VecDeque<InterfaceId>,
@@ -137,14 +137,14 @@ impl Numbers {
         self.tables.retain(|item, _| keep(item));
     }
 
-    /// Forgets interfaces that are gone, and their mirrors.
-    pub fn keep_interfaces(&mut self, keep: impl Fn(&ItemId) -> bool) {
-        let gone = self.interfaces.extract_if(.., |item, _| !keep(item));
-        for (_, id) in gone {
-            self.slots.give_back(id);
-            if let Some(mirror) = self.mirrors.remove(&id) {
-                self.slots.give_back(mirror);
-            }
+    /// Forgets the number of an interface that is gone, and its mirror's.
+    pub fn release(&mut self, item: ItemId) {
+        let Some(id) = self.interfaces.remove(&item) else {
+            return;
+        };
+        self.slots.give_back(id);
+        if let Some(mirror) = self.mirrors.remove(&id) {
+            self.slots.give_back(mirror);
         }
     }
 }
@@ -166,6 +166,8 @@ pub struct Laid {
     carries: u32,
     /// The interface that carries its frames, and its tag there.
     pub parent: Option<(InterfaceId, (u16, u16))>,
+    /// The interface of the port that carries its frames: itself, or the lowest one that it lies on.
+    pub under: InterfaceId,
     /// The name that its port was mapped by.
     pub port_name: Option<Name>,
     /// What `arp=` says.
@@ -178,6 +180,17 @@ pub struct Laid {
     pub mirror: Option<(u16, InterfaceId)>,
 }
 
+/// What interfaces are laid out from.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    /// What is wanted.
+    pub intent: &'a Intent,
+    /// The ports that are there.
+    pub ports: &'a BTreeMap<Name, PortState>,
+    /// The ports of the host plane, by the interface that they mirror.
+    pub mirrors: &'a BTreeMap<InterfaceId, u16>,
+}
+
 /// All interfaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
@@ -187,77 +200,189 @@ pub struct Layout {
     pub by_name: BTreeMap<Name, InterfaceId>,
     /// What is asked of the devices behind ports, by the names that these were mapped by.
     pub wishes: BTreeMap<Name, PortWish>,
+    /// The MTU that interfaces ask a device for, by the device.
+    mtus: BTreeSet<(Name, u32, InterfaceId)>,
+    /// The same, by interface.
+    asked: BTreeMap<InterfaceId, (Name, u32)>,
+}
+
+/// What came of laying some interfaces out anew.
+#[derive(Debug, Default)]
+pub struct Relaid {
+    /// Those that were looked at.
+    pub seen: BTreeSet<InterfaceId>,
+    /// Those of them that are others now, or gone, as they were before; none was not there.
+    pub before: BTreeMap<InterfaceId, Option<Laid>>,
+    /// Names that stand for another interface now, or for none.
+    pub names: BTreeSet<Name>,
 }
 
 impl Layout {
-    /// Lays out what is configured on the ports that are there. `mirrors` are the ports of the host
-    /// plane by the interface that they mirror.
-    pub fn new(
-        intent: &Intent,
-        ports: &BTreeMap<Name, PortState>,
-        mirrors: &BTreeMap<InterfaceId, u16>,
-        numbers: &mut Numbers,
-    ) -> Self {
+    /// Lays everything out.
+    pub fn new(ground: &Ground<'_>, numbers: &mut Numbers) -> Self {
         let mut layout = Self::default();
-        for (item, interface) in &intent.interfaces {
-            let id = numbers.interface(*item);
-            layout.by_name.insert(interface.name.clone(), id);
-        }
-        let mut waiting: Vec<_> = intent.interfaces.iter().collect();
-        // Parents before children, however they are numbered; what is left has no parent.
-        for _ in 0..=MOST_TAGS {
-            waiting.retain(|(item, interface)| {
-                let Some(laid) = layout.lay(**item, interface, ports) else {
-                    return true;
-                };
-                layout.wish(interface, &laid);
-                layout.interfaces.insert(numbers.interface(**item), laid);
-                false
-            });
-        }
-        for (item, interface) in waiting {
-            let mut laid = Laid::new(*item, interface);
-            laid.invalid = true;
-            layout.interfaces.insert(numbers.interface(*item), laid);
-        }
-        for (id, port) in mirrors {
-            if let Some(laid) = layout.interfaces.get_mut(id) {
-                laid.mirror = Some((*port, numbers.mirror(*id)));
-            }
-        }
+        let all = ground.intent.interfaces.keys().copied().collect();
+        layout.lay_out(all, ground, numbers);
         layout
     }
 
-    /// Notes what an interface asks of the device below.
-    fn wish(&mut self, interface: &intent::Interface, laid: &Laid) {
-        let mut lowest = laid;
-        while let Some(below) = lowest.parent.and_then(|(id, _)| self.interfaces.get(&id)) {
-            lowest = below;
+    /// Lays these items out anew, and what lies on them as far as it sees a difference. The price is that of these,
+    /// however many others there are.
+    pub fn lay_out(
+        &mut self,
+        items: BTreeSet<ItemId>,
+        ground: &Ground<'_>,
+        numbers: &mut Numbers,
+    ) -> Relaid {
+        let interfaces = &ground.intent.interfaces;
+        let mut relaid = Relaid::default();
+        let mut waiting = items;
+        for name in self.give_names(&waiting, interfaces, numbers) {
+            waiting.extend(interfaces.on(&name).map(|(item, _)| item));
+            relaid.names.insert(name);
         }
-        let Some(port) = lowest.port_name.clone() else {
+        let mut devices = BTreeSet::new();
+        // Who is laid out before the one that it lies on comes again when that one is. It ends: what lies in a circle
+        // gets a tag more in each round, until there are too many.
+        while let Some(item) = waiting.pop_first() {
+            let Some(interface) = interfaces.get(&item) else {
+                if let Some(id) = numbers.known(item) {
+                    relaid.seen.insert(id);
+                    let before = self.interfaces.remove(&id);
+                    relaid.before.entry(id).or_insert(before);
+                    self.ask(id, None, &mut devices);
+                    numbers.release(item);
+                }
+                continue;
+            };
+            let id = numbers.interface(item);
+            relaid.seen.insert(id);
+            let mut laid = self.lay((item, id), interface, ground.ports);
+            let mirror = ground.mirrors.get(&id);
+            laid.mirror = mirror.map(|port| (*port, numbers.mirror(id)));
+            if self.is_other_for_those_on_it(id, &laid) {
+                waiting.extend(interfaces.on(&interface.name).map(|(item, _)| item));
+            }
+            devices.extend(laid.port_name.clone());
+            let before = self.interfaces.insert(id, laid);
+            relaid.before.entry(id).or_insert(before);
+            self.ask(id, Some(interface), &mut devices);
+        }
+        self.wish(devices, interfaces);
+        relaid
+            .before
+            .retain(|id, before| before.as_ref() != self.interfaces.get(id));
+        relaid
+    }
+
+    /// Brings the names of these items up to date; gives those that stand for others now. Of several items with one
+    /// name the first has it: what is configured comes before what comes by itself.
+    fn give_names(
+        &mut self,
+        items: &BTreeSet<ItemId>,
+        interfaces: &Items<intent::Interface>,
+        numbers: &mut Numbers,
+    ) -> BTreeSet<Name> {
+        let mut names = BTreeSet::new();
+        for item in items {
+            let known = numbers.known(*item);
+            let before = known.and_then(|id| self.interfaces.get(&id));
+            names.extend(before.map(|laid| laid.name.clone()));
+            if let Some(interface) = interfaces.get(item) {
+                numbers.interface(*item);
+                names.insert(interface.name.clone());
+            }
+        }
+        names.retain(|name| {
+            let first = interfaces.first_named(name);
+            let before = match first.map(|item| numbers.interface(item)) {
+                Some(id) => self
+                    .by_name
+                    .insert(name.clone(), id)
+                    .filter(|was| *was == id),
+                None => return self.by_name.remove(name).is_some(),
+            };
+            before.is_none()
+        });
+        names
+    }
+
+    /// Whether those that lie on an interface are laid out otherwise when it becomes this.
+    fn is_other_for_those_on_it(&self, id: InterfaceId, laid: &Laid) -> bool {
+        let before = self.interfaces.get(&id);
+        before.is_none_or(|before| {
+            (&before.link, before.carries) != (&laid.link, laid.carries)
+                || (before.under, before.invalid) != (laid.under, laid.invalid)
+                || before.port_name != laid.port_name
+        })
+    }
+
+    /// Notes what an interface asks of the device below; none takes it back. `devices` gets those of which something
+    /// else is asked.
+    fn ask(
+        &mut self,
+        id: InterfaceId,
+        interface: Option<&intent::Interface>,
+        devices: &mut BTreeSet<Name>,
+    ) {
+        let wanted = interface.and_then(|interface| self.asks(id, interface));
+        if self.asked.get(&id) == wanted.as_ref() {
             return;
-        };
-        let wish = self.wishes.entry(port).or_default();
-        if laid.parent.is_none() {
-            wish.up = !interface.disabled;
         }
-        if interface.mtu != USUAL_MTU && !interface.disabled {
-            let tags = laid.link.tags.len().saturating_sub(1) as u32;
-            wish.mtu = wish.mtu.max(Some(interface.mtu + TAG_BYTES * tags));
+        if let Some((device, mtu)) = self.asked.remove(&id) {
+            devices.insert(device.clone());
+            self.mtus.remove(&(device, mtu, id));
+        }
+        if let Some((device, mtu)) = wanted {
+            devices.insert(device.clone());
+            self.mtus.insert((device.clone(), mtu, id));
+            self.asked.insert(id, (device, mtu));
         }
     }
 
-    /// Lays one interface out; none while its parent is not.
+    fn asks(&self, id: InterfaceId, interface: &intent::Interface) -> Option<(Name, u32)> {
+        let laid = self.interfaces.get(&id)?;
+        let device = self.interfaces.get(&laid.under)?.port_name.clone()?;
+        let tags = laid.link.tags.len().saturating_sub(1) as u32;
+        let asks = interface.mtu != USUAL_MTU && !interface.disabled;
+        asks.then(|| (device, interface.mtu + TAG_BYTES * tags))
+    }
+
+    /// Works out what is asked of these devices.
+    fn wish(&mut self, devices: BTreeSet<Name>, interfaces: &Items<intent::Interface>) {
+        for device in devices {
+            let is_port = |interface: &&intent::Interface| matches!(&interface.kind, InterfaceKind::Port { default_name, .. } if *default_name == device);
+            let ports = interfaces.on(&device).map(|(_, interface)| interface);
+            let Some(port) = ports.filter(is_port).last() else {
+                self.wishes.remove(&device);
+                continue;
+            };
+            let from = (device.clone(), 0, InterfaceId(0));
+            let to = (device.clone(), u32::MAX, InterfaceId(u32::MAX));
+            let longest = self.mtus.range(from..=to).next_back();
+            let wish = PortWish {
+                up: !port.disabled,
+                mtu: longest.map(|(_, mtu, _)| *mtu),
+            };
+            self.wishes.insert(device, wish);
+        }
+    }
+
+    /// Lays one interface out on those below it, as they are laid out now.
     fn lay(
         &self,
-        item: ItemId,
+        (item, id): (ItemId, InterfaceId),
         interface: &intent::Interface,
         ports: &BTreeMap<Name, PortState>,
-    ) -> Option<Laid> {
-        let mut laid = Laid::new(item, interface);
+    ) -> Laid {
+        let mut laid = Laid::new((item, id), interface);
         match &interface.kind {
             InterfaceKind::Idle => {}
             InterfaceKind::Loopback => laid.loopback = true,
+            InterfaceKind::PointToPoint => {
+                laid.link.ethernet = false;
+                laid.link.running = !interface.disabled;
+            }
             InterfaceKind::Port {
                 default_name,
                 mac,
@@ -273,43 +398,17 @@ impl Layout {
                     laid.link.mac = mac.unwrap_or_default();
                 }
             }
-            InterfaceKind::Vlan {
-                parent,
-                vlan_id,
-                service_tag,
-            } => {
-                let id = self.by_name.get(parent)?;
-                let below = self.interfaces.get(id)?;
-                if below.link.tags.len() >= MOST_TAGS {
-                    return None;
+            InterfaceKind::Tagged { on, tag } => match self.named(on) {
+                Some((below, on)) if !on.invalid && on.link.tags.len() < MOST_TAGS => {
+                    laid.lie_on((below, on), *tag);
                 }
-                let kind = match service_tag {
-                    true => EtherType::QINQ,
-                    false => EtherType::VLAN,
-                };
-                let tag = (kind.0, *vlan_id);
-                laid.parent = Some((*id, tag));
-                laid.carries = below.carries;
-                laid.link.port = below.link.port;
-                laid.link.mac = below.link.mac;
-                laid.link.running = !interface.disabled && below.link.running;
-                laid.link.tags.clone_from(&below.link.tags);
-                laid.link.tags.push(tag);
-            }
+                _ => laid.invalid = true,
+            },
         }
         if laid.carries > 0 {
             laid.link.mtu = laid.link.mtu.min(laid.carries);
         }
-        Some(laid)
-    }
-
-    /// The interface of the port that carries an interface's frames: the lowest one that it lies on.
-    pub fn lowest(&self, id: InterfaceId) -> InterfaceId {
-        let mut lowest = id;
-        while let Some((below, _)) = self.interfaces.get(&lowest).and_then(|laid| laid.parent) {
-            lowest = below;
-        }
-        lowest
+        laid
     }
 
     /// The interface of this name.
@@ -330,7 +429,19 @@ impl Laid {
         self.link.running || self.loopback && !self.disabled
     }
 
-    fn new(item: ItemId, interface: &intent::Interface) -> Self {
+    /// Lies on another interface, whose frames carry its own in this tag.
+    fn lie_on(&mut self, (below, on): (InterfaceId, &Self), tag: (u16, u16)) {
+        self.parent = Some((below, tag));
+        self.under = on.under;
+        self.carries = on.carries;
+        self.link.port = on.link.port;
+        self.link.mac = on.link.mac;
+        self.link.running = !self.disabled && on.link.running;
+        self.link.tags.clone_from(&on.link.tags);
+        self.link.tags.push(tag);
+    }
+
+    fn new((item, id): (ItemId, InterfaceId), interface: &intent::Interface) -> Self {
         Self {
             item,
             name: interface.name.clone(),
@@ -346,6 +457,7 @@ impl Laid {
             },
             carries: 0,
             parent: None,
+            under: id,
             port_name: None,
             loopback: false,
             arp: interface.arp,

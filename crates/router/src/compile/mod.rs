@@ -1,4 +1,7 @@
-//! Compilers: from configuration and link states to what workers read. Pure functions.
+//! Compilers: from configuration and link states to what workers read.
+//!
+//! The layout and the addresses follow single interfaces; the rest are pure functions of one interface, or of the
+//! settings. What all of it comes to is the same in whatever steps it came about.
 //!
 //! `layout` gives each interface its port, its tags and whether it runs; `address` the own addresses, networks and
 //! connected routes; `interface` the line and the details of each interface; `snapshot` settings, ports and rules,
@@ -12,8 +15,8 @@ pub mod snapshot;
 #[cfg(test)]
 mod tests;
 
-pub use address::{Addresses, Own4, Own6};
-pub use interface::{Compiled, interfaces};
-pub use layout::{Laid, Layout, Numbers, PortState, PortWish};
+pub use address::{Addresses, Dad, Moved, Own4, Own6};
+pub use interface::{Compiled, interface, mirror};
+pub use layout::{Ground, Laid, Layout, Numbers, PortState, PortWish, Relaid};
 pub use missing::Missing;
 pub use snapshot::compile;

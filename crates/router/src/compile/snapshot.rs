@@ -1,18 +1,16 @@
 //! Compiles settings, port bindings and rules, with the reasons why the fast path does not apply.
 
-use core::net::Ipv6Addr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataplane::firewall::Firewall;
 use dataplane::snapshot::{
-    FamilySettings, OwnAddresses, PortBinding, Prefix, Role, RoutingRule, RpFilter, SlowReason,
-    SlowReasons, Snapshot,
+    FamilySettings, PortBinding, Prefix, Role, RoutingRule, RpFilter, SlowReason, SlowReasons,
+    Snapshot,
 };
 use frame::InterfaceId;
 
-use super::address::Addresses;
-use super::layout::{Layout, NO_PORT, PortState};
+use super::layout::{Ground, Layout, NO_PORT, PortState};
 use super::missing::Missing;
 use crate::intent::{AnyNet, Intent, ItemId, Name, Rule};
 use crate::rib::{Family, Net};
@@ -20,24 +18,16 @@ use crate::rib::{Family, Net};
 /// What the mirrors' ports finish by themselves, by port number.
 pub type MirrorPorts = BTreeMap<u16, PortState>;
 
-/// Compiles a snapshot of this epoch. `in_use6` are the IPv6 addresses that nobody else may send
-/// from: who defends an address that is only tried here must be heard. `tables` are the numbers of
-/// the routing tables by name.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "everything that a snapshot is made of, and nothing that belongs together"
-)]
+/// Compiles a snapshot of this epoch. `tables` are the numbers of the routing tables by name.
 pub fn compile(
     epoch: u64,
-    intent: &Intent,
+    ground: &Ground<'_>,
     layout: &Layout,
-    addresses: &Addresses,
-    in_use6: &[Ipv6Addr],
-    ports: &BTreeMap<Name, PortState>,
     mirror_ports: &MirrorPorts,
     tables: &BTreeMap<Name, u16>,
     firewall: &Arc<Firewall>,
 ) -> Snapshot {
+    let intent = ground.intent;
     let rules: Vec<_> = intent
         .rules
         .iter()
@@ -46,10 +36,6 @@ pub fn compile(
         .collect();
     let mut snapshot = Snapshot {
         epoch,
-        own: OwnAddresses::new(
-            addresses.ipv4.keys().map(|(_, a)| u32::from(*a)).collect(),
-            in_use6.iter().map(|a| u128::from(*a)).collect(),
-        ),
         ipv4: FamilySettings {
             forward: intent.ipv4.forward,
             allow_fast_path: intent.ipv4.allow_fast_path,
@@ -73,7 +59,7 @@ pub fn compile(
     };
     snapshot.ipv4.slow = slow(false, &snapshot);
     snapshot.ipv6.slow = slow(true, &snapshot);
-    bind_ports(&mut snapshot, layout, ports, mirror_ports);
+    bind_ports(&mut snapshot, ground, layout, mirror_ports);
     snapshot
 }
 
@@ -104,20 +90,22 @@ fn slow(ipv6: bool, made: &Snapshot) -> SlowReasons {
 
 fn bind_ports(
     snapshot: &mut Snapshot,
+    ground: &Ground<'_>,
     layout: &Layout,
-    ports: &BTreeMap<Name, PortState>,
     mirror_ports: &MirrorPorts,
 ) {
-    for (id, laid) in &layout.interfaces {
-        if let Some(port) = laid.port_name.as_ref().and_then(|name| ports.get(name)) {
-            *slot(&mut snapshot.ports, usize::from(port.number)) = binding(port, *id, Role::Wire);
+    for (name, port) in ground.ports {
+        let on = ground.intent.interfaces.on(name);
+        let mapped = on.filter_map(|(_, interface)| layout.named(&interface.name));
+        for (id, _) in mapped.filter(|(_, laid)| laid.port_name.as_ref() == Some(name)) {
+            *slot(&mut snapshot.ports, usize::from(port.number)) = binding(port, id, Role::Wire);
         }
-        if let Some((number, _)) = laid.mirror
-            && number != NO_PORT
-        {
+    }
+    for (id, number) in ground.mirrors {
+        if *number != NO_PORT && layout.interfaces.contains_key(id) {
             let none = PortState::default();
-            let port = mirror_ports.get(&number).unwrap_or(&none);
-            *slot(&mut snapshot.ports, usize::from(number)) = binding(port, *id, Role::Mirror);
+            let port = mirror_ports.get(number).unwrap_or(&none);
+            *slot(&mut snapshot.ports, usize::from(*number)) = binding(port, *id, Role::Mirror);
         }
     }
 }

@@ -8,7 +8,7 @@ use menu::Offline;
 use script::Session;
 use wire::Mac;
 
-use super::address::OfferKey;
+use super::address::{Dad, OfferKey};
 use super::*;
 use crate::intent::{Intent, Name};
 use crate::rib::Protocol;
@@ -38,7 +38,7 @@ fn desk(configuration: &str) -> Desk {
         &mut out,
     )
     .expect("a configuration that imports");
-    let intent = crate::read::intent(&store);
+    let intent = crate::features::intent(&store);
     let port = |number: u16| PortState {
         number,
         up: true,
@@ -51,27 +51,25 @@ fn desk(configuration: &str) -> Desk {
         (Name::from("ether2"), port(1)),
     ]);
     let mut numbers = Numbers::default();
-    let layout = Layout::new(&intent, &ports, &BTreeMap::new(), &mut numbers);
+    let none = BTreeMap::new();
+    let ground = Ground {
+        intent: &intent,
+        ports: &ports,
+        mirrors: &none,
+    };
+    let layout = Layout::new(&ground, &mut numbers);
     let addresses = Addresses::new(&intent, &layout);
     let mut tables = BTreeMap::from([(Name::from("main"), 0)]);
     for (item, table) in &intent.tables {
         let number = numbers.table(*item).expect("room for a table");
         tables.insert(table.name.clone(), number);
     }
-    let none = BTreeMap::new();
+    let mirror_ports = BTreeMap::new();
     let firewall = Arc::default();
-    let snapshot = compile(
-        1,
-        &intent,
-        &layout,
-        &addresses,
-        &[],
-        &ports,
-        &none,
-        &tables,
-        &firewall,
-    );
-    let interfaces = interfaces(&intent, &layout, &addresses, &[]);
+    let snapshot = compile(1, &ground, &layout, &mirror_ports, &tables, &firewall);
+    let made = |id| interface(&intent, &layout, &addresses, id, &|_, _| false);
+    let ids = layout.interfaces.keys();
+    let interfaces = ids.filter_map(|id| Some((*id, made(*id)?))).collect();
     Desk {
         intent,
         layout,
@@ -145,7 +143,13 @@ fn addresses_come_with_their_networks_and_their_own_routes() {
          /ip address add address=10.4.0.1/24 interface=ether2 disabled=yes\n",
     );
 
-    let offers = desk.addresses.offers4();
+    let own = desk.addresses.ipv4.iter();
+    let offers: BTreeMap<_, _> = own
+        .flat_map(|((id, addr), own)| {
+            let keys = address::keys4(*id, *addr, own).into_iter();
+            keys.map(|key| (key, address::offer(key, *id, *addr)))
+        })
+        .collect();
 
     let nets = |protocol| -> Vec<String> {
         let of = offers.values().filter(|offer| offer.protocol == protocol);
@@ -177,15 +181,16 @@ fn ipv6_addresses_are_made_from_link_addresses_where_asked() {
 
     assert_eq!(own, ["2001:db8::ff:fe00:1", "fe80::ff:fe00:1"]);
     // While duplicates are looked for, the network is there and the address is not.
-    let offers = desk.addresses.offers6(true, |_, _| false, |_, _| false);
-    assert_eq!(offers.len(), 1);
-    assert!(
-        offers
-            .keys()
-            .all(|key| matches!(key, OfferKey::Connected(..)))
-    );
-    let offers = desk.addresses.offers6(true, |_, _| false, |_, _| true);
-    assert!(offers.is_empty());
+    let keys = |dad| -> Vec<_> {
+        let own = desk.addresses.of6(id);
+        own.flat_map(|(addr, own)| address::keys6((id, addr), own, true, dad))
+            .collect()
+    };
+    let tried = keys(Dad::Tentative);
+    assert!(matches!(tried[..], [OfferKey::Connected(..)]));
+    assert!(keys(Dad::Failed).is_empty());
+    // The network, both addresses, and those that the routers of their networks share.
+    assert_eq!(keys(Dad::Done).len(), 5);
 }
 
 #[test]
@@ -287,7 +292,7 @@ fn slots_rest_and_come_back_with_another_generation() {
     let mut numbers = Numbers::default();
     let first = numbers.interface(7);
     let mirror = numbers.mirror(first);
-    numbers.keep_interfaces(|_| false);
+    numbers.release(7);
 
     let again = numbers.interface(7);
     assert!(again > mirror && mirror > first);
@@ -295,7 +300,7 @@ fn slots_rest_and_come_back_with_another_generation() {
     // However many come and go, the table does not grow.
     let mut seen = BTreeSet::from([first, mirror, again]);
     for item in 8..1_000 {
-        numbers.keep_interfaces(|_| false);
+        numbers.release(item - 1);
         let id = numbers.interface(item);
         assert!(seen.insert(id), "nobody has had {id:?}");
     }

@@ -2,24 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use menu::{Change, Changes, Item, Origin, Store};
+use menu::{Changes, Item, Origin, Store};
 
 use super::Control;
-use super::reconcile::Follow;
-use crate::firewall::{self, Around};
-use crate::intent::{Intent, ItemId, Route};
+use crate::firewall::{Around, Firewall};
+use crate::intent::{ItemId, Route};
 use crate::plan::{Step, plan};
 use crate::read::{self, ROUTES4, ROUTES6};
 use crate::rib::Family;
+use crate::touched::Touched;
 
 /// What became of single routes.
-type Touched<F> = BTreeMap<ItemId, (Option<Route<F>>, Option<Route<F>>)>;
+type Rerouted<F> = BTreeMap<ItemId, (Option<Route<F>>, Option<Route<F>>)>;
 
 impl Control {
-    /// Makes this what is wanted, with the least change.
-    fn apply(&mut self, wanted: Intent, firewall: Follow<'_>) {
+    /// Takes over what is in the store, with the least change. It comes before anything that features make.
+    pub fn load(&mut self, store: &Store) {
+        let wanted = read::intent(store);
         let running = core::mem::replace(&mut self.intent, wanted);
-        self.reconcile_with(firewall);
+        let pending = self.follow_features(store, None);
+        let mut touched = Touched::default();
+        touched.everything(&running);
+        touched.everything(&self.intent);
+        self.reconcile(
+            &touched,
+            Some(&mut |firewall, around| {
+                firewall.load(store, around);
+                true
+            }),
+        );
+        self.change_made_routes(pending);
         let routes = self.intent.routes4.clone();
         for step in plan(&running.routes4, &routes) {
             self.change_route4(step);
@@ -29,20 +41,10 @@ impl Control {
             self.change_route6(step);
         }
         self.settle();
-    }
-
-    /// Takes over what is in the store.
-    pub fn load(&mut self, store: &Store) {
-        self.follow_features(store, None);
-        self.apply(read::intent(store), &mut |firewall, around| {
-            firewall.load(store, around);
-            true
-        });
         self.complain();
     }
 
-    /// Takes over what one transaction changed: the price is that of the change where it is about
-    /// routes, and that of everything but the routes otherwise.
+    /// Takes over what one transaction changed: the price is that of the change, but for settings.
     pub(crate) fn apply_changes(&mut self, store: &Store, changes: &Changes) {
         // RouterOS: who changes what stands in the log.
         let user = &changes.by.user;
@@ -52,18 +54,19 @@ impl Control {
         }
         let routes4 = touched(changes, ROUTES4, &mut self.intent.routes4);
         let routes6 = touched(changes, ROUTES6, &mut self.intent.routes6);
-        let elsewhere = |change: &Change| {
-            let path = change.menu.path;
-            ![ROUTES4, ROUTES6].contains(&path) && !firewall::is_about(path)
-        };
-        self.follow_features(store, Some(changes));
-        if changes.list.iter().any(elsewhere) {
-            read::all_but_routes(store, &mut self.intent);
-            self.reconcile_with(&mut |firewall, around| firewall.follow(store, changes, around));
+        let mut touched = read::follow(store, changes, &mut self.intent);
+        let mut pending = self.follow_features(store, Some(changes));
+        touched.merge(core::mem::take(&mut pending.touched));
+        if !touched.is_empty() {
+            let mut follow = |firewall: &mut Firewall, around: &Around<'_>| {
+                firewall.follow(store, changes, around)
+            };
+            self.reconcile(&touched, Some(&mut follow));
         } else if self.follow_firewall(store, changes) {
             self.publish();
         }
         self.complain();
+        self.change_made_routes(pending);
         for (item, change) in &routes4 {
             if let Some(step) = step_of(item, change) {
                 self.change_route4(step);
@@ -103,9 +106,9 @@ fn touched<F: Family>(
     changes: &Changes,
     path: &str,
     routes: &mut BTreeMap<ItemId, Route<F>>,
-) -> Touched<F> {
+) -> Rerouted<F> {
     let read = |item: Option<&Item>| item.and_then(read::route::<F>);
-    let mut touched = Touched::new();
+    let mut touched = Rerouted::new();
     for change in changes.of(path) {
         let after = read(change.after.as_deref());
         match &after {

@@ -3,11 +3,13 @@
 use menu::{Changes, Store};
 
 use super::Control;
+use super::objects::Pending;
 use crate::feature::{Effect, Effects, View};
 
 impl Control {
-    /// Lets the features follow: what a transaction changed, or without `changes` everything.
-    pub(super) fn follow_features(&mut self, store: &Store, changes: Option<&Changes>) {
+    /// Lets the features follow: what a transaction changed, or without `changes` everything. Gives what is to be
+    /// followed of what they want.
+    pub(super) fn follow_features(&mut self, store: &Store, changes: Option<&Changes>) -> Pending {
         let mut out = Effects::default();
         let view = View {
             store,
@@ -16,7 +18,7 @@ impl Control {
             clock: self.features.log.clock,
         };
         self.features.follow(&view, changes, &mut out);
-        self.carry_out(out);
+        self.take_effects(out)
     }
 
     /// Lets the features do what is due.
@@ -26,8 +28,15 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// Does what features want done.
-    pub(crate) fn carry_out(&mut self, effects: Effects) {
+    /// Does what features want done; what comes and goes is followed at once.
+    pub fn carry_out(&mut self, effects: Effects) {
+        let pending = self.take_effects(effects);
+        self.follow_objects(pending);
+    }
+
+    /// Does what features want done, but for what is to be followed.
+    fn take_effects(&mut self, effects: Effects) -> Pending {
+        let mut pending = Pending::default();
         for effect in effects {
             match effect {
                 Effect::Log(topics, message) => self.features.log.add(topics, message),
@@ -37,7 +46,13 @@ impl Control {
                     address,
                     comes,
                 } => self.firewall.enter_named(ipv6, &list, address, comes),
+                Effect::Item(item, wanted) => {
+                    self.intent.put(item, wanted, &mut pending.touched);
+                }
+                Effect::Object(object) => self.take_object(*object, &mut pending),
+                Effect::Gone(owner) => self.drop_objects(owner, &mut pending),
             }
         }
+        pending
     }
 }

@@ -1,7 +1,7 @@
 //! One address family of control: its RIB, and the neighbour machines of every interface.
 
 use core::net::Ipv6Addr;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use dataplane::table::NextHopId;
 use dataplane::table::fib::FibWriter;
@@ -11,6 +11,8 @@ use machine::{Instant, Machine};
 use service::neighbour::{self, Action, Arp, Config, Discovery, Event, Neighbours, Question};
 use wire::{EtherType, Mac};
 
+use super::claims::Claims;
+use super::items::Named;
 use super::log::Log;
 use super::sink::FibSink;
 use super::timers::Timers;
@@ -134,10 +136,12 @@ pub struct Half<S: Side> {
     pub machines: BTreeMap<InterfaceId, Neighbours<S, Waiting>>,
     /// The configured routes that are offered, by item.
     pub routes: BTreeMap<ItemId, RouteId>,
-    /// Configured routes that name interfaces or tables: offered anew when those change.
-    pub named: BTreeSet<ItemId>,
+    /// Routes that name interfaces or tables: offered anew when those change.
+    pub(super) named: Named,
     /// The routes that come with addresses.
     pub dynamic: Dynamic<S::Net>,
+    /// Which addresses claim them.
+    pub(super) claims: Claims<S::Net>,
     /// The configured neighbours that are in force.
     pub statics: BTreeMap<(InterfaceId, S::Address), intent::Neighbour<S::Net>>,
 }
@@ -148,10 +152,24 @@ impl<S: Side> Default for Half<S> {
             rib: Rib::default(),
             machines: BTreeMap::new(),
             routes: BTreeMap::new(),
-            named: BTreeSet::new(),
+            named: Named::default(),
             dynamic: BTreeMap::new(),
+            claims: Claims::default(),
             statics: BTreeMap::new(),
         }
+    }
+}
+
+impl<S: Side> Half<S> {
+    /// The configured neighbours of an interface that are in force.
+    pub(super) fn statics_of(
+        &self,
+        id: InterfaceId,
+    ) -> BTreeMap<S::Address, intent::Neighbour<S::Net>> {
+        let from = (id, <S::Net as Family>::UNSPECIFIED);
+        let rest = self.statics.range(from..);
+        let on_it = rest.take_while(|((on, _), _)| *on == id);
+        on_it.map(|((_, addr), of)| (*addr, of.clone())).collect()
     }
 }
 

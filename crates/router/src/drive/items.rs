@@ -6,7 +6,7 @@ use crate::compile::Layout;
 use crate::intent::{self, ItemId, Name, Refuse};
 use crate::plan::Step;
 use crate::rib::{Family, Gateway, MAIN, Offer, Protocol};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What tables and interfaces are called.
 pub(super) struct Names<'a> {
@@ -33,22 +33,61 @@ impl Control {
         change_route(&mut self.v6, step, &names);
     }
 
-    /// Offers the routes anew that name interfaces or tables.
-    pub(super) fn offer_named(&mut self) {
+    /// Offers the routes anew that name one of these interfaces, or a table if those are others.
+    pub(super) fn offer_named(&mut self, interfaces: &BTreeSet<Name>, tables: bool) {
         let names = Names {
             layout: &self.layout,
             tables: &self.tables,
         };
-        for item in self.v4.named.clone() {
+        for item in self.v4.named.concerned(interfaces, tables) {
             if let Some(route) = self.intent.routes4.get(&item) {
                 change_route(&mut self.v4, Step::Change(&item, route, route), &names);
             }
         }
-        for item in self.v6.named.clone() {
+        for item in self.v6.named.concerned(interfaces, tables) {
             if let Some(route) = self.intent.routes6.get(&item) {
                 change_route(&mut self.v6, Step::Change(&item, route, route), &names);
             }
         }
+    }
+}
+
+/// Routes by what they name.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    interfaces: BTreeSet<(Name, ItemId)>,
+    tables: BTreeSet<ItemId>,
+}
+
+impl Named {
+    fn set<F: Family>(&mut self, item: ItemId, route: &intent::Route<F>, comes: bool) {
+        let mut note = |name: &Name| match comes {
+            true => _ = self.interfaces.insert((name.clone(), item)),
+            false => _ = self.interfaces.remove(&(name.clone(), item)),
+        };
+        let gateways = route.gateways.iter();
+        gateways
+            .filter_map(|gateway| gateway.interface.as_ref())
+            .for_each(&mut note);
+        let mut tables = route.gateways.iter().map(|gateway| &gateway.table);
+        let names_table = &*route.table != "main" || tables.any(Option::is_some);
+        match comes && names_table {
+            true => _ = self.tables.insert(item),
+            false => _ = self.tables.remove(&item),
+        }
+    }
+
+    fn concerned(&self, interfaces: &BTreeSet<Name>, tables: bool) -> BTreeSet<ItemId> {
+        let mut items = BTreeSet::new();
+        for name in interfaces {
+            let from = self.interfaces.range((name.clone(), 0)..);
+            let of_it = from.take_while(|(of, _)| of == name);
+            items.extend(of_it.map(|(_, item)| *item));
+        }
+        if tables {
+            items.extend(&self.tables);
+        }
+        items
     }
 }
 
@@ -61,24 +100,16 @@ fn change_route<S: Side>(
     if let Some(route) = half.routes.remove(item) {
         half.rib.remove(route);
     }
-    half.named.remove(item);
+    if let Step::Remove(_, before) | Step::Change(_, before, _) = step {
+        half.named.set(*item, before, false);
+    }
     let (Step::Add(_, route) | Step::Change(_, _, route)) = step else {
         return;
     };
-    if names_something(route) {
-        half.named.insert(*item);
-    }
+    half.named.set(*item, route, true);
     if let Some(offer) = offer_of(*item, route, names) {
         half.routes.insert(*item, half.rib.add(&offer));
     }
-}
-
-fn names_something<F: Family>(route: &intent::Route<F>) -> bool {
-    &*route.table != "main"
-        || route
-            .gateways
-            .iter()
-            .any(|gateway| gateway.interface.is_some() || gateway.table.is_some())
 }
 
 /// What a configured route offers; none when it is disabled or its table does not forward.

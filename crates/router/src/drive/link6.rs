@@ -1,6 +1,7 @@
 //! IPv6 on every link besides neighbour discovery: router advertisements, and reports of joined groups (MLD).
 
 use core::net::Ipv6Addr;
+use std::collections::{BTreeMap, BTreeSet};
 
 use frame::InterfaceId;
 use machine::{Duration, Machine};
@@ -11,8 +12,9 @@ use wire::ndp::Preference;
 
 use super::half::{TimerKey, send};
 use super::{Control, Dad};
-use crate::compile::Laid;
+use crate::compile::{Laid, Moved, Relaid};
 use crate::intent::{Lifetime, Nd};
+use crate::touched::Touched;
 
 /// The machines of one link.
 #[derive(Debug)]
@@ -23,27 +25,35 @@ pub(crate) struct Link6 {
     listener: Listener,
 }
 
+#[cfg(test)]
+impl Link6 {
+    /// The address that is advertised from while one is, and what is.
+    pub(super) fn advertises(&self) -> Option<(Ipv6Addr, &ra::Config)> {
+        Some((self.advertises?, self.advertiser.config()))
+    }
+}
+
 impl Control {
-    /// Brings advertisements and reports of every link in step with what is configured and in use.
-    pub(super) fn change_links6(&mut self) {
-        let layout = &self.layout;
-        let gone: Vec<_> = self.links6.keys().copied().collect();
-        for id in gone
-            .into_iter()
-            .filter(|id| !layout.interfaces.contains_key(id))
-        {
-            self.links6.remove(&id);
-            self.timers.set(TimerKey::Advertise(id), None);
-            self.timers.set(TimerKey::Listen(id), None);
-        }
-        let laid: Vec<_> = self
-            .layout
-            .interfaces
-            .iter()
-            .map(|(id, laid)| (*id, laid.clone()))
-            .collect();
-        for (id, laid) in laid {
-            self.change_link6(id, &laid);
+    /// Brings advertisements and reports of links in step with what is configured and in use.
+    pub(super) fn change_links6(
+        &mut self,
+        touched: &Touched,
+        relaid: &Relaid,
+        moved: &BTreeMap<InterfaceId, Moved>,
+    ) {
+        let named = touched.advertised.iter().chain(&relaid.names);
+        let named = named.filter_map(|name| self.layout.by_name.get(name));
+        let others = named.chain(&relaid.seen).chain(moved.keys());
+        let others: BTreeSet<_> = others.copied().collect();
+        for id in others {
+            match self.layout.interfaces.get(&id).cloned() {
+                Some(laid) => self.change_link6(id, &laid),
+                None => {
+                    self.links6.remove(&id);
+                    self.timers.set(TimerKey::Advertise(id), None);
+                    self.timers.set(TimerKey::Listen(id), None);
+                }
+            }
         }
     }
 
@@ -95,10 +105,10 @@ impl Control {
         if settings.disabled || !settings.forward || laid.disabled {
             return None;
         }
-        let nds = || self.intent.nd.values();
-        let own = nds().find(|nd| nd.interface.as_ref() == Some(&laid.name));
+        let own = self.intent.nd.on(&laid.name).map(|(_, nd)| nd).next();
+        let mut all = self.intent.nd.values();
         let nd = own
-            .or_else(|| nds().find(|nd| nd.interface.is_none()))
+            .or_else(|| all.find(|nd| nd.interface.is_none()))
             .filter(|nd| !nd.disabled)?;
         let prefixes = self.prefixes(id, laid);
         // Who has no prefix to tell is no router of this link, and hosts would take it for one, unless it is said
@@ -117,8 +127,9 @@ impl Control {
     /// The prefixes that a link is told: those of `/ipv6/nd/prefix`, then those of addresses.
     fn prefixes(&self, id: InterfaceId, laid: &Laid) -> Vec<ra::Prefix> {
         let usual = &self.intent.nd_usual;
-        let listed = self.intent.nd_prefixes.values();
-        let listed = listed.filter(|prefix| !prefix.disabled && prefix.interface == laid.name);
+        let listed = self.intent.nd_prefixes.on(&laid.name);
+        let listed = listed.map(|(_, prefix)| prefix);
+        let listed = listed.filter(|prefix| !prefix.disabled);
         let listed = listed.map(|prefix| ra::Prefix {
             network: prefix.network.0,
             len: prefix.network.1,

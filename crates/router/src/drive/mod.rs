@@ -1,15 +1,18 @@
 //! Control: keeps configuration and running state in step, and drives the protocol machines.
 //!
 //! Changes come in by `apply`: routes one by one (`items`), the firewall change by change, everything else by
-//! `reconcile`, which lays interfaces and addresses out anew and carries out the difference. `published` writes the
-//! interfaces that differ into the table of the workers. `punt` takes packets from the workers, `icmp` and `reset`
+//! `reconcile`, which works out anew what hangs on the items that changed and carries out the difference: `machines`
+//! and `addresses` have the parts of it. `publish` tells the workers: interfaces one by one (`published`), and the
+//! snapshot if it is other. `punt` takes packets from the workers, `icmp` and `reset`
 //! answer them, `half` holds one address family's routes and neighbours, and `workers` sends commands back.
 //! `retired` frees replaced snapshots when no worker holds them.
 
+mod addresses;
 mod apply;
 pub(crate) mod asking;
 mod build;
 pub(crate) mod check;
+mod claims;
 mod copy;
 mod effects;
 pub mod half;
@@ -17,11 +20,14 @@ mod icmp;
 mod items;
 mod link6;
 pub mod log;
+mod machines;
 pub mod names;
+mod objects;
 mod output;
 pub mod patterns;
 mod pieces;
 mod ping;
+mod publish;
 mod published;
 mod punt;
 mod rate;
@@ -59,6 +65,7 @@ use service::neighbour::{Arp, Discovery, Event};
 use service::ping::Pings;
 use wire::Mac;
 
+pub(crate) use crate::compile::Dad;
 pub use crate::compile::PortWish;
 use crate::compile::{Addresses, Layout, Missing, Numbers, PortState};
 use crate::feature::Effects;
@@ -66,26 +73,17 @@ use crate::feature::services::ClosedServices;
 use crate::features::Features;
 use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
+use crate::object::Objects;
 
 use check::Checked;
 use half::{Half, Means, TimerKey, Waiting};
 use link6::Link6;
 use log::Log;
 use published::Published;
+use reconcile::Due;
 use retired::Retired;
 use timers::Timers;
 use workers::Workers;
-
-/// How far duplicate address detection is with an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dad {
-    /// It waits: the address is not used yet.
-    Tentative,
-    /// The address is used.
-    Done,
-    /// Somebody else has it: the address is not used.
-    Failed,
-}
 
 /// What a port is like when it is attached or changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,6 +156,8 @@ pub type Queue = (u16, Box<dyn Port>);
 #[derive(Debug)]
 pub struct Control {
     pub(crate) intent: Intent,
+    /// What the router makes by itself.
+    pub(crate) objects: Objects,
     pub(crate) numbers: Numbers,
     pub(crate) layout: Layout,
     pub(crate) addresses: Addresses,
@@ -179,8 +179,10 @@ pub struct Control {
     pub(crate) asked: BTreeMap<Checked, u16>,
     /// The address that interfaces without one ask for neighbours with.
     fallback: Option<Ipv4Addr>,
-    /// The IPv6 addresses in use that the workers know of.
-    in_use6: Vec<Ipv6Addr>,
+    /// Interfaces that have neighbours and no IPv4 address.
+    unnumbered: BTreeSet<InterfaceId>,
+    /// What workers are to be told.
+    due: Due,
     /// An address came into use: the routes that come with it are offered before the poll ends.
     detected: bool,
     /// The identifier of this router's own echo requests.
@@ -250,6 +252,7 @@ impl Control {
         let check_id = rng.next_u32() as u16;
         Self {
             intent: Intent::default(),
+            objects: Objects::default(),
             numbers: Numbers::default(),
             layout: Layout::default(),
             addresses: Addresses::default(),
@@ -267,7 +270,8 @@ impl Control {
             watched: BTreeSet::new(),
             asked: BTreeMap::new(),
             fallback: None,
-            in_use6: Vec::new(),
+            unnumbered: BTreeSet::new(),
+            due: Due::default(),
             detected: false,
             check_id,
             // Not the same, so that neither takes the other's answers.
@@ -333,6 +337,7 @@ impl Control {
         self.features.log.clock = clock;
         self.manage.files.clock = clock;
         if moved {
+            self.due.snapshot = true;
             self.publish();
         }
     }
@@ -389,9 +394,9 @@ impl Control {
             workers: on,
         };
         self.missed.remove(&name);
-        self.ports.insert(name, state);
+        self.ports.insert(name.clone(), state);
         // Workers look a port's number up in the snapshot: it is there before the port is.
-        self.reconcile();
+        self.port_changed(&name);
         for (worker, port) in queues {
             self.workers.send(worker, Command::Attach { number, port });
         }
@@ -409,7 +414,7 @@ impl Control {
             return;
         };
         self.detach(&state);
-        self.reconcile();
+        self.port_changed(name);
     }
 
     pub(crate) fn detach(&mut self, state: &PortState) {
@@ -427,7 +432,7 @@ impl Control {
         let before = state.clone();
         (state.up, state.mac, state.mtu) = (news.up, news.mac, news.mtu);
         if *state != before {
-            self.reconcile();
+            self.port_changed(name);
         }
     }
 

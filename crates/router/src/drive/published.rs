@@ -1,21 +1,35 @@
-//! The interfaces as the workers know them: compares what was compiled with what was published, and writes only the
-//! difference into the table that the workers read.
+//! The interfaces and own addresses as the workers know them: compares what was compiled with what was published, and
+//! writes only the difference into the tables that the workers read.
+//!
+//! Each call costs what it changes, however many interfaces there are.
 
-use std::collections::BTreeMap;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::interface::InterfaceTable;
+use dataplane::interface::{Details, InterfaceTable, Own4, Own6};
+use dataplane::rule::Class;
+use dataplane::table::Full;
 use frame::InterfaceId;
 
+use super::Control;
 use super::retired::Retired;
-use crate::compile::Compiled;
-use crate::plan::{Step, plan};
+use crate::compile::{self, Compiled};
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Published {
     table: Arc<InterfaceTable>,
     interfaces: BTreeMap<InterfaceId, Compiled>,
+    /// Own addresses in use, by interface.
+    own4: BTreeSet<(InterfaceId, Ipv4Addr)>,
+    own6: BTreeSet<(InterfaceId, Ipv6Addr)>,
+    /// Those of IPv6 that reach beyond their links.
+    beyond6: BTreeSet<(InterfaceId, Ipv6Addr)>,
+    /// What the router is known by on interfaces without an address: the first ones.
+    known_by: (Option<Ipv4Addr>, Option<Ipv6Addr>),
+    /// The epoch of the first snapshot whose rules know all classes.
+    epoch: u64,
 }
 
 impl Published {
@@ -23,6 +37,11 @@ impl Published {
         Self {
             table,
             interfaces: BTreeMap::new(),
+            own4: BTreeSet::new(),
+            own6: BTreeSet::new(),
+            beyond6: BTreeSet::new(),
+            known_by: (None, None),
+            epoch: 0,
         }
     }
 
@@ -41,47 +60,308 @@ impl Published {
         self.interfaces.values()
     }
 
-    /// Makes these the interfaces that the workers know of. Says whether one is other or gone that was
-    /// there before.
-    pub(super) fn become_these(
-        &mut self,
-        wanted: BTreeMap<InterfaceId, Compiled>,
-        retired: &mut Retired,
-    ) -> bool {
-        let mut others = false;
-        let before = core::mem::replace(&mut self.interfaces, wanted);
-        let steps = plan(&before, &self.interfaces);
-        // A tag that one interface gives up may be another's from now on.
-        for step in &steps {
-            if let Step::Remove(_, old) | Step::Change(_, old, _) = step
-                && let Some((on, tag)) = old.vlan
-            {
-                self.table.set_vlan(on, tag, None);
-            }
-        }
-        for step in steps {
-            let replaced = match step {
-                Step::Remove(id, _) => {
-                    others = true;
-                    self.table.remove(*id)
-                }
-                Step::Add(id, new) => self.tell(*id, new),
-                Step::Change(id, _, new) => {
-                    others = true;
-                    self.tell(*id, new)
-                }
-            };
-            retired.push_details(replaced);
-        }
-        others
+    /// Classes that are set from now on hold for rules of snapshots from this epoch on.
+    pub(super) fn set_epoch(&mut self, epoch: u64) {
+        self.epoch = epoch;
     }
 
-    fn tell(&self, id: InterfaceId, new: &Compiled) -> Option<Arc<dataplane::interface::Details>> {
-        let replaced = self.table.set_details(id, Arc::new(new.details.clone()));
+    /// The IPv6 addresses in use that reach beyond their links.
+    pub(crate) fn beyond6(&self) -> impl Iterator<Item = &(InterfaceId, Ipv6Addr)> {
+        self.beyond6.iter()
+    }
+
+    /// Makes or changes an interface. Says whether it is other than one that shortcuts may begin or end at.
+    pub(super) fn set(&mut self, id: InterfaceId, new: Compiled, retired: &mut Retired) -> bool {
+        let old = self.interfaces.get(&id);
+        if old == Some(&new) {
+            return false;
+        }
+        let is_other = |old: &Compiled| {
+            old.line != new.line || old.class != new.class || old.details.tags != new.details.tags
+        };
+        let concerns_shortcuts = old.is_some_and(|old| may_have_shortcuts(old) && is_other(old));
+        let (old_vlan, vlan) = (old.and_then(|old| old.vlan), new.vlan);
+        if old_vlan != vlan {
+            self.give_up(id, old_vlan);
+        }
+        if old.is_none_or(|old| old.details != new.details) {
+            let details = Arc::new(new.details.clone());
+            retired.push_details(self.table.set_details(id, details));
+        }
+        if old.map_or(Class::NONE, |old| old.class) != new.class {
+            self.table.set_class(id, new.class, self.epoch);
+        }
         self.table.set(id, &new.line);
-        if let Some((on, tag)) = new.vlan {
+        if let Some((on, tag)) = vlan {
             self.table.set_vlan(on, tag, Some(id));
         }
-        replaced
+        self.interfaces.insert(id, new);
+        concerns_shortcuts
+    }
+
+    /// Ends an interface; its addresses have to be taken away, too. Says whether shortcuts may have begun or ended
+    /// there.
+    pub(super) fn remove(&mut self, id: InterfaceId, retired: &mut Retired) -> bool {
+        let Some(old) = self.interfaces.remove(&id) else {
+            return false;
+        };
+        self.give_up(id, old.vlan);
+        retired.push_details(self.table.remove(id));
+        may_have_shortcuts(&old)
+    }
+
+    /// Takes a tag from an interface, unless it is another's by now.
+    fn give_up(&self, id: InterfaceId, vlan: Option<(InterfaceId, dataplane::interface::Tag)>) {
+        if let Some((on, tag)) = vlan
+            && self.table.vlan(on, tag) == Some(id)
+        {
+            self.table.set_vlan(on, tag, None);
+        }
+    }
+
+    /// An address of an interface is in use from now on. Nothing happens if it was.
+    ///
+    /// # Errors
+    /// [`Full`]: there is no room for another one.
+    pub(super) fn add_address(
+        &mut self,
+        id: InterfaceId,
+        address: IpAddr,
+        retired: &mut Retired,
+    ) -> Result<(), Full> {
+        let is_new = match address {
+            IpAddr::V4(address) => !self.own4.contains(&(id, address)),
+            IpAddr::V6(address) => !self.own6.contains(&(id, address)),
+        };
+        if !is_new {
+            return Ok(());
+        }
+        self.table.own().add(address)?;
+        match address {
+            IpAddr::V4(address) => {
+                self.own4.insert((id, address));
+            }
+            IpAddr::V6(address) => {
+                self.own6.insert((id, address));
+                if !address.is_unicast_link_local() {
+                    self.beyond6.insert((id, address));
+                }
+            }
+        }
+        self.choose_known_by(retired);
+        Ok(())
+    }
+
+    /// An address of an interface is in use no more. Nothing happens if it was not.
+    pub(super) fn remove_address(
+        &mut self,
+        id: InterfaceId,
+        address: IpAddr,
+        retired: &mut Retired,
+    ) {
+        let was_there = match address {
+            IpAddr::V4(address) => self.own4.remove(&(id, address)),
+            IpAddr::V6(address) => {
+                self.beyond6.remove(&(id, address));
+                self.own6.remove(&(id, address))
+            }
+        };
+        if was_there {
+            self.table.own().remove(address);
+            self.choose_known_by(retired);
+        }
+    }
+
+    /// What interfaces without an address are known by is the router's first one, and its first one of IPv6 that
+    /// reaches beyond its link.
+    fn choose_known_by(&mut self, retired: &mut Retired) {
+        let first4 = self.own4.first().map(|(_, address)| *address);
+        let first6 = self.beyond6.first().map(|(_, address)| *address);
+        if core::mem::replace(&mut self.known_by, (first4, first6)) == (first4, first6) {
+            return;
+        }
+        let own4 = first4.map(|address| Own4 {
+            address,
+            network: (address, address),
+        });
+        let own6 = first6.map(|address| Own6 { address, len: 128 });
+        let details = Details {
+            address4: first4,
+            addresses4: own4.into_iter().collect(),
+            addresses6: own6.into_iter().collect(),
+            ..Details::default()
+        };
+        retired.push_details(self.table.set_fallback(Arc::new(details)));
+    }
+}
+
+/// Shortcuts are between ports, of frames without tags.
+fn may_have_shortcuts(interface: &Compiled) -> bool {
+    interface.line.out.as_port().is_some() && interface.details.tags.is_empty()
+}
+
+impl Control {
+    /// Tells the workers what an interface is now, and its mirror, or that it is gone.
+    pub(super) fn publish_interface(&mut self, id: InterfaceId) {
+        let compiled = self.compile_interface(id);
+        let mirror = self.layout.interfaces.get(&id).and_then(compile::mirror);
+        let mut others = match compiled {
+            Some(compiled) => self.published.set(id, compiled, &mut self.retired),
+            None => self.published.remove(id, &mut self.retired),
+        };
+        if let Some((id, made)) = mirror {
+            others |= self.published.set(id, made, &mut self.retired);
+        }
+        if others {
+            self.fib.forget_shortcuts();
+        }
+    }
+
+    /// An interface as workers are to know it.
+    pub(super) fn compile_interface(&self, id: InterfaceId) -> Option<Compiled> {
+        let in_use = |id, address| self.is_in_use(id, address);
+        let compiled =
+            compile::interface(&self.intent, &self.layout, &self.addresses, id, &in_use)?;
+        let class = self.firewall.class(id);
+        Some(Compiled { class, ..compiled })
+    }
+
+    /// The epoch of the first snapshot that has the rules as they are: the one at hand, or the next.
+    pub(super) fn epoch_of_rules(&self) -> u64 {
+        let published = Arc::ptr_eq(&self.snapshot.load().firewall, self.firewall.compiled());
+        self.epoch + u64::from(!published)
+    }
+
+    /// An address of an interface is in use from now on.
+    pub(super) fn use_address(&mut self, id: InterfaceId, address: IpAddr) {
+        let added = self.published.add_address(id, address, &mut self.retired);
+        if added.is_err() {
+            let message = format!("no room for address {address} in the table of own ones");
+            self.features.log.add("interface,error", message);
+        }
+    }
+
+    /// An address of an interface is in use no more.
+    pub(super) fn give_up_address(&mut self, id: InterfaceId, address: IpAddr) {
+        self.published
+            .remove_address(id, address, &mut self.retired);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dataplane::interface::{Interface, Tag};
+    use dataplane::out::OutId;
+
+    use super::*;
+
+    fn published() -> (Published, Retired) {
+        let table = Arc::new(InterfaceTable::new());
+        (Published::new(table), Retired::default())
+    }
+
+    #[test]
+    fn a_tag_that_another_has_by_now_is_not_taken_from_it() {
+        let (mut published, mut retired) = published();
+        let (below, one, other) = (InterfaceId(1), InterfaceId(2), InterfaceId(3));
+        let tag = |vlan_id| Tag {
+            ethertype: 0x8100,
+            vlan_id,
+        };
+        let with = |vlan_id| Compiled {
+            vlan: Some((below, tag(vlan_id))),
+            ..Compiled::default()
+        };
+        published.set(below, Compiled::default(), &mut retired);
+        published.set(one, with(5), &mut retired);
+
+        // They change places, and the second one is told of first.
+        published.set(other, with(5), &mut retired);
+        published.set(one, with(6), &mut retired);
+
+        let table = Arc::clone(published.table());
+        let at = |vlan_id| table.vlan(below, tag(vlan_id));
+        assert_eq!((at(5), at(6)), (Some(other), Some(one)));
+        published.remove(other, &mut retired);
+        assert_eq!((at(5), at(6)), (None, Some(one)));
+    }
+
+    #[test]
+    fn shortcuts_are_concerned_by_ports_alone() {
+        let (mut published, mut retired) = published();
+        let id = InterfaceId(1);
+        let port = |mtu, tags| Compiled {
+            line: Interface {
+                out: OutId::port(3),
+                mtu,
+                ..Interface::default()
+            },
+            details: Details {
+                tags,
+                ..Details::default()
+            },
+            ..Compiled::default()
+        };
+        let tag = Tag {
+            ethertype: 0x8100,
+            vlan_id: 5,
+        };
+        assert!(
+            !published.set(id, port(1500, vec![]), &mut retired),
+            "it is new"
+        );
+        assert!(
+            !published.set(id, port(1500, vec![]), &mut retired),
+            "it is the same"
+        );
+        assert!(published.set(id, port(1400, vec![]), &mut retired));
+        assert!(published.remove(id, &mut retired));
+
+        published.set(id, port(1500, vec![tag]), &mut retired);
+        assert!(!published.set(id, port(1400, vec![tag]), &mut retired));
+        published.remove(id, &mut retired);
+        published.set(id, Compiled::default(), &mut retired);
+        assert!(
+            !published.remove(id, &mut retired),
+            "frames leave by no port"
+        );
+    }
+
+    #[test]
+    fn interfaces_without_an_address_are_known_by_the_first_one_in_use() {
+        let (mut published, mut retired) = published();
+        let (bare, one, other) = (InterfaceId(1), InterfaceId(2), InterfaceId(3));
+        for id in [bare, one, other] {
+            published.set(id, Compiled::default(), &mut retired);
+        }
+        let table = Arc::clone(published.table());
+        let known_by = || {
+            let first4 = table.address(bare, |details| details.address4);
+            let to = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 9);
+            (
+                first4,
+                table.address(bare, |details| details.source6_towards(to)),
+            )
+        };
+        assert_eq!(known_by(), (None, None));
+
+        let (first4, first6) = (
+            Ipv4Addr::new(192, 0, 2, 1),
+            Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1),
+        );
+        let link_local = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
+        for (id, address) in [
+            (other, first4.into()),
+            (other, IpAddr::from(first6)),
+            (one, link_local.into()),
+        ] {
+            let added = published.add_address(id, address, &mut retired);
+            assert_eq!(added, Ok(()));
+        }
+        assert_eq!(known_by(), (Some(first4), Some(first6)));
+
+        published.remove_address(other, first4.into(), &mut retired);
+        published.remove_address(other, first6.into(), &mut retired);
+        assert_eq!(known_by(), (None, None));
     }
 }

@@ -237,7 +237,7 @@ impl Control {
         if self.dad.get(&(id, address)).is_none_or(|was| *was == state) {
             return;
         }
-        self.dad.insert((id, address), state);
+        self.set_dad((id, address), Some(state));
         self.mirror_addresses(id);
         if let Some(laid) = self.layout.interfaces.get(&id).cloned() {
             self.change_link6(id, &laid);

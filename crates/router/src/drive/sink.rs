@@ -5,6 +5,7 @@ use core::net::Ipv4Addr;
 use dataplane::table::adjacency::Adjacency;
 use dataplane::table::fib::FibWriter;
 use dataplane::table::{Address, Network, NextHopId, Routes};
+use frame::shortcut::Footing;
 
 use crate::rib::{Family, LineSink, Net, RouteSink, V4, V6};
 
@@ -48,7 +49,7 @@ impl RouteSink<V4> for FibSink<'_> {
             return;
         };
         self.lost += write_all(&mut routes.ipv4, changes, network);
-        self.fib.forget_shortcuts();
+        self.fib.forget_shortcuts_on(changes.iter().map(footing));
     }
 }
 
@@ -60,7 +61,16 @@ impl RouteSink<V6> for FibSink<'_> {
             return;
         };
         self.lost += write_all(&mut routes.ipv6, changes, network);
-        self.fib.forget_shortcuts();
+        self.fib.forget_shortcuts_on(changes.iter().map(footing));
+    }
+}
+
+/// What shortcuts rest on of a route.
+fn footing<F: Family>((net, _): &(Net<F>, NextHopId)) -> Footing {
+    Footing::Network {
+        first: F::bits(net.first()),
+        len: net.len(),
+        ipv6: F::IPV6,
     }
 }
 

@@ -33,7 +33,8 @@ use std::sync::Arc;
 
 use dataplane::firewall::Tables;
 use dataplane::nat::helper::Services;
-use dataplane::rule::{Joined, Joining, Layer7, List, RuleCounters};
+use dataplane::rule::{Class, Joined, Joining, Layer7, List, RuleCounters};
+use frame::InterfaceId;
 use machine::Instant;
 use menu::{Change, Changes, Store};
 
@@ -74,6 +75,7 @@ pub struct Firewall {
     desks: Vec<Desk>,
     shared: Shared,
     sets: Sets,
+    reclassified: BTreeSet<InterfaceId>,
     entries: [Entries; 2],
     patterns: BTreeMap<Name, Layer7>,
     /// What users are to be told.
@@ -94,6 +96,7 @@ impl Firewall {
                 ..Shared::default()
             },
             sets: Sets::default(),
+            reclassified: BTreeSet::new(),
             entries: Default::default(),
             patterns: BTreeMap::new(),
             complaints: Vec::new(),
@@ -136,7 +139,6 @@ impl Firewall {
 
     /// Takes over a configuration.
     pub fn load(&mut self, store: &Store, around: &Around<'_>) {
-        self.sets = Sets::new(around.intent, around.layout, &self.sets);
         for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
             let lists = &mut self.shared.lists;
             self.entries[ipv6].load(store, path, around.now, &mut lists[ipv6]);
@@ -144,9 +146,13 @@ impl Firewall {
         (self.patterns, self.complaints) = patterns(store);
         self.tracking = Tracking::read(store);
         self.services = services::read(store);
+        for desk in &mut self.desks {
+            desk.load(store, &mut self.shared);
+        }
+        self.change_sets(around, None);
         let world = world(around, &self.sets, &self.patterns);
         for desk in &mut self.desks {
-            desk.load(store, &world, &mut self.shared);
+            desk.finish(store, &world, &mut self.shared);
         }
         self.put_together();
     }
@@ -161,40 +167,95 @@ impl Firewall {
             let lists = &mut self.shared.lists;
             self.entries[ipv6].follow(changes, path, around.now, &mut lists[ipv6]);
         }
-        if changes.of(PATTERNS).next().is_some() {
+        let patterns_changed = changes.of(PATTERNS).next().is_some();
+        if patterns_changed {
             (self.patterns, self.complaints) = patterns(store);
-            self.rebind(around, |rule| names_changed_pattern(rule, changes));
         }
         self.tracking = Tracking::read(store);
         self.services = services::read(store);
-        let world = world(around, &self.sets, &self.patterns);
+        let mut read = Vec::new();
         for desk in &mut self.desks {
-            let changed: Vec<_> = changes.of(desk.which().path).collect();
-            if !changed.is_empty() {
-                desk.follow(store, &changed, &world, &mut self.shared);
+            read.push(desk.follow(changes.of(desk.which().path), &mut self.shared));
+        }
+        let sets_changed = read.contains(&true) && self.change_sets(around, None);
+        let concerns = |rule: &Rule| {
+            patterns_changed && names_changed_pattern(rule, changes)
+                || sets_changed && rule.names_interfaces()
+        };
+        let world = world(around, &self.sets, &self.patterns);
+        for (desk, read) in self.desks.iter_mut().zip(read) {
+            let unbound = desk.unbind(concerns);
+            if read {
+                desk.finish(store, &world, &mut self.shared);
+            } else if unbound {
+                desk.bind(&world, &mut self.shared);
             }
         }
         self.put_together()
     }
 
-    /// Hears that interfaces, lists of them or routing tables may be other.
-    pub fn lay_out(&mut self, around: &Around<'_>, names: bool, tables: bool) {
-        let sets = Sets::new(around.intent, around.layout, &self.sets);
-        let names = names || sets != self.sets;
-        self.sets = sets;
-        if names || tables {
-            self.rebind(around, |rule| {
-                names && rule.names_interfaces() || tables && rule.names_tables()
-            });
-            self.put_together();
+    /// Hears that these interfaces may be others (all of them, and their lists, without `touched`), or routing tables.
+    pub fn lay_out(
+        &mut self,
+        around: &Around<'_>,
+        touched: Option<&BTreeSet<InterfaceId>>,
+        tables: bool,
+    ) {
+        let sets = self.change_sets(around, touched);
+        if !sets && !tables {
+            return;
         }
-    }
-
-    fn rebind(&mut self, around: &Around<'_>, concerns: impl Fn(&Rule) -> bool) {
         let world = world(around, &self.sets, &self.patterns);
         for desk in &mut self.desks {
-            desk.rebind(&world, &mut self.shared, &concerns);
+            let concerns =
+                |rule: &Rule| sets && rule.names_interfaces() || tables && rule.names_tables();
+            if desk.unbind(concerns) {
+                desk.bind(&world, &mut self.shared);
+            }
         }
+        self.put_together();
+    }
+
+    /// What rules know an interface by.
+    pub(crate) fn class(&self, id: InterfaceId) -> Class {
+        self.sets.class(id)
+    }
+
+    /// What rules know an interface by, in words.
+    #[cfg(test)]
+    pub(crate) fn known(&self, id: InterfaceId) -> Vec<Name> {
+        self.sets.known(id)
+    }
+
+    /// The interfaces that rules know by another class since this was asked last.
+    pub(crate) fn take_reclassified(&mut self) -> BTreeSet<InterfaceId> {
+        core::mem::take(&mut self.reclassified)
+    }
+
+    /// Finds the classes of these interfaces anew, or of all; says whether rules that name interfaces are others by
+    /// that.
+    fn change_sets(
+        &mut self,
+        around: &Around<'_>,
+        touched: Option<&BTreeSet<InterfaceId>>,
+    ) -> bool {
+        let is_named = |name: &Name| self.shared.named.contains_key(name);
+        let (intent, layout) = (around.intent, around.layout);
+        if let Some(touched) = touched
+            && self.sets.follow(touched, intent, layout, is_named)
+        {
+            return false;
+        }
+        let sets = Sets::new(intent, layout, is_named, &self.sets);
+        self.reclassified.extend(sets.others(&self.sets));
+        let without = sets.without_class();
+        if without > self.sets.without_class() {
+            let message = format!("rules do not know {without} interfaces: too many differ");
+            self.complaints.push(message);
+        }
+        let is_other = !sets.is_like(&self.sets);
+        self.sets = sets;
+        is_other
     }
 
     /// Makes what workers run; says whether it is other than before.
@@ -379,7 +440,6 @@ fn world<'a>(
     patterns: &'a BTreeMap<Name, Layer7>,
 ) -> World<'a> {
     World {
-        layout: around.layout,
         sets,
         tables: around.tables,
         patterns,

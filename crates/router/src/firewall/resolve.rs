@@ -4,23 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataplane::nat;
-use dataplane::rule::{self, Action, InterfaceSet, Layer7, Match, Matcher};
-use frame::InterfaceId;
+use dataplane::rule::{self, Action, Class, ClassSet, Layer7, Match, Matcher};
 
 use super::invalid::Invalid;
 use super::names::{Chains, Lists, Marks};
 use super::rule::{Deed, Rule, Translation, Way, What};
 use super::sets::Sets;
 use super::targets::Targets;
-use crate::compile::{Layout, Missing};
+use crate::compile::Missing;
 use crate::intent::Name;
 
 /// What is there to be named.
 #[derive(Debug)]
 pub struct World<'a> {
-    /// The interfaces.
-    pub layout: &'a Layout,
-    /// Lists and kinds of interfaces.
+    /// Interfaces that rules name, lists and kinds of them.
     pub sets: &'a Sets,
     /// The routing tables that forward.
     pub tables: &'a BTreeMap<Name, u16>,
@@ -110,9 +107,9 @@ fn resolve(what: &What, world: &World<'_>, numbered: &mut Numbered<'_>) -> Resul
     Ok(match what {
         What::Plain(what) => what.clone(),
         What::Interface(way, name) => {
-            let id = world.layout.by_name.get(name);
-            let id = id.ok_or_else(|| Missing::Interface(name.clone()))?;
-            interface(*way, *id)
+            let class = world.sets.named(name);
+            let class = class.ok_or_else(|| Missing::Interface(name.clone()))?;
+            interface(*way, class)
         }
         What::Kind(way, word) => {
             let set = world.sets.kind(word);
@@ -157,16 +154,16 @@ fn mark(marks: &mut Marks, name: &Option<Name>) -> Result<u32, Invalid> {
     }
 }
 
-const fn interface(way: Way, id: InterfaceId) -> Match {
+const fn interface(way: Way, class: Class) -> Match {
     match way {
-        Way::In => Match::InInterface(id),
-        Way::Out => Match::OutInterface(id),
-        Way::InBridge => Match::InBridgePort(id),
-        Way::OutBridge => Match::OutBridgePort(id),
+        Way::In => Match::InInterface(class),
+        Way::Out => Match::OutInterface(class),
+        Way::InBridge => Match::InBridgePort(class),
+        Way::OutBridge => Match::OutBridgePort(class),
     }
 }
 
-fn interfaces(way: Way, set: &Arc<InterfaceSet>) -> Match {
+fn interfaces(way: Way, set: &Arc<ClassSet>) -> Match {
     let set = Arc::clone(set);
     match way {
         Way::In => Match::InInterfaceList(set),

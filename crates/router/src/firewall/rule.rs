@@ -39,6 +39,15 @@ impl Rule {
         self.conditions.iter().any(names)
     }
 
+    /// The interfaces that it names alone.
+    pub fn interfaces(&self) -> impl Iterator<Item = &Name> {
+        let conditions = self.conditions.iter();
+        conditions.filter_map(|condition| match &condition.what {
+            What::Interface(_, name) => Some(name),
+            _ => None,
+        })
+    }
+
     /// Whether it names routing tables.
     pub fn names_tables(&self) -> bool {
         let names = |condition: &Condition| matches!(condition.what, What::RoutingMark(_));

@@ -20,7 +20,7 @@ use super::read;
 use super::resolve::{self, Numbered, Place, World};
 use super::rule::{Deed, Rule};
 use super::targets::Targets;
-use crate::intent::ItemId;
+use crate::intent::{ItemId, Name};
 
 /// Which menu it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,8 @@ pub struct Shared {
     pub lists: [Lists; 2],
     /// Translations.
     pub targets: Targets,
+    /// The interfaces that rules name, with how many times.
+    pub named: BTreeMap<Name, usize>,
     /// Whose number it is: the place of a table, and an item there.
     pub owners: BTreeMap<u32, (usize, ItemId)>,
     /// The counters of all workers.
@@ -97,6 +99,25 @@ impl Shared {
     /// The address lists of a family.
     pub fn lists(&self, ipv6: bool) -> &Lists {
         &self.lists[usize::from(ipv6)]
+    }
+
+    /// Counts the interfaces that a rule names.
+    fn name(&mut self, rule: &Rule) {
+        for name in rule.interfaces() {
+            *self.named.entry(name.clone()).or_default() += 1;
+        }
+    }
+
+    /// Takes back what [`Self::name`] did.
+    fn unname(&mut self, rule: &Rule) {
+        for name in rule.interfaces() {
+            if let Some(count) = self.named.get_mut(name) {
+                *count -= 1;
+                if *count == 0 {
+                    self.named.remove(name);
+                }
+            }
+        }
     }
 }
 
@@ -123,7 +144,7 @@ pub struct Desk {
     /// The jumps that are not made.
     endless: BTreeSet<ItemId>,
     /// Of nat: the user's chains that translate destinations.
-    of_destinations: BTreeSet<crate::intent::Name>,
+    of_destinations: BTreeSet<Name>,
     table: Arc<Table>,
 }
 
@@ -185,8 +206,8 @@ impl Desk {
         self.rules.iter().map(|(item, entry)| (*item, entry.number))
     }
 
-    /// Takes over all rules of a configuration.
-    pub fn load(&mut self, store: &Store, world: &World<'_>, shared: &mut Shared) {
+    /// Reads all rules of a configuration.
+    pub fn load(&mut self, store: &Store, shared: &mut Shared) {
         for (_, entry) in core::mem::take(&mut self.rules) {
             give_back(&entry, shared);
         }
@@ -194,19 +215,17 @@ impl Desk {
         for item in &items {
             self.take(item, None, shared);
         }
-        self.finish(store, world, shared, |_, _| true);
     }
 
-    /// Takes over what a transaction changed.
-    pub fn follow(
+    /// Reads what a transaction changed; says whether there is anything.
+    pub fn follow<'a>(
         &mut self,
-        store: &Store,
-        changes: &[&Change],
-        world: &World<'_>,
+        changes: impl Iterator<Item = &'a Change>,
         shared: &mut Shared,
-    ) {
-        let mut touched = BTreeSet::new();
+    ) -> bool {
+        let mut any = false;
         for change in changes {
+            any = true;
             match &change.after {
                 Some(item) => self.take(item, change.before.as_deref(), shared),
                 None => {
@@ -215,18 +234,12 @@ impl Desk {
                     }
                 }
             }
-            touched.insert(change.id.0);
         }
-        self.finish(store, world, shared, |item, _| touched.contains(&item));
+        any
     }
 
-    /// Compiles the rules anew that name something which may be other now.
-    pub fn rebind(
-        &mut self,
-        world: &World<'_>,
-        shared: &mut Shared,
-        concerns: impl Fn(&Rule) -> bool,
-    ) {
+    /// Has the rules compiled anew that name something which may be other now; says whether there is one.
+    pub fn unbind(&mut self, concerns: impl Fn(&Rule) -> bool) -> bool {
         let mut changed = false;
         for entry in self
             .rules
@@ -236,10 +249,13 @@ impl Desk {
             entry.compiled = None;
             changed = true;
         }
-        if changed {
-            self.compile(world, shared);
-            self.assemble();
-        }
+        changed
+    }
+
+    /// Compiles what is to be compiled anew, and puts chains together.
+    pub fn bind(&mut self, world: &World<'_>, shared: &mut Shared) {
+        self.compile(world, shared);
+        self.assemble();
     }
 
     /// Reads an item. What a rule remembers is kept when only its comment or its place is other.
@@ -250,7 +266,9 @@ impl Desk {
             if is_same_rule(before, item) {
                 return;
             }
+            shared.unname(&entry.rule);
             entry.rule = read::rule(item, self.which.ipv6);
+            shared.name(&entry.rule);
             entry.compiled = None;
             return;
         }
@@ -268,21 +286,17 @@ impl Desk {
             compiled: None,
             invalid: None,
         };
-        self.rules.insert(id, entry);
+        shared.name(&entry.rule);
+        if let Some(before) = self.rules.insert(id, entry) {
+            give_back(&before, shared);
+        }
     }
 
     /// Brings everything up to date after rules were read.
-    fn finish(
-        &mut self,
-        store: &Store,
-        world: &World<'_>,
-        shared: &mut Shared,
-        touched: impl Fn(ItemId, &Rule) -> bool,
-    ) {
+    pub fn finish(&mut self, store: &Store, world: &World<'_>, shared: &mut Shared) {
         self.order = store.items(self.which.path).map(|item| item.id.0).collect();
-        for (item, entry) in &mut self.rules {
-            if touched(*item, &entry.rule) && is_translation(&entry.rule) != entry.target.is_some()
-            {
+        for entry in self.rules.values_mut() {
+            if is_translation(&entry.rule) != entry.target.is_some() {
                 match entry.target.take() {
                     Some(place) => shared.targets.take_back(place),
                     None => entry.target = Some(shared.targets.give()),
@@ -291,8 +305,7 @@ impl Desk {
         }
         self.follow_jumps();
         self.forget_chains();
-        self.compile(world, shared);
-        self.assemble();
+        self.bind(world, shared);
     }
 
     /// Finds the jumps that are not made, and the chains that translate destinations.
@@ -388,6 +401,7 @@ fn is_translation(rule: &Rule) -> bool {
 }
 
 fn give_back(entry: &Entry, shared: &mut Shared) {
+    shared.unname(&entry.rule);
     shared.owners.remove(&entry.number);
     shared.numbers.take_back(entry.number);
     if let Some(place) = entry.target {

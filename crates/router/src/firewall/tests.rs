@@ -8,13 +8,12 @@ use dataplane::rule::{
     self, Action, Chain, List, Match, Matcher, Nothing, State, Subject, Table, Verdict, Watch,
     Worker,
 };
-use frame::InterfaceId;
 use machine::Instant;
 use menu::{Offline, Store};
 use script::Session;
 
 use super::*;
-use crate::compile::{Layout, Numbers};
+use crate::compile::{Ground, Layout, Numbers};
 
 /// A configuration on the ports `ether1` and `ether2`, and its firewall.
 struct Bench {
@@ -61,9 +60,13 @@ impl Bench {
     }
 
     fn lay_out(&mut self) {
-        self.intent = crate::read::intent(&self.store);
-        let none = BTreeMap::new();
-        self.layout = Layout::new(&self.intent, &BTreeMap::new(), &none, &mut self.numbers);
+        self.intent = crate::features::intent(&self.store);
+        let ground = Ground {
+            intent: &self.intent,
+            ports: &BTreeMap::new(),
+            mirrors: &BTreeMap::new(),
+        };
+        self.layout = Layout::new(&ground, &mut self.numbers);
         for (item, table) in &self.intent.tables {
             let number = self.numbers.table(*item).expect("room for a table");
             self.tables.insert(table.name.clone(), number);
@@ -92,7 +95,7 @@ impl Bench {
             tables: &self.tables,
             now: Instant::ZERO,
         };
-        self.firewall.lay_out(&around, false, false);
+        self.firewall.lay_out(&around, None, false);
         let mut changed = false;
         for changes in &follower.seen {
             changed |= self.firewall.follow(&self.store, changes, &around);
@@ -104,15 +107,15 @@ impl Bench {
         self.store.items(path).nth(place).expect("an item").id.0
     }
 
-    fn port(&self, name: &str) -> InterfaceId {
-        self.layout.by_name[name]
+    fn class(&self, name: &str) -> Class {
+        self.firewall.class(self.layout.by_name[name])
     }
 
     /// What comes of a TCP packet from port 5000 to this port in a chain.
     fn verdict(&self, table: &Table, chain: &str, asked: &Asked<'_>) -> Verdict {
         let bytes = asked.packet();
         let fields = Fields::of(&bytes);
-        let mut subject = Subject::new(&fields, &bytes, self.port(asked.ingress));
+        let mut subject = Subject::new(&fields, &bytes, self.class(asked.ingress));
         subject.state = asked.state;
         let mut worker = Worker::new(Arc::clone(&self.counters), 1);
         let id = table.find(chain).expect("a chain");
@@ -284,7 +287,7 @@ fn members_of_lists_come_and_go_while_limits_remember() {
                 _ => None,
             });
         let has = rule.matchers.iter().any(|matcher| match &matcher.what {
-            Match::InInterfaceList(set) => set.has(bench.port("ether1")),
+            Match::InInterfaceList(set) => set.has(bench.class("ether1")),
             _ => false,
         });
         (limit.expect("a limit"), has)
@@ -296,6 +299,52 @@ fn members_of_lists_come_and_go_while_limits_remember() {
 
     let (after, has) = memory(&bench);
     assert!(has && Arc::ptr_eq(&limit, &after));
+}
+
+#[test]
+fn interfaces_that_are_like_one_before_need_no_rule_compiled_anew() {
+    let mut bench = Bench::new(
+        "/interface list add name=LAN\n\
+         /ip firewall filter add chain=input action=drop in-interface-list=LAN\n\
+         /interface vlan add name=v7 interface=ether1 vlan-id=7\n\
+         /ip firewall filter add chain=input action=accept in-interface=v7\n\
+         /interface vlan add name=v1 interface=ether1 vlan-id=1\n\
+         /interface vlan add name=w1 interface=ether2 vlan-id=1\n\
+         /interface list member add list=LAN interface=v1\n",
+    );
+    let drops = |bench: &Bench, ingress| {
+        let table = &bench.firewall.compiled().ipv4.filter;
+        let asked = Asked {
+            ingress,
+            ..Asked::default()
+        };
+        matches!(bench.verdict(table, "input", &asked), Verdict::Drop(_))
+    };
+    assert!(drops(&bench, "v1"));
+    assert!(!drops(&bench, "w1"));
+    let compiled = Arc::clone(bench.firewall.compiled());
+
+    bench.change(
+        ":for i from=100 to=1099 do={
+            /interface vlan add name=\"s$i\" interface=ether1 vlan-id=$i
+            /interface list member add list=LAN interface=\"s$i\"
+        }
+        /interface vlan add name=w2 interface=ether2 vlan-id=2
+        /interface vlan remove v1",
+    );
+
+    assert!(Arc::ptr_eq(&compiled, bench.firewall.compiled()));
+    assert!(drops(&bench, "s100"));
+    assert!(drops(&bench, "s1099"));
+    assert!(!drops(&bench, "w2"));
+
+    // One that a rule names is a class by itself, and another class as a member.
+    assert!(!drops(&bench, "v7"));
+    bench.change("/interface list member add list=LAN interface=v7");
+    assert!(drops(&bench, "v7"));
+    bench.change("/ip firewall filter remove [find in-interface=v7]");
+    assert!(drops(&bench, "v7"));
+    assert_eq!(bench.class("v7"), bench.class("s100"));
 }
 
 #[test]
@@ -316,8 +365,8 @@ fn lists_include_and_exclude_lists() {
         these.sort_unstable();
         these
     };
-    let (ether1, ether2) = (bench.port("ether1"), bench.port("ether2"));
-    let lo = bench.port("lo");
+    let (ether1, ether2) = (bench.class("ether1"), bench.class("ether2"));
+    let lo = bench.class("lo");
     assert_eq!(members("all"), sorted(vec![ether1, ether2, lo]));
     assert_eq!(members("a"), [ether1]);
     assert_eq!(members("b"), sorted(vec![ether2, lo]));

@@ -55,8 +55,8 @@ impl Control {
                 let rows = vec![self.route_of(to)];
                 Ok(Reply { rows, made: None })
             }
+            (_, "remove") if is_dynamic(call) => self.remove_objects(call.items),
             // RouterOS: what the router makes by itself stays as it is.
-            (_, "remove") if is_dynamic(call) => Err(Reason::failure("can not remove dynamic")),
             (_, "comment" | "disable" | "enable" | "set" | "unset") if is_dynamic(call) => {
                 Err(Reason::failure(UNCHANGEABLE))
             }

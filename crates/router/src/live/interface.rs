@@ -1,15 +1,16 @@
 //! Interfaces and their addresses.
 
-use std::ops::ControlFlow;
+use core::net::Ipv6Addr;
 
 use dataplane::counters::InterfaceTraffic;
 use frame::InterfaceId;
 use ipnet::{IpNet, Ipv6Net};
-use menu::{Id, Reply, Row, RowFilter, Value};
+use menu::{Id, Reply, Row, Value};
 
-use super::{DYNAMIC, give, number};
-use crate::compile::{Laid, Own6};
+use super::number;
+use crate::compile::Laid;
 use crate::drive::Control;
+use crate::intent::InterfaceKind;
 
 /// Packets and bits of a direction.
 type Names = [&'static str; 2];
@@ -100,6 +101,13 @@ impl Control {
         }
     }
 
+    /// Whether the frames of an interface are carried by another one.
+    pub(super) fn lies_on_another(&self, id: Id) -> bool {
+        let interface = self.intent.interfaces.get(&id.0);
+        let kind = interface.map(|interface| &interface.kind);
+        matches!(kind, Some(InterfaceKind::Tagged { .. }))
+    }
+
     pub(super) fn annotate_interface(&self, item: Id, row: &mut Row) {
         let Some((id, laid)) = self.laid(item) else {
             return;
@@ -184,39 +192,24 @@ impl Control {
         row.set("vrf", Value::Reference("main".into()));
     }
 
-    /// The link-local addresses that interfaces have by themselves.
-    pub(super) fn address_rows6(
+    /// A link-local address that an interface has by itself.
+    pub(super) fn link_local_row(
         &self,
-        filter: &RowFilter<'_>,
-        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        for ((interface, addr), own) in &self.addresses.ipv6 {
-            let Own6 {
-                len, item: None, ..
-            } = own
-            else {
-                continue;
-            };
-            let Ok(net) = Ipv6Net::new(*addr, *len) else {
-                continue;
-            };
-            let name = self.layout.name(*interface);
-            let mut row = Row {
-                id: Some(Id(DYNAMIC | u64::from(interface.0))),
-                ..Row::default()
-            };
-            row.set("address", Value::Prefix(IpNet::V6(net)));
-            row.set("from-pool", Value::text(""));
-            row.set("interface", Value::Reference(name.into()));
-            row.set("actual-interface", Value::Reference(name.into()));
-            row.set("eui-64", Value::Bool(false));
-            row.set("advertise", Value::Bool(false));
-            row.set("no-dad", Value::Bool(false));
-            row.set("vrf", Value::Reference("main".into()));
-            row.flag("dynamic", true);
-            row.flag("link-local", true);
-            give(row, filter, each)?;
-        }
-        ControlFlow::Continue(())
+        (interface, addr): (InterfaceId, Ipv6Addr),
+        row: &mut Row,
+    ) -> Option<()> {
+        let own = self.addresses.ipv6.get(&(interface, addr))?;
+        let net = Ipv6Net::new(addr, own.len).ok()?;
+        let name = self.layout.name(interface);
+        row.set("address", Value::Prefix(IpNet::V6(net)));
+        row.set("from-pool", Value::text(""));
+        row.set("interface", Value::Reference(name.into()));
+        row.set("actual-interface", Value::Reference(name.into()));
+        row.set("eui-64", Value::Bool(false));
+        row.set("advertise", Value::Bool(false));
+        row.set("no-dad", Value::Bool(false));
+        row.set("vrf", Value::Reference("main".into()));
+        row.flag("link-local", true);
+        Some(())
     }
 }

@@ -1,7 +1,8 @@
 //! What menus see of the running router: dynamic rows, read-only columns, actions.
 //!
 //! Rows are made one by one while they are printed. The ids of dynamic rows are above all of items
-//! and stay the same for as long as what they stand for is there.
+//! and stay the same for as long as what they stand for is there. `object` has those of the registry; the others are
+//! of tables with ids of their own (neighbours, connections, entries of lists).
 
 mod action;
 mod connection;
@@ -10,6 +11,7 @@ mod firewall;
 mod interface;
 mod machine;
 mod neighbour;
+mod object;
 mod route;
 mod script;
 mod settings;
@@ -29,8 +31,7 @@ pub(crate) use action::text;
 use machine::{annotate_members, main_vrf};
 use settings::annotate_engine;
 
-/// Ids from here on are of dynamic rows.
-pub(crate) const DYNAMIC: u64 = 1 << 63;
+pub(crate) use crate::object::DYNAMIC;
 
 /// Gives a row if it is asked for.
 pub(crate) fn give(
@@ -69,13 +70,11 @@ impl Live for Control {
         for feature in self.features.of(menu.path) {
             feature.rows(menu, filter, each)?;
         }
+        self.object_rows(store, menu, filter, each)?;
         match menu.path {
             "/ip/arp" => self.arp_rows(filter, each),
             "/ipv6/neighbor" => self.discovery_rows(filter, each),
-            "/ip/route" => self.route_rows4(filter, each),
-            "/ipv6/route" => self.route_rows6(filter, each),
             "/routing/route" => self.route_rows(store, filter, each),
-            "/ipv6/address" => self.address_rows6(filter, each),
             "/ip/firewall/connection" => self.connection_rows(false, filter, each),
             "/ipv6/firewall/connection" => self.connection_rows(true, filter, each),
             "/ip/firewall/address-list" => self.list_rows(false, filter, each),
@@ -112,10 +111,10 @@ impl Live for Control {
             feature.annotate(menu, id, row);
         }
         match menu.path {
-            "/interface/ethernet"
-            | "/interface/loopback"
-            | "/interface/port"
-            | "/interface/vlan" => {
+            "/interface/ethernet" | "/interface/loopback" | "/interface/port" => {
+                self.annotate_interface(id, row);
+            }
+            _ if menu.space == Some("interface") && self.lies_on_another(id) => {
                 self.annotate_interface(id, row);
             }
             "/ip/address" => self.annotate_address4(id, row),

@@ -4,19 +4,13 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::ControlFlow;
 
 use frame::InterfaceId;
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use menu::{Gateway as GatewayValue, Id, Row, RowFilter, Store, Value};
 
-use super::{DYNAMIC, give, number};
+use super::object::prefix;
+use super::{give, number};
 use crate::compile::address::OfferKey;
 use crate::drive::Control;
 use crate::rib::{Family, Net, RouteView, Target, V4, V6};
-
-/// Ids of dynamic routes, apart from those of other dynamic rows.
-const ROUTE: u64 = DYNAMIC | 1 << 62;
-
-/// Of ids of `/routing/route`: the row is one that the router made in IPv6.
-const OF_IPV6: u64 = 1 << 60;
 
 impl Control {
     /// The routes of both families, as one menu shows them.
@@ -38,90 +32,43 @@ impl Control {
         ControlFlow::Continue(())
     }
 
-    pub(super) fn route_rows4(
-        &self,
-        filter: &RowFilter<'_>,
-        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let connected = |key: &OfferKey<V4>| matches!(key, OfferKey::Connected(..));
-        let mut shown: Vec<_> = self
-            .v4
-            .dynamic
-            .iter()
-            .filter(|(key, _)| connected(key))
-            .filter_map(|(_, (_, route))| self.v4.rib.get(*route))
-            .collect();
-        shown.sort_by_key(|view| view.net);
-        for view in shown {
-            let net = Ipv4Net::new(view.net.first(), view.net.len());
-            let Ok(net) = net else { continue };
-            let active = view.active || self.v4.rib.local(view.net.first()).is_some();
-            let row = self.dynamic_row(&view, Value::Prefix(IpNet::V4(net)), active);
-            give(row, filter, each)?;
-        }
-        ControlFlow::Continue(())
+    /// The route to a network that an IPv4 address is in.
+    pub(super) fn connected_row4(&self, key: OfferKey<V4>, row: &mut Row) -> Option<()> {
+        let (_, route) = self.v4.dynamic.get(&key)?;
+        let view = self.v4.rib.get(*route)?;
+        let active = view.active || self.v4.rib.local(view.net.first()).is_some();
+        self.connected_row(&view, active, row);
+        Some(())
     }
 
-    pub(super) fn route_rows6(
-        &self,
-        filter: &RowFilter<'_>,
-        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        // Every link has this network, and no table tells them apart.
-        for (id, laid) in &self.layout.interfaces {
-            let own = self.addresses.of6(*id).map(|(addr, _)| addr);
-            if laid.link.running && own.into_iter().any(|addr| addr.is_unicast_link_local()) {
-                let row = self.link_local_row(*id);
-                give(row, filter, each)?;
-            }
-        }
-        let connected = |key: &OfferKey<V6>| matches!(key, OfferKey::Connected(..));
-        let mut shown: Vec<_> = self
-            .v6
-            .dynamic
-            .iter()
-            .filter(|(key, _)| connected(key))
-            .filter_map(|(_, (_, route))| self.v6.rib.get(*route))
-            .collect();
-        shown.sort_by_key(|view| view.net);
-        for view in shown {
-            let net = Ipv6Net::new(view.net.first(), view.net.len());
-            let Ok(net) = net else { continue };
-            // Of a single address the route to this router itself is the better one.
-            let is_own = view.net.len() == 128 && self.v6.rib.local(view.net.first()).is_some();
-            let active = view.active || is_own;
-            let row = self.dynamic_row(&view, Value::Prefix(IpNet::V6(net)), active);
-            give(row, filter, each)?;
-        }
-        ControlFlow::Continue(())
+    /// The same of IPv6.
+    pub(super) fn connected_row6(&self, key: OfferKey<V6>, row: &mut Row) -> Option<()> {
+        let (_, route) = self.v6.dynamic.get(&key)?;
+        let view = self.v6.rib.get(*route)?;
+        // Of a single address the route to this router itself is the better one.
+        let is_own = view.net.len() == 128 && self.v6.rib.local(view.net.first()).is_some();
+        let active = view.active || is_own;
+        self.connected_row(&view, active, row);
+        Some(())
     }
 
-    fn link_local_row(&self, id: InterfaceId) -> Row {
+    /// The route to the link-local network of an interface: every link has the same, and no table tells them apart.
+    pub(super) fn link_local_network_row(&self, id: InterfaceId, row: &mut Row) {
         let name = self.layout.name(id);
-        let mut row = Row {
-            id: Some(Id(ROUTE | 1 << 61 | u64::from(id.0))),
-            ..Row::default()
-        };
         row.set("dst-address", Value::text(format!("fe80::%{name}/64")));
         row.set("gateway", interface_gateway(name));
-        self.finish_dynamic(&mut row, name, 10);
+        self.finish_dynamic(row, name, 10);
         row.flag("active", true);
-        row
     }
 
-    fn dynamic_row<F: Family>(&self, view: &RouteView<F>, net: Value, active: bool) -> Row {
+    fn connected_row<F: Family>(&self, view: &RouteView<F>, active: bool, row: &mut Row) {
         let name = self.layout.name(InterfaceId(view.owner));
-        let mut row = Row {
-            id: Some(Id(ROUTE | u64::from(view.id.number()))),
-            ..Row::default()
-        };
-        row.set("dst-address", net);
+        row.set("dst-address", prefix(&view.net));
         row.set("gateway", interface_gateway(name));
-        self.finish_dynamic(&mut row, name, view.scope);
+        self.finish_dynamic(row, name, view.scope);
         row.flag("active", active);
         row.flag("inactive", !active);
         row.flag("ecmp", view.ecmp);
-        row
     }
 
     fn finish_dynamic(&self, row: &mut Row, name: &str, scope: u8) {
@@ -130,7 +77,6 @@ impl Control {
         row.set("distance", number(0));
         row.set("scope", number(scope.into()));
         row.set("target-scope", number(5));
-        row.flag("dynamic", true);
         row.flag("connect", true);
     }
 
@@ -222,7 +168,6 @@ impl Control {
     }
 }
 
-/// A gateway that is an interface.
 /// A route of one family as a row of the menu that has both.
 fn of_any_family(mut row: Row, ipv6: bool) -> Row {
     let maker = if row.is("connect") {
@@ -232,12 +177,10 @@ fn of_any_family(mut row: Row, ipv6: bool) -> Row {
     };
     row.set("afi", Value::Word(if ipv6 { "ip6" } else { "ip4" }));
     row.set("belongs-to", Value::Word(maker));
-    if ipv6 && row.is("dynamic") {
-        row.id = row.id.map(|Id(id)| Id(id | OF_IPV6));
-    }
     row
 }
 
+/// A gateway that is an interface.
 fn interface_gateway(name: &str) -> Value {
     Value::List(vec![Value::Gateway(Box::new(GatewayValue {
         address: None,

@@ -180,6 +180,12 @@ impl<F: Family> Lines<F> {
         &mut self.lines[line.0 as usize]
     }
 
+    /// How many interfaces something is kept of.
+    #[cfg(test)]
+    pub(super) fn interfaces(&self) -> usize {
+        self.on_link.len() + self.links.len()
+    }
+
     /// How many numbers are taken.
     pub fn in_use(&self) -> usize {
         self.by_number.len()
@@ -241,6 +247,9 @@ impl<F: Family> Lines<F> {
             && let Some(targets) = self.on_link.get_mut(&interface)
         {
             targets.remove(&target);
+            if targets.is_empty() {
+                self.on_link.remove(&interface);
+            }
         }
     }
 

@@ -411,6 +411,9 @@ impl<F: Family> Rib<F> {
                 && let Some(hops) = self.on_interface.get_mut(&interface)
             {
                 hops.remove(&id);
+                if hops.is_empty() {
+                    self.on_interface.remove(&interface);
+                }
             }
             self.lines.give_back(hop.line);
             if hop.key.check == Check::Ping {

@@ -12,7 +12,7 @@ struct Model {
     routes: BTreeMap<(u16, Net<V4>), NextHopId>,
     lines: BTreeMap<NextHopId, Adjacency>,
     writes: usize,
-    taken: u16,
+    taken: u32,
     free: Vec<NextHopId>,
 }
 
@@ -58,13 +58,7 @@ impl Model {
     /// What each prefix does, whatever the numbers of the lines are.
     fn meaning(&self) -> BTreeMap<(u16, Net<V4>), Vec<Adjacency>> {
         let members = |line: &Adjacency| match line.kind {
-            Kind::Group => (0..line.members)
-                .map(|at| {
-                    let at = usize::from(at) * 2;
-                    let id = u16::from_ne_bytes([line.header[at], line.header[at + 1]]);
-                    self.lines[&NextHopId(id)]
-                })
-                .collect(),
+            Kind::Group => line.members().map(|id| self.lines[&id]).collect(),
             _ => vec![*line],
         };
         self.routes
@@ -584,4 +578,26 @@ fn an_interface_that_is_gone_leaves_nobody_behind() {
     assert_eq!(fib.at("10.1.0.7/32").kind, Kind::NoRoute);
     assert_eq!(rib.lines().mac(ETHER1, ip("10.1.0.7")), None);
     assert_eq!(fib.at("10.2.0.7/32").kind, Kind::Forward);
+}
+
+#[test]
+fn nothing_is_kept_of_interfaces_that_came_and_went() {
+    let (mut rib, mut fib) = two_networks();
+    let (lines, kept) = (rib.lines().in_use(), rib.lines().interfaces());
+    let of_hops = rib.on_interface.len();
+    for slot in 10..200 {
+        let id = InterfaceId(slot);
+        rib.set_link(id, rib.lines().link(ETHER1).cloned());
+        let over = rib.add(&route("172.16.0.0/16", vec![Gateway::Interface(id)]));
+        rib.settle(&mut fib);
+        rib.remove(over);
+        rib.forget_interface(id);
+        rib.settle(&mut fib);
+    }
+
+    assert_eq!(
+        (rib.lines().in_use(), rib.lines().interfaces()),
+        (lines, kept)
+    );
+    assert_eq!(rib.on_interface.len(), of_hops);
 }

@@ -127,6 +127,11 @@ impl Advertiser {
         }
     }
 
+    /// The configuration in force.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// What was heard and said.
     pub fn counters(&self) -> Counters {
         self.counters

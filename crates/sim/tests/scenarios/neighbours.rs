@@ -1,5 +1,8 @@
 //! ARP and neighbour discovery.
 
+use core::net::Ipv6Addr;
+use std::sync::Arc;
+
 use machine::Duration;
 use sim::{Heard, HostConfig, Line, World};
 
@@ -315,4 +318,40 @@ fn a_neighbour_that_changes_its_link_address_is_found_again() {
         });
         assert!(reached, "{to}: not within two minutes");
     }
+}
+
+#[test]
+fn addresses_come_and_go_without_a_new_snapshot() {
+    let mut chain = chain(1, Line::default(), 1);
+    let (world, west) = (&mut chain.world, chain.west);
+    let snapshot = world.control(west).snapshot();
+    let has = |world: &mut World| {
+        let interfaces = Arc::clone(world.control(west).interfaces());
+        let address = "2001:db8:77::1".parse::<Ipv6Addr>().expect("an address");
+        (
+            interfaces.own().has_ipv4(0x0a4d_0001),
+            interfaces.own().has_ipv6(address.to_bits()),
+        )
+    };
+
+    world.run_on(
+        west,
+        "/ip address add address=10.77.0.1/24 interface=ether1 comment=one\n\
+         /ip address add address=10.77.0.1/24 interface=ether2 comment=other\n\
+         /ipv6 address add address=2001:db8:77::1/64 interface=ether1",
+    );
+    assert_eq!(has(world), (true, false), "duplicates are looked for");
+    world.run(seconds(3));
+    assert_eq!(has(world), (true, true));
+
+    world.run_on(west, "/ip address remove [find comment=one]");
+    assert_eq!(has(world), (true, true), "another interface has it, too");
+    world.run_on(
+        west,
+        "/ip address remove [find comment=other]\n\
+         /ipv6 address remove [find address=\"2001:db8:77::1/64\"]",
+    );
+    assert_eq!(has(world), (false, false));
+    let now = world.control(west).snapshot();
+    assert!(Arc::ptr_eq(&snapshot, &now), "epoch {}", now.epoch);
 }

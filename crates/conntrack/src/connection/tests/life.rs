@@ -102,8 +102,8 @@ fn everything_that_a_draft_says_is_in_the_row() {
         masquerade: true,
         egress: InterfaceId(77),
         next_hop: NextHop {
-            id: NextHopId(5),
-            generation: 6,
+            id: NextHopId(0xf_0005),
+            generation: 0x0fff_ffff,
         },
         ..bed.tracker.draft(&fields, &packet)
     };
@@ -129,7 +129,7 @@ fn everything_that_a_draft_says_is_in_the_row() {
     bed.tracker.set_next_hop(
         way.reversed(),
         NextHop {
-            id: NextHopId(9),
+            id: NextHopId(0xa_0009),
             generation: 1,
         },
     );
@@ -142,7 +142,7 @@ fn everything_that_a_draft_says_is_in_the_row() {
         (row.mark, row.egress, row.attachment),
         (3, InterfaceId(77), u32::MAX)
     );
-    assert_eq!(row.directions[1].next_hop.id, NextHopId(9));
+    assert_eq!(row.directions[1].next_hop.id, NextHopId(0xa_0009));
     bed.wait(31);
     assert_eq!(bed.table.totals(), (0, 0));
 }

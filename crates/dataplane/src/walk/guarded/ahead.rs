@@ -120,7 +120,14 @@ impl Ahead {
 
     /// Looks up which rules of `raw` the packets of a chunk may hit.
     #[inline(always)]
-    pub(super) fn look_up_raw(&mut self, plain: &Plain<'_>, family: usize, frames: &[Frame]) {
+    pub(super) fn look_up_raw(
+        &mut self,
+        cx: &Context<'_>,
+        plain: &Plain<'_>,
+        family: usize,
+        frames: &[Frame],
+    ) {
+        self.run.columns.classify(cx, frames.len());
         let arrived = Arrived {
             frames,
             ipv6: family != 0,

@@ -1,12 +1,12 @@
 //! Packets as they arrived: the columns that the rules of `raw` are looked up by.
 
-use frame::{Frame, InterfaceId};
+use frame::Frame;
 
 use super::CHUNK;
 use super::columns::Columns;
 use crate::connection::{NatState, State, Track};
 use crate::packet::Fields;
-use crate::rule::{Ipsec, Marks, Of, Packets, TOGETHER};
+use crate::rule::{Class, Ipsec, Marks, Of, Packets, TOGETHER};
 
 /// The packets of a chunk as `raw` sees them, before connections.
 pub(super) struct Arrived<'a> {
@@ -38,9 +38,8 @@ impl Packets for Arrived<'_> {
     }
 
     #[inline(always)]
-    fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId) {
-        let ingress = self.frames.get(at).map(|frame| frame.ingress);
-        (ingress.unwrap_or_default(), InterfaceId::NONE)
+    fn classes(&self, at: usize) -> (Class, Class) {
+        (self.columns.class(at), Class::NONE)
     }
 
     #[inline(always)]

@@ -113,9 +113,10 @@ impl Asked<'_> {
         told: &mut Told,
     ) -> Option<Exit> {
         let mut subject = Subject {
-            egress: self.asking.next.adjacency.egress,
+            egress: self.asking.next.class,
+            leaves_by: self.asking.next.adjacency.egress,
             changes: self.changes,
-            ..waiting(frame, fields, &self.track, self.marks)
+            ..waiting(cx, frame, fields, &self.track, self.marks)
         };
         let facts = Known {
             cx,

@@ -154,15 +154,17 @@ impl<W: Watcher> Guard<'_, W> {
 
     /// Runs a chain; what it changes about the packet is in the passage afterwards.
     pub(super) fn run(&mut self, table: &Table, chain: ChainId, egress: InterfaceId) -> Verdict {
+        let ingress = self.cx.class(self.view.ingress);
         let passage = &mut *self.passage;
         let mut subject = Subject {
             sender: self.view.sender,
-            egress,
+            egress: self.cx.class(egress),
+            leaves_by: egress,
             state: passage.track.state,
             nat: passage.track.nat,
             marks: passage.marks,
             changes: passage.changes,
-            ..Subject::new(&passage.fields, self.view.packet, self.view.ingress)
+            ..Subject::new(&passage.fields, self.view.packet, ingress)
         };
         let facts = Known {
             cx: self.cx,
@@ -195,6 +197,7 @@ impl<W: Watcher> Guard<'_, W> {
 /// A plain packet of a run, or on its way there, as rules see it before it is routed.
 #[inline(always)]
 pub(super) fn waiting<'a>(
+    cx: &Context<'_>,
     frame: &'a Frame,
     fields: &'a Fields,
     track: &connection::Track,
@@ -205,7 +208,7 @@ pub(super) fn waiting<'a>(
         state: track.state,
         nat: track.nat,
         marks,
-        ..Subject::new(fields, packet(frame), frame.ingress)
+        ..Subject::new(fields, packet(frame), cx.class(frame.ingress))
     }
 }
 

@@ -7,7 +7,8 @@ use frame::{Frame, InterfaceId};
 
 use super::CHUNK;
 use crate::packet::Tuple;
-use crate::rule::{Of, TOGETHER};
+use crate::rule::{Class, Of, TOGETHER};
+use crate::walk::Context;
 use crate::walk::headers::{self, Headers, column};
 
 /// See the module. The numbers are those of [`Of`].
@@ -21,6 +22,8 @@ pub(in crate::walk) struct Columns {
     /// [`Tuple::ports`].
     ports: [u64; CHUNK],
     pub(super) ingress: [u32; CHUNK],
+    /// The classes of those interfaces, once they are asked for ([`Self::classify`]).
+    classes: [u32; CHUNK],
 }
 
 /// An address as columns have it.
@@ -53,6 +56,7 @@ impl Columns {
             service: [0; CHUNK],
             ports: [0; CHUNK],
             ingress: [0; CHUNK],
+            classes: [0; CHUNK],
         }
     }
 
@@ -105,6 +109,30 @@ impl Columns {
         self.service[at] = Of::service(tuple);
     }
 
+    /// Finds the classes of the interfaces that the first packets came by.
+    #[inline(always)]
+    pub(super) fn classify(&mut self, cx: &Context<'_>, len: usize) {
+        let len = len.min(CHUNK);
+        let (ingress, classes) = (&self.ingress[..len], &mut self.classes[..len]);
+        let Some(first) = ingress.first().copied() else {
+            return;
+        };
+        let others = ingress.iter().fold(0, |others, one| others | (one ^ first));
+        let class = |interface| u32::from(cx.class(InterfaceId(interface)).0);
+        if others == 0 {
+            return classes.fill(class(first));
+        }
+        for (to, interface) in classes.iter_mut().zip(ingress) {
+            *to = class(*interface);
+        }
+    }
+
+    /// The class of the interface that a packet came by.
+    #[inline(always)]
+    pub(super) fn class(&self, at: usize) -> Class {
+        Class(self.classes[at % CHUNK] as u16)
+    }
+
     /// The numbers of a part, where they are here.
     #[inline(always)]
     pub(super) fn column(&self, of: Of, ipv6: bool) -> Option<&[u32; TOGETHER]> {
@@ -112,7 +140,7 @@ impl Columns {
             Of::Source if !ipv6 => Some(&self.source),
             Of::Destination if !ipv6 => Some(&self.destination),
             Of::Service => Some(&self.service),
-            Of::Ingress => Some(&self.ingress),
+            Of::Ingress => Some(&self.classes),
             // What IPsec protects goes another way.
             Of::Ipsec => Some(&[0; TOGETHER]),
             _ => None,

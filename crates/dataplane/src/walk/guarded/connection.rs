@@ -107,7 +107,7 @@ impl<W: Watcher> Guard<'_, W> {
                 &self.memory.tracker,
                 self.passage,
                 &mut draft,
-                &self.cx.snapshot.own,
+                self.cx.interfaces.own(),
             );
             let entered = settled.and_then(|()| {
                 helper::assign(self.cx, &mut draft);

@@ -81,7 +81,7 @@ impl Passes<'_, '_> {
             None => Track::default(),
         };
         let before = Early::of(&one);
-        let mut subject = waiting(frame, fields, &track, before.marks);
+        let mut subject = waiting(self.cx, frame, fields, &track, before.marks);
         let outlet = &mut *self.outlet;
         let facts = Known {
             cx: self.cx,

@@ -107,7 +107,7 @@ impl Passes<'_, '_> {
         let frame = &chunk.frames[place];
         let first = Candidate::of(ahead.raw[usize::from(IPV6)][place]);
         let (fields, track) = (&*ahead.fields(place, frame), Track::default());
-        let mut subject = waiting(frame, fields, &track, Marks::default());
+        let mut subject = waiting(self.cx, frame, fields, &track, Marks::default());
         let outlet = &mut *self.outlet;
         let facts = Known {
             cx: self.cx,

@@ -10,7 +10,7 @@ use super::early::Early;
 use super::translation::turn_destination;
 use crate::connection::{NatState, Passed, State, Tracker, Way};
 use crate::packet::Fields;
-use crate::rule::{Ipsec, Marks, Of, Packets, TOGETHER};
+use crate::rule::{Class, Ipsec, Marks, Of, Packets, TOGETHER};
 use crate::table::NextHopId;
 use crate::walk::Context;
 use crate::walk::near::Near;
@@ -36,6 +36,7 @@ pub(super) struct Run {
     /// What was read of them; behind them, by place in the chunk, that of packets that are still to come.
     pub(super) columns: Columns,
     state: [u32; CHUNK],
+    /// The classes of the interfaces that they leave by.
     egress: [u32; CHUNK],
 }
 
@@ -322,7 +323,7 @@ impl Run {
         let hops = hops.iter().fold(0, |others, one| others | (one.0 ^ hop));
         let others = ingress.iter().fold(0, |others, one| others | (one ^ by));
         self.alike = (hops == 0) & (others == 0);
-        let mut egress = |at: usize| near.get(cx, self.hops[at]).adjacency.egress.0;
+        let mut egress = |at: usize| u32::from(near.get(cx, self.hops[at]).class.0);
         if self.alike {
             self.egress[..len].fill(egress(0));
             return;
@@ -377,13 +378,12 @@ impl Packets for Looked<'_> {
     }
 
     #[inline(always)]
-    fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId) {
-        let columns = &self.run.columns;
+    fn classes(&self, at: usize) -> (Class, Class) {
         let egress = match self.routed {
-            true => InterfaceId(self.run.egress[at % CHUNK]),
-            false => InterfaceId::NONE,
+            true => Class(self.run.egress[at % CHUNK] as u16),
+            false => Class::NONE,
         };
-        (InterfaceId(columns.ingress[at % CHUNK]), egress)
+        (self.run.columns.class(at), egress)
     }
 
     #[inline(always)]

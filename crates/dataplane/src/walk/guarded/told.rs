@@ -84,7 +84,7 @@ impl Watch for Told {
     fn log(&mut self, _chain: &Chain, rule: &Rule, subject: &Subject<'_>) {
         self.add(Event::Log(Logged {
             rule: rule.id,
-            egress: subject.egress,
+            egress: subject.leaves_by,
             state: subject.state,
             nat: subject.nat,
             seen: subject.fields.tuple,

@@ -11,11 +11,10 @@ use crate::connection::{
     Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker, Way,
 };
 use crate::drop::Drop;
-use crate::interface::Details;
+use crate::interface::{Details, OwnAddresses};
 use crate::nat::{self, Action, Exhausted, Rewrite, Side, Target, Unique};
 use crate::packet::{Tuple, protocol};
 use crate::rule::{ChainId, Table, Verdict};
-use crate::snapshot::OwnAddresses;
 use crate::walk::Exit;
 
 /// The connections beside one that begins with a packet of this tuple.
@@ -130,12 +129,12 @@ impl<W: Watcher> Guard<'_, W> {
         let interfaces = self.cx.interfaces;
         if ipv6 {
             let nearest = |details: &Details| details.source6_towards(destination.into());
-            return Some(interfaces.details(egress, nearest)??.to_bits());
+            return Some(interfaces.address(egress, nearest)?.to_bits());
         }
         let gateway = self.cx.fib.adjacencies.gateway(self.passage.hop);
         let neighbour = gateway.unwrap_or(Ipv4Addr::from_bits(destination as u32));
         let nearest = |details: &Details| details.address_towards(neighbour);
-        let own = interfaces.details(egress, nearest)??;
+        let own = interfaces.address(egress, nearest)?;
         Some(u128::from(own.to_bits()))
     }
 
@@ -147,7 +146,7 @@ impl<W: Watcher> Guard<'_, W> {
                 .address4
                 .map(|address| u128::from(address.to_bits())),
         };
-        self.cx.interfaces.details(interface, own)?
+        self.cx.interfaces.address(interface, own)
     }
 }
 

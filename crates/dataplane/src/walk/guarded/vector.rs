@@ -168,7 +168,7 @@ impl Passes<'_, '_> {
         }
         for (plain, family) in self.plain.iter().zip(0..) {
             if let Some(plain) = plain.filter(Plain::asks_raw) {
-                ahead.look_up_raw(&plain, family, chunk.frames);
+                ahead.look_up_raw(self.cx, &plain, family, chunk.frames);
             }
         }
         let (mut at, count) = (0, chunk.frames.len().min(CHUNK));
@@ -209,6 +209,7 @@ impl Passes<'_, '_> {
         let Some(plain) = self.plain[usize::from(ipv6)].filter(|_| len > 0) else {
             return;
         };
+        ahead.run.columns.classify(self.cx, len);
         ahead.look_up_early(&plain);
         self.ask_early(&plain, chunk, ahead);
         let tracker = &self.outlet.memory.tracker;

@@ -4,8 +4,8 @@ use frame::Frame;
 use kernels::Lanes;
 
 use super::{Column, Headers, TOGETHER, astride, column, elsewhere, rows, shows};
-use crate::interface::Interface;
-use crate::snapshot::{OwnAddresses, Snapshot};
+use crate::interface::{Interface, OwnAddresses};
+use crate::snapshot::Snapshot;
 use crate::walk::{ingress, prerouting};
 
 /// Parts that are read: up to the flags of TCP.

@@ -11,8 +11,8 @@ use kernels::Lanes;
 use super::enter::Key;
 use super::guarded::Kept;
 use super::ingress::ETHERNET;
-use crate::interface::Interface;
-use crate::snapshot::{OwnAddresses, Snapshot};
+use crate::interface::{Interface, OwnAddresses};
+use crate::snapshot::Snapshot;
 
 pub(super) use ipv4::Headers4;
 pub(super) use ipv6::Headers6;

@@ -11,7 +11,7 @@ use crate::firewall::{Firewall, filter, nat};
 use crate::nat::{Action as Nat, Endpoint, Mappings, Side, Target};
 use crate::rings::Command;
 use crate::rule::{Action, Clock, Match, Rule};
-use crate::testing::{ETHER1, ETHER2, Rig, Udp4};
+use crate::testing::{ETHER1, ETHER2, Rig, Udp4, class_of};
 use crate::trace::{Assumed, End, Question, trace};
 
 /// The address of `ether2`.
@@ -63,8 +63,11 @@ fn mapped(workers: usize, open: bool, randomise: bool) -> Rig {
         side: Side::Destination,
         ..source
     };
-    let out = vec![Match::OutInterface(ETHER2).into()];
-    let back = vec![Match::InInterface(ETHER2).into(), Match::Mapped.into()];
+    let out = vec![Match::OutInterface(class_of(ETHER2)).into()];
+    let back = vec![
+        Match::InInterface(class_of(ETHER2)).into(),
+        Match::Mapped.into(),
+    ];
     let mut rules = vec![(nat::SRCNAT, Rule::new(1, out, Action::Translate(0)))];
     if open {
         rules.push((nat::DSTNAT, Rule::new(2, back, Action::Translate(1))));

@@ -16,7 +16,7 @@ use crate::rings::Command;
 use crate::rule::{Action, Match, Rule};
 use crate::table::{Adjacency, NextHopId};
 use crate::testing::{
-    ETHER1, ETHER2, GATEWAY, MAC, MIRROR, Rig, SIZES, Udp4, ethernet, gateway, seal, sum,
+    ETHER1, ETHER2, GATEWAY, MAC, MIRROR, Rig, SIZES, Udp4, class_of, ethernet, gateway, seal, sum,
 };
 use crate::trace::{End, trace_packet};
 use crate::walk::Exit;
@@ -81,7 +81,7 @@ fn masquerading(workers: usize) -> Rig {
     gateway4(&mut rig);
     rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(OUTSIDE));
     client(&mut rig);
-    let matchers = vec![Match::OutInterface(ETHER2).into()];
+    let matchers = vec![Match::OutInterface(class_of(ETHER2)).into()];
     translated(&mut rig, nat::SRCNAT, matchers, MASQUERADE);
     rig
 }

@@ -10,7 +10,9 @@ use crate::firewall::{Firewall, filter, mangle, nat, raw};
 use crate::out::OutId;
 use crate::rule::{Action, AddressRange, Compare, Match, Rule, State};
 use crate::table::{Adjacency, NextHopId};
-use crate::testing::{ETHER1, ETHER2, MAC, Rig, Udp4, Udp6, VLAN10, arp, ethernet, gateway, seal};
+use crate::testing::{
+    ETHER1, ETHER2, MAC, Rig, Udp4, Udp6, VLAN10, arp, class_of, ethernet, gateway, seal,
+};
 use crate::{Drop, Why};
 
 /// What is asked of packets.
@@ -223,7 +225,7 @@ fn router(asked: Asked) -> Rig {
         Rule::new(2, vec![few.into()], Action::Drop),
         Rule::new(
             3,
-            vec![Match::InInterface(ETHER1).into()],
+            vec![Match::InInterface(class_of(ETHER1)).into()],
             Action::Passthrough,
         ),
     ];

@@ -57,7 +57,7 @@ fn a_trace_reads_stage_by_stage() {
             "egress: sent by ether2",
         ]
     );
-    rig.snapshot.own = crate::snapshot::OwnAddresses::new(vec![Udp4::default().source], vec![]);
+    rig.own([10, 0, 0, 2].into());
     assert_eq!(
         read(&rig, &Udp4::default().frame()).last().map(|l| &**l),
         Some("prerouting: drop: ipv4-own-source")

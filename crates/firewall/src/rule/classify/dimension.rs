@@ -1,14 +1,12 @@
 //! The parts of a packet that rules are told apart by, each as a number; and the spans of that
 //! number that a matcher holds for.
 
-use frame::InterfaceId;
-
 /// How many packets are looked up together: those whose connections are.
 pub use conntrack::connection::TOGETHER;
 use conntrack::connection::{NatState, State};
 use packet::{Fields, Tuple, protocol};
 
-use crate::rule::address::{AddressRange, InterfaceSet};
+use crate::rule::address::{AddressRange, Class, ClassSet};
 use crate::rule::holds;
 use crate::rule::matcher::{Icmp, Match, Matcher};
 use crate::rule::subject::{Ipsec, Marks, Subject};
@@ -19,8 +17,8 @@ pub trait Packets {
     fn len(&self) -> usize;
     /// Its fields.
     fn fields(&self, at: usize) -> &Fields;
-    /// The interfaces that it came by and leaves by.
-    fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId);
+    /// The classes of the interfaces that it came by and leaves by.
+    fn classes(&self, at: usize) -> (Class, Class);
     /// What its connection is.
     fn state(&self, at: usize) -> (State, NatState);
     /// What IPsec has to do with it.
@@ -59,7 +57,7 @@ impl Packets for Subject<'_> {
     }
 
     #[inline(always)]
-    fn interfaces(&self, _at: usize) -> (InterfaceId, InterfaceId) {
+    fn classes(&self, _at: usize) -> (Class, Class) {
         (self.ingress, self.egress)
     }
 
@@ -92,9 +90,9 @@ pub enum Of {
     Service,
     /// Whether ports are shown, and the source port.
     SourcePort,
-    /// The interface that it came by.
+    /// The class of the interface that it came by.
     Ingress,
-    /// The interface that it leaves by.
+    /// The class of the interface that it leaves by.
     Egress,
     /// Translation and state of the connection.
     State,
@@ -178,8 +176,8 @@ pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
             Some((port, _)) => SHOWN | u32::from(port),
             None => 0,
         },
-        Of::Ingress => packets.interfaces(at).0.0,
-        Of::Egress => packets.interfaces(at).1.0,
+        Of::Ingress => packets.classes(at).0.0.into(),
+        Of::Egress => packets.classes(at).1.0.into(),
         Of::State => {
             let (state, nat) = packets.state(at);
             Of::state(state, nat)
@@ -224,8 +222,8 @@ pub(super) fn spans(matcher: &Matcher) -> Option<(Of, Spans)> {
             let domain = vec![(SHOWN.into(), (SHOWN | 0xffff).into())];
             (Of::SourcePort, domain, shifted(ranges, SHOWN.into()))
         }
-        Match::InInterface(id) => (Of::Ingress, all(), one(id.0)),
-        Match::OutInterface(id) => (Of::Egress, all(), one(id.0)),
+        Match::InInterface(class) => (Of::Ingress, all(), one(class.0.into())),
+        Match::OutInterface(class) => (Of::Egress, all(), one(class.0.into())),
         Match::InInterfaceList(set) => (Of::Ingress, all(), members(set)),
         Match::OutInterfaceList(set) => (Of::Egress, all(), members(set)),
         Match::ConnectionState(states) => {
@@ -308,8 +306,9 @@ fn shifted(ranges: &[(u16, u16)], base: u128) -> Spans {
     merged(spans)
 }
 
-fn members(set: &InterfaceSet) -> Spans {
-    merged(set.iter().map(|id| (id.0.into(), id.0.into())).collect())
+fn members(set: &ClassSet) -> Spans {
+    let one = |class: Class| (class.0.into(), class.0.into());
+    merged(set.iter().map(one).collect())
 }
 
 /// The values of a small domain that fit.

@@ -2,12 +2,10 @@
 
 use core::cell::Cell;
 
-use frame::InterfaceId;
-
 use super::super::action::Action;
 use super::super::matcher::Match;
 use super::super::table::{Rule, Table};
-use super::super::{AddressTypes, Helper, Hotspot, Matcher, Nothing};
+use super::super::{AddressTypes, Class, Helper, Hotspot, Matcher, Nothing};
 use super::*;
 
 /// A connection, tracked or not, and what rules look for.
@@ -117,7 +115,7 @@ impl Connection {
     /// What a rule is answered about a packet, told and done.
     fn asks(&self, streams: &mut Streams, packet: &[u8], what: &Match) -> Option<bool> {
         let fields = Fields::of(packet);
-        let subject = Subject::new(&fields, packet, InterfaceId(1));
+        let subject = Subject::new(&fields, packet, Class(1));
         let now = Instant::from_millis(1);
         let mut ask = |mut subject: Subject<'_>, commit| match what {
             Match::TlsHost(glob) => streams.tls_host(&mut subject, self, glob, now, commit),
@@ -321,7 +319,7 @@ fn packets_that_are_opened_are_bounded() {
         let next = first.next();
         let fields = Fields::of(&wrong);
         for _ in 0..10 {
-            let mut subject = Subject::new(&fields, &wrong, InterfaceId(1));
+            let mut subject = Subject::new(&fields, &wrong, Class(1));
             let seen = streams.look_for_host(&mut subject, &next, Instant::from_millis(1), true);
             assert_eq!(seen, Seen::Lacks);
         }
@@ -433,7 +431,7 @@ fn one_packet_is_read_once_for_all_rules() {
     let mut streams = Streams::default();
     let packet = tcp(0, b"x");
     let fields = Fields::of(&packet);
-    let mut subject = Subject::new(&fields, &packet, InterfaceId(1));
+    let mut subject = Subject::new(&fields, &packet, Class(1));
     for (what, fits) in [(&x, true), (&xx, false), (&x, true), (&xx, false)] {
         let Match::Layer7(pattern) = what else {
             panic!("it is one")
@@ -512,7 +510,7 @@ fn rules_that_are_passed_over_together_would_not_match() {
                 .map(|(matcher, id)| Arc::new(Rule::new(id, vec![matcher.clone()], Action::Drop)));
             let table = Table::compile(None, vec![("forward".into(), rules.collect())]);
             let fields = Fields::of(packet);
-            let subject = Subject::new(&fields, packet, InterfaceId(1));
+            let subject = Subject::new(&fields, packet, Class(1));
             let (next, mut worker) = (connection.next(), worker());
             let (id, mut told, mut done) =
                 (ChainId(0), Quiet::<false>::new(), Quiet::<true>::new());

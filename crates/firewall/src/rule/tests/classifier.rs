@@ -45,8 +45,8 @@ fn ports() -> impl Strategy<Value = Box<[(u16, u16)]>> {
     vec((port(), port()), 1..4).prop_map(Into::into)
 }
 
-fn set() -> impl Strategy<Value = Arc<InterfaceSet>> {
-    vec(0_u32..6, 0..4).prop_map(|ids| Arc::new(ids.into_iter().map(InterfaceId).collect()))
+fn set() -> impl Strategy<Value = Arc<ClassSet>> {
+    vec(0_u16..6, 0..4).prop_map(|all| Arc::new(all.into_iter().map(Class).collect()))
 }
 
 fn what() -> impl Strategy<Value = Match> {
@@ -59,8 +59,8 @@ fn what() -> impl Strategy<Value = Match> {
         1 => ports().prop_map(Match::Port),
         1 => (0_u8..4, 0_u8..4, 0_u8..4)
             .prop_map(|(kind, first, last)| Match::Icmp(Icmp { kind, first, last })),
-        1 => (0_u32..6).prop_map(|id| Match::InInterface(InterfaceId(id))),
-        1 => (0_u32..6).prop_map(|id| Match::OutInterface(InterfaceId(id))),
+        1 => (0_u16..6).prop_map(|class| Match::InInterface(Class(class))),
+        1 => (0_u16..6).prop_map(|class| Match::OutInterface(Class(class))),
         1 => set().prop_map(Match::InInterfaceList),
         1 => set().prop_map(Match::OutInterfaceList),
         1 => (0_u8..32).prop_map(|bits| Match::ConnectionState(States(bits))),
@@ -119,11 +119,11 @@ fn fields() -> impl Strategy<Value = Fields> {
     )
 }
 
-type Packet = (Fields, (u32, u32), (u8, u8), [u32; 3]);
+type Packet = (Fields, (u16, u16), (u8, u8), [u32; 3]);
 
 fn packet() -> impl Strategy<Value = Packet> {
     let marks = [0_u32..3, 0_u32..3, 0_u32..3];
-    (fields(), (0_u32..6, 0_u32..6), (0_u8..5, 0_u8..16), marks)
+    (fields(), (0_u16..6, 0_u16..6), (0_u8..5, 0_u8..16), marks)
 }
 
 fn subject_of(packet: &Packet) -> Subject<'_> {
@@ -136,7 +136,7 @@ fn subject_of(packet: &Packet) -> Subject<'_> {
         State::Untracked,
     ];
     Subject {
-        egress: InterfaceId(*egress),
+        egress: Class(*egress),
         state: states[usize::from(*state)],
         nat: NatState(*nat),
         marks: Marks {
@@ -145,7 +145,7 @@ fn subject_of(packet: &Packet) -> Subject<'_> {
             connection: *connection,
             ..Marks::default()
         },
-        ..Subject::new(fields, &[], InterfaceId(*ingress))
+        ..Subject::new(fields, &[], Class(*ingress))
     }
 }
 
@@ -255,7 +255,7 @@ impl Packets for Vector<'_, '_> {
     }
 
     #[inline(always)]
-    fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId) {
+    fn classes(&self, at: usize) -> (Class, Class) {
         (self.0[at].ingress, self.0[at].egress)
     }
 

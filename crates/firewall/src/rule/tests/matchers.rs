@@ -139,15 +139,15 @@ fn icmp_is_told_by_type_and_code() {
 fn interfaces_are_compared_one_by_one_and_in_lists() {
     let fields = segment();
     let mut packet = subject(&fields, &[]);
-    packet.bridge_ingress = InterfaceId(7);
-    let list = |ids: &[u32]| Arc::new(ids.iter().map(|id| InterfaceId(*id)).collect());
+    packet.bridge_ingress = Class(7);
+    let list = |ids: &[u16]| Arc::new(ids.iter().map(|id| Class(*id)).collect());
 
-    assert_eq!(both(Match::InInterface(InterfaceId(1)), &packet), HOLDS);
-    assert_eq!(both(Match::OutInterface(InterfaceId(1)), &packet), FAILS);
+    assert_eq!(both(Match::InInterface(Class(1)), &packet), HOLDS);
+    assert_eq!(both(Match::OutInterface(Class(1)), &packet), FAILS);
     assert_eq!(both(Match::InInterfaceList(list(&[1, 9])), &packet), HOLDS);
     assert_eq!(both(Match::OutInterfaceList(list(&[1, 9])), &packet), FAILS);
-    assert_eq!(both(Match::InBridgePort(InterfaceId(7)), &packet), HOLDS);
-    assert_eq!(both(Match::OutBridgePort(InterfaceId(7)), &packet), FAILS);
+    assert_eq!(both(Match::InBridgePort(Class(7)), &packet), HOLDS);
+    assert_eq!(both(Match::OutBridgePort(Class(7)), &packet), FAILS);
     assert_eq!(both(Match::InBridgePortList(list(&[7])), &packet), HOLDS);
     assert_eq!(both(Match::OutBridgePortList(list(&[7])), &packet), FAILS);
 }

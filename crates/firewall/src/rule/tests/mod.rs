@@ -6,7 +6,6 @@ mod matchers;
 
 use std::sync::Arc;
 
-use frame::InterfaceId;
 use packet::{Fields, Fragment, Tuple, protocol};
 
 use super::*;
@@ -139,7 +138,7 @@ pub(super) fn matches_with<F: Facts>(
 /// A packet that came by interface 1 and leaves by 2.
 pub(super) fn subject<'a>(fields: &'a Fields, packet: &'a [u8]) -> Subject<'a> {
     Subject {
-        egress: InterfaceId(2),
-        ..Subject::new(fields, packet, InterfaceId(1))
+        egress: Class(2),
+        ..Subject::new(fields, packet, Class(1))
     }
 }

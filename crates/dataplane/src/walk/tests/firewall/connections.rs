@@ -9,7 +9,7 @@ use crate::interface::{Details, Own4, Own6};
 use crate::punt::Why;
 use crate::rule::{Action, ConnectionLimit, Icmp, Match, Rule, State};
 use crate::table::{Adjacency, Kind};
-use crate::testing::{ETHER1, ETHER2, Rig, Udp4, ethernet, seal};
+use crate::testing::{ETHER1, ETHER2, Rig, Udp4, class_of, ethernet, seal};
 use crate::walk::tests::{forwarded4, gateway4, rig};
 
 #[test]
@@ -57,7 +57,7 @@ fn packets_that_follow_the_first_in_one_vector_are_of_its_connection() {
 fn masquerade_gives_the_egress_address_and_answers_find_back() {
     let mut rig = rig();
     rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
-    let matchers = vec![Match::OutInterface(ETHER2).into()];
+    let matchers = vec![Match::OutInterface(class_of(ETHER2)).into()];
     translated(&mut rig, nat::SRCNAT, matchers, MASQUERADE);
 
     let sent = rig.pass(Udp4::default().frame());
@@ -174,7 +174,7 @@ fn answers_to_translated_connections_find_their_worker() {
     gateway4(&mut rig);
     rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
     client(&mut rig);
-    let matchers = vec![Match::OutInterface(ETHER2).into()];
+    let matchers = vec![Match::OutInterface(class_of(ETHER2)).into()];
     translated(&mut rig, nat::SRCNAT, matchers, MASQUERADE);
     let mut sent = Vec::new();
     for port in 0..60 {

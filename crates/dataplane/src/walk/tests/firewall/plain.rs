@@ -10,7 +10,7 @@ use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, mangle, nat, raw};
 use crate::packet::protocol;
 use crate::rule::{Action, AddressRange, ChainId, Compare, Dscp, Match, Matcher, Mss, Rule, State};
-use crate::testing::{ETHER1, ETHER2, MAC, Rig, Udp4, ethernet, gateway, seal};
+use crate::testing::{ETHER1, ETHER2, MAC, Rig, Udp4, class_of, ethernet, gateway, seal};
 use crate::walk::tests::{forwarded4, rig};
 
 /// Rules of `mangle` that count packets as they come, and mark and change them in the midst of a
@@ -340,7 +340,11 @@ fn untracked(more: bool, whole: bool, odd: bool) -> Ended {
     let mut rules = vec![
         Rule::new(1, vec![near.into(), to(53).into()], Action::Accept),
         Rule::new(2, vec![to(54).into()], Action::Drop),
-        Rule::new(3, vec![Match::InInterface(ETHER1).into()], Action::Accept),
+        Rule::new(
+            3,
+            vec![Match::InInterface(class_of(ETHER1)).into()],
+            Action::Accept,
+        ),
     ];
     if more {
         let lived = Match::Ttl(Compare::Equal(63));
@@ -393,7 +397,11 @@ fn segments(whole: bool) -> Ended {
     let flags = |set| Match::TcpFlags { set, clear: 0 }.into();
     let rules = vec![
         Rule::new(1, vec![flags(FIN)], Action::Drop),
-        Rule::new(2, vec![Match::InInterface(ETHER1).into()], Action::Accept),
+        Rule::new(
+            2,
+            vec![Match::InInterface(class_of(ETHER1)).into()],
+            Action::Accept,
+        ),
     ];
     filtered(&mut rig, filter::FORWARD, rules);
     let clamped = Rule::new(3, vec![flags(SYN)], Action::ChangeMss(Mss::Bytes(1_000)));

@@ -11,7 +11,7 @@ use crate::rings::Command;
 use crate::rule::{Action, AddressRange, Match, Priority, Reject, Rule, State, Ttl};
 use crate::snapshot::{RoutingRule, RuleAction};
 use crate::table::Adjacency;
-use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, VLAN10, gateway, seal};
+use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, VLAN10, class_of, gateway, seal};
 use crate::walk::Event;
 use crate::walk::tests::{forwarded4, rig};
 
@@ -235,8 +235,8 @@ fn forward_drops_what_its_rules_say_and_passes_the_rest() {
 fn forward_knows_both_interfaces_and_input_knows_one() {
     let mut rig = rig();
     let both = vec![
-        Match::InInterface(ETHER1).into(),
-        Match::OutInterface(ETHER2).into(),
+        Match::InInterface(class_of(ETHER1)).into(),
+        Match::OutInterface(class_of(ETHER2)).into(),
     ];
     filtered(
         &mut rig,

@@ -12,7 +12,7 @@ use crate::out::OutId;
 use crate::packet::{Tuple, protocol};
 use crate::rule::{Action, Clock, Match, Rule, State};
 use crate::table::Adjacency;
-use crate::testing::{ETHER1, ETHER2, MAC, Rig, ethernet, gateway, seal, sum};
+use crate::testing::{ETHER1, ETHER2, MAC, Rig, class_of, ethernet, gateway, seal, sum};
 use crate::trace::{Assumed, Question, Walked, trace};
 
 pub(super) const CLIENT: u32 = 0x0a00_0002;
@@ -160,7 +160,7 @@ impl World {
         for client in 0..4 {
             rig.route4(CLIENT + client, 32, hop);
         }
-        let leaves = vec![Match::OutInterface(ETHER2).into()];
+        let leaves = vec![Match::OutInterface(class_of(ETHER2)).into()];
         translated(&mut rig, nat::SRCNAT, leaves, MASQUERADE);
         let state =
             |states: &[State]| Match::ConnectionState(states.iter().copied().collect()).into();
@@ -172,7 +172,11 @@ impl World {
             Rule::new(5, vec![ftp], Action::Passthrough),
             Rule::new(6, vec![known.clone()], Action::Fasttrack),
             Rule::new(2, vec![known], Action::Accept),
-            Rule::new(3, vec![Match::InInterface(ETHER2).into()], Action::Drop),
+            Rule::new(
+                3,
+                vec![Match::InInterface(class_of(ETHER2)).into()],
+                Action::Drop,
+            ),
         ];
         filtered(&mut rig, filter::FORWARD, rules);
         let mut world = Self { rig };

@@ -1,0 +1,89 @@
+//! What shortcuts rest on, so that a change which concerns none of them lets all of them be.
+//!
+//! For each of many hashes stands the generation in which a shortcut was installed last that rests on something with
+//! that hash. Nothing is ever taken back: when all are forgotten, the next generation begins.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use frame::shortcut::{Between, Footing, Shortcut};
+
+/// How many hashes are told apart, as a power of two: 256 KB.
+const BITS: u32 = 16;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Marks {
+    seed: u64,
+    generations: Box<[AtomicU32]>,
+}
+
+impl Marks {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            generations: (0..1 << BITS).map(|_| AtomicU32::new(0)).collect(),
+        }
+    }
+
+    /// Notes what a shortcut rests on that is about to be installed.
+    pub(crate) fn note(&self, generation: u32, shortcut: &Shortcut) {
+        let rewrite = shortcut
+            .connection
+            .and_then(|connection| connection.rewrite);
+        let after = rewrite.map(|rewrite| rewrite.between);
+        for Between {
+            source,
+            destination,
+            ipv6,
+        } in [Some(shortcut.between), after].into_iter().flatten()
+        {
+            self.say(generation, address(source, ipv6));
+            self.say(generation, address(destination, ipv6));
+        }
+        let lane = &shortcut.lane;
+        self.say(generation, link(lane.egress.0, &lane.link));
+    }
+
+    /// Whether a shortcut of this generation may rest on something.
+    pub(crate) fn may_bear(&self, generation: u32, footing: &Footing) -> bool {
+        let what = match footing {
+            Footing::Link { egress, link: of } => link(egress.0, of),
+            Footing::Network { first, len, ipv6 } => {
+                // Of IPv4 single addresses are noted, of IPv6 networks of 64 bits.
+                if *len < if *ipv6 { 64 } else { 32 } {
+                    return true;
+                }
+                address(*first, *ipv6)
+            }
+        };
+        self.place(what).load(Ordering::SeqCst) == generation
+    }
+
+    fn say(&self, generation: u32, what: u128) {
+        self.place(what).store(generation, Ordering::Relaxed);
+    }
+
+    fn place(&self, what: u128) -> &AtomicU32 {
+        let (high, low) = ((what >> 64) as u64, what as u64);
+        let mixed = (high ^ self.seed)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(32)
+            ^ low;
+        let hash = (mixed ^ self.seed).wrapping_mul(0xa076_1d64_78bd_642f);
+        &self.generations[(hash >> (u64::BITS - BITS)) as usize % (1 << BITS)]
+    }
+}
+
+/// What an address is noted as.
+fn address(bits: u128, ipv6: bool) -> u128 {
+    match ipv6 {
+        true => bits >> 64,
+        false => 1 << 127 | bits,
+    }
+}
+
+/// What a next hop is noted as.
+fn link(egress: u32, link: &[u8; 12]) -> u128 {
+    let fold = |all: u128, byte: &u8| all << 8 | u128::from(*byte);
+    1 << 126 | u128::from(egress) << 96 | link.iter().fold(0, fold)
+}

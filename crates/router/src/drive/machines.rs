@@ -1,0 +1,186 @@
+//! The neighbours of interfaces: machines are made, changed and ended with their interfaces.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use frame::InterfaceId;
+use machine::Duration;
+use service::neighbour::{Config, Event};
+
+use super::Control;
+use super::half::{Half, Side};
+use crate::compile::{Laid, Layout, Moved, Relaid};
+use crate::intent::{Items, Neighbour};
+use crate::plan::{Step, plan};
+use crate::rib::Family;
+use crate::touched::Touched;
+
+impl Control {
+    /// Makes, changes and ends the neighbours of interfaces.
+    pub(super) fn change_machines(&mut self, relaid: &Relaid) {
+        for id in &relaid.seen {
+            match self.layout.interfaces.get(id).cloned() {
+                None => self.end_machines(*id),
+                Some(laid) => {
+                    self.configure_machines(*id, &laid);
+                    let before = relaid.before.get(id);
+                    let ran = before.map_or(laid.link.running, |before| {
+                        before.as_ref().is_some_and(|laid| laid.link.running)
+                    });
+                    if ran != laid.link.running {
+                        self.turn_link(*id, &laid);
+                    }
+                }
+            }
+        }
+    }
+
+    fn end_machines(&mut self, id: InterfaceId) {
+        let (half, mut means) = self.arp();
+        half.remove(id, &mut means);
+        let (half, mut means) = self.discovery();
+        half.remove(id, &mut means);
+        self.v4.rib.forget_interface(id);
+        self.v6.rib.forget_interface(id);
+        self.links.remove(&id);
+        self.reset.remove(&id);
+    }
+
+    fn configure_machines(&mut self, id: InterfaceId, laid: &Laid) {
+        let is_new = !self.v6.machines.contains_key(&id);
+        // Before any address, whose groups it reports.
+        self.link6(id, laid.link.mac);
+        let seed = if is_new { self.rng.next_u64() } else { 0 };
+        let settings = &self.intent.ipv4;
+        let config4 = Config {
+            mode: laid.arp,
+            reachable_time: laid.arp_timeout.unwrap_or(settings.arp_timeout),
+            entries_max: settings.max_neighbours,
+            ..Config::new(laid.link.mac)
+        };
+        let settings = &self.intent.ipv6;
+        let config6 = Config {
+            router: settings.forward,
+            entries_max: settings.max_neighbours,
+            stale_check: settings.stale_check.max(Duration::from_secs(1)),
+            stale_timeout: settings.stale_timeout,
+            ..Config::new(laid.link.mac)
+        };
+        // Without link addresses nobody asks for them.
+        if laid.link.ethernet {
+            let (half, mut means) = self.arp();
+            let upcalls = half.configure(id, config4, seed, &mut means);
+            self.answer4(id, upcalls);
+        }
+        if is_new {
+            let address = self.fallback;
+            self.feed4(id, Event::FallbackSource { address });
+        }
+        let (half, mut means) = self.discovery();
+        let upcalls = half.configure(id, config6, seed ^ 1, &mut means);
+        self.answer6(id, upcalls);
+    }
+
+    fn turn_link(&mut self, id: InterfaceId, laid: &Laid) {
+        let up = laid.link.running;
+        let state = if up { "up" } else { "down" };
+        let clock = self.features.log.clock;
+        let times = self.links.entry(id).or_default();
+        if up {
+            times.up = Some(clock);
+        } else {
+            times.down = Some(clock);
+            times.downs += 1;
+            self.purge_masquerade(id, None);
+        }
+        self.features
+            .log
+            .add("interface,info", format!("{} link {state}", laid.name));
+        let (half, mut means) = self.arp();
+        let event = if up { Event::LinkUp } else { Event::LinkDown };
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer4(id, upcalls);
+        let (half, mut means) = self.discovery();
+        let event = if up { Event::LinkUp } else { Event::LinkDown };
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer6(id, upcalls);
+    }
+
+    /// Interfaces without an address ask with this router's first one.
+    pub(super) fn change_fallback(
+        &mut self,
+        relaid: &Relaid,
+        moved: &BTreeMap<InterfaceId, Moved>,
+    ) {
+        for id in relaid.seen.iter().chain(moved.keys()) {
+            let has_none = self.addresses.of4(*id).next().is_none();
+            match has_none && self.v4.machines.contains_key(id) {
+                true => _ = self.unnumbered.insert(*id),
+                false => _ = self.unnumbered.remove(id),
+            }
+        }
+        let address = self.addresses.ipv4.keys().next().map(|(_, addr)| *addr);
+        let mut ask = BTreeSet::new();
+        if core::mem::replace(&mut self.fallback, address) != address {
+            ask.extend(&self.unnumbered);
+        }
+        // Who had one of its own was not told.
+        let lost = moved.iter().filter(|(_, moved)| moved.now4.is_empty());
+        ask.extend(lost.map(|(id, _)| *id));
+        for id in ask {
+            self.feed4(id, Event::FallbackSource { address });
+        }
+    }
+
+    /// Brings configured neighbours in force.
+    pub(super) fn change_statics(&mut self, touched: &Touched, relaid: &Relaid) {
+        let named = relaid.names.iter().chain(&touched.neighbours);
+        let named = named.filter_map(|name| self.layout.by_name.get(name));
+        let others: BTreeSet<_> = named.chain(relaid.before.keys()).copied().collect();
+        for id in others {
+            let items = &self.intent.neighbours4;
+            for event in change_statics(&mut self.v4, id, items, &self.layout) {
+                self.feed4(id, event);
+            }
+            let items = &self.intent.neighbours6;
+            for event in change_statics(&mut self.v6, id, items, &self.layout) {
+                self.feed6(id, event);
+            }
+        }
+    }
+}
+
+type StaticEvent<F> = Event<'static, <F as Family>::Addr, super::half::Waiting>;
+
+/// Brings the configured neighbours of one interface up to date; gives what its machine is to be told.
+fn change_statics<S: Side>(
+    half: &mut Half<S>,
+    id: InterfaceId,
+    items: &Items<Neighbour<S::Net>>,
+    layout: &Layout,
+) -> Vec<StaticEvent<S::Net>> {
+    let running = half.statics_of(id);
+    let laid = layout.interfaces.get(&id);
+    let laid = laid.filter(|laid| layout.by_name.get(&laid.name) == Some(&id));
+    let on = laid.into_iter().flat_map(|laid| items.on(&laid.name));
+    let on = on.filter(|(_, neighbour)| !neighbour.disabled);
+    let wanted: BTreeMap<_, _> = on.map(|(_, of)| (of.addr, of.clone())).collect();
+    for address in running.keys() {
+        half.statics.remove(&(id, *address));
+    }
+    let now = wanted
+        .iter()
+        .map(|(address, of)| ((id, *address), of.clone()));
+    half.statics.extend(now);
+    let event = |step| match step {
+        Step::Remove(address, _) => Event::StaticRemoved { address: *address },
+        Step::Add(address, neighbour) | Step::Change(address, _, neighbour) => {
+            let neighbour: &Neighbour<S::Net> = neighbour;
+            Event::StaticAdded {
+                address: *address,
+                mac: neighbour.mac,
+                published: neighbour.published,
+            }
+        }
+    };
+    plan(&running, &wanted).into_iter().map(event).collect()
+}

@@ -1,0 +1,220 @@
+use core::net::Ipv4Addr;
+
+use frame::InterfaceId;
+use machine::Duration;
+use menu::Value;
+use script::Session;
+use service::neighbour::Mode;
+
+use crate::Instance;
+use crate::drive::{Control, Setup};
+use crate::feature::{Effect, Effects, NewObject};
+use crate::intent::{Address4, Class, Gateway, Interface, InterfaceKind, Route};
+use crate::object::{Made, Owner};
+use crate::rib::{Check, Net};
+
+const MENU: &str = "/interface/pppoe-server";
+
+fn session(number: u64) -> Owner {
+    Owner {
+        feature: "test",
+        number,
+    }
+}
+
+fn name(number: u64) -> String {
+    format!("null{number}")
+}
+
+fn interface(number: u64) -> Made {
+    let interface = Interface {
+        name: name(number).into(),
+        disabled: false,
+        mtu: 1480,
+        arp: Mode::Enabled,
+        arp_timeout: None,
+        kind: InterfaceKind::PointToPoint,
+        class: Class::Ppp,
+    };
+    Made::Interface(MENU, interface)
+}
+
+fn address(number: u64) -> Made {
+    let network = Ipv4Addr::from(0x0a80_0000 + number as u32);
+    Made::Address4(Address4 {
+        addr: Ipv4Addr::new(10, 64, 0, 1),
+        len: 32,
+        network,
+        interface: name(number).into(),
+        disabled: false,
+    })
+}
+
+fn route(number: u64, distance: u8) -> Made {
+    let gateway = Gateway {
+        addr: None,
+        interface: Some(name(number).into()),
+        table: None,
+    };
+    Made::Route4(Route {
+        net: Net::new(Ipv4Addr::new(172, 16, number as u8, 0), 24),
+        table: "main".into(),
+        gateways: vec![gateway],
+        refuse: None,
+        check: Check::None,
+        distance,
+        scope: 30,
+        target_scope: 10,
+        pref_src: None,
+        disabled: false,
+    })
+}
+
+struct Router(Instance);
+
+impl Router {
+    fn new() -> Self {
+        let mut store = schema::store();
+        store.ensure_port("ether1", None).expect("a port");
+        Self(Instance::new(&Setup::OFFLINE, store).expect("memory").0)
+    }
+
+    fn control(&mut self) -> &mut Control {
+        self.0.control()
+    }
+
+    fn come(&mut self, number: u64) {
+        let mut out = Effects::default();
+        for made in [interface(number), address(number), route(number, 7)] {
+            out.object(session(number), made);
+        }
+        self.control().carry_out(out);
+    }
+
+    fn go(&mut self, number: u64) {
+        let mut out = Effects::default();
+        out.push(Effect::Gone(session(number)));
+        self.control().carry_out(out);
+    }
+
+    fn run(&mut self, text: &str) -> Result<String, String> {
+        let mut out = String::new();
+        let ran = self.0.run(&mut Session::new("admin"), text, &mut out);
+        ran.map(|()| out).map_err(|refusal| refusal.to_string())
+    }
+
+    fn count(&mut self, menu: &str, test: &str) -> String {
+        let counted = self.run(&format!("{menu}/print count-only where {test}"));
+        counted.expect("a count").trim().to_owned()
+    }
+
+    fn id(&mut self, name: &str) -> Option<InterfaceId> {
+        self.control().layout.named(name).map(|(id, _)| id)
+    }
+}
+
+#[test]
+fn what_an_owner_has_works_and_shows_in_its_menus_and_goes_at_once() {
+    let mut router = Router::new();
+    router.come(3);
+    router.come(4);
+
+    let id = router.id("null3").expect("it is laid out");
+    let line = router
+        .control()
+        .interfaces()
+        .get(id)
+        .expect("workers know it");
+    assert!(line.running && !line.ethernet && line.ipv4 && line.mtu == 1480);
+    let found = router
+        .control()
+        .v4
+        .rib
+        .lookup(0, Ipv4Addr::new(172, 16, 3, 9));
+    assert_eq!(found.expect("a route").paths[0].interface(), Some(id));
+    assert_eq!(router.count("/interface", "dynamic"), "2");
+    assert_eq!(router.count(MENU, "name=null3 running"), "1");
+    assert_eq!(router.count("/ip/address", "dynamic interface=null3"), "1");
+    assert_eq!(router.count("/ip/route", "dynamic distance=7 active"), "2");
+    // Two networks that are connected.
+    assert_eq!(router.count("/ip/route", "dynamic connect active"), "2");
+
+    router.go(3);
+
+    assert_eq!(
+        (router.id("null3"), router.control().interfaces().get(id)),
+        (None, None)
+    );
+    assert_eq!(
+        router
+            .control()
+            .v4
+            .rib
+            .lookup(0, Ipv4Addr::new(172, 16, 3, 9)),
+        None
+    );
+    assert_eq!(router.count("/interface", "dynamic"), "1");
+    assert_eq!(router.count("/ip/address", "dynamic"), "1");
+    assert_eq!(router.count("/ip/route", "dynamic"), "2");
+    router.go(4);
+    assert_eq!(router.control().objects.len(), 0);
+}
+
+#[test]
+fn a_dynamic_row_is_removed_where_its_feature_lets_one() {
+    let mut router = Router::new();
+    router.come(1);
+    let refused = router.run("/ip/route/remove [find distance=7]");
+    assert!(refused.is_err_and(|why| why.contains("can not remove dynamic")));
+    assert_eq!(router.count("/ip/route", "distance=7"), "1");
+
+    let mut out = Effects::default();
+    out.push(Effect::Object(Box::new(NewObject {
+        owner: session(1),
+        made: route(9, 8),
+        cells: vec![("comment", Value::text("by a lease"))],
+        removable: true,
+    })));
+    router.control().carry_out(out);
+    assert_eq!(router.count("/ip/route", "comment=\"by a lease\""), "1");
+    router
+        .run("/ip/route/remove [find distance=8]")
+        .expect("it may go");
+    assert_eq!(router.count("/ip/route", "distance=8"), "0");
+}
+
+#[test]
+fn a_configured_interface_has_its_name_before_a_dynamic_one() {
+    let mut router = Router::new();
+    router.come(1);
+    let dynamic = router.id("null1").expect("it is there");
+    let add = "/interface/vlan/add name=null1 interface=ether1 vlan-id=5";
+    router.run(add).expect("the store does not know it");
+    let configured = router.id("null1").expect("it is there");
+
+    assert_ne!(configured, dynamic);
+    router.run("/interface/vlan/remove null1").expect("it goes");
+    assert_eq!(router.id("null1"), Some(dynamic));
+}
+
+#[test]
+fn memory_and_slots_return_with_those_who_come_and_go() {
+    let mut router = Router::new();
+    let mut now = machine::Instant::ZERO;
+    let epoch = router.control().snapshot().epoch;
+    for number in 0..1_000 {
+        router.come(number);
+        now += Duration::from_millis(10);
+        router.control().poll(now);
+        router.go(number);
+    }
+
+    let control = router.control();
+    assert_eq!(control.snapshot().epoch, epoch, "no snapshot is published");
+    assert!(control.numbers.last().slot() < 100);
+    assert_eq!(control.objects.len(), 0);
+    assert_eq!(control.layout.interfaces.len(), control.v6.machines.len());
+    assert_eq!(control.links6.len(), control.layout.interfaces.len());
+    assert_eq!(control.v4.rib.len(), 0);
+    assert_eq!(control.v4.rib.lines().in_use(), 0);
+}

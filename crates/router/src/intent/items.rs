@@ -1,0 +1,155 @@
+//! Items by their numbers, with indexes by name and by what they stand on: who depends on an interface is found
+//! without looking at everybody.
+
+use core::ops::Deref;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ItemId, Name};
+
+/// What an item is called, and what it stands on.
+pub trait Indexed {
+    /// The name that others use for it.
+    fn name(&self) -> Option<&Name> {
+        None
+    }
+
+    /// The interface (or, of a port, the device) that it names and depends on.
+    fn stands_on(&self) -> Option<&Name>;
+}
+
+/// The items of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Items<T> {
+    items: BTreeMap<ItemId, T>,
+    named: BTreeMap<Name, BTreeSet<ItemId>>,
+    on: BTreeMap<Name, BTreeSet<ItemId>>,
+}
+
+impl<T> Default for Items<T> {
+    fn default() -> Self {
+        Self {
+            items: BTreeMap::new(),
+            named: BTreeMap::new(),
+            on: BTreeMap::new(),
+        }
+    }
+}
+
+impl<T> Deref for Items<T> {
+    type Target = BTreeMap<ItemId, T>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.items
+    }
+}
+
+impl<T: Indexed> Items<T> {
+    /// Puts an item in, in place of what it was, or takes it out. Gives what it was.
+    pub fn set(&mut self, item: ItemId, value: Option<T>) -> Option<T> {
+        let before = match value {
+            Some(value) => {
+                enter(&mut self.named, value.name(), item);
+                enter(&mut self.on, value.stands_on(), item);
+                self.items.insert(item, value)
+            }
+            None => self.items.remove(&item),
+        };
+        let old = before.as_ref()?;
+        let new = self.items.get(&item);
+        if new.and_then(T::name) != old.name() {
+            leave(&mut self.named, old.name(), item);
+        }
+        if new.and_then(T::stands_on) != old.stands_on() {
+            leave(&mut self.on, old.stands_on(), item);
+        }
+        before
+    }
+
+    /// The first item of this name.
+    pub fn first_named(&self, name: &str) -> Option<ItemId> {
+        self.named.get(name)?.first().copied()
+    }
+
+    /// The items that stand on what has this name, in order.
+    pub fn on(&self, name: &str) -> impl Iterator<Item = (ItemId, &T)> {
+        let items = self.on.get(name).into_iter().flatten();
+        items.filter_map(|item| Some((*item, self.items.get(item)?)))
+    }
+
+    /// The names of all that items stand on.
+    pub fn grounds(&self) -> impl Iterator<Item = &Name> {
+        self.on.keys()
+    }
+}
+
+fn enter(index: &mut BTreeMap<Name, BTreeSet<ItemId>>, name: Option<&Name>, item: ItemId) {
+    if let Some(name) = name {
+        index.entry(name.clone()).or_default().insert(item);
+    }
+}
+
+fn leave(index: &mut BTreeMap<Name, BTreeSet<ItemId>>, name: Option<&Name>, item: ItemId) {
+    if let Some(name) = name
+        && let Some(items) = index.get_mut(name)
+    {
+        items.remove(&item);
+        if items.is_empty() {
+            index.remove(name);
+        }
+    }
+}
+
+impl<T: Indexed> FromIterator<(ItemId, T)> for Items<T> {
+    fn from_iter<I: IntoIterator<Item = (ItemId, T)>>(items: I) -> Self {
+        let mut made = Self::default();
+        for (item, value) in items {
+            made.set(item, Some(value));
+        }
+        made
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Items<T> {
+    type Item = (&'a ItemId, &'a T);
+    type IntoIter = std::collections::btree_map::Iter<'a, ItemId, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    struct Thing(Name, Name);
+
+    impl Indexed for Thing {
+        fn name(&self) -> Option<&Name> {
+            Some(&self.0)
+        }
+
+        fn stands_on(&self) -> Option<&Name> {
+            Some(&self.1)
+        }
+    }
+
+    #[test]
+    fn indexes_follow_their_items_and_keep_nothing_of_those_that_went() {
+        let thing = |name: &str, on: &str| Some(Thing(name.into(), on.into()));
+        let mut items = Items::default();
+        items.set(1, thing("a", "x"));
+        items.set(2, thing("a", "y"));
+        let before = items.set(1, thing("b", "y"));
+
+        assert_eq!(before, thing("a", "x"));
+        assert_eq!(items.first_named("a"), Some(2));
+        assert_eq!(items.on("x").count(), 0);
+        let on: Vec<_> = items.on("y").map(|(item, _)| item).collect();
+        assert_eq!(on, [1, 2]);
+        items.set(1, None);
+        items.set(2, None);
+        assert_eq!(items, Items::default());
+    }
+}

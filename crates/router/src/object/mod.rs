@@ -1,0 +1,262 @@
+//! Dynamic objects: what the router makes by itself, and shows with flag `D`, beside what is configured.
+//!
+//! An object has an id, a menu and an owner. Its id is above those of all items and is never given twice, so what is
+//! kept by item (the number of an interface, the route of an item) is kept of an object in the same way. An owner is a
+//! feature with a number of its own, such as that of a session; all that it owns goes at once, in time for that alone.
+//!
+//! Interfaces, addresses and routes of features stand in the intent under their ids, among the configured ones. Of
+//! what comes with those by itself (connected routes, link-local addresses) the registry holds what it stands for.
+
+use core::net::Ipv6Addr;
+use std::collections::{BTreeMap, BTreeSet};
+
+use frame::InterfaceId;
+use menu::Value;
+
+use crate::compile::address::OfferKey;
+use crate::intent::{Address4, Address6, Interface, ItemId, Route};
+use crate::rib::{V4, V6};
+
+/// Ids from here on are of dynamic objects.
+pub const DYNAMIC: u64 = 1 << 63;
+
+/// How many there can be: as many as interfaces, with two addresses and two routes each.
+const MOST: usize = 5 << 20;
+
+/// Who made an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    /// The feature.
+    pub feature: &'static str,
+    /// A number of its own: that of a session, of a lease.
+    pub number: u64,
+}
+
+/// What a feature wants to be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// An interface, in the menu of its kind.
+    Interface(&'static str, Interface),
+    /// An IPv4 address of an interface.
+    Address4(Address4),
+    /// An IPv6 address of an interface.
+    Address6(Address6),
+    /// An IPv4 route.
+    Route4(Route<V4>),
+    /// An IPv6 route.
+    Route6(Route<V6>),
+}
+
+impl Made {
+    /// The menu that shows it.
+    pub const fn menu(&self) -> &'static str {
+        match self {
+            Self::Interface(menu, _) => menu,
+            Self::Address4(_) => "/ip/address",
+            Self::Address6(_) => "/ipv6/address",
+            Self::Route4(_) => "/ip/route",
+            Self::Route6(_) => "/ipv6/route",
+        }
+    }
+}
+
+/// What an object stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum What {
+    /// What stands in the intent under its id.
+    Made,
+    /// The route to a network that an IPv4 address is in.
+    Connected4(OfferKey<V4>),
+    /// The same of IPv6.
+    Connected6(OfferKey<V6>),
+    /// A link-local address that an interface has by itself.
+    LinkLocal(InterfaceId, Ipv6Addr),
+    /// The route to an interface's link-local network.
+    LinkLocalNetwork(InterfaceId),
+}
+
+impl What {
+    /// The menu that shows it.
+    const fn menu(self) -> Option<&'static str> {
+        match self {
+            Self::Made => None,
+            Self::Connected4(_) => Some("/ip/route"),
+            Self::Connected6(_) | Self::LinkLocalNetwork(_) => Some("/ipv6/route"),
+            Self::LinkLocal(..) => Some("/ipv6/address"),
+        }
+    }
+}
+
+/// An object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Object {
+    /// The menu that shows it.
+    pub(crate) menu: &'static str,
+    /// What it stands for.
+    pub(crate) what: What,
+    /// Cells that its owner adds to its row.
+    pub(crate) cells: Vec<(&'static str, Value)>,
+    /// Whether users may remove it.
+    pub(crate) removable: bool,
+    owner: Owner,
+}
+
+/// All dynamic objects.
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    given: u64,
+    objects: BTreeMap<ItemId, Object>,
+    owned: BTreeSet<(Owner, ItemId)>,
+    menus: BTreeMap<&'static str, BTreeSet<ItemId>>,
+    shown: BTreeMap<What, ItemId>,
+}
+
+impl Objects {
+    /// Takes an object in, and gives its id; none when there are too many.
+    pub(crate) fn add(
+        &mut self,
+        owner: Owner,
+        menu: &'static str,
+        cells: Vec<(&'static str, Value)>,
+        removable: bool,
+    ) -> Option<ItemId> {
+        self.enter(Object {
+            menu,
+            what: What::Made,
+            cells,
+            removable,
+            owner,
+        })
+    }
+
+    fn enter(&mut self, object: Object) -> Option<ItemId> {
+        if self.objects.len() >= MOST {
+            return None;
+        }
+        self.given += 1;
+        let id = DYNAMIC | self.given;
+        self.owned.insert((object.owner, id));
+        self.menus.entry(object.menu).or_default().insert(id);
+        self.objects.insert(id, object);
+        Some(id)
+    }
+
+    /// Shows what comes by itself with an interface or an address, or shows it no more.
+    pub(crate) fn show(&mut self, what: What, is_there: bool) {
+        let Some(menu) = what.menu() else {
+            return;
+        };
+        match (self.shown.get(&what).copied(), is_there) {
+            (None, true) => {
+                let object = Object {
+                    menu,
+                    what,
+                    cells: Vec::new(),
+                    removable: false,
+                    owner: ROUTER,
+                };
+                let id = self.enter(object);
+                self.shown.extend(id.map(|id| (what, id)));
+            }
+            (Some(id), false) => _ = self.remove(id),
+            _ => {}
+        }
+    }
+
+    /// Takes an object out.
+    pub(crate) fn remove(&mut self, id: ItemId) -> Option<Object> {
+        let object = self.objects.remove(&id)?;
+        self.owned.remove(&(object.owner, id));
+        if let Some(of_menu) = self.menus.get_mut(object.menu) {
+            of_menu.remove(&id);
+        }
+        self.shown.remove(&object.what);
+        Some(object)
+    }
+
+    /// The ids of what somebody owns.
+    pub(crate) fn owned_by(&self, owner: Owner) -> impl Iterator<Item = ItemId> {
+        let owned = self.owned.range((owner, 0)..=(owner, ItemId::MAX));
+        owned.map(|(_, id)| *id)
+    }
+
+    /// An object.
+    pub(crate) fn get(&self, id: ItemId) -> Option<&Object> {
+        self.objects.get(&id)
+    }
+
+    /// The objects of a menu, the oldest first.
+    pub(crate) fn of(&self, menu: &str) -> impl Iterator<Item = (ItemId, &Object)> {
+        let ids = self.menus.get(menu).into_iter().flatten();
+        ids.filter_map(|id| Some((*id, self.objects.get(id)?)))
+    }
+
+    /// The menus that have some, or had.
+    pub(crate) fn menus(&self) -> impl Iterator<Item = &'static str> {
+        self.menus.keys().copied()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.objects.len()
+    }
+}
+
+/// The owner of what comes by itself with interfaces and addresses.
+const ROUTER: Owner = Owner {
+    feature: "router",
+    number: 0,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(number: u64) -> Owner {
+        Owner {
+            feature: "ppp",
+            number,
+        }
+    }
+
+    #[test]
+    fn what_an_owner_has_is_found_and_goes_with_it_and_ids_are_never_given_again() {
+        let mut objects = Objects::default();
+        let mut seen = BTreeSet::new();
+        for round in 0..3 {
+            for number in 0..100 {
+                for menu in ["/ip/address", "/ip/route"] {
+                    let id = objects.add(session(number), menu, Vec::new(), false);
+                    assert!(seen.insert(id.expect("room")), "round {round}");
+                }
+            }
+            assert_eq!(objects.of("/ip/route").count(), 100);
+            let owned: Vec<_> = objects.owned_by(session(7)).collect();
+            assert_eq!(owned.len(), 2);
+            for id in owned {
+                objects.remove(id);
+            }
+            assert_eq!(objects.owned_by(session(7)).count(), 0);
+            assert_eq!(objects.len(), 198);
+            for number in 0..100 {
+                let owned: Vec<_> = objects.owned_by(session(number)).collect();
+                assert!(owned.into_iter().all(|id| objects.remove(id).is_some()));
+            }
+            assert_eq!((objects.len(), objects.owned.len()), (0, 0));
+        }
+    }
+
+    #[test]
+    fn what_comes_by_itself_is_shown_once_and_keeps_its_id() {
+        let mut objects = Objects::default();
+        let what = What::LinkLocalNetwork(InterfaceId(3));
+        objects.show(what, true);
+        let first: Vec<_> = objects.of("/ipv6/route").map(|(id, _)| id).collect();
+        objects.show(what, true);
+        let again: Vec<_> = objects.of("/ipv6/route").map(|(id, _)| id).collect();
+
+        assert_eq!((first.len(), &first), (1, &again));
+        objects.show(what, false);
+        assert_eq!((objects.len(), objects.shown.len()), (0, 0));
+    }
+}

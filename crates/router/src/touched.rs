@@ -1,0 +1,98 @@
+//! What has to be worked out anew after a change: the items that changed, and the names that they are found by.
+
+use std::collections::BTreeSet;
+
+use crate::intent::{Indexed, Intent, ItemId, Items, Name, Wanted};
+
+/// See the module. Names are those of interfaces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Touched {
+    /// Interfaces.
+    pub(crate) interfaces: BTreeSet<ItemId>,
+    /// Interfaces whose addresses are others.
+    pub(crate) addresses: BTreeSet<Name>,
+    /// Items of IPv4 addresses that are others, or gone.
+    pub(crate) items4: BTreeSet<ItemId>,
+    /// The same of IPv6.
+    pub(crate) items6: BTreeSet<ItemId>,
+    /// Interfaces whose configured neighbours are others.
+    pub(crate) neighbours: BTreeSet<Name>,
+    /// Interfaces of which something else is advertised.
+    pub(crate) advertised: BTreeSet<Name>,
+    /// Lists of interfaces and their members.
+    pub(crate) lists: bool,
+    /// Routing tables.
+    pub(crate) tables: bool,
+    /// Routing rules.
+    pub(crate) rules: bool,
+    /// Settings that hold for all interfaces.
+    pub(crate) settings: bool,
+}
+
+impl Touched {
+    /// Everything that this intent has.
+    pub(crate) fn everything(&mut self, intent: &Intent) {
+        self.interfaces.extend(intent.interfaces.keys());
+        let addresses = intent.addresses4.grounds();
+        let addresses = addresses.chain(intent.addresses6.grounds());
+        self.addresses.extend(addresses.cloned());
+        self.items4.extend(intent.addresses4.keys());
+        self.items6.extend(intent.addresses6.keys());
+        let neighbours = intent.neighbours4.grounds();
+        let neighbours = neighbours.chain(intent.neighbours6.grounds());
+        self.neighbours.extend(neighbours.cloned());
+        (self.lists, self.tables) = (true, true);
+        (self.rules, self.settings) = (true, true);
+    }
+
+    /// Adds what was touched by somebody else.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.interfaces.extend(other.interfaces);
+        self.addresses.extend(other.addresses);
+        self.items4.extend(other.items4);
+        self.items6.extend(other.items6);
+        self.neighbours.extend(other.neighbours);
+        self.advertised.extend(other.advertised);
+        self.lists |= other.lists;
+        self.tables |= other.tables;
+        self.rules |= other.rules;
+        self.settings |= other.settings;
+    }
+
+    /// Whether there is nothing to do.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Intent {
+    /// Puts in what is wanted of an item, or takes it out, and notes what hangs on it.
+    pub(crate) fn put(&mut self, item: ItemId, wanted: Wanted, touched: &mut Touched) {
+        match wanted {
+            Wanted::Interface(wanted) => {
+                self.interfaces.set(item, wanted);
+                touched.interfaces.insert(item);
+            }
+            Wanted::Address4(wanted) => {
+                swap(&mut self.addresses4, item, wanted, &mut touched.addresses);
+                touched.items4.insert(item);
+            }
+            Wanted::Address6(wanted) => {
+                swap(&mut self.addresses6, item, wanted, &mut touched.addresses);
+                touched.items6.insert(item);
+            }
+        }
+    }
+}
+
+/// Puts an item in, or takes it out, and notes the interfaces that it named and names.
+pub(crate) fn swap<T: Indexed>(
+    items: &mut Items<T>,
+    item: ItemId,
+    wanted: Option<T>,
+    names: &mut BTreeSet<Name>,
+) {
+    let before = items.set(item, wanted);
+    let named = [before.as_ref(), items.get(&item)].into_iter().flatten();
+    names.extend(named.filter_map(T::stands_on).cloned());
+}
