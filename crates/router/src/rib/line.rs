@@ -241,6 +241,9 @@ impl<F: Family> Lines<F> {
             && let Some(targets) = self.on_link.get_mut(&interface)
         {
             targets.remove(&target);
+            if targets.is_empty() {
+                self.on_link.remove(&interface);
+            }
         }
     }
 
