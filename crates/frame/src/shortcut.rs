@@ -3,7 +3,8 @@
 //!
 //! A worker says what it saw ([`Shortcut`], [`FlowOffload::install`]), and takes for its connections
 //! what went by them ([`FlowOffload::gather`]). Control says when nothing of that holds any more
-//! ([`Shortcuts::forget`]), where [`Shortcuts::rests_on`] does not say that none is concerned, and reads what was forwarded ([`Shortcuts::take`]).
+//! ([`Shortcuts::forget`]), unless none is concerned ([`Shortcuts::rests_on`]), and reads what was forwarded
+//! ([`Shortcuts::take`]).
 
 use crate::InterfaceId;
 

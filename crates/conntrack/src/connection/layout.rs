@@ -9,10 +9,10 @@
 //!
 //! The facts of a direction are the words `meta`, `packets`, `bytes` and `last`. `meta` is the tuple's
 //! ports and protocol (40 bits), the direction's copy of the [`flag`]s (8) and the next hop's lower bits (16).
-//! `last` is the tick of the direction's last packet (32), the next hop's generation (28) and its upper bits; `rate` the byte
-//! counter when the running second began (32 bits), the bytes of the second before (16, see `rate`) and
-//! 16 bits of an IPv4 connection's rewrite. Two cold words (timer links, attachment) lie in an array
-//! apart.
+//! `last` is the tick of the direction's last packet (32), the next hop's generation (28) and its upper
+//! bits; `rate` the byte counter when the running second began (32 bits), the bytes of the second before
+//! (16, see `rate`) and 16 bits of an IPv4 connection's rewrite. Two cold words (timer links, attachment)
+//! lie in an array apart.
 //!
 //! With its two places in the index (35 bytes on average) an IPv4 connection takes 243 bytes, one of
 //! IPv6 371.

@@ -1,8 +1,9 @@
 //! Interfaces: one line each in a table that control writes and workers read.
 //!
 //! An [`Interface`] holds what the walk asks for each packet, read as one value. Rarely needed facts (name,
-//! addresses, joined groups, tags) are its [`Details`]; [`OwnAddresses`] finds the addresses of all of them. An interface is added, changed and removed without a new
-//! snapshot, at a cost that does not depend on the number of interfaces.
+//! addresses, joined groups, tags) are its [`Details`]; [`OwnAddresses`] finds the addresses of all of them.
+//! An interface is added, changed and removed without a new snapshot, at a cost that does not depend on the number of
+//! interfaces.
 
 mod details;
 mod own;

@@ -67,7 +67,11 @@ impl Next {
         self.id = hop;
         self.generation = cx.fib.generation(hop);
         self.adjacency = cx.fib.adjacencies.read(hop);
-        self.class = cx.class(self.adjacency.egress);
+        self.class = match self.adjacency.kind {
+            // They have something else in the place of an interface.
+            Kind::Group | Kind::Table => Class::NONE,
+            _ => cx.class(self.adjacency.egress),
+        };
         let Snapshot {
             ipv4,
             ipv6,

@@ -1,6 +1,7 @@
 //! Compiles interfaces: the line, the details and the VLAN tag of each.
 
 use core::net::Ipv6Addr;
+use std::sync::Arc;
 
 use dataplane::interface::{Details, Interface, Own4, Own6, Tag};
 use dataplane::out::OutId;
@@ -16,8 +17,8 @@ use crate::intent::Intent;
 pub struct Compiled {
     /// Its line.
     pub line: Interface,
-    /// What is rarely asked of it.
-    pub details: Details,
+    /// What is rarely asked of it, as the workers get it.
+    pub details: Arc<Details>,
     /// The interface that it is a VLAN of, and its tag there.
     pub vlan: Option<(InterfaceId, Tag)>,
     /// What rules know it by. The firewall says.
@@ -48,7 +49,7 @@ pub fn interface(
     let vlan = laid.parent.filter(|_| !laid.disabled);
     Some(Compiled {
         line: line(laid, intent),
-        details,
+        details: Arc::new(details),
         vlan: vlan.map(|(parent, named)| (parent, tag(named))),
         class: Class::NONE,
     })
@@ -86,10 +87,10 @@ fn mirror_of(laid: &Laid, (id, port): (InterfaceId, u16)) -> Compiled {
             under: id,
             ..Interface::default()
         },
-        details: Details {
+        details: Arc::new(Details {
             name: format!("host of {}", laid.name).into(),
             ..Details::default()
-        },
+        }),
         vlan: None,
         class: Class::NONE,
     }

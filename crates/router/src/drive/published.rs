@@ -71,7 +71,12 @@ impl Published {
     }
 
     /// Makes or changes an interface. Says whether it is other than one that shortcuts may begin or end at.
-    pub(super) fn set(&mut self, id: InterfaceId, new: Compiled, retired: &mut Retired) -> bool {
+    pub(super) fn set(
+        &mut self,
+        id: InterfaceId,
+        mut new: Compiled,
+        retired: &mut Retired,
+    ) -> bool {
         let old = self.interfaces.get(&id);
         if old == Some(&new) {
             return false;
@@ -84,9 +89,13 @@ impl Published {
         if old_vlan != vlan {
             self.give_up(id, old_vlan);
         }
-        if old.is_none_or(|old| old.details != new.details) {
-            let details = Arc::new(new.details.clone());
-            retired.push_details(self.table.set_details(id, details));
+        match old.filter(|old| old.details == new.details) {
+            // One is enough of what is the same.
+            Some(old) => new.details = Arc::clone(&old.details),
+            None => {
+                let details = Arc::clone(&new.details);
+                retired.push_details(self.table.set_details(id, details));
+            }
         }
         if old.map_or(Class::NONE, |old| old.class) != new.class {
             self.table.set_class(id, new.class, self.epoch);
@@ -296,10 +305,10 @@ mod tests {
                 mtu,
                 ..Interface::default()
             },
-            details: Details {
+            details: Arc::new(Details {
                 tags,
                 ..Details::default()
-            },
+            }),
             ..Compiled::default()
         };
         let tag = Tag {

@@ -1,9 +1,9 @@
 //! What rules know interfaces by: classes, and sets of them: the lists of `/interface/list`, and all interfaces of a
 //! kind.
 //!
-//! Interfaces share a class where rules cannot tell them from each other: they are of the same kind, members of the same
-//! lists, and no rule names one of them alone. So an interface that is like one before needs no rule compiled anew. A
-//! class comes when such interfaces are first seen, and goes, once there are none, when another one comes.
+//! Interfaces share a class where rules cannot tell them from each other: they are of the same kind, members of the
+//! same lists, and no rule names one of them alone. So an interface that is like one before needs no rule compiled
+//! anew. A class comes when such interfaces are first seen, and goes, once there are none, when another one comes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
