@@ -13,6 +13,7 @@
 mod agenda;
 pub mod connection;
 pub mod counters;
+mod deadline;
 pub mod drop;
 mod encap;
 pub mod firewall;

@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
 use frame::{Frame, Pool, Port, Vector};
-use machine::{Duration, Instant};
+use machine::Instant;
 
 use crate::agenda::Item;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
+use crate::deadline;
 use crate::drop::Drop;
 use crate::encap;
 use crate::firewall::Firewall;
@@ -32,11 +33,6 @@ const PER_STEP: usize = 256;
 const PER_AGENDA: usize = 32;
 /// Connections whose end is looked at in a 64th of a second at most: 64,000 a second.
 const PER_TICK: usize = 1024;
-
-/// How long it may go without a step while connections may end.
-const TIMERS: Duration = Duration::from_millis(500);
-/// The same while connections have shortcuts: several times in the part of a second that a round takes.
-const GATHERING: Duration = Duration::from_millis(60);
 
 /// What a worker is made of.
 #[derive(Debug)]
@@ -102,7 +98,8 @@ pub struct Worker {
     kept: Vector,
     /// The time of day: milliseconds since 1970, as far as it was told.
     unix_ms: Option<u64>,
-    /// When connections were last looked at.
+    /// When it was last stepped, and when connections were last looked at.
+    now: Instant,
     tick: Tick,
     /// What its connections obey the settings of.
     firewall: Arc<Firewall>,
@@ -128,6 +125,7 @@ impl Worker {
             vector: Vector::new(),
             kept: Vector::new(),
             unix_ms: None,
+            now: Instant::ZERO,
             tick: Tick::default(),
             firewall: Arc::default(),
         }
@@ -182,6 +180,7 @@ impl Worker {
     /// One round at `now`: commands, what other workers handed over, a vector of each port; then
     /// everything that is to be sent. All workers and control read the same clock.
     pub fn step(&mut self, now: Instant) -> Step {
+        self.now = now;
         self.outlet.begin();
         self.reader.pass();
         let snapshot = Arc::clone(self.snapshot.load());
@@ -222,8 +221,8 @@ impl Worker {
             self.outlet.memory.tracker.tick(tick, PER_TICK);
             self.outlet.count_losses(&cx);
             self.outlet.gather(tick);
-            walk::expire(now, &mut self.outlet);
         }
+        walk::expire(now, &mut self.outlet);
         while let Some(original) = self.outlet.memory.tracker.take_counted() {
             snapshot.firewall.tables(original.ipv6).leave(&original);
         }
@@ -236,15 +235,9 @@ impl Worker {
         step
     }
 
-    /// How often it has to be stepped though nothing arrives: what went by shortcuts is counted for its
-    /// connections, connections end, and fragments wait for others. None where nothing of that is due.
-    pub fn due_every(&mut self) -> Option<Duration> {
-        if self.outlet.gathers() {
-            return Some(GATHERING);
-        }
-        let mut held = self.outlet.fragments.iter();
-        let waits = !self.outlet.memory.tracker.is_empty() || held.any(|held| !held.is_empty());
-        waits.then_some(TIMERS)
+    /// When it wants to be stepped though nothing arrives; none where nothing is due. A time that has passed is now.
+    pub fn deadline(&mut self) -> Option<Instant> {
+        deadline::deadline(&mut self.outlet, self.now)
     }
 
     /// Holds nothing of the shared tables until the next step, so that their writer need not wait.

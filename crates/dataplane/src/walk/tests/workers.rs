@@ -2,9 +2,11 @@
 
 use machine::Instant;
 
+use super::firewall::tracked;
 use super::{gateway4, ip4};
 use crate::drop::Drop;
 use crate::testing::{Rig, SIZES, Udp4};
+use frame::shortcut::Gathered;
 
 #[test]
 fn a_flow_stays_in_order_on_one_of_several_workers() {
@@ -67,4 +69,46 @@ fn a_worker_that_stands_still_costs_the_others_their_overflow_only() {
     assert_eq!(rig.drops(), [(Drop::HandoverFull, expected - 1024)]);
     assert_eq!(rig.sent(1).len() as u64, 3000 - expected);
     rig.workers[1].close();
+}
+
+#[test]
+fn a_connection_ends_with_no_steps_but_those_that_the_worker_asks_for() {
+    let mut rig = Rig::new();
+    gateway4(&mut rig);
+    tracked(&mut rig);
+    assert_eq!(rig.workers[0].deadline(), None);
+
+    rig.pass(Udp4::default().frame());
+    let mut steps = 0;
+    while let Some(due) = rig.workers[0].deadline() {
+        assert!(due > rig.now, "what was due is done");
+        rig.now = due;
+        rig.settle();
+        steps += 1;
+    }
+
+    assert_eq!(rig.connections.totals(), (0, 0));
+    assert!(steps <= 2, "{steps}");
+    // `udp-timeout`, and the granularity of the timers.
+    let timeout = crate::connection::Settings::default().udp.as_secs();
+    assert!((timeout..=timeout + 1).contains(&(rig.now.as_nanos() / 1_000_000_000)));
+}
+
+#[test]
+fn the_earliest_of_what_is_due_counts() {
+    let mut rig = Rig::new();
+    gateway4(&mut rig);
+    tracked(&mut rig);
+    rig.pass(Udp4::default().frame());
+    let connection = rig.workers[0].deadline().expect("a connection");
+
+    rig.ports[0].line().device = Some(9);
+    rig.ports[0].line().gathered.push(Gathered {
+        token: 1,
+        packets: 0,
+        bytes: 0,
+    });
+    let gathering = rig.workers[0].deadline().expect("a shortcut");
+
+    assert!(rig.now < gathering && gathering < connection);
 }
