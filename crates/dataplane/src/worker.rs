@@ -398,7 +398,9 @@ impl Worker {
         let workers = self.outlet.rings.to.len();
         for mut frame in self.vector.drain() {
             frame.ingress = interface;
-            let home = handover::home(frame.bytes(), ethernet, workers).unwrap_or(self.index);
+            let flow = handover::hash(frame.bytes(), ethernet);
+            frame.flow = flow.unwrap_or(0);
+            let home = flow.map_or(self.index, |flow| handover::place(flow, workers));
             let lost = if home == self.index {
                 let full = self.kept.push(frame).err();
                 full.map(|frame| (frame, Drop::HandoverFull))

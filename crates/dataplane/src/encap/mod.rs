@@ -79,7 +79,7 @@ fn wrap(frame: &mut Frame, template: &Template, outlet: &mut Outlet) -> Result<(
     frame.depth += 1;
     let id = outlet.memory.rules.random() as u16;
     ipip::wrap(frame, template, id)?;
-    frame.ingress = InterfaceId::NONE;
+    frame.rise(InterfaceId::NONE, InterfaceId::NONE);
     (frame.walked, frame.priority) = (false, 0);
     Ok(())
 }
@@ -105,7 +105,8 @@ pub(crate) fn arrive(cx: &Context<'_>, mut frame: Frame, id: InterfaceId, outlet
         return outlet.discard(frame, reason);
     }
     frame.depth += 1;
-    (frame.ingress, frame.egress) = (id, InterfaceId::NONE);
+    frame.rise(frame.ingress, id);
+    frame.egress = InterfaceId::NONE;
     (frame.walked, frame.priority) = (false, 0);
     (frame.untagged, frame.came_priority) = (0, 0);
     let counters = outlet.counters.interface(id);
