@@ -13,7 +13,7 @@ use crate::counters::Counters;
 use crate::drop::Drop;
 use crate::out::{Out, OutId};
 use crate::punt::{Punt, Why};
-use crate::rings::{Handed, Rings};
+use crate::rings::{Handed, RING, Rings};
 use crate::rule;
 use crate::walk::{Context, Event, Memory, Told};
 
@@ -134,6 +134,13 @@ impl Outlet {
         self.place();
     }
 
+    /// Says how much of the pool ports and frames on their way take, so that holders leave that alone.
+    fn reserve(&mut self) {
+        let ports = self.ports.iter().map(|one| one.port.slots() + QUEUE);
+        let taken = ports.sum::<usize>() + RING + VECTOR_FRAMES;
+        self.pool.reserve(taken);
+    }
+
     /// Closes all queues of a port.
     pub(crate) fn detach(&mut self, number: u16, now: Tick) {
         let tracker = &mut self.memory.tracker;
@@ -152,6 +159,7 @@ impl Outlet {
     }
 
     fn place(&mut self) {
+        self.reserve();
         self.places.clear();
         for (place, attached) in self.ports.iter().enumerate().rev() {
             let number = usize::from(attached.number);

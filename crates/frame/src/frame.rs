@@ -76,6 +76,8 @@ pub struct Frame {
     pub depth: u8,
     /// Bytes of tags that were taken off it at ingress.
     pub untagged: u8,
+    /// A holder has it, and its pool counts it.
+    pub(crate) held: bool,
     /// What is unfinished about it.
     pub offload: Offload,
 }
@@ -118,6 +120,7 @@ impl Frame {
             came_priority: 0,
             untagged: 0,
             depth: 0,
+            held: false,
             offload: Offload::FINISHED,
         }
     }

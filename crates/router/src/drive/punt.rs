@@ -181,6 +181,9 @@ impl Control {
             return self.workers.discard(frame, Drop::NoRoute);
         };
         let egress = frame.egress;
+        let Some(frame) = self.workers.hold(frame) else {
+            return;
+        };
         let waiting = Waiting { frame, worker, hop };
         match to {
             IpAddr::V4(to) => match neighbour(self.v4.rib.target(hop), to) {

@@ -1,12 +1,13 @@
 //! Several workers: a flow has one home.
 
+use frame::Class;
+use frame::shortcut::Gathered;
 use machine::Instant;
 
 use super::firewall::tracked;
 use super::{gateway4, ip4};
 use crate::drop::Drop;
 use crate::testing::{Rig, SIZES, Udp4};
-use frame::shortcut::Gathered;
 
 #[test]
 fn a_flow_stays_in_order_on_one_of_several_workers() {
@@ -69,6 +70,47 @@ fn a_worker_that_stands_still_costs_the_others_their_overflow_only() {
     assert_eq!(rig.drops(), [(Drop::HandoverFull, expected - 1024)]);
     assert_eq!(rig.sent(1).len() as u64, 3000 - expected);
     rig.workers[1].close();
+}
+
+#[test]
+fn a_holder_that_takes_all_it_may_cannot_stop_reception() {
+    let mut rig = Rig::new();
+    gateway4(&mut rig);
+    tracked(&mut rig);
+    let unresolved = Udp4 {
+        destination: 0x0c04_0001,
+        ..Udp4::default()
+    };
+    let mut held = Vec::new();
+    // Control keeps each packet whose neighbour is not known, as long as it may.
+    let refused = loop {
+        rig.arrive(unresolved.frame());
+        rig.settle();
+        let mut punt = rig.remotes[0].punts.pop().expect("it is handed to control");
+        match rig.pool.hold(&mut punt.frame) {
+            true => held.push(punt.frame),
+            false => break punt.frame,
+        }
+    };
+    rig.pool.free(refused);
+    let (taken, bound) = rig.workers[0].pool().held(Class::Small);
+    assert_eq!((taken, held.len()), (bound, bound));
+
+    let fragment = Udp4 {
+        fragment: 0x2000,
+        payload: 16,
+        ..Udp4::default()
+    };
+    assert_eq!(rig.pass(fragment.frame()), Vec::<Vec<u8>>::new());
+    for _ in 0..1000 {
+        rig.arrive(Udp4::default().frame());
+    }
+    rig.settle();
+
+    assert_eq!(rig.sent(1).len(), 1000);
+    assert_eq!(rig.drops(), [(Drop::PoolReserve, 1)]);
+    held.drain(..).for_each(|frame| rig.pool.free(frame));
+    assert_eq!(rig.workers[0].pool().held(Class::Small).0, 0);
 }
 
 #[test]
