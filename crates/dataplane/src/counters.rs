@@ -11,6 +11,7 @@ use frame::shortcut::Handler;
 
 use crate::connection::Helper;
 use crate::drop::Drop;
+use crate::meter::Facility;
 use crate::punt::{REASONS, Why};
 use crate::rule::RuleCounters;
 
@@ -91,6 +92,7 @@ pub struct InterfaceCounters {
 pub struct Counters {
     drops: [Counter; Drop::ALL.len()],
     punts: [Counter; REASONS],
+    clocks: [Counter; Facility::ALL.len()],
     /// IPv4 packets that the fast path forwarded, and their bytes from the IPv4 header on.
     pub ipv4_fast_path: Pair,
     /// The same of IPv6.
@@ -121,6 +123,7 @@ impl Counters {
         Self {
             drops: core::array::from_fn(|_| Counter::default()),
             punts: core::array::from_fn(|_| Counter::default()),
+            clocks: Default::default(),
             ipv4_fast_path: Pair::default(),
             ipv6_fast_path: Pair::default(),
             ipv4_fasttrack: Pair::default(),
@@ -199,6 +202,18 @@ impl Counters {
     #[inline]
     pub fn punted(&self, why: Why) {
         self.punts[why.index()].add(1);
+    }
+
+    /// Charges a facility for so many clocks.
+    #[inline]
+    pub(crate) fn charge(&self, facility: Facility, clocks: u64) {
+        self.clocks[facility as usize].add(clocks);
+    }
+
+    /// What a facility was charged since the worker was made, in clocks of `kernels::tsc`. The shares of two readings'
+    /// differences are what a profile shows.
+    pub fn clocks(&self, facility: Facility) -> u64 {
+        self.clocks[facility as usize].get()
     }
 
     /// How many packets were discarded for this reason.

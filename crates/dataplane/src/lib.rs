@@ -21,6 +21,7 @@ pub mod flow;
 #[doc(hidden)] // The benchmark asks where the flows of its frames live.
 pub mod handover;
 pub mod interface;
+pub mod meter;
 pub mod nat;
 pub mod out;
 mod outlet;

@@ -11,6 +11,7 @@ use crate::agenda::Agenda;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::Drop;
+use crate::meter::Meter;
 use crate::out::{Out, OutId};
 use crate::punt::{Punt, Why};
 use crate::rings::{Handed, RING, Rings};
@@ -58,6 +59,8 @@ pub(crate) struct Outlet {
     /// What the firewall remembers, and what it tells about the packet at hand.
     pub(crate) memory: Memory,
     pub(crate) told: Told,
+    /// What the worker's time is charged to.
+    pub(crate) meter: Meter,
     /// What is to be walked when the vector at hand is.
     pub(crate) agenda: Agenda,
     transmitted: u32,
@@ -82,6 +85,7 @@ impl Outlet {
         Self {
             memory,
             told: Told::new(),
+            meter: Meter::new(),
             agenda: Agenda::new(),
             index,
             pool,
@@ -121,6 +125,12 @@ impl Outlet {
             core::mem::take(&mut self.punted),
             core::mem::take(&mut self.handed_to),
         )
+    }
+
+    /// A step ends, which did nothing or something.
+    pub(crate) fn end_step(&mut self, did_nothing: bool) {
+        let layer7 = self.memory.rules.take_stream_clocks();
+        self.meter.end(did_nothing, layer7, &self.counters);
     }
 
     /// Takes a port's queue in.

@@ -19,6 +19,7 @@ use crate::encap;
 use crate::firewall::Firewall;
 use crate::handover;
 use crate::interface::InterfaceTable;
+use crate::meter::Facility;
 use crate::outlet::Outlet;
 use crate::rings::{Command, Handed, Rings};
 use crate::rule::{Clock, Kept};
@@ -147,6 +148,12 @@ impl Worker {
         &self.outlet.memory.tracker
     }
 
+    /// Up to when its time is charged.
+    #[cfg(test)]
+    pub(crate) fn charged_until(&self) -> u64 {
+        self.outlet.meter.charged_until()
+    }
+
     /// Its queues, with their ports' numbers.
     pub fn ports(&self) -> impl Iterator<Item = (u16, &dyn Port)> {
         self.outlet.ports()
@@ -181,6 +188,7 @@ impl Worker {
     /// everything that is to be sent. All workers and control read the same clock.
     pub fn step(&mut self, now: Instant) -> Step {
         self.now = now;
+        self.outlet.meter.begin();
         self.outlet.begin();
         self.reader.pass();
         let snapshot = Arc::clone(self.snapshot.load());
@@ -215,24 +223,33 @@ impl Worker {
             self.walk_agenda(&cx);
         }
         step.waiting = !self.outlet.agenda.is_empty();
-        let tick = Tick::of(now);
+        self.look_after(&cx);
+        step.transmitted = self.outlet.transmit_all(&cx);
+        (step.punted, step.handed_to) = self.outlet.take_wakes();
+        self.outlet.end_step(step.is_idle());
+        step
+    }
+
+    /// Does what is due by the clock, and what follows from connections that ended.
+    fn look_after(&mut self, cx: &Context<'_>) {
+        let tick = Tick::of(cx.now);
         if tick != self.tick {
             self.tick = tick;
+            let before = self.outlet.meter.turn(Facility::Management);
             self.outlet.memory.tracker.tick(tick, PER_TICK);
-            self.outlet.count_losses(&cx);
+            self.outlet.count_losses(cx);
             self.outlet.gather(tick);
+            self.outlet.meter.turn(before);
         }
-        walk::expire(now, &mut self.outlet);
+        walk::expire(cx.now, &mut self.outlet);
         while let Some(original) = self.outlet.memory.tracker.take_counted() {
-            snapshot.firewall.tables(original.ipv6).leave(&original);
+            let tables = cx.snapshot.firewall.tables(original.ipv6);
+            tables.leave(&original);
         }
         while let Some(kept) = self.outlet.memory.tracker.take_attached() {
             self.outlet.memory.rules.forget(Kept(kept));
         }
         self.outlet.end_shortcuts();
-        step.transmitted = self.outlet.transmit_all(&cx);
-        (step.punted, step.handed_to) = self.outlet.take_wakes();
-        step
     }
 
     /// When it wants to be stepped though nothing arrives; none where nothing is due. A time that has passed is now.
@@ -276,6 +293,10 @@ impl Worker {
 
     /// Carries out what control asks.
     fn obey(&mut self, cx: &Context<'_>) -> u32 {
+        if self.outlet.rings.commands.is_empty() {
+            return 0;
+        }
+        let before = self.outlet.meter.turn(Facility::Management);
         let mut count = 0;
         while count < PER_STEP as u32
             && let Ok(command) = self.outlet.rings.commands.pop()
@@ -295,6 +316,7 @@ impl Worker {
                 Command::Purge(purge) => self.outlet.memory.tracker.purge(purge),
             }
         }
+        self.outlet.meter.turn(before);
         count
     }
 
@@ -331,7 +353,11 @@ impl Worker {
         for _ in 0..PER_AGENDA {
             let (vector, outlet) = (&mut self.vector, &mut self.outlet);
             match outlet.agenda.take(vector) {
-                Some(Item::Leaving(slot)) => encap::leave(cx, slot, vector, outlet),
+                Some(Item::Leaving(slot)) => {
+                    let before = outlet.meter.turn(Facility::Networking);
+                    encap::leave(cx, slot, vector, outlet);
+                    outlet.meter.turn(before);
+                }
                 Some(Item::Arrived(id)) => {
                     let entry = Entry::Arrived(id);
                     walk::vector(cx, entry, vector, &mut self.scratch, outlet);
@@ -373,11 +399,13 @@ impl Worker {
         let binding = cx.snapshot.port(port);
         match binding {
             Some(binding) if binding.role == Role::Mirror => {
+                let before = self.outlet.meter.turn(Facility::Networking);
                 for mut frame in self.vector.drain() {
                     frame.l3 = 0;
                     frame.egress = binding.interface;
                     walk::own(cx, frame, None, &mut self.outlet);
                 }
+                self.outlet.meter.turn(before);
             }
             Some(binding) if binding.steer && self.outlet.rings.to.len() > 1 => {
                 self.steer(cx, port, binding.interface);

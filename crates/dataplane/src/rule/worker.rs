@@ -137,6 +137,11 @@ impl Worker {
         self.streams.forget(kept);
     }
 
+    /// The clocks that it took to match what connections carry, since this was asked last.
+    pub(crate) fn take_stream_clocks(&mut self) -> u64 {
+        core::mem::take(&mut self.streams.clocks)
+    }
+
     /// Counts a packet of so many bytes for a rule.
     #[inline(always)]
     pub(crate) fn count(&self, rule: u32, bytes: u32) {

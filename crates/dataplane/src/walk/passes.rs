@@ -13,6 +13,7 @@ use super::{Context, Exit, egress, gather, guarded};
 use crate::counters::Traffic;
 use crate::drop::Drop;
 use crate::encap;
+use crate::meter::Facility;
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::punt::Why;
@@ -82,13 +83,19 @@ pub(crate) fn vector(
         Entry::Arrived(_) => entrance.is_behind(),
     }
     let firewall = &cx.snapshot.firewall;
-    if firewall.guards(false) || firewall.guards(true) {
+    let guards = firewall.guards(false) || firewall.guards(true);
+    let before = outlet.meter.turn(match guards {
+        true => Facility::Firewall,
+        false => Facility::Networking,
+    });
+    if guards {
         guard(cx, &entrance, vector, scratch, outlet);
     } else if cx.snapshot.ipv4.is_fast() && cx.snapshot.ipv6.is_fast() {
         walk::<true>(cx, &entrance, vector, scratch, outlet);
     } else {
         walk::<false>(cx, &entrance, vector, scratch, outlet);
     }
+    outlet.meter.turn(before);
 }
 
 /// The passes of packets that the firewall looks at.

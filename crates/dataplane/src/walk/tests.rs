@@ -7,6 +7,7 @@ mod forward;
 mod fragments;
 mod helper;
 mod local;
+mod meter;
 mod offload;
 mod options;
 mod options6;

@@ -45,7 +45,7 @@ fn a_flow_stays_in_order_on_one_of_several_workers() {
     // What worker 1 and 2 handed over went home.
     for worker in &mut rig.workers {
         worker.pool().collect();
-        let free = worker.pool().available(frame::Class::Small);
+        let free = worker.pool().available(Class::Small);
         assert_eq!(free, SIZES.small as usize);
     }
 }
