@@ -104,6 +104,10 @@ pub struct Counters {
     /// Packets that ports forwarded by themselves as the firewall had let them pass: IPv4, IPv6.
     past_firewall: [Pair; 2],
     cut: [Counter; Helper::ALL.len()],
+    /// Copies of frames for whoever looks on.
+    pub taps: Counter,
+    /// Copies that found no room: the ring was full, or holders had all of the pool that they may.
+    pub taps_lost: Counter,
     /// What rules of the firewall counted.
     pub rules: Arc<RuleCounters>,
     pages: Box<[OnceLock<Box<[InterfaceCounters]>>]>,
@@ -130,6 +134,8 @@ impl Counters {
             ipv6_fasttrack: Pair::default(),
             past_firewall: Default::default(),
             cut: core::array::from_fn(|_| Counter::default()),
+            taps: Counter::default(),
+            taps_lost: Counter::default(),
             rules: Arc::default(),
             pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
             nowhere: InterfaceCounters::default(),

@@ -31,6 +31,7 @@ pub mod rings;
 pub mod rule;
 pub mod snapshot;
 pub mod table;
+pub mod tap;
 #[cfg(test)]
 mod testing;
 pub mod trace;

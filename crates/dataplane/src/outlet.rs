@@ -16,7 +16,8 @@ use crate::out::{Out, OutId};
 use crate::punt::{Punt, Why};
 use crate::rings::{Handed, RING, Rings};
 use crate::rule;
-use crate::walk::{Context, Event, Memory, Told};
+use crate::tap::{self, By};
+use crate::walk::{Context, Memory, Note, Told};
 
 /// Frames that wait for one transmission. As many as a vector has, whose memory a queue takes over
 /// when all its frames go to one port.
@@ -370,6 +371,13 @@ impl Outlet {
             attached.port.flush(&mut self.pool);
             return;
         }
+        if cx.interfaces.taps().any() {
+            let number = attached.number;
+            let frames = core::mem::take(&mut attached.frames);
+            tap::transmitted(cx, number, &frames, self);
+            self.ports[place].frames = frames;
+        }
+        let attached = &mut self.ports[place];
         let result = attached.port.transmit(&mut self.pool, &mut attached.frames);
         self.transmitted += result.sent;
         if result.dropped > 0 {
@@ -432,13 +440,17 @@ impl Outlet {
     /// Tells control what rules said about the packet at hand, in their order.
     #[inline(always)]
     pub(crate) fn tell(&mut self, frame: &Frame) {
-        while let Some(event) = self.told.take() {
-            let bytes = match event {
-                Event::Sniff(_) => usize::MAX,
-                Event::Log(_) | Event::Keep { .. } => LOG_BYTES,
-            };
-            self.punt_copy(frame, bytes, Why::Told(event));
+        while let Some(note) = self.told.take() {
+            match note {
+                Note::Event(event) => self.punt_copy(frame, LOG_BYTES, Why::Told(event)),
+                Note::Sniff(how) => self.copy_out((frame, 0), usize::MAX, By::Rule(how)),
+            }
         }
+    }
+
+    /// Control has something to look at.
+    pub(crate) fn wake_control(&mut self) {
+        self.punted += 1;
     }
 
     /// Hands control a copy of a packet's beginning.

@@ -4,7 +4,7 @@
 //! that still has the old id finds nothing.
 
 use core::net::Ipv4Addr;
-use core::sync::atomic::{AtomicU64, Ordering, fence};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
@@ -15,6 +15,7 @@ use super::tunnel::{Tunnel, Tunnels};
 use super::vlan::Vlans;
 use super::{Details, Interface, Tag};
 use crate::out::OutId;
+use crate::tap::Taps;
 
 /// How many interfaces there can be.
 pub const INTERFACES: usize = 1 << InterfaceId::SLOT_BITS;
@@ -26,6 +27,7 @@ const PAGE: usize = 256;
 pub struct InterfaceTable {
     pages: Box<[OnceLock<Box<[Slot]>>]>,
     tunnels: Tunnels,
+    taps: Taps,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +35,8 @@ struct Slot {
     line: Line,
     details: ArcSwapOption<Details>,
     vlans: Vlans,
+    /// Somebody looks at its frames.
+    tapped: AtomicBool,
 }
 
 /// word 0: version (32) | mirror (16); word 1: link address (48) | generation (12);
@@ -71,6 +75,7 @@ impl InterfaceTable {
         Self {
             pages: (0..INTERFACES / PAGE).map(|_| OnceLock::new()).collect(),
             tunnels: Tunnels::new(),
+            taps: Taps::new(),
         }
     }
 
@@ -144,9 +149,39 @@ impl InterfaceTable {
         }
     }
 
+    /// Has workers copy the frames of an interface into their rings of taps, or no more. Where frames have gone by
+    /// shortcuts, these are to be forgotten then. Only control calls this.
+    pub fn set_tap(&self, id: InterfaceId, on: bool) {
+        self.make_room(id);
+        if let Some(slot) = self.slot(id)
+            && slot.tapped.swap(on, Ordering::Relaxed) != on
+        {
+            self.taps.count(on);
+        }
+    }
+
+    /// Bytes of a frame that copies have at most, those of all taps.
+    pub fn set_snap(&self, bytes: u32) {
+        self.taps.set_snap(bytes);
+    }
+
+    /// Whether somebody looks at the frames of this interface.
+    #[inline]
+    pub fn is_tapped(&self, id: InterfaceId) -> bool {
+        let tapped = |slot: &Slot| slot.tapped.load(Ordering::Relaxed);
+        self.taps.any() && self.slot(id).is_some_and(tapped)
+    }
+
+    /// Whether somebody looks at any interface, and how.
+    #[inline(always)]
+    pub(crate) fn taps(&self) -> &Taps {
+        &self.taps
+    }
+
     /// Ends an interface; nobody finds it by this id again. Its VLANs are taken away before. Returns what
     /// was known of it, to be held like what [`Self::set_details`] returns. Only control calls this.
     pub fn remove(&self, id: InterfaceId) -> Option<Arc<Details>> {
+        self.set_tap(id, false);
         let slot = self.slot(id)?;
         slot.line.write(id.generation(), None);
         slot.details.swap(None)

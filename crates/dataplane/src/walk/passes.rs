@@ -19,6 +19,7 @@ use crate::outlet::Outlet;
 use crate::punt::Why;
 use crate::rings::Handed;
 use crate::table::NextHopId;
+use crate::tap;
 
 /// What the passes tell each other about the frames of a vector, by their place in it.
 pub(crate) struct Scratch {
@@ -75,6 +76,9 @@ pub(crate) fn vector(
         }
         return;
     };
+    if cx.interfaces.taps().any() && matches!(entry, Entry::Wire(_)) {
+        tap::received(cx, id, vector.frames(), outlet);
+    }
     match entry {
         Entry::Wire(_) if entrance.interface.vlans => {
             demultiplex(cx, &entrance, vector.frames_mut(), &outlet.counters);

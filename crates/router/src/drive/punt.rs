@@ -32,6 +32,7 @@ impl Control {
                 self.handle_punt(worker, punt);
                 more |= taken + 1 == PER_POLL;
             }
+            more |= self.take_copies(worker);
         }
         more
     }

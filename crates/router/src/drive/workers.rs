@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dataplane::counters::{InterfaceTraffic, Traffic, interface_traffic};
 use dataplane::packet::Tuple;
 use dataplane::rule::RuleCounters;
+use dataplane::tap::Tapped;
 use dataplane::{Command, Counters, Drop, Punt, Remote};
 use frame::reassembly::Reassembly;
 use frame::shortcut::{Handler, Shortcuts, Went, Which};
@@ -193,6 +194,12 @@ impl Workers {
     pub fn punt(&mut self, worker: u16) -> Option<Punt> {
         let remote = self.remotes.get_mut(usize::from(worker))?;
         remote.punts.pop().ok()
+    }
+
+    /// The next copy of a frame from a worker's taps.
+    pub fn tapped(&mut self, worker: u16) -> Option<Tapped> {
+        let remote = self.remotes.get_mut(usize::from(worker))?;
+        remote.taps.pop().ok()
     }
 
     /// The workers that were given something since this was last asked.

@@ -20,8 +20,6 @@ const EVENTS: usize = 32;
 pub enum Event {
     /// A line for the log.
     Log(Logged),
-    /// A copy to be sent away.
-    Sniff(Sniff),
     /// An address for a list, for ever.
     Keep {
         /// The list's number.
@@ -31,6 +29,15 @@ pub enum Event {
         /// Of IPv6.
         ipv6: bool,
     },
+}
+
+/// What is noted about the packet at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Note {
+    /// Control is told of it.
+    Event(Event),
+    /// A copy is to be sent away: it goes by the ring of taps.
+    Sniff(Sniff),
 }
 
 /// What a line of the log says besides the packet.
@@ -54,7 +61,7 @@ pub struct Logged {
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    events: VecDeque<Event>,
+    events: VecDeque<Note>,
     /// Events beyond what one packet may ask for.
     pub(crate) lost: u64,
 }
@@ -73,7 +80,7 @@ impl Told {
         !self.events.is_empty()
     }
 
-    fn add(&mut self, event: Event) {
+    fn add(&mut self, event: Note) {
         if self.events.len() < EVENTS {
             self.events.push_back(event);
         } else {
@@ -85,7 +92,7 @@ impl Told {
     #[cold]
     pub(crate) fn explain(&mut self, translation: Option<Translation>) {
         for event in &mut self.events {
-            if let Event::Log(logged) = event {
+            if let Note::Event(Event::Log(logged)) = event {
                 logged.translated = translation.map(|translation| translation.after);
             }
         }
@@ -93,7 +100,7 @@ impl Told {
 
     /// The next event of the packet at hand, in the order of the rules.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<Event> {
+    pub(crate) fn take(&mut self) -> Option<Note> {
         self.events.pop_front()
     }
 }
@@ -121,29 +128,29 @@ impl Watch for Told {
 
     #[cold]
     fn log(&mut self, _chain: &Chain, rule: &Rule, subject: &Subject<'_>) {
-        self.add(Event::Log(Logged {
+        self.add(Note::Event(Event::Log(Logged {
             rule: rule.id,
             egress: subject.egress,
             state: subject.state,
             nat: subject.nat,
             seen: subject.fields.tuple,
             translated: None,
-        }));
+        })));
     }
 
     #[cold]
     fn sniff(&mut self, rule: &Rule, _subject: &Subject<'_>) {
         if let Action::Sniff(how) = rule.action {
-            self.add(Event::Sniff(how));
+            self.add(Note::Sniff(how));
         }
     }
 
     #[cold]
     fn keep(&mut self, list: &List, address: u128, ipv6: bool) {
-        self.add(Event::Keep {
+        self.add(Note::Event(Event::Keep {
             list: list.number,
             address,
             ipv6,
-        });
+        }));
     }
 }
