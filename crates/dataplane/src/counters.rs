@@ -10,6 +10,7 @@ use frame::shortcut::Handler;
 use crate::connection::Helper;
 pub use crate::count::{Counter, Pair, Traffic};
 use crate::drop::Drop;
+use crate::meter::Facility;
 use crate::punt::{REASONS, Why};
 use crate::rule::RuleCounters;
 
@@ -41,6 +42,7 @@ pub struct InterfaceCounters {
 pub struct Counters {
     drops: [Counter; Drop::ALL.len()],
     punts: [Counter; REASONS],
+    clocks: [Counter; Facility::ALL.len()],
     /// IPv4 packets that the fast path forwarded, and their bytes from the IPv4 header on.
     pub ipv4_fast_path: Pair,
     /// The same of IPv6.
@@ -52,6 +54,10 @@ pub struct Counters {
     /// Packets that ports forwarded by themselves as the firewall had let them pass: IPv4, IPv6.
     past_firewall: [Pair; 2],
     cut: [Counter; Helper::ALL.len()],
+    /// Copies of frames for whoever looks on.
+    pub taps: Counter,
+    /// Copies that found no room: the ring was full, or holders had all of the pool that they may.
+    pub taps_lost: Counter,
     /// What rules of the firewall counted.
     pub rules: Arc<RuleCounters>,
     pages: Box<[OnceLock<Box<[InterfaceCounters]>>]>,
@@ -71,12 +77,15 @@ impl Counters {
         Self {
             drops: core::array::from_fn(|_| Counter::default()),
             punts: core::array::from_fn(|_| Counter::default()),
+            clocks: Default::default(),
             ipv4_fast_path: Pair::default(),
             ipv6_fast_path: Pair::default(),
             ipv4_fasttrack: Pair::default(),
             ipv6_fasttrack: Pair::default(),
             past_firewall: Default::default(),
             cut: core::array::from_fn(|_| Counter::default()),
+            taps: Counter::default(),
+            taps_lost: Counter::default(),
             rules: Arc::default(),
             pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
             nowhere: InterfaceCounters::default(),
@@ -149,6 +158,18 @@ impl Counters {
     #[inline]
     pub fn punted(&self, why: Why) {
         self.punts[why.index()].add(1);
+    }
+
+    /// Charges a facility for so many clocks.
+    #[inline]
+    pub(crate) fn charge(&self, facility: Facility, clocks: u64) {
+        self.clocks[facility as usize].add(clocks);
+    }
+
+    /// What a facility was charged since the worker was made, in clocks of `kernels::tsc`. The shares of two readings'
+    /// differences are what a profile shows.
+    pub fn clocks(&self, facility: Facility) -> u64 {
+        self.clocks[facility as usize].get()
     }
 
     /// How many packets were discarded for this reason.

@@ -12,12 +12,15 @@
 
 mod agenda;
 pub mod counters;
+mod deadline;
 mod encap;
 pub mod interface;
+pub mod meter;
 mod outlet;
 pub mod punt;
 pub mod rings;
 pub mod snapshot;
+pub mod tap;
 #[cfg(test)]
 mod testing;
 pub mod trace;

@@ -11,11 +11,13 @@ use crate::agenda::Agenda;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::Drop;
+use crate::meter::Meter;
 use crate::out::{Out, OutId};
 use crate::punt::{Punt, Why};
-use crate::rings::{Handed, Rings};
+use crate::rings::{Handed, RING, Rings};
 use crate::rule;
-use crate::walk::{Context, Event, Memory, Told};
+use crate::tap::{self, By};
+use crate::walk::{Context, Memory, Note, Told};
 
 /// Frames that wait for one transmission. As many as a vector has, whose memory a queue takes over
 /// when all its frames go to one port.
@@ -58,6 +60,8 @@ pub(crate) struct Outlet {
     /// What the firewall remembers, and what it tells about the packet at hand.
     pub(crate) memory: Memory,
     pub(crate) told: Told,
+    /// What the worker's time is charged to.
+    pub(crate) meter: Meter,
     /// What is to be walked when the vector at hand is.
     pub(crate) agenda: Agenda,
     transmitted: u32,
@@ -82,6 +86,7 @@ impl Outlet {
         Self {
             memory,
             told: Told::new(),
+            meter: Meter::new(),
             agenda: Agenda::new(),
             index,
             pool,
@@ -123,6 +128,12 @@ impl Outlet {
         )
     }
 
+    /// A step ends, which did nothing or something.
+    pub(crate) fn end_step(&mut self, did_nothing: bool) {
+        let layer7 = self.memory.rules.take_stream_clocks();
+        self.meter.end(did_nothing, layer7, &self.counters);
+    }
+
     /// Takes a port's queue in.
     pub(crate) fn attach(&mut self, number: u16, port: Box<dyn Port>) {
         self.ports.push(Attached {
@@ -132,6 +143,13 @@ impl Outlet {
             counted: PortCounters::default(),
         });
         self.place();
+    }
+
+    /// Says how much of the pool ports and frames on their way take, so that holders leave that alone.
+    fn reserve(&mut self) {
+        let ports = self.ports.iter().map(|one| one.port.slots() + QUEUE);
+        let taken = ports.sum::<usize>() + RING + VECTOR_FRAMES;
+        self.pool.reserve(taken);
     }
 
     /// Closes all queues of a port.
@@ -152,6 +170,7 @@ impl Outlet {
     }
 
     fn place(&mut self) {
+        self.reserve();
         self.places.clear();
         for (place, attached) in self.ports.iter().enumerate().rev() {
             let number = usize::from(attached.number);
@@ -352,6 +371,13 @@ impl Outlet {
             attached.port.flush(&mut self.pool);
             return;
         }
+        if cx.interfaces.taps().any() {
+            let number = attached.number;
+            let frames = core::mem::take(&mut attached.frames);
+            tap::transmitted(cx, number, &frames, self);
+            self.ports[place].frames = frames;
+        }
+        let attached = &mut self.ports[place];
         let result = attached.port.transmit(&mut self.pool, &mut attached.frames);
         self.transmitted += result.sent;
         if result.dropped > 0 {
@@ -414,13 +440,17 @@ impl Outlet {
     /// Tells control what rules said about the packet at hand, in their order.
     #[inline(always)]
     pub(crate) fn tell(&mut self, frame: &Frame) {
-        while let Some(event) = self.told.take() {
-            let bytes = match event {
-                Event::Sniff(_) => usize::MAX,
-                Event::Log(_) | Event::Keep { .. } => LOG_BYTES,
-            };
-            self.punt_copy(frame, bytes, Why::Told(event));
+        while let Some(note) = self.told.take() {
+            match note {
+                Note::Event(event) => self.punt_copy(frame, LOG_BYTES, Why::Told(event)),
+                Note::Sniff(how) => self.copy_out((frame, 0), usize::MAX, By::Rule(how)),
+            }
         }
+    }
+
+    /// Control has something to look at.
+    pub(crate) fn wake_control(&mut self) {
+        self.punted += 1;
     }
 
     /// Hands control a copy of a packet's beginning.

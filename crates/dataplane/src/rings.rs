@@ -7,6 +7,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use crate::connection::{EntryId, Purge};
 use crate::punt::{Punt, Why};
 use crate::table::NextHopId;
+use crate::tap::Tapped;
 
 /// How many frames a ring between two threads holds.
 pub const RING: usize = 1024;
@@ -82,6 +83,7 @@ pub enum Handed {
 pub struct Rings {
     pub(crate) commands: Consumer<Command>,
     pub(crate) punts: Producer<Punt>,
+    pub(crate) taps: Producer<Tapped>,
     /// By worker: the ring to it; none to itself.
     pub(crate) to: Vec<Option<Producer<Handed>>>,
     /// By worker: the ring from it.
@@ -104,6 +106,8 @@ pub struct Remote {
     pub commands: Producer<Command>,
     /// Packets from the worker.
     pub punts: Consumer<Punt>,
+    /// Copies of frames from the worker.
+    pub taps: Consumer<Tapped>,
 }
 
 /// Makes the rings of `workers` workers: their ends, and control's, by worker index.
@@ -123,15 +127,18 @@ pub fn rings(workers: usize) -> (Vec<Rings>, Vec<Remote>) {
         .map(|(to, from)| {
             let (command_in, commands) = RingBuffer::new(RING);
             let (punts, punt_out) = RingBuffer::new(RING);
+            let (taps, tap_out) = RingBuffer::new(RING);
             let worker = Rings {
                 commands,
                 punts,
+                taps,
                 to,
                 from,
             };
             let remote = Remote {
                 commands: command_in,
                 punts: punt_out,
+                taps: tap_out,
             };
             (worker, remote)
         })

@@ -35,6 +35,10 @@ const OWN: [IpAddr; 3] = [
 pub(crate) struct Line {
     pub(crate) arriving: VecDeque<(Vec<u8>, Offload)>,
     pub(crate) sent: Vec<(Vec<u8>, Offload)>,
+    /// The packet mark that frames arrive with, and what was known of those that were sent: mark, flow, and the
+    /// interface below their ingress.
+    pub(crate) mark: u32,
+    pub(crate) known: Vec<(u32, u32, InterfaceId)>,
     /// How many more frames the port takes; all of them if none is said.
     pub(crate) room: Option<usize>,
     /// What the port has counted.
@@ -65,7 +69,7 @@ impl Port for TestPort {
             && let Some((bytes, offload)) = line.arriving.pop_front()
         {
             let mut frame = pool.alloc_from(&bytes).expect("the test's pool is large");
-            frame.offload = offload;
+            (frame.offload, frame.mark) = (offload, line.mark);
             into.push(frame).expect("there was room");
             count += 1;
         }
@@ -78,6 +82,7 @@ impl Port for TestPort {
         for frame in frames.drain(..) {
             if line.room.is_none_or(|room| line.sent.len() < room) {
                 line.sent.push((frame.bytes().to_vec(), frame.offload));
+                line.known.push((frame.mark, frame.flow, frame.below));
                 result.sent += 1;
             } else {
                 result.dropped += 1;

@@ -8,16 +8,18 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
 use frame::{Frame, Pool, Port, Vector};
-use machine::{Duration, Instant};
+use machine::Instant;
 
 use crate::agenda::Item;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
+use crate::deadline;
 use crate::drop::Drop;
 use crate::encap;
 use crate::firewall::Firewall;
 use crate::handover;
 use crate::interface::InterfaceTable;
+use crate::meter::Facility;
 use crate::outlet::Outlet;
 use crate::rings::{Command, Handed, Rings};
 use crate::rule::{Clock, Kept};
@@ -32,11 +34,6 @@ const PER_STEP: usize = 256;
 const PER_AGENDA: usize = 32;
 /// Connections whose end is looked at in a 64th of a second at most: 64,000 a second.
 const PER_TICK: usize = 1024;
-
-/// How long it may go without a step while connections may end.
-const TIMERS: Duration = Duration::from_millis(500);
-/// The same while connections have shortcuts: several times in the part of a second that a round takes.
-const GATHERING: Duration = Duration::from_millis(60);
 
 /// What a worker is made of.
 #[derive(Debug)]
@@ -102,7 +99,8 @@ pub struct Worker {
     kept: Vector,
     /// The time of day: milliseconds since 1970, as far as it was told.
     unix_ms: Option<u64>,
-    /// When connections were last looked at.
+    /// When it was last stepped, and when connections were last looked at.
+    now: Instant,
     tick: Tick,
     /// What its connections obey the settings of.
     firewall: Arc<Firewall>,
@@ -128,6 +126,7 @@ impl Worker {
             vector: Vector::new(),
             kept: Vector::new(),
             unix_ms: None,
+            now: Instant::ZERO,
             tick: Tick::default(),
             firewall: Arc::default(),
         }
@@ -147,6 +146,12 @@ impl Worker {
     #[cfg(test)]
     pub(crate) fn tracker(&self) -> &Tracker {
         &self.outlet.memory.tracker
+    }
+
+    /// Up to when its time is charged.
+    #[cfg(test)]
+    pub(crate) fn charged_until(&self) -> u64 {
+        self.outlet.meter.charged_until()
     }
 
     /// Its queues, with their ports' numbers.
@@ -182,6 +187,8 @@ impl Worker {
     /// One round at `now`: commands, what other workers handed over, a vector of each port; then
     /// everything that is to be sent. All workers and control read the same clock.
     pub fn step(&mut self, now: Instant) -> Step {
+        self.now = now;
+        self.outlet.meter.begin();
         self.outlet.begin();
         self.reader.pass();
         let snapshot = Arc::clone(self.snapshot.load());
@@ -216,35 +223,38 @@ impl Worker {
             self.walk_agenda(&cx);
         }
         step.waiting = !self.outlet.agenda.is_empty();
-        let tick = Tick::of(now);
+        self.look_after(&cx);
+        step.transmitted = self.outlet.transmit_all(&cx);
+        (step.punted, step.handed_to) = self.outlet.take_wakes();
+        self.outlet.end_step(step.is_idle());
+        step
+    }
+
+    /// Does what is due by the clock, and what follows from connections that ended.
+    fn look_after(&mut self, cx: &Context<'_>) {
+        let tick = Tick::of(cx.now);
         if tick != self.tick {
             self.tick = tick;
+            let before = self.outlet.meter.turn(Facility::Management);
             self.outlet.memory.tracker.tick(tick, PER_TICK);
-            self.outlet.count_losses(&cx);
+            self.outlet.count_losses(cx);
             self.outlet.gather(tick);
-            walk::expire(now, &mut self.outlet);
+            self.outlet.meter.turn(before);
         }
+        walk::expire(cx.now, &mut self.outlet);
         while let Some(original) = self.outlet.memory.tracker.take_counted() {
-            snapshot.firewall.tables(original.ipv6).leave(&original);
+            let tables = cx.snapshot.firewall.tables(original.ipv6);
+            tables.leave(&original);
         }
         while let Some(kept) = self.outlet.memory.tracker.take_attached() {
             self.outlet.memory.rules.forget(Kept(kept));
         }
         self.outlet.end_shortcuts();
-        step.transmitted = self.outlet.transmit_all(&cx);
-        (step.punted, step.handed_to) = self.outlet.take_wakes();
-        step
     }
 
-    /// How often it has to be stepped though nothing arrives: what went by shortcuts is counted for its
-    /// connections, connections end, and fragments wait for others. None where nothing of that is due.
-    pub fn due_every(&mut self) -> Option<Duration> {
-        if self.outlet.gathers() {
-            return Some(GATHERING);
-        }
-        let mut held = self.outlet.fragments.iter();
-        let waits = !self.outlet.memory.tracker.is_empty() || held.any(|held| !held.is_empty());
-        waits.then_some(TIMERS)
+    /// When it wants to be stepped though nothing arrives; none where nothing is due. A time that has passed is now.
+    pub fn deadline(&mut self) -> Option<Instant> {
+        deadline::deadline(&mut self.outlet, self.now)
     }
 
     /// Holds nothing of the shared tables until the next step, so that their writer need not wait.
@@ -283,6 +293,10 @@ impl Worker {
 
     /// Carries out what control asks.
     fn obey(&mut self, cx: &Context<'_>) -> u32 {
+        if self.outlet.rings.commands.is_empty() {
+            return 0;
+        }
+        let before = self.outlet.meter.turn(Facility::Management);
         let mut count = 0;
         while count < PER_STEP as u32
             && let Ok(command) = self.outlet.rings.commands.pop()
@@ -302,6 +316,7 @@ impl Worker {
                 Command::Purge(purge) => self.outlet.memory.tracker.purge(purge),
             }
         }
+        self.outlet.meter.turn(before);
         count
     }
 
@@ -338,7 +353,11 @@ impl Worker {
         for _ in 0..PER_AGENDA {
             let (vector, outlet) = (&mut self.vector, &mut self.outlet);
             match outlet.agenda.take(vector) {
-                Some(Item::Leaving(slot)) => encap::leave(cx, slot, vector, outlet),
+                Some(Item::Leaving(slot)) => {
+                    let before = outlet.meter.turn(Facility::Networking);
+                    encap::leave(cx, slot, vector, outlet);
+                    outlet.meter.turn(before);
+                }
                 Some(Item::Arrived(id)) => {
                     let entry = Entry::Arrived(id);
                     walk::vector(cx, entry, vector, &mut self.scratch, outlet);
@@ -380,11 +399,13 @@ impl Worker {
         let binding = cx.snapshot.port(port);
         match binding {
             Some(binding) if binding.role == Role::Mirror => {
+                let before = self.outlet.meter.turn(Facility::Networking);
                 for mut frame in self.vector.drain() {
                     frame.l3 = 0;
                     frame.egress = binding.interface;
                     walk::own(cx, frame, None, &mut self.outlet);
                 }
+                self.outlet.meter.turn(before);
             }
             Some(binding) if binding.steer && self.outlet.rings.to.len() > 1 => {
                 self.steer(cx, port, binding.interface);
@@ -405,7 +426,9 @@ impl Worker {
         let workers = self.outlet.rings.to.len();
         for mut frame in self.vector.drain() {
             frame.ingress = interface;
-            let home = handover::home(frame.bytes(), ethernet, workers).unwrap_or(self.index);
+            let flow = handover::hash(frame.bytes(), ethernet);
+            frame.flow = flow.unwrap_or(0);
+            let home = flow.map_or(self.index, |flow| handover::place(flow, workers));
             let lost = if home == self.index {
                 let full = self.kept.push(frame).err();
                 full.map(|frame| (frame, Drop::HandoverFull))

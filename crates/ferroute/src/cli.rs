@@ -71,6 +71,9 @@ pub(crate) struct Run {
     /// Threads that forward packets, each on a core of its own.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) workers: u8,
+    /// Memory for the packets of each worker, in MiB. Default: by the number of ports and the machine's memory.
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(8..=16_384))]
+    pub(crate) packet_memory: Option<u32>,
     /// Do without the namespace for the router's own TCP and UDP services.
     #[arg(long)]
     pub(crate) no_host: bool,

@@ -69,6 +69,7 @@ fn live(
         ports: ports(layout, driver.or_else(|| suits(&lab, layout))),
         take: false,
         workers,
+        packet_memory: None,
         no_host: false,
         listen: None,
         log: cli::LogLevel::Warn,

@@ -19,6 +19,7 @@ mod host;
 mod jobs;
 mod keyboard;
 mod labs;
+mod memory;
 mod names;
 mod notify;
 mod past;

@@ -49,14 +49,8 @@ impl Watch {
             return None;
         }
         self.due = Instant::now() + EVERY;
-        let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let bytes = |name| {
-            let kilobytes =
-                field(&memory, name).and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
-            kilobytes.unwrap_or(0) * 1024
-        };
-        self.known.free_memory = bytes("MemAvailable");
-        self.known.total_memory = bytes("MemTotal");
+        self.known.free_memory = memory_bytes("MemAvailable");
+        self.known.total_memory = memory_bytes("MemTotal");
         if let Ok(disk) = rustix::fs::statvfs(&self.state) {
             self.known.free_disk = disk.f_bavail * disk.f_frsize;
             self.known.total_disk = disk.f_blocks * disk.f_frsize;
@@ -73,6 +67,14 @@ impl Watch {
         self.known.cores = cores.collect();
         Some(self.known.clone())
     }
+}
+
+/// What the machine says of its memory under this name, in bytes; 0 where it says nothing.
+pub(crate) fn memory_bytes(name: &str) -> u64 {
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kilobytes =
+        field(&memory, name).and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
 }
 
 /// The value of the first line `name : value`.

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Instant as SystemInstant;
 
-use frame::Sizes;
 use machine::Duration;
 use menu::Survey;
 use netio::{Umem, WaitSet};
@@ -119,7 +118,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let started = SystemInstant::now();
     let setup = Setup {
         workers: usize::from(run.workers),
-        sizes: Sizes::WORKER,
+        sizes: crate::memory::sizes(run),
         seed: seed(),
         now: machine::Instant::ZERO,
     };

@@ -109,6 +109,9 @@ pub struct Firewall {
     pub settings: Settings,
     /// Which connections helpers read.
     pub services: Services,
+    /// Something behind the walk reads packet marks, as queues do: packets leave with the mark that rules gave them,
+    /// though no rule asks for it.
+    pub keeps_marks: bool,
     /// What the rules of all tables look for in streams ([`Self::seek`]).
     pub sought: Sought,
 }

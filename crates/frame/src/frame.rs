@@ -55,8 +55,16 @@ pub struct Frame {
     pub l3: u16,
     /// The interface that it came in by: the port's, then the VLAN's or tunnel's on top of it.
     pub ingress: InterfaceId,
+    /// The interface under that, where its ingress was laid over another: a bridge's port, a VLAN's interface, what
+    /// a tunnel's packet came in by.
+    pub below: InterfaceId,
     /// The interface that it goes out by; none before the routing decision.
     pub egress: InterfaceId,
+    /// RouterOS: `packet-mark`, that rules of bridges, of the firewall and queues share; 0 is `no-mark`.
+    pub mark: u32,
+    /// The hash of its flow, the same in both directions; of a tunnel's packet, that of the packet in it. 0: nobody
+    /// has computed it yet.
+    pub flow: u32,
     /// The firewall has let it pass and what was decided is written into it: all that is left is its
     /// next hop.
     pub walked: bool,
@@ -68,9 +76,14 @@ pub struct Frame {
     pub depth: u8,
     /// Bytes of tags that were taken off it at ingress.
     pub untagged: u8,
+    /// A holder has it, and its pool counts it.
+    pub(crate) held: bool,
     /// What is unfinished about it.
     pub offload: Offload,
 }
+
+/// Frames are moved in bulk from pass to pass.
+const _: () = assert!(size_of::<Frame>() <= 64, "a frame fits a cache line");
 
 // SAFETY: a frame is the only owner of its slot (the pool gives a slot to one frame at a time and
 // keeps the memory mapped while any frame is out), so moving it moves all access.
@@ -98,12 +111,16 @@ impl Frame {
             home,
             l3: 0,
             ingress: InterfaceId::NONE,
+            below: InterfaceId::NONE,
             egress: InterfaceId::NONE,
+            mark: 0,
+            flow: 0,
             walked: false,
             priority: 0,
             came_priority: 0,
             untagged: 0,
             depth: 0,
+            held: false,
             offload: Offload::FINISHED,
         }
     }
@@ -230,11 +247,20 @@ impl Frame {
         unsafe { core::slice::from_raw_parts_mut(self.slot.as_ptr(), self.class.slot_bytes()) }
     }
 
-    /// Copies what the walk knows (interfaces, offsets, offload state) from `other`.
+    /// It is taken up by an interface that lies on the one which it came in by.
+    #[inline(always)]
+    pub fn rise(&mut self, from: InterfaceId, to: InterfaceId) {
+        (self.below, self.ingress) = (from, to);
+    }
+
+    /// Copies what the walk knows (interfaces, marks, offsets, offload state) from `other`.
     pub fn copy_meta(&mut self, other: &Self) {
         self.l3 = other.l3;
         self.ingress = other.ingress;
+        self.below = other.below;
         self.egress = other.egress;
+        self.mark = other.mark;
+        self.flow = other.flow;
         self.walked = other.walked;
         self.priority = other.priority;
         self.came_priority = other.came_priority;

@@ -16,6 +16,7 @@ mod pool;
 mod port;
 pub mod reassembly;
 mod segment;
+mod share;
 pub mod shortcut;
 mod vector;
 

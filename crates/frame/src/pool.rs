@@ -9,6 +9,7 @@ use crossbeam_queue::ArrayQueue;
 use kernels::Region;
 
 use crate::Frame;
+use crate::share::Share;
 
 /// Bytes kept free in front of a new frame, for encapsulation.
 pub const HEADROOM: usize = 256;
@@ -79,6 +80,36 @@ impl Sizes {
         large: 4,
     };
 
+    /// For a worker with a queue of so many ports: what their rings take, as much again for holders, and not less
+    /// than [`Self::WORKER`].
+    pub const fn for_ports(ports: usize) -> Self {
+        const HOLDERS: usize = 8_192;
+        // An eighth is left over when ports lend to their devices.
+        let small = (ports * PORT_SLOTS + HOLDERS) / 7 * 8;
+        let least = Self::WORKER.small as usize;
+        Self {
+            small: if small > least { small } else { least } as u32,
+            ..Self::WORKER
+        }
+    }
+
+    /// As many slots as so much memory has room for, shared among the classes as those of [`Self::WORKER`] are.
+    pub fn of_bytes(bytes: usize) -> Self {
+        let of = |slots: u32| slots as u64 * bytes as u64 / Self::WORKER.bytes() as u64;
+        Self {
+            small: of(Self::WORKER.small) as u32,
+            medium: of(Self::WORKER.medium) as u32,
+            large: of(Self::WORKER.large) as u32,
+        }
+    }
+
+    /// Bytes of all slots.
+    pub const fn bytes(&self) -> usize {
+        self.small as usize * Class::Small.slot_bytes()
+            + self.medium as usize * Class::Medium.slot_bytes()
+            + self.large as usize * Class::Large.slot_bytes()
+    }
+
     fn count(&self, class: Class) -> usize {
         match class {
             Class::Small => self.small as usize,
@@ -88,6 +119,17 @@ impl Sizes {
     }
 }
 
+/// Slots that a port with rings of its own takes at most.
+const PORT_SLOTS: usize = 4_096;
+
+/// What pools of a group know of each other.
+#[derive(Debug)]
+struct Home {
+    /// Frames that others freed.
+    mailbox: ArrayQueue<Frame>,
+    share: Share,
+}
+
 /// A mapping cut into slots, and the slots that are free.
 #[derive(Debug)]
 pub struct Pool {
@@ -95,7 +137,7 @@ pub struct Pool {
     sizes: Sizes,
     free: [Vec<u32>; 3],
     home: u8,
-    mailboxes: Arc<[ArrayQueue<Frame>]>,
+    homes: Arc<[Home]>,
 }
 
 impl Pool {
@@ -106,20 +148,20 @@ impl Pool {
     pub fn group(count: usize, sizes: Sizes) -> std::io::Result<Vec<Self>> {
         assert!(count <= 255, "a group has at most 255 pools");
         let slots: usize = Class::ALL.iter().map(|class| sizes.count(*class)).sum();
-        let mailboxes: Arc<[_]> = (0..count).map(|_| ArrayQueue::new(slots.max(1))).collect();
+        let home = |_| Home {
+            mailbox: ArrayQueue::new(slots.max(1)),
+            share: Share::new(Class::ALL.map(|class| sizes.count(class))),
+        };
+        let homes: Arc<[_]> = (0..count).map(home).collect();
         (0..count)
             .map(|home| {
-                let bytes = Class::ALL
-                    .iter()
-                    .map(|c| sizes.count(*c) * c.slot_bytes())
-                    .sum();
                 Ok(Self {
-                    region: Some(Region::new(bytes)?),
+                    region: Some(Region::new(sizes.bytes())?),
                     sizes,
                     // The lowest slots are taken first: what is in use stays close together.
                     free: Class::ALL.map(|c| (0..sizes.count(c) as u32).rev().collect()),
                     home: home as u8,
-                    mailboxes: Arc::clone(&mailboxes),
+                    homes: Arc::clone(&homes),
                 })
             })
             .collect()
@@ -176,18 +218,53 @@ impl Pool {
 
     /// Takes a frame back, wherever it came from.
     #[inline]
-    pub fn free(&mut self, frame: Frame) {
+    pub fn free(&mut self, mut frame: Frame) {
+        if frame.held {
+            self.let_go(&mut frame);
+        }
         if frame.home == self.home {
             self.free[frame.class as usize].push(frame.index);
-        } else if let Some(mailbox) = self.mailboxes.get(usize::from(frame.home)) {
+        } else if let Some(home) = self.homes.get(usize::from(frame.home)) {
             // A mailbox has room for every slot of its pool.
-            let _ = mailbox.push(frame);
+            let _ = home.mailbox.push(frame);
         }
+    }
+
+    /// A holder takes a frame of this pool's group, to keep it for longer than a step. False where holders have all
+    /// that they may of the pool which the frame is of: then it is to be dropped. Held frames that are freed are
+    /// not held any more.
+    #[must_use]
+    pub fn hold(&self, frame: &mut Frame) -> bool {
+        if !frame.held {
+            let home = self.homes.get(usize::from(frame.home));
+            frame.held = home.is_some_and(|home| home.share.take(frame.class));
+        }
+        frame.held
+    }
+
+    /// The holder of a frame lets it go on its way.
+    pub fn let_go(&self, frame: &mut Frame) {
+        if core::mem::take(&mut frame.held)
+            && let Some(home) = self.homes.get(usize::from(frame.home))
+        {
+            home.share.give_back(frame.class);
+        }
+    }
+
+    /// Of this pool's small slots, ports and frames on their way take up to so many: holders may have what is left.
+    pub fn reserve(&mut self, slots: usize) {
+        let share = &self.homes[usize::from(self.home)].share;
+        share.reserve(self.sizes.count(Class::Small), slots);
+    }
+
+    /// Slots of a class that holders have of this pool, and how many they may have.
+    pub fn held(&self, class: Class) -> (usize, usize) {
+        self.homes[usize::from(self.home)].share.get(class)
     }
 
     /// Takes home what other pools of the group freed.
     pub fn collect(&mut self) {
-        while let Some(frame) = self.mailboxes[usize::from(self.home)].pop() {
+        while let Some(frame) = self.homes[usize::from(self.home)].mailbox.pop() {
             self.free[frame.class as usize].push(frame.index);
         }
     }
@@ -324,6 +401,49 @@ mod tests {
 
         home.collect();
         assert_eq!(home.available(Class::Small), all);
+    }
+
+    #[test]
+    fn holders_get_no_more_than_their_share_and_give_it_back_wherever_a_frame_ends() {
+        let mut pools = Pool::group(2, Sizes::LEAST).expect("memory");
+        let mut other = pools.pop().expect("two pools");
+        let mut home = pools.pop().expect("two pools");
+        home.reserve(200);
+        let all = Sizes::LEAST.small as usize;
+        let bound = all - all / 8 - 200;
+
+        let mut held = Vec::new();
+        while let Some(mut frame) = home.alloc(64) {
+            // A holder on another thread has another pool of the group.
+            if !other.hold(&mut frame) {
+                home.free(frame);
+                break;
+            }
+            assert!(home.hold(&mut frame), "twice is once");
+            held.push(frame);
+        }
+
+        assert_eq!(
+            (held.len(), home.held(Class::Small)),
+            (bound, (bound, bound))
+        );
+        assert_eq!(home.available(Class::Small), all - bound);
+        let mut gone = held.pop().expect("some");
+        other.let_go(&mut gone);
+        other.free(gone);
+        held.drain(..).for_each(|frame| other.free(frame));
+        assert_eq!(home.held(Class::Small), (0, bound));
+        home.reserve(all);
+        assert_eq!(home.held(Class::Small), (0, all / 4), "some in any case");
+    }
+
+    #[test]
+    fn sizes_follow_from_ports_and_from_memory() {
+        assert_eq!(Sizes::for_ports(1).small, Sizes::WORKER.small);
+        let of_ten = Sizes::for_ports(10);
+        assert!(of_ten.small as usize / 8 * 7 >= 10 * PORT_SLOTS + 8_000);
+        let half = Sizes::of_bytes(Sizes::WORKER.bytes() / 2);
+        assert_eq!((half.small, half.medium, half.large), (8_192, 512, 128));
     }
 
     #[test]

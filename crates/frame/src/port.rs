@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 
 use crate::shortcut::FlowOffload;
-use crate::{Frame, Offloads, Pool, Vector};
+use crate::{Frame, Offloads, Pool, VECTOR_FRAMES, Vector};
 
 /// What one call of `transmit` did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +54,11 @@ pub trait Port: Send {
     /// that are always polled.
     fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
         None
+    }
+
+    /// Slots of the pool that it takes at most for what its device fills and sends.
+    fn slots(&self) -> usize {
+        VECTOR_FRAMES
     }
 
     /// What forwards flows past the workers by itself, if something behind this port does.

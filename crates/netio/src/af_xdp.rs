@@ -58,7 +58,7 @@ const LINK_HEADER: u32 = ETHERNET + 8;
 const PLAIN_MTU: u32 = CHUNK as u32 - LINK_HEADER;
 /// The longest packet that is put together.
 const JUMBO_MTU: u32 = (Class::Medium.slot_bytes() - HEADROOM) as u32 - LINK_HEADER;
-/// The ring size that fits a worker with up to four such ports and a pool of `Sizes::WORKER`.
+/// The ring size that `Sizes::for_ports` reckons with.
 pub const XDP_RING: u32 = 2048;
 
 /// Where the kernel runs the program.
@@ -155,6 +155,8 @@ pub struct XdpPort {
     down: bool,
     /// What the kernel had counted when the port was closed.
     last: PortCounters,
+    /// Entries of each of its rings.
+    ring: u32,
     attachment: Arc<Attachment>,
     installer: Option<Installer<SharedMap>>,
 }
@@ -208,11 +210,11 @@ impl XdpPort {
             .map_err(|refusal| refusal_of_pieces(refusal, pieces, link.mtu))?;
         // Last, so that no frame meets the program before its socket.
         let attachment = attachment.attach(mode)?;
-        let port = |(rings, umem)| Self::new(rings, umem, &attachment);
+        let port = |(rings, umem)| Self::new(rings, (umem, ring), &attachment);
         Ok(sockets.into_iter().map(port).collect())
     }
 
-    fn new(rings: Rings, umem: Umem, attachment: &Arc<Attachment>) -> Self {
+    fn new(rings: Rings, (umem, ring): (Umem, u32), attachment: &Arc<Attachment>) -> Self {
         Self {
             rings: Some(rings),
             umem,
@@ -221,6 +223,7 @@ impl XdpPort {
             receive_errors: 0,
             transmit_errors: 0,
             down: false,
+            ring,
             last: PortCounters::default(),
             attachment: Arc::clone(attachment),
             installer: attachment.installer(),
@@ -254,6 +257,10 @@ impl Port for XdpPort {
             return 0;
         }
         self.receive_from_ring(pool, into)
+    }
+
+    fn slots(&self) -> usize {
+        self.ring as usize * 2
     }
 
     fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {

@@ -74,6 +74,10 @@ impl<P: Port, W: Write + Send> Port for Capture<P, W> {
         self.port.wait_fd()
     }
 
+    fn slots(&self) -> usize {
+        self.port.slots()
+    }
+
     fn counters(&self) -> PortCounters {
         self.port.counters()
     }

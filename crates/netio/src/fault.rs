@@ -108,6 +108,10 @@ impl<P: Port> Port for Fault<P> {
         self.port.wait_fd()
     }
 
+    fn slots(&self) -> usize {
+        self.port.slots()
+    }
+
     fn counters(&self) -> PortCounters {
         self.port.counters()
     }

@@ -111,6 +111,9 @@ drops! {
     PortFull = "port-full",
     /// The pool had no slot left for a copy, a fragment or a segment.
     NoBuffer = "no-buffer",
+    /// Whoever keeps packets for a time (reassembly, resolution) has all of the pool that they may: the rest is for
+    /// receiving.
+    PoolReserve = "pool-reserve",
     /// The ring to control was full.
     PuntFull = "punt-full",
     /// The ring to the worker that owns the flow, or the egress port's queue, was full.
@@ -182,6 +185,7 @@ impl Drop {
             Lost::Ecn => Self::FragmentEcn,
             Lost::Full => Self::FragmentsFull,
             Lost::NoBuffer => Self::NoBuffer,
+            Lost::Reserve => Self::PoolReserve,
             Lost::TimedOut { .. } => Self::FragmentTimeout,
         }
     }

@@ -1,5 +1,7 @@
 //! Flow hashes over addresses and ports: symmetric for choosing a worker, directed for choosing among gateways.
 
+use frame::Frame;
+
 use crate::protocol;
 
 /// The most IPv6 extension headers that are looked through.
@@ -103,6 +105,17 @@ pub(crate) fn is_first_fragment6(packet: &[u8]) -> bool {
 #[inline]
 pub fn symmetric(packet: &[u8]) -> Option<u32> {
     symmetric_within(packet, TUNNELS)
+}
+
+/// The hash of the flow of a frame whose packet begins at `frame.l3`, computed where nobody has done so before; 0 of
+/// what is not IP. Whoever spreads flows asks this: queues, gateways of tunnels, links that are bonded.
+#[inline]
+pub fn of(frame: &mut Frame) -> u32 {
+    if frame.flow == 0 {
+        let packet = frame.bytes().get(usize::from(frame.l3)..);
+        frame.flow = packet.and_then(symmetric).unwrap_or(0);
+    }
+    frame.flow
 }
 
 /// The same, looking into so many tunnels within each other.

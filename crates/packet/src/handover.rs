@@ -12,8 +12,13 @@ use crate::flow;
 /// the packet.
 #[inline]
 pub fn home(bytes: &[u8], ethernet: bool, workers: usize) -> Option<u16> {
-    let packet = if ethernet { packet(bytes)? } else { bytes };
-    flow::symmetric(packet).map(|hash| place(hash, workers))
+    hash(bytes, ethernet).map(|hash| place(hash, workers))
+}
+
+/// The hash of this frame's flow, by which [`home`] chooses; none of what is not IP.
+#[inline]
+pub fn hash(bytes: &[u8], ethernet: bool) -> Option<u32> {
+    flow::symmetric(if ethernet { packet(bytes)? } else { bytes })
 }
 
 /// The worker, of `workers`, on which the fragments of an IP packet meet.
@@ -22,8 +27,9 @@ pub fn home_of_fragments(packet: &[u8], workers: usize) -> Option<u16> {
     flow::symmetric_of_fragments(packet).map(|hash| place(hash, workers))
 }
 
-/// The high bits of a hash, without a division.
-fn place(hash: u32, workers: usize) -> u16 {
+/// The worker, of `workers`, of a hash: its high bits, without a division.
+#[inline]
+pub fn place(hash: u32, workers: usize) -> u16 {
     ((u64::from(hash) * workers as u64) >> 32) as u16
 }
 

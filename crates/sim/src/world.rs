@@ -262,10 +262,10 @@ impl World {
         false
     }
 
-    fn next(&self) -> Option<Instant> {
+    fn next(&mut self) -> Option<Instant> {
         let flying = self.flying.peek().map(|Reverse((at, ..))| *at);
-        let nodes = self.nodes.iter().filter_map(|node| match node {
-            Node::Router(router) => router.instance.deadline(),
+        let nodes = self.nodes.iter_mut().filter_map(|node| match node {
+            Node::Router(router) => router.deadline(),
             Node::Host(host) => host.deadline(),
         });
         // A deadline that has come and is not acted on would stop time.
@@ -387,6 +387,12 @@ impl RouterNode {
         let port = &mut self.ports[number];
         port.news.up = up;
         self.instance.control().port_news(&port.name, port.news);
+    }
+
+    /// When control or a worker is next to be run.
+    fn deadline(&mut self) -> Option<Instant> {
+        let workers = self.workers.iter_mut().filter_map(Worker::deadline);
+        workers.chain(self.instance.deadline()).min()
     }
 
     fn settle(&mut self, now: Instant, mut leave: impl FnMut(usize, Vec<u8>)) {

@@ -296,6 +296,11 @@ impl Expectations {
         }
     }
 
+    /// In how many ticks [`Self::sweep`] is next worth calling.
+    pub(super) fn due_in(&self, now: Tick) -> Option<u32> {
+        (!self.by_tuple.is_empty()).then(|| TICKS_PER_SECOND - now.0 % TICKS_PER_SECOND)
+    }
+
     /// Takes out what did not come in time, once a second.
     pub(super) fn sweep(&mut self, now: Tick, gone: impl FnMut(&Tuple)) {
         if self.by_tuple.is_empty() || now.second() == self.swept {

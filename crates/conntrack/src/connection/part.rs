@@ -310,6 +310,12 @@ impl<F: Layout> Part<F> {
         }
     }
 
+    /// In how many ticks [`Self::expired`] is next worth calling.
+    pub(super) fn due_in(&self, now: Tick) -> Option<u32> {
+        let wheels = self.wheels.iter().filter_map(|wheel| wheel.due_in(now));
+        wheels.min()
+    }
+
     /// A connection whose time is up, looking at as many as `budget` allows. The wheels take turns:
     /// a flood of one protocol does not keep others' connections for longer.
     pub(super) fn expired(&mut self, now: Tick, budget: &mut usize) -> Option<u32> {

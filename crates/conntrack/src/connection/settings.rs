@@ -17,6 +17,12 @@ impl Tick {
         Self((now.as_nanos() / (1_000_000_000 / TICKS_PER_SECOND as u64)) as u32)
     }
 
+    /// When the tick begins that comes so many ticks after that of `now`.
+    pub fn begins(now: Instant, ticks: u32) -> Instant {
+        let nanos = 1_000_000_000 / u64::from(TICKS_PER_SECOND);
+        Instant::from_nanos((now.as_nanos() / nanos + u64::from(ticks)) * nanos)
+    }
+
     /// The second that it lies in.
     #[inline(always)]
     pub const fn second(self) -> u32 {

@@ -178,6 +178,18 @@ impl Tracker {
         ended + self.go_on_purging(budget)
     }
 
+    /// In how many ticks [`Self::tick`] is next worth calling, at least one; none where nothing is due.
+    pub fn due_in(&self, now: Tick) -> Option<u32> {
+        let purges = !(self.sweep.running.is_empty() && self.sweep.waiting.is_empty());
+        let sources = [
+            purges.then_some(1),
+            self.ipv4.due_in(now),
+            self.ipv6.due_in(now),
+            self.expectations.due_in(now),
+        ];
+        sources.into_iter().flatten().min()
+    }
+
     /// A connection that ended, or whose conversation did, and that a `connection-limit` counts, by its
     /// original tuple.
     pub fn take_counted(&mut self) -> Option<Tuple> {

@@ -98,6 +98,13 @@ impl Wheel {
         }
     }
 
+    /// In how many ticks a connection comes up, at least one; none where nothing is in it.
+    pub(super) fn due_in(&self, now: Tick) -> Option<u32> {
+        let lists = self.next_occupied()?;
+        let due = self.turn.after(lists * LIST_TICKS);
+        Some(due.since(now).max(1) as u32)
+    }
+
     /// A connection of those that come up next.
     pub(super) fn soonest(&self) -> Option<u32> {
         let ahead = self.next_occupied()?;

@@ -17,6 +17,7 @@ use crate::drop::Drop;
 use crate::interface::Tunnel;
 use crate::outlet::Outlet;
 use crate::table::{Adjacency, Kind};
+use crate::tap::{self, Direction};
 use crate::walk::{self, Context, Exit};
 
 /// Bytes of the Ethernet header that every packet stands behind in the walk.
@@ -31,6 +32,8 @@ pub(crate) fn leave(cx: &Context<'_>, slot: u32, frames: &mut Vector, outlet: &m
     let template = tunnel.as_ref().map(Template::of);
     let mut sent = (InterfaceId::NONE, 0, 0);
     for mut frame in frames.drain() {
+        let leaves = (frame.egress, Direction::Transmitted);
+        tap::show(cx, leaves, (&frame, 0), outlet);
         let wrapped = match &template {
             Some(template) => wrap(&mut frame, template, outlet),
             None => Err(Drop::EgressDown),
@@ -79,7 +82,7 @@ fn wrap(frame: &mut Frame, template: &Template, outlet: &mut Outlet) -> Result<(
     frame.depth += 1;
     let id = outlet.memory.rules.random() as u16;
     ipip::wrap(frame, template, id)?;
-    frame.ingress = InterfaceId::NONE;
+    frame.rise(InterfaceId::NONE, InterfaceId::NONE);
     (frame.walked, frame.priority) = (false, 0);
     Ok(())
 }
@@ -105,11 +108,13 @@ pub(crate) fn arrive(cx: &Context<'_>, mut frame: Frame, id: InterfaceId, outlet
         return outlet.discard(frame, reason);
     }
     frame.depth += 1;
-    (frame.ingress, frame.egress) = (id, InterfaceId::NONE);
+    frame.rise(frame.ingress, id);
+    frame.egress = InterfaceId::NONE;
     (frame.walked, frame.priority) = (false, 0);
     (frame.untagged, frame.came_priority) = (0, 0);
     let counters = outlet.counters.interface(id);
     counters.rx.add(1, frame.len() as u64);
+    tap::show(cx, (id, Direction::Received), (&frame, 0), outlet);
     if let Err(frame) = outlet.agenda.arrive(frame) {
         outlet.discard(frame, Drop::AgendaFull);
     }

@@ -4,7 +4,7 @@
 //! that still has the old id finds nothing.
 
 use core::net::Ipv4Addr;
-use core::sync::atomic::{AtomicU64, Ordering, fence};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
@@ -16,6 +16,7 @@ use super::vlan::Vlans;
 use super::{Details, Interface, OwnAddresses, Tag};
 use crate::out::OutId;
 use crate::rule::Class;
+use crate::tap::Taps;
 
 /// How many interfaces there can be.
 pub const INTERFACES: usize = 1 << InterfaceId::SLOT_BITS;
@@ -30,6 +31,7 @@ pub struct InterfaceTable {
     own: OwnAddresses,
     /// What the router is known by on interfaces without an address.
     fallback: ArcSwapOption<Details>,
+    taps: Taps,
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +41,8 @@ struct Slot {
     vlans: Vlans,
     /// The snapshot's epoch from which on the class holds (32) | the class before (16) | the class (16).
     classes: AtomicU64,
+    /// Somebody looks at its frames.
+    tapped: AtomicBool,
 }
 
 /// word 0: version (32) | mirror (16); word 1: link address (48) | generation (12);
@@ -79,6 +83,7 @@ impl InterfaceTable {
             tunnels: Tunnels::new(),
             own: OwnAddresses::new(),
             fallback: ArcSwapOption::empty(),
+            taps: Taps::new(),
         }
     }
 
@@ -191,9 +196,39 @@ impl InterfaceTable {
         }
     }
 
+    /// Has workers copy the frames of an interface into their rings of taps, or no more. Where frames have gone by
+    /// shortcuts, these are to be forgotten then. Only control calls this.
+    pub fn set_tap(&self, id: InterfaceId, on: bool) {
+        self.make_room(id);
+        if let Some(slot) = self.slot(id)
+            && slot.tapped.swap(on, Ordering::Relaxed) != on
+        {
+            self.taps.count(on);
+        }
+    }
+
+    /// Bytes of a frame that copies have at most, those of all taps.
+    pub fn set_snap(&self, bytes: u32) {
+        self.taps.set_snap(bytes);
+    }
+
+    /// Whether somebody looks at the frames of this interface.
+    #[inline]
+    pub fn is_tapped(&self, id: InterfaceId) -> bool {
+        let tapped = |slot: &Slot| slot.tapped.load(Ordering::Relaxed);
+        self.taps.any() && self.slot(id).is_some_and(tapped)
+    }
+
+    /// Whether somebody looks at any interface, and how.
+    #[inline(always)]
+    pub(crate) fn taps(&self) -> &Taps {
+        &self.taps
+    }
+
     /// Ends an interface; nobody finds it by this id again. Its VLANs are taken away before. Returns what
     /// was known of it, to be held like what [`Self::set_details`] returns. Only control calls this.
     pub fn remove(&self, id: InterfaceId) -> Option<Arc<Details>> {
+        self.set_tap(id, false);
         let slot = self.slot(id)?;
         slot.line.write(id.generation(), None);
         slot.classes.store(0, Ordering::Relaxed);

@@ -57,7 +57,10 @@ pub(super) fn demultiplex(
             next.prefetch();
         }
         let frame = &mut frames[at];
-        frame.ingress = demux.interface(frame).unwrap_or(entrance.id);
+        match demux.interface(frame) {
+            Some(vlan) => frame.rise(entrance.id, vlan),
+            None => frame.ingress = entrance.id,
+        }
     }
     demux.flush();
 }

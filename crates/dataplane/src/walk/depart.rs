@@ -34,7 +34,7 @@ pub(super) fn pass3<const FAST: bool>(
     let mut state = Tally::new(cx);
     scratch.near.forget();
     let teacher = if FAST {
-        Teacher::of(entrance, outlet)
+        Teacher::of(cx, entrance, outlet)
     } else {
         None
     };

@@ -366,6 +366,7 @@ fn odd<const FAST: bool>(
     frame.ingress = place.interface;
     frame.l3 = place.l3;
     if place.interface != entrance.id {
+        frame.below = entrance.id;
         let vlan = counters.interface(place.interface);
         vlan.rx.add(1, frame.len() as u64);
     }

@@ -99,10 +99,13 @@ pub(super) fn collect(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
 
 /// Gives up datagrams whose time is over.
 pub(crate) fn expire(now: Instant, outlet: &mut Outlet) {
-    for held in &mut outlet.fragments {
-        held.expire(now);
+    let mut deadlines = outlet.fragments.iter().filter_map(|held| held.deadline());
+    if deadlines.any(|at| at <= now) {
+        for held in &mut outlet.fragments {
+            held.expire(now);
+        }
+        discard_lost(outlet);
     }
-    discard_lost(outlet);
 }
 
 fn discard_lost(outlet: &mut Outlet) {

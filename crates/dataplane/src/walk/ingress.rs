@@ -167,6 +167,17 @@ pub(crate) fn untag(
     Err(Exit::Drop(Drop::VlanUnknown))
 }
 
+/// The interface that a frame's tags name on a port's, and where its packet begins; none where they name none.
+pub(crate) fn untagged(
+    cx: &Context<'_>,
+    port: InterfaceId,
+    bytes: &[u8],
+) -> Option<(InterfaceId, usize)> {
+    let entrance = Entrance::new(cx.interfaces, port)?;
+    let (entrance, l3, _) = untag(cx, &entrance, bytes).ok()?;
+    Some((entrance.id, usize::from(l3)))
+}
+
 /// Links that carry bare IP packets: the version tells what it is.
 #[cold]
 #[inline(never)]

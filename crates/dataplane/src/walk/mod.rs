@@ -35,6 +35,7 @@
 //! The fast path is the unguarded walk with `FAST` set: no rules, no routing rules, no reverse path check.
 //! `SlowReason` in the snapshot says why a family does not take it.
 
+pub mod bypass;
 mod demux;
 mod depart;
 mod egress;
@@ -66,7 +67,8 @@ use wire::Mac;
 pub(crate) use egress::{count_sent, finish, rewrite};
 pub(crate) use gather::expire;
 pub use guarded::{Event, Logged};
-pub(crate) use guarded::{Memory, Told};
+pub(crate) use guarded::{Memory, Note, Told};
+pub(crate) use ingress::untagged;
 pub(crate) use passes::{Entry, Scratch, vector};
 pub(crate) use single::{on_link, own, own_here, resume, transmit};
 

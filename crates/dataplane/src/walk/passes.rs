@@ -13,11 +13,13 @@ use super::{Context, Exit, egress, gather, guarded};
 use crate::counters::Traffic;
 use crate::drop::Drop;
 use crate::encap;
+use crate::meter::Facility;
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::punt::Why;
 use crate::rings::Handed;
 use crate::table::NextHopId;
+use crate::tap;
 
 /// What the passes tell each other about the frames of a vector, by their place in it.
 pub(crate) struct Scratch {
@@ -74,6 +76,9 @@ pub(crate) fn vector(
         }
         return;
     };
+    if cx.interfaces.taps().any() && matches!(entry, Entry::Wire(_)) {
+        tap::received(cx, id, vector.frames(), outlet);
+    }
     match entry {
         Entry::Wire(_) if entrance.interface.vlans => {
             demultiplex(cx, &entrance, vector.frames_mut(), &outlet.counters);
@@ -82,13 +87,19 @@ pub(crate) fn vector(
         Entry::Arrived(_) => entrance.is_behind(),
     }
     let firewall = &cx.snapshot.firewall;
-    if firewall.guards(false) || firewall.guards(true) {
+    let guards = firewall.guards(false) || firewall.guards(true);
+    let before = outlet.meter.turn(match guards {
+        true => Facility::Firewall,
+        false => Facility::Networking,
+    });
+    if guards {
         guard(cx, &entrance, vector, scratch, outlet);
     } else if cx.snapshot.ipv4.is_fast() && cx.snapshot.ipv6.is_fast() {
         walk::<true>(cx, &entrance, vector, scratch, outlet);
     } else {
         walk::<false>(cx, &entrance, vector, scratch, outlet);
     }
+    outlet.meter.turn(before);
 }
 
 /// The passes of packets that the firewall looks at.

@@ -9,6 +9,7 @@ use super::passes::settle;
 use super::tally::Tally;
 use super::{Context, Exit, Fit, Key, egress, gather, guarded, output, routing};
 use crate::drop::Drop;
+use crate::flow;
 use crate::handover;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
@@ -18,8 +19,8 @@ use crate::table::{Kind, NextHopId};
 use crate::trace::Silent;
 
 /// Sends a packet of this router's own, which begins at `frame.l3`, by a next hop, or where routes say.
-pub(crate) fn own(cx: &Context<'_>, frame: Frame, by: Option<NextHopId>, outlet: &mut Outlet) {
-    match home(cx, &frame, outlet) {
+pub(crate) fn own(cx: &Context<'_>, mut frame: Frame, by: Option<NextHopId>, outlet: &mut Outlet) {
+    match home(cx, &mut frame, outlet) {
         Some(worker) => {
             if let Some((frame, reason)) = outlet.hand(worker, Handed::Own(frame, by)) {
                 outlet.discard(frame, reason);
@@ -31,7 +32,7 @@ pub(crate) fn own(cx: &Context<'_>, frame: Frame, by: Option<NextHopId>, outlet:
 
 /// The other worker that a packet of this router's own belongs to, where connections are tracked:
 /// that of its connection, else that which its answers are steered to.
-fn home(cx: &Context<'_>, frame: &Frame, outlet: &Outlet) -> Option<u16> {
+fn home(cx: &Context<'_>, frame: &mut Frame, outlet: &Outlet) -> Option<u16> {
     let (index, workers) = outlet.place_among();
     if workers < 2 {
         return None;
@@ -47,7 +48,10 @@ fn home(cx: &Context<'_>, frame: &Frame, outlet: &Outlet) -> Option<u16> {
     }
     let home = match tracker.home(&fields, packet) {
         // An error is at home where the packet is that it quotes, however it hashes itself.
-        None if !tracker.is_error(&fields, packet) => handover::home(packet, false, workers),
+        None if !tracker.is_error(&fields, packet) => match flow::of(frame) {
+            0 => None,
+            flow => Some(handover::place(flow, workers)),
+        },
         home => home,
     };
     home.filter(|home| *home != index)

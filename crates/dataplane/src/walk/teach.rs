@@ -4,8 +4,8 @@
 use frame::shortcut::{Between, Handler, Lane, Rules, Shortcut};
 use frame::{Frame, InterfaceId};
 
-use super::Context;
 use super::ingress::{ETHERNET, Entrance};
+use super::{Context, bypass};
 use crate::out::OutId;
 use crate::outlet::Outlet;
 
@@ -19,10 +19,13 @@ pub(super) struct Teacher {
 }
 
 impl Teacher {
-    /// None where the port does not learn.
-    pub(super) fn of(entrance: &Entrance, outlet: &mut Outlet) -> Option<Self> {
+    /// None where the port does not learn, or somebody looks at what comes in there.
+    pub(super) fn of(cx: &Context<'_>, entrance: &Entrance, outlet: &mut Outlet) -> Option<Self> {
         let port = entrance.interface.out.as_port()?;
         outlet.offload(port)?;
+        if bypass::is_tapped(cx.interfaces, &[entrance.id]) {
+            return None;
+        }
         Some(Self {
             ingress: entrance.id,
             port,
@@ -42,13 +45,17 @@ impl Teacher {
         // Of tagged frames, and of what tunnels carry, the program on the device knows nothing.
         let plain = (frame.ingress == self.ingress) & (usize::from(frame.l3) == ETHERNET);
         let port = out.as_port().filter(|_| plain)?;
+        let leaves = cx.interfaces.get(frame.egress)?;
+        if bypass::is_tapped(cx.interfaces, &[frame.egress, leaves.under]) {
+            return None;
+        }
         Some(Lane {
             ingress: self.ingress,
             to: self.to,
             egress: frame.egress,
             device: outlet.offload(port)?.device(),
             link: *frame.bytes().first_chunk()?,
-            mtu: cx.interfaces.get(frame.egress)?.mtu,
+            mtu: leaves.mtu,
             handler,
             rules,
         })

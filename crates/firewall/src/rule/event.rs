@@ -4,15 +4,11 @@ use conntrack::connection::{NatState, State};
 use frame::InterfaceId;
 use packet::Tuple;
 
-use super::action::Sniff;
-
 /// Something to be told about the packet at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A line for the log.
     Log(Logged),
-    /// A copy to be sent away.
-    Sniff(Sniff),
     /// An address for a list, for ever.
     Keep {
         /// The list's number.

@@ -63,6 +63,14 @@ impl Rule {
         matches!(self.action, Action::MarkConnection(_)) || self.matchers.iter().any(reads)
     }
 
+    /// The mark that it gives packets.
+    const fn mark(&self) -> Option<u32> {
+        match self.action {
+            Action::MarkPacket(mark) => Some(mark),
+            _ => None,
+        }
+    }
+
     /// Whether it tells control of packets, or reads what they carry.
     fn tells(&self) -> bool {
         let reads = |matcher: &Matcher| {
@@ -91,6 +99,8 @@ pub struct Chain {
     pub(super) starts: Box<[u32]>,
     /// By the place of a first candidate, and behind them what it means that there is none.
     quick: Box<[Quick]>,
+    /// By place: the mark that a rule gives packets, where it does.
+    marks: Box<[Option<u32>]>,
     /// First candidates follow from numbers that [`Packets`] may have as columns.
     pub by_columns: bool,
     /// Rules ask which mark a packet has.
@@ -155,6 +165,7 @@ impl Chain {
             starts: starts.collect(),
             by_columns: blocks.iter().all(|block| block.by_columns()),
             reads_packet_marks: blocks.iter().any(|block| block.reads_packet_marks),
+            marks: rules.iter().map(|rule| rule.mark()).collect(),
             quick,
             blocks: blocks.into(),
             rules: rules.into(),
@@ -184,6 +195,19 @@ impl Chain {
                 // There may be candidates in the next block.
                 None if at.left == 0 || self.blocks.len() > 1 => return Quick::Ask,
                 None => return Quick::Accept(NOBODY),
+            };
+        }
+    }
+
+    /// The mark that a packet has from the rules that [`Self::follow`] gives; none where they give it none.
+    pub fn mark(&self, first: &First) -> Option<u32> {
+        let (mut at, mut mark) = (*first, None);
+        loop {
+            let place = at.place as usize;
+            mark = self.marks.get(place).copied().flatten().or(mark);
+            at = match (self.quick(&at), at.next()) {
+                (Quick::Pass(_) | Quick::MarkAndPass(_), Some(next)) => next,
+                _ => return mark,
             };
         }
     }

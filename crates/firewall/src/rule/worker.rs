@@ -140,6 +140,11 @@ impl Worker {
         self.streams.forget(kept);
     }
 
+    /// The clocks that it took to match what connections carry, since this was asked last.
+    pub fn take_stream_clocks(&mut self) -> u64 {
+        core::mem::take(&mut self.streams.clocks)
+    }
+
     /// Counts a packet of so many bytes for a rule.
     #[inline(always)]
     pub fn count(&self, rule: u32, bytes: u32) {

@@ -75,6 +75,8 @@ pub enum Lost {
     Full,
     /// The packet was whole, and the pool had no slot for it.
     NoBuffer,
+    /// Whoever holds frames has all of the pool that they may ([`Pool::hold`]).
+    Reserve,
     /// Its packet's time is up.
     TimedOut {
         /// It is the first piece: time exceeded, code 1, is owed about it by the packet's receiver
@@ -173,7 +175,7 @@ impl<T: Copy> Reassembly<T> {
         now: Instant,
     ) -> Option<(Frame, T)> {
         let at = self.packets.of(piece.key, now);
-        let held = Held::new(piece, frame, tag);
+        let mut held = Held::new(piece, frame, tag);
         let behind = match self.packets.place(at, piece, &held) {
             Place::Behind(behind) => behind,
             Place::Duplicate => {
@@ -186,6 +188,11 @@ impl<T: Copy> Reassembly<T> {
                 return None;
             }
         };
+        if !pool.hold(&mut held.frame) {
+            self.lost.push((held.frame, tag, Lost::Reserve));
+            self.give_up(at, |_| Lost::Reserve, false);
+            return None;
+        }
         let pieces = self.packets.insert(at, behind, piece, held);
         if let Some(made) = self.packets.join(at, pool) {
             return self.finish(at, made, pool);

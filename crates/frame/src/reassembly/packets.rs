@@ -254,6 +254,8 @@ impl<T: Copy> Packets<T> {
         }
         let mut whole = pool.alloc(l3 + head_len + end).ok_or(Lost::NoBuffer)?;
         whole.copy_meta(&first.frame);
+        // A fragment's flow is told by addresses alone.
+        whole.flow = 0;
         whole.offload = of_pieces(packet.longest);
         let written = self
             .copy(packet, first, head_len, &mut whole)

@@ -3,13 +3,38 @@
 use core::net::Ipv4Addr;
 
 use dataplane::rule::Sniff;
+use dataplane::tap::{By, Tapped};
 use frame::{Frame, InterfaceId};
 use wire::{Protocol, ipv4, udp};
 
 use super::Control;
 use super::punt::packet_of;
 
+/// Copies that one call takes from each worker.
+const PER_POLL: usize = 256;
+
 impl Control {
+    /// Has workers copy the frames of an interface, or no more. Whatever went by shortcuts of devices is seen from
+    /// now on: new ones are not made where somebody looks.
+    pub fn set_tap(&mut self, id: InterfaceId, on: bool) {
+        self.published.table().set_tap(id, on);
+        self.fib.forget_shortcuts();
+    }
+
+    /// Sees to the copies of a worker's taps: those of rules are sent away. Says whether there may be more.
+    pub(super) fn take_copies(&mut self, worker: u16) -> bool {
+        for _ in 0..PER_POLL {
+            let Some(Tapped { frame, by, .. }) = self.workers.tapped(worker) else {
+                return false;
+            };
+            if let By::Rule(how) = by {
+                self.send_copy(&frame, how);
+            }
+            self.workers.free(frame);
+        }
+        true
+    }
+
     /// Sends a copy of a packet away, behind what the action puts before it.
     pub(super) fn send_copy(&mut self, frame: &Frame, how: Sniff) {
         let payload = match how.id {

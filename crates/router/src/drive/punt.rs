@@ -32,6 +32,7 @@ impl Control {
                 self.handle_punt(worker, punt);
                 more |= taken + 1 == PER_POLL;
             }
+            more |= self.take_copies(worker);
         }
         more
     }
@@ -181,6 +182,9 @@ impl Control {
             return self.workers.discard(frame, Drop::NoRoute);
         };
         let egress = frame.egress;
+        let Some(frame) = self.workers.hold(frame) else {
+            return;
+        };
         let waiting = Waiting { frame, worker, hop };
         match to {
             IpAddr::V4(to) => match neighbour(self.v4.rib.target(hop), to) {

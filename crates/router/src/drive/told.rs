@@ -62,7 +62,6 @@ impl Control {
     pub(super) fn hear_rule(&mut self, frame: Frame, event: Event) {
         match event {
             Event::Log(logged) => self.log_packet(&frame, logged),
-            Event::Sniff(how) => self.send_copy(&frame, how),
             Event::Keep {
                 list,
                 address,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dataplane::counters::{InterfaceTraffic, Traffic, interface_traffic};
 use dataplane::packet::Tuple;
 use dataplane::rule::RuleCounters;
+use dataplane::tap::Tapped;
 use dataplane::{Command, Counters, Drop, Punt, Remote};
 use frame::reassembly::Reassembly;
 use frame::shortcut::{Handler, Shortcuts, Went, Which};
@@ -114,8 +115,12 @@ impl Workers {
         all.map(|counters| Arc::clone(&counters.rules)).collect()
     }
 
-    /// Asks something of a worker; of the first one if there is none of this number.
-    pub fn send(&mut self, worker: u16, command: Command) {
+    /// Asks something of a worker; of the first one if there is none of this number. A frame of a command is not
+    /// held any more.
+    pub fn send(&mut self, worker: u16, mut command: Command) {
+        if let Command::Transmit(frame) | Command::Resume(frame, _) = &mut command {
+            self.pool.let_go(frame);
+        }
         let at = usize::from(worker);
         let at = if at < self.remotes.len() { at } else { 0 };
         let Some(backlog) = self.backlog.get_mut(at) else {
@@ -191,6 +196,12 @@ impl Workers {
         remote.punts.pop().ok()
     }
 
+    /// The next copy of a frame from a worker's taps.
+    pub fn tapped(&mut self, worker: u16) -> Option<Tapped> {
+        let remote = self.remotes.get_mut(usize::from(worker))?;
+        remote.taps.pop().ok()
+    }
+
     /// The workers that were given something since this was last asked.
     pub fn take_woken(&mut self) -> impl Iterator<Item = u16> {
         self.woken
@@ -217,6 +228,15 @@ impl Workers {
         now: Instant,
     ) -> Option<(Frame, u16)> {
         pieces.collect(&mut self.pool, fragment, worker, now)
+    }
+
+    /// Takes a frame to keep it for a time; one that may not be kept is dropped.
+    pub fn hold(&mut self, mut frame: Frame) -> Option<Frame> {
+        if self.pool.hold(&mut frame) {
+            return Some(frame);
+        }
+        self.discard(frame, Drop::PoolReserve);
+        None
     }
 
     /// Ends a frame that was seen to.

@@ -279,6 +279,7 @@ impl Firewall {
             tracks6: self.tracking.is_active(self.has_rules(true)),
             settings: self.tracking.settings.clone(),
             services: self.services.clone(),
+            keeps_marks: false,
             sought: Default::default(),
         };
         let same = is_same(&made, &self.compiled);
@@ -474,6 +475,7 @@ fn is_same(a: &dataplane::firewall::Firewall, b: &dataplane::firewall::Firewall)
     };
     same(&a.ipv4, &b.ipv4)
         && same(&a.ipv6, &b.ipv6)
+        && a.keeps_marks == b.keeps_marks
         && Arc::ptr_eq(&a.targets, &b.targets)
         && (a.tracks4, a.tracks6) == (b.tracks4, b.tracks6)
         && a.settings == b.settings

@@ -45,6 +45,7 @@ pub(in crate::walk) fn one(
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
     let mut passage = Passage::new(*fields);
+    passage.marks.packet = frame.mark;
     let view = View {
         packet: packet(frame),
         offload: &frame.offload,
@@ -75,6 +76,7 @@ pub(in crate::walk) fn own(
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
     let mut passage = Passage::new(Fields::of(packet(frame)));
+    passage.marks.packet = frame.mark;
     let view = View {
         packet: packet(frame),
         offload: &frame.offload,

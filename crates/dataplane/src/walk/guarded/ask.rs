@@ -163,12 +163,14 @@ impl Asked<'_> {
             ..Changes::default()
         };
         let tracker = &outlet.memory.tracker;
+        frame.mark = self.marks.packet;
         if self.changes == kept {
             let shape = Shape::of(&next.adjacency, fields.tuple.ipv6);
             return write(frame, &shape, waiting, tracker);
         }
         let passage = Passage {
             track: self.track,
+            marks: self.marks,
             changes: self.changes,
             translation: translation::known(tracker, &self.track),
             mtu: next.adjacency.mtu,

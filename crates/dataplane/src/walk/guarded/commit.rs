@@ -25,6 +25,7 @@ pub(in crate::walk) fn commit(frame: &mut Frame, passage: &Passage) -> Result<()
         return Err(Drop::NoBuffer);
     }
     frame.priority = passage.changes.priority.unwrap_or(0) & 7;
+    frame.mark = passage.marks.packet;
     let offload = frame.offload;
     let received = Received {
         shape: Shape::of(&passage.fields, &offload, frame.l3),

@@ -26,11 +26,12 @@ use crate::walk::{Context, egress, forward};
 
 const ETHERNET: usize = 14;
 
-/// The packet of a frame that can go on as it is: behind an Ethernet header, with nothing unfinished.
-/// Empty where it cannot.
+/// The packet of a frame that can go on as it is: behind an Ethernet header, with nothing unfinished, and without a
+/// mark from before, which a run does not hold. Empty where it cannot.
 #[inline(always)]
 pub(super) fn packet(frame: &Frame) -> &[u8] {
-    let takes = frame.offload.is_finished() & (usize::from(frame.l3) == ETHERNET);
+    let usual = frame.offload.is_finished() & (frame.mark == 0);
+    let takes = usual & (usize::from(frame.l3) == ETHERNET);
     let packet = frame.bytes().split_first_chunk::<ETHERNET>();
     match packet {
         Some((_, packet)) if takes => packet,

@@ -70,8 +70,8 @@ pub(super) use ahead::Ahead;
 pub(super) use alone::{one, own};
 pub(super) use columns::Kept;
 pub(super) use commit::commit;
-pub(crate) use told::Told;
 pub use told::{Event, Logged};
+pub(crate) use told::{Note, Told};
 pub(super) use vector::vector;
 
 /// What a worker remembers between packets for the firewall.

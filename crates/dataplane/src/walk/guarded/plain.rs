@@ -49,6 +49,8 @@ pub(super) struct Plain<'a> {
     pub(super) mangle: Option<Mangle<'a>>,
     /// Some rule asks which mark a packet has.
     reads_marks: bool,
+    /// Something behind the walk does, and no rule.
+    pub(super) keeps_marks: bool,
 }
 
 /// The chains of `mangle`, in their order around `filter`.
@@ -129,11 +131,14 @@ impl<'a> Plain<'a> {
         let chains = [mangle.prerouting, mangle.forward, mangle.postrouting];
         let filter = Busy::of(&tables.filter, filter::FORWARD);
         let mut all = chains.iter().chain([&filter]).flatten();
-        cx.snapshot.rules.is_empty().then(|| Self {
+        let reads_marks = all.any(|busy| busy.chain.reads_packet_marks);
+        let any = chains.iter().any(Option::is_some);
+        cx.snapshot.rules.is_empty().then_some(Self {
             raw: Busy::of(&tables.raw, raw::PREROUTING),
             filter,
-            mangle: chains.iter().any(Option::is_some).then_some(mangle),
-            reads_marks: all.any(|busy| busy.chain.reads_packet_marks),
+            mangle: any.then_some(mangle),
+            reads_marks,
+            keeps_marks: cx.snapshot.firewall.keeps_marks & any & !reads_marks,
         })
     }
 
@@ -199,6 +204,31 @@ impl<'a> Plain<'a> {
             Quick::Drop(rule) => Verdict::Ends(rule),
             _ => Verdict::Passes,
         }
+    }
+
+    /// The mark that rules of prerouting have given a packet of a run; nobody knows it where none of them was asked
+    /// and nothing keeps it.
+    fn early_mark(&self, firsts: &Firsts, at: usize, early: Option<&Early>) -> u32 {
+        let asked = early.map_or(0, |early| early.marks.packet);
+        let chain = self.mangle.and_then(|mangle| mangle.prerouting);
+        let mark = chain.and_then(|busy| busy.chain.mark(&firsts.prerouting[at % CHUNK]));
+        mark.unwrap_or(asked)
+    }
+
+    /// The mark with which a packet of a run leaves that passes all rules, where it is kept.
+    #[inline(never)]
+    pub(super) fn mark(&self, firsts: &Firsts, at: usize, run: &Run) -> u32 {
+        let at = at % CHUNK;
+        let of = |busy: Option<Busy<'_>>, first| busy.and_then(|busy| busy.chain.mark(first));
+        let (forward, late) = match self.mangle {
+            Some(mangle) => (
+                of(mangle.forward, &firsts.forward[at]),
+                of(mangle.postrouting, &firsts.postrouting[at]),
+            ),
+            None => (None, None),
+        };
+        late.or(forward)
+            .unwrap_or_else(|| self.early_mark(firsts, at, run.early(at)))
     }
 
     /// Counts a packet of a run for the rules of a chain that let it pass.
@@ -327,11 +357,15 @@ impl<'a> Plain<'a> {
                     self.count(mangle.prerouting, first, fields.len, &outlet.memory.rules);
                 }
                 let early = run.early(at).copied();
+                let mut early = early.unwrap_or_else(|| Early::of(waiting));
+                if self.keeps_marks {
+                    early.marks.packet = self.early_mark(firsts, at, run.early(at));
+                }
                 let asking = Asking {
                     waiting,
                     next,
                     at,
-                    early: early.unwrap_or_else(|| Early::of(waiting)),
+                    early,
                 };
                 ask::all(self, cx, frame, fields, &asking, firsts, outlet)
             }
@@ -341,6 +375,9 @@ impl<'a> Plain<'a> {
             }
             Verdict::Passes => {
                 self.count_all(firsts, (at, fields.len), verdict, &outlet.memory.rules);
+                if self.keeps_marks {
+                    frame.mark = self.mark(firsts, at, run);
+                }
                 let shape = Shape::of(&next.adjacency, fields.tuple.ipv6);
                 write(frame, &shape, waiting, &outlet.memory.tracker)
             }

@@ -129,8 +129,9 @@ impl Sees for Seeing<'_> {
     ) {
         let at = place % CHUNK;
         let family = usize::from(H::IPV6);
-        let finished = frames.iter().all(|frame| frame.offload.is_finished());
-        if self.reads[family] | !finished | (at > CHUNK - headers::TOGETHER) {
+        let mut all = frames.iter();
+        let usual = all.all(|frame| frame.offload.is_finished() & (frame.mark == 0));
+        if self.reads[family] | !usual | (at > CHUNK - headers::TOGETHER) {
             return;
         }
         let tracked = self.tracks[family];

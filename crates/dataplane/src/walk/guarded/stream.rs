@@ -133,6 +133,9 @@ impl Stream<'_> {
             }
             streamed.done += 1;
             counted.bytes += u64::from(len);
+            if self.plain.keeps_marks {
+                frame.mark = self.plain.mark(self.firsts, at, run);
+            }
             match write(frame, &shape, &waiting, tracker) {
                 Outcome::Leaves(to) => *out = to,
                 Outcome::Ends(exit) => {

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::Translation;
-use crate::rule::{Action, Chain, List, Matcher, Rule, Subject, Watch};
+use crate::rule::{Action, Chain, List, Matcher, Rule, Sniff, Subject, Watch};
 pub use crate::rule::{Event, Logged};
 use crate::trace::Tracer;
 use crate::walk::{Exit, Stage};
@@ -12,10 +12,19 @@ use crate::walk::{Exit, Stage};
 /// What one packet may ask for at most; what is beyond is counted as lost.
 const EVENTS: usize = 32;
 
+/// What is noted about the packet at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Note {
+    /// Control is told of it.
+    Event(Event),
+    /// A copy is to be sent away: it goes by the ring of taps.
+    Sniff(Sniff),
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    events: VecDeque<Event>,
+    events: VecDeque<Note>,
     /// Events beyond what one packet may ask for.
     pub(crate) lost: u64,
 }
@@ -34,7 +43,7 @@ impl Told {
         !self.events.is_empty()
     }
 
-    fn add(&mut self, event: Event) {
+    fn add(&mut self, event: Note) {
         if self.events.len() < EVENTS {
             self.events.push_back(event);
         } else {
@@ -46,7 +55,7 @@ impl Told {
     #[cold]
     pub(crate) fn explain(&mut self, translation: Option<Translation>) {
         for event in &mut self.events {
-            if let Event::Log(logged) = event {
+            if let Note::Event(Event::Log(logged)) = event {
                 logged.translated = translation.map(|translation| translation.after);
             }
         }
@@ -54,7 +63,7 @@ impl Told {
 
     /// The next event of the packet at hand, in the order of the rules.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<Event> {
+    pub(crate) fn take(&mut self) -> Option<Note> {
         self.events.pop_front()
     }
 }
@@ -82,29 +91,29 @@ impl Watch for Told {
 
     #[cold]
     fn log(&mut self, _chain: &Chain, rule: &Rule, subject: &Subject<'_>) {
-        self.add(Event::Log(Logged {
+        self.add(Note::Event(Event::Log(Logged {
             rule: rule.id,
             egress: subject.leaves_by,
             state: subject.state,
             nat: subject.nat,
             seen: subject.fields.tuple,
             translated: None,
-        }));
+        })));
     }
 
     #[cold]
     fn sniff(&mut self, rule: &Rule, _subject: &Subject<'_>) {
         if let Action::Sniff(how) = rule.action {
-            self.add(Event::Sniff(how));
+            self.add(Note::Sniff(how));
         }
     }
 
     #[cold]
     fn keep(&mut self, list: &List, address: u128, ipv6: bool) {
-        self.add(Event::Keep {
+        self.add(Note::Event(Event::Keep {
             list: list.number,
             address,
             ipv6,
-        });
+        }));
     }
 }

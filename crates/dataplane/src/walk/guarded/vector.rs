@@ -25,7 +25,7 @@ use crate::walk::near::Near;
 use crate::walk::passes::Scratch;
 use crate::walk::tally::{Speed, Tally, received};
 use crate::walk::teach::Teacher;
-use crate::walk::{Context, Exit};
+use crate::walk::{Context, Exit, bypass};
 
 /// What is the same for all packets of a vector.
 pub(super) struct Passes<'a, 'o> {
@@ -115,20 +115,29 @@ impl<'a, 'o> Passes<'a, 'o> {
         outlet: &'o mut Outlet,
     ) -> Self {
         near.forget();
-        let (ingress, teacher) = (entrance.id, Teacher::of(entrance, outlet));
-        let is_steady = |ipv6| cx.snapshot.firewall.is_steady(ipv6);
-        let settings = [&cx.snapshot.ipv4, &cx.snapshot.ipv6];
+        let (ingress, teacher) = (entrance.id, Teacher::of(cx, entrance, outlet));
+        let lookers = (cx.snapshot, cx.interfaces);
+        // Of the interfaces at both ends the teacher asks.
+        let is_free = |ipv6| {
+            let mut reasons = bypass::keep_from_shortcuts(lookers, ipv6, &[]);
+            reasons.next().is_none()
+        };
+        let may_fasttrack = |ipv6| {
+            bypass::keep_from_fasttrack(cx.snapshot, ipv6)
+                .next()
+                .is_none()
+        };
         let plain = [Plain::of(cx, false), Plain::of(cx, true)];
         Self {
             cx,
             plain,
             reads: plain.map(|plain| plain.is_some_and(|plain| plain.asks_fields())),
             tracks: [false, true].map(|ipv6| cx.snapshot.firewall.tracks(ipv6)),
-            fasttracks: settings.map(|settings| settings.allow_fast_path),
+            fasttracks: [false, true].map(may_fasttrack),
             now: Tick::of(cx.now),
             ingress,
             received: Traffic::default(),
-            teachers: [false, true].map(|ipv6| teacher.filter(|_| is_steady(ipv6))),
+            teachers: [false, true].map(|ipv6| teacher.filter(|_| is_free(ipv6))),
             tally: Tally::new(cx),
             near,
             outlet,

@@ -241,6 +241,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::PuntFull,
         Drop::HandoverFull,
         Drop::NoBuffer,
+        Drop::PoolReserve,
         Drop::OffloadMalformed,
     ];
     let of_control = [

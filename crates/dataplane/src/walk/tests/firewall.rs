@@ -4,6 +4,7 @@ mod connections;
 mod early;
 mod ends;
 mod fasttrack;
+mod marks;
 mod plain;
 mod shortcuts;
 mod tables;

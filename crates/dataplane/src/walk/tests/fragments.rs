@@ -301,16 +301,17 @@ fn what_is_wrong_with_fragments_is_counted_under_its_name() {
 
         let sent = pass_all(&mut rig, frames);
         if reason == Drop::FragmentTimeout {
-            rig.now = Instant::from_secs(29);
+            let due = rig.workers[0].deadline().expect("two fragments wait");
+            rig.now = Instant::from_nanos(due.as_nanos() - 1);
             rig.settle();
             assert_eq!(
-                (rig.drops(), rig.workers[0].due_every().is_some()),
-                (vec![], true)
+                (rig.drops(), rig.workers[0].deadline()),
+                (vec![], Some(due))
             );
-            rig.now = Instant::from_secs(31);
+            rig.now = due;
             rig.settle();
             assert_eq!(taken(&mut rig), 0);
-            assert_eq!(rig.workers[0].due_every(), None);
+            assert_eq!(rig.workers[0].deadline(), None);
         }
 
         assert_eq!(sent.len(), 0);

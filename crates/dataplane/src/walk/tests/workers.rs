@@ -1,7 +1,10 @@
 //! Several workers: a flow has one home.
 
+use frame::Class;
+use frame::shortcut::Gathered;
 use machine::Instant;
 
+use super::firewall::tracked;
 use super::{gateway4, ip4};
 use crate::drop::Drop;
 use crate::testing::{Rig, SIZES, Udp4};
@@ -42,7 +45,7 @@ fn a_flow_stays_in_order_on_one_of_several_workers() {
     // What worker 1 and 2 handed over went home.
     for worker in &mut rig.workers {
         worker.pool().collect();
-        let free = worker.pool().available(frame::Class::Small);
+        let free = worker.pool().available(Class::Small);
         assert_eq!(free, SIZES.small as usize);
     }
 }
@@ -67,4 +70,87 @@ fn a_worker_that_stands_still_costs_the_others_their_overflow_only() {
     assert_eq!(rig.drops(), [(Drop::HandoverFull, expected - 1024)]);
     assert_eq!(rig.sent(1).len() as u64, 3000 - expected);
     rig.workers[1].close();
+}
+
+#[test]
+fn a_holder_that_takes_all_it_may_cannot_stop_reception() {
+    let mut rig = Rig::new();
+    gateway4(&mut rig);
+    tracked(&mut rig);
+    let unresolved = Udp4 {
+        destination: 0x0c04_0001,
+        ..Udp4::default()
+    };
+    let mut held = Vec::new();
+    // Control keeps each packet whose neighbour is not known, as long as it may.
+    let refused = loop {
+        rig.arrive(unresolved.frame());
+        rig.settle();
+        let mut punt = rig.remotes[0].punts.pop().expect("it is handed to control");
+        match rig.pool.hold(&mut punt.frame) {
+            true => held.push(punt.frame),
+            false => break punt.frame,
+        }
+    };
+    rig.pool.free(refused);
+    let (taken, bound) = rig.workers[0].pool().held(Class::Small);
+    assert_eq!((taken, held.len()), (bound, bound));
+
+    let fragment = Udp4 {
+        fragment: 0x2000,
+        payload: 16,
+        ..Udp4::default()
+    };
+    assert_eq!(rig.pass(fragment.frame()), Vec::<Vec<u8>>::new());
+    for _ in 0..1000 {
+        rig.arrive(Udp4::default().frame());
+    }
+    rig.settle();
+
+    assert_eq!(rig.sent(1).len(), 1000);
+    assert_eq!(rig.drops(), [(Drop::PoolReserve, 1)]);
+    held.drain(..).for_each(|frame| rig.pool.free(frame));
+    assert_eq!(rig.workers[0].pool().held(Class::Small).0, 0);
+}
+
+#[test]
+fn a_connection_ends_with_no_steps_but_those_that_the_worker_asks_for() {
+    let mut rig = Rig::new();
+    gateway4(&mut rig);
+    tracked(&mut rig);
+    assert_eq!(rig.workers[0].deadline(), None);
+
+    rig.pass(Udp4::default().frame());
+    let mut steps = 0;
+    while let Some(due) = rig.workers[0].deadline() {
+        assert!(due > rig.now, "what was due is done");
+        rig.now = due;
+        rig.settle();
+        steps += 1;
+    }
+
+    assert_eq!(rig.connections.totals(), (0, 0));
+    assert!(steps <= 2, "{steps}");
+    // `udp-timeout`, and the granularity of the timers.
+    let timeout = crate::connection::Settings::default().udp.as_secs();
+    assert!((timeout..=timeout + 1).contains(&(rig.now.as_nanos() / 1_000_000_000)));
+}
+
+#[test]
+fn the_earliest_of_what_is_due_counts() {
+    let mut rig = Rig::new();
+    gateway4(&mut rig);
+    tracked(&mut rig);
+    rig.pass(Udp4::default().frame());
+    let connection = rig.workers[0].deadline().expect("a connection");
+
+    rig.ports[0].line().device = Some(9);
+    rig.ports[0].line().gathered.push(Gathered {
+        token: 1,
+        packets: 0,
+        bytes: 0,
+    });
+    let gathering = rig.workers[0].deadline().expect("a shortcut");
+
+    assert!(rig.now < gathering && gathering < connection);
 }

@@ -54,6 +54,7 @@ use slots::{Hello, Place, Quic, Slots, Tcp};
 
 use super::shared::fold;
 use super::subject::{Carrier, Facts, Subject};
+use kernels::tsc;
 
 /// How many directions of connections are known that are not tracked.
 const UNTRACKED: usize = 4096;
@@ -144,6 +145,8 @@ pub struct Streams {
     opened: Opened,
     /// Where packets of QUIC are opened.
     room: Vec<u8>,
+    /// What was spent on looking, in clocks.
+    pub(super) clocks: u64,
 }
 
 /// A packet that is looked at.
@@ -286,7 +289,10 @@ impl Streams {
         look: impl FnOnce(&mut Self, Kept) -> (Seen, Kept),
     ) -> (Seen, Kept) {
         if commit {
-            return look(self, kept);
+            let from = tsc();
+            let looked = look(self, kept);
+            self.clocks += tsc().saturating_sub(from);
+            return looked;
         }
         let (slots, kept) = self.slots.copy_of(kept);
         let slots = core::mem::replace(&mut self.slots, slots);

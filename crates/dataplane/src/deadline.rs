@@ -1,0 +1,23 @@
+//! When a worker wants to be stepped though nothing arrives: the earliest time of several sources.
+
+use machine::{Duration, Instant};
+
+use crate::connection::Tick;
+use crate::outlet::Outlet;
+
+/// What went by shortcuts is counted several times in the part of a second that a round of gathering takes.
+const GATHERING: Duration = Duration::from_millis(60);
+
+/// The earliest time that something is due at, for a worker that was stepped last at `now`; none where nothing is.
+///
+/// Whatever holds frames for a time, or looks after something by the clock, is a source here, and does what is due
+/// in the step at that time: else the worker would be stepped again and again.
+pub(crate) fn deadline(outlet: &mut Outlet, now: Instant) -> Option<Instant> {
+    let agenda = (!outlet.agenda.is_empty()).then_some(now);
+    let gathering = outlet.gathers().then(|| now + GATHERING);
+    let connections = outlet.memory.tracker.due_in(Tick::of(now));
+    let connections = connections.map(|ticks| Tick::begins(now, ticks));
+    let [fragments4, fragments6] = outlet.fragments.each_ref().map(|held| held.deadline());
+    let sources = [agenda, gathering, connections, fragments4, fragments6];
+    sources.into_iter().flatten().min()
+}
