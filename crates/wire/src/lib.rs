@@ -15,6 +15,7 @@
 extern crate alloc;
 
 pub mod arp;
+pub mod bpdu;
 pub mod checksum;
 pub mod dns;
 pub mod ethernet;

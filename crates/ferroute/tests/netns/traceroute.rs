@@ -11,7 +11,7 @@ fn traceroute_shows_the_router_and_then_the_destination() {
     else {
         return;
     };
-    let _router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
+    let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
 
     for (protocol, hops) in [
         (4, ["192.168.88.1", "203.0.113.1"]),
@@ -27,7 +27,12 @@ fn traceroute_shows_the_router_and_then_the_destination() {
                 .skip(1)
                 .filter_map(|line| line.split_whitespace().nth(1))
                 .collect();
-            assert_eq!(seen, hops, "{options}\n{said}");
+            if seen != hops {
+                let known =
+                    router.exec("/ip/arp/print; /ipv6/neighbor/print; /interface/print stats");
+                let drops = router.exec("/tool/drop/print");
+                panic!("{options}: {seen:?} is not {hops:?}\n{said}\n{known}\n{drops}");
+            }
         }
     }
 }

@@ -1,0 +1,86 @@
+//! What a BPDU says, for the machines of its port (13.29).
+
+use wire::bpdu::{Flags, Kind, Repr};
+
+use super::port::Message;
+use super::vector::{Times, Vector};
+use super::{Action, Bridge, MIGRATE, Protocol};
+
+impl Bridge {
+    /// Takes a BPDU.
+    pub(super) fn receive(&mut self, number: u16, bytes: &[u8], out: &mut Vec<Action>) {
+        let Some(place) = self.place(number) else {
+            return;
+        };
+        let (protocol, max_hops) = (self.config.protocol, self.config.max_hops);
+        let port = &mut self.ports[place];
+        if !port.is_enabled() || protocol == Protocol::None {
+            return;
+        }
+        let Ok((mut bpdu, instances)) = Repr::parse(bytes) else {
+            port.counters.malformed += 1;
+            return;
+        };
+        let is_old = bpdu.kind == Kind::Config && bpdu.times.message_age >= bpdu.times.max_age;
+        if is_old {
+            // 14.4: a configuration that is too old is none.
+            port.counters.malformed += 1;
+            return;
+        }
+        port.counters.received += 1;
+        let tells = bpdu.kind == Kind::TopologyChange || bpdu.flags.has(Flags::TOPOLOGY_CHANGE);
+        port.counters.changes_received += u64::from(tells);
+        if port.config.bpdu_guard {
+            port.guarded = true;
+            port.disable(protocol >= Protocol::Rstp);
+            out.push(Action::Guarded { port: number });
+            return;
+        }
+        if protocol != Protocol::Mstp {
+            bpdu.multiple = None;
+        }
+        let region = &self.region;
+        let internal = bpdu.multiple.filter(|multiple| multiple.region == *region);
+        port.rcvd_internal = internal.is_some();
+        port.oper_edge = false;
+        port.edge_delay_while = MIGRATE;
+        match bpdu.kind {
+            Kind::TopologyChange | Kind::Config => port.rcvd_stp = true,
+            Kind::Rapid | Kind::Multiple => port.rcvd_rstp = true,
+        }
+        if bpdu.kind == Kind::TopologyChange {
+            port.rcvd_tcn = true;
+            // Instances hear of it by the common tree.
+            for tree in &mut port.trees[1..] {
+                tree.rcvd_tc = true;
+            }
+            return;
+        }
+        let mut flags = bpdu.flags;
+        if bpdu.kind == Kind::Config {
+            // Of STP's flags the others mean nothing; only designated ports send configurations.
+            let meant = Flags::TOPOLOGY_CHANGE.0 | Flags::ACKNOWLEDGEMENT.0;
+            flags = Flags(flags.0 & meant).with(Flags::ROLE_DESIGNATED, true);
+        } else {
+            flags = Flags(flags.0 & !Flags::ACKNOWLEDGEMENT.0);
+        }
+        let hops = internal.map_or(max_hops, |multiple| multiple.hops);
+        port.trees[0].message = Some(Message {
+            vector: Vector::of_bpdu(&bpdu, internal.as_ref()),
+            times: Times::of_bpdu(&bpdu, hops),
+            flags,
+        });
+        let Some(multiple) = internal else { return };
+        for instance in instances.iter() {
+            let number = instance.number();
+            let tree = self.trees[1..].iter().position(|it| it.number == number);
+            if let Some(at) = tree {
+                port.trees[at + 1].message = Some(Message {
+                    vector: Vector::of_instance(&instance, multiple.bridge, bpdu.port),
+                    times: Times::of_bpdu(&bpdu, instance.hops),
+                    flags: instance.flags,
+                });
+            }
+        }
+    }
+}

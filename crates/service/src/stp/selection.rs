@@ -1,0 +1,142 @@
+//! The role of each port in a tree, from what all ports know (13.36, `updtRolesTree`).
+
+use wire::bpdu::PortId;
+
+use super::port::{Info, Port, Role};
+use super::vector::{Times, Vector};
+use super::{Bridge, Tree};
+
+impl Bridge {
+    /// The port role selection machine.
+    pub(super) fn select_roles(&mut self, tree: usize) -> bool {
+        if !self.ports.iter().any(|port| port.trees[tree].reselect) {
+            return false;
+        }
+        for port in &mut self.ports {
+            port.trees[tree].reselect = false;
+        }
+        self.find_root(tree);
+        for place in 0..self.ports.len() {
+            self.select_role(tree, place);
+        }
+        for port in &mut self.ports {
+            port.trees[tree].selected = true;
+        }
+        true
+    }
+
+    /// Finds the best way to the root.
+    fn find_root(&mut self, at: usize) {
+        let own = Vector::of_root(self.trees[at].bridge, at == 0);
+        let (mut best, mut by, mut times) = (own, PortId::default(), self.own_times());
+        for port in &self.ports {
+            let Some(way) = port.way(at, &self.trees[at]) else {
+                continue;
+            };
+            let its = &port.trees[at];
+            if (way, its.id) < (best, by) {
+                (best, by) = (way, its.id);
+                times = port.times_behind(at, self.own_times());
+            }
+        }
+        let tree = &mut self.trees[at];
+        let before = core::mem::replace(&mut tree.root, best);
+        (tree.root_port, tree.root_times) = (by, times);
+        let leads_out = before.external_cost != 0 || best.external_cost != 0;
+        if at == 0 && before.regional_root != best.regional_root && leads_out {
+            self.sync_masters();
+        }
+        self.say_designated(at);
+    }
+
+    /// What this bridge would say at each port.
+    fn say_designated(&mut self, at: usize) {
+        let tree = &self.trees[at];
+        for port in &mut self.ports {
+            let mut designated = Vector {
+                bridge: tree.bridge,
+                port: port.trees[at].id,
+                ..tree.root
+            };
+            if at == 0 && !port.send_rstp {
+                // Who speaks STP sees the bridge, not its region.
+                designated.regional_root = tree.bridge;
+            }
+            port.trees[at].designated = designated;
+        }
+    }
+
+    /// Ways within the region end at another bridge now: all instances agree anew (`syncMaster`).
+    fn sync_masters(&mut self) {
+        for port in self.ports.iter_mut().filter(|port| port.info_internal) {
+            for its in &mut port.trees[1..] {
+                (its.agree, its.agreed, its.synced, its.sync) = (false, false, false, true);
+            }
+        }
+    }
+
+    fn select_role(&mut self, at: usize, place: usize) {
+        let tree = &self.trees[at];
+        let port = &mut self.ports[place];
+        let is_border = at > 0 && port.is_border();
+        let common = port.trees[0].selected_role;
+        let its = &mut port.trees[at];
+        let differs = its.known != its.designated || its.known_times != tree.root_times;
+        let own_wins = its.designated < its.known;
+        let (role, update) = match its.info {
+            Info::Disabled => (Role::Disabled, false),
+            // Where the common tree leaves the region, instances follow it.
+            _ if is_border && common == Role::Root => (Role::Master, differs),
+            _ if is_border && common == Role::Alternate => (Role::Alternate, differs),
+            Info::Aged => (Role::Designated, true),
+            Info::Mine => (Role::Designated, differs),
+            Info::Received if its.id == tree.root_port => (Role::Root, false),
+            Info::Received if own_wins => (Role::Designated, true),
+            Info::Received if its.known.bridge.address() == tree.bridge.address() => {
+                (Role::Backup, false)
+            }
+            Info::Received => (Role::Alternate, false),
+        };
+        (its.selected_role, its.update) = (role, update);
+    }
+}
+
+impl Port {
+    /// Whether the common tree comes from another region here.
+    fn is_border(&self) -> bool {
+        self.trees[0].info == Info::Received && !self.info_internal
+    }
+
+    /// The way to the root through this port, if it has been told of one.
+    fn way(&self, at: usize, tree: &Tree) -> Option<Vector> {
+        let its = &self.trees[at];
+        let own = its.known.bridge.address() == tree.bridge.address();
+        if its.info != Info::Received || own || self.config.restricted_role {
+            return None;
+        }
+        let mut way = its.known;
+        if self.is_border() {
+            if at > 0 {
+                return None;
+            }
+            way.external_cost = way.external_cost.saturating_add(self.external_cost);
+            (way.regional_root, way.internal_cost) = (tree.bridge, 0);
+        } else {
+            way.internal_cost = way.internal_cost.saturating_add(its.internal_cost);
+        }
+        Some(way)
+    }
+
+    /// The times that this bridge says on if this is its root port.
+    fn times_behind(&self, at: usize, own: Times) -> Times {
+        let mut times = self.trees[at].known_times;
+        if self.is_border() {
+            times.message_age = times.message_age.saturating_add(1);
+            times.hops = own.hops;
+        } else {
+            times.hops = times.hops.saturating_sub(1);
+        }
+        times.hello = own.hello;
+        times
+    }
+}

@@ -1,0 +1,4 @@
+mod mesh;
+mod net;
+mod played;
+mod small;
