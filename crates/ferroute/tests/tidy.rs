@@ -36,7 +36,7 @@ const LONG_FILES: [(&str, usize); 5] = [
 ];
 
 /// Crates that touch no file, socket or process, outside of their tests.
-const PURE: [&str; 12] = [
+const PURE: [&str; 13] = [
     "access",
     "api",
     "console",
@@ -48,6 +48,7 @@ const PURE: [&str; 12] = [
     "schema",
     "script",
     "service",
+    "tool",
     "wire",
 ];
 const IMPURE_PATHS: [&str; 6] = [

@@ -30,6 +30,7 @@ pub mod read;
 mod replace;
 pub mod rib;
 pub mod store;
+mod tools;
 
 pub use feature::services::ClosedServices;
 pub use instance::Instance;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-use menu::{Kind, Ping, Pong, Reason, Responder, Row};
+use menu::{Kind, Reason, Row};
+use tool::{Ping, Pong, Responder};
 
 use crate::ast::Command;
 use crate::items::row_value;
@@ -144,12 +145,17 @@ impl Machine<'_> {
     pub(crate) fn ping_once(&mut self, ping: &Ping, until: Duration) -> Result<Option<Pong>> {
         let news = Waker::from(Arc::clone(&self.session.interrupt));
         let ask = |loan: &mut crate::ready::Loan<'_>| {
-            let ticket = loan.live.ping(ping, &news);
-            ticket.map_err(Reason::nowhere)
+            let echoes = loan.live.echoes();
+            let sent = echoes.map_or_else(
+                || Err(Reason::failure("ping needs a running router")),
+                |echoes| echoes.send(ping, &news),
+            );
+            sent.map_err(Reason::nowhere)
         };
         let ticket = self.with(ask)?;
         loop {
-            let pong = self.with(|loan| Ok(loan.live.pong(ticket)))?;
+            let pong =
+                self.with(|loan| Ok(loan.live.echoes().and_then(|echoes| echoes.take(ticket))))?;
             if pong.is_some() || !self.wait_for_news(until)? {
                 return Ok(pong);
             }

@@ -1,6 +1,7 @@
 //! Ways in: a line of the console, a file.
 
-use menu::{Live, Menu, Output, Refusal, Store};
+use menu::{Menu, Output, Refusal, Store};
+use tool::Router;
 
 use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
 use crate::builtin::WAITING;
@@ -41,7 +42,7 @@ pub fn run_at(
 /// As of [`run_at`].
 pub fn run(
     store: &mut Store,
-    live: &mut dyn Live,
+    live: &mut dyn Router,
     session: &mut Session,
     source: &str,
     out: &mut dyn Output,
@@ -71,7 +72,7 @@ pub fn import_at(
 /// As of [`import_at`].
 pub fn import(
     store: &mut Store,
-    live: &mut dyn Live,
+    live: &mut dyn Router,
     session: &mut Session,
     source: &str,
     out: &mut dyn Output,

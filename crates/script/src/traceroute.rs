@@ -7,7 +7,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use menu::{Kind, Ping, Pong, Reason, Responder, Row};
+use menu::{Kind, Reason, Row};
+use tool::{Ping, Pong, Responder};
 
 use crate::ast::Command;
 use crate::items::row_value;

@@ -262,6 +262,8 @@ fn editors_are_told_of_the_tree_and_of_what_is_typed() {
 /// A router that does everything at once.
 struct Willing;
 
+impl tool::Router for Willing {}
+
 impl Live for Willing {
     fn action(&mut self, _: &Store, _: &Call<'_>) -> Result<Reply, Reason> {
         Ok(Reply::default())

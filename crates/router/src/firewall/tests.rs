@@ -126,6 +126,8 @@ struct Follower {
     seen: Vec<Changes>,
 }
 
+impl tool::Router for Follower {}
+
 impl menu::Live for Follower {
     fn changed(&mut self, _store: &Store, changes: &Changes) {
         self.seen.push(changes.clone());

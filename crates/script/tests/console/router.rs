@@ -9,6 +9,8 @@ use super::Console;
 /// A router with a million routes that it makes on the way.
 struct Routes;
 
+impl tool::Router for Routes {}
+
 impl Live for Routes {
     fn rows(
         &self,
@@ -96,6 +98,8 @@ fn rows_of_the_router_stream_between_those_of_the_configuration() {
 /// A router with a table of 100,000 places that it looks at in pieces; every 10,000th has a row.
 struct Pieces;
 
+impl tool::Router for Pieces {}
+
 impl Live for Pieces {
     fn rows_from(
         &self,
@@ -146,6 +150,8 @@ fn a_large_table_is_looked_at_in_pieces_and_counted_at_once() {
 
 /// A router whose interfaces carry something.
 struct Carrying;
+
+impl tool::Router for Carrying {}
 
 impl Live for Carrying {
     fn action(&mut self, _: &Store, call: &menu::Call<'_>) -> Result<menu::Reply, menu::Reason> {
