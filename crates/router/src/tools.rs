@@ -2,7 +2,7 @@
 
 use std::task::Waker;
 
-use menu::Reason;
+use menu::{Reason, Row};
 use tool::{Echoes, Ping, Pong, Router};
 
 use crate::drive::Control;
@@ -10,6 +10,10 @@ use crate::drive::Control;
 impl Router for Control {
     fn echoes(&mut self) -> Option<&mut dyn Echoes> {
         Some(self)
+    }
+
+    fn rates(&self, interface: Option<&str>) -> Option<Row> {
+        self.rate_row(interface)
     }
 }
 

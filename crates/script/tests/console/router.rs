@@ -151,21 +151,13 @@ fn a_large_table_is_looked_at_in_pieces_and_counted_at_once() {
 /// A router whose interfaces carry something.
 struct Carrying;
 
-impl tool::Router for Carrying {}
+impl Live for Carrying {}
 
-impl Live for Carrying {
-    fn action(&mut self, _: &Store, call: &menu::Call<'_>) -> Result<menu::Reply, menu::Reason> {
-        let (_, names) = call.arguments.first().expect("it is needed");
-        let rows = names.as_list().iter().map(|name| {
-            let mut row = Row::default();
-            row.set("name", name.clone());
-            row.set("rx-bits-per-second", Value::Number(12_345));
-            row
-        });
-        Ok(menu::Reply {
-            rows: rows.collect(),
-            made: None,
-        })
+impl tool::Router for Carrying {
+    fn rates(&self, interface: Option<&str>) -> Option<Row> {
+        let mut row = Row::default();
+        row.set("rx-bits-per-second", Value::Number(12_345));
+        interface.is_none_or(|name| name == "ether1").then_some(row)
     }
 }
 
@@ -195,5 +187,10 @@ fn what_a_monitor_sees_is_shown_given_or_run_with() {
     assert_eq!(
         run(&format!("{monitor} interval=10ms")),
         "invalid time value for argument interval"
+    );
+    assert_eq!(
+        run("/interface monitor-traffic ether1,aggregate once"),
+        "                name:    ether1  aggregate\n  \
+           rx-bits-per-second:  12.3kbps   12.3kbps\n"
     );
 }
