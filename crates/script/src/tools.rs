@@ -194,7 +194,6 @@ impl<'m> Machine<'m> {
         let news = Waker::from(Arc::clone(&self.session.interrupt));
         let mut shown = 0;
         loop {
-            self.renew();
             let now = self.site.now();
             let look = self.with(|loan| {
                 let mut turn = Turn {
@@ -225,6 +224,8 @@ impl<'m> Machine<'m> {
                 }
                 Next::News(until) => _ = self.wait_for_news(until)?,
             }
+            // What goes on takes no more steps than it may; what ends after one look is a step of a loop.
+            self.renew();
         }
     }
 

@@ -285,6 +285,24 @@ fn what_is_shown_may_be_less_go_to_code_or_to_a_file() {
 }
 
 #[test]
+fn what_ends_after_one_look_is_a_step_of_a_loop() {
+    let mut site = Clock::new(&PAGE);
+    let mut session = Session::new("admin");
+    session.limits.steps = 1_000;
+    let mut run = |line: &str| {
+        let done = script::run_at(&mut site, &mut session, line, &mut Screen::default());
+        done.map_err(|refusal| refusal.reason)
+    };
+
+    let endless = format!(":while (true) do={{ {MONITOR} once }}");
+    assert_eq!(run(&endless), Err(Reason::Limit("steps")));
+    assert_eq!(
+        run(&format!("{MONITOR} duration=90s do={{ :put $number }}")),
+        Ok(())
+    );
+}
+
+#[test]
 fn what_is_kept_for_a_value_is_bounded() {
     let mut site = Clock::new(&LINES);
     site.most = usize::MAX;
