@@ -15,8 +15,8 @@ struct Sampling {
     items: Vec<Id>,
     arguments: Vec<(&'static str, Value)>,
     interval: Duration,
-    /// Whether there has been anything to see.
-    seen: bool,
+    /// Whether any of the items has been there.
+    had: bool,
 }
 
 impl Tool for Sample {
@@ -31,7 +31,7 @@ impl Tool for Sample {
             items: std::mem::take(&mut given.items),
             arguments: std::mem::take(&mut given.arguments),
             interval: given.interval,
-            seen: false,
+            had: false,
         }))
     }
 }
@@ -46,14 +46,74 @@ impl Run for Sampling {
             made: None,
         };
         let rows = turn.router.action(turn.store, &call)?.rows;
-        // What was watched has been removed.
-        if rows.is_empty() && self.seen {
+        let mut items = self.items.iter();
+        let has = items.any(|id| turn.store.item(self.menu.path, *id).is_some());
+        if self.had && !has {
             return Err(Reason::NoItem);
         }
-        self.seen |= !rows.is_empty();
+        self.had = has;
         Ok(Look {
             rows: Some(rows),
             next: Next::At(turn.now.saturating_add(self.interval)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use menu::{Offline, Row, Store};
+
+    use super::*;
+    use crate::Router;
+
+    /// A router that has nothing to show.
+    struct Blank;
+
+    impl menu::Live for Blank {
+        fn action(&mut self, _: &Store, _: &Call<'_>) -> Result<menu::Reply, Reason> {
+            Ok(menu::Reply::default())
+        }
+    }
+
+    impl Router for Blank {}
+
+    #[test]
+    fn a_monitor_ends_with_the_last_of_its_items_and_not_before() {
+        let mut store = schema::store();
+        let mark = store.begin();
+        let made = store.ensure_port("ether1", Some([2, 0, 0, 0, 0, 1]));
+        made.expect("is a port's name");
+        store.commit(mark).expect("nothing is journaled");
+        let menu = store.menu("/interface/ethernet").expect("a menu");
+        let item = store.items(menu.path).next().expect("the port").id;
+        let mut run = Sampling {
+            menu,
+            command: "monitor",
+            items: vec![item],
+            arguments: Vec::new(),
+            interval: Duration::from_secs(1),
+            had: false,
+        };
+        let mut look = |store: &Store, router: &mut dyn Router| {
+            let mut turn = Turn {
+                store,
+                router,
+                now: Duration::from_secs(7),
+                news: Waker::noop(),
+            };
+            run.look(&mut turn).map(|look| (look.rows, look.next))
+        };
+
+        let blank = Ok((Some(Vec::<Row>::new()), Next::At(Duration::from_secs(8))));
+        assert_eq!(look(&store, &mut Blank), blank);
+        assert_eq!(
+            look(&store, &mut Blank),
+            blank,
+            "it is there, and shows nothing"
+        );
+        assert!(look(&store, &mut Offline).is_err(), "a router refuses");
+        assert_eq!(look(&schema::store(), &mut Blank), Err(Reason::NoItem));
     }
 }
