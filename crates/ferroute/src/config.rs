@@ -87,6 +87,8 @@ fn read(path: &Path) -> Result<String, String> {
 /// A router that does not run yet: it knows what time it is, for the history, and no more.
 struct Starting;
 
+impl tool::Router for Starting {}
+
 impl Live for Starting {
     fn clock(&self) -> Clock {
         clock()

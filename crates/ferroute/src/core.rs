@@ -10,7 +10,7 @@ use std::time::{Duration, Instant as SystemInstant};
 
 use console::{Candidate, Colour, Outcome, Page, Said, Shell, Span};
 use machine::Instant;
-use menu::{Live, Menu, Output, Reason, Refusal, Scan, Store, Survey};
+use menu::{Menu, Output, Reason, Refusal, Scan, Store, Survey};
 use netio::Waker;
 use router::drive::log::Entry;
 use router::drive::names::name_servers;
@@ -214,7 +214,7 @@ impl Site for Visit<'_> {
         schema::ALL
     }
 
-    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn tool::Router)) {
         // Others wait for what it holds.
         let raised = self.priority.raise();
         let mut instance = self.shared.instance.lock(self.rank);

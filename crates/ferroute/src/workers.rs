@@ -1,7 +1,9 @@
 //! Worker threads: each steps its worker, polls while there is work, and sleeps when there is none.
 
+use std::collections::HashSet;
 use std::io;
 use std::num::NonZeroU64;
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -82,6 +84,7 @@ impl Workers {
             let thread = Thread {
                 worker,
                 waiting,
+                watched: HashSet::new(),
                 sleepers: Arc::clone(&all.sleepers),
                 index,
                 control: control.clone(),
@@ -120,6 +123,8 @@ impl Drop for Workers {
 struct Thread {
     worker: Worker,
     waiting: WaitSet,
+    /// The descriptors that are waited on.
+    watched: HashSet<RawFd>,
     sleepers: Arc<[Sleeper]>,
     index: usize,
     control: Waker,
@@ -207,8 +212,12 @@ impl Thread {
 
     /// Waits on the ports; those that cannot be waited on are left to the waker.
     fn watch_ports(&mut self) {
+        self.watched.clear();
         for fd in self.worker.ports().filter_map(|(_, port)| port.wait_fd()) {
-            let _ = self.waiting.add(fd);
+            // Many ports may share one.
+            if self.watched.insert(fd.as_raw_fd()) {
+                let _ = self.waiting.add(fd);
+            }
         }
     }
 
@@ -216,7 +225,9 @@ impl Thread {
     /// frame that arrives or was sent: while the worker polls, nobody waits.
     fn unwatch_ports(&mut self) {
         for fd in self.worker.ports().filter_map(|(_, port)| port.wait_fd()) {
-            self.waiting.remove(fd);
+            if self.watched.remove(&fd.as_raw_fd()) {
+                self.waiting.remove(fd);
+            }
         }
     }
 }

@@ -51,8 +51,7 @@ pub use effect::{Area, Cause, LIST as EFFECTS, Lack, Survey};
 pub use history::Standing;
 pub use kind::{Family, Kind, Spelling};
 pub use live::{
-    Call, Caller, Clock, Files, Labour, Live, Offline, Ping, Pong, Reply, Responder, Row,
-    RowFilter, Scan, Script,
+    Call, Caller, Clock, Files, Labour, Live, Offline, Reply, Row, RowFilter, Scan, Script,
 };
 pub use matcher::{Absent, Part};
 pub use output::{BETWEEN, Drawing, Editing, Output, Question, Terminal, TextStyle};

@@ -53,7 +53,7 @@ impl Policies {
     pub const WRITE: Self = Self::of("write");
     /// To manage users.
     pub const POLICY: Self = Self::of("policy");
-    /// To run tools that test: ping, traceroute and their like.
+    /// To run tools that test a network.
     pub const TEST: Self = Self::of("test");
     /// To log in by WinBox.
     pub const WINBOX: Self = Self::of("winbox");
@@ -132,7 +132,7 @@ impl Policies {
             "print" | "get" | "find" | "export" | "monitor" | "monitor-traffic" | "check" => {
                 Self::READ
             }
-            "ping" | "traceroute" | "scan" | "snooper" | "bandwidth-test" | "fetch" => Self::TEST,
+            "scan" | "snooper" | "bandwidth-test" | "fetch" => Self::TEST,
             "torch" | "sniffer" => Self::SNIFF,
             "reboot" | "shutdown" => Self::REBOOT,
             _ => Self::WRITE | menu.policies,
@@ -197,7 +197,7 @@ mod tests {
         };
 
         assert_eq!(Policies::needed(&menu, "print"), Policies::READ);
-        assert_eq!(Policies::needed(&menu, "ping"), Policies::TEST);
+        assert_eq!(Policies::needed(&menu, "scan"), Policies::TEST);
         assert_eq!(Policies::needed(&menu, "renew"), Policies::TEST);
         assert_eq!(
             Policies::needed(&menu, "remove"),

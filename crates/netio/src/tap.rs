@@ -12,11 +12,13 @@ mod device;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use frame::{Class, Frame, HEADROOM, Offloads, Pool, Port, PortCounters, Transmitted, Vector};
 use libc::{c_uint, c_void, iovec};
 use rustix::fs::{Mode, OFlags};
 
+use crate::ready::{Member, Readiness};
 use crate::sys;
 use crate::vnet::{self, VNET_BYTES};
 
@@ -49,6 +51,10 @@ pub struct TapPort {
     receive_errors: u64,
     receive_dropped: u64,
     transmit_errors: u64,
+    /// Reads of the device, also those that brought nothing.
+    reads: u64,
+    /// What tells whether a read is worth it; without, each look is one.
+    member: Option<Member>,
 }
 
 impl TapPort {
@@ -86,7 +92,24 @@ impl TapPort {
             receive_errors: 0,
             receive_dropped: 0,
             transmit_errors: 0,
+            reads: 0,
+            member: None,
         })
+    }
+
+    /// From now on it is read only when something is there, which it and the other ports of the worker that share
+    /// this find out by one system call in a step.
+    ///
+    /// # Errors
+    /// What the kernel says; too many ports share it.
+    pub fn share(&mut self, readiness: &Arc<Readiness>) -> io::Result<()> {
+        self.member = Some(readiness.join(self.queue.as_fd())?);
+        Ok(())
+    }
+
+    /// How often the device was read, also where nothing was there.
+    pub const fn reads(&self) -> u64 {
+        self.reads
     }
 
     /// What tells whether the device is still there, wherever it is.
@@ -115,8 +138,18 @@ impl TapPort {
         // The kernel cuts what does not fit and does not say so.
         let longest = SMALL + rest.len();
         let mut header = vnet::FINISHED;
-        let Ok(read) = read_parts(&self.queue, &mut header, small.bytes_mut(), rest) else {
-            return Read::Nothing;
+        self.reads += 1;
+        let read = match read_parts(&self.queue, &mut header, small.bytes_mut(), rest) {
+            Ok(read) => read,
+            Err(error) => {
+                if error.kind() != io::ErrorKind::WouldBlock
+                    && let Some(member) = &self.member
+                    && !device::is_attached(&self.queue)
+                {
+                    member.leave(self.queue.as_fd());
+                }
+                return Read::Nothing;
+            }
         };
         let len = read.saturating_sub(VNET_BYTES);
         if len == longest {
@@ -164,6 +197,15 @@ impl TapPort {
     }
 }
 
+impl Drop for TapPort {
+    fn drop(&mut self) {
+        // A tether may keep the descriptor open.
+        if let Some(member) = self.member.take() {
+            member.leave(self.queue.as_fd());
+        }
+    }
+}
+
 /// Holds on to a device: one that was moved to another network namespace is not seen by netlink any
 /// more, and works all the same. As long as it is held the device stays.
 #[derive(Debug)]
@@ -200,6 +242,15 @@ enum Read {
 impl Port for TapPort {
     fn receive(&mut self, pool: &mut Pool, into: &mut Vector) -> usize {
         let before = into.len();
+        // With no room left in the vector it would be forgotten that there is something.
+        if into.is_full()
+            || self
+                .member
+                .as_mut()
+                .is_some_and(|member| !member.is_ready())
+        {
+            return 0;
+        }
         while !into.is_full() {
             match self.read(pool) {
                 // The vector has room, as was just asked.
@@ -234,7 +285,10 @@ impl Port for TapPort {
     }
 
     fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.queue.as_fd())
+        match &self.member {
+            Some(member) => Some(member.wait_fd()),
+            None => Some(self.queue.as_fd()),
+        }
     }
 
     fn counters(&self) -> PortCounters {

@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use common::*;
 use frame::{Offload, Port, Segmentation};
 use netio::link::Links;
-use netio::{Layer, PacketPort, TapPort};
+use netio::{Layer, PacketPort, Readiness, TapPort, WaitSet};
 
 fn open(name: &str, layer: Layer) -> TapPort {
     let mut ports = TapPort::open(name, layer, 1).expect("a device");
@@ -317,4 +317,72 @@ fn reflect(tap: &mut TapPort, pool: &mut frame::Pool) -> Option<frame::Frame> {
     }
     tap.transmit(pool, &mut back);
     large
+}
+
+#[test]
+fn many_quiet_devices_cost_one_system_call_a_step() {
+    in_namespace_with_tun(|| {
+        let readiness = Readiness::new().expect("descriptors");
+        let mut pool = pool();
+        let mut ports: Vec<_> = (0..200)
+            .map(|number| {
+                let mut port = open(&format!("tun{number}"), Layer::Tun);
+                port.share(&readiness).expect("descriptors");
+                port
+            })
+            .collect();
+        // What the kernel says on links that come up.
+        let mut step = |ports: &mut [TapPort]| {
+            let mut vector = frame::Vector::new();
+            let mut seen = Vec::new();
+            for (number, port) in ports.iter_mut().enumerate() {
+                if port.receive(&mut pool, &mut vector) > 0 {
+                    seen.push(number);
+                }
+                vector.drain().for_each(|frame| pool.free(frame));
+            }
+            seen
+        };
+        while !step(&mut ports).is_empty() {}
+        let reads = |ports: &[TapPort]| ports.iter().map(TapPort::reads).sum::<u64>();
+        let before = (readiness.rounds(), reads(&ports));
+
+        for _ in 0..50 {
+            assert!(step(&mut ports).is_empty());
+        }
+
+        assert_eq!(readiness.rounds() - before.0, 50);
+        assert_eq!(reads(&ports), before.1, "nobody is read who has nothing");
+
+        ip("addr add 192.0.2.1/24 dev tun7");
+        let mut waiting = WaitSet::new().expect("descriptors");
+        let fd = ports[100].wait_fd().expect("it can be waited on");
+        waiting.add(fd).expect("one for all");
+        let socket = UdpSocket::bind("192.0.2.1:0").expect("an address of ours");
+        socket.send_to(b"one", "192.0.2.2:9").expect("a route");
+        let woken = waiting.wait(None).expect("no error");
+        assert_eq!(woken.ready, 1);
+        assert_eq!(step(&mut ports), [7]);
+
+        // One that goes is no member any more, though its descriptor is held; a new one takes its place.
+        let gone = ports.remove(7);
+        let tether = gone.tether().expect("descriptors");
+        socket.send_to(b"unread", "192.0.2.2:9").expect("a route");
+        drop(gone);
+        assert!(step(&mut ports).is_empty());
+        ip("link del tun8");
+        assert!(step(&mut ports).is_empty());
+        let after = reads(&ports);
+        assert!(step(&mut ports).is_empty());
+        assert_eq!(reads(&ports), after, "a dead device is not asked again");
+        drop(tether);
+        let mut port = open("tun7", Layer::Tun);
+        port.share(&readiness).expect("a place");
+        ports.push(port);
+        while !step(&mut ports).is_empty() {}
+        ip("addr add 198.51.100.1/24 dev tun7");
+        let socket = UdpSocket::bind("198.51.100.1:0").expect("an address of ours");
+        socket.send_to(b"two", "198.51.100.2:9").expect("a route");
+        assert_eq!(step(&mut ports), [199]);
+    });
 }

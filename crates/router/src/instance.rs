@@ -7,8 +7,9 @@ use std::net::{IpAddr, SocketAddr};
 use access::{Answer, Attempt, Login, Refused, Service};
 use frame::Offloads;
 use machine::Instant;
-use menu::{By, Clock, Grant, Id, Live, Output, Reason, Refusal, Store};
+use menu::{By, Clock, Grant, Id, Output, Reason, Refusal, Store};
 use script::{Held, Session};
+use tool::Router;
 
 use dataplane::Worker;
 
@@ -92,7 +93,7 @@ impl Instance {
     }
 
     /// Lends the configuration and what runs of it, for a command of a script that runs elsewhere.
-    pub fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+    pub fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
         run(&mut self.store, &mut self.control);
     }
 

@@ -31,6 +31,7 @@ pub mod read;
 mod replace;
 pub mod rib;
 pub mod store;
+mod tools;
 mod touched;
 
 pub use feature::services::ClosedServices;

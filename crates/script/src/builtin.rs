@@ -39,6 +39,16 @@ pub struct Builtin {
     pub help: &'static str,
     /// Its arguments.
     pub parameters: &'static [Parameter],
+    /// The menu whose command of this name it is, if it is one: it has the name at the root, too.
+    pub of: Option<&'static str>,
+}
+
+impl Builtin {
+    /// It is the command of this menu.
+    pub(crate) const fn of(mut self, menu: &'static str) -> Self {
+        self.of = Some(menu);
+        self
+    }
 }
 
 pub(crate) const fn parameter(
@@ -92,6 +102,7 @@ pub(crate) const fn builtin(
         name,
         help,
         parameters,
+        of: None,
     }
 }
 
@@ -243,9 +254,7 @@ pub static ALL: &[Builtin] = &[
 ];
 
 /// Words that wait, or ask others: a file with one of them is not one transaction.
-pub(crate) const WAITING: &[&str] = &[
-    "delay", "while", "retry", "execute", "fetch", "ping", "resolve",
-];
+pub(crate) const WAITING: &[&str] = &["delay", "while", "retry", "execute", "fetch", "resolve"];
 
 /// The commands that are offered: those that do something, each once, by name.
 pub fn offered() -> impl Iterator<Item = &'static Builtin> {

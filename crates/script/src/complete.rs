@@ -129,10 +129,10 @@ impl Found<'_> {
         }
         if node == 0 {
             // RouterOS: these few are commands of the root, the others want a colon.
-            let of_root = ["beep", "import", "password", "ping", "quit", "redo", "undo"];
+            let of_root = ["beep", "import", "password", "quit", "redo", "undo"];
             let all = colon || !self.typed.contains('/');
             for builtin in builtin::offered() {
-                if all || of_root.contains(&builtin.name) {
+                if all || builtin.of.is_some() || of_root.contains(&builtin.name) {
                     self.push(start, builtin.name, Subject::Command, builtin.help);
                 }
             }

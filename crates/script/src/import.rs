@@ -2,7 +2,8 @@
 
 use std::ops::{ControlFlow, Range};
 
-use menu::{By, Live, Output, Reason, Refusal, Store, bytes};
+use menu::{By, Output, Reason, Refusal, Store, bytes};
+use tool::Router;
 
 use crate::ast::{Block, Command};
 use crate::check::{Read, read_all};
@@ -152,7 +153,7 @@ fn options(ready: &Ready<'_>) -> std::result::Result<Options, Refusal> {
 }
 
 /// The text of a file, with or without its ending in the name.
-fn read(live: &mut dyn Live, name: &str) -> std::result::Result<String, Refusal> {
+fn read(live: &mut dyn Router, name: &str) -> std::result::Result<String, Refusal> {
     let missing = "Cannot open import file, file does not exist".to_owned();
     let files = live.files().ok_or_else(|| Reason::NoItem.nowhere())?;
     let contents = files
@@ -325,7 +326,7 @@ impl Script<'_> {
     fn at_once(
         &self,
         store: &mut Store,
-        live: &mut dyn Live,
+        live: &mut dyn Router,
         session: &mut Session,
         out: &mut dyn Output,
     ) -> std::result::Result<(), Refusal> {

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use menu::{Clock, Id, Live, Output, Policies, Reason, Refusal, Rights, bytes};
+use menu::{Clock, Id, Output, Policies, Reason, Refusal, Rights, bytes};
+use tool::Router;
 
 use crate::ast::Block;
 use crate::bounds::{Budget, Budgets, Class, Family, Share};
@@ -384,7 +385,7 @@ impl Machine<'_> {
 }
 
 /// Writes a file of the router.
-pub(crate) fn write_file(live: &mut dyn Live, name: &str, text: &str) -> Result<(), Refusal> {
+pub(crate) fn write_file(live: &mut dyn Router, name: &str, text: &str) -> Result<(), Refusal> {
     let files = live.files().ok_or_else(|| Reason::NoItem.nowhere())?;
     let written = files.write(name, &bytes::to_bytes(text));
     written.map_err(Reason::nowhere)

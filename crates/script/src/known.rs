@@ -106,7 +106,8 @@ pub(crate) static KNOWN: &[Builtin] = &[
             named("ttl"),
             text("vrf"),
         ],
-    ),
+    )
+    .of("/tool"),
     builtin("quit", "leave the console", &[]),
     builtin(
         "range",

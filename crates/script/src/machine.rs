@@ -9,6 +9,7 @@ use menu::{Id, Menu, Output, Policies, Position, Reason, Refusal};
 
 use crate::ast::{Bad, Block, Command, Node, Statement, Target, What};
 use crate::bounds::Share;
+use crate::builtin::Builtin;
 use crate::check::Touched;
 use crate::known::is_known_only;
 use crate::language::argument;
@@ -16,7 +17,6 @@ use crate::parser::Parser;
 use crate::session::Session;
 use crate::site::Site;
 use crate::source::Source;
-use crate::traceroute;
 use crate::tree::Tree;
 use crate::value::Value;
 
@@ -312,7 +312,6 @@ impl<'a> Machine<'a> {
     pub(crate) fn permit_builtin(&mut self, name: &str) -> Result<()> {
         let needed = match name {
             "undo" | "redo" | "import" => Policies::WRITE,
-            "ping" => Policies::TEST,
             "password" => Policies::PASSWORD,
             // What runs beside all sessions takes a place, a thread and memory of the router.
             "execute" => Policies::READ,
@@ -336,10 +335,6 @@ impl<'a> Machine<'a> {
 
     fn command_itself(&mut self, command: &Command) -> Result<Value> {
         let result = match command.target {
-            Target::Menu(menu, "ping") if menu.path == crate::ping::MENU => self.ping(command),
-            Target::Menu(menu, traceroute::NAME) if menu.path == crate::ping::MENU => {
-                self.traceroute(command)
-            }
             Target::Menu(menu, name) if menu.path == crate::terminal::MENU => {
                 self.at_terminal(menu, name, command)
             }
@@ -349,7 +344,10 @@ impl<'a> Machine<'a> {
                 let reason = Reason::BadCommand(builtin.name.to_owned());
                 return Err(reason.at(command.at).into());
             }
-            Target::Builtin(builtin) => self.builtin(builtin.name, command),
+            Target::Builtin(builtin) => match self.stands_for(builtin) {
+                Some(menu) => self.menu_command(menu, builtin.name, command),
+                None => self.builtin(builtin.name, command),
+            },
         };
         if let (Err(Stop::Refused(_)), Target::Menu(menu, name), None) =
             (&result, command.target, &self.fault)
@@ -357,6 +355,13 @@ impl<'a> Machine<'a> {
             self.fault = Some(format!("{}/{name}; line {}", menu.path, command.at.line));
         }
         result.map_err(|stop| located(stop, command.at))
+    }
+
+    /// The menu whose command a command of the language is.
+    pub(crate) fn stands_for(&self, builtin: &Builtin) -> Option<&'static Menu> {
+        let path = builtin.of?;
+        let mut menus = self.site.menus().iter().copied();
+        menus.find(|menu| menu.path == path)
     }
 
     /// The text of a refusal with the command and line that it came from.

@@ -1,6 +1,7 @@
 //! A command that is ready to run: its arguments are computed, and no script runs from here on.
 
-use menu::{Caller, Live, Policies, Refusal, Store};
+use menu::{Caller, Policies, Refusal, Store};
+use tool::Router;
 
 use crate::ast::{Argument, Command, Expr, Node};
 use crate::machine::{Machine, Result};
@@ -66,7 +67,7 @@ pub(crate) fn text(argument: &Argument, value: Option<&Value>) -> Option<String>
 /// The router, lent for one command.
 pub(crate) struct Loan<'a> {
     pub(crate) store: &'a mut Store,
-    pub(crate) live: &'a mut dyn Live,
+    pub(crate) live: &'a mut dyn Router,
     pub(crate) numbers: &'a Numbers,
     pub(crate) caller: Caller<'a>,
     /// What the user may do.
@@ -130,7 +131,7 @@ impl Machine<'_> {
 /// Runs something with the router of a site.
 pub(crate) fn lend<T>(
     site: &mut dyn Site,
-    run: impl FnOnce(&mut Store, &mut dyn Live) -> T,
+    run: impl FnOnce(&mut Store, &mut dyn Router) -> T,
 ) -> std::result::Result<T, Refusal> {
     let mut run = Some(run);
     let mut result = None;

@@ -13,7 +13,6 @@ use crate::machine::{self, Machine};
 use crate::session::Session;
 use crate::site::Site;
 use crate::spec;
-use crate::traceroute;
 use crate::tree::{Step, Tree};
 use crate::value::Value;
 
@@ -58,8 +57,8 @@ pub trait Rows {
 }
 
 /// Commands of the language that are also for programs: those that do something by themselves.
-const FOR_PROGRAMS: [&str; 8] = [
-    "beep", "execute", "import", "password", "ping", "redo", "resolve", "undo",
+const FOR_PROGRAMS: [&str; 7] = [
+    "beep", "execute", "import", "password", "redo", "resolve", "undo",
 ];
 
 /// Runs a request.
@@ -121,7 +120,7 @@ fn target(tree: &Tree, path: &str) -> Result<Target, Refusal> {
         return Ok(Target::Menu(menu, "listen"));
     }
     match builtin::find(name) {
-        Some(builtin) if node == 0 && builtin.name == name && FOR_PROGRAMS.contains(&name) => {
+        Some(builtin) if node == 0 && builtin.name == name && is_for_programs(builtin) => {
             Ok(Target::Builtin(builtin))
         }
         // RouterOS: a path of which nothing is known has no prefix; in a menu it is the command
@@ -129,6 +128,10 @@ fn target(tree: &Tree, path: &str) -> Result<Target, Refusal> {
         _ if menu.is_empty() => Err(unknown("no such command prefix")),
         _ => Err(unknown("no such command")),
     }
+}
+
+fn is_for_programs(builtin: &builtin::Builtin) -> bool {
+    builtin.of.is_some() || FOR_PROGRAMS.contains(&builtin.name)
 }
 
 fn returned(value: &Value) -> Done {
@@ -149,22 +152,19 @@ impl Machine<'_> {
             Target::Menu(menu, "print" | "listen") => {
                 self.request_rows(menu, target, request, rows)
             }
-            Target::Menu(menu, name @ ("ping" | traceroute::NAME))
-                if menu.path == crate::ping::MENU =>
-            {
-                self.request_ping(target, &spec::of_menu(menu, name), request, rows)
-            }
-            Target::Builtin(builtin) if builtin.name == "ping" => {
-                self.request_ping(target, &spec::of_builtin(builtin), request, rows)
-            }
             Target::Menu(menu, name) if menu.path == crate::terminal::MENU => {
                 let command = command(target, request, &spec::of_menu(menu, name), false)?;
                 let value = self.at_terminal(menu, name, &command)?;
                 Ok(returned(&value))
             }
-            Target::Menu(menu, name) if menu.commands.iter().any(|own| own.name == name) => {
-                self.request_action(menu, name, request, rows)
-            }
+            Target::Menu(menu, name) if menu.commands.iter().any(|own| own.name == name) => self
+                .request_action(
+                    (menu, name),
+                    target,
+                    &spec::of_menu(menu, name),
+                    request,
+                    rows,
+                ),
             Target::Menu(menu, name) => {
                 let known = spec::of_menu(menu, name);
                 let command = command(target, request, &known, menu.has_rows())?;
@@ -178,6 +178,10 @@ impl Machine<'_> {
             }
             Target::Builtin(builtin) => {
                 let known = spec::of_builtin(builtin);
+                if let Some(menu) = self.stands_for(builtin) {
+                    let name = builtin.name;
+                    return self.request_action((menu, name), target, &known, request, rows);
+                }
                 let command = command(target, request, &known, false)?;
                 self.command(&command).map(|value| returned(&value))
             }

@@ -1,6 +1,7 @@
 //! Ways in: a line of the console, a file.
 
-use menu::{Live, Menu, Output, Refusal, Store};
+use menu::{Menu, Output, Refusal, Store};
+use tool::Router;
 
 use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
 use crate::builtin::WAITING;
@@ -10,6 +11,7 @@ use crate::parser::Parser;
 use crate::session::Session;
 use crate::site::{Held, Site};
 use crate::source::Source;
+use crate::spec;
 use crate::tree::Tree;
 
 /// Runs a text as the console runs a line, or a script: each command is a transaction of its own,
@@ -41,7 +43,7 @@ pub fn run_at(
 /// As of [`run_at`].
 pub fn run(
     store: &mut Store,
-    live: &mut dyn Live,
+    live: &mut dyn Router,
     session: &mut Session,
     source: &str,
     out: &mut dyn Output,
@@ -71,7 +73,7 @@ pub fn import_at(
 /// As of [`import_at`].
 pub fn import(
     store: &mut Store,
-    live: &mut dyn Live,
+    live: &mut dyn Router,
     session: &mut Session,
     source: &str,
     out: &mut dyn Output,
@@ -109,8 +111,13 @@ pub(crate) fn waits(block: &Block) -> bool {
         found |= match &statement.what {
             What::Run(command) => {
                 let waiting = match command.target {
-                    Target::Builtin(builtin) => WAITING.contains(&builtin.name),
-                    Target::Menu(menu, _) => menu.path == crate::terminal::MENU,
+                    Target::Builtin(builtin) => {
+                        builtin.of.is_some() || WAITING.contains(&builtin.name)
+                    }
+                    Target::Menu(menu, name) => {
+                        let goes_on = spec::repeats(menu, name) && !menu.is_idle(name);
+                        goes_on || menu.path == crate::terminal::MENU
+                    }
                     Target::Export(_) => false,
                 };
                 let mut arguments = command.arguments.iter();

@@ -11,7 +11,7 @@ use menu::{
 use crate::ast::{Block, Command};
 use crate::items::{SLICE, row_value, with_filter};
 use crate::machine::{Collected, Machine, Result};
-use crate::ready::Ready;
+use crate::ready::{Loan, Ready};
 use crate::rules::Rules;
 use crate::value::Value;
 use crate::watch::{Following, interval};
@@ -194,23 +194,9 @@ impl Machine<'_> {
         if self.checking {
             return Ok(Value::Nothing);
         }
-        self.with(|loan| {
-            let files = loan.live.files();
-            let files =
-                files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
-            let name = with_ending(name, ".txt");
-            let mut contents = match append {
-                // RouterOS: what is not there yet is made.
-                true => match files.read(&name) {
-                    Err(Reason::Denied) => return Err(Reason::Denied.nowhere()),
-                    read => read.unwrap_or_default(),
-                },
-                false => Vec::new(),
-            };
-            contents.extend_from_slice(&bytes::to_bytes(&text.text));
-            files.write(&name, &contents)?;
-            Ok(Value::Nothing)
-        })
+        let contents = bytes::to_bytes(&text.text);
+        self.with(|loan| write_text(loan, name, append, &contents))?;
+        Ok(Value::Nothing)
     }
 
     pub(crate) fn print_rows(
@@ -337,6 +323,28 @@ impl Machine<'_> {
 
 fn follows(ready: &Ready<'_>) -> bool {
     ready.flag("follow") || ready.flag("follow-only")
+}
+
+/// Writes what would be shown into a file, or behind what is in it.
+pub(crate) fn write_text(
+    loan: &mut Loan<'_>,
+    name: &str,
+    append: bool,
+    text: &[u8],
+) -> std::result::Result<(), Refusal> {
+    let files = loan.live.files();
+    let files = files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
+    let name = with_ending(name, ".txt");
+    let mut contents = match append {
+        // RouterOS: what is not there yet is made.
+        true => match files.read(&name) {
+            Err(Reason::Denied) => return Err(Reason::Denied.nowhere()),
+            read => read.unwrap_or_default(),
+        },
+        false => Vec::new(),
+    };
+    contents.extend_from_slice(text);
+    files.write(&name, &contents).map_err(Reason::nowhere)
 }
 
 /// Rows that are sorted by a property as an array of its values, each with its rows.

@@ -7,7 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::Wake;
 use std::time::Duration;
 
-use menu::{Live, Menu, Reason, Store};
+use menu::{Menu, Reason, Store};
+use tool::Router;
 
 use crate::job::Job;
 
@@ -21,7 +22,7 @@ pub trait Site {
 
     /// Lends the configuration and what runs of it. `run` waits for nothing and nobody. It is not
     /// called when the router is gone.
-    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live));
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router));
 
     /// The time on a clock that never jumps, from any beginning.
     fn now(&self) -> Duration;
@@ -81,12 +82,12 @@ pub struct Asked<'a> {
 /// A site that has the router for itself: nothing else goes on while a script runs, so none waits.
 pub struct Held<'a> {
     store: &'a mut Store,
-    live: &'a mut dyn Live,
+    live: &'a mut dyn Router,
 }
 
 impl<'a> Held<'a> {
     /// The site of this router.
-    pub fn new(store: &'a mut Store, live: &'a mut dyn Live) -> Self {
+    pub fn new(store: &'a mut Store, live: &'a mut dyn Router) -> Self {
         Self { store, live }
     }
 }
@@ -96,7 +97,7 @@ impl Site for Held<'_> {
         self.store.menus()
     }
 
-    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
         run(self.store, self.live);
     }
 

@@ -103,6 +103,12 @@ pub(crate) fn repeats(menu: &Menu, command: &str) -> bool {
     own.any(|own| own.repeats)
 }
 
+/// Whether a command of a menu declares an argument.
+pub(crate) fn declares(menu: &Menu, command: &str, argument: &str) -> bool {
+    let mut own = menu.commands.iter().filter(|own| own.name == command);
+    own.any(|own| own.arguments.iter().any(|own| own.name == argument))
+}
+
 /// Whether a command of a menu takes how it is shown, as those do that watch and those that show how
 /// far they are.
 fn is_shown(menu: &Menu, command: &str) -> bool {
@@ -122,7 +128,8 @@ pub(crate) fn of_menu_shown(menu: &'static Menu, command: &str) -> Vec<Parameter
         let told = match *name {
             // What a command answers is a value too.
             "as-value" => true,
-            "append" | "file" | "freeze-frame-interval" => false,
+            // What only shows how far it is has no pages.
+            "append" | "file" | "freeze-frame-interval" => shown && repeats(menu, command),
             _ => shown,
         };
         if told && parameters.iter().all(|parameter| parameter.name != *name) {

@@ -1,4 +1,4 @@
-//! What goes on until it is stopped: `print` with `follow` or `interval`, and monitors.
+//! `print` that goes on until it is stopped: with `follow` or `interval`.
 //!
 //! The router is looked at now and then, never held; each look is a page that is drawn over the one
 //! before, or the rows that are new or have changed.
@@ -9,34 +9,14 @@ use std::time::Duration;
 
 use menu::{Menu, Reason, Row, RowFilter, print};
 
-use crate::ast::{Block, Command};
+use crate::ast::Block;
 use crate::machine::{Machine, Result, Stop, Variable};
 use crate::ready::Ready;
 use crate::seen::Seen;
-use crate::spec;
 use crate::value::Value;
 
 /// RouterOS: nothing is shown more often than this.
 const SHORTEST: Duration = Duration::from_millis(200);
-
-/// How often a monitor looks, unless it is told.
-const SECOND: Duration = Duration::from_secs(1);
-
-/// How a command shows what it sees.
-pub(crate) struct Watching {
-    /// Whether it looks no more than once.
-    pub(crate) once: bool,
-    /// Whether it gives its page as a value and shows none.
-    pub(crate) as_value: bool,
-    /// The time between two looks.
-    pub(crate) every: Duration,
-    /// When it ends by itself, on the site's clock.
-    until: Option<Duration>,
-    /// What is shown; everything if empty.
-    wanted: Vec<String>,
-    /// What is run for each item and look.
-    each: Option<Arc<Block>>,
-}
 
 /// How `print` goes on when it follows.
 pub(crate) struct Following {
@@ -48,69 +28,9 @@ pub(crate) struct Following {
     pub(crate) event: Option<Arc<Block>>,
 }
 
-impl Watching {
-    /// Whether there is no time for another look.
-    pub(crate) fn is_over(&self, now: Duration) -> bool {
-        self.until.is_some_and(|until| now + self.every > until)
-    }
-
-    /// Whether a value is shown.
-    pub(crate) fn wants(&self, name: &str) -> bool {
-        self.wanted.is_empty() || self.wanted.iter().any(|wanted| wanted == name)
-    }
-}
-
 impl Machine<'_> {
-    /// How a command of a menu shows what it sees. RouterOS: a monitor shows its page again and
-    /// again, unless it is to do so once.
-    pub(crate) fn watching(
-        &mut self,
-        menu: &'static Menu,
-        name: &str,
-        command: &Command,
-        ready: &Ready<'_>,
-    ) -> Result<Watching> {
-        let as_value = ready.flag("as-value");
-        let mut watching = Watching {
-            once: true,
-            as_value,
-            every: SECOND,
-            until: None,
-            wanted: Vec::new(),
-            each: None,
-        };
-        if !spec::repeats(menu, name) {
-            return Ok(watching);
-        }
-        watching.once = ready.flag("once") || as_value || self.checking;
-        if let Some(every) = interval(ready)? {
-            watching.every = every;
-        }
-        let span = span(ready, "duration")?;
-        watching.until = span.map(|span| self.site.now().saturating_add(span));
-        let wanted = ready.text("proplist").unwrap_or_default();
-        let wanted = wanted.split(',').map(str::trim);
-        watching.wanted = wanted
-            .filter(|n| !n.is_empty())
-            .map(str::to_owned)
-            .collect();
-        if ready.has("do") {
-            watching.each = Some(self.code_of(command, "do")?);
-        }
-        Ok(watching)
-    }
-
-    /// Runs what is to be run for an item that was looked at; it sees the item's values, and the
-    /// variables around it.
-    pub(crate) fn run_each(&mut self, watching: &Watching, row: &Row) -> Result<()> {
-        match &watching.each {
-            Some(code) => self.run_for(code, row),
-            None => Ok(()),
-        }
-    }
-
     /// Runs code that sees a row's values, and the variables around it.
-    fn run_for(&mut self, code: &Block, row: &Row) -> Result<()> {
+    pub(crate) fn run_for(&mut self, code: &Block, row: &Row) -> Result<()> {
         let values = row.cells.iter();
         let values = values.map(|(n, v)| ((*n).to_owned(), Variable::Local(v.into())));
         let id = row

@@ -244,6 +244,8 @@ fn a_check_tells_of_each_command_without_effect_what_is_missing() {
 #[derive(Default)]
 struct Logging(Vec<String>);
 
+impl tool::Router for Logging {}
+
 impl Live for Logging {
     fn log(&mut self, topics: &str, message: &str) {
         self.0.push(format!("{topics} {message}"));

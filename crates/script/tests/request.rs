@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Argument, Call, Kind, Live, Menu, Offline, Policies, Reason, Reply, Store};
+use menu::{Argument, Call, Kind, Live, Menu, Offline, Policies, Reason, Reply, Row, Store};
 use script::{Done, Held, Request, Rows, Session, request_at};
 
 #[derive(Default)]
@@ -261,6 +261,12 @@ fn editors_are_told_of_the_tree_and_of_what_is_typed() {
 
 /// A router that does everything at once.
 struct Willing;
+
+impl tool::Router for Willing {
+    fn rates(&self, _: Option<&str>) -> Option<Row> {
+        Some(Row::default())
+    }
+}
 
 impl Live for Willing {
     fn action(&mut self, _: &Store, _: &Call<'_>) -> Result<Reply, Reason> {

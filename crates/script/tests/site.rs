@@ -6,8 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use menu::{Live, Menu, Offline, Output, Reason, Store};
+use menu::{Menu, Offline, Output, Reason, Store};
 use script::{Interrupt, Session, Site};
+use tool::Router;
 
 /// A router that notes who has it and for how long, and whose clock moves only when one waits.
 struct Noted {
@@ -22,7 +23,7 @@ impl Site for Noted {
         schema::ALL
     }
 
-    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
         assert!(!self.lent.replace(true), "lent twice");
         self.times += 1;
         run(&mut self.store, &mut Offline);

@@ -4,9 +4,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use menu::{
-    Drawing, Editing, Live, Menu, Offline, Output, Question, Reason, Store, Terminal, TextStyle,
-};
+use menu::{Drawing, Editing, Menu, Offline, Output, Question, Reason, Store, Terminal, TextStyle};
 use script::{Interrupt, Session, Site};
 
 /// A router that nobody holds while somebody is asked.
@@ -19,7 +17,7 @@ impl Site for Router {
         schema::ALL
     }
 
-    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn tool::Router)) {
         run(&mut self.store, &mut Offline);
     }
 

@@ -6,8 +6,9 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
-use menu::{Live, Menu, Offline, Output, Reason, Store};
+use menu::{Menu, Offline, Output, Reason, Store};
 use script::{Interrupt, Session, Site};
+use tool::Router;
 
 /// A router whose clock moves only when somebody waits, and to which something happens then.
 struct Busy {
@@ -39,7 +40,7 @@ impl Site for Busy {
         schema::ALL
     }
 
-    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
         run(&mut self.store, &mut Offline);
     }
 

@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BinaryHeap};
 use dataplane::Worker;
 use frame::{Offloads, Sizes};
 use machine::{Duration, Instant, Rng};
-use menu::{Live, Menu, Reason, Store};
+use menu::{Menu, Reason, Store};
 use router::Instance;
 use router::drive::{Control, PortNews, Setup};
 use script::{Interrupt, Session, Site};
+use tool::Router;
 use wire::Mac;
 
 use crate::host::{Host, HostConfig};
@@ -351,7 +352,7 @@ impl Site for Visit<'_> {
         schema::ALL
     }
 
-    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
         self.world.node(self.id).instance.lend(run);
     }
 

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use frame::{InterfaceId, Offloads, Port};
 use netio::link::Links;
-use netio::{Layer, TapPort};
+use netio::{Layer, Readiness, TapPort};
 use router::mirror::{ErrorRate, Mirror};
 
 use super::HostPlane;
@@ -61,9 +62,11 @@ pub(crate) trait Plane {
 impl Plane for HostPlane {
     fn take(&self, steps: Vec<Step>) -> Vec<io::Result<Option<Made>>> {
         let count = steps.len();
+        let readiness = Arc::clone(&self.readiness);
         let taken = self.inside(move || {
             let mut netlink = Netlink::open()?;
-            Ok(steps.iter().map(|step| step.take(&mut netlink)).collect())
+            let take = |step: &Step| step.take(&mut netlink, &readiness);
+            Ok(steps.iter().map(take).collect())
         });
         let failed = |error: io::Error| {
             let again = || Err(io::Error::new(error.kind(), error.to_string()));
@@ -75,9 +78,9 @@ impl Plane for HostPlane {
 
 impl Step {
     /// Takes it, in the namespace of the calling thread.
-    fn take(&self, netlink: &mut Netlink) -> io::Result<Option<Made>> {
+    fn take(&self, netlink: &mut Netlink, readiness: &Arc<Readiness>) -> io::Result<Option<Made>> {
         match self {
-            Self::Make(id, mirror) => return make(*id, mirror, netlink).map(Some),
+            Self::Make(id, mirror) => return make(*id, mirror, netlink, readiness).map(Some),
             Self::Change {
                 index,
                 before,
@@ -91,12 +94,18 @@ impl Step {
     }
 }
 
-fn make(id: InterfaceId, mirror: &Mirror, netlink: &mut Netlink) -> io::Result<Made> {
+fn make(
+    id: InterfaceId,
+    mirror: &Mirror,
+    netlink: &mut Netlink,
+    readiness: &Arc<Readiness>,
+) -> io::Result<Made> {
     let name = name(id);
     let mut queues = TapPort::open(&name, Layer::Tun, 1)?;
-    let port = queues
+    let mut port = queues
         .pop()
         .ok_or_else(|| io::Error::other("the device has no queue"))?;
+    port.share(readiness)?;
     let index = Links::open()?.find(&name)?.index;
     change(index, &Known::default(), mirror, netlink)?;
     Ok(Made {

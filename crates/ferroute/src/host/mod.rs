@@ -13,8 +13,11 @@ pub(crate) mod netlink;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
+
+use netio::Readiness;
 
 use crate::confine::Confinement;
 
@@ -24,6 +27,8 @@ type Job = Box<dyn FnOnce() + Send>;
 pub(crate) struct HostPlane {
     jobs: Sender<Job>,
     namespace: File,
+    /// What the mirrors' worker asks once for all of them.
+    readiness: Arc<Readiness>,
 }
 
 impl HostPlane {
@@ -45,7 +50,12 @@ impl HostPlane {
             .recv()
             .map_err(|_| String::from("host plane: the thread died"))?;
         let namespace = entered.map_err(|error| format!("host plane: {error}"))?;
-        Ok(Self { jobs, namespace })
+        let readiness = Readiness::new().map_err(|error| format!("host plane: {error}"))?;
+        Ok(Self {
+            jobs,
+            namespace,
+            readiness,
+        })
     }
 
     /// Does something in the namespace and waits for its answer.

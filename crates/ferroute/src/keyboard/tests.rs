@@ -1,8 +1,9 @@
 use std::pin::pin;
 use std::task::{Context, Waker};
 
-use menu::{Live, Menu, Offline, Reason, Store};
+use menu::{Menu, Offline, Reason, Store};
 use script::{Session, Site};
+use tool::Router;
 
 use super::*;
 
@@ -17,7 +18,7 @@ impl Site for Busy<'_> {
         schema::ALL
     }
 
-    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
         run(&mut self.store, &mut Offline);
     }
 

@@ -129,6 +129,8 @@ struct Follower {
     seen: Vec<Changes>,
 }
 
+impl tool::Router for Follower {}
+
 impl menu::Live for Follower {
     fn changed(&mut self, _store: &Store, changes: &Changes) {
         self.seen.push(changes.clone());

@@ -44,10 +44,6 @@ impl Control {
                 Ok(Reply::default())
             }
             (_, "monitor") => Ok(self.monitor(store, call.items)),
-            ("/interface", "monitor-traffic") => {
-                let names = argument(call, "interface").map(Value::as_list);
-                Ok(self.monitor_traffic(names.unwrap_or_default()))
-            }
             ("/tool", "trace") => self.trace(store, call),
             ("/ip/route", "check") => {
                 let to = argument(call, "dst-ip").and_then(Value::as_address);

@@ -5,7 +5,7 @@ use core::net::Ipv6Addr;
 use dataplane::counters::InterfaceTraffic;
 use frame::InterfaceId;
 use ipnet::{IpNet, Ipv6Net};
-use menu::{Id, Reply, Row, Value};
+use menu::{Id, Row, Value};
 
 use super::number;
 use crate::compile::Laid;
@@ -64,41 +64,32 @@ impl Control {
         self.rates.look(counted, self.now);
     }
 
-    /// What an interface carries in a second.
-    fn rate_row(name: &str, rate: &InterfaceTraffic) -> Row {
+    /// What an interface carries in a second, or all together, by the names that monitors have for it.
+    pub(crate) fn rate_row(&self, interface: Option<&str>) -> Option<Row> {
+        let rate = match interface {
+            Some(name) => self.rates.of(self.layout.named(name)?.0),
+            None => {
+                let all = self.layout.interfaces.keys();
+                all.map(|id| self.rates.of(*id))
+                    .fold(InterfaceTraffic::default(), sum)
+            }
+        };
         let mut row = Row::default();
-        row.set("name", Value::text(name));
         for (names, traffic) in [(RX, rate.rx), (FP_RX, rate.fp_rx)] {
             row.set(names[0], number(traffic.packets));
             row.set(names[1], number(traffic.bytes.saturating_mul(8)));
         }
         row.set("rx-drops-per-second", number(rate.rx_drop));
+        // Damaged frames stay with the driver, and no queue holds packets back yet.
+        row.set("rx-errors-per-second", number(0));
         for (names, traffic) in [(TX, rate.tx), (FP_TX, rate.fp_tx)] {
             row.set(names[0], number(traffic.packets));
             row.set(names[1], number(traffic.bytes.saturating_mul(8)));
         }
         row.set("tx-drops-per-second", number(rate.tx_drop));
-        row
-    }
-
-    /// One page of `monitor-traffic`.
-    pub(super) fn monitor_traffic(&self, names: &[Value]) -> Reply {
-        let names = names.iter().filter_map(Value::as_str);
-        let rows = names.filter_map(|name| {
-            let rate = match name {
-                "aggregate" => {
-                    let all = self.layout.interfaces.keys();
-                    all.map(|id| self.rates.of(*id))
-                        .fold(InterfaceTraffic::default(), sum)
-                }
-                name => self.rates.of(self.layout.named(name)?.0),
-            };
-            Some(Self::rate_row(name, &rate))
-        });
-        Reply {
-            rows: rows.collect(),
-            made: None,
-        }
+        row.set("tx-queue-drops-per-second", number(0));
+        row.set("tx-errors-per-second", number(0));
+        Some(row)
     }
 
     /// Whether the frames of an interface are carried by another one.

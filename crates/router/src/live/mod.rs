@@ -18,11 +18,10 @@ mod settings;
 mod trace;
 
 use std::ops::ControlFlow;
-use std::task::Waker;
 
 use menu::{
-    Call, Caller, Changes, Clock, Files, Id, Labour, Live, Menu, Output, Ping, Pong, Reason, Reply,
-    Row, RowFilter, Scan, Script, Store, Value,
+    Call, Caller, Changes, Clock, Files, Id, Labour, Live, Menu, Output, Reason, Reply, Row,
+    RowFilter, Scan, Script, Store, Value,
 };
 
 use crate::drive::Control;
@@ -147,14 +146,6 @@ impl Live for Control {
 
     fn action(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
         self.act(store, call)
-    }
-
-    fn ping(&mut self, ping: &Ping, news: &Waker) -> Result<u64, Reason> {
-        self.send_ping(ping, news)
-    }
-
-    fn pong(&mut self, ticket: u64) -> Option<Pong> {
-        self.take_pong(ticket)
     }
 
     fn scripts(&self, store: &Store, call: &Call<'_>) -> Result<Vec<Script>, Reason> {

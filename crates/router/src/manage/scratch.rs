@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use menu::{Change, Live, Menu, Offline, Reason, Refusal, Shape, Store, bytes, describe};
+use menu::{Change, Menu, Offline, Reason, Refusal, Shape, Store, bytes, describe};
 use script::{Interrupt, Session, Site};
+use tool::Router;
 
 use super::Desk;
 use crate::replace::replace;
@@ -19,7 +20,7 @@ impl Site for Scratch {
         self.store.menus()
     }
 
-    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
         run(&mut self.store, &mut Offline);
     }
 

@@ -1,14 +1,29 @@
 //! `/tool`: tools that are commands.
 
-use menu::{Command, Effect, Family, Kind, Menu, Shape};
+use menu::{Command, Effect, Family, Kind, Menu, Policies, Shape, Spelling};
 
 use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, ONCE, PORT, PROPLIST, U32, WITHOUT_PAGING,
-    argument, between, idle_command, required_argument, unnamed_argument,
+    argument, between, idle_command, nanoseconds, required_argument, unnamed_argument,
 };
 use crate::spelling::HOST;
 
 const INTERFACE: Kind = Kind::Reference("interface");
+
+/// Whom an echo request is for: what is wrong with a name, who looks it up says best.
+const ASKED: Kind = Kind::Spelled(&Spelling {
+    describe: "IP or IPv6 address, or DNS name",
+    canonical: |text| Some(text.to_owned()),
+});
+const COUNT: Kind = between(0, u32::MAX as i64);
+const SIZE: Kind = between(28, 65_535);
+const TTL: Kind = between(1, 255);
+const DSCP: Kind = between(0, 63);
+
+const fn milliseconds(min: i64, max: i64) -> Kind {
+    nanoseconds(min * 1_000_000, max * 1_000_000)
+}
+
 const CHECK: Kind = Kind::Words(&["no", "yes", "yes-without-crl"]);
 
 pub(crate) static MENU: Menu = Menu {
@@ -201,22 +216,26 @@ pub(crate) static MENU: Menu = Menu {
             name: "ping",
             help: "Send echo requests",
             arguments: &[
-                required_argument("address", HOST, "Whom they are for"),
+                required_argument("address", ASKED, "Whom they are for"),
                 argument("arp-ping", Kind::Bool, "Ask by ARP instead"),
                 AS_VALUE,
-                argument("count", U32, "How many; 0 for no end"),
+                argument("count", COUNT, "How many; 0 for no end"),
                 argument(
                     "do-not-fragment",
                     Kind::Presence,
                     "Do not cut them into fragments",
                 ),
-                argument("dscp", U32, "DSCP"),
+                argument("dscp", DSCP, "DSCP"),
                 argument("interface", INTERFACE, "Interface that they leave by"),
-                argument("interval", Kind::SPAN, "Time between two of them"),
+                argument(
+                    "interval",
+                    milliseconds(10, 5_000),
+                    "Time between two of them",
+                ),
                 PROPLIST,
-                argument("size", U32, "Length of the packet with its IP header"),
+                argument("size", SIZE, "Length of the packet with its IP header"),
                 argument("src-address", Kind::Address(Family::Any), "Source address"),
-                argument("ttl", U32, "TTL"),
+                argument("ttl", TTL, "TTL"),
                 argument("vrf", Kind::Name, "VRF; main only"),
                 WITHOUT_PAGING,
             ],
@@ -395,19 +414,19 @@ pub(crate) static MENU: Menu = Menu {
             name: "traceroute",
             help: "Show the routers on the way",
             arguments: &[
-                required_argument("address", HOST, "Address"),
+                required_argument("address", ASKED, "Address"),
                 AS_VALUE,
-                argument("count", U32, "How many rounds; 0 for no end"),
+                argument("count", COUNT, "How many rounds; 0 for no end"),
                 argument(
                     "do-not-fragment",
                     Kind::Presence,
                     "Do not cut requests into fragments",
                 ),
-                argument("dscp", U32, "DSCP"),
+                argument("dscp", DSCP, "DSCP"),
                 DURATION,
                 FREEZE,
                 argument("interface", INTERFACE, "Interface that they leave by"),
-                argument("max-hops", U32, "Routers that are asked for at most"),
+                argument("max-hops", TTL, "Routers that are asked for at most"),
                 argument("port", U32, "Port of UDP; not used by requests of ICMP"),
                 PROPLIST,
                 argument(
@@ -415,9 +434,13 @@ pub(crate) static MENU: Menu = Menu {
                     Kind::Words(&["icmp", "udp"]),
                     "Protocol; icmp only",
                 ),
-                argument("size", U32, "Length of the packet with its IP header"),
+                argument("size", SIZE, "Length of the packet with its IP header"),
                 argument("src-address", Kind::Address(Family::Any), "Source address"),
-                argument("timeout", Kind::SPAN, "How long an answer is waited for"),
+                argument(
+                    "timeout",
+                    milliseconds(1_000, 8_000),
+                    "How long an answer is waited for",
+                ),
                 argument("use-dns", Kind::Bool, "Show names; not supported"),
                 argument("vrf", Kind::Name, "VRF; main only"),
                 WITHOUT_PAGING,
@@ -435,5 +458,6 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
+    command_policies: &[("ping", Policies::TEST), ("traceroute", Policies::TEST)],
     ..Menu::new("/tool", Shape::Folder, "Tools")
 };

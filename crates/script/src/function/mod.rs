@@ -42,7 +42,6 @@ impl Machine<'_> {
                 Ok(Value::Code(self.parsed(&text)?))
             }
             "resolve" => self.resolve(command),
-            "ping" => self.ping(command),
             // There is no speaker.
             "beep" => Ok(Value::Nothing),
             "toarray" => self.array_of(command),

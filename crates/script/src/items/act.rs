@@ -6,11 +6,9 @@ use super::{Result, lacking, row_value};
 use crate::ast::Command;
 use crate::inspect::inspect;
 use crate::machine::{self, Collected, Machine};
-use crate::page::page;
 use crate::ready::{Loan, Ready};
 use crate::trace::trace_text;
 use crate::value::Value;
-use crate::watch::Watching;
 
 /// Values of the arguments of a command of the router's own.
 type Own = Vec<(&'static str, menu::Value)>;
@@ -23,26 +21,16 @@ impl Machine<'_> {
         name: &'static str,
         command: &Command,
     ) -> machine::Result<Value> {
+        if let Some(tool) = self.tool_of(menu, name)? {
+            return self.run_tool(tool, (menu, name), command);
+        }
         let ready = self.ready(command)?;
-        let manner = self.watching(menu, name, command, &ready)?;
         let made = self.labour(menu, name, &ready)?;
         // What has no effect gives no router's answer either, and the log gives none.
         if !menu.is_idle(name) && menu.path != "/log" {
             self.passes_over();
         }
-        // What nothing does is not looked at again, though it was for no item.
-        let once = manner.once || menu.is_idle(name);
-        loop {
-            if !once {
-                self.repaint()?;
-            }
-            let value = self.act_once(menu, name, (&ready, made.as_deref()), &manner)?;
-            if once || manner.is_over(self.site.now()) {
-                return Ok(value);
-            }
-            self.linger()?;
-            self.pause(manner.every)?;
-        }
+        self.act_once(menu, name, (&ready, made.as_deref()))
     }
 
     /// Does what a command needs done before it has the router.
@@ -65,7 +53,6 @@ impl Machine<'_> {
         menu: &'static Menu,
         name: &'static str,
         with: (&Ready<'_>, Option<&[u8]>),
-        manner: &Watching,
     ) -> machine::Result<Value> {
         let checking = self.checking;
         let mut text = Collected::new(self.out.width());
@@ -73,27 +60,17 @@ impl Machine<'_> {
         let reply = self.with(run)?;
         // What was said before a refusal is to be read as well.
         self.print(&text.text)?;
-        let (mut reply, scripts) = reply?;
+        let (reply, scripts) = reply?;
         for script in &scripts {
             self.run_script(menu.path, script)?;
         }
-        for row in &mut reply.rows {
-            row.cells.retain(|(name, _)| manner.wants(name));
-        }
-        if !manner.as_value && (menu.path, name) == ("/tool", "trace") {
+        if !with.0.flag("as-value") && (menu.path, name) == ("/tool", "trace") {
             self.show_trace(&reply.rows)?;
-        } else if !manner.as_value {
-            // What is watched together stands side by side; the steps of an answer follow each other.
-            let together = match crate::spec::repeats(menu, name) {
-                true => reply.rows.len().max(1),
-                false => 1,
-            };
-            for rows in reply.rows.chunks(together) {
-                self.print(&page(rows))?;
+        } else if !with.0.flag("as-value") {
+            // The steps of an answer follow each other.
+            for row in &reply.rows {
+                self.print(&tool::page(std::slice::from_ref(row)))?;
             }
-        }
-        for row in &reply.rows {
-            self.run_each(manner, row)?;
         }
         if let Some(id) = reply.made {
             return Ok(Value::Id(id));
@@ -119,7 +96,7 @@ impl Machine<'_> {
 
 impl Loan<'_> {
     /// The items and the other arguments of a command of the router's own.
-    fn own_arguments(
+    pub(crate) fn own_arguments(
         &mut self,
         menu: &'static Menu,
         name: &'static str,
@@ -142,6 +119,10 @@ impl Loan<'_> {
                 continue;
             }
             let text = ready.text(taken.name).unwrap_or_default();
+            // To a command that goes on an empty value is none.
+            if text.is_empty() && own.repeats && !taken.required {
+                continue;
+            }
             let parsed = taken.kind.parse(taken.name, &text);
             arguments.push((taken.name, parsed.map_err(|reason| reason.nowhere())?));
         }

@@ -1,76 +1,42 @@
-//! What another program lets the router do: pings, measurements, commands of the router's own.
+//! What another program lets the router do: tools, measurements, commands of the router's own.
 
-use std::time::Duration;
-
-use menu::{Id, Menu};
+use menu::{Id, Menu, Refusal, Row};
+use tool::Tool;
 
 use super::manner::Manner;
-use super::{Done, Request, Rows, command, taken};
-use crate::ast::Target;
+use super::{Done, Request, Rows, command, taken, unknown_parameter};
+use crate::ast::{Command, Target};
 use crate::machine::{self, Collected, Machine};
 use crate::ready::{Loan, Ready};
 use crate::spec;
-use crate::traceroute;
+use crate::tools::{Begun, INTERVAL, Limits};
 
-/// The pause between two samples of what is sampled.
-const INTERVAL: Duration = Duration::from_secs(1);
+/// What is about how often and how much of it a program is told, even where the command declares it.
+const ABOUT: [&str; 5] = [".proplist", "as-value", "duration", "once", "proplist"];
+
+/// What is about a screen, a file of the router or its language, of which a program has none.
+const OF_CONSOLES: [&str; 3] = ["append", "do", "file"];
 
 impl Machine<'_> {
-    /// `ping`: a row for each request that is sent.
-    pub(super) fn request_ping(
+    /// A command of the router's own; one that goes on does so until somebody breaks it off.
+    pub(super) fn request_action(
         &mut self,
+        (menu, name): (&'static Menu, &'static str),
         target: Target,
         known: &[spec::Parameter],
         request: &Request,
         rows: &mut dyn Rows,
     ) -> machine::Result<Done> {
-        let (mut manner, mut rest) = (Manner::default(), request.clone());
-        let mut fault = None;
-        rest.arguments.retain(|(name, text)| {
-            // How often is its own business.
-            let about = ["proplist", ".proplist"].contains(&name.as_str());
-            let took = if about {
-                manner.take(name, text)
-            } else {
-                Ok(false)
-            };
-            let keep = matches!(took, Ok(false)) && !["as-value", "once"].contains(&name.as_str());
-            fault = fault.take().or(took.err());
-            keep
-        });
-        if let Some(refusal) = fault {
-            return Err(refusal.into());
-        }
-        let command = command(target, &rest, known, false)?;
-        let wanted = manner.wanted();
-        let each = |fields: &[(&'static str, String)]| {
-            let mut fields: Vec<_> = fields.iter().map(|(n, v)| (*n, v.clone())).collect();
-            fields.retain(|(name, _)| wanted.is_empty() || wanted.contains(name));
-            taken(rows.row(&fields))?;
-            taken(rows.rest())
-        };
-        match target {
-            Target::Menu(_, traceroute::NAME) => self.traceroute_for_rows(&command, each)?,
-            _ => self.ping_for_rows(&command, each)?,
-        }
-        Ok(Done::Nothing)
-    }
-
-    /// A command of the router's own; one that measures goes on until somebody breaks it off.
-    pub(super) fn request_action(
-        &mut self,
-        menu: &'static Menu,
-        name: &'static str,
-        request: &Request,
-        rows: &mut dyn Rows,
-    ) -> machine::Result<Done> {
         self.permit(menu, name)?;
-        let known = spec::of_menu(menu, name);
+        let tool = self.tool_of(menu, name)?;
         let own = |name: &str| known.iter().any(|parameter| parameter.name == name);
         let (mut manner, mut rest) = (Manner::default(), request.clone());
-        let mut fault = None;
+        let mut fault: Option<Refusal> = None;
         rest.arguments.retain(|(name, text)| {
-            if own(name) {
+            if tool.is_some() && OF_CONSOLES.contains(&&**name) {
+                fault = fault.take().or(Some(unknown_parameter(name)));
+            }
+            if own(name) && !(tool.is_some() && ABOUT.contains(&&**name)) {
                 return true;
             }
             let took = manner.take(name, text);
@@ -81,25 +47,50 @@ impl Machine<'_> {
         if let Some(refusal) = fault {
             return Err(refusal.into());
         }
-        let target = Target::Menu(menu, name);
-        let command = command(target, &rest, &known, own("numbers"))?;
-        let ready = self.ready(&command)?;
-        let measures = spec::repeats(menu, name);
-        // What nothing does is not done again, though it was for no item.
-        let once = manner.once || ready.flag("once") || menu.is_idle(name);
-        if measures && !once {
-            let interval = manner.interval.unwrap_or(INTERVAL);
-            return self.sample(interval, &manner, |machine, section| {
-                let with = (&ready, None);
-                let did = machine.act_for_rows(menu, name, with, &manner, Some(section), rows);
-                did.map(|(rows, _)| rows)
-            });
+        let command = command(target, &rest, known, own("numbers"))?;
+        if let Some(tool) = tool {
+            return self.request_tool(tool, (menu, name), &command, &manner, rows);
         }
-        let section = measures.then_some(0);
+        let ready = self.ready(&command)?;
         let made = self.labour(menu, name, &ready)?;
         let with = (&ready, made.as_deref());
-        let (_, made) = self.act_for_rows(menu, name, with, &manner, section, rows)?;
+        let made = self.act_for_rows(menu, name, with, &manner, rows)?;
         Ok(made.map_or(Done::Nothing, |id| Done::Ret(id.to_string())))
+    }
+
+    /// A command that goes on: the rows of each look, with its number.
+    fn request_tool(
+        &mut self,
+        tool: &'static dyn Tool,
+        (menu, name): (&'static Menu, &'static str),
+        command: &Command,
+        manner: &Manner,
+        rows: &mut dyn Rows,
+    ) -> machine::Result<Done> {
+        let ready = self.ready(command)?;
+        let interval = manner.interval.unwrap_or(INTERVAL);
+        let begun = self.begin(tool, (menu, name), &ready, interval)?;
+        let Some(Begun { mut run, count }) = begun else {
+            return Ok(Done::Nothing);
+        };
+        let limits = Limits {
+            once: manner.once,
+            count,
+            until: manner
+                .duration
+                .map(|span| self.site.now().saturating_add(span)),
+        };
+        let mut section = 0_u64;
+        self.drive(&mut *run, &limits, false, &mut |_, _, found| {
+            for row in &found {
+                let mut fields = fields(row, manner);
+                fields.push((".section", section.to_string()));
+                taken(rows.row(&fields))?;
+            }
+            section += 1;
+            taken(rows.rest())
+        })?;
+        Ok(Done::Nothing)
     }
 
     fn act_for_rows(
@@ -108,9 +99,8 @@ impl Machine<'_> {
         name: &'static str,
         with: (&Ready<'_>, Option<&[u8]>),
         manner: &Manner,
-        section: Option<usize>,
         rows: &mut dyn Rows,
-    ) -> machine::Result<(usize, Option<Id>)> {
+    ) -> machine::Result<Option<Id>> {
         let checking = self.checking;
         let mut said = Collected::new(usize::MAX);
         let run = |loan: &mut Loan<'_>| loan.act(menu, name, with, checking, &mut said);
@@ -119,17 +109,19 @@ impl Machine<'_> {
         for script in &scripts {
             self.run_script(menu.path, script)?;
         }
-        let wanted = manner.wanted();
         for row in &reply.rows {
-            let texts = row.cells.iter().map(|(name, value)| (*name, text(value)));
-            let mut fields: Vec<_> = texts
-                .filter(|(name, _)| wanted.is_empty() || wanted.contains(name))
-                .collect();
-            fields.extend(section.map(|number| (".section", number.to_string())));
-            taken(rows.row(&fields))?;
+            taken(rows.row(&fields(row, manner)))?;
         }
-        Ok((reply.rows.len(), reply.made))
+        Ok(reply.made)
     }
+}
+
+/// The fields of a row that are asked for.
+fn fields(row: &Row, manner: &Manner) -> Vec<(&'static str, String)> {
+    let wanted = manner.wanted();
+    let wants = |name: &&str| wanted.is_empty() || wanted.contains(name);
+    let cells = row.cells.iter().filter(|(name, _)| wants(name));
+    cells.map(|(name, value)| (*name, text(value))).collect()
 }
 
 fn text(value: &menu::Value) -> String {

@@ -7,8 +7,9 @@ mod shown;
 mod taken;
 mod words;
 
-use menu::{Live, Offline, Store};
+use menu::{Offline, Store};
 use script::Session;
+use tool::Router;
 
 /// A router with three ports, and what it has printed.
 struct Console {
@@ -37,7 +38,7 @@ impl Console {
         self.run_with(line, &mut Offline)
     }
 
-    fn run_with(&mut self, line: &str, live: &mut dyn Live) -> String {
+    fn run_with(&mut self, line: &str, live: &mut dyn Router) -> String {
         let mut out = String::new();
         match script::run(&mut self.store, live, &mut self.session, line, &mut out) {
             Ok(()) => out,

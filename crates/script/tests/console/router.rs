@@ -9,6 +9,8 @@ use super::Console;
 /// A router with a million routes that it makes on the way.
 struct Routes;
 
+impl tool::Router for Routes {}
+
 impl Live for Routes {
     fn rows(
         &self,
@@ -96,6 +98,8 @@ fn rows_of_the_router_stream_between_those_of_the_configuration() {
 /// A router with a table of 100,000 places that it looks at in pieces; every 10,000th has a row.
 struct Pieces;
 
+impl tool::Router for Pieces {}
+
 impl Live for Pieces {
     fn rows_from(
         &self,
@@ -147,19 +151,13 @@ fn a_large_table_is_looked_at_in_pieces_and_counted_at_once() {
 /// A router whose interfaces carry something.
 struct Carrying;
 
-impl Live for Carrying {
-    fn action(&mut self, _: &Store, call: &menu::Call<'_>) -> Result<menu::Reply, menu::Reason> {
-        let (_, names) = call.arguments.first().expect("it is needed");
-        let rows = names.as_list().iter().map(|name| {
-            let mut row = Row::default();
-            row.set("name", name.clone());
-            row.set("rx-bits-per-second", Value::Number(12_345));
-            row
-        });
-        Ok(menu::Reply {
-            rows: rows.collect(),
-            made: None,
-        })
+impl Live for Carrying {}
+
+impl tool::Router for Carrying {
+    fn rates(&self, interface: Option<&str>) -> Option<Row> {
+        let mut row = Row::default();
+        row.set("rx-bits-per-second", Value::Number(12_345));
+        interface.is_none_or(|name| name == "ether1").then_some(row)
     }
 }
 
@@ -189,5 +187,10 @@ fn what_a_monitor_sees_is_shown_given_or_run_with() {
     assert_eq!(
         run(&format!("{monitor} interval=10ms")),
         "invalid time value for argument interval"
+    );
+    assert_eq!(
+        run("/interface monitor-traffic ether1,aggregate once"),
+        "                name:    ether1  aggregate\n  \
+           rx-bits-per-second:  12.3kbps   12.3kbps\n"
     );
 }

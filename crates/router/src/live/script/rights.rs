@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use menu::{Clock, Live, Menu, Reason, Rights, Store};
+use menu::{Clock, Menu, Reason, Rights, Store};
 use script::{Interrupt, Job, Session, Site};
 
 use crate::Instance;
@@ -18,6 +18,7 @@ const NIGHT: Clock = Clock {
     offset_seconds: 0,
     daylight: false,
 };
+use tool::Router;
 
 /// A router with an administrator `admin`, and users `wanda`, who writes, and `rita`, who reads.
 fn router() -> Instance {
@@ -51,7 +52,7 @@ impl Site for Whole<'_> {
         schema::ALL
     }
 
-    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
         self.0.lend(run);
     }
 

@@ -3,7 +3,7 @@
 use menu::{Row, Value};
 
 /// The page of these rows.
-pub(crate) fn page(rows: &[Row]) -> String {
+pub fn page(rows: &[Row]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in rows.iter().flat_map(|row| &row.cells) {
         if !names.contains(name) {

@@ -1,0 +1,121 @@
+//! Under which licences the libraries may be used: each must be had under one of [`ALLOWED`].
+//!
+//! What cargo has of them on this machine is asked; nothing is fetched.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Licences that let a program under Apache-2.0 be given on with the library in it, without a condition beyond
+/// notices.
+const ALLOWED: [&str; 11] = [
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-1-Clause",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "Unicode-3.0",
+    "Unlicense",
+];
+
+/// Whether an expression of SPDX (its annex D) is met by allowed licences; a slash is how older manifests write `OR`.
+fn is_allowed(expression: &str) -> bool {
+    let spaced = expression
+        .replace('/', " OR ")
+        .replace('(', " ( ")
+        .replace(')', " ) ");
+    let mut words = spaced.split_whitespace().peekable();
+    let allowed = any(&mut words);
+    allowed && words.next().is_none()
+}
+
+type Words<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
+
+fn any(words: &mut Words<'_>) -> bool {
+    let mut allowed = all(words);
+    while words.next_if_eq(&"OR").is_some() {
+        allowed |= all(words);
+    }
+    allowed
+}
+
+fn all(words: &mut Words<'_>) -> bool {
+    let mut allowed = one(words);
+    while words.next_if_eq(&"AND").is_some() {
+        allowed &= one(words);
+    }
+    allowed
+}
+
+fn one(words: &mut Words<'_>) -> bool {
+    if words.next_if_eq(&"(").is_some() {
+        let allowed = any(words);
+        return words.next_if_eq(&")").is_some() && allowed;
+    }
+    let Some(name) = words.next() else {
+        return false;
+    };
+    match words.next_if_eq(&"WITH").and_then(|_| words.next()) {
+        Some(exception) => ALLOWED.contains(&&*format!("{name} WITH {exception}")),
+        None => ALLOWED.contains(&name),
+    }
+}
+
+#[test]
+fn expressions_are_read_as_spdx_means_them() {
+    for good in [
+        "MIT",
+        "MIT/Apache-2.0",
+        "GPL-2.0-only OR MIT",
+        "(MIT OR LGPL-2.1-or-later) AND Unicode-3.0",
+        "Apache-2.0 WITH LLVM-exception OR GPL-3.0-only",
+        "ISC AND (Apache-2.0 OR OpenSSL)",
+    ] {
+        assert!(is_allowed(good), "{good}");
+    }
+    for bad in [
+        "",
+        "GPL-3.0-only",
+        "MIT AND GPL-2.0-only",
+        "MIT AND GPL-2.0-only OR MPL-2.0",
+        "MIT WITH Classpath-exception-2.0",
+        "(MIT",
+        "MIT Apache-2.0",
+    ] {
+        assert!(!is_allowed(bad), "{bad}");
+    }
+}
+
+#[test]
+fn every_library_may_be_used() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let asked = Command::new(env!("CARGO"))
+        .args(["metadata", "--offline", "--locked", "--format-version=1"])
+        .args(["--filter-platform", &target])
+        .current_dir(root)
+        .output()
+        .expect("cargo runs");
+    let said = String::from_utf8_lossy(&asked.stderr);
+    assert!(asked.status.success(), "{said}");
+    let metadata: Value = serde_json::from_slice(&asked.stdout).expect("cargo writes JSON");
+    let packages = metadata["packages"].as_array().expect("it lists packages");
+    assert!(packages.len() > 100, "{} packages", packages.len());
+
+    let refused: Vec<_> = packages
+        .iter()
+        .filter(|package| !is_allowed(package["license"].as_str().unwrap_or_default()))
+        .map(|package| {
+            format!(
+                "{} {}: {}",
+                package["name"], package["version"], package["license"]
+            )
+        })
+        .collect();
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}

@@ -1,0 +1,28 @@
+//! What control does for tools: commands that go on until they are stopped.
+
+use std::task::Waker;
+
+use menu::{Reason, Row};
+use tool::{Echoes, Ping, Pong, Router};
+
+use crate::drive::Control;
+
+impl Router for Control {
+    fn echoes(&mut self) -> Option<&mut dyn Echoes> {
+        Some(self)
+    }
+
+    fn rates(&self, interface: Option<&str>) -> Option<Row> {
+        self.rate_row(interface)
+    }
+}
+
+impl Echoes for Control {
+    fn send(&mut self, ping: &Ping, news: &Waker) -> Result<u64, Reason> {
+        self.send_ping(ping, news)
+    }
+
+    fn take(&mut self, ticket: u64) -> Option<Pong> {
+        self.take_pong(ticket)
+    }
+}

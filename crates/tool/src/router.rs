@@ -1,0 +1,29 @@
+//! The running router, as commands see it that go on for a while.
+
+use menu::{Live, Menu, Offline, Row};
+
+use crate::{Echoes, Tool};
+
+/// The running router, with what tools need of it beside rows and actions.
+///
+/// What a router does not have, it does not give: a tool that needs it refuses.
+pub trait Router: Live {
+    /// The tool of a menu's command; `None` where the command ends by itself.
+    fn tool(&self, menu: &Menu, command: &str) -> Option<&'static dyn Tool> {
+        crate::of(menu, command)
+    }
+
+    /// What sends echo requests.
+    fn echoes(&mut self) -> Option<&mut dyn Echoes> {
+        None
+    }
+
+    /// What an interface carries in a second, by the names that monitors have for it; of all interfaces together
+    /// without a name. `None` where there is no such interface.
+    fn rates(&self, interface: Option<&str>) -> Option<Row> {
+        let _ = interface;
+        None
+    }
+}
+
+impl Router for Offline {}
