@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn ports_get_what_they_need_as_far_as_the_machine_has_it() {
-        let few = by_default(2, 1 << 30);
+        let few = by_default(1, 1 << 30);
         assert_eq!(few.small, Sizes::WORKER.small);
         let many = by_default(20, 1 << 30);
         assert!(many.small > 20 * 4096);
