@@ -27,6 +27,7 @@ pub mod packet;
 pub mod punt;
 pub mod rings;
 pub mod rule;
+pub mod service;
 pub mod snapshot;
 pub mod table;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::table::NextHopId;
 
 /// How many frames a ring between two threads holds.
 pub const RING: usize = 1024;
-/// The part of the punt ring that only ARP and local delivery may fill.
+/// The part of the punt ring that only services may fill.
 pub const RESERVED: usize = RING / 4;
 
 /// What control asks of a worker.

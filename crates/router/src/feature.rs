@@ -2,15 +2,23 @@
 //!
 //! ```text
 //! changed items ─▶ follow ─┐
-//! time ──────────▶ tick ───┼─▶ Effects ─▶ control carries them out
+//! time ──────────▶ tick ───┤
+//! frames ────────▶ hear ───┼─▶ Effects ─▶ control carries them out
+//! interfaces ────▶ lay_out ┤
 //! commands ──────▶ act ────┘
 //! print ─────────▶ rows, annotate
 //! ```
 //! A feature knows no other feature and not control. `features.rs` has the list of them.
 
 pub(crate) mod access;
+pub(crate) mod check;
+pub(crate) mod echo;
+pub(crate) mod hear;
+pub(crate) mod link6;
 mod log;
 pub(crate) mod names;
+pub(crate) mod neighbours;
+pub(crate) mod ping;
 pub(crate) mod schedule;
 pub(crate) mod scripting;
 pub(crate) mod services;
@@ -18,14 +26,20 @@ pub(crate) mod services;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
+use dataplane::service::Service;
+use frame::InterfaceId;
 use machine::Instant;
 use menu::{Call, Changes, Clock, Id, Menu, Reason, Reply, Row, RowFilter, Store};
 
+use wire::Mac;
+
+use self::hear::{Heard, Hearing, Outgoing};
 use crate::drive::asking::Asking;
 use crate::intent::Name;
+use crate::running::Running;
 
 /// A feature of control. Whatever a feature has no use for stays as it is here.
-pub(crate) trait Feature {
+pub(crate) trait Feature: core::fmt::Debug {
     /// The menus whose changes it follows, and whose rows and commands it has a part in.
     fn menus(&self) -> &'static [&'static str];
 
@@ -57,6 +71,19 @@ pub(crate) trait Feature {
     fn act(&mut self, _: &View<'_>, _: &Call<'_>) -> Option<Result<Reply, Reason>> {
         None
     }
+
+    /// The services that it hears. It is asked anew when it has followed its menus.
+    fn services(&self) -> Vec<Service> {
+        Vec::new()
+    }
+
+    /// Hears a frame or a packet of one of its services.
+    fn hear(&mut self, _: &Heard<'_>, _: &Running<'_>, _: &mut Effects) -> Hearing {
+        Hearing::NotMine
+    }
+
+    /// Takes over that interfaces or addresses are other.
+    fn lay_out(&mut self, _: &Running<'_>, _: &mut Effects) {}
 }
 
 /// What features may look at.
@@ -88,15 +115,85 @@ pub(crate) enum Effect {
         /// Whether it comes.
         comes: bool,
     },
+    /// Something is sent.
+    Send(Outgoing),
+    /// A service that is heard where it is asked for (`Scope::Asked`) is asked for on an interface, or not any
+    /// more. An interface that goes takes that with it.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "services of today hear all interfaces")
+    )]
+    Hear {
+        /// The service's name.
+        service: &'static str,
+        /// The interface.
+        interface: InterfaceId,
+        /// Whether it is asked for.
+        on: bool,
+    },
+    /// A well-formed packet of ARP or neighbour discovery is told to the table of neighbours.
+    Neighbour {
+        /// The family.
+        ipv6: bool,
+        /// Where it came in.
+        interface: InterfaceId,
+        /// It, from its network header on.
+        packet: Box<[u8]>,
+        /// Who sent it on the link.
+        from: Mac,
+    },
+    /// Gateway checks want something of routes.
+    Gateway(check::Wanted),
 }
 
+/// Frames that a feature may send for one that it hears.
+const ANSWERS: usize = 64;
+/// Frames that features may send at another occasion: as many as wait for a worker at most.
+const SENDS: usize = 4096;
+
 /// What features want done, in order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Effects {
     list: Vec<Effect>,
+    /// How many more frames may be sent, and how many were wanted beyond.
+    room: usize,
+    pub(crate) lost: usize,
+    /// The worker that sends packets.
+    pub(crate) worker: u16,
+}
+
+impl Default for Effects {
+    fn default() -> Self {
+        Self {
+            list: Vec::new(),
+            room: SENDS,
+            lost: 0,
+            worker: 0,
+        }
+    }
 }
 
 impl Effects {
+    /// Those of hearing a frame that came by this worker, which sends answers, too.
+    pub(crate) fn of_hearing(worker: u16) -> Self {
+        Self {
+            room: ANSWERS,
+            worker,
+            ..Self::default()
+        }
+    }
+
+    /// Adds something to send, as far as there is room.
+    pub(crate) fn send(&mut self, outgoing: Outgoing) {
+        match self.room.checked_sub(1) {
+            Some(room) => {
+                self.room = room;
+                self.push(Effect::Send(outgoing));
+            }
+            None => self.lost += 1,
+        }
+    }
+
     /// Adds one.
     pub(crate) fn push(&mut self, effect: Effect) {
         self.list.push(effect);

@@ -2,17 +2,25 @@
 //!
 //! A new feature has its file in `feature/`, a field here, and a line in each of the two lists.
 
-use machine::Instant;
+use dataplane::service::Service;
+use machine::{Instant, Rng};
 use menu::{Call, Changes, Reason, Reply};
 
 use crate::drive::log::Log;
+use crate::feature::check::Checks;
+use crate::feature::echo::Echo;
+use crate::feature::hear::{Heard, Hearing};
+use crate::feature::link6::Links6;
 use crate::feature::names::Names;
+use crate::feature::neighbours::Neighbours;
+use crate::feature::ping::UserPings;
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
 use crate::feature::{Effects, Feature, View, concerns};
+use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 6;
+const COUNT: usize = 11;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -29,10 +37,23 @@ pub(crate) struct Features {
     pub(crate) names: Names,
     /// Services that are to listen and cannot.
     pub(crate) services: Services,
+    neighbours: Neighbours,
+    /// Router advertisements and reports of groups.
+    pub(crate) links6: Links6,
+    echo: Echo,
+    /// Gateway checks.
+    pub(crate) checks: Checks,
+    /// Echo requests of users.
+    pub(crate) pings: UserPings,
+    /// Those that a test adds.
+    #[cfg(test)]
+    added: Vec<Box<dyn Feature + Send>>,
 }
 
 impl Features {
-    pub(crate) fn new() -> Self {
+    /// All of them, without any configuration. Their jitter follows from `rng`.
+    pub(crate) fn new(rng: &mut Rng) -> Self {
+        let id = rng.next_u32() as u16;
         Self {
             log: Log::new(),
             access: access::Access::default(),
@@ -40,34 +61,68 @@ impl Features {
             schedule: Schedule::default(),
             names: Names::default(),
             services: Services::default(),
+            neighbours: Neighbours,
+            links6: Links6::new(rng.next_u64()),
+            echo: Echo,
+            checks: Checks::new(id, rng),
+            // Another, so that neither takes the other's answers.
+            pings: UserPings::new(id.wrapping_add(1)),
+            #[cfg(test)]
+            added: Vec::new(),
         }
     }
 
-    fn list(&self) -> [&dyn Feature; COUNT] {
-        [
+    fn list(&self) -> impl Iterator<Item = &dyn Feature> {
+        let list: [&dyn Feature; COUNT] = [
             &self.log,
             &self.access,
             &self.scripting,
             &self.schedule,
             &self.names,
             &self.services,
-        ]
+            &self.neighbours,
+            &self.links6,
+            &self.echo,
+            &self.checks,
+            &self.pings,
+        ];
+        list.into_iter().chain(self.added())
     }
 
-    fn list_mut(&mut self) -> [&mut dyn Feature; COUNT] {
-        [
+    fn list_mut(&mut self) -> impl Iterator<Item = &mut dyn Feature> {
+        #[cfg(test)]
+        let added = { self.added.iter_mut() }.map(|added| &mut **added as &mut dyn Feature);
+        #[cfg(not(test))]
+        let added = core::iter::empty();
+        let list: [&mut dyn Feature; COUNT] = [
             &mut self.log,
             &mut self.access,
             &mut self.scripting,
             &mut self.schedule,
             &mut self.names,
             &mut self.services,
-        ]
+            &mut self.neighbours,
+            &mut self.links6,
+            &mut self.echo,
+            &mut self.checks,
+            &mut self.pings,
+        ];
+        list.into_iter().chain(added)
+    }
+
+    #[cfg(test)]
+    fn added(&self) -> impl Iterator<Item = &dyn Feature> {
+        self.added.iter().map(|added| &**added as &dyn Feature)
+    }
+
+    #[cfg(not(test))]
+    fn added(&self) -> impl Iterator<Item = &dyn Feature> {
+        core::iter::empty()
     }
 
     /// The features that have a part in a menu.
     pub(crate) fn of(&self, path: &str) -> impl Iterator<Item = &dyn Feature> {
-        let features = self.list().into_iter();
+        let features = self.list();
         features.filter(move |feature| feature.menus().contains(&path))
     }
 
@@ -91,8 +146,43 @@ impl Features {
 
     /// When `tick` is next worth calling.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let features = self.list().into_iter();
+        let features = self.list();
         features.filter_map(Feature::deadline).min()
+    }
+
+    /// What the features want to hear, each with its place on the list.
+    pub(crate) fn services(&self) -> Vec<(usize, Service)> {
+        let features = self.list().enumerate();
+        let wanted = features.map(|(at, feature)| (at, feature.services()));
+        let wanted = wanted.flat_map(|(at, wanted)| wanted.into_iter().map(move |one| (at, one)));
+        wanted.collect()
+    }
+
+    /// Lets those at these places of the list hear a frame, in order. One that finds it bad is the last.
+    pub(crate) fn hear(
+        &mut self,
+        hearers: &[usize],
+        heard: &Heard<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> Hearing {
+        let mut all = Hearing::NotMine;
+        let features = self.list_mut().enumerate();
+        for (_, feature) in features.filter(|(place, _)| hearers.contains(place)) {
+            match feature.hear(heard, running, out) {
+                Hearing::NotMine => {}
+                Hearing::Taken => all = Hearing::Taken,
+                bad @ Hearing::Bad(_) => return bad,
+            }
+        }
+        all
+    }
+
+    /// Tells all that interfaces or addresses are other.
+    pub(crate) fn lay_out(&mut self, running: &Running<'_>, out: &mut Effects) {
+        for feature in self.list_mut() {
+            feature.lay_out(running, out);
+        }
     }
 
     /// Runs a command, if it is a feature's.
@@ -101,7 +191,7 @@ impl Features {
         view: &View<'_>,
         call: &Call<'_>,
     ) -> Option<Result<Reply, Reason>> {
-        let features = self.list_mut().into_iter();
+        let features = self.list_mut();
         let mut its = features.filter(|feature| feature.menus().contains(&call.menu.path));
         its.find_map(|feature| feature.act(view, call))
     }

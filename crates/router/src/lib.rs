@@ -29,6 +29,7 @@ mod probe;
 pub mod read;
 mod replace;
 pub mod rib;
+mod running;
 pub mod store;
 
 pub use feature::services::ClosedServices;

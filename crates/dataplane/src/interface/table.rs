@@ -15,6 +15,7 @@ use super::tunnel::{Tunnel, Tunnels};
 use super::vlan::Vlans;
 use super::{Details, Interface, Tag};
 use crate::out::OutId;
+use crate::service::ServiceSet;
 
 /// How many interfaces there can be.
 pub const INTERFACES: usize = 1 << InterfaceId::SLOT_BITS;
@@ -33,6 +34,8 @@ struct Slot {
     line: Line,
     details: ArcSwapOption<Details>,
     vlans: Vlans,
+    /// The services that were asked for here.
+    services: AtomicU64,
 }
 
 /// word 0: version (32) | mirror (16); word 1: link address (48) | generation (12);
@@ -118,6 +121,20 @@ impl InterfaceTable {
         self.tunnels.set((local, remote), tunnel);
     }
 
+    /// The services that were asked for on an interface.
+    #[inline]
+    pub fn services(&self, id: InterfaceId) -> ServiceSet {
+        let slot = self.slot(id);
+        ServiceSet(slot.map_or(0, |slot| slot.services.load(Ordering::Relaxed)))
+    }
+
+    /// Asks for these services on an interface that is there. Only control calls this.
+    pub fn set_services(&self, id: InterfaceId, services: ServiceSet) {
+        if let Some(slot) = self.slot(id).filter(|_| self.get(id).is_some()) {
+            slot.services.store(services.0, Ordering::Relaxed);
+        }
+    }
+
     /// Makes an interface, or changes it. Only control calls this, from one thread at a time.
     pub fn set(&self, id: InterfaceId, interface: &Interface) {
         self.make_room(id);
@@ -149,6 +166,7 @@ impl InterfaceTable {
     pub fn remove(&self, id: InterfaceId) -> Option<Arc<Details>> {
         let slot = self.slot(id)?;
         slot.line.write(id.generation(), None);
+        slot.services.store(0, Ordering::Relaxed);
         slot.details.swap(None)
     }
 

@@ -11,6 +11,7 @@ mod offload;
 mod options;
 mod options6;
 mod routing;
+mod service;
 mod teach;
 mod together;
 mod trace;

@@ -2,8 +2,8 @@
 //!
 //! Changes come in by `apply`: routes one by one (`items`), the firewall change by change, everything else by
 //! `reconcile`, which lays interfaces and addresses out anew and carries out the difference. `published` writes the
-//! interfaces that differ into the table of the workers. `punt` takes packets from the workers, `icmp` and `reset`
-//! answer them, `half` holds one address family's routes and neighbours, and `workers` sends commands back.
+//! interfaces that differ into the table of the workers. `punt` takes packets from the workers; features hear those
+//! of the services that they registered (`hear`); `icmp` and `reset` answer others, `half` holds one address family's routes and neighbours, and `workers` sends commands back.
 //! `retired` frees replaced snapshots when no worker holds them.
 
 mod apply;
@@ -13,9 +13,9 @@ pub(crate) mod check;
 mod copy;
 mod effects;
 pub mod half;
+pub(crate) mod hear;
 mod icmp;
 mod items;
-mod link6;
 pub mod log;
 pub mod names;
 mod output;
@@ -38,7 +38,6 @@ pub use build::Setup;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::task::Waker;
 
 use arc_swap::ArcSwap;
 use dataplane::Command;
@@ -53,10 +52,8 @@ use frame::shortcut::Shortcuts;
 use frame::{InterfaceId, Offloads, Port};
 use machine::{Instant, Rng};
 use menu::Clock;
-use service::gateway_check::{GatewayCheck, How};
 use service::icmp::{Limiter, Rate};
 use service::neighbour::{Arp, Discovery, Event};
-use service::ping::Pings;
 use wire::Mac;
 
 pub use crate::compile::PortWish;
@@ -67,9 +64,7 @@ use crate::features::Features;
 use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
 
-use check::Checked;
 use half::{Half, Means, TimerKey, Waiting};
-use link6::Link6;
 use log::Log;
 use published::Published;
 use retired::Retired;
@@ -168,25 +163,15 @@ pub struct Control {
     pub(crate) mirror_needs: crate::mirror::Needs,
     pub(crate) v4: Half<Arp>,
     pub(crate) v6: Half<Discovery>,
-    pub(crate) links6: BTreeMap<InterfaceId, Link6>,
     /// Fragments of packets for this router, with the workers that they came by: of IPv4, of IPv6.
     pub(crate) pieces4: Reassembly<u16>,
     pub(crate) pieces6: Reassembly<u16>,
-    pub(crate) check: GatewayCheck<Checked>,
-    /// The gateways that are watched, as routes want it.
-    pub(crate) watched: BTreeSet<(Checked, How)>,
-    /// The number of the last ping of each gateway.
-    pub(crate) asked: BTreeMap<Checked, u16>,
     /// The address that interfaces without one ask for neighbours with.
     fallback: Option<Ipv4Addr>,
     /// The IPv6 addresses in use that the workers know of.
     in_use6: Vec<Ipv6Addr>,
     /// An address came into use: the routes that come with it are offered before the poll ends.
     detected: bool,
-    /// The identifier of this router's own echo requests.
-    pub(crate) check_id: u16,
-    /// Echo requests of users.
-    pub(crate) pings: Pings<Waker>,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     pub(crate) firewall: Firewall,
     pub(crate) connections: Arc<Table>,
@@ -208,6 +193,8 @@ pub struct Control {
     told: told::Told,
     /// The features, in order.
     pub(crate) features: Features,
+    /// What they registered to hear.
+    pub(crate) services: hear::Registry,
     pub(crate) started: Instant,
     pub(crate) now: Instant,
     /// The time of day when this router's clock began, in nanoseconds since 1970.
@@ -246,8 +233,10 @@ impl Control {
         now: Instant,
     ) -> Self {
         let mut rng = Rng::seeded(seed);
-        let check = GatewayCheck::new(rng.next_u64());
-        let check_id = rng.next_u32() as u16;
+        let features = Features::new(&mut rng);
+        let mut services = hear::Registry::default();
+        let (_, complaints) = services.register(features.services());
+        debug_assert!(complaints.is_empty(), "{complaints:?}");
         Self {
             intent: Intent::default(),
             numbers: Numbers::default(),
@@ -260,18 +249,11 @@ impl Control {
             mirror_needs: crate::mirror::Needs::default(),
             v4: Half::default(),
             v6: Half::default(),
-            links6: BTreeMap::new(),
             pieces4: Reassembly::new(reassembly::Config::V4),
             pieces6: Reassembly::new(reassembly::Config::V6),
-            check,
-            watched: BTreeSet::new(),
-            asked: BTreeMap::new(),
             fallback: None,
             in_use6: Vec::new(),
             detected: false,
-            check_id,
-            // Not the same, so that neither takes the other's answers.
-            pings: Pings::new(check_id.wrapping_add(1)),
             dad: BTreeMap::new(),
             firewall: Firewall::new(workers.rule_counters()),
             connections,
@@ -288,7 +270,8 @@ impl Control {
             segments: Limiter::new(Rate::SEGMENTS, rng.next_u64()),
             tarpit_key: rng.next_u64(),
             told: told::Told::default(),
-            features: Features::new(),
+            features,
+            services,
             started: now,
             now,
             began: 0,
@@ -507,6 +490,13 @@ impl Control {
         timers.chain(others).min()
     }
 
+    /// Tells hosts that this router is none any more, before it ends.
+    pub fn say_farewell(&mut self) {
+        let mut out = Effects::default();
+        self.features.links6.say_farewell(self.now, &mut out);
+        self.carry_out(out);
+    }
+
     /// What the scripts of this router share.
     pub fn scripting(&self) -> &script::Scripting {
         &self.features.scripting
@@ -524,9 +514,6 @@ impl Control {
                 let upcalls = half.tick(id, &mut means);
                 self.answer6(id, upcalls);
             }
-            TimerKey::Advertise(id) => self.tick_advertiser(id),
-            TimerKey::Listen(id) => self.tick_listener(id),
-            TimerKey::Check => self.tick_check(),
             TimerKey::Pieces => self.expire_pieces(),
         }
     }

@@ -66,7 +66,7 @@ impl Control {
         self.change_addresses(&before_addresses);
         self.change_statics();
         self.change_fallback();
-        self.change_links6();
+        self.lay_out_features();
         self.offer_dynamic();
         if names_changed || tables_changed {
             self.offer_named();
@@ -148,6 +148,7 @@ impl Control {
         );
         let snapshot = Snapshot {
             zone_seconds: self.features.log.clock.offset_seconds,
+            services: Arc::clone(self.services.table()),
             ..compiled
         };
         self.inactive_rules =
@@ -257,8 +258,6 @@ impl Control {
 
     fn configure_machines(&mut self, id: InterfaceId, laid: &Laid) {
         let is_new = !self.v4.machines.contains_key(&id);
-        // Before any address, whose groups it reports.
-        self.link6(id, laid.link.mac);
         let seed = self.rng.next_u64();
         let settings = &self.intent.ipv4;
         let config4 = Config {
