@@ -13,12 +13,15 @@ use crate::running::Running;
 
 const CLIENT: &str = "dhcp-client";
 
+/// What was offered: on which interface, by which port's, and the data.
+type Offered = (String, String, Vec<u8>);
+
 /// Keeps what it hears on interfaces without an address.
 #[derive(Clone, Debug, Default)]
-struct Client(Arc<Mutex<Vec<(String, String, Vec<u8>)>>>);
+struct Client(Arc<Mutex<Vec<Offered>>>);
 
 impl Client {
-    fn heard(&self) -> Vec<(String, String, Vec<u8>)> {
+    fn heard(&self) -> Vec<Offered> {
         core::mem::take(&mut self.0.lock().expect("no test panics while it holds it"))
     }
 }
@@ -82,7 +85,7 @@ fn datagram(data: &[u8]) -> Vec<u8> {
     [&[0, 67, 0, 68, high, low, 0, 0][..], data].concat()
 }
 
-fn offered(at: &str, data: &[u8]) -> (String, String, Vec<u8>) {
+fn offered(at: &str, data: &[u8]) -> Offered {
     (at.to_owned(), "ether1".to_owned(), data.to_vec())
 }
 
