@@ -13,6 +13,7 @@ use crate::drop::Drop;
 use crate::meter::Facility;
 use crate::punt::{REASONS, Why};
 use crate::rule::RuleCounters;
+use crate::service::{SERVICES, ServiceId};
 
 /// Interfaces whose counters share a page.
 const PAGE: usize = 256;
@@ -37,12 +38,22 @@ pub struct InterfaceCounters {
     pub tx_drop: Counter,
 }
 
+/// What a worker counts of a service.
+#[derive(Debug, Default)]
+pub struct ServiceCounters {
+    /// Frames that were handed to control, or lost because its ring was full.
+    pub heard: Counter,
+    /// Frames beyond the rate of the service.
+    pub lost: Counter,
+}
+
 /// Everything that one worker (or control) counts.
 #[derive(Debug)]
 pub struct Counters {
     drops: [Counter; Drop::ALL.len()],
     punts: [Counter; REASONS],
     clocks: [Counter; Facility::ALL.len()],
+    services: [ServiceCounters; SERVICES],
     /// IPv4 packets that the fast path forwarded, and their bytes from the IPv4 header on.
     pub ipv4_fast_path: Pair,
     /// The same of IPv6.
@@ -78,6 +89,7 @@ impl Counters {
             drops: core::array::from_fn(|_| Counter::default()),
             punts: core::array::from_fn(|_| Counter::default()),
             clocks: Default::default(),
+            services: core::array::from_fn(|_| ServiceCounters::default()),
             ipv4_fast_path: Pair::default(),
             ipv6_fast_path: Pair::default(),
             ipv4_fasttrack: Pair::default(),
@@ -170,6 +182,12 @@ impl Counters {
     /// differences are what a profile shows.
     pub fn clocks(&self, facility: Facility) -> u64 {
         self.clocks[facility as usize].get()
+    }
+
+    /// The counters of a service.
+    #[inline]
+    pub fn service(&self, id: ServiceId) -> &ServiceCounters {
+        &self.services[id.index()]
     }
 
     /// How many packets were discarded for this reason.

@@ -19,6 +19,7 @@ pub mod meter;
 mod outlet;
 pub mod punt;
 pub mod rings;
+pub mod service;
 pub mod snapshot;
 pub mod tap;
 #[cfg(test)]

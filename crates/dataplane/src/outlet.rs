@@ -16,6 +16,7 @@ use crate::out::{Out, OutId};
 use crate::punt::{Punt, Why};
 use crate::rings::{Handed, RING, Rings};
 use crate::rule;
+use crate::service::Limits;
 use crate::tap::{self, By};
 use crate::walk::{Context, Memory, Note, Told};
 
@@ -64,6 +65,8 @@ pub(crate) struct Outlet {
     pub(crate) meter: Meter,
     /// What is to be walked when the vector at hand is.
     pub(crate) agenda: Agenda,
+    /// What services may still hand to control.
+    pub(crate) limits: Limits,
     transmitted: u32,
     /// Packets handed to control, and the workers that were handed frames, since the last step.
     punted: u32,
@@ -88,6 +91,7 @@ impl Outlet {
             told: Told::new(),
             meter: Meter::new(),
             agenda: Agenda::new(),
+            limits: Limits::new(),
             index,
             pool,
             fragments: [Config::V4, Config::V6].map(Reassembly::new),
@@ -414,6 +418,9 @@ impl Outlet {
     /// Hands a packet to control.
     pub(crate) fn punt(&mut self, frame: Frame, why: Why) {
         self.counters.punted(why);
+        if let Why::Service { id, .. } = why {
+            self.counters.service(id).heard.add(1);
+        }
         if let Some(reason) = why.discards() {
             self.counters.dropped(reason);
             self.counters.interface(frame.ingress).rx_drop.add(1);

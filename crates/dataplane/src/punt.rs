@@ -4,15 +4,22 @@ use frame::Frame;
 
 use crate::drop::Drop;
 use crate::rule::{Event, Reject};
+use crate::service::ServiceId;
 use crate::table::NextHopId;
 
 /// What control is asked to do about a packet. The packet is as it arrived, unless noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// An ARP packet; `frame.l3` is where it begins.
-    Arp,
-    /// For one of this router's own addresses (or a group that it joined): ICMP, ND and what no
-    /// mirror device takes.
+    /// A frame or packet of a service that control hears; `frame.l3` is where what it carries begins,
+    /// and tags are off.
+    Service {
+        /// The service.
+        id: ServiceId,
+        /// It is a packet that rules of `input` have let pass.
+        meets_rules: bool,
+    },
+    /// For one of this router's own addresses (or a group that it joined), and neither of a service nor
+    /// for a mirror; or a fragment of what may be a service's.
     Local,
     /// The next hop's link address is not known: resolve it, write the adjacency, and give the
     /// packet back through `Command::Resume`, which walks it again. With [`NextHopId::NO_ROUTE`]:
@@ -51,7 +58,7 @@ impl Why {
     /// The name that traces and counters show.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Arp => "arp",
+            Self::Service { .. } => "service",
             Self::Local => "local",
             Self::Unresolved(_) => "unresolved",
             Self::TtlExceeded => "ttl-exceeded",
@@ -74,7 +81,7 @@ impl Why {
     /// The sentence that a trace shows.
     pub const fn explain(self) -> &'static str {
         match self {
-            Self::Arp => "it is a question or an answer of ARP",
+            Self::Service { .. } => "a service of this router takes it",
             Self::Local => "it is for this router",
             Self::Unresolved(_) => "the link address of the next hop is not known yet",
             Self::TtlExceeded => "its lifetime (TTL, hop limit) is over",
@@ -100,7 +107,7 @@ impl Why {
     /// The index of its counter, below [`REASONS`].
     pub const fn index(self) -> usize {
         match self {
-            Self::Arp => 0,
+            Self::Service { .. } => 0,
             Self::Local => 1,
             Self::Unresolved(_) => 2,
             Self::TtlExceeded => 3,
@@ -121,7 +128,7 @@ impl Why {
     /// The name of the reason with this index.
     pub const fn name_at(index: usize) -> &'static str {
         const NAMES: [&str; REASONS] = [
-            Why::Arp.name(),
+            "service",
             Why::Local.name(),
             Why::Unresolved(NextHopId::NO_ROUTE).name(),
             Why::TtlExceeded.name(),
@@ -154,16 +161,18 @@ impl Why {
             Self::UnknownOption(_) => Some(Drop::Ipv6UnknownOption),
             Self::Rejected(_) => Some(Drop::FirewallReject),
             Self::Tarpit => Some(Drop::FirewallTarpit),
-            Self::Arp | Self::Local | Self::Unresolved(_) | Self::Redirect(_) | Self::Told(_) => {
-                None
-            }
+            Self::Service { .. }
+            | Self::Local
+            | Self::Unresolved(_)
+            | Self::Redirect(_)
+            | Self::Told(_) => None,
         }
     }
 
-    /// Whether strangers decide how often it happens: such punts leave a share of the ring to ARP
-    /// and to local delivery.
+    /// Whether strangers decide how often it happens: such punts leave a share of the ring to services,
+    /// each of which has a limit.
     pub const fn is_bulk(self) -> bool {
-        !matches!(self, Self::Arp | Self::Local)
+        !matches!(self, Self::Service { .. })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::tap::Tapped;
 
 /// How many frames a ring between two threads holds.
 pub const RING: usize = 1024;
-/// The part of the punt ring that only ARP and local delivery may fill.
+/// The part of the punt ring that only services may fill.
 pub const RESERVED: usize = RING / 4;
 
 /// What control asks of a worker.

@@ -9,6 +9,7 @@ use frame::{InterfaceId, Offloads, reassembly};
 
 use crate::firewall::Firewall;
 pub use crate::flow::MultipathHash;
+use crate::service::Services;
 
 /// Everything that the walk reads and that changes only by configuration or link state.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct Snapshot {
     pub fragments4: reassembly::Config,
     /// What local time is ahead of UTC, in seconds.
     pub zone_seconds: i32,
+    /// The services that control hears.
+    pub services: Arc<Services>,
 }
 
 impl Default for Snapshot {
@@ -46,6 +49,7 @@ impl Default for Snapshot {
             firewall: Arc::default(),
             fragments4: reassembly::Config::V4,
             zone_seconds: 0,
+            services: Arc::default(),
         }
     }
 }
@@ -69,6 +73,7 @@ impl Snapshot {
             && self.send_redirects == other.send_redirects
             && self.fragments4 == other.fragments4
             && self.zone_seconds == other.zone_seconds
+            && self.services == other.services
     }
 
     /// What stands behind the port with this number.

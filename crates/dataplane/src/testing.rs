@@ -17,8 +17,10 @@ use crate::connection;
 use crate::counters::{Counters, InterfaceTraffic, interface_traffic};
 use crate::interface::{Details, Interface, InterfaceTable, Tag};
 use crate::out::OutId;
+use crate::punt::Why;
 use crate::rings::{Command, Remote, rings};
 use crate::rule::Class;
+use crate::service::{self, Carried, Match, Rate, ServiceId, Services};
 use crate::snapshot::{FamilySettings, PortBinding, Role, SlowReason, Snapshot};
 use crate::table::{Adjacency, Fib, FibWriter, Kind, Network, NextHopId};
 use crate::worker::{Parts, Worker};
@@ -380,7 +382,7 @@ impl Rig {
     }
 
     /// What was handed to control since the last call; the frames are freed.
-    pub(crate) fn punts(&mut self) -> Vec<(crate::Why, Vec<u8>)> {
+    pub(crate) fn punts(&mut self) -> Vec<(Why, Vec<u8>)> {
         let mut punts = Vec::new();
         for remote in &mut self.remotes {
             while let Ok(punt) = remote.punts.pop() {
@@ -455,6 +457,40 @@ fn interfaces_of_rig() -> BTreeMap<InterfaceId, (Interface, Details)> {
     ])
 }
 
+/// ARP for control.
+pub(crate) const ARP: Why = heard(0, false);
+/// ICMP of both families for control.
+pub(crate) const ICMP: Why = heard(1, true);
+
+/// What a service at this place hears.
+pub(crate) const fn heard(place: usize, meets_rules: bool) -> Why {
+    match ServiceId::new(place) {
+        Some(id) => Why::Service { id, meets_rules },
+        None => panic!("there is no such place"),
+    }
+}
+
+/// More than any test sends.
+pub(crate) const RATE: Rate = Rate {
+    per_second: 1000,
+    burst: 4000,
+};
+
+/// The services of the rig, unless a test adds some.
+fn services() -> Services {
+    let icmp = |ipv6, protocol| Match::Protocol { ipv6, protocol };
+    let mut services = Services::default();
+    let all = [
+        service::Service::new("arp", [Match::Frame(Carried::EtherType(0x0806))], RATE),
+        service::Service::new("icmp", [icmp(false, 1), icmp(true, 58)], RATE),
+    ];
+    for (place, service) in all.iter().enumerate() {
+        let id = ServiceId::new(place).expect("there are few");
+        services.add(id, service).expect("nobody has its matches");
+    }
+    services
+}
+
 fn snapshot(workers: usize) -> Snapshot {
     let binding = |interface, role| PortBinding {
         interface,
@@ -476,6 +512,7 @@ fn snapshot(workers: usize) -> Snapshot {
         ],
         ipv4: settings,
         ipv6: settings,
+        services: Arc::new(services()),
         ..Snapshot::default()
     }
 }

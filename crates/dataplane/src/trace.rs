@@ -12,9 +12,11 @@ use machine::Rng;
 use crate::connection::{self, Awaited, Known, NatState, State, Tick};
 use crate::interface::InterfaceTable;
 use crate::nat::Mappings;
+use crate::punt::Why;
 use crate::rule::{
     self, Chain, Clock, List, Marks, Match, Matcher, Rule, RuleCounters, Subject, Watch,
 };
+use crate::service::Services;
 use crate::snapshot::Snapshot;
 use crate::table::Fib;
 use crate::walk::{self, Context, Exit, Memory, Stage};
@@ -105,6 +107,8 @@ pub struct Recorder {
     pub assumed: Assumed,
     asking: Option<Stage>,
     sought: Option<Sought>,
+    /// The services that packets may be for.
+    services: Arc<Services>,
 }
 
 impl Recorder {
@@ -124,7 +128,13 @@ impl Tracer for Recorder {
     }
 
     fn left(&mut self, stage: Stage, exit: &Exit) {
-        self.tell(stage, exit.to_string());
+        let decision = match exit {
+            Exit::Punt(Why::Service { id, .. }) => {
+                format!("the service {} takes it", self.services.name(*id))
+            }
+            exit => exit.to_string(),
+        };
+        self.tell(stage, decision);
     }
 
     fn looked_up(&mut self, table: u16, destination: u128) {
@@ -301,6 +311,7 @@ pub fn trace(
 ) -> Walked {
     let mut recorder = Recorder {
         assumed: question.assumed,
+        services: Arc::clone(&snapshot.services),
         ..Recorder::default()
     };
     let cx = Context {

@@ -116,10 +116,15 @@ drops! {
     PoolReserve = "pool-reserve",
     /// The ring to control was full.
     PuntFull = "punt-full",
+    /// More frames came for a service of this router (ARP, echo requests …) than it hears in a second, so that
+    /// no service keeps control from the others.
+    ServiceLimit = "service-limit",
     /// The ring to the worker that owns the flow, or the egress port's queue, was full.
     HandoverFull = "handover-full",
     /// A merged segment or unfinished checksum does not fit its own headers.
     OffloadMalformed = "offload-malformed",
+    /// A feature of this router wanted more frames sent at once than control sends for it.
+    FeatureSends = "feature-sends",
     /// No service of this router takes the packet; the sender may be told.
     NotForUs = "not-for-us",
     /// A malformed ARP packet (RFC 826).

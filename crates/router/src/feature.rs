@@ -2,7 +2,9 @@
 //!
 //! ```text
 //! changed items ─▶ follow ─┐
-//! time ──────────▶ tick ───┼─▶ Effects ─▶ control carries them out
+//! time ──────────▶ tick ───┤
+//! frames ────────▶ hear ───┼─▶ Effects ─▶ control carries them out
+//! interfaces ────▶ lay_out ┤
 //! commands ──────▶ act ────┘
 //! print ─────────▶ rows, annotate
 //! ```
@@ -10,25 +12,38 @@
 
 pub(crate) mod access;
 pub(crate) mod address;
+pub(crate) mod check;
+pub(crate) mod echo;
+pub(crate) mod hear;
+pub(crate) mod link6;
 mod log;
 pub(crate) mod names;
+pub(crate) mod neighbours;
+pub(crate) mod ping;
 pub(crate) mod schedule;
 pub(crate) mod scripting;
 pub(crate) mod services;
 pub(crate) mod vlan;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use dataplane::service::Service;
+use frame::InterfaceId;
 use machine::Instant;
 use menu::{Call, Changes, Clock, Id, Item, Menu, Reason, Reply, Row, RowFilter, Store, Value};
 
+use wire::Mac;
+
+use self::hear::{Heard, Hearing, Outgoing};
 use crate::drive::asking::Asking;
 use crate::intent::{ItemId, Name, Wanted};
 use crate::object::{Made, Owner};
+use crate::running::Running;
 
 /// A feature of control. Whatever a feature has no use for stays as it is here.
-pub(crate) trait Feature {
+pub(crate) trait Feature: core::fmt::Debug {
     /// The menus whose changes it follows, and whose rows and commands it has a part in.
     fn menus(&self) -> &'static [&'static str];
 
@@ -60,6 +75,20 @@ pub(crate) trait Feature {
     fn act(&mut self, _: &View<'_>, _: &Call<'_>) -> Option<Result<Reply, Reason>> {
         None
     }
+
+    /// The services that it hears. It is asked anew when it has followed its menus.
+    fn services(&self) -> Vec<Service> {
+        Vec::new()
+    }
+
+    /// Hears a frame or a packet of one of its services.
+    fn hear(&mut self, _: &Heard<'_>, _: &Running<'_>, _: &mut Effects) -> Hearing {
+        Hearing::NotMine
+    }
+
+    /// Takes over that these interfaces are others, or their addresses or settings, or that they are gone. A load
+    /// tells of all.
+    fn lay_out(&mut self, _: &BTreeSet<InterfaceId>, _: &Running<'_>, _: &mut Effects) {}
 }
 
 /// What features may look at.
@@ -110,15 +139,81 @@ pub enum Effect {
     Object(Box<NewObject>),
     /// All objects of an owner go.
     Gone(Owner),
+    /// Something is sent.
+    Send(Outgoing),
+    /// A service that is heard where it is asked for (`Scope::Asked`) is asked for on an interface, or not any
+    /// more. An interface that goes takes that with it.
+    Hear {
+        /// The service's name.
+        service: &'static str,
+        /// The interface.
+        interface: InterfaceId,
+        /// Whether it is asked for.
+        on: bool,
+    },
+    /// A well-formed packet of ARP or neighbour discovery is told to the table of neighbours.
+    Neighbour {
+        /// The family.
+        ipv6: bool,
+        /// Where it came in.
+        interface: InterfaceId,
+        /// It, from its network header on.
+        packet: Box<[u8]>,
+        /// Who sent it on the link.
+        from: Mac,
+    },
+    /// Gateway checks want something of routes.
+    Gateway(check::Wanted),
 }
 
+/// Frames that a feature may send for one that it hears.
+const ANSWERS: usize = 64;
+/// Frames that features may send at another occasion: as many as wait for a worker at most.
+const SENDS: usize = 4096;
+
 /// What features want done, in order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Effects {
     list: Vec<Effect>,
+    /// How many more frames may be sent, and how many were wanted beyond.
+    room: usize,
+    pub(crate) lost: usize,
+    /// The worker that sends packets.
+    pub(crate) worker: u16,
+}
+
+impl Default for Effects {
+    fn default() -> Self {
+        Self {
+            list: Vec::new(),
+            room: SENDS,
+            lost: 0,
+            worker: 0,
+        }
+    }
 }
 
 impl Effects {
+    /// Those of hearing a frame that came by this worker, which sends answers, too.
+    pub(crate) fn of_hearing(worker: u16) -> Self {
+        Self {
+            room: ANSWERS,
+            worker,
+            ..Self::default()
+        }
+    }
+
+    /// Adds something to send, as far as there is room.
+    pub(crate) fn send(&mut self, outgoing: Outgoing) {
+        match self.room.checked_sub(1) {
+            Some(room) => {
+                self.room = room;
+                self.push(Effect::Send(outgoing));
+            }
+            None => self.lost += 1,
+        }
+    }
+
     /// Adds one.
     pub fn push(&mut self, effect: Effect) {
         self.list.push(effect);

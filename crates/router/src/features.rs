@@ -2,19 +2,30 @@
 //!
 //! A new feature has its file in `feature/`, a field here, and a line in each of the two lists.
 
-use machine::Instant;
+use std::collections::BTreeSet;
+
+use dataplane::service::Service;
+use frame::InterfaceId;
+use machine::{Instant, Rng};
 use menu::{Call, Changes, Reason, Reply};
 
 use crate::drive::log::Log;
 use crate::feature::address::Addresses;
+use crate::feature::check::Checks;
+use crate::feature::echo::Echo;
+use crate::feature::hear::{Heard, Hearing};
+use crate::feature::link6::Links6;
 use crate::feature::names::Names;
+use crate::feature::neighbours::Neighbours;
+use crate::feature::ping::UserPings;
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
 use crate::feature::vlan::Vlans;
 use crate::feature::{Effects, Feature, View, concerns};
+use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 8;
+const COUNT: usize = 13;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -35,10 +46,23 @@ pub(crate) struct Features {
     vlans: Vlans,
     /// Addresses of interfaces.
     addresses: Addresses,
+    neighbours: Neighbours,
+    /// Router advertisements and reports of groups.
+    pub(crate) links6: Links6,
+    echo: Echo,
+    /// Gateway checks.
+    pub(crate) checks: Checks,
+    /// Echo requests of users.
+    pub(crate) pings: UserPings,
+    /// Those that a test adds.
+    #[cfg(test)]
+    added: Vec<Box<dyn Feature + Send>>,
 }
 
 impl Features {
-    pub(crate) fn new() -> Self {
+    /// All of them, without any configuration. Their jitter follows from `rng`.
+    pub(crate) fn new(rng: &mut Rng) -> Self {
+        let id = rng.next_u32() as u16;
         Self {
             log: Log::new(),
             access: access::Access::default(),
@@ -48,11 +72,19 @@ impl Features {
             services: Services::default(),
             vlans: Vlans,
             addresses: Addresses,
+            neighbours: Neighbours,
+            links6: Links6::new(rng.next_u64()),
+            echo: Echo,
+            checks: Checks::new(id, rng),
+            // Another, so that neither takes the other's answers.
+            pings: UserPings::new(id.wrapping_add(1)),
+            #[cfg(test)]
+            added: Vec::new(),
         }
     }
 
-    fn list(&self) -> [&dyn Feature; COUNT] {
-        [
+    fn list(&self) -> impl Iterator<Item = &dyn Feature> {
+        let list: [&dyn Feature; COUNT] = [
             &self.log,
             &self.access,
             &self.scripting,
@@ -61,11 +93,21 @@ impl Features {
             &self.services,
             &self.vlans,
             &self.addresses,
-        ]
+            &self.neighbours,
+            &self.links6,
+            &self.echo,
+            &self.checks,
+            &self.pings,
+        ];
+        list.into_iter().chain(self.added())
     }
 
-    fn list_mut(&mut self) -> [&mut dyn Feature; COUNT] {
-        [
+    fn list_mut(&mut self) -> impl Iterator<Item = &mut dyn Feature> {
+        #[cfg(test)]
+        let added = { self.added.iter_mut() }.map(|added| &mut **added as &mut dyn Feature);
+        #[cfg(not(test))]
+        let added = core::iter::empty();
+        let list: [&mut dyn Feature; COUNT] = [
             &mut self.log,
             &mut self.access,
             &mut self.scripting,
@@ -74,12 +116,28 @@ impl Features {
             &mut self.services,
             &mut self.vlans,
             &mut self.addresses,
-        ]
+            &mut self.neighbours,
+            &mut self.links6,
+            &mut self.echo,
+            &mut self.checks,
+            &mut self.pings,
+        ];
+        list.into_iter().chain(added)
+    }
+
+    #[cfg(test)]
+    fn added(&self) -> impl Iterator<Item = &dyn Feature> {
+        self.added.iter().map(|added| &**added as &dyn Feature)
+    }
+
+    #[cfg(not(test))]
+    fn added(&self) -> impl Iterator<Item = &dyn Feature> {
+        core::iter::empty()
     }
 
     /// The features that have a part in a menu.
     pub(crate) fn of(&self, path: &str) -> impl Iterator<Item = &dyn Feature> {
-        let features = self.list().into_iter();
+        let features = self.list();
         features.filter(move |feature| feature.menus().contains(&path))
     }
 
@@ -103,8 +161,48 @@ impl Features {
 
     /// When `tick` is next worth calling.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let features = self.list().into_iter();
+        let features = self.list();
         features.filter_map(Feature::deadline).min()
+    }
+
+    /// What the features want to hear, each with its place on the list.
+    pub(crate) fn services(&self) -> Vec<(usize, Service)> {
+        let features = self.list().enumerate();
+        let wanted = features.map(|(at, feature)| (at, feature.services()));
+        let wanted = wanted.flat_map(|(at, wanted)| wanted.into_iter().map(move |one| (at, one)));
+        wanted.collect()
+    }
+
+    /// Lets those at these places of the list hear a frame, in order. One that finds it bad is the last.
+    pub(crate) fn hear(
+        &mut self,
+        hearers: &[usize],
+        heard: &Heard<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> Hearing {
+        let mut all = Hearing::NotMine;
+        let features = self.list_mut().enumerate();
+        for (_, feature) in features.filter(|(place, _)| hearers.contains(place)) {
+            match feature.hear(heard, running, out) {
+                Hearing::NotMine => {}
+                Hearing::Taken => all = Hearing::Taken,
+                bad @ Hearing::Bad(_) => return bad,
+            }
+        }
+        all
+    }
+
+    /// Tells all of interfaces that are others, or their addresses.
+    pub(crate) fn lay_out(
+        &mut self,
+        others: &BTreeSet<InterfaceId>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) {
+        for feature in self.list_mut() {
+            feature.lay_out(others, running, out);
+        }
     }
 
     /// Runs a command, if it is a feature's.
@@ -113,7 +211,7 @@ impl Features {
         view: &View<'_>,
         call: &Call<'_>,
     ) -> Option<Result<Reply, Reason>> {
-        let features = self.list_mut().into_iter();
+        let features = self.list_mut();
         let mut its = features.filter(|feature| feature.menus().contains(&call.menu.path));
         its.find_map(|feature| feature.act(view, call))
     }
@@ -122,7 +220,7 @@ impl Features {
 /// All that a configuration wants, as a load has it.
 #[cfg(test)]
 pub(crate) fn intent(store: &menu::Store) -> crate::intent::Intent {
-    let (mut features, mut out) = (Features::new(), Effects::default());
+    let (mut features, mut out) = (Features::new(&mut Rng::seeded(0)), Effects::default());
     let view = View {
         store,
         asking: &crate::drive::asking::Asking::default(),

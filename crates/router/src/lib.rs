@@ -30,6 +30,7 @@ mod probe;
 pub mod read;
 mod replace;
 pub mod rib;
+mod running;
 pub mod store;
 mod tools;
 mod touched;

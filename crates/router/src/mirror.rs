@@ -137,7 +137,7 @@ impl Control {
         let ipv4 = self.addresses.of4(id);
         let ipv4 = ipv4.map(|(addr, own)| (IpAddr::V4(addr), own.len));
         let ipv6 = self.addresses.of6(id);
-        let ipv6 = ipv6.filter(move |(addr, _)| self.is_in_use(id, *addr));
+        let ipv6 = ipv6.filter(move |(addr, _)| self.running().is_in_use(id, *addr));
         ipv4.chain(ipv6.map(|(addr, own)| (IpAddr::V6(addr), own.len)))
     }
 

@@ -230,6 +230,19 @@ impl<T> Pings<T> {
     }
 }
 
+/// What a packet may answer, of either family.
+pub fn heard(packet: &[u8]) -> Option<Heard> {
+    if packet.first()? >> 4 == 6 {
+        let packet = ipv6::Packet::new_checked(packet).ok()?;
+        let upper = packet.upper().ok()?;
+        let is_icmp = upper.protocol == Protocol::ICMPV6;
+        return { is_icmp }.then(|| heard6(&packet, upper.payload))?;
+    }
+    let packet = ipv4::Packet::new_checked(packet).ok()?;
+    let is_icmp = packet.protocol() == Protocol::ICMP;
+    { is_icmp }.then(|| heard4(&packet))?
+}
+
 /// What an IPv4 packet may answer.
 pub fn heard4(packet: &ipv4::Packet<'_>) -> Option<Heard> {
     let icmp = icmpv4::Packet::new_verified(packet.payload()).ok()?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dataplane::interface::{Details, Interface, InterfaceTable};
 use dataplane::out::OutId;
+use dataplane::service::{Match, Rate, Service, ServiceId, Services};
 use dataplane::snapshot::{FamilySettings, PortBinding};
 use dataplane::table::{Adjacency, FibWriter, Kind, Network};
 use dataplane::trace::Walked;
@@ -84,8 +85,24 @@ fn snapshot() -> Snapshot {
         ports: vec![binding(LAN), binding(WAN)],
         ipv4: settings,
         ipv6: settings,
+        services: Arc::new(services()),
         ..Snapshot::default()
     }
+}
+
+/// ICMP, as control hears it.
+fn services() -> Services {
+    let icmp = [(false, 1), (true, 58)];
+    let icmp = icmp.map(|(ipv6, protocol)| Match::Protocol { ipv6, protocol });
+    let rate = Rate {
+        per_second: 1,
+        burst: 1,
+    };
+    let mut services = Services::default();
+    let id = ServiceId::new(0).expect("a place");
+    let added = services.add(id, &Service::new("icmp", icmp, rate));
+    added.expect("it is the only one");
+    services
 }
 
 fn fib(hosts: &Hosts) -> FibWriter {

@@ -16,6 +16,7 @@ use super::vlan::Vlans;
 use super::{Details, Interface, OwnAddresses, Tag};
 use crate::out::OutId;
 use crate::rule::Class;
+use crate::service::ServiceSet;
 use crate::tap::Taps;
 
 /// How many interfaces there can be.
@@ -43,6 +44,8 @@ struct Slot {
     classes: AtomicU64,
     /// Somebody looks at its frames.
     tapped: AtomicBool,
+    /// The services that were asked for here.
+    services: AtomicU64,
 }
 
 /// word 0: version (32) | mirror (16); word 1: link address (48) | generation (12);
@@ -170,6 +173,20 @@ impl InterfaceTable {
         self.tunnels.set((local, remote), tunnel);
     }
 
+    /// The services that were asked for on an interface.
+    #[inline]
+    pub fn services(&self, id: InterfaceId) -> ServiceSet {
+        let slot = self.slot(id);
+        ServiceSet(slot.map_or(0, |slot| slot.services.load(Ordering::Relaxed)))
+    }
+
+    /// Asks for these services on an interface that is there. Only control calls this.
+    pub fn set_services(&self, id: InterfaceId, services: ServiceSet) {
+        if let Some(slot) = self.slot(id).filter(|_| self.get(id).is_some()) {
+            slot.services.store(services.0, Ordering::Relaxed);
+        }
+    }
+
     /// Makes an interface, or changes it. Only control calls this, from one thread at a time.
     pub fn set(&self, id: InterfaceId, interface: &Interface) {
         self.make_room(id);
@@ -232,6 +249,7 @@ impl InterfaceTable {
         let slot = self.slot(id)?;
         slot.line.write(id.generation(), None);
         slot.classes.store(0, Ordering::Relaxed);
+        slot.services.store(0, Ordering::Relaxed);
         slot.details.swap(None)
     }
 

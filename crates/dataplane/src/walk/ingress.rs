@@ -11,7 +11,6 @@ use crate::interface::{Interface, InterfaceTable, Tag, vlan};
 use crate::punt::Why;
 
 pub(super) const IPV4: u16 = EtherType::IPV4.0;
-const ARP: u16 = EtherType::ARP.0;
 pub(super) const IPV6: u16 = EtherType::IPV6.0;
 /// The most VLAN tags on a frame.
 const TAGS: usize = 4;
@@ -93,7 +92,7 @@ pub(super) fn differ<H: Headers>(entrance: &Entrance, headers: &H) -> Column {
 /// Decides about a frame's link header.
 ///
 /// # Errors
-/// The frame's end: not for us, not known, or ARP.
+/// The frame's end: not for us, not known, or of a service.
 #[inline(always)]
 pub(crate) fn run(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exit> {
     match plain(entrance, bytes) {
@@ -127,8 +126,20 @@ fn unusual(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrive
             ipv6: ethertype == IPV6,
             group,
         }),
-        ARP => Err(Exit::Punt(Why::Arp)),
-        _ => Err(Exit::Drop(Drop::EthernetType)),
+        _ => Err(of_service(cx, entrance.id, bytes, (l3, ethertype))),
+    }
+}
+
+/// A frame that is not of IP: a service may hear it.
+fn of_service(cx: &Context<'_>, id: InterfaceId, bytes: &[u8], (l3, kind): (u16, u16)) -> Exit {
+    let asked = cx.interfaces.services(id);
+    let service = cx.snapshot.services.frame(bytes, (l3.into(), kind), asked);
+    match service {
+        Some(id) => Exit::Punt(Why::Service {
+            id,
+            meets_rules: false,
+        }),
+        None => Exit::Drop(Drop::EthernetType),
     }
 }
 

@@ -1,45 +1,49 @@
 //! Input: packets for this router.
 //!
-//! Protocols that sockets serve go to the host stack by the mirror port of the ingress interface, as bare IP
-//! packets. ICMP, neighbour discovery, IGMP and packets for which there is no mirror go to control.
+//! What a service of control hears (`service.rs`) goes to control. Everything else goes to the host stack by the
+//! mirror port of the ingress interface, as bare IP packets. Where there is no mirror, control answers that nobody
+//! listens.
 
 use frame::InterfaceId;
 
 use super::{Context, Exit};
 use crate::drop::Drop;
-use crate::flow::{upper4, upper6};
+use crate::flow::upper6;
 use crate::interface::{Details, Interface};
 use crate::punt::Why;
+use crate::service::Found;
 
-const ICMP: u8 = 1;
-const IGMP: u8 = 2;
-const ICMPV6: u8 = 58;
+/// The interface that a packet came in by.
+type Ingress<'a> = (InterfaceId, &'a Interface);
 
 /// A packet for one of this router's own addresses.
 #[cold]
 #[inline(never)]
-pub(crate) fn unicast(interface: &Interface, packet: &[u8]) -> Exit {
-    let Some(protocol) = protocol(packet) else {
-        return Exit::Drop(Drop::Ipv6ExtensionHeader);
-    };
-    match interface.mirror {
-        Some(port) if !matches!(protocol, ICMP | ICMPV6) => Exit::Deliver(port),
-        _ => Exit::Punt(Why::Local),
-    }
+pub(crate) fn unicast(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8]) -> Exit {
+    local(cx, ingress, packet, false).unwrap_or(Exit::Punt(Why::Local))
 }
 
 /// A packet for everybody on the link, or for a group that is taken here.
 #[cold]
 #[inline(never)]
-pub(crate) fn group(interface: &Interface, packet: &[u8]) -> Exit {
-    let Some(protocol) = protocol(packet) else {
-        return Exit::Drop(Drop::Ipv6ExtensionHeader);
-    };
-    match (protocol, interface.mirror) {
-        (ICMP | IGMP | ICMPV6, _) => Exit::Punt(Why::Local),
-        (_, Some(port)) => Exit::Deliver(port),
-        // Nobody here listens, and a group is never told.
-        (_, None) => Exit::Drop(Drop::MulticastNotMine),
+pub(crate) fn group(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8]) -> Exit {
+    // Nobody here listens, and a group is never told.
+    local(cx, ingress, packet, true).unwrap_or(Exit::Drop(Drop::MulticastNotMine))
+}
+
+/// Who takes a packet for this router: the service that hears it, else the sockets of the host stack.
+fn local(cx: &Context<'_>, (id, is): Ingress<'_>, packet: &[u8], many: bool) -> Option<Exit> {
+    if !has_upper(packet) {
+        return Some(Exit::Drop(Drop::Ipv6ExtensionHeader));
+    }
+    let services = &cx.snapshot.services;
+    match services.packet(packet, many, cx.interfaces.services(id)) {
+        Some(Found::Service(id)) => Some(Exit::Punt(Why::Service {
+            id,
+            meets_rules: services.meets_rules(id),
+        })),
+        Some(Found::Piece) => Some(Exit::Punt(Why::Local)),
+        None => is.mirror.map(Exit::Deliver),
     }
 }
 
@@ -48,14 +52,14 @@ pub(crate) fn group(interface: &Interface, packet: &[u8]) -> Exit {
 #[inline(never)]
 pub(crate) fn multicast4(
     cx: &Context<'_>,
-    (id, interface): (InterfaceId, &Interface),
+    ingress: Ingress<'_>,
     packet: &[u8],
     destination: u32,
 ) -> Exit {
     let of_link = destination >> 8 == 0x00e0_0000;
     let joined = |details: &Details| details.groups4.binary_search(&destination).is_ok();
-    if of_link || cx.interfaces.details(id, joined) == Some(true) {
-        group(interface, packet)
+    if of_link || cx.interfaces.details(ingress.0, joined) == Some(true) {
+        group(cx, ingress, packet)
     } else {
         Exit::Drop(Drop::MulticastNotMine)
     }
@@ -66,25 +70,21 @@ pub(crate) fn multicast4(
 #[inline(never)]
 pub(crate) fn multicast6(
     cx: &Context<'_>,
-    (id, interface): (InterfaceId, &Interface),
+    ingress: Ingress<'_>,
     packet: &[u8],
     destination: u128,
 ) -> Exit {
     // Scopes 1 and 2 (RFC 4291, 2.7): the interface and the link.
     let of_link = matches!(destination >> 112 & 0xf, 1 | 2);
     let joined = |details: &Details| details.groups6.binary_search(&destination).is_ok();
-    if of_link || cx.interfaces.details(id, joined) == Some(true) {
-        group(interface, packet)
+    if of_link || cx.interfaces.details(ingress.0, joined) == Some(true) {
+        group(cx, ingress, packet)
     } else {
         Exit::Drop(Drop::MulticastNotMine)
     }
 }
 
-/// The upper-layer protocol; none when extension headers are malformed.
-fn protocol(packet: &[u8]) -> Option<u8> {
-    match packet.first()? >> 4 {
-        6 => upper6(packet),
-        _ => upper4(packet),
-    }
-    .map(|upper| upper.protocol)
+/// Whether the upper layer of a packet can be found: not where extension headers are malformed.
+fn has_upper(packet: &[u8]) -> bool {
+    packet.first().is_none_or(|first| first >> 4 != 6) || upper6(packet).is_some()
 }

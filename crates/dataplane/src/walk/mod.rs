@@ -149,10 +149,11 @@ pub enum Exit {
 impl Exit {
     /// Whether the packet is for this router, and so meets `input`.
     pub const fn is_local(self) -> bool {
-        matches!(
-            self,
-            Self::Deliver(_) | Self::Decapsulate(_) | Self::Punt(Why::Local)
-        )
+        match self {
+            Self::Deliver(_) | Self::Decapsulate(_) | Self::Punt(Why::Local) => true,
+            Self::Punt(Why::Service { meets_rules, .. }) => meets_rules,
+            _ => false,
+        }
     }
 }
 

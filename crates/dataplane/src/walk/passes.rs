@@ -3,7 +3,7 @@
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
-use super::demux::demultiplex;
+use super::demux::{self, demultiplex};
 use super::depart;
 use super::enter::{Entered, Unseen, pass1};
 use super::ingress::Entrance;
@@ -187,6 +187,21 @@ fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut 
 pub(super) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mut Outlet) {
     match exit {
         Exit::Drop(reason) => outlet.discard(frame, reason),
+        Exit::Punt(Why::Service { id, meets_rules }) => {
+            gather::stays(&mut frame);
+            demux::untag(&mut frame);
+            // Control reads whole packets.
+            let offload = frame.offload;
+            if frame::finish_checksum(frame.bytes_mut(), &offload).is_ok() {
+                frame.offload.needs_checksum = false;
+            }
+            if outlet.limits.admit(&cx.snapshot.services, id, cx.now) {
+                outlet.punt(frame, Why::Service { id, meets_rules });
+            } else {
+                outlet.counters.service(id).lost.add(1);
+                outlet.discard(frame, Drop::ServiceLimit);
+            }
+        }
         Exit::Punt(why) => {
             if why == Why::Local {
                 gather::stays(&mut frame);

@@ -166,7 +166,7 @@ fn odd_addresses4(
         return Err(Exit::Drop(Drop::Ipv4OwnSource));
     }
     if destination == BROADCAST {
-        return Err(input::group(&interface, packet));
+        return Err(input::group(cx, (ingress, &interface), packet));
     }
     if destination >> 28 == 0xe {
         return Err(input::multicast4(
@@ -182,7 +182,7 @@ fn odd_addresses4(
     // A directed broadcast on its own link comes as a link-layer broadcast; every other unicast
     // packet in such a frame is a sender's mistake (RFC 1812, 5.3.4).
     match routing::is_broadcast4(cx, ingress, destination) {
-        true => Err(input::group(&interface, packet)),
+        true => Err(input::group(cx, (ingress, &interface), packet)),
         false => Err(Exit::Drop(Drop::LinkBroadcast)),
     }
 }
@@ -314,7 +314,7 @@ fn odd6(
     if is_link_local6(destination) {
         let has = |details: &Details| details.has_ipv6(destination);
         return Err(match cx.interfaces.details(ingress, has) {
-            Some(true) => input::unicast(&interface, packet),
+            Some(true) => input::unicast(cx, (ingress, &interface), packet),
             _ => Exit::Drop(Drop::Ipv6BeyondScope),
         });
     }

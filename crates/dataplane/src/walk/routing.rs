@@ -260,7 +260,7 @@ pub(crate) fn resolve(
 fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
     match cx.interfaces.get(query.ingress) {
         Some(interface) => encap::arrival(cx, query.packet)
-            .unwrap_or_else(|| input::unicast(&interface, query.packet)),
+            .unwrap_or_else(|| input::unicast(cx, (query.ingress, &interface), query.packet)),
         // The host stack keeps what it sends to itself; control looks at what comes here anyway.
         None => Exit::Punt(Why::Local),
     }
@@ -271,7 +271,7 @@ fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
 fn broadcast(cx: &Context<'_>, query: &Query<'_>, adjacency: &Adjacency) -> Exit {
     match cx.interfaces.get(query.ingress) {
         Some(interface) if query.ingress == adjacency.egress => {
-            input::group(&interface, query.packet)
+            input::group(cx, (query.ingress, &interface), query.packet)
         }
         Some(_) => Exit::Drop(Drop::DirectedBroadcast),
         None => Exit::Punt(Why::Local),

@@ -12,6 +12,7 @@ mod offload;
 mod options;
 mod options6;
 mod routing;
+mod service;
 mod tap;
 mod teach;
 mod together;

@@ -62,7 +62,7 @@ impl Control {
                 firewall.follow(store, changes, around)
             };
             self.reconcile(&touched, Some(&mut follow));
-        } else if self.follow_firewall(store, changes) {
+        } else if self.follow_firewall(store, changes) | self.due.snapshot {
             self.publish();
         }
         self.complain();

@@ -1,38 +1,18 @@
-//! Gateway checks: which gateways are watched, by which next hops they are asked, and which packets count as
-//! answers.
+//! Gateways that are checked: by which next hops they are asked, and what their answers change of routes.
 
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::IpAddr;
 use std::collections::BTreeSet;
 
 use dataplane::table::NextHopId;
 use frame::InterfaceId;
-use machine::Machine;
-use service::gateway_check::{Action, Event, How, Reachability};
+use service::gateway_check::How;
 use service::neighbour;
 use wire::{Protocol, icmpv4, icmpv6, ipv4, ipv6};
 
 use super::Control;
-use super::half::TimerKey;
+use crate::feature::Effects;
+use crate::feature::check::{Checked, Wanted};
 use crate::rib::{Check, Family, Gateway, Rib, Target, V4, V6};
-
-/// A gateway that is checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Checked {
-    /// Of IPv4 routes.
-    V4(Gateway<V4>),
-    /// Of IPv6 routes.
-    V6(Gateway<V6>),
-}
-
-impl Checked {
-    /// Its address.
-    fn address(&self) -> Option<IpAddr> {
-        match self {
-            Self::V4(gateway) => address_of(gateway).map(IpAddr::V4),
-            Self::V6(gateway) => address_of(gateway).map(IpAddr::V6),
-        }
-    }
-}
 
 impl Control {
     /// Watches what routes want watched, and nothing else.
@@ -40,23 +20,9 @@ impl Control {
         let wanted: BTreeSet<_> = wanted(&self.v4.rib, Checked::V4)
             .chain(wanted(&self.v6.rib, Checked::V6))
             .collect();
-        if wanted == self.watched {
-            return;
-        }
-        let watched = core::mem::replace(&mut self.watched, wanted.clone());
-        for (gateway, how) in watched.difference(&wanted).copied() {
-            self.feed_check(Event::Unwatch { gateway, how });
-            if how == How::Ping {
-                self.asked.remove(&gateway);
-            }
-            // Nobody asks any more: it counts as alive.
-            self.judge(gateway, how, true);
-        }
-        self.v4.settle(&mut self.fib, &mut self.features.log);
-        self.v6.settle(&mut self.fib, &mut self.features.log);
-        for (gateway, how) in wanted.difference(&watched).copied() {
-            self.feed_check(Event::Watch { gateway, how });
-        }
+        let mut out = Effects::default();
+        self.features.checks.watch(wanted, self.now, &mut out);
+        self.carry_out(out);
     }
 
     /// Has gateways asked out of turn that lead somewhere again.
@@ -67,49 +33,31 @@ impl Control {
         let found6 = found6.map(|(gateway, check)| (Checked::V6(gateway), check));
         for (gateway, check) in found4.chain(found6) {
             if let Some(how) = how_of(check) {
-                let event = Event::Found { gateway, how };
-                self.check.handle(event, self.now, &mut Vec::new());
+                self.features.checks.found(gateway, how, self.now);
             }
         }
-        let deadline = self.check.deadline().map(|(at, _)| at);
-        self.timers.set(TimerKey::Check, deadline);
     }
 
-    fn feed_check(&mut self, event: Event<Checked>) {
-        let mut actions = Vec::new();
-        self.check.handle(event, self.now, &mut actions);
-        self.carry_out_check(actions);
-    }
-
-    pub(super) fn tick_check(&mut self) {
-        let mut actions = Vec::new();
-        self.check.tick(self.now, &mut actions);
-        self.carry_out_check(actions);
-    }
-
-    fn carry_out_check(&mut self, actions: Vec<Action<Checked>>) {
-        for action in actions {
-            match action {
-                Action::Ask { gateway, how } => self.ask_gateway(gateway, how),
-                Action::Changed {
-                    gateway,
-                    how,
-                    reachability,
-                } => {
-                    let alive = reachability == Reachability::Reachable;
-                    if let Some(address) = gateway.address() {
-                        let state = if alive { "reachable" } else { "unreachable" };
-                        let message = format!("gateway {address} is {state}");
-                        self.features.log.add("route,info", message);
-                    }
-                    self.judge(gateway, how, alive);
-                    self.v4.settle(&mut self.fib, &mut self.features.log);
-                    self.v6.settle(&mut self.fib, &mut self.features.log);
-                }
+    /// Does what gateway checks want of routes.
+    pub(super) fn check_gateway(&mut self, wanted: Wanted) {
+        match wanted {
+            Wanted::Ask {
+                gateway,
+                how,
+                numbers,
+            } => self.ask_gateway(gateway, how, numbers),
+            Wanted::Judge {
+                gateway,
+                how,
+                alive,
+            } => {
+                self.judge(gateway, how, alive);
+                self.v4.settle(&mut self.fib, &mut self.features.log);
+                self.v6.settle(&mut self.fib, &mut self.features.log);
+                // Who answers may be the way to others that are asked.
+                self.ask_found();
             }
         }
-        // Who answers may be the way to others that are asked.
-        self.ask_found();
     }
 
     fn judge(&mut self, gateway: Checked, how: How, alive: bool) {
@@ -124,10 +72,10 @@ impl Control {
     /// Where none of them leads anywhere, nothing is asked, and it does not answer. Behind a route with
     /// several ways it is asked by each of them, and any answer is one: who wants a way taken out that is
     /// dead has that way's own gateway checked.
-    fn ask_gateway(&mut self, gateway: Checked, how: How) {
+    fn ask_gateway(&mut self, gateway: Checked, how: How, numbers: (u16, u16)) {
         match (gateway, how) {
-            (Checked::V4(gateway), How::Ping) => self.ping4(gateway),
-            (Checked::V6(gateway), How::Ping) => self.ping6(gateway),
+            (Checked::V4(gateway), How::Ping) => self.ping4(gateway, numbers),
+            (Checked::V6(gateway), How::Ping) => self.ping6(gateway, numbers),
             (_, How::Arp) => {
                 for (id, address) in self.asked_by_arp(gateway) {
                     match address {
@@ -157,20 +105,20 @@ impl Control {
         }
     }
 
-    fn ping4(&mut self, gateway: Gateway<V4>) {
-        let Some(to) = address_of(&gateway) else {
+    fn ping4(&mut self, gateway: Gateway<V4>, (id, seq): (u16, u16)) {
+        let Some(to) = gateway.address() else {
             return;
         };
         let ways: Vec<_> = ways_to(&self.v4.rib, gateway, Check::Ping).collect();
         let mut echo = Vec::new();
         let message = icmpv4::Message::EchoRequest {
-            id: self.check_id,
-            seq: self.ask_by(Checked::V4(gateway)),
+            id,
+            seq,
             data: &[0; 8],
         };
         message.emit(&mut echo);
-        for (id, next, hop) in ways {
-            if let Some(source) = self.source_on4(id, next, to) {
+        for (on, next, hop) in ways {
+            if let Some(source) = self.running().source_on4(on, next, to) {
                 let header = ipv4::Repr::new(Protocol::ICMP, source, to);
                 let packet = [&header.to_bytes(echo.len())[..], &echo].concat();
                 self.probe(&packet, hop);
@@ -178,18 +126,18 @@ impl Control {
         }
     }
 
-    fn ping6(&mut self, gateway: Gateway<V6>) {
-        let Some(to) = address_of(&gateway) else {
+    fn ping6(&mut self, gateway: Gateway<V6>, (id, seq): (u16, u16)) {
+        let Some(to) = gateway.address() else {
             return;
         };
         let ways: Vec<_> = ways_to(&self.v6.rib, gateway, Check::Ping).collect();
         let message = icmpv6::Message::EchoRequest {
-            id: self.check_id,
-            seq: self.ask_by(Checked::V6(gateway)),
+            id,
+            seq,
             data: &[0; 8],
         };
-        for (id, _, hop) in ways {
-            if let Some(source) = self.source_on6(id, to) {
+        for (on, _, hop) in ways {
+            if let Some(source) = self.running().source_on6(on, to) {
                 let mut echo = Vec::new();
                 message.emit(source, to, &mut echo);
                 let header = ipv6::Repr::new(Protocol::ICMPV6, source, to);
@@ -199,37 +147,19 @@ impl Control {
         }
     }
 
-    /// The number of the next ping of a gateway, by which its answer is known: several may have one address.
-    fn ask_by(&mut self, gateway: Checked) -> u16 {
-        let seq = self.next_id();
-        self.asked.insert(gateway, seq);
-        seq
-    }
-
-    /// Takes an echo reply that a check waits for; says whether it is one.
-    pub(super) fn hear_echo_reply(&mut self, from: IpAddr, (id, seq): (u16, u16)) -> bool {
-        if id != self.check_id {
-            return false;
-        }
-        let mut asked = self.asked.iter();
-        let gateway = asked.find(|(gateway, by)| **by == seq && gateway.address() == Some(from));
-        if let Some((gateway, _)) = gateway {
-            let (gateway, how) = (*gateway, How::Ping);
-            self.feed_check(Event::Answered { gateway, how });
-        }
-        true
-    }
-
     /// A neighbour answered on this interface.
     pub(super) fn answered(&mut self, from: IpAddr, on: InterfaceId) {
-        let asked = self.watched.iter().filter(|(_, how)| *how == How::Arp);
-        let asked = asked.map(|(gateway, _)| *gateway);
+        let watched = self.features.checks.watched();
+        let asked = watched.filter(|(_, how)| *how == How::Arp);
+        let asked = asked.map(|(gateway, _)| gateway);
         let is_it = |gateway: &Checked| self.asked_by_arp(*gateway).contains(&(on, from));
         let answered: Vec<_> = asked.filter(is_it).collect();
+        let mut out = Effects::default();
         for gateway in answered {
-            let how = How::Arp;
-            self.feed_check(Event::Answered { gateway, how });
+            let checks = &mut self.features.checks;
+            checks.answered(gateway, How::Arp, self.now, &mut out);
         }
+        self.carry_out(out);
     }
 }
 
@@ -239,7 +169,7 @@ fn wanted<F: Family>(
 ) -> impl Iterator<Item = (Checked, How)> {
     rib.checked().filter_map(move |(gateway, check)| {
         let how = how_of(check)?;
-        address_of(&gateway).map(|_| (checked(gateway), how))
+        gateway.address().map(|_| (checked(gateway), how))
     })
 }
 
@@ -249,13 +179,6 @@ fn how_of(check: Check) -> Option<How> {
         Check::Arp => Some(How::Arp),
         // As no BFD runs here, nothing is asked, and the gateway counts as alive.
         Check::Bfd | Check::None => None,
-    }
-}
-
-fn address_of<F: Family>(gateway: &Gateway<F>) -> Option<F::Addr> {
-    match gateway {
-        Gateway::Address { addr, .. } | Gateway::On(addr, _) => Some(*addr),
-        _ => None,
     }
 }
 
@@ -276,26 +199,5 @@ fn check_of(how: How) -> Check {
     match how {
         How::Ping => Check::Ping,
         How::Arp => Check::Arp,
-    }
-}
-
-/// The sender of an echo reply, its identifier and its number.
-pub(super) fn echo_reply4(packet: &ipv4::Packet<'_>) -> Option<(Ipv4Addr, (u16, u16))> {
-    let icmp = icmpv4::Packet::new_verified(packet.payload()).ok()?;
-    match icmp.message() {
-        icmpv4::Message::EchoReply { id, seq, .. } => Some((packet.src(), (id, seq))),
-        _ => None,
-    }
-}
-
-/// The same of IPv6.
-pub(super) fn echo_reply6(
-    packet: &ipv6::Packet<'_>,
-    upper: &[u8],
-) -> Option<(Ipv6Addr, (u16, u16))> {
-    let icmp = icmpv6::Packet::new_verified(upper, packet.src(), packet.dst()).ok()?;
-    match icmp.message() {
-        icmpv6::Message::EchoReply { id, seq, .. } => Some((packet.src(), (id, seq))),
-        _ => None,
     }
 }

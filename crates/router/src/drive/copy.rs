@@ -46,7 +46,7 @@ impl Control {
             dst_port: how.port,
         };
         let to = Ipv4Addr::from(how.target as u32);
-        let Some(from) = self.source4(to).filter(|_| !how.ipv6) else {
+        let Some(from) = self.running().source4(to).filter(|_| !how.ipv6) else {
             return;
         };
         // What does not fit a datagram is not sent.

@@ -1,6 +1,8 @@
 //! What features want done, carried out.
 
+use dataplane::Drop;
 use menu::{Changes, Store};
+use service::neighbour::Event;
 
 use super::Control;
 use super::objects::Pending;
@@ -18,7 +20,9 @@ impl Control {
             clock: self.features.log.clock,
         };
         self.features.follow(&view, changes, &mut out);
-        self.take_effects(out)
+        let pending = self.take_effects(out);
+        self.due.snapshot |= self.register_services();
+        pending
     }
 
     /// Lets the features do what is due.
@@ -37,6 +41,8 @@ impl Control {
     /// Does what features want done, but for what is to be followed.
     fn take_effects(&mut self, effects: Effects) -> Pending {
         let mut pending = Pending::default();
+        let worker = effects.worker;
+        self.workers.count_many(Drop::FeatureSends, effects.lost);
         for effect in effects {
             match effect {
                 Effect::Log(topics, message) => self.features.log.add(topics, message),
@@ -51,6 +57,28 @@ impl Control {
                 }
                 Effect::Object(object) => self.take_object(*object, &mut pending),
                 Effect::Gone(owner) => self.drop_objects(owner, &mut pending),
+                Effect::Gateway(wanted) => self.check_gateway(wanted),
+                Effect::Send(outgoing) => self.send(outgoing, worker),
+                Effect::Hear {
+                    service,
+                    interface,
+                    on,
+                } => {
+                    let asked = (service, interface);
+                    self.services.ask(self.published.table(), asked, on);
+                }
+                Effect::Neighbour {
+                    ipv6,
+                    interface,
+                    packet,
+                    from,
+                } => {
+                    let packet = &*packet;
+                    match ipv6 {
+                        false => self.feed4(interface, Event::Received { packet, from }),
+                        true => self.feed6(interface, Event::Received { packet, from }),
+                    }
+                }
             }
         }
         pending

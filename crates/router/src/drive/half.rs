@@ -67,12 +67,6 @@ pub enum TimerKey {
     Arp(InterfaceId),
     /// The IPv6 neighbours of an interface.
     Discovery(InterfaceId),
-    /// The router advertisements of an interface.
-    Advertise(InterfaceId),
-    /// The reports of an interface's groups.
-    Listen(InterfaceId),
-    /// Gateway checks.
-    Check,
     /// Incomplete packets.
     Pieces,
 }

@@ -1,4 +1,4 @@
-//! ICMP messages of control: echo replies, errors, redirects, and refusals of protocols without a listener.
+//! ICMP messages of control: errors, redirects, and refusals of protocols without a listener.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,39 +8,20 @@ use dataplane::{Drop, Why};
 use frame::{Frame, InterfaceId};
 use service::icmp::v4::{SourcePolicy, Sources};
 use service::icmp::v6::{BetterHop, Parameter};
-use service::icmp::{Offender, SentTo, v4, v6};
+use service::icmp::{Offender, v4, v6};
 use wire::{Protocol, icmpv4, icmpv6};
 
 use super::Control;
 use super::half::Waiting;
-use super::output::destination;
 use super::punt::packet_of;
 use super::reset;
 use crate::rib::{MAIN, Target};
+use crate::running::{destination, source_of6};
 
 /// The ICMP types of redirects, by which they are limited.
 const REDIRECT4: u8 = icmpv4::Type::REDIRECT.0;
 
 impl Control {
-    pub(super) fn echo4(&mut self, frame: &Frame, worker: u16) {
-        let id = self.next_id();
-        if let Ok(reply) = v4::echo_reply(&self.offender(frame), id) {
-            self.output(&reply, frame.ingress, worker);
-        }
-    }
-
-    pub(super) fn echo6(&mut self, frame: &Frame, worker: u16) {
-        let asker = source6_of(frame);
-        let own = asker.and_then(|to| self.source6(to, frame.ingress));
-        let Some(own) = own else {
-            return;
-        };
-        let is_own = |to: Ipv6Addr| !to.is_multicast() && !self.addresses.is_shared6(to);
-        if let Ok(reply) = v6::echo_reply(&self.offender(frame), own, is_own) {
-            self.output(&reply, frame.ingress, worker);
-        }
-    }
-
     /// No service of this router takes the packet (RFC 1122, 3.2.2.1; RFC 9293, 3.10.7.1).
     pub(super) fn refuse4(&mut self, frame: Frame, worker: u16) {
         let code = match packet_of(&frame).get(9) {
@@ -126,8 +107,8 @@ impl Control {
         };
         let sources = Sources {
             destination: sent_to,
-            inbound: self.first4(frame.ingress),
-            outbound: self.source4(to),
+            inbound: self.running().first4(frame.ingress),
+            outbound: self.running().source4(to),
             router: self.addresses.ipv4.keys().next().map(|(_, addr)| *addr),
         };
         let id = self.next_id();
@@ -153,7 +134,7 @@ impl Control {
             }
             _ => None,
         };
-        let Some(source) = sent_to.or_else(|| self.source6(to, frame.ingress)) else {
+        let Some(source) = sent_to.or_else(|| self.running().source6(to, frame.ingress)) else {
             return;
         };
         if let Ok(bytes) = v6::error(&self.offender(frame), error, source) {
@@ -197,7 +178,7 @@ impl Control {
             .of4(frame.ingress)
             .map(|(addr, own)| (addr, own.len))
             .collect();
-        let Some(source) = self.first4(frame.ingress) else {
+        let Some(source) = self.running().first4(frame.ingress) else {
             return;
         };
         let id = self.next_id();
@@ -214,7 +195,7 @@ impl Control {
             Some(Target::Neighbour(_, gateway)) => gateway,
             _ => to,
         };
-        let Some(sender) = source6_of(frame) else {
+        let Some(sender) = source_of6(packet_of(frame)) else {
             return;
         };
         let found = self.v6.rib.lookup(MAIN, sender);
@@ -239,29 +220,8 @@ impl Control {
     fn offender<'a>(&self, frame: &'a Frame) -> Offender<'a> {
         // A frame without a link header is the host stack's.
         let link = frame.l3 >= 14 && frame.bytes().first().is_some_and(|first| first & 1 == 1);
-        let packet = packet_of(frame);
-        let network = match destination(packet) {
-            Some(IpAddr::V4(to)) => self
-                .v4
-                .rib
-                .lookup(MAIN, to)
-                .is_some_and(|found| matches!(found.paths[..], [Target::Broadcast(_), ..])),
-            _ => false,
-        };
-        Offender {
-            packet,
-            sent_to: if link || network {
-                SentTo::Many
-            } else {
-                SentTo::One
-            },
-        }
+        self.running().offender(packet_of(frame), link)
     }
-}
-
-fn source6_of(frame: &Frame) -> Option<Ipv6Addr> {
-    let bytes: [u8; 16] = *packet_of(frame).get(8..)?.first_chunk()?;
-    Some(bytes.into())
 }
 
 /// The error that is owed in IPv4 (RFC 1812, 4.3.2 and 5.2.7).
@@ -279,7 +239,7 @@ fn error4_of(why: Why) -> Option<v4::Error> {
             pointer: u8::try_from(at).unwrap_or(u8::MAX),
         },
         Why::Rejected(Reject::Icmp(code)) => v4::Error::Unreachable(Code(code)),
-        Why::Arp
+        Why::Service { .. }
         | Why::Local
         | Why::Unresolved(_)
         | Why::Redirect(_)
@@ -310,7 +270,7 @@ fn error6_of(why: Why) -> Option<v6::Error> {
             code: Parameter::HeaderChain,
             pointer: 0,
         },
-        Why::Arp
+        Why::Service { .. }
         | Why::Local
         | Why::Unresolved(_)
         | Why::Redirect(_)

@@ -47,8 +47,6 @@ impl Control {
 
     fn configure_machines(&mut self, id: InterfaceId, laid: &Laid) {
         let is_new = !self.v6.machines.contains_key(&id);
-        // Before any address, whose groups it reports.
-        self.link6(id, laid.link.mac);
         let seed = if is_new { self.rng.next_u64() } else { 0 };
         let settings = &self.intent.ipv4;
         let config4 = Config {

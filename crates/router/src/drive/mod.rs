@@ -3,8 +3,9 @@
 //! Changes come in by `apply`: routes one by one (`items`), the firewall change by change, everything else by
 //! `reconcile`, which works out anew what hangs on the items that changed and carries out the difference: `machines`
 //! and `addresses` have the parts of it. `publish` tells the workers: interfaces one by one (`published`), and the
-//! snapshot if it is other. `punt` takes packets from the workers, `icmp` and `reset`
-//! answer them, `half` holds one address family's routes and neighbours, and `workers` sends commands back.
+//! snapshot if it is other. `punt` takes packets from the workers; features hear those of the services that they
+//! registered (`hear`); `icmp` and `reset` answer others. `half` holds one address family's routes and neighbours, and
+//! `workers` sends commands back.
 //! `retired` frees replaced snapshots when no worker holds them.
 
 mod addresses;
@@ -16,9 +17,9 @@ mod claims;
 mod copy;
 mod effects;
 pub mod half;
+pub(crate) mod hear;
 mod icmp;
 mod items;
-mod link6;
 pub mod log;
 mod machines;
 pub mod names;
@@ -44,7 +45,6 @@ pub use build::Setup;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::task::Waker;
 
 use arc_swap::ArcSwap;
 use dataplane::Command;
@@ -59,10 +59,8 @@ use frame::shortcut::Shortcuts;
 use frame::{InterfaceId, Offloads, Port};
 use machine::{Instant, Rng};
 use menu::Clock;
-use service::gateway_check::{GatewayCheck, How};
 use service::icmp::{Limiter, Rate};
 use service::neighbour::{Arp, Discovery, Event};
-use service::ping::Pings;
 use wire::Mac;
 
 pub(crate) use crate::compile::Dad;
@@ -75,9 +73,7 @@ use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
 use crate::object::Objects;
 
-use check::Checked;
 use half::{Half, Means, TimerKey, Waiting};
-use link6::Link6;
 use log::Log;
 use published::Published;
 use reconcile::Due;
@@ -168,15 +164,9 @@ pub struct Control {
     pub(crate) mirror_needs: crate::mirror::Needs,
     pub(crate) v4: Half<Arp>,
     pub(crate) v6: Half<Discovery>,
-    pub(crate) links6: BTreeMap<InterfaceId, Link6>,
     /// Fragments of packets for this router, with the workers that they came by: of IPv4, of IPv6.
     pub(crate) pieces4: Reassembly<u16>,
     pub(crate) pieces6: Reassembly<u16>,
-    pub(crate) check: GatewayCheck<Checked>,
-    /// The gateways that are watched, as routes want it.
-    pub(crate) watched: BTreeSet<(Checked, How)>,
-    /// The number of the last ping of each gateway.
-    pub(crate) asked: BTreeMap<Checked, u16>,
     /// The address that interfaces without one ask for neighbours with.
     fallback: Option<Ipv4Addr>,
     /// Interfaces that have neighbours and no IPv4 address.
@@ -185,10 +175,6 @@ pub struct Control {
     due: Due,
     /// An address came into use: the routes that come with it are offered before the poll ends.
     detected: bool,
-    /// The identifier of this router's own echo requests.
-    pub(crate) check_id: u16,
-    /// Echo requests of users.
-    pub(crate) pings: Pings<Waker>,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     pub(crate) firewall: Firewall,
     pub(crate) connections: Arc<Table>,
@@ -210,6 +196,8 @@ pub struct Control {
     told: told::Told,
     /// The features, in order.
     pub(crate) features: Features,
+    /// What they registered to hear.
+    pub(crate) services: hear::Registry,
     pub(crate) started: Instant,
     pub(crate) now: Instant,
     /// The time of day when this router's clock began, in nanoseconds since 1970.
@@ -248,8 +236,10 @@ impl Control {
         now: Instant,
     ) -> Self {
         let mut rng = Rng::seeded(seed);
-        let check = GatewayCheck::new(rng.next_u64());
-        let check_id = rng.next_u32() as u16;
+        let features = Features::new(&mut rng);
+        let mut services = hear::Registry::default();
+        let (_, complaints) = services.register(features.services());
+        debug_assert!(complaints.is_empty(), "{complaints:?}");
         Self {
             intent: Intent::default(),
             objects: Objects::default(),
@@ -263,19 +253,12 @@ impl Control {
             mirror_needs: crate::mirror::Needs::default(),
             v4: Half::default(),
             v6: Half::default(),
-            links6: BTreeMap::new(),
             pieces4: Reassembly::new(reassembly::Config::V4),
             pieces6: Reassembly::new(reassembly::Config::V6),
-            check,
-            watched: BTreeSet::new(),
-            asked: BTreeMap::new(),
             fallback: None,
             unnumbered: BTreeSet::new(),
             due: Due::default(),
             detected: false,
-            check_id,
-            // Not the same, so that neither takes the other's answers.
-            pings: Pings::new(check_id.wrapping_add(1)),
             dad: BTreeMap::new(),
             firewall: Firewall::new(workers.rule_counters()),
             connections,
@@ -292,7 +275,8 @@ impl Control {
             segments: Limiter::new(Rate::SEGMENTS, rng.next_u64()),
             tarpit_key: rng.next_u64(),
             told: told::Told::default(),
-            features: Features::new(),
+            features,
+            services,
             started: now,
             now,
             began: 0,
@@ -512,6 +496,13 @@ impl Control {
         timers.chain(others).min()
     }
 
+    /// Tells hosts that this router is none any more, before it ends.
+    pub fn say_farewell(&mut self) {
+        let mut out = Effects::default();
+        self.features.links6.say_farewell(self.now, &mut out);
+        self.carry_out(out);
+    }
+
     /// What the scripts of this router share.
     pub fn scripting(&self) -> &script::Scripting {
         &self.features.scripting
@@ -529,9 +520,6 @@ impl Control {
                 let upcalls = half.tick(id, &mut means);
                 self.answer6(id, upcalls);
             }
-            TimerKey::Advertise(id) => self.tick_advertiser(id),
-            TimerKey::Listen(id) => self.tick_listener(id),
-            TimerKey::Check => self.tick_check(),
             TimerKey::Pieces => self.expire_pieces(),
         }
     }

@@ -17,7 +17,7 @@ impl Control {
         self.settle_pieces();
         if let Some((mut frame, worker)) = whole {
             frame.offload = Offload::FINISHED;
-            self.hear_local4(frame, worker);
+            self.hear_local(frame, worker);
         }
     }
 
@@ -29,7 +29,7 @@ impl Control {
         self.settle_pieces();
         if let Some((mut frame, worker)) = whole {
             frame.offload = Offload::FINISHED;
-            self.hear_local6(frame, worker);
+            self.hear_local(frame, worker);
         }
     }
 

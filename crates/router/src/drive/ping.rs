@@ -1,4 +1,4 @@
-//! Echo requests of users: the next hop that they leave by, and their results.
+//! Echo requests of users: the next hop that they leave by, and their results. `feature/ping.rs` hears answers.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::task::Waker;
@@ -62,8 +62,12 @@ impl Control {
     ) -> u64 {
         let near = { self.addresses.of4(on) }.find(|(_, own)| own.network.contains(to));
         let near = near.map(|(address, _)| address);
-        let own = own.or(near).or_else(|| self.first4(on));
-        let ticket = self.pings.ask_link(to.into(), on.0, news.clone(), self.now);
+        let own = own.or(near).or_else(|| self.running().first4(on));
+        let ticket =
+            self.features
+                .pings
+                .under_way
+                .ask_link(to.into(), on.0, news.clone(), self.now);
         let mac = self.layout.interfaces.get(&on).map(|laid| laid.link.mac);
         let question = arp::Repr {
             operation: Operation::REQUEST,
@@ -78,18 +82,6 @@ impl Control {
         ticket
     }
 
-    /// Takes an ARP packet that may answer a question of [`Self::send_arp_ping`].
-    pub(super) fn hear_arp_pong(&mut self, on: InterfaceId, packet: &[u8]) {
-        let Ok(said) = arp::Repr::parse(packet) else {
-            return;
-        };
-        if said.operation == Operation::REPLY && said.sender_mac.is_unicast() {
-            let (from, mac) = (said.sender.into(), said.sender_mac);
-            let owner = self.pings.hear_link(from, on.0, mac, self.now);
-            owner.map(Waker::wake_by_ref);
-        }
-    }
-
     fn send_ping4(
         &mut self,
         ping: &Ping,
@@ -102,17 +94,21 @@ impl Control {
         }
         let leaves = self.leaves4(to);
         let beside = on.filter(|on| leaves != Some(*on));
-        let ticket = self.pings.ask(to.into(), news.clone(), self.now);
+        let ticket = self
+            .features
+            .pings
+            .under_way
+            .ask(to.into(), news.clone(), self.now);
         let way = leaves.is_some() || beside.is_some() || self.v4.rib.local(to).is_some();
         let way = way || own.is_some() || self.is_led();
         let own = own
-            .or_else(|| self.first4(on?))
-            .or_else(|| self.source4(to));
+            .or_else(|| self.running().first4(on?))
+            .or_else(|| self.running().source4(to));
         let Some(own) = own.filter(|_| way) else {
-            self.pings.fail(ticket, Outcome::NoRoute);
+            self.features.pings.under_way.fail(ticket, Outcome::NoRoute);
             return Ok(ticket);
         };
-        let (id, seq) = self.pings.numbers(ticket);
+        let (id, seq) = self.features.pings.under_way.numbers(ticket);
         let data = data(usize::from(ping.bytes), ipv4::HEADER_LEN);
         let mut echo = Vec::with_capacity(data.len() + icmpv4::HEADER_LEN);
         let data = &data;
@@ -158,15 +154,19 @@ impl Control {
         }
         let hint = on.unwrap_or(InterfaceId::NONE);
         let beside = on.filter(|on| !is_near(to) && self.leaves6(to) != Some(*on));
-        let ticket = self.pings.ask(to.into(), news.clone(), self.now);
+        let ticket = self
+            .features
+            .pings
+            .under_way
+            .ask(to.into(), news.clone(), self.now);
         let way = is_near(to) || beside.is_some() || self.v6.rib.lookup(MAIN, to).is_some();
         let way = way || own.is_some() || self.is_led();
-        let own = own.or_else(|| self.source6(to, hint));
+        let own = own.or_else(|| self.running().source6(to, hint));
         let Some(own) = own.filter(|_| way) else {
-            self.pings.fail(ticket, Outcome::NoRoute);
+            self.features.pings.under_way.fail(ticket, Outcome::NoRoute);
             return Ok(ticket);
         };
-        let (id, seq) = self.pings.numbers(ticket);
+        let (id, seq) = self.features.pings.under_way.numbers(ticket);
         let data = data(usize::from(ping.bytes), ipv6::HEADER_LEN);
         let mut echo = Vec::with_capacity(data.len() + icmpv4::HEADER_LEN);
         let data = &data;
@@ -211,12 +211,6 @@ impl Control {
         found.paths.first().and_then(Target::interface)
     }
 
-    /// Takes a packet that may answer a request; says whether it does.
-    pub(super) fn hear_pong(&mut self, heard: &Heard) -> bool {
-        let owner = self.pings.hear(heard, self.now);
-        owner.map(Waker::wake_by_ref).is_some()
-    }
-
     /// Takes what becomes of a request of this router's own on its way out; says whether it is one.
     pub(super) fn own_ping_ended(&mut self, packet: &[u8], why: Why) -> bool {
         let outcome = match why {
@@ -226,7 +220,7 @@ impl Control {
             Why::Unreachable => Outcome::HostUnreachable,
             Why::Prohibit | Why::Rejected(_) => Outcome::Prohibited,
             Why::ParameterProblem(_) | Why::UnknownOption(_) => Outcome::ParameterProblem,
-            Why::Arp
+            Why::Service { .. }
             | Why::Local
             | Why::Unresolved(_)
             | Why::Redirect(_)
@@ -252,12 +246,12 @@ impl Control {
             ttl: 64,
             outcome,
         };
-        self.hear_pong(&heard)
+        self.features.pings.answer(&heard, self.now)
     }
 
     /// What has come of a request.
     pub(crate) fn take_pong(&mut self, ticket: u64) -> Option<Pong> {
-        let answer = self.pings.take(ticket)?;
+        let answer = self.features.pings.under_way.take(ticket)?;
         let answered = answer.outcome == Outcome::Reply;
         let from = answer.from.map(|from| match from {
             ping::Responder::Address(address) => Responder::Address(address),

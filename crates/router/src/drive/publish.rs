@@ -49,6 +49,7 @@ impl Control {
         );
         let snapshot = Snapshot {
             zone_seconds: self.features.log.clock.offset_seconds,
+            services: Arc::clone(self.services.table()),
             ..compiled
         };
         self.inactive_rules =

@@ -228,7 +228,7 @@ impl Control {
 
     /// An interface as workers are to know it.
     pub(super) fn compile_interface(&self, id: InterfaceId) -> Option<Compiled> {
-        let in_use = |id, address| self.is_in_use(id, address);
+        let in_use = |id, address| self.running().is_in_use(id, address);
         let compiled =
             compile::interface(&self.intent, &self.layout, &self.addresses, id, &in_use)?;
         let class = self.firewall.class(id);

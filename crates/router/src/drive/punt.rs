@@ -1,21 +1,19 @@
 //! Punted packets: one handler per reason.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::collections::BTreeSet;
 
 use dataplane::table::NextHopId;
 use dataplane::{Drop, Punt, Why};
 use frame::{Frame, InterfaceId};
-use service::mld;
-use service::neighbour::{Arp, Discovery, Event, Family as _, Proxy, Question};
-use service::ping;
-use wire::icmpv6::Type;
-use wire::{Mac, Protocol, ipv4, ipv6};
+use service::neighbour::{Event, Proxy, Question};
+use wire::Protocol;
 
-use super::check::{echo_reply4, echo_reply6};
 use super::half::{Upcall, Waiting};
-use super::output::destination;
 use super::{Control, Dad};
+use crate::feature::Effects;
 use crate::rib::{MAIN, Target};
+use crate::running::destination;
 
 /// Punts that one call takes from each worker, so that timers are not starved.
 const PER_POLL: usize = 256;
@@ -41,9 +39,8 @@ impl Control {
     pub fn handle_punt(&mut self, worker: u16, punt: Punt) {
         let Punt { frame, why } = punt;
         match why {
-            Why::Arp => self.hear_arp(frame),
-            Why::Local if is_ipv6(&frame) => self.hear_local6(frame, worker),
-            Why::Local => self.hear_local4(frame, worker),
+            Why::Service { id, .. } => self.hear(frame, id, worker),
+            Why::Local => self.hear_local(frame, worker),
             Why::Unresolved(hop) => self.resolve(frame, hop, worker),
             Why::Redirect(hop) => self.redirect(frame, hop, worker),
             Why::TtlExceeded
@@ -57,122 +54,6 @@ impl Control {
             Why::Rejected(how) => self.reject(frame, how, worker),
             Why::Tarpit => self.tarpit(frame, worker),
             Why::Told(event) => self.hear_rule(frame, event),
-        }
-    }
-
-    fn hear_arp(&mut self, frame: Frame) {
-        let (packet, from) = (packet_of(&frame), source_mac(&frame));
-        if Arp::hear(packet, from).is_err() {
-            return self.workers.discard(frame, Drop::ArpMalformed);
-        }
-        self.hear_arp_pong(frame.ingress, packet);
-        self.feed4(frame.ingress, Event::Received { packet, from });
-        self.workers.free(frame);
-    }
-
-    pub(super) fn hear_local4(&mut self, frame: Frame, worker: u16) {
-        let Ok(packet) = ipv4::Packet::new_checked(packet_of(&frame)) else {
-            return self.workers.discard(frame, Drop::Ipv4Length);
-        };
-        if packet.fragment().is_piece() {
-            return self.collect4(frame, worker);
-        }
-        if packet.protocol() == Protocol::ICMP
-            && wire::icmpv4::Packet::new_verified(packet.payload()).is_err()
-        {
-            return self.workers.discard(frame, Drop::IcmpMalformed);
-        }
-        if let Some((from, numbers)) = echo_reply4(&packet)
-            && packet.protocol() == Protocol::ICMP
-            && self.hear_echo_reply(from.into(), numbers)
-        {
-            return self.workers.free(frame);
-        }
-        if packet.protocol() == Protocol::ICMP
-            && ping::heard4(&packet).is_some_and(|heard| self.hear_pong(&heard))
-        {
-            return self.workers.free(frame);
-        }
-        let is_echo = packet.protocol() == Protocol::ICMP
-            && packet.payload().first() == Some(&wire::icmpv4::Type::ECHO_REQUEST.0);
-        if is_echo {
-            self.echo4(&frame, worker);
-            return self.workers.free(frame);
-        }
-        match packet.protocol() {
-            // Replies and errors are for those who asked.
-            Protocol::ICMP | Protocol::IGMP => {
-                let at = self.receiver(&frame);
-                self.deliver(frame, at, worker);
-            }
-            _ => self.refuse4(frame, worker),
-        }
-    }
-
-    pub(super) fn hear_local6(&mut self, frame: Frame, worker: u16) {
-        let packet = ipv6::Packet::new_checked(packet_of(&frame)).ok();
-        let parts = packet.and_then(|packet| Some((packet, packet.upper().ok()?)));
-        let Some((packet, upper)) = parts else {
-            return self.workers.discard(frame, Drop::Ipv6ExtensionHeader);
-        };
-        if upper.fragment.is_some() {
-            return self.collect6(frame, worker);
-        }
-        if upper.protocol != Protocol::ICMPV6 {
-            // The field that names it is the fixed header's, unless an extension header names it.
-            let named_at = extension_before(packet_of(&frame), upper.at);
-            let refused = (upper.protocol, named_at);
-            return self.refuse6(frame, refused, worker);
-        }
-        let (src, dst) = (packet.src(), packet.dst());
-        if wire::icmpv6::Packet::new_verified(upper.payload, src, dst).is_err() {
-            return self.workers.discard(frame, Drop::IcmpMalformed);
-        }
-        if let Some((from, numbers)) = echo_reply6(&packet, upper.payload)
-            && self.hear_echo_reply(from.into(), numbers)
-        {
-            return self.workers.free(frame);
-        }
-        if ping::heard6(&packet, upper.payload).is_some_and(|heard| self.hear_pong(&heard)) {
-            return self.workers.free(frame);
-        }
-        match upper.payload.first().map(|kind| Type(*kind)) {
-            Some(kind) if kind.is_ndp() => self.hear_discovery(frame),
-            Some(Type::LISTENER_QUERY) => {
-                let event = mld::Event::Received {
-                    packet: packet_of(&frame),
-                };
-                self.feed_listener(frame.ingress, event);
-                self.workers.free(frame);
-            }
-            Some(Type::ECHO_REQUEST) => {
-                self.echo6(&frame, worker);
-                self.workers.free(frame);
-            }
-            _ => {
-                let at = self.receiver(&frame);
-                self.deliver(frame, at, worker);
-            }
-        }
-    }
-
-    fn hear_discovery(&mut self, frame: Frame) {
-        let (packet, from) = (packet_of(&frame), source_mac(&frame));
-        if Discovery::hear(packet, from).is_err() {
-            return self.workers.discard(frame, Drop::IcmpMalformed);
-        }
-        self.feed6(frame.ingress, Event::Received { packet, from });
-        self.hear_link6(frame.ingress, packet, from);
-        self.workers.free(frame);
-    }
-
-    /// The interface whose mirror a packet for this router goes to: where it came in, or where the
-    /// host stack sent it from.
-    fn receiver(&self, frame: &Frame) -> InterfaceId {
-        if frame.ingress == InterfaceId::NONE {
-            frame.egress
-        } else {
-            frame.ingress
         }
     }
 
@@ -229,8 +110,8 @@ impl Control {
                     self.detected(id, address, Dad::Failed);
                 }
                 Upcall::Answered(address) => self.answered(address.into(), id),
-                Upcall::Join(group) => self.feed_listener(id, mld::Event::Join { group }),
-                Upcall::Leave(group) => self.feed_listener(id, mld::Event::Leave { group }),
+                Upcall::Join(group) => self.report_group(id, group, true),
+                Upcall::Leave(group) => self.report_group(id, group, false),
                 // Neighbour discovery answers for its own addresses only.
                 Upcall::Asked(_) => {}
             }
@@ -243,10 +124,19 @@ impl Control {
         }
         self.set_dad((id, address), Some(state));
         self.mirror_addresses(id);
-        if let Some(laid) = self.layout.interfaces.get(&id).cloned() {
-            self.change_link6(id, &laid);
-        }
+        self.lay_out_features(&BTreeSet::from([id]));
         self.detected = true;
+    }
+
+    /// Has a group reported as received on a link, or not any more.
+    fn report_group(&mut self, id: InterfaceId, group: Ipv6Addr, is_received: bool) {
+        let mut out = Effects::default();
+        let (features, _, running) = self.features();
+        match is_received {
+            true => features.links6.join(id, group, &running, &mut out),
+            false => features.links6.leave(id, group, running.now, &mut out),
+        }
+        self.carry_out(out);
     }
 
     /// Whether this router answers an ARP question for an address that the asked interface does not
@@ -285,7 +175,7 @@ fn neighbour<F: crate::rib::Family>(
 
 /// Where the upper protocol of a packet is named, whose upper header is `upper` bytes behind the
 /// fixed one: every header begins with the name of the next, but for the fixed one.
-fn extension_before(packet: &[u8], upper: usize) -> u32 {
+pub(super) fn extension_before(packet: &[u8], upper: usize) -> u32 {
     let (mut at, mut named_at) = (0, 6);
     let mut kind = Protocol(packet.get(6).copied().unwrap_or_default());
     while at < upper {
@@ -314,15 +204,4 @@ pub(super) fn packet_of(frame: &Frame) -> &[u8] {
         .bytes()
         .get(usize::from(frame.l3)..)
         .unwrap_or_default()
-}
-
-fn is_ipv6(frame: &Frame) -> bool {
-    packet_of(frame)
-        .first()
-        .is_some_and(|first| first >> 4 == 6)
-}
-
-fn source_mac(frame: &Frame) -> Mac {
-    let mac = frame.bytes().get(6..).and_then(|bytes| bytes.first_chunk());
-    Mac(mac.copied().unwrap_or_default())
 }

@@ -78,7 +78,7 @@ impl Control {
         }
         self.change_statics(touched, &relaid);
         self.change_fallback(&relaid, &moved);
-        self.change_links6(touched, &relaid, &moved);
+        self.lay_out_features(&self.others(touched, &relaid, &moved));
         self.offer_dynamic();
         self.offer_named(&relaid.names, tables);
         self.settle();
@@ -213,6 +213,19 @@ impl Control {
             self.v4.rib.set_link(*id, link.clone());
             self.v6.rib.set_link(*id, link);
         }
+    }
+
+    /// The interfaces that features are told of: they are others, or their addresses, or what is advertised there.
+    fn others(
+        &self,
+        touched: &Touched,
+        relaid: &Relaid,
+        moved: &BTreeMap<InterfaceId, Moved>,
+    ) -> BTreeSet<InterfaceId> {
+        let named = touched.advertised.iter().chain(&relaid.names);
+        let named = named.filter_map(|name| self.layout.by_name.get(name));
+        let others = named.chain(&relaid.seen).chain(moved.keys());
+        others.copied().collect()
     }
 
     /// Offers the routes that addresses claim now.

@@ -255,6 +255,11 @@ impl Workers {
         self.own.dropped(reason);
     }
 
+    /// Counts several packets that control let go.
+    pub fn count_many(&self, reason: Drop, count: usize) {
+        self.own.dropped_many(reason, count as u64);
+    }
+
     /// Makes room in all counters for interfaces up to this one.
     pub fn make_room(&self, interface: InterfaceId) {
         for counters in self.counters() {

@@ -1,3 +1,7 @@
+mod client;
+mod newcomer;
+mod rig;
+
 use core::net::IpAddr;
 use std::collections::BTreeSet;
 
@@ -40,7 +44,7 @@ fn follow(features: &mut Features, store: &Store, changes: Option<&Changes>) -> 
 
 #[test]
 fn features_have_a_part_in_menus_that_are_declared() {
-    let (store, features) = (schema::store(), Features::new());
+    let (store, features) = (schema::store(), Features::new(&mut Rng::seeded(1)));
     for feature in features.list() {
         let menus = feature.menus();
         for path in menus {
@@ -53,7 +57,7 @@ fn features_have_a_part_in_menus_that_are_declared() {
 
 #[test]
 fn a_transaction_is_followed_by_those_whose_menus_it_changed() {
-    let (mut store, mut features) = (schema::store(), Features::new());
+    let (mut store, mut features) = (schema::store(), Features::new(&mut Rng::seeded(1)));
     follow(&mut features, &store, None);
     let event = [
         ("name", Value::text("x")),
@@ -77,7 +81,7 @@ fn a_transaction_is_followed_by_those_whose_menus_it_changed() {
 
 #[test]
 fn what_a_feature_wants_of_another_is_an_effect() {
-    let (mut store, mut features) = (schema::store(), Features::new());
+    let (mut store, mut features) = (schema::store(), Features::new(&mut Rng::seeded(1)));
     follow(&mut features, &store, None);
     let mut out = Effects::default();
     let servers = vec!["192.0.2.53:53".parse().expect("an address")];

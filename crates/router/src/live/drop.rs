@@ -8,6 +8,9 @@ use menu::{Id, Row, RowFilter, Value};
 use super::{DYNAMIC, give, number};
 use crate::drive::Control;
 
+/// What tells the ids of rows of services from those of reasons.
+const SERVICE_ROWS: u64 = 1 << 16;
+
 impl Control {
     /// The reasons for which packets were discarded.
     pub(super) fn drop_rows(
@@ -15,10 +18,12 @@ impl Control {
         filter: &RowFilter<'_>,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        self.service_rows(filter, each)?;
         for reason in Drop::ALL {
             let counters = self.workers.counters();
             let packets: u64 = counters.map(|counters| counters.drops(*reason)).sum();
-            if packets == 0 {
+            // Each service has a row of its own.
+            if packets == 0 || *reason == Drop::ServiceLimit {
                 continue;
             }
             let mut row = Row {
@@ -26,6 +31,34 @@ impl Control {
                 ..Row::default()
             };
             row.set("reason", Value::text(reason.name()));
+            row.set("packets", number(packets));
+            row.set("meaning", Value::text(reason.explain().trim()));
+            give(row, filter, each)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The services of which more came than is heard.
+    fn service_rows(
+        &self,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let reason = Drop::ServiceLimit;
+        for (id, name) in self.services.names() {
+            let counters = self.workers.counters();
+            let packets: u64 = counters
+                .map(|counters| counters.service(id).lost.get())
+                .sum();
+            if packets == 0 {
+                continue;
+            }
+            let mut row = Row {
+                id: Some(Id(DYNAMIC | SERVICE_ROWS | id.index() as u64)),
+                ..Row::default()
+            };
+            row.set("reason", Value::text(reason.name()));
+            row.set("service", Value::text(name));
             row.set("packets", number(packets));
             row.set("meaning", Value::text(reason.explain().trim()));
             give(row, filter, each)?;

@@ -319,9 +319,13 @@ impl Control {
                     format!("sent to {to} when its link address is known"),
                 )
             }
-            End::Exit(
-                Exit::HandOver(_) | Exit::Punt(Why::Arp | Why::Redirect(_) | Why::Told(_)),
-            ) => ("delivered", "seen to by this router".to_owned()),
+            End::Exit(Exit::Punt(Why::Service { id, .. })) => {
+                let service = self.services.table().name(id);
+                ("delivered", format!("delivered to this router: {service}"))
+            }
+            End::Exit(Exit::HandOver(_) | Exit::Punt(Why::Redirect(_) | Why::Told(_))) => {
+                ("delivered", "seen to by this router".to_owned())
+            }
             End::Exit(Exit::Punt(Why::Tarpit)) => ("refused", "held without a window".to_owned()),
             End::Exit(Exit::Punt(why)) => (
                 "refused",

@@ -60,6 +60,16 @@ pub enum Gateway<F: Family> {
     Unknown,
 }
 
+impl<F: Family> Gateway<F> {
+    /// Its address, if it has one.
+    pub fn address(&self) -> Option<F::Addr> {
+        match self {
+            Self::Address { addr, .. } | Self::On(addr, _) => Some(*addr),
+            _ => None,
+        }
+    }
+}
+
 /// A route as its owner offers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer<F: Family> {

@@ -14,7 +14,7 @@ use crate::rig::{Rig, WAN};
 fn told(why: Why, packet: &[u8], sent_to: SentTo) -> Option<Icmp> {
     let offender = Offender { packet, sent_to };
     let is_v6 = packet[0] >> 4 == 6;
-    if why == Why::Local {
+    if matches!(why, Why::Local | Why::Service { .. }) {
         return if is_v6 {
             let reply = v6::echo_reply(&offender, Ipv6Addr::LOCALHOST, |to| !to.is_multicast());
             reply.ok().map(|reply| Icmp::V6(reply[40], reply[41]))

@@ -239,6 +239,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::PortOverrun,
         Drop::PortDamaged,
         Drop::PuntFull,
+        Drop::ServiceLimit,
         Drop::HandoverFull,
         Drop::NoBuffer,
         Drop::PoolReserve,
@@ -248,6 +249,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::NeighbourUnreachable,
         Drop::NeighbourQueueFull,
         Drop::NotForUs,
+        Drop::FeatureSends,
         Drop::ArpMalformed,
         Drop::IcmpMalformed,
     ];

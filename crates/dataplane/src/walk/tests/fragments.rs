@@ -16,7 +16,8 @@ use crate::rings::Command;
 use crate::rule::{Action, Match, Rule};
 use crate::table::{Adjacency, NextHopId};
 use crate::testing::{
-    ETHER1, ETHER2, GATEWAY, MAC, MIRROR, Rig, SIZES, Udp4, class_of, ethernet, gateway, seal, sum,
+    ETHER1, ETHER2, GATEWAY, ICMP, MAC, MIRROR, Rig, SIZES, Udp4, class_of, ethernet, gateway,
+    seal, sum,
 };
 use crate::trace::{End, trace_packet};
 use crate::walk::Exit;
@@ -500,7 +501,7 @@ fn a_datagram_for_the_router_is_delivered_whole() {
     };
     pass_all(&mut rig, cut(&ping.packet(), 1_500, 0));
     let punts = rig.punts();
-    let [(Why::Local, frame)] = &punts[..] else {
+    let [(ICMP, frame)] = &punts[..] else {
         panic!("{punts:?}");
     };
     assert_eq!(frame[14..], ping.packet());

@@ -6,7 +6,7 @@ use super::{rig, udp4};
 use crate::punt::Why;
 use crate::rings::Command;
 use crate::table::NextHopId;
-use crate::testing::{ETHER1, MIRROR, Udp4, Udp6, VLAN10, arp, gateway};
+use crate::testing::{ARP, ETHER1, ICMP, MIRROR, Udp4, Udp6, VLAN10, arp, gateway};
 
 #[test]
 fn a_flood_of_unresolved_packets_leaves_room_for_arp() {
@@ -21,7 +21,7 @@ fn a_flood_of_unresolved_packets_leaves_room_for_arp() {
     rig.settle();
 
     let punts = rig.punts();
-    assert_eq!(punts.last().map(|(why, _)| *why), Some(Why::Arp));
+    assert_eq!(punts.last().map(|(why, _)| *why), Some(ARP));
     assert_eq!(punts.len(), 768 + 1);
 }
 
@@ -43,7 +43,7 @@ fn what_is_for_the_router_goes_to_control_or_to_the_mirror() {
     rig.pass(icmp.frame());
 
     assert_eq!(rig.sent(MIRROR), [udp.packet()]);
-    assert_eq!(rig.punts(), [(Why::Local, icmp.frame())]);
+    assert_eq!(rig.punts(), [(ICMP, icmp.frame())]);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn groups_and_broadcasts_of_the_link_are_taken() {
 
     let expected: Vec<_> = [dhcp].iter().chain(&groups).map(Udp4::packet).collect();
     assert_eq!(rig.sent(MIRROR), expected);
-    assert_eq!(rig.punts(), [(Why::Local, solicited)]);
+    assert_eq!(rig.punts(), [(ICMP, solicited)]);
     assert_eq!(rig.drops(), []);
 }
 

@@ -214,7 +214,10 @@ fn memory_and_slots_return_with_those_who_come_and_go() {
     assert!(control.numbers.last().slot() < 100);
     assert_eq!(control.objects.len(), 0);
     assert_eq!(control.layout.interfaces.len(), control.v6.machines.len());
-    assert_eq!(control.links6.len(), control.layout.interfaces.len());
+    assert_eq!(
+        control.features.links6.advertised().len(),
+        control.layout.interfaces.len()
+    );
     assert_eq!(control.v4.rib.len(), 0);
     assert_eq!(control.v4.rib.lines().in_use(), 0);
 }

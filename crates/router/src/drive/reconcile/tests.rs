@@ -269,13 +269,7 @@ fn state(control: &mut Control) -> BTreeMap<&'static str, Vec<String>> {
             "machines6",
             all(machines6.map(|(id, of)| (id, of.config()))),
         ),
-        (
-            "links6",
-            all(control
-                .links6
-                .iter()
-                .map(|(id, link)| (id, link.advertises()))),
-        ),
+        ("links6", all(control.features.links6.advertised())),
         ("fallback", all([&control.fallback])),
         ("routes4", routes(&control.v4.rib)),
         ("routes6", routes(&control.v6.rib)),

@@ -1,0 +1,207 @@
+//! Gateway checks: which gateways are watched, what was asked of them, and which packets count as answers. By which
+//! next hops a gateway is asked only routes know: that is an effect.
+
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::service::Service;
+use machine::{Instant, Machine as _, Rng};
+use service::gateway_check::{Action, Event, GatewayCheck, How, Reachability};
+use service::ping;
+
+use super::echo::replies;
+use super::hear::{Heard, Hearing};
+use super::{Effect, Effects, Feature};
+use crate::rib::{Gateway, V4, V6};
+use crate::running::Running;
+
+/// A gateway that is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Checked {
+    /// Of IPv4 routes.
+    V4(Gateway<V4>),
+    /// Of IPv6 routes.
+    V6(Gateway<V6>),
+}
+
+impl Checked {
+    /// Its address.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        match self {
+            Self::V4(gateway) => gateway.address().map(IpAddr::V4),
+            Self::V6(gateway) => gateway.address().map(IpAddr::V6),
+        }
+    }
+}
+
+/// What gateway checks want of routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The gateway is asked where its routes lead.
+    Ask {
+        /// The gateway.
+        gateway: Checked,
+        /// How it is asked.
+        how: How,
+        /// The identifier and the number of an echo request.
+        numbers: (u16, u16),
+    },
+    /// The gateway's routes are used, or not.
+    Judge {
+        /// The gateway.
+        gateway: Checked,
+        /// How it is asked.
+        how: How,
+        /// Whether it answers.
+        alive: bool,
+    },
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Checks {
+    machine: GatewayCheck<Checked>,
+    /// The gateways that are watched, as routes want it.
+    watched: BTreeSet<(Checked, How)>,
+    /// The number of the last echo request to each gateway, by which its answer is known: several may have one
+    /// address.
+    asked: BTreeMap<Checked, u16>,
+    /// The identifier of echo requests.
+    id: u16,
+    seq: u16,
+}
+
+impl Checks {
+    /// None; echo requests are to have this identifier.
+    pub(crate) fn new(id: u16, rng: &mut Rng) -> Self {
+        Self {
+            machine: GatewayCheck::new(rng.next_u64()),
+            watched: BTreeSet::new(),
+            asked: BTreeMap::new(),
+            id,
+            seq: 0,
+        }
+    }
+
+    /// The gateways that are watched.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = (Checked, How)> {
+        self.watched.iter().copied()
+    }
+
+    /// Watches these gateways, and no other.
+    pub(crate) fn watch(
+        &mut self,
+        wanted: BTreeSet<(Checked, How)>,
+        now: Instant,
+        out: &mut Effects,
+    ) {
+        if wanted == self.watched {
+            return;
+        }
+        let watched = core::mem::replace(&mut self.watched, wanted.clone());
+        for (gateway, how) in watched.difference(&wanted).copied() {
+            self.feed(Event::Unwatch { gateway, how }, now, out);
+            if how == How::Ping {
+                self.asked.remove(&gateway);
+            }
+            // Nobody asks any more: it counts as alive.
+            out.push(Effect::Gateway(Wanted::Judge {
+                gateway,
+                how,
+                alive: true,
+            }));
+        }
+        for (gateway, how) in wanted.difference(&watched).copied() {
+            self.feed(Event::Watch { gateway, how }, now, out);
+        }
+    }
+
+    /// Has a gateway asked out of turn that leads somewhere again.
+    pub(crate) fn found(&mut self, gateway: Checked, how: How, now: Instant) {
+        let event = Event::Found { gateway, how };
+        self.machine.handle(event, now, &mut Vec::new());
+    }
+
+    /// A gateway answered.
+    pub(crate) fn answered(&mut self, gateway: Checked, how: How, now: Instant, out: &mut Effects) {
+        self.feed(Event::Answered { gateway, how }, now, out);
+    }
+
+    fn feed(&mut self, event: Event<Checked>, now: Instant, out: &mut Effects) {
+        let mut actions = Vec::new();
+        self.machine.handle(event, now, &mut actions);
+        self.want(actions, out);
+    }
+
+    fn want(&mut self, actions: Vec<Action<Checked>>, out: &mut Effects) {
+        for action in actions {
+            let wanted = match action {
+                Action::Ask { gateway, how } => Wanted::Ask {
+                    gateway,
+                    how,
+                    numbers: (self.id, self.number(gateway, how)),
+                },
+                Action::Changed {
+                    gateway,
+                    how,
+                    reachability,
+                } => {
+                    let alive = reachability == Reachability::Reachable;
+                    if let Some(address) = gateway.address() {
+                        let state = if alive { "reachable" } else { "unreachable" };
+                        out.log("route,info", format!("gateway {address} is {state}"));
+                    }
+                    Wanted::Judge {
+                        gateway,
+                        how,
+                        alive,
+                    }
+                }
+            };
+            out.push(Effect::Gateway(wanted));
+        }
+    }
+
+    /// The number of the next echo request to a gateway.
+    fn number(&mut self, gateway: Checked, how: How) -> u16 {
+        self.seq = self.seq.wrapping_add(1);
+        if how == How::Ping {
+            self.asked.insert(gateway, self.seq);
+        }
+        self.seq
+    }
+}
+
+impl Feature for Checks {
+    fn menus(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn services(&self) -> Vec<Service> {
+        vec![replies()]
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+        let reply = ping::heard(heard.packet()).filter(|said| said.outcome == ping::Outcome::Reply);
+        let Some(reply) = reply.filter(|reply| reply.id == self.id) else {
+            return Hearing::NotMine;
+        };
+        let of_it = |(gateway, by): &(&Checked, &u16)| {
+            **by == reply.seq && gateway.address() == Some(reply.to)
+        };
+        if let Some((gateway, _)) = self.asked.iter().find(of_it) {
+            self.answered(*gateway, How::Ping, running.now, out);
+        }
+        Hearing::Taken
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Effects) {
+        let mut actions = Vec::new();
+        self.machine.tick(now, &mut actions);
+        self.want(actions, out);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.machine.deadline().map(|(at, _)| at)
+    }
+}

@@ -1,0 +1,152 @@
+//! A protocol of layer 2 that nobody knows but this file, in the list by one line: it registers its EtherType, and
+//! answers each frame.
+
+use dataplane::service::{Carried, Match, Rate, Service};
+use frame::InterfaceId;
+use wire::{EtherType, Mac};
+
+use super::rig::{MAC, Rig, STATION, frame};
+use crate::feature::hear::{Heard, Hearing, How, Outgoing};
+use crate::feature::{Effects, Feature};
+use crate::running::Running;
+
+/// IEEE 802 leaves it to experiments.
+const LOCAL_EXPERIMENT: u16 = 0x88b5;
+const RATE: Rate = Rate {
+    per_second: 100,
+    burst: 10,
+};
+
+/// Sends back what it hears, as often as the first byte says.
+#[derive(Debug)]
+struct Newcomer;
+
+impl Feature for Newcomer {
+    fn menus(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn services(&self) -> Vec<Service> {
+        let its = Match::Frame(Carried::EtherType(LOCAL_EXPERIMENT));
+        vec![Service::new("newcomer", [its], RATE)]
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>, _: &Running<'_>, out: &mut Effects) -> Hearing {
+        assert_ne!(heard.interface, InterfaceId::NONE);
+        let times = heard.packet().first().copied().unwrap_or_default();
+        for _ in 0..times {
+            out.send(Outgoing {
+                interface: heard.interface,
+                bytes: heard.packet().to_vec(),
+                how: How::Frame(heard.source_mac(), EtherType(LOCAL_EXPERIMENT)),
+            });
+        }
+        Hearing::Taken
+    }
+}
+
+/// What it answers, with these tags.
+fn answer(tags: &[u8], payload: &[u8]) -> Vec<u8> {
+    let mut bytes = [&STATION[..], &MAC, tags].concat();
+    bytes.extend(LOCAL_EXPERIMENT.to_be_bytes());
+    bytes.extend(payload);
+    bytes
+}
+
+#[test]
+fn a_newcomer_hears_its_frames_and_answers_them() {
+    let mut rig = Rig::new(Newcomer);
+    let said = [1, 7, 8, 9];
+    for to in [MAC, [0xff; 6], [1, 0x80, 0xc2, 0, 0, 3]] {
+        let sent = rig.pass(frame(to, LOCAL_EXPERIMENT, &said));
+        assert_eq!(sent, [answer(&[], &said)]);
+    }
+    let other_host = [2, 0, 0, 0, 0, 8];
+    assert!(
+        rig.pass(frame(other_host, LOCAL_EXPERIMENT, &said))
+            .is_empty()
+    );
+    assert!(rig.pass(frame(MAC, 0x88b6, &said)).is_empty());
+}
+
+#[test]
+fn a_vlan_interface_is_an_interface_to_it() {
+    let mut rig = Rig::new(Newcomer);
+    rig.run("/interface/vlan/add name=seven interface=ether1 vlan-id=7");
+    let tag = [0x81, 0, 0, 7];
+    let mut tagged = frame(MAC, LOCAL_EXPERIMENT, &[1]);
+    tagged.splice(12..12, tag);
+
+    assert_eq!(rig.pass(tagged), [answer(&tag, &[1])]);
+}
+
+#[test]
+fn what_it_sends_and_what_it_hears_is_bounded() {
+    let mut rig = Rig::new(Newcomer);
+    assert_eq!(rig.pass(frame(MAC, LOCAL_EXPERIMENT, &[200])).len(), 64);
+    for _ in 0..100 {
+        rig.pass(frame(MAC, LOCAL_EXPERIMENT, &[0]));
+    }
+    let drops = rig.run("/tool/drop/print detail without-paging");
+    let has = |words: &str| drops.contains(words);
+    assert!(has(r#"reason="feature-sends" packets=136"#), "{drops}");
+    let limited = r#"reason="service-limit" service="newcomer" packets=91"#;
+    assert!(has(limited), "{drops}");
+}
+
+#[test]
+fn the_trace_names_it() {
+    let mut rig = Rig::new(Newcomer);
+    let id = rig.control().layout.named("ether1").expect("it is there").0;
+    let control = rig.control();
+    let (snapshot, interfaces, fib) = (control.snapshot(), control.interfaces(), control.fib());
+    let walked = dataplane::trace_packet(
+        (&snapshot, interfaces, fib),
+        &frame(MAC, LOCAL_EXPERIMENT, &[1]),
+        id,
+    );
+    let said = walked.lines.last().map(|line| line.decision.as_str());
+    assert_eq!(said, Some("the service newcomer takes it"));
+}
+
+/// Another feature that wants the same frames.
+#[derive(Debug)]
+struct Rival;
+
+impl Feature for Rival {
+    fn menus(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn services(&self) -> Vec<Service> {
+        let arp = Match::Frame(Carried::EtherType(EtherType::ARP.0));
+        vec![Service::new("rival", [arp], RATE)]
+    }
+
+    fn hear(&mut self, _: &Heard<'_>, _: &Running<'_>, _: &mut Effects) -> Hearing {
+        panic!("it has no frames");
+    }
+}
+
+#[test]
+fn who_comes_second_to_frames_does_not_get_them_and_the_log_says_so() {
+    let mut rig = Rig::new(Rival);
+    rig.run("/ip/address/add address=10.0.0.1/24 interface=ether1");
+    let question = wire::arp::Repr {
+        operation: wire::arp::Operation::REQUEST,
+        sender_mac: Mac(STATION),
+        sender: [10, 0, 0, 2].into(),
+        target_mac: Mac::ZERO,
+        target: [10, 0, 0, 1].into(),
+    };
+    let sent = rig.pass(frame([0xff; 6], EtherType::ARP.0, &question.to_bytes()));
+    let answers = sent
+        .iter()
+        .filter(|frame| frame[20..22] == [0, 2] && frame[..6] == STATION);
+    assert_eq!(answers.count(), 1, "ARP answers: {sent:?}");
+    let log = rig.run("/log/print without-paging");
+    assert!(
+        log.contains("rival: EtherType 0x0806 is heard by arp"),
+        "{log}"
+    );
+}

@@ -1,0 +1,134 @@
+//! A router with one port, one worker and a feature of a test.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use dataplane::Worker;
+use frame::{Frame, Offloads, Pool, Port, Transmitted, Vector};
+use machine::Instant;
+use script::Session;
+use wire::Mac;
+
+use crate::Instance;
+use crate::drive::{Control, PortNews, Setup};
+use crate::feature::Feature;
+
+/// The link address of `ether1`.
+pub(super) const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
+
+#[derive(Debug, Default)]
+struct Ends {
+    arriving: VecDeque<Vec<u8>>,
+    sent: Vec<Vec<u8>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Line(Arc<Mutex<Ends>>);
+
+impl Line {
+    fn ends(&self) -> MutexGuard<'_, Ends> {
+        self.0.lock().expect("no test panics while it holds a line")
+    }
+}
+
+impl Port for Line {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Vector) -> usize {
+        let mut count = 0;
+        while !into.is_full()
+            && let Some(bytes) = self.ends().arriving.pop_front()
+        {
+            let frame = pool.alloc_from(&bytes).expect("the pool is large");
+            into.push(frame).expect("there was room");
+            count += 1;
+        }
+        count
+    }
+
+    fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {
+        let mut result = Transmitted::default();
+        for frame in frames.drain(..) {
+            self.ends().sent.push(frame.bytes().to_vec());
+            result.sent += 1;
+            pool.free(frame);
+        }
+        result
+    }
+}
+
+/// See the module.
+pub(super) struct Rig {
+    instance: Instance,
+    worker: Worker,
+    line: Line,
+}
+
+impl Rig {
+    pub(super) fn new(feature: impl Feature + Send + 'static) -> Self {
+        let mut store = schema::store();
+        store.ensure_port("ether1", None).expect("a port");
+        let made = Instance::new(&Setup::OFFLINE, store);
+        let (mut instance, mut workers) = made.expect("memory");
+        let control = instance.control();
+        control.features.added.push(Box::new(feature));
+        let line = Line::default();
+        let news = PortNews {
+            up: true,
+            mac: Mac(MAC),
+            mtu: 0,
+        };
+        let queue: (u16, Box<dyn Port>) = (0, Box::new(line.clone()));
+        let attached = instance.attach_port("ether1", news, Offloads::default(), vec![queue]);
+        attached.expect("the port is configured");
+        let mut rig = Self {
+            instance,
+            worker: workers.pop().expect("one worker"),
+            line,
+        };
+        // Every transaction has features asked what they want to hear.
+        rig.run("/ipv6/settings/set disable-ipv6=yes");
+        rig.settle();
+        rig.line.ends().sent.clear();
+        rig
+    }
+
+    pub(super) fn control(&mut self) -> &mut Control {
+        self.instance.control()
+    }
+
+    pub(super) fn run(&mut self, commands: &str) -> String {
+        let mut out = String::new();
+        let ran = self
+            .instance
+            .run(&mut Session::new("admin"), commands, &mut out);
+        ran.unwrap_or_else(|refusal| panic!("{commands}: {refusal}"));
+        out
+    }
+
+    /// What is sent when this frame arrives on `ether1`.
+    pub(super) fn pass(&mut self, frame: Vec<u8>) -> Vec<Vec<u8>> {
+        self.line.ends().arriving.push_back(frame);
+        self.settle();
+        core::mem::take(&mut self.line.ends().sent)
+    }
+
+    fn settle(&mut self) {
+        let now = Instant::from_secs(1);
+        // A frame goes to control, and its answer to the worker.
+        for _ in 0..4 {
+            while !self.worker.step(now).is_idle() {}
+            self.instance.control().poll(now);
+        }
+    }
+}
+
+/// A frame to this address from a station of the link.
+pub(super) fn frame(to: [u8; 6], kind: u16, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = to.to_vec();
+    bytes.extend(STATION);
+    bytes.extend(kind.to_be_bytes());
+    bytes.extend(payload);
+    bytes
+}
+
+/// The station.
+pub(super) const STATION: [u8; 6] = [2, 0, 0, 0, 0, 9];

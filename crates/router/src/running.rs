@@ -1,0 +1,166 @@
+//! The running state of a router, as features see it: interfaces, addresses, routes. They look, and change nothing.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::collections::BTreeMap;
+
+use frame::InterfaceId;
+use machine::Instant;
+use service::icmp::{Offender, SentTo};
+
+use crate::compile::{Addresses, Layout};
+use crate::drive::Dad;
+use crate::intent::Intent;
+use crate::rib::{MAIN, Rib, Target, V4, V6};
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Running<'a> {
+    /// The time.
+    pub(crate) now: Instant,
+    /// What is configured.
+    pub(crate) intent: &'a Intent,
+    /// The interfaces.
+    pub(crate) layout: &'a Layout,
+    /// The addresses of interfaces.
+    pub(crate) addresses: &'a Addresses,
+    /// How far the detection of duplicates is with each IPv6 address.
+    pub(crate) dad: &'a BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
+    /// The routes of IPv4.
+    pub(crate) rib4: &'a Rib<V4>,
+    /// The routes of IPv6.
+    pub(crate) rib6: &'a Rib<V6>,
+}
+
+impl Running<'_> {
+    /// The address that this router speaks with to `to`: what the route prefers, else an address of
+    /// the interface that the route leaves by, else any.
+    pub(crate) fn source4(&self, to: Ipv4Addr) -> Option<Ipv4Addr> {
+        let found = self.rib4.lookup(MAIN, to);
+        let preferred = found.as_ref().and_then(|found| found.pref_src);
+        let leaves = found.and_then(|found| found.paths.first().and_then(Target::interface));
+        preferred
+            .or_else(|| self.first4(leaves?))
+            .or_else(|| self.addresses.ipv4.keys().next().map(|(_, addr)| *addr))
+    }
+
+    /// The same to a destination that is reached by this neighbour: an address of that interface, if it has
+    /// any.
+    pub(crate) fn source_on4(
+        &self,
+        on: InterfaceId,
+        next: Ipv4Addr,
+        to: Ipv4Addr,
+    ) -> Option<Ipv4Addr> {
+        let found = self.rib4.lookup(MAIN, to);
+        if found.is_some_and(|found| found.paths.first() == Some(&Target::Neighbour(on, next))) {
+            return self.source4(to);
+        }
+        let mut own = self.addresses.of4(on);
+        let near = own.find(|(_, own)| own.network.contains(next));
+        near.map(|(address, _)| address)
+            .or_else(|| self.first4(on))
+            .or_else(|| self.source4(to))
+    }
+
+    /// The first address of an interface.
+    pub(crate) fn first4(&self, interface: InterfaceId) -> Option<Ipv4Addr> {
+        self.addresses.of4(interface).next().map(|(addr, _)| addr)
+    }
+
+    /// Whether an IPv6 address has passed duplicate address detection.
+    pub(crate) fn is_in_use(&self, id: InterfaceId, addr: Ipv6Addr) -> bool {
+        self.dad.get(&(id, addr)) == Some(&Dad::Done)
+    }
+
+    /// The link-local address of an interface that is in use.
+    pub(crate) fn link_local(&self, id: InterfaceId) -> Option<Ipv6Addr> {
+        let mut own = self.addresses.of6(id).map(|(addr, _)| addr);
+        own.find(|addr| addr.is_unicast_link_local() && self.is_in_use(id, *addr))
+    }
+
+    /// The same as [`Self::source4`] of IPv6 (RFC 6724): the addresses of the interface that leads there, those
+    /// of the others behind them.
+    pub(crate) fn source6(&self, to: Ipv6Addr, ingress: InterfaceId) -> Option<Ipv6Addr> {
+        let found = self.rib6.lookup(MAIN, to);
+        let leaves = match found {
+            // Groups are sent to where it was said.
+            Some(found) if !is_of_link(to) && !to.is_multicast() => {
+                found.paths.first().and_then(Target::interface)
+            }
+            _ => Some(ingress),
+        }?;
+        self.source_on6(leaves, to)
+    }
+
+    /// The same of a packet that leaves by this interface.
+    pub(crate) fn source_on6(&self, leaves: InterfaceId, to: Ipv6Addr) -> Option<Ipv6Addr> {
+        let in_use = |id: InterfaceId, addr: &Ipv6Addr| self.is_in_use(id, *addr);
+        let near = self
+            .addresses
+            .of6(leaves)
+            .map(|(addr, _)| addr)
+            .filter(|addr| in_use(leaves, addr));
+        let far = self
+            .addresses
+            .ipv6
+            .keys()
+            .filter(|(id, addr)| {
+                *id != leaves && !addr.is_unicast_link_local() && in_use(*id, addr)
+            })
+            .map(|(_, addr)| *addr);
+        // The interface that it leaves by comes first (RFC 6724, 5, rule 5), if it has an address
+        // that reaches as far as the destination.
+        let reaches = |own: &Ipv6Addr| is_of_link(to) || !own.is_unicast_link_local();
+        let near = service::icmp::v6::source(None, near, to).filter(reaches);
+        near.or_else(|| service::icmp::v6::source(None, far, to))
+    }
+
+    /// Whether an IPv4 address is the broadcast address of a network here.
+    pub(crate) fn is_broadcast4(&self, to: Ipv4Addr) -> bool {
+        let found = self.rib4.lookup(MAIN, to);
+        found.is_some_and(|found| matches!(found.paths[..], [Target::Broadcast(_), ..]))
+    }
+
+    /// A packet that an answer is owed to. `link_group`: its frame was sent to a group or to everybody.
+    pub(crate) fn offender<'p>(&self, packet: &'p [u8], link_group: bool) -> Offender<'p> {
+        let network = match destination(packet) {
+            Some(IpAddr::V4(to)) => self.is_broadcast4(to),
+            _ => false,
+        };
+        Offender {
+            packet,
+            sent_to: if link_group || network {
+                SentTo::Many
+            } else {
+                SentTo::One
+            },
+        }
+    }
+}
+
+/// Whether a packet to this address never leaves its link (RFC 4291, 2.5.6 and 2.7).
+fn is_of_link(to: Ipv6Addr) -> bool {
+    let scope = to.segments()[0] & 0xf;
+    to.is_unicast_link_local() || to.is_multicast() && scope <= 2
+}
+
+/// The destination of an IP packet.
+pub(crate) fn destination(packet: &[u8]) -> Option<IpAddr> {
+    match packet.first()? >> 4 {
+        4 => {
+            let bytes: [u8; 4] = *packet.get(16..)?.first_chunk()?;
+            Some(IpAddr::V4(bytes.into()))
+        }
+        6 => {
+            let bytes: [u8; 16] = *packet.get(24..)?.first_chunk()?;
+            Some(IpAddr::V6(bytes.into()))
+        }
+        _ => None,
+    }
+}
+
+/// The source of an IPv6 packet.
+pub(crate) fn source_of6(packet: &[u8]) -> Option<Ipv6Addr> {
+    let bytes: [u8; 16] = *packet.get(8..)?.first_chunk()?;
+    Some(bytes.into())
+}
