@@ -9,7 +9,7 @@ use frame::shortcut::Handler;
 
 use crate::connection::Helper;
 pub use crate::count::{Counter, Pair, Traffic};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::meter::Facility;
 use crate::punt::{REASONS, Why};
 use crate::rule::RuleCounters;
@@ -50,7 +50,7 @@ pub struct ServiceCounters {
 /// Everything that one worker (or control) counts.
 #[derive(Debug)]
 pub struct Counters {
-    drops: [Counter; Drop::ALL.len()],
+    drops: [Counter; DropReason::ALL.len()],
     punts: [Counter; REASONS],
     clocks: [Counter; Facility::ALL.len()],
     services: [ServiceCounters; SERVICES],
@@ -145,13 +145,13 @@ impl Counters {
 
     /// Counts a discarded packet.
     #[inline]
-    pub fn dropped(&self, reason: Drop) {
+    pub fn dropped(&self, reason: DropReason) {
         self.drops[reason as usize].add(1);
     }
 
     /// Counts several packets that were discarded for one reason.
     #[inline]
-    pub fn dropped_many(&self, reason: Drop, count: u64) {
+    pub fn dropped_many(&self, reason: DropReason, count: u64) {
         self.drops[reason as usize].add(count);
     }
 
@@ -191,7 +191,7 @@ impl Counters {
     }
 
     /// How many packets were discarded for this reason.
-    pub fn drops(&self, reason: Drop) -> u64 {
+    pub fn drops(&self, reason: DropReason) -> u64 {
         self.drops[reason as usize].get()
     }
 

@@ -3,7 +3,7 @@
 //! Begin with `walk/mod.rs`, which shows the stages in the packet's order, then `worker.rs`, the loop around them.
 //! Control compiles a [`Snapshot`](snapshot::Snapshot) of rules and settings and writes the shared tables:
 //! interfaces (`interface/`), routes and next hops (crate `fib`). Workers read both. Packets that the walk cannot
-//! finish go to control with a reason ([`Punt`]); discarded packets are counted under a name ([`Drop`]).
+//! finish go to control with a reason ([`Punt`]); discarded packets are counted under a name ([`DropReason`]).
 //! Packets for a tunnel, and out of one, wait on the worker's agenda (`agenda.rs`).
 //!
 //! Nothing here reads a file, a clock or a configuration, or logs.
@@ -34,7 +34,7 @@ pub use conntrack::{connection, nat};
 pub use counters::Counters;
 pub use fib as table;
 pub use firewall::rule;
-pub use packet::drop::Drop;
+pub use packet::drop::DropReason;
 #[doc(hidden)]
 pub use packet::handover;
 pub use packet::{count, drop, flow, out};

@@ -10,7 +10,7 @@ use frame::{Class, Frame, InterfaceId, Pool, Port, PortCounters, VECTOR_FRAMES, 
 use crate::agenda::Agenda;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::meter::Meter;
 use crate::out::{Out, OutId};
 use crate::punt::{Punt, Why};
@@ -285,7 +285,7 @@ impl Outlet {
         match out.out() {
             Out::Port(port) => self.send(cx, frame, port),
             Out::Tunnel(slot) => self.encapsulate(frame, slot),
-            Out::None => self.lose(frame, Drop::EgressDown),
+            Out::None => self.lose(frame, DropReason::EgressDown),
         }
     }
 
@@ -301,7 +301,7 @@ impl Outlet {
         }
         let workers = cx.snapshot.port(port).map_or(&[][..], |port| &port.workers);
         let lost = if workers.is_empty() {
-            Some((frame, Drop::EgressDown))
+            Some((frame, DropReason::EgressDown))
         } else {
             let owner = workers[usize::from(self.index) % workers.len()];
             self.hand(owner, Handed::Leaving(frame, port))
@@ -312,7 +312,7 @@ impl Outlet {
     }
 
     /// Discards a frame that its egress interface cannot send.
-    pub(crate) fn lose(&mut self, frame: Frame, reason: Drop) {
+    pub(crate) fn lose(&mut self, frame: Frame, reason: DropReason) {
         self.counters.interface(frame.egress).tx_drop.add(1);
         self.discard(frame, reason);
     }
@@ -321,7 +321,7 @@ impl Outlet {
     #[cold]
     fn encapsulate(&mut self, frame: Frame, slot: u32) {
         if let Err(frame) = self.agenda.leave_for(slot, frame) {
-            self.lose(frame, Drop::AgendaFull);
+            self.lose(frame, DropReason::AgendaFull);
         }
     }
 
@@ -331,7 +331,7 @@ impl Outlet {
         if self.attached(port).is_some() {
             self.send(cx, frame, port);
         } else {
-            self.discard(frame, Drop::EgressDown);
+            self.discard(frame, DropReason::EgressDown);
         }
     }
 
@@ -341,7 +341,7 @@ impl Outlet {
     }
 
     /// Hands a frame to another worker; returns it with the reason when that is not possible.
-    pub(crate) fn hand(&mut self, worker: u16, handed: Handed) -> Option<(Frame, Drop)> {
+    pub(crate) fn hand(&mut self, worker: u16, handed: Handed) -> Option<(Frame, DropReason)> {
         let ring = self.rings.to.get_mut(usize::from(worker));
         let (handed, reason) = match ring.and_then(Option::as_mut) {
             Some(ring) => match ring.push(handed) {
@@ -349,9 +349,9 @@ impl Outlet {
                     self.handed_to |= 1 << (worker & 63);
                     return None;
                 }
-                Err(rtrb::PushError::Full(handed)) => (handed, Drop::HandoverFull),
+                Err(rtrb::PushError::Full(handed)) => (handed, DropReason::HandoverFull),
             },
-            None => (handed, Drop::EgressDown),
+            None => (handed, DropReason::EgressDown),
         };
         let (Handed::Wire(frame, _)
         | Handed::Arrived(frame)
@@ -387,7 +387,7 @@ impl Outlet {
         if result.dropped > 0 {
             let number = attached.number;
             self.counters
-                .dropped_many(Drop::PortFull, u64::from(result.dropped));
+                .dropped_many(DropReason::PortFull, u64::from(result.dropped));
             if let Some(binding) = cx.snapshot.port(number) {
                 let counters = self.counters.interface(binding.interface);
                 counters.tx_drop.add(u64::from(result.dropped));
@@ -406,8 +406,8 @@ impl Outlet {
             let since = |now: u64, before: u64| now.saturating_sub(before);
             let overrun = since(now.receive_dropped, before.receive_dropped);
             let damaged = since(now.receive_errors, before.receive_errors);
-            self.counters.dropped_many(Drop::PortOverrun, overrun);
-            self.counters.dropped_many(Drop::PortDamaged, damaged);
+            self.counters.dropped_many(DropReason::PortOverrun, overrun);
+            self.counters.dropped_many(DropReason::PortDamaged, damaged);
             if let Some(binding) = cx.snapshot.port(attached.number) {
                 let counters = self.counters.interface(binding.interface);
                 counters.rx_drop.add(overrun + damaged);
@@ -428,7 +428,7 @@ impl Outlet {
         if !self.rings.has_room_for(why) {
             // What was lost anyway is not lost twice.
             if why.discards().is_none() {
-                self.counters.dropped(Drop::PuntFull);
+                self.counters.dropped(DropReason::PuntFull);
             }
             self.pool.free(frame);
             return;
@@ -474,7 +474,7 @@ impl Outlet {
     }
 
     /// Discards a packet.
-    pub(crate) fn discard(&mut self, frame: Frame, reason: Drop) {
+    pub(crate) fn discard(&mut self, frame: Frame, reason: DropReason) {
         self.counters.dropped(reason);
         if frame.ingress != InterfaceId::NONE {
             self.counters.interface(frame.ingress).rx_drop.add(1);

@@ -2,7 +2,7 @@
 
 use frame::Frame;
 
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::rule::{Event, Reject};
 use crate::service::ServiceId;
 use crate::table::NextHopId;
@@ -149,18 +149,18 @@ impl Why {
 
     /// The reason under which the packet itself is lost, when all that control can do is to tell
     /// its sender. The worker has counted it.
-    pub const fn discards(self) -> Option<Drop> {
+    pub const fn discards(self) -> Option<DropReason> {
         match self {
-            Self::TtlExceeded => Some(Drop::TtlExceeded),
-            Self::TooBig(_) => Some(Drop::TooBig),
-            Self::NoRoute => Some(Drop::NoRoute),
-            Self::Unreachable => Some(Drop::Unreachable),
-            Self::Prohibit => Some(Drop::Prohibit),
-            Self::BeyondScope => Some(Drop::Ipv6BeyondScope),
-            Self::ParameterProblem(_) => Some(Drop::Ipv4Options),
-            Self::UnknownOption(_) => Some(Drop::Ipv6UnknownOption),
-            Self::Rejected(_) => Some(Drop::FirewallReject),
-            Self::Tarpit => Some(Drop::FirewallTarpit),
+            Self::TtlExceeded => Some(DropReason::TtlExceeded),
+            Self::TooBig(_) => Some(DropReason::TooBig),
+            Self::NoRoute => Some(DropReason::NoRoute),
+            Self::Unreachable => Some(DropReason::Unreachable),
+            Self::Prohibit => Some(DropReason::Prohibit),
+            Self::BeyondScope => Some(DropReason::Ipv6BeyondScope),
+            Self::ParameterProblem(_) => Some(DropReason::Ipv4Options),
+            Self::UnknownOption(_) => Some(DropReason::Ipv6UnknownOption),
+            Self::Rejected(_) => Some(DropReason::FirewallReject),
+            Self::Tarpit => Some(DropReason::FirewallTarpit),
             Self::Service { .. }
             | Self::Local
             | Self::Unresolved(_)

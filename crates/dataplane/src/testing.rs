@@ -394,8 +394,8 @@ impl Rig {
     }
 
     /// The reasons counted so far, with how often.
-    pub(crate) fn drops(&self) -> Vec<(crate::Drop, u64)> {
-        crate::Drop::ALL
+    pub(crate) fn drops(&self) -> Vec<(crate::DropReason, u64)> {
+        crate::DropReason::ALL
             .iter()
             .map(|reason| {
                 let count = self.counters.iter().map(|c| c.drops(*reason)).sum();

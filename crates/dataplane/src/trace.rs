@@ -327,7 +327,7 @@ pub fn trace(
             let finished = &Offload::FINISHED;
             walk::decide(&cx, ingress, frame, finished, &mut memory, &mut recorder)
         }
-        None => Err(Exit::Drop(crate::Drop::NoBuffer)),
+        None => Err(Exit::Drop(crate::DropReason::NoBuffer)),
     };
     Walked {
         lines: recorder.lines,

@@ -14,7 +14,7 @@ use crate::agenda::Item;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::deadline;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::encap;
 use crate::firewall::Firewall;
 use crate::handover;
@@ -374,7 +374,7 @@ impl Worker {
             *entry = by;
         }
         if let Err(frame) = self.kept.push(frame) {
-            self.outlet.discard(frame, Drop::HandoverFull);
+            self.outlet.discard(frame, DropReason::HandoverFull);
         }
     }
 
@@ -431,7 +431,7 @@ impl Worker {
             let home = flow.map_or(self.index, |flow| handover::place(flow, workers));
             let lost = if home == self.index {
                 let full = self.kept.push(frame).err();
-                full.map(|frame| (frame, Drop::HandoverFull))
+                full.map(|frame| (frame, DropReason::HandoverFull))
             } else {
                 self.outlet.hand(home, Handed::Wire(frame, port))
             };

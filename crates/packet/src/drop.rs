@@ -7,11 +7,11 @@ macro_rules! drops {
         /// Why a packet was discarded.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
-        pub enum Drop {
+        pub enum DropReason {
             $($(#[doc = $doc])+ $name,)+
         }
 
-        impl Drop {
+        impl DropReason {
             /// All reasons; a reason's place here is the index of its counter.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
@@ -180,7 +180,7 @@ drops! {
     HelperRoom = "helper-room",
 }
 
-impl Drop {
+impl DropReason {
     /// The name under which a fragment is counted that reassembly gave up.
     pub const fn of_fragment(lost: Lost) -> Self {
         match lost {
@@ -202,9 +202,9 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_the_list_is_in_order() {
-        for (index, reason) in Drop::ALL.iter().enumerate() {
+        for (index, reason) in DropReason::ALL.iter().enumerate() {
             assert_eq!(*reason as usize, index);
-            let same = Drop::ALL
+            let same = DropReason::ALL
                 .iter()
                 .filter(|other| other.name() == reason.name());
             assert_eq!(same.count(), 1, "{}", reason.name());

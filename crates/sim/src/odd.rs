@@ -9,7 +9,7 @@
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use dataplane::Drop;
+use dataplane::DropReason;
 use wire::{EtherType, Mac, ethernet};
 
 mod v4;
@@ -66,9 +66,9 @@ pub enum Fate {
     /// It reaches the server in fragments.
     Fragmented,
     /// It is discarded under this name, and nobody is told.
-    Dropped(Drop),
+    Dropped(DropReason),
     /// It is discarded under this name, and the client is told.
-    Refused(Drop, Icmp),
+    Refused(DropReason, Icmp),
     /// The router answers it itself.
     Answered(Icmp),
 }

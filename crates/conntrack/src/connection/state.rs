@@ -1,6 +1,6 @@
 //! What a packet is to its connection: the values that rules match and the walk asks.
 
-use packet::drop::Drop;
+use packet::drop::DropReason;
 
 use super::id::Way;
 use super::tcp::Step;
@@ -260,11 +260,11 @@ pub enum Refused {
 impl Refused {
     /// The name under which the packet is counted.
     #[inline]
-    pub const fn drop(self) -> Drop {
+    pub const fn drop(self) -> DropReason {
         match self {
-            Self::Full => Drop::ConnectionsFull,
-            Self::Taken => Drop::ConnectionTaken,
-            Self::Unmapped => Drop::NatPorts,
+            Self::Full => DropReason::ConnectionsFull,
+            Self::Taken => DropReason::ConnectionTaken,
+            Self::Unmapped => DropReason::NatPorts,
         }
     }
 }

@@ -7,7 +7,7 @@
 //! meets each of them once; after [`PROBES`] taken ones the connection is refused, so that a full
 //! pool costs a bounded time. Smaller pools than that are searched whole.
 
-use packet::drop::Drop;
+use packet::drop::DropReason;
 use packet::flow::mix64;
 use packet::{Tuple, protocol};
 
@@ -47,10 +47,10 @@ pub enum Exhausted {
 
 impl Exhausted {
     /// The name under which the packet is dropped.
-    pub const fn reason(self) -> Drop {
+    pub const fn reason(self) -> DropReason {
         match self {
-            Self::Addresses => Drop::NatAddress,
-            Self::Ports => Drop::NatPorts,
+            Self::Addresses => DropReason::NatAddress,
+            Self::Ports => DropReason::NatPorts,
         }
     }
 }

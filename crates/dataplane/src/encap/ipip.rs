@@ -6,7 +6,7 @@ use frame::{Frame, Offload};
 use wire::{Mac, checksum};
 
 use super::ETHERNET;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::interface::Tunnel;
 use crate::packet::protocol::{IPIP as IPV4, IPV6};
 
@@ -18,18 +18,19 @@ const HEADER: usize = 20;
 ///
 /// # Errors
 /// There is no room in front of the packet, or it is longer than a packet can be.
-pub(super) fn wrap(frame: &mut Frame, template: &Template, id: u16) -> Result<(), Drop> {
+pub(super) fn wrap(frame: &mut Frame, template: &Template, id: u16) -> Result<(), DropReason> {
     let l3 = usize::from(frame.l3);
     let protocol = match frame.bytes().get(l3).map(|first| first >> 4) {
         Some(4) => IPV4,
         Some(6) => IPV6,
-        _ => return Err(Drop::TunnelMalformed),
+        _ => return Err(DropReason::TunnelMalformed),
     };
-    let total = u16::try_from(frame.len() - l3 + HEADER).map_err(|_| Drop::TunnelMalformed)?;
+    let total =
+        u16::try_from(frame.len() - l3 + HEADER).map_err(|_| DropReason::TunnelMalformed)?;
     let header = template.header(total, id, protocol);
     frame.pull_front(l3);
     if !frame.push_front(HEADER + ETHERNET) {
-        return Err(Drop::NoBuffer);
+        return Err(DropReason::NoBuffer);
     }
     frame.l3 = ETHERNET as u16;
     frame.offload = Offload::FINISHED;
@@ -88,21 +89,21 @@ pub(super) fn ends(packet: &[u8]) -> Option<(Ipv4Addr, Ipv4Addr)> {
 ///
 /// # Errors
 /// The inner packet is none, or is cut short.
-pub(super) fn unwrap(frame: &mut Frame, mac: Mac) -> Result<(), Drop> {
+pub(super) fn unwrap(frame: &mut Frame, mac: Mac) -> Result<(), DropReason> {
     let l3 = usize::from(frame.l3);
     let packet = frame.bytes().get(l3..).unwrap_or_default();
     let header = packet.first_chunk::<HEADER>();
-    let header = header.ok_or(Drop::TunnelMalformed)?;
+    let header = header.ok_or(DropReason::TunnelMalformed)?;
     let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
     let (inner, protocol) = (usize::from(header[0] & 0xf) * 4, header[9]);
     let version = packet.get(inner..total).and_then(<[u8]>::first);
     let ethertype: [u8; 2] = match (protocol, version.map(|first| first >> 4)) {
         (IPV4, Some(4)) => [0x08, 0x00],
         (IPV6, Some(6)) => [0x86, 0xdd],
-        _ => return Err(Drop::TunnelMalformed),
+        _ => return Err(DropReason::TunnelMalformed),
     };
     if !frame.set_len(l3 + total) {
-        return Err(Drop::TunnelMalformed);
+        return Err(DropReason::TunnelMalformed);
     }
     frame.pull_front(l3 + inner - ETHERNET);
     frame.l3 = ETHERNET as u16;

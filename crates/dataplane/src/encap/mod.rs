@@ -13,7 +13,7 @@ use frame::{Frame, InterfaceId, Vector};
 
 use self::ipip::Template;
 
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::interface::Tunnel;
 use crate::outlet::Outlet;
 use crate::table::{Adjacency, Kind};
@@ -36,7 +36,7 @@ pub(crate) fn leave(cx: &Context<'_>, slot: u32, frames: &mut Vector, outlet: &m
         tap::show(cx, leaves, (&frame, 0), outlet);
         let wrapped = match &template {
             Some(template) => wrap(&mut frame, template, outlet),
-            None => Err(Drop::EgressDown),
+            None => Err(DropReason::EgressDown),
         };
         if let Err(reason) = wrapped {
             outlet.lose(frame, reason);
@@ -48,7 +48,7 @@ pub(crate) fn leave(cx: &Context<'_>, slot: u32, frames: &mut Vector, outlet: &m
             continue;
         };
         if !walk::rewrite(&mut frame, adjacency) {
-            outlet.lose(frame, Drop::NoBuffer);
+            outlet.lose(frame, DropReason::NoBuffer);
             continue;
         }
         sent = (adjacency.egress, sent.1 + 1, sent.2 + frame.len() as u64);
@@ -75,9 +75,9 @@ fn direct(cx: &Context<'_>, tunnel: &Tunnel) -> Option<Adjacency> {
 }
 
 /// Writes the outer header in front of a packet.
-fn wrap(frame: &mut Frame, template: &Template, outlet: &mut Outlet) -> Result<(), Drop> {
+fn wrap(frame: &mut Frame, template: &Template, outlet: &mut Outlet) -> Result<(), DropReason> {
     if frame.depth >= DEPTH {
-        return Err(Drop::TunnelDepth);
+        return Err(DropReason::TunnelDepth);
     }
     frame.depth += 1;
     let id = outlet.memory.rules.random() as u16;
@@ -100,9 +100,9 @@ pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
 #[cold]
 pub(crate) fn arrive(cx: &Context<'_>, mut frame: Frame, id: InterfaceId, outlet: &mut Outlet) {
     let unwrapped = match cx.interfaces.get(id).filter(|interface| interface.running) {
-        Some(_) if frame.depth >= DEPTH => Err(Drop::TunnelDepth),
+        Some(_) if frame.depth >= DEPTH => Err(DropReason::TunnelDepth),
         Some(interface) => ipip::unwrap(&mut frame, interface.mac),
-        None => Err(Drop::InterfaceDown),
+        None => Err(DropReason::InterfaceDown),
     };
     if let Err(reason) = unwrapped {
         return outlet.discard(frame, reason);
@@ -116,6 +116,6 @@ pub(crate) fn arrive(cx: &Context<'_>, mut frame: Frame, id: InterfaceId, outlet
     counters.rx.add(1, frame.len() as u64);
     tap::show(cx, (id, Direction::Received), (&frame, 0), outlet);
     if let Err(frame) = outlet.agenda.arrive(frame) {
-        outlet.discard(frame, Drop::AgendaFull);
+        outlet.discard(frame, DropReason::AgendaFull);
     }
 }

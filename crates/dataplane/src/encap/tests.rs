@@ -9,7 +9,7 @@ use crate::out::OutId;
 use crate::table::{Adjacency, Kind, NextHopId};
 use crate::testing::{ETHER1, ETHER2, GATEWAY, MAC, Rig, Udp4, Udp6, ethernet};
 use crate::trace::{End, trace_packet};
-use crate::{Drop, Why};
+use crate::{DropReason, Why};
 
 /// This router's address, where all tunnels end.
 const HERE: u32 = 0x0a00_0001;
@@ -178,7 +178,7 @@ fn tunnels_that_lead_to_each_other_end_under_a_name() {
     rig.settle();
 
     assert_eq!(rig.sent(1), Vec::<Vec<u8>>::new());
-    assert_eq!(rig.drops(), [(Drop::TunnelDepth, 300)]);
+    assert_eq!(rig.drops(), [(DropReason::TunnelDepth, 300)]);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn what_does_not_fit_leaves_in_fragments_and_what_is_damaged_by_name() {
     assert!(rig.pass(ethernet(MAC, 0x0800, &stranger)).is_empty());
     assert_eq!(rig.punts().last().map(|(why, _)| *why), Some(Why::Local));
     assert!(
-        rig.drops().contains(&(Drop::TunnelMalformed, 1)),
+        rig.drops().contains(&(DropReason::TunnelMalformed, 1)),
         "{:?}",
         rig.drops()
     );
@@ -291,7 +291,7 @@ fn what_finds_no_room_to_wait_in_is_dropped_by_name() {
 
     let pieces = rig.sent(1).len() as u64;
     let drops = rig.drops();
-    let [(Drop::AgendaFull, lost)] = drops[..] else {
+    let [(DropReason::AgendaFull, lost)] = drops[..] else {
         panic!("{drops:?}");
     };
     assert_eq!(pieces + lost, frame::VECTOR_FRAMES as u64 * 8);

@@ -12,7 +12,7 @@ use super::passes::Scratch;
 use super::tally::{RunKey, Speed, Tally, received, slow_is_fast};
 use super::teach::Teacher;
 use super::{Context, Exit, Leaving, egress, options};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::punt::Why;
@@ -332,7 +332,7 @@ pub(super) fn depart(
         (false, true) => age6(frame),
     };
     if !(aged && egress::rewrite(frame, adjacency)) {
-        return Err(Exit::Drop(Drop::NoBuffer));
+        return Err(Exit::Drop(DropReason::NoBuffer));
     }
     Ok(departed(frame, adjacency, fit == Fit::Whole))
 }

@@ -5,7 +5,7 @@ use frame::{Frame, InterfaceId, Offload, Segmentation, Unfinishable, Unfragmenta
 
 use super::Context;
 use crate::counters::Counters;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::table::Adjacency;
@@ -182,7 +182,7 @@ fn finish_whole(
     frame: &mut Frame,
     mtu: Option<u32>,
     pieces: &mut Vec<Frame>,
-) -> Result<(), Drop> {
+) -> Result<(), DropReason> {
     let offload = frame.offload;
     frame::finish_checksum(frame.bytes_mut(), &offload).map_err(unfinishable)?;
     frame.offload = Offload::FINISHED;
@@ -198,18 +198,18 @@ fn finish_whole(
     };
     match made {
         Ok(_) => Ok(()),
-        Err(Unfragmentable::NoBuffer) => Err(Drop::NoBuffer),
-        Err(Unfragmentable::Mtu) => Err(Drop::TooBig),
-        Err(Unfragmentable::Option(_)) => Err(Drop::Ipv4Options),
-        Err(Unfragmentable::Ipv6(_)) => Err(Drop::Ipv6ExtensionHeader),
-        Err(_) => Err(Drop::Ipv4Length),
+        Err(Unfragmentable::NoBuffer) => Err(DropReason::NoBuffer),
+        Err(Unfragmentable::Mtu) => Err(DropReason::TooBig),
+        Err(Unfragmentable::Option(_)) => Err(DropReason::Ipv4Options),
+        Err(Unfragmentable::Ipv6(_)) => Err(DropReason::Ipv6ExtensionHeader),
+        Err(_) => Err(DropReason::Ipv4Length),
     }
 }
 
-fn unfinishable(error: Unfinishable) -> Drop {
+fn unfinishable(error: Unfinishable) -> DropReason {
     match error {
-        Unfinishable::NoBuffer => Drop::NoBuffer,
-        _ => Drop::OffloadMalformed,
+        Unfinishable::NoBuffer => DropReason::NoBuffer,
+        _ => DropReason::OffloadMalformed,
     }
 }
 

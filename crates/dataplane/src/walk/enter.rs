@@ -15,7 +15,7 @@ use super::tally::received;
 use super::{Context, Exit, Place};
 use super::{Key as Destination, prerouting};
 use crate::counters::{Counters, Traffic};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::trace::Silent;
 
 /// Headers are asked for this many frames ahead.
@@ -47,7 +47,7 @@ impl Entered {
     pub(super) const fn new() -> Self {
         Self {
             lanes: [Lane::Exit; VECTOR_FRAMES],
-            exits: [Exit::Drop(Drop::NoRoute); VECTOR_FRAMES],
+            exits: [Exit::Drop(DropReason::NoRoute); VECTOR_FRAMES],
             keys4: [0; VECTOR_FRAMES],
             count4: 0,
             keys6: [0; VECTOR_FRAMES],

@@ -14,7 +14,7 @@ use machine::Instant;
 
 use super::depart::packet;
 use super::{Context, single};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::handover;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
@@ -111,7 +111,7 @@ pub(crate) fn expire(now: Instant, outlet: &mut Outlet) {
 fn discard_lost(outlet: &mut Outlet) {
     for family in 0..outlet.fragments.len() {
         while let Some((frame, (), lost)) = outlet.fragments[family].take_lost() {
-            outlet.discard(frame, Drop::of_fragment(lost));
+            outlet.discard(frame, DropReason::of_fragment(lost));
         }
     }
 }

@@ -6,7 +6,7 @@ use wire::{EtherType, Mac};
 
 use super::headers::{Column, Headers};
 use super::{Context, Exit};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::interface::{Interface, InterfaceTable, Tag, vlan};
 use crate::punt::Why;
 
@@ -98,7 +98,7 @@ pub(crate) fn run(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result
     match plain(entrance, bytes) {
         Some(arrived) => Ok(arrived),
         None if !entrance.interface.ethernet => without_link_header(entrance, bytes),
-        None if bytes.len() < ETHERNET => Err(Exit::Drop(Drop::EthernetLength)),
+        None if bytes.len() < ETHERNET => Err(Exit::Drop(DropReason::EthernetLength)),
         None => unusual(cx, entrance, bytes),
     }
 }
@@ -109,14 +109,14 @@ pub(crate) fn run(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result
 fn unusual(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exit> {
     let (entrance, l3, ethertype) = untag(cx, entrance, bytes)?;
     if !entrance.interface.running {
-        return Err(Exit::Drop(Drop::InterfaceDown));
+        return Err(Exit::Drop(DropReason::InterfaceDown));
     }
     let group = bytes[0] & 1 != 0;
     let ours = bytes
         .first_chunk::<ETHERNET>()
         .is_some_and(|head| destination(head) == entrance.mac);
     if !group && !ours {
-        return Err(Exit::Drop(Drop::EthernetOther));
+        return Err(Exit::Drop(DropReason::EthernetOther));
     }
     match ethertype {
         IPV4 | IPV6 => Ok(Arrived {
@@ -139,7 +139,7 @@ fn of_service(cx: &Context<'_>, id: InterfaceId, bytes: &[u8], (l3, kind): (u16,
             id,
             meets_rules: false,
         }),
-        None => Exit::Drop(Drop::EthernetType),
+        None => Exit::Drop(DropReason::EthernetType),
     }
 }
 
@@ -154,14 +154,14 @@ pub(crate) fn untag(
     let mut at = ETHERNET;
     for _ in 0..=TAGS {
         let Some(pair) = bytes.get(at - 2..at) else {
-            return Err(Exit::Drop(Drop::EthernetLength));
+            return Err(Exit::Drop(DropReason::EthernetLength));
         };
         let ethertype = u16::from_be_bytes([pair[0], pair[1]]);
         if !matches!(ethertype, vlan::CUSTOMER | vlan::SERVICE) {
             return Ok((entrance, at as u16, ethertype));
         }
         let Some(tag) = bytes.get(at..at + 4) else {
-            return Err(Exit::Drop(Drop::EthernetLength));
+            return Err(Exit::Drop(DropReason::EthernetLength));
         };
         let vlan_id = u16::from_be_bytes([tag[0], tag[1]]) & 0xfff;
         at += 4;
@@ -173,9 +173,9 @@ pub(crate) fn untag(
         entrance = { cx.interfaces }
             .vlan(entrance.id, tag)
             .and_then(|vlan| Entrance::new(cx.interfaces, vlan))
-            .ok_or(Exit::Drop(Drop::VlanUnknown))?;
+            .ok_or(Exit::Drop(DropReason::VlanUnknown))?;
     }
-    Err(Exit::Drop(Drop::VlanUnknown))
+    Err(Exit::Drop(DropReason::VlanUnknown))
 }
 
 /// The interface that a frame's tags name on a port's, and where its packet begins; none where they name none.
@@ -194,7 +194,7 @@ pub(crate) fn untagged(
 #[inline(never)]
 fn without_link_header(entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exit> {
     if !entrance.interface.running {
-        return Err(Exit::Drop(Drop::InterfaceDown));
+        return Err(Exit::Drop(DropReason::InterfaceDown));
     }
     let ipv6 = match bytes.first().map(|first| first >> 4) {
         Some(6) => true,

@@ -7,7 +7,7 @@
 use frame::InterfaceId;
 
 use super::{Context, Exit};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::flow::upper6;
 use crate::interface::{Details, Interface};
 use crate::punt::Why;
@@ -28,13 +28,13 @@ pub(crate) fn unicast(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8]) -> 
 #[inline(never)]
 pub(crate) fn group(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8]) -> Exit {
     // Nobody here listens, and a group is never told.
-    local(cx, ingress, packet, true).unwrap_or(Exit::Drop(Drop::MulticastNotMine))
+    local(cx, ingress, packet, true).unwrap_or(Exit::Drop(DropReason::MulticastNotMine))
 }
 
 /// Who takes a packet for this router: the service that hears it, else the sockets of the host stack.
 fn local(cx: &Context<'_>, (id, is): Ingress<'_>, packet: &[u8], many: bool) -> Option<Exit> {
     if !has_upper(packet) {
-        return Some(Exit::Drop(Drop::Ipv6ExtensionHeader));
+        return Some(Exit::Drop(DropReason::Ipv6ExtensionHeader));
     }
     let services = &cx.snapshot.services;
     match services.packet(packet, many, cx.interfaces.services(id)) {
@@ -61,7 +61,7 @@ pub(crate) fn multicast4(
     if of_link || cx.interfaces.details(ingress.0, joined) == Some(true) {
         group(cx, ingress, packet)
     } else {
-        Exit::Drop(Drop::MulticastNotMine)
+        Exit::Drop(DropReason::MulticastNotMine)
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn multicast6(
     if of_link || cx.interfaces.details(ingress.0, joined) == Some(true) {
         group(cx, ingress, packet)
     } else {
-        Exit::Drop(Drop::MulticastNotMine)
+        Exit::Drop(DropReason::MulticastNotMine)
     }
 }
 

@@ -72,7 +72,7 @@ pub(crate) use ingress::untagged;
 pub(crate) use passes::{Entry, Scratch, vector};
 pub(crate) use single::{on_link, own, own_here, resume, transmit};
 
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::interface::InterfaceTable;
 use crate::out::OutId;
 use crate::punt::Why;
@@ -125,7 +125,7 @@ impl Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Discarded.
-    Drop(Drop),
+    Drop(DropReason),
     /// Handed to control.
     Punt(Why),
     /// Held here until all fragments of its datagram have come.
@@ -381,20 +381,20 @@ fn fit(cx: &Context<'_>, leaving: &Leaving<'_>, adjacency: &Adjacency) -> Result
     } = *leaving;
     if leaving.ipv6 {
         let Some(header) = packet.first_chunk::<40>() else {
-            return Err(Exit::Drop(Drop::Ipv6Length));
+            return Err(Exit::Drop(DropReason::Ipv6Length));
         };
         match leaving.own {
             true => forward::own6(header, packet, mtu, offload),
-            false if !cx.snapshot.ipv6.forward => Err(Exit::Drop(Drop::ForwardingOff)),
+            false if !cx.snapshot.ipv6.forward => Err(Exit::Drop(DropReason::ForwardingOff)),
             false => forward::ipv6(header, packet, mtu, offload),
         }
     } else {
         let Some(header) = packet.first_chunk::<20>() else {
-            return Err(Exit::Drop(Drop::Ipv4Length));
+            return Err(Exit::Drop(DropReason::Ipv4Length));
         };
         match leaving.own {
             true => forward::fit4(header, packet, mtu, offload),
-            false if !cx.snapshot.ipv4.forward => Err(Exit::Drop(Drop::ForwardingOff)),
+            false if !cx.snapshot.ipv4.forward => Err(Exit::Drop(DropReason::ForwardingOff)),
             false => {
                 let fit = forward::ipv4(header, packet, mtu, offload)?;
                 options::check(cx, packet, adjacency.egress)?;
@@ -435,7 +435,7 @@ pub(crate) fn decide<W: Watcher>(
     watch: &mut W,
 ) -> Result<Adjacency, Exit> {
     let Some(entrance) = Entrance::new(cx.interfaces, ingress) else {
-        let exit = Exit::Drop(Drop::InterfaceDown);
+        let exit = Exit::Drop(DropReason::InterfaceDown);
         watch.left(Stage::Ingress, &exit);
         return Err(exit);
     };

@@ -7,7 +7,7 @@ use frame::{Frame, InterfaceId};
 use wire::ipv4::{self, MalformedOption, Options};
 
 use super::{Context, Exit};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::punt::Why;
 
 /// The longest IPv4 header in bytes.
@@ -24,7 +24,7 @@ const PLAIN: u8 = 0x45;
 pub(super) fn enter(header: &[u8]) -> Result<(), Exit> {
     for option in Options::new(header.get(20..).unwrap_or_default()) {
         if option.map_err(malformed)?.is_source_route() {
-            return Err(Exit::Drop(Drop::Ipv4SourceRoute));
+            return Err(Exit::Drop(DropReason::Ipv4SourceRoute));
         }
     }
     Ok(())

@@ -9,7 +9,7 @@
 use wire::ipv6::{HEADER_LEN, IpOption, Packet, Unknown};
 
 use super::Exit;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::punt::Why;
 
 /// The header's number, as the fixed header has it.
@@ -26,12 +26,12 @@ pub(super) fn enter(packet: &[u8], to_group: bool) -> Result<(), Exit> {
     let packet = Packet::new_checked(packet).ok();
     let header = packet.and_then(|packet| packet.extensions().next()?.ok());
     let Some(header) = header else {
-        return Err(Exit::Drop(Drop::Ipv6ExtensionHeader));
+        return Err(Exit::Drop(DropReason::Ipv6ExtensionHeader));
     };
     for (count, option) in header.options().enumerate() {
         match option {
             Ok(option) if count < OPTIONS_MAX => judge(&option, to_group)?,
-            _ => return Err(Exit::Drop(Drop::Ipv6Options)),
+            _ => return Err(Exit::Drop(DropReason::Ipv6Options)),
         }
     }
     Ok(())
@@ -39,10 +39,14 @@ pub(super) fn enter(packet: &[u8], to_group: bool) -> Result<(), Exit> {
 
 fn judge(option: &IpOption<'_>, to_group: bool) -> Result<(), Exit> {
     match (option.kind, option.unknown()) {
-        (IpOption::ROUTER_ALERT, _) if option.data.len() != 2 => Err(Exit::Drop(Drop::Ipv6Options)),
+        (IpOption::ROUTER_ALERT, _) if option.data.len() != 2 => {
+            Err(Exit::Drop(DropReason::Ipv6Options))
+        }
         (IpOption::ROUTER_ALERT, _) | (_, Unknown::Skip) => Ok(()),
-        (_, Unknown::ProblemIfUnicast) if to_group => Err(Exit::Drop(Drop::Ipv6UnknownOption)),
-        (_, Unknown::Drop) => Err(Exit::Drop(Drop::Ipv6UnknownOption)),
+        (_, Unknown::ProblemIfUnicast) if to_group => {
+            Err(Exit::Drop(DropReason::Ipv6UnknownOption))
+        }
+        (_, Unknown::Drop) => Err(Exit::Drop(DropReason::Ipv6UnknownOption)),
         // The sender is told which byte it is.
         (_, Unknown::Problem | Unknown::ProblemIfUnicast) => {
             let at = (HEADER_LEN + option.at) as u16;

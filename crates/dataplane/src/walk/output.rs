@@ -6,7 +6,7 @@ use wire::Mac;
 use super::guarded::{Guard, Met, Passage, View};
 use super::routing::{Address, Query};
 use super::{Context, Exit, prerouting, routing};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::interface::{Details, Tag};
 use crate::outlet::Outlet;
 use crate::packet::Fields;
@@ -59,9 +59,9 @@ pub(super) fn on_link(
     cx: &Context<'_>,
     frame: &Frame,
     outlet: &mut Outlet,
-) -> Result<Passage, Drop> {
+) -> Result<Passage, DropReason> {
     let interface = cx.interfaces.get(frame.egress);
-    let interface = interface.ok_or(Drop::EgressDown)?;
+    let interface = interface.ok_or(DropReason::EgressDown)?;
     let packet = frame.bytes().get(usize::from(frame.l3)..);
     let packet = packet.unwrap_or_default();
     let mut passage = Passage::new(Fields::of(packet));
@@ -94,8 +94,8 @@ pub(super) fn on_link(
         // A mark led to a neighbour that is not known; this one is.
         Err(_) if passage.accepted => Ok(passage),
         Err(Exit::Drop(reason)) => Err(reason),
-        Err(Exit::Punt(why)) => Err(why.discards().unwrap_or(Drop::NoRoute)),
-        Err(_) => Err(Drop::NoRoute),
+        Err(Exit::Punt(why)) => Err(why.discards().unwrap_or(DropReason::NoRoute)),
+        Err(_) => Err(DropReason::NoRoute),
     }
 }
 
@@ -134,23 +134,23 @@ fn check(packet: &[u8]) -> Result<(), Exit> {
         Some(6) => {
             let header = packet
                 .first_chunk::<40>()
-                .ok_or(Exit::Drop(Drop::Ipv6Length))?;
+                .ok_or(Exit::Drop(DropReason::Ipv6Length))?;
             let payload = usize::from(u16::from_be_bytes([header[4], header[5]]));
             if payload + 40 > packet.len() {
-                return Err(Exit::Drop(Drop::Ipv6Length));
+                return Err(Exit::Drop(DropReason::Ipv6Length));
             }
         }
         Some(4) => {
             let header = packet
                 .first_chunk::<20>()
-                .ok_or(Exit::Drop(Drop::Ipv4Length))?;
+                .ok_or(Exit::Drop(DropReason::Ipv4Length))?;
             let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
             let header_len = usize::from(header[0] & 0xf) * 4;
             if header_len < 20 || total < header_len || total > packet.len() {
-                return Err(Exit::Drop(Drop::Ipv4Length));
+                return Err(Exit::Drop(DropReason::Ipv4Length));
             }
         }
-        _ => return Err(Exit::Drop(Drop::Ipv4Version)),
+        _ => return Err(Exit::Drop(DropReason::Ipv4Version)),
     }
     Ok(())
 }
@@ -200,7 +200,7 @@ fn to_group(
         return Err(Exit::Punt(Why::NoRoute));
     };
     if !interface.running {
-        return Err(Exit::Drop(Drop::EgressDown));
+        return Err(Exit::Drop(DropReason::EgressDown));
     }
     let mut adjacency = Adjacency {
         kind: Kind::Forward,
@@ -217,7 +217,8 @@ fn to_group(
         let addresses = (destination, interface.mac);
         let tags = |details: &Details| link_header(addresses, &details.tags, ethertype);
         let written = cx.interfaces.details(egress, tags);
-        (adjacency.header, adjacency.header_len) = written.ok_or(Exit::Drop(Drop::EgressDown))?;
+        (adjacency.header, adjacency.header_len) =
+            written.ok_or(Exit::Drop(DropReason::EgressDown))?;
     }
     Ok((NextHopId::NO_ROUTE, adjacency))
 }

@@ -11,7 +11,7 @@ use super::near::Near;
 use super::tally::received;
 use super::{Context, Exit, egress, gather, guarded};
 use crate::counters::Traffic;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::encap;
 use crate::meter::Facility;
 use crate::out::OutId;
@@ -72,7 +72,7 @@ pub(crate) fn vector(
     };
     let Some(mut entrance) = Entrance::new(cx.interfaces, id) else {
         for frame in vector.drain() {
-            outlet.discard(frame, Drop::InterfaceDown);
+            outlet.discard(frame, DropReason::InterfaceDown);
         }
         return;
     };
@@ -199,7 +199,7 @@ pub(super) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
                 outlet.punt(frame, Why::Service { id, meets_rules });
             } else {
                 outlet.counters.service(id).lost.add(1);
-                outlet.discard(frame, Drop::ServiceLimit);
+                outlet.discard(frame, DropReason::ServiceLimit);
             }
         }
         Exit::Punt(why) => {

@@ -8,7 +8,7 @@ use super::headers::{Column, Headers, Headers4, Headers6, column};
 use super::ingress::Arrived;
 use super::options6::{self, HOP_BY_HOP};
 use super::{Context, Exit, input, options, routing};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::interface::{Details, OwnAddresses};
 use crate::punt::Why;
 
@@ -27,25 +27,25 @@ pub(crate) fn ipv4<const FAST: bool>(
 ) -> Result<u32, Exit> {
     let interface = arrived.interface;
     if !interface.ipv4 {
-        return Err(Exit::Drop(Drop::InterfaceDown));
+        return Err(Exit::Drop(DropReason::InterfaceDown));
     }
     // "(1) The packet length reported by the Link Layer must be large enough to hold the minimum
     // length legal IP datagram (20 bytes)."
     let Some(header) = packet.first_chunk::<20>() else {
-        return Err(Exit::Drop(Drop::Ipv4Length));
+        return Err(Exit::Drop(DropReason::Ipv4Length));
     };
     // "(2) The IP checksum must be correct." Where the header has no options; else it is checked
     // with them, and after the two fields that say how long it is.
     let words @ (first, second, last) = words(header);
     if first >> 56 == 0x45 {
         if !is_intact(words) {
-            return Err(Exit::Drop(Drop::Ipv4Checksum));
+            return Err(Exit::Drop(DropReason::Ipv4Checksum));
         }
         // "(5) The IP total length field must be large enough to hold the IP datagram header,
         // whose length is specified in the IP header length field." And: the link delivered it all.
         let total = usize::from((first >> 32) as u16);
         if (total < 20) | (total > packet.len()) {
-            return Err(Exit::Drop(Drop::Ipv4Length));
+            return Err(Exit::Drop(DropReason::Ipv4Length));
         }
     } else {
         odd_header4(packet)?;
@@ -55,13 +55,13 @@ pub(crate) fn ipv4<const FAST: bool>(
         odd_addresses4(cx, arrived.id, packet, source, destination)?;
     }
     if cx.interfaces.own().has_ipv4(source) {
-        return Err(Exit::Drop(Drop::Ipv4OwnSource));
+        return Err(Exit::Drop(DropReason::Ipv4OwnSource));
     }
     if !FAST
         && cx.snapshot.ipv4.checks_way_back()
         && !routing::way_back4(cx, arrived, packet, source)
     {
-        return Err(Exit::Drop(Drop::ReversePath));
+        return Err(Exit::Drop(DropReason::ReversePath));
     }
     Ok(destination)
 }
@@ -116,21 +116,21 @@ fn odd_header4(packet: &[u8]) -> Result<(), Exit> {
     if let Some(header) = header.filter(|header| header.len() >= 20)
         && checksum::sum(header) != checksum::INTACT
     {
-        return Err(Exit::Drop(Drop::Ipv4Checksum));
+        return Err(Exit::Drop(DropReason::Ipv4Checksum));
     }
     // "(3) The IP version number must be 4."
     if packet[0] >> 4 != 4 {
-        return Err(Exit::Drop(Drop::Ipv4Version));
+        return Err(Exit::Drop(DropReason::Ipv4Version));
     }
     // "(4) The IP header length field must be large enough to hold the minimum length legal IP
     // datagram (20 bytes = 5 words)."
     let Some(header) = header.filter(|header| header.len() >= 20) else {
-        return Err(Exit::Drop(Drop::Ipv4Length));
+        return Err(Exit::Drop(DropReason::Ipv4Length));
     };
     // (5), as above.
     let total = usize::from(u16::from_be_bytes([packet[2], packet[3]]));
     if total < header_len || total > packet.len() {
-        return Err(Exit::Drop(Drop::Ipv4Length));
+        return Err(Exit::Drop(DropReason::Ipv4Length));
     }
     options::enter(header)
 }
@@ -155,15 +155,15 @@ fn odd_addresses4(
 ) -> Result<(), Exit> {
     const BROADCAST: u32 = u32::MAX;
     let Some(interface) = cx.interfaces.get(ingress) else {
-        return Err(Exit::Drop(Drop::InterfaceDown));
+        return Err(Exit::Drop(DropReason::InterfaceDown));
     };
     // Who has no address yet asks everybody (RFC 2131, 4.1).
     let nobody_yet = source == 0 && destination == BROADCAST;
     if !is_plain4(source) && !nobody_yet {
-        return Err(Exit::Drop(Drop::Ipv4MartianSource));
+        return Err(Exit::Drop(DropReason::Ipv4MartianSource));
     }
     if cx.interfaces.own().has_ipv4(source) {
-        return Err(Exit::Drop(Drop::Ipv4OwnSource));
+        return Err(Exit::Drop(DropReason::Ipv4OwnSource));
     }
     if destination == BROADCAST {
         return Err(input::group(cx, (ingress, &interface), packet));
@@ -177,13 +177,13 @@ fn odd_addresses4(
         ));
     }
     if !is_plain4(destination) {
-        return Err(Exit::Drop(Drop::Ipv4MartianDestination));
+        return Err(Exit::Drop(DropReason::Ipv4MartianDestination));
     }
     // A directed broadcast on its own link comes as a link-layer broadcast; every other unicast
     // packet in such a frame is a sender's mistake (RFC 1812, 5.3.4).
     match routing::is_broadcast4(cx, ingress, destination) {
         true => Err(input::group(cx, (ingress, &interface), packet)),
-        false => Err(Exit::Drop(Drop::LinkBroadcast)),
+        false => Err(Exit::Drop(DropReason::LinkBroadcast)),
     }
 }
 
@@ -200,17 +200,17 @@ pub(crate) fn ipv6<const FAST: bool>(
 ) -> Result<u128, Exit> {
     let interface = arrived.interface;
     if !interface.ipv6 {
-        return Err(Exit::Drop(Drop::InterfaceDown));
+        return Err(Exit::Drop(DropReason::InterfaceDown));
     }
     let Some(header) = packet.first_chunk::<40>() else {
-        return Err(Exit::Drop(Drop::Ipv6Length));
+        return Err(Exit::Drop(DropReason::Ipv6Length));
     };
     if header[0] >> 4 != 6 {
-        return Err(Exit::Drop(Drop::Ipv6Version));
+        return Err(Exit::Drop(DropReason::Ipv6Version));
     }
     let payload = usize::from(u16::from_be_bytes([header[4], header[5]]));
     if payload + 40 > packet.len() {
-        return Err(Exit::Drop(Drop::Ipv6Length));
+        return Err(Exit::Drop(DropReason::Ipv6Length));
     }
     let source = address(header, 8);
     let destination = address(header, 24);
@@ -220,13 +220,13 @@ pub(crate) fn ipv6<const FAST: bool>(
         odd6(cx, from, packet, source, destination)?;
     }
     if cx.interfaces.own().has_ipv6(source) {
-        return Err(Exit::Drop(Drop::Ipv6OwnSource));
+        return Err(Exit::Drop(DropReason::Ipv6OwnSource));
     }
     if !FAST
         && cx.snapshot.ipv6.checks_way_back()
         && !routing::way_back6(cx, arrived, packet, source)
     {
-        return Err(Exit::Drop(Drop::ReversePath));
+        return Err(Exit::Drop(DropReason::ReversePath));
     }
     Ok(destination)
 }
@@ -282,21 +282,21 @@ fn odd6(
     destination: u128,
 ) -> Result<(), Exit> {
     let Some(interface) = cx.interfaces.get(ingress) else {
-        return Err(Exit::Drop(Drop::InterfaceDown));
+        return Err(Exit::Drop(DropReason::InterfaceDown));
     };
     let is_group = destination >> 120 == 0xff;
     // Who has no address yet asks groups (RFC 4862, 5.4.2): the unspecified source.
     if source >> 120 == 0xff || source == LOOPBACK6 || (source == 0 && !is_group) {
-        return Err(Exit::Drop(Drop::Ipv6MartianSource));
+        return Err(Exit::Drop(DropReason::Ipv6MartianSource));
     }
     if destination == 0 || destination == LOOPBACK6 {
-        return Err(Exit::Drop(Drop::Ipv6MartianDestination));
+        return Err(Exit::Drop(DropReason::Ipv6MartianDestination));
     }
     if cx.interfaces.own().has_ipv6(source) {
-        return Err(Exit::Drop(Drop::Ipv6OwnSource));
+        return Err(Exit::Drop(DropReason::Ipv6OwnSource));
     }
     if link_group && !is_group {
-        return Err(Exit::Drop(Drop::LinkBroadcast));
+        return Err(Exit::Drop(DropReason::LinkBroadcast));
     }
     if packet.get(6) == Some(&HOP_BY_HOP) {
         options6::enter(packet, is_group)?;
@@ -315,7 +315,7 @@ fn odd6(
         let has = |details: &Details| details.has_ipv6(destination);
         return Err(match cx.interfaces.details(ingress, has) {
             Some(true) => input::unicast(cx, (ingress, &interface), packet),
-            _ => Exit::Drop(Drop::Ipv6BeyondScope),
+            _ => Exit::Drop(DropReason::Ipv6BeyondScope),
         });
     }
     // From a link-local source to here is local; anything else would leave the link, and its

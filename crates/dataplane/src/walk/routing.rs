@@ -6,7 +6,7 @@ use frame::InterfaceId;
 use super::ingress::Arrived;
 use super::prerouting::{address, is_link_local6};
 use super::{Context, Exit, input};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::encap;
 use crate::flow;
 use crate::punt::Why;
@@ -145,7 +145,7 @@ pub(crate) fn by_table(cx: &Context<'_>, query: &Query<'_>) -> Result<(u16, Next
             continue;
         }
         match rule.action {
-            RuleAction::Drop => return Err(Exit::Drop(Drop::Blackhole)),
+            RuleAction::Drop => return Err(Exit::Drop(DropReason::Blackhole)),
             RuleAction::Unreachable => return Err(Exit::Punt(Why::Unreachable)),
             RuleAction::LookupOnly => {
                 return Ok((rule.table, lookup(cx, rule.table, query.destination)));
@@ -217,7 +217,7 @@ fn passes_on(cx: &Context<'_>, packet: &[u8]) -> Result<(), Exit> {
         false => (&cx.snapshot.ipv4, packet.get(8)),
     };
     match lifetime {
-        _ if !settings.forward => Err(Exit::Drop(Drop::ForwardingOff)),
+        _ if !settings.forward => Err(Exit::Drop(DropReason::ForwardingOff)),
         Some(0 | 1) => Err(Exit::Punt(Why::TtlExceeded)),
         _ => Ok(()),
     }
@@ -248,7 +248,7 @@ pub(crate) fn resolve(
             Kind::NoRoute => return Err(Exit::Punt(Why::NoRoute)),
             Kind::Local => return Err(local(cx, query)),
             Kind::Broadcast => return Err(broadcast(cx, query, &adjacency)),
-            Kind::Blackhole => return Err(Exit::Drop(Drop::Blackhole)),
+            Kind::Blackhole => return Err(Exit::Drop(DropReason::Blackhole)),
             Kind::Unreachable => return Err(Exit::Punt(Why::Unreachable)),
             Kind::Prohibit => return Err(Exit::Punt(Why::Prohibit)),
         }
@@ -273,7 +273,7 @@ fn broadcast(cx: &Context<'_>, query: &Query<'_>, adjacency: &Adjacency) -> Exit
         Some(interface) if query.ingress == adjacency.egress => {
             input::group(cx, (query.ingress, &interface), query.packet)
         }
-        Some(_) => Exit::Drop(Drop::DirectedBroadcast),
+        Some(_) => Exit::Drop(DropReason::DirectedBroadcast),
         None => Exit::Punt(Why::Local),
     }
 }
@@ -302,7 +302,7 @@ fn way_back(cx: &Context<'_>, arrived: &Arrived, packet: &[u8], source: Address)
     }
     let query = Query::new(packet, arrived.id);
     let found = by_rules(cx, &query).and_then(|hop| resolve(cx, &query, hop));
-    admit(cx, &query, found) != Err(Exit::Drop(Drop::ReversePath))
+    admit(cx, &query, found) != Err(Exit::Drop(DropReason::ReversePath))
 }
 
 /// The routing decision `found` about a packet, unless `rp-filter` keeps the packet out: what would be
@@ -333,7 +333,7 @@ pub(crate) fn admit(
     };
     match by_rules(cx, &answer) {
         Ok(hop) if reaches(cx, hop, query.ingress, query.source) => found,
-        _ => Err(Exit::Drop(Drop::ReversePath)),
+        _ => Err(Exit::Drop(DropReason::ReversePath)),
     }
 }
 

@@ -8,7 +8,7 @@ use super::ingress::Arrived;
 use super::passes::settle;
 use super::tally::Tally;
 use super::{Context, Exit, Fit, Key, egress, gather, guarded, output, routing};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::flow;
 use crate::handover;
 use crate::outlet::Outlet;
@@ -195,7 +195,7 @@ fn onward(
     let own = frame.ingress == InterfaceId::NONE;
     let fit = guarded::fit(packet(frame), own, &frame.offload, adjacency.mtu)?;
     if !egress::rewrite(frame, &adjacency) {
-        return Err(Exit::Drop(Drop::NoBuffer));
+        return Err(Exit::Drop(DropReason::NoBuffer));
     }
     egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
     Ok(depart::departed(frame, &adjacency, fit == Fit::Whole))
@@ -232,10 +232,10 @@ pub(crate) fn on_link(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
 /// Sends a complete frame by the interface that `egress` names.
 pub(crate) fn transmit(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
     let Some(interface) = cx.interfaces.get(frame.egress) else {
-        return outlet.discard(frame, Drop::EgressDown);
+        return outlet.discard(frame, DropReason::EgressDown);
     };
     if !interface.running {
-        return outlet.discard(frame, Drop::EgressDown);
+        return outlet.discard(frame, DropReason::EgressDown);
     }
     egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
     egress::finish(cx, outlet, frame, interface.out, u32::MAX);

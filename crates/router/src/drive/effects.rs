@@ -1,6 +1,6 @@
 //! What features want done, carried out.
 
-use dataplane::Drop;
+use dataplane::DropReason;
 use menu::{Changes, Store};
 use service::neighbour::Event;
 
@@ -42,7 +42,8 @@ impl Control {
     fn take_effects(&mut self, effects: Effects) -> Pending {
         let mut pending = Pending::default();
         let worker = effects.worker;
-        self.workers.count_many(Drop::FeatureSends, effects.lost);
+        self.workers
+            .count_many(DropReason::FeatureSends, effects.lost);
         for effect in effects {
             match effect {
                 Effect::Log(topics, message) => self.features.log.add(topics, message),

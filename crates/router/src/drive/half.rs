@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use dataplane::table::NextHopId;
 use dataplane::table::fib::FibWriter;
-use dataplane::{Command, Drop};
+use dataplane::{Command, DropReason};
 use frame::{Frame, InterfaceId};
 use machine::{Instant, Machine};
 use service::neighbour::{self, Action, Arp, Config, Discovery, Event, Neighbours, Question};
@@ -195,7 +195,7 @@ where
         let upcalls = self.feed(id, Event::LinkDown, means);
         for upcall in upcalls {
             if let Upcall::Unreachable(waiting) = upcall {
-                means.workers.discard(waiting.frame, Drop::EgressDown);
+                means.workers.discard(waiting.frame, DropReason::EgressDown);
             }
         }
         self.machines.remove(&id);
@@ -216,7 +216,7 @@ where
                 ..
             } = event
             {
-                means.workers.discard(waiting.frame, Drop::EgressDown);
+                means.workers.discard(waiting.frame, DropReason::EgressDown);
             }
             return Vec::new();
         };
@@ -269,12 +269,12 @@ where
             Action::Release { packet, mac } => self.release(id, packet, mac, means),
             Action::Dropped { packet, why } => {
                 let reason = match why {
-                    neighbour::Drop::QueueFull | neighbour::Drop::TableFull => {
-                        Drop::NeighbourQueueFull
+                    neighbour::DropReason::QueueFull | neighbour::DropReason::TableFull => {
+                        DropReason::NeighbourQueueFull
                     }
-                    neighbour::Drop::LinkDown => Drop::EgressDown,
-                    neighbour::Drop::NoNeighbour | neighbour::Drop::Forgotten => {
-                        Drop::NeighbourUnreachable
+                    neighbour::DropReason::LinkDown => DropReason::EgressDown,
+                    neighbour::DropReason::NoNeighbour | neighbour::DropReason::Forgotten => {
+                        DropReason::NeighbourUnreachable
                     }
                 };
                 means.workers.discard(packet.frame, reason);
@@ -341,12 +341,12 @@ where
         }
         // No route leads to a link-local address: control completes the frame.
         let (l3, Some(laid)) = (frame.l3, means.layout.interfaces.get(&id)) else {
-            return means.workers.discard(frame, Drop::EgressDown);
+            return means.workers.discard(frame, DropReason::EgressDown);
         };
         let header = link_header(&laid.link, mac, S::ETHER_TYPE);
         frame.pull_front(usize::from(l3));
         if !frame.push_front(header.len()) {
-            return means.workers.discard(frame, Drop::NoBuffer);
+            return means.workers.discard(frame, DropReason::NoBuffer);
         }
         frame.bytes_mut()[..header.len()].copy_from_slice(&header);
         frame

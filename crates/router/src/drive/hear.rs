@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use core::net::IpAddr;
 
-use dataplane::Drop;
+use dataplane::DropReason;
 use dataplane::interface::InterfaceTable;
 use dataplane::service::{Found, SERVICES, Service, ServiceId, ServiceSet, Services};
 use frame::{Frame, InterfaceId};
@@ -170,7 +170,7 @@ impl Control {
             Hearing::Taken => self.workers.free(frame),
             Hearing::Bad(reason) => self.workers.discard(frame, reason),
             Hearing::NotMine if is_packet => self.unheard(frame, worker),
-            Hearing::NotMine => self.workers.discard(frame, Drop::EthernetType),
+            Hearing::NotMine => self.workers.discard(frame, DropReason::EthernetType),
         }
     }
 
@@ -218,7 +218,7 @@ impl Control {
         let has_sockets = laid.is_some_and(|laid| laid.mirror.is_some());
         if is_ipv6(packet) {
             let Some(upper) = upper6(packet) else {
-                return self.workers.discard(frame, Drop::Ipv6ExtensionHeader);
+                return self.workers.discard(frame, DropReason::Ipv6ExtensionHeader);
             };
             if has_sockets || upper.protocol == Protocol::ICMPV6 {
                 return self.deliver(frame, at, worker);
@@ -287,34 +287,35 @@ fn upper6(packet: &[u8]) -> Option<ipv6::Upper<'_>> {
 }
 
 /// Whether a packet is a fragment.
-fn is_piece(packet: &[u8], ipv6: bool) -> Result<bool, Drop> {
+fn is_piece(packet: &[u8], ipv6: bool) -> Result<bool, DropReason> {
     if ipv6 {
-        let upper = upper6(packet).ok_or(Drop::Ipv6ExtensionHeader)?;
+        let upper = upper6(packet).ok_or(DropReason::Ipv6ExtensionHeader)?;
         return Ok(upper.fragment.is_some());
     }
-    let packet = ipv4::Packet::new_checked(packet).map_err(|_| Drop::Ipv4Length)?;
+    let packet = ipv4::Packet::new_checked(packet).map_err(|_| DropReason::Ipv4Length)?;
     Ok(packet.fragment().is_piece())
 }
 
 /// Whether a whole packet may be read: header, and the checksum of ICMP.
-fn check(packet: &[u8]) -> Result<(), Drop> {
+fn check(packet: &[u8]) -> Result<(), DropReason> {
     if is_ipv6(packet) {
-        let upper = upper6(packet).ok_or(Drop::Ipv6ExtensionHeader)?;
-        let packet = ipv6::Packet::new_checked(packet).map_err(|_| Drop::Ipv6ExtensionHeader)?;
+        let upper = upper6(packet).ok_or(DropReason::Ipv6ExtensionHeader)?;
+        let packet =
+            ipv6::Packet::new_checked(packet).map_err(|_| DropReason::Ipv6ExtensionHeader)?;
         let (src, dst) = (packet.src(), packet.dst());
         let bad = upper.protocol == Protocol::ICMPV6
             && icmpv6::Packet::new_verified(upper.payload, src, dst).is_err();
         return if bad {
-            Err(Drop::IcmpMalformed)
+            Err(DropReason::IcmpMalformed)
         } else {
             Ok(())
         };
     }
-    let packet = ipv4::Packet::new_checked(packet).map_err(|_| Drop::Ipv4Length)?;
+    let packet = ipv4::Packet::new_checked(packet).map_err(|_| DropReason::Ipv4Length)?;
     let bad = packet.protocol() == Protocol::ICMP
         && icmpv4::Packet::new_verified(packet.payload()).is_err();
     if bad {
-        Err(Drop::IcmpMalformed)
+        Err(DropReason::IcmpMalformed)
     } else {
         Ok(())
     }

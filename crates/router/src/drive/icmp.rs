@@ -4,7 +4,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use dataplane::rule::Reject;
 use dataplane::table::NextHopId;
-use dataplane::{Drop, Why};
+use dataplane::{DropReason, Why};
 use frame::{Frame, InterfaceId};
 use service::icmp::v4::{SourcePolicy, Sources};
 use service::icmp::v6::{BetterHop, Parameter};
@@ -29,13 +29,13 @@ impl Control {
                 if let Some(reset) = reset::answer4(reset::Asked::of(&frame), self.next_id()) {
                     self.output(&reset, frame.ingress, worker);
                 }
-                return self.workers.discard(frame, Drop::NotForUs);
+                return self.workers.discard(frame, DropReason::NotForUs);
             }
             Some(17) => icmpv4::Unreachable::PORT,
             _ => icmpv4::Unreachable::PROTOCOL,
         };
         self.error4(&frame, v4::Error::Unreachable(code), worker);
-        self.workers.discard(frame, Drop::NotForUs);
+        self.workers.discard(frame, DropReason::NotForUs);
     }
 
     /// The same of IPv6 (RFC 4443, 3.1 and 3.4). `upper` is the protocol, and the offset in the
@@ -49,7 +49,7 @@ impl Control {
                 if !is_shared && let Some(reset) = reset::answer6(reset::Asked::of(&frame)) {
                     self.output(&reset, frame.ingress, worker);
                 }
-                return self.workers.discard(frame, Drop::NotForUs);
+                return self.workers.discard(frame, DropReason::NotForUs);
             }
             Protocol::UDP => v6::Error::Unreachable(icmpv6::Unreachable::PORT),
             _ => v6::Error::ParameterProblem {
@@ -58,7 +58,7 @@ impl Control {
             },
         };
         self.error6(&frame, error, worker);
-        self.workers.discard(frame, Drop::NotForUs);
+        self.workers.discard(frame, DropReason::NotForUs);
     }
 
     /// Tells the sender of a packet why it is lost. The worker has counted it.
@@ -85,7 +85,7 @@ impl Control {
     /// The next hop did not answer.
     pub(super) fn unreachable(&mut self, waiting: Waiting) {
         let Waiting { frame, worker, .. } = waiting;
-        self.workers.count(Drop::NeighbourUnreachable);
+        self.workers.count(DropReason::NeighbourUnreachable);
         self.report(frame, Why::Unreachable, worker);
     }
 

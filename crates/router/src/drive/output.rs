@@ -3,7 +3,7 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use dataplane::table::NextHopId;
-use dataplane::{Command, Drop};
+use dataplane::{Command, DropReason};
 use frame::{Frame, InterfaceId};
 use service::neighbour::Event;
 
@@ -37,7 +37,7 @@ impl Control {
             .get(&interface)
             .and_then(|l| l.mirror);
         let Some((_, mirror)) = mirror else {
-            return self.workers.discard(frame, Drop::NotForUs);
+            return self.workers.discard(frame, DropReason::NotForUs);
         };
         let l3 = frame.l3;
         frame.pull_front(usize::from(l3));

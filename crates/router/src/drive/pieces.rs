@@ -1,6 +1,6 @@
 //! Reassembly of packets for this router.
 
-use dataplane::Drop;
+use dataplane::DropReason;
 use frame::reassembly::Lost;
 use frame::{Frame, Offload};
 use service::icmp::{v4, v6};
@@ -47,7 +47,8 @@ impl Control {
             if lost == (Lost::TimedOut { first: true }) {
                 self.error4(&fragment, v4::Error::ReassemblyTimeExceeded, worker);
             }
-            self.workers.discard(fragment, Drop::of_fragment(lost));
+            self.workers
+                .discard(fragment, DropReason::of_fragment(lost));
         }
         while let Some((fragment, worker, lost)) = self.pieces6.take_lost() {
             let code = v6::Parameter::Field;
@@ -59,7 +60,8 @@ impl Control {
             if let Some(error) = error {
                 self.error6(&fragment, error, worker);
             }
-            self.workers.discard(fragment, Drop::of_fragment(lost));
+            self.workers
+                .discard(fragment, DropReason::of_fragment(lost));
         }
         let deadlines = [self.pieces4.deadline(), self.pieces6.deadline()];
         let next = deadlines.into_iter().flatten().min();

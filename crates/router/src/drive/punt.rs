@@ -4,7 +4,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeSet;
 
 use dataplane::table::NextHopId;
-use dataplane::{Drop, Punt, Why};
+use dataplane::{DropReason, Punt, Why};
 use frame::{Frame, InterfaceId};
 use service::neighbour::{Event, Proxy, Question};
 use wire::Protocol;
@@ -60,7 +60,7 @@ impl Control {
     /// A packet whose next hop has no link address yet.
     fn resolve(&mut self, frame: Frame, hop: NextHopId, worker: u16) {
         let Some(to) = destination(packet_of(&frame)) else {
-            return self.workers.discard(frame, Drop::NoRoute);
+            return self.workers.discard(frame, DropReason::NoRoute);
         };
         let egress = frame.egress;
         let Some(frame) = self.workers.hold(frame) else {
@@ -70,12 +70,12 @@ impl Control {
         match to {
             IpAddr::V4(to) => match neighbour(self.v4.rib.target(hop), to) {
                 Some((id, address)) => self.resolve4(id, address, waiting),
-                None => self.workers.discard(waiting.frame, Drop::NoRoute),
+                None => self.workers.discard(waiting.frame, DropReason::NoRoute),
             },
             IpAddr::V6(to) if hop == NextHopId::NO_ROUTE => self.resolve6(egress, to, waiting),
             IpAddr::V6(to) => match neighbour(self.v6.rib.target(hop), to) {
                 Some((id, address)) => self.resolve6(id, address, waiting),
-                None => self.workers.discard(waiting.frame, Drop::NoRoute),
+                None => self.workers.discard(waiting.frame, DropReason::NoRoute),
             },
         }
     }

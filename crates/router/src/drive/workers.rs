@@ -7,7 +7,7 @@ use dataplane::counters::{InterfaceTraffic, Traffic, interface_traffic};
 use dataplane::packet::Tuple;
 use dataplane::rule::RuleCounters;
 use dataplane::tap::Tapped;
-use dataplane::{Command, Counters, Drop, Punt, Remote};
+use dataplane::{Command, Counters, DropReason, Punt, Remote};
 use frame::reassembly::Reassembly;
 use frame::shortcut::{Handler, Shortcuts, Went, Which};
 use frame::{Frame, InterfaceId, Pool};
@@ -183,7 +183,7 @@ impl Workers {
             | Command::Output(frame)
             | Command::Probe(frame, _)
             | Command::Resume(frame, _) => {
-                self.discard(frame, Drop::HandoverFull);
+                self.discard(frame, DropReason::HandoverFull);
             }
             Command::Attach { mut port, .. } => port.close(&mut self.pool),
             Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) => {}
@@ -214,7 +214,7 @@ impl Workers {
     pub fn frame(&mut self, bytes: &[u8]) -> Option<Frame> {
         let frame = self.pool.alloc_from(bytes);
         if frame.is_none() {
-            self.own.dropped(Drop::NoBuffer);
+            self.own.dropped(DropReason::NoBuffer);
         }
         frame
     }
@@ -235,7 +235,7 @@ impl Workers {
         if self.pool.hold(&mut frame) {
             return Some(frame);
         }
-        self.discard(frame, Drop::PoolReserve);
+        self.discard(frame, DropReason::PoolReserve);
         None
     }
 
@@ -245,18 +245,18 @@ impl Workers {
     }
 
     /// Ends a frame for a reason.
-    pub fn discard(&mut self, frame: Frame, reason: Drop) {
+    pub fn discard(&mut self, frame: Frame, reason: DropReason) {
         self.own.dropped(reason);
         self.pool.free(frame);
     }
 
     /// Counts a packet that control let go.
-    pub fn count(&self, reason: Drop) {
+    pub fn count(&self, reason: DropReason) {
         self.own.dropped(reason);
     }
 
     /// Counts several packets that control let go.
-    pub fn count_many(&self, reason: Drop, count: usize) {
+    pub fn count_many(&self, reason: DropReason, count: usize) {
         self.own.dropped_many(reason, count as u64);
     }
 

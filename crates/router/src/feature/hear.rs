@@ -1,6 +1,6 @@
 //! What features hear and send: frames of the services that they registered, and their answers.
 
-use dataplane::Drop;
+use dataplane::DropReason;
 use frame::InterfaceId;
 use wire::{EtherType, Mac};
 
@@ -50,7 +50,7 @@ pub(crate) enum Hearing {
     /// It was for somebody else: a packet that no feature takes goes to the host stack.
     NotMine,
     /// It is discarded for this reason, and no other feature hears it.
-    Bad(Drop),
+    Bad(DropReason),
 }
 
 /// Something that a feature wants sent.

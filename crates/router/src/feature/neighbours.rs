@@ -1,7 +1,7 @@
 //! What ARP and neighbour discovery hear. The tables of neighbours are control's: routes, resolution and addresses
 //! reach into them at every step.
 
-use dataplane::Drop;
+use dataplane::DropReason;
 use dataplane::service::{Carried, Match, Rate, Service};
 use service::neighbour::{Arp, Discovery, Family as _};
 use wire::EtherType;
@@ -51,8 +51,10 @@ impl Feature for Neighbours {
         let (packet, from) = (heard.packet(), heard.source_mac());
         let ipv6 = heard.service == DISCOVERY;
         let malformed = match ipv6 {
-            false => Arp::hear(packet, from).err().map(|_| Drop::ArpMalformed),
-            true => { Discovery::hear(packet, from).err() }.map(|_| Drop::IcmpMalformed),
+            false => Arp::hear(packet, from)
+                .err()
+                .map(|_| DropReason::ArpMalformed),
+            true => { Discovery::hear(packet, from).err() }.map(|_| DropReason::IcmpMalformed),
         };
         if let Some(reason) = malformed {
             return Hearing::Bad(reason);

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use dataplane::Drop;
+use dataplane::DropReason;
 use menu::{Id, Row, RowFilter, Value};
 
 use super::{DYNAMIC, give, number};
@@ -19,11 +19,11 @@ impl Control {
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.service_rows(filter, each)?;
-        for reason in Drop::ALL {
+        for reason in DropReason::ALL {
             let counters = self.workers.counters();
             let packets: u64 = counters.map(|counters| counters.drops(*reason)).sum();
             // Each service has a row of its own.
-            if packets == 0 || *reason == Drop::ServiceLimit {
+            if packets == 0 || *reason == DropReason::ServiceLimit {
                 continue;
             }
             let mut row = Row {
@@ -44,7 +44,7 @@ impl Control {
         filter: &RowFilter<'_>,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let reason = Drop::ServiceLimit;
+        let reason = DropReason::ServiceLimit;
         for (id, name) in self.services.names() {
             let counters = self.workers.counters();
             let packets: u64 = counters

@@ -8,7 +8,7 @@ use dataplane::packet::protocol;
 use dataplane::rule::{Clock, Marks};
 use dataplane::trace::{Assumed, End, Line, Question, Sought, Tried, Walked, trace};
 use dataplane::walk::Exit;
-use dataplane::{Drop, Why};
+use dataplane::{DropReason, Why};
 use frame::InterfaceId;
 use menu::{Call, Cause, Id, Lack, Reason, Reply, Row, Store, Value};
 use wire::tcp::Flags;
@@ -277,7 +277,7 @@ impl Control {
             End::Sent(egress) => egress,
             // Rules are not asked about what FastTrack carries.
             End::Exit(Exit::Drop(
-                Drop::FirewallRaw | Drop::FirewallMangle | Drop::FirewallFilter,
+                DropReason::FirewallRaw | DropReason::FirewallMangle | DropReason::FirewallFilter,
             ))
             | End::Exit(Exit::Punt(Why::Rejected(_) | Why::Tarpit)) => return None,
             End::Exit(_) => return Some("it does not leave as it came"),
@@ -379,7 +379,7 @@ fn known_row(known: &Known) -> Row {
     row
 }
 
-fn explain(reason: Drop) -> String {
+fn explain(reason: DropReason) -> String {
     let text = reason.explain();
     let text = text.trim().trim_end_matches('.');
     format!("discarded ({}): {text}", reason.name())

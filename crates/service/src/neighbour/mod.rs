@@ -209,7 +209,7 @@ pub enum Action<A, P> {
         /// The packet.
         packet: P,
         /// Why.
-        why: Drop,
+        why: DropReason,
     },
     /// Has this neighbour been used since it was last asked (or resolved)? [`Event::Used`] says
     /// yes. An owner who cannot know says yes.
@@ -258,7 +258,7 @@ pub enum Action<A, P> {
 
 /// Why a waiting packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drop {
+pub enum DropReason {
     /// A newer packet took its place (RFC 1122, 2.3.2.2).
     QueueFull,
     /// No room for another neighbour.
@@ -452,7 +452,7 @@ impl<F: Family, P> Machine for Neighbours<F, P> {
                 published,
             } => self.static_added(address, mac, published, now, out),
             Event::StaticRemoved { address } => self.static_removed(address, out),
-            Event::Forget { address } => self.forget(address, Drop::Forgotten, out),
+            Event::Forget { address } => self.forget(address, DropReason::Forgotten, out),
             Event::LinkUp => self.link_up(now),
             Event::LinkDown => self.link_down(out),
             Event::Configure(config) => self.configure(config, now, out),

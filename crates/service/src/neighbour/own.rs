@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use machine::{Duration, Instant};
 use wire::Mac;
 
-use super::{Action, Drop, DuplicateDetection, Family, Link, Neighbours, Prefix};
+use super::{Action, DropReason, DuplicateDetection, Family, Link, Neighbours, Prefix};
 
 /// What is true of an address of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,7 +212,7 @@ impl<F: Family, P> Neighbours<F, P> {
     ) {
         self.address_removed(address, out);
         // It cannot be a neighbour as well.
-        self.forget(address, Drop::NoNeighbour, out);
+        self.forget(address, DropReason::NoNeighbour, out);
         let own = Address {
             state: State::Tentative { probes: F::PROBES },
             prefix_len,
@@ -273,7 +273,7 @@ impl<F: Family, P> Neighbours<F, P> {
     /// No frame passes: what was learnt may be wrong when they do again.
     pub(super) fn link_down(&mut self, out: &mut Vec<Action<F::Address, P>>) {
         self.link = Link::Down;
-        self.forget_all(Drop::LinkDown, out);
+        self.forget_all(DropReason::LinkDown, out);
         let all: Vec<F::Address> = self.own.addresses.keys().copied().collect();
         for address in all {
             if let Some(state) = self.own.state(address) {

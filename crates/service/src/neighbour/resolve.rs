@@ -4,7 +4,7 @@ use machine::{Duration, Instant};
 use wire::Mac;
 
 use super::table::{Limits, Newcomer, Room, State};
-use super::{Action, Config, Drop, Family, Link, Neighbours};
+use super::{Action, Config, DropReason, Family, Link, Neighbours};
 
 impl<F: Family, P> Neighbours<F, P> {
     /// A packet for this neighbour, or the wish to know it.
@@ -16,11 +16,11 @@ impl<F: Family, P> Neighbours<F, P> {
         out: &mut Vec<Action<F::Address, P>>,
     ) {
         if self.link == Link::Down {
-            return drop_packet(packet, Drop::LinkDown, out);
+            return drop_packet(packet, DropReason::LinkDown, out);
         }
         let is_shared = self.config.router && self.own.is_anycast::<F>(address);
         if self.own.contains(address) || is_shared || !F::is_unicast(address) {
-            return drop_packet(packet, Drop::NoNeighbour, out);
+            return drop_packet(packet, DropReason::NoNeighbour, out);
         }
         match self.table.state(address) {
             Some(State::Incomplete { .. }) => self.wait(address, packet, out),
@@ -131,7 +131,7 @@ impl<F: Family, P> Neighbours<F, P> {
     pub(super) fn forget(
         &mut self,
         address: F::Address,
-        why: Drop,
+        why: DropReason,
         out: &mut Vec<Action<F::Address, P>>,
     ) {
         if self
@@ -198,11 +198,11 @@ impl<F: Family, P> Neighbours<F, P> {
         let moved = config.mac != self.config.mac;
         self.config = config.clamped();
         if !self.config.mode.learns() {
-            self.forget_all(Drop::Forgotten, out);
+            self.forget_all(DropReason::Forgotten, out);
         }
         while let Some(address) = self.table.surplus(self.config.entries_max) {
             self.counters.evicted += 1;
-            self.forget(address, Drop::TableFull, out);
+            self.forget(address, DropReason::TableFull, out);
         }
         if moved && self.link == Link::Up {
             self.own.announce_all(F::ANNOUNCEMENTS, now);
@@ -210,7 +210,7 @@ impl<F: Family, P> Neighbours<F, P> {
     }
 
     /// Removes all learnt entries.
-    pub(super) fn forget_all(&mut self, why: Drop, out: &mut Vec<Action<F::Address, P>>) {
+    pub(super) fn forget_all(&mut self, why: DropReason, out: &mut Vec<Action<F::Address, P>>) {
         for address in self.table.learnt_addresses() {
             self.forget(address, why, out);
         }
@@ -232,7 +232,7 @@ impl<F: Family, P> Neighbours<F, P> {
             Room::Free => true,
             Room::Evict(victim) => {
                 self.counters.evicted += 1;
-                self.forget(victim, Drop::TableFull, out);
+                self.forget(victim, DropReason::TableFull, out);
                 true
             }
             Room::Full => {
@@ -277,7 +277,7 @@ impl<F: Family, P> Neighbours<F, P> {
         if self.make_room(Newcomer::Sought, now, out) {
             self.ask_first(address, packet, now, out);
         } else {
-            drop_packet(packet, Drop::TableFull, out);
+            drop_packet(packet, DropReason::TableFull, out);
         }
     }
 
@@ -310,7 +310,7 @@ impl<F: Family, P> Neighbours<F, P> {
         let (queue_max, total_max) = (self.config.queue_max, self.config.queue_total_max);
         let gone = self.waiting.push(address, packet, queue_max, total_max);
         self.counters.queue_full += u64::from(gone.is_some());
-        drop_packet(gone, Drop::QueueFull, out);
+        drop_packet(gone, DropReason::QueueFull, out);
     }
 
     /// Sends a packet on to a neighbour whose link address is known. The owner is told the address
@@ -374,7 +374,7 @@ impl<F: Family, P> Neighbours<F, P> {
         out: &mut Vec<Action<F::Address, P>>,
     ) {
         if last_call {
-            return self.forget(address, Drop::Forgotten, out);
+            return self.forget(address, DropReason::Forgotten, out);
         }
         let end = used + self.config.stale_timeout;
         let last_call = now >= end;
@@ -398,7 +398,7 @@ impl<F: Family, P> Neighbours<F, P> {
     }
 }
 
-fn drop_packet<A, P>(packet: Option<P>, why: Drop, out: &mut Vec<Action<A, P>>) {
+fn drop_packet<A, P>(packet: Option<P>, why: DropReason, out: &mut Vec<Action<A, P>>) {
     out.extend(packet.map(|packet| Action::Dropped { packet, why }));
 }
 

@@ -1,6 +1,6 @@
 //! What a router does for itself.
 
-use dataplane::Drop;
+use dataplane::DropReason;
 use sim::{Heard, Line, World};
 
 use crate::{Chain, chain, errors, seconds};
@@ -226,7 +226,9 @@ fn messages_that_say_nothing_are_counted() {
 
     assert_eq!(world.at(client).replies("10.1.0.1"), 0);
     let counted = world.control(west).workers().counters();
-    let counted: u64 = counted.map(|one| one.drops(Drop::IcmpMalformed)).sum();
+    let counted: u64 = counted
+        .map(|one| one.drops(DropReason::IcmpMalformed))
+        .sum();
     assert_eq!(counted, 3);
 }
 

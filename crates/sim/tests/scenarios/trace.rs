@@ -26,8 +26,12 @@ fn a_traced_packet_takes_the_way_of_a_real_one_and_moves_no_counter() {
         let drops: Vec<u64> = {
             let workers = world.control(west).workers();
             let all = workers.counters();
-            all.flat_map(|c| dataplane::Drop::ALL.iter().map(|reason| c.drops(*reason)))
-                .collect()
+            all.flat_map(|c| {
+                dataplane::DropReason::ALL
+                    .iter()
+                    .map(|reason| c.drops(*reason))
+            })
+            .collect()
         };
         (shown, settings, drops)
     };

@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 
-use packet::drop::Drop;
+use packet::drop::DropReason;
 use packet::{Tuple, protocol};
 use proptest::prelude::*;
 
@@ -279,7 +279,7 @@ fn a_full_pool_refuses_under_its_name_and_only_then() {
             let refused = choose(&target, &of(u32::MAX), &CONTEXT, &model);
 
             assert_eq!(refused, Err(Exhausted::Ports));
-            assert_eq!(Exhausted::Ports.reason(), Drop::NatPorts);
+            assert_eq!(Exhausted::Ports.reason(), DropReason::NatPorts);
         }
     }
 }
@@ -319,7 +319,10 @@ fn a_router_without_an_address_says_so() {
 
     let refused = choose(&MASQUERADE, &tcp(1, 5000), &nowhere, &Model::default());
 
-    assert_eq!(refused.map_err(Exhausted::reason), Err(Drop::NatAddress));
+    assert_eq!(
+        refused.map_err(Exhausted::reason),
+        Err(DropReason::NatAddress)
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use frame::{Frame, InterfaceId};
 
 use super::{Before, Guard, Met, Onward, Passage, View, commit, helper};
 use crate::connection::Way;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
 use crate::table::{Adjacency, NextHopId};
@@ -153,7 +153,7 @@ fn settle(
         options::commit(cx, frame, adjacency.egress);
     }
     if !egress::rewrite(frame, adjacency) {
-        return Err(Exit::Drop(Drop::NoBuffer));
+        return Err(Exit::Drop(DropReason::NoBuffer));
     }
     tally.count_guarded(cx, frame, ipv6, received, &outlet.counters);
     Ok(depart::departed(frame, adjacency, onward.fit == Fit::Whole))

@@ -10,7 +10,7 @@ use super::plain::{Busy, Firsts, Outcome, Plain, write};
 use super::run::Waiting;
 use super::{Memory, Passage, Told, commit, connection, translation};
 use crate::connection::Track;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Tuple};
 use crate::rule::{Ahead, Changes, First, Marks, Subject};
@@ -181,7 +181,7 @@ impl Asked<'_> {
             Ok(()) if egress::rewrite(frame, &next.adjacency) => {
                 Outcome::Leaves(next.adjacency.out)
             }
-            Ok(()) => Outcome::Ends(Exit::Drop(Drop::NoBuffer)),
+            Ok(()) => Outcome::Ends(Exit::Drop(DropReason::NoBuffer)),
         }
     }
 }

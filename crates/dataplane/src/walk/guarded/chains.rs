@@ -4,7 +4,7 @@ use frame::{Frame, InterfaceId};
 
 use super::{Guard, Watcher};
 use crate::connection::{self, Tick, Tracker, Way};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::{Tables, filter, mangle, nat, raw};
 use crate::nat::Endpoint;
 use crate::packet::{Fields, Tuple, protocol};
@@ -49,12 +49,12 @@ pub(super) enum Menu {
 }
 
 impl Menu {
-    const fn drop(self) -> Drop {
+    const fn drop(self) -> DropReason {
         match self {
-            Self::Raw => Drop::FirewallRaw,
-            Self::Mangle => Drop::FirewallMangle,
+            Self::Raw => DropReason::FirewallRaw,
+            Self::Mangle => DropReason::FirewallMangle,
             // Its rules have no action that discards.
-            Self::Nat | Self::Filter => Drop::FirewallFilter,
+            Self::Nat | Self::Filter => DropReason::FirewallFilter,
         }
     }
 

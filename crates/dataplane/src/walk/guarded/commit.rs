@@ -5,7 +5,7 @@ use frame::{Frame, Offload};
 use wire::checksum;
 
 use super::Passage;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::nat::{Rewrite, Shape};
 use crate::packet::{Fields, Fragment, protocol};
 use crate::rule::{Mss, Npt};
@@ -17,12 +17,12 @@ const HEADERS: [u16; 2] = [40, 60];
 ///
 /// # Errors
 /// The packet is too short for what was decided about it; the frame is good for nothing.
-pub(in crate::walk) fn commit(frame: &mut Frame, passage: &Passage) -> Result<(), Drop> {
+pub(in crate::walk) fn commit(frame: &mut Frame, passage: &Passage) -> Result<(), DropReason> {
     let l3 = usize::from(frame.l3);
     let end = l3 + passage.fields.len as usize;
     // What the last link padded the packet with is no part of it.
     if end < frame.len() && !frame.set_len(end) {
-        return Err(Drop::NoBuffer);
+        return Err(DropReason::NoBuffer);
     }
     frame.priority = passage.changes.priority.unwrap_or(0) & 7;
     frame.mark = passage.marks.packet;
@@ -37,7 +37,7 @@ pub(in crate::walk) fn commit(frame: &mut Frame, passage: &Passage) -> Result<()
         true => ipv6(packet, passage, &received),
         false => ipv4(packet, passage, &received),
     };
-    written.ok_or(Drop::FirewallTruncated)
+    written.ok_or(DropReason::FirewallTruncated)
 }
 
 struct Received<'a> {

@@ -13,7 +13,7 @@ use frame::{Frame, Segmentation};
 
 use super::{Onward, Passage};
 use crate::connection::{Altered, Draft, Helper, Tick, Tracker, Way};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::nat::Shape;
 use crate::nat::helper::{self, Findings, View};
 use crate::outlet::Outlet;
@@ -59,7 +59,7 @@ pub(super) fn treat(
         // What has no whole header shows nothing to read.
         return match unshifted {
             true => Ok(()),
-            false => Err(Exit::Drop(Drop::FirewallTruncated)),
+            false => Err(Exit::Drop(DropReason::FirewallTruncated)),
         };
     };
     let number = helper::number(packet(frame), shape);
@@ -70,7 +70,7 @@ pub(super) fn treat(
     }
     for expectation in findings.expectations() {
         if !tracker.expect(*expectation, Tick::of(cx.now)) {
-            return Err(Exit::Drop(Drop::HelperFull));
+            return Err(Exit::Drop(DropReason::HelperFull));
         }
     }
     if !quiet {
@@ -181,12 +181,12 @@ fn write(
     passage: &mut Passage,
     (way, findings, known): (Way, &Findings, Altered),
     tracker: &mut Tracker,
-) -> Result<(), Drop> {
+) -> Result<(), DropReason> {
     let l3 = usize::from(frame.l3);
     let mut altered = known;
     altered.calls = findings.calls.unwrap_or(known.calls);
     if !frame.set_len(l3 + shape.len as usize + findings.edits.reach()) {
-        return Err(Drop::HelperRoom);
+        return Err(DropReason::HelperRoom);
     }
     let room = frame.bytes_mut().get_mut(l3..).unwrap_or_default();
     let treated = helper::treat(
@@ -196,13 +196,13 @@ fn write(
         way.reply(),
         &mut altered.shifts,
     );
-    let len = treated.map_err(|_| Drop::HelperRoom)?;
+    let len = treated.map_err(|_| DropReason::HelperRoom)?;
     if altered != known && !tracker.alter(way.slot(), altered) {
-        return Err(Drop::HelperFull);
+        return Err(DropReason::HelperFull);
     }
     passage.fields.len = len;
     match frame.set_len(l3 + len as usize) {
         true => Ok(()),
-        false => Err(Drop::HelperRoom),
+        false => Err(DropReason::HelperRoom),
     }
 }

@@ -54,7 +54,7 @@ use frame::{InterfaceId, Offload, Segmentation};
 use super::forward::{self, Fit};
 use super::{Context, Exit, gather, leaves_by, options, output, routing};
 use crate::connection::{Draft, Track, Tracker, Way};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::Tables;
 use crate::nat::Side;
 use crate::packet::{Fields, Fragment, Tuple};
@@ -377,9 +377,9 @@ impl<W: Watcher> Guard<'_, W> {
         };
         let ttl = self.passage.changes.ttl.unwrap_or(self.passage.fields.ttl);
         let exit = match (settings.forward, ttl) {
-            (false, _) if ipv6 => Some(Exit::Drop(Drop::ForwardingOff)),
+            (false, _) if ipv6 => Some(Exit::Drop(DropReason::ForwardingOff)),
             (_, 0 | 1) => Some(Exit::Punt(Why::TtlExceeded)),
-            (false, _) => Some(Exit::Drop(Drop::ForwardingOff)),
+            (false, _) => Some(Exit::Drop(DropReason::ForwardingOff)),
             _ => None,
         };
         if let Some(exit) = exit {
@@ -475,6 +475,6 @@ pub(super) fn fit(packet: &[u8], own: bool, offload: &Offload, mtu: u32) -> Resu
             false => forward::fit6(header, packet, mtu, offload),
         },
         (Some(header), _) => forward::fit4(header, packet, mtu, offload),
-        _ => Err(Exit::Drop(Drop::Ipv4Length)),
+        _ => Err(Exit::Drop(DropReason::Ipv4Length)),
     }
 }

@@ -15,7 +15,7 @@ use super::fasttrack::Shape;
 use super::run::{Looked, Run, Waiting};
 use super::{CHUNK, Met};
 use crate::connection::{NatState, Tracker};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::{filter, mangle, raw};
 use crate::out::OutId;
 use crate::outlet::Outlet;
@@ -371,7 +371,7 @@ impl<'a> Plain<'a> {
             }
             Verdict::Ends(_) => {
                 self.count_all(firsts, (at, fields.len), verdict, &outlet.memory.rules);
-                Outcome::Ends(Exit::Drop(Drop::FirewallFilter))
+                Outcome::Ends(Exit::Drop(DropReason::FirewallFilter))
             }
             Verdict::Passes => {
                 self.count_all(firsts, (at, fields.len), verdict, &outlet.memory.rules);
@@ -420,7 +420,7 @@ pub(super) fn write(
         .filter(|_| waiting.passed.nat != NatState::default());
     match shape.depart(frame, waiting.len, translated, tracker) {
         Some(()) => Outcome::Leaves(shape.out),
-        None => Outcome::Ends(Exit::Drop(Drop::FirewallTruncated)),
+        None => Outcome::Ends(Exit::Drop(DropReason::FirewallTruncated)),
     }
 }
 

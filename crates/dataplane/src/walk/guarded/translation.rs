@@ -10,7 +10,7 @@ use super::{Guard, Passage, Translation, Watcher};
 use crate::connection::{
     Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker, Way,
 };
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::interface::{Details, OwnAddresses};
 use crate::nat::{self, Action, Exhausted, Rewrite, Side, Target, Unique};
 use crate::packet::{Tuple, protocol};
@@ -253,7 +253,7 @@ pub(super) fn settle(
     let (after, answers) = settled.map_err(|exhausted| Exit::Drop(exhausted.reason()))?;
     // Towards everybody it is the same endpoint, or none.
     if draft.nat.intersects(NatState::EIN_SNAT) && after != passage.fields.tuple {
-        return Err(Exit::Drop(Drop::NatPorts));
+        return Err(Exit::Drop(DropReason::NatPorts));
     }
     let before = draft.original;
     passage.fields.tuple = after;

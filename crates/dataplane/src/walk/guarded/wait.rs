@@ -7,7 +7,7 @@ use super::plain::Plain;
 use super::vector::{Chunk, Passes, Stop};
 use super::{CHUNK, Met};
 use crate::connection::Passed;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::rule::Quick;
 use crate::walk::Exit;
 use crate::walk::depart::packet;
@@ -134,7 +134,7 @@ impl Passes<'_, '_> {
             Quick::Drop(_) => {
                 let (raw, rules) = (&ahead.raw[family], &self.outlet.memory.rules);
                 plain.count_raw(raw, &ahead.lens, place..place + 1, rules);
-                chunk.exits[place] = Exit::Drop(Drop::FirewallRaw);
+                chunk.exits[place] = Exit::Drop(DropReason::FirewallRaw);
                 return Ok(());
             }
             _ => {

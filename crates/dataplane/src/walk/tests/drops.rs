@@ -4,14 +4,14 @@ use frame::PortCounters;
 use machine::Duration;
 
 use super::{changed, ip4, ip6, rig, udp4, udp6, with_options, with_options6};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::rings::Command;
 use crate::snapshot::{RpFilter, SlowReason};
 use crate::table::{Adjacency, Kind};
 use crate::testing::{ETHER1, ETHER2, MAC, Rig, SIZES, Udp4, Udp6, arp, ethernet, gateway};
 
 /// Frames that each come to one counted reason.
-pub(super) fn refused() -> Vec<(Drop, Vec<u8>)> {
+pub(super) fn refused() -> Vec<(DropReason, Vec<u8>)> {
     let source = Udp4::default().source;
     let mut checksum = Udp4::default().frame();
     checksum[24] ^= 1;
@@ -45,60 +45,90 @@ pub(super) fn refused() -> Vec<(Drop, Vec<u8>)> {
         ..Udp6::default()
     };
     vec![
-        (Drop::EthernetLength, vec![0; 13]),
-        (Drop::EthernetOther, other.frame()),
-        (Drop::LinkBroadcast, broadcast.frame()),
-        (Drop::EthernetType, ethernet(MAC, 0x88cc, &[0; 46])),
-        (Drop::VlanUnknown, tagged),
-        (Drop::Ipv4Length, ip4(&Udp4::default().packet()[..19])),
-        (Drop::Ipv4Length, changed(|packet| packet[3] = 19)),
-        (Drop::Ipv4Length, changed(|packet| packet[3] = 255)),
-        (Drop::Ipv4Version, changed(|packet| packet[0] = 0x55)),
-        (Drop::Ipv4Length, changed(|packet| packet[0] = 0x44)),
-        (Drop::Ipv4Checksum, checksum),
-        (Drop::Ipv4MartianSource, udp4(0x7f00_0001, 0x0b00_0001)),
-        (Drop::Ipv4MartianSource, udp4(0xe000_0001, 0x0b00_0001)),
-        (Drop::Ipv4MartianSource, udp4(u32::MAX, 0x0b00_0001)),
-        (Drop::Ipv4MartianSource, udp4(1, 0x0b00_0001)),
-        (Drop::Ipv4MartianDestination, udp4(source, 0x7f00_0001)),
-        (Drop::Ipv4MartianDestination, udp4(source, 0xf000_0001)),
-        (Drop::Ipv4MartianDestination, udp4(source, 0)),
-        (Drop::Ipv4OwnSource, udp4(0x0a00_0001, 0x0b00_0001)),
-        (Drop::Ipv4Options, ip4(&with_options(&[7, 1, 0, 0]))),
-        (Drop::Ipv4SourceRoute, ip4(&with_options(&[131, 3, 4, 0]))),
-        (Drop::MulticastNotMine, udp4(source, 0xef01_0101)),
-        (Drop::DirectedBroadcast, {
+        (DropReason::EthernetLength, vec![0; 13]),
+        (DropReason::EthernetOther, other.frame()),
+        (DropReason::LinkBroadcast, broadcast.frame()),
+        (DropReason::EthernetType, ethernet(MAC, 0x88cc, &[0; 46])),
+        (DropReason::VlanUnknown, tagged),
+        (DropReason::Ipv4Length, ip4(&Udp4::default().packet()[..19])),
+        (DropReason::Ipv4Length, changed(|packet| packet[3] = 19)),
+        (DropReason::Ipv4Length, changed(|packet| packet[3] = 255)),
+        (DropReason::Ipv4Version, changed(|packet| packet[0] = 0x55)),
+        (DropReason::Ipv4Length, changed(|packet| packet[0] = 0x44)),
+        (DropReason::Ipv4Checksum, checksum),
+        (
+            DropReason::Ipv4MartianSource,
+            udp4(0x7f00_0001, 0x0b00_0001),
+        ),
+        (
+            DropReason::Ipv4MartianSource,
+            udp4(0xe000_0001, 0x0b00_0001),
+        ),
+        (DropReason::Ipv4MartianSource, udp4(u32::MAX, 0x0b00_0001)),
+        (DropReason::Ipv4MartianSource, udp4(1, 0x0b00_0001)),
+        (
+            DropReason::Ipv4MartianDestination,
+            udp4(source, 0x7f00_0001),
+        ),
+        (
+            DropReason::Ipv4MartianDestination,
+            udp4(source, 0xf000_0001),
+        ),
+        (DropReason::Ipv4MartianDestination, udp4(source, 0)),
+        (DropReason::Ipv4OwnSource, udp4(0x0a00_0001, 0x0b00_0001)),
+        (DropReason::Ipv4Options, ip4(&with_options(&[7, 1, 0, 0]))),
+        (
+            DropReason::Ipv4SourceRoute,
+            ip4(&with_options(&[131, 3, 4, 0])),
+        ),
+        (DropReason::MulticastNotMine, udp4(source, 0xef01_0101)),
+        (DropReason::DirectedBroadcast, {
             let mut frame = udp4(source, 0x0dff_ffff);
             frame.truncate(60);
             frame
         }),
-        (Drop::TtlExceeded, ttl.frame()),
-        (Drop::NoRoute, udp4(source, 0x0101_0101)),
-        (Drop::Blackhole, udp4(source, 0x0c01_0001)),
-        (Drop::Unreachable, udp4(source, 0x0c02_0001)),
-        (Drop::Prohibit, udp4(source, 0x0c03_0001)),
-        (Drop::TooBig, big.frame()),
-        (Drop::Ipv6Length, ethernet(MAC, 0x86dd, &[0x60; 39])),
-        (Drop::Ipv6Length, Udp6::default().frame()[..70].to_vec()),
-        (Drop::Ipv6Version, version6),
-        (Drop::Ipv6MartianSource, udp6(1, target6)),
-        (Drop::Ipv6MartianSource, udp6(0xff02 << 112, target6)),
-        (Drop::Ipv6MartianSource, udp6(0, target6)),
-        (Drop::Ipv6MartianDestination, udp6(source6, 1)),
-        (Drop::Ipv6MartianDestination, udp6(source6, 0)),
-        (Drop::Ipv6OwnSource, udp6(source6 - 1, target6)),
-        (Drop::Ipv6BeyondScope, udp6(0xfe80 << 112 | 9, target6)),
-        (Drop::Ipv6BeyondScope, udp6(source6, 0xfe80 << 112 | 9)),
-        // This router's, on another link.
-        (Drop::Ipv6BeyondScope, udp6(source6, 0xfe80 << 112 | 1)),
-        (Drop::Ipv6ExtensionHeader, extension.frame()),
-        (Drop::Ipv6Options, ip6(&with_options6(&[5, 1, 0, 1, 1, 0]))),
+        (DropReason::TtlExceeded, ttl.frame()),
+        (DropReason::NoRoute, udp4(source, 0x0101_0101)),
+        (DropReason::Blackhole, udp4(source, 0x0c01_0001)),
+        (DropReason::Unreachable, udp4(source, 0x0c02_0001)),
+        (DropReason::Prohibit, udp4(source, 0x0c03_0001)),
+        (DropReason::TooBig, big.frame()),
+        (DropReason::Ipv6Length, ethernet(MAC, 0x86dd, &[0x60; 39])),
         (
-            Drop::Ipv6UnknownOption,
+            DropReason::Ipv6Length,
+            Udp6::default().frame()[..70].to_vec(),
+        ),
+        (DropReason::Ipv6Version, version6),
+        (DropReason::Ipv6MartianSource, udp6(1, target6)),
+        (DropReason::Ipv6MartianSource, udp6(0xff02 << 112, target6)),
+        (DropReason::Ipv6MartianSource, udp6(0, target6)),
+        (DropReason::Ipv6MartianDestination, udp6(source6, 1)),
+        (DropReason::Ipv6MartianDestination, udp6(source6, 0)),
+        (DropReason::Ipv6OwnSource, udp6(source6 - 1, target6)),
+        (
+            DropReason::Ipv6BeyondScope,
+            udp6(0xfe80 << 112 | 9, target6),
+        ),
+        (
+            DropReason::Ipv6BeyondScope,
+            udp6(source6, 0xfe80 << 112 | 9),
+        ),
+        // This router's, on another link.
+        (
+            DropReason::Ipv6BeyondScope,
+            udp6(source6, 0xfe80 << 112 | 1),
+        ),
+        (DropReason::Ipv6ExtensionHeader, extension.frame()),
+        (
+            DropReason::Ipv6Options,
+            ip6(&with_options6(&[5, 1, 0, 1, 1, 0])),
+        ),
+        (
+            DropReason::Ipv6UnknownOption,
             ip6(&with_options6(&[0x5e, 4, 0, 0, 0, 0])),
         ),
         (
-            Drop::Ipv6UnknownOption,
+            DropReason::Ipv6UnknownOption,
             ip6(&with_options6(&[0x9e, 4, 0, 0, 0, 0])),
         ),
     ]
@@ -127,22 +157,24 @@ fn what_is_wrong_with_a_packet_is_counted_under_its_name() {
 #[test]
 fn the_state_of_interfaces_and_settings_has_its_own_names() {
     type Change = fn(&mut Rig);
-    let cases: [(Drop, Change); 6] = [
-        (Drop::InterfaceDown, |rig| {
+    let cases: [(DropReason, Change); 6] = [
+        (DropReason::InterfaceDown, |rig| {
             rig.interface(ETHER1).running = false
         }),
-        (Drop::InterfaceDown, |rig| {
+        (DropReason::InterfaceDown, |rig| {
             rig.interface(ETHER1).ipv4 = false
         }),
-        (Drop::InterfaceDown, |rig| rig.snapshot.ports.clear()),
-        (Drop::ForwardingOff, |rig| rig.snapshot.ipv4.forward = false),
-        (Drop::ReversePath, |rig| {
+        (DropReason::InterfaceDown, |rig| rig.snapshot.ports.clear()),
+        (DropReason::ForwardingOff, |rig| {
+            rig.snapshot.ipv4.forward = false
+        }),
+        (DropReason::ReversePath, |rig| {
             rig.slow4(&[SlowReason::ReversePathFilter]);
             rig.snapshot.ipv4.rp_filter = RpFilter::Strict;
             let hop = rig.gateway;
             rig.route4(0x0a00_0002, 32, hop);
         }),
-        (Drop::EgressDown, |rig| {
+        (DropReason::EgressDown, |rig| {
             rig.snapshot.ports[1].workers.clear();
             rig.command(Command::Detach { number: 1 });
         }),
@@ -166,14 +198,14 @@ fn overflows_have_their_own_names() {
         rig.arrive(Udp4::default().frame());
     }
     rig.settle();
-    assert_eq!(rig.drops(), [(Drop::PortFull, 2)]);
+    assert_eq!(rig.drops(), [(DropReason::PortFull, 2)]);
     assert_eq!(rig.traffic(ETHER2).tx_drop, 2);
 
     for _ in 0..2000 {
         rig.arrive(arp());
         rig.settle();
     }
-    assert!(rig.drops().contains(&(Drop::PuntFull, 2000 - 1024)));
+    assert!(rig.drops().contains(&(DropReason::PuntFull, 2000 - 1024)));
 }
 
 #[test]
@@ -192,7 +224,7 @@ fn what_a_port_loses_has_a_name_and_is_counted_once() {
 
     assert_eq!(
         rig.drops(),
-        [(Drop::PortOverrun, 5), (Drop::PortDamaged, 2)]
+        [(DropReason::PortOverrun, 5), (DropReason::PortDamaged, 2)]
     );
     assert_eq!(rig.traffic(ETHER1).rx_drop, 7);
 }
@@ -231,57 +263,61 @@ fn cut_and_flipped_packets_never_stop_a_worker() {
 #[test]
 fn every_reason_is_reached_here_or_belongs_to_control() {
     let elsewhere_here = [
-        Drop::InterfaceDown,
-        Drop::ForwardingOff,
-        Drop::ReversePath,
-        Drop::EgressDown,
-        Drop::PortFull,
-        Drop::PortOverrun,
-        Drop::PortDamaged,
-        Drop::PuntFull,
-        Drop::ServiceLimit,
-        Drop::HandoverFull,
-        Drop::NoBuffer,
-        Drop::PoolReserve,
-        Drop::OffloadMalformed,
+        DropReason::InterfaceDown,
+        DropReason::ForwardingOff,
+        DropReason::ReversePath,
+        DropReason::EgressDown,
+        DropReason::PortFull,
+        DropReason::PortOverrun,
+        DropReason::PortDamaged,
+        DropReason::PuntFull,
+        DropReason::ServiceLimit,
+        DropReason::HandoverFull,
+        DropReason::NoBuffer,
+        DropReason::PoolReserve,
+        DropReason::OffloadMalformed,
     ];
     let of_control = [
-        Drop::NeighbourUnreachable,
-        Drop::NeighbourQueueFull,
-        Drop::NotForUs,
-        Drop::FeatureSends,
-        Drop::ArpMalformed,
-        Drop::IcmpMalformed,
+        DropReason::NeighbourUnreachable,
+        DropReason::NeighbourQueueFull,
+        DropReason::NotForUs,
+        DropReason::FeatureSends,
+        DropReason::ArpMalformed,
+        DropReason::IcmpMalformed,
     ];
     // Tested with connections, translations and rules.
     let of_firewall = [
-        Drop::NatAddress,
-        Drop::NatPorts,
-        Drop::NatMalformed,
-        Drop::ConnectionsFull,
-        Drop::ConnectionTaken,
-        Drop::FirewallRaw,
-        Drop::FirewallMangle,
-        Drop::FirewallFilter,
-        Drop::FirewallReject,
-        Drop::FirewallTarpit,
-        Drop::FirewallTruncated,
-        Drop::HelperFull,
-        Drop::HelperRoom,
+        DropReason::NatAddress,
+        DropReason::NatPorts,
+        DropReason::NatMalformed,
+        DropReason::ConnectionsFull,
+        DropReason::ConnectionTaken,
+        DropReason::FirewallRaw,
+        DropReason::FirewallMangle,
+        DropReason::FirewallFilter,
+        DropReason::FirewallReject,
+        DropReason::FirewallTarpit,
+        DropReason::FirewallTruncated,
+        DropReason::HelperFull,
+        DropReason::HelperRoom,
     ];
     // Tested where packets are wrapped.
-    let of_tunnels = [Drop::TunnelDepth, Drop::TunnelMalformed, Drop::AgendaFull];
+    let of_tunnels = [
+        DropReason::TunnelDepth,
+        DropReason::TunnelMalformed,
+        DropReason::AgendaFull,
+    ];
     // Of where connections are tracked, and of control.
     let of_fragments = [
-        Drop::FragmentMalformed,
-        Drop::FragmentDuplicate,
-        Drop::FragmentOverlap,
-        Drop::FragmentEcn,
-        Drop::FragmentTimeout,
-        Drop::FragmentsFull,
+        DropReason::FragmentMalformed,
+        DropReason::FragmentDuplicate,
+        DropReason::FragmentOverlap,
+        DropReason::FragmentEcn,
+        DropReason::FragmentTimeout,
+        DropReason::FragmentsFull,
     ];
     let reached: Vec<_> = refused().iter().map(|(reason, _)| *reason).collect();
-    for reason in Drop::ALL {
+    for reason in DropReason::ALL {
         let known = [
             &reached[..],
             &elsewhere_here,

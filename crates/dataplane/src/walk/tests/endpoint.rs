@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::firewall::{MASQUERADE, answer, client, filtered, hits};
 use super::gateway4;
 use crate::connection::{NatState, Purge};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::{Firewall, filter, nat};
 use crate::nat::{Action as Nat, Endpoint, Mappings, Side, Target};
 use crate::rings::Command;
@@ -155,7 +155,7 @@ fn a_stranger_may_write_to_the_endpoint_where_dstnat_says_so() {
         assert_eq!(nobody, [[0; 0]; 0], "nobody is behind that port");
         if !open {
             assert_eq!(came, [[0; 0]; 0]);
-            assert_eq!(rig.drops(), [(Drop::NoRoute, 2)]);
+            assert_eq!(rig.drops(), [(DropReason::NoRoute, 2)]);
             continue;
         }
         assert_eq!(ends(&came[0]), [(STRANGER, 77), (CLIENT, 1000)]);
@@ -169,7 +169,7 @@ fn a_stranger_may_write_to_the_endpoint_where_dstnat_says_so() {
         let back = rig.pass(back.frame());
         assert_eq!(ends(&back[0]), [(OUTSIDE, 1000), (STRANGER, 77)]);
         assert_eq!(rig.connections.totals(), (2, 0));
-        assert_eq!(rig.drops(), [(Drop::NoRoute, 1)]);
+        assert_eq!(rig.drops(), [(DropReason::NoRoute, 1)]);
     }
 }
 

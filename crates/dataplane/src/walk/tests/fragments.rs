@@ -9,7 +9,7 @@ use machine::Instant;
 
 use super::firewall::{MASQUERADE, client, filtered, hits, table, tracked, translated};
 use super::{gateway4, rig};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::{Firewall, filter, nat, raw};
 use crate::punt::Why;
 use crate::rings::Command;
@@ -256,7 +256,7 @@ fn they_leave_no_longer_than_they_came_nor_than_the_link_takes() {
                 assert_eq!(sent.len(), 0);
                 let punts = rig.punts();
                 assert!(matches!(punts[..], [(Why::TooBig(mtu), _)] if mtu == link));
-                assert_eq!(rig.drops(), [(Drop::TooBig, 1)]);
+                assert_eq!(rig.drops(), [(DropReason::TooBig, 1)]);
             }
         }
         assert_eq!(taken(&mut rig), 0);
@@ -281,27 +281,31 @@ fn what_is_wrong_with_fragments_is_counted_under_its_name() {
     empty.truncate(34);
     empty[16..18].copy_from_slice(&20u16.to_be_bytes());
     seal(&mut empty[14..34]);
-    let cases: [(Drop, Vec<Vec<u8>>, u64); 5] = [
-        (Drop::FragmentDuplicate, vec![pieces().remove(0); 3], 2),
+    let cases: [(DropReason, Vec<Vec<u8>>, u64); 5] = [
         (
-            Drop::FragmentOverlap,
+            DropReason::FragmentDuplicate,
+            vec![pieces().remove(0); 3],
+            2,
+        ),
+        (
+            DropReason::FragmentOverlap,
             vec![pieces().remove(0), overlapping],
             2,
         ),
-        (Drop::FragmentMalformed, vec![empty], 1),
+        (DropReason::FragmentMalformed, vec![empty], 1),
         (
-            Drop::FragmentEcn,
+            DropReason::FragmentEcn,
             vec![with_ecn(0, 0), with_ecn(1, 3), with_ecn(2, 0)],
             3,
         ),
-        (Drop::FragmentTimeout, pieces()[..2].to_vec(), 2),
+        (DropReason::FragmentTimeout, pieces()[..2].to_vec(), 2),
     ];
     for (reason, frames, count) in cases {
         let mut rig = rig();
         tracked(&mut rig);
 
         let sent = pass_all(&mut rig, frames);
-        if reason == Drop::FragmentTimeout {
+        if reason == DropReason::FragmentTimeout {
             let due = rig.workers[0].deadline().expect("two fragments wait");
             rig.now = Instant::from_nanos(due.as_nanos() - 1);
             rig.settle();
@@ -349,7 +353,7 @@ fn a_storm_leaves_connections_alone_and_memory_bounded() {
     assert_eq!(rig.connections.totals(), (1, 0));
     let drops = rig.drops();
     assert!(
-        matches!(drops[..], [(Drop::FragmentsFull, 19_000..)]),
+        matches!(drops[..], [(DropReason::FragmentsFull, 19_000..)]),
         "{drops:?}"
     );
     rig.now = Instant::from_secs(31);
@@ -687,5 +691,5 @@ fn later_ipv6_fragments_of_a_datagram_that_overlapped_are_lost_with_it() {
     let sent = pass_all(&mut rig, frames);
 
     assert_eq!(sent.len(), 0);
-    assert_eq!(rig.drops(), [(Drop::FragmentOverlap, 5)]);
+    assert_eq!(rig.drops(), [(DropReason::FragmentOverlap, 5)]);
 }

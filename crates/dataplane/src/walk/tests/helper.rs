@@ -8,7 +8,7 @@ use core::net::Ipv4Addr;
 
 use super::firewall::{filtered, hits, translated};
 use crate::connection::Helper;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::{filter, nat};
 use crate::nat::{Action as NatAction, Addresses, Ports, Side, Target};
 use crate::punt::Why;
@@ -508,7 +508,7 @@ fn what_would_be_too_much_to_expect_is_dropped_by_name() {
         }
     }
     assert_eq!(left, 4096);
-    assert_eq!(world.rig.drops(), [(Drop::HelperFull, 32)]);
+    assert_eq!(world.rig.drops(), [(DropReason::HelperFull, 32)]);
 }
 
 #[test]
@@ -530,7 +530,7 @@ fn what_does_not_fit_its_slot_any_more_is_dropped_by_name() {
     // Two or three of them fill the smallest slot to its end.
     let drops = world.rig.drops();
     assert!(
-        matches!(drops[..], [(Drop::HelperRoom, 1..=4)]),
+        matches!(drops[..], [(DropReason::HelperRoom, 1..=4)]),
         "{drops:?}"
     );
 }

@@ -3,7 +3,7 @@
 use frame::{Offload, Segmentation};
 
 use super::{ip4, rig};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::punt::Why;
 use crate::testing::{ETHER2, GATEWAY, Udp4, seal, sum};
 
@@ -117,7 +117,7 @@ fn an_unfinished_frame_that_makes_no_sense_is_named() {
     rig.arrive_unfinished(0, frame, outside);
     rig.settle();
 
-    assert_eq!(rig.drops(), [(Drop::OffloadMalformed, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::OffloadMalformed, 1)]);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn fragments_without_a_slot_are_not_sent_at_all() {
     };
 
     assert!(rig.pass(udp.frame()).is_empty());
-    assert_eq!(rig.drops(), [(Drop::NoBuffer, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::NoBuffer, 1)]);
     for frame in held {
         rig.pool.free(frame);
     }

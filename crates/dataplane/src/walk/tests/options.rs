@@ -3,7 +3,7 @@
 use frame::Offload;
 
 use super::{forwarded4, ip4, rig, with_options};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::punt::Why;
 use crate::snapshot::SlowReason;
 use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, seal};
@@ -88,7 +88,7 @@ fn options_without_room_are_told_about_as_they_came() {
         assert_eq!(rig.pass(frame.clone()), [[]; 0] as [[u8; 0]; 0]);
         assert_eq!(rig.punts(), [(Why::ParameterProblem(pointer), frame)]);
     }
-    assert_eq!(rig.drops(), [(Drop::Ipv4Options, 3)]);
+    assert_eq!(rig.drops(), [(DropReason::Ipv4Options, 3)]);
 }
 
 #[test]

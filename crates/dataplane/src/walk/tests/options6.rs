@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{ip6, rig, with_options6};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::Firewall;
 use crate::punt::Why;
 use crate::snapshot::SlowReason;
@@ -70,18 +70,24 @@ fn options_that_are_malformed_or_ask_for_it_end_the_packet() {
     empty[4..6].fill(0);
     for (reason, packet) in [
         // Out of the header, of any length; a router alert of another length; padding that speaks.
-        (Drop::Ipv6Options, with_options6(&[0x1e, 5, 0, 0, 0, 0])),
-        (Drop::Ipv6Options, with_options6(&[1, 3, 0, 0, 0, 0x1e])),
-        (Drop::Ipv6Options, with_options6(&[5, 1, 0, 1, 1, 0])),
-        (Drop::Ipv6Options, with_options6(&[1, 4, 0, 0, 0, 1])),
-        (Drop::Ipv6Options, with_options6(&many(9))),
         (
-            Drop::Ipv6UnknownOption,
+            DropReason::Ipv6Options,
+            with_options6(&[0x1e, 5, 0, 0, 0, 0]),
+        ),
+        (
+            DropReason::Ipv6Options,
+            with_options6(&[1, 3, 0, 0, 0, 0x1e]),
+        ),
+        (DropReason::Ipv6Options, with_options6(&[5, 1, 0, 1, 1, 0])),
+        (DropReason::Ipv6Options, with_options6(&[1, 4, 0, 0, 0, 1])),
+        (DropReason::Ipv6Options, with_options6(&many(9))),
+        (
+            DropReason::Ipv6UnknownOption,
             with_options6(&[0x5e, 4, 0, 0, 0, 0]),
         ),
         // The header leads out of the packet; the packet is said to have none.
-        (Drop::Ipv6ExtensionHeader, header(200)),
-        (Drop::Ipv6ExtensionHeader, empty),
+        (DropReason::Ipv6ExtensionHeader, header(200)),
+        (DropReason::Ipv6ExtensionHeader, empty),
     ] {
         let mut rig = router();
 
@@ -112,7 +118,7 @@ fn who_wants_to_be_told_of_an_unknown_option_is_told_where_it_is() {
             assert_eq!(rig.punts(), [(Why::UnknownOption(pointer), frame)]);
         }
     }
-    assert_eq!(rig.drops(), [(Drop::Ipv6UnknownOption, 8)]);
+    assert_eq!(rig.drops(), [(DropReason::Ipv6UnknownOption, 8)]);
 }
 
 #[test]
@@ -130,7 +136,7 @@ fn of_packets_to_groups_only_who_insists_is_told() {
         let punts = rig.punts();
         (punts.first().map(|(why, _)| *why), rig.drops())
     };
-    let dropped = vec![(Drop::Ipv6UnknownOption, 1)];
+    let dropped = vec![(DropReason::Ipv6UnknownOption, 1)];
 
     let insists = Some(Why::UnknownOption(42));
     assert_eq!(arriving(0x9e), (insists, dropped.clone()));
@@ -165,6 +171,6 @@ fn options_are_looked_at_amid_plain_packets_on_every_path() {
         let mut expected = vec![forwarded(&PLAIN.packet()); 31];
         expected[20] = forwarded(&with_options6(&[5, 2, 0, 0, 1, 0]));
         assert_eq!(rig.sent(1), expected);
-        assert_eq!(rig.drops(), [(Drop::Ipv6UnknownOption, 1)]);
+        assert_eq!(rig.drops(), [(DropReason::Ipv6UnknownOption, 1)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::firewall::{client, translated};
 use super::{rig, udp4};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::nat;
 use crate::nat::{Action as Nat, Addresses, Side, Target};
 use crate::out::OutId;
@@ -66,7 +66,7 @@ fn rules_choose_the_table() {
 
     let mut rig = with_rules(vec![rule(RuleAction::Lookup, 7)]);
     assert!(rig.pass(inside()).is_empty());
-    assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::Blackhole, 1)]);
     assert_eq!(
         (rig.pass(outside()).len(), rig.pass(stranger()).len()),
         (1, 1)
@@ -74,7 +74,7 @@ fn rules_choose_the_table() {
 
     let mut rig = with_rules(vec![rule(RuleAction::LookupOnly, 7)]);
     assert!(rig.pass(outside()).is_empty());
-    assert_eq!(rig.drops(), [(Drop::NoRoute, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::NoRoute, 1)]);
 
     let short = RoutingRule {
         min_prefix: Some(17),
@@ -88,7 +88,7 @@ fn rules_choose_the_table() {
 
     let mut rig = with_rules(vec![rule(RuleAction::Drop, 0)]);
     rig.pass(inside());
-    assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::Blackhole, 1)]);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_route_may_lead_to_another_table_but_not_in_circles() {
         rig.pass(udp4(Udp4::default().source, 0x0f00_0001))
             .is_empty()
     );
-    assert_eq!(rig.drops(), [(Drop::NoRoute, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::NoRoute, 1)]);
     assert_eq!(rig.pass(udp4(Udp4::default().source, 0x1000_0001)).len(), 1);
 }
 
@@ -209,7 +209,7 @@ fn the_way_back_is_the_one_that_rules_give_the_answer() {
         assert_eq!(sent, passes, "{rule:?}");
         let lost = 2 - passes.iter().sum::<usize>() as u64;
         let lost: Vec<_> = (lost > 0)
-            .then_some((Drop::ReversePath, lost))
+            .then_some((DropReason::ReversePath, lost))
             .into_iter()
             .collect();
         assert_eq!(rig.drops(), lost);
@@ -266,6 +266,6 @@ fn a_packet_that_ends_here_waits_for_no_neighbour() {
     rig.snapshot.ipv4.forward = false;
     rig.publish();
     assert!(rig.pass(frame(2)).is_empty());
-    assert!(rig.drops().contains(&(Drop::ForwardingOff, 1)));
+    assert!(rig.drops().contains(&(DropReason::ForwardingOff, 1)));
     assert!(rig.punts().is_empty());
 }

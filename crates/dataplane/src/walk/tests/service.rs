@@ -7,7 +7,7 @@ use wire::Mac;
 
 use super::firewall::filtered;
 use super::rig;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::filter;
 use crate::rule::{Action, Rule};
 use crate::service::{
@@ -58,7 +58,7 @@ fn frames_are_heard_by_type_by_llc_by_snap_and_by_group() {
     for frame in frames.clone() {
         rig.pass(frame);
     }
-    assert_eq!(rig.drops(), [(Drop::EthernetType, 4)]);
+    assert_eq!(rig.drops(), [(DropReason::EthernetType, 4)]);
 
     register(
         &mut rig,
@@ -87,7 +87,7 @@ fn frames_are_heard_by_type_by_llc_by_snap_and_by_group() {
     let expected = [(0, bpdu), (1, cdp), (2, lacp)];
     let expected = expected.map(|(place, frame)| (heard(FREE + place, false), frame));
     assert_eq!(rig.punts(), expected);
-    assert_eq!(rig.drops(), [(Drop::EthernetType, 5)]);
+    assert_eq!(rig.drops(), [(DropReason::EthernetType, 5)]);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_frame_cut_short_within_its_llc_header_is_of_nobody() {
     }
     assert_eq!(
         (rig.punts(), rig.drops()),
-        (vec![], vec![(Drop::EthernetType, 5)])
+        (vec![], vec![(DropReason::EthernetType, 5)])
     );
 }
 
@@ -253,7 +253,7 @@ fn rules_of_input_are_met_or_passed_as_the_service_wants() {
     rig.pass(hello.frame());
     rig.pass(offer.frame());
 
-    assert_eq!(rig.drops(), [(Drop::FirewallFilter, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::FirewallFilter, 1)]);
     assert_eq!(rig.punts(), [(heard(FREE + 1, false), offer.frame())]);
 }
 
@@ -279,7 +279,7 @@ fn each_service_has_its_own_rate() {
     rig.pass(ethernet(MAC, 0x88b6, &[0; 46]));
 
     assert_eq!(rig.punts().len(), 3 + 1);
-    assert_eq!(rig.drops(), [(Drop::ServiceLimit, 7)]);
+    assert_eq!(rig.drops(), [(DropReason::ServiceLimit, 7)]);
     let [loud_id, calm_id] = [FREE, FREE + 1].map(|at| ServiceId::new(at).expect("a place"));
     let counted = |id| {
         let service = rig.counters[0].service(id);

@@ -13,7 +13,7 @@ use crate::table::{Adjacency, NextHopId};
 use crate::testing::{
     ETHER1, ETHER2, MAC, Rig, Udp4, Udp6, VLAN10, arp, class_of, ethernet, gateway, seal,
 };
-use crate::{Drop, Why};
+use crate::{DropReason, Why};
 
 /// What is asked of packets.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ enum Asked {
 #[derive(Debug, PartialEq)]
 struct Ended {
     sent: [Vec<Vec<u8>>; 2],
-    drops: Vec<(Drop, u64)>,
+    drops: Vec<(DropReason, u64)>,
     punts: Vec<(Why, Vec<u8>)>,
     hits: [(u64, u64); 12],
     came: [u64; 3],

@@ -2,7 +2,7 @@
 
 use super::drops::refused;
 use super::rig;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, Udp6, arp};
 use crate::trace::{End, trace_packet};
 use crate::walk::Exit;
@@ -23,7 +23,7 @@ fn the_tracer_decides_as_the_worker_does_and_moves_no_counter() {
         match walked.end {
             End::Sent(egress) => assert_eq!((egress, sent.len()), (ETHER2, 1)),
             End::Exit(Exit::Drop(reason)) => {
-                let dropped = |drops: &[(Drop, u64)]| {
+                let dropped = |drops: &[(DropReason, u64)]| {
                     let counted = drops.iter().find(|(other, _)| *other == reason);
                     counted.map_or(0, |(_, count)| *count)
                 };

@@ -6,7 +6,7 @@ use machine::Instant;
 
 use super::firewall::tracked;
 use super::{gateway4, ip4};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::testing::{Rig, SIZES, Udp4};
 
 #[test]
@@ -67,7 +67,7 @@ fn a_worker_that_stands_still_costs_the_others_their_overflow_only() {
         rig.workers[0].step(Instant::ZERO);
     }
 
-    assert_eq!(rig.drops(), [(Drop::HandoverFull, expected - 1024)]);
+    assert_eq!(rig.drops(), [(DropReason::HandoverFull, expected - 1024)]);
     assert_eq!(rig.sent(1).len() as u64, 3000 - expected);
     rig.workers[1].close();
 }
@@ -108,7 +108,7 @@ fn a_holder_that_takes_all_it_may_cannot_stop_reception() {
     rig.settle();
 
     assert_eq!(rig.sent(1).len(), 1000);
-    assert_eq!(rig.drops(), [(Drop::PoolReserve, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::PoolReserve, 1)]);
     held.drain(..).for_each(|frame| rig.pool.free(frame));
     assert_eq!(rig.workers[0].pool().held(Class::Small).0, 0);
 }

@@ -106,7 +106,7 @@ fn more_packets_do_not_mean_more_questions() {
     assert_eq!(desk.machine.counters().queue_full, 84);
     let gone = Action::Dropped {
         packet: 0,
-        why: Drop::QueueFull,
+        why: DropReason::QueueFull,
     };
     assert!(out.contains(&gone), "the oldest goes");
 }
@@ -526,7 +526,7 @@ fn a_link_that_goes_down_takes_learnt_neighbours_and_waiting_packets_with_it() {
 
     let out = desk.link(Event::LinkDown);
 
-    let why = Drop::LinkDown;
+    let why = DropReason::LinkDown;
     assert!(out.contains(&Action::Lost { address: PEER }));
     assert!(out.contains(&Action::Dropped { packet: 2, why }));
     assert!(desk.machine.is_empty());
@@ -544,7 +544,7 @@ fn a_link_that_goes_down_takes_learnt_neighbours_and_waiting_packets_with_it() {
 #[test]
 fn our_own_address_and_groups_are_no_neighbours() {
     let mut desk = desk();
-    let why = Drop::NoNeighbour;
+    let why = DropReason::NoNeighbour;
 
     for address in [OWN, Ipv4Addr::BROADCAST, Ipv4Addr::new(224, 0, 0, 1)] {
         assert_eq!(
@@ -613,7 +613,7 @@ fn an_address_that_becomes_ours_is_no_neighbour_any_more() {
 
     let out = desk.own(PEER, 24, DuplicateDetection::Skip);
 
-    let why = Drop::NoNeighbour;
+    let why = DropReason::NoNeighbour;
     assert!(out.contains(&Action::Dropped { packet: 1, why }));
     assert_eq!(desk.machine.row(PEER), None);
 }

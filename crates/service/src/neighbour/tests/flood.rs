@@ -78,7 +78,7 @@ fn a_table_full_of_neighbours_in_use_takes_no_other() {
 
     let out = desk.resolve(host(500), 9);
 
-    let why = Drop::TableFull;
+    let why = DropReason::TableFull;
     assert_eq!(out, [Action::Dropped { packet: 9, why }]);
 }
 

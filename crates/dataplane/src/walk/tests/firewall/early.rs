@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 use std::sync::Arc;
 
 use super::{MASQUERADE, answer, chains, client, filtered, hits, mangled, to_port, translated};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::{Firewall, filter, mangle, nat};
 use crate::punt::Why;
 use crate::rule::{Action, AddressRange, Dscp, Match, Rule, Ttl};
@@ -19,7 +19,7 @@ struct Ended {
     left: Vec<Vec<u8>>,
     back: Vec<Vec<u8>>,
     punts: Vec<Why>,
-    drops: Vec<(Drop, u64)>,
+    drops: Vec<(DropReason, u64)>,
     marks: Vec<u32>,
 }
 

@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 
 use super::{MASQUERADE, answer, client, filtered, hits, segment, tracked, translated};
 use crate::connection::TcpState;
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::{filter, nat};
 use crate::rule::{Action, Match, Rule, State};
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4};
@@ -110,7 +110,7 @@ fn a_fasttracked_connection_follows_a_changed_route() {
     rig.writer.prepare();
 
     assert_eq!(rig.pass(Udp4::default().frame()), Vec::<Vec<u8>>::new());
-    assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::Blackhole, 1)]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{
     MASQUERADE, answer, chains, client, filtered, hits, mangled, table, to_port, translated,
 };
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::{Firewall, filter, mangle, nat, raw};
 use crate::packet::protocol;
 use crate::rule::{Action, AddressRange, ChainId, Compare, Dscp, Match, Matcher, Mss, Rule, State};
@@ -225,7 +225,7 @@ fn what_raw_lets_go_untracked_or_discards_does_so_on_the_short_way() {
     assert_eq!(rig.pass(to(53).frame()), [forwarded4(&to(53).packet())]);
     assert_eq!(rig.pass(to(54).frame()), Vec::<Vec<u8>>::new());
     assert_eq!(rig.connections.totals(), (0, 0));
-    assert_eq!(rig.drops(), [(Drop::FirewallRaw, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::FirewallRaw, 1)]);
     assert_eq!([1, 2, 3].map(|rule| hits(&rig, rule).0), [1, 1, 1]);
 }
 
@@ -291,7 +291,7 @@ fn what_raw_has_to_look_at_goes_the_short_way_behind_it() {
     assert_eq!(short, jumped(true));
     // Answers jump, too; those to what is not tracked begin connections of their own.
     assert_eq!(short.hits, [32, 32, 160 + 128, 32]);
-    assert_eq!(short.drops, [(Drop::FirewallRaw, 32)]);
+    assert_eq!(short.drops, [(DropReason::FirewallRaw, 32)]);
     assert_eq!(short.left.len(), 128);
 }
 
@@ -324,7 +324,7 @@ fn a_firewall_of_one_family_leaves_the_other_its_fast_path() {
 #[derive(Debug, PartialEq)]
 struct Ended {
     left: Vec<Vec<u8>>,
-    drops: Vec<(Drop, u64)>,
+    drops: Vec<(DropReason, u64)>,
     punts: usize,
     /// How often each rule was hit.
     hits: [u64; 4],

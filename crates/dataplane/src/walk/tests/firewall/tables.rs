@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{chains, filtered, hits, mangled, table, to_port, tracked};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::{Firewall, filter, mangle, raw};
 use crate::out::OutId;
 use crate::punt::Why;
@@ -120,7 +120,7 @@ fn complete_frames_of_ipv6_meet_output_and_keep_their_link_header() {
     rig.publish();
     send(&mut rig);
     assert!(rig.sent(1).is_empty());
-    assert_eq!(rig.drops(), [(Drop::FirewallRaw, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::FirewallRaw, 1)]);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn output_is_walked_once_by_what_waits_for_its_neighbour() {
     };
     send(&mut rig, &refused);
     assert!(rig.remotes[0].punts.pop().is_err(), "nobody is asked for");
-    assert_eq!(rig.drops(), [(Drop::FirewallFilter, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::FirewallFilter, 1)]);
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn forward_drops_what_its_rules_say_and_passes_the_rest() {
     assert_eq!(rig.pass(Udp4::default().frame()), Vec::<Vec<u8>>::new());
     assert_eq!(rig.pass(other.frame()), [forwarded4(&other.packet())]);
 
-    assert_eq!(rig.drops(), [(Drop::FirewallFilter, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::FirewallFilter, 1)]);
     let len = other.packet().len() as u64;
     assert_eq!((hits(&rig, 1), hits(&rig, 2)), ((1, len), (1, len)));
     assert_eq!(rig.traffic(ETHER1).fp_rx.packets, 0);
@@ -246,7 +246,7 @@ fn forward_knows_both_interfaces_and_input_knows_one() {
 
     rig.pass(Udp4::default().frame());
 
-    assert_eq!(rig.drops(), [(Drop::FirewallFilter, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::FirewallFilter, 1)]);
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn input_guards_this_router_and_forward_does_not() {
     let sent = rig.pass(Udp4::default().frame());
 
     assert_eq!(sent.len(), 1);
-    assert_eq!(rig.drops(), [(Drop::FirewallFilter, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::FirewallFilter, 1)]);
     assert_eq!(rig.sent(MIRROR), Vec::<Vec<u8>>::new());
 }
 
@@ -287,7 +287,7 @@ fn what_a_rule_rejects_is_told_to_control_as_it_arrived() {
         punts,
         [(Why::Rejected(Reject::Icmp(13)), Udp4::default().frame())]
     );
-    assert_eq!(rig.drops(), [(Drop::FirewallReject, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::FirewallReject, 1)]);
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn raw_comes_before_everything() {
 
     rig.pass(Udp4::default().frame());
 
-    assert_eq!(rig.drops(), [(Drop::FirewallRaw, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::FirewallRaw, 1)]);
     assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), (0, 1));
 }
 
@@ -383,7 +383,7 @@ fn a_routing_mark_leads_to_its_table() {
     rig.pass(Udp4::default().frame());
     let sent = rig.pass(other.frame());
 
-    assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::Blackhole, 1)]);
     assert_eq!(sent.len(), 1);
 
     let gateway = rig.gateway;
@@ -439,6 +439,6 @@ fn a_routing_rule_asks_for_a_mark_where_the_marks_own_table_has_no_route() {
     rig.pass(Udp4::default().frame());
     let sent = rig.pass(other.frame());
 
-    assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
+    assert_eq!(rig.drops(), [(DropReason::Blackhole, 1)]);
     assert_eq!(sent.len(), 1);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::firewall::{MASQUERADE, filtered, translated};
 use crate::connection::{Awaited, Helper, Row};
-use crate::drop::Drop;
+use crate::drop::DropReason;
 use crate::firewall::{Firewall, filter, nat};
 use crate::nat::helper::Services;
 use crate::out::OutId;
@@ -20,7 +20,7 @@ pub(super) const CLIENT: u32 = 0x0a00_0002;
 pub(super) const OUTSIDE: u32 = 0xc633_6464;
 pub(super) const SERVER: u32 = 0x0b00_0002;
 /// A packet to the outside address that nothing leads inside.
-pub(super) const ASTRAY: [(Drop, u64); 1] = [(Drop::NoRoute, 1)];
+pub(super) const ASTRAY: [(DropReason, u64); 1] = [(DropReason::NoRoute, 1)];
 pub(super) const ACK: u8 = 0x10;
 pub(super) const SYN: u8 = 0x02;
 
