@@ -7,6 +7,20 @@
 //! registered (`hear`); `icmp` and `reset` answer others. `half` holds one address family's routes and neighbours, and
 //! `workers` sends commands back.
 //! `retired` frees replaced snapshots when no worker holds them.
+//!
+//! Files by what they hold:
+//! - following changes: `apply.rs`, `reconcile.rs`, `machines.rs`, `addresses.rs`, `claims.rs`,
+//!   `items.rs`
+//! - telling workers: `publish.rs`, `published.rs`, `retired.rs`
+//! - workers: `workers.rs` (rings, pool, counters), `punt.rs`, `output.rs`, `pieces.rs`
+//!   (reassembly), `build.rs`
+//! - address families: `half.rs` (routes and neighbours), `sink.rs` (RIB to FIB), `timers.rs`
+//! - services: `hear.rs` (registry, hearing, sending)
+//! - answers: `icmp.rs`, `reset.rs`, `check.rs` (ways to checked gateways), `ping.rs`
+//! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names),
+//!   `patterns.rs`
+//! - other: `log/mod.rs`, `rate.rs`, `asking.rs`, `effects.rs` and `objects.rs` (what features
+//!   want done)
 
 mod addresses;
 mod apply;

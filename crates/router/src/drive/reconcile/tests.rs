@@ -196,13 +196,19 @@ impl World {
 
 /// What control has come to, part by part.
 fn state(control: &mut Control) -> BTreeMap<&'static str, Vec<String>> {
-    fn all(values: impl IntoIterator<Item = impl Debug>) -> Vec<String> {
-        values
-            .into_iter()
-            .map(|value| format!("{value:?}"))
-            .collect()
-    }
     forget_tries(control);
+    let mut parts = laid_out(control);
+    parts.extend(running(control));
+    parts
+}
+
+fn all(values: impl IntoIterator<Item = impl Debug>) -> Vec<String> {
+    let values = values.into_iter();
+    values.map(|value| format!("{value:?}")).collect()
+}
+
+/// What control worked out, and what workers were told.
+fn laid_out(control: &Control) -> BTreeMap<&'static str, Vec<String>> {
     let snapshot = control.snapshot();
     let lines = control.published.all().map(|made| Compiled {
         class: Class::NONE,
@@ -215,10 +221,9 @@ fn state(control: &mut Control) -> BTreeMap<&'static str, Vec<String>> {
         let told = made.map(|made| made.class);
         (id, told == Some(control.firewall.class(*id)))
     });
-    let machines4 = control.v4.machines.iter();
-    let machines6 = control.v6.machines.iter();
-    let entries4 = control.v4.machines.iter();
+    let known = ids.clone().map(|id| (id, control.firewall.known(*id)));
     BTreeMap::from([
+        ("known", all(known)),
         ("interfaces", all(&control.layout.interfaces)),
         ("names", all(&control.layout.by_name)),
         ("layout", all([&control.layout])),
@@ -229,16 +234,22 @@ fn state(control: &mut Control) -> BTreeMap<&'static str, Vec<String>> {
         ("detection", all(&control.dad)),
         ("lines", all(lines)),
         ("classes", all(classes)),
-        (
-            "known",
-            all(ids.map(|id| (id, control.firewall.known(*id)))),
-        ),
         ("ports", all(&snapshot.ports)),
         ("unnumbered", all(&control.unnumbered)),
         ("settings", all([&snapshot.ipv4, &snapshot.ipv6])),
         ("rules", all(&snapshot.rules)),
         ("inactive", all(&control.inactive_rules)),
         ("tables", all(&control.tables)),
+        ("fallback", all([&control.fallback])),
+    ])
+}
+
+/// What the machines and the RIBs have come to.
+fn running(control: &Control) -> BTreeMap<&'static str, Vec<String>> {
+    let machines4 = control.v4.machines.iter();
+    let machines6 = control.v6.machines.iter();
+    let entries4 = control.v4.machines.iter();
+    BTreeMap::from([
         (
             "dynamic4",
             all(control
@@ -270,7 +281,6 @@ fn state(control: &mut Control) -> BTreeMap<&'static str, Vec<String>> {
             all(machines6.map(|(id, of)| (id, of.config()))),
         ),
         ("links6", all(control.features.links6.advertised())),
-        ("fallback", all([&control.fallback])),
         ("routes4", routes(&control.v4.rib)),
         ("routes6", routes(&control.v6.rib)),
     ])
