@@ -56,14 +56,7 @@ impl Bridge {
             }
             return;
         }
-        let mut flags = bpdu.flags;
-        if bpdu.kind == Kind::Config {
-            // Of STP's flags the others mean nothing; only designated ports send configurations.
-            let meant = Flags::TOPOLOGY_CHANGE.0 | Flags::ACKNOWLEDGEMENT.0;
-            flags = Flags(flags.0 & meant).with(Flags::ROLE_DESIGNATED, true);
-        } else {
-            flags = Flags(flags.0 & !Flags::ACKNOWLEDGEMENT.0);
-        }
+        let flags = meant(&bpdu);
         let hops = internal.map_or(max_hops, |multiple| multiple.hops);
         port.trees[0].message = Some(Message {
             vector: Vector::of_bpdu(&bpdu, internal.as_ref()),
@@ -83,4 +76,15 @@ impl Bridge {
             }
         }
     }
+}
+
+/// The flags of a BPDU that mean something.
+fn meant(bpdu: &Repr) -> Flags {
+    let flags = bpdu.flags.0;
+    if bpdu.kind == Kind::Config {
+        // Only designated ports send configurations.
+        let meant = Flags::TOPOLOGY_CHANGE.0 | Flags::ACKNOWLEDGEMENT.0;
+        return Flags(flags & meant).with(Flags::ROLE_DESIGNATED, true);
+    }
+    Flags(flags & !Flags::ACKNOWLEDGEMENT.0)
 }
