@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::interface::Interface;
+use dataplane::out::OutId;
 use dataplane::snapshot::{RuleAction, SlowReason, Snapshot};
 use frame::InterfaceId;
 use menu::Offline;
@@ -125,7 +126,7 @@ fn vlans_lie_on_their_parents_however_they_are_ordered() {
 
     let (id, inner) = desk.layout.named("b").expect("laid out");
     assert_eq!(inner.link.tags, [(0x8100, 10), (0x88a8, 20)]);
-    assert_eq!((inner.link.port, inner.link.running), (1, true));
+    assert_eq!((inner.link.out, inner.link.running), (OutId::port(1), true));
     assert_eq!(desk.vlans_on("a"), [id]);
     // What is disabled takes no frames.
     assert_eq!(desk.vlans_on("ether2").len(), 1);
