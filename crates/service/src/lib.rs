@@ -13,6 +13,7 @@
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
 //! - [`resolver`]: which addresses names have, asked anew whenever an answer is too old.
 //! - [`stp`]: which ports of a bridge forward, so that there is no loop.
+//! - [`vrrp`]: which of several routers has the addresses that they share.
 //!
 //! Bytes from the wire never make a machine fail, and nothing that they can cause grows without a
 //! bound.
@@ -28,5 +29,6 @@ pub mod ping;
 pub mod ra;
 pub mod resolver;
 pub mod stp;
+pub mod vrrp;
 
 pub use outbound::Frame;
