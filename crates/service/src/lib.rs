@@ -12,6 +12,7 @@
 //! - [`ping`]: echo requests that a user sends, and what comes of them.
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
 //! - [`resolver`]: which addresses names have, asked anew whenever an answer is too old.
+//! - [`snooping`]: which ports of a bridge listen to which multicast groups.
 //! - [`stp`]: which ports of a bridge forward, so that there is no loop.
 //! - [`vrrp`]: which of several routers has the addresses that they share.
 //!
@@ -28,6 +29,7 @@ mod outbound;
 pub mod ping;
 pub mod ra;
 pub mod resolver;
+pub mod snooping;
 pub mod stp;
 pub mod vrrp;
 
