@@ -169,6 +169,20 @@ drops! {
     TunnelDepth = "tunnel-depth",
     /// Too many frames waited to be encapsulated, or to be walked when they were decapsulated.
     AgendaFull = "agenda-full",
+    /// An advertisement of VRRP, or the packet that carries it, is malformed (RFC 5798, 7.1).
+    VrrpMalformed = "vrrp-malformed",
+    /// An advertisement of VRRP with another lifetime than 255: it comes from beyond the link (RFC 5798, 7.1).
+    VrrpTtl = "vrrp-ttl",
+    /// An advertisement of VRRP with a wrong checksum (RFC 5798, 7.1). See `v3-checksum-as-v2`.
+    VrrpChecksum = "vrrp-checksum",
+    /// An advertisement of VRRP that is not authenticated as the virtual router is (RFC 2338, 5.3.6).
+    VrrpAuthentication = "vrrp-authentication",
+    /// An advertisement of VRRP 2 with another interval than this router's (RFC 3768, 7.1).
+    VrrpInterval = "vrrp-interval",
+    /// An advertisement of VRRP of another version than the virtual router has here.
+    VrrpVersion = "vrrp-version",
+    /// An advertisement of a virtual router that this router is not part of.
+    VrrpOther = "vrrp-other-router",
     /// The packet in a tunnel's is none, or is cut short.
     TunnelMalformed = "tunnel-malformed",
     /// The packet ends before what a rule changes in it.

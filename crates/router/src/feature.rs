@@ -17,6 +17,7 @@ pub(crate) mod echo;
 pub(crate) mod hear;
 pub(crate) mod link6;
 mod log;
+pub(crate) mod macvlan;
 pub(crate) mod names;
 pub(crate) mod neighbours;
 pub(crate) mod ping;
@@ -24,6 +25,7 @@ pub(crate) mod schedule;
 pub(crate) mod scripting;
 pub(crate) mod services;
 pub(crate) mod vlan;
+pub(crate) mod vrrp;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -161,6 +163,13 @@ pub enum Effect {
         packet: Box<[u8]>,
         /// Who sent it on the link.
         from: Mac,
+    },
+    /// A script runs, by its name or its text, with the rights of the router itself.
+    Script {
+        /// What started it, as `/system/script/job` shows it.
+        kind: &'static str,
+        /// The name of a script, or the text.
+        source: String,
     },
     /// Gateway checks want something of routes.
     Gateway(check::Wanted),

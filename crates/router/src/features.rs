@@ -15,17 +15,19 @@ use crate::feature::check::Checks;
 use crate::feature::echo::Echo;
 use crate::feature::hear::{Heard, Hearing};
 use crate::feature::link6::Links6;
+use crate::feature::macvlan::MacVlans;
 use crate::feature::names::Names;
 use crate::feature::neighbours::Neighbours;
 use crate::feature::ping::UserPings;
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
 use crate::feature::vlan::Vlans;
+use crate::feature::vrrp::VirtualRouters;
 use crate::feature::{Effects, Feature, View, concerns};
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 13;
+const COUNT: usize = 15;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -44,6 +46,10 @@ pub(crate) struct Features {
     pub(crate) services: Services,
     /// VLAN interfaces.
     vlans: Vlans,
+    /// Interfaces with a link address of their own on another one's link.
+    macvlans: MacVlans,
+    /// Virtual routers.
+    pub(crate) virtual_routers: VirtualRouters,
     /// Addresses of interfaces.
     addresses: Addresses,
     neighbours: Neighbours,
@@ -71,6 +77,8 @@ impl Features {
             names: Names::default(),
             services: Services::default(),
             vlans: Vlans,
+            macvlans: MacVlans,
+            virtual_routers: VirtualRouters::default(),
             addresses: Addresses,
             neighbours: Neighbours,
             links6: Links6::new(rng.next_u64()),
@@ -92,6 +100,8 @@ impl Features {
             &self.names,
             &self.services,
             &self.vlans,
+            &self.macvlans,
+            &self.virtual_routers,
             &self.addresses,
             &self.neighbours,
             &self.links6,
@@ -115,6 +125,8 @@ impl Features {
             &mut self.names,
             &mut self.services,
             &mut self.vlans,
+            &mut self.macvlans,
+            &mut self.virtual_routers,
             &mut self.addresses,
             &mut self.neighbours,
             &mut self.links6,

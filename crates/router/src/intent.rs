@@ -105,7 +105,7 @@ impl Indexed for Interface {
     fn stands_on(&self) -> Option<&Name> {
         match &self.kind {
             InterfaceKind::Port { default_name, .. } => Some(default_name),
-            InterfaceKind::Tagged { on, .. } => Some(on),
+            InterfaceKind::Tagged { on, .. } | InterfaceKind::Station { on, .. } => Some(on),
             InterfaceKind::Loopback | InterfaceKind::PointToPoint | InterfaceKind::Idle => None,
         }
     }
@@ -192,6 +192,15 @@ pub enum InterfaceKind {
         /// The EtherType and the number of the tag.
         tag: (u16, u16),
     },
+    /// An interface that shares the link of another one, and has a link address of its own there.
+    Station {
+        /// The interface whose link it shares.
+        on: Name,
+        /// Its link address; none takes one that is made from its number.
+        mac: Option<Mac>,
+        /// What it is.
+        station: Station,
+    },
     /// The interface of addresses that belong to no link: nothing leaves by it, and it always runs.
     Loopback,
     /// A point-to-point connection without an Ethernet header, which runs while it is there. Nothing takes its
@@ -199,6 +208,18 @@ pub enum InterfaceKind {
     PointToPoint,
     /// An interface whose kind has no effect: it never runs.
     Idle,
+}
+
+/// What a station is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Station {
+    /// `/interface/macvlan`.
+    MacVlan,
+    /// `/interface/vrrp`: it has its addresses while it is master.
+    VirtualRouter {
+        /// Whether it is.
+        master: bool,
+    },
 }
 
 /// An item of `/ip/address`.

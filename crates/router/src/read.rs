@@ -547,7 +547,7 @@ pub(crate) fn name(item: &Item, property: &str) -> Option<Name> {
     (!text.is_empty()).then(|| Arc::from(text))
 }
 
-fn span(item: &Item, property: &str) -> Option<Duration> {
+pub(crate) fn span(item: &Item, property: &str) -> Option<Duration> {
     item.get(property)?.as_nanos().map(nanos)
 }
 

@@ -186,10 +186,9 @@ pub(crate) const AREAS: &[Area] = &[
     area("UPnP and NAT-PMP", &["/ip/nat-pmp", "/ip/upnp"]),
     area(
         "virtual interfaces",
-        &["/interface/macvlan", "/interface/mesh", "/interface/veth"],
+        &["/interface/mesh", "/interface/veth"],
     ),
     area("VRF", &["/ip/vrf"]),
-    area("VRRP", &["/interface/vrrp"]),
     area("VXLAN", &["/interface/vxlan"]),
     area("WireGuard", &["/interface/wireguard"]),
     area(

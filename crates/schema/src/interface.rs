@@ -45,7 +45,7 @@ pub(crate) mod wifi;
 pub(crate) mod wireguard;
 pub(crate) mod wireless;
 
-use menu::{Argument, Command, Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Argument, Command, Draft, Effect, Flag, Kind, Menu, Property, Reason, Shape, Store};
 
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
 
@@ -262,3 +262,17 @@ pub(crate) static MENU: Menu = Menu {
     conditions: crate::conditions::INTERFACE,
     ..Menu::new("/interface", Shape::View, "Interfaces of all types")
 };
+
+/// An interface that shares the link of another one can share that of a virtual router or of a macvlan no more: their
+/// link is another's.
+pub(crate) fn has_a_link(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
+    let below = draft.get("interface").and_then(|name| name.as_str());
+    let below = below.and_then(|name| store.named("interface", name));
+    let kind = below.map(|item| item.menu.path);
+    match kind {
+        Some("/interface/vrrp" | "/interface/macvlan") => Err(Reason::failure(
+            "interface shares the link of another one itself; name that one",
+        )),
+        _ => Ok(()),
+    }
+}

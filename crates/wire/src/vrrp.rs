@@ -30,6 +30,14 @@ pub const fn virtual_mac(vrid: u8, ipv6: bool) -> Mac {
     Mac([0, 0, 0x5e, 0, if ipv6 { 2 } else { 1 }, vrid])
 }
 
+/// The link address of the group that advertisements are sent to (RFC 1112, 6.4; RFC 2464, 7).
+pub const fn group_mac(ipv6: bool) -> Mac {
+    match ipv6 {
+        true => Mac([0x33, 0x33, 0, 0, 0, 0x12]),
+        false => Mac([1, 0, 0x5e, 0, 0, 18]),
+    }
+}
+
 /// What is wrong with an advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {

@@ -53,36 +53,64 @@ pub(super) fn rise(
     }
 }
 
-/// Whether a frame is for a station; it is the station's then.
+/// Whether a frame is for a station; it is the station's then, or of what lies on that.
 fn claim(cx: &Context<'_>, entrance: &Entrance, frame: &mut Frame) -> bool {
-    let found = ingress::untagged(cx, entrance.id, frame.bytes());
-    let Some((on, l3)) = found else { return false };
-    let Some(station) = of(cx, on, frame.bytes()) else {
+    let bytes = frame.bytes();
+    let direct = of(cx, entrance.id, bytes).and_then(|station| {
+        let (id, l3) = ingress::untagged(cx, station, bytes)?;
+        let below = if id == station { entrance.id } else { station };
+        Some((below, id, l3))
+    });
+    let found = direct.or_else(|| {
+        let (on, l3) = ingress::untagged(cx, entrance.id, bytes)?;
+        Some((on, of(cx, on, bytes)?, l3))
+    });
+    let runs = |id| { cx.interfaces.get(id) }.is_some_and(|interface| interface.running);
+    // What does not run receives nothing: ingress says so of each frame.
+    let Some((below, id, l3)) = found.filter(|(_, id, _)| runs(*id)) else {
         return false;
     };
-    frame.rise(on, station);
+    frame.rise(below, id);
     frame.l3 = l3 as u16;
     true
 }
 
 /// Copies a frame for a group to the stations of the interface that it is of.
 fn copy_to_all(cx: &Context<'_>, entrance: &Entrance, frame: &Frame, outlet: &mut Outlet) {
-    let Some((on, l3)) = ingress::untagged(cx, entrance.id, frame.bytes()) else {
+    let bytes = frame.bytes();
+    cx.interfaces.each_station(entrance.id, |station| {
+        // Its tags may be of what lies on the station.
+        if let Some((id, l3)) = ingress::untagged(cx, station, bytes) {
+            let below = if id == station { entrance.id } else { station };
+            copy_to(cx, (below, id, l3), frame, outlet);
+        }
+    });
+    let vlan = ingress::untagged(cx, entrance.id, bytes).filter(|(id, _)| *id != entrance.id);
+    if let Some((on, l3)) = vlan {
+        cx.interfaces.each_station(on, |station| {
+            copy_to(cx, (on, station, l3), frame, outlet);
+        });
+    }
+}
+
+/// Copies a frame to an interface that lies on this one, if it runs; its packet begins there.
+fn copy_to(
+    cx: &Context<'_>,
+    (below, id, l3): (InterfaceId, InterfaceId, usize),
+    frame: &Frame,
+    outlet: &mut Outlet,
+) {
+    let line = cx.interfaces.get(id);
+    if !line.is_some_and(|line| line.running) {
+        return;
+    }
+    let Some(mut copy) = outlet.pool.copy(frame) else {
+        outlet.counters.dropped(DropReason::NoBuffer);
         return;
     };
-    cx.interfaces.each_station(on, |station| {
-        let line = cx.interfaces.get(station);
-        if !line.is_some_and(|line| line.running) {
-            return;
-        }
-        let Some(mut copy) = outlet.pool.copy(frame) else {
-            outlet.counters.dropped(DropReason::NoBuffer);
-            return;
-        };
-        copy.rise(on, station);
-        copy.l3 = l3 as u16;
-        arrive(cx, copy, outlet);
-    });
+    copy.rise(below, id);
+    copy.l3 = l3 as u16;
+    arrive(cx, copy, outlet);
 }
 
 /// Leaves a frame to be walked as its station's.

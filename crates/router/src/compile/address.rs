@@ -104,7 +104,8 @@ impl Addresses {
 
     /// Works the addresses of one interface out anew, which may be gone.
     pub fn work_out(&mut self, id: InterfaceId, intent: &Intent, layout: &Layout) -> Moved {
-        let laid = layout.interfaces.get(&id).filter(|laid| !laid.disabled);
+        let laid = layout.interfaces.get(&id);
+        let laid = laid.filter(|laid| !laid.disabled && !laid.waits);
         // Of several interfaces of one name it is the first one's addresses that name it.
         let laid = laid.filter(|laid| layout.by_name.get(&laid.name) == Some(&id));
         let moved = Moved {
@@ -210,7 +211,7 @@ fn of6(laid: &Laid, intent: &Intent) -> BTreeMap<Ipv6Addr, Own6> {
         let own = Own6 {
             len: address.len,
             item: Some(item),
-            detect: !address.no_dad && !laid.loopback,
+            detect: !address.no_dad && !laid.loopback && !laid.shared,
             advertise: address.advertise,
         };
         made.insert(addr, own);
@@ -221,7 +222,7 @@ fn of6(laid: &Laid, intent: &Intent) -> BTreeMap<Ipv6Addr, Own6> {
         let own = Own6 {
             len: 64,
             item: None,
-            detect: true,
+            detect: !laid.shared,
             advertise: false,
         };
         made.insert(eui64(prefix, laid.link.mac), own);

@@ -9,7 +9,7 @@ use dataplane::rule::Class;
 use frame::InterfaceId;
 
 use super::address::Addresses;
-use super::layout::{Laid, Layout};
+use super::layout::{Laid, Layout, Shares};
 use crate::intent::Intent;
 
 /// An interface, as the workers are told of it.
@@ -21,6 +21,8 @@ pub struct Compiled {
     pub details: Arc<Details>,
     /// The interface that it is a VLAN of, and its tag there.
     pub vlan: Option<(InterfaceId, Tag)>,
+    /// The link that it shares as a station.
+    pub station: Option<Shares>,
     /// What takes its frames before it does: of what kind that is, its line says.
     pub above: InterfaceId,
     /// What rules know it by. The firewall says.
@@ -53,6 +55,7 @@ pub fn interface(
         line: line(laid, intent),
         details: Arc::new(details),
         vlan: vlan.map(|(parent, named)| (parent, tag(named))),
+        station: laid.station.clone().filter(|_| !laid.disabled),
         above: laid.above.map_or(InterfaceId::NONE, |(_, id)| id),
         class: Class::NONE,
     })
@@ -96,6 +99,7 @@ fn mirror_of(laid: &Laid, (id, port): (InterfaceId, u16)) -> Compiled {
             ..Details::default()
         }),
         vlan: None,
+        station: None,
         above: InterfaceId::NONE,
         class: Class::NONE,
     }

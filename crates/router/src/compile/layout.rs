@@ -9,7 +9,7 @@ use machine::Duration;
 use service::neighbour::Mode;
 use wire::Mac;
 
-use crate::intent::{self, Intent, InterfaceKind, ItemId, Items, Name};
+use crate::intent::{self, Intent, InterfaceKind, ItemId, Items, Name, Station};
 use crate::rib::Link;
 
 /// Tags upon tags end here: a link header has room for four.
@@ -166,6 +166,12 @@ pub struct Laid {
     carries: u32,
     /// The interface that carries its frames, and its tag there.
     pub parent: Option<(InterfaceId, (u16, u16))>,
+    /// The link that it shares with another interface.
+    pub station: Option<Shares>,
+    /// Several routers have its addresses in turn: nobody looks for duplicates.
+    pub shared: bool,
+    /// It has no addresses now: another router has them.
+    pub waits: bool,
     /// The interface of the port that carries its frames: itself, or the lowest one that it lies on.
     pub under: InterfaceId,
     /// What takes the frames that it receives before it does.
@@ -180,6 +186,15 @@ pub struct Laid {
     pub loopback: bool,
     /// Its mirror: the number of the port, and the interface that the walk knows it as.
     pub mirror: Option<(u16, InterfaceId)>,
+}
+
+/// The link that a station shares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// The interface whose link it is.
+    pub on: InterfaceId,
+    /// The interfaces that carry that one's frames, such as the port of a VLAN.
+    pub through: Vec<InterfaceId>,
 }
 
 /// What interfaces are laid out from.
@@ -406,11 +421,34 @@ impl Layout {
                 }
                 _ => laid.invalid = true,
             },
+            InterfaceKind::Station { on, mac, station } => match self.named(on) {
+                Some((below, on)) if on.carries_stations() => {
+                    let mac = mac.unwrap_or(made_mac(on.link.mac, id));
+                    let through = self.below(on);
+                    laid.share((below, on), through, (mac, *station));
+                }
+                _ => laid.invalid = true,
+            },
         }
         if laid.carries > 0 {
             laid.link.mtu = laid.link.mtu.min(laid.carries);
         }
         laid
+    }
+
+    /// The interfaces that carry the frames of one, the nearest first.
+    fn below(&self, laid: &Laid) -> Vec<InterfaceId> {
+        let parent = |laid: &Laid| laid.parent.map(|(id, _)| id);
+        let next = |id: &InterfaceId| parent(self.interfaces.get(id)?);
+        let below = core::iter::successors(parent(laid), next);
+        below.take(MOST_TAGS).collect()
+    }
+
+    /// The interface whose link this one is on: itself, but for stations.
+    pub fn link_of(&self, id: InterfaceId) -> InterfaceId {
+        let laid = self.interfaces.get(&id);
+        let shares = laid.and_then(|laid| laid.station.as_ref());
+        shares.map_or(id, |shares| shares.on)
     }
 
     /// The interface of this name.
@@ -443,6 +481,34 @@ impl Laid {
         self.link.tags.push(tag);
     }
 
+    /// Whether stations may share its link: they have none of their own to share.
+    fn carries_stations(&self) -> bool {
+        !self.invalid && self.link.ethernet && self.station.is_none() && !self.loopback
+    }
+
+    /// Shares the link of another interface, under another link address.
+    fn share(
+        &mut self,
+        (below, on): (InterfaceId, &Self),
+        through: Vec<InterfaceId>,
+        (mac, station): (Mac, Station),
+    ) {
+        self.station = Some(Shares { on: below, through });
+        self.under = on.under;
+        self.carries = on.carries;
+        self.link.out = on.link.out;
+        self.link.mac = mac;
+        self.link.tags.clone_from(&on.link.tags);
+        self.link.running = !self.disabled && on.link.running;
+        self.link.mtu = self.link.mtu.min(on.link.mtu);
+        if let Station::VirtualRouter { master } = station {
+            // RouterOS: the MTU is that of the interface below.
+            self.link.mtu = on.link.mtu;
+            self.link.running &= master;
+            (self.shared, self.waits) = (true, !master);
+        }
+    }
+
     fn new((item, id): (ItemId, InterfaceId), interface: &intent::Interface) -> Self {
         Self {
             item,
@@ -459,6 +525,9 @@ impl Laid {
             },
             carries: 0,
             parent: None,
+            station: None,
+            shared: false,
+            waits: false,
             under: id,
             above: None,
             port_name: None,
@@ -468,4 +537,12 @@ impl Laid {
             mirror: None,
         }
     }
+}
+
+/// A link address for an interface that is given none: of the link that it shares, with another number, and marked
+/// as nobody's product (IEEE 802, 8.4: local).
+fn made_mac(of: Mac, id: InterfaceId) -> Mac {
+    let slot = id.slot().to_le_bytes();
+    let [a, b, c, d, e, f] = of.0;
+    Mac([(a | 2) ^ 4, b, c, d, e ^ slot[1], f ^ slot[0]])
 }

@@ -17,6 +17,6 @@ mod tests;
 
 pub use address::{Addresses, Dad, Moved, Own4, Own6};
 pub use interface::{Compiled, interface, mirror};
-pub use layout::{Ground, Laid, Layout, Numbers, PortState, PortWish, Relaid};
+pub use layout::{Ground, Laid, Layout, Numbers, PortState, PortWish, Relaid, Shares};
 pub use missing::Missing;
 pub use snapshot::compile;

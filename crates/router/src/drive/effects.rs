@@ -60,6 +60,7 @@ impl Control {
                 Effect::Gone(owner) => self.drop_objects(owner, &mut pending),
                 Effect::Gateway(wanted) => self.check_gateway(wanted),
                 Effect::Send(outgoing) => self.send(outgoing, worker),
+                Effect::Script { kind, source } => self.run_later(kind, source),
                 Effect::Hear {
                     service,
                     interface,

@@ -343,7 +343,7 @@ where
         let (l3, Some(laid)) = (frame.l3, means.layout.interfaces.get(&id)) else {
             return means.workers.discard(frame, DropReason::EgressDown);
         };
-        let header = link_header(&laid.link, mac, S::ETHER_TYPE);
+        let header = link_header(&laid.link, (laid.link.mac, mac), S::ETHER_TYPE);
         frame.pull_front(usize::from(l3));
         if !frame.push_front(header.len()) {
             return means.workers.discard(frame, DropReason::NoBuffer);
@@ -368,10 +368,10 @@ fn is_to_link_local(frame: &Frame) -> bool {
 }
 
 /// The link header of frames that leave by this link.
-fn link_header(link: &crate::rib::Link, to: Mac, ether_type: EtherType) -> Vec<u8> {
+fn link_header(link: &crate::rib::Link, (from, to): (Mac, Mac), ether_type: EtherType) -> Vec<u8> {
     let mut header = Vec::with_capacity(14 + 4 * link.tags.len());
     header.extend_from_slice(&to.0);
-    header.extend_from_slice(&link.mac.0);
+    header.extend_from_slice(&from.0);
     for (tag, vlan_id) in &link.tags {
         header.extend_from_slice(&tag.to_be_bytes());
         header.extend_from_slice(&vlan_id.to_be_bytes());
@@ -388,10 +388,22 @@ pub(super) fn send(
     payload: &[u8],
     means: &mut Means<'_>,
 ) {
+    send_from(id, (None, to), ether_type, payload, means);
+}
+
+/// The same from another link address than the interface's.
+pub(super) fn send_from(
+    id: InterfaceId,
+    (from, to): (Option<Mac>, Mac),
+    ether_type: EtherType,
+    payload: &[u8],
+    means: &mut Means<'_>,
+) {
     let Some(laid) = means.layout.interfaces.get(&id) else {
         return;
     };
-    let mut bytes = link_header(&laid.link, to, ether_type);
+    let from = from.unwrap_or(laid.link.mac);
+    let mut bytes = link_header(&laid.link, (from, to), ether_type);
     let l3 = bytes.len() as u16;
     bytes.extend_from_slice(payload);
     if let Some(mut frame) = means.workers.frame(&bytes) {

@@ -248,6 +248,11 @@ impl Control {
                 let (_, mut means) = self.arp();
                 half::send(interface, to, ether_type, &bytes, &mut means);
             }
+            How::FrameFrom(from, to, ether_type) => {
+                let (_, mut means) = self.arp();
+                let between = (Some(from), to);
+                half::send_from(interface, between, ether_type, &bytes, &mut means);
+            }
             How::Routed => {
                 self.identify(&mut bytes);
                 self.output(&bytes, interface, worker);

@@ -57,7 +57,7 @@ pub mod workers;
 pub use build::Setup;
 
 use core::net::{Ipv4Addr, Ipv6Addr};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -210,6 +210,8 @@ pub struct Control {
     told: told::Told,
     /// The features, in order.
     pub(crate) features: Features,
+    /// Scripts that features want run: what started each, and its name or text.
+    pub(crate) scripts: VecDeque<(&'static str, String)>,
     /// What they registered to hear.
     pub(crate) services: hear::Registry,
     pub(crate) started: Instant,
@@ -291,6 +293,7 @@ impl Control {
             told: told::Told::default(),
             features,
             services,
+            scripts: VecDeque::new(),
             started: now,
             now,
             began: 0,
@@ -506,7 +509,9 @@ impl Control {
         let entries = self.firewall.next_end();
         let timers = self.timers.deadline().into_iter();
         let features = self.features.deadline();
+        let scripts = (!self.scripts.is_empty()).then_some(self.now);
         let others = { confirm.into_iter() }.chain(entries).chain(features);
+        let others = others.chain(scripts);
         timers.chain(others).min()
     }
 
@@ -514,6 +519,9 @@ impl Control {
     pub fn say_farewell(&mut self) {
         let mut out = Effects::default();
         self.features.links6.say_farewell(self.now, &mut out);
+        self.features
+            .virtual_routers
+            .say_farewell(self.now, &mut out);
         self.carry_out(out);
     }
 

@@ -11,10 +11,11 @@ use dataplane::interface::{Details, InterfaceTable, Own4, Own6};
 use dataplane::rule::Class;
 use dataplane::table::Full;
 use frame::InterfaceId;
+use wire::Mac;
 
 use super::Control;
 use super::retired::Retired;
-use crate::compile::{self, Compiled};
+use crate::compile::{self, Compiled, Shares};
 
 /// See the module.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct Published {
     known_by: (Option<Ipv4Addr>, Option<Ipv6Addr>),
     /// The epoch of the first snapshot whose rules know all classes.
     epoch: u64,
+    /// A link had no room for a station.
+    full: bool,
 }
 
 impl Published {
@@ -42,6 +45,7 @@ impl Published {
             beyond6: BTreeSet::new(),
             known_by: (None, None),
             epoch: 0,
+            full: false,
         }
     }
 
@@ -89,6 +93,11 @@ impl Published {
         if old_vlan != vlan {
             self.give_up(id, old_vlan);
         }
+        let station = |compiled: &Compiled| Some((compiled.line.mac, compiled.station.clone()?));
+        let (old_station, station) = (old.and_then(station), station(&new));
+        if old_station != station {
+            self.leave_link(id, old_station.as_ref());
+        }
         match old.filter(|old| old.details == new.details) {
             // One is enough of what is the same.
             Some(old) => new.details = Arc::clone(&old.details),
@@ -105,6 +114,11 @@ impl Published {
         if let Some((on, tag)) = vlan {
             self.table.set_vlan(on, tag, Some(id));
         }
+        if let Some((mac, shares)) = &station {
+            self.full |= !self
+                .table
+                .set_station((shares.on, *mac), &shares.through, Some(id));
+        }
         self.interfaces.insert(id, new);
         concerns_shortcuts
     }
@@ -116,6 +130,8 @@ impl Published {
             return false;
         };
         self.give_up(id, old.vlan);
+        let station = old.station.clone().map(|shares| (old.line.mac, shares));
+        self.leave_link(id, station.as_ref());
         retired.push_details(self.table.remove(id));
         may_have_shortcuts(&old)
     }
@@ -127,6 +143,21 @@ impl Published {
         {
             self.table.set_vlan(on, tag, None);
         }
+    }
+
+    /// Takes a station from the link that it shares, unless another has its link address by now.
+    fn leave_link(&self, id: InterfaceId, station: Option<&(Mac, Shares)>) {
+        if let Some((mac, shares)) = station
+            && self.table.station(shares.on, *mac) == Some(id)
+        {
+            let at = (shares.on, *mac);
+            self.table.set_station(at, &shares.through, None);
+        }
+    }
+
+    /// Whether a link had no room for a station since the last call.
+    pub(super) fn take_full(&mut self) -> bool {
+        core::mem::take(&mut self.full)
     }
 
     /// An address of an interface is in use from now on. Nothing happens if it was.
@@ -224,6 +255,11 @@ impl Control {
         }
         if others {
             self.fib.forget_shortcuts();
+        }
+        if self.published.take_full() {
+            let name = self.layout.name(id);
+            let message = format!("{name}: no room for another link address on its link");
+            self.features.log.add("interface,error", message);
         }
     }
 

@@ -147,10 +147,15 @@ impl Control {
         let Some(path) = found.and_then(|found| found.paths.first().copied()) else {
             return false;
         };
+        let is_on_its_link = |other| self.layout.link_of(other) == self.layout.link_of(id);
         match (path, question.proxy) {
+            // Of several stations on a link the one that has the address answers, with its own link address.
+            (Target::Local(own), _) if own != id && is_on_its_link(own) => false,
             (Target::Local(_), _) => question.asker.is_some(),
             (_, Proxy::None) => false,
-            (Target::Connected(out) | Target::Neighbour(out, _), Proxy::OtherLinks) => out != id,
+            (Target::Connected(out) | Target::Neighbour(out, _), Proxy::OtherLinks) => {
+                !is_on_its_link(out)
+            }
             (Target::Connected(_) | Target::Neighbour(..), Proxy::AllLinks) => true,
             _ => false,
         }

@@ -71,6 +71,8 @@ pub(crate) enum How {
     /// In a frame to this link address, with this EtherType (or length, of what has an LLC header). The link
     /// header and the tags of the interface are written for it. IPv6 meets the rules of `output`.
     Frame(Mac, EtherType),
+    /// The same from another link address than the interface's.
+    FrameFrom(Mac, Mac, EtherType),
     /// As a packet of this router's own, which routes and the rules of `output` send. An IPv4 packet without an
     /// identification gets one.
     Routed,

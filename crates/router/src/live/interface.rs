@@ -96,7 +96,10 @@ impl Control {
     pub(super) fn lies_on_another(&self, id: Id) -> bool {
         let interface = self.intent.interfaces.get(&id.0);
         let kind = interface.map(|interface| &interface.kind);
-        matches!(kind, Some(InterfaceKind::Tagged { .. }))
+        matches!(
+            kind,
+            Some(InterfaceKind::Tagged { .. } | InterfaceKind::Station { .. })
+        )
     }
 
     pub(super) fn annotate_interface(&self, item: Id, row: &mut Row) {

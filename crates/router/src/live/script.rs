@@ -1,6 +1,6 @@
 //! Scripts that are to run, and with which rights.
 
-use menu::{Call, Item, Policies, Reason, Rights, Script, Store};
+use menu::{Call, Id, Item, Policies, Reason, Rights, Script, Store};
 use script::Job;
 
 use crate::drive::Control;
@@ -43,7 +43,43 @@ impl Control {
             }
         }
         self.features.schedule.watch(clock, self.now);
+        while let Some((kind, text)) = self.scripts.pop_front() {
+            let script = self.named_or_text(store, &text);
+            match Job::of_event(&self.features.scripting, kind, &script, clock) {
+                Ok(job) => jobs.push(job),
+                Err(reason) => {
+                    let text = format!("script of {kind} not run: {reason}");
+                    self.features.log.add("script,error", text);
+                }
+            }
+        }
         jobs
+    }
+
+    /// Notes a script that a feature wants run; the owner asks for the jobs.
+    pub(crate) fn run_later(&mut self, kind: &'static str, text: String) {
+        if self.scripts.len() < WAITING {
+            self.scripts.push_back((kind, text));
+        } else {
+            let message = format!("script of {kind} not run: too many wait");
+            self.features.log.add("script,error", message);
+        }
+    }
+
+    /// What the router runs by itself: the script of this name, else this text.
+    fn named_or_text(&self, store: &Store, text: &str) -> Script {
+        let named = script_named(store, text);
+        let own = Rights::fixed(OWN_RIGHTS);
+        let rights =
+            named.map_or_else(|| own.clone(), |item| own.and(&self.rights_of(store, item)));
+        Script {
+            id: named.map_or(Id(0), |item| item.id),
+            name: named.map_or_else(String::new, |item| item.text("name").to_owned()),
+            source: named.map_or(text, |item| item.text("source")).to_owned(),
+            owner: OWNER.to_owned(),
+            rights,
+            lends: false,
+        }
     }
 
     /// What a script or an event may do by itself.
@@ -74,10 +110,7 @@ impl Control {
     /// name later gives it no rights that they have not themselves.
     fn event_of(&self, store: &Store, item: &Item) -> Result<Script, Reason> {
         let (text, owner) = (item.text("on-event"), item.text("owner"));
-        let named = store.menu(SCRIPTS).and_then(|menu| {
-            let id = store.by_name(menu, text.trim())?;
-            store.item(SCRIPTS, id).map(|item| &**item)
-        });
+        let named = script_named(store, text);
         let mut rights = self.rights_of(store, item);
         for (what, item) in [("", Some(item)), ("script's ", named)] {
             let Some(owner) = item.map(|item| item.text("owner")) else {
@@ -107,6 +140,23 @@ impl Control {
         })
     }
 }
+
+/// The script that has this text as its name.
+fn script_named<'a>(store: &'a Store, text: &str) -> Option<&'a Item> {
+    let menu = store.menu(SCRIPTS)?;
+    let id = store.by_name(menu, text.trim())?;
+    store.item(SCRIPTS, id).map(|item| &**item)
+}
+
+/// Scripts that may wait to be run.
+const WAITING: usize = 256;
+/// Who runs what the router runs by itself (RouterOS).
+const OWNER: &str = "*sys";
+/// What that may do (RouterOS: as of `/tool/netwatch`).
+const OWN_RIGHTS: Policies = Policies::READ
+    .or(Policies::WRITE)
+    .or(Policies::TEST)
+    .or(Policies::REBOOT);
 
 fn policies_of(item: &Item) -> Policies {
     item.get("policy")

@@ -1,10 +1,11 @@
 //! `/interface/macvlan`: interfaces that have a hardware address of their own on another one.
 
-use menu::Menu;
+use menu::{Menu, Shape, Unique};
 
+use super::{FLAGS, RESET_COUNTERS};
 use crate::declare::{mac, words};
 use crate::fragment::{
-    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT, idle_interfaces,
+    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, LOOP_PROTECT,
     interface, name_mtu,
 };
 
@@ -28,9 +29,20 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "mtu", "mac-address", "interface", "mode"],
-    ..idle_interfaces(
+    flags: FLAGS,
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["interface", "mac-address"],
+        failure: "already have macvlan with such mac-address on this interface",
+    }],
+    kind: "macvlan",
+    commands: &[RESET_COUNTERS],
+    check: Some(super::has_a_link),
+    ..Menu::new(
         "/interface/macvlan",
-        "macvlan",
+        Shape::List,
         "Interfaces with their own hardware address",
     )
 };

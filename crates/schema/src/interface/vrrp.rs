@@ -1,10 +1,10 @@
 //! `/interface/vrrp`: addresses that several routers share (RFC 9568).
 
-use menu::{Flag, Kind, Menu, Old, Property};
+use menu::{Draft, Flag, Kind, Menu, Old, Property, Reason, Shape, Store, Unique};
 
 use crate::declare::{ipv4, no, number, shown, text, within, words, yes};
 use crate::fragment::{
-    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, interface,
+    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, interface,
 };
 
 pub(crate) static MENU: Menu = Menu {
@@ -60,9 +60,14 @@ pub(crate) static MENU: Menu = Menu {
                 &["active-active", "passive-active"],
                 "Who is told",
             )
-            .default("passive-active"),
-            number("connection-tracking-port", 0, 65_535, "Port for that").default("8275"),
-            ipv4("remote-address", "Address of the other router for that").optional(),
+            .default("passive-active")
+            .inert(),
+            number("connection-tracking-port", 0, 65_535, "Port for that")
+                .default("8275")
+                .inert(),
+            ipv4("remote-address", "Address of the other router for that")
+                .optional()
+                .inert(),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,
@@ -92,5 +97,31 @@ pub(crate) static MENU: Menu = Menu {
             ..Old::renamed("group-authority", "group-authority")
         },
     ],
-    ..idle_interfaces("/interface/vrrp", "vrrp", "Virtual routers")
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    // Both would have one link address.
+    unique: &[Unique {
+        properties: &["interface", "vrid", "v3-protocol"],
+        failure: "already have vrrp with such vrid on this interface",
+    }],
+    kind: "vrrp",
+    check: Some(can_be),
+    ..Menu::new("/interface/vrrp", Shape::List, "Virtual routers")
 };
+
+/// Whether this is a virtual router that can be.
+fn can_be(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
+    let is = |name| {
+        draft
+            .get(name)
+            .is_some_and(|value| value.to_string() == "yes")
+    };
+    if is("sync-connection-tracking") {
+        return Err(Reason::failure(
+            "sync-connection-tracking is not possible: how routers tell each other of connections is not published; \
+             set it to no, and let rules accept connections that this router has not seen the beginning of",
+        ));
+    }
+    super::has_a_link(draft, store)
+}

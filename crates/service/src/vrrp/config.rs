@@ -54,8 +54,6 @@ pub struct Config {
     pub addresses: Vec<IpAddr>,
     /// The address that it speaks with, of its interface: the first one of IPv4, the link-local one of IPv6.
     pub source: Option<IpAddr>,
-    /// The other router, where advertisements are sent to it alone.
-    pub remote: Option<IpAddr>,
 }
 
 impl Authentication {
@@ -92,17 +90,15 @@ impl Config {
             authentication: Authentication::None,
             addresses: Vec::new(),
             source: None,
-            remote: None,
         }
     }
 
-    /// Where advertisements are sent to.
-    pub fn destination(&self) -> IpAddr {
-        let group = match self.ipv6 {
-            true => GROUP6.into(),
-            false => GROUP4.into(),
-        };
-        self.remote.unwrap_or(group)
+    /// The group that advertisements are sent to.
+    pub(super) const fn group(&self) -> IpAddr {
+        match self.ipv6 {
+            true => IpAddr::V6(GROUP6),
+            false => IpAddr::V4(GROUP4),
+        }
     }
 
     /// The interval in whole seconds, as version 2 tells it.
@@ -135,7 +131,7 @@ impl Config {
     /// An advertisement with this priority, in its IP packet; none where it has no address to speak with.
     pub(super) fn packet(&self, priority: u8, sequence: u32) -> Option<Vec<u8>> {
         let source = self.source.filter(|source| source.is_ipv6() == self.ipv6)?;
-        let to = self.destination();
+        let to = self.group();
         let (kind, data) = match self.authentication {
             Authentication::None => (0, [0; PASSWORD_BYTES]),
             Authentication::Simple(password) => (1, password),

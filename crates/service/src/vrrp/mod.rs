@@ -56,7 +56,7 @@ pub enum Event<'a> {
 /// What a virtual router wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send this IP packet to a group, or to the other router.
+    /// Send this IP packet to the group of its family.
     Send(Vec<u8>),
     /// It does this from now on.
     Become(State, Why),

@@ -22,8 +22,8 @@ pub enum Fault {
     Authentication,
     /// The interval of version 2 is another.
     Interval,
-    /// It is for a group, and this router speaks with another one alone; or the other way round.
-    Sender,
+    /// It is of the other version.
+    Version,
 }
 
 /// An advertisement, read as far as to say whose it is.
@@ -50,11 +50,6 @@ impl Heard<'_> {
             vrrp::Version::V2 { .. } => Version::V2,
             vrrp::Version::V3 { .. } => Version::V3,
         }
-    }
-
-    /// Whom it was sent to.
-    pub const fn destination(&self) -> IpAddr {
-        self.between.1
     }
 
     /// Whether it came over IPv6.
@@ -127,12 +122,8 @@ pub(super) fn check(config: &Config, heard: &Heard<'_>) -> Result<Offer, Fault> 
     if heard.ttl != TTL {
         return Err(Fault::Ttl);
     }
-    let expected = match config.remote {
-        Some(remote) => heard.between.0 == remote && !is_group(heard.destination()),
-        None => heard.destination() == config.destination(),
-    };
-    if !expected {
-        return Err(Fault::Sender);
+    if heard.version() != config.version {
+        return Err(Fault::Version);
     }
     let pseudo = config.pseudo(heard.between);
     if !heard.advertisement.is_intact(pseudo) {
@@ -161,13 +152,6 @@ pub(super) fn check(config: &Config, heard: &Heard<'_>) -> Result<Offer, Fault> 
         from: heard.between.0,
         interval,
     })
-}
-
-const fn is_group(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => address.is_multicast(),
-        IpAddr::V6(address) => address.is_multicast(),
-    }
 }
 
 /// Whether an advertisement of version 2 proves who sent it.

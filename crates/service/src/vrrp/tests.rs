@@ -3,7 +3,6 @@
 use core::net::{IpAddr, Ipv6Addr};
 
 use machine::{Duration, Instant, Machine, Rng};
-use wire::vrrp::{GROUP4, GROUP6};
 
 use super::*;
 
@@ -252,10 +251,6 @@ fn what_is_not_as_it_should_be_is_discarded_with_its_name() {
         interval: ms(2000),
         ..plain()
     };
-    let alone = || Config {
-        remote: Some(IpAddr::from([10, 0, 0, 1])),
-        ..router(2, 200)
-    };
     let cases = [
         (router(2, 200), router(1, 100), None),
         (as_v2(), router(1, 100), Some(Fault::Checksum)),
@@ -298,7 +293,7 @@ fn what_is_not_as_it_should_be_is_discarded_with_its_name() {
             secret(router(1, 100), Authentication::header("one")),
             Some(Fault::Authentication),
         ),
-        (alone(), router(1, 100), Some(Fault::Sender)),
+        (plain(), router(1, 100), Some(Fault::Version)),
     ];
     for (theirs, own, fault) in cases {
         let packet = theirs.packet(200, 3).expect("it has an address");
@@ -345,20 +340,4 @@ fn a_member_of_a_group_does_what_its_authority_does_and_says_nothing() {
         member.deadline().map(|(_, timer)| timer),
         Some(Timer::MasterDown)
     );
-}
-
-#[test]
-fn packets_go_to_the_group_or_to_the_other_router() {
-    let destination = |config: &Config| {
-        let packet = config.packet(1, 1).expect("it has an address");
-        hear(&packet).expect("it can be read").destination()
-    };
-    assert_eq!(destination(&router(1, 100)), IpAddr::from(GROUP4));
-    assert_eq!(destination(&router6(1, 100)), IpAddr::from(GROUP6));
-    let remote = Some(IpAddr::from([10, 0, 0, 2]));
-    let config = Config {
-        remote,
-        ..router(1, 100)
-    };
-    assert_eq!(Some(destination(&config)), remote);
 }

@@ -6,12 +6,14 @@ mod forward;
 mod links;
 mod local;
 mod machine_rows;
+mod macvlan;
 mod neighbours;
 mod path_mtu;
 mod ping;
 mod routes;
 mod scripts;
 mod trace;
+mod vrrp;
 mod workers;
 
 use machine::Duration;

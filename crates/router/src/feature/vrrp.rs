@@ -1,0 +1,541 @@
+//! Virtual routers, `/interface/vrrp`: each is a station on the interface below it, runs while it is master, and has
+//! its addresses then. Who is master is the business of `service::vrrp`.
+
+use core::net::{IpAddr, Ipv6Addr};
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::DropReason;
+use dataplane::service::{Match, Rate, Service};
+use frame::InterfaceId;
+use machine::{Duration, Instant, Machine};
+use menu::{Changes, Id, Item, Menu, Row, Value};
+use service::vrrp::{
+    self, Action, Authentication, Config, Event, Fault, State, VirtualRouter, Why,
+};
+use wire::vrrp::{group_mac, virtual_mac};
+use wire::{EtherType, Mac, Protocol};
+
+use super::hear::{Heard, Hearing, How, Outgoing};
+use super::{Effect, Effects, Feature, View, each_item};
+use crate::compile::address::eui64;
+use crate::drive::timers::Timers;
+use crate::intent::{Class, Interface, InterfaceKind, ItemId, Name, Station, Wanted};
+use crate::read;
+use crate::running::Running;
+
+const MENU: &str = "/interface/vrrp";
+const SERVICE: &str = "vrrp";
+/// Version 2 with `authentication=ah`. Other packets with such a header are of other protocols.
+const SECURED: &str = "vrrp-ah";
+/// A hundred virtual routers that advertise every ten milliseconds are heard.
+const RATE: Rate = Rate {
+    per_second: 10_000,
+    burst: 512,
+};
+/// The longest interval that version 3 can tell.
+const LONGEST_V3: Duration = Duration::from_millis(40_950);
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct VirtualRouters {
+    all: BTreeMap<ItemId, One>,
+    /// By name: those that have it, and those that lie on it.
+    near: BTreeSet<(Name, ItemId)>,
+    /// By the name of an authority: the members of its group.
+    members: BTreeSet<(Name, ItemId)>,
+    /// By the interface below, number and family: whose advertisements are heard there.
+    heard: BTreeMap<(InterfaceId, u8, bool), ItemId>,
+    timers: Timers<ItemId>,
+}
+
+/// A virtual router.
+#[derive(Debug)]
+struct One {
+    /// It as an interface, as far as it is configured.
+    interface: Interface,
+    on: Name,
+    /// The interface that decides for it.
+    authority: Option<Name>,
+    scripts: Scripts,
+    machine: VirtualRouter,
+    /// The interface below it, while that is there.
+    below: Option<InterfaceId>,
+}
+
+/// What is run when something has happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Scripts {
+    on_master: String,
+    on_backup: String,
+    on_fail: String,
+}
+
+impl Feature for VirtualRouters {
+    fn menus(&self) -> &'static [&'static str] {
+        &[MENU]
+    }
+
+    fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
+        each_item(view, MENU, changes, |id, item| {
+            match item.and_then(|item| Some((item, interface(item)?))) {
+                Some((item, interface)) => self.put(id, item, interface, view.now, out),
+                None => self.take_away(id, view.now, out),
+            }
+        });
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Effects) {
+        while let Some(item) = self.timers.due(now) {
+            let mut actions = Vec::new();
+            if let Some(one) = self.all.get_mut(&item) {
+                one.machine.tick(now, &mut actions);
+            }
+            self.do_(item, actions, now, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.timers.deadline()
+    }
+
+    fn annotate(&self, _: &'static Menu, id: Id, row: &mut Row) {
+        let Some(one) = self.all.get(&id.0) else {
+            return;
+        };
+        row.flag("master", one.machine.state() == State::Master);
+        row.flag("backup", one.machine.state() == State::Backup);
+        row.flag("invalid", one.below.is_none() && !one.interface.disabled);
+        row.set("mac-address", Value::Mac(one.machine.mac().0));
+    }
+
+    fn services(&self) -> Vec<Service> {
+        if self.all.is_empty() {
+            return Vec::new();
+        }
+        let of = |ipv6, protocol: Protocol| Match::Protocol {
+            ipv6,
+            protocol: protocol.0,
+        };
+        let both = [of(false, Protocol::VRRP), of(true, Protocol::VRRP)];
+        let mut services = vec![Service::new(SERVICE, both, RATE)];
+        let is_secured = |one: &One| {
+            matches!(
+                one.machine.config().authentication,
+                Authentication::Header(_)
+            )
+        };
+        if self.all.values().any(is_secured) {
+            services.push(Service::new(SECURED, [of(false, Protocol::AH)], RATE));
+        }
+        services
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+        // What is for all on a link is heard on its stations, too.
+        if running.layout.link_of(heard.interface) != heard.interface {
+            return Hearing::Taken;
+        }
+        let advertisement = match vrrp::hear(heard.packet()) {
+            Ok(advertisement) => advertisement,
+            Err(_) if heard.service == SECURED => return Hearing::NotMine,
+            Err(fault) => return Hearing::Bad(reason(fault)),
+        };
+        let key = (
+            heard.interface,
+            advertisement.vrid(),
+            advertisement.is_ipv6(),
+        );
+        let Some(item) = self.heard.get(&key).copied() else {
+            return Hearing::Bad(DropReason::VrrpOther);
+        };
+        let mut actions = Vec::new();
+        if let Some(one) = self.all.get_mut(&item) {
+            let event = Event::Received(&advertisement);
+            one.machine.handle(event, running.now, &mut actions);
+        }
+        let fault = actions.iter().find_map(|action| match action {
+            Action::Discarded(fault) => Some(*fault),
+            _ => None,
+        });
+        self.do_(item, actions, running.now, out);
+        fault.map_or(Hearing::Taken, |fault| Hearing::Bad(reason(fault)))
+    }
+
+    fn lay_out(
+        &mut self,
+        others: &BTreeSet<InterfaceId>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) {
+        if self.all.is_empty() {
+            return;
+        }
+        let laid = others
+            .iter()
+            .filter_map(|id| running.layout.interfaces.get(id));
+        let items: BTreeSet<_> = laid.flat_map(|laid| self.near(&laid.name)).collect();
+        for item in items {
+            self.bring_up_to_date(item, running, out);
+        }
+    }
+}
+
+impl VirtualRouters {
+    /// Tells the others that masters stop, before the router ends.
+    pub(crate) fn say_farewell(&mut self, now: Instant, out: &mut Effects) {
+        let items: Vec<_> = self.all.keys().copied().collect();
+        for item in items {
+            self.feed(item, Event::Down, now, out);
+        }
+    }
+
+    /// Those that have this name, or lie on what has it.
+    fn near(&self, name: &Name) -> impl Iterator<Item = ItemId> {
+        of_name(&self.near, name)
+    }
+
+    fn put(
+        &mut self,
+        id: ItemId,
+        item: &Item,
+        mut interface: Interface,
+        now: Instant,
+        out: &mut Effects,
+    ) {
+        let on = read::name(item, "interface").unwrap_or_else(|| "".into());
+        let mut config = config(item);
+        let authority = { read::name(item, "group-authority") }
+            .filter(|name| !matches!(&**name, "none" | "self") && *name != interface.name);
+        let script = |name| item.text(name).to_owned();
+        let scripts = Scripts {
+            on_master: script("on-master"),
+            on_backup: script("on-backup"),
+            on_fail: script("on-fail"),
+        };
+        warn(item, &config, out);
+        self.forget_names(id);
+        self.near.insert((interface.name.clone(), id));
+        self.near.insert((on.clone(), id));
+        if let Some(authority) = &authority {
+            self.members.insert((authority.clone(), id));
+        }
+        let name = interface.name.clone();
+        match self.all.get_mut(&id) {
+            Some(one) => {
+                one.interface.disabled = interface.disabled;
+                let before = one.machine.config();
+                config.addresses.clone_from(&before.addresses);
+                config.source = before.source.filter(|from| from.is_ipv6() == config.ipv6);
+                let is_another = (config.vrid, config.ipv6) != (before.vrid, before.ipv6);
+                if is_another || interface.disabled {
+                    self.feed(id, Event::Down, now, out);
+                    self.stop_hearing(id);
+                }
+                if let Some(one) = self.all.get_mut(&id) {
+                    (one.on, one.authority, one.scripts) = (on, authority, scripts);
+                    let (mac, state) = (virtual_mac(config.vrid, config.ipv6), one.machine.state());
+                    interface.kind = kind(&one.on, mac, state);
+                    one.interface = interface;
+                }
+                self.feed(id, Event::Configure(config), now, out);
+            }
+            None => {
+                let machine = VirtualRouter::new(config);
+                interface.kind = kind(&on, machine.mac(), State::Initialise);
+                let one = One {
+                    interface,
+                    on,
+                    authority,
+                    scripts,
+                    machine,
+                    below: None,
+                };
+                self.all.insert(id, one);
+            }
+        }
+        let one = self.all.get(&id);
+        let wanted = one.map(|one| one.interface.clone());
+        out.push(Effect::Item(id, Wanted::Interface(wanted)));
+        self.follow_authority(id, now, out);
+        self.lead(&name, now, out);
+    }
+
+    fn take_away(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+        if let Some(one) = self.all.get_mut(&id) {
+            one.interface.disabled = true;
+        }
+        self.feed(id, Event::Down, now, out);
+        self.stop_hearing(id);
+        self.forget_names(id);
+        self.timers.set(id, None);
+        let gone = self.all.remove(&id);
+        out.push(Effect::Item(id, Wanted::Interface(None)));
+        if let Some(gone) = gone {
+            self.lead(&gone.interface.name, now, out);
+        }
+    }
+
+    fn forget_names(&mut self, id: ItemId) {
+        let Some(one) = self.all.get(&id) else { return };
+        self.near.remove(&(one.interface.name.clone(), id));
+        self.near.remove(&(one.on.clone(), id));
+        if let Some(authority) = &one.authority {
+            self.members.remove(&(authority.clone(), id));
+        }
+    }
+
+    fn stop_hearing(&mut self, id: ItemId) {
+        let Some(one) = self.all.get_mut(&id) else {
+            return;
+        };
+        let config = one.machine.config();
+        if let Some(below) = one.below.take() {
+            let key = (below, config.vrid, config.ipv6);
+            if self.heard.get(&key) == Some(&id) {
+                self.heard.remove(&key);
+            }
+        }
+    }
+
+    /// Takes over what is true of the interface below, and of the addresses.
+    fn bring_up_to_date(&mut self, id: ItemId, running: &Running<'_>, out: &mut Effects) {
+        let Some(one) = self.all.get(&id) else { return };
+        let laid = running
+            .layout
+            .named(&one.interface.name)
+            .map(|(_, laid)| laid);
+        let laid = laid.filter(|laid| laid.item == id && !laid.disabled && !laid.invalid);
+        let below = laid
+            .and_then(|laid| laid.station.as_ref())
+            .map(|shares| shares.on);
+        if one.below != below {
+            self.feed(id, Event::Down, running.now, out);
+            self.stop_hearing(id);
+        }
+        let Some(one) = self.all.get_mut(&id) else {
+            return;
+        };
+        one.below = below;
+        let mut config = one.machine.config().clone();
+        config.source = below.and_then(|below| source(below, config.ipv6, running));
+        config.addresses = addresses(&one.interface.name, &one.machine, running);
+        if let Some(below) = below {
+            self.heard.insert((below, config.vrid, config.ipv6), id);
+        }
+        let below = below.and_then(|below| running.layout.interfaces.get(&below));
+        let may_speak = below.is_some_and(|laid| laid.link.running) && config.source.is_some();
+        if !may_speak {
+            // With the address that it had it says that it stops.
+            self.feed(id, Event::Down, running.now, out);
+        }
+        self.feed(id, Event::Configure(config), running.now, out);
+        if may_speak {
+            self.feed(id, Event::Up, running.now, out);
+        }
+    }
+
+    fn feed(&mut self, id: ItemId, event: Event<'_>, now: Instant, out: &mut Effects) {
+        let mut actions = Vec::new();
+        if let Some(one) = self.all.get_mut(&id) {
+            one.machine.handle(event, now, &mut actions);
+        }
+        self.do_(id, actions, now, out);
+    }
+
+    /// Does what a virtual router wants done.
+    fn do_(&mut self, id: ItemId, actions: Vec<Action>, now: Instant, out: &mut Effects) {
+        let Some(one) = self.all.get_mut(&id) else {
+            return;
+        };
+        let mut is_other = false;
+        for action in actions {
+            match action {
+                Action::Send(packet) => one.send(packet, out),
+                Action::Become(state, why) => {
+                    one.become_(state, why, out);
+                    is_other = true;
+                }
+                Action::Discarded(_) => {}
+            }
+        }
+        self.timers
+            .set(id, one.machine.deadline().map(|(at, _)| at));
+        if is_other {
+            let wanted = Wanted::Interface(Some(one.interface.clone()));
+            out.push(Effect::Item(id, wanted));
+            let name = one.interface.name.clone();
+            self.lead(&name, now, out);
+        }
+    }
+
+    /// Has the members of a group do what its authority does.
+    fn lead(&mut self, authority: &Name, now: Instant, out: &mut Effects) {
+        let members: Vec<_> = of_name(&self.members, authority).collect();
+        for member in members {
+            self.follow_authority(member, now, out);
+        }
+    }
+
+    /// Has a virtual router do what its authority does, if it has one.
+    fn follow_authority(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+        let authority = self.all.get(&id).and_then(|one| one.authority.clone());
+        let follows = authority.map(|name| {
+            let mut named = self.near(&name).filter_map(|item| self.all.get(&item));
+            let authority = named.find(|one| one.interface.name == name);
+            // RouterOS: one that is led decides for nobody.
+            let authority = authority.filter(|one| one.authority.is_none());
+            authority.map_or(State::Initialise, |one| one.machine.state())
+        });
+        self.feed(id, Event::Follow(follows), now, out);
+    }
+}
+
+impl One {
+    /// Sends an advertisement by the interface below, from the address of the virtual router (RFC 5798, 7.2).
+    fn send(&self, packet: Vec<u8>, out: &mut Effects) {
+        let Some(interface) = self.below else { return };
+        let ipv6 = self.machine.config().ipv6;
+        let ether_type = match ipv6 {
+            true => EtherType::IPV6,
+            false => EtherType::IPV4,
+        };
+        out.send(Outgoing {
+            interface,
+            bytes: packet,
+            how: How::FrameFrom(self.machine.mac(), group_mac(ipv6), ether_type),
+        });
+    }
+
+    fn become_(&mut self, state: State, why: Why, out: &mut Effects) {
+        let name = &self.interface.name;
+        let (word, script) = match state {
+            State::Master => ("MASTER", &self.scripts.on_master),
+            State::Backup => ("BACKUP", &self.scripts.on_backup),
+            State::Initialise => ("INIT", &self.scripts.on_fail),
+        };
+        out.log("vrrp,info", format!("{name} now {word}, {why}"));
+        // What is switched off has not failed.
+        let fails = state == State::Initialise && self.interface.disabled;
+        if !script.is_empty() && !fails {
+            out.push(Effect::Script {
+                kind: SERVICE,
+                source: script.clone(),
+            });
+        }
+        self.interface.kind = kind(&self.on, self.machine.mac(), state);
+    }
+}
+
+fn of_name(names: &BTreeSet<(Name, ItemId)>, name: &Name) -> impl Iterator<Item = ItemId> {
+    let all = names.range((name.clone(), 0)..=(name.clone(), ItemId::MAX));
+    all.map(|(_, item)| *item)
+}
+
+fn kind(on: &Name, mac: Mac, state: State) -> InterfaceKind {
+    InterfaceKind::Station {
+        on: on.clone(),
+        mac: Some(mac),
+        station: Station::VirtualRouter {
+            master: state == State::Master,
+        },
+    }
+}
+
+fn interface(item: &Item) -> Option<Interface> {
+    // What it is follows when its state is known.
+    read::interface_of(item, InterfaceKind::Idle, Class::Other)
+}
+
+/// How a virtual router is configured, but for addresses.
+fn config(item: &Item) -> Config {
+    let number =
+        |name, usual| { item.number(name) }.map_or(usual, |number| number.clamp(0, 255) as u8);
+    let version = match number("version", 3) {
+        2 => vrrp::Version::V2,
+        _ => vrrp::Version::V3,
+    };
+    let is_v3 = version == vrrp::Version::V3;
+    let interval = read::span(item, "interval").unwrap_or(Duration::from_secs(1));
+    let password = item.text("password");
+    let authentication = match item.text("authentication") {
+        "simple" if !is_v3 => Authentication::simple(password),
+        "ah" if !is_v3 => Authentication::header(password),
+        _ => Authentication::None,
+    };
+    Config {
+        version,
+        priority: number("priority", 100).max(1),
+        interval: match version {
+            // It tells whole seconds.
+            vrrp::Version::V2 => Duration::from_secs(interval.as_secs().clamp(1, 255)),
+            vrrp::Version::V3 => interval.min(LONGEST_V3),
+        },
+        preempt: item.is("preemption-mode"),
+        sums_as_v2: item.is("v3-checksum-as-v2"),
+        authentication,
+        ..Config::new(
+            number("vrid", 1).max(1),
+            is_v3 && item.text("v3-protocol") == "ipv6",
+        )
+    }
+}
+
+/// Says what is configured and cannot be.
+fn warn(item: &Item, config: &Config, out: &mut Effects) {
+    let name = item.name().unwrap_or_default();
+    let is_v3 = config.version == vrrp::Version::V3;
+    if is_v3 && item.text("authentication") != "none" {
+        let why = "version 3 has no authentication (RFC 5798, 9); version=2 has";
+        out.log("vrrp,warning", format!("{name}: {why}"));
+    }
+    let interval = read::span(item, "interval").unwrap_or(config.interval);
+    if interval != config.interval {
+        let told = config.interval.as_millis();
+        let why = format!("advertises every {told} ms: its version cannot tell other intervals");
+        out.log("vrrp,warning", format!("{name} {why}"));
+    }
+}
+
+/// The address that a virtual router speaks with: the first one of IPv4 of the interface below, the link-local one
+/// of IPv6 (RFC 5798, 5.1).
+fn source(below: InterfaceId, ipv6: bool, running: &Running<'_>) -> Option<IpAddr> {
+    if ipv6 {
+        return running.link_local(below).map(IpAddr::V6);
+    }
+    let own = running.addresses.of4(below);
+    let first = own.min_by_key(|(_, own)| own.item);
+    first.map(|(address, _)| address.into())
+}
+
+/// The addresses of a virtual router, master or not.
+fn addresses(name: &Name, machine: &VirtualRouter, running: &Running<'_>) -> Vec<IpAddr> {
+    if !machine.config().ipv6 {
+        let items = running.intent.addresses4.on(name);
+        let used = items.filter(|(_, address)| !address.disabled);
+        return used.map(|(_, address)| address.addr.into()).collect();
+    }
+    let items = running.intent.addresses6.on(name);
+    let used = items.filter(|(_, address)| !address.disabled);
+    let mut all: Vec<Ipv6Addr> = used
+        .map(|(_, address)| match address.eui64 {
+            true => eui64(address.addr, machine.mac()),
+            false => address.addr,
+        })
+        .collect();
+    if !all.iter().any(Ipv6Addr::is_unicast_link_local) {
+        let prefix = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0);
+        all.push(eui64(prefix, machine.mac()));
+    }
+    all.into_iter().map(IpAddr::V6).collect()
+}
+
+const fn reason(fault: Fault) -> DropReason {
+    match fault {
+        Fault::Malformed => DropReason::VrrpMalformed,
+        Fault::Ttl => DropReason::VrrpTtl,
+        Fault::Checksum => DropReason::VrrpChecksum,
+        Fault::Authentication => DropReason::VrrpAuthentication,
+        Fault::Interval => DropReason::VrrpInterval,
+        Fault::Version => DropReason::VrrpVersion,
+    }
+}
