@@ -22,5 +22,6 @@ mod shortcuts;
 mod throughput;
 mod trace;
 mod traceroute;
+mod vrrp;
 mod workers;
 mod world;

@@ -163,11 +163,9 @@ impl Config {
                     ..ipv4::Repr::new(Protocol::VRRP, source, to)
                 };
                 match (self.version, self.authentication) {
-                    (Version::V2, Authentication::Header(key)) => Some(security::wrap(
-                        &header,
-                        &advertisement,
-                        (&key, self.vrid, sequence),
-                    )),
+                    (Version::V2, Authentication::Header(key)) => {
+                        Some(security::wrap(&header, &advertisement, (&key, sequence)))
+                    }
                     _ => Some([&header.to_bytes(advertisement.len())[..], &advertisement].concat()),
                 }
             }

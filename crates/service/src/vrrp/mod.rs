@@ -322,6 +322,8 @@ impl Machine for VirtualRouter {
             Event::Received(heard) => match receive::check(&self.config, heard) {
                 Ok(offer) => {
                     self.counters.received += 1;
+                    // Whoever is master next counts on from there.
+                    self.sequence = offer.sequence.unwrap_or(0).max(self.sequence);
                     self.take(&offer, now, out);
                 }
                 Err(fault) => {

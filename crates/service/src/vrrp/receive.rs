@@ -64,6 +64,8 @@ pub(super) struct Offer {
     pub(super) priority: u8,
     pub(super) from: IpAddr,
     pub(super) interval: Duration,
+    /// Of its authentication header.
+    pub(super) sequence: Option<u32>,
 }
 
 /// Reads an IP packet.
@@ -129,44 +131,46 @@ pub(super) fn check(config: &Config, heard: &Heard<'_>) -> Result<Offer, Fault> 
     if !heard.advertisement.is_intact(pseudo) {
         return Err(Fault::Checksum);
     }
-    let interval = match heard.advertisement.version() {
+    let (interval, sequence) = match heard.advertisement.version() {
         vrrp::Version::V2 {
             kind,
             data,
             seconds,
         } => {
-            authenticate(config, heard, (kind, data))?;
+            let sequence = authenticate(config, heard, (kind, data))?;
             // RFC 3768, 7.1: the interval has to be the same.
             if seconds != config.seconds() {
                 return Err(Fault::Interval);
             }
-            Duration::from_secs(seconds.into())
+            (Duration::from_secs(seconds.into()), sequence)
         }
         vrrp::Version::V3 { centiseconds } => {
             // A backup follows the master's interval (RFC 5798, 6.4.2).
-            Duration::from_millis(u64::from(centiseconds.max(1)) * 10)
+            let interval = Duration::from_millis(u64::from(centiseconds.max(1)) * 10);
+            (interval, None)
         }
     };
     Ok(Offer {
         priority: heard.advertisement.priority(),
         from: heard.between.0,
         interval,
+        sequence,
     })
 }
 
-/// Whether an advertisement of version 2 proves who sent it.
+/// Whether an advertisement of version 2 proves who sent it; gives the number of its authentication header.
 fn authenticate(
     config: &Config,
     heard: &Heard<'_>,
     (kind, data): (u8, [u8; PASSWORD_BYTES]),
-) -> Result<(), Fault> {
-    let is_proven = match (config.authentication, kind, heard.secured) {
-        (Authentication::None, 0, false) => true,
-        (Authentication::Simple(password), 1, false) => password == data,
+) -> Result<Option<u32>, Fault> {
+    match (config.authentication, kind, heard.secured) {
+        (Authentication::None, 0, false) => Ok(None),
+        (Authentication::Simple(password), 1, false) if password == data => Ok(None),
         (Authentication::Header(key), 2, true) => {
-            security::is_proven(heard.packet, heard.header_len, &key)
+            let sequence = security::prove(heard.packet, heard.header_len, &key);
+            sequence.map(Some).ok_or(Fault::Authentication)
         }
-        _ => false,
-    };
-    is_proven.then_some(()).ok_or(Fault::Authentication)
+        _ => Err(Fault::Authentication),
+    }
 }

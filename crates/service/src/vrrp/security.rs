@@ -3,6 +3,10 @@
 //! ```text
 //! next header | length | 0 (2 bytes) | index (4) | sequence (4) | value (12)
 //! ```
+//!
+//! The lifetime varies on the way (RFC 2402, 3.3.3.1.1) and would not count, but is always 255 here. keepalived counts
+//! it, and wants the sender's address as index and numbers that go up whoever is master: packets leave so, and are
+//! accepted either way.
 
 use wire::{Protocol, ipv4};
 
@@ -18,7 +22,7 @@ const BLOCK_BYTES: usize = 64;
 pub(super) fn wrap(
     header: &ipv4::Repr,
     advertisement: &[u8],
-    (key, vrid, sequence): (&[u8; KEY_BYTES], u8, u32),
+    (key, sequence): (&[u8; KEY_BYTES], u32),
 ) -> Vec<u8> {
     let header = ipv4::Repr {
         protocol: Protocol::AH,
@@ -27,11 +31,11 @@ pub(super) fn wrap(
     let mut security = [0; HEADER_BYTES];
     security[0] = Protocol::VRRP.0;
     security[1] = LENGTH;
-    security[7] = vrid;
+    security[4..8].copy_from_slice(&header.src.octets());
     security[8..12].copy_from_slice(&sequence.to_be_bytes());
     let len = HEADER_BYTES + advertisement.len();
     let mut packet = [&header.to_bytes(len)[..], &security, advertisement].concat();
-    let value = value(&packet, ipv4::HEADER_LEN, key);
+    let value = value(&packet, ipv4::HEADER_LEN, key, true);
     let place = packet
         .get_mut(ipv4::HEADER_LEN..)
         .and_then(|rest| rest.get_mut(VALUE));
@@ -49,26 +53,25 @@ pub(super) fn behind(payload: &[u8]) -> Option<&[u8]> {
     is_of_vrrp.then_some(advertisement)
 }
 
-/// Whether the authentication header of a packet proves that who sent it has the key. The sequence number proves
-/// nothing: several senders count apart from each other (RFC 2402, 2.5: no replay protection for groups).
-pub(super) fn is_proven(packet: &[u8], header_len: usize, key: &[u8; KEY_BYTES]) -> bool {
-    let given = packet
-        .get(header_len..)
-        .and_then(|payload| payload.get(VALUE));
-    let right = value(packet, header_len, key);
-    given.is_some_and(|given| {
-        let differs = given
-            .iter()
-            .zip(&right)
-            .fold(0, |all, (a, b)| all | (a ^ b));
-        differs == 0
-    })
+/// The sequence number of a packet, if its authentication header proves that who sent it has the key. The number
+/// proves nothing: several senders count apart from each other (RFC 2402, 2.5: no replay protection for groups).
+pub(super) fn prove(packet: &[u8], header_len: usize, key: &[u8; KEY_BYTES]) -> Option<u32> {
+    let payload = packet.get(header_len..)?;
+    let given = payload.get(VALUE)?;
+    let is_right = |counts_ttl| {
+        let right = value(packet, header_len, key, counts_ttl);
+        let differs = given.iter().zip(&right);
+        differs.fold(0, |all, (a, b)| all | (a ^ b)) == 0
+    };
+    let sequence = u32::from_be_bytes(*payload.get(8..)?.first_chunk()?);
+    (is_right(true) || is_right(false)).then_some(sequence)
 }
 
 /// The value over a packet, whose fields that change on the way count as zero (RFC 2402, 3.3.3.1.1).
-fn value(packet: &[u8], header_len: usize, key: &[u8; KEY_BYTES]) -> [u8; 12] {
+fn value(packet: &[u8], header_len: usize, key: &[u8; KEY_BYTES], counts_ttl: bool) -> [u8; 12] {
     let mut packet = packet.to_vec();
-    let varying = [1..2, 6..8, 8..9, 10..12];
+    let ttl = if counts_ttl { 8..8 } else { 8..9 };
+    let varying = [1..2, 6..8, ttl, 10..12];
     let value = header_len + VALUE.start..header_len + VALUE.end;
     for range in varying.into_iter().chain([value]) {
         if let Some(bytes) = packet.get_mut(range) {
@@ -114,14 +117,15 @@ mod tests {
         let (from, to) = ([10, 0, 0, 1].into(), [224, 0, 0, 18].into());
         let header = ipv4::Repr::new(Protocol::VRRP, from, to);
         let key = b"secret\0\0\0\0\0\0\0\0\0\0";
-        let packet = wrap(&header, &[0x21, 1, 100, 0], (key, 1, 9));
-        assert!(is_proven(&packet, 20, key) && !is_proven(&packet, 20, &[0; KEY_BYTES]));
+        let packet = wrap(&header, &[0x21, 1, 100, 0], (key, 9));
+        assert_eq!(prove(&packet, 20, key), Some(9));
+        assert_eq!(prove(&packet, 20, &[0; KEY_BYTES]), None);
         assert_eq!(behind(&packet[20..]), Some(&[0x21, 1, 100, 0][..]));
         for at in 0..packet.len() {
             let mut other = packet.clone();
             other[at] ^= 1;
-            let varies = matches!(at, 1 | 6..=8 | 10 | 11);
-            assert_eq!(is_proven(&other, 20, key), varies, "byte {at}");
+            let varies = matches!(at, 1 | 6 | 7 | 10 | 11);
+            assert_eq!(prove(&other, 20, key).is_some(), varies, "byte {at}");
         }
     }
 }

@@ -44,7 +44,7 @@ fn pair(seed: u64, line: Line, more: &str) -> Pair {
     };
     let (client, server) = (world.host(host(1)), world.host(host(2)));
     let [one, other] = routers;
-    world.share(&[(client, 0), (one, 0), (other, 0)], line.clone());
+    world.share(&[(client, 0), (one, 0), (other, 0)], line);
     world.share(&[(server, 0), (one, 1), (other, 1)], line);
     world.run(seconds(8));
     Pair {

@@ -282,6 +282,13 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         DropReason::NeighbourQueueFull,
         DropReason::NotForUs,
         DropReason::FeatureSends,
+        DropReason::VrrpMalformed,
+        DropReason::VrrpTtl,
+        DropReason::VrrpChecksum,
+        DropReason::VrrpAuthentication,
+        DropReason::VrrpInterval,
+        DropReason::VrrpVersion,
+        DropReason::VrrpOther,
         DropReason::ArpMalformed,
         DropReason::IcmpMalformed,
     ];
