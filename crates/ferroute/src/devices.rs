@@ -6,6 +6,7 @@
 //! there is to one of them.
 
 mod device;
+mod link;
 
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
@@ -325,6 +326,7 @@ impl Devices {
             control.detach_port(&device.mapped.name);
             if !device.elsewhere {
                 device.give_back_mtu();
+                device.give_back_link();
             }
             device.tether = None;
         }

@@ -4,6 +4,7 @@
 //! never used again: one that was deleted and made anew under the same name has another.
 
 mod ethtool;
+mod modes;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,6 +19,7 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
 pub use ethtool::{Channels, channels, driver, offload_off};
 pub(crate) use ethtool::{FLAG_LRO, FLAG_RXVLAN, clear_flags, flags_on, restore_flags};
+pub use modes::{Ethtool, LinkChange, LinkModes};
 
 use crate::netlink::{Messages, Netlink};
 use crate::sys;

@@ -17,6 +17,7 @@ use wire::Mac;
 
 use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
 
+use crate::link_modes::LinkWish;
 use crate::rib::{Check, Family, Net, V4, V6};
 
 pub use items::{Indexed, Items};
@@ -184,6 +185,8 @@ pub enum InterfaceKind {
         mac: Option<Mac>,
         /// It counts as running whatever its link says.
         always_running: bool,
+        /// What is asked of its link.
+        link: LinkWish,
     },
     /// An interface on another one, which carries its frames behind a tag.
     Tagged {

@@ -20,6 +20,7 @@ pub mod files;
 pub mod firewall;
 mod instance;
 pub mod intent;
+pub mod link_modes;
 mod live;
 mod manage;
 pub mod mirror;

@@ -18,6 +18,7 @@ use crate::intent::{
     Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse, Route, Rule, Settings4, Settings6,
     Table,
 };
+use crate::link_modes;
 use crate::rib::{Check, Family, Net, V4, V6};
 use crate::touched::{Touched, swap};
 
@@ -193,6 +194,7 @@ fn interface(item: &Item) -> Option<Interface> {
         // RouterOS on x86 leaves links unwatched by default; a port here says how its link is, and
         // routes must not lead into a dead one.
         always_running: false,
+        link: link_modes::wish(item),
     };
     let kind = match item.menu.path {
         "/interface/loopback" => InterfaceKind::Loopback,

@@ -1,7 +1,7 @@
 //! A port and what there is of its device: what was opened, its link, and what the configuration asks of it.
 
 use frame::Port;
-use netio::link::{Link, Links};
+use netio::link::{Link, LinkModes, Links};
 use netio::open::explain_mtu;
 use netio::takeover::Takeover;
 use netio::{Opened, Spec, Tether};
@@ -33,6 +33,8 @@ pub(super) struct Device {
     own_mtu: Option<(u32, u32)>,
     /// Its ports go, to be opened anew.
     pub(super) reopening: bool,
+    /// How its link was before it was changed.
+    pub(super) own_link: Option<(u32, LinkModes)>,
 }
 
 impl Device {
@@ -50,6 +52,7 @@ impl Device {
             mtu_max: None,
             own_mtu: None,
             reopening: false,
+            own_link: None,
         }
     }
 
@@ -88,6 +91,11 @@ impl Device {
         if !self.wish.up {
             self.switch();
         }
+        let asked = self.wish.link;
+        if asked != Default::default() {
+            self.change_link(instance);
+        }
+        self.tell_link(instance);
         // Nobody was asked for the MTU of a TAP device while it was made.
         if self.takeover.is_none()
             && self.wish.mtu.is_some()
@@ -114,6 +122,7 @@ impl Device {
         self.takeover = None;
         self.tether = None;
         self.own_mtu = None;
+        self.own_link = None;
         self.reopening = false;
     }
 
@@ -149,6 +158,7 @@ impl Device {
     pub(super) fn hear(&self, link: &Link, instance: &mut Instance) {
         let news = self.news(link);
         instance.control().port_news(&self.mapped.name, news);
+        self.tell_link(instance);
     }
 
     fn news(&self, link: &Link) -> PortNews {
@@ -193,6 +203,10 @@ impl Device {
         let before = std::mem::replace(&mut self.wish, wish);
         if before.up != wish.up {
             self.switch();
+        }
+        if before.link != wish.link {
+            self.change_link(instance);
+            self.tell_link(instance);
         }
         if before.mtu == wish.mtu {
             return;

@@ -9,6 +9,7 @@ mod attack;
 mod clients;
 mod confine;
 mod drivers;
+mod ethernet;
 mod firewall;
 mod flap;
 mod home;

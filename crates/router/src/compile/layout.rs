@@ -10,6 +10,7 @@ use service::neighbour::Mode;
 use wire::Mac;
 
 use crate::intent::{self, Intent, InterfaceKind, ItemId, Items, Name, Station};
+use crate::link_modes::{LinkWish, PortLink};
 use crate::rib::Link;
 
 /// Tags upon tags end here: a link header has room for four.
@@ -32,6 +33,10 @@ pub struct PortState {
     pub mtu: u32,
     /// What it finishes by itself.
     pub offloads: Offloads,
+    /// Megabits in a second; 0 where the device does not know.
+    pub speed_mbps: u32,
+    /// What else its link does and offers.
+    pub link: PortLink,
     /// Its frames are spread over the workers by flow.
     pub steer: bool,
     /// The workers that have a queue of it.
@@ -45,6 +50,8 @@ pub struct PortWish {
     pub up: bool,
     /// The MTU that the device needs for every interface on it, in bytes; none if its own will do.
     pub mtu: Option<u32>,
+    /// What its link is to do.
+    pub link: LinkWish,
 }
 
 impl Default for PortWish {
@@ -52,6 +59,7 @@ impl Default for PortWish {
         Self {
             up: true,
             mtu: None,
+            link: LinkWish::default(),
         }
     }
 }
@@ -380,6 +388,10 @@ impl Layout {
             let wish = PortWish {
                 up: !port.disabled,
                 mtu: longest.map(|(_, mtu, _)| *mtu),
+                link: match &port.kind {
+                    InterfaceKind::Port { link, .. } => *link,
+                    _ => LinkWish::default(),
+                },
             };
             self.wishes.insert(device, wish);
         }
@@ -404,6 +416,7 @@ impl Layout {
                 default_name,
                 mac,
                 always_running,
+                ..
             } => {
                 laid.port_name = Some(default_name.clone());
                 if let Some(port) = ports.get(default_name) {

@@ -85,6 +85,7 @@ use crate::feature::services::ClosedServices;
 use crate::features::Features;
 use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
+use crate::link_modes::PortLink;
 use crate::object::Objects;
 
 use half::{Half, Means, TimerKey, Waiting};
@@ -393,6 +394,7 @@ impl Control {
             // With a queue on every worker the device spreads the flows itself.
             steer: on.len() < self.workers.len(),
             workers: on,
+            ..PortState::default()
         };
         self.missed.remove(&name);
         self.ports.insert(name.clone(), state);
@@ -433,6 +435,17 @@ impl Control {
         let before = state.clone();
         (state.up, state.mac, state.mtu) = (news.up, news.mac, news.mtu);
         if *state != before {
+            self.port_changed(name);
+        }
+    }
+
+    /// Hears what the link of a port does and offers.
+    pub fn port_link(&mut self, name: &str, link: PortLink) {
+        let Some(state) = self.ports.get_mut(name) else {
+            return;
+        };
+        state.link = link;
+        if core::mem::replace(&mut state.speed_mbps, link.speed_mbps) != link.speed_mbps {
             self.port_changed(name);
         }
     }

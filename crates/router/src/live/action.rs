@@ -7,9 +7,11 @@ use menu::{Call, Id, Reason, Reply, Row, Store, Value};
 use service::neighbour::Event;
 
 use super::DYNAMIC;
+use crate::compile::PortState;
 use crate::drive::Control;
 use crate::feature::View;
 use crate::firewall::is_about;
+use crate::link_modes;
 use crate::probe::argument;
 
 /// What is said of rows that the router makes by itself.
@@ -116,11 +118,45 @@ impl Control {
             };
             row.set("name", Value::text(name));
             row.set("status", Value::Word(status));
+            let port = laid.port_name.as_ref();
+            if let Some(port) = port.and_then(|port| self.ports.get(port)) {
+                tell_link(port, &mut row);
+            }
             Some(row)
         });
         Reply {
             rows: rows.collect(),
             made: None,
+        }
+    }
+}
+
+/// Tells what the link of a port does, as far as its device tells.
+fn tell_link(port: &PortState, row: &mut Row) {
+    let yes_no = |is| Value::Word(if is { "yes" } else { "no" });
+    let link = &port.link;
+    if let Some(negotiates) = link.negotiates {
+        let state = match (negotiates, port.up) {
+            (false, _) => "disabled",
+            (true, true) => "done",
+            (true, false) => "incomplete",
+        };
+        row.set("auto-negotiation", Value::Word(state));
+    }
+    if port.up && port.speed_mbps > 0 {
+        row.set("rate", Value::text(link_modes::rate(port.speed_mbps)));
+    }
+    if let Some(full) = link.full_duplex.filter(|_| port.up) {
+        row.set("full-duplex", yes_no(full));
+    }
+    if let Some((obeys, sends)) = link.pause {
+        row.set("tx-flow-control", yes_no(sends));
+        row.set("rx-flow-control", yes_no(obeys));
+    }
+    let names = ["advertising", "supported", "link-partner-advertising"];
+    for (name, modes) in names.into_iter().zip(link.modes) {
+        if link.negotiates.is_some() {
+            row.set(name, link_modes::words(modes));
         }
     }
 }

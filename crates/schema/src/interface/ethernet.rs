@@ -142,21 +142,19 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Bool,
                 "Agrees on speed and duplex with the peer",
             )
-            .default("yes")
-            .inert(),
+            .default("yes"),
             Property::new(
                 "advertise",
                 Kind::List(&Kind::Words(MODES)),
                 "Modes to offer to the peer",
-            )
-            .inert(),
-            Property::new("speed", Kind::Words(MODES), "Mode without auto-negotiation").inert(),
+            ),
+            Property::new("speed", Kind::Words(MODES), "Mode without auto-negotiation"),
             Property::new("tx-flow-control", FLOW_CONTROL, "Sends pause frames")
                 .default("off")
-                .inert(),
+                .inert_for(is_auto),
             Property::new("rx-flow-control", FLOW_CONTROL, "Obeys pause frames")
                 .default("off")
-                .inert(),
+                .inert_for(is_auto),
             Property::new(
                 "fec-mode",
                 Kind::Words(&["auto", "fec74", "fec91", "off"]),
@@ -270,6 +268,11 @@ pub(crate) static MENU: Menu = Menu {
     conditions: crate::conditions::ETHERNET,
     ..Menu::new("/interface/ethernet", Shape::Fixed, "Ethernet ports")
 };
+
+/// Devices are told whether pause frames count, not to find out.
+fn is_auto(value: &str) -> bool {
+    value == "auto"
+}
 
 /// Spells link modes as version 7 does.
 fn rename_modes(draft: &mut Draft<'_>) {

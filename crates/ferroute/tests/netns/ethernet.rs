@@ -1,0 +1,73 @@
+//! The links of ports: what devices tell of them, and what they take.
+
+use crate::world::{PACKET, Router, Start, driver_works, have, lab, layout, run, until};
+
+fn monitored(router: &Router, name: &str, property: &str) -> String {
+    let said = router.exec(&format!("/interface/ethernet/monitor {name} once"));
+    let lines = said.lines().filter_map(|line| line.trim().split_once(": "));
+    let value = { lines }.rfind(|(name, _)| *name == property);
+    value.map(|(_, value)| value.to_owned()).unwrap_or_default()
+}
+
+#[test]
+fn the_link_of_a_veth_is_told_and_what_it_refuses_is_logged() {
+    let test = "the_link_of_a_veth_is_told_and_what_it_refuses_is_logged";
+    let Some(lab) = lab(test, layout("plain")) else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, ""));
+    let told = |property| monitored(&router, "ether1", property);
+    assert_eq!(told("status"), "link-ok");
+    // Every veth says so, however fast it is.
+    assert_eq!(
+        (told("rate"), told("full-duplex")),
+        ("10Gbps".into(), "yes".into())
+    );
+    assert_eq!(told("auto-negotiation"), "disabled");
+
+    router.exec("/interface/ethernet/set ether1 auto-negotiation=no speed=1G-baseT-full");
+    until("the refusal is logged", || {
+        let log = router.exec("/log/print without-paging");
+        log.contains("ether1: its device does not take speed")
+    });
+    assert_eq!(told("rate"), "10Gbps");
+    assert!(router.stop().success());
+}
+
+#[test]
+fn a_tap_takes_the_speed_that_is_set_and_has_its_own_again() {
+    let test = "a_tap_takes_the_speed_that_is_set_and_has_its_own_again";
+    let Some(lab) = have(test, &["ethtool"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    if !driver_works(test, &lab, "tap") {
+        return;
+    }
+    run(&lab, "router", "ip tuntap add dev tap9 mode tap");
+    let start = Start {
+        ports: vec!["ether1=tap:tap9".into()],
+        ..Start::with(PACKET, "")
+    };
+    let router = Router::start(&lab, &start);
+    let speed = || {
+        let said = run(&lab, "router", "ethtool tap9");
+        let lines = said.lines().map(str::trim);
+        let line = { lines }.rfind(|line| line.starts_with("Speed:"));
+        line.unwrap_or_default().to_owned()
+    };
+    let own = speed();
+    let rate = || monitored(&router, "ether1", "rate");
+    let own_rate = rate();
+
+    router.exec("/interface/ethernet/set ether1 auto-negotiation=no speed=1G-baseT-full");
+    until("the device has it", || speed() == "Speed: 1000Mb/s");
+    until("control knows it", || rate() == "1Gbps");
+    router.exec("/interface/ethernet/set ether1 auto-negotiation=yes");
+    until("it has its own again", || {
+        speed() == own && rate() == own_rate
+    });
+    assert!(router.stop().success());
+}
