@@ -14,18 +14,19 @@ use wire::{Mac, Protocol, ipv4, ipv6};
 
 use service::icmp::{Offender, SentTo, v4, v6};
 use service::neighbour::{self, Arp, Discovery, DuplicateDetection, Family, Neighbours};
-use service::{lacp as aggregation, mld, ra};
+use service::{lacp as aggregation, mld, ra, snooping};
 
 use super::Target;
 
 /// Every target with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 7] = [
     ("machine-arp", arp),
     ("machine-discovery", discovery),
     ("machine-icmp", icmp),
     ("machine-lacp", lacp),
     ("machine-mld", mld),
     ("machine-ra", ra),
+    ("machine-snooping", snooping),
 ];
 
 /// Drives the neighbours of an IPv4 interface.
@@ -166,6 +167,76 @@ pub fn mld(script: &[u8]) {
         quiet(&listener, now);
         assert!(listener.groups().count() <= 256);
     }
+}
+
+/// Drives the snooping of a bridge.
+pub fn snooping(script: &[u8]) {
+    let members_max = 64;
+    let mut bridge = snooping::Snooping::default();
+    let mut now = Instant::from_secs(1);
+    for (what, data) in events(script) {
+        let mut out = Vec::new();
+        let [first, second, ..] = [data, &[0; 2]].concat()[..] else {
+            continue;
+        };
+        let port = u32::from(first & 3);
+        let packet;
+        let event = match what % 8 {
+            0 => snooping::Event::Configure(snooping::Config {
+                querier: first & 1 != 0,
+                igmp_v3: first & 2 != 0,
+                mld_v2: first & 4 != 0,
+                source4: Ipv4Addr::new(10, 0, 0, first),
+                source6: (first & 8 != 0).then(|| link_local(first.into())),
+                vlans: (0..u16::from(second & 3)).collect(),
+                last_member_query_count: u32::from(second >> 4),
+                members_max,
+                ..snooping::Config::default()
+            }),
+            1 => {
+                let config = snooping::PortConfig {
+                    fast_leave: second & 1 != 0,
+                    learns_routers: second & 2 != 0,
+                };
+                snooping::Event::Port(port, config)
+            }
+            2 => snooping::Event::PortGone(port),
+            3 => snooping::Event::TopologyChanged,
+            _ => {
+                packet = match what % 8 {
+                    4 => query(data),
+                    5 => igmp(data),
+                    _ => data.to_vec(),
+                };
+                snooping::Event::Received {
+                    port,
+                    vlan: u16::from(second & 3),
+                    packet: &packet,
+                }
+            }
+        };
+        bridge.handle(event, now, &mut out);
+        now += span(data);
+        bridge.tick(now, &mut out);
+        quiet(&bridge, now);
+        let known = bridge.members().count() + bridge.routers().count();
+        // Where there is no room the VLANs that the bridge asks in still have their queriers.
+        assert!(known <= members_max.max(16_384));
+    }
+}
+
+/// A packet of IGMP: type and what follows its checksum.
+fn igmp(data: &[u8]) -> Vec<u8> {
+    let (kind, rest) = data.split_first().unwrap_or((&0x16, &[]));
+    let mut message = vec![*kind, 0, 0, 0];
+    message.extend(rest.iter().take(1_400));
+    let sum = wire::checksum::checksum(&message);
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let to = Ipv4Addr::new(224, 0, 0, 22);
+    let header = ipv4::Repr::new(Protocol::IGMP, Ipv4Addr::new(10, 0, 0, 9), to);
+    let mut packet = header.to_bytes(message.len()).to_vec();
+    packet.extend(message);
+    packet
 }
 
 /// Drives the advertiser of an interface.

@@ -182,5 +182,24 @@ fn scripts() -> Vec<Script> {
             "solicited",
             vec![(0, vec![0xff]), solicit, (3, vec![1, 2, 0xf5]), (1, vec![])],
         ),
+        (
+            "machine-snooping",
+            "reports",
+            vec![
+                (0, vec![0x0f, 0x22]),
+                (1, vec![1, 2]),
+                (1, vec![2, 3]),
+                (5, vec![0x16, 239, 1, 2, 3, 0xf1]),
+                (
+                    5,
+                    [vec![0x22, 0, 0, 0, 1], vec![4, 0, 0, 0, 239, 1, 2, 3]].concat(),
+                ),
+                (5, vec![0x17, 239, 1, 2, 3, 0xf4]),
+                (5, vec![0x11, 0, 0, 0, 0, 0xff]),
+                (4, [vec![1, 0, 99], vec![0; 20], vec![0xf3]].concat()),
+                (3, vec![0xff]),
+                (2, vec![1]),
+            ],
+        ),
     ]
 }

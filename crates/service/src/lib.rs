@@ -13,6 +13,7 @@
 //! - [`ping`]: echo requests that a user sends, and what comes of them.
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
 //! - [`resolver`]: which addresses names have, asked anew whenever an answer is too old.
+//! - [`snooping`]: which ports of a bridge listen to which multicast groups.
 //! - [`stp`]: which ports of a bridge forward, so that there is no loop.
 //!
 //! Bytes from the wire never make a machine fail, and nothing that they can cause grows without a
@@ -29,6 +30,7 @@ mod outbound;
 pub mod ping;
 pub mod ra;
 pub mod resolver;
+pub mod snooping;
 pub mod stp;
 
 pub use outbound::Frame;

@@ -22,6 +22,18 @@ use wire::Mac;
 
 use crate::out::OutId;
 
+/// What takes the frames that an interface receives before the interface does. [`InterfaceTable::above`] names it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Above {
+    /// Nothing: the frames are the interface's own.
+    #[default]
+    Nothing,
+    /// The bond that the interface is a slave of.
+    Bond,
+    /// The bridge that the interface is a port of.
+    Bridge,
+}
+
 /// An interface, as the walk sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
@@ -37,6 +49,8 @@ pub struct Interface {
     pub vlans: bool,
     /// Its link address; frames for another unicast address are not ours.
     pub mac: Mac,
+    /// What takes the frames that it receives before it does.
+    pub above: Above,
     /// The layer-3 MTU in bytes.
     pub mtu: u32,
     /// What takes its frames.

@@ -4,7 +4,7 @@
 //! that still has the old id finds nothing.
 
 use core::net::Ipv4Addr;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
@@ -13,7 +13,7 @@ use wire::Mac;
 
 use super::tunnel::{Tunnel, Tunnels};
 use super::vlan::Vlans;
-use super::{Details, Interface, OwnAddresses, Tag};
+use super::{Above, Details, Interface, OwnAddresses, Tag};
 use crate::out::OutId;
 use crate::rule::Class;
 use crate::service::ServiceSet;
@@ -42,6 +42,8 @@ struct Slot {
     vlans: Vlans,
     /// The snapshot's epoch from which on the class holds (32) | the class before (16) | the class (16).
     classes: AtomicU64,
+    /// The bond or bridge that takes its frames.
+    above: AtomicU32,
     /// Somebody looks at its frames.
     tapped: AtomicBool,
     /// The services that were asked for here.
@@ -70,6 +72,9 @@ mod flag {
     pub(super) const IPV6: u64 = 1 << 4;
     /// VLAN interfaces lie on it. Outlives a write.
     pub(super) const VLANS: u64 = 1 << 5;
+    /// A bond takes its frames; a bridge does.
+    pub(super) const BOND: u64 = 1 << 6;
+    pub(super) const BRIDGE: u64 = 1 << 7;
 }
 
 impl Default for InterfaceTable {
@@ -213,6 +218,24 @@ impl InterfaceTable {
         }
     }
 
+    /// The bond or bridge that takes the frames of an interface, if its line says that one does.
+    #[inline]
+    pub fn above(&self, id: InterfaceId) -> InterfaceId {
+        let slot = self.slot(id);
+        slot.map_or(InterfaceId::NONE, |slot| {
+            InterfaceId(slot.above.load(Ordering::Acquire))
+        })
+    }
+
+    /// Names the bond or bridge that takes the frames of an interface, before its line says that one does. Only
+    /// control calls this.
+    pub fn set_above(&self, id: InterfaceId, above: InterfaceId) {
+        self.make_room(id);
+        if let Some(slot) = self.slot(id) {
+            slot.above.store(above.0, Ordering::Release);
+        }
+    }
+
     /// Has workers copy the frames of an interface into their rings of taps, or no more. Where frames have gone by
     /// shortcuts, these are to be forgotten then. Only control calls this.
     pub fn set_tap(&self, id: InterfaceId, on: bool) {
@@ -250,6 +273,7 @@ impl InterfaceTable {
         slot.line.write(id.generation(), None);
         slot.classes.store(0, Ordering::Relaxed);
         slot.services.store(0, Ordering::Relaxed);
+        slot.above.store(0, Ordering::Relaxed);
         slot.details.swap(None)
     }
 
@@ -285,6 +309,7 @@ impl Line {
                 ipv4: flags & flag::IPV4 != 0,
                 ipv6: flags & flag::IPV6 != 0,
                 vlans: flags & flag::VLANS != 0,
+                above: above(flags),
                 mac: Mac(mac),
                 mtu: third as u32,
                 out: OutId::from_bits((flags >> 32) as u32),
@@ -311,6 +336,8 @@ impl Line {
             (is.ethernet, flag::ETHERNET),
             (is.ipv4, flag::IPV4),
             (is.ipv6, flag::IPV6),
+            (is.above == Above::Bond, flag::BOND),
+            (is.above == Above::Bridge, flag::BRIDGE),
         ];
         let flags = flags.iter().filter(|(holds, _)| *holds);
         let flags = flags.fold(vlans, |all, (_, flag)| all | flag);
@@ -351,6 +378,15 @@ impl Line {
     }
 }
 
+#[inline(always)]
+const fn above(flags: u64) -> Above {
+    match flags & (flag::BOND | flag::BRIDGE) {
+        0 => Above::Nothing,
+        flag::BOND => Above::Bond,
+        _ => Above::Bridge,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -367,6 +403,7 @@ mod tests {
             under: InterfaceId(7),
             mirror: Some(3),
             vlans: false,
+            above: Above::Bridge,
         }
     }
 

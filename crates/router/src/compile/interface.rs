@@ -3,7 +3,7 @@
 use core::net::Ipv6Addr;
 use std::sync::Arc;
 
-use dataplane::interface::{Details, Interface, Own4, Own6, Tag};
+use dataplane::interface::{Above, Details, Interface, Own4, Own6, Tag};
 use dataplane::out::OutId;
 use dataplane::rule::Class;
 use frame::InterfaceId;
@@ -21,6 +21,8 @@ pub struct Compiled {
     pub details: Arc<Details>,
     /// The interface that it is a VLAN of, and its tag there.
     pub vlan: Option<(InterfaceId, Tag)>,
+    /// What takes its frames before it does: of what kind that is, its line says.
+    pub above: InterfaceId,
     /// What rules know it by. The firewall says.
     pub class: Class,
 }
@@ -51,6 +53,7 @@ pub fn interface(
         line: line(laid, intent),
         details: Arc::new(details),
         vlan: vlan.map(|(parent, named)| (parent, tag(named))),
+        above: laid.above.map_or(InterfaceId::NONE, |(_, id)| id),
         class: Class::NONE,
     })
 }
@@ -69,8 +72,9 @@ fn line(laid: &Laid, intent: &Intent) -> Interface {
         ipv6: !(laid.disabled || intent.ipv6.disabled),
         mac: laid.link.mac,
         mtu: laid.link.mtu,
-        out: OutId::port(laid.link.port),
+        out: laid.link.out,
         under: laid.under,
+        above: laid.above.map_or(Above::Nothing, |(above, _)| above),
         mirror: laid.mirror.map(|(port, _)| port),
         ..Interface::default()
     }
@@ -92,6 +96,7 @@ fn mirror_of(laid: &Laid, (id, port): (InterfaceId, u16)) -> Compiled {
             ..Details::default()
         }),
         vlan: None,
+        above: InterfaceId::NONE,
         class: Class::NONE,
     }
 }

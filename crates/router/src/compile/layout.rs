@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use dataplane::interface::Above;
+use dataplane::out::OutId;
 use frame::{InterfaceId, Offloads};
 use machine::Duration;
 use service::neighbour::Mode;
@@ -16,8 +18,6 @@ const MOST_TAGS: usize = 4;
 const TAG_BYTES: u32 = 4;
 /// The MTU of an interface that nobody gave one. It asks for nothing: a device may have less for a reason.
 const USUAL_MTU: u32 = 1500;
-/// The port number of an interface that has none.
-pub const NO_PORT: u16 = u16::MAX;
 
 /// A mapped port, as the machine reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -168,6 +168,8 @@ pub struct Laid {
     pub parent: Option<(InterfaceId, (u16, u16))>,
     /// The interface of the port that carries its frames: itself, or the lowest one that it lies on.
     pub under: InterfaceId,
+    /// What takes the frames that it receives before it does.
+    pub above: Option<(Above, InterfaceId)>,
     /// The name that its port was mapped by.
     pub port_name: Option<Name>,
     /// What `arp=` says.
@@ -390,7 +392,7 @@ impl Layout {
             } => {
                 laid.port_name = Some(default_name.clone());
                 if let Some(port) = ports.get(default_name) {
-                    laid.link.port = port.number;
+                    laid.link.out = OutId::port(port.number);
                     laid.link.mac = mac.unwrap_or(port.mac);
                     laid.carries = port.mtu;
                     laid.link.running = !interface.disabled && (port.up || *always_running);
@@ -434,7 +436,7 @@ impl Laid {
         self.parent = Some((below, tag));
         self.under = on.under;
         self.carries = on.carries;
-        self.link.port = on.link.port;
+        self.link.out = on.link.out;
         self.link.mac = on.link.mac;
         self.link.running = !self.disabled && on.link.running;
         self.link.tags.clone_from(&on.link.tags);
@@ -449,7 +451,7 @@ impl Laid {
             invalid: false,
             link: Link {
                 running: false,
-                port: NO_PORT,
+                out: OutId::NONE,
                 mtu: interface.mtu,
                 mac: Mac::default(),
                 tags: Vec::new(),
@@ -458,6 +460,7 @@ impl Laid {
             carries: 0,
             parent: None,
             under: id,
+            above: None,
             port_name: None,
             loopback: false,
             arp: interface.arp,

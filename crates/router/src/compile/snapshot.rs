@@ -10,7 +10,7 @@ use dataplane::snapshot::{
 };
 use frame::InterfaceId;
 
-use super::layout::{Ground, Layout, NO_PORT, PortState};
+use super::layout::{Ground, Layout, PortState};
 use super::missing::Missing;
 use crate::intent::{AnyNet, Intent, ItemId, Name, Rule};
 use crate::rib::{Family, Net};
@@ -102,7 +102,7 @@ fn bind_ports(
         }
     }
     for (id, number) in ground.mirrors {
-        if *number != NO_PORT && layout.interfaces.contains_key(id) {
+        if *number != u16::MAX && layout.interfaces.contains_key(id) {
             let none = PortState::default();
             let port = mirror_ports.get(number).unwrap_or(&none);
             *slot(&mut snapshot.ports, usize::from(*number)) = binding(port, *id, Role::Mirror);

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::interface::Interface;
+use dataplane::out::OutId;
 use dataplane::snapshot::{RuleAction, SlowReason, Snapshot};
 use frame::InterfaceId;
 use menu::Offline;
@@ -49,6 +50,7 @@ fn desk(configuration: &str) -> Desk {
     let ports = BTreeMap::from([
         (Name::from("ether1"), port(0)),
         (Name::from("ether2"), port(1)),
+        (Name::from("guest"), port(2)),
     ]);
     let mut numbers = Numbers::default();
     let none = BTreeMap::new();
@@ -125,7 +127,7 @@ fn vlans_lie_on_their_parents_however_they_are_ordered() {
 
     let (id, inner) = desk.layout.named("b").expect("laid out");
     assert_eq!(inner.link.tags, [(0x8100, 10), (0x88a8, 20)]);
-    assert_eq!((inner.link.port, inner.link.running), (1, true));
+    assert_eq!((inner.link.out, inner.link.running), (OutId::port(1), true));
     assert_eq!(desk.vlans_on("a"), [id]);
     // What is disabled takes no frames.
     assert_eq!(desk.vlans_on("ether2").len(), 1);
@@ -305,4 +307,18 @@ fn slots_rest_and_come_back_with_another_generation() {
         assert!(seen.insert(id), "nobody has had {id:?}");
     }
     assert!(numbers.last().slot() < 100, "{:?}", numbers.last());
+}
+
+#[test]
+fn a_virtual_access_point_is_the_port_that_is_mapped_by_its_name() {
+    let desk = desk(
+        "/interface wireless add name=guest master-interface=wlan1 disabled=no\n\
+         /interface wifi add name=lost master-interface=wifi1 disabled=no\n\
+         /interface wireless add name=none disabled=no\n",
+    );
+    let guest = desk.line_of("guest");
+    assert_eq!((guest.running, guest.out), (true, OutId::port(2)));
+    for name in ["lost", "none"] {
+        assert!(!desk.line_of(name).running, "{name} has no device");
+    }
 }

@@ -100,6 +100,7 @@ impl Published {
         if old.map_or(Class::NONE, |old| old.class) != new.class {
             self.table.set_class(id, new.class, self.epoch);
         }
+        self.table.set_above(id, new.above);
         self.table.set(id, &new.line);
         if let Some((on, tag)) = vlan {
             self.table.set_vlan(on, tag, Some(id));

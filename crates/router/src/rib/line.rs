@@ -20,8 +20,8 @@ use super::family::Family;
 pub struct Link {
     /// Enabled and up: gateways on it can be used.
     pub running: bool,
-    /// The port that its frames leave by.
-    pub port: u16,
+    /// What takes its frames.
+    pub out: OutId,
     /// The layer-3 MTU in bytes.
     pub mtu: u32,
     /// The link address that its frames come from.
@@ -414,7 +414,7 @@ impl<F: Family> Lines<F> {
         let Some(link) = self.links.get(&interface) else {
             return adjacency;
         };
-        adjacency.out = OutId::port(link.port);
+        adjacency.out = link.out;
         adjacency.mtu = link.mtu;
         let mac = match target {
             Target::Neighbour(_, addr) => self.mac(interface, *addr),

@@ -1,6 +1,7 @@
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
+use dataplane::out::OutId;
 use dataplane::table::adjacency::{Adjacency, Kind};
 use machine::Rng;
 
@@ -90,7 +91,7 @@ fn via(addr: &str) -> Gateway<V4> {
 fn link(port: u16) -> Link {
     Link {
         running: true,
-        port,
+        out: OutId::port(port),
         mtu: 1500,
         mac: Mac([2, 0, 0, 0, 0, port as u8]),
         tags: Vec::new(),
