@@ -96,6 +96,16 @@ impl Vector {
         fits
     }
 
+    /// Takes those frames out that `takes` says, in order; the others stay in theirs.
+    pub fn extract(
+        &mut self,
+        takes: impl FnMut(&mut Frame) -> bool,
+    ) -> impl Iterator<Item = Frame> {
+        let bytes = &mut self.bytes;
+        let taken = self.frames.extract_if(.., takes);
+        taken.inspect(|frame| *bytes = bytes.saturating_sub(frame.len()))
+    }
+
     /// Takes all frames out, in order.
     #[inline]
     pub fn drain(&mut self) -> std::vec::Drain<'_, Frame> {

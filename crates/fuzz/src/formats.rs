@@ -8,13 +8,13 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use wire::ndp::NdpOption;
 use wire::{
     EtherType, Protocol, arp, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6, lacp, ndp, tcp,
-    udp, vlan,
+    udp, vlan, vrrp,
 };
 
 use super::Target;
 
 /// Every reader with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 11] = [
     ("arp", arp),
     ("dns", dns),
     ("frame", frame),
@@ -25,6 +25,7 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("ndp", ndp),
     ("tcp", tcp),
     ("udp", udp),
+    ("vrrp", vrrp),
 ];
 
 /// Gives `bytes` to every reader.
@@ -276,6 +277,30 @@ pub fn udp(bytes: &[u8]) {
     assert_eq!(udp::Repr::parse(&read), repr);
     assert_eq!(read.payload(), datagram.payload());
     assert_eq!(read.verify_v6(SRC, DST), Ok(()));
+}
+
+/// Reads an advertisement of VRRP, as of either family.
+pub fn vrrp(bytes: &[u8]) {
+    for (ipv6, pseudo) in [
+        (false, None),
+        (
+            false,
+            Some((Ipv4Addr::LOCALHOST.into(), vrrp::GROUP4.into())),
+        ),
+        (true, Some((SRC.into(), vrrp::GROUP6.into()))),
+    ] {
+        let Ok(packet) = vrrp::Packet::new_checked(bytes, ipv6) else {
+            continue;
+        };
+        let _ = packet.is_intact(pseudo);
+        let repr = vrrp::Repr::parse(&packet);
+        let again = repr.to_bytes(pseudo);
+        let Ok(read) = vrrp::Packet::new_checked(&again, ipv6) else {
+            panic!("wrote no advertisement")
+        };
+        assert_eq!(vrrp::Repr::parse(&read), repr);
+        assert!(read.is_intact(pseudo));
+    }
 }
 
 /// Changes bytes in one to four places, as a fuzzer without coverage would; `below` draws a random

@@ -14,12 +14,12 @@ use wire::{Mac, Protocol, ipv4, ipv6};
 
 use service::icmp::{Offender, SentTo, v4, v6};
 use service::neighbour::{self, Arp, Discovery, DuplicateDetection, Family, Neighbours};
-use service::{lacp as aggregation, mld, ra, snooping};
+use service::{lacp as aggregation, mld, ra, snooping, vrrp};
 
 use super::Target;
 
 /// Every target with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("machine-arp", arp),
     ("machine-discovery", discovery),
     ("machine-icmp", icmp),
@@ -27,6 +27,7 @@ pub const TARGETS: [(&str, Target); 7] = [
     ("machine-mld", mld),
     ("machine-ra", ra),
     ("machine-snooping", snooping),
+    ("machine-vrrp", vrrp),
 ];
 
 /// Drives the neighbours of an IPv4 interface.
@@ -237,6 +238,68 @@ fn igmp(data: &[u8]) -> Vec<u8> {
     let mut packet = header.to_bytes(message.len()).to_vec();
     packet.extend(message);
     packet
+}
+
+/// Drives virtual routers of each version and family.
+pub fn vrrp(script: &[u8]) {
+    for (version, ipv6) in [
+        (vrrp::Version::V2, false),
+        (vrrp::Version::V3, false),
+        (vrrp::Version::V3, true),
+    ] {
+        let mut router = vrrp::VirtualRouter::new(virtual_router(version, ipv6, &[]));
+        let mut now = Instant::from_secs(1);
+        for (what, data) in events(script) {
+            let mut out = Vec::new();
+            let heard = vrrp::hear(data);
+            let event = match what % 6 {
+                0 => vrrp::Event::Up,
+                1 => vrrp::Event::Down,
+                2 => vrrp::Event::Configure(virtual_router(version, ipv6, data)),
+                3 => vrrp::Event::Follow(match data.first() {
+                    Some(0) => Some(vrrp::State::Backup),
+                    Some(1) => Some(vrrp::State::Master),
+                    _ => None,
+                }),
+                _ => match &heard {
+                    Ok(heard) => vrrp::Event::Received(heard),
+                    Err(_) => continue,
+                },
+            };
+            router.handle(event, now, &mut out);
+            now += span(data);
+            router.tick(now, &mut out);
+            quiet(&router, now);
+            assert!(out.len() <= 8, "an event is answered by a few actions");
+            for action in out {
+                if let vrrp::Action::Send(packet) = action {
+                    assert!(vrrp::hear(&packet).is_ok(), "what is sent can be read");
+                }
+            }
+        }
+    }
+}
+
+fn virtual_router(version: vrrp::Version, ipv6: bool, data: &[u8]) -> vrrp::Config {
+    let byte = |at: usize, usual: u8| data.get(at).copied().unwrap_or(usual);
+    let authentication = match byte(1, 0) % 3 {
+        1 => vrrp::Authentication::simple("secret"),
+        2 => vrrp::Authentication::header("secret"),
+        _ => vrrp::Authentication::None,
+    };
+    let source = match ipv6 {
+        true => link_local(1).into(),
+        false => Ipv4Addr::new(10, 0, 0, 1).into(),
+    };
+    vrrp::Config {
+        version,
+        priority: byte(0, 100).max(1),
+        authentication,
+        preempt: byte(2, 0) & 1 == 0,
+        sums_as_v2: byte(2, 0) & 2 != 0,
+        source: Some(source).filter(|_| byte(2, 0) & 4 == 0),
+        ..vrrp::Config::new(7, ipv6)
+    }
 }
 
 /// Drives the advertiser of an interface.

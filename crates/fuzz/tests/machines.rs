@@ -8,7 +8,8 @@ mod corpora;
 use std::fs;
 
 use fuzz::machines::TARGETS;
-use machine::Rng;
+use machine::{Duration, Instant, Machine, Rng};
+use service::vrrp;
 
 use corpora::{corpus, drive, folder, stored};
 
@@ -75,6 +76,40 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
 fn event((what, data): (u8, Vec<u8>)) -> Vec<u8> {
     let len = u8::try_from(data.len()).expect("an event has at most 255 bytes");
     [vec![what, len], data].concat()
+}
+
+/// A virtual router of each version that hears others, follows one, and stops.
+fn elections() -> Vec<(u8, Vec<u8>)> {
+    let sent = |version, authentication, priority| {
+        let config = vrrp::Config {
+            version,
+            authentication,
+            priority,
+            source: Some([10, 0, 0, 2].into()),
+            ..vrrp::Config::new(7, false)
+        };
+        let (mut other, mut out) = (vrrp::VirtualRouter::new(config), Vec::new());
+        let now = Instant::from_secs(1);
+        other.handle(vrrp::Event::Up, now, &mut out);
+        other.tick(now + Duration::from_secs(5), &mut out);
+        let packets = out.into_iter().filter_map(|action| match action {
+            vrrp::Action::Send(packet) => Some((4, packet)),
+            _ => None,
+        });
+        packets.collect::<Vec<_>>()
+    };
+    let two = |authentication| sent(vrrp::Version::V2, authentication, 200);
+    [
+        vec![(0, vec![0xf2])],
+        sent(vrrp::Version::V3, vrrp::Authentication::None, 200),
+        two(vrrp::Authentication::None),
+        vec![(2, vec![50, 1, 0])],
+        two(vrrp::Authentication::simple("secret")),
+        vec![(2, vec![50, 2, 0, 0xf1])],
+        two(vrrp::Authentication::header("secret")),
+        vec![(3, vec![1]), (3, vec![9]), (1, vec![])],
+    ]
+    .concat()
 }
 
 /// The scripts that fuzzing begins with.
@@ -201,5 +236,6 @@ fn scripts() -> Vec<Script> {
                 (2, vec![1]),
             ],
         ),
+        ("machine-vrrp", "elect", elections()),
     ]
 }

@@ -15,6 +15,7 @@
 //! - [`resolver`]: which addresses names have, asked anew whenever an answer is too old.
 //! - [`snooping`]: which ports of a bridge listen to which multicast groups.
 //! - [`stp`]: which ports of a bridge forward, so that there is no loop.
+//! - [`vrrp`]: which of several routers has the addresses that they share.
 //!
 //! Bytes from the wire never make a machine fail, and nothing that they can cause grows without a
 //! bound.
@@ -32,5 +33,6 @@ pub mod ra;
 pub mod resolver;
 pub mod snooping;
 pub mod stp;
+pub mod vrrp;
 
 pub use outbound::Frame;

@@ -30,6 +30,7 @@ pub mod protocol;
 pub mod tcp;
 pub mod udp;
 pub mod vlan;
+pub mod vrrp;
 
 pub use ethernet::EtherType;
 pub use mac::Mac;

@@ -7,12 +7,14 @@
 
 mod details;
 mod own;
+mod station;
 mod table;
 mod tunnel;
 pub(crate) mod vlan;
 
 pub use details::{Details, Own4, Own6};
 pub use own::OwnAddresses;
+pub use station::STATIONS;
 pub use table::{INTERFACES, InterfaceTable};
 pub use tunnel::Tunnel;
 pub use vlan::Tag;
@@ -47,6 +49,8 @@ pub struct Interface {
     pub ipv6: bool,
     /// VLAN interfaces lie on it. The table knows; what is written here does not count.
     pub vlans: bool,
+    /// Stations lie on it, or on what lies on it. The table knows; what is written here does not count.
+    pub stations: bool,
     /// Its link address; frames for another unicast address are not ours.
     pub mac: Mac,
     /// What takes the frames that it receives before it does.

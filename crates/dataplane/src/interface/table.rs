@@ -11,6 +11,7 @@ use arc_swap::ArcSwapOption;
 use frame::InterfaceId;
 use wire::Mac;
 
+use super::station::Stations;
 use super::tunnel::{Tunnel, Tunnels};
 use super::vlan::Vlans;
 use super::{Above, Details, Interface, OwnAddresses, Tag};
@@ -42,6 +43,9 @@ struct Slot {
     line: Line,
     details: ArcSwapOption<Details>,
     vlans: Vlans,
+    stations: Stations,
+    /// How many stations lie on it, or on what lies on it.
+    carried: AtomicU32,
     /// The snapshot's epoch from which on the class holds (32) | the class before (16) | the class (16).
     classes: AtomicU64,
     /// The bond or bridge that takes its frames.
@@ -77,6 +81,8 @@ mod flag {
     /// A bond takes its frames; a bridge does.
     pub(super) const BOND: u64 = 1 << 6;
     pub(super) const BRIDGE: u64 = 1 << 7;
+    /// Stations lie on it, or on what lies on it. Outlives a write.
+    pub(super) const STATIONS: u64 = 1 << 8;
 }
 
 impl Default for InterfaceTable {
@@ -222,9 +228,52 @@ impl InterfaceTable {
         self.make_room(on);
         if let Some(slot) = self.slot(on) {
             slot.vlans.set(tag, vlan);
-            slot.line
-                .set_vlans(vlan.is_some() || !slot.vlans.is_empty());
+            let any = vlan.is_some() || !slot.vlans.is_empty();
+            slot.line.set_flag(flag::VLANS, any);
         }
+    }
+
+    /// The station on an interface that has this link address.
+    #[inline]
+    pub fn station(&self, on: InterfaceId, mac: Mac) -> Option<InterfaceId> {
+        self.slot(on)?.stations.get(mac)
+    }
+
+    /// Gives all stations on an interface.
+    pub fn each_station(&self, on: InterfaceId, give: impl FnMut(InterfaceId)) {
+        if let Some(slot) = self.slot(on) {
+            slot.stations.each(give);
+        }
+    }
+
+    /// Names the station on an interface that has this link address; none takes it away. `through` are the
+    /// interfaces that carry this one's frames, such as the port of a VLAN. Says whether there was room
+    /// ([`super::STATIONS`]). Only control calls this.
+    pub fn set_station(
+        &self,
+        (on, mac): (InterfaceId, Mac),
+        through: &[InterfaceId],
+        station: Option<InterfaceId>,
+    ) -> bool {
+        self.make_room(on);
+        let Some(slot) = self.slot(on) else {
+            return false;
+        };
+        let was_there = slot.stations.get(mac).is_some();
+        if !slot.stations.set(mac, station) {
+            return false;
+        }
+        for id in through.iter().chain([&on]) {
+            self.make_room(*id);
+            if let Some(slot) = self.slot(*id) {
+                let carried = slot.carried.load(Ordering::Relaxed);
+                let carried = carried + u32::from(station.is_some());
+                let carried = carried.saturating_sub(u32::from(was_there));
+                slot.carried.store(carried, Ordering::Relaxed);
+                slot.line.set_flag(flag::STATIONS, carried > 0);
+            }
+        }
+        true
     }
 
     /// The bond or bridge that takes the frames of an interface, if its line says that one does.
@@ -318,6 +367,7 @@ impl Line {
                 ipv4: flags & flag::IPV4 != 0,
                 ipv6: flags & flag::IPV6 != 0,
                 vlans: flags & flag::VLANS != 0,
+                stations: flags & flag::STATIONS != 0,
                 above: above(flags),
                 mac: Mac(mac),
                 mtu: third as u32,
@@ -338,7 +388,7 @@ impl Line {
         line[1].store(mac | u64::from(generation) << MAC_BITS, Ordering::Relaxed);
         let third = u64::from(is.mtu) | u64::from(is.under.0) << 32;
         line[2].store(third, Ordering::Relaxed);
-        let vlans = line[3].load(Ordering::Relaxed) & flag::VLANS;
+        let kept = line[3].load(Ordering::Relaxed) & (flag::VLANS | flag::STATIONS);
         let flags = [
             (interface.is_some(), flag::PRESENT),
             (is.running, flag::RUNNING),
@@ -349,7 +399,7 @@ impl Line {
             (is.above == Above::Bridge, flag::BRIDGE),
         ];
         let flags = flags.iter().filter(|(holds, _)| *holds);
-        let flags = flags.fold(vlans, |all, (_, flag)| all | flag);
+        let flags = flags.fold(kept, |all, (_, flag)| all | flag);
         let flags = flags | u64::from(is.out.bits()) << 32;
         line[3].store(flags, Ordering::Relaxed);
         let mirror = is.mirror.unwrap_or(NO_MIRROR);
@@ -360,12 +410,13 @@ impl Line {
         );
     }
 
-    fn set_vlans(&self, any: bool) {
+    /// Sets one of the flags that outlive a write.
+    fn set_flag(&self, flag: u64, any: bool) {
         let line = &self.0;
         let flags = line[3].load(Ordering::Relaxed);
         let wanted = match any {
-            true => flags | flag::VLANS,
-            false => flags & !flag::VLANS,
+            true => flags | flag,
+            false => flags & !flag,
         };
         let ports = line[0].load(Ordering::Relaxed) & !u64::from(u32::MAX);
         let version = self.begin();
@@ -412,6 +463,7 @@ mod tests {
             under: InterfaceId(7),
             mirror: Some(3),
             vlans: false,
+            stations: false,
             above: Above::Bridge,
         }
     }

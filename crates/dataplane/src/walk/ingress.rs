@@ -5,7 +5,7 @@ use frame::InterfaceId;
 use wire::{EtherType, Mac};
 
 use super::headers::{Column, Headers};
-use super::{Context, Exit};
+use super::{Context, Exit, stations};
 use crate::drop::DropReason;
 use crate::interface::{Interface, InterfaceTable, Tag, vlan};
 use crate::punt::Why;
@@ -52,6 +52,7 @@ impl Entrance {
     /// Its frames are behind ingress: they are all its own, and were counted.
     pub(super) fn is_behind(&mut self) {
         self.interface.vlans = false;
+        self.interface.stations = false;
         self.counts = false;
     }
 }
@@ -107,7 +108,13 @@ pub(crate) fn run(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result
 #[cold]
 #[inline(never)]
 fn unusual(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exit> {
-    let (entrance, l3, ethertype) = untag(cx, entrance, bytes)?;
+    let (mut entrance, l3, ethertype) = untag(cx, entrance, bytes)?;
+    if entrance.interface.stations
+        && let Some(station) = stations::of(cx, entrance.id, bytes)
+    {
+        entrance =
+            Entrance::new(cx.interfaces, station).ok_or(Exit::Drop(DropReason::InterfaceDown))?;
+    }
     if !entrance.interface.running {
         return Err(Exit::Drop(DropReason::InterfaceDown));
     }

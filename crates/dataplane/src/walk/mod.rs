@@ -55,6 +55,7 @@ mod postrouting;
 mod prerouting;
 mod routing;
 mod single;
+mod stations;
 mod tally;
 mod teach;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::enter::{Entered, Unseen, pass1};
 use super::ingress::Entrance;
 use super::near::Near;
 use super::tally::received;
-use super::{Context, Exit, egress, gather, guarded};
+use super::{Context, Exit, egress, gather, guarded, stations};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::encap;
@@ -79,12 +79,14 @@ pub(crate) fn vector(
     if cx.interfaces.taps().any() && matches!(entry, Entry::Wire(_)) {
         tap::received(cx, id, vector.frames(), outlet);
     }
-    match entry {
-        Entry::Wire(_) if entrance.interface.vlans => {
-            demultiplex(cx, &entrance, vector.frames_mut(), &outlet.counters);
-        }
-        Entry::Wire(_) => {}
-        Entry::Arrived(_) => entrance.is_behind(),
+    if matches!(entry, Entry::Arrived(_)) {
+        entrance.is_behind();
+    }
+    if entrance.interface.stations {
+        stations::rise(cx, &entrance, vector, outlet);
+    }
+    if entrance.interface.vlans {
+        demultiplex(cx, &entrance, vector.frames_mut(), &outlet.counters);
     }
     let firewall = &cx.snapshot.firewall;
     let guards = firewall.guards(false) || firewall.guards(true);

@@ -43,7 +43,9 @@ impl Teacher {
         outlet: &mut Outlet,
     ) -> Option<Lane> {
         // Of tagged frames, and of what tunnels carry, the program on the device knows nothing.
-        let plain = (frame.ingress == self.ingress) & (usize::from(frame.l3) == ETHERNET);
+        let plain = (frame.ingress == self.ingress)
+            & (usize::from(frame.l3) == ETHERNET)
+            & (frame.untagged == 0);
         let port = out.as_port().filter(|_| plain)?;
         let leaves = cx.interfaces.get(frame.egress)?;
         if bypass::is_tapped(cx.interfaces, &[frame.egress, leaves.under]) {

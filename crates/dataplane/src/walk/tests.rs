@@ -13,6 +13,7 @@ mod options;
 mod options6;
 mod routing;
 mod service;
+mod stations;
 mod tap;
 mod teach;
 mod together;

@@ -6,6 +6,7 @@ use wire::ipv4::{self, Fragment, IpOption};
 use wire::ndp::{self, NdpOption, Options};
 use wire::{
     EtherType, Mac, Protocol, arp, checksum, ethernet, icmpv4, icmpv6, ipv6, lacp, tcp, udp, vlan,
+    vrrp,
 };
 
 pub(crate) const A: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -42,6 +43,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
     add("ndp", ndps());
     add("tcp", tcps());
     add("udp", udps());
+    add("vrrp", vrrps());
     seeds
 }
 
@@ -74,6 +76,28 @@ fn lacps() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("lacpdu", speaks.to_bytes().to_vec()),
         ("marker", marker.to_bytes().to_vec()),
+    ]
+}
+
+fn vrrps() -> Vec<(&'static str, Vec<u8>)> {
+    let repr = |version, address| vrrp::Repr {
+        vrid: 7,
+        priority: 100,
+        version,
+        addresses: vec![address],
+    };
+    let v2 = vrrp::Version::V2 {
+        kind: 1,
+        data: *b"secret\0\0",
+        seconds: 1,
+    };
+    let v3 = vrrp::Version::V3 { centiseconds: 100 };
+    let four = Some((A.into(), vrrp::GROUP4.into()));
+    let six = Some((A6.into(), vrrp::GROUP6.into()));
+    vec![
+        ("v2", repr(v2, A.into()).to_bytes(None)),
+        ("v3", repr(v3, A.into()).to_bytes(four)),
+        ("v3-of-ipv6", repr(v3, A6.into()).to_bytes(six)),
     ]
 }
 

@@ -1,0 +1,51 @@
+//! Stations: interfaces that lie on another one and are told by the link address that frames are sent to
+//! (`/interface/vrrp`, `/interface/macvlan`).
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use frame::InterfaceId;
+use wire::Mac;
+
+/// The most stations on one interface: virtual routers of both families, and as many others.
+pub const STATIONS: usize = 1024;
+
+type List = Vec<(Mac, InterfaceId)>;
+
+/// The stations on one interface, by link address. Where there are none there is no list.
+#[derive(Debug, Default)]
+pub(super) struct Stations {
+    list: ArcSwapOption<List>,
+}
+
+impl Stations {
+    /// The station that has this link address.
+    pub(super) fn get(&self, mac: Mac) -> Option<InterfaceId> {
+        let list = self.list.load();
+        let list = list.as_deref()?;
+        let at = list.binary_search_by_key(&mac, |(mac, _)| *mac).ok()?;
+        list.get(at).map(|(_, id)| *id)
+    }
+
+    /// Gives all of them.
+    pub(super) fn each(&self, mut give: impl FnMut(InterfaceId)) {
+        let list = self.list.load();
+        let list = list.iter().flat_map(|list| list.iter());
+        list.for_each(|(_, id)| give(*id));
+    }
+
+    /// Names the station that has this link address; none takes it away. Says whether there was room.
+    pub(super) fn set(&self, mac: Mac, station: Option<InterfaceId>) -> bool {
+        let mut list = self.list.load().as_deref().cloned().unwrap_or_default();
+        let place = list.binary_search_by_key(&mac, |(mac, _)| *mac);
+        match (place, station) {
+            (Ok(at), Some(id)) => list[at].1 = id,
+            (Ok(at), None) => _ = list.remove(at),
+            (Err(_), Some(_)) if list.len() >= STATIONS => return false,
+            (Err(at), Some(id)) => list.insert(at, (mac, id)),
+            (Err(_), None) => return true,
+        }
+        self.list.store((!list.is_empty()).then(|| Arc::new(list)));
+        true
+    }
+}

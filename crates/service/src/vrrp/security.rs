@@ -1,0 +1,127 @@
+//! The authentication header of version 2: HMAC-MD5-96 (RFC 2403) over the whole packet (RFC 2402, RFC 2338, 5.3.6.3).
+//!
+//! ```text
+//! next header | length | 0 (2 bytes) | index (4) | sequence (4) | value (12)
+//! ```
+
+use wire::{Protocol, ipv4};
+
+/// Bytes of a key: a password, filled up with zeros.
+pub(super) const KEY_BYTES: usize = 16;
+const HEADER_BYTES: usize = 24;
+const VALUE: core::ops::Range<usize> = 12..24;
+/// What the length field counts: words less two.
+const LENGTH: u8 = (HEADER_BYTES / 4 - 2) as u8;
+const BLOCK_BYTES: usize = 64;
+
+/// The packet of an advertisement behind an authentication header.
+pub(super) fn wrap(
+    header: &ipv4::Repr,
+    advertisement: &[u8],
+    (key, vrid, sequence): (&[u8; KEY_BYTES], u8, u32),
+) -> Vec<u8> {
+    let header = ipv4::Repr {
+        protocol: Protocol::AH,
+        ..*header
+    };
+    let mut security = [0; HEADER_BYTES];
+    security[0] = Protocol::VRRP.0;
+    security[1] = LENGTH;
+    security[7] = vrid;
+    security[8..12].copy_from_slice(&sequence.to_be_bytes());
+    let len = HEADER_BYTES + advertisement.len();
+    let mut packet = [&header.to_bytes(len)[..], &security, advertisement].concat();
+    let value = value(&packet, ipv4::HEADER_LEN, key);
+    let place = packet
+        .get_mut(ipv4::HEADER_LEN..)
+        .and_then(|rest| rest.get_mut(VALUE));
+    if let Some(place) = place {
+        place.copy_from_slice(&value);
+    }
+    packet
+}
+
+/// What is behind the authentication header of a packet, read and not proven.
+pub(super) fn behind(payload: &[u8]) -> Option<&[u8]> {
+    let (security, advertisement) = payload.split_at_checked(HEADER_BYTES)?;
+    let is_of_vrrp =
+        security.first() == Some(&Protocol::VRRP.0) && security.get(1) == Some(&LENGTH);
+    is_of_vrrp.then_some(advertisement)
+}
+
+/// Whether the authentication header of a packet proves that who sent it has the key. The sequence number proves
+/// nothing: several senders count apart from each other (RFC 2402, 2.5: no replay protection for groups).
+pub(super) fn is_proven(packet: &[u8], header_len: usize, key: &[u8; KEY_BYTES]) -> bool {
+    let given = packet
+        .get(header_len..)
+        .and_then(|payload| payload.get(VALUE));
+    let right = value(packet, header_len, key);
+    given.is_some_and(|given| {
+        let differs = given
+            .iter()
+            .zip(&right)
+            .fold(0, |all, (a, b)| all | (a ^ b));
+        differs == 0
+    })
+}
+
+/// The value over a packet, whose fields that change on the way count as zero (RFC 2402, 3.3.3.1.1).
+fn value(packet: &[u8], header_len: usize, key: &[u8; KEY_BYTES]) -> [u8; 12] {
+    let mut packet = packet.to_vec();
+    let varying = [1..2, 6..8, 8..9, 10..12];
+    let value = header_len + VALUE.start..header_len + VALUE.end;
+    for range in varying.into_iter().chain([value]) {
+        if let Some(bytes) = packet.get_mut(range) {
+            bytes.fill(0);
+        }
+    }
+    let mut short = [0; 12];
+    short.copy_from_slice(&hmac_md5(key, &packet)[..12]);
+    short
+}
+
+/// HMAC-MD5 (RFC 2104), with a key that is shorter than a block.
+fn hmac_md5(key: &[u8; KEY_BYTES], message: &[u8]) -> [u8; 16] {
+    let pad = |byte: u8| {
+        let mut block = [byte; BLOCK_BYTES];
+        for (block, key) in block.iter_mut().zip(key) {
+            *block ^= key;
+        }
+        block
+    };
+    let inner = md5::compute([&pad(0x36)[..], message].concat());
+    let outer = md5::compute([&pad(0x5c)[..], &inner.0].concat());
+    outer.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_is_that_of_rfc_2202() {
+        // Test case 2 of RFC 2202, 2, whose key of four bytes is filled up with zeros as keys of HMAC are.
+        let digest = hmac_md5(
+            b"Jefe\0\0\0\0\0\0\0\0\0\0\0\0",
+            b"what do ya want for nothing?",
+        );
+        let expected = 0x750c_783e_6ab0_b503_eaa8_6e31_0a5d_b738_u128;
+        assert_eq!(digest, expected.to_be_bytes());
+    }
+
+    #[test]
+    fn what_changes_on_the_way_does_not_count_and_all_else_does() {
+        let (from, to) = ([10, 0, 0, 1].into(), [224, 0, 0, 18].into());
+        let header = ipv4::Repr::new(Protocol::VRRP, from, to);
+        let key = b"secret\0\0\0\0\0\0\0\0\0\0";
+        let packet = wrap(&header, &[0x21, 1, 100, 0], (key, 1, 9));
+        assert!(is_proven(&packet, 20, key) && !is_proven(&packet, 20, &[0; KEY_BYTES]));
+        assert_eq!(behind(&packet[20..]), Some(&[0x21, 1, 100, 0][..]));
+        for at in 0..packet.len() {
+            let mut other = packet.clone();
+            other[at] ^= 1;
+            let varies = matches!(at, 1 | 6..=8 | 10 | 11);
+            assert_eq!(is_proven(&other, 20, key), varies, "byte {at}");
+        }
+    }
+}
