@@ -14,7 +14,7 @@ pub(crate) mod vlan;
 pub use details::{Details, Own4, Own6};
 pub use own::OwnAddresses;
 pub use table::{INTERFACES, InterfaceTable};
-pub use tunnel::Tunnel;
+pub use tunnel::{Ends, Ip4Tunnel, Tunnel};
 pub use vlan::Tag;
 
 use frame::InterfaceId;
