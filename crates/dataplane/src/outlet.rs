@@ -289,7 +289,7 @@ impl Outlet {
         match out.out() {
             Out::Port(port) => self.send(cx, frame, port),
             Out::Tunnel(slot) => self.encapsulate(frame, slot),
-            Out::None => self.lose(frame, DropReason::EgressDown),
+            Out::Bridge(_) | Out::None => self.lose(frame, DropReason::EgressDown),
         }
     }
 

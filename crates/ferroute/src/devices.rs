@@ -72,8 +72,8 @@ pub(crate) fn captures(mapped: &[Mapped]) -> Vec<PathBuf> {
 /// What is said of a port whose name none can have.
 pub(crate) fn misnamed(name: &str) -> String {
     format!(
-        "port {name}: ports are called as RouterOS's are by themselves, such as ether1, sfp1 or wlan1; \
-         the configuration may give them other names"
+        "port {name}: ports are called as RouterOS's are by themselves, such as ether1, sfp1 or wlan1 \
+         (the configuration may give them other names), or as a virtual access point of the configuration"
     )
 }
 

@@ -107,7 +107,8 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     store.set_seal(crate::access::seal, crate::access::opens);
     for spec in &specs {
         if store.port_kind(&spec.name).is_none() {
-            return Err(crate::devices::misnamed(&spec.name));
+            // Of a virtual access point; it is looked for when the configuration is there.
+            continue;
         }
         store
             .ensure_port(&spec.name, None)
@@ -124,6 +125,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     };
     let (mut instance, mut workers) =
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
+    if let Some(spec) = { specs.iter() }.find(|spec| !instance.is_port_name(&spec.name)) {
+        return Err(crate::devices::misnamed(&spec.name));
+    }
     set_clock(&mut instance);
     instance.recall(&notes);
     say_effects(&mut instance);

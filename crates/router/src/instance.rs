@@ -375,10 +375,11 @@ impl Instance {
         self.store.note(UNTOLD, None)
     }
 
-    /// Takes a port that the machine maps by this name (`ether1`). Returns its number.
+    /// Takes a port that the machine maps by this name (`ether1`). A name that no port has by itself is that of a
+    /// virtual access point, whenever the configuration has one. Returns its number.
     ///
     /// # Errors
-    /// The name is none of a port, or is taken.
+    /// The name is taken.
     pub fn attach_port(
         &mut self,
         name: &str,
@@ -387,6 +388,9 @@ impl Instance {
         queues: Vec<Queue>,
     ) -> Result<u16, Reason> {
         self.control.expect_port(name);
+        if self.store.port_kind(name).is_none() {
+            return Ok(self.control.attach_port(name, news, offloads, queues));
+        }
         let mark = self.store.begin();
         let mac = (news.mac != wire::Mac::ZERO).then_some(news.mac.0);
         if let Err(reason) = self.store.ensure_port(name, mac) {
@@ -397,6 +401,14 @@ impl Instance {
             self.control.apply_changes(&self.store, &changes);
         }
         Ok(self.control.attach_port(name, news, offloads, queues))
+    }
+
+    /// Whether a device may stand for an interface of this name: it is one that ports have by themselves, or that of
+    /// a virtual access point of the configuration.
+    pub fn is_port_name(&self, name: &str) -> bool {
+        let item = self.store.named("interface", name);
+        self.store.port_kind(name).is_some()
+            || item.is_some_and(|item| crate::read::is_virtual_radio(item))
     }
 }
 

@@ -187,8 +187,8 @@ fn settings<T: Default>(store: &Store, path: &str, read: impl FnOnce(&Item) -> T
 }
 
 fn interface(item: &Item) -> Option<Interface> {
-    let port = || InterfaceKind::Port {
-        default_name: name(item, "default-name").unwrap_or_else(|| Arc::from("")),
+    let port = |known_by: &str| InterfaceKind::Port {
+        default_name: name(item, known_by).unwrap_or_else(|| Arc::from("")),
         mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
         // RouterOS on x86 leaves links unwatched by default; a port here says how its link is, and
         // routes must not lead into a dead one.
@@ -196,11 +196,20 @@ fn interface(item: &Item) -> Option<Interface> {
     };
     let kind = match item.menu.path {
         "/interface/loopback" => InterfaceKind::Loopback,
-        _ if item.is_port() => port(),
+        _ if item.is_port() => port("default-name"),
+        _ if is_virtual_radio(item) => port("name"),
         // What is not built yet has a name, and carries nothing; of the others their features say what they are.
         _ => InterfaceKind::Idle,
     };
     interface_of(item, kind, class(item))
+}
+
+/// Whether an item is a network of another radio. The machine has a device for each (hostapd makes them), which is
+/// mapped by the network's name, as it has no name by itself.
+pub(crate) fn is_virtual_radio(item: &Item) -> bool {
+    class(item) == Class::Wireless
+        && !item.is_port()
+        && !matches!(item.text("master-interface"), "" | "none")
 }
 
 /// What all interfaces have in common.

@@ -13,6 +13,7 @@ use wire::Mac;
 use super::tunnel::{Ends, Tunnel, Tunnels};
 use super::vlan::Vlans;
 use super::{Above, Details, Interface, OwnAddresses, Tag};
+use crate::bridge::Bridges;
 use crate::out::OutId;
 use crate::rule::Class;
 use crate::service::ServiceSet;
@@ -32,6 +33,7 @@ pub struct InterfaceTable {
     /// What the router is known by on interfaces without an address.
     fallback: ArcSwapOption<Details>,
     taps: Taps,
+    bridges: Bridges,
 }
 
 #[derive(Debug, Default)]
@@ -91,6 +93,7 @@ impl InterfaceTable {
             own: OwnAddresses::new(),
             fallback: ArcSwapOption::empty(),
             taps: Taps::new(),
+            bridges: Bridges::default(),
         }
     }
 
@@ -152,6 +155,12 @@ impl InterfaceTable {
     /// like what [`Self::set_details`] returns. Only control calls this.
     pub fn set_fallback(&self, details: Arc<Details>) -> Option<Arc<Details>> {
         self.fallback.swap(Some(details))
+    }
+
+    /// The bridges, by the slots of their interfaces, and their hosts.
+    #[inline(always)]
+    pub fn bridges(&self) -> &Bridges {
+        &self.bridges
     }
 
     /// The VLAN interface that has this tag on an interface.

@@ -50,6 +50,7 @@ fn desk(configuration: &str) -> Desk {
     let ports = BTreeMap::from([
         (Name::from("ether1"), port(0)),
         (Name::from("ether2"), port(1)),
+        (Name::from("guest"), port(2)),
     ]);
     let mut numbers = Numbers::default();
     let none = BTreeMap::new();
@@ -306,4 +307,18 @@ fn slots_rest_and_come_back_with_another_generation() {
         assert!(seen.insert(id), "nobody has had {id:?}");
     }
     assert!(numbers.last().slot() < 100, "{:?}", numbers.last());
+}
+
+#[test]
+fn a_virtual_access_point_is_the_port_that_is_mapped_by_its_name() {
+    let desk = desk(
+        "/interface wireless add name=guest master-interface=wlan1 disabled=no\n\
+         /interface wifi add name=lost master-interface=wifi1 disabled=no\n\
+         /interface wireless add name=none disabled=no\n",
+    );
+    let guest = desk.line_of("guest");
+    assert_eq!((guest.running, guest.out), (true, OutId::port(2)));
+    for name in ["lost", "none"] {
+        assert!(!desk.line_of(name).running, "{name} has no device");
+    }
 }
