@@ -259,7 +259,7 @@ impl Outlet {
                 { self.attached(port) }.is_some_and(|attached| vector.move_to(&mut attached.frames))
             }
             Out::Tunnel(slot) => self.agenda.put_vector(Item::Leaving(slot), vector),
-            Out::None => false,
+            Out::Bridge(_) | Out::None => false,
         }
     }
 
