@@ -18,7 +18,7 @@ use crate::workload;
 use dataplane::connection;
 use dataplane::counters::Counters;
 use dataplane::firewall::Firewall;
-use dataplane::interface::{Details, Interface, InterfaceTable, Own6, Tag, Tunnel};
+use dataplane::interface::{Details, Interface, InterfaceTable, Ip4Tunnel, Own6, Tag, Tunnel};
 use dataplane::out::OutId;
 use dataplane::rings::{Command, Remote, rings};
 use dataplane::rule::Class;
@@ -173,20 +173,19 @@ impl Rig {
             out: OutId::tunnel(id),
             ..ethernet([0; 6], 1)
         };
-        let tunnel = Tunnel {
+        let tunnel = Ip4Tunnel {
             local: Ipv4Addr::from_bits(OWN4),
             remote: Ipv4Addr::from_bits(FAR_END),
             ttl: 64,
         };
         let details = Details {
-            tunnel: Some(tunnel),
+            tunnel: Some(Tunnel::Ip4(tunnel)),
             ..Details::default()
         };
         self.interfaces.set(id, &interface);
         self.interfaces.set_class(id, class_of(id), 0);
         self.interfaces.set_details(id, Arc::new(details));
-        self.interfaces
-            .set_tunnel(tunnel.local, tunnel.remote, Some(id));
+        self.interfaces.set_tunnel(tunnel.ends(), Some(id));
         for lane in &self.lanes {
             lane.worker.counters().make_room(id);
         }

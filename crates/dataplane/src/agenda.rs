@@ -1,91 +1,232 @@
 //! The agenda of a worker: frames that a stage leaves for another entry of the walk, to be walked when the vector at
-//! hand is done. They are packets that a tunnel is to encapsulate, and packets that came out of one.
+//! hand is done. They are frames that a tunnel is to encapsulate, and what came out of one.
 //!
-//! Stages put frames here because a walk never begins within a walk. Each kind has bounded room; a frame without room
-//! is dropped as `agenda-full`.
+//! Stages put frames here because a walk never begins within a walk. Frames that go the same way wait together, and
+//! their memory changes hands as a whole. Each kind has bounded room; a frame without room is dropped as
+//! `agenda-full`.
 
 use std::collections::VecDeque;
 
-use frame::{Frame, InterfaceId, Vector};
+use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 /// Frames of each kind that may wait.
 const ROOM: usize = 1024;
+/// Frames that wait together: so many times, those of both kinds.
+const BATCHES: usize = 2 * ROOM / VECTOR_FRAMES;
+
+/// Where frames go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    /// Into the tunnel of the interface in this slot.
+    Leaving(u32),
+    /// Behind ingress, on this interface.
+    Arrived(InterfaceId),
+}
+
+/// What waits, in order.
+enum Waiting {
+    One(Item, Frame),
+    Many(Item, Vec<Frame>),
+}
+
+/// Frames of one kind, in order.
+struct Queue {
+    waiting: VecDeque<Waiting>,
+    /// How many frames they are.
+    frames: usize,
+}
+
+impl Queue {
+    fn new() -> Self {
+        Self {
+            waiting: VecDeque::with_capacity(ROOM),
+            frames: 0,
+        }
+    }
+
+    fn has_room_for(&self, frames: usize) -> bool {
+        self.frames + frames <= ROOM
+    }
+
+    /// The frame in front, if it goes this way by itself.
+    fn pop_one(&mut self, item: Item) -> Option<Frame> {
+        let is_next = |next: &mut Waiting| matches!(next, Waiting::One(of, _) if *of == item);
+        match self.waiting.pop_front_if(is_next)? {
+            Waiting::One(_, frame) => Some(frame),
+            Waiting::Many(..) => None,
+        }
+    }
+}
 
 /// See the module.
 pub(crate) struct Agenda {
-    /// What leaves by the tunnels of interfaces, by their slots.
-    leaving: VecDeque<(u32, Frame)>,
-    /// What came out of tunnels; its ingress interface is known.
-    arrived: VecDeque<Frame>,
-}
-
-/// What is next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Item {
-    /// Frames for the tunnel in this slot.
-    Leaving(u32),
-    /// Frames that enter behind ingress, of this interface.
-    Arrived(InterfaceId),
+    leaving: Queue,
+    arrived: Queue,
+    /// Memory for frames that wait together.
+    spare: Vec<Vec<Frame>>,
 }
 
 impl Agenda {
     pub(crate) fn new() -> Self {
+        let batch = || Vec::with_capacity(VECTOR_FRAMES);
         Self {
-            leaving: VecDeque::with_capacity(ROOM),
-            arrived: VecDeque::with_capacity(ROOM),
+            leaving: Queue::new(),
+            arrived: Queue::new(),
+            spare: (0..BATCHES).map(|_| batch()).collect(),
         }
     }
 
-    /// Leaves a frame for the tunnel in this slot.
+    fn queue(&mut self, item: Item) -> &mut Queue {
+        match item {
+            Item::Leaving(_) => &mut self.leaving,
+            Item::Arrived(_) => &mut self.arrived,
+        }
+    }
+
+    /// Leaves a frame to go on there.
     ///
     /// # Errors
     /// The frame, where there is no room.
-    pub(crate) fn leave_for(&mut self, slot: u32, frame: Frame) -> Result<(), Frame> {
-        if self.leaving.len() >= ROOM {
+    pub(crate) fn put(&mut self, item: Item, frame: Frame) -> Result<(), Frame> {
+        let queue = self.queue(item);
+        if !queue.has_room_for(1) {
             return Err(frame);
         }
-        self.leaving.push_back((slot, frame));
+        queue.frames += 1;
+        queue.waiting.push_back(Waiting::One(item, frame));
         Ok(())
     }
 
-    /// Leaves a frame to be walked from behind ingress on.
-    ///
-    /// # Errors
-    /// The frame, where there is no room.
-    pub(crate) fn arrive(&mut self, frame: Frame) -> Result<(), Frame> {
-        if self.arrived.len() >= ROOM {
-            return Err(frame);
+    /// Leaves all frames of a vector to go on there; false, and nothing changed, where there is no room for all.
+    pub(crate) fn put_vector(&mut self, item: Item, vector: &mut Vector) -> bool {
+        let Some(mut batch) = self.batch(item, vector.len()) else {
+            return false;
+        };
+        let moved = vector.move_to(&mut batch);
+        self.put_batch(item, batch);
+        moved
+    }
+
+    /// Room for so many frames that go on together; none where there is none for all.
+    pub(crate) fn batch(&mut self, item: Item, frames: usize) -> Option<Vec<Frame>> {
+        let fits = frames <= VECTOR_FRAMES && self.queue(item).has_room_for(frames);
+        fits.then(|| self.spare.pop()).flatten()
+    }
+
+    /// Leaves frames to go on there, in what [`Self::batch`] gave for as many.
+    pub(crate) fn put_batch(&mut self, item: Item, batch: Vec<Frame>) {
+        if batch.is_empty() {
+            return self.spare.push(batch);
         }
-        self.arrived.push_back(frame);
-        Ok(())
+        let queue = self.queue(item);
+        queue.frames += batch.len();
+        queue.waiting.push_back(Waiting::Many(item, batch));
     }
 
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
-        self.leaving.is_empty() && self.arrived.is_empty()
+        self.leaving.waiting.is_empty() && self.arrived.waiting.is_empty()
     }
 
-    /// Takes the next frames that go the same way, as many as there is room for.
+    /// Takes the next frames that go the same way, as many as there is room for in an empty vector.
     pub(crate) fn take(&mut self, into: &mut Vector) -> Option<Item> {
-        if let Some((slot, _)) = self.leaving.front() {
-            let slot = *slot;
-            while !into.is_full()
-                && let Some((_, frame)) = self.leaving.pop_front_if(|(of, _)| *of == slot)
-                && into.push(frame).is_ok()
-            {}
-            return Some(Item::Leaving(slot));
-        }
-        let ingress = self.arrived.front()?.ingress;
-        while !into.is_full()
-            && let Some(frame) = self.arrived.pop_front_if(|frame| frame.ingress == ingress)
-            && into.push(frame).is_ok()
-        {}
-        Some(Item::Arrived(ingress))
+        let queue = match self.leaving.waiting.is_empty() {
+            true => &mut self.arrived,
+            false => &mut self.leaving,
+        };
+        let item = match queue.waiting.pop_front()? {
+            Waiting::Many(item, mut batch) => {
+                into.take_over(&mut batch);
+                self.spare.push(batch);
+                item
+            }
+            Waiting::One(item, first) => {
+                let mut next = Some(first);
+                // An empty vector has room for one.
+                while let Some(frame) = next.take() {
+                    if let Err(frame) = into.push(frame) {
+                        queue.waiting.push_front(Waiting::One(item, frame));
+                        break;
+                    }
+                    next = queue.pop_one(item);
+                }
+                item
+            }
+        };
+        queue.frames -= into.len();
+        Some(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use frame::{Pool, Sizes};
+
+    use super::*;
+
+    fn pool() -> Pool {
+        let sizes = Sizes {
+            small: 4096,
+            medium: 1,
+            large: 1,
+        };
+        Pool::new(sizes).expect("memory for a test")
     }
 
-    /// Takes any frame, to be freed.
-    pub(crate) fn take_any(&mut self) -> Option<Frame> {
-        let leaving = self.leaving.pop_front().map(|(_, frame)| frame);
-        leaving.or_else(|| self.arrived.pop_front())
+    fn frames(pool: &mut Pool, count: usize) -> Vector {
+        let mut vector = Vector::new();
+        for number in 0..count {
+            let frame = pool.alloc_from(&[number as u8; 60]).expect("room");
+            vector.push(frame).expect("room");
+        }
+        vector
+    }
+
+    #[test]
+    fn what_waits_together_comes_together_and_all_in_order() {
+        let (mut pool, mut agenda) = (pool(), Agenda::new());
+        let (one, other) = (Item::Leaving(1), Item::Leaving(2));
+        let mut first = frames(&mut pool, 2);
+        for frame in first.drain() {
+            agenda.put(one, frame).expect("room");
+        }
+        let mut many = frames(&mut pool, 3);
+        assert!(agenda.put_vector(one, &mut many) && many.is_empty());
+        for frame in frames(&mut pool, 1).drain() {
+            agenda.put(other, frame).expect("room");
+        }
+        let mut into = Vector::new();
+        let mut taken = Vec::new();
+        while let Some(item) = agenda.take(&mut into) {
+            taken.push((item, into.len()));
+            into.drain().for_each(|frame| pool.free(frame));
+        }
+        assert_eq!(taken, [(one, 2), (one, 3), (other, 1)]);
+        assert!(agenda.is_empty());
+    }
+
+    #[test]
+    fn room_is_bounded_by_frames_and_comes_back() {
+        let (mut pool, mut agenda) = (pool(), Agenda::new());
+        let item = Item::Arrived(InterfaceId(1));
+        for _ in 0..2 {
+            let mut put = 0;
+            loop {
+                let mut vector = frames(&mut pool, VECTOR_FRAMES);
+                if !agenda.put_vector(item, &mut vector) {
+                    let mut left = vector.drain();
+                    let frame = left.next().expect("nothing changed");
+                    pool.free(agenda.put(item, frame).expect_err("no room for one either"));
+                    left.for_each(|frame| pool.free(frame));
+                    break;
+                }
+                put += VECTOR_FRAMES;
+            }
+            assert_eq!(put, ROOM);
+            let mut into = Vector::new();
+            while agenda.take(&mut into).is_some() {
+                into.drain().for_each(|frame| pool.free(frame));
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ use frame::reassembly::{Config, Reassembly};
 use frame::shortcut::FlowOffload;
 use frame::{Class, Frame, InterfaceId, Pool, Port, PortCounters, VECTOR_FRAMES, Vector};
 
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, Item};
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::DropReason;
@@ -250,13 +250,17 @@ impl Outlet {
         }
     }
 
-    /// Queues a whole vector for an out, if that is a port with a queue here and nothing in it; else says no,
-    /// and changes nothing.
+    /// Gives a whole vector to an out, if that is a port with a queue here and nothing in it, or a tunnel with room
+    /// for all; else says no, and changes nothing.
     #[inline]
     pub(crate) fn dispatch_vector(&mut self, vector: &mut Vector, out: OutId) -> bool {
-        { out.as_port() }
-            .and_then(|port| self.attached(port))
-            .is_some_and(|attached| vector.move_to(&mut attached.frames))
+        match out.out() {
+            Out::Port(port) => {
+                { self.attached(port) }.is_some_and(|attached| vector.move_to(&mut attached.frames))
+            }
+            Out::Tunnel(slot) => self.agenda.put_vector(Item::Leaving(slot), vector),
+            Out::Bridge(_) | Out::None => false,
+        }
     }
 
     /// Gives the next `count` frames to an out.
@@ -285,7 +289,7 @@ impl Outlet {
         match out.out() {
             Out::Port(port) => self.send(cx, frame, port),
             Out::Tunnel(slot) => self.encapsulate(frame, slot),
-            Out::None => self.lose(frame, DropReason::EgressDown),
+            Out::Bridge(_) | Out::None => self.lose(frame, DropReason::EgressDown),
         }
     }
 
@@ -320,7 +324,7 @@ impl Outlet {
     /// Leaves a frame for the tunnel in this slot, which takes it when the vector is walked.
     #[cold]
     fn encapsulate(&mut self, frame: Frame, slot: u32) {
-        if let Err(frame) = self.agenda.leave_for(slot, frame) {
+        if let Err(frame) = self.agenda.put(Item::Leaving(slot), frame) {
             self.lose(frame, DropReason::AgendaFull);
         }
     }
@@ -490,8 +494,9 @@ impl Outlet {
                 self.pool.free(frame);
             }
         }
-        while let Some(frame) = self.agenda.take_any() {
-            self.pool.free(frame);
+        let mut waiting = Vector::new();
+        while self.agenda.take(&mut waiting).is_some() {
+            waiting.drain().for_each(|frame| self.pool.free(frame));
         }
         while let Some(attached) = self.ports.last() {
             self.detach(attached.number, now);

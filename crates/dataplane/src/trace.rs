@@ -14,7 +14,8 @@ use crate::interface::InterfaceTable;
 use crate::nat::Mappings;
 use crate::punt::Why;
 use crate::rule::{
-    self, Chain, Clock, List, Marks, Match, Matcher, Rule, RuleCounters, Subject, Watch,
+    self, ArpMatch, Chain, Clock, LinkMatch, List, Marks, Match, Matcher, Rule, RuleCounters,
+    StpMatch, Subject, Watch,
 };
 use crate::service::Services;
 use crate::snapshot::Snapshot;
@@ -188,6 +189,7 @@ const fn property(what: &Match) -> &'static str {
     match what {
         Match::Never => "invalid",
         Match::SourceMac(_) => "src-mac-address",
+        Match::Link(what) => property_of_link(what),
         Match::InInterface(_) => "in-interface",
         Match::OutInterface(_) => "out-interface",
         Match::InInterfaceList(_) => "in-interface-list",
@@ -242,6 +244,50 @@ const fn property(what: &Match) -> &'static str {
         Match::PerConnection { .. } => "per-connection-classifier",
         Match::Limit(_) => "limit",
         Match::DstLimit(_) => "dst-limit",
+    }
+}
+
+/// The same of a matcher of frames.
+const fn property_of_link(what: &LinkMatch) -> &'static str {
+    match what {
+        LinkMatch::InBridge(_) => "in-bridge",
+        LinkMatch::OutBridge(_) => "out-bridge",
+        LinkMatch::InBridgeList(_) => "in-bridge-list",
+        LinkMatch::OutBridgeList(_) => "out-bridge-list",
+        LinkMatch::Source(_) => "src-mac-address",
+        LinkMatch::Destination(_) => "dst-mac-address",
+        // Matchers of IP imply it.
+        LinkMatch::Kind(..) | LinkMatch::Carries(_) => "mac-protocol",
+        LinkMatch::For(_) => "packet-type",
+        LinkMatch::VlanId(..) => "vlan-id",
+        LinkMatch::VlanPriority(_) => "vlan-priority",
+        LinkMatch::VlanEncap(..) => "vlan-encap",
+        LinkMatch::Sap(_) => "802.3-sap",
+        LinkMatch::SnapType(_) => "802.3-type",
+        LinkMatch::Arp(what) => match what {
+            ArpMatch::Opcode(_) => "arp-opcode",
+            ArpMatch::Hardware(_) => "arp-hardware-type",
+            ArpMatch::Protocol(..) => "arp-packet-type",
+            ArpMatch::Gratuitous(_) => "arp-gratuitous",
+            ArpMatch::Source(..) => "arp-src-address",
+            ArpMatch::Destination(..) => "arp-dst-address",
+            ArpMatch::SourceMac(_) => "arp-src-mac-address",
+            ArpMatch::DestinationMac(_) => "arp-dst-mac-address",
+        },
+        LinkMatch::Stp(what) => match what {
+            StpMatch::Kind(_) => "stp-type",
+            StpMatch::Flags(_) => "stp-flags",
+            StpMatch::RootPriority(..) => "stp-root-priority",
+            StpMatch::Root(_) => "stp-root-address",
+            StpMatch::RootCost(..) => "stp-root-cost",
+            StpMatch::SenderPriority(..) => "stp-sender-priority",
+            StpMatch::Sender(_) => "stp-sender-address",
+            StpMatch::Port(..) => "stp-port",
+            StpMatch::Time(0, ..) => "stp-msg-age",
+            StpMatch::Time(1, ..) => "stp-max-age",
+            StpMatch::Time(2, ..) => "stp-hello-time",
+            StpMatch::Time(..) => "stp-forward-delay",
+        },
     }
 }
 

@@ -355,7 +355,7 @@ impl Worker {
             match outlet.agenda.take(vector) {
                 Some(Item::Leaving(slot)) => {
                     let before = outlet.meter.turn(Facility::Networking);
-                    encap::leave(cx, slot, vector, outlet);
+                    encap::leave(cx, slot, vector, &mut self.scratch.nexts, outlet);
                     outlet.meter.turn(before);
                 }
                 Some(Item::Arrived(id)) => {

@@ -12,7 +12,7 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
 use netio::link::{Link, LinkEvent, LinkMonitor};
-use netio::{OpenError, Request, Spec, Umem, XDP_RING, XdpShortcuts};
+use netio::{OpenError, Request, Spec, Umem, XDP_RING, XdpOffload};
 use router::Instance;
 use router::drive::Control;
 
@@ -82,8 +82,8 @@ pub(crate) fn misnamed(name: &str) -> String {
 pub(crate) struct Devices {
     devices: Vec<Device>,
     memory: Vec<Umem>,
-    /// What ports learn to forward by themselves.
-    shortcuts: Option<XdpShortcuts>,
+    /// What ports forward by themselves.
+    offload: Option<XdpOffload>,
     take: bool,
     state: PathBuf,
     /// The state folder is ours alone and goes with us.
@@ -106,7 +106,7 @@ impl Devices {
         let mut devices = Self {
             devices: mapped.into_iter().map(Device::new).collect(),
             memory,
-            shortcuts: None,
+            offload: None,
             take: run.take,
             state,
             temporary: place.state.is_none(),
@@ -123,12 +123,12 @@ impl Devices {
         if !self.devices.iter().any(is_xdp) {
             return;
         }
-        match XdpShortcuts::new(seed) {
-            Ok(shortcuts) => {
-                control.set_shortcuts(shortcuts.control());
-                self.shortcuts = Some(shortcuts);
+        match XdpOffload::new(seed) {
+            Ok(offload) => {
+                control.set_shortcuts(offload.shortcuts());
+                self.offload = Some(offload);
             }
-            Err(error) => tracing::warn!("this kernel takes no shortcuts by XDP: {error}"),
+            Err(error) => tracing::warn!("this kernel takes no offload by XDP: {error}"),
         }
     }
 
@@ -272,7 +272,7 @@ impl Devices {
             mtu: device.wish.mtu,
             take: self.take,
             state: Some(&self.state),
-            shortcuts: self.shortcuts.as_ref(),
+            offload: self.offload.as_ref(),
         };
         // What is opened anew stays taken meanwhile; if that fails, it is given back.
         device.reopening = false;

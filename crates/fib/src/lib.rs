@@ -1,11 +1,12 @@
 //! The tables that control writes and workers read, none of which is ever copied or locked.
 //!
 //! `fib` finds the next hop of an address; `adjacency` says what a next hop is; `grace` tells the
-//! writer when no worker can still be reading what it took out.
+//! writer when no worker can still be reading what it took out. `bridge_hosts` is the one that workers write, too.
 
 #![forbid(unsafe_code)]
 
 pub mod adjacency;
+pub mod bridge_hosts;
 mod build;
 mod entry;
 pub mod fib;
@@ -25,6 +26,7 @@ mod slots;
 mod tests;
 
 pub use adjacency::{Adjacency, AdjacencyTable, Kind, NextHopId};
+pub use bridge_hosts::{BridgeHosts, Host, HostKey, HostKind, Learned};
 pub use fib::{Fib, FibWriter, Table};
 pub use lpm::{Fib4, Fib6, Full, Lpm};
 pub use network::{Address, Network};

@@ -1,4 +1,5 @@
-//! The compiled firewall: filter, NAT, mangle and raw tables of both families, and what their rules refer to.
+//! The compiled firewall: filter, NAT, mangle and raw tables of both families, filter and NAT of bridges, and what
+//! their rules refer to.
 //!
 //! A built-in chain always has the same place in its table, with or without rules ([`raw`], [`mangle`], [`nat`],
 //! [`filter`]); user chains follow. A table without configuration is empty, and its chains accept.
@@ -77,6 +78,48 @@ pub mod filter {
     pub const CHAINS: &[&str] = &["input", "forward", "output"];
 }
 
+/// The built-in chains of bridges' `nat`; those of their `filter` are as in [`filter`].
+pub mod bridge_nat {
+    use crate::rule::ChainId;
+
+    /// Frames that arrive.
+    pub const DSTNAT: ChainId = ChainId(0);
+    /// Frames that leave.
+    pub const SRCNAT: ChainId = ChainId(1);
+    /// Their names, by place.
+    pub const CHAINS: &[&str] = &["dstnat", "srcnat"];
+}
+
+/// What looks at the frames of bridges.
+#[derive(Clone, Debug, Default)]
+pub struct BridgeTables {
+    /// Link addresses.
+    pub nat: Arc<Table>,
+    /// What goes on and what does not.
+    pub filter: Arc<Table>,
+    /// Which packets pass the tables of IP.
+    pub detour: Detour,
+}
+
+/// RouterOS: `/interface/bridge/settings use-ip-firewall`: which bridged packets pass the tables of IP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detour {
+    /// Those without a tag; without it none.
+    pub plain: bool,
+    /// Those behind a VLAN tag, too.
+    pub vlan: bool,
+    /// Those in a session of PPPoE, too.
+    pub pppoe: bool,
+}
+
+impl BridgeTables {
+    /// Whether nothing looks at frames.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        !self.detour.plain && self.nat.is_empty() && self.filter.is_empty()
+    }
+}
+
 /// The tables of one address family.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
@@ -98,6 +141,8 @@ pub struct Firewall {
     pub ipv4: Tables,
     /// The tables of IPv6.
     pub ipv6: Tables,
+    /// Those of bridges.
+    pub bridge: BridgeTables,
     /// What `Action::Translate` of rules points at, by place. Places are of one snapshot only:
     /// a connection keeps what its first packet chose.
     pub targets: Arc<[Target]>,
@@ -149,6 +194,7 @@ impl Firewall {
         let families = [&self.ipv4, &self.ipv6].into_iter();
         let tables = families
             .flat_map(|tables| [&tables.raw, &tables.mangle, &tables.nat, &tables.filter])
+            .chain([&self.bridge.nat, &self.bridge.filter])
             .map(|table| &**table);
         self.sought = before.sought.follow(tables, making);
     }

@@ -5,7 +5,7 @@
 //! them back. Nothing here knows what the bytes mean, but for the checksum and segmentation state
 //! that a frame carries ([`Offload`]) and what finishes it in software: [`finish_checksum`],
 //! [`segment()`], and [`fragment()`] for a packet that is too long for its link. [`reassembly`] is the
-//! way back. What a device may forward by itself is in [`shortcut`].
+//! way back. What a device may forward by itself is in [`shortcut`], what it may switch in [`switch`].
 
 #![allow(unsafe_code, reason = "the pool hands out slots of one mapping")]
 
@@ -18,6 +18,7 @@ pub mod reassembly;
 mod segment;
 mod share;
 pub mod shortcut;
+pub mod switch;
 mod vector;
 
 pub use fragment::{MTU_MIN, Unfragmentable, fragment, fragment6};

@@ -3,6 +3,7 @@
 use std::os::fd::BorrowedFd;
 
 use crate::shortcut::FlowOffload;
+use crate::switch::Seat;
 use crate::{Frame, Offloads, Pool, VECTOR_FRAMES, Vector};
 
 /// What one call of `transmit` did.
@@ -63,6 +64,11 @@ pub trait Port: Send {
 
     /// What forwards flows past the workers by itself, if something behind this port does.
     fn offload(&mut self) -> Option<&mut dyn FlowOffload> {
+        None
+    }
+
+    /// Its place in what switches below the workers ([`switch`](crate::switch)), if it has one.
+    fn seat(&self) -> Option<Seat> {
         None
     }
 

@@ -106,6 +106,14 @@ impl Vector {
         taken.inspect(|frame| *bytes = bytes.saturating_sub(frame.len()))
     }
 
+    /// Takes all frames of a batch at once, by exchanging the memory; only an empty vector does, and only of a batch
+    /// that has room for a whole one.
+    pub fn take_over(&mut self, batch: &mut Vec<Frame>) {
+        debug_assert!(self.is_empty() && batch.capacity() >= VECTOR_FRAMES);
+        core::mem::swap(&mut self.frames, batch);
+        self.bytes = self.frames.iter().map(Frame::len).sum();
+    }
+
     /// Takes all frames out, in order.
     #[inline]
     pub fn drain(&mut self) -> std::vec::Drain<'_, Frame> {

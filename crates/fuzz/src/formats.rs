@@ -7,20 +7,21 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use wire::ndp::NdpOption;
 use wire::{
-    EtherType, Protocol, arp, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6, ndp, tcp, udp,
-    vlan, vrrp,
+    EtherType, Protocol, arp, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6, lacp, ndp, tcp,
+    udp, vlan, vrrp,
 };
 
 use super::Target;
 
 /// Every reader with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 11] = [
     ("arp", arp),
     ("dns", dns),
     ("frame", frame),
     ("icmp", icmp),
     ("ipv4", ipv4),
     ("ipv6", ipv6),
+    ("lacp", lacp),
     ("ndp", ndp),
     ("tcp", tcp),
     ("udp", udp),
@@ -58,7 +59,15 @@ pub fn frame(bytes: &[u8]) {
         EtherType::ARP => arp(payload),
         EtherType::IPV4 => ipv4(payload),
         EtherType::IPV6 => ipv6(payload),
+        EtherType::SLOW => lacp(payload),
         _ => {}
+    }
+}
+
+/// Reads a PDU of the slow protocols.
+pub fn lacp(bytes: &[u8]) {
+    if let Ok(pdu) = lacp::Pdu::parse(bytes) {
+        assert_eq!(lacp::Pdu::parse(&pdu.to_bytes()), Ok(pdu));
     }
 }
 

@@ -9,19 +9,21 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use machine::{Duration, Instant, Machine};
 use wire::icmpv6::{Message, Type};
+use wire::lacp::{Information, Pdu, State};
 use wire::{Mac, Protocol, ipv4, ipv6};
 
 use service::icmp::{Offender, SentTo, v4, v6};
 use service::neighbour::{self, Arp, Discovery, DuplicateDetection, Family, Neighbours};
-use service::{mld, ra, snooping, vrrp};
+use service::{lacp as aggregation, mld, ra, snooping, vrrp};
 
 use super::Target;
 
 /// Every target with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("machine-arp", arp),
     ("machine-discovery", discovery),
     ("machine-icmp", icmp),
+    ("machine-lacp", lacp),
     ("machine-mld", mld),
     ("machine-ra", ra),
     ("machine-snooping", snooping),
@@ -51,6 +53,89 @@ pub fn icmp(packet: &[u8]) {
         icmp_v4(&offender);
         icmp_v6(&offender);
     }
+}
+
+/// Drives the links of a bond.
+pub fn lacp(script: &[u8]) {
+    let mut config = aggregation::Config::new(Mac([2, 0, 0, 0, 0, 1]));
+    let mut bond = aggregation::Lacp::new(config);
+    let mut now = Instant::from_secs(1);
+    let (mut sent, mut heard) = (0, 0);
+    for (what, data) in events(script) {
+        let mut out = Vec::new();
+        let first = data.first().copied().unwrap_or(0);
+        let (port, rest) = (u16::from(first & 7), data.get(1..).unwrap_or_default());
+        let pdu;
+        let event = match what % 8 {
+            0 => aggregation::Event::Port(port),
+            1 => aggregation::Event::PortGone(port),
+            2 => {
+                let link = aggregation::Link {
+                    up: first & 8 != 0,
+                    megabits: u32::from(first >> 5) * 100,
+                    full_duplex: first & 16 != 0,
+                };
+                aggregation::Event::Link(port, link)
+            }
+            3 => {
+                config.active = first & 8 != 0;
+                config.fast = first & 16 != 0;
+                config.user_key = u16::from(first >> 5);
+                aggregation::Event::Configure(config)
+            }
+            4 => aggregation::Event::Received(port, rest),
+            _ => {
+                pdu = lacpdu(&bond, port, rest);
+                aggregation::Event::Received(port, &pdu)
+            }
+        };
+        heard += usize::from(matches!(event, aggregation::Event::Received(..)));
+        bond.handle(event, now, &mut out);
+        now += span(data);
+        bond.tick(now, &mut out);
+        quiet(&bond, now);
+        let sends =
+            |action: &&aggregation::Action| matches!(action, aggregation::Action::Send { .. });
+        sent += out.iter().filter(sends).count();
+        assert_eq!(bond.unsettled(), 0, "the machines come to rest");
+        assert!(
+            sent <= 16 * (heard + 1) + script.len() * 16,
+            "what is sent is bounded"
+        );
+        let carry: Vec<_> = (0..8).filter_map(|port| bond.port(port)).collect();
+        let carry = { carry.iter() }.filter(|port| port.mux >= aggregation::Mux::Attached);
+        let partners: std::collections::BTreeSet<_> = carry
+            .map(|port| (port.partner.system, port.partner.key, port.actor.key))
+            .collect();
+        assert!(partners.len() <= 1, "ports that are one have one partner");
+    }
+}
+
+/// A PDU of a partner of a port, which mostly knows whom it speaks to: its bits, system, key, and what it takes this
+/// bond for.
+fn lacpdu(bond: &aggregation::Lacp, port: u16, data: &[u8]) -> Vec<u8> {
+    let (&[state, system, key, odd], rest) = data.split_first_chunk().unwrap_or((&[0; 4], &[]));
+    let own = bond.port(port).map(|view| view.actor).unwrap_or_default();
+    let actor = Information {
+        system: Mac([2, 0, 0, 0, 0, system]),
+        key: key.into(),
+        port: port + 100,
+        state: State(state),
+        ..own
+    };
+    let partner = match odd {
+        0 => own,
+        _ => Information {
+            port: odd.into(),
+            ..own
+        },
+    };
+    let pdu = Pdu::Lacp {
+        actor,
+        partner,
+        collector_delay: 0,
+    };
+    [&pdu.to_bytes(), rest].concat()
 }
 
 /// Drives the listener of an interface.

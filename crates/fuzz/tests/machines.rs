@@ -184,6 +184,24 @@ fn scripts() -> Vec<Script> {
         ),
         ("machine-icmp", "udp", vec![(0x45, vec![0; 40])]),
         (
+            "machine-lacp",
+            "agree",
+            vec![
+                (0, vec![1]),
+                (0, vec![2]),
+                (2, vec![0x59]),
+                (2, vec![0x5a]),
+                (5, vec![1, 0x3d, 9, 5, 0, 0]),
+                (5, vec![2, 0x3d, 9, 5, 0, 0xf1]),
+                (5, vec![1, 0x3d, 9, 5, 0, 0xf1]),
+                (4, vec![2, 1, 1, 1, 20]),
+                (5, vec![2, 0x05, 8, 5, 3, 0xff]),
+                (3, vec![0x18]),
+                (2, vec![1]),
+                (1, vec![2]),
+            ],
+        ),
+        (
             "machine-mld",
             "query",
             vec![

@@ -40,7 +40,7 @@ fn forward(one: &str, other: &str) -> Result<(), Failure> {
         mtu: None,
         take: false,
         state: Some(&state),
-        shortcuts: None,
+        offload: None,
     };
     let mut opened = [
         open(&one.parse()?, &request)?,

@@ -12,8 +12,8 @@
 //! holds is marked as lent: only what is marked is taken back, whatever the kernel writes, and when
 //! a port closes, all that is marked comes home.
 //!
-//! A device has one program on it, which sends a frame to the socket of its queue, unless it knows
-//! a shortcut (`shortcuts`). It is attached by a link, which goes with the process. XDP sees bytes only: unfinished
+//! A device has one program on it, which sends a frame to the socket of its queue, unless it switches it or knows a
+//! shortcut (`offload`). It is attached by a link, which goes with the process. XDP sees bytes only: unfinished
 //! checksums, merged segments and VLAN tags beside the frame must be switched off at whoever sends
 //! (`link::offload_off`).
 //!
@@ -22,10 +22,10 @@
 
 mod bpf;
 mod lent;
+mod offload;
 mod program;
 mod receive;
 mod ring;
-mod shortcuts;
 mod socket;
 mod transmit;
 
@@ -35,16 +35,17 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use ::offload::Installer;
 use frame::shortcut::FlowOffload;
+use frame::switch::Seat;
 use frame::{Class, Frame, HEADROOM, Pool, Port, PortCounters, Transmitted, Vector};
-use offload::Installer;
 
 use crate::link::{self, Channels, Links};
 use lent::Lent;
+use offload::SharedMap;
+pub use offload::XdpOffload;
 use program::Attachment;
 use receive::Assembly;
-use shortcuts::SharedMap;
-pub use shortcuts::XdpShortcuts;
 use socket::Rings;
 pub(crate) use socket::while_busy;
 
@@ -165,7 +166,7 @@ impl XdpPort {
     /// Opens all queues of a device of the calling thread's network namespace: the port of queue
     /// `n` uses `umems[n % umems.len()]`, so that each worker gets its share.
     ///
-    /// In generic mode its program takes these shortcuts, and the ports install some. (In native mode a device
+    /// In generic mode its program takes these shortcuts, the ports install some, and it switches. (In native mode a device
     /// may have nowhere to put frames of others, and loses them without a word.)
     ///
     /// `ring` is the number of entries of each of a port's four rings, a power of two; a port
@@ -179,7 +180,7 @@ impl XdpPort {
         mode: XdpMode,
         umems: &[Umem],
         ring: u32,
-        shortcuts: Option<&XdpShortcuts>,
+        offload: Option<&XdpOffload>,
     ) -> Result<Vec<Self>, XdpRefusal> {
         let mut links = Links::open().map_err(XdpRefusal::at("netlink"))?;
         let link = links
@@ -197,8 +198,8 @@ impl XdpPort {
         if channels.receive > channels.transmit {
             return Err(XdpRefusal::Queues(channels));
         }
-        let shortcuts = shortcuts.filter(|_| mode == XdpMode::Generic);
-        let attachment = Attachment::new(link.index, channels.receive, pieces, shortcuts)?;
+        let offload = offload.filter(|_| mode == XdpMode::Generic);
+        let attachment = Attachment::new(link.index, channels.receive, pieces, offload)?;
         let sockets = (0..channels.receive)
             .zip(umems.iter().cycle())
             .map(|(queue, umem)| {
@@ -286,6 +287,10 @@ impl Port for XdpPort {
     fn offload(&mut self) -> Option<&mut dyn FlowOffload> {
         let installer = self.installer.as_mut();
         installer.map(|installer| installer as &mut dyn FlowOffload)
+    }
+
+    fn seat(&self) -> Option<Seat> {
+        self.attachment.seat()
     }
 
     fn counters(&self) -> PortCounters {

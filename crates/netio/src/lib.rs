@@ -36,7 +36,7 @@ mod vnet;
 mod wait;
 
 pub use af_packet::{PacketPort, PacketReplay};
-pub use af_xdp::{Umem, XDP_RING, XdpMode, XdpPort, XdpRefusal, XdpShortcuts};
+pub use af_xdp::{Umem, XDP_RING, XdpMode, XdpOffload, XdpPort, XdpRefusal};
 pub use capture::Capture;
 pub use fault::{Fault, Faults};
 pub use memory::{Handing, MemoryPort};

@@ -24,7 +24,7 @@ use crate::af_xdp;
 use crate::link::{Link, Links};
 use crate::takeover::{self, Held, Takeover};
 use crate::{
-    Layer, PacketPort, PcapPort, TapPort, Tether, Umem, XdpMode, XdpPort, XdpRefusal, XdpShortcuts,
+    Layer, PacketPort, PcapPort, TapPort, Tether, Umem, XdpMode, XdpOffload, XdpPort, XdpRefusal,
 };
 
 /// What is to be opened, and for whom.
@@ -46,7 +46,7 @@ pub struct Request<'a> {
     /// benchmarks with devices that nobody else uses.
     pub state: Option<&'a Path>,
     /// What ports of AF_XDP learn to forward by themselves.
-    pub shortcuts: Option<&'a XdpShortcuts>,
+    pub offload: Option<&'a XdpOffload>,
 }
 
 /// Open ports of one device.
@@ -381,14 +381,8 @@ fn open_by(driver: Driver, device: &str, request: &Request<'_>) -> Result<Driven
             (boxed(ports), None)
         }
         Driver::Xdp(mode) => {
-            let ports = XdpPort::open(
-                device,
-                mode,
-                request.workers,
-                request.ring,
-                request.shortcuts,
-            )
-            .map_err(|refusal| explain_refusal(&refusal))?;
+            let ports = XdpPort::open(device, mode, request.workers, request.ring, request.offload)
+                .map_err(|refusal| explain_refusal(&refusal))?;
             let zero_copy = ports.iter().any(XdpPort::is_zero_copy);
             let note = zero_copy.then_some("zero copy, which is untested");
             (boxed(ports), note)

@@ -49,7 +49,7 @@ fn open_with(
         mtu: None,
         take: false,
         state: Some(&state.0),
-        shortcuts: None,
+        offload: None,
     };
     open(&spec.parse::<Spec>().expect("a spec"), &change(request))
 }

@@ -47,6 +47,8 @@ pub(crate) enum Alu {
 pub(crate) enum If {
     Equal = 0x10,
     Greater = 0x20,
+    /// They have a bit in common.
+    Common = 0x40,
     NotEqual = 0x50,
     Less = 0xa0,
 }
@@ -57,6 +59,7 @@ pub(crate) enum If {
 pub(crate) enum Helper {
     MapLookup = 1,
     Redirect = 23,
+    AdjustHead = 44,
     RedirectMap = 51,
     CoarseTime = 160,
 }
@@ -185,7 +188,12 @@ impl Assembler {
 
     /// `to` points to the first value of a map.
     pub(crate) fn map_value(&mut self, to: R, descriptor: i32) {
-        self.wide(to, MAP_VALUE, descriptor, 0);
+        self.map_value_from(to, descriptor, 0);
+    }
+
+    /// `to` points so many bytes into the first value of a map, which has no other.
+    pub(crate) fn map_value_from(&mut self, to: R, descriptor: i32, offset: usize) {
+        self.wide(to, MAP_VALUE, descriptor, offset as i32);
     }
 
     fn wide(&mut self, to: R, kind: u8, low: i32, high: i32) {

@@ -1,10 +1,13 @@
-//! The program on a device: what a shortcut leads on goes on, everything else goes to the socket of its
-//! queue.
+//! The program on a device: what is switched or what a shortcut leads on goes on, everything else goes to the socket
+//! of its queue.
+
+use frame::switch::Seat;
 
 use super::assemble::{Alu, Assembler, Helper, If, Label, R, Size};
 use super::lanes::{ETHERNET, lane};
 use super::slot::{self, TAG_SHIFT};
-use super::table::{BUCKET_BITS, LIFE, SLOTS, STEP_BITS, family_bit, state};
+use super::switch::{self, Switch};
+use super::table::{BUCKET_BITS, LIFE, Map, SLOTS, STEP_BITS, Table, family_bit, state};
 
 const XDP_PASS: i32 = 2;
 
@@ -18,19 +21,35 @@ pub(crate) struct Wiring {
     pub(crate) factor: u64,
 }
 
-/// The program without shortcuts: all frames go to the sockets in this map.
-pub fn to_sockets(sockets: i32) -> Vec<u64> {
+/// The program of a device: frames that are not led on go to the sockets in this map. It switches what comes to this
+/// place of a switch, and takes the shortcuts of a table at this entrance.
+pub fn program<M: Map>(
+    sockets: i32,
+    switching: Option<(&Switch<M>, Seat)>,
+    shortcuts: Option<(&Table<M>, u32)>,
+) -> Vec<u64> {
     let mut program = Assembler::default();
+    let socket = program.label();
     program.alu(Alu::Move, R::R6, R::R1);
+    program.load(Size::Word, R::R7, R::R6, context::DATA);
+    if let Some((switching, seat)) = switching {
+        let routed = program.label();
+        switch::switch(&mut program, &switching.wiring(seat), (routed, socket));
+        program.place(routed);
+    }
+    if let Some((table, entrance)) = shortcuts {
+        shortcut(&mut program, &table.wiring(), entrance, socket);
+    }
+    program.place(socket);
     to_socket(&mut program, sockets);
     program.finish()
 }
 
 /// Where `struct xdp_md` has its parts.
-mod context {
-    pub(super) const DATA: i16 = 0;
-    pub(super) const DATA_END: i16 = 4;
-    pub(super) const RX_QUEUE_INDEX: i16 = 16;
+pub(crate) mod context {
+    pub(crate) const DATA: i16 = 0;
+    pub(crate) const DATA_END: i16 = 4;
+    pub(crate) const RX_QUEUE_INDEX: i16 = 16;
 }
 
 /// `return bpf_redirect_map(&sockets, context->rx_queue_index, XDP_PASS)`: without a socket for the
@@ -121,18 +140,15 @@ use at::Family;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// The program with shortcuts. Registers: 6 the context, 7 the frame, 8 its end and then the slot, 9 its
-/// length and then where the slot is in its bucket.
+/// Takes shortcuts. Registers: 6 the context, 7 the frame, 8 its end and then the slot, 9 its length and then where
+/// the slot is in its bucket.
 ///
 /// It takes a frame whose header is in order (RFC 1812, 5.2.2), without options or hop-by-hop options,
 /// which may live on, has no padding and fits: all that the fast path decides about a packet that goes
 /// straight but by its addresses, and those are a slot's. Where packets are told apart by their connections, it
 /// is a whole datagram of UDP, or a segment of TCP that neither begins nor ends one.
-pub(crate) fn with_shortcuts(sockets: i32, wiring: &Wiring, entrance: u32) -> Vec<u64> {
-    let program = &mut Assembler::default();
-    let (socket, ipv6, look) = (program.label(), program.label(), program.label());
-    program.alu(Alu::Move, R::R6, R::R1);
-    program.load(Size::Word, R::R7, R::R6, context::DATA);
+fn shortcut(program: &mut Assembler, wiring: &Wiring, entrance: u32, socket: Label) {
+    let (ipv6, look) = (program.label(), program.label());
     program.load(Size::Word, R::R8, R::R6, context::DATA_END);
     program.alu(Alu::Move, R::R9, R::R8);
     program.alu(Alu::Sub, R::R9, R::R7);
@@ -151,13 +167,10 @@ pub(crate) fn with_shortcuts(sockets: i32, wiring: &Wiring, entrance: u32) -> Ve
     program.place(look);
     find(program, wiring, socket);
     go(program, (wiring, entrance), socket);
-    program.place(socket);
-    to_socket(program, sockets);
-    std::mem::take(program).finish()
 }
 
 /// The frame has so many bytes.
-fn has(program: &mut Assembler, bytes: i16, socket: Label) {
+pub(crate) fn has(program: &mut Assembler, bytes: i16, socket: Label) {
     program.load(Size::Word, R::R2, R::R6, context::DATA_END);
     program.alu(Alu::Move, R::R1, R::R7);
     program.alu(Alu::Add, R::R1, i32::from(bytes));

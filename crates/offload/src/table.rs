@@ -23,7 +23,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::installer::Installer;
 use super::lanes::{self, LANES};
 use super::marks::Marks;
-use super::program::{self, Wiring};
+use super::program::Wiring;
 use super::registry::Registry;
 use super::slot::{self, Hashing, Key, Line, Slot};
 
@@ -127,16 +127,15 @@ impl<M: Map> Table<M> {
         self.entrances.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The program of a device with this entrance: what has no shortcut goes to the sockets in that map.
-    pub fn program(&self, sockets: i32, entrance: u32) -> Vec<u64> {
-        let wiring = Wiring {
+    /// What a program has to know to take shortcuts.
+    pub(crate) fn wiring(&self) -> Wiring {
+        Wiring {
             fronts: self.fronts.descriptor(),
             backs: self.backs.descriptor(),
             lanes: self.lanes.descriptor(),
             state: self.state.descriptor(),
             factor: self.hashing.factor,
-        };
-        program::with_shortcuts(sockets, &wiring, entrance)
+        }
     }
 
     /// What installs shortcuts for a port of the device with this number and entrance. All memory that it

@@ -14,6 +14,8 @@ pub enum Out {
     Port(u16),
     /// The tunnel of the interface in this slot: packets are encapsulated and go on.
     Tunnel(u32),
+    /// The bridge of the interface in this slot: frames are bridged on.
+    Bridge(u32),
     /// Nothing takes frames.
     None,
 }
@@ -22,6 +24,7 @@ const INDEX_BITS: u32 = 20;
 const INDEX: u32 = (1 << INDEX_BITS) - 1;
 const PORT: u32 = 0;
 const TUNNEL: u32 = 1;
+const BRIDGE: u32 = 2;
 
 impl Default for OutId {
     fn default() -> Self {
@@ -47,12 +50,18 @@ impl OutId {
         Self(TUNNEL << INDEX_BITS | interface.slot() as u32 & INDEX)
     }
 
+    /// The bridge of this interface.
+    pub const fn bridge(interface: InterfaceId) -> Self {
+        Self(BRIDGE << INDEX_BITS | interface.slot() as u32 & INDEX)
+    }
+
     /// What it is.
     #[inline(always)]
     pub const fn out(self) -> Out {
         match self.0 >> INDEX_BITS {
             PORT => Out::Port(self.0 as u16),
             TUNNEL => Out::Tunnel(self.0 & INDEX),
+            BRIDGE => Out::Bridge(self.0 & INDEX),
             _ => Out::None,
         }
     }
@@ -86,11 +95,13 @@ mod tests {
     #[test]
     fn an_out_is_what_it_was_made_of() {
         let tunnel = OutId::tunnel(InterfaceId::new(70_000, 3));
+        let bridge = OutId::bridge(InterfaceId::new(70_001, 3));
         for (out, is) in [
             (OutId::port(0), Out::Port(0)),
             (OutId::port(65_534), Out::Port(65_534)),
             (OutId::port(u16::MAX), Out::None),
             (tunnel, Out::Tunnel(70_000)),
+            (bridge, Out::Bridge(70_001)),
             (OutId::NONE, Out::None),
         ] {
             assert_eq!(out.out(), is);

@@ -6,6 +6,7 @@
 //!
 //! - [`gateway_check`]: whether a gateway answers.
 //! - [`icmp`]: echo replies, errors and redirects, and how many of them.
+//! - [`lacp`]: which links of a bond carry frames, as both of its ends agree.
 //! - [`mld`]: tells switches which groups are received here.
 //! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
 //!   still there.
@@ -23,6 +24,7 @@
 
 pub mod gateway_check;
 pub mod icmp;
+pub mod lacp;
 pub mod mld;
 pub mod neighbour;
 mod outbound;

@@ -23,6 +23,7 @@ pub mod icmpv4;
 pub mod icmpv6;
 pub mod ipv4;
 pub mod ipv6;
+pub mod lacp;
 pub mod mac;
 pub mod ndp;
 pub mod protocol;

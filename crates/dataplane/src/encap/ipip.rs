@@ -5,20 +5,44 @@ use core::net::Ipv4Addr;
 use frame::{Frame, Offload};
 use wire::{Mac, checksum};
 
-use super::ETHERNET;
+use super::way::{Next, Nexts, direct};
+use super::{ETHERNET, descend};
 use crate::drop::DropReason;
-use crate::interface::Tunnel;
+use crate::interface::{Ends, Ip4Tunnel};
+use crate::outlet::Outlet;
 use crate::packet::protocol::{IPIP as IPV4, IPV6};
+use crate::walk::Context;
 
 /// Bytes of the outer header.
 const HEADER: usize = 20;
+
+/// Wraps frames that leave by a tunnel.
+pub(super) fn leave(
+    cx: &Context<'_>,
+    tunnel: &Ip4Tunnel,
+    frames: &mut [Frame],
+    nexts: &mut Nexts,
+    outlet: &mut Outlet,
+) {
+    let direct = direct(cx, tunnel.remote.into());
+    let template = Template::of(tunnel);
+    for (at, frame) in frames.iter_mut().enumerate() {
+        let id = outlet.memory.rules.random() as u16;
+        let wrapped = descend(frame).and_then(|()| wrap(frame, &template, id));
+        let next = match wrapped {
+            Ok(()) => nexts.by(cx, frame, direct.as_ref(), outlet),
+            Err(reason) => Next::Lost(reason),
+        };
+        nexts.set(at, next);
+    }
+}
 
 /// Writes an outer header in front of the packet of a frame, behind the room of an Ethernet
 /// header.
 ///
 /// # Errors
 /// There is no room in front of the packet, or it is longer than a packet can be.
-pub(super) fn wrap(frame: &mut Frame, template: &Template, id: u16) -> Result<(), DropReason> {
+fn wrap(frame: &mut Frame, template: &Template, id: u16) -> Result<(), DropReason> {
     let l3 = usize::from(frame.l3);
     let protocol = match frame.bytes().get(l3).map(|first| first >> 4) {
         Some(4) => IPV4,
@@ -42,14 +66,14 @@ pub(super) fn wrap(frame: &mut Frame, template: &Template, id: u16) -> Result<()
 }
 
 /// What is the same in the outer headers of a tunnel.
-pub(super) struct Template {
+struct Template {
     header: [u8; HEADER],
     /// The sum of its words, not folded.
     sum: u32,
 }
 
 impl Template {
-    pub(super) fn of(tunnel: &Tunnel) -> Self {
+    fn of(tunnel: &Ip4Tunnel) -> Self {
         let mut header = [0; HEADER];
         header[0] = 0x45;
         header[8] = tunnel.ttl;
@@ -75,14 +99,18 @@ impl Template {
 
 /// Between whom a packet travels that has another one in it: this router, and who sent it. None for others,
 /// and for fragments.
-pub(super) fn ends(packet: &[u8]) -> Option<(Ipv4Addr, Ipv4Addr)> {
+#[inline(always)]
+pub(super) fn ends(packet: &[u8]) -> Option<Ends> {
     let header = packet.first_chunk::<HEADER>()?;
     let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
     if header[0] >> 4 != 4 || !matches!(header[9], IPV4 | IPV6) || fragment {
         return None;
     }
     let address = |at: usize| Some(Ipv4Addr::from(*header.get(at..)?.first_chunk::<4>()?));
-    Some((address(16)?, address(12)?))
+    Some(Ends::Ip4 {
+        local: address(16)?,
+        remote: address(12)?,
+    })
 }
 
 /// Puts the inner packet of a frame behind an Ethernet header to this link address.

@@ -1,24 +1,27 @@
-//! Tunnels: encapsulation and decapsulation.
+//! Tunnels: encapsulation and decapsulation, of each kind in a file of its own.
 //!
 //! Encapsulation is a pass over frames for one tunnel. It writes the outer header in front of each, and the outer
 //! link header at once where nothing looks at the router's own packets; otherwise each packet takes the way of the
-//! router's own. Decapsulation is an exit of `input`: the inner packet enters the walk behind ingress, on the
-//! tunnel's interface. The depth of a frame counts its tunnels and ends loops.
+//! router's own. Decapsulation is an exit of `input`: what comes out of packets of one tunnel that follow each other
+//! enters the walk together, on the tunnel's interface. The depth of a frame counts its tunnels and ends loops.
 
 mod ipip;
 #[cfg(test)]
 mod tests;
+mod way;
 
 use frame::{Frame, InterfaceId, Vector};
 
-use self::ipip::Template;
+pub(crate) use self::way::Nexts;
 
+use self::way::Next;
+use crate::agenda::Item;
+use crate::counters::Traffic;
 use crate::drop::DropReason;
-use crate::interface::Tunnel;
+use crate::interface::{Ends, Interface, Tunnel};
 use crate::outlet::Outlet;
-use crate::table::{Adjacency, Kind};
 use crate::tap::{self, Direction};
-use crate::walk::{self, Context, Exit};
+use crate::walk::{Context, Exit};
 
 /// Bytes of the Ethernet header that every packet stands behind in the walk.
 const ETHERNET: usize = 14;
@@ -26,96 +29,160 @@ const ETHERNET: usize = 14;
 const DEPTH: u8 = 8;
 
 /// Wraps the frames that leave by the tunnel in this slot, and sends them on.
-pub(crate) fn leave(cx: &Context<'_>, slot: u32, frames: &mut Vector, outlet: &mut Outlet) {
-    let tunnel = cx.interfaces.tunnel(slot);
-    let direct = tunnel.and_then(|tunnel| direct(cx, &tunnel));
-    let template = tunnel.as_ref().map(Template::of);
-    let mut sent = (InterfaceId::NONE, 0, 0);
-    for mut frame in frames.drain() {
-        let leaves = (frame.egress, Direction::Transmitted);
-        tap::show(cx, leaves, (&frame, 0), outlet);
-        let wrapped = match &template {
-            Some(template) => wrap(&mut frame, template, outlet),
-            None => Err(DropReason::EgressDown),
-        };
-        if let Err(reason) = wrapped {
-            outlet.lose(frame, reason);
-            continue;
-        }
-        let Some(adjacency) = &direct else {
-            frame.egress = InterfaceId::NONE;
-            walk::own(cx, frame, None, outlet);
-            continue;
-        };
-        if !walk::rewrite(&mut frame, adjacency) {
-            outlet.lose(frame, DropReason::NoBuffer);
-            continue;
-        }
-        sent = (adjacency.egress, sent.1 + 1, sent.2 + frame.len() as u64);
-        let room = adjacency.mtu as usize + usize::from(frame.l3);
-        match frame.len() <= room {
-            true => outlet.dispatch(cx, frame, adjacency.out),
-            false => walk::finish(cx, outlet, frame, adjacency.out, adjacency.mtu),
+pub(crate) fn leave(
+    cx: &Context<'_>,
+    slot: u32,
+    frames: &mut Vector,
+    nexts: &mut Nexts,
+    outlet: &mut Outlet,
+) {
+    if cx.interfaces.taps().any() {
+        for frame in frames.frames() {
+            let leaves = (frame.egress, Direction::Transmitted);
+            tap::show(cx, leaves, (frame, 0), outlet);
         }
     }
-    if sent.1 > 0 {
-        walk::count_sent(cx, &outlet.counters, sent.0, sent.1, sent.2);
+    let wrapped = cx.interfaces.tunnel(slot, |tunnel| match tunnel {
+        Tunnel::Ip4(tunnel) => ipip::leave(cx, tunnel, frames.frames_mut(), nexts, outlet),
+    });
+    if wrapped.is_none() {
+        nexts.fill(Next::Lost(DropReason::EgressDown));
     }
+    nexts.send(cx, frames, outlet);
 }
 
-/// The next hop of a tunnel's packets, where nothing looks at them: no rule of the firewall, no connection
-/// tracking, no routing rule.
-fn direct(cx: &Context<'_>, tunnel: &Tunnel) -> Option<Adjacency> {
-    if cx.snapshot.firewall.guards(false) || !cx.snapshot.rules.is_empty() {
-        return None;
-    }
-    let hop = cx.fib.main().ipv4.lookup(tunnel.remote.to_bits());
-    let adjacency = cx.fib.adjacencies.read(hop);
-    (adjacency.kind == Kind::Forward).then_some(adjacency)
-}
-
-/// Writes the outer header in front of a packet.
-fn wrap(frame: &mut Frame, template: &Template, outlet: &mut Outlet) -> Result<(), DropReason> {
+/// A frame goes into a tunnel.
+///
+/// # Errors
+/// It went into too many.
+#[inline(always)]
+fn descend(frame: &mut Frame) -> Result<(), DropReason> {
     if frame.depth >= DEPTH {
         return Err(DropReason::TunnelDepth);
     }
     frame.depth += 1;
-    let id = outlet.memory.rules.random() as u16;
-    ipip::wrap(frame, template, id)?;
     frame.rise(InterfaceId::NONE, InterfaceId::NONE);
     (frame.walked, frame.priority) = (false, 0);
     Ok(())
 }
 
+/// What tells the packets of a tunnel from others, read from a packet for this router that is no fragment.
+#[inline(always)]
+fn ends(packet: &[u8]) -> Option<Ends> {
+    ipip::ends(packet)
+}
+
 /// The tunnel that a packet for this router comes out of, if it is of one.
 #[cold]
 pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
-    let (local, remote) = ipip::ends(packet)?;
-    cx.interfaces
-        .tunnel_between(local, remote)
-        .map(Exit::Decapsulate)
+    let id = cx.interfaces.tunnel_of(&ends(packet)?)?;
+    Some(Exit::Decapsulate(id))
 }
 
-/// Takes a packet out of the packet of a tunnel, and leaves it to be walked.
-#[cold]
-pub(crate) fn arrive(cx: &Context<'_>, mut frame: Frame, id: InterfaceId, outlet: &mut Outlet) {
-    let unwrapped = match cx.interfaces.get(id).filter(|interface| interface.running) {
-        Some(_) if frame.depth >= DEPTH => Err(DropReason::TunnelDepth),
-        Some(interface) => ipip::unwrap(&mut frame, interface.mac),
-        None => Err(DropReason::InterfaceDown),
-    };
-    if let Err(reason) = unwrapped {
-        return outlet.discard(frame, reason);
+/// The tunnels that packets come out of, with the last one at hand.
+#[derive(Default)]
+pub(crate) struct Arrivals {
+    last: Option<(Ends, InterfaceId)>,
+}
+
+impl Arrivals {
+    /// As [`arrival`], of packets that follow each other: none where more is to be decided.
+    #[inline(always)]
+    pub(crate) fn of(&mut self, cx: &Context<'_>, packet: &[u8]) -> Option<InterfaceId> {
+        let ends = ends(packet)?;
+        match self.last {
+            Some((last, id)) if last == ends => Some(id),
+            _ => {
+                let id = cx.interfaces.tunnel_of(&ends)?;
+                self.last = Some((ends, id));
+                Some(id)
+            }
+        }
     }
+}
+
+/// Takes what is in the packets of a tunnel out of them, and leaves it to be walked. Returns what they were.
+pub(crate) fn arrive(
+    cx: &Context<'_>,
+    (frames, count): (impl Iterator<Item = Frame>, usize),
+    id: InterfaceId,
+    outlet: &mut Outlet,
+) -> Traffic {
+    let interface = cx.interfaces.get(id).filter(|interface| interface.running);
+    let mut frames = frames.take(count);
+    let arrived = interface.and_then(|interface| {
+        cx.interfaces.tunnel(id.slot() as u32, |tunnel| {
+            let frames = (&mut frames, count);
+            match tunnel {
+                Tunnel::Ip4(_) => emerge(cx, frames, (id, &interface), outlet),
+            }
+        })
+    });
+    arrived.unwrap_or_else(|| {
+        let mut all = Traffic::default();
+        for frame in frames {
+            all.packets += 1;
+            all.bytes += frame.len() as u64 + u64::from(frame.untagged);
+            outlet.discard(frame, DropReason::InterfaceDown);
+        }
+        all
+    })
+}
+
+/// Takes IP packets out of the packets of a tunnel: they go on behind ingress.
+fn emerge(
+    cx: &Context<'_>,
+    (frames, count): (impl Iterator<Item = Frame>, usize),
+    (id, interface): (InterfaceId, &Interface),
+    outlet: &mut Outlet,
+) -> Traffic {
+    let item = Item::Arrived(id);
+    let mut batch = outlet.agenda.batch(item, count);
+    let (mut all, mut inner) = (Traffic::default(), Traffic::default());
+    for mut frame in frames {
+        all.packets += 1;
+        all.bytes += frame.len() as u64 + u64::from(frame.untagged);
+        let unwrapped = match frame.depth < DEPTH {
+            true => ipip::unwrap(&mut frame, interface.mac),
+            false => Err(DropReason::TunnelDepth),
+        };
+        if let Err(reason) = unwrapped {
+            outlet.discard(frame, reason);
+            continue;
+        }
+        ascend(&mut frame, id);
+        inner.packets += 1;
+        inner.bytes += frame.len() as u64;
+        tap::show(cx, (id, Direction::Received), (&frame, 0), outlet);
+        put(&mut batch, item, frame, outlet);
+    }
+    if let Some(batch) = batch {
+        outlet.agenda.put_batch(item, batch);
+    }
+    let counters = outlet.counters.interface(id);
+    counters.rx.add(inner.packets, inner.bytes);
+    all
+}
+
+/// A frame has come out of the tunnel of this interface.
+#[inline(always)]
+fn ascend(frame: &mut Frame, id: InterfaceId) {
     frame.depth += 1;
     frame.rise(frame.ingress, id);
     frame.egress = InterfaceId::NONE;
     (frame.walked, frame.priority) = (false, 0);
     (frame.untagged, frame.came_priority) = (0, 0);
-    let counters = outlet.counters.interface(id);
-    counters.rx.add(1, frame.len() as u64);
-    tap::show(cx, (id, Direction::Received), (&frame, 0), outlet);
-    if let Err(frame) = outlet.agenda.arrive(frame) {
-        outlet.discard(frame, DropReason::AgendaFull);
+}
+
+/// Leaves a frame to be walked, with those that it came with if there is room for all of them.
+#[inline(always)]
+fn put(batch: &mut Option<Vec<Frame>>, item: Item, frame: Frame, outlet: &mut Outlet) {
+    match batch {
+        Some(batch) => batch.push(frame),
+        None => {
+            if let Err(frame) = outlet.agenda.put(item, frame) {
+                outlet.discard(frame, DropReason::AgendaFull);
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use frame::InterfaceId;
 
 use crate::firewall::Firewall;
-use crate::interface::{Details, Interface, Tunnel};
+use crate::interface::{Details, Interface, Ip4Tunnel, Tunnel};
 use crate::out::OutId;
 use crate::table::{Adjacency, Kind, NextHopId};
 use crate::testing::{ETHER1, ETHER2, GATEWAY, MAC, Rig, Udp4, Udp6, ethernet};
@@ -34,20 +34,19 @@ fn add_tunnel(rig: &mut Rig, id: InterfaceId, remote: u32) -> NextHopId {
         under: id,
         ..Interface::default()
     };
-    let tunnel = Tunnel {
+    let tunnel = Ip4Tunnel {
         local: Ipv4Addr::from_bits(HERE),
         remote: Ipv4Addr::from_bits(remote),
         ttl: 64,
     };
     let details = Details {
         name: format!("tunnel{}", id.0).into(),
-        tunnel: Some(tunnel),
+        tunnel: Some(Tunnel::Ip4(tunnel)),
         ..Details::default()
     };
     rig.interfaces.set(id, &interface);
     rig.interfaces.set_details(id, Arc::new(details));
-    rig.interfaces
-        .set_tunnel(tunnel.local, tunnel.remote, Some(id));
+    rig.interfaces.set_tunnel(tunnel.ends(), Some(id));
     rig.add_hop(&Adjacency {
         kind: Kind::Forward,
         header_len: 14,
@@ -296,4 +295,34 @@ fn what_finds_no_room_to_wait_in_is_dropped_by_name() {
     };
     assert_eq!(pieces + lost, frame::VECTOR_FRAMES as u64 * 8);
     assert!(pieces >= 1024);
+}
+
+#[test]
+fn packets_of_a_tunnel_come_out_together_and_in_order() {
+    let mut rig = nested();
+    let packet = |number: u16| {
+        let inner = Udp4 {
+            source_port: number,
+            ..towards(0x0b00_0002)
+        };
+        wrapped((FAR[0], HERE), 9, &inner.packet())
+    };
+    let damaged = wrapped((FAR[0], HERE), 9, &[0x95; 40]);
+    for number in 0..300 {
+        rig.arrive(ethernet(MAC, 0x0800, &packet(number)));
+        if number % 100 == 7 {
+            rig.arrive(ethernet(MAC, 0x0800, &damaged));
+            rig.arrive(towards(0x0b00_0002).frame());
+        }
+    }
+    rig.settle();
+
+    let sent = rig.sent(1);
+    let port = |frame: &Vec<u8>| u16::from_be_bytes([frame[34], frame[35]]);
+    let own = Udp4::default().source_port;
+    let came: Vec<_> = sent.iter().map(port).filter(|port| *port != own).collect();
+    let expected: Vec<_> = (0..300).filter(|port| *port != own).collect();
+    assert_eq!(came, expected);
+    assert_eq!(rig.drops(), [(DropReason::TunnelMalformed, 3)]);
+    assert_eq!(rig.traffic(id(0)).rx.packets, 300);
 }

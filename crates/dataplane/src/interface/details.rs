@@ -36,7 +36,7 @@ pub struct Details {
     pub addresses6: Vec<Own6>,
     /// The VLAN tags of its frames, outermost first: empty but for VLAN interfaces. At most four.
     pub tags: Vec<Tag>,
-    /// What its packets are wrapped into: none but for tunnels.
+    /// What its frames are wrapped into: none but for tunnels.
     pub tunnel: Option<Tunnel>,
     /// The multicast groups joined here beyond the link's own scope, sorted. Groups of the link
     /// (224.0.0.0/24, ff02::/16) are always taken.

@@ -16,7 +16,7 @@ pub use details::{Details, Own4, Own6};
 pub use own::OwnAddresses;
 pub use station::STATIONS;
 pub use table::{INTERFACES, InterfaceTable};
-pub use tunnel::Tunnel;
+pub use tunnel::{Ends, Ip4Tunnel, Tunnel};
 pub use vlan::Tag;
 
 use frame::InterfaceId;

@@ -3,7 +3,6 @@
 //! An id is a slot and a generation. When an interface is removed, its slot gets the next generation, and a reader
 //! that still has the old id finds nothing.
 
-use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
@@ -12,9 +11,10 @@ use frame::InterfaceId;
 use wire::Mac;
 
 use super::station::Stations;
-use super::tunnel::{Tunnel, Tunnels};
+use super::tunnel::{Ends, Tunnel, Tunnels};
 use super::vlan::Vlans;
 use super::{Above, Details, Interface, OwnAddresses, Tag};
+use crate::bridge::Bridges;
 use crate::out::OutId;
 use crate::rule::Class;
 use crate::service::ServiceSet;
@@ -34,6 +34,7 @@ pub struct InterfaceTable {
     /// What the router is known by on interfaces without an address.
     fallback: ArcSwapOption<Details>,
     taps: Taps,
+    bridges: Bridges,
 }
 
 #[derive(Debug, Default)]
@@ -98,6 +99,7 @@ impl InterfaceTable {
             own: OwnAddresses::new(),
             fallback: ArcSwapOption::empty(),
             taps: Taps::new(),
+            bridges: Bridges::default(),
         }
     }
 
@@ -161,27 +163,32 @@ impl InterfaceTable {
         self.fallback.swap(Some(details))
     }
 
+    /// The bridges, by the slots of their interfaces, and their hosts.
+    #[inline(always)]
+    pub fn bridges(&self) -> &Bridges {
+        &self.bridges
+    }
+
     /// The VLAN interface that has this tag on an interface.
     #[inline]
     pub fn vlan(&self, on: InterfaceId, tag: Tag) -> Option<InterfaceId> {
         self.slot(on)?.vlans.get(tag)
     }
 
-    /// What the tunnel of the interface in this slot wraps packets into.
-    pub(crate) fn tunnel(&self, slot: u32) -> Option<Tunnel> {
+    /// Shows what the tunnel of the interface in this slot wraps frames into, if it is one.
+    pub(crate) fn tunnel<R>(&self, slot: u32, show: impl FnOnce(&Tunnel) -> R) -> Option<R> {
         let details = self.slot(InterfaceId(slot))?.details.load();
-        details.as_deref()?.tunnel
+        details.as_deref()?.tunnel.as_ref().map(show)
     }
 
-    /// The interface of the tunnel between this router's address and another.
-    pub(crate) fn tunnel_between(&self, local: Ipv4Addr, remote: Ipv4Addr) -> Option<InterfaceId> {
-        self.tunnels.get((local, remote))
+    /// The interface of the tunnel with these ends.
+    pub(crate) fn tunnel_of(&self, ends: &Ends) -> Option<InterfaceId> {
+        self.tunnels.get(ends)
     }
 
-    /// Names the interface whose tunnel is between this router's address and another; none takes it away.
-    /// Only control calls this.
-    pub fn set_tunnel(&self, local: Ipv4Addr, remote: Ipv4Addr, tunnel: Option<InterfaceId>) {
-        self.tunnels.set((local, remote), tunnel);
+    /// Names the interface of the tunnel with these ends; none takes it away. Only control calls this.
+    pub fn set_tunnel(&self, ends: Ends, tunnel: Option<InterfaceId>) {
+        self.tunnels.set(ends, tunnel);
     }
 
     /// The services that were asked for on an interface.

@@ -13,6 +13,7 @@ use super::tally::{RunKey, Speed, Tally, received, slow_is_fast};
 use super::teach::Teacher;
 use super::{Context, Exit, Leaving, egress, options};
 use crate::drop::DropReason;
+use crate::encap::Arrivals;
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::punt::Why;
@@ -66,6 +67,9 @@ pub(super) fn pass3<const FAST: bool>(
                 teacher.teach_straight::<false>(cx, of(ipv4), outlet);
                 teacher.teach_straight::<true>(cx, of(ipv6), outlet);
             }
+        }
+        if FAST && at == from {
+            at += tunnelled(cx, &frames[at..], at, scratch, &mut state);
         }
         if at == from {
             one::<FAST>(
@@ -209,6 +213,37 @@ fn straight_tagged<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -
 #[inline(always)]
 pub(super) fn trim(frame: &mut Frame, len: usize) -> bool {
     len == frame.len() || frame.set_len(len)
+}
+
+/// Packets for this router that come out of tunnels, as many as follow each other; returns how many.
+#[inline(never)]
+fn tunnelled(
+    cx: &Context<'_>,
+    frames: &[Frame],
+    from: usize,
+    scratch: &mut Scratch,
+    state: &mut Tally,
+) -> usize {
+    let mut arrivals = Arrivals::default();
+    for (at, frame) in frames.iter().enumerate() {
+        let place = (from + at) % VECTOR_FRAMES;
+        let (hops, used) = match scratch.entered.lanes[place] {
+            Lane::V4 => (&scratch.hops4, &mut state.count4),
+            Lane::V6 => (&scratch.hops6, &mut state.count6),
+            Lane::Exit => return at,
+        };
+        let next = scratch.near.get(cx, hops[*used % VECTOR_FRAMES]);
+        if next.adjacency.kind != Kind::Local {
+            return at;
+        }
+        let Some(id) = arrivals.of(cx, packet(frame)) else {
+            return at;
+        };
+        *used += 1;
+        scratch.outs[place] = OutId::NONE;
+        scratch.entered.exits[place] = Exit::Decapsulate(id);
+    }
+    frames.len()
 }
 
 /// Pass 3 for any frame.

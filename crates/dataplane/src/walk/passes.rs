@@ -31,6 +31,8 @@ pub(crate) struct Scratch {
     pub(super) hops6: [NextHopId; VECTOR_FRAMES],
     pub(super) near: Near,
     pub(super) ahead: guarded::Ahead,
+    /// Where frames go that were wrapped.
+    pub(crate) nexts: encap::Nexts,
 }
 
 impl Scratch {
@@ -42,6 +44,7 @@ impl Scratch {
             hops6: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
             near: Near::new(),
             ahead: guarded::Ahead::new(),
+            nexts: encap::Nexts::new(),
         })
     }
 }
@@ -165,6 +168,16 @@ fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut 
     while at < outs.len() {
         let out = outs[at];
         if out == OutId::NONE {
+            if let Exit::Decapsulate(id) = scratch.entered.exits[at] {
+                let exits = outs[at..].iter().zip(&scratch.entered.exits[at..]);
+                let alike = (&OutId::NONE, &Exit::Decapsulate(id));
+                let run = exits.take_while(|exit| *exit == alike).count();
+                let came = encap::arrive(cx, (&mut frames, run), id, outlet);
+                ended.packets += came.packets;
+                ended.bytes += came.bytes;
+                at += run;
+                continue;
+            }
             if let Some(frame) = frames.next() {
                 let exit = scratch.entered.exits[at];
                 if !matches!(exit, Exit::Finish { .. }) {
@@ -218,8 +231,7 @@ pub(super) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
         }
         Exit::Finish { out, mtu } => egress::finish(cx, outlet, frame, out, mtu),
         Exit::Decapsulate(id) => {
-            gather::stays(&mut frame);
-            encap::arrive(cx, frame, id, outlet);
+            encap::arrive(cx, (core::iter::once(frame), 1), id, outlet);
         }
         Exit::Deliver(port) => {
             gather::stays(&mut frame);

@@ -10,6 +10,7 @@ use wire::Mac;
 
 use super::ingress::{self, ETHERNET, Entrance};
 use super::{Context, demux};
+use crate::agenda::Item;
 use crate::drop::DropReason;
 use crate::outlet::Outlet;
 use crate::tap::{self, Direction};
@@ -124,7 +125,8 @@ fn arrive(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
     counters.rx.add(1, frame.len() as u64);
     demux::untag(&mut frame);
     frame.l3 = ETHERNET as u16;
-    if let Err(frame) = outlet.agenda.arrive(frame) {
+    let item = Item::Arrived(frame.ingress);
+    if let Err(frame) = outlet.agenda.put(item, frame) {
         outlet.discard(frame, DropReason::AgendaFull);
     }
 }

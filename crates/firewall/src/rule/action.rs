@@ -3,10 +3,12 @@
 use core::time::Duration;
 use std::sync::Arc;
 
+use wire::Mac;
+
 use super::list::List;
 use super::table::ChainId;
 
-/// Every action of RouterOS's filter, nat, mangle and raw.
+/// Every action of RouterOS's filter, nat, mangle and raw, and of the tables of bridges.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// The chain is done; in nat: without a translation.
@@ -41,6 +43,8 @@ pub enum Action {
     Notrack,
     /// Translates by the nat target with this index in the snapshot. All of nat's actions.
     Translate(u32),
+    /// Gives a frame another link address, or answers it.
+    Readdress(Readdress),
     /// Sets the packet's mark.
     MarkPacket(u32),
     /// Sets the connection's mark.
@@ -177,6 +181,19 @@ pub struct Sniff {
     pub id: Option<u32>,
 }
 
+/// What a bridge's nat does to a frame. It ends the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readdress {
+    /// `src-nat`: another source.
+    Source(Mac),
+    /// `dst-nat`: another destination.
+    Destination(Mac),
+    /// `redirect`: it is for the bridge itself.
+    Redirect,
+    /// `arp-reply`: who asks is told this address, and the frame goes no further.
+    ArpReply(Mac),
+}
+
 /// A prefix in place of another of the same length (RFC 6296).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Npt {
@@ -201,4 +218,6 @@ pub enum Verdict {
     Tarpit(u32),
     /// Translated by the target with this index.
     Translate(u32),
+    /// Goes on with another link address, or is answered.
+    Readdress(Readdress),
 }

@@ -104,6 +104,7 @@ fn of_header(what: &Match, subject: &Subject<'_>) -> Answer {
     let (fields, packet) = (subject.fields, subject.packet);
     Some(Some(match what {
         Match::Never => return Some(None),
+        Match::Link(what) => return Some(subject.bridged.and_then(|of| what.holds(&of))),
         Match::SourceMac(mac) => return Some(subject.sender.map(|sender| sender.mac == *mac)),
         Match::Ttl(Compare::Equal(ttl)) => subject.ttl() == *ttl,
         Match::Ttl(Compare::NotEqual(ttl)) => subject.ttl() != *ttl,

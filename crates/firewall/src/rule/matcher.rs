@@ -13,6 +13,7 @@ use wire::Mac;
 
 use super::address::{AddressRange, AddressTypes, Class, ClassSet};
 use super::limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd};
+use super::link::LinkMatch;
 use super::list::List;
 use super::shared::fold;
 use super::stream::{Glob, Layer7};
@@ -53,6 +54,8 @@ pub enum Match {
     Never,
     /// `src-mac-address`.
     SourceMac(Mac),
+    /// What only rules of bridges ask.
+    Link(LinkMatch),
     /// `in-interface`.
     InInterface(Class),
     /// `out-interface`.
@@ -201,6 +204,7 @@ impl Match {
         match self {
             Self::Never => 0,
             Self::SourceMac(_) => 1,
+            Self::Link(what) => what.order(),
             Self::InInterface(_) | Self::InBridgePort(_) => 2,
             Self::OutInterface(_) | Self::OutBridgePort(_) => 3,
             Self::InInterfaceList(_) | Self::InBridgePortList(_) => 4,

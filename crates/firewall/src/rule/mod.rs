@@ -23,6 +23,7 @@ mod event;
 mod header;
 mod holds;
 mod limit;
+mod link;
 mod list;
 mod matcher;
 mod run;
@@ -36,11 +37,14 @@ mod worker;
 
 pub use conntrack::connection::{Helper, NatState, State, States};
 
-pub use action::{Action, Dscp, Mss, Npt, Priority, Reject, Sniff, Timeout, Ttl, Verdict};
+pub use action::{
+    Action, Dscp, Mss, Npt, Priority, Readdress, Reject, Sniff, Timeout, Ttl, Verdict,
+};
 pub use address::{AddressRange, AddressTypes, Class, ClassSet};
 pub use classify::{First, Of, Packets, TOGETHER};
 pub use event::{Event, Logged};
 pub use limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd, Rate, Unit};
+pub use link::{ArpMatch, Audience, Bridged, Carries, LinkMatch, MacSet, StpMatch};
 pub use list::{Added, DYNAMIC_MAX, List};
 pub use matcher::{
     Compare, FlowKey, Headers, Hotspot, Icmp, Ipv4Option, Match, Matcher, Tos, When,

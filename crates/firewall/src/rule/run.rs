@@ -298,6 +298,7 @@ fn act<W: Watch>(
         Action::Reject(how) => return Then::End(Verdict::Reject(rule.id, *how)),
         Action::Tarpit => return Then::End(Verdict::Tarpit(rule.id)),
         Action::Translate(target) => return Then::End(Verdict::Translate(*target)),
+        Action::Readdress(how) => return Then::End(Verdict::Readdress(*how)),
         Action::Notrack => {
             subject.changes.untracked = true;
             return Then::End(Verdict::Accept);

@@ -8,6 +8,7 @@ use wire::Mac;
 
 use super::action::{Mss, Npt};
 use super::address::{AddressTypes, Class};
+use super::link::Bridged;
 use super::matcher::Hotspot;
 use super::stream::{Kept, Looked, Sought};
 
@@ -108,6 +109,8 @@ pub struct Subject<'a> {
     pub bridge_ingress: Class,
     /// That of the bridge port that it leaves by, only with `use-ip-firewall`.
     pub bridge_egress: Class,
+    /// The frame that it is in, where rules of bridges look at that.
+    pub bridged: Option<Bridged<'a>>,
     /// The state of its connection.
     pub state: State,
     /// How its connection is translated.
@@ -132,6 +135,7 @@ impl<'a> Subject<'a> {
             leaves_by: InterfaceId::NONE,
             bridge_ingress: Class::NONE,
             bridge_egress: Class::NONE,
+            bridged: None,
             state: State::New,
             nat: NatState::default(),
             ipsec: Ipsec::default(),

@@ -4,9 +4,11 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
-use offload::Installer;
+use ::offload as instructions;
+use frame::switch::Seat;
+use instructions::Installer;
 
-use super::shortcuts::{SharedMap, XdpShortcuts};
+use super::offload::{SharedMap, XdpOffload};
 use super::socket::while_busy;
 use super::{XdpMode, XdpRefusal, bpf};
 use crate::af_packet;
@@ -24,23 +26,22 @@ pub(super) struct Attachment {
     /// Keeps the device in promiscuous mode.
     _promiscuous: OwnedFd,
     link: OnceLock<(OwnedFd, XdpMode)>,
-    /// The shortcuts that the program takes, and which entrance it is.
-    shortcuts: Option<(XdpShortcuts, u32)>,
+    offloaded: Option<Offloaded>,
 }
 
 impl Attachment {
-    /// Loads a program for a device of so many queues, which takes these shortcuts; `pieces` if frames may
-    /// come in several.
+    /// Loads a program for a device of so many queues, which takes shortcuts and switches; `pieces` if frames may come
+    /// in several.
     pub(super) fn new(
         index: u32,
         queues: u32,
         pieces: bool,
-        shortcuts: Option<&XdpShortcuts>,
+        offload: Option<&XdpOffload>,
     ) -> Result<Self, XdpRefusal> {
         let sockets = bpf::create_map(bpf::XSKMAP, 4, queues)
             .map_err(XdpRefusal::at("making the map of sockets"))?;
-        let (program, shortcuts) =
-            load(&sockets, pieces, shortcuts).map_err(XdpRefusal::at("loading the XDP program"))?;
+        let (program, offloaded) = load(&sockets, index, pieces, offload)
+            .map_err(XdpRefusal::at("loading the XDP program"))?;
         let promiscuous =
             af_packet::promiscuous(index).map_err(XdpRefusal::at("promiscuous mode"))?;
         Ok(Self {
@@ -49,7 +50,7 @@ impl Attachment {
             program,
             _promiscuous: promiscuous,
             link: OnceLock::new(),
-            shortcuts,
+            offloaded,
         })
     }
 
@@ -77,27 +78,64 @@ impl Attachment {
 
     /// What installs shortcuts for a port of the device.
     pub(super) fn installer(&self) -> Option<Installer<SharedMap>> {
-        let (shortcuts, entrance) = self.shortcuts.as_ref()?;
-        Some(shortcuts.table().installer(*entrance, self.index))
+        let offloaded = self.offloaded.as_ref()?;
+        let table = offloaded.offload.table();
+        Some(table.installer(offloaded.entrance, self.index))
+    }
+
+    /// The device's place in the switch.
+    pub(super) fn seat(&self) -> Option<Seat> {
+        self.offloaded.as_ref()?.seat
     }
 }
 
-type Taken = Option<(XdpShortcuts, u32)>;
+/// What a program does besides sending frames to sockets.
+#[derive(Debug)]
+struct Offloaded {
+    offload: XdpOffload,
+    /// Which entrance to the shortcuts it is.
+    entrance: u32,
+    /// Its place in the switch. None where all are taken, or the kernel takes no program that switches.
+    seat: Option<Seat>,
+}
 
-/// Loads the program. On a kernel that does not take it with shortcuts it has none, and says so.
-fn load(
-    sockets: &OwnedFd,
-    pieces: bool,
-    shortcuts: Option<&XdpShortcuts>,
-) -> io::Result<(OwnedFd, Taken)> {
-    if let Some(shortcuts) = shortcuts {
-        let entrance = shortcuts.table().entrance();
-        let program = shortcuts.table().program(sockets.as_raw_fd(), entrance);
-        match bpf::load(&program, pieces) {
-            Ok(program) => return Ok((program, Some((shortcuts.clone(), entrance)))),
-            Err(error) => tracing::warn!("this kernel takes no shortcuts by XDP: {error}"),
+impl Drop for Offloaded {
+    fn drop(&mut self) {
+        if let Some(seat) = self.seat {
+            self.offload.maps().leave(seat);
         }
     }
-    let program = offload::to_sockets(sockets.as_raw_fd());
+}
+
+/// Loads the program for a device with this number. On a kernel that does not take it with shortcuts or a switch it
+/// has none, and says so.
+fn load(
+    sockets: &OwnedFd,
+    index: u32,
+    pieces: bool,
+    offload: Option<&XdpOffload>,
+) -> io::Result<(OwnedFd, Option<Offloaded>)> {
+    let sockets = sockets.as_raw_fd();
+    if let Some(offload) = offload {
+        let mut offloaded = Offloaded {
+            entrance: offload.table().entrance(),
+            seat: offload.maps().enter(index),
+            offload: offload.clone(),
+        };
+        for _ in 0..2 {
+            let switching = offloaded.seat.map(|seat| (&**offload.maps(), seat));
+            let shortcuts = (&**offload.table(), offloaded.entrance);
+            let program = instructions::program(sockets, switching, Some(shortcuts));
+            match bpf::load(&program, pieces) {
+                Ok(program) => return Ok((program, Some(offloaded))),
+                Err(error) => tracing::warn!("this kernel takes no offload by XDP: {error}"),
+            }
+            let Some(seat) = offloaded.seat.take() else {
+                break;
+            };
+            offload.maps().leave(seat);
+        }
+    }
+    let program = instructions::program::<SharedMap>(sockets, None, None);
     Ok((bpf::load(&program, pieces)?, None))
 }

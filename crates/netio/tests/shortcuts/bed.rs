@@ -6,7 +6,7 @@ use frame::shortcut::{
     Between, FlowOffload, Handler, Lane, Rules, Shortcut, Shortcuts, Went, Which,
 };
 use frame::{InterfaceId, Pool, Port};
-use netio::{Umem, XdpMode, XdpPort, XdpShortcuts};
+use netio::{Umem, XdpMode, XdpOffload, XdpPort};
 
 use crate::common::*;
 
@@ -32,7 +32,7 @@ impl Bed {
     pub(crate) fn new() -> Option<Self> {
         cable("left", "near", 1500);
         cable("far", "right", 1500);
-        let shortcuts = match XdpShortcuts::new(0x0123_4567_89ab_cdef) {
+        let shortcuts = match XdpOffload::new(0x0123_4567_89ab_cdef) {
             Ok(shortcuts) => shortcuts,
             Err(error) => {
                 skip(&format!("maps that can be mapped: {error}"));
@@ -40,7 +40,7 @@ impl Bed {
             }
         };
         let mut pool = pool();
-        let mut open = |device: &str, shortcuts: Option<&XdpShortcuts>| {
+        let mut open = |device: &str, shortcuts: Option<&XdpOffload>| {
             let umems = [Umem::of(&pool)];
             let ports = XdpPort::open(device, XdpMode::Generic, &umems, RING, shortcuts);
             let mut ports = ports.expect("an AF_XDP socket");
@@ -56,7 +56,7 @@ impl Bed {
             far: open("far", Some(&shortcuts)),
             right: open("right", None),
             pool,
-            shortcuts: shortcuts.control(),
+            shortcuts: shortcuts.shortcuts(),
         })
     }
 

@@ -14,6 +14,7 @@ mod addresses;
 pub(crate) mod hosts;
 mod invalid;
 mod jumps;
+mod link;
 mod names;
 mod numbers;
 mod read;
@@ -31,7 +32,7 @@ pub(crate) mod value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::firewall::Tables;
+use dataplane::firewall::{BridgeTables, Detour, Tables};
 use dataplane::nat::helper::Services;
 use dataplane::rule::{Class, Joined, Joining, Layer7, List, RuleCounters};
 use frame::InterfaceId;
@@ -82,6 +83,7 @@ pub struct Firewall {
     complaints: Vec<String>,
     tracking: Tracking,
     services: Services,
+    detour: Detour,
     joining: Option<Joining>,
     compiled: Arc<dataplane::firewall::Firewall>,
 }
@@ -102,6 +104,7 @@ impl Firewall {
             complaints: Vec::new(),
             tracking: Tracking::default(),
             services: Services::default(),
+            detour: Detour::default(),
             joining: None,
             compiled: Arc::default(),
         }
@@ -146,6 +149,7 @@ impl Firewall {
         (self.patterns, self.complaints) = patterns(store);
         self.tracking = Tracking::read(store);
         self.services = services::read(store);
+        self.detour = link::detour(store);
         for desk in &mut self.desks {
             desk.load(store, &mut self.shared);
         }
@@ -173,6 +177,7 @@ impl Firewall {
         }
         self.tracking = Tracking::read(store);
         self.services = services::read(store);
+        self.detour = link::detour(store);
         let mut read = Vec::new();
         for desk in &mut self.desks {
             read.push(desk.follow(changes.of(desk.which().path), &mut self.shared));
@@ -274,6 +279,11 @@ impl Firewall {
         let mut made = dataplane::firewall::Firewall {
             ipv4: tables(false),
             ipv6: tables(true),
+            bridge: BridgeTables {
+                nat: table(Kind::BridgeNat, false),
+                filter: table(Kind::BridgeFilter, false),
+                detour: self.detour,
+            },
             targets: self.shared.targets.shared(),
             tracks4: self.tracking.is_active(self.has_rules(false)),
             tracks6: self.tracking.is_active(self.has_rules(true)),
@@ -294,7 +304,10 @@ impl Firewall {
     /// Whether rules of a family want connections tracked (RouterOS: `enabled=auto`). Raw rules are
     /// there to do without.
     fn has_rules(&self, ipv6: bool) -> bool {
-        let of_family = |desk: &&Desk| desk.which().ipv6 == ipv6 && desk.which().kind != Kind::Raw;
+        let of_family = |desk: &&Desk| {
+            let which = desk.which();
+            which.is_of(ipv6) && which.kind != Kind::Raw
+        };
         self.desks.iter().filter(of_family).any(Desk::is_used)
     }
 
@@ -373,7 +386,7 @@ impl Firewall {
 
     /// Whether a rule fasttracks connections of a family.
     pub(crate) fn fasttracks(&self, ipv6: bool) -> bool {
-        let of_family = |desk: &&Desk| desk.which().ipv6 == ipv6;
+        let of_family = |desk: &&Desk| desk.which().is_of(ipv6);
         let mut desks = self.desks.iter().filter(of_family);
         self.tracks(ipv6) && desks.any(Desk::fasttracks)
     }
@@ -425,7 +438,9 @@ impl Firewall {
 
 /// Whether a menu is the firewall's.
 pub fn is_about(path: &str) -> bool {
-    path.starts_with("/ip/firewall/") || path.starts_with("/ipv6/firewall/")
+    path.starts_with("/ip/firewall/")
+        || path.starts_with("/ipv6/firewall/")
+        || link::MENUS.contains(&path)
 }
 
 fn names_changed_pattern(rule: &Rule, changes: &Changes) -> bool {
@@ -475,6 +490,9 @@ fn is_same(a: &dataplane::firewall::Firewall, b: &dataplane::firewall::Firewall)
     };
     same(&a.ipv4, &b.ipv4)
         && same(&a.ipv6, &b.ipv6)
+        && Arc::ptr_eq(&a.bridge.nat, &b.bridge.nat)
+        && Arc::ptr_eq(&a.bridge.filter, &b.bridge.filter)
+        && a.bridge.detour == b.bridge.detour
         && a.keeps_marks == b.keeps_marks
         && Arc::ptr_eq(&a.targets, &b.targets)
         && (a.tracks4, a.tracks6) == (b.tracks4, b.tracks6)

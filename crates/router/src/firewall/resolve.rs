@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataplane::nat;
-use dataplane::rule::{self, Action, Class, ClassSet, Layer7, Match, Matcher};
+use dataplane::rule::{
+    self, Action, Class, ClassSet, Layer7, LinkMatch, Match, Matcher, Readdress,
+};
 
 use super::invalid::Invalid;
 use super::names::{Chains, Lists, Marks};
@@ -160,6 +162,8 @@ const fn interface(way: Way, class: Class) -> Match {
         Way::Out => Match::OutInterface(class),
         Way::InBridge => Match::InBridgePort(class),
         Way::OutBridge => Match::OutBridgePort(class),
+        Way::InOfPort => Match::Link(LinkMatch::InBridge(class)),
+        Way::OutOfPort => Match::Link(LinkMatch::OutBridge(class)),
     }
 }
 
@@ -170,6 +174,8 @@ fn interfaces(way: Way, set: &Arc<ClassSet>) -> Match {
         Way::Out => Match::OutInterfaceList(set),
         Way::InBridge => Match::InBridgePortList(set),
         Way::OutBridge => Match::OutBridgePortList(set),
+        Way::InOfPort => Match::Link(LinkMatch::InBridgeList(set)),
+        Way::OutOfPort => Match::Link(LinkMatch::OutBridgeList(set)),
     }
 }
 
@@ -182,6 +188,10 @@ fn act(
     numbered: &mut Numbered<'_>,
 ) -> Result<Action, Invalid> {
     Ok(match deed {
+        Deed::Plain(Action::Readdress(how)) => {
+            is_its_side(*how, rule, place, numbered.chains)?;
+            Action::Readdress(*how)
+        }
         Deed::Plain(action) => action.clone(),
         Deed::Incomplete(name) => return Err(Invalid::Incomplete(name)),
         Deed::Jump(chain) if chain.is_empty() => return Err(Invalid::Incomplete("jump-target")),
@@ -219,6 +229,21 @@ fn act(
             Action::Translate(slot)
         }
     })
+}
+
+/// A bridge's source is not changed before the frame's way is known, nor its destination behind that.
+fn is_its_side(how: Readdress, rule: &Rule, place: &Place, chains: &Chains) -> Result<(), Invalid> {
+    let side = match how {
+        Readdress::Source(_) => nat::Side::Source,
+        Readdress::Destination(_) | Readdress::Redirect | Readdress::ArpReply(_) => {
+            nat::Side::Destination
+        }
+    };
+    let chain = chains.known(&rule.chain).ok_or(Invalid::Full)?;
+    match chains.is_builtin(chain) && side != place.side {
+        true => Err(Invalid::Side),
+        false => Ok(()),
+    }
 }
 
 fn target(translation: &Translation, side: nat::Side, rule: &Rule) -> nat::Target {

@@ -90,6 +90,10 @@ pub enum Way {
     InBridge,
     /// `out-bridge-port`.
     OutBridge,
+    /// `in-bridge`, of rules of bridges: there `in-interface` is a port.
+    InOfPort,
+    /// `out-bridge`.
+    OutOfPort,
 }
 
 /// What a property asks.

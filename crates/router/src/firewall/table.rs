@@ -14,6 +14,7 @@ use menu::{Change, Item, Store};
 
 use super::invalid::Invalid;
 use super::jumps;
+use super::link;
 use super::names::{Chains, Lists, Marks};
 use super::numbers::Numbers;
 use super::read;
@@ -44,6 +45,10 @@ pub enum Kind {
     Nat,
     /// What goes on and what does not.
     Filter,
+    /// Link addresses that bridges change.
+    BridgeNat,
+    /// Which frames bridges let pass.
+    BridgeFilter,
 }
 
 impl Kind {
@@ -53,13 +58,23 @@ impl Kind {
             Self::Raw => firewall::raw::CHAINS,
             Self::Mangle => firewall::mangle::CHAINS,
             Self::Nat => firewall::nat::CHAINS,
-            Self::Filter => firewall::filter::CHAINS,
+            Self::Filter | Self::BridgeFilter => firewall::filter::CHAINS,
+            Self::BridgeNat => firewall::bridge_nat::CHAINS,
+        }
+    }
+
+    /// The chains that translate destinations; others translate sources.
+    const fn of_destinations(self) -> &'static [&'static str] {
+        match self {
+            Self::Nat => &["dstnat", "output"],
+            Self::BridgeNat => &["dstnat"],
+            Self::Raw | Self::Mangle | Self::Filter | Self::BridgeFilter => &[],
         }
     }
 }
 
 /// All menus of rules.
-pub(super) const MENUS: [Which; 8] = [
+pub(super) const MENUS: [Which; 10] = [
     which("/ip/firewall/raw", false, Kind::Raw),
     which("/ip/firewall/mangle", false, Kind::Mangle),
     which("/ip/firewall/nat", false, Kind::Nat),
@@ -68,10 +83,27 @@ pub(super) const MENUS: [Which; 8] = [
     which("/ipv6/firewall/mangle", true, Kind::Mangle),
     which("/ipv6/firewall/nat", true, Kind::Nat),
     which("/ipv6/firewall/filter", true, Kind::Filter),
+    which("/interface/bridge/nat", false, Kind::BridgeNat),
+    which("/interface/bridge/filter", false, Kind::BridgeFilter),
 ];
 
 const fn which(path: &'static str, ipv6: bool, kind: Kind) -> Which {
     Which { path, ipv6, kind }
+}
+
+impl Which {
+    /// Whether its rules look at packets of a family.
+    pub const fn is_of(self, ipv6: bool) -> bool {
+        !matches!(self.kind, Kind::BridgeNat | Kind::BridgeFilter) && self.ipv6 == ipv6
+    }
+
+    /// A rule, from its item.
+    fn read(self, item: &Item) -> Rule {
+        match self.kind {
+            Kind::BridgeNat | Kind::BridgeFilter => link::rule(item),
+            Kind::Raw | Kind::Mangle | Kind::Nat | Kind::Filter => read::rule(item, self.ipv6),
+        }
+    }
 }
 
 /// What tables share.
@@ -267,7 +299,7 @@ impl Desk {
                 return;
             }
             shared.unname(&entry.rule);
-            entry.rule = read::rule(item, self.which.ipv6);
+            entry.rule = self.which.read(item);
             shared.name(&entry.rule);
             entry.compiled = None;
             return;
@@ -280,7 +312,7 @@ impl Desk {
             shared.owners.insert(number, (place, id));
         }
         let entry = Entry {
-            rule: read::rule(item, self.which.ipv6),
+            rule: self.which.read(item),
             number,
             target: None,
             compiled: None,
@@ -317,18 +349,15 @@ impl Desk {
             })
         };
         let endless = jumps::endless(jumps());
-        let of_destinations = match self.which.kind {
-            Kind::Nat => jumps::reached(&["dstnat", "output"], jumps()),
-            _ => BTreeSet::new(),
-        };
+        let of_destinations = jumps::reached(self.which.kind.of_destinations(), jumps());
         for item in endless.symmetric_difference(&self.endless) {
             if let Some(entry) = self.rules.get_mut(item) {
                 entry.compiled = None;
             }
         }
         if of_destinations != self.of_destinations {
-            let translations = self.rules.values_mut();
-            for entry in translations.filter(|entry| is_translation(&entry.rule)) {
+            let sided = |rule: &Rule| is_translation(rule) || is_readdressing(rule);
+            for entry in self.rules.values_mut().filter(|entry| sided(&entry.rule)) {
                 entry.compiled = None;
             }
         }
@@ -363,8 +392,8 @@ impl Desk {
             let chain = &entry.rule.chain;
             // A chain without room for it is one that no packet reaches.
             let _ = numbered.chains.place(chain);
-            let destinations =
-                matches!(&**chain, "dstnat" | "output") || self.of_destinations.contains(chain);
+            let destinations = self.which.kind.of_destinations().contains(&&**chain)
+                || self.of_destinations.contains(chain);
             let place = Place {
                 number: entry.number,
                 target: entry.target,
@@ -398,6 +427,10 @@ impl Desk {
 
 fn is_translation(rule: &Rule) -> bool {
     matches!(rule.deed, Some(Deed::Translate(_)))
+}
+
+fn is_readdressing(rule: &Rule) -> bool {
+    matches!(rule.deed, Some(Deed::Plain(rule::Action::Readdress(_))))
 }
 
 fn give_back(entry: &Entry, shared: &mut Shared) {

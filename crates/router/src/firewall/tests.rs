@@ -1,4 +1,5 @@
 mod invalid;
+mod link;
 
 use std::collections::BTreeMap;
 

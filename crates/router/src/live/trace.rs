@@ -221,6 +221,10 @@ impl Control {
                     None => "never matches".to_owned(),
                 }
             }
+            // Rules of bridges that ask about IP imply it.
+            Some(failed @ "mac-protocol") if item.get(failed).is_none() => {
+                "not matched: the frame carries no such packet".to_owned()
+            }
             Some(failed) => {
                 // IPv6 has the same matcher by another name.
                 let failed = match (failed, item.get(failed)) {

@@ -5,7 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::ipv4::{self, Fragment, IpOption};
 use wire::ndp::{self, NdpOption, Options};
 use wire::{
-    EtherType, Mac, Protocol, arp, checksum, ethernet, icmpv4, icmpv6, ipv6, tcp, udp, vlan, vrrp,
+    EtherType, Mac, Protocol, arp, checksum, ethernet, icmpv4, icmpv6, ipv6, lacp, tcp, udp, vlan,
+    vrrp,
 };
 
 pub(crate) const A: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -38,11 +39,44 @@ pub(crate) fn seeds() -> Vec<Seed> {
     add("icmp", icmps());
     add("ipv4", ipv4s());
     add("ipv6", ipv6s());
+    add("lacp", lacps());
     add("ndp", ndps());
     add("tcp", tcps());
     add("udp", udps());
     add("vrrp", vrrps());
     seeds
+}
+
+fn lacps() -> Vec<(&'static str, Vec<u8>)> {
+    let actor = lacp::Information {
+        system_priority: 0xffff,
+        system: MAC_A,
+        key: 9,
+        port_priority: 255,
+        port: 1,
+        state: lacp::State(0x3d),
+    };
+    let partner = lacp::Information {
+        system: MAC_B,
+        ..actor
+    };
+    let speaks = lacp::Pdu::Lacp {
+        actor,
+        partner,
+        collector_delay: 0,
+    };
+    let marker = lacp::Pdu::Marker {
+        response: false,
+        marker: lacp::Marker {
+            port: 1,
+            system: MAC_A,
+            transaction: 7,
+        },
+    };
+    vec![
+        ("lacpdu", speaks.to_bytes().to_vec()),
+        ("marker", marker.to_bytes().to_vec()),
+    ]
 }
 
 fn vrrps() -> Vec<(&'static str, Vec<u8>)> {

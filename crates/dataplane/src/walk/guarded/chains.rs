@@ -62,7 +62,7 @@ impl Menu {
     #[inline(always)]
     pub(super) const fn exit(self, verdict: Verdict) -> Option<Exit> {
         match verdict {
-            Verdict::Accept | Verdict::Translate(_) => None,
+            Verdict::Accept | Verdict::Translate(_) | Verdict::Readdress(_) => None,
             Verdict::Drop(_) => Some(Exit::Drop(self.drop())),
             Verdict::Reject(_, how) => Some(Exit::Punt(Why::Rejected(how))),
             Verdict::Tarpit(_) => Some(Exit::Punt(Why::Tarpit)),

@@ -4,10 +4,12 @@
 /// How many packets are looked up together: those whose connections are.
 pub use conntrack::connection::TOGETHER;
 use conntrack::connection::{NatState, State};
+use packet::link::Link;
 use packet::{Fields, Tuple, protocol};
 
 use crate::rule::address::{AddressRange, Class, ClassSet};
 use crate::rule::holds;
+use crate::rule::link::{self, LinkMatch};
 use crate::rule::matcher::{Icmp, Match, Matcher};
 use crate::rule::subject::{Ipsec, Marks, Subject};
 
@@ -26,6 +28,18 @@ pub trait Packets {
     /// Its marks, as they are now.
     fn marks(&self, at: usize) -> Marks;
 
+    /// What its link header says, where rules of bridges look at it.
+    #[inline(always)]
+    fn link(&self, _at: usize) -> Option<&Link> {
+        None
+    }
+
+    /// The classes of the bridges that it came by and leaves by.
+    #[inline(always)]
+    fn bridges(&self, _at: usize) -> (Class, Class) {
+        (Class::NONE, Class::NONE)
+    }
+
     /// The numbers of a part of all of them, [`TOGETHER`] at most, where they are at hand; what lies
     /// behind the last packet's means nothing.
     #[inline(always)]
@@ -33,7 +47,7 @@ pub trait Packets {
         None
     }
 
-    /// The same of addresses of IPv6.
+    /// The same of addresses of IPv6 and of links, these in the upper 64 bits.
     #[inline(always)]
     fn addresses(&self, _of: Of) -> Option<&[u128; TOGETHER]> {
         None
@@ -75,6 +89,17 @@ impl Packets for Subject<'_> {
     fn marks(&self, _at: usize) -> Marks {
         self.marks
     }
+
+    #[inline(always)]
+    fn link(&self, _at: usize) -> Option<&Link> {
+        Some(self.bridged?.link)
+    }
+
+    #[inline(always)]
+    fn bridges(&self, _at: usize) -> (Class, Class) {
+        self.bridged
+            .map_or((Class::NONE, Class::NONE), |of| (of.ingress, of.egress))
+    }
 }
 
 /// A part of a packet, and its number.
@@ -106,6 +131,18 @@ pub enum Of {
     RoutingMark,
     /// The connection's mark.
     ConnectionMark,
+    /// The source of a frame, as a long number.
+    SourceMac,
+    /// The destination of a frame.
+    DestinationMac,
+    /// What a frame says that it carries, and whether an IP header is there.
+    Kind,
+    /// The tag of a frame.
+    Tag,
+    /// The class of the bridge that it came by.
+    InBridge,
+    /// The class of the bridge that it leaves by.
+    OutBridge,
 }
 
 impl Of {
@@ -127,6 +164,26 @@ impl Of {
         u32::from(nat.0) << 3 | state as u32
     }
 
+    /// The number of [`Self::Kind`] of a frame whose IP header is there, or is none.
+    #[inline(always)]
+    pub fn kind(kind: u16, has_ip: bool) -> u32 {
+        u32::from(kind) | u32::from(has_ip) << 16
+    }
+
+    /// The number of an address of a link.
+    #[inline(always)]
+    pub fn mac(mac: wire::Mac) -> u128 {
+        link::mac_number(mac)
+    }
+
+    /// Whether its numbers may have more than 32 bits.
+    pub(super) const fn is_long(self) -> bool {
+        matches!(
+            self,
+            Self::Source | Self::Destination | Self::SourceMac | Self::DestinationMac
+        )
+    }
+
     /// Whether rules can change it.
     pub(super) const fn is_mark(self) -> bool {
         matches!(
@@ -137,10 +194,10 @@ impl Of {
 }
 
 /// How many parts there are.
-pub(super) const PARTS: usize = 12;
+pub(super) const PARTS: usize = 18;
 
 /// From and to, both included; in order, and apart from each other.
-pub(super) type Spans = Vec<(u128, u128)>;
+pub(in crate::rule) type Spans = Vec<(u128, u128)>;
 
 const SHOWN: u32 = 1 << 16;
 const PROTOCOL: u32 = 17;
@@ -187,10 +244,24 @@ pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
         Of::PacketMark => packets.marks(at).packet,
         Of::RoutingMark => packets.marks(at).routing,
         Of::ConnectionMark => packets.marks(at).connection,
+        Of::SourceMac | Of::DestinationMac => narrow(address(of, packets, at)),
+        Of::Kind => {
+            let link = packets.link(at);
+            link.map_or(link::NONE, |link| Of::kind(link.kind, link.has_ip))
+        }
+        Of::Tag => packets.link(at).map_or(0, link::tag_number),
+        Of::InBridge => bridge(packets, at, packets.bridges(at).0),
+        Of::OutBridge => bridge(packets, at, packets.bridges(at).1),
     }
 }
 
-/// A packet's address, of the source or of the destination.
+/// The number of the class of a frame's bridge.
+#[inline(always)]
+fn bridge<P: Packets>(packets: &P, at: usize, class: Class) -> u32 {
+    packets.link(at).map_or(link::NONE, |_| class.0.into())
+}
+
+/// A packet's address, of the source or of the destination, or those of its frame.
 #[inline(always)]
 pub(super) fn address<P: Packets>(of: Of, packets: &P, at: usize) -> u128 {
     if let Some(addresses) = packets.addresses(of) {
@@ -199,10 +270,15 @@ pub(super) fn address<P: Packets>(of: Of, packets: &P, at: usize) -> u128 {
     if let Some(column) = packets.column(of) {
         return column[at % TOGETHER].into();
     }
-    let tuple = &packets.fields(at).tuple;
+    let mac = |mac: fn(&Link) -> wire::Mac| {
+        let link = packets.link(at);
+        link.map_or(link::NO_MAC, |link| link::mac_number(mac(link)))
+    };
     match of {
-        Of::Source => tuple.source,
-        _ => tuple.destination,
+        Of::Source => packets.fields(at).tuple.source,
+        Of::SourceMac => mac(|link| link.source),
+        Of::DestinationMac => mac(|link| link.destination),
+        _ => packets.fields(at).tuple.destination,
     }
 }
 
@@ -245,6 +321,7 @@ pub(super) fn spans(matcher: &Matcher) -> Option<(Of, Spans)> {
         Match::PacketMark(mark) => (Of::PacketMark, all(), one(*mark)),
         Match::RoutingMark(mark) => (Of::RoutingMark, all(), one(*mark)),
         Match::ConnectionMark(mark) => (Of::ConnectionMark, all(), one(*mark)),
+        Match::Link(what) => of_link(what)?,
         _ => return None,
     };
     let spans = match matcher.negated {
@@ -252,6 +329,32 @@ pub(super) fn spans(matcher: &Matcher) -> Option<(Of, Spans)> {
         false => spans,
     };
     Some((of, spans))
+}
+
+/// The same of what is asked of a frame, with what all are that have it.
+fn of_link(what: &LinkMatch) -> Option<(Of, Spans, Spans)> {
+    let one = |class: Class| vec![(class.0.into(), class.0.into())];
+    Some(match what {
+        LinkMatch::InBridge(class) => (Of::InBridge, link::all(), one(*class)),
+        LinkMatch::OutBridge(class) => (Of::OutBridge, link::all(), one(*class)),
+        LinkMatch::InBridgeList(set) => (Of::InBridge, link::all(), members(set)),
+        LinkMatch::OutBridgeList(set) => (Of::OutBridge, link::all(), members(set)),
+        LinkMatch::Source(set) => (Of::SourceMac, link::all_macs(), link::macs(set)?),
+        LinkMatch::Destination(set) => (Of::DestinationMac, link::all_macs(), link::macs(set)?),
+        LinkMatch::Kind(first, last) => (Of::Kind, link::all(), link::kinds(*first, *last)),
+        LinkMatch::Carries(what) => (Of::Kind, link::all(), link::carrying(*what)),
+        LinkMatch::VlanId(first, last) => {
+            (Of::Tag, link::all_tags(), link::tags(*first, *last, 0..8))
+        }
+        LinkMatch::VlanPriority(priority) => {
+            let spans = match *priority {
+                priority @ 0..8 => link::tags(0, 0xfff, priority..priority + 1),
+                _ => Spans::new(),
+            };
+            (Of::Tag, link::all_tags(), spans)
+        }
+        _ => return None,
+    })
 }
 
 fn all() -> Spans {

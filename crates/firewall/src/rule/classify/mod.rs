@@ -27,8 +27,9 @@ use std::sync::Arc;
 use kernels::{Lanes, Work, widest};
 
 use alike::Alike;
+use dimension::PARTS;
+pub(super) use dimension::Spans;
 pub use dimension::{Of, Packets, TOGETHER};
-use dimension::{PARTS, Spans};
 pub(super) use many::Many;
 use part::Part;
 use sparse::{Runs, Sparse};

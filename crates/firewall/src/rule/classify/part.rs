@@ -319,7 +319,7 @@ impl Search {
     /// Addresses whose boundaries fit into 32 bits are searched as such: a greater one lies behind
     /// all of them, and its number is the greatest. Only a boundary there would tell them apart.
     fn new(of: Of, boundaries: &[u128]) -> Self {
-        let address = matches!(of, Of::Source | Of::Destination);
+        let address = of.is_long();
         let edge = boundaries
             .last()
             .is_some_and(|last| *last >= u128::from(u32::MAX));

@@ -192,8 +192,13 @@ fn followed(
 /// The verdict and what changed, by the compiled form, by the plain walk, and looked up ahead.
 fn agree(table: &Table, packets: &[Packet]) -> Result<(), TestCaseError> {
     let subjects: Vec<Subject<'_>> = packets.iter().map(subject_of).collect();
+    agree_on(table, &subjects)
+}
+
+/// The same of packets in any form.
+pub(super) fn agree_on(table: &Table, subjects: &[Subject<'_>]) -> Result<(), TestCaseError> {
     let mut firsts = vec![First::NOBODY; subjects.len()];
-    table.ahead(ChainId(0), &Vector(&subjects), &mut firsts);
+    table.ahead(ChainId(0), &Vector(subjects), &mut firsts);
     for (subject, first) in subjects.iter().zip(firsts) {
         let mut results = Vec::new();
         let (mut one, mut two, mut three) = (*subject, *subject, *subject);
@@ -272,6 +277,16 @@ impl Packets for Vector<'_, '_> {
     #[inline(always)]
     fn marks(&self, at: usize) -> Marks {
         self.0[at].marks
+    }
+
+    #[inline(always)]
+    fn link(&self, at: usize) -> Option<&packet::link::Link> {
+        self.0[at].link(0)
+    }
+
+    #[inline(always)]
+    fn bridges(&self, at: usize) -> (Class, Class) {
+        self.0[at].bridges(0)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod actions;
 mod classifier;
+mod link;
 mod matchers;
 
 use std::sync::Arc;

@@ -1,13 +1,16 @@
 //! `/interface/bridge/calea`: frames that are copied for the law.
 
-use menu::{Family, Kind, Menu, Property};
+use menu::{Family, Kind, Menu, Property, Shared};
 
-use super::matcher::{FLAGS, PACKETS, PLACES, STATS, TAGS, TAIL, TREE, head};
+use super::matcher::{PACKETS, PLACES, TAGS, TAIL, TREE, head};
+use crate::declare::RULE_FLAGS;
 use crate::declare::{PORT, U32, optional};
+use crate::firewall::{STATS, chains};
 use crate::fragment::{COMMENT_DISABLED, idle_rules};
 use crate::queue::COMMANDS;
 
-const HEAD: &[Property] = &head(&["sniff", "sniff-pc"], "sniff");
+const CHAINS: &Shared = &chains(&["forward", "input", "output"]);
+const HEAD: &[Property] = &head(CHAINS, &["sniff", "sniff-pc"], "sniff");
 
 const TARGET: &[Property] = &[
     optional("sniff-target", Kind::Address(Family::V4), "Where copies go"),
@@ -26,7 +29,7 @@ pub(crate) static MENU: Menu = Menu {
         TAIL,
         COMMENT_DISABLED,
     ],
-    flags: FLAGS,
+    flags: RULE_FLAGS,
     columns: &["chain", "action"],
     stats: STATS,
     commands: COMMANDS,

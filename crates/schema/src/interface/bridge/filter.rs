@@ -1,12 +1,15 @@
 //! `/interface/bridge/filter`: which frames bridges forward.
 
-use menu::{Menu, Property};
+use menu::{Menu, Property, Shared};
 
-use super::matcher::{CHANGES, FLAGS, PACKETS, PLACES, STATS, TAGS, TAIL, TREE, head};
-use crate::fragment::{COMMENT_DISABLED, idle_rules};
-use crate::queue::COMMANDS;
+use super::matcher::{CHANGES, PACKETS, PLACES, TAGS, TAIL, TREE, head, jump, table};
+use crate::firewall::chains;
+use crate::fragment::COMMENT_DISABLED;
+
+const CHAINS: &Shared = &chains(&["forward", "input", "output"]);
 
 const HEAD: &[Property] = &head(
+    CHAINS,
     &[
         "accept",
         "drop",
@@ -20,9 +23,12 @@ const HEAD: &[Property] = &head(
     "accept",
 );
 
+const JUMP: &[Property] = &[jump(CHAINS)];
+
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         HEAD,
+        JUMP,
         CHANGES,
         PLACES,
         PACKETS,
@@ -31,9 +37,5 @@ pub(crate) static MENU: Menu = Menu {
         TAIL,
         COMMENT_DISABLED,
     ],
-    flags: FLAGS,
-    columns: &["chain", "action"],
-    stats: STATS,
-    commands: COMMANDS,
-    ..idle_rules("/interface/bridge/filter", "Filters of bridges")
+    ..table("/interface/bridge/filter", "Filters of bridges")
 };

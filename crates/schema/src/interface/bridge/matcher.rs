@@ -1,11 +1,11 @@
 //! What rules of bridges match frames by. `!` before a value turns the matcher around.
 
-use menu::{Family, Flag, Kind, Property, Shared};
+use menu::{Draft, Family, Kind, Menu, Property, Reason, Shape, Shared, Store, Value};
 
 use crate::declare::{
-    INTERFACE, INTERFACE_LIST, PORTS, U32, between, no, optional, text, with_default,
+    INTERFACE, INTERFACE_LIST, PORTS, RULE_FLAGS, U32, between, no, optional, text, with_default,
 };
-use crate::firewall::{BYTE, LIMIT, PROTOCOLS, chains};
+use crate::firewall::{BYTE, COMMANDS, LIMIT, PROTOCOLS, STATS};
 use crate::fragment::counter;
 use crate::interface::MAC_PROTOCOL;
 
@@ -19,7 +19,8 @@ const NOT_LIST: Kind = Kind::Not(&INTERFACE_LIST);
 const NET4: Kind = Kind::Not(&Kind::Prefix(Family::V4));
 const NET6: Kind = Kind::Not(&Kind::Prefix(Family::V6));
 const PORT: Kind = Kind::Not(&PORTS);
-const MARK: Kind = Kind::Not(&Kind::Or(&["no-mark"], &Kind::Name));
+const NEW_MARK: Kind = Kind::Or(&["no-mark"], &Kind::Name);
+const MARK: Kind = Kind::Not(&NEW_MARK);
 const PROTOCOL: Kind = Kind::Not(&Kind::Or(PROTOCOLS, &BYTE));
 const ETHERTYPE: Kind = Kind::Not(&MAC_PROTOCOL);
 const TYPES: Kind = Kind::Not(&Kind::Words(&[
@@ -53,15 +54,28 @@ const STP_FLAGS: Kind = Kind::Not(&Kind::List(&Kind::Words(&[
 const STP_TYPES: Kind = Kind::Not(&Kind::Words(&["config", "tcn"]));
 const PRIORITY: Kind = Kind::Not(&between(0, 63));
 
-/// The chains that frames come to, and those that rules make.
-const CHAINS: &Shared = &chains(&["forward", "input", "output"]);
+/// A table of rules that bridges ask about frames.
+pub(crate) const fn table(path: &'static str, help: &'static str) -> Menu {
+    Menu {
+        flags: RULE_FLAGS,
+        columns: &["chain", "action"],
+        stats: STATS,
+        commands: COMMANDS,
+        check: Some(check),
+        ..Menu::new(path, Shape::Ordered, help)
+    }
+}
 
-/// The chain and what happens.
-pub(crate) const fn head(actions: &'static [&'static str], default: &'static str) -> [Property; 2] {
+/// The chain and what happens; chains are those that frames come to, and those that rules make.
+pub(crate) const fn head(
+    chains: &'static Shared,
+    actions: &'static [&'static str],
+    default: &'static str,
+) -> [Property; 2] {
     [
         Property::new("chain", Kind::Name, "The chain that the rule is in")
             .required()
-            .shared(CHAINS),
+            .shared(chains),
         with_default(
             "action",
             Kind::Words(actions),
@@ -70,6 +84,54 @@ pub(crate) const fn head(actions: &'static [&'static str], default: &'static str
         ),
     ]
 }
+
+/// Where jump goes.
+pub(crate) const fn jump(chains: &'static Shared) -> Property {
+    optional("jump-target", Kind::Name, "Chain of jump").shared(chains)
+}
+
+/// What must hold of a rule as a whole. RouterOS: refuses ports without a protocol that has some, and interfaces that
+/// a chain's frames do not have, or not yet.
+fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    let any = |names: &[&str]| names.iter().any(|name| draft.get(name).is_some());
+    let chain = draft.get("chain").and_then(Value::as_str);
+    let said = match chain.unwrap_or_default() {
+        "input" | "dstnat" if any(&OUT) => {
+            "outgoing interface matching not possible in input and dstnat chains"
+        }
+        "output" if any(&IN) => "incoming interface matching not possible in output chain",
+        _ if any(&["src-port", "dst-port"]) && !has_ports(draft) => {
+            "ports can be specified if ip-protocol is tcp,udp,udp-lite,dccp,sctp"
+        }
+        _ => return Ok(()),
+    };
+    Err(Reason::failure(said))
+}
+
+fn has_ports(draft: &Draft<'_>) -> bool {
+    match draft.get("ip-protocol") {
+        Some(Value::Not(_)) => true,
+        Some(Value::Number(number)) => [6, 17, 33, 132, 136].contains(number),
+        Some(value) => {
+            let word = value.as_str().unwrap_or_default();
+            ["tcp", "udp", "udp-lite", "dccp", "sctp"].contains(&word)
+        }
+        None => false,
+    }
+}
+
+const IN: [&str; 4] = [
+    "in-interface",
+    "in-interface-list",
+    "in-bridge",
+    "in-bridge-list",
+];
+const OUT: [&str; 4] = [
+    "out-interface",
+    "out-interface-list",
+    "out-bridge",
+    "out-bridge-list",
+];
 
 /// Where the frame comes from and goes to.
 pub(crate) const PLACES: &[Property] = &[
@@ -159,10 +221,9 @@ pub(crate) const TREE: &[Property] = &[
     optional("stp-forward-delay", STP_TIME, "How long a port listens"),
 ];
 
-/// What rules do with marks, priorities and other chains.
+/// What rules do with marks and priorities.
 pub(crate) const CHANGES: &[Property] = &[
-    optional("jump-target", Kind::Name, "Chain of jump").shared(CHAINS),
-    optional("new-packet-mark", Kind::Name, "New mark"),
+    optional("new-packet-mark", NEW_MARK, "New mark"),
     optional(
         "new-priority",
         Kind::Or(&["from-ingress"], &between(0, 63)),
@@ -183,9 +244,3 @@ pub(crate) const TAIL: &[Property] = &[
     counter("bytes", "Bytes that matched"),
     counter("packets", "Frames that matched"),
 ];
-
-/// The letters of rules.
-pub(crate) const FLAGS: &[Flag] = crate::declare::RULE_FLAGS;
-
-/// The columns of `print stats`.
-pub(crate) const STATS: &[&str] = crate::firewall::STATS;

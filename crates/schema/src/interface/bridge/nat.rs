@@ -1,13 +1,16 @@
 //! `/interface/bridge/nat`: hardware addresses that bridges change.
 
-use menu::{Kind, Menu, Property};
+use menu::{Kind, Menu, Property, Shared};
 
-use super::matcher::{CHANGES, FLAGS, PACKETS, PLACES, STATS, TAGS, TAIL, TREE, head};
+use super::matcher::{CHANGES, PACKETS, PLACES, TAGS, TAIL, TREE, head, jump, table};
 use crate::declare::optional;
-use crate::fragment::{COMMENT_DISABLED, idle_rules};
-use crate::queue::COMMANDS;
+use crate::firewall::chains;
+use crate::fragment::COMMENT_DISABLED;
+
+const CHAINS: &Shared = &chains(&["dstnat", "srcnat"]);
 
 const HEAD: &[Property] = &head(
+    CHAINS,
     &[
         "accept",
         "arp-reply",
@@ -39,9 +42,12 @@ const ADDRESSES: &[Property] = &[
     ),
 ];
 
+const JUMP: &[Property] = &[jump(CHAINS)];
+
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         HEAD,
+        JUMP,
         ADDRESSES,
         CHANGES,
         PLACES,
@@ -51,9 +57,5 @@ pub(crate) static MENU: Menu = Menu {
         TAIL,
         COMMENT_DISABLED,
     ],
-    flags: FLAGS,
-    columns: &["chain", "action"],
-    stats: STATS,
-    commands: COMMANDS,
-    ..idle_rules("/interface/bridge/nat", "Address translation of bridges")
+    ..table("/interface/bridge/nat", "Address translation of bridges")
 };

@@ -1,4 +1,4 @@
-//! Maps that the kernel's programs read and we write, for the table of shortcuts (`offload`).
+//! Maps that the kernel's programs read and we write, for the table of shortcuts and the switch (`offload`).
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use frame::shortcut::Shortcuts;
-use offload::{Map, MapSize, Table};
+use frame::switch::BridgeOffload;
+use offload::{Map, MapSize, Switch, Table};
 
 use super::bpf;
 use crate::sys::Mapping;
@@ -53,25 +54,41 @@ impl Map for SharedMap {
     }
 }
 
-/// All shortcuts of a router. Clones are of the same.
+/// All that the kernel does for a router: shortcuts, and a switch. Clones are of the same.
 #[derive(Clone, Debug)]
-pub struct XdpShortcuts(Arc<Table<SharedMap>>);
+pub struct XdpOffload {
+    table: Arc<Table<SharedMap>>,
+    switch: Arc<Switch<SharedMap>>,
+}
 
-impl XdpShortcuts {
+impl XdpOffload {
     /// Makes the maps; `seed` is random.
     ///
     /// # Errors
     /// What the kernel says: it has no such maps, or does not let us have them.
     pub fn new(seed: u64) -> io::Result<Self> {
-        Table::new(seed, SharedMap::new).map(Self)
+        Ok(Self {
+            table: Table::new(seed, SharedMap::new)?,
+            switch: Switch::new(seed.rotate_left(32), SharedMap::new)?,
+        })
     }
 
-    /// The same, as control sees them.
-    pub fn control(&self) -> Arc<dyn Shortcuts> {
-        Arc::clone(&self.0) as Arc<dyn Shortcuts>
+    /// The shortcuts as control sees them.
+    pub fn shortcuts(&self) -> Arc<dyn Shortcuts> {
+        Arc::clone(&self.table) as Arc<dyn Shortcuts>
+    }
+
+    /// The switch.
+    pub fn switch(&self) -> Arc<dyn BridgeOffload> {
+        Arc::clone(&self.switch) as Arc<dyn BridgeOffload>
     }
 
     pub(super) fn table(&self) -> &Arc<Table<SharedMap>> {
-        &self.0
+        &self.table
+    }
+
+    /// Where frames are switched.
+    pub(super) fn maps(&self) -> &Arc<Switch<SharedMap>> {
+        &self.switch
     }
 }

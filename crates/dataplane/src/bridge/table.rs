@@ -1,0 +1,105 @@
+//! Bridges by the slots of their interfaces: one writer (control), any number of readers, no lock.
+
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::{ArcSwapOption, Guard};
+use frame::InterfaceId;
+
+use super::Bridge;
+use crate::interface::INTERFACES;
+use crate::table::BridgeHosts;
+
+/// Slots that are made together.
+const PAGE: usize = 256;
+/// Hosts of all bridges together: what RouterOS learns for one bridge at most by itself
+/// (`max-learned-entries=auto`).
+const HOSTS: u32 = 131_072;
+
+/// All bridges, and their hosts.
+#[derive(Debug)]
+pub struct Bridges {
+    pages: Box<[OnceLock<Box<[Slot]>>]>,
+    hosts: OnceLock<BridgeHosts>,
+}
+
+type Slot = ArcSwapOption<Bridge>;
+
+impl Default for Bridges {
+    fn default() -> Self {
+        Self {
+            pages: (0..INTERFACES / PAGE).map(|_| OnceLock::new()).collect(),
+            hosts: OnceLock::new(),
+        }
+    }
+}
+
+impl Bridges {
+    /// Makes room for so many hosts of all bridges together, before the first bridge is set; later it changes
+    /// nothing. `seed` is random (see [`BridgeHosts::new`]).
+    ///
+    /// # Errors
+    /// What the kernel says when there is not that much address space.
+    pub fn make_room(&self, hosts: u32, seed: u64) -> std::io::Result<()> {
+        if self.hosts.get().is_none() {
+            let hosts = BridgeHosts::new(hosts, seed)?;
+            self.hosts.get_or_init(|| hosts);
+        }
+        Ok(())
+    }
+
+    /// The hosts of all bridges.
+    ///
+    /// # Panics
+    /// When nobody has made room for any, and the kernel has not 12 MB of address space.
+    #[inline]
+    pub fn hosts(&self) -> &BridgeHosts {
+        self.hosts.get_or_init(|| {
+            BridgeHosts::new(HOSTS, 0).expect("a process has address space for its hosts")
+        })
+    }
+
+    /// The bridge in this slot, as it is now. To be held for one vector at most.
+    #[inline]
+    pub fn get(&self, slot: usize) -> Option<Guard<Option<Arc<Bridge>>>> {
+        let page = self.pages.get(slot / PAGE)?.get()?;
+        Some(page[slot % PAGE].load())
+    }
+
+    /// Makes a bridge, or replaces it as a whole; none takes it away. Ports' lines say [`Above::Bridge`] only while
+    /// it is there. Returns what was replaced: hold it until no worker can be reading it, so that none frees it.
+    /// Only control calls this.
+    ///
+    /// [`Above::Bridge`]: crate::interface::Above::Bridge
+    pub fn set(&self, id: InterfaceId, bridge: Option<Arc<Bridge>>) -> Option<Arc<Bridge>> {
+        // No worker waits for that memory.
+        self.hosts();
+        let page = self.pages.get(id.slot() / PAGE)?;
+        let page = page.get_or_init(|| (0..PAGE).map(|_| Slot::default()).collect());
+        page[id.slot() % PAGE].swap(bridge)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bridge_is_found_in_its_slot_until_it_is_taken_away() {
+        let bridges = Bridges::default();
+        let id = InterfaceId::new(70_000, 3);
+        assert!(bridges.get(id.slot()).is_none());
+
+        assert!(
+            bridges
+                .set(id, Some(Arc::new(Bridge::new(id, []))))
+                .is_none()
+        );
+        let found = bridges.get(id.slot()).expect("a page");
+        assert_eq!(found.as_ref().map(|bridge| bridge.id), Some(id));
+        drop(found);
+
+        let replaced = bridges.set(id, None);
+        assert_eq!(replaced.map(|bridge| bridge.id), Some(id));
+        assert!(bridges.get(id.slot()).is_some_and(|none| none.is_none()));
+    }
+}

@@ -1,0 +1,183 @@
+//! Which host is at which port.
+//!
+//! A slot is two words: the key, which is 0 where there is none, and the port with the time. Who takes a slot for
+//! another host has its key say nothing first, and the program reads the key again behind the port.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use frame::switch::{Group, HostKey};
+
+use super::{Map, PARTS, VID_BITS, fid, step_now};
+
+/// Buckets, by how many bits of a hash: so many that next to none of 64,000 hosts finds its own full.
+pub(super) const BUCKET_BITS: u32 = 15;
+/// Slots of a bucket: two cache lines.
+pub(super) const SLOTS: usize = 8;
+/// Bytes of a slot.
+pub(super) const SLOT: usize = 16;
+/// Bytes of all.
+pub(super) const BYTES: usize = (SLOTS * SLOT) << BUCKET_BITS;
+/// Where the parts of a slot are, in bytes.
+pub(super) const KEY: i16 = 0;
+pub(super) const PLACE: i16 = 8;
+pub(super) const SEEN: i16 = 12;
+/// Above these bits of a key is its [`fid`].
+pub(super) const MAC_BITS: i32 = 48;
+
+const NOBODY: u64 = 0;
+/// A slot that is written to. No host has this key: its group would be 0.
+const BUSY: u64 = 1;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Hosts<M> {
+    pub(super) map: M,
+    /// What hashes are multiplied with: odd, and nobody's to guess.
+    pub(super) factor: u64,
+    /// Slots that are taken, by group.
+    taken: [AtomicU32; Group::MOST + 1],
+}
+
+/// Where a host is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) place: u32,
+    /// The step of time when it was heard last.
+    pub(super) seen: u32,
+}
+
+impl Found {
+    fn of(word: u64) -> Self {
+        Self {
+            place: word as u32,
+            seen: (word >> 32) as u32,
+        }
+    }
+
+    fn word(self) -> u64 {
+        u64::from(self.place) | u64::from(self.seen) << 32
+    }
+}
+
+impl<M: Map> Hosts<M> {
+    pub(super) fn new(map: M, seed: u64) -> Self {
+        Self {
+            map,
+            factor: seed | 1,
+            taken: Default::default(),
+        }
+    }
+
+    /// The slots of a bucket: keys and what stands behind them.
+    fn bucket(&self, number: usize) -> &[[AtomicU64; 2]] {
+        let words = &self.map.words()[number * SLOTS * 2..][..SLOTS * 2];
+        words.as_chunks::<2>().0
+    }
+
+    fn bucket_of(&self, key: u64) -> &[[AtomicU64; 2]] {
+        // As the program works it out.
+        let hash = key.wrapping_mul(self.factor);
+        let hash = (hash ^ hash >> 32).wrapping_mul(self.factor);
+        self.bucket((hash >> (64 - BUCKET_BITS)) as usize)
+    }
+
+    pub(super) fn find(&self, host: &HostKey) -> Option<Found> {
+        let key = key_of(host);
+        let mut slots = self.bucket_of(key).iter();
+        let [_, word] = slots.find(|[has, _]| has.load(Ordering::Acquire) == key)?;
+        Some(Found::of(word.load(Ordering::Acquire)))
+    }
+
+    /// The host is at this place. False where there is no room for it, or its group has `limit` already. `holds` says
+    /// of another's place whether that is there still.
+    pub(super) fn put(
+        &self,
+        host: &HostKey,
+        place: u32,
+        limit: u32,
+        holds: impl Fn(u32) -> bool,
+    ) -> bool {
+        let key = key_of(host);
+        let (mut is_known, mut free) = (false, None);
+        for slot @ [has, word] in self.bucket_of(key) {
+            let found = has.load(Ordering::Acquire);
+            let at = Found::of(word.load(Ordering::Acquire));
+            if found == key {
+                // Two workers may have taken a slot each at the same time: both are brought up to date.
+                if at.place != place {
+                    let seen = step_now();
+                    word.store(Found { place, seen }.word(), Ordering::Release);
+                }
+                is_known = true;
+            } else if free.is_none() && found != BUSY && (found == NOBODY || !holds(at.place)) {
+                free = Some((slot, found));
+            }
+        }
+        if is_known {
+            return true;
+        }
+        let group = host.group.number();
+        let Some(([has, word], found)) = free else {
+            return false;
+        };
+        let frees_own = found != NOBODY && group_of(found) == group;
+        if !frees_own && self.taken[group].load(Ordering::Relaxed) >= limit {
+            return false;
+        }
+        let taking = has.compare_exchange(found, BUSY, Ordering::AcqRel, Ordering::Relaxed);
+        if taking.is_err() {
+            // Another worker was faster: the host's next frame finds what there is.
+            return true;
+        }
+        if found != NOBODY {
+            self.taken[group_of(found)].fetch_sub(1, Ordering::Relaxed);
+        }
+        self.taken[group].fetch_add(1, Ordering::Relaxed);
+        let seen = step_now();
+        word.store(Found { place, seen }.word(), Ordering::Release);
+        has.store(key, Ordering::Release);
+        true
+    }
+
+    pub(super) fn remove(&self, host: &HostKey) {
+        let key = key_of(host);
+        for [has, _] in self.bucket_of(key) {
+            self.free(has, key);
+        }
+    }
+
+    fn free(&self, has: &AtomicU64, key: u64) {
+        let freed = has.compare_exchange(key, NOBODY, Ordering::AcqRel, Ordering::Relaxed);
+        if freed.is_ok() {
+            self.taken[group_of(key)].fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Frees the slots of a part of the buckets whose place holds no more.
+    pub(super) fn sweep(&self, part: usize, holds: impl Fn(u32) -> bool) {
+        let buckets = (1 << BUCKET_BITS) / PARTS;
+        for [has, word] in (0..buckets).flat_map(|at| self.bucket(part * buckets + at)) {
+            let key = has.load(Ordering::Acquire);
+            let place = Found::of(word.load(Ordering::Acquire)).place;
+            if key != NOBODY && key != BUSY && !holds(place) {
+                self.free(has, key);
+            }
+        }
+    }
+
+    /// Slots that a group has.
+    pub(super) fn count(&self, group: Group) -> u32 {
+        self.taken[group.number()].load(Ordering::Relaxed)
+    }
+}
+
+/// A key, its address as it lies in a frame.
+fn key_of(host: &HostKey) -> u64 {
+    let [a, b, c, d, e, f] = host.mac;
+    let mac = u64::from_ne_bytes([a, b, c, d, e, f, 0, 0]);
+    u64::from(fid(host.group, host.vid)) << MAC_BITS | mac
+}
+
+fn group_of(key: u64) -> usize {
+    (key >> (MAC_BITS as u32 + VID_BITS)) as usize
+}

@@ -1,0 +1,3 @@
+mod net;
+mod odd;
+mod pairs;

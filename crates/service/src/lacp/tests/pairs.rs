@@ -1,0 +1,181 @@
+//! Two bonds that agree, whatever happens on the way.
+
+use machine::Duration;
+
+use super::net::{Net, system};
+use crate::lacp::{Event, Link, Mux, Receive, Selected};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Two bonds with so many cables between them.
+fn pair(cables: u16) -> Net {
+    let mut net = Net::of(2, |_, _| ());
+    for port in 1..=cables {
+        net.join((0, port), (1, port + 10));
+    }
+    net
+}
+
+#[test]
+fn two_bonds_use_all_cables_once_both_have_waited_for_more() {
+    let mut net = pair(3);
+    net.run(SECOND);
+    assert_eq!(net.carries(0), [] as [u16; 0], "others may still come");
+    net.run(SECOND * 2);
+
+    assert_eq!(net.carries(0), [1, 2, 3]);
+    assert_eq!(net.carries(1), [11, 12, 13]);
+    assert_eq!(net.into_nothing, Duration::ZERO);
+    let aggregate = net.bonds[0].aggregate().expect("one");
+    assert_eq!((aggregate.ports, aggregate.partner), (3, Some(system(1))));
+    let port = net.port(0, 1);
+    assert_eq!((port.partner.system, port.partner.port), (system(1), 11));
+    assert_eq!(port.actor.state.0, 0b0011_1101, "all but the time-outs");
+}
+
+#[test]
+fn bonds_agree_through_loss_copies_and_reordering() {
+    for seed in 0..300 {
+        let mut net = Net::new(
+            vec![
+                crate::lacp::Config::new(system(0)),
+                crate::lacp::Config::new(system(1)),
+            ],
+            seed,
+        );
+        (net.loss, net.twice, net.slowest) = (30, 20, 1_500);
+        for port in 1..=4 {
+            net.join((0, port), (1, 5 - port));
+        }
+        net.run(SECOND * 600);
+        net.set_up((0, 2), false);
+        net.run(SECOND * 300);
+        // A partner may be silent for three periods, and then is asked.
+        (net.loss, net.twice) = (0, 0);
+        net.run(SECOND * 200);
+
+        assert_eq!(net.carries(0), [1, 3, 4], "seed {seed}");
+        assert_eq!(net.carries(1), [1, 2, 4], "seed {seed}");
+        net.set_up((0, 2), true);
+        // One that was overtaken is set right by the next.
+        net.run(SECOND * 60);
+        assert_eq!(net.carries(0), [1, 2, 3, 4], "seed {seed}");
+    }
+}
+
+#[test]
+fn a_pulled_cable_is_out_at_once_and_a_dead_one_after_three_periods() {
+    for (fast, silent) in [(true, 3), (false, 90)] {
+        let mut net = Net::of(2, |_, config| config.fast = fast);
+        net.join((0, 1), (1, 1));
+        net.join((0, 2), (1, 2));
+        net.run(SECOND * 40);
+        net.set_up((0, 1), false);
+        assert_eq!(net.carries(0), [2]);
+        net.set_up((0, 1), true);
+        net.run(SECOND * 5);
+        assert_eq!(net.carries(0), [1, 2]);
+
+        // What port 1 sends gets lost; the partner notices, and says so.
+        net.dead.insert((0, 1));
+        net.run(SECOND * (silent + 2));
+        assert_eq!((net.carries(0), net.carries(1)), (vec![2], vec![2]));
+        assert_ne!(net.port(1, 1).receive, Receive::Current);
+    }
+}
+
+#[test]
+fn short_and_long_time_outs_say_how_often_the_partner_speaks() {
+    for (fast, most) in [(true, 2 * 70), (false, 2 * 8)] {
+        let mut net = Net::of(2, |_, config| config.fast = fast);
+        net.join((0, 1), (1, 1));
+        net.run(SECOND * 10);
+        let before = net.sent;
+        net.run(SECOND * 60);
+        let spoken = net.sent - before;
+        assert!(
+            spoken <= most && spoken >= most / 4,
+            "fast {fast}: {spoken}"
+        );
+    }
+}
+
+#[test]
+fn two_passive_bonds_are_silent_and_one_active_one_is_enough() {
+    let mut net = Net::of(2, |_, config| config.active = false);
+    net.join((0, 1), (1, 1));
+    net.run(SECOND * 100);
+    assert_eq!(net.sent, 0);
+
+    let mut net = Net::of(2, |number, config| config.active = number == 0);
+    net.join((0, 1), (1, 1));
+    net.join((0, 2), (1, 2));
+    net.run(SECOND * 5);
+    assert_eq!(net.carries(1), [1, 2]);
+}
+
+#[test]
+fn another_partner_waits_until_the_first_is_gone() {
+    let mut net = Net::of(3, |_, _| ());
+    net.join((0, 1), (1, 1));
+    net.join((0, 2), (1, 2));
+    net.join((0, 3), (2, 1));
+    net.run(SECOND * 5);
+    assert_eq!(net.carries(0), [1, 2]);
+    assert_eq!(net.port(0, 3).selected, Selected::Standby);
+    assert_eq!(net.carries(2), [] as [u16; 0], "it is told to wait");
+
+    net.set_up((0, 1), false);
+    net.set_up((0, 2), false);
+    net.run(SECOND / 10);
+    assert_eq!((net.carries(0), net.carries(2)), (vec![3], vec![1]));
+    net.set_up((0, 1), true);
+    net.set_up((0, 2), true);
+    net.run(SECOND * 10);
+    assert_eq!(net.carries(0), [3], "who serves is not sent away");
+}
+
+#[test]
+fn links_that_are_not_alike_are_not_one() {
+    let mut net = pair(2);
+    net.run(SECOND * 5);
+    let slower = Link {
+        megabits: 100,
+        ..super::net::UP
+    };
+    net.feed(0, Event::Link(2, slower));
+    net.feed(1, Event::Link(12, slower));
+    net.run(SECOND * 5);
+    assert_eq!(net.carries(0), [1]);
+    assert_eq!(net.port(0, 2).selected, Selected::Standby);
+    assert_ne!(net.port(0, 1).actor.key, net.port(0, 2).actor.key);
+
+    // The same by the administrator's key on one side alone: there all have it.
+    let mut net = Net::of(2, |number, config| config.user_key = number as u16 * 7);
+    net.join((0, 1), (1, 1));
+    net.join((0, 2), (1, 2));
+    net.run(SECOND * 5);
+    assert_eq!(net.carries(0), [1, 2]);
+    assert_eq!(
+        net.bonds[0].aggregate().expect("one").partner_key,
+        7 << 6 | 9
+    );
+}
+
+#[test]
+fn a_half_duplex_link_is_alone() {
+    let mut net = pair(2);
+    let half = Link {
+        full_duplex: false,
+        ..super::net::UP
+    };
+    for (bond, ports) in [(0, [1, 2]), (1, [11, 12])] {
+        for port in ports {
+            net.feed(bond, Event::Link(port, half));
+        }
+    }
+    net.run(SECOND * 10);
+    let (one, other) = (net.carries(0), net.carries(1));
+    assert_eq!((one.len(), other.len()), (1, 1));
+    assert_eq!(net.port(0, one[0]).mux, Mux::Distributing);
+}
