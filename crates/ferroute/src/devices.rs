@@ -7,6 +7,7 @@
 
 mod device;
 mod link;
+mod veth;
 
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
@@ -178,6 +179,7 @@ impl Devices {
     /// The first device that is there and cannot be opened; the others are seen to all the same.
     pub(crate) fn follow(&mut self, instance: &mut Instance) -> Result<(), String> {
         let mut result = Ok(());
+        self.follow_veths(instance);
         for index in 0..self.devices.len() {
             let device = &mut self.devices[index];
             if device.elsewhere && !device.is_held() {
@@ -257,6 +259,14 @@ impl Devices {
     }
 
     fn attach(&mut self, index: usize, instance: &mut Instance) -> Result<(), String> {
+        if self.devices[index].is_refused() {
+            return Ok(());
+        }
+        let attached = self.open(index, instance);
+        self.devices[index].make_veth(attached, instance)
+    }
+
+    fn open(&mut self, index: usize, instance: &mut Instance) -> Result<(), String> {
         self.refuse_shared(index)?;
         let device = &mut self.devices[index];
         // What is opened anew may be called otherwise by now.

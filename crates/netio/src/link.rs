@@ -10,11 +10,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use netlink_packet_core::{DefaultNla, NetlinkPayload};
-use netlink_packet_route::RouteNetlinkMessage;
+use core::net::IpAddr;
+
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE, NetlinkPayload};
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{
     LinkAttribute, LinkFlags, LinkInfo, LinkMessage, LinkXdp, Prop, Stats64, XdpAttached,
 };
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
 pub use ethtool::{Channels, channels, driver, offload_off};
@@ -198,6 +201,26 @@ impl Links {
     /// As `set_mtu`.
     pub fn set_mac(&mut self, index: u32, mac: [u8; 6]) -> io::Result<()> {
         self.set(index, LinkAttribute::Address(mac.to_vec()))
+    }
+
+    /// Gives a device an address of this prefix length; one that it has is no error.
+    ///
+    /// # Errors
+    /// As `set_mtu`.
+    pub fn add_address(&mut self, index: u32, address: IpAddr, len: u8) -> io::Result<()> {
+        let mut message = AddressMessage::default();
+        message.header.index = index;
+        message.header.prefix_len = len;
+        message.header.family = match address {
+            IpAddr::V4(_) => AddressFamily::Inet,
+            IpAddr::V6(_) => AddressFamily::Inet6,
+        };
+        message.attributes.push(AddressAttribute::Address(address));
+        if address.is_ipv4() {
+            message.attributes.push(AddressAttribute::Local(address));
+        }
+        let request = RouteNetlinkMessage::NewAddress(message);
+        self.netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)
     }
 
     fn set(&mut self, index: u32, attribute: LinkAttribute) -> io::Result<()> {

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use access::{Answer, Attempt, Login, Refused, Service};
 use frame::Offloads;
+use ipnet::IpNet;
 use machine::Instant;
 use menu::{By, Clock, Grant, Id, Output, Reason, Refusal, Store};
 use script::{Held, Session};
@@ -15,6 +16,19 @@ use dataplane::Worker;
 
 use crate::Holder;
 use crate::drive::{Control, PortNews, Queue, Setup};
+use crate::read;
+
+/// An interface whose other end is a device of the machine, `/interface/veth`: the device is as the container is to
+/// have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Veth {
+    /// What both ends are called.
+    pub name: String,
+    /// The addresses of the device.
+    pub addresses: Vec<IpNet>,
+    /// Its link address; none leaves it as it is.
+    pub mac: Option<[u8; 6]>,
+}
 
 /// A router: the store of its configuration, and control.
 ///
@@ -403,12 +417,29 @@ impl Instance {
         Ok(self.control.attach_port(name, news, offloads, queues))
     }
 
+    /// The interfaces whose other end is to be a device of the machine, for a container.
+    pub fn veths(&self) -> Vec<Veth> {
+        let items = self.store.items(read::VETH);
+        let veth = |item: &menu::Item| {
+            let addresses = item.get("address").map(menu::Value::as_list);
+            let addresses = addresses.unwrap_or_default().iter();
+            Some(Veth {
+                name: item.name()?.to_owned(),
+                addresses: addresses.filter_map(menu::Value::as_prefix).collect(),
+                mac: item
+                    .get("container-mac-address")
+                    .and_then(menu::Value::as_mac),
+            })
+        };
+        items.filter_map(|item| veth(item)).collect()
+    }
+
     /// Whether a device may stand for an interface of this name: it is one that ports have by themselves, or that of
     /// a virtual access point of the configuration.
     pub fn is_port_name(&self, name: &str) -> bool {
         let item = self.store.named("interface", name);
         self.store.port_kind(name).is_some()
-            || item.is_some_and(|item| crate::read::is_virtual_radio(item))
+            || item.is_some_and(|item| read::is_virtual_radio(item) || item.menu.path == read::VETH)
     }
 }
 

@@ -38,6 +38,6 @@ mod touched;
 
 pub use feature::services::ClosedServices;
 pub use feature::{Effect, Effects, NewObject};
-pub use instance::Instance;
+pub use instance::{Instance, Veth};
 pub use manage::Holder;
 pub use replace::reach;

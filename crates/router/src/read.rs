@@ -200,11 +200,15 @@ fn interface(item: &Item) -> Option<Interface> {
         "/interface/loopback" => InterfaceKind::Loopback,
         _ if item.is_port() => port("default-name"),
         _ if is_virtual_radio(item) => port("name"),
+        VETH => port("name"),
         // What is not built yet has a name, and carries nothing; of the others their features say what they are.
         _ => InterfaceKind::Idle,
     };
     interface_of(item, kind, class(item))
 }
+
+/// The menu of interfaces whose other end is a device of the machine.
+pub(crate) const VETH: &str = "/interface/veth";
 
 /// Whether an item is a network of another radio. The machine has a device for each (hostapd makes them), which is
 /// mapped by the network's name, as it has no name by itself.

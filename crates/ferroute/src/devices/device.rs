@@ -10,6 +10,7 @@ use router::drive::{PortNews, PortWish, Queue};
 use wire::Mac;
 
 use super::Mapped;
+use super::veth::Made;
 
 /// A port and what there is of its device.
 pub(super) struct Device {
@@ -33,6 +34,8 @@ pub(super) struct Device {
     own_mtu: Option<(u32, u32)>,
     /// Its ports go, to be opened anew.
     pub(super) reopening: bool,
+    /// The interface of the configuration that it was made for.
+    pub(super) veth: Option<Made>,
     /// How its link was before it was changed.
     pub(super) own_link: Option<(u32, LinkModes)>,
 }
@@ -52,6 +55,7 @@ impl Device {
             mtu_max: None,
             own_mtu: None,
             reopening: false,
+            veth: None,
             own_link: None,
         }
     }

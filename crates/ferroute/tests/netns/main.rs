@@ -23,6 +23,7 @@ mod shortcuts;
 mod throughput;
 mod trace;
 mod traceroute;
+mod veth;
 mod vrrp;
 mod workers;
 mod world;

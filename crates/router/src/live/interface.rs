@@ -92,13 +92,17 @@ impl Control {
         Some(row)
     }
 
-    /// Whether the frames of an interface are carried by another one.
-    pub(super) fn lies_on_another(&self, id: Id) -> bool {
+    /// Whether an interface has frames: by a device, or by another interface that carries them.
+    pub(super) fn has_frames(&self, id: Id) -> bool {
         let interface = self.intent.interfaces.get(&id.0);
         let kind = interface.map(|interface| &interface.kind);
         matches!(
             kind,
-            Some(InterfaceKind::Tagged { .. } | InterfaceKind::Station { .. })
+            Some(
+                InterfaceKind::Port { .. }
+                    | InterfaceKind::Tagged { .. }
+                    | InterfaceKind::Station { .. }
+            )
         )
     }
 

@@ -113,7 +113,7 @@ impl Live for Control {
             "/interface/ethernet" | "/interface/loopback" | "/interface/port" => {
                 self.annotate_interface(id, row);
             }
-            _ if menu.space == Some("interface") && self.lies_on_another(id) => {
+            _ if menu.space == Some("interface") && self.has_frames(id) => {
                 self.annotate_interface(id, row);
             }
             "/ip/address" => self.annotate_address4(id, row),

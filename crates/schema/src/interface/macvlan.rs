@@ -22,7 +22,8 @@ pub(crate) static MENU: Menu = Menu {
                 &["bridge", "private"],
                 "Whether they reach each other",
             )
-            .default("bridge"),
+            .default("bridge")
+            .inert(),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

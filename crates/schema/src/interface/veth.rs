@@ -1,9 +1,10 @@
 //! `/interface/veth`: interfaces whose other end is in a container.
 
-use menu::{Family, Kind, Menu, Property};
+use menu::{Draft, Family, Kind, Menu, Property, Reason, Shape, Store};
 
+use super::{FLAGS, RESET_COUNTERS};
 use crate::declare::{list, mac, no};
-use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -20,21 +21,47 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Address(Family::V4),
                 "Gateway of the container",
             )
-            .optional(),
+            .optional()
+            .inert(),
             Property::new(
                 "gateway6",
                 Kind::Address(Family::V6),
                 "IPv6 gateway of the container",
             )
-            .optional(),
+            .optional()
+            .inert(),
             mac("mac-address", "Hardware address of the interface"),
             mac("container-mac-address", "Hardware address of the container"),
-            no("dhcp", "The container asks for its address by DHCP"),
+            no("dhcp", "The container asks for its address by DHCP").inert(),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,
         COMMENT_DISABLED,
     ],
     columns: &["name", "address", "gateway"],
-    ..idle_interfaces("/interface/veth", "veth", "Interfaces of containers")
+    flags: FLAGS,
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    kind: "veth",
+    commands: &[RESET_COUNTERS],
+    check: Some(names_a_device),
+    ..Menu::new("/interface/veth", Shape::List, "Interfaces of containers")
 };
+
+/// The other end is a device of the machine under the same name: 1 to 15 bytes without slash and space
+/// (`dev_valid_name` of Linux).
+fn names_a_device(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    let name = draft
+        .get("name")
+        .and_then(|name| name.as_str())
+        .unwrap_or_default();
+    let is_bad = |c: char| c.is_whitespace() || matches!(c, '/' | ':' | '%');
+    if name.len() > 15 || matches!(name, "." | "..") || name.contains(is_bad) {
+        return Err(Reason::failure(
+            "the container's end has the name of the interface, which has to have 1 to 15 bytes without space, slash, \
+             colon and percent sign",
+        ));
+    }
+    Ok(())
+}

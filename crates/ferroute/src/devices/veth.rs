@@ -1,0 +1,89 @@
+//! `/interface/veth`: interfaces whose other end is a device of the machine. The device is a TAP of the interface's
+//! name, with the addresses that the container is to have; whoever runs the container moves it there.
+
+use netio::Spec;
+use netio::link::Links;
+use router::{Instance, Veth};
+
+use super::device::Device;
+use super::{Devices, Mapped};
+
+/// An interface, and whether its device could not be made.
+#[derive(Debug)]
+pub(super) struct Made {
+    wanted: Veth,
+    refused: bool,
+}
+
+impl Devices {
+    /// Makes the devices that the configuration wants, and ends those that it does not want any more. One that is
+    /// mapped with `--port` is the operator's.
+    pub(super) fn follow_veths(&mut self, instance: &mut Instance) {
+        let wanted = instance.veths();
+        self.devices.retain_mut(|device| {
+            let Some(made) = &device.veth else {
+                return true;
+            };
+            let stays = wanted.contains(&made.wanted);
+            if !stays {
+                device.detach(instance);
+            }
+            stays
+        });
+        for veth in wanted {
+            let has_name = |device: &Device| device.mapped.name == veth.name;
+            if !self.devices.iter().any(has_name) {
+                let mut device = Device::new(Mapped {
+                    name: veth.name.clone(),
+                    spec: Spec::Tap(veth.name.clone()),
+                });
+                device.veth = Some(Made {
+                    wanted: veth,
+                    refused: false,
+                });
+                self.devices.push(device);
+            }
+        }
+    }
+}
+
+impl Device {
+    /// Whether it is for an interface whose device cannot be made.
+    pub(super) fn is_refused(&self) -> bool {
+        self.veth.as_ref().is_some_and(|made| made.refused)
+    }
+
+    /// Makes the device of an interface what its container is to have, when it was opened. What fails is logged, and
+    /// stays as it is until the interface is another.
+    pub(super) fn make_veth(
+        &mut self,
+        attached: Result<(), String>,
+        instance: &mut Instance,
+    ) -> Result<(), String> {
+        let Some(made) = &mut self.veth else {
+            return attached;
+        };
+        let index = self.link.as_ref().map(|(index, _)| *index);
+        let done = attached.and_then(|()| match index {
+            Some(index) => address(index, &made.wanted).map_err(|error| error.to_string()),
+            None => Ok(()),
+        });
+        if let Err(why) = done {
+            made.refused = true;
+            let message = format!("{}: no device for its container: {why}", made.wanted.name);
+            instance.control().log().add("interface,error", message);
+        }
+        Ok(())
+    }
+}
+
+fn address(index: u32, veth: &Veth) -> std::io::Result<()> {
+    let mut links = Links::open()?;
+    if let Some(mac) = veth.mac {
+        links.set_mac(index, mac)?;
+    }
+    for net in &veth.addresses {
+        links.add_address(index, net.addr(), net.prefix_len())?;
+    }
+    links.set_up(index, true)
+}
