@@ -127,7 +127,8 @@ fn an_export_makes_what_is_named_before_what_names_it() {
         "/interface bridge add name=b",
         "/interface vlan add name=a interface=b vlan-id=5",
         "/interface vrrp add name=r interface=a",
-        "/interface macvlan add name=m interface=r",
+        "/interface macvlan add name=m interface=a",
+        "/interface vlan add name=y interface=r vlan-id=6",
         "/interface vlan add name=z interface=m vlan-id=6",
         "/ip vrf add name=red interfaces=z",
     ]);

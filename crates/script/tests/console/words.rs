@@ -434,7 +434,7 @@ fn a_value_that_its_argument_does_not_take_is_an_error_while_it_is_typed() {
 #[test]
 fn check_sorts_every_command_and_goes_on_after_an_error() {
     let text = "/interface moonbridge\nadd name=bridge1\n/interface ethernet\n\
-                set [ find default-name=ether5 ] speed=1Gbps\n/ip address\n\
+                set [ find default-name=ether5 ] l2mtu=1600\n/ip address\n\
                 add address=10.0.0.1/24 interface=bridge1\nadd address=x interface=ether5\n\
                 add address=10.0.1.1/24 interface=ether6\n";
 
@@ -451,7 +451,7 @@ fn check_sorts_every_command_and_goes_on_after_an_error() {
         .collect();
     assert_eq!(
         what,
-        [(4, "speed"), (6, "interface=bridge1 (refused in line 2)")]
+        [(4, "l2mtu"), (6, "interface=bridge1 (refused in line 2)")]
     );
     let refused: Vec<_> = report
         .refused

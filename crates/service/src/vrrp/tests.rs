@@ -232,79 +232,77 @@ fn a_lossy_link_that_reorders_has_one_master_in_the_end() {
     }
 }
 
-#[test]
-fn what_is_not_as_it_should_be_is_discarded_with_its_name() {
+/// What a backup says of an advertisement of another.
+fn said_of(theirs: &Config, own: &Config) -> Vec<Action> {
+    let packet = theirs.packet(200, 3).expect("it has an address");
+    let heard = hear(&packet).expect("it can be read");
+    let mut one = VirtualRouter::new(own.clone());
+    let mut out = Vec::new();
     let now = Instant::from_secs(1);
-    let secret = |config: Config, authentication| Config {
+    one.handle(Event::Up, now, &mut out);
+    out.clear();
+    one.handle(Event::Received(&heard), now, &mut out);
+    out
+}
+
+fn of_version_2(config: Config, authentication: Authentication) -> Config {
+    Config {
         version: Version::V2,
         authentication,
         ..config
-    };
-    let plain = || secret(router(2, 200), Authentication::None);
-    let word = |word| secret(router(2, 200), Authentication::simple(word));
-    let header = |word| secret(router(2, 200), Authentication::header(word));
-    let as_v2 = || Config {
+    }
+}
+
+#[test]
+fn what_is_not_as_it_should_be_is_discarded_with_its_name() {
+    let theirs = |authentication| of_version_2(router(2, 200), authentication);
+    let own = |authentication| of_version_2(router(1, 100), authentication);
+    let (none, simple, header) = (
+        Authentication::None,
+        Authentication::simple,
+        Authentication::header,
+    );
+    let sums_as_v2 = |config| Config {
         sums_as_v2: true,
-        ..router(2, 200)
+        ..config
     };
-    let slow = || Config {
+    let slow = Config {
         interval: ms(2000),
-        ..plain()
+        ..theirs(none)
     };
+    let (plain, plainly) = (router(2, 200), router(1, 100));
     let cases = [
-        (router(2, 200), router(1, 100), None),
-        (as_v2(), router(1, 100), Some(Fault::Checksum)),
+        (plain.clone(), plainly.clone(), None),
         (
-            router(2, 200),
-            Config {
-                sums_as_v2: true,
-                ..router(1, 100)
-            },
+            sums_as_v2(plain.clone()),
+            plainly.clone(),
             Some(Fault::Checksum),
         ),
-        (plain(), secret(router(1, 100), Authentication::None), None),
+        (plain, sums_as_v2(plainly.clone()), Some(Fault::Checksum)),
+        (theirs(none), own(none), None),
+        (slow, own(none), Some(Fault::Interval)),
+        (theirs(none), plainly, Some(Fault::Version)),
+        (theirs(simple("one")), own(simple("one")), None),
         (
-            slow(),
-            secret(router(1, 100), Authentication::None),
-            Some(Fault::Interval),
-        ),
-        (
-            word("one"),
-            secret(router(1, 100), Authentication::simple("one")),
-            None,
-        ),
-        (
-            word("one"),
-            secret(router(1, 100), Authentication::simple("two")),
+            theirs(simple("one")),
+            own(simple("two")),
             Some(Fault::Authentication),
         ),
         (
-            plain(),
-            secret(router(1, 100), Authentication::simple("two")),
+            theirs(none),
+            own(simple("two")),
             Some(Fault::Authentication),
         ),
+        (theirs(header("one")), own(header("one")), None),
         (
-            header("one"),
-            secret(router(1, 100), Authentication::header("one")),
-            None,
-        ),
-        (
-            header("two"),
-            secret(router(1, 100), Authentication::header("one")),
+            theirs(header("two")),
+            own(header("one")),
             Some(Fault::Authentication),
         ),
-        (plain(), router(1, 100), Some(Fault::Version)),
     ];
     for (theirs, own, fault) in cases {
-        let packet = theirs.packet(200, 3).expect("it has an address");
-        let heard = hear(&packet).expect("it can be read");
-        let mut one = VirtualRouter::new(own.clone());
-        let mut out = Vec::new();
-        one.handle(Event::Up, now, &mut out);
-        out.clear();
-        one.handle(Event::Received(&heard), now, &mut out);
         let expected: Vec<_> = fault.map(Action::Discarded).into_iter().collect();
-        assert_eq!(out, expected, "{theirs:?} to {own:?}");
+        assert_eq!(said_of(&theirs, &own), expected, "{theirs:?} to {own:?}");
     }
 }
 
