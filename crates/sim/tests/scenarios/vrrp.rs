@@ -34,8 +34,12 @@ fn router(number: u8, priority: u8, more: &str) -> String {
 fn pair(seed: u64, line: Line, more: &str) -> Pair {
     let mut world = World::new(seed);
     let routers = [(11, 200), (12, 100)];
-    let routers =
-        routers.map(|(number, priority)| world.router(&router(number, priority, more), 2, 1));
+    // Two workers steer flows to each other.
+    let workers = 1 + (seed % 2) as usize;
+    let routers = routers.map(|(number, priority)| {
+        let configuration = router(number, priority, more);
+        world.router(&configuration, 2, workers)
+    });
     let host = |net: u8| {
         HostConfig::new(&format!("10.{net}.0.50/24"), &format!("10.{net}.0.1")).and(
             &format!("2001:db8:{net}::50/64"),
@@ -230,4 +234,47 @@ fn what_cannot_be_is_refused_with_what_would_be_right() {
     assert!(out.contains("already have vrrp with such vrid"), "{out}");
     let out = refused(&mut world, "/interface vrrp add name=d interface=b");
     assert!(out.contains("name that one"), "{out}");
+}
+
+#[test]
+fn print_shows_who_is_master_and_who_waits() {
+    let mut pair = pair(1, Line::default(), "");
+    let [one, other] = pair.routers;
+    let shown = pair
+        .world
+        .run_on(one, "/interface vrrp print without-paging");
+    assert!(shown.contains("0 RM clients"), "{shown}");
+    let shown = pair
+        .world
+        .run_on(other, "/interface vrrp print without-paging");
+    assert!(shown.contains("0 B clients"), "{shown}");
+    let shown = pair.world.run_on(
+        one,
+        ":put [/interface vrrp get clients6 mac-address]; :put [/interface get clients running]",
+    );
+    assert_eq!(shown, "00:00:5E:00:02:01\ntrue\n");
+}
+
+#[test]
+fn what_is_discarded_is_counted_under_its_name() {
+    for (theirs, name) in [
+        ("version=2", "vrrp-version"),
+        ("vrid=2", "vrrp-other-router"),
+        ("v3-checksum-as-v2=yes", "vrrp-checksum"),
+    ] {
+        let mut world = World::new(1);
+        let configuration = |number: u8, more: &str| {
+            format!(
+                "/ip address add address=10.1.0.{number}/24 interface=ether1\n\
+                 /interface vrrp add name=vrrp1 interface=ether1 {more}\n\
+                 /ip address add address=10.1.0.1/32 interface=vrrp1\n"
+            )
+        };
+        let one = world.router(&configuration(11, ""), 1, 1);
+        let other = world.router(&configuration(12, theirs), 1, 1);
+        world.join((one, 0), (other, 0), Line::default());
+        world.run(seconds(8));
+        let drops = world.run_on(one, "/tool/drop/print without-paging");
+        assert!(drops.contains(name), "{theirs}: {drops}");
+    }
 }
