@@ -18,7 +18,7 @@ use crate::rings::{Handed, RING, Rings};
 use crate::rule;
 use crate::service::Limits;
 use crate::tap::{self, By};
-use crate::walk::{Context, Memory, Note, Told};
+use crate::walk::{self, Context, Memory, Note, Told};
 
 /// Frames that wait for one transmission. As many as a vector has, whose memory a queue takes over
 /// when all its frames go to one port.
@@ -259,7 +259,7 @@ impl Outlet {
                 { self.attached(port) }.is_some_and(|attached| vector.move_to(&mut attached.frames))
             }
             Out::Tunnel(slot) => self.agenda.put_vector(Item::Leaving(slot), vector),
-            Out::Bridge(_) | Out::None => false,
+            Out::Bridge(_) | Out::Station(_) | Out::None => false,
         }
     }
 
@@ -289,6 +289,7 @@ impl Outlet {
         match out.out() {
             Out::Port(port) => self.send(cx, frame, port),
             Out::Tunnel(slot) => self.encapsulate(frame, slot),
+            Out::Station(slot) => walk::leave_station(cx, frame, slot, self),
             Out::Bridge(_) | Out::None => self.lose(frame, DropReason::EgressDown),
         }
     }

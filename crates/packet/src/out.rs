@@ -16,6 +16,8 @@ pub enum Out {
     Tunnel(u32),
     /// The bridge of the interface in this slot: frames are bridged on.
     Bridge(u32),
+    /// The link that the station in this slot shares, and the other stations on it.
+    Station(u32),
     /// Nothing takes frames.
     None,
 }
@@ -25,6 +27,7 @@ const INDEX: u32 = (1 << INDEX_BITS) - 1;
 const PORT: u32 = 0;
 const TUNNEL: u32 = 1;
 const BRIDGE: u32 = 2;
+const STATION: u32 = 4;
 
 impl Default for OutId {
     fn default() -> Self {
@@ -55,6 +58,11 @@ impl OutId {
         Self(BRIDGE << INDEX_BITS | interface.slot() as u32 & INDEX)
     }
 
+    /// The link that this station shares, and the other stations on it.
+    pub const fn station(interface: InterfaceId) -> Self {
+        Self(STATION << INDEX_BITS | interface.slot() as u32 & INDEX)
+    }
+
     /// What it is.
     #[inline(always)]
     pub const fn out(self) -> Out {
@@ -62,6 +70,7 @@ impl OutId {
             PORT => Out::Port(self.0 as u16),
             TUNNEL => Out::Tunnel(self.0 & INDEX),
             BRIDGE => Out::Bridge(self.0 & INDEX),
+            STATION => Out::Station(self.0 & INDEX),
             _ => Out::None,
         }
     }

@@ -217,7 +217,10 @@ pub enum InterfaceKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Station {
     /// `/interface/macvlan`.
-    MacVlan,
+    MacVlan {
+        /// What it sends reaches other such stations of the link.
+        bridged: bool,
+    },
     /// `/interface/vrrp`: it has its addresses while it is master.
     VirtualRouter {
         /// Whether it is.

@@ -43,6 +43,8 @@ struct Slot {
     details: ArcSwapOption<Details>,
     vlans: Vlans,
     stations: Stations,
+    /// The interface whose link it shares, as a station.
+    shares: AtomicU32,
     /// How many stations lie on it, or on what lies on it.
     carried: AtomicU32,
     /// The snapshot's epoch from which on the class holds (32) | the class before (16) | the class (16).
@@ -237,6 +239,15 @@ impl InterfaceTable {
         self.slot(on)?.stations.get(mac)
     }
 
+    /// The interface whose link the station in this slot shares.
+    #[inline]
+    pub(crate) fn station_on(&self, slot: u32) -> InterfaceId {
+        let slot = self.slot(InterfaceId(slot));
+        slot.map_or(InterfaceId::NONE, |slot| {
+            InterfaceId(slot.shares.load(Ordering::Acquire))
+        })
+    }
+
     /// Gives all stations on an interface.
     pub fn each_station(&self, on: InterfaceId, give: impl FnMut(InterfaceId)) {
         if let Some(slot) = self.slot(on) {
@@ -260,6 +271,12 @@ impl InterfaceTable {
         let was_there = slot.stations.get(mac).is_some();
         if !slot.stations.set(mac, station) {
             return false;
+        }
+        if let Some(id) = station {
+            self.make_room(id);
+            if let Some(slot) = self.slot(id) {
+                slot.shares.store(on.0, Ordering::Release);
+            }
         }
         for id in through.iter().chain([&on]) {
             self.make_room(*id);

@@ -72,6 +72,7 @@ pub(crate) use guarded::{Memory, Note, Told};
 pub(crate) use ingress::untagged;
 pub(crate) use passes::{Entry, Scratch, vector};
 pub(crate) use single::{on_link, own, own_here, resume, transmit};
+pub(crate) use stations::leave as leave_station;
 
 use crate::drop::DropReason;
 use crate::interface::InterfaceTable;

@@ -12,6 +12,7 @@ use super::ingress::{self, ETHERNET, Entrance};
 use super::{Context, demux};
 use crate::agenda::Item;
 use crate::drop::DropReason;
+use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::tap::{self, Direction};
 
@@ -112,6 +113,33 @@ fn copy_to(
     copy.rise(below, id);
     copy.l3 = l3 as u16;
     arrive(cx, copy, outlet);
+}
+
+/// Sends a frame of the station in this slot by the link that it shares. What is for another station there that
+/// sends so, too, goes to that; what is for a group goes to both.
+pub(crate) fn leave(cx: &Context<'_>, mut frame: Frame, slot: u32, outlet: &mut Outlet) {
+    let on = cx.interfaces.station_on(slot);
+    let Some(below) = cx.interfaces.get(on) else {
+        return outlet.lose(frame, DropReason::EgressDown);
+    };
+    let is_bridged = |id: InterfaceId| {
+        let line = cx.interfaces.get(id);
+        id.slot() as u32 != slot && line.is_some_and(|line| line.out == OutId::station(id))
+    };
+    let tags = cx.interfaces.details(on, |details| details.tags.len());
+    let l3 = ETHERNET + 4 * tags.unwrap_or(0);
+    if frame.bytes().first().is_some_and(|first| first & 1 != 0) {
+        cx.interfaces.each_station(on, |id| {
+            if is_bridged(id) {
+                copy_to(cx, (on, id, l3), &frame, outlet);
+            }
+        });
+    } else if let Some(id) = of(cx, on, frame.bytes()).filter(|id| is_bridged(*id)) {
+        frame.rise(on, id);
+        frame.l3 = l3 as u16;
+        return arrive(cx, frame, outlet);
+    }
+    outlet.dispatch(cx, frame, below.out);
 }
 
 /// Leaves a frame to be walked as its station's.

@@ -438,7 +438,7 @@ impl Layout {
                 Some((below, on)) if on.carries_stations() => {
                     let mac = mac.unwrap_or(made_mac(on.link.mac, id));
                     let through = self.below(on);
-                    laid.share((below, on), through, (mac, *station));
+                    laid.share((below, on), (id, through), (mac, *station));
                 }
                 _ => laid.invalid = true,
             },
@@ -503,7 +503,7 @@ impl Laid {
     fn share(
         &mut self,
         (below, on): (InterfaceId, &Self),
-        through: Vec<InterfaceId>,
+        (id, through): (InterfaceId, Vec<InterfaceId>),
         (mac, station): (Mac, Station),
     ) {
         self.station = Some(Shares { on: below, through });
@@ -514,11 +514,15 @@ impl Laid {
         self.link.tags.clone_from(&on.link.tags);
         self.link.running = !self.disabled && on.link.running;
         self.link.mtu = self.link.mtu.min(on.link.mtu);
-        if let Station::VirtualRouter { master } = station {
-            // RouterOS: the MTU is that of the interface below.
-            self.link.mtu = on.link.mtu;
-            self.link.running &= master;
-            (self.shared, self.waits) = (true, !master);
+        match station {
+            Station::MacVlan { bridged: true } => self.link.out = OutId::station(id),
+            Station::MacVlan { bridged: false } => {}
+            Station::VirtualRouter { master } => {
+                // RouterOS: the MTU is that of the interface below.
+                self.link.mtu = on.link.mtu;
+                self.link.running &= master;
+                (self.shared, self.waits) = (true, !master);
+            }
         }
     }
 

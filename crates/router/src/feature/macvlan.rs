@@ -30,7 +30,9 @@ fn interface(item: &Item) -> Option<Interface> {
     let kind = InterfaceKind::Station {
         on: read::name(item, "interface").unwrap_or_else(|| "".into()),
         mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
-        station: Station::MacVlan,
+        station: Station::MacVlan {
+            bridged: item.text("mode") != "private",
+        },
     };
     read::interface_of(item, kind, Class::Other)
 }

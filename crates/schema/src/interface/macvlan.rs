@@ -22,8 +22,7 @@ pub(crate) static MENU: Menu = Menu {
                 &["bridge", "private"],
                 "Whether they reach each other",
             )
-            .default("bridge")
-            .inert(),
+            .default("bridge"),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

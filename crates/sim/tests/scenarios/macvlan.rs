@@ -59,3 +59,31 @@ fn each_macvlan_answers_and_forwards_by_its_own_link_address() {
     let shown = world.run_on(router, "/interface macvlan print without-paging");
     assert!(shown.contains("R"), "{shown}");
 }
+
+#[test]
+fn bridged_ones_hear_each_other_and_private_ones_do_not() {
+    for (mode, hears) in [("bridge", true), ("private", false)] {
+        let mut world = World::new(1);
+        let configuration = format!(
+            "/interface macvlan add name=one interface=ether1 mode={mode}\n\
+             /interface macvlan add name=two interface=ether1 mode={mode}\n\
+             /ip address add address=10.2.0.1/24 interface=one\n"
+        );
+        let router = world.router(&configuration, 1, 1);
+        let host = world.host(HostConfig::new("10.2.0.50/24", "10.2.0.1"));
+        world.join((router, 0), (host, 0), Line::default());
+        world.run(seconds(3));
+        let received = |world: &mut World| {
+            let shown = world.run_on(router, ":put [/interface get two rx-packet]");
+            shown.trim().parse::<u64>().expect("a number")
+        };
+        let before = received(&mut world);
+        // Somebody is asked for whom nobody knows: by the port, and by the other interface.
+        world.run_on(router, "/ping 10.2.0.99 count=1");
+        world.run(seconds(2));
+        assert_eq!(received(&mut world) > before, hears, "{mode}");
+        world.at(host).ping("10.2.0.1", 1, 56);
+        world.run(seconds(1));
+        assert_eq!(world.at(host).replies("10.2.0.1"), 1, "{mode}");
+    }
+}

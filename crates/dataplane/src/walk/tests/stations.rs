@@ -8,6 +8,8 @@ use wire::Mac;
 use super::{forwarded4, rig};
 use crate::drop::DropReason;
 use crate::interface::{Details, Interface};
+use crate::out::OutId;
+use crate::rings::Command;
 use crate::testing::{ARP, ETHER1, MAC, Rig, Udp4, VLAN10, arp, ethernet};
 use crate::trace::trace_packet;
 
@@ -141,4 +143,43 @@ fn a_trace_names_the_station() {
     let walked = trace_packet(rig.tables(), &frame, ETHER1);
     let first = walked.lines.first().expect("ingress decided");
     assert_eq!(first.decision, "arrived on vrrp1");
+}
+
+/// Puts two stations on `ether1` that send by its link, and reach each other there if they are `bridged`.
+fn two(rig: &mut Rig, bridged: bool) {
+    for (id, mac) in [(STATION, VIRTUAL), (OTHER, SECOND)] {
+        put(rig, (ETHER1, &[]), (id, mac));
+        if bridged {
+            let line = rig.interfaces.get(id).expect("it is there");
+            let out = OutId::station(id);
+            rig.interfaces.set(id, &Interface { out, ..line });
+        }
+    }
+}
+
+#[test]
+fn what_a_bridged_station_sends_reaches_the_others_of_its_link() {
+    for bridged in [true, false] {
+        let mut rig = rig();
+        two(&mut rig, bridged);
+        let send = |rig: &mut Rig, frame: Vec<u8>| {
+            let mut frame = rig.pool.alloc_from(&frame).expect("room");
+            frame.egress = STATION;
+            frame.l3 = 14;
+            rig.command(Command::Transmit(frame));
+            rig.settle();
+        };
+        let question = arp();
+        send(&mut rig, question.clone());
+        assert_eq!(rig.sent(0), [question], "it leaves in any case");
+        assert_eq!(rig.punts().len(), usize::from(bridged));
+        assert_eq!(received(&rig, OTHER), u64::from(bridged));
+
+        let udp = Udp4::default();
+        send(&mut rig, to(SECOND, &udp));
+        let (left, forwarded) = (rig.sent(0).len(), rig.sent(1).len());
+        assert_eq!((left, forwarded), if bridged { (0, 1) } else { (1, 0) });
+        send(&mut rig, to([2, 0, 0, 0, 7, 7], &udp));
+        assert_eq!(rig.sent(0).len(), 1, "nobody here has it");
+    }
 }
