@@ -166,8 +166,8 @@ impl XdpPort {
     /// Opens all queues of a device of the calling thread's network namespace: the port of queue
     /// `n` uses `umems[n % umems.len()]`, so that each worker gets its share.
     ///
-    /// In generic mode its program takes these shortcuts, the ports install some, and it switches. (In native mode a device
-    /// may have nowhere to put frames of others, and loses them without a word.)
+    /// In generic mode its program takes these shortcuts, the ports install some, and it switches. (In native mode a
+    /// device may have nowhere to put frames of others, and loses them without a word.)
     ///
     /// `ring` is the number of entries of each of a port's four rings, a power of two; a port
     /// borrows up to twice as many slots. A queue that another port has just left is waited for,

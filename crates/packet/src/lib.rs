@@ -1,8 +1,9 @@
 //! A packet's fields, hashes and fates, as every floor of the data plane names them: nothing here knows a table, a
 //! connection or a rule.
 //!
-//! [`Fields`] and [`Tuple`] are read once per packet, [`link`] what is before it; `flow` hashes them, `handover` makes a worker of that;
-//! `drop` names the reasons to discard a packet, `out` what takes it; `count` has the counters' numbers.
+//! [`Fields`] and [`Tuple`] are read once per packet, [`link`] what is before it; `flow` hashes them, `handover` makes
+//! a worker of that; `drop` names the reasons to discard a packet, `out` what takes it; `count` has the counters'
+//! numbers.
 
 #![forbid(unsafe_code)]
 
