@@ -63,14 +63,9 @@ impl Readiness {
             seen: self.rounds(),
         };
         let data = epoll::EventData::new_u64(place.into());
-        let added = epoll::add(&self.epoll, fd, data, epoll::EventFlags::IN);
-        match added {
-            Ok(()) => Ok(member),
-            Err(error) => {
-                self.give_back(place);
-                Err(error.into())
-            }
-        }
+        // A member that ends gives its place back.
+        epoll::add(&self.epoll, fd, data, epoll::EventFlags::IN)?;
+        Ok(member)
     }
 
     fn take_place(&self) -> Option<u32> {
@@ -148,5 +143,26 @@ impl Member {
 impl Drop for Member {
     fn drop(&mut self) {
         self.of.give_back(self.place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_cannot_join_leaves_no_place_to_two_others() {
+        let readiness = Readiness::new().expect("descriptors");
+        // A file is always readable: epoll takes none.
+        let file = std::fs::File::open("/proc/self/exe").expect("this program");
+        readiness.join(file.as_fd()).expect_err("it is no port");
+
+        let (one, two) = (
+            Readiness::new().expect("one"),
+            Readiness::new().expect("two"),
+        );
+        let first = readiness.join(one.epoll.as_fd()).expect("a port");
+        let second = readiness.join(two.epoll.as_fd()).expect("another");
+        assert_ne!(first.place, second.place);
     }
 }

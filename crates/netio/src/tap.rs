@@ -263,6 +263,10 @@ impl Port for TapPort {
                 Read::Nothing => break,
             }
         }
+        // Those that share a system call are many, and quiet: none keeps slots while it has nothing.
+        if self.member.is_some() {
+            self.close(pool);
+        }
         into.len() - before
     }
 

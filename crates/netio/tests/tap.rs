@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 
 use common::*;
-use frame::{Offload, Port, Segmentation};
+use frame::{Class, Offload, Port, Segmentation};
 use netio::link::Links;
 use netio::{Layer, PacketPort, Readiness, TapPort, WaitSet};
 
@@ -384,5 +384,39 @@ fn many_quiet_devices_cost_one_system_call_a_step() {
         let socket = UdpSocket::bind("198.51.100.1:0").expect("an address of ours");
         socket.send_to(b"two", "198.51.100.2:9").expect("a route");
         assert_eq!(step(&mut ports), [199]);
+    });
+}
+
+#[test]
+fn quiet_devices_that_were_read_once_keep_no_slots() {
+    in_namespace_with_tun(|| {
+        let readiness = Readiness::new().expect("descriptors");
+        let mut pool = pool();
+        let free = |pool: &mut frame::Pool| {
+            pool.collect();
+            [Class::Small, Class::Large].map(|class| pool.available(class))
+        };
+        let before = free(&mut pool);
+        let mut ports: Vec<_> = (0..8)
+            .map(|number| {
+                let mut port = open(&format!("tun{number}"), Layer::Tun);
+                port.share(&readiness).expect("descriptors");
+                ip(&format!(
+                    "addr add 192.0.2.1 peer 198.51.100.{number} dev tun{number}"
+                ));
+                port
+            })
+            .collect();
+        let socket = UdpSocket::bind("192.0.2.1:0").expect("an address of ours");
+
+        for (number, port) in ports.iter_mut().enumerate() {
+            let to = format!("198.51.100.{number}:9");
+            socket.send_to(b"once", to).expect("a route");
+            let mut arrived = receive(port, &mut pool, 1);
+            arrived.drain(..).for_each(|frame| pool.free(frame));
+            assert!(port.reads() > 0);
+        }
+
+        assert_eq!(free(&mut pool), before);
     });
 }

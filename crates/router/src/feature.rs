@@ -46,6 +46,12 @@ use crate::running::Running;
 
 /// A feature of control. Whatever a feature has no use for stays as it is here.
 pub(crate) trait Feature: core::fmt::Debug {
+    /// What the log calls it.
+    fn name(&self) -> &'static str {
+        let path = core::any::type_name::<Self>();
+        path.rsplit("::").next().unwrap_or(path)
+    }
+
     /// The menus whose changes it follows, and whose rows and commands it has a part in.
     fn menus(&self) -> &'static [&'static str];
 
@@ -189,6 +195,8 @@ pub struct Effects {
     pub(crate) lost: usize,
     /// The worker that sends packets.
     pub(crate) worker: u16,
+    /// The features that answer with these that interfaces are others.
+    makers: Vec<&'static str>,
 }
 
 impl Default for Effects {
@@ -198,6 +206,7 @@ impl Default for Effects {
             room: SENDS,
             lost: 0,
             worker: 0,
+            makers: Vec::new(),
         }
     }
 }
@@ -221,6 +230,25 @@ impl Effects {
             }
             None => self.lost += 1,
         }
+    }
+
+    /// Whether nothing is wanted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty() && self.lost == 0
+    }
+
+    /// Lets a feature add what it wants as interfaces are others.
+    pub(crate) fn of_maker(&mut self, maker: &'static str, add: impl FnOnce(&mut Self)) {
+        let before = self.list.len();
+        add(self);
+        if self.list.len() > before {
+            self.makers.push(maker);
+        }
+    }
+
+    /// Who added what is wanted as interfaces are others.
+    pub(crate) fn makers(&self) -> impl Iterator<Item = &'static str> {
+        self.makers.iter().copied()
     }
 
     /// Adds one.

@@ -213,7 +213,7 @@ impl Features {
         out: &mut Effects,
     ) {
         for feature in self.list_mut() {
-            feature.lay_out(others, running, out);
+            out.of_maker(feature.name(), |out| feature.lay_out(others, running, out));
         }
     }
 

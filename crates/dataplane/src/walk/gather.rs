@@ -108,7 +108,8 @@ pub(crate) fn expire(now: Instant, outlet: &mut Outlet) {
     }
 }
 
-fn discard_lost(outlet: &mut Outlet) {
+/// Discards what fragments were given up for others, for settings, or for good.
+pub(crate) fn discard_lost(outlet: &mut Outlet) {
     for family in 0..outlet.fragments.len() {
         while let Some((frame, (), lost)) = outlet.fragments[family].take_lost() {
             outlet.discard(frame, DropReason::of_fragment(lost));

@@ -66,7 +66,7 @@ use machine::Instant;
 use wire::Mac;
 
 pub(crate) use egress::{count_sent, finish, rewrite};
-pub(crate) use gather::expire;
+pub(crate) use gather::{discard_lost, expire};
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, Note, Told};
 pub(crate) use ingress::untagged;

@@ -1,5 +1,7 @@
 //! What features want done, carried out.
 
+use std::collections::BTreeSet;
+
 use dataplane::DropReason;
 use menu::{Changes, Store};
 use service::neighbour::Event;
@@ -7,6 +9,18 @@ use service::neighbour::Event;
 use super::Control;
 use super::objects::Pending;
 use crate::feature::{Effect, Effects, View};
+
+/// Rounds in which features answer each other's changes: more than interfaces lie upon each other.
+const ROUNDS: usize = 64;
+
+/// What features want done, while it is being done.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    /// What waits for the next round.
+    waiting: Vec<Effects>,
+    /// A round is under way.
+    is_busy: bool,
+}
 
 impl Control {
     /// Lets the features follow: what a transaction changed, or without `changes` everything. Gives what is to be
@@ -20,7 +34,8 @@ impl Control {
             clock: self.features.log.clock,
         };
         self.features.follow(&view, changes, &mut out);
-        let pending = self.take_effects(out);
+        let mut pending = Pending::default();
+        self.take_effects(out, &mut pending);
         self.due.snapshot |= self.register_services();
         pending
     }
@@ -32,15 +47,45 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// Does what features want done; what comes and goes is followed at once.
+    /// Does what features want done; what comes and goes is followed at once. What they want while that is followed
+    /// is done after it, in rounds: each tells features of interfaces, who may want more.
     pub fn carry_out(&mut self, effects: Effects) {
-        let pending = self.take_effects(effects);
-        self.follow_objects(pending);
+        if effects.is_empty() {
+            return;
+        }
+        self.wanted.waiting.push(effects);
+        if core::mem::replace(&mut self.wanted.is_busy, true) {
+            return;
+        }
+        for _ in 0..ROUNDS {
+            let round = core::mem::take(&mut self.wanted.waiting);
+            if round.is_empty() {
+                break;
+            }
+            let mut pending = Pending::default();
+            for effects in round {
+                self.take_effects(effects, &mut pending);
+            }
+            self.follow_objects(pending);
+        }
+        self.forgo_rest();
+        self.wanted.is_busy = false;
+    }
+
+    /// Gives up what features want without an end.
+    fn forgo_rest(&mut self) {
+        let rest = core::mem::take(&mut self.wanted.waiting);
+        let makers: BTreeSet<_> = rest.iter().flat_map(Effects::makers).collect();
+        for maker in makers {
+            let message = format!(
+                "feature {maker} answers each change of an interface with another one: given up after {ROUNDS}"
+            );
+            self.features.log.add("system,error", message);
+        }
     }
 
     /// Does what features want done, but for what is to be followed.
-    fn take_effects(&mut self, effects: Effects) -> Pending {
-        let mut pending = Pending::default();
+    fn take_effects(&mut self, effects: Effects, pending: &mut Pending) {
         let worker = effects.worker;
         self.workers
             .count_many(DropReason::FeatureSends, effects.lost);
@@ -56,8 +101,8 @@ impl Control {
                 Effect::Item(item, wanted) => {
                     self.intent.put(item, wanted, &mut pending.touched);
                 }
-                Effect::Object(object) => self.take_object(*object, &mut pending),
-                Effect::Gone(owner) => self.drop_objects(owner, &mut pending),
+                Effect::Object(object) => self.take_object(*object, pending),
+                Effect::Gone(owner) => self.drop_objects(owner, pending),
                 Effect::Gateway(wanted) => self.check_gateway(wanted),
                 Effect::Send(outgoing) => self.send(outgoing, worker),
                 Effect::Script { kind, source } => self.run_later(kind, source),
@@ -83,6 +128,5 @@ impl Control {
                 }
             }
         }
-        pending
     }
 }

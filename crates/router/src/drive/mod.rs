@@ -188,6 +188,8 @@ pub struct Control {
     unnumbered: BTreeSet<InterfaceId>,
     /// What workers are to be told.
     due: Due,
+    /// What features want done, while it is being done.
+    wanted: effects::Wanted,
     /// An address came into use: the routes that come with it are offered before the poll ends.
     detected: bool,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
@@ -275,6 +277,7 @@ impl Control {
             fallback: None,
             unnumbered: BTreeSet::new(),
             due: Due::default(),
+            wanted: effects::Wanted::default(),
             detected: false,
             dad: BTreeMap::new(),
             firewall: Firewall::new(workers.rule_counters()),

@@ -1,5 +1,6 @@
 mod client;
 mod newcomer;
+mod restless;
 mod rig;
 
 use core::net::IpAddr;
