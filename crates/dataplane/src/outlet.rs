@@ -121,6 +121,7 @@ impl Outlet {
                 ..config
             });
         }
+        walk::discard_lost(self);
     }
 
     /// Who is to be woken: how many packets control was handed, and a bit for each worker that was

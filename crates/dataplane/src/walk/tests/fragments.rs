@@ -1,5 +1,7 @@
 //! Fragments where connections are tracked: whole datagrams for rules, fragments on the links.
 
+mod settings;
+
 use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -692,20 +694,4 @@ fn later_ipv6_fragments_of_a_datagram_that_overlapped_are_lost_with_it() {
 
     assert_eq!(sent.len(), 0);
     assert_eq!(rig.drops(), [(DropReason::FragmentOverlap, 5)]);
-}
-
-#[test]
-fn what_other_settings_have_no_room_for_is_given_up_at_once() {
-    let mut rig = rig();
-    tracked(&mut rig);
-    let frames = cut(&datagram(3000).packet(), 1500, 0);
-    pass_all(&mut rig, frames[..2].to_vec());
-    assert_eq!(rig.workers[0].pool().held(Class::Small).0, 2);
-
-    rig.snapshot.fragments4.memory_max_bytes = 0;
-    rig.publish();
-    rig.settle();
-
-    assert_eq!(rig.drops(), [(DropReason::FragmentsFull, 2)]);
-    assert_eq!(rig.workers[0].pool().held(Class::Small).0, 0);
 }
