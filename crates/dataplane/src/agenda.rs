@@ -1,5 +1,6 @@
 //! The agenda of a worker: frames that a stage leaves for another entry of the walk, to be walked when the vector at
-//! hand is done. They are frames that a tunnel is to encapsulate, and what came out of one.
+//! hand is done. They are frames that a tunnel is to encapsulate, what came out of one, and what a bridge sends into
+//! another.
 //!
 //! Stages put frames here because a walk never begins within a walk. Frames that go the same way wait together, and
 //! their memory changes hands as a whole. Each kind has bounded room; a frame without room is dropped as
@@ -19,6 +20,8 @@ const BATCHES: usize = 2 * ROOM / VECTOR_FRAMES;
 pub(crate) enum Item {
     /// Into the tunnel of the interface in this slot.
     Leaving(u32),
+    /// Into the bridge of the interface in this slot, as the router's.
+    Bridging(u32),
     /// Behind ingress, on this interface.
     Arrived(InterfaceId),
 }
@@ -78,7 +81,7 @@ impl Agenda {
 
     fn queue(&mut self, item: Item) -> &mut Queue {
         match item {
-            Item::Leaving(_) => &mut self.leaving,
+            Item::Leaving(_) | Item::Bridging(_) => &mut self.leaving,
             Item::Arrived(_) => &mut self.arrived,
         }
     }

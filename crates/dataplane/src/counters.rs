@@ -62,6 +62,10 @@ pub struct Counters {
     pub ipv4_fasttrack: Pair,
     /// The same of IPv6.
     pub ipv6_fasttrack: Pair,
+    /// Frames that bridges with `allow-fast-path` bridged between ports, those of fast forward aside.
+    pub bridge_fast_path: Pair,
+    /// Frames that fast forward bridged.
+    pub bridge_fast_forward: Pair,
     /// Packets that ports forwarded by themselves as the firewall had let them pass: IPv4, IPv6.
     past_firewall: [Pair; 2],
     cut: [Counter; Helper::ALL.len()],
@@ -94,6 +98,8 @@ impl Counters {
             ipv6_fast_path: Pair::default(),
             ipv4_fasttrack: Pair::default(),
             ipv6_fasttrack: Pair::default(),
+            bridge_fast_path: Pair::default(),
+            bridge_fast_forward: Pair::default(),
             past_firewall: Default::default(),
             cut: core::array::from_fn(|_| Counter::default()),
             taps: Counter::default(),

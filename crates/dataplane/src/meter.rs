@@ -35,6 +35,8 @@ facilities! {
     Idle = "idle",
     /// Ports: receiving, spreading frames over workers, transmitting.
     Ethernet = "ethernet",
+    /// Frames between the ports of bridges, and between these and the router.
+    Bridging = "bridging",
     /// Packets that rules and connections do not look at: headers, routes, next hops, tunnels.
     Networking = "networking",
     /// Rules, connections and translation, with the routing of what they look at.

@@ -8,6 +8,7 @@ use frame::shortcut::FlowOffload;
 use frame::{Class, Frame, InterfaceId, Pool, Port, PortCounters, VECTOR_FRAMES, Vector};
 
 use crate::agenda::{Agenda, Item};
+use crate::bridge::{self, Bridging};
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::DropReason;
@@ -65,6 +66,8 @@ pub(crate) struct Outlet {
     pub(crate) meter: Meter,
     /// What is to be walked when the vector at hand is.
     pub(crate) agenda: Agenda,
+    /// Memory for bridging; none while frames are bridged.
+    pub(crate) bridging: Option<Box<Bridging>>,
     /// What services may still hand to control.
     pub(crate) limits: Limits,
     transmitted: u32,
@@ -91,6 +94,7 @@ impl Outlet {
             told: Told::new(),
             meter: Meter::new(),
             agenda: Agenda::new(),
+            bridging: Some(Bridging::new()),
             limits: Limits::new(),
             index,
             pool,
@@ -251,16 +255,25 @@ impl Outlet {
         }
     }
 
-    /// Gives a whole vector to an out, if that is a port with a queue here and nothing in it, or a tunnel with room
-    /// for all; else says no, and changes nothing.
+    /// Gives a whole vector to an out, if that is a port with a queue here and nothing in it, a tunnel with room
+    /// for all, or a bridge; else says no, and changes nothing.
     #[inline]
-    pub(crate) fn dispatch_vector(&mut self, vector: &mut Vector, out: OutId) -> bool {
+    pub(crate) fn dispatch_vector(
+        &mut self,
+        cx: &Context<'_>,
+        vector: &mut Vector,
+        out: OutId,
+    ) -> bool {
         match out.out() {
             Out::Port(port) => {
                 { self.attached(port) }.is_some_and(|attached| vector.move_to(&mut attached.frames))
             }
             Out::Tunnel(slot) => self.agenda.put_vector(Item::Leaving(slot), vector),
-            Out::Bridge(_) | Out::Station(_) | Out::None => false,
+            Out::Bridge(slot) => {
+                bridge::send_all(cx, slot, vector, self);
+                true
+            }
+            Out::Station(_) | Out::None => false,
         }
     }
 
@@ -273,6 +286,9 @@ impl Outlet {
         count: usize,
         out: OutId,
     ) {
+        if let Out::Bridge(slot) = out.out() {
+            return bridge::send_some(cx, slot, (frames, count), self);
+        }
         match out.as_port().and_then(|port| self.attached(port)) {
             Some(attached) if attached.frames.len() + count <= QUEUE => {
                 attached.frames.extend(frames.take(count));
@@ -291,7 +307,11 @@ impl Outlet {
             Out::Port(port) => self.send(cx, frame, port),
             Out::Tunnel(slot) => self.encapsulate(frame, slot),
             Out::Station(slot) => walk::leave_station(cx, frame, slot, self),
-            Out::Bridge(_) | Out::None => self.lose(frame, DropReason::EgressDown),
+            Out::Bridge(slot) => {
+                let mut frame = core::iter::once(frame);
+                bridge::send_some(cx, slot, (&mut frame, 1), self);
+            }
+            Out::None => self.lose(frame, DropReason::EgressDown),
         }
     }
 

@@ -11,6 +11,7 @@ use frame::{Frame, Pool, Port, Vector};
 use machine::Instant;
 
 use crate::agenda::Item;
+use crate::bridge;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::deadline;
@@ -356,6 +357,11 @@ impl Worker {
                 Some(Item::Leaving(slot)) => {
                     let before = outlet.meter.turn(Facility::Networking);
                     encap::leave(cx, slot, vector, &mut self.scratch.nexts, outlet);
+                    outlet.meter.turn(before);
+                }
+                Some(Item::Bridging(slot)) => {
+                    let before = outlet.meter.turn(Facility::Bridging);
+                    bridge::send_all(cx, slot, vector, outlet);
                     outlet.meter.turn(before);
                 }
                 Some(Item::Arrived(id)) => {

@@ -167,6 +167,28 @@ drops! {
     FirewallTarpit = "firewall-tarpit",
     /// Tunnels within tunnels are too deep, or lead to each other in a circle.
     TunnelDepth = "tunnel-depth",
+    /// The sender's address of a bridged frame is a group's, or none.
+    BridgeSource = "bridge-source",
+    /// Sent to an address that bridges keep for their own protocols (IEEE 802.1Q, 8.6.3), and nothing here hears it.
+    BridgeReserved = "bridge-reserved",
+    /// Spanning tree does not let frames in by the bridge's port, or out by it.
+    BridgePortState = "bridge-port-state",
+    /// The bridge's port admits only frames with a VLAN's tag, or only ones without (`frame-types`).
+    BridgeFrameTypes = "bridge-frame-types",
+    /// The bridge's port that the frame came by is no member of its VLAN (`ingress-filtering`).
+    BridgeIngressVlan = "bridge-ingress-vlan",
+    /// The bridge's port that the frame would leave by, or the bridge itself, is no member of its VLAN.
+    BridgeEgressVlan = "bridge-egress-vlan",
+    /// The frame's station is behind the port of the bridge that it came by.
+    BridgeSamePort = "bridge-same-port",
+    /// Horizon, isolation or a forwarding override keep the two ports of the bridge apart.
+    BridgeApart = "bridge-apart",
+    /// The frame is for several ports of the bridge, and none of them takes it.
+    BridgeNowhere = "bridge-nowhere",
+    /// The frame is longer than the bridge's port that it would leave by takes.
+    BridgeTooBig = "bridge-too-big",
+    /// Bridges lead to each other in a circle, or too deep.
+    BridgeDepth = "bridge-depth",
     /// Too many frames waited to be encapsulated, or to be walked when they were decapsulated.
     AgendaFull = "agenda-full",
     /// An advertisement of VRRP, or the packet that carries it, is malformed (RFC 5798, 7.1).

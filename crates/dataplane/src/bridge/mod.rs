@@ -1,11 +1,29 @@
 //! Bridges: what a frame that comes by a bridge's port, or down from the router, comes to.
+//!
+//! Begin with `receive.rs` (frames of a port, before the VLANs of its interface) and `send.rs` (frames of the router,
+//! by `Out::Bridge`). Both run the passes of `passes.rs`, which ask `decide.rs`: `admit` at ingress, `find` for where a
+//! frame goes, `leaves` at each egress port. `flood.rs` has frames for several ports, and the general way out of one;
+//! `tags.rs` rewrites tags. What goes up stays in its vector, which walks on as the bridge interface's.
 
+mod decide;
+mod flood;
+mod passes;
 mod port;
+mod receive;
+mod send;
 mod table;
+mod tags;
+#[cfg(test)]
+mod tests;
 mod vlans;
+
+pub(crate) use passes::Bridging;
 
 pub use port::{Bridge, BridgePort, FrameTypes, PORTS, PortSet};
 pub use table::Bridges;
 pub use vlans::{Member, VlanTable};
+
+pub(crate) use receive::receive;
+pub(crate) use send::{all as send_all, some as send_some};
 
 use crate::interface::vlan;

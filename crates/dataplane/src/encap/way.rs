@@ -124,7 +124,7 @@ impl Nexts {
         let first = nexts.first().copied().unwrap_or(Next::Own);
         if let Next::Out(out) = first
             && nexts.iter().all(|next| *next == first)
-            && outlet.dispatch_vector(frames, out)
+            && outlet.dispatch_vector(cx, frames, out)
         {
             return;
         }

@@ -6,7 +6,7 @@ use frame::{Frame, InterfaceId, Offload, Segmentation, Unfinishable, Unfragmenta
 use super::Context;
 use crate::counters::Counters;
 use crate::drop::DropReason;
-use crate::out::OutId;
+use crate::out::{Out, OutId};
 use crate::outlet::Outlet;
 use crate::table::Adjacency;
 use crate::table::adjacency::HEADER_BYTES;
@@ -123,9 +123,13 @@ pub(crate) fn finish(
     mtu: u32,
 ) {
     let port = out.as_port().and_then(|port| cx.snapshot.port(port));
-    let taken = port.is_some_and(|binding| binding.offloads.take(&frame.offload));
     let segmentation = frame.offload.segmentation;
     let gathered = segmentation == Segmentation::Fragments;
+    let taken = match out.out() {
+        // Each of its ports takes the frame as it can.
+        Out::Bridge(_) => !gathered,
+        _ => port.is_some_and(|binding| binding.offloads.take(&frame.offload)),
+    };
     let merged = !gathered && segmentation != Segmentation::None;
     let too_long = !merged && frame.len() > usize::from(frame.l3).saturating_add(mtu as usize);
     let limit = match gathered {

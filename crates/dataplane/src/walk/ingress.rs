@@ -25,7 +25,7 @@ pub(crate) struct Entrance {
     /// Its link address in the low 48 bits.
     mac: u64,
     /// What comes in is counted here.
-    pub(super) counts: bool,
+    pub(crate) counts: bool,
 }
 
 impl Entrance {

@@ -69,8 +69,8 @@ pub(crate) use egress::{count_sent, finish, rewrite};
 pub(crate) use gather::{discard_lost, expire};
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, Note, Told};
-pub(crate) use ingress::untagged;
-pub(crate) use passes::{Entry, Scratch, vector};
+pub(crate) use ingress::{Entrance, untagged};
+pub(crate) use passes::{Entry, Scratch, settle, vector};
 pub(crate) use single::{on_link, own, own_here, resume, transmit};
 pub(crate) use stations::leave as leave_station;
 
@@ -84,7 +84,7 @@ use crate::table::{Adjacency, Fib, Kind, NextHopId};
 use crate::trace::Tracer;
 use forward::Fit;
 use guarded::{View, Watcher};
-use ingress::{Arrived, Entrance};
+use ingress::Arrived;
 
 /// The stages, in the packet's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

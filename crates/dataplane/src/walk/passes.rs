@@ -10,9 +10,11 @@ use super::ingress::Entrance;
 use super::near::Near;
 use super::tally::received;
 use super::{Context, Exit, egress, gather, guarded, stations};
+use crate::bridge;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::encap;
+use crate::interface::Above;
 use crate::meter::Facility;
 use crate::out::OutId;
 use crate::outlet::Outlet;
@@ -84,6 +86,16 @@ pub(crate) fn vector(
     }
     if matches!(entry, Entry::Arrived(_)) {
         entrance.is_behind();
+    }
+    if entrance.interface.above == Above::Bridge {
+        let before = outlet.meter.turn(Facility::Bridging);
+        let up = bridge::receive(cx, &entrance, vector, outlet);
+        outlet.meter.turn(before);
+        let Some(up) = up else { return };
+        entrance = up;
+        if cx.interfaces.taps().any() {
+            tap::received(cx, entrance.id, vector.frames(), outlet);
+        }
     }
     if entrance.interface.stations {
         stations::rise(cx, &entrance, vector, outlet);
@@ -160,7 +172,7 @@ fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut 
     let others = outs
         .iter()
         .fold(0, |others, out| others | (out.bits() ^ first.bits()));
-    if others == 0 && first != OutId::NONE && outlet.dispatch_vector(vector, first) {
+    if others == 0 && first != OutId::NONE && outlet.dispatch_vector(cx, vector, first) {
         return ended;
     }
     let mut frames = vector.drain();
@@ -199,7 +211,7 @@ fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut 
 
 /// Does what an exit says.
 #[cold]
-pub(super) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mut Outlet) {
+pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mut Outlet) {
     match exit {
         Exit::Drop(reason) => outlet.discard(frame, reason),
         Exit::Punt(Why::Service { id, meets_rules }) => {

@@ -326,10 +326,26 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
             &of_fragments,
             &of_tunnels,
             &OF_VRRP,
+            &OF_BRIDGES,
         ];
         assert!(known.concat().contains(reason), "{}", reason.name());
     }
 }
+
+/// Tested where frames are bridged.
+const OF_BRIDGES: [DropReason; 11] = [
+    DropReason::BridgeSource,
+    DropReason::BridgeReserved,
+    DropReason::BridgePortState,
+    DropReason::BridgeFrameTypes,
+    DropReason::BridgeIngressVlan,
+    DropReason::BridgeEgressVlan,
+    DropReason::BridgeSamePort,
+    DropReason::BridgeApart,
+    DropReason::BridgeNowhere,
+    DropReason::BridgeTooBig,
+    DropReason::BridgeDepth,
+];
 
 /// Tested where advertisements are heard.
 const OF_VRRP: [DropReason; 7] = [

@@ -1,0 +1,411 @@
+//! Decisions about a frame in a bridge, in functions that change nothing: [`admit`] at ingress, [`find`] where it goes,
+//! [`leaves`] at each egress port. The tracer runs the same.
+
+use frame::InterfaceId;
+use wire::Mac;
+
+use super::{Bridge, FrameTypes, Member, PortSet, vlan};
+use crate::drop::DropReason;
+use crate::interface::{InterfaceTable, Tag};
+use crate::table::bridge_hosts::Place;
+use crate::table::{BridgeHosts, HostKey, HostKind};
+
+/// The first bit of a link address: it is a group's.
+const GROUP: u64 = 1 << 40;
+pub(super) const BROADCAST: u64 = (1 << 48) - 1;
+/// The addresses that a bridge keeps for its own protocols, but for the last digit (IEEE 802.1Q, 8.6.3).
+const RESERVED: u64 = 0x0180_c200_0000;
+/// The address of flow control: such frames never pass a bridge.
+const PAUSE: u64 = RESERVED | 1;
+
+/// What a frame begins with: its addresses in the low 48 bits, its type, and what stands behind that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) to: u64,
+    pub(crate) from: u64,
+    pub(crate) kind: u16,
+    /// Priority and VLAN, where the type is that of a tag.
+    pub(crate) tci: u16,
+}
+
+/// Bytes that are read as a head.
+pub(super) const HEAD: usize = 16;
+
+impl Head {
+    #[inline(always)]
+    pub(crate) fn of(bytes: &[u8; HEAD]) -> Self {
+        let all = u128::from_be_bytes(*bytes);
+        Self {
+            to: (all >> 80) as u64,
+            from: (all >> 32) as u64 & BROADCAST,
+            kind: (all >> 16) as u16,
+            tci: all as u16,
+        }
+    }
+
+    /// Whether it is sent to a group.
+    #[inline(always)]
+    pub(crate) const fn is_to_group(&self) -> bool {
+        self.to & GROUP != 0
+    }
+
+    /// Whether it is sent to an address that bridges keep for their own protocols.
+    #[inline(always)]
+    const fn is_reserved(&self) -> bool {
+        self.to & !0xf == RESERVED
+    }
+}
+
+/// A link address as a number.
+#[inline(always)]
+pub(super) fn number(mac: Mac) -> u64 {
+    let [a, b, c, d, e, f] = mac.0;
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}
+
+/// Where frames come into a bridge: a port of it, or the router above it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'a> {
+    pub(crate) bridge: &'a Bridge,
+    /// The number of the port; of the bridge itself, the one behind the last.
+    pub(crate) number: usize,
+    pub(crate) interface: InterfaceId,
+    /// The spanning trees in which it learns, and in which it forwards.
+    learning: u32,
+    forwarding: u32,
+    pvid: u16,
+    frame_types: FrameTypes,
+    ingress_filtering: bool,
+    tag_stacking: bool,
+    horizon: Option<u32>,
+    isolated: bool,
+    only_to: Option<&'a PortSet>,
+    /// The other port, where frames that only pass are not looked up.
+    pub(super) straight_to: Option<InterfaceId>,
+    /// The link address of the bridge's interface.
+    pub(super) own: u64,
+    /// Stations lie on the bridge, or on its VLANs.
+    pub(super) stations: bool,
+}
+
+impl<'a> Source<'a> {
+    /// The port that this interface is.
+    pub(crate) fn port(
+        bridge: &'a Bridge,
+        interface: InterfaceId,
+        interfaces: &InterfaceTable,
+    ) -> Option<Self> {
+        let place = bridge.number(interface)?;
+        let port = bridge.ports().get(place)?;
+        let above = interfaces.get(bridge.id)?;
+        Some(Self {
+            number: place,
+            interface,
+            learning: if port.learn { port.learning } else { 0 },
+            forwarding: port.forwarding,
+            pvid: port.pvid,
+            frame_types: port.frame_types,
+            ingress_filtering: port.ingress_filtering,
+            tag_stacking: port.tag_stacking,
+            horizon: port.horizon,
+            isolated: port.isolated,
+            only_to: port.only_to.as_ref(),
+            straight_to: straight_to(bridge, place),
+            own: number(above.mac),
+            stations: above.stations,
+            bridge,
+        })
+    }
+
+    /// The router above a bridge.
+    pub(crate) fn router(bridge: &'a Bridge) -> Self {
+        Self {
+            number: bridge.ports().len(),
+            interface: bridge.id,
+            learning: 0,
+            forwarding: u32::MAX,
+            pvid: bridge.pvid,
+            frame_types: bridge.frame_types,
+            ingress_filtering: bridge.ingress_filtering,
+            tag_stacking: false,
+            horizon: None,
+            isolated: false,
+            only_to: None,
+            straight_to: None,
+            // What the router sends to itself does not come here.
+            own: u64::MAX,
+            stations: false,
+            bridge,
+        }
+    }
+
+    /// Whether frames come from the router above.
+    #[inline(always)]
+    pub(crate) fn is_router(&self) -> bool {
+        self.number == self.bridge.ports().len()
+    }
+}
+
+/// The other port of a bridge with fast forward, while both forward.
+fn straight_to(bridge: &Bridge, from: usize) -> Option<InterfaceId> {
+    match bridge.ports() {
+        [one, other] if bridge.fast_forward && one.forwarding & other.forwarding & 1 != 0 => {
+            Some(if from == 0 { other } else { one }.interface)
+        }
+        _ => None,
+    }
+}
+
+/// What a frame is in its bridge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Class {
+    /// Its VLAN; 0 where the bridge does not tell VLANs apart.
+    pub(crate) vid: u16,
+    /// The spanning tree that it follows, as a set of one.
+    pub(crate) tree: u32,
+    /// It carries a tag that counts, if only a priority.
+    pub(crate) tagged: bool,
+}
+
+/// Decides whether a frame comes in, and as what.
+///
+/// # Errors
+/// Why it does not.
+#[inline(always)]
+pub(crate) fn admit(source: &Source<'_>, head: &Head) -> Result<Class, DropReason> {
+    if head.from & GROUP != 0 || head.from == 0 {
+        return Err(DropReason::BridgeSource);
+    }
+    let class = match &source.bridge.vlans {
+        None => Class {
+            vid: 0,
+            tree: 1,
+            tagged: false,
+        },
+        Some(vlans) => {
+            // RouterOS: other tags than the bridge's own are payload.
+            let tagged = head.kind == source.bridge.ethertype && !source.tag_stacking;
+            let named = if tagged { head.tci & 0xfff } else { 0 };
+            let admitted = match source.frame_types {
+                FrameTypes::All => true,
+                FrameTypes::Tagged => named != 0,
+                FrameTypes::UntaggedAndPriority => named == 0,
+            };
+            if !admitted {
+                return Err(DropReason::BridgeFrameTypes);
+            }
+            let vid = if named == 0 { source.pvid } else { named };
+            if source.ingress_filtering && vlans.member(vid, source.number) == Member::No {
+                return Err(DropReason::BridgeIngressVlan);
+            }
+            Class {
+                vid,
+                tree: 1 << (vlans.instance(vid) & 31),
+                tagged,
+            }
+        }
+    };
+    match (source.learning | source.forwarding) & class.tree {
+        0 => Err(DropReason::BridgePortState),
+        _ => Ok(class),
+    }
+}
+
+impl Source<'_> {
+    /// Whether a frame that comes by a port goes no further than to the services of that port.
+    #[inline(always)]
+    pub(super) fn keeps(&self, head: &Head) -> bool {
+        let forwards = self.bridge.forward_reserved && head.to != PAUSE || self.is_router();
+        head.is_reserved() && !forwards
+    }
+
+    /// Whether the sender of such a frame is learned here.
+    #[inline(always)]
+    pub(super) const fn learns(&self, class: &Class) -> bool {
+        self.learning & class.tree != 0 && self.straight_to.is_none()
+    }
+
+    /// Where a station of such a frame is looked for.
+    #[inline(always)]
+    pub(super) const fn key(&self, class: &Class, mac: u64) -> HostKey {
+        HostKey {
+            bridge: self.bridge.id,
+            vid: class.vid,
+            mac,
+        }
+    }
+}
+
+/// Why a frame goes to more than one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Many {
+    /// Its station is not known.
+    Unknown,
+    /// It is sent to a group.
+    Multicast,
+    /// It is sent to all.
+    Broadcast,
+}
+
+/// Where a frame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum To {
+    /// Up to the router.
+    Up,
+    /// To what is behind this port.
+    Port(InterfaceId),
+    /// To several ports; what is for a group goes up as well.
+    Many(Many),
+    /// Nowhere.
+    Nowhere(DropReason),
+}
+
+/// Decides where a frame that came in goes.
+#[inline(always)]
+pub(crate) fn find(
+    (interfaces, hosts): (&InterfaceTable, &BridgeHosts),
+    source: &Source<'_>,
+    head: &Head,
+    class: &Class,
+    place: Place,
+) -> To {
+    if source.forwarding & class.tree == 0 {
+        return To::Nowhere(DropReason::BridgePortState);
+    }
+    if head.is_to_group() {
+        return To::Many(match head.to {
+            BROADCAST => Many::Broadcast,
+            _ => Many::Multicast,
+        });
+    }
+    if head.to == source.own || source.stations && is_station(interfaces, source, head, class) {
+        return To::Up;
+    }
+    if let Some(other) = source.straight_to {
+        return To::Port(other);
+    }
+    match hosts.get_at(place, &source.key(class, head.to)) {
+        Some(host) if host.kind == HostKind::Local => up(source),
+        Some(host) => To::Port(host.port),
+        None => unknown(hosts, source, head, class),
+    }
+}
+
+/// What is this router's own is the router's, unless it sent it itself.
+fn up(source: &Source<'_>) -> To {
+    match source.is_router() {
+        true => To::Nowhere(DropReason::BridgeSamePort),
+        false => To::Up,
+    }
+}
+
+/// A station that nobody has heard of in this VLAN: the router's own addresses count in all.
+#[cold]
+fn unknown(hosts: &BridgeHosts, source: &Source<'_>, head: &Head, class: &Class) -> To {
+    if class.vid != 0 {
+        let everywhere = Class { vid: 0, ..*class };
+        let host = hosts.get(&source.key(&everywhere, head.to));
+        if host.is_some_and(|host| host.kind == HostKind::Local) {
+            return up(source);
+        }
+    }
+    To::Many(Many::Unknown)
+}
+
+/// Whether a frame is for a station on the bridge, or on the VLAN of the frame there.
+#[cold]
+#[inline(never)]
+fn is_station(
+    interfaces: &InterfaceTable,
+    source: &Source<'_>,
+    head: &Head,
+    class: &Class,
+) -> bool {
+    let [_, _, mac @ ..] = head.to.to_be_bytes();
+    let (bridge, mac) = (source.bridge, Mac(mac));
+    let vlan_id = match class.vid {
+        0 => head.tci & 0xfff,
+        vid => vid,
+    };
+    let ethertype = match class.vid {
+        0 => head.kind,
+        _ => bridge.ethertype,
+    };
+    let vlan = interfaces.vlan(bridge.id, Tag { ethertype, vlan_id });
+    let on_vlan = vlan.filter(|_| matches!(ethertype, vlan::CUSTOMER | vlan::SERVICE));
+    { on_vlan.into_iter().chain([bridge.id]) }.any(|on| interfaces.station(on, mac).is_some())
+}
+
+/// How a frame leaves by a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leaves {
+    /// As it is.
+    AsItIs,
+    /// With the tag of its VLAN.
+    Tagged,
+    /// Without it.
+    Untagged,
+}
+
+/// Decides whether frames from here may leave by the port with this number at all.
+///
+/// # Errors
+/// Why not.
+pub(super) fn joined(source: &Source<'_>, to: usize) -> Result<(), DropReason> {
+    let port = source.bridge.ports().get(to);
+    let port = port.ok_or(DropReason::EgressDown)?;
+    if to == source.number {
+        return Err(DropReason::BridgeSamePort);
+    }
+    let apart = source.horizon.is_some() && source.horizon == port.horizon
+        || source.isolated && port.isolated
+        || source.only_to.is_some_and(|only| !only.has(to));
+    match apart {
+        true => Err(DropReason::BridgeApart),
+        false => Ok(()),
+    }
+}
+
+/// Decides whether a frame of this class may leave by the port with this number, and how: the bridge itself is the
+/// one behind the last.
+///
+/// # Errors
+/// Why it may not.
+#[inline(always)]
+pub(super) fn passes(
+    bridge: &Bridge,
+    class: &Class,
+    (to, forwarding): (usize, u32),
+) -> Result<Leaves, DropReason> {
+    if forwarding & class.tree == 0 {
+        return Err(DropReason::BridgePortState);
+    }
+    match &bridge.vlans {
+        None => Ok(Leaves::AsItIs),
+        Some(vlans) => match vlans.member(class.vid, to) {
+            Member::Tagged => Ok(Leaves::Tagged),
+            Member::Untagged => Ok(Leaves::Untagged),
+            Member::No => Err(DropReason::BridgeEgressVlan),
+        },
+    }
+}
+
+/// Decides whether a frame from here may leave by the port with this number, and how.
+///
+/// # Errors
+/// Why it may not.
+pub(crate) fn leaves(source: &Source<'_>, class: &Class, to: usize) -> Result<Leaves, DropReason> {
+    joined(source, to)?;
+    let port = &source.bridge.ports()[to];
+    passes(source.bridge, class, (to, port.forwarding))
+}
+
+/// How a frame goes up to the router.
+///
+/// # Errors
+/// The bridge itself is no member of its VLAN.
+#[inline(always)]
+pub(crate) fn rises(source: &Source<'_>, class: &Class) -> Result<Leaves, DropReason> {
+    let bridge = source.bridge;
+    passes(bridge, class, (bridge.ports().len(), u32::MAX))
+}

@@ -1,0 +1,161 @@
+//! Frames that leave by several ports, and what a frame goes through on its way out of one.
+
+use frame::Frame;
+
+use super::decide::{self, Class, Head, Leaves, Many, Source};
+use super::{BridgePort, tags};
+use crate::drop::DropReason;
+use crate::interface::Interface;
+use crate::out::Out;
+use crate::outlet::Outlet;
+use crate::walk::{self, Context};
+
+/// Bytes that a frame has beyond the layer-3 MTU of its link: the Ethernet header and a tag (as Linux has it).
+const BEYOND_MTU: usize = 18;
+
+/// Whether frames to many may leave by a port, as its flooding is set.
+#[inline(always)]
+const fn floods(port: &BridgePort, many: Many) -> bool {
+    match many {
+        Many::Unknown => port.unknown_unicast_flood,
+        Many::Multicast => port.unknown_multicast_flood,
+        Many::Broadcast => port.broadcast_flood,
+    }
+}
+
+/// Whether a frame to many goes to the port with this number: which ports have joined its group, or lead to routers.
+/// Nobody snoops yet: all.
+#[inline(always)]
+fn reaches(_source: &Source<'_>, _head: &Head, _class: &Class, _to: usize) -> bool {
+    true
+}
+
+/// The ports that a frame to many leaves by, and how.
+pub(super) fn targets<'a>(
+    cx: &Context<'a>,
+    source: &'a Source<'a>,
+    (head, class, many): (Head, Class, Many),
+) -> impl Iterator<Item = (usize, Leaves)> + 'a {
+    let cx = *cx;
+    let ports = source.bridge.ports().iter().enumerate();
+    ports.filter_map(move |(to, port)| {
+        let wants = floods(port, many) && reaches(source, &head, &class, to);
+        let leaves = wants.then(|| decide::leaves(source, &class, to).ok())??;
+        let runs = cx.interfaces.get(port.interface)?.running;
+        runs.then_some((to, leaves))
+    })
+}
+
+/// Sends a frame to many: copies, and the frame itself by the last port.
+#[cold]
+#[inline(never)]
+pub(super) fn flood(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    frame: Frame,
+    (head, class, many): (Head, Class, Many),
+    outlet: &mut Outlet,
+) {
+    let mut last = None;
+    for next in targets(cx, source, (head, class, many)) {
+        if let Some(to) = last.replace(next) {
+            copy(cx, source, &frame, (class, to), outlet);
+        }
+    }
+    match last {
+        Some(to) => leave(cx, source, frame, (class, to), outlet),
+        None => outlet.discard(frame, DropReason::BridgeNowhere),
+    }
+}
+
+/// Sends copies of a frame to many, which itself goes up.
+#[cold]
+#[inline(never)]
+pub(super) fn copies(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    frame: &Frame,
+    (head, class, many): (Head, Class, Many),
+    outlet: &mut Outlet,
+) {
+    for to in targets(cx, source, (head, class, many)) {
+        copy(cx, source, frame, (class, to), outlet);
+    }
+}
+
+/// Sends a copy of a frame by a port.
+fn copy(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    frame: &Frame,
+    to: (Class, (usize, Leaves)),
+    outlet: &mut Outlet,
+) {
+    match outlet.pool.copy(frame) {
+        Some(copy) => leave(cx, source, copy, to, outlet),
+        None => outlet.counters.dropped(DropReason::NoBuffer),
+    }
+}
+
+/// The longest frame that an interface takes as a port. Tunnels take all: what is too long for their link is
+/// fragmented there (RouterOS).
+#[inline(always)]
+pub(super) fn longest(line: &Interface) -> usize {
+    match line.out.out() {
+        Out::Port(_) => line.mtu as usize + BEYOND_MTU,
+        _ => usize::MAX,
+    }
+}
+
+/// Sends a frame by the port with this number, whatever that is, and in whatever state the frame is.
+#[cold]
+#[inline(never)]
+pub(super) fn leave(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    mut frame: Frame,
+    (class, (to, how)): (Class, (usize, Leaves)),
+    outlet: &mut Outlet,
+) {
+    let Some(port) = source.bridge.ports().get(to) else {
+        return outlet.discard(frame, DropReason::EgressDown);
+    };
+    frame.egress = port.interface;
+    let line = cx.interfaces.get(port.interface);
+    let Some(line) = line.filter(|line| line.running) else {
+        return outlet.lose(frame, DropReason::EgressDown);
+    };
+    if !tags::retag(&mut frame, &class, how, source.bridge.ethertype) {
+        return outlet.lose(frame, DropReason::NoBuffer);
+    }
+    if tags::bytes_on_link(&frame) > longest(&line) {
+        return outlet.lose(frame, DropReason::BridgeTooBig);
+    }
+    if line.under != port.interface && !put_own_tags(cx, &mut frame) {
+        return outlet.lose(frame, DropReason::NoBuffer);
+    }
+    frame.l3 = tags::packet_at(frame.bytes()) as u16;
+    let bytes = frame.len() as u64;
+    walk::count_sent(cx, &outlet.counters, port.interface, 1, bytes);
+    if source.bridge.fast_path {
+        let sent = outlet.counters.interface(port.interface);
+        sent.fp_tx.add(1, bytes);
+        if !source.is_router() {
+            outlet.counters.bridge_fast_path.add(1, bytes);
+        }
+    }
+    walk::finish(cx, outlet, frame, line.out, u32::MAX);
+}
+
+/// Puts the tags of a VLAN's interface, which is a port, on a frame that leaves by it.
+fn put_own_tags(cx: &Context<'_>, frame: &mut Frame) -> bool {
+    let put = cx.interfaces.details(frame.egress, |details| {
+        // The first one is the outermost.
+        let mut tags = details.tags.iter().rev();
+        tags.all(|tag| {
+            let priority = u16::from(frame.priority & 7) << 13;
+            tags::push(frame, tag.ethertype, priority | tag.vlan_id)
+        })
+    });
+    put.unwrap_or(false)
+}

@@ -1,0 +1,106 @@
+//! Tags of VLANs: put on, taken off and changed as the membership of an egress port asks.
+
+use frame::{Frame, Segmentation};
+use wire::EtherType;
+
+use super::decide::{Class, Leaves};
+
+/// Bytes of the addresses of a frame, and of a tag.
+const ADDRESSES: usize = 12;
+const TAG: usize = 4;
+/// The most tags that are looked behind.
+const TAGS: usize = 4;
+/// The bits of a tag's priority, and of its VLAN.
+const PRIORITY_SHIFT: u16 = 13;
+const VLAN: u16 = 0xfff;
+
+/// Gives a frame the tag that it leaves with, or takes it off. False, and nothing changed, where there is no room.
+#[inline(always)]
+#[must_use]
+pub(super) fn retag(frame: &mut Frame, class: &Class, leaves: Leaves, ethertype: u16) -> bool {
+    match (leaves, class.tagged) {
+        (Leaves::AsItIs, _) | (Leaves::Untagged, false) => true,
+        (Leaves::Tagged, true) => {
+            name(frame, class.vid);
+            true
+        }
+        (Leaves::Tagged, false) => {
+            let priority = u16::from(frame.priority & 7) << PRIORITY_SHIFT;
+            push(frame, ethertype, priority | class.vid)
+        }
+        (Leaves::Untagged, true) => {
+            pop(frame);
+            true
+        }
+    }
+}
+
+/// A tag that gives a priority alone gets its VLAN (IEEE 802.1Q, 6.9.1).
+#[inline(always)]
+fn name(frame: &mut Frame, vid: u16) {
+    if let Some(tci) = frame.bytes_mut().get_mut(ADDRESSES + 2..)
+        && let Some(tci) = tci.first_chunk_mut::<2>()
+    {
+        let named = u16::from_be_bytes(*tci) & !VLAN | vid;
+        *tci = named.to_be_bytes();
+    }
+}
+
+/// Puts a tag on.
+#[inline(always)]
+#[must_use]
+pub(super) fn push(frame: &mut Frame, ethertype: u16, tci: u16) -> bool {
+    if !frame.push_front(TAG) {
+        return false;
+    }
+    let bytes = frame.bytes_mut();
+    if let Some(addresses) = bytes.get(TAG..).and_then(|b| b.first_chunk::<ADDRESSES>())
+        && let addresses = *addresses
+        && let Some(head) = bytes.first_chunk_mut::<{ ADDRESSES + TAG }>()
+    {
+        head[..ADDRESSES].copy_from_slice(&addresses);
+        let [a, b] = ethertype.to_be_bytes();
+        let [c, d] = tci.to_be_bytes();
+        head[ADDRESSES..].copy_from_slice(&[a, b, c, d]);
+    }
+    frame.offload.shift(TAG as i16);
+    true
+}
+
+/// Takes a tag off, and keeps its priority.
+#[inline(always)]
+fn pop(frame: &mut Frame) {
+    let Some(&head) = frame.bytes().first_chunk::<{ ADDRESSES + TAG }>() else {
+        return;
+    };
+    frame.came_priority = head[ADDRESSES + 2] >> 5;
+    if let Some(place) = frame.bytes_mut().get_mut(TAG..)
+        && let Some(place) = place.first_chunk_mut::<ADDRESSES>()
+        && let Some(addresses) = head.first_chunk()
+    {
+        *place = *addresses;
+    }
+    frame.pull_front(TAG);
+    frame.offload.shift(-(TAG as i16));
+}
+
+/// Where the packet of a frame begins, behind its tags.
+pub(super) fn packet_at(bytes: &[u8]) -> usize {
+    let mut at = ADDRESSES;
+    for _ in 0..TAGS {
+        match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+            Some(kind) if EtherType(u16::from_be_bytes(*kind)).is_vlan() => at += TAG,
+            _ => break,
+        }
+    }
+    at + 2
+}
+
+/// Bytes of a frame that count against the longest one of a link: of merged segments those of the longest.
+pub(super) fn bytes_on_link(frame: &Frame) -> usize {
+    match frame.offload.segmentation {
+        Segmentation::None => frame.len(),
+        // The link's own device splits it by what its sender said fits.
+        _ => 0,
+    }
+}

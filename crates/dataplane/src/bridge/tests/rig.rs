@@ -1,0 +1,225 @@
+//! A router whose bridge has ports that a test holds the other ends of.
+
+use std::sync::Arc;
+
+use frame::{InterfaceId, Offload};
+use wire::Mac;
+
+use crate::bridge::{Bridge, BridgePort};
+use crate::drop::DropReason;
+use crate::interface::{Above, Details, Interface};
+use crate::out::OutId;
+use crate::rings::Command;
+use crate::service::{Carried, Match, Service, ServiceId, Services};
+use crate::snapshot::PortBinding;
+use crate::table::{Adjacency, Host, HostKey, HostKind};
+use crate::testing::{RATE, Rig, TestPort, Udp4, ethernet, gateway};
+
+pub(crate) const BRIDGE: InterfaceId = InterfaceId(50);
+/// The link address of the bridge.
+pub(crate) const OWN: [u8; 6] = [2, 0, 0, 0, 0xb, 0xb];
+/// The number of the port that is none of the bridge's: `ether2`.
+pub(crate) const WIRE: u16 = 1000;
+/// The first port of the bridge: its interface, its number.
+const FIRST: u32 = 20;
+const FIRST_NUMBER: u16 = 3;
+
+pub(crate) struct Switch {
+    pub(crate) rig: Rig,
+    ports: u16,
+}
+
+impl Switch {
+    /// A bridge of so many ports, with RouterOS's defaults.
+    pub(crate) fn new(ports: u16) -> Self {
+        Self::with_workers(ports, 1)
+    }
+
+    pub(crate) fn with_workers(ports: u16, workers: usize) -> Self {
+        let mut rig = Rig::with_workers(workers);
+        for place in 0..ports {
+            let (id, number) = (Self::port(place), FIRST_NUMBER + place);
+            let line = Interface {
+                above: Above::Bridge,
+                out: OutId::port(number),
+                under: id,
+                mac: Mac([2, 0, 0, 0, 0xc, place as u8]),
+                ..bridge_line()
+            };
+            put(&rig, id, line, &format!("port{place}"));
+            rig.interfaces.set_above(id, BRIDGE);
+            rig.snapshot.ports.push(PortBinding {
+                interface: id,
+                workers: vec![0],
+                ..PortBinding::default()
+            });
+            let port = TestPort::default();
+            rig.ports.push(port.clone());
+            rig.command(Command::Attach {
+                number,
+                port: Box::new(port),
+            });
+        }
+        put(&rig, BRIDGE, bridge_line(), "bridge1");
+        let all = (0..ports).map(|place| BridgePort {
+            interface: Self::port(place),
+            ..BridgePort::default()
+        });
+        let bridge = Bridge::new(BRIDGE, all);
+        rig.interfaces.bridges().set(BRIDGE, Some(Arc::new(bridge)));
+        rig.publish();
+        rig.settle();
+        Self { rig, ports }
+    }
+
+    /// The interface of a port.
+    pub(crate) fn port(place: u16) -> InterfaceId {
+        InterfaceId(FIRST + u32::from(place))
+    }
+
+    /// Replaces the bridge by what is made of it.
+    pub(crate) fn set(&mut self, make: impl FnOnce(&Bridge) -> Bridge) {
+        let bridges = self.rig.interfaces.bridges();
+        let bridge = {
+            let before = bridges.get(BRIDGE.slot()).expect("a page");
+            make(before.as_ref().expect("a bridge"))
+        };
+        bridges.set(BRIDGE, Some(Arc::new(bridge)));
+    }
+
+    /// A service hears frames with this LLC address.
+    pub(crate) fn hear_llc(&mut self, address: u8) -> ServiceId {
+        let id = ServiceId::new(9).expect("there are few");
+        let what = Match::Frame(Carried::Llc(address));
+        let mut services = Services::clone(&self.rig.snapshot.services);
+        let service = Service::new("stp", [what], RATE);
+        services.add(id, &service).expect("nobody has it");
+        self.rig.snapshot.services = Arc::new(services);
+        self.rig.publish();
+        id
+    }
+
+    /// What bridging has dropped: the router above has no use for most of what is for all.
+    pub(crate) fn drops(&self) -> Vec<(DropReason, u64)> {
+        let mut drops = self.rig.drops();
+        drops.retain(|(reason, _)| reason.name().starts_with("bridge-"));
+        drops
+    }
+
+    /// Changes the bridge.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Bridge)) {
+        self.set(|before| {
+            let mut bridge = before.clone();
+            change(&mut bridge);
+            bridge
+        });
+    }
+
+    /// Makes a station known behind a port.
+    pub(crate) fn knows(&mut self, mac: [u8; 6], place: u16) {
+        let [a, b, c, d, e, f] = mac;
+        let key = HostKey {
+            bridge: BRIDGE,
+            vid: 0,
+            mac: u64::from_be_bytes([0, 0, a, b, c, d, e, f]),
+        };
+        let host = Host {
+            port: Self::port(place),
+            kind: HostKind::Static,
+            seen: 0,
+        };
+        assert!(self.rig.interfaces.bridges().hosts().set(&key, host));
+    }
+
+    pub(crate) fn arrive(&mut self, place: u16, frame: &[u8]) {
+        self.arrive_unfinished(place, frame.to_vec(), Offload::FINISHED);
+    }
+
+    pub(crate) fn arrive_unfinished(&mut self, place: u16, frame: Vec<u8>, offload: Offload) {
+        let number = FIRST_NUMBER + place;
+        self.rig.arrive_unfinished(number, frame, offload);
+    }
+
+    /// What was sent since the last call, and by which ports.
+    pub(crate) fn sent(&mut self) -> Vec<(u16, Vec<u8>)> {
+        let mut all = Vec::new();
+        for place in 0..self.ports {
+            let sent = self.rig.sent(FIRST_NUMBER + place);
+            all.extend(sent.into_iter().map(|frame| (place, frame)));
+        }
+        let wire = self.rig.sent(1);
+        all.extend(wire.into_iter().map(|frame| (WIRE, frame)));
+        all
+    }
+
+    /// What a frame that arrives at a port comes to.
+    pub(crate) fn pass(&mut self, place: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)> {
+        self.arrive(place, frame);
+        self.rig.settle();
+        self.sent()
+    }
+
+    /// Has the router send a frame by the bridge.
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
+        let mut frame = self.rig.pool.alloc_from(bytes).expect("room");
+        frame.egress = BRIDGE;
+        frame.l3 = 14;
+        self.rig.command(Command::Transmit(frame));
+        self.rig.settle();
+    }
+
+    /// A packet to the bridge's link address that is routed to the gateway behind `ether2`.
+    pub(crate) fn to_gateway(&self) -> Vec<u8> {
+        ethernet(OWN, 0x0800, &Udp4::default().packet())
+    }
+
+    /// The gateway is behind the bridge.
+    pub(crate) fn lead_through_the_bridge(&mut self) {
+        let through = Adjacency {
+            egress: BRIDGE,
+            out: OutId::bridge(BRIDGE),
+            ..gateway()
+        };
+        self.rig.writer.set_next_hop(self.rig.gateway, &through);
+    }
+
+    /// A packet for the gateway arrives at `ether1`.
+    pub(crate) fn arrive_on_wire(&mut self) {
+        self.rig.arrive(Udp4::default().frame());
+    }
+}
+
+fn bridge_line() -> Interface {
+    Interface {
+        running: true,
+        ethernet: true,
+        ipv4: true,
+        ipv6: true,
+        mac: Mac(OWN),
+        mtu: 1500,
+        out: OutId::bridge(BRIDGE),
+        under: BRIDGE,
+        ..Interface::default()
+    }
+}
+
+fn put(rig: &Rig, id: InterfaceId, line: Interface, name: &str) {
+    rig.interfaces.set(id, &line);
+    let details = Details {
+        name: name.into(),
+        ..Details::default()
+    };
+    rig.interfaces.set_details(id, Arc::new(details));
+}
+
+/// A frame of 60 bytes whose addresses are followed by this.
+pub(crate) fn frame(to: [u8; 6], from: [u8; 6], behind: &[u8]) -> Vec<u8> {
+    let mut frame = [&to[..], &from, behind].concat();
+    frame.resize(60, 0);
+    frame
+}
+
+/// A frame of the router to a station.
+pub(crate) fn from_router(to: [u8; 6]) -> Vec<u8> {
+    frame(to, OWN, &[0x88, 0xb5])
+}
