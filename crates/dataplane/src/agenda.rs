@@ -24,6 +24,8 @@ pub(crate) enum Item {
     Bridging(u32),
     /// Behind ingress, on this interface.
     Arrived(InterfaceId),
+    /// As frames that this interface received.
+    Framed(InterfaceId),
 }
 
 /// What waits, in order.
@@ -82,7 +84,7 @@ impl Agenda {
     fn queue(&mut self, item: Item) -> &mut Queue {
         match item {
             Item::Leaving(_) | Item::Bridging(_) => &mut self.leaving,
-            Item::Arrived(_) => &mut self.arrived,
+            Item::Arrived(_) | Item::Framed(_) => &mut self.arrived,
         }
     }
 

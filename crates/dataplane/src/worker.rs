@@ -356,7 +356,8 @@ impl Worker {
             match outlet.agenda.take(vector) {
                 Some(Item::Leaving(slot)) => {
                     let before = outlet.meter.turn(Facility::Networking);
-                    encap::leave(cx, slot, vector, &mut self.scratch.nexts, outlet);
+                    let Scratch { nexts, targets, .. } = &mut *self.scratch;
+                    encap::leave(cx, slot, vector, (nexts, targets), outlet);
                     outlet.meter.turn(before);
                 }
                 Some(Item::Bridging(slot)) => {
@@ -366,6 +367,10 @@ impl Worker {
                 }
                 Some(Item::Arrived(id)) => {
                     let entry = Entry::Arrived(id);
+                    walk::vector(cx, entry, vector, &mut self.scratch, outlet);
+                }
+                Some(Item::Framed(id)) => {
+                    let entry = Entry::Framed(id);
                     walk::vector(cx, entry, vector, &mut self.scratch, outlet);
                 }
                 None => break,

@@ -207,6 +207,14 @@ drops! {
     VrrpOther = "vrrp-other-router",
     /// The packet in a tunnel's is none, or is cut short.
     TunnelMalformed = "tunnel-malformed",
+    /// A datagram for a VXLAN port of this router names a network that no interface has there (RFC 7348, 4).
+    VxlanUnknown = "vxlan-unknown-network",
+    /// No other end of a VXLAN is known: neither of the host that a frame is for, nor one to flood it to.
+    VxlanNoPeer = "vxlan-no-peer",
+    /// No address of this router is one that packets to another end of a VXLAN could come from.
+    VxlanNoSource = "vxlan-no-source",
+    /// A frame came out of a VXLAN that has the link address of this end as its source: it is an echo.
+    VxlanEcho = "vxlan-echo",
     /// The packet ends before what a rule changes in it.
     FirewallTruncated = "firewall-truncated",
     /// A helper would have to remember more than it may: connections that are expected, or that it

@@ -31,6 +31,7 @@ pub mod tcp;
 pub mod udp;
 pub mod vlan;
 pub mod vrrp;
+pub mod vxlan;
 
 pub use ethernet::EtherType;
 pub use mac::Mac;

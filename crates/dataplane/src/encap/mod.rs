@@ -8,12 +8,15 @@
 mod ipip;
 #[cfg(test)]
 mod tests;
+mod vxlan;
 mod way;
 
 use frame::{Frame, InterfaceId, Vector};
 
+pub(crate) use self::vxlan::Targets;
 pub(crate) use self::way::Nexts;
 
+use self::vxlan::Arrival;
 use self::way::Next;
 use crate::agenda::Item;
 use crate::counters::Traffic;
@@ -33,7 +36,7 @@ pub(crate) fn leave(
     cx: &Context<'_>,
     slot: u32,
     frames: &mut Vector,
-    nexts: &mut Nexts,
+    (nexts, targets): (&mut Nexts, &mut Targets),
     outlet: &mut Outlet,
 ) {
     if cx.interfaces.taps().any() {
@@ -44,6 +47,9 @@ pub(crate) fn leave(
     }
     let wrapped = cx.interfaces.tunnel(slot, |tunnel| match tunnel {
         Tunnel::Ip4(tunnel) => ipip::leave(cx, tunnel, frames.frames_mut(), nexts, outlet),
+        Tunnel::Vxlan(network) => {
+            vxlan::leave(cx, network, frames.frames_mut(), (nexts, targets), outlet);
+        }
     });
     if wrapped.is_none() {
         nexts.fill(Next::Lost(DropReason::EgressDown));
@@ -66,17 +72,26 @@ fn descend(frame: &mut Frame) -> Result<(), DropReason> {
     Ok(())
 }
 
-/// What tells the packets of a tunnel from others, read from a packet for this router that is no fragment.
-#[inline(always)]
-fn ends(packet: &[u8]) -> Option<Ends> {
-    ipip::ends(packet)
-}
-
-/// The tunnel that a packet for this router comes out of, if it is of one.
+/// What becomes of a packet for this router that comes out of a tunnel, or is meant to; none of any other.
 #[cold]
 pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
-    let id = cx.interfaces.tunnel_of(&ends(packet)?)?;
-    Some(Exit::Decapsulate(id))
+    if let Some(ends) = ipip::ends(packet) {
+        return cx.interfaces.tunnel_of(&ends).map(Exit::Decapsulate);
+    }
+    Some(match vxlan::arrival(cx, packet)? {
+        Arrival::Of(ends) => match network(cx, &ends) {
+            Some(id) => Exit::Decapsulate(id),
+            None => Exit::Drop(DropReason::VxlanUnknown),
+        },
+        Arrival::Malformed => Exit::Drop(DropReason::TunnelMalformed),
+        Arrival::Piece => Exit::Collect,
+    })
+}
+
+/// The interface of a network with these ends, or with those without an address.
+fn network(cx: &Context<'_>, ends: &Ends) -> Option<InterfaceId> {
+    let found = cx.interfaces.tunnel_of(ends);
+    found.or_else(|| cx.interfaces.tunnel_of(&ends.without_address()))
 }
 
 /// The tunnels that packets come out of, with the last one at hand.
@@ -89,11 +104,17 @@ impl Arrivals {
     /// As [`arrival`], of packets that follow each other: none where more is to be decided.
     #[inline(always)]
     pub(crate) fn of(&mut self, cx: &Context<'_>, packet: &[u8]) -> Option<InterfaceId> {
-        let ends = ends(packet)?;
+        let ends = match ipip::ends(packet) {
+            Some(ends) => ends,
+            None => match vxlan::arrival(cx, packet)? {
+                Arrival::Of(ends) => ends,
+                Arrival::Malformed | Arrival::Piece => return None,
+            },
+        };
         match self.last {
             Some((last, id)) if last == ends => Some(id),
             _ => {
-                let id = cx.interfaces.tunnel_of(&ends)?;
+                let id = network(cx, &ends)?;
                 self.last = Some((ends, id));
                 Some(id)
             }
@@ -115,6 +136,9 @@ pub(crate) fn arrive(
             let frames = (&mut frames, count);
             match tunnel {
                 Tunnel::Ip4(_) => emerge(cx, frames, (id, &interface), outlet),
+                Tunnel::Vxlan(network) => {
+                    vxlan::emerge(cx, frames, (id, &interface, network), outlet)
+                }
             }
         })
     });

@@ -24,6 +24,18 @@ pub(super) enum Next {
     Lost(DropReason),
 }
 
+impl Next {
+    /// Sends a frame there.
+    pub(super) fn send(self, cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+        match self {
+            Self::Out(out) => outlet.dispatch(cx, frame, out),
+            Self::Finish(out, mtu) => walk::finish(cx, outlet, frame, out, mtu),
+            Self::Own => walk::own(cx, frame, None, outlet),
+            Self::Lost(reason) => outlet.lose(frame, reason),
+        }
+    }
+}
+
 /// The next hop of a tunnel's packets to one other end, where nothing looks at them: no rule of the firewall, no
 /// connection tracking, no routing rule.
 pub(super) fn direct(cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency> {
@@ -90,7 +102,7 @@ impl Nexts {
 
     /// Where a frame goes by a next hop whose link header it has.
     #[inline(always)]
-    fn count(
+    pub(super) fn count(
         &mut self,
         cx: &Context<'_>,
         frame: &Frame,
@@ -140,12 +152,7 @@ impl Nexts {
                 continue;
             }
             for frame in frames.by_ref().take(run) {
-                match next {
-                    Next::Out(out) => outlet.dispatch(cx, frame, out),
-                    Next::Finish(out, mtu) => walk::finish(cx, outlet, frame, out, mtu),
-                    Next::Own => walk::own(cx, frame, None, outlet),
-                    Next::Lost(reason) => outlet.lose(frame, reason),
-                }
+                next.send(cx, frame, outlet);
             }
         }
     }

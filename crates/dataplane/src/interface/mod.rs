@@ -7,6 +7,7 @@
 
 mod details;
 mod own;
+mod peers;
 mod station;
 mod table;
 mod tunnel;
@@ -14,9 +15,10 @@ pub(crate) mod vlan;
 
 pub use details::{Details, Own4, Own6};
 pub use own::OwnAddresses;
+pub use peers::Peers;
 pub use station::STATIONS;
 pub use table::{INTERFACES, InterfaceTable};
-pub use tunnel::{Ends, Ip4Tunnel, Tunnel};
+pub use tunnel::{DontFragment, Ends, Ip4Tunnel, Peer, Tunnel, Vxlan};
 pub use vlan::Tag;
 
 use frame::InterfaceId;

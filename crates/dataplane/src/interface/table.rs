@@ -10,6 +10,7 @@ use arc_swap::ArcSwapOption;
 use frame::InterfaceId;
 use wire::Mac;
 
+use super::peers::Peers;
 use super::station::Stations;
 use super::tunnel::{Ends, Tunnel, Tunnels};
 use super::vlan::Vlans;
@@ -35,6 +36,7 @@ pub struct InterfaceTable {
     fallback: ArcSwapOption<Details>,
     taps: Taps,
     bridges: Bridges,
+    peers: Arc<Peers>,
 }
 
 #[derive(Debug, Default)]
@@ -102,6 +104,7 @@ impl InterfaceTable {
             fallback: ArcSwapOption::empty(),
             taps: Taps::new(),
             bridges: Bridges::default(),
+            peers: Arc::default(),
         }
     }
 
@@ -171,6 +174,12 @@ impl InterfaceTable {
         &self.bridges
     }
 
+    /// The hosts of all networks of VXLAN, and the peers that they are behind.
+    #[inline(always)]
+    pub fn peers(&self) -> &Arc<Peers> {
+        &self.peers
+    }
+
     /// The VLAN interface that has this tag on an interface.
     #[inline]
     pub fn vlan(&self, on: InterfaceId, tag: Tag) -> Option<InterfaceId> {
@@ -184,8 +193,19 @@ impl InterfaceTable {
     }
 
     /// The interface of the tunnel with these ends.
-    pub(crate) fn tunnel_of(&self, ends: &Ends) -> Option<InterfaceId> {
+    pub fn tunnel_of(&self, ends: &Ends) -> Option<InterfaceId> {
         self.tunnels.get(ends)
+    }
+
+    /// Whether a network of VXLAN has this UDP port.
+    #[inline(always)]
+    pub(crate) fn has_vxlan_port(&self, port: u16) -> bool {
+        self.tunnels.has_port(port)
+    }
+
+    /// Whether there is any network of VXLAN.
+    pub(crate) fn has_vxlan(&self) -> bool {
+        self.tunnels.any_port()
     }
 
     /// Names the interface of the tunnel with these ends; none takes it away. Only control calls this.

@@ -1,6 +1,7 @@
 //! Tunnels of interfaces: what their frames are wrapped into, and the tunnel that a packet for this router came by.
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -13,14 +14,18 @@ use crate::flow::mix64;
 pub enum Tunnel {
     /// Packets in packets of IPv4, between two addresses.
     Ip4(Ip4Tunnel),
+    /// Frames in datagrams, to the peer behind which a station is.
+    Vxlan(Vxlan),
 }
 
 impl Tunnel {
-    /// What tells its packets from those of others.
-    pub fn ends(&self) -> Ends {
-        match self {
-            Self::Ip4(tunnel) => tunnel.ends(),
-        }
+    /// What tells its packets from those of others; a network with a group has two.
+    pub fn ends(&self) -> impl Iterator<Item = Ends> {
+        let (first, second) = match self {
+            Self::Ip4(tunnel) => (tunnel.ends(), None),
+            Self::Vxlan(network) => network.ends(),
+        };
+        core::iter::once(first).chain(second)
     }
 }
 
@@ -45,6 +50,68 @@ impl Ip4Tunnel {
     }
 }
 
+/// A network of VXLAN (RFC 7348).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vxlan {
+    /// Its interface, by which its hosts are known.
+    pub id: InterfaceId,
+    /// The number of the network, 24 bits.
+    pub vni: u32,
+    /// The UDP port of both ends.
+    pub port: u16,
+    /// The address that its packets come from, of the family of all its ends. The unspecified one: that of the
+    /// interface that they leave by.
+    pub local: IpAddr,
+    /// The lifetime of its packets; none is 64 to a peer, and 1 to a group.
+    pub ttl: Option<u8>,
+    /// Whether its packets over IPv4 have a UDP checksum. Those over IPv6 always do (RFC 8200, 8.1).
+    pub checksum: bool,
+    /// Whether its packets over IPv4 may be fragmented.
+    pub dont_fragment: DontFragment,
+    /// Whether it learns behind which peer stations are.
+    pub learning: bool,
+    /// How many stations it learns at most.
+    pub hosts_max: u32,
+    /// Whether its packets go past the firewall where that looks at nothing (RouterOS: `allow-fast-path`).
+    pub fast: bool,
+    /// The group that frames for all are sent to, and the interface that it is joined on.
+    pub group: Option<(IpAddr, InterfaceId)>,
+    /// The peers that are configured: frames for all go to each.
+    pub peers: Arc<[Peer]>,
+}
+
+impl Vxlan {
+    fn ends(&self) -> (Ends, Option<Ends>) {
+        let to = |local| Ends::Vxlan {
+            port: self.port,
+            local,
+            vni: self.vni,
+        };
+        (to(self.local), self.group.map(|(group, _)| to(group)))
+    }
+}
+
+/// Another end of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its address.
+    pub address: IpAddr,
+    /// Its UDP port.
+    pub port: u16,
+}
+
+/// Whether packets around frames say that they may not be fragmented.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DontFragment {
+    /// They may be.
+    #[default]
+    Never,
+    /// They may not.
+    Always,
+    /// As the packet of IPv4 in the frame says; others may be.
+    Inherit,
+}
+
 /// What tells the packets of a tunnel, for this router, from those of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
@@ -67,6 +134,17 @@ pub enum Ends {
 }
 
 impl Ends {
+    /// Those of a network that takes packets to any address of this router.
+    pub(crate) fn without_address(mut self) -> Self {
+        if let Self::Vxlan { local, .. } = &mut self {
+            *local = match local {
+                IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+                IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+            };
+        }
+        self
+    }
+
     fn hash(&self) -> usize {
         let of = |address: IpAddr| match address {
             IpAddr::V4(address) => u64::from(address.to_bits()),
@@ -96,14 +174,48 @@ type List = Vec<(Ends, InterfaceId)>;
 #[derive(Debug)]
 pub(super) struct Tunnels {
     lists: Box<[ArcSwap<List>]>,
+    /// The UDP ports of networks, a bit each.
+    ports: Box<[AtomicU64]>,
 }
+
+/// Ports of a word of them.
+const WORD: u16 = u64::BITS as u16;
 
 impl Tunnels {
     pub(super) fn new() -> Self {
         let lists = (0..LISTS).map(|_| ArcSwap::default());
+        let ports = (0..=u16::MAX / WORD).map(|_| AtomicU64::new(0));
         Self {
             lists: lists.collect(),
+            ports: ports.collect(),
         }
+    }
+
+    /// Whether a network has this UDP port.
+    #[inline(always)]
+    pub(super) fn has_port(&self, port: u16) -> bool {
+        let word = self.ports[usize::from(port / WORD)].load(Ordering::Relaxed);
+        word >> (port % WORD) & 1 != 0
+    }
+
+    /// Whether any network has a UDP port.
+    pub(super) fn any_port(&self) -> bool {
+        let mut words = self.ports.iter();
+        words.any(|word| word.load(Ordering::Relaxed) != 0)
+    }
+
+    /// Notes whether a network has this UDP port, as one comes or goes.
+    fn note_port(&self, ends: &Ends, comes: bool) {
+        let Ends::Vxlan { port: of, .. } = *ends else {
+            return;
+        };
+        let is_of = |(ends, _): &(Ends, InterfaceId)| matches!(ends, Ends::Vxlan { port, .. } if *port == of);
+        let any = comes || self.lists.iter().any(|list| list.load().iter().any(is_of));
+        let (word, bit) = (&self.ports[usize::from(of / WORD)], 1 << (of % WORD));
+        match any {
+            true => word.fetch_or(bit, Ordering::Relaxed),
+            false => word.fetch_and(!bit, Ordering::Relaxed),
+        };
     }
 
     /// The interface of the tunnel between these ends.
@@ -120,5 +232,6 @@ impl Tunnels {
         list.retain(|(of, _)| *of != ends);
         list.extend(interface.map(|interface| (ends, interface)));
         place.store(Arc::new(list));
+        self.note_port(&ends, interface.is_some());
     }
 }

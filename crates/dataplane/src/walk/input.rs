@@ -8,6 +8,7 @@ use frame::InterfaceId;
 
 use super::{Context, Exit};
 use crate::drop::DropReason;
+use crate::encap;
 use crate::flow::upper6;
 use crate::interface::{Details, Interface};
 use crate::punt::Why;
@@ -27,6 +28,9 @@ pub(crate) fn unicast(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8]) -> 
 #[cold]
 #[inline(never)]
 pub(crate) fn group(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8]) -> Exit {
+    if let Some(exit) = encap::arrival(cx, packet) {
+        return exit;
+    }
     // Nobody here listens, and a group is never told.
     local(cx, ingress, packet, true).unwrap_or(Exit::Drop(DropReason::MulticastNotMine))
 }

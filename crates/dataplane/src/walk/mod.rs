@@ -70,6 +70,7 @@ pub(crate) use gather::{discard_lost, expire};
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, Note, Told};
 pub(crate) use ingress::{Entrance, untagged};
+pub(crate) use output::run as route_own;
 pub(crate) use passes::{Entry, Scratch, settle, vector};
 pub(crate) use single::{on_link, own, own_here, resume, transmit};
 pub(crate) use stations::leave as leave_station;

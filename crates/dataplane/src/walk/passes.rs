@@ -35,6 +35,7 @@ pub(crate) struct Scratch {
     pub(super) ahead: guarded::Ahead,
     /// Where frames go that were wrapped.
     pub(crate) nexts: encap::Nexts,
+    pub(crate) targets: encap::Targets,
 }
 
 impl Scratch {
@@ -47,6 +48,7 @@ impl Scratch {
             near: Near::new(),
             ahead: guarded::Ahead::new(),
             nexts: encap::Nexts::new(),
+            targets: encap::Targets::new(),
         })
     }
 }
@@ -56,6 +58,8 @@ impl Scratch {
 pub(crate) enum Entry {
     /// From the port with this number.
     Wire(u16),
+    /// As if a port of this interface had received them: they came out of its tunnel.
+    Framed(InterfaceId),
     /// Behind ingress: they are this interface's, were counted there, and have no tags.
     Arrived(InterfaceId),
 }
@@ -73,7 +77,7 @@ pub(crate) fn vector(
             let binding = cx.snapshot.port(port);
             binding.map_or(InterfaceId::NONE, |binding| binding.interface)
         }
-        Entry::Arrived(id) => id,
+        Entry::Framed(id) | Entry::Arrived(id) => id,
     };
     let Some(mut entrance) = Entrance::new(cx.interfaces, id) else {
         for frame in vector.drain() {
@@ -81,7 +85,7 @@ pub(crate) fn vector(
         }
         return;
     };
-    if cx.interfaces.taps().any() && matches!(entry, Entry::Wire(_)) {
+    if cx.interfaces.taps().any() && !matches!(entry, Entry::Arrived(_)) {
         tap::received(cx, id, vector.frames(), outlet);
     }
     if matches!(entry, Entry::Arrived(_)) {

@@ -301,12 +301,6 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         DropReason::HelperFull,
         DropReason::HelperRoom,
     ];
-    // Tested where packets are wrapped.
-    let of_tunnels = [
-        DropReason::TunnelDepth,
-        DropReason::TunnelMalformed,
-        DropReason::AgendaFull,
-    ];
     // Of where connections are tracked, and of control.
     let of_fragments = [
         DropReason::FragmentMalformed,
@@ -324,7 +318,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
             &of_control,
             &of_firewall,
             &of_fragments,
-            &of_tunnels,
+            &OF_TUNNELS,
             &OF_VRRP,
             &OF_BRIDGES,
         ];
@@ -345,6 +339,17 @@ const OF_BRIDGES: [DropReason; 11] = [
     DropReason::BridgeNowhere,
     DropReason::BridgeTooBig,
     DropReason::BridgeDepth,
+];
+
+/// Tested where packets are wrapped.
+const OF_TUNNELS: [DropReason; 7] = [
+    DropReason::TunnelDepth,
+    DropReason::TunnelMalformed,
+    DropReason::AgendaFull,
+    DropReason::VxlanUnknown,
+    DropReason::VxlanNoPeer,
+    DropReason::VxlanNoSource,
+    DropReason::VxlanEcho,
 ];
 
 /// Tested where advertisements are heard.

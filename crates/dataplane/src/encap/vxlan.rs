@@ -1,0 +1,238 @@
+//! Frames of Ethernet in datagrams (VXLAN, RFC 7348).
+//!
+//! A frame goes to the peer behind which its station was learned; what is for all, or for a station that is not
+//! known, goes to each peer of the configuration, and to the group. What is the same for all frames to a peer is
+//! made once for a vector ([`Target`]). Frames that come out of datagrams are the interface's as if a port had
+//! received them: bridges, stations and VLANs take them as they take those of ports.
+
+mod arrive;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use core::net::IpAddr;
+
+use frame::{Frame, InterfaceId, Segmentation};
+
+pub(super) use self::arrive::{Arrival, arrival, emerge};
+pub(crate) use self::target::Targets;
+
+use self::target::{To, Way};
+use super::descend;
+use super::way::{Next, Nexts};
+use crate::drop::DropReason;
+use crate::interface::{DontFragment, Vxlan};
+use crate::out::OutId;
+use crate::outlet::Outlet;
+use crate::walk::Context;
+
+/// Bytes of the headers of UDP and VXLAN.
+const INNER: usize = 16;
+/// The ports that flows are spread over: those that are nobody's (RFC 7348, 5; RFC 6335, 6).
+const DYNAMIC: u16 = 0xc000;
+
+/// Wraps frames that leave by a network.
+pub(super) fn leave(
+    cx: &Context<'_>,
+    network: &Vxlan,
+    frames: &mut [Frame],
+    (nexts, targets): (&mut Nexts, &mut Targets),
+    outlet: &mut Outlet,
+) {
+    targets.forget();
+    let mut leaving = Leaving {
+        cx,
+        network,
+        ids: outlet.memory.rules.random() as u16,
+        last: None,
+        targets,
+    };
+    for (at, frame) in frames.iter_mut().enumerate() {
+        let next = leaving.one(frame, nexts, outlet);
+        nexts.set(at, next);
+    }
+}
+
+/// What is at hand while the frames of a vector are wrapped.
+struct Leaving<'a> {
+    cx: &'a Context<'a>,
+    network: &'a Vxlan,
+    /// The identification of the next packet.
+    ids: u16,
+    /// The station that the last frame was for, and where that went.
+    last: Option<(u64, usize)>,
+    targets: &'a mut Targets,
+}
+
+impl Leaving<'_> {
+    /// Wraps a frame, and copies of it where it goes to several peers. Says where it goes.
+    #[inline(always)]
+    fn one(&mut self, frame: &mut Frame, nexts: &mut Nexts, outlet: &mut Outlet) -> Next {
+        let Some(head) = frame.bytes().first_chunk::<8>() else {
+            return Next::Lost(DropReason::EthernetLength);
+        };
+        if !frame.offload.is_finished() {
+            return self.unfinished(frame);
+        }
+        let mac = u64::from_be_bytes(*head) >> 16;
+        match self.last {
+            Some((last, target)) if last == mac => self.wrap(frame, target, nexts, outlet),
+            _ => self.find(frame, mac, nexts, outlet),
+        }
+    }
+
+    #[inline(never)]
+    fn find(
+        &mut self,
+        frame: &mut Frame,
+        mac: u64,
+        nexts: &mut Nexts,
+        outlet: &mut Outlet,
+    ) -> Next {
+        const GROUP: u64 = 1 << 40;
+        let of = (self.network.id, self.network.local.is_ipv6());
+        let known = (mac & GROUP == 0).then(|| self.cx.interfaces.peers().of(of, mac));
+        match known.flatten() {
+            Some(address) => {
+                let target = self.target(self.to(address));
+                self.last = Some((mac, target));
+                self.wrap(frame, target, nexts, outlet)
+            }
+            None => self.flood(frame, nexts, outlet),
+        }
+    }
+
+    /// A peer by its address: by the port that is configured for it, else by that of the network.
+    fn to(&self, address: IpAddr) -> To {
+        let mut peers = self.network.peers.iter();
+        let known = peers.find(|peer| peer.address == address);
+        To {
+            address,
+            port: known.map_or(self.network.port, |peer| peer.port),
+            by: InterfaceId::NONE,
+        }
+    }
+
+    #[inline]
+    fn target(&mut self, to: To) -> usize {
+        self.targets.get(self.cx, self.network, to)
+    }
+
+    /// Sends a frame to all: copies to all but the last, which it goes to itself.
+    #[inline(never)]
+    fn flood(&mut self, frame: &mut Frame, nexts: &mut Nexts, outlet: &mut Outlet) -> Next {
+        let peers = self.network.peers.iter().map(|peer| To {
+            address: peer.address,
+            port: peer.port,
+            by: InterfaceId::NONE,
+        });
+        let group = self.network.group.map(|(address, by)| To {
+            address,
+            port: self.network.port,
+            by,
+        });
+        let mut all = group.into_iter().chain(peers);
+        let Some(mut to) = all.next() else {
+            return Next::Lost(DropReason::VxlanNoPeer);
+        };
+        for next in all {
+            match outlet.pool.copy(frame) {
+                Some(mut copy) => {
+                    let target = self.target(to);
+                    let way = self.wrap(&mut copy, target, nexts, outlet);
+                    way.send(self.cx, copy, outlet);
+                }
+                None => outlet.counters.dropped(DropReason::NoBuffer),
+            }
+            to = next;
+        }
+        let target = self.target(to);
+        self.wrap(frame, target, nexts, outlet)
+    }
+
+    /// Writes the headers of a target in front of a frame.
+    #[inline(always)]
+    fn wrap(
+        &mut self,
+        frame: &mut Frame,
+        target: usize,
+        nexts: &mut Nexts,
+        outlet: &mut Outlet,
+    ) -> Next {
+        let target = self.targets.at(target);
+        if let Err(reason) = descend(frame) {
+            return Next::Lost(reason);
+        }
+        self.ids = self.ids.wrapping_add(1);
+        let dont_fragment = match self.network.dont_fragment {
+            DontFragment::Never => false,
+            DontFragment::Always => true,
+            DontFragment::Inherit => target::forbids_fragments(frame.bytes()),
+        };
+        if let Err(reason) = target.write(frame, (self.ids, dont_fragment), self.network.checksum) {
+            return Next::Lost(reason);
+        }
+        match &target.way {
+            Way::By(adjacency) => {
+                let room = adjacency.mtu as usize + usize::from(frame.l3);
+                if dont_fragment && frame.len() > room {
+                    return Next::Lost(DropReason::TooBig);
+                }
+                frame.egress = adjacency.egress;
+                nexts.count(self.cx, frame, adjacency, outlet)
+            }
+            Way::Own(by) => {
+                frame.egress = *by;
+                Next::Own
+            }
+            Way::Lost(reason) => Next::Lost(*reason),
+        }
+    }
+
+    /// A frame whose checksum or segments are to be made: no other end could do that. It comes here again, or its
+    /// segments do.
+    #[cold]
+    fn unfinished(&self, frame: &mut Frame) -> Next {
+        if frame.offload.segmentation == Segmentation::Fragments {
+            // It was put together in this router, and goes on as one frame.
+            frame.offload.segmentation = Segmentation::None;
+        }
+        Next::Finish(OutId::tunnel(self.network.id), u32::MAX)
+    }
+}
+
+/// A number that the frames of a flow have in common and those of others hardly: over the addresses and ports of a
+/// plain packet, else over all that there is of its header.
+#[inline(always)]
+fn entropy(frame: &Frame) -> u16 {
+    const WITH: u64 = 0x9e37_79b9_7f4a_7c15;
+    let bytes = frame.bytes();
+    let hash = match bytes.first_chunk::<38>() {
+        _ if frame.flow != 0 => u64::from(frame.flow).wrapping_mul(WITH),
+        Some(head) if head[12..15] == [0x08, 0x00, 0x45] && head[20] & 0x3f | head[21] == 0 => {
+            let [.., a, b, c, d, e, f, g, h, i, j, k, l] = *head;
+            let addresses = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
+            let ports = match head[23] {
+                6 | 17 | 33 | 132 | 136 => u32::from_be_bytes([i, j, k, l]),
+                _ => 0,
+            };
+            (addresses ^ u64::from(ports) << 16).wrapping_mul(WITH)
+        }
+        _ => odd_entropy(bytes),
+    };
+    DYNAMIC | (hash >> 50) as u16
+}
+
+#[inline(never)]
+fn odd_entropy(bytes: &[u8]) -> u64 {
+    match crate::handover::hash(bytes, true) {
+        Some(hash) => u64::from(hash) << 32,
+        // Of what is not IP, the link addresses.
+        None => bytes.first_chunk::<12>().map_or(0, |head| {
+            let [a, b, c, d, e, f, g, h, i, j, k, l] = *head;
+            let one = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
+            let other = u64::from_be_bytes([0, 0, g, h, i, j, k, l]);
+            crate::flow::mix64(one ^ other.rotate_left(16))
+        }),
+    }
+}

@@ -1,0 +1,220 @@
+//! Frames that come out of datagrams for this router.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use frame::{Frame, InterfaceId, Offload, Segmentation};
+use wire::{Protocol, vxlan};
+
+use super::INNER;
+use crate::agenda::Item;
+use crate::counters::Traffic;
+use crate::drop::DropReason;
+use crate::encap::{DEPTH, ETHERNET, ascend, put};
+use crate::flow::{self, Upper};
+use crate::interface::{Ends, Interface, Peers, Vxlan};
+use crate::outlet::Outlet;
+use crate::walk::Context;
+
+/// Bytes of a header of UDP.
+const UDP: usize = 8;
+
+/// What a datagram for this router is to VXLAN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::encap) enum Arrival {
+    /// It is of a network with these ends, or with those without an address.
+    Of(Ends),
+    /// It is for a port of VXLAN, and is malformed.
+    Malformed,
+    /// It is a part of a datagram that may be for a port of VXLAN.
+    Piece,
+}
+
+/// What a packet for this router is to VXLAN; none of what it is nothing to.
+#[inline(always)]
+pub(in crate::encap) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
+    match packet.first()? >> 4 {
+        4 if *packet.get(9)? == Protocol::UDP.0 => of(cx, packet, flow::upper4(packet)?),
+        6 if *packet.get(6)? == Protocol::UDP.0 => of(cx, packet, upper6()),
+        6 if cx.interfaces.has_vxlan() => of(cx, packet, flow::upper6(packet)?),
+        _ => None,
+    }
+}
+
+/// That of a packet of IPv6 without extension headers.
+const fn upper6() -> Upper {
+    Upper {
+        protocol: Protocol::UDP.0,
+        offset: 40,
+        fragment: false,
+    }
+}
+
+#[inline(always)]
+fn of(cx: &Context<'_>, packet: &[u8], upper: Upper) -> Option<Arrival> {
+    if upper.fragment {
+        let may_be = upper.protocol == Protocol::UDP.0 && cx.interfaces.has_vxlan();
+        return may_be.then_some(Arrival::Piece);
+    }
+    let datagram = packet.get(upper.offset..)?;
+    let [_, _, a, b, ..] = *datagram.first_chunk::<UDP>()?;
+    let port = u16::from_be_bytes([a, b]);
+    if upper.protocol != Protocol::UDP.0 || !cx.interfaces.has_vxlan_port(port) {
+        return None;
+    }
+    let Some(vni) = datagram.get(UDP..).and_then(vxlan::vni) else {
+        return Some(Arrival::Malformed);
+    };
+    let local = addresses(packet)?.1;
+    Some(Arrival::Of(Ends::Vxlan { port, local, vni }))
+}
+
+/// From whom to whom a packet goes.
+#[inline(always)]
+fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
+    match packet.first()? >> 4 {
+        4 => {
+            let [.., a, b, c, d, e, f, g, h] = *packet.first_chunk::<20>()?;
+            let [from, to] = [[a, b, c, d], [e, f, g, h]].map(Ipv4Addr::from);
+            Some((from.into(), to.into()))
+        }
+        _ => {
+            let address = |at: usize| Some(Ipv6Addr::from(*packet.get(at..)?.first_chunk::<16>()?));
+            Some((address(8)?.into(), address(24)?.into()))
+        }
+    }
+}
+
+/// Takes frames out of the datagrams of a network: they go on as frames that its interface received.
+pub(in crate::encap) fn emerge(
+    cx: &Context<'_>,
+    (frames, count): (impl Iterator<Item = Frame>, usize),
+    (id, interface, network): (InterfaceId, &Interface, &Vxlan),
+    outlet: &mut Outlet,
+) -> Traffic {
+    let item = Item::Framed(id);
+    let mut batch = outlet.agenda.batch(item, count);
+    let mut all = Traffic::default();
+    let learner = Learner {
+        cx,
+        network,
+        own: number(interface.mac.0),
+        now: Peers::second(cx.now),
+    };
+    for mut frame in frames {
+        all.packets += 1;
+        all.bytes += frame.len() as u64 + u64::from(frame.untagged);
+        if is_row(&frame) {
+            divide(frame, (&learner, item), outlet);
+            continue;
+        }
+        match learner.take_out(&mut frame) {
+            Ok(()) => put(&mut batch, item, frame, outlet),
+            Err(reason) => outlet.discard(frame, reason),
+        }
+    }
+    if let Some(batch) = batch {
+        outlet.agenda.put_batch(item, batch);
+    }
+    all
+}
+
+/// Whether these are datagrams in a row, each of which has a frame in it: what is unfinished about them begins
+/// with their own header, which is not as far in as that of what a frame carries.
+#[inline(always)]
+fn is_row(frame: &Frame) -> bool {
+    const NEAR: u16 = 56;
+    let offload = &frame.offload;
+    offload.segmentation == Segmentation::Udp && offload.checksum_start < frame.l3 + NEAR
+}
+
+/// Takes frames out of datagrams that came merged.
+#[cold]
+#[inline(never)]
+fn divide(frame: Frame, (learner, item): (&Learner<'_>, Item), outlet: &mut Outlet) {
+    let mut pieces = core::mem::take(&mut outlet.pieces);
+    let made = frame::segment(&mut outlet.pool, &frame, &mut pieces);
+    match made {
+        Ok(_) => outlet.pool.free(frame),
+        Err(_) => outlet.discard(frame, DropReason::OffloadMalformed),
+    }
+    for mut piece in pieces.drain(..) {
+        match learner.take_out(&mut piece) {
+            Ok(()) => put(&mut None, item, piece, outlet),
+            Err(reason) => outlet.discard(piece, reason),
+        }
+    }
+    outlet.pieces = pieces;
+}
+
+/// What is the same for the frames that come out of a network together.
+struct Learner<'a> {
+    cx: &'a Context<'a>,
+    network: &'a Vxlan,
+    /// The link address of this end.
+    own: u64,
+    now: u32,
+}
+
+impl Learner<'_> {
+    /// Takes the frame out of a datagram, and learns whose it is.
+    ///
+    /// # Errors
+    /// There is none, it is an echo, or it went through too many tunnels.
+    #[inline(always)]
+    fn take_out(&self, frame: &mut Frame) -> Result<(), DropReason> {
+        if frame.depth >= DEPTH {
+            return Err(DropReason::TunnelDepth);
+        }
+        let from = unwrap(frame).ok_or(DropReason::TunnelMalformed)?;
+        let sender = frame.bytes().get(6..).and_then(<[u8]>::first_chunk);
+        let sender = sender.map_or(0, |mac| number(*mac));
+        if sender == self.own {
+            return Err(DropReason::VxlanEcho);
+        }
+        const GROUP: u64 = 1 << 40;
+        if self.network.learning && sender != 0 && sender & GROUP == 0 {
+            let times = (self.now, self.network.hosts_max);
+            let peers = self.cx.interfaces.peers();
+            peers.learn(self.network.id, sender, from, times);
+        }
+        ascend(frame, self.network.id);
+        (frame.flow, frame.l3) = (0, ETHERNET as u16);
+        Ok(())
+    }
+}
+
+/// Cuts a datagram down to the frame in it. Says who sent it; none where there is no frame.
+///
+/// A checksum of the datagram is not verified, as a receiver may (RFC 7348, 5): what is in the frame has its own.
+#[inline(always)]
+pub(super) fn unwrap(frame: &mut Frame) -> Option<IpAddr> {
+    let l3 = usize::from(frame.l3);
+    let packet = frame.bytes().get(l3..)?;
+    let upper = match packet.first()? >> 4 {
+        4 => flow::upper4(packet)?,
+        _ if *packet.get(6)? == Protocol::UDP.0 => upper6(),
+        _ => flow::upper6(packet)?,
+    };
+    let (from, _) = addresses(packet)?;
+    let datagram = packet.get(upper.offset..)?;
+    let [_, _, _, _, a, b, ..] = *datagram.first_chunk::<UDP>()?;
+    let len = usize::from(u16::from_be_bytes([a, b]));
+    let starts = l3 + upper.offset;
+    if len < INNER + ETHERNET || len > datagram.len() || !frame.set_len(starts + len) {
+        return None;
+    }
+    let taken = starts + INNER;
+    let offload = frame.offload;
+    frame.pull_front(taken);
+    // What is unfinished about the frame stays so; what was about the datagram has gone with that.
+    match usize::from(offload.checksum_start) >= taken && !offload.is_finished() {
+        true => frame.offload.shift(-(taken as i16)),
+        false => frame.offload = Offload::FINISHED,
+    }
+    Some(from)
+}
+
+#[inline(always)]
+fn number([a, b, c, d, e, f]: [u8; 6]) -> u64 {
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}

@@ -1,0 +1,312 @@
+//! Where frames of a network go: headers that are the same for all frames to a peer, and the peer's next hop.
+
+use core::net::IpAddr;
+
+use frame::{Frame, InterfaceId, Offload};
+use wire::{Protocol, checksum, vxlan};
+
+use super::{INNER, entropy};
+use crate::drop::DropReason;
+use crate::encap::ETHERNET;
+use crate::interface::Vxlan;
+use crate::punt::Why;
+use crate::table::{Adjacency, Kind};
+use crate::walk::{self, Context, Exit};
+
+/// Bytes of a header of IPv4, and of IPv6.
+const IPV4: usize = 20;
+const IPV6: usize = 40;
+/// The longest headers: a link header with tags, IPv6, UDP, VXLAN.
+const ROOM: usize = 96;
+/// Headers behind a link header without tags.
+const PLAIN4: usize = ETHERNET + IPV4 + INNER;
+const PLAIN6: usize = ETHERNET + IPV6 + INNER;
+/// The lifetime of packets to peers, and to groups, where none is configured.
+const LIFETIMES: [u8; 2] = [64, 1];
+
+/// Whom frames go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct To {
+    pub(super) address: IpAddr,
+    pub(super) port: u16,
+    /// The interface that a group is reached by.
+    pub(super) by: InterfaceId,
+}
+
+/// How frames get there.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    /// By this next hop, whose link header they have.
+    By(Adjacency),
+    /// As this router's own packets, a group's by this interface: routes and rules say.
+    Own(InterfaceId),
+    /// They do not.
+    Lost(DropReason),
+}
+
+/// See the module.
+pub(super) struct Target {
+    headers: [u8; ROOM],
+    /// Bytes of the link header, and of all.
+    link: usize,
+    len: usize,
+    /// The sum of the words of an IPv4 header, or of an IPv6 pseudo header, not folded.
+    sum: u32,
+    pub(super) way: Way,
+}
+
+/// The targets that a vector has met.
+pub(crate) struct Targets {
+    /// By a few bits of the address.
+    of: [Option<To>; Self::PLACES],
+    targets: [Target; Self::PLACES],
+}
+
+impl Targets {
+    const PLACES: usize = 16;
+
+    pub(crate) fn new() -> Self {
+        let none = || Target {
+            headers: [0; ROOM],
+            link: 0,
+            len: 0,
+            sum: 0,
+            way: Way::Lost(DropReason::VxlanNoPeer),
+        };
+        Self {
+            of: [None; Self::PLACES],
+            targets: core::array::from_fn(|_| none()),
+        }
+    }
+
+    /// A new vector begins: routes, neighbours and settings may be others.
+    pub(super) fn forget(&mut self) {
+        self.of = [None; Self::PLACES];
+    }
+
+    /// The place of a target, which is made there where it is not.
+    pub(super) fn get(&mut self, cx: &Context<'_>, network: &Vxlan, to: To) -> usize {
+        let low = match to.address {
+            IpAddr::V4(address) => address.to_bits(),
+            IpAddr::V6(address) => address.to_bits() as u32,
+        };
+        let place = (low ^ low >> 8) as usize % Self::PLACES;
+        if self.of[place] != Some(to) {
+            self.targets[place].set(cx, network, to);
+            self.of[place] = Some(to);
+        }
+        place
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&self, place: usize) -> &Target {
+        &self.targets[place % Self::PLACES]
+    }
+}
+
+impl Target {
+    /// Makes the headers of packets to there.
+    #[inline(never)]
+    fn set(&mut self, cx: &Context<'_>, network: &Vxlan, to: To) {
+        let packet = self.write_packet(network, to, network.local);
+        let found = walk::route_own(cx, packet, to.by);
+        let egress = match &found {
+            Ok((_, adjacency)) => adjacency.egress,
+            Err(Exit::Punt(Why::Unresolved(hop))) => cx.fib.adjacencies.read(*hop).egress,
+            Err(Exit::Drop(reason)) => return self.way = Way::Lost(*reason),
+            Err(_) => return self.way = Way::Lost(DropReason::NoRoute),
+        };
+        if network.local.is_unspecified() {
+            let Some(source) = source(cx, egress, to.address) else {
+                return self.way = Way::Lost(DropReason::VxlanNoSource);
+            };
+            self.write_packet(network, to, source);
+        }
+        let ipv6 = to.address.is_ipv6();
+        let looks = cx.snapshot.firewall.guards(ipv6) || !cx.snapshot.rules.is_empty();
+        self.way = match found {
+            Ok((_, adjacency)) if adjacency.kind == Kind::Forward && network.fast && !looks => {
+                self.write_link(&adjacency);
+                Way::By(adjacency)
+            }
+            _ => Way::Own(to.by),
+        };
+    }
+
+    /// Writes headers behind the room of a plain link header, as if there was no frame behind them; the packet.
+    fn write_packet(&mut self, network: &Vxlan, to: To, source: IpAddr) -> &[u8] {
+        let lifetime = LIFETIMES[usize::from(to.address.is_multicast())];
+        let lifetime = network.ttl.unwrap_or(lifetime);
+        let ip = match (source, to.address) {
+            (IpAddr::V6(source), IpAddr::V6(to)) => {
+                let header = &mut self.headers[ETHERNET..ETHERNET + IPV6];
+                header.fill(0);
+                (header[0], header[6], header[7]) = (0x60, Protocol::UDP.0, lifetime);
+                header[5] = INNER as u8;
+                header[8..24].copy_from_slice(&source.octets());
+                header[24..].copy_from_slice(&to.octets());
+                self.sum = checksum::pseudo_v6(source, to, Protocol::UDP, 0).into();
+                IPV6
+            }
+            (IpAddr::V4(source), IpAddr::V4(to)) => {
+                let header = &mut self.headers[ETHERNET..ETHERNET + IPV4];
+                header.fill(0);
+                (header[0], header[8], header[9]) = (0x45, lifetime, Protocol::UDP.0);
+                header[12..16].copy_from_slice(&source.octets());
+                header[16..].copy_from_slice(&to.octets());
+                self.sum = checksum::sum(header).into();
+                header[3] = (IPV4 + INNER) as u8;
+                IPV4
+            }
+            // Control gives a network peers of its own family.
+            _ => 0,
+        };
+        let [high, low] = to.port.to_be_bytes();
+        let udp = [0xc0, 0, high, low, 0, 0, 0, 0];
+        let rest = &mut self.headers[ETHERNET + ip..ETHERNET + ip + INNER];
+        rest[..8].copy_from_slice(&udp);
+        rest[8..].copy_from_slice(&vxlan::to_bytes(network.vni));
+        (self.link, self.len) = (ETHERNET, ETHERNET + ip + INNER);
+        &self.headers[ETHERNET..self.len]
+    }
+
+    /// Puts the link header of a next hop in front.
+    fn write_link(&mut self, adjacency: &Adjacency) {
+        let link = usize::from(adjacency.header_len).min(adjacency.header.len());
+        self.headers.copy_within(self.link..self.len, link);
+        self.headers[..link].copy_from_slice(&adjacency.header[..link]);
+        self.len = self.len - self.link + link;
+        self.link = link;
+    }
+
+    /// Writes the headers in front of a frame.
+    ///
+    /// # Errors
+    /// There is no room, or the frame is longer than a packet can carry.
+    #[inline(always)]
+    pub(super) fn write(
+        &self,
+        frame: &mut Frame,
+        (id, dont_fragment): (u16, bool),
+        sums: bool,
+    ) -> Result<(), DropReason> {
+        match self.len {
+            PLAIN4 if self.link == ETHERNET => {
+                let headers = self.headers.first_chunk::<PLAIN4>();
+                self.write_as(
+                    frame,
+                    headers.map(|headers| &headers[..]),
+                    (id, dont_fragment),
+                    sums,
+                )
+            }
+            PLAIN6 if self.link == ETHERNET => {
+                let headers = self.headers.first_chunk::<PLAIN6>();
+                self.write_as(
+                    frame,
+                    headers.map(|headers| &headers[..]),
+                    (id, dont_fragment),
+                    sums,
+                )
+            }
+            len => self.write_as(frame, self.headers.get(..len), (id, dont_fragment), sums),
+        }
+    }
+
+    /// The same of headers whose length is known best by the caller.
+    #[inline(always)]
+    fn write_as(
+        &self,
+        frame: &mut Frame,
+        headers: Option<&[u8]>,
+        (id, dont_fragment): (u16, bool),
+        sums: bool,
+    ) -> Result<(), DropReason> {
+        let headers = headers.unwrap_or_default();
+        let source = entropy(frame);
+        let udp = frame.len() + INNER;
+        let total = u16::try_from(udp + IPV4).map_err(|_| DropReason::TunnelMalformed)?;
+        if !frame.push_front(headers.len()) {
+            return Err(DropReason::NoBuffer);
+        }
+        frame.l3 = self.link as u16;
+        frame.offload = Offload::FINISHED;
+        let Some(place) = frame.bytes_mut().get_mut(..headers.len()) else {
+            return Err(DropReason::NoBuffer);
+        };
+        place.copy_from_slice(headers);
+        let Some(packet) = place.get_mut(self.link..) else {
+            return Err(DropReason::NoBuffer);
+        };
+        match packet {
+            [0x45, ..] => self.complete4(packet, total, (id, dont_fragment)),
+            _ => put(packet, 4, udp as u16),
+        }
+        let at = packet.len() - INNER;
+        put(packet, at, source);
+        put(packet, at + 4, udp as u16);
+        if sums || at == IPV6 {
+            self.complete_udp(frame, at);
+        }
+        Ok(())
+    }
+
+    /// What differs in a header of IPv4: length, identification, whether it may be fragmented, checksum.
+    #[inline(always)]
+    fn complete4(&self, packet: &mut [u8], total: u16, (id, dont_fragment): (u16, bool)) {
+        let flags = u16::from(dont_fragment) << 14;
+        let id = if dont_fragment { 0 } else { id };
+        let sum = self.sum + u32::from(total) + u32::from(id) + u32::from(flags);
+        let folded = (sum >> 16) + (sum & 0xffff);
+        put(packet, 2, total);
+        put(packet, 4, id);
+        put(packet, 6, flags);
+        put(packet, 10, !((folded >> 16) + folded) as u16);
+    }
+
+    /// Writes the checksum of the datagram, whose header begins so many bytes into its packet.
+    #[cold]
+    #[inline(never)]
+    fn complete_udp(&self, frame: &mut Frame, at: usize) {
+        let start = self.link + at;
+        let Some(datagram) = frame.bytes().get(start..) else {
+            return;
+        };
+        let len = datagram.len() as u16;
+        let pseudo = match at {
+            IPV4 => {
+                let header = frame.bytes().get(self.link + 12..self.link + IPV4);
+                let addresses = checksum::sum(header.unwrap_or_default());
+                checksum::combine(addresses, u16::from(Protocol::UDP.0))
+            }
+            _ => checksum::combine(self.sum as u16, 0),
+        };
+        let sum = checksum::combine(checksum::combine(pseudo, len), checksum::sum(datagram));
+        let checksum = checksum::udp(!sum);
+        if let Some(datagram) = frame.bytes_mut().get_mut(start..) {
+            put(datagram, 6, checksum);
+        }
+    }
+}
+
+/// The address that packets come from which leave by this interface for that end.
+fn source(cx: &Context<'_>, egress: InterfaceId, to: IpAddr) -> Option<IpAddr> {
+    cx.interfaces.address(egress, |details| match to {
+        IpAddr::V4(to) => details.address_towards(to).map(IpAddr::V4),
+        IpAddr::V6(to) => details.source6_towards(to).map(IpAddr::V6),
+    })
+}
+
+/// Whether the frame carries a packet of IPv4 that may not be fragmented.
+#[inline]
+pub(super) fn forbids_fragments(bytes: &[u8]) -> bool {
+    let head = bytes.first_chunk::<21>();
+    head.is_some_and(|head| head[12..14] == [0x08, 0x00] && head[20] & 0x40 != 0)
+}
+
+#[inline(always)]
+fn put(bytes: &mut [u8], at: usize, value: u16) {
+    if let Some(place) = bytes.get_mut(at..).and_then(|tail| tail.first_chunk_mut()) {
+        *place = value.to_be_bytes();
+    }
+}

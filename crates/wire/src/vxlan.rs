@@ -1,0 +1,54 @@
+//! The header of VXLAN, frames of Ethernet in UDP (RFC 7348, 5).
+//!
+//! ```text
+//! flags (8): I is 0x08 | reserved (24) | network (24) | reserved (8)
+//! ```
+//! Reserved bits are sent as zeros and ignored when they are received.
+
+/// Bytes of the header.
+pub const HEADER_LEN: usize = 8;
+/// The port that IANA has given it. RouterOS uses 8472 where none is configured, as Linux does.
+pub const PORT: u16 = 4789;
+/// The highest number of a network.
+pub const VNI_MAX: u32 = 0xff_ffff;
+
+/// The number of a network is there.
+const I: u8 = 0x08;
+
+/// The network of a frame, from the header in front of it.
+///
+/// # Errors
+/// None where the header is cut short, or says that it has no network.
+#[inline(always)]
+pub fn vni(header: &[u8]) -> Option<u32> {
+    let [flags, _, _, _, a, b, c, _] = *header.first_chunk::<HEADER_LEN>()?;
+    (flags & I != 0).then_some(u32::from_be_bytes([0, a, b, c]))
+}
+
+/// The header in front of a frame of this network, of which the low 24 bits count.
+#[inline]
+pub const fn to_bytes(vni: u32) -> [u8; HEADER_LEN] {
+    let [_, a, b, c] = vni.to_be_bytes();
+    [I, 0, 0, 0, a, b, c, 0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_is_read_as_it_was_written_and_reserved_bits_do_not_count() {
+        for network in [0, 1, 5001, VNI_MAX] {
+            let mut header = to_bytes(network);
+            assert_eq!(vni(&header), Some(network));
+            header[0] |= 0xf7;
+            header[1..4].fill(0xff);
+            header[7] = 0xff;
+            assert_eq!(vni(&header), Some(network));
+            header[0] &= !I;
+            assert_eq!(vni(&header), None, "no network is said");
+            assert_eq!(vni(&to_bytes(network)[..7]), None);
+        }
+        assert_eq!(to_bytes(0x0012_3456), [8, 0, 0, 0, 0x12, 0x34, 0x56, 0]);
+    }
+}
