@@ -4,6 +4,7 @@
 //! configuration in as events and carries out the actions that come back; the same events at the
 //! same times give the same actions, in the router, in a simulation and under a fuzzer.
 //!
+//! - [`bond`]: which links of a bond are up, and which one is active.
 //! - [`gateway_check`]: whether a gateway answers.
 //! - [`icmp`]: echo replies, errors and redirects, and how many of them.
 //! - [`lacp`]: which links of a bond carry frames, as both of its ends agree.
@@ -22,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bond;
 pub mod gateway_check;
 pub mod icmp;
 pub mod lacp;
