@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
+pub mod bond;
 pub mod bridge;
 pub mod counters;
 mod deadline;

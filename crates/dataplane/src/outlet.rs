@@ -8,6 +8,7 @@ use frame::shortcut::FlowOffload;
 use frame::{Class, Frame, InterfaceId, Pool, Port, PortCounters, VECTOR_FRAMES, Vector};
 
 use crate::agenda::{Agenda, Item};
+use crate::bond;
 use crate::bridge::{self, Bridging};
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
@@ -269,6 +270,10 @@ impl Outlet {
                 { self.attached(port) }.is_some_and(|attached| vector.move_to(&mut attached.frames))
             }
             Out::Tunnel(slot) => self.agenda.put_vector(Item::Leaving(slot), vector),
+            Out::Bond(slot) => {
+                bond::leave(cx, vector.drain(), slot, self);
+                true
+            }
             Out::Bridge(slot) => {
                 bridge::send_all(cx, slot, vector, self);
                 true
@@ -289,6 +294,9 @@ impl Outlet {
         if let Out::Bridge(slot) = out.out() {
             return bridge::send_some(cx, slot, (frames, count), self);
         }
+        if let Out::Bond(slot) = out.out() {
+            return bond::leave(cx, frames.take(count), slot, self);
+        }
         match out.as_port().and_then(|port| self.attached(port)) {
             Some(attached) if attached.frames.len() + count <= QUEUE => {
                 attached.frames.extend(frames.take(count));
@@ -306,6 +314,7 @@ impl Outlet {
         match out.out() {
             Out::Port(port) => self.send(cx, frame, port),
             Out::Tunnel(slot) => self.encapsulate(frame, slot),
+            Out::Bond(slot) => bond::leave(cx, core::iter::once(frame), slot, self),
             Out::Station(slot) => walk::leave_station(cx, frame, slot, self),
             Out::Bridge(slot) => {
                 let mut frame = core::iter::once(frame);

@@ -191,6 +191,10 @@ drops! {
     BridgeDepth = "bridge-depth",
     /// Too many frames waited to be encapsulated, or to be walked when they were decapsulated.
     AgendaFull = "agenda-full",
+    /// It came by a slave that its bond takes no frames from: a backup, or one that LACP does not collect from.
+    BondInactive = "bond-inactive-slave",
+    /// No slave of the bond can send.
+    BondDown = "bond-no-slave",
     /// An advertisement of VRRP, or the packet that carries it, is malformed (RFC 5798, 7.1).
     VrrpMalformed = "vrrp-malformed",
     /// An advertisement of VRRP with another lifetime than 255: it comes from beyond the link (RFC 5798, 7.1).

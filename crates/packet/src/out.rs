@@ -16,6 +16,8 @@ pub enum Out {
     Tunnel(u32),
     /// The bridge of the interface in this slot: frames are bridged on.
     Bridge(u32),
+    /// The bond of the interface in this slot: each frame leaves by one of its slaves, or by all.
+    Bond(u32),
     /// The link that the station in this slot shares, and the other stations on it.
     Station(u32),
     /// Nothing takes frames.
@@ -27,6 +29,7 @@ const INDEX: u32 = (1 << INDEX_BITS) - 1;
 const PORT: u32 = 0;
 const TUNNEL: u32 = 1;
 const BRIDGE: u32 = 2;
+const BOND: u32 = 3;
 const STATION: u32 = 4;
 
 impl Default for OutId {
@@ -58,6 +61,11 @@ impl OutId {
         Self(BRIDGE << INDEX_BITS | interface.slot() as u32 & INDEX)
     }
 
+    /// The bond of this interface.
+    pub const fn bond(interface: InterfaceId) -> Self {
+        Self(BOND << INDEX_BITS | interface.slot() as u32 & INDEX)
+    }
+
     /// The link that this station shares, and the other stations on it.
     pub const fn station(interface: InterfaceId) -> Self {
         Self(STATION << INDEX_BITS | interface.slot() as u32 & INDEX)
@@ -70,6 +78,7 @@ impl OutId {
             PORT => Out::Port(self.0 as u16),
             TUNNEL => Out::Tunnel(self.0 & INDEX),
             BRIDGE => Out::Bridge(self.0 & INDEX),
+            BOND => Out::Bond(self.0 & INDEX),
             STATION => Out::Station(self.0 & INDEX),
             _ => Out::None,
         }
@@ -105,12 +114,14 @@ mod tests {
     fn an_out_is_what_it_was_made_of() {
         let tunnel = OutId::tunnel(InterfaceId::new(70_000, 3));
         let bridge = OutId::bridge(InterfaceId::new(70_001, 3));
+        let bond = OutId::bond(InterfaceId::new(70_002, 3));
         for (out, is) in [
             (OutId::port(0), Out::Port(0)),
             (OutId::port(65_534), Out::Port(65_534)),
             (OutId::port(u16::MAX), Out::None),
             (tunnel, Out::Tunnel(70_000)),
             (bridge, Out::Bridge(70_001)),
+            (bond, Out::Bond(70_002)),
             (OutId::NONE, Out::None),
         ] {
             assert_eq!(out.out(), is);

@@ -18,6 +18,8 @@ impl EtherType {
     pub const ARP: Self = Self(0x0806);
     /// A customer's VLAN tag (IEEE 802.1Q).
     pub const VLAN: Self = Self(0x8100);
+    /// A frame with its link header, within GRE (RFC 1701).
+    pub const TRANSPARENT: Self = Self(0x6558);
     /// IPv6 (RFC 2464).
     pub const IPV6: Self = Self(0x86dd);
     /// Flow control and other MAC control frames, which no bridge passes on (IEEE 802.3, 31).

@@ -15,6 +15,7 @@ use super::station::Stations;
 use super::tunnel::{Ends, Tunnel, Tunnels};
 use super::vlan::Vlans;
 use super::{Above, Details, Interface, OwnAddresses, Tag};
+use crate::bond::Bonds;
 use crate::bridge::Bridges;
 use crate::out::OutId;
 use crate::rule::Class;
@@ -37,6 +38,7 @@ pub struct InterfaceTable {
     taps: Taps,
     bridges: Bridges,
     peers: Arc<Peers>,
+    bonds: Bonds,
 }
 
 #[derive(Debug, Default)]
@@ -105,6 +107,7 @@ impl InterfaceTable {
             taps: Taps::new(),
             bridges: Bridges::default(),
             peers: Arc::default(),
+            bonds: Bonds::default(),
         }
     }
 
@@ -178,6 +181,12 @@ impl InterfaceTable {
     #[inline(always)]
     pub fn peers(&self) -> &Arc<Peers> {
         &self.peers
+    }
+
+    /// The bonds, by the slots of their interfaces.
+    #[inline(always)]
+    pub fn bonds(&self) -> &Bonds {
+        &self.bonds
     }
 
     /// The VLAN interface that has this tag on an interface.

@@ -75,6 +75,7 @@ pub(crate) use passes::{Entry, Scratch, settle, vector};
 pub(crate) use single::{on_link, own, own_here, resume, transmit};
 pub(crate) use stations::leave as leave_station;
 
+use crate::bond;
 use crate::drop::DropReason;
 use crate::interface::InterfaceTable;
 use crate::out::OutId;
@@ -437,6 +438,7 @@ pub(crate) fn decide<W: Watcher>(
     memory: &mut Memory,
     watch: &mut W,
 ) -> Result<Adjacency, Exit> {
+    let ingress = bond::of(cx, ingress);
     let Some(entrance) = Entrance::new(cx.interfaces, ingress) else {
         let exit = Exit::Drop(DropReason::InterfaceDown);
         watch.left(Stage::Ingress, &exit);

@@ -10,6 +10,7 @@ use super::ingress::Entrance;
 use super::near::Near;
 use super::tally::received;
 use super::{Context, Exit, egress, gather, guarded, stations};
+use crate::bond;
 use crate::bridge;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
@@ -90,6 +91,12 @@ pub(crate) fn vector(
     }
     if matches!(entry, Entry::Arrived(_)) {
         entrance.is_behind();
+    }
+    if entrance.interface.above == Above::Bond && !matches!(entry, Entry::Arrived(_)) {
+        match bond::rise(cx, &entrance, vector, outlet) {
+            Some(of_bond) => entrance = of_bond,
+            None => return,
+        }
     }
     if entrance.interface.above == Above::Bridge {
         let before = outlet.meter.turn(Facility::Bridging);

@@ -321,6 +321,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
             &OF_TUNNELS,
             &OF_VRRP,
             &OF_BRIDGES,
+            &OF_BONDS,
         ];
         assert!(known.concat().contains(reason), "{}", reason.name());
     }
@@ -362,3 +363,6 @@ const OF_VRRP: [DropReason; 7] = [
     DropReason::VrrpVersion,
     DropReason::VrrpOther,
 ];
+
+/// Tested with bonds.
+const OF_BONDS: [DropReason; 2] = [DropReason::BondInactive, DropReason::BondDown];

@@ -1,0 +1,27 @@
+//! Bonds: several links that are one interface (`/interface/bonding`).
+//!
+//! ```text
+//! frames of a slave ─▶ rise ──▶ the bond's vector, behind its own entrance
+//!                        └────▶ slow protocols (LACP) stay the slave's
+//! frames for the bond ─▶ leave ─▶ one slave each, by mode and hash policy; copies to all with `broadcast`
+//! ```
+//! Which slaves take frames and which send is decided by control, which replaces a [`Bond`] as a whole. Frames of a
+//! flow keep their order: they share a hash, hence a slave, while the slaves that send stay the same. `balance-rr`
+//! alone spreads a flow.
+
+mod hash;
+mod leave;
+mod load;
+mod rise;
+mod table;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use hash::HashPolicy;
+pub use load::{BUCKETS, Loads};
+pub use table::Bonds;
+pub use value::{Bond, SLAVES, Sends, Slave, Takes};
+
+pub(crate) use leave::leave;
+pub(crate) use rise::{of, rise};

@@ -1,0 +1,127 @@
+//! Frames of slaves become the bond's.
+
+use frame::{Frame, InterfaceId, Vector};
+use wire::EtherType;
+
+use super::{Bond, Slave, Takes};
+use crate::agenda::Item;
+use crate::drop::DropReason;
+use crate::interface::Above;
+use crate::outlet::Outlet;
+use crate::tap;
+use crate::walk::{Context, Entrance};
+
+/// Frames are asked for so many ahead.
+const AHEAD: usize = 8;
+/// Bytes of an Ethernet header.
+const ETHERNET: usize = 14;
+
+/// Takes what a slave received into its bond. Frames that the bond does not take are dropped, those of the slow
+/// protocols wait to be walked as the slave's own; what stays in the vector enters by the bond. None where nothing
+/// does.
+pub(crate) fn rise(
+    cx: &Context<'_>,
+    slave: &Entrance,
+    vector: &mut Vector,
+    outlet: &mut Outlet,
+) -> Option<Entrance> {
+    let bond = cx
+        .interfaces
+        .bonds()
+        .get(cx.interfaces.above(slave.id).slot());
+    let bond = bond.as_ref().and_then(|bond| bond.as_deref());
+    let found = bond.and_then(|bond| Some((bond, bond.slave(slave.id)?)));
+    let slow = count(slave, vector, outlet);
+    if slow {
+        for mut frame in vector.extract(|frame| is_slow(frame)) {
+            frame.ingress = slave.id;
+            frame.l3 = ETHERNET as u16;
+            if let Err(frame) = outlet.agenda.put(Item::Arrived(slave.id), frame) {
+                outlet.discard(frame, DropReason::AgendaFull);
+            }
+        }
+    }
+    let takes = match found {
+        Some((_, slave)) if slave.takes == Takes::NoGroups => Some(true),
+        Some((_, slave)) if slave.takes == Takes::All => Some(false),
+        _ => None,
+    };
+    match takes {
+        None => {
+            for frame in vector.drain() {
+                refuse(slave, frame, outlet);
+            }
+        }
+        Some(true) => {
+            let is_group = |frame: &mut Frame| frame.bytes().first().is_some_and(|to| to & 1 != 0);
+            for frame in vector.extract(is_group) {
+                refuse(slave, frame, outlet);
+            }
+        }
+        Some(false) => {}
+    }
+    let (bond, slave) = found.filter(|_| !vector.is_empty())?;
+    own(bond, slave, vector);
+    if cx.interfaces.taps().any() {
+        tap::received(cx, bond.id, vector.frames(), outlet);
+    }
+    let entrance = Entrance::new(cx.interfaces, bond.id);
+    if entrance.is_none() {
+        for frame in vector.drain() {
+            outlet.discard(frame, DropReason::InterfaceDown);
+        }
+    }
+    entrance
+}
+
+/// The interface whose frames those of this one become: the bond of a slave that it takes frames from, else itself.
+pub(crate) fn of(cx: &Context<'_>, id: InterfaceId) -> InterfaceId {
+    let line = cx.interfaces.get(id);
+    if line.is_none_or(|line| line.above != Above::Bond) {
+        return id;
+    }
+    let bond = cx.interfaces.bonds().get(cx.interfaces.above(id).slot());
+    let bond = bond.as_ref().and_then(|bond| bond.as_deref());
+    let takes = |bond: &Bond| { bond.slave(id) }.is_some_and(|slave| slave.takes != Takes::Nothing);
+    bond.filter(|bond| takes(bond)).map_or(id, |bond| bond.id)
+}
+
+/// Counts what a slave received; says whether something of it is of the slow protocols.
+fn count(slave: &Entrance, vector: &Vector, outlet: &Outlet) -> bool {
+    let frames = vector.frames();
+    let (mut bytes, mut slow) = (0, false);
+    for (at, frame) in frames.iter().enumerate() {
+        if let Some(next) = frames.get(at + AHEAD) {
+            next.prefetch();
+        }
+        bytes += frame.len() as u64;
+        slow |= is_slow(frame);
+    }
+    let counters = outlet.counters.interface(slave.id);
+    counters.rx.add(frames.len() as u64, bytes);
+    slow
+}
+
+/// LACP, markers and other slow protocols are of the link that they came by (IEEE 802.3, annex 57A).
+#[inline(always)]
+fn is_slow(frame: &Frame) -> bool {
+    let head = frame.bytes().first_chunk::<ETHERNET>();
+    head.is_some_and(|head| head[12..] == EtherType::SLOW.0.to_be_bytes())
+}
+
+fn refuse(slave: &Entrance, mut frame: Frame, outlet: &mut Outlet) {
+    frame.ingress = slave.id;
+    outlet.discard(frame, DropReason::BondInactive);
+}
+
+/// What was sent to the link address of one slave is for the bond.
+fn own(bond: &Bond, slave: &Slave, vector: &mut Vector) {
+    let Some(mac) = slave.mac else { return };
+    for frame in vector.frames_mut() {
+        if let Some(to) = frame.bytes_mut().first_chunk_mut()
+            && *to == mac.0
+        {
+            *to = bond.mac.0;
+        }
+    }
+}
