@@ -235,6 +235,11 @@ impl Outlet {
         offloads.any(|offload| offload.gathers())
     }
 
+    /// Whether frames wait in a port for its next flush.
+    pub(crate) fn is_sending(&self) -> bool {
+        self.ports.iter().any(|one| one.port.is_sending())
+    }
+
     /// Counts for connections what went by their shortcuts.
     pub(crate) fn gather(&mut self, now: Tick) {
         let tracker = &mut self.memory.tracker;

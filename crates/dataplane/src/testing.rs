@@ -43,6 +43,8 @@ pub(crate) struct Line {
     pub(crate) known: Vec<(u32, u32, InterfaceId)>,
     /// How many more frames the port takes; all of them if none is said.
     pub(crate) room: Option<usize>,
+    /// How many more flushes it takes until the device has sent everything.
+    pub(crate) flushes: u32,
     /// What the port has counted.
     pub(crate) counters: PortCounters,
     /// The number of a device behind the port, which learns shortcuts then, and what it has learned.
@@ -92,6 +94,15 @@ impl Port for TestPort {
             pool.free(frame);
         }
         result
+    }
+
+    fn flush(&mut self, _: &mut Pool) {
+        let mut line = self.line();
+        line.flushes = line.flushes.saturating_sub(1);
+    }
+
+    fn is_sending(&self) -> bool {
+        self.line().flushes > 0
     }
 
     fn counters(&self) -> PortCounters {

@@ -46,6 +46,11 @@ pub trait Port: Send {
         let _ = pool;
     }
 
+    /// Whether frames that it took wait until `flush` wakes the device again: its worker does not sleep over them.
+    fn is_sending(&self) -> bool {
+        false
+    }
+
     /// Which unfinished frames it takes.
     fn offloads(&self) -> Offloads {
         Offloads::default()

@@ -131,6 +131,10 @@ impl Port for PacketPort {
         self.transmit.kick();
     }
 
+    fn is_sending(&self) -> bool {
+        !self.transmit.is_empty()
+    }
+
     fn offloads(&self) -> Offloads {
         self.offloads
     }

@@ -280,6 +280,12 @@ impl Port for XdpPort {
         }
     }
 
+    fn is_sending(&self) -> bool {
+        // Of a device that is down nobody knows when it sends.
+        let mut rings = self.rings.iter().map(|rings| &rings.transmit);
+        !self.down && rings.any(|ring| !ring.is_empty() && ring.needs_wakeup())
+    }
+
     fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
         self.rings.as_ref().map(|rings| rings.socket().as_fd())
     }

@@ -66,6 +66,10 @@ impl<P: Port, W: Write + Send> Port for Capture<P, W> {
         }
     }
 
+    fn is_sending(&self) -> bool {
+        self.port.is_sending()
+    }
+
     fn offloads(&self) -> Offloads {
         self.port.offloads()
     }

@@ -100,6 +100,11 @@ impl<P: Port> Port for Fault<P> {
         self.port.flush(pool);
     }
 
+    fn is_sending(&self) -> bool {
+        let lane = &self.egress;
+        lane.held.is_some() || !lane.done.is_empty() || self.port.is_sending()
+    }
+
     fn offloads(&self) -> Offloads {
         self.port.offloads()
     }
@@ -275,6 +280,25 @@ mod tests {
         assert_eq!(arrived.len(), FRAMES);
         // One that is late cannot be overtaken by one that is late too.
         assert!((FRAMES / 6..FRAMES * 3 / 10).contains(&late), "{late}");
+    }
+
+    #[test]
+    fn a_frame_that_waits_to_be_overtaken_keeps_the_worker_awake() {
+        let mut pool = Pool::new(Sizes::LEAST).expect("memory");
+        let (one, _other) = MemoryPort::pair(8, Handing::Move, Offloads::default());
+        let always = Faults {
+            reordering_ppm: 1_000_000,
+            ..Faults::default()
+        };
+        let mut port = Fault::new(one, always, 1);
+        let frame = pool.alloc(60).expect("a slot");
+
+        port.transmit(&mut pool, &mut vec![frame]);
+        assert!(port.is_sending());
+
+        port.flush(&mut pool);
+        assert!(!port.is_sending());
+        port.close(&mut pool);
     }
 
     #[test]

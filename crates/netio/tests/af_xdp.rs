@@ -14,8 +14,12 @@ const MODES: [XdpMode; 2] = [XdpMode::Generic, XdpMode::Native];
 const RING: u32 = 256;
 
 fn open(device: &str, mode: XdpMode, pool: &Pool) -> XdpPort {
+    open_with(device, mode, pool, RING)
+}
+
+fn open_with(device: &str, mode: XdpMode, pool: &Pool, ring: u32) -> XdpPort {
     let umems = [Umem::of(pool)];
-    let mut ports = XdpPort::open(device, mode, &umems, RING, None).expect("an AF_XDP socket");
+    let mut ports = XdpPort::open(device, mode, &umems, ring, None).expect("an AF_XDP socket");
     assert_eq!(ports.len(), 1);
     let port = ports.pop().expect("one port");
     assert_eq!(port.mode(), mode);
@@ -266,6 +270,33 @@ fn a_line_that_was_down_works_again_when_it_is_up() {
                 .iter()
                 .all(|bytes| [pattern(1, 60), pattern(2, 60)].contains(bytes))
         );
+    });
+}
+
+#[test]
+fn a_port_tells_of_frames_that_wait_for_its_next_flush() {
+    /// More than the kernel sends in one call of `transmit`.
+    const FRAMES: usize = 1000;
+    in_namespace_as_root(|| {
+        cable("left", "right", 1500);
+        let sizes = frame::Sizes {
+            small: 8192,
+            ..frame::Sizes::LEAST
+        };
+        let mut pool = Pool::new(sizes).expect("memory");
+        let mut left = open_with("left", XdpMode::Generic, &pool, 2048);
+        let mut right = open_with("right", XdpMode::Generic, &pool, 2048);
+        prime(&mut right, &mut pool);
+        let frames = (0..FRAMES).map(|_| pool.alloc_from(&pattern(1, 60)).expect("a slot"));
+        let mut frames: Vec<_> = frames.collect();
+
+        assert_eq!(left.transmit(&mut pool, &mut frames).sent, FRAMES as u32);
+        assert!(left.is_sending());
+        while left.is_sending() {
+            left.flush(&mut pool);
+        }
+
+        assert_eq!(receive_bytes(&mut right, &mut pool, FRAMES).len(), FRAMES);
     });
 }
 

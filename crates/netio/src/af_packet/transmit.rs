@@ -59,6 +59,11 @@ impl TransmitRing {
         self.errors
     }
 
+    /// Whether the kernel has taken all frames, as of the last kick.
+    pub(super) fn is_empty(&self) -> bool {
+        self.oldest == self.next
+    }
+
     /// Copies a frame that `fits` into the ring; false when there is no room even after a kick.
     #[inline]
     pub(super) fn push(&mut self, frame: &Frame) -> bool {
@@ -84,7 +89,7 @@ impl TransmitRing {
 
     /// Has the kernel send what waits. Does nothing, and costs nothing, when nothing does.
     pub(super) fn kick(&mut self) {
-        if self.oldest == self.next {
+        if self.is_empty() {
             return;
         }
         let before = self.oldest;

@@ -125,6 +125,11 @@ impl<D: Copy> Producer<D> {
         self.next.wrapping_sub(self.consumed)
     }
 
+    /// Whether the kernel has taken all entries.
+    pub(super) fn is_empty(&self) -> bool {
+        self.next == self.ring.consumer().load(Ordering::Acquire)
+    }
+
     /// Writes the next entry, for which there is room; the kernel sees it after `submit`.
     #[inline]
     pub(super) fn push(&mut self, entry: D) {

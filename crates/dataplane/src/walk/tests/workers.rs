@@ -137,6 +137,24 @@ fn a_connection_ends_with_no_steps_but_those_that_the_worker_asks_for() {
 }
 
 #[test]
+fn a_worker_wakes_a_device_until_that_has_sent_everything() {
+    let mut rig = Rig::new();
+    gateway4(&mut rig);
+    rig.ports[1].line().flushes = 3;
+    rig.pass(Udp4::default().frame());
+
+    let mut steps = 0;
+    while let Some(due) = rig.workers[0].deadline() {
+        assert!(due > rig.now, "a device needs time to send");
+        rig.now = due;
+        rig.settle();
+        steps += 1;
+    }
+
+    assert!(steps > 0 && rig.ports[1].line().flushes == 0, "{steps}");
+}
+
+#[test]
 fn the_earliest_of_what_is_due_counts() {
     let mut rig = Rig::new();
     gateway4(&mut rig);
