@@ -47,20 +47,12 @@ impl Control {
         self.workers.send(worker, Command::Transmit(frame));
     }
 
-    pub(super) fn resolve4(&mut self, id: InterfaceId, address: Ipv4Addr, waiting: Waiting) {
-        let event = Event::Resolve {
-            address,
-            packet: Some(waiting),
-        };
-        self.feed4(id, event);
+    pub(super) fn resolve4(&mut self, id: InterfaceId, address: Ipv4Addr, packet: Option<Waiting>) {
+        self.feed4(id, Event::Resolve { address, packet });
     }
 
-    pub(super) fn resolve6(&mut self, id: InterfaceId, address: Ipv6Addr, waiting: Waiting) {
-        let event = Event::Resolve {
-            address,
-            packet: Some(waiting),
-        };
-        self.feed6(id, event);
+    pub(super) fn resolve6(&mut self, id: InterfaceId, address: Ipv6Addr, packet: Option<Waiting>) {
+        self.feed6(id, Event::Resolve { address, packet });
     }
 
     /// The next identification of an IPv4 packet of this router's own.

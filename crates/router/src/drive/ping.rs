@@ -132,7 +132,7 @@ impl Control {
                     (frame.l3, frame.egress) = (0, on);
                     let worker = WORKER;
                     let hop = NextHopId::NO_ROUTE;
-                    self.resolve4(on, to, Waiting { frame, worker, hop });
+                    self.resolve4(on, to, Some(Waiting { frame, worker, hop }));
                 }
             }
         }
@@ -184,7 +184,7 @@ impl Control {
                     (frame.l3, frame.egress) = (0, on);
                     let worker = WORKER;
                     let hop = NextHopId::NO_ROUTE;
-                    self.resolve6(on, to, Waiting { frame, worker, hop });
+                    self.resolve6(on, to, Some(Waiting { frame, worker, hop }));
                 }
             }
         }

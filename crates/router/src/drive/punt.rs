@@ -62,21 +62,26 @@ impl Control {
         let Some(to) = destination(packet_of(&frame)) else {
             return self.workers.discard(frame, DropReason::NoRoute);
         };
-        let egress = frame.egress;
-        let Some(frame) = self.workers.hold(frame) else {
-            return;
+        let found = match to {
+            IpAddr::V4(to) => {
+                let found = neighbour(self.v4.rib.target(hop), to);
+                found.map(|(id, address)| (id, address.into()))
+            }
+            IpAddr::V6(to) if hop == NextHopId::NO_ROUTE => Some((frame.egress, to.into())),
+            IpAddr::V6(to) => {
+                let found = neighbour(self.v6.rib.target(hop), to);
+                found.map(|(id, address)| (id, address.into()))
+            }
         };
-        let waiting = Waiting { frame, worker, hop };
-        match to {
-            IpAddr::V4(to) => match neighbour(self.v4.rib.target(hop), to) {
-                Some((id, address)) => self.resolve4(id, address, waiting),
-                None => self.workers.discard(waiting.frame, DropReason::NoRoute),
-            },
-            IpAddr::V6(to) if hop == NextHopId::NO_ROUTE => self.resolve6(egress, to, waiting),
-            IpAddr::V6(to) => match neighbour(self.v6.rib.target(hop), to) {
-                Some((id, address)) => self.resolve6(id, address, waiting),
-                None => self.workers.discard(waiting.frame, DropReason::NoRoute),
-            },
+        let Some((id, address)) = found else {
+            return self.workers.discard(frame, DropReason::NoRoute);
+        };
+        // A packet that may not wait has its neighbour asked for, too: the next one finds it.
+        let frame = self.workers.hold(frame);
+        let waiting = frame.map(|frame| Waiting { frame, worker, hop });
+        match address {
+            IpAddr::V4(address) => self.resolve4(id, address, waiting),
+            IpAddr::V6(address) => self.resolve6(id, address, waiting),
         }
     }
 

@@ -1,4 +1,5 @@
 mod client;
+mod full;
 mod newcomer;
 mod restless;
 mod rig;

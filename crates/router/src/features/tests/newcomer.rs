@@ -19,7 +19,7 @@ const RATE: Rate = Rate {
 
 /// Sends back what it hears, as often as the first byte says.
 #[derive(Debug)]
-struct Newcomer;
+pub(super) struct Newcomer;
 
 impl Feature for Newcomer {
     fn menus(&self) -> &'static [&'static str] {

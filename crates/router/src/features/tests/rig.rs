@@ -60,6 +60,7 @@ pub(super) struct Rig {
     instance: Instance,
     worker: Worker,
     line: Line,
+    now: Instant,
 }
 
 impl Rig {
@@ -83,12 +84,33 @@ impl Rig {
             instance,
             worker: workers.pop().expect("one worker"),
             line,
+            now: Instant::from_secs(1),
         };
         // Every transaction has features asked what they want to hear.
         rig.run("/ipv6/settings/set disable-ipv6=yes");
         rig.settle();
         rig.line.ends().sent.clear();
         rig
+    }
+
+    /// Takes all that holders may have of the small slots: what there is of them then.
+    pub(super) fn fill_holders(&mut self) -> Vec<Frame> {
+        let pool = self.worker.pool();
+        let mut held = Vec::new();
+        while let Some(mut frame) = pool.alloc(60) {
+            if !pool.hold(&mut frame) {
+                pool.free(frame);
+                break;
+            }
+            held.push(frame);
+        }
+        held
+    }
+
+    pub(super) fn free(&mut self, frames: Vec<Frame>) {
+        frames
+            .into_iter()
+            .for_each(|frame| self.worker.pool().free(frame));
     }
 
     pub(super) fn control(&mut self) -> &mut Control {
@@ -111,8 +133,19 @@ impl Rig {
         core::mem::take(&mut self.line.ends().sent)
     }
 
+    /// What is sent until this second.
+    pub(super) fn go_on_until(&mut self, second: u64) -> Vec<Vec<u8>> {
+        let end = Instant::from_secs(second);
+        while let Some(due) = self.instance.control().deadline().filter(|due| *due <= end) {
+            self.now = self.now.max(due);
+            self.settle();
+        }
+        self.now = end;
+        core::mem::take(&mut self.line.ends().sent)
+    }
+
     fn settle(&mut self) {
-        let now = Instant::from_secs(1);
+        let now = self.now;
         // A frame goes to control, and its answer to the worker.
         for _ in 0..4 {
             while !self.worker.step(now).is_idle() {}
