@@ -17,6 +17,7 @@ pub(crate) mod echo;
 pub(crate) mod hear;
 pub(crate) mod link6;
 mod log;
+pub(crate) mod loop_protect;
 pub(crate) mod macvlan;
 pub(crate) mod names;
 pub(crate) mod neighbours;
@@ -143,6 +144,15 @@ pub enum Effect {
     },
     /// What a feature has read of one of its items.
     Item(ItemId, Wanted),
+    /// An interface does not run, whatever its link, as long as somebody holds it down for a reason.
+    Hold {
+        /// The interface.
+        item: ItemId,
+        /// The reason, as its row shows it.
+        why: &'static str,
+        /// Whether it is held down for that.
+        is_held: bool,
+    },
     /// An interface, an address or a route comes.
     Object(Box<NewObject>),
     /// All objects of an owner go.

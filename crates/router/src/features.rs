@@ -15,6 +15,7 @@ use crate::feature::check::Checks;
 use crate::feature::echo::Echo;
 use crate::feature::hear::{Heard, Hearing};
 use crate::feature::link6::Links6;
+use crate::feature::loop_protect::LoopProtection;
 use crate::feature::macvlan::MacVlans;
 use crate::feature::names::Names;
 use crate::feature::neighbours::Neighbours;
@@ -27,7 +28,7 @@ use crate::feature::{Effects, Feature, View, concerns};
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 15;
+const COUNT: usize = 16;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -48,6 +49,7 @@ pub(crate) struct Features {
     vlans: Vlans,
     /// Interfaces with a link address of their own on another one's link.
     macvlans: MacVlans,
+    loop_protection: LoopProtection,
     /// Virtual routers.
     pub(crate) virtual_routers: VirtualRouters,
     /// Addresses of interfaces.
@@ -78,6 +80,7 @@ impl Features {
             services: Services::default(),
             vlans: Vlans,
             macvlans: MacVlans,
+            loop_protection: LoopProtection::default(),
             virtual_routers: VirtualRouters::default(),
             addresses: Addresses,
             neighbours: Neighbours,
@@ -101,6 +104,7 @@ impl Features {
             &self.services,
             &self.vlans,
             &self.macvlans,
+            &self.loop_protection,
             &self.virtual_routers,
             &self.addresses,
             &self.neighbours,
@@ -126,6 +130,7 @@ impl Features {
             &mut self.services,
             &mut self.vlans,
             &mut self.macvlans,
+            &mut self.loop_protection,
             &mut self.virtual_routers,
             &mut self.addresses,
             &mut self.neighbours,

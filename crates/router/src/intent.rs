@@ -7,7 +7,7 @@
 mod items;
 
 use core::net::{Ipv4Addr, Ipv6Addr};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use frame::reassembly;
@@ -34,6 +34,8 @@ pub struct Intent {
     pub identity: String,
     /// Ports and VLAN interfaces; their numbers are of one kind.
     pub interfaces: Items<Interface>,
+    /// The interfaces that features hold down, each with the reasons.
+    pub held: BTreeSet<(ItemId, &'static str)>,
     /// `/interface/list`, by name.
     pub lists: BTreeMap<Name, InterfaceList>,
     /// `/interface/list/member`.
@@ -66,6 +68,15 @@ pub struct Intent {
     pub ipv4: Settings4,
     /// `/ipv6/settings`.
     pub ipv6: Settings6,
+}
+
+impl Intent {
+    /// Why an interface is held down, if it is: the first of the reasons.
+    pub(crate) fn held(&self, item: ItemId) -> Option<&'static str> {
+        let mut reasons = self.held.range((item, "")..);
+        let first = reasons.next().filter(|(of, _)| *of == item);
+        first.map(|(_, why)| *why)
+    }
 }
 
 /// What is wanted of an item that a feature has read; none where it is gone.

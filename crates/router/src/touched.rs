@@ -83,6 +83,22 @@ impl Intent {
             }
         }
     }
+
+    /// Holds an interface down for a reason, or not any more.
+    pub(crate) fn hold(
+        &mut self,
+        held: (ItemId, &'static str),
+        is_held: bool,
+        touched: &mut Touched,
+    ) {
+        let is_other = match is_held {
+            true => self.held.insert(held),
+            false => self.held.remove(&held),
+        };
+        if is_other {
+            touched.interfaces.insert(held.0);
+        }
+    }
 }
 
 /// Puts an item in, or takes it out, and notes the interfaces that it named and names.

@@ -44,31 +44,47 @@ pub(crate) const ARP: &[Property] = &[
 
 /// Detection of layer 2 loops.
 pub(crate) const LOOP_PROTECT: &[Property] = &[
+    LOOP_PROTECT_ON,
     Property::new(
-        "loop-protect",
-        Kind::Words(&["default", "off", "on"]),
-        "Enables loop protection",
+        "loop-protect-status",
+        Kind::Words(&["disable", "off", "on"]),
+        "Whether it is on, and whether the interface is disabled because of a loop",
     )
-    .default("default")
-    .inert(),
-    Property::new(
-        "loop-protect-send-interval",
-        Kind::Time {
-            min: SECOND,
-            max: i64::MAX,
-        },
-        "How often loop protect packets are sent",
-    )
-    .default("5s")
-    .inert(),
-    Property::new(
-        "loop-protect-disable-time",
-        Kind::SPAN,
-        "How long the interface is disabled after a loop; 0 is forever",
-    )
-    .default("5m")
-    .inert(),
+    .read_only(),
+    LOOP_PROTECT_INTERVAL,
+    LOOP_PROTECT_TIME,
 ];
+
+/// The same of interfaces that have no frames.
+pub(crate) const IDLE_LOOP_PROTECT: &[Property] = &[
+    LOOP_PROTECT_ON.inert(),
+    LOOP_PROTECT_INTERVAL.inert(),
+    LOOP_PROTECT_TIME.inert(),
+];
+
+const LOOP_PROTECT_ON: Property = Property::new(
+    "loop-protect",
+    Kind::Words(&["default", "off", "on"]),
+    "Enables loop protection; default is off",
+)
+.default("default");
+
+const LOOP_PROTECT_INTERVAL: Property = Property::new(
+    "loop-protect-send-interval",
+    Kind::Time {
+        min: SECOND,
+        max: i64::MAX,
+    },
+    "How often loop protect packets are sent",
+)
+.default("5s");
+
+const LOOP_PROTECT_TIME: Property = Property::new(
+    "loop-protect-disable-time",
+    Kind::SPAN,
+    "How long the interface is disabled after a loop; 0 is forever",
+)
+.default("5m");
 
 /// What an interface has carried.
 pub(crate) const INTERFACE_COUNTERS: &[Property] = &[

@@ -8,6 +8,7 @@
 //! - [`gateway_check`]: whether a gateway answers.
 //! - [`icmp`]: echo replies, errors and redirects, and how many of them.
 //! - [`lacp`]: which links of a bond carry frames, as both of its ends agree.
+//! - [`loop_protect`]: which interfaces receive what their own router has sent.
 //! - [`mld`]: tells switches which groups are received here.
 //! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
 //!   still there.
@@ -27,6 +28,7 @@ pub mod bond;
 pub mod gateway_check;
 pub mod icmp;
 pub mod lacp;
+pub mod loop_protect;
 pub mod mld;
 pub mod neighbour;
 mod outbound;

@@ -16,6 +16,7 @@ mod home;
 mod hostplane;
 mod jumbo;
 mod life;
+mod loop_protect;
 mod odd;
 mod pmtu;
 mod routing;

@@ -166,6 +166,8 @@ pub struct Laid {
     pub name: Name,
     /// Configured and not in use.
     pub disabled: bool,
+    /// Why it does not run though it could.
+    pub held: Option<&'static str>,
     /// It names a parent that is not there, or lies too deep: it cannot work.
     pub invalid: bool,
     /// What next hops on it need to know; `running` is the interface's.
@@ -283,6 +285,8 @@ impl Layout {
             let id = numbers.interface(item);
             relaid.seen.insert(id);
             let mut laid = self.lay((item, id), interface, ground.ports);
+            laid.held = ground.intent.held(item);
+            laid.link.running &= laid.held.is_none();
             let mirror = ground.mirrors.get(&id);
             laid.mirror = mirror.map(|port| (*port, numbers.mirror(id)));
             if self.is_other_for_those_on_it(id, &laid) {
@@ -531,6 +535,7 @@ impl Laid {
             item,
             name: interface.name.clone(),
             disabled: interface.disabled,
+            held: None,
             invalid: false,
             link: Link {
                 running: false,

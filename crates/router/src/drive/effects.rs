@@ -101,6 +101,9 @@ impl Control {
                 Effect::Item(item, wanted) => {
                     self.intent.put(item, wanted, &mut pending.touched);
                 }
+                Effect::Hold { item, why, is_held } => {
+                    self.intent.hold((item, why), is_held, &mut pending.touched);
+                }
                 Effect::Object(object) => self.take_object(*object, pending),
                 Effect::Gone(owner) => self.drop_objects(owner, pending),
                 Effect::Gateway(wanted) => self.check_gateway(wanted),

@@ -1,5 +1,6 @@
 mod client;
 mod full;
+mod looped;
 mod newcomer;
 mod restless;
 mod rig;

@@ -111,6 +111,9 @@ impl Control {
             return;
         };
         row.flag("running", laid.runs());
+        if let Some(why) = laid.held {
+            row.set(Row::ABOUT, Value::text(why));
+        }
         row.set("actual-mtu", number(laid.link.mtu.into()));
         row.set("vrf", Value::Reference("main".into()));
         // An interface of a kind without effect has the address that its item says, if any.

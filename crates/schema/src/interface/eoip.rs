@@ -5,7 +5,7 @@ use menu::Menu;
 use super::tunnel::{ACTUAL, ENDS4, FAST, NAME, OUTER};
 use crate::declare::{mac, number};
 use crate::fragment::{
-    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT, idle_interfaces,
+    ARP, COMMENT_DISABLED, IDLE_LOOP_PROTECT, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces,
 };
 
 pub(crate) static MENU: Menu = Menu {
@@ -14,7 +14,7 @@ pub(crate) static MENU: Menu = Menu {
         ACTUAL,
         &[mac("mac-address", "Hardware address of the interface")],
         ARP,
-        LOOP_PROTECT,
+        IDLE_LOOP_PROTECT,
         ENDS4,
         &[number(
             "tunnel-id",

@@ -4,14 +4,15 @@ use menu::{Menu, Shape};
 
 use super::IDLE_MONITOR;
 use crate::fragment::{
-    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT, idle_interfaces, idle_port,
+    ARP, COMMENT_DISABLED, IDLE_LOOP_PROTECT, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces,
+    idle_port,
 };
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &idle_port("The name that the port has by itself"),
         ARP,
-        LOOP_PROTECT,
+        IDLE_LOOP_PROTECT,
         LINK_TIMES,
         INTERFACE_COUNTERS,
         COMMENT_DISABLED,

@@ -8,7 +8,8 @@ use menu::{Kind, Menu, Old, Property};
 use super::tunnel::FAST;
 use crate::declare::{LATER_VRF, address, mac, no, number, words, yes};
 use crate::fragment::{
-    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT, idle_interfaces, name_mtu,
+    ARP, COMMENT_DISABLED, IDLE_LOOP_PROTECT, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces,
+    name_mtu,
 };
 
 pub(crate) static MENU: Menu = Menu {
@@ -16,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
         &name_mtu("1500"),
         &[mac("mac-address", "Hardware address of the interface")],
         ARP,
-        LOOP_PROTECT,
+        IDLE_LOOP_PROTECT,
         &[
             number("vni", 0, 16_777_215, "Network identifier").required(),
             address("group", "Multicast group for unknown hosts").optional(),
