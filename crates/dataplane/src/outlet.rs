@@ -394,6 +394,7 @@ impl Outlet {
             None => (handed, DropReason::EgressDown),
         };
         let (Handed::Wire(frame, _)
+        | Handed::Risen(frame)
         | Handed::Arrived(frame)
         | Handed::Leaving(frame, _)
         | Handed::Own(frame, _)) = handed;

@@ -69,6 +69,8 @@ impl core::fmt::Debug for Command {
 pub enum Handed {
     /// It came by this port, and its flow lives on the other worker.
     Wire(Frame, u16),
+    /// It came up from a port of this bridge, and its flow lives on the other worker.
+    Risen(Frame),
     /// Its ingress interface is known and has counted it; its connection lives on the other worker.
     Arrived(Frame),
     /// It is to leave by this port, of which only the other worker has a queue.

@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use frame::{Frame, InterfaceId, Offload};
 use machine::Instant;
 
+use crate::interface::Above;
 use crate::outlet::Outlet;
 use crate::rule::Sniff;
 use crate::snapshot::Role;
@@ -102,7 +103,13 @@ impl Taps {
 pub(crate) fn received(cx: &Context<'_>, port: InterfaceId, frames: &[Frame], outlet: &mut Outlet) {
     for frame in frames {
         show(cx, (port, Direction::Received), (frame, 0), outlet);
-        if let Some((vlan, l3)) = untagged(cx, port, frame.bytes()).filter(|(id, _)| *id != port) {
+        // Slaves show theirs where these enter.
+        let is_own = |id: InterfaceId| {
+            let line = cx.interfaces.get(id);
+            id != port && line.is_some_and(|line| line.above == Above::Nothing)
+        };
+        let vlan = untagged(cx, port, frame.bytes()).filter(|(id, _)| is_own(*id));
+        if let Some((vlan, l3)) = vlan {
             show(cx, (vlan, Direction::Received), (frame, l3), outlet);
         }
     }

@@ -378,7 +378,7 @@ pub fn trace(
     Walked {
         lines: recorder.lines,
         end: match decided {
-            Ok(adjacency) => End::Sent(adjacency.egress),
+            Ok(egress) => End::Sent(egress),
             Err(exit) => End::Exit(exit),
         },
     }

@@ -19,7 +19,7 @@ use crate::drop::DropReason;
 use crate::encap;
 use crate::firewall::Firewall;
 use crate::handover;
-use crate::interface::InterfaceTable;
+use crate::interface::{Above, InterfaceTable};
 use crate::meter::Facility;
 use crate::outlet::Outlet;
 use crate::rings::{Command, Handed, Rings};
@@ -282,6 +282,7 @@ impl Worker {
         for ring in outlet.rings.from.iter_mut().flatten() {
             while let Ok(
                 Handed::Wire(frame, _)
+                | Handed::Risen(frame)
                 | Handed::Arrived(frame)
                 | Handed::Leaving(frame, _)
                 | Handed::Own(frame, _),
@@ -337,6 +338,10 @@ impl Worker {
                     Handed::Own(frame, by) => walk::own_here(cx, frame, by, &mut self.outlet),
                     Handed::Wire(frame, port) => {
                         self.keep(cx, frame, (&mut entry, Entry::Wire(port)));
+                    }
+                    Handed::Risen(frame) => {
+                        let by = Entry::Risen(frame.ingress);
+                        self.keep(cx, frame, (&mut entry, by));
                     }
                     Handed::Arrived(frame) => {
                         let by = Entry::Arrived(frame.ingress);
@@ -418,7 +423,12 @@ impl Worker {
                 }
                 self.outlet.meter.turn(before);
             }
-            Some(binding) if binding.steer && self.outlet.rings.to.len() > 1 => {
+            // What a bridge's port receives is bridged here; what goes up is spread then.
+            Some(binding)
+                if binding.steer
+                    && self.outlet.rings.to.len() > 1
+                    && !is_port(cx, binding.interface) =>
+            {
                 self.steer(cx, port, binding.interface);
             }
             _ => {
@@ -452,6 +462,12 @@ impl Worker {
         }
         self.walk_kept(cx, Entry::Wire(port));
     }
+}
+
+/// Whether an interface is the port of a bridge.
+fn is_port(cx: &Context<'_>, interface: frame::InterfaceId) -> bool {
+    let line = cx.interfaces.get(interface);
+    line.is_some_and(|line| line.above == Above::Bridge)
 }
 
 impl core::fmt::Debug for Worker {

@@ -7,6 +7,7 @@ use wire::Mac;
 use super::{Bridge, FrameTypes, Member, PortSet, vlan};
 use crate::drop::DropReason;
 use crate::interface::{InterfaceTable, Tag};
+use crate::service::ServiceSet;
 use crate::table::bridge_hosts::Place;
 use crate::table::{BridgeHosts, HostKey, HostKind};
 
@@ -29,11 +30,28 @@ pub(crate) struct Head {
 }
 
 /// Bytes that are read as a head.
-pub(super) const HEAD: usize = 16;
+const HEAD: usize = 16;
+
+/// What a frame begins with; none where it is shorter than an Ethernet header.
+#[inline(always)]
+pub(super) fn head(bytes: &[u8]) -> Option<Head> {
+    match bytes.first_chunk::<HEAD>() {
+        Some(bytes) => Some(Head::of(bytes)),
+        None => short(bytes),
+    }
+}
+
+#[cold]
+fn short(bytes: &[u8]) -> Option<Head> {
+    let mut all = [0; HEAD];
+    let len = bytes.len().min(HEAD);
+    all[..len].copy_from_slice(&bytes[..len]);
+    (len >= HEAD - 2).then(|| Head::of(&all))
+}
 
 impl Head {
     #[inline(always)]
-    pub(crate) fn of(bytes: &[u8; HEAD]) -> Self {
+    fn of(bytes: &[u8; HEAD]) -> Self {
         let all = u128::from_be_bytes(*bytes);
         Self {
             to: (all >> 80) as u64,
@@ -86,6 +104,8 @@ pub(crate) struct Source<'a> {
     pub(super) own: u64,
     /// Stations lie on the bridge, or on its VLANs.
     pub(super) stations: bool,
+    /// Services were asked for on the port.
+    pub(super) asks: bool,
 }
 
 impl<'a> Source<'a> {
@@ -113,6 +133,7 @@ impl<'a> Source<'a> {
             straight_to: straight_to(bridge, place),
             own: number(above.mac),
             stations: above.stations,
+            asks: interfaces.services(interface) != ServiceSet::default(),
             bridge,
         })
     }
@@ -135,6 +156,7 @@ impl<'a> Source<'a> {
             // What the router sends to itself does not come here.
             own: u64::MAX,
             stations: false,
+            asks: false,
             bridge,
         }
     }

@@ -15,6 +15,7 @@ mod table;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod vlans;
 
 pub(crate) use passes::Bridging;
@@ -23,7 +24,8 @@ pub use port::{Bridge, BridgePort, FrameTypes, PORTS, PortSet};
 pub use table::Bridges;
 pub use vlans::{Member, VlanTable};
 
-pub(crate) use receive::receive;
+pub(crate) use receive::{receive, spread};
 pub(crate) use send::{all as send_all, some as send_some};
+pub(crate) use trace::{Bridged, trace, trace_down};
 
 use crate::interface::vlan;

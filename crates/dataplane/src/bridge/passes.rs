@@ -11,8 +11,8 @@
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
-use super::decide::{self, Class, HEAD, Head, Many, Source, To};
-use super::{flood, tags};
+use super::decide::{self, Class, Head, Many, Source, To};
+use super::{flood, receive, tags};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::OutId;
@@ -96,6 +96,8 @@ pub(super) struct Passes {
     seen: [Seen; PART],
     ways: [Way; VECTOR_FRAMES],
     egresses: [Egress; EGRESSES],
+    /// Frames that go up, while others of their vector leave.
+    risen: Vector,
 }
 
 impl Bridging {
@@ -112,6 +114,7 @@ impl Bridging {
                 seen: [seen; PART],
                 ways: [Way::Up; VECTOR_FRAMES],
                 egresses: [NO_EGRESS; EGRESSES],
+                risen: Vector::new(),
             },
         })
     }
@@ -129,6 +132,7 @@ pub(super) fn run(
         seen,
         ways,
         egresses,
+        risen,
     } = passes;
     egresses.fill(NO_EGRESS);
     let mut stage = Stage {
@@ -139,6 +143,7 @@ pub(super) fn run(
         egresses,
         last: None,
         came: Traffic::default(),
+        groups: false,
         outlet,
     };
     let frames = vector.frames_mut();
@@ -153,9 +158,12 @@ pub(super) fn run(
         }
         at += part;
     }
-    let came = stage.came;
+    let (came, groups) = (stage.came, stage.groups);
     stage.flush();
-    commit(cx, source, vector, ways, outlet);
+    if groups && source.asks {
+        receive::hear(cx, source, vector.frames(), outlet);
+    }
+    commit(cx, source, (vector, risen), ways, outlet);
     came
 }
 
@@ -170,6 +178,8 @@ struct Stage<'a> {
     /// The stations and the class of the last frame that was looked up, and where it went.
     last: Option<(u64, u64, Class, To)>,
     came: Traffic,
+    /// There are frames for groups.
+    groups: bool,
     outlet: &'a Outlet,
 }
 
@@ -188,11 +198,12 @@ impl Stage<'_> {
             }
             self.came.packets += 1;
             self.came.bytes += frame.len() as u64;
-            let Some(head) = head(frame) else {
+            let Some(head) = decide::head(frame.bytes()) else {
                 seen.class = Err(DropReason::EthernetLength);
                 continue;
             };
             seen.head = head;
+            self.groups |= head.is_to_group();
             seen.class = decide::admit(source, &head);
             let Ok(class) = &seen.class else { continue };
             seen.to = self.hosts.place(&source.key(class, head.to));
@@ -352,28 +363,11 @@ impl Stage<'_> {
     }
 }
 
-/// What a frame begins with; none where it is shorter than an Ethernet header.
-#[inline(always)]
-fn head(frame: &Frame) -> Option<Head> {
-    match frame.bytes().first_chunk::<HEAD>() {
-        Some(bytes) => Some(Head::of(bytes)),
-        None => short(frame),
-    }
-}
-
-#[cold]
-fn short(frame: &Frame) -> Option<Head> {
-    let mut bytes = [0; HEAD];
-    let len = frame.len().min(HEAD);
-    bytes[..len].copy_from_slice(&frame.bytes()[..len]);
-    (len >= HEAD - 2).then(|| Head::of(&bytes))
-}
-
 /// Pass 3.
 fn commit(
     cx: &Context<'_>,
     source: &Source<'_>,
-    vector: &mut Vector,
+    (vector, risen): (&mut Vector, &mut Vector),
     ways: &[Way; VECTOR_FRAMES],
     outlet: &mut Outlet,
 ) {
@@ -386,17 +380,7 @@ fn commit(
             _ => {}
         }
     }
-    for (frame, way) in vector.frames_mut().iter_mut().zip(ways) {
-        if let Way::Group(class, many) = *way {
-            group(cx, source, frame, (class, many), outlet);
-        }
-    }
-    let goes_up = |way: Way| matches!(way, Way::Up | Way::Group(..));
-    let mut place = 0;
-    let mut frames = vector.extract(|_| {
-        place += 1;
-        !goes_up(ways[(place - 1) % VECTOR_FRAMES])
-    });
+    let mut frames = vector.drain();
     let mut at = 0;
     while at < ways.len() {
         let way = ways[at];
@@ -407,12 +391,23 @@ fn commit(
             continue;
         }
         at += 1;
-        if !goes_up(way)
-            && let Some(frame) = frames.next()
-        {
-            end(cx, source, frame, way, outlet);
+        let Some(mut frame) = frames.next() else {
+            break;
+        };
+        match way {
+            Way::Up => {}
+            Way::Group(class, many) => group(cx, source, &mut frame, (class, many), outlet),
+            way => {
+                end(cx, source, frame, way, outlet);
+                continue;
+            }
+        }
+        if let Err(frame) = risen.push(frame) {
+            outlet.discard(frame, DropReason::NoBuffer);
         }
     }
+    drop(frames);
+    core::mem::swap(vector, risen);
 }
 
 /// Sends copies of a frame for a group, which then is the router's.
@@ -425,7 +420,7 @@ fn group(
     (class, many): (Class, Many),
     outlet: &mut Outlet,
 ) {
-    if let Some(head) = head(frame) {
+    if let Some(head) = decide::head(frame.bytes()) {
         flood::copies(cx, source, frame, (head, class, many), outlet);
     }
     if let Ok(how) = decide::rises(source, &class) {
@@ -447,14 +442,14 @@ fn end(cx: &Context<'_>, source: &Source<'_>, frame: Frame, way: Way, outlet: &m
                 Err(reason) => outlet.discard(frame, reason),
             }
         }
-        Way::Flood(class, many) => match head(&frame) {
+        Way::Flood(class, many) => match decide::head(frame.bytes()) {
             Some(head) => flood::flood(cx, source, frame, (head, class, many), outlet),
             None => outlet.discard(frame, DropReason::EthernetLength),
         },
         Way::Drop(reason) => outlet.discard(frame, reason),
-        Way::Reserved => super::receive::reserved(cx, source, frame, outlet),
+        Way::Reserved => receive::reserved(cx, source, frame, outlet),
         Way::Out(out) => outlet.dispatch(cx, frame, out),
-        // They stay in the vector.
+        // They go up.
         Way::Up | Way::Group(..) => outlet.discard(frame, DropReason::BridgeNowhere),
     }
 }

@@ -2,11 +2,13 @@
 
 use frame::{Frame, Vector};
 
-use super::decide::Source;
+use super::decide::{Source, head};
 use super::passes;
 use crate::drop::DropReason;
+use crate::handover;
 use crate::outlet::Outlet;
 use crate::punt::Why;
+use crate::rings::Handed;
 use crate::walk::{self, Context, Entrance, Exit};
 
 /// Bytes of an Ethernet header.
@@ -45,23 +47,68 @@ pub(crate) fn receive(
     }
 }
 
+/// Hands frames that go up from a port to the workers that their flows live on, where the port's frames are spread.
+pub(crate) fn spread(cx: &Context<'_>, port: u16, vector: &mut Vector, outlet: &mut Outlet) {
+    let (index, workers) = outlet.place_among();
+    let steers = cx.snapshot.port(port).is_some_and(|binding| binding.steer);
+    if vector.is_empty() || !steers || workers < 2 {
+        return;
+    }
+    let elsewhere = |frame: &mut Frame| {
+        let flow = handover::hash(frame.bytes(), true);
+        frame.flow = flow.unwrap_or(0);
+        flow.is_some_and(|flow| handover::place(flow, workers) != index)
+    };
+    for frame in vector.extract(elsewhere) {
+        let home = handover::place(frame.flow, workers);
+        if let Some((frame, reason)) = outlet.hand(home, Handed::Risen(frame)) {
+            outlet.discard(frame, reason);
+        }
+    }
+}
+
+/// Gives the services that were asked for on a port copies of what they hear of frames that go on.
+#[cold]
+#[inline(never)]
+pub(super) fn hear(cx: &Context<'_>, source: &Source<'_>, frames: &[Frame], outlet: &mut Outlet) {
+    for frame in frames {
+        let head = head(frame.bytes());
+        if !head.is_some_and(|head| head.is_to_group() && !source.keeps(&head)) {
+            continue;
+        }
+        let Some(exit) = heard(cx, source, frame.bytes()) else {
+            continue;
+        };
+        match outlet.pool.copy(frame) {
+            Some(copy) => walk::settle(cx, copy, exit, outlet),
+            None => outlet.counters.dropped(DropReason::NoBuffer),
+        }
+    }
+}
+
 /// A frame to an address that bridges keep for their own protocols: a service of the port may hear it, whether the
 /// port forwards or not.
 #[cold]
 pub(super) fn reserved(cx: &Context<'_>, source: &Source<'_>, frame: Frame, outlet: &mut Outlet) {
-    let bytes = frame.bytes();
+    let exit = heard(cx, source, frame.bytes());
+    let exit = exit.unwrap_or(Exit::Drop(DropReason::BridgeReserved));
+    walk::settle(cx, frame, exit, outlet);
+}
+
+/// The way of a frame to the service that was asked for on its port, if there is one. What is heard everywhere is heard
+/// on the bridge, but for frames that go no further than to this port.
+pub(super) fn heard(cx: &Context<'_>, source: &Source<'_>, bytes: &[u8]) -> Option<Exit> {
     let kind = bytes
         .get(ETHERNET - 2..)
         .and_then(|rest| rest.first_chunk());
     let kind = u16::from_be_bytes(*kind.unwrap_or(&[0; 2]));
     let asked = cx.interfaces.services(source.interface);
     let services = &cx.snapshot.services;
-    let exit = match services.frame(bytes, (ETHERNET, kind), asked) {
-        Some(id) => Exit::Punt(Why::Service {
-            id,
-            meets_rules: false,
-        }),
-        None => Exit::Drop(DropReason::BridgeReserved),
-    };
-    walk::settle(cx, frame, exit, outlet);
+    let found = services.frame(bytes, (ETHERNET, kind), asked);
+    let kept = head(bytes).is_some_and(|head| source.keeps(&head));
+    let id = found.filter(|id| kept || asked.has(*id))?;
+    Some(Exit::Punt(Why::Service {
+        id,
+        meets_rules: false,
+    }))
 }

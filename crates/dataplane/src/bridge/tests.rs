@@ -1,7 +1,10 @@
 //! Bridges as a router of one or several workers runs them.
 
+mod layers;
+mod model;
 mod rig;
 mod vlans;
+mod workers;
 
 use frame::Offload;
 

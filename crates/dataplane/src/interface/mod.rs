@@ -53,6 +53,9 @@ pub struct Interface {
     pub vlans: bool,
     /// Stations lie on it, or on what lies on it. The table knows; what is written here does not count.
     pub stations: bool,
+    /// VLANs on it are slaves: ports of bridges, or links of bonds. The table knows; what is written here does not
+    /// count.
+    pub slaves: bool,
     /// Its link address; frames for another unicast address are not ours.
     pub mac: Mac,
     /// What takes the frames that it receives before it does.

@@ -55,6 +55,8 @@ struct Slot {
     classes: AtomicU64,
     /// The bond or bridge that takes its frames.
     above: AtomicU32,
+    /// How many VLANs on it are slaves.
+    slaves: AtomicU32,
     /// Somebody looks at its frames.
     tapped: AtomicBool,
     /// The services that were asked for here.
@@ -88,6 +90,8 @@ mod flag {
     pub(super) const BRIDGE: u64 = 1 << 7;
     /// Stations lie on it, or on what lies on it. Outlives a write.
     pub(super) const STATIONS: u64 = 1 << 8;
+    /// VLANs on it are slaves. Outlives a write.
+    pub(super) const SLAVES: u64 = 1 << 9;
 }
 
 impl Default for InterfaceTable {
@@ -240,7 +244,33 @@ impl InterfaceTable {
     pub fn set(&self, id: InterfaceId, interface: &Interface) {
         self.make_room(id);
         if let Some(slot) = self.slot(id) {
+            let before = slot.line.read(id.generation());
             slot.line.write(id.generation(), Some(interface));
+            self.carry(id, before.as_ref(), Some(interface));
+        }
+    }
+
+    /// What an interface lies on says whether slaves lie on it.
+    fn carry(&self, id: InterfaceId, before: Option<&Interface>, now: Option<&Interface>) {
+        let carrier = |line: &Interface| {
+            let is_slave = line.above != Above::Nothing && line.under != id;
+            is_slave.then_some(line.under)
+        };
+        let (before, now) = (before.and_then(carrier), now.and_then(carrier));
+        if before == now {
+            return;
+        }
+        for (on, more) in [(now, true), (before, false)] {
+            let Some(on) = on else { continue };
+            self.make_room(on);
+            let Some(slot) = self.slot(on) else { continue };
+            let slaves = slot.slaves.load(Ordering::Relaxed);
+            let slaves = match more {
+                true => slaves + 1,
+                false => slaves.saturating_sub(1),
+            };
+            slot.slaves.store(slaves, Ordering::Relaxed);
+            slot.line.set_flag(flag::SLAVES, slaves > 0);
         }
     }
 
@@ -372,7 +402,9 @@ impl InterfaceTable {
     pub fn remove(&self, id: InterfaceId) -> Option<Arc<Details>> {
         self.set_tap(id, false);
         let slot = self.slot(id)?;
+        let before = slot.line.read(id.generation());
         slot.line.write(id.generation(), None);
+        self.carry(id, before.as_ref(), None);
         slot.classes.store(0, Ordering::Relaxed);
         slot.services.store(0, Ordering::Relaxed);
         slot.above.store(0, Ordering::Relaxed);
@@ -412,6 +444,7 @@ impl Line {
                 ipv6: flags & flag::IPV6 != 0,
                 vlans: flags & flag::VLANS != 0,
                 stations: flags & flag::STATIONS != 0,
+                slaves: flags & flag::SLAVES != 0,
                 above: above(flags),
                 mac: Mac(mac),
                 mtu: third as u32,
@@ -432,7 +465,7 @@ impl Line {
         line[1].store(mac | u64::from(generation) << MAC_BITS, Ordering::Relaxed);
         let third = u64::from(is.mtu) | u64::from(is.under.0) << 32;
         line[2].store(third, Ordering::Relaxed);
-        let kept = line[3].load(Ordering::Relaxed) & (flag::VLANS | flag::STATIONS);
+        let kept = line[3].load(Ordering::Relaxed) & (flag::VLANS | flag::STATIONS | flag::SLAVES);
         let flags = [
             (interface.is_some(), flag::PRESENT),
             (is.running, flag::RUNNING),
@@ -508,6 +541,7 @@ mod tests {
             mirror: Some(3),
             vlans: false,
             stations: false,
+            slaves: false,
             above: Above::Bridge,
         }
     }

@@ -53,6 +53,7 @@ impl Entrance {
     pub(super) fn is_behind(&mut self) {
         self.interface.vlans = false;
         self.interface.stations = false;
+        self.interface.slaves = false;
         self.counts = false;
     }
 }

@@ -55,6 +55,7 @@ mod postrouting;
 mod prerouting;
 mod routing;
 mod single;
+mod slaves;
 mod stations;
 mod tally;
 mod teach;
@@ -76,9 +77,10 @@ pub(crate) use single::{on_link, own, own_here, resume, transmit};
 pub(crate) use stations::leave as leave_station;
 
 use crate::bond;
+use crate::bridge::{self, Bridged};
 use crate::drop::DropReason;
 use crate::interface::InterfaceTable;
-use crate::out::OutId;
+use crate::out::{Out, OutId};
 use crate::punt::Why;
 use crate::rule::{Class, Sender};
 use crate::snapshot::Snapshot;
@@ -91,6 +93,8 @@ use ingress::Arrived;
 /// The stages, in the packet's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
+    /// What comes by the port of a bridge, and what leaves by one.
+    Bridging,
     /// Link header and interface.
     Ingress,
     /// Header checks.
@@ -113,6 +117,7 @@ impl Stage {
     /// The name that traces show.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Bridging => "bridging",
             Self::Ingress => "ingress",
             Self::Prerouting => "prerouting",
             Self::Routing => "routing",
@@ -125,6 +130,9 @@ impl Stage {
     }
 }
 
+/// Interfaces that lie on each other, as far as a trace follows them up.
+const INTERFACES_DEEP: usize = 8;
+
 /// How a packet leaves its walk, other than by the next hop's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -132,6 +140,8 @@ pub enum Exit {
     Drop(DropReason),
     /// Handed to control.
     Punt(Why),
+    /// Copies of it leave by ports of its bridge, and it ends there.
+    Flood,
     /// Held here until all fragments of its datagram have come.
     Collect,
     /// Walked by this other worker, whose connection it belongs to.
@@ -166,6 +176,7 @@ impl core::fmt::Display for Exit {
         match self {
             Self::Drop(reason) => write!(f, "drop: {}", reason.name()),
             Self::Punt(why) => f.write_str(why.explain()),
+            Self::Flood => f.write_str("copies leave by ports of the bridge"),
             Self::Collect => write!(f, "held until its datagram is whole"),
             Self::HandOver(_) => f.write_str("it is of another worker's connection"),
             Self::Deliver(_) => f.write_str("it is for this router"),
@@ -369,7 +380,7 @@ fn sent_by(cx: &Context<'_>, adjacency: &Adjacency) -> String {
 }
 
 /// The name of an interface, for traces.
-fn name(cx: &Context<'_>, id: InterfaceId) -> String {
+pub(crate) fn name(cx: &Context<'_>, id: InterfaceId) -> String {
     let name = cx
         .interfaces
         .details(id, |details| details.name.to_string());
@@ -431,6 +442,40 @@ fn sender_of(bytes: &[u8], (l3, priority): (u16, u8)) -> Option<Sender> {
 
 /// All decisions about one frame, one after the other, for the tracer.
 pub(crate) fn decide<W: Watcher>(
+    cx: &Context<'_>,
+    mut ingress: InterfaceId,
+    bytes: &[u8],
+    offload: &Offload,
+    memory: &mut Memory,
+    watch: &mut W,
+) -> Result<InterfaceId, Exit> {
+    let mut bytes = std::borrow::Cow::Borrowed(bytes);
+    for _ in 0..INTERFACES_DEEP {
+        if let Some((slave, tags)) = slaves::of(cx, ingress, &bytes) {
+            bytes.to_mut().drain(12..12 + 4 * tags);
+            ingress = slave;
+        }
+        match bridge::trace(cx, ingress, &bytes, watch) {
+            None => break,
+            Some(Ok(Bridged::Sent(port))) => return Ok(port),
+            Some(Ok(Bridged::Up(id, frame))) => (ingress, bytes) = (id, frame.into()),
+            Some(Err(exit)) => return Err(exit),
+        }
+    }
+    let adjacency = route(cx, ingress, &bytes, offload, memory, watch)?;
+    let Out::Bridge(slot) = adjacency.out.out() else {
+        return Ok(adjacency.egress);
+    };
+    // What stands behind the link header decides nothing.
+    let mut frame = adjacency.header.to_vec();
+    frame.truncate(adjacency.header_len.into());
+    frame.extend([0; 2]);
+    bridge::trace_down(cx, slot, &frame, watch)?;
+    Ok(adjacency.egress)
+}
+
+/// The same from ingress on.
+fn route<W: Watcher>(
     cx: &Context<'_>,
     ingress: InterfaceId,
     bytes: &[u8],

@@ -9,7 +9,7 @@ use super::enter::{Entered, Unseen, pass1};
 use super::ingress::Entrance;
 use super::near::Near;
 use super::tally::received;
-use super::{Context, Exit, egress, gather, guarded, stations};
+use super::{Context, Exit, egress, gather, guarded, slaves, stations};
 use crate::bond;
 use crate::bridge;
 use crate::counters::Traffic;
@@ -61,6 +61,8 @@ pub(crate) enum Entry {
     Wire(u16),
     /// As if a port of this interface had received them: they came out of its tunnel.
     Framed(InterfaceId),
+    /// They have gone up from ports of this bridge.
+    Risen(InterfaceId),
     /// Behind ingress: they are this interface's, were counted there, and have no tags.
     Arrived(InterfaceId),
 }
@@ -78,7 +80,7 @@ pub(crate) fn vector(
             let binding = cx.snapshot.port(port);
             binding.map_or(InterfaceId::NONE, |binding| binding.interface)
         }
-        Entry::Framed(id) | Entry::Arrived(id) => id,
+        Entry::Framed(id) | Entry::Risen(id) | Entry::Arrived(id) => id,
     };
     let Some(mut entrance) = Entrance::new(cx.interfaces, id) else {
         for frame in vector.drain() {
@@ -101,12 +103,18 @@ pub(crate) fn vector(
     if entrance.interface.above == Above::Bridge {
         let before = outlet.meter.turn(Facility::Bridging);
         let up = bridge::receive(cx, &entrance, vector, outlet);
+        if let Entry::Wire(port) = entry {
+            bridge::spread(cx, port, vector, outlet);
+        }
         outlet.meter.turn(before);
         let Some(up) = up else { return };
         entrance = up;
         if cx.interfaces.taps().any() {
             tap::received(cx, entrance.id, vector.frames(), outlet);
         }
+    }
+    if entrance.interface.slaves {
+        slaves::rise(cx, &entrance, vector, outlet);
     }
     if entrance.interface.stations {
         stations::rise(cx, &entrance, vector, outlet);
@@ -247,6 +255,8 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
             outlet.punt(frame, why);
         }
         Exit::Collect => gather::collect(cx, frame, outlet),
+        // Nobody but the tracer comes to that.
+        Exit::Flood => outlet.discard(frame, DropReason::BridgeNowhere),
         Exit::HandOver(worker) => {
             if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame)) {
                 outlet.discard(frame, reason);

@@ -300,6 +300,7 @@ impl Control {
             End::Exit(Exit::Deliver(_) | Exit::Decapsulate(_) | Exit::Punt(Why::Local)) => {
                 ("delivered", "delivered to this router".to_owned())
             }
+            End::Exit(Exit::Flood) => ("sent", "sent by ports of its bridge".to_owned()),
             End::Exit(Exit::Collect) => {
                 ("delivered", "held until its datagram is whole".to_owned())
             }

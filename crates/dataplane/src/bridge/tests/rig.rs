@@ -46,7 +46,7 @@ impl Switch {
                 mac: Mac([2, 0, 0, 0, 0xc, place as u8]),
                 ..bridge_line()
             };
-            put(&rig, id, line, &format!("port{place}"));
+            put_line(&rig, id, line, &format!("port{place}"));
             rig.interfaces.set_above(id, BRIDGE);
             rig.snapshot.ports.push(PortBinding {
                 interface: id,
@@ -60,7 +60,7 @@ impl Switch {
                 port: Box::new(port),
             });
         }
-        put(&rig, BRIDGE, bridge_line(), "bridge1");
+        put_line(&rig, BRIDGE, bridge_line(), "bridge1");
         let all = (0..ports).map(|place| BridgePort {
             interface: Self::port(place),
             ..BridgePort::default()
@@ -203,7 +203,7 @@ fn bridge_line() -> Interface {
     }
 }
 
-fn put(rig: &Rig, id: InterfaceId, line: Interface, name: &str) {
+pub(crate) fn put_line(rig: &Rig, id: InterfaceId, line: Interface, name: &str) {
     rig.interfaces.set(id, &line);
     let details = Details {
         name: name.into(),

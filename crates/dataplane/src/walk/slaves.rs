@@ -1,0 +1,122 @@
+//! VLANs that are slaves: ports of bridges, or links of bonds. All their frames are of what takes them, whatever
+//! they are sent to, and so leave the vector of the interface that the VLAN lies on before anybody looks at them.
+//! They wait to be walked as vectors of the VLAN's interface. An interface without such VLANs is asked once for each
+//! vector.
+
+use frame::{Frame, InterfaceId, Vector};
+
+use super::Context;
+use super::demux;
+use super::ingress::{ETHERNET, Entrance};
+use crate::agenda::Item;
+use crate::counters::Traffic;
+use crate::drop::DropReason;
+use crate::interface::{Above, Tag, vlan};
+use crate::outlet::Outlet;
+
+/// The most tags that are looked at.
+const TAGS: usize = 4;
+/// Bytes of a tag.
+const TAG: usize = 4;
+
+/// The slave on an interface that a frame's tags name, and how many they are; the first on the way up.
+#[inline(always)]
+pub(super) fn of(cx: &Context<'_>, on: InterfaceId, bytes: &[u8]) -> Option<(InterfaceId, usize)> {
+    let mut id = on;
+    for tags in 0..TAGS {
+        let at = ETHERNET - 2 + TAG * tags;
+        let [a, b, c, d] = *bytes.get(at..)?.first_chunk()?;
+        let ethertype = u16::from_be_bytes([a, b]);
+        if !matches!(ethertype, vlan::CUSTOMER | vlan::SERVICE) {
+            return None;
+        }
+        let vlan_id = u16::from_be_bytes([c, d]) & 0xfff;
+        id = cx.interfaces.vlan(id, Tag { ethertype, vlan_id })?;
+        if cx.interfaces.get(id)?.above != Above::Nothing {
+            return Some((id, tags + 1));
+        }
+    }
+    None
+}
+
+/// Takes the frames of slaves out of a vector, and leaves them to be walked as theirs.
+#[inline(never)]
+pub(super) fn rise(
+    cx: &Context<'_>,
+    entrance: &Entrance,
+    vector: &mut Vector,
+    outlet: &mut Outlet,
+) {
+    let mut last = None;
+    let mut find = |frame: &Frame| {
+        let bytes = frame.bytes();
+        let tag = *bytes.get(ETHERNET - 2..)?.first_chunk::<TAG>()?;
+        match last {
+            Some((known, found)) if known == tag => Some(found),
+            _ => {
+                let found = of(cx, entrance.id, bytes)?;
+                // Of several tags the first says too little.
+                last = (found.1 == 1).then_some((tag, found));
+                Some(found)
+            }
+        }
+    };
+    let first = vector.frames().first().and_then(&mut find);
+    if let Some(slave) = first
+        && vector
+            .frames()
+            .iter()
+            .all(|frame| find(frame) == Some(slave))
+    {
+        let mut all = Traffic::default();
+        for frame in vector.frames_mut() {
+            all.packets += 1;
+            all.bytes += frame.len() as u64;
+            become_of(frame, entrance.id, slave);
+        }
+        count(entrance, all, outlet);
+        if outlet.agenda.put_vector(Item::Framed(slave.0), vector) {
+            return;
+        }
+        for frame in vector.drain() {
+            put(frame, slave.0, outlet);
+        }
+        return;
+    }
+    for mut frame in vector.extract(|frame| find(frame).is_some()) {
+        let Some(slave) = of(cx, entrance.id, frame.bytes()) else {
+            outlet.discard(frame, DropReason::VlanUnknown);
+            continue;
+        };
+        let one = Traffic {
+            packets: 1,
+            bytes: frame.len() as u64,
+        };
+        become_of(&mut frame, entrance.id, slave);
+        count(entrance, one, outlet);
+        put(frame, slave.0, outlet);
+    }
+}
+
+/// Takes the tags of a slave off its frame.
+fn become_of(frame: &mut Frame, below: InterfaceId, (id, tags): (InterfaceId, usize)) {
+    frame.l3 = (ETHERNET + tags * TAG) as u16;
+    demux::untag(frame);
+    // It is counted with them where they were, and nowhere else.
+    frame.untagged = 0;
+    frame.rise(below, id);
+}
+
+/// Counts frames at the interface below; their own counts them where they enter.
+fn count(entrance: &Entrance, came: Traffic, outlet: &Outlet) {
+    if entrance.counts {
+        let carrier = outlet.counters.interface(entrance.id);
+        carrier.rx.add(came.packets, came.bytes);
+    }
+}
+
+fn put(frame: Frame, slave: InterfaceId, outlet: &mut Outlet) {
+    if let Err(frame) = outlet.agenda.put(Item::Framed(slave), frame) {
+        outlet.discard(frame, DropReason::AgendaFull);
+    }
+}
