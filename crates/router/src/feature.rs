@@ -12,6 +12,7 @@
 
 pub(crate) mod access;
 pub(crate) mod address;
+pub(crate) mod bridge;
 pub(crate) mod check;
 pub(crate) mod echo;
 pub(crate) mod hear;
@@ -31,7 +32,10 @@ pub(crate) mod vrrp;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use dataplane::bridge::Bridge;
+use dataplane::interface::Above;
 use dataplane::service::Service;
 use frame::InterfaceId;
 use machine::Instant;
@@ -153,6 +157,17 @@ pub enum Effect {
         /// Whether it is held down for that.
         is_held: bool,
     },
+    /// An interface becomes the slave of another one, which takes its frames, or is freed.
+    Slave {
+        /// The slave.
+        slave: Name,
+        /// What the master is. An interface has one of each kind at most.
+        above: Above,
+        /// The master; none frees the slave of one of this kind.
+        master: Option<Name>,
+    },
+    /// Workers are told of a bridge, or that it is gone.
+    Bridge(InterfaceId, Option<Arc<Bridge>>),
     /// An interface, an address or a route comes.
     Object(Box<NewObject>),
     /// All objects of an owner go.

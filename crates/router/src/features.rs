@@ -11,6 +11,7 @@ use menu::{Call, Changes, Reason, Reply};
 
 use crate::drive::log::Log;
 use crate::feature::address::Addresses;
+use crate::feature::bridge::Bridges;
 use crate::feature::check::Checks;
 use crate::feature::echo::Echo;
 use crate::feature::hear::{Heard, Hearing};
@@ -28,7 +29,7 @@ use crate::feature::{Effects, Feature, View, concerns};
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 16;
+const COUNT: usize = 17;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -50,6 +51,8 @@ pub(crate) struct Features {
     /// Interfaces with a link address of their own on another one's link.
     macvlans: MacVlans,
     loop_protection: LoopProtection,
+    /// Bridges.
+    pub(crate) bridges: Bridges,
     /// Virtual routers.
     pub(crate) virtual_routers: VirtualRouters,
     /// Addresses of interfaces.
@@ -81,6 +84,7 @@ impl Features {
             vlans: Vlans,
             macvlans: MacVlans,
             loop_protection: LoopProtection::default(),
+            bridges: Bridges::default(),
             virtual_routers: VirtualRouters::default(),
             addresses: Addresses,
             neighbours: Neighbours,
@@ -105,6 +109,7 @@ impl Features {
             &self.vlans,
             &self.macvlans,
             &self.loop_protection,
+            &self.bridges,
             &self.virtual_routers,
             &self.addresses,
             &self.neighbours,
@@ -131,6 +136,7 @@ impl Features {
             &mut self.vlans,
             &mut self.macvlans,
             &mut self.loop_protection,
+            &mut self.bridges,
             &mut self.virtual_routers,
             &mut self.addresses,
             &mut self.neighbours,
@@ -247,8 +253,15 @@ pub(crate) fn intent(store: &menu::Store) -> crate::intent::Intent {
     features.follow(&view, None, &mut out);
     let mut intent = crate::read::intent(store);
     for effect in out {
-        if let crate::feature::Effect::Item(item, wanted) = effect {
-            intent.put(item, wanted, &mut crate::touched::Touched::default());
+        let mut touched = crate::touched::Touched::default();
+        match effect {
+            crate::feature::Effect::Item(item, wanted) => intent.put(item, wanted, &mut touched),
+            crate::feature::Effect::Slave {
+                slave,
+                above,
+                master,
+            } => intent.enslave(&slave, above, master, &mut touched),
+            _ => {}
         }
     }
     intent

@@ -5,6 +5,7 @@
 //! configuration may name what is not there (yet).
 
 mod items;
+mod slaves;
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,12 +16,14 @@ use machine::Duration;
 use service::neighbour::Mode;
 use wire::Mac;
 
+use dataplane::interface::Above;
 use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
 
 use crate::link_modes::LinkWish;
 use crate::rib::{Check, Family, Net, V4, V6};
 
 pub use items::{Indexed, Items};
+pub use slaves::Slaves;
 
 /// A name of an interface or table, as configured.
 pub type Name = Arc<str>;
@@ -36,6 +39,8 @@ pub struct Intent {
     pub interfaces: Items<Interface>,
     /// The interfaces that features hold down, each with the reasons.
     pub held: BTreeSet<(ItemId, &'static str)>,
+    /// Which of them others take the frames of.
+    pub slaves: Slaves,
     /// `/interface/list`, by name.
     pub lists: BTreeMap<Name, InterfaceList>,
     /// `/interface/list/member`.
@@ -118,7 +123,10 @@ impl Indexed for Interface {
         match &self.kind {
             InterfaceKind::Port { default_name, .. } => Some(default_name),
             InterfaceKind::Tagged { on, .. } | InterfaceKind::Station { on, .. } => Some(on),
-            InterfaceKind::Loopback | InterfaceKind::PointToPoint | InterfaceKind::Idle => None,
+            InterfaceKind::Joined { .. }
+            | InterfaceKind::Loopback
+            | InterfaceKind::PointToPoint
+            | InterfaceKind::Idle => None,
         }
     }
 }
@@ -214,6 +222,15 @@ pub enum InterfaceKind {
         mac: Option<Mac>,
         /// What it is.
         station: Station,
+    },
+    /// A bridge or a bond, which takes the frames of its slaves. The feature that makes it says how it is.
+    Joined {
+        /// Which of both.
+        above: Above,
+        /// Its link address; none while it has none.
+        mac: Option<Mac>,
+        /// Whether its link is up.
+        up: bool,
     },
     /// The interface of addresses that belong to no link: nothing leaves by it, and it always runs.
     Loopback,

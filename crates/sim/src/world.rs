@@ -83,6 +83,11 @@ impl World {
         self.digest
     }
 
+    /// How many frames were sent, by whomever.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
     /// The seed, for messages of failing tests.
     pub fn seed(&self) -> u64 {
         self.seed

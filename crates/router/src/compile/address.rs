@@ -8,7 +8,7 @@ use service::neighbour::{Discovery, Family as _};
 use wire::Mac;
 
 use super::layout::{Laid, Layout};
-use crate::intent::{Intent, ItemId};
+use crate::intent::{Intent, ItemId, Name};
 use crate::rib::{Check, Family, Gateway, MAIN, Net, Offer, Protocol, V4, V6};
 
 /// The scope of a connected network (RouterOS).
@@ -105,14 +105,17 @@ impl Addresses {
     /// Works the addresses of one interface out anew, which may be gone.
     pub fn work_out(&mut self, id: InterfaceId, intent: &Intent, layout: &Layout) -> Moved {
         let laid = layout.interfaces.get(&id);
-        let laid = laid.filter(|laid| !laid.disabled && !laid.waits);
+        let laid = laid.filter(|laid| !laid.disabled && !laid.waits && !laid.is_slave());
         // Of several interfaces of one name it is the first one's addresses that name it.
         let laid = laid.filter(|laid| layout.by_name.get(&laid.name) == Some(&id));
+        let names = layout.names_of(id, intent);
         let moved = Moved {
             before4: self.of4(id).map(|(addr, own)| (addr, *own)).collect(),
-            now4: laid.map(|laid| of4(laid, intent)).unwrap_or_default(),
+            now4: laid.map(|_| of4(&names, intent)).unwrap_or_default(),
             before6: self.of6(id).map(|(addr, own)| (addr, *own)).collect(),
-            now6: laid.map(|laid| of6(laid, intent)).unwrap_or_default(),
+            now6: laid
+                .map(|laid| of6(laid, &names, intent))
+                .unwrap_or_default(),
         };
         for addr in moved.before4.keys() {
             self.ipv4.remove(&(id, *addr));
@@ -176,9 +179,9 @@ fn note(set: &mut BTreeSet<ItemId>, items: impl Iterator<Item = ItemId>, holds: 
     }
 }
 
-/// The IPv4 addresses of an interface.
-fn of4(laid: &Laid, intent: &Intent) -> BTreeMap<Ipv4Addr, Own4> {
-    let items = intent.addresses4.on(&laid.name);
+/// The IPv4 addresses of an interface, by its names.
+fn of4(names: &[Name], intent: &Intent) -> BTreeMap<Ipv4Addr, Own4> {
+    let items = names.iter().flat_map(|name| intent.addresses4.on(name));
     let items = items.filter(|(_, address)| !address.disabled);
     let own = items.map(|(item, address)| {
         let own = Own4 {
@@ -193,13 +196,14 @@ fn of4(laid: &Laid, intent: &Intent) -> BTreeMap<Ipv4Addr, Own4> {
 }
 
 /// The IPv6 addresses of an interface, with the link-local one that it has by itself.
-fn of6(laid: &Laid, intent: &Intent) -> BTreeMap<Ipv6Addr, Own6> {
+fn of6(laid: &Laid, names: &[Name], intent: &Intent) -> BTreeMap<Ipv6Addr, Own6> {
     let mut made = BTreeMap::new();
     if intent.ipv6.disabled {
         return made;
     }
     let mut wants_link_local = !intent.ipv6.no_link_local;
-    for (item, address) in intent.addresses6.on(&laid.name) {
+    let items = names.iter().flat_map(|name| intent.addresses6.on(name));
+    for (item, address) in items {
         if address.disabled {
             continue;
         }

@@ -71,8 +71,8 @@ fn line(laid: &Laid, intent: &Intent) -> Interface {
     Interface {
         running: laid.link.running,
         ethernet: laid.link.ethernet,
-        ipv4: !laid.disabled,
-        ipv6: !(laid.disabled || intent.ipv6.disabled),
+        ipv4: !laid.disabled && !laid.is_slave(),
+        ipv6: !(laid.disabled || laid.is_slave() || intent.ipv6.disabled),
         mac: laid.link.mac,
         mtu: laid.link.mtu,
         out: laid.link.out,

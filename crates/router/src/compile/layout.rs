@@ -9,6 +9,7 @@ use machine::Duration;
 use service::neighbour::Mode;
 use wire::Mac;
 
+use super::joined;
 use crate::intent::{self, Intent, InterfaceKind, ItemId, Items, Name, Station};
 use crate::link_modes::{LinkWish, PortLink};
 use crate::rib::Link;
@@ -174,6 +175,10 @@ pub struct Laid {
     pub link: Link,
     /// The most that the device below carries, in bytes; 0 if it does not say.
     carries: u32,
+    /// Megabits a second of the device below; 0 where that does not say.
+    pub speed_mbps: u32,
+    /// One side of the device's link sends at a time.
+    pub half_duplex: bool,
     /// The interface that carries its frames, and its tag there.
     pub parent: Option<(InterfaceId, (u16, u16))>,
     /// The link that it shares with another interface.
@@ -184,6 +189,8 @@ pub struct Laid {
     pub waits: bool,
     /// The interface of the port that carries its frames: itself, or the lowest one that it lies on.
     pub under: InterfaceId,
+    /// It takes the frames of others.
+    pub is_master: bool,
     /// What takes the frames that it receives before it does.
     pub above: Option<(Above, InterfaceId)>,
     /// The name that its port was mapped by.
@@ -266,6 +273,7 @@ impl Layout {
         let mut waiting = items;
         for name in self.give_names(&waiting, interfaces, numbers) {
             waiting.extend(interfaces.on(&name).map(|(item, _)| item));
+            waiting.extend(joined::slaves(&name, ground.intent));
             relaid.names.insert(name);
         }
         let mut devices = BTreeSet::new();
@@ -284,7 +292,7 @@ impl Layout {
             };
             let id = numbers.interface(item);
             relaid.seen.insert(id);
-            let mut laid = self.lay((item, id), interface, ground.ports);
+            let mut laid = self.lay((item, id), interface, ground);
             laid.held = ground.intent.held(item);
             laid.link.running &= laid.held.is_none();
             let mirror = ground.mirrors.get(&id);
@@ -292,6 +300,7 @@ impl Layout {
             if self.is_other_for_those_on_it(id, &laid) {
                 waiting.extend(interfaces.on(&interface.name).map(|(item, _)| item));
             }
+            waiting.extend(self.freed_or_taken((id, &laid), interface, ground.intent));
             devices.extend(laid.port_name.clone());
             let before = self.interfaces.insert(id, laid);
             relaid.before.entry(id).or_insert(before);
@@ -342,6 +351,7 @@ impl Layout {
         before.is_none_or(|before| {
             (&before.link, before.carries) != (&laid.link, laid.carries)
                 || (before.under, before.invalid) != (laid.under, laid.invalid)
+                || (before.speed_mbps, before.half_duplex) != (laid.speed_mbps, laid.half_duplex)
                 || before.port_name != laid.port_name
         })
     }
@@ -406,7 +416,7 @@ impl Layout {
         &self,
         (item, id): (ItemId, InterfaceId),
         interface: &intent::Interface,
-        ports: &BTreeMap<Name, PortState>,
+        ground: &Ground<'_>,
     ) -> Laid {
         let mut laid = Laid::new((item, id), interface);
         match &interface.kind {
@@ -423,14 +433,20 @@ impl Layout {
                 ..
             } => {
                 laid.port_name = Some(default_name.clone());
-                if let Some(port) = ports.get(default_name) {
+                if let Some(port) = ground.ports.get(default_name) {
                     laid.link.out = OutId::port(port.number);
                     laid.link.mac = mac.unwrap_or(port.mac);
                     laid.carries = port.mtu;
+                    laid.speed_mbps = port.speed_mbps;
+                    laid.half_duplex = port.link.full_duplex == Some(false);
                     laid.link.running = !interface.disabled && (port.up || *always_running);
                 } else {
                     laid.link.mac = mac.unwrap_or_default();
                 }
+            }
+            InterfaceKind::Joined { above, mac, up } => {
+                laid.join(id, *above, (*mac, *up));
+                laid.is_master = true;
             }
             InterfaceKind::Tagged { on, tag } => match self.named(on) {
                 Some((below, on)) if !on.invalid && on.link.tags.len() < MOST_TAGS => {
@@ -447,6 +463,7 @@ impl Layout {
                 _ => laid.invalid = true,
             },
         }
+        laid.above = self.master(&laid, ground.intent);
         if laid.carries > 0 {
             laid.link.mtu = laid.link.mtu.min(laid.carries);
         }
@@ -491,6 +508,7 @@ impl Laid {
         self.parent = Some((below, tag));
         self.under = on.under;
         self.carries = on.carries;
+        (self.speed_mbps, self.half_duplex) = (on.speed_mbps, on.half_duplex);
         self.link.out = on.link.out;
         self.link.mac = on.link.mac;
         self.link.running = !self.disabled && on.link.running;
@@ -546,11 +564,14 @@ impl Laid {
                 ethernet: true,
             },
             carries: 0,
+            speed_mbps: 0,
+            half_duplex: false,
             parent: None,
             station: None,
             shared: false,
             waits: false,
             under: id,
+            is_master: false,
             above: None,
             port_name: None,
             loopback: false,

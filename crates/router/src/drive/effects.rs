@@ -104,6 +104,15 @@ impl Control {
                 Effect::Hold { item, why, is_held } => {
                     self.intent.hold((item, why), is_held, &mut pending.touched);
                 }
+                Effect::Slave {
+                    slave,
+                    above,
+                    master,
+                } => {
+                    let touched = &mut pending.touched;
+                    self.intent.enslave(&slave, above, master, touched);
+                }
+                Effect::Bridge(id, bridge) => self.set_bridge(id, bridge),
                 Effect::Object(object) => self.take_object(*object, pending),
                 Effect::Gone(owner) => self.drop_objects(owner, pending),
                 Effect::Gateway(wanted) => self.check_gateway(wanted),

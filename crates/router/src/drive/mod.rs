@@ -255,7 +255,12 @@ impl Control {
         now: Instant,
     ) -> Self {
         let mut rng = Rng::seeded(seed);
-        let features = Features::new(&mut rng);
+        let mut features = Features::new(&mut rng);
+        // One of its own: what else is drawn stays as it is.
+        let hosts = Rng::seeded(!seed).next_u64();
+        features
+            .bridges
+            .set_table(Arc::clone(published.table()), hosts);
         let mut services = hear::Registry::default();
         let (_, complaints) = services.register(features.services());
         debug_assert!(complaints.is_empty(), "{complaints:?}");
@@ -447,8 +452,9 @@ impl Control {
         let Some(state) = self.ports.get_mut(name) else {
             return;
         };
-        state.link = link;
-        if core::mem::replace(&mut state.speed_mbps, link.speed_mbps) != link.speed_mbps {
+        let before = (state.speed_mbps, state.link.full_duplex);
+        (state.link, state.speed_mbps) = (link, link.speed_mbps);
+        if before != (link.speed_mbps, link.full_duplex) {
             self.port_changed(name);
         }
     }

@@ -7,6 +7,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use dataplane::bridge::Bridge;
 use dataplane::interface::{Details, InterfaceTable, Own4, Own6};
 use dataplane::rule::Class;
 use dataplane::table::Full;
@@ -270,6 +271,12 @@ impl Control {
             compile::interface(&self.intent, &self.layout, &self.addresses, id, &in_use)?;
         let class = self.firewall.class(id);
         Some(Compiled { class, ..compiled })
+    }
+
+    /// Tells the workers of a bridge, or that it is gone.
+    pub(super) fn set_bridge(&mut self, id: InterfaceId, bridge: Option<Arc<Bridge>>) {
+        let replaced = self.published.table.bridges().set(id, bridge);
+        self.retired.push_bridge(replaced);
     }
 
     /// The epoch of the first snapshot that has the rules as they are: the one at hand, or the next.

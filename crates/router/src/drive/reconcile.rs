@@ -15,7 +15,7 @@ use service::icmp::Rate;
 
 use super::Control;
 use crate::compile::address::OfferKey;
-use crate::compile::{Ground, Moved, Relaid};
+use crate::compile::{Ground, Laid, Moved, Relaid};
 use crate::firewall::{Around, Firewall};
 use crate::intent::Name;
 use crate::object::What;
@@ -154,6 +154,11 @@ impl Control {
                 .find_invalid(name, &self.intent, &self.layout);
             ids.extend(self.layout.by_name.get(name));
         }
+        // The addresses of slaves are their masters': of those that they had, and of those that they have.
+        let owners: Vec<_> = ids.iter().map(|id| self.layout.owner(*id)).collect();
+        let before = relaid.before.values().flatten();
+        ids.extend(before.filter_map(|laid| laid.above).map(|(_, id)| id));
+        ids.extend(owners);
         let mut moved = BTreeMap::new();
         for id in ids {
             let of_one = self.addresses.work_out(id, &self.intent, &self.layout);
@@ -209,7 +214,7 @@ impl Control {
         for (id, before) in &relaid.before {
             let now = self.layout.interfaces.get(id);
             self.mirror_needs.link_changed(*id, before.as_ref(), now);
-            let link = now.map(|laid| laid.link.clone());
+            let link = now.map(Laid::link_of_routes);
             self.v4.rib.set_link(*id, link.clone());
             self.v6.rib.set_link(*id, link);
         }

@@ -1,10 +1,11 @@
-//! Replaced snapshots, firewalls and interface details that workers may still hold.
+//! Replaced snapshots, firewalls, bridges and interface details that workers may still hold.
 //!
 //! A worker takes the newest snapshot when a step begins. If nobody else held the one before, the worker would free
 //! it, with all of its rules, while packets wait. Control holds it until no worker does, and frees it.
 
 use std::sync::Arc;
 
+use dataplane::bridge::Bridge;
 use dataplane::firewall::Firewall;
 use dataplane::interface::Details;
 use dataplane::snapshot::Snapshot;
@@ -17,6 +18,8 @@ pub(super) struct Retired {
     firewalls: Vec<Arc<Firewall>>,
     /// What was rarely asked of interfaces.
     details: Vec<Arc<Details>>,
+    /// Bridges.
+    bridges: Vec<Arc<Bridge>>,
 }
 
 impl Retired {
@@ -36,12 +39,19 @@ impl Retired {
             .extend(replaced.filter(|one| Arc::strong_count(one) > 1));
     }
 
+    /// Takes a bridge that was replaced.
+    pub(super) fn push_bridge(&mut self, replaced: Option<Arc<Bridge>>) {
+        self.bridges
+            .extend(replaced.filter(|one| Arc::strong_count(one) > 1));
+    }
+
     /// Frees what nobody else holds.
     pub(super) fn free(&mut self) {
         // Who alone holds what cannot be found any more stays alone.
         self.snapshots.retain(|one| Arc::strong_count(one) > 1);
         self.firewalls.retain(|one| Arc::strong_count(one) > 1);
         self.details.retain(|one| Arc::strong_count(one) > 1);
+        self.bridges.retain(|one| Arc::strong_count(one) > 1);
     }
 }
 

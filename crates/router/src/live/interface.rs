@@ -102,6 +102,7 @@ impl Control {
                 InterfaceKind::Port { .. }
                     | InterfaceKind::Tagged { .. }
                     | InterfaceKind::Station { .. }
+                    | InterfaceKind::Joined { .. }
             )
         )
     }
@@ -114,6 +115,7 @@ impl Control {
         if let Some(why) = laid.held {
             row.set(Row::ABOUT, Value::text(why));
         }
+        row.flag("slave", laid.is_slave());
         row.set("actual-mtu", number(laid.link.mtu.into()));
         row.set("vrf", Value::Reference("main".into()));
         // An interface of a kind without effect has the address that its item says, if any.
@@ -182,13 +184,18 @@ impl Control {
 
     fn interface_of(&self, row: &Row) -> Option<InterfaceId> {
         let name = row.get("interface")?.as_str()?;
-        self.layout.named(name).map(|(id, _)| id)
+        let (id, _) = self.layout.named(name)?;
+        Some(self.layout.owner(id))
     }
 
     fn annotate_owner(&self, row: &mut Row) {
         if let Some(name) = row.get("interface").and_then(Value::as_str) {
-            let name = Value::Reference(name.into());
-            row.set("actual-interface", name);
+            let named = self.layout.named(name);
+            let is_slave = named.is_some_and(|(_, laid)| laid.is_slave());
+            let owner = named.map(|(id, _)| self.layout.name(self.layout.owner(id)));
+            let owner = Value::Reference(owner.unwrap_or(name).into());
+            row.flag("slave", is_slave);
+            row.set("actual-interface", owner);
         }
         row.set("vrf", Value::Reference("main".into()));
     }

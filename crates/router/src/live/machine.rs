@@ -41,10 +41,3 @@ pub(super) fn main_vrf() -> Row {
     row.flag("builtin", true);
     row
 }
-
-/// The ports that send frames of a bridge's VLAN at present: nothing is bridged.
-pub(super) fn annotate_members(row: &mut Row) {
-    for name in ["current-tagged", "current-untagged"] {
-        row.set(name, Value::text(""));
-    }
-}

@@ -27,7 +27,7 @@ use menu::{
 use crate::drive::Control;
 
 pub(crate) use action::text;
-use machine::{annotate_members, main_vrf};
+use machine::main_vrf;
 use settings::annotate_engine;
 
 pub(crate) use crate::object::DYNAMIC;
@@ -136,7 +136,6 @@ impl Live for Control {
             // RouterOS: as on a machine that is none of its maker's.
             "/system/routerboard" => row.set("routerboard", Value::Bool(false)),
             "/system/package/update" => row.set("installed-version", self.version()),
-            "/interface/bridge/vlan" => annotate_members(row),
             "/snmp" => annotate_engine(row),
             "/system/configuration" => self.annotate_configuration(store, row),
             "/safe-mode" => self.annotate_safe_mode(row),

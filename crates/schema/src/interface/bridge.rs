@@ -14,11 +14,12 @@ pub(crate) mod port_extender;
 pub(crate) mod settings;
 pub(crate) mod vlan;
 
-use menu::{Kind, Menu, Property};
+use menu::{Command, Effect, Kind, Menu, Property, Shape};
 
-use crate::declare::{mac, no, number, reference, shown, text, within, words, yes};
+use super::RESET_COUNTERS;
+use crate::declare::{NUMBERS, ONCE, mac, no, number, reference, shown, text, within, words, yes};
 use crate::fragment::{
-    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
+    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, name_mtu,
 };
 
 /// Which frames a port takes, by their tag.
@@ -69,7 +70,8 @@ const PROTOCOLS: &[Property] = &[
     no(
         "igmp-snooping",
         "Sends multicast only where it is listened to",
-    ),
+    )
+    .inert(),
     yes("auto-mac", "Takes the hardware address of a port"),
     mac("admin-mac", "Hardware address where auto-mac is off").optional(),
     within(
@@ -159,104 +161,135 @@ const VLAN: &[Property] = &[
         "ingress-filtering",
         "Checks whether the bridge is a member of a frame's VLAN",
     ),
-    no("mvrp", "Registers VLANs by MVRP"),
+    no("mvrp", "Registers VLANs by MVRP").inert(),
 ];
 
 const SNOOPING: &[Property] = &[
-    no("dhcp-snooping", "Keeps DHCP servers to trusted ports"),
+    no("dhcp-snooping", "Keeps DHCP servers to trusted ports").inert(),
     no(
         "add-dhcp-option82",
         "Adds the port to DHCP requests (RFC 3046)",
-    ),
-    text("dhcp-agent-circuit-id", "Circuit of option 82"),
-    text("dhcp-agent-remote-id", "Remote identity of option 82"),
-    no("dhcpv6-snooping", "Keeps DHCPv6 servers to trusted ports"),
+    )
+    .inert(),
+    text("dhcp-agent-circuit-id", "Circuit of option 82").inert(),
+    text("dhcp-agent-remote-id", "Remote identity of option 82").inert(),
+    no("dhcpv6-snooping", "Keeps DHCPv6 servers to trusted ports").inert(),
     text(
         "dhcpv6-agent-circuit-id",
         "Interface identity of DHCPv6 relaying",
-    ),
+    )
+    .inert(),
     text(
         "dhcpv6-agent-remote-id",
         "Remote identity of DHCPv6 relaying",
-    ),
-    no("ra-guard", "Keeps router advertisements to trusted ports"),
-    number("igmp-version", 2, 3, "IGMP version of queries").default("2"),
-    number("mld-version", 1, 2, "MLD version of queries").default("1"),
+    )
+    .inert(),
+    no("ra-guard", "Keeps router advertisements to trusted ports").inert(),
+    number("igmp-version", 2, 3, "IGMP version of queries")
+        .default("2")
+        .inert(),
+    number("mld-version", 1, 2, "MLD version of queries")
+        .default("1")
+        .inert(),
     words(
         "multicast-router",
         MULTICAST_ROUTER,
         "Whether the bridge counts as a router",
     )
-    .default("temporary-query"),
-    no("multicast-querier", "Sends membership queries"),
+    .default("temporary-query")
+    .inert(),
+    no("multicast-querier", "Sends membership queries").inert(),
     no(
         "querier-uses-bridge-address",
         "Queries have the bridge's own address",
-    ),
+    )
+    .inert(),
     number(
         "last-member-query-count",
         0,
         4_294_967_295,
         "Queries after a leave",
     )
-    .default("2"),
+    .default("2")
+    .inert(),
     within(
         "last-member-interval",
         1_000,
         LONGEST,
         "Time between queries after a leave",
     )
-    .default("1s"),
+    .default("1s")
+    .inert(),
     within(
         "membership-interval",
         1_000,
         LONGEST,
         "How long a member is remembered",
     )
-    .default("4m20s"),
+    .default("4m20s")
+    .inert(),
     within(
         "querier-interval",
         1_000,
         LONGEST,
         "How long another querier is waited for",
     )
-    .default("4m15s"),
-    within("query-interval", 1_000, LONGEST, "Time between queries").default("2m5s"),
+    .default("4m15s")
+    .inert(),
+    within("query-interval", 1_000, LONGEST, "Time between queries")
+        .default("2m5s")
+        .inert(),
     within(
         "query-response-interval",
         1_000,
         LONGEST,
         "Time to answer a query",
     )
-    .default("10s"),
+    .default("10s")
+    .inert(),
     number(
         "startup-query-count",
         0,
         4_294_967_295,
         "Queries at the beginning",
     )
-    .default("2"),
+    .default("2")
+    .inert(),
     within(
         "startup-query-interval",
         1_000,
         LONGEST,
         "Time between queries at the beginning",
     )
-    .default("31s250ms"),
+    .default("31s250ms")
+    .inert(),
     Property::new(
         "mlag-peer-port",
         Kind::Or(&["none"], &Kind::Reference("interface")),
         "The port that leads to the other device of the MLAG pair",
     )
-    .default("none"),
-    number("mlag-priority", 0, 255, "Priority in the MLAG pair").default("128"),
+    .default("none")
+    .inert(),
+    number("mlag-priority", 0, 255, "Priority in the MLAG pair")
+        .default("128")
+        .inert(),
     Property::new(
         "mlag-heartbeat",
         Kind::Or(&["none"], &Kind::SPAN),
         "How often the pair greets",
     )
-    .default("5s"),
+    .default("5s")
+    .inert(),
 ];
+
+/// Shows what bridges, or their ports, do at present.
+pub(crate) const MONITOR: Command = Command {
+    name: "monitor",
+    help: "Monitor the state of items",
+    arguments: &[NUMBERS, ONCE],
+    effect: Effect::Full,
+    repeats: true,
+};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -283,5 +316,11 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "mtu", "protocol-mode", "vlan-filtering"],
-    ..idle_interfaces("/interface/bridge", "bridge", "Bridge interfaces")
+    flags: super::FLAGS,
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    kind: "bridge",
+    commands: &[MONITOR, RESET_COUNTERS],
+    ..Menu::new("/interface/bridge", Shape::List, "Bridge interfaces")
 };

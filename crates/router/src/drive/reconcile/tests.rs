@@ -58,7 +58,9 @@ impl World {
 
     /// An interface, or a name that may be one's.
     fn interface(&mut self) -> &'static str {
-        self.pick(&["ether1", "ether2", "ether3", "a", "b", "c", "d", "e"])
+        self.pick(&[
+            "ether1", "ether2", "ether3", "a", "b", "c", "d", "e", "br0", "br1",
+        ])
     }
 
     fn vlan(&mut self) -> &'static str {
@@ -66,7 +68,7 @@ impl World {
     }
 
     fn change(&mut self) {
-        let (kind, n) = (self.below(40), self.below(6));
+        let (kind, n) = (self.below(50), self.below(6));
         let (on, vlan, yes) = (self.interface(), self.vlan(), self.pick(&["yes", "no"]));
         let line = match kind {
             0..=4 => format!(
@@ -130,6 +132,27 @@ impl World {
                 n % 3
             ),
             38 => "/ip/firewall/filter/remove [find]".into(),
+            39..=41 => format!(
+                "/interface/bridge/port/add bridge=br{} interface={on}",
+                n % 2
+            ),
+            42 => format!("/interface/bridge/port/remove [find interface={on}]"),
+            43 => format!(
+                "/interface/bridge/port/set [find interface={on}] bridge=br{}",
+                n % 2
+            ),
+            44 => format!(
+                "/interface/bridge/port/add bridge=br{} interface=L{}",
+                n % 2,
+                n % 3
+            ),
+            45 => format!("/interface/bridge/add name=br{} auto-mac={yes}", n % 2),
+            46 => format!("/interface/bridge/set br{} disabled={yes}", n % 2),
+            47 => format!(
+                "/interface/bridge/port/set [find] disabled={yes} pvid={}",
+                n + 1
+            ),
+            48 if n < 2 => format!("/interface/bridge/remove br{n}"),
             _ => "/undo".into(),
         };
         let mut out = String::new();
@@ -241,6 +264,7 @@ fn laid_out(control: &Control) -> BTreeMap<&'static str, Vec<String>> {
         ("inactive", all(&control.inactive_rules)),
         ("tables", all(&control.tables)),
         ("fallback", all([&control.fallback])),
+        ("bridges", all(control.features.bridges.published())),
     ])
 }
 

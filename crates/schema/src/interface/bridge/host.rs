@@ -1,10 +1,10 @@
 //! `/interface/bridge/host`: where a bridge sends frames to which hardware address.
 
-use menu::{Flag, Kind, Menu, Property};
+use menu::{Flag, Kind, Menu, Property, Shape};
 
 use super::BRIDGE;
 use crate::declare::{mac, number, reference, shown};
-use crate::fragment::{COMMENT_DISABLED, idle_list};
+use crate::fragment::COMMENT_DISABLED;
 
 /// What an item of the table says: the bridge that has the host.
 const HOST: &[Property] = &[
@@ -30,5 +30,5 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('E', "external", 3),
     ],
     columns: &["mac-address", "vid", "on-interface", "bridge"],
-    ..idle_list("/interface/bridge/host", "Hosts of bridges")
+    ..Menu::new("/interface/bridge/host", Shape::List, "Hosts of bridges")
 };

@@ -1,11 +1,10 @@
 //! `/interface/bridge/msti`: the spanning trees of several that a bridge has (IEEE 802.1s).
 
-use menu::{Menu, Property, Unique};
+use menu::{Menu, Property, Shape, Unique};
 
 use super::{BRIDGE, PRIORITY, VLANS};
 use crate::declare::number;
-use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
-use crate::interface::IDLE_COMMANDS;
+use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -23,6 +22,9 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["bridge", "identifier"],
         failure: "already have such instance",
     }],
-    commands: IDLE_COMMANDS,
-    ..idle_list("/interface/bridge/msti", "Spanning trees of bridges")
+    ..Menu::new(
+        "/interface/bridge/msti",
+        Shape::List,
+        "Spanning trees of bridges",
+    )
 };

@@ -2,12 +2,11 @@
 
 pub(crate) mod mst_override;
 
-use menu::{Flag, Kind, Menu, Old, Property, Unique};
+use menu::{Draft, Flag, Kind, Menu, Old, Property, Reason, Shape, Store, Unique};
 
-use super::{BRIDGE, FRAME_TYPES, MULTICAST_ROUTER};
+use super::{BRIDGE, FRAME_TYPES, MONITOR, MULTICAST_ROUTER};
 use crate::declare::{no, number, words, yes};
-use crate::fragment::{COMMENT_DISABLED, idle_rules};
-use crate::interface::IDLE_COMMANDS;
+use crate::fragment::COMMENT_DISABLED;
 
 /// An interface, or all interfaces of a list.
 pub(crate) const PORT: Kind = Kind::Either(
@@ -64,8 +63,8 @@ pub(crate) static MENU: Menu = Menu {
                 "Frames do not go between ports of one horizon",
             )
             .default("none"),
-            yes("hw", "Lets a switch chip forward"),
-            no("auto-isolate", "Waits for a message of the spanning tree"),
+            yes("hw", "Lets a switch chip forward").inert(),
+            no("auto-isolate", "Waits for a message of the spanning tree").inert(),
             no("restricted-role", "The port never leads to the root"),
             no("restricted-tcn", "Passes no news of changes on"),
             number("pvid", 1, 4_094, "VLAN of untagged frames").default("1"),
@@ -79,31 +78,35 @@ pub(crate) static MENU: Menu = Menu {
             yes("unknown-multicast-flood", "Sends frames of unknown groups"),
             yes("broadcast-flood", "Sends broadcasts"),
             no("bpdu-guard", "Disables the port when a bridge is behind it"),
-            no("trusted", "DHCP servers may be behind the port"),
-            no("trusted-dhcpv6", "DHCPv6 servers may be behind the port"),
+            no("trusted", "DHCP servers may be behind the port").inert(),
+            no("trusted-dhcpv6", "DHCPv6 servers may be behind the port").inert(),
             no(
                 "trusted-ra",
                 "Routers that advertise may be behind the port",
-            ),
-            no("fast-leave", "Stops multicast at once when a host leaves"),
+            )
+            .inert(),
+            no("fast-leave", "Stops multicast at once when a host leaves").inert(),
             words(
                 "multicast-router",
                 MULTICAST_ROUTER,
                 "Whether a router is behind the port",
             )
-            .default("temporary-query"),
+            .default("temporary-query")
+            .inert(),
             words(
                 "mvrp-applicant-state",
                 &["non-participant", "normal-participant"],
                 "Declares VLANs by MVRP",
             )
-            .default("normal-participant"),
+            .default("normal-participant")
+            .inert(),
             words(
                 "mvrp-registrar-state",
                 &["fixed", "normal"],
                 "Registers VLANs by MVRP",
             )
-            .default("normal"),
+            .default("normal")
+            .inert(),
         ],
         COMMENT_DISABLED,
     ],
@@ -118,7 +121,36 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["interface"],
         failure: "device already added as bridge port",
     }],
-    commands: IDLE_COMMANDS,
+    commands: &[MONITOR],
     old: &[Old::gone("external-fdb")],
-    ..idle_rules("/interface/bridge/port", "Ports of bridges")
+    check: Some(joins),
+    ..Menu::new("/interface/bridge/port", Shape::Ordered, "Ports of bridges")
 };
+
+/// Who is in the lists that are there by themselves changes with every interface: nobody wants these as ports.
+pub(crate) fn names_no_built_in_list(draft: &Draft<'_>, property: &str) -> Result<(), Reason> {
+    let value = draft.get(property);
+    let names = value.map(|value| value.as_list()).unwrap_or_default();
+    let mut names = names.iter().chain(value).filter_map(|name| name.as_str());
+    match names.find(|name| ["all", "dynamic", "none", "static"].contains(name)) {
+        Some(list) => Err(Reason::failure(format!(
+            "list {list} can not be of a bridge; name interfaces, or a list with members of its own"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A bridge joins interfaces that are no bridges themselves.
+fn joins(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
+    let is_bridge = |property: &str| {
+        let name = draft.get(property).and_then(|name| name.as_str());
+        let item = name.and_then(|name| store.named("interface", name));
+        item.map(|item| item.menu.path == "/interface/bridge")
+    };
+    names_no_built_in_list(draft, "interface")?;
+    match (is_bridge("bridge"), is_bridge("interface")) {
+        (Some(false), _) => Err(Reason::failure("the interface is no bridge")),
+        (_, Some(true)) => Err(Reason::failure("can not add bridge to bridge")),
+        _ => Ok(()),
+    }
+}

@@ -2,12 +2,12 @@
 
 pub(crate) mod mvrp;
 
-use menu::{Menu, Property, Unique};
+use menu::{Draft, Menu, Property, Reason, Shape, Store, Unique};
 
-use super::port::PORT;
+use super::port::{PORT, names_no_built_in_list};
 use super::{BRIDGE, VLANS};
 use crate::declare::{list, shown};
-use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
+use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -17,7 +17,9 @@ pub(crate) static MENU: Menu = Menu {
                 .default("1"),
             list("tagged", &PORT, "Ports that send the VLANs with their tag").default(""),
             list("untagged", &PORT, "Ports that send the VLANs without a tag").default(""),
-            list("mvrp-forbidden", &PORT, "Ports that MVRP adds no VLAN to").default(""),
+            list("mvrp-forbidden", &PORT, "Ports that MVRP adds no VLAN to")
+                .default("")
+                .inert(),
             shown(
                 "current-tagged",
                 menu::Kind::Text,
@@ -37,8 +39,15 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["vlan-ids", "bridge"],
         failure: "vlan already added",
     }],
-    ..idle_list(
+    check: Some(has_ports),
+    ..Menu::new(
         "/interface/bridge/vlan",
+        Shape::List,
         "VLANs of bridges and their members",
     )
 };
+
+fn has_ports(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    names_no_built_in_list(draft, "tagged")?;
+    names_no_built_in_list(draft, "untagged")
+}

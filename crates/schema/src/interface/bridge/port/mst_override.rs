@@ -1,11 +1,10 @@
 //! `/interface/bridge/port/mst-override`: what a port costs in one spanning tree of several.
 
-use menu::{Menu, Property, Unique};
+use menu::{Menu, Property, Shape, Unique};
 
 use super::{PORT, PRIORITY, cost};
 use crate::declare::number;
-use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
-use crate::interface::IDLE_COMMANDS;
+use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -26,9 +25,9 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["interface", "identifier"],
         failure: "already have such override",
     }],
-    commands: IDLE_COMMANDS,
-    ..idle_list(
+    ..Menu::new(
         "/interface/bridge/port/mst-override",
+        Shape::List,
         "What ports cost in one spanning tree of several",
     )
 };

@@ -1,0 +1,112 @@
+//! Joins: bridges and bonds, as their features say that they are, and the interfaces whose frames they take.
+
+use std::collections::BTreeSet;
+
+use dataplane::interface::Above;
+use dataplane::out::OutId;
+use frame::InterfaceId;
+use wire::Mac;
+
+use super::layout::{Laid, Layout};
+use crate::intent::{self, Intent, InterfaceKind, ItemId, Name};
+
+impl Laid {
+    /// Becomes a bridge or a bond.
+    pub(super) fn join(&mut self, id: InterfaceId, above: Above, (mac, up): (Option<Mac>, bool)) {
+        self.link.out = match above {
+            Above::Bridge => OutId::bridge(id),
+            // The out of bonds is not there yet.
+            Above::Bond | Above::Nothing => OutId::NONE,
+        };
+        self.link.mac = mac.unwrap_or_default();
+        self.link.running = !self.disabled && up;
+    }
+
+    /// Whether another interface takes its frames. Then it has no addresses and no routes of its own.
+    pub const fn is_slave(&self) -> bool {
+        self.above.is_some()
+    }
+
+    /// Its link, as routes see it: they do not lead by slaves.
+    pub(crate) fn link_of_routes(&self) -> crate::rib::Link {
+        let mut link = self.link.clone();
+        link.running &= !self.is_slave();
+        link
+    }
+}
+
+impl Layout {
+    /// What takes the frames of an interface before it does: its master, if that is there and in use. Frames without
+    /// an Ethernet header are nobody's to take, and neither are those of a master.
+    pub(super) fn master(&self, laid: &Laid, intent: &Intent) -> Option<(Above, InterfaceId)> {
+        if laid.disabled || laid.invalid || !laid.link.ethernet || laid.loopback {
+            return None;
+        }
+        let (above, name) = intent.slaves.master(&laid.name)?;
+        let (id, master) = self.named(name)?;
+        let kind = &intent.interfaces.get(&master.item)?.kind;
+        let is_so = matches!(kind, InterfaceKind::Joined { above: is, .. } if *is == above);
+        let own = intent.interfaces.get(&laid.item).map(|own| &own.kind);
+        // Bridges are no ports of bridges; a bond may be one.
+        let is_apart =
+            !matches!(own, Some(InterfaceKind::Joined { above: is, .. }) if *is == above);
+        (is_so && is_apart && !master.disabled).then_some((above, id))
+    }
+
+    /// The items of slaves that are laid out otherwise when their master becomes this.
+    pub(super) fn freed_or_taken(
+        &self,
+        (id, laid): (InterfaceId, &Laid),
+        interface: &intent::Interface,
+        intent: &Intent,
+    ) -> BTreeSet<ItemId> {
+        let is_master = matches!(interface.kind, InterfaceKind::Joined { .. });
+        let before = self.interfaces.get(&id);
+        let is_same = before.is_some_and(|before| {
+            (before.disabled, &before.name, before.is_master)
+                == (laid.disabled, &laid.name, is_master)
+        });
+        match is_same {
+            true => BTreeSet::new(),
+            false => slaves(&laid.name, intent),
+        }
+    }
+
+    /// The names under which addresses of an interface are configured: its own, and those of its slaves.
+    ///
+    /// RouterOS: an address of a port of a bridge is the bridge's (`actual-interface`).
+    pub(super) fn names_of(&self, id: InterfaceId, intent: &Intent) -> Vec<Name> {
+        let Some(laid) = self.interfaces.get(&id) else {
+            return Vec::new();
+        };
+        let mut names = vec![laid.name.clone()];
+        let is_own = |name: &&Name| {
+            let slave = self.by_name.get(*name);
+            slave.is_some_and(|slave| self.owner(*slave) == id)
+        };
+        let slaves: Vec<_> = intent.slaves.of(&laid.name).filter(is_own).collect();
+        let below = slaves.iter().flat_map(|name| intent.slaves.of(name));
+        names.extend(below.filter(is_own).cloned());
+        names.extend(slaves.into_iter().cloned());
+        names
+    }
+
+    /// The interface that the addresses of one belong to: its master, if it is a slave.
+    pub fn owner(&self, id: InterfaceId) -> InterfaceId {
+        let mut id = id;
+        // A slave of a bond that is a port of a bridge: two steps at most.
+        for _ in 0..2 {
+            let above = self.interfaces.get(&id).and_then(|laid| laid.above);
+            id = above.map_or(id, |(_, master)| master);
+        }
+        id
+    }
+}
+
+/// The items of what has this name for a master.
+pub(super) fn slaves(name: &str, intent: &Intent) -> BTreeSet<ItemId> {
+    let named = intent.slaves.of(name);
+    named
+        .filter_map(|name| intent.interfaces.first_named(name))
+        .collect()
+}

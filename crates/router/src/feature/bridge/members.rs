@@ -1,0 +1,211 @@
+//! Which interfaces are ports of which bridges: those that items name, and the members of lists that items name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::interface::Above;
+use menu::{Changes, Item, Store, Value};
+
+use super::read::PortConfig;
+use super::vlans::Lists;
+use super::{Bridges, LISTS, Link, MEMBERS, One, Port};
+use crate::feature::{Effect, Effects, concerns};
+use crate::intent::{ItemId, Name};
+
+/// How deep lists include lists.
+const DEPTH: usize = 32;
+
+/// What an interface is a port by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Membership {
+    bridge: Name,
+    item: ItemId,
+    of_list: bool,
+}
+
+impl Bridges {
+    /// Finds out which interfaces are ports, and says which are slaves. Gives the bridges whose ports are others.
+    pub(super) fn find_ports(&mut self, store: &Store, out: &mut Effects) -> BTreeSet<ItemId> {
+        let wanted = memberships(&self.ports, &self.lists, store);
+        let mut others = BTreeSet::new();
+        let names: BTreeSet<_> = { wanted.keys() }
+            .chain(self.masters.keys())
+            .cloned()
+            .collect();
+        for name in names {
+            let now = wanted.get(&name);
+            let master = now.map(|now| now.bridge.clone());
+            let before = match master.clone() {
+                Some(master) => self.masters.insert(name.clone(), master),
+                None => self.masters.remove(&name),
+            };
+            if before != master {
+                out.push(Effect::Slave {
+                    slave: name.clone(),
+                    above: Above::Bridge,
+                    master,
+                });
+            }
+            others.extend(self.move_port(&name, before.as_ref(), now));
+        }
+        others
+    }
+
+    /// Puts a port where it belongs. Gives the bridges that are others by that.
+    fn move_port(
+        &mut self,
+        name: &Name,
+        before: Option<&Name>,
+        now: Option<&Membership>,
+    ) -> Vec<ItemId> {
+        let mut others = Vec::new();
+        let was = before.filter(|before| now.is_none_or(|now| now.bridge != **before));
+        if let Some(item) = was.and_then(|was| self.names.get(was))
+            && let Some(one) = self.all.get_mut(item)
+            && let Some(gone) = one.ports.remove(name)
+        {
+            gone.forget_hosts(self.table.as_deref());
+            others.push(*item);
+        }
+        if let Some(now) = now
+            && let Some(item) = self.names.get(&now.bridge)
+            && let Some(one) = self.all.get_mut(item)
+        {
+            let Some(mut config) = self.ports.get(&now.item).cloned() else {
+                return others;
+            };
+            let named = self.overrides.values().filter(|of| !of.disabled);
+            let own = named.filter(|of| match self.lists.get(&of.of) {
+                Some(members) => members.contains(name),
+                None => of.of == *name,
+            });
+            let own = own.map(|of| (of.number, (Some(of.priority), of.cost)));
+            config.tree.overrides = own.collect();
+            let number = one.free_number();
+            let port = one.ports.entry(name.clone()).or_insert_with(|| Port {
+                number,
+                config: config.clone(),
+                item: now.item,
+                of_list: now.of_list,
+                link: Link::default(),
+            });
+            let is_same = (port.item, port.of_list) == (now.item, now.of_list)
+                && port.config == config
+                && was.is_none()
+                && before.is_some();
+            (port.item, port.of_list, port.config) = (now.item, now.of_list, config);
+            if !is_same {
+                others.push(*item);
+            }
+        }
+        others
+    }
+}
+
+impl Bridges {
+    /// Finds the members of the lists that items name.
+    pub(super) fn find_lists(&mut self, store: &Store, changes: Option<&Changes>) {
+        let of_ports = self.ports.values().map(|port| &port.of);
+        let of_instances = self.overrides.values().map(|of| &of.of);
+        let of_vlans = self
+            .vlans
+            .values()
+            .flat_map(|row| row.tagged.iter().chain(&row.untagged));
+        let named = of_ports.chain(of_instances).chain(of_vlans);
+        let is_list = |name: &&Name| {
+            store.named("interface", name).is_none()
+                && store.named("interface-list", name).is_some()
+        };
+        let named: BTreeSet<Name> = named.filter(is_list).cloned().collect();
+        if concerns(&[LISTS, MEMBERS], changes) {
+            self.lists.clear();
+        }
+        self.lists.retain(|name, _| named.contains(name));
+        for name in named {
+            self.lists
+                .entry(name)
+                .or_insert_with_key(|name| list_members(name, store));
+        }
+    }
+}
+
+impl One {
+    /// The lowest number that no port has.
+    fn free_number(&self) -> u16 {
+        let used: BTreeSet<_> = self.ports.values().map(|port| port.number).collect();
+        (1..)
+            .find(|number| !used.contains(number))
+            .unwrap_or(u16::MAX)
+    }
+}
+
+/// The interfaces that are ports, by name. What names an interface itself comes before what names a list.
+fn memberships(
+    ports: &BTreeMap<ItemId, PortConfig>,
+    lists: &Lists,
+    store: &Store,
+) -> BTreeMap<Name, Membership> {
+    let mut found = BTreeMap::new();
+    let used = ports.iter().filter(|(_, port)| !port.disabled);
+    for (item, port) in used.clone() {
+        if !lists.contains_key(&port.of) {
+            let membership = Membership {
+                bridge: port.bridge.clone(),
+                item: *item,
+                of_list: false,
+            };
+            found.entry(port.of.clone()).or_insert(membership);
+        }
+    }
+    for (item, port) in used {
+        for name in lists.get(&port.of).into_iter().flatten() {
+            let is_bridge = store
+                .named("interface", name)
+                .is_some_and(|item| item.menu.path == super::MENU);
+            if !is_bridge {
+                found.entry(name.clone()).or_insert(Membership {
+                    bridge: port.bridge.clone(),
+                    item: *item,
+                    of_list: true,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// The interfaces of a list: its members and those of the lists that it includes, but for those of lists that it
+/// excludes.
+fn list_members(list: &str, store: &Store) -> BTreeSet<Name> {
+    members_to(list, store, DEPTH)
+}
+
+fn members_to(list: &str, store: &Store, depth: usize) -> BTreeSet<Name> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return BTreeSet::new();
+    };
+    let of_list = |item: &&std::sync::Arc<Item>| item.text("list") == list && !item.is("disabled");
+    let members = store.items(MEMBERS).filter(of_list);
+    let mut found: BTreeSet<Name> = members.map(|item| item.text("interface").into()).collect();
+    let Some(item) = store.items(LISTS).find(|item| item.name() == Some(list)) else {
+        return found;
+    };
+    let named = |property: &str| -> Vec<Name> {
+        let names = item.get(property).map(Value::as_list).unwrap_or_default();
+        names
+            .iter()
+            .filter_map(Value::as_str)
+            .map(Name::from)
+            .collect()
+    };
+    let mut included: BTreeSet<Name> = named("include")
+        .iter()
+        .flat_map(|name| members_to(name, store, depth))
+        .collect();
+    for name in named("exclude") {
+        for member in members_to(&name, store, depth) {
+            included.remove(&member);
+        }
+    }
+    found.extend(included);
+    found
+}

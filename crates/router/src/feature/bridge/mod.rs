@@ -1,0 +1,565 @@
+//! Bridges, `/interface/bridge` and the menus below it: interfaces that join others into one network.
+//!
+//! ```text
+//! items ──read──▶ bridges, ports ──members──▶ which interface is a port of which bridge (Effect::Slave)
+//!                       │
+//! layout ──links──▶ what ports run, their addresses and MTUs ──publish──▶ the bridge as workers see it
+//! ```
+//! An interface becomes a port by being laid out as the slave of the bridge (`compile/joined.rs`). Workers bridge
+//! frames by `dataplane::bridge::Bridge`, a value that is replaced as a whole.
+
+mod hosts;
+mod members;
+mod publish;
+mod read;
+mod show;
+mod tree;
+mod vlans;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dataplane::bridge::Bridge;
+use dataplane::interface::{Above, InterfaceTable};
+use dataplane::service::Service;
+use dataplane::table::{Host, HostKey};
+use frame::InterfaceId;
+use machine::Instant;
+use menu::{Call, Changes, Id, Item, Menu, Reason, Reply, Row, RowFilter};
+use wire::Mac;
+
+use self::read::{BridgeConfig, HostConfig, InstanceConfig, OverrideConfig, PortConfig};
+use self::tree::Tree;
+use self::vlans::{Lists, Vlans};
+use super::hear::{Heard, Hearing};
+use super::{Effect, Effects, Feature, View, concerns, each_item};
+use crate::compile::Laid;
+use crate::drive::timers::Timers;
+use crate::intent::{Class, InterfaceKind, ItemId, Name, Wanted};
+use crate::running::Running;
+
+const MENU: &str = "/interface/bridge";
+const PORTS: &str = "/interface/bridge/port";
+const VLANS: &str = "/interface/bridge/vlan";
+const HOSTS: &str = "/interface/bridge/host";
+const INSTANCES: &str = "/interface/bridge/msti";
+const OVERRIDES: &str = "/interface/bridge/port/mst-override";
+const LISTS: &str = "/interface/list";
+const MEMBERS: &str = "/interface/list/member";
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Bridges {
+    /// By item.
+    all: BTreeMap<ItemId, One>,
+    /// By name.
+    names: BTreeMap<Name, ItemId>,
+    /// The items of ports.
+    ports: BTreeMap<ItemId, PortConfig>,
+    /// The items of VLANs.
+    vlans: Vlans,
+    /// The items of hosts.
+    statics: BTreeMap<ItemId, HostConfig>,
+    /// The items of instances of spanning trees, and of ports in them.
+    instances: BTreeMap<ItemId, InstanceConfig>,
+    overrides: BTreeMap<ItemId, OverrideConfig>,
+    /// The members of the lists that items name.
+    lists: Lists,
+    /// The bridge that each interface is a port of, by the names of both.
+    masters: BTreeMap<Name, Name>,
+    /// What interfaces are, by id: the bridge that it is, or the one that it is a port of.
+    ids: BTreeMap<InterfaceId, ItemId>,
+    /// When spanning trees tick, by bridge.
+    timers: Timers<ItemId>,
+    /// When hosts are looked at next, how far the last look came, and when it was.
+    age_at: Option<Instant>,
+    aged: u32,
+    now: Instant,
+    /// Hosts and bridges, as workers see them.
+    table: Option<Arc<InterfaceTable>>,
+}
+
+/// A bridge.
+#[derive(Debug)]
+struct One {
+    config: BridgeConfig,
+    id: Option<InterfaceId>,
+    /// The address of a port of the machine: where no port has one, the bridge's is made of it.
+    of_machine: Mac,
+    /// By the names of their interfaces.
+    ports: BTreeMap<Name, Port>,
+    tree: Tree,
+    /// The VLANs whose interfaces lie on it.
+    vlans_above: BTreeSet<u16>,
+    /// The addresses of stations on its link, and on those VLANs.
+    stations: BTreeSet<Mac>,
+    /// What control has in the table of hosts.
+    fixed: BTreeMap<HostKey, Host>,
+    /// What workers were told.
+    published: Option<(InterfaceId, Arc<Bridge>)>,
+}
+
+/// A port of a bridge.
+#[derive(Clone, Debug)]
+struct Port {
+    /// Its number: the lowest that was free when it came.
+    number: u16,
+    config: PortConfig,
+    /// Its item, which may be of a list.
+    item: ItemId,
+    /// It is here as a member of a list.
+    of_list: bool,
+    /// What is true of its interface.
+    link: Link,
+}
+
+/// What is true of the interface of a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Link {
+    id: Option<InterfaceId>,
+    /// The bridge takes its frames.
+    is_slave: bool,
+    running: bool,
+    mac: Mac,
+    mtu: u32,
+    speed_mbps: u32,
+    half_duplex: bool,
+    is_ethernet: bool,
+}
+
+impl Feature for Bridges {
+    fn menus(&self) -> &'static [&'static str] {
+        &[
+            MENU, PORTS, VLANS, HOSTS, INSTANCES, OVERRIDES, LISTS, MEMBERS,
+        ]
+    }
+
+    fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
+        if changes.is_none() {
+            self.forget_gone(view, out);
+        }
+        let mut others = BTreeSet::new();
+        each_item(view, MENU, changes, |id, item| {
+            others.insert(id);
+            self.put(id, item, out);
+        });
+        each_item(view, PORTS, changes, |id, item| {
+            let before = match item.and_then(read::port) {
+                Some(port) => self.ports.insert(id, port),
+                None => self.ports.remove(&id),
+            };
+            let both = [before.as_ref(), self.ports.get(&id)].into_iter().flatten();
+            others.extend(both.filter_map(|port| self.names.get(&port.bridge)));
+        });
+        self.follow_details(view, changes, &mut others);
+        if concerns(&[MENU, PORTS, OVERRIDES, LISTS, MEMBERS], changes) {
+            others.extend(self.find_ports(view.store, out));
+        }
+        if !self.all.is_empty() {
+            self.age_at.get_or_insert(view.now);
+        }
+        for id in others {
+            self.bring_up_to_date(id, view.now, out);
+        }
+    }
+
+    fn annotate(&self, menu: &'static Menu, id: Id, row: &mut Row) {
+        match menu.path {
+            PORTS => self.annotate_port(id.0, row),
+            MENU => self.annotate_bridge(id.0, row),
+            VLANS => self.annotate_vlan(id.0, row),
+            HOSTS => self.annotate_host(id.0, row),
+            _ => {}
+        }
+    }
+
+    fn rows(
+        &self,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> core::ops::ControlFlow<()>,
+    ) -> core::ops::ControlFlow<()> {
+        match menu.path {
+            PORTS => self.port_rows(filter, each),
+            VLANS => self.vlan_rows(filter, each),
+            HOSTS => self.host_rows(filter, each),
+            _ => core::ops::ControlFlow::Continue(()),
+        }
+    }
+
+    fn act(&mut self, view: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {
+        match (call.menu.path, call.command) {
+            (MENU, "monitor") => Some(Ok(self.monitor_bridges(call.items))),
+            (PORTS, "monitor") => Some(Ok(self.monitor_ports(call.items, view.now))),
+            (HOSTS, "remove") => Some(self.forget_hosts(call.items)),
+            _ => None,
+        }
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Effects) {
+        self.tick_trees(now, out);
+        self.age(now);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.timers.deadline().into_iter().chain(self.age_at).min()
+    }
+
+    fn services(&self) -> Vec<Service> {
+        self.services_of_trees()
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+        self.hear_bpdu(heard, running.now, out)
+    }
+
+    fn lay_out(
+        &mut self,
+        others: &BTreeSet<InterfaceId>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) {
+        if self.all.is_empty() {
+            return;
+        }
+        let concerned: BTreeSet<_> = others
+            .iter()
+            .flat_map(|id| self.concerned(*id, running))
+            .collect();
+        for item in concerned {
+            self.look_at_links(item, running);
+            self.bring_up_to_date(item, running.now, out);
+        }
+    }
+}
+
+impl Bridges {
+    /// Takes what workers read of interfaces: it has the hosts of bridges. `seed` is random.
+    pub(crate) fn set_table(&mut self, table: Arc<InterfaceTable>, seed: u64) {
+        // Without that much address space the table has room for fewer.
+        let _ = table.bridges().make_room(hosts::ROOM, seed);
+        self.table = Some(table);
+    }
+
+    /// What workers know of bridges.
+    #[cfg(test)]
+    pub(crate) fn published(&self) -> impl Iterator<Item = &Bridge> {
+        let published = self.all.values().filter_map(|one| one.published.as_ref());
+        published.map(|(_, bridge)| &**bridge)
+    }
+
+    /// Forgets what a load does not have any more.
+    fn forget_gone(&mut self, view: &View<'_>, out: &mut Effects) {
+        let gone: Vec<_> = { self.all.keys() }
+            .filter(|id| view.store.item(MENU, Id(**id)).is_none())
+            .copied()
+            .collect();
+        for id in gone {
+            self.put(id, None, out);
+        }
+        self.ports.clear();
+        self.vlans.clear();
+        self.statics.clear();
+        self.instances.clear();
+        self.overrides.clear();
+        // A load begins with no slaves at all.
+        self.masters.clear();
+    }
+
+    /// Makes or changes a bridge, or takes it away.
+    fn put(&mut self, id: ItemId, item: Option<&Item>, out: &mut Effects) {
+        if let Some(before) = self.all.get(&id) {
+            self.names.remove(&before.config.interface.name);
+        }
+        let Some(config) = item.and_then(read::bridge) else {
+            self.timers.set(id, None);
+            if let Some(gone) = self.all.remove(&id) {
+                self.take_away(gone, out);
+            }
+            out.push(Effect::Item(id, Wanted::Interface(None)));
+            return;
+        };
+        self.names.insert(config.interface.name.clone(), id);
+        match self.all.get_mut(&id) {
+            Some(one) => one.config = config,
+            None => {
+                let one = One {
+                    tree: Tree::new(config.tree.clone()),
+                    config,
+                    id: None,
+                    of_machine: Mac::ZERO,
+                    ports: BTreeMap::new(),
+                    vlans_above: BTreeSet::new(),
+                    stations: BTreeSet::new(),
+                    fixed: BTreeMap::new(),
+                    published: None,
+                };
+                self.all.insert(id, one);
+            }
+        }
+        let wanted = self.all.get(&id).map(One::interface);
+        out.push(Effect::Item(id, Wanted::Interface(wanted)));
+    }
+
+    /// Sees to what workers have of a bridge that is gone.
+    fn take_away(&mut self, gone: One, out: &mut Effects) {
+        self.ids.retain(|_, item| self.all.contains_key(item));
+        if let Some((id, _)) = gone.published {
+            out.push(Effect::Bridge(id, None));
+            if let Some(table) = &self.table {
+                table.bridges().hosts().forget(id);
+            }
+        }
+    }
+
+    /// The bridges that an interface has to do with.
+    fn concerned(&self, id: InterfaceId, running: &Running<'_>) -> BTreeSet<ItemId> {
+        let mut items = BTreeSet::new();
+        items.extend(self.ids.get(&id));
+        if let Some(laid) = running.layout.interfaces.get(&id) {
+            items.extend(self.names.get(&laid.name));
+            let master = self.masters.get(&laid.name);
+            items.extend(master.and_then(|name| self.names.get(name)));
+            // A VLAN or a station on it, or a station on such a VLAN.
+            let on = |laid: &Laid| {
+                let parent = laid.parent.map(|(id, _)| id);
+                parent.or(laid.station.as_ref().map(|shares| shares.on))
+            };
+            let below = on(laid);
+            let under = below.and_then(|id| on(running.layout.interfaces.get(&id)?));
+            let both = below.into_iter().chain(under);
+            items.extend(both.filter_map(|id| self.ids.get(&id)));
+        }
+        items
+    }
+
+    /// Takes over what is true of the interfaces of a bridge and its ports.
+    fn look_at_links(&mut self, item: ItemId, running: &Running<'_>) {
+        let Some(one) = self.all.get_mut(&item) else {
+            return;
+        };
+        let named = running.layout.named(&one.config.interface.name);
+        one.id = named
+            .filter(|(_, laid)| laid.item == item)
+            .map(|(id, _)| id);
+        self.ids.extend(one.id.map(|id| (id, item)));
+        let bridge = one.id;
+        let mut devices = running.layout.interfaces.values();
+        let first = devices.find(|laid| laid.port_name.is_some() && laid.link.mac != Mac::ZERO);
+        one.of_machine = first.map_or(one.of_machine, |laid| laid.link.mac);
+        for (name, port) in &mut one.ports {
+            let mac = port.link.mac;
+            port.link = match running.layout.named(name) {
+                Some((id, laid)) => Link {
+                    id: Some(id),
+                    is_slave: laid.above.is_some_and(|(above, master)| {
+                        above == Above::Bridge && Some(master) == bridge
+                    }),
+                    running: laid.link.running,
+                    mac: laid.link.mac,
+                    mtu: laid.link.mtu,
+                    speed_mbps: laid.speed_mbps,
+                    half_duplex: laid.half_duplex,
+                    is_ethernet: { running.intent.interfaces.get(&laid.item) }
+                        .is_some_and(|interface| interface.class == Class::Ethernet),
+                },
+                None => Link::default(),
+            };
+            // A port whose device is away keeps the address that it had: the bridge's may be of it.
+            if port.link.mac == Mac::ZERO {
+                port.link.mac = mac;
+            }
+            self.ids.extend(port.link.id.map(|id| (id, item)));
+        }
+        let above = one.look_above(running);
+        self.ids.extend(above.into_iter().map(|id| (id, item)));
+    }
+
+    /// Tells what has become of a bridge: it as an interface, and what workers have of it.
+    fn bring_up_to_date(&mut self, item: ItemId, now: Instant, out: &mut Effects) {
+        self.set_instances(item);
+        let Some(one) = self.all.get_mut(&item) else {
+            return;
+        };
+        let before = one.config.interface.clone();
+        one.choose(item);
+        if one.config.interface != before {
+            let wanted = Wanted::Interface(Some(one.interface()));
+            out.push(Effect::Item(item, wanted));
+        }
+        let actions = one.follow_tree(now);
+        one.publish(&self.vlans, &self.lists, out);
+        self.do_(item, actions, out);
+        self.follow_hosts(item);
+    }
+
+    /// Follows what is said of VLANs, hosts and instances; `others` gets the bridges that they are about.
+    fn follow_details(
+        &mut self,
+        view: &View<'_>,
+        changes: Option<&Changes>,
+        others: &mut BTreeSet<ItemId>,
+    ) {
+        let store = view.store;
+        let names = &self.names;
+        let mut concern = |bridge: Option<&Name>| {
+            others.extend(bridge.and_then(|name| names.get(name)));
+        };
+        each_item(view, VLANS, changes, |id, item| {
+            let before = swap(&mut self.vlans, id, item.and_then(read::vlan));
+            concern(before.as_ref().map(|before| &before.bridge));
+            concern(self.vlans.get(&id).map(|now| &now.bridge));
+        });
+        each_item(view, HOSTS, changes, |id, item| {
+            let before = swap(&mut self.statics, id, item.and_then(read::host));
+            concern(before.as_ref().map(|before| &before.bridge));
+            concern(self.statics.get(&id).map(|now| &now.bridge));
+        });
+        each_item(view, INSTANCES, changes, |id, item| {
+            let before = swap(&mut self.instances, id, item.and_then(read::instance));
+            concern(before.as_ref().map(|before| &before.bridge));
+            concern(self.instances.get(&id).map(|now| &now.bridge));
+        });
+        each_item(view, OVERRIDES, changes, |id, item| {
+            swap(
+                &mut self.overrides,
+                id,
+                item.and_then(read::port_in_instance),
+            );
+        });
+        if concerns(&[VLANS, PORTS, OVERRIDES, LISTS, MEMBERS], changes) {
+            self.find_lists(store, changes);
+        }
+        if concerns(&[LISTS, MEMBERS], changes) {
+            others.extend(self.bridges_of_vlans());
+        }
+    }
+
+    /// Gives a bridge's spanning tree its instances.
+    fn set_instances(&mut self, item: ItemId) {
+        let Some(one) = self.all.get_mut(&item) else {
+            return;
+        };
+        let name = &one.config.interface.name;
+        let own = self.instances.values();
+        let own = own.filter(|of| !of.disabled && of.bridge == *name);
+        one.config.tree.instances = own.map(|of| (of.number, of.instance.clone())).collect();
+    }
+}
+
+/// Puts an item in, or takes it out. Gives what it was.
+fn swap<T>(items: &mut BTreeMap<ItemId, T>, id: ItemId, now: Option<T>) -> Option<T> {
+    match now {
+        Some(now) => items.insert(id, now),
+        None => items.remove(&id),
+    }
+}
+
+impl One {
+    fn interface(&self) -> crate::intent::Interface {
+        self.config.interface.clone()
+    }
+
+    /// Its link address, as far as it has one.
+    fn mac(&self) -> Option<Mac> {
+        match self.config.interface.kind {
+            InterfaceKind::Joined { mac, .. } => mac,
+            _ => None,
+        }
+    }
+
+    /// The ports that frames come and go by, in the order of their places.
+    fn active_ports(&self) -> impl Iterator<Item = (&Name, &Port)> {
+        self.ports.iter().filter(|(_, port)| port.is_active())
+    }
+
+    /// The interface of the port with this number.
+    fn port_numbered(&self, number: u16) -> Option<InterfaceId> {
+        let mut ports = self.ports.values();
+        ports.find(|port| port.number == number)?.link.id
+    }
+
+    fn name_of(&self, number: u16) -> &str {
+        let mut ports = self.ports.iter();
+        let found = ports.find(|(_, port)| port.number == number);
+        found.map_or("", |(name, _)| name)
+    }
+
+    /// The number of the port that an interface is.
+    fn number_of(&self, interface: InterfaceId) -> Option<u16> {
+        let mut ports = self.ports.values();
+        let found = ports.find(|port| port.link.id == Some(interface));
+        found.map(|port| port.number)
+    }
+
+    /// Looks at the VLANs and stations that lie on it. Gives their interfaces.
+    fn look_above(&mut self, running: &Running<'_>) -> Vec<InterfaceId> {
+        let mut ids = Vec::new();
+        self.vlans_above.clear();
+        self.stations.clear();
+        let mut look = |name: &str| -> Vec<(Name, u16)> {
+            let mut vlans = Vec::new();
+            for (_, interface) in running.intent.interfaces.on(name) {
+                let Some((id, laid)) = running.layout.named(&interface.name) else {
+                    continue;
+                };
+                ids.push(id);
+                match &interface.kind {
+                    _ if laid.disabled || laid.invalid => {}
+                    InterfaceKind::Tagged { tag, .. } if tag.0 == self.config.ethertype => {
+                        vlans.push((interface.name.clone(), tag.1));
+                    }
+                    InterfaceKind::Station { .. } => {
+                        self.stations.insert(laid.link.mac);
+                    }
+                    _ => {}
+                }
+            }
+            vlans
+        };
+        let vlans = look(&self.config.interface.name);
+        for (name, _) in &vlans {
+            look(name);
+        }
+        self.vlans_above
+            .extend(vlans.into_iter().map(|(_, vid)| vid));
+        ids
+    }
+
+    /// Chooses address and MTU as its ports are.
+    fn choose(&mut self, item: ItemId) {
+        let mac = match (self.config.auto_mac, self.config.admin_mac) {
+            (false, Some(mac)) => Some(mac),
+            _ => { self.mac_of_a_port() }.or(Some(made_mac(self.of_machine, item))),
+        };
+        let ports = self.ports.values().filter(|port| port.link.is_slave);
+        let least = ports.map(|port| port.link.mtu).min();
+        self.config.interface.mtu = self.config.mtu.or(least).unwrap_or(read::MTU);
+        self.config.interface.kind = InterfaceKind::Joined {
+            above: Above::Bridge,
+            mac,
+            // RouterOS: a bridge runs while it is enabled, with ports or without.
+            up: true,
+        };
+    }
+
+    /// The address of the port that came first, of Ethernet ports before others (RouterOS: `auto-mac`). So it is the
+    /// same after a restart, and stays where it is when another port comes.
+    fn mac_of_a_port(&self) -> Option<Mac> {
+        let ports = self.ports.iter();
+        let known = ports.filter(|(_, port)| port.link.mac != Mac::ZERO);
+        let first = known.min_by_key(|(name, port)| (!port.link.is_ethernet, port.item, *name));
+        first.map(|(_, port)| port.link.mac)
+    }
+}
+
+/// The address of a bridge that has no port to take one from: of a port of the machine and its own item, so that it is
+/// the same after a restart, and marked as nobody's product (IEEE 802, 8.4: local).
+fn made_mac(of: Mac, item: ItemId) -> Mac {
+    let [.., e, f] = item.to_be_bytes();
+    let [a, b, c, d, g, h] = of.0;
+    Mac([(a | 2) ^ 8, b, c, d, g ^ e, h ^ f])
+}
+
+#[cfg(test)]
+mod tests;

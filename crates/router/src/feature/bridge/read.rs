@@ -1,0 +1,345 @@
+//! What is configured of bridges and of their ports, from the store.
+
+use std::collections::BTreeMap;
+
+use dataplane::bridge::FrameTypes;
+use menu::{Item, Value};
+use service::stp::{self, CostMode, Edge, Instance, Protocol};
+use wire::Mac;
+
+use crate::intent::{Class, Interface, InterfaceKind, Name};
+use crate::read;
+
+/// The most that a bridge learns by itself: what RouterOS allows a machine with a gigabyte of memory or more.
+const LEARNED_AUTO: u32 = 131_072;
+/// The MTU of a bridge without ports (RouterOS).
+pub(super) const MTU: u32 = 1500;
+
+/// What is configured of a bridge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BridgeConfig {
+    /// It as an interface: its address, MTU and link follow from its ports.
+    pub(super) interface: Interface,
+    /// `mtu`; none is the least of its ports.
+    pub(super) mtu: Option<u32>,
+    /// `auto-mac`.
+    pub(super) auto_mac: bool,
+    /// `admin-mac`.
+    pub(super) admin_mac: Option<Mac>,
+    /// `ageing-time` in seconds.
+    pub(super) ageing_seconds: u32,
+    /// `max-learned-entries`.
+    pub(super) max_learned: u32,
+    /// `fast-forward`.
+    pub(super) fast_forward: bool,
+    /// `forward-reserved-addresses`.
+    pub(super) forward_reserved: bool,
+    /// The spanning tree, but for the bridge's address and its instances.
+    pub(super) tree: stp::Config,
+    /// `vlan-filtering`.
+    pub(super) vlan_filtering: bool,
+    /// `ether-type`.
+    pub(super) ethertype: u16,
+    /// `pvid`.
+    pub(super) pvid: u16,
+    /// `frame-types`.
+    pub(super) frame_types: FrameTypes,
+    /// `ingress-filtering`.
+    pub(super) ingress_filtering: bool,
+}
+
+/// What is configured of a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PortConfig {
+    /// The bridge, by name.
+    pub(super) bridge: Name,
+    /// The interface, or the list of interfaces, by name.
+    pub(super) of: Name,
+    /// Configured and not in use.
+    pub(super) disabled: bool,
+    /// `learn`: none learns as the bridge does.
+    pub(super) learn: Option<bool>,
+    /// `horizon`.
+    pub(super) horizon: Option<u32>,
+    /// `unknown-unicast-flood`.
+    pub(super) unknown_unicast_flood: bool,
+    /// `unknown-multicast-flood`.
+    pub(super) unknown_multicast_flood: bool,
+    /// `broadcast-flood`.
+    pub(super) broadcast_flood: bool,
+    /// `pvid`.
+    pub(super) pvid: u16,
+    /// `frame-types`.
+    pub(super) frame_types: FrameTypes,
+    /// `ingress-filtering`.
+    pub(super) ingress_filtering: bool,
+    /// `tag-stacking`.
+    pub(super) tag_stacking: bool,
+    /// What it is in the spanning tree, but for single instances.
+    pub(super) tree: stp::PortConfig,
+}
+
+impl BridgeConfig {
+    /// Whether it is a provider's bridge (IEEE 802.1Q, 5.10), whose spanning tree has an address of its own.
+    pub(super) const fn is_provider(&self) -> bool {
+        self.vlan_filtering && self.ethertype == 0x88a8
+    }
+}
+
+/// What is configured of a VLAN.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct VlanConfig {
+    /// The bridge, by name.
+    pub(super) bridge: Name,
+    /// `vlan-ids`, from one to another.
+    pub(super) vids: Vec<(u16, u16)>,
+    /// `tagged`.
+    pub(super) tagged: Vec<Name>,
+    /// `untagged`.
+    pub(super) untagged: Vec<Name>,
+    /// Configured and not in use.
+    pub(super) disabled: bool,
+}
+
+impl VlanConfig {
+    /// Whether it is about this VLAN.
+    pub(super) fn has(&self, vid: u16) -> bool {
+        let mut vids = self.vids.iter();
+        vids.any(|(first, last)| (*first..=*last).contains(&vid))
+    }
+
+    pub(super) fn each_vid(&self, each: impl FnMut(u16)) {
+        let vids = self.vids.iter();
+        vids.flat_map(|(first, last)| *first..=*last).for_each(each);
+    }
+}
+
+/// What is configured of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HostConfig {
+    pub(super) bridge: Name,
+    pub(super) interface: Name,
+    pub(super) mac: Mac,
+    /// `vid`; none takes that of the port.
+    pub(super) vid: Option<u16>,
+    pub(super) disabled: bool,
+}
+
+/// What is configured of an instance of the spanning tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct InstanceConfig {
+    pub(super) bridge: Name,
+    pub(super) number: u16,
+    pub(super) instance: Instance,
+    pub(super) disabled: bool,
+}
+
+/// What a port is in an instance of the spanning tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OverrideConfig {
+    pub(super) of: Name,
+    pub(super) number: u16,
+    pub(super) priority: u8,
+    pub(super) cost: Option<u32>,
+    pub(super) disabled: bool,
+}
+
+pub(super) fn bridge(item: &Item) -> Option<BridgeConfig> {
+    let kind = InterfaceKind::Joined {
+        above: dataplane::interface::Above::Bridge,
+        mac: None,
+        up: true,
+    };
+    let mtu = item.number("mtu").and_then(|mtu| u32::try_from(mtu).ok());
+    let mut interface = read::interface_of(item, kind, Class::Other)?;
+    interface.mtu = mtu.unwrap_or(MTU);
+    let ageing = read::span(item, "ageing-time").map_or(300, |time| time.as_secs());
+    let max_learned = match item.text("max-learned-entries") {
+        "unlimited" => u32::MAX,
+        _ => number(item, "max-learned-entries").unwrap_or(LEARNED_AUTO),
+    };
+    Some(BridgeConfig {
+        interface,
+        mtu,
+        auto_mac: item.is("auto-mac"),
+        admin_mac: item.get("admin-mac").and_then(Value::as_mac).map(Mac),
+        ageing_seconds: u32::try_from(ageing).unwrap_or(u32::MAX),
+        max_learned,
+        fast_forward: item.is("fast-forward"),
+        forward_reserved: item.is("forward-reserved-addresses"),
+        tree: tree(item),
+        vlan_filtering: item.is("vlan-filtering"),
+        ethertype: match item.text("ether-type") {
+            "0x88a8" => 0x88a8,
+            "0x9100" => 0x9100,
+            _ => 0x8100,
+        },
+        pvid: vid(item),
+        frame_types: frame_types(item),
+        ingress_filtering: item.is("ingress-filtering"),
+    })
+}
+
+pub(super) fn port(item: &Item) -> Option<PortConfig> {
+    Some(PortConfig {
+        bridge: read::name(item, "bridge")?,
+        of: read::name(item, "interface")?,
+        disabled: item.is("disabled"),
+        learn: match item.text("learn") {
+            "yes" => Some(true),
+            "no" => Some(false),
+            _ => None,
+        },
+        horizon: number(item, "horizon"),
+        unknown_unicast_flood: item.is("unknown-unicast-flood"),
+        unknown_multicast_flood: item.is("unknown-multicast-flood"),
+        broadcast_flood: item.is("broadcast-flood"),
+        pvid: vid(item),
+        frame_types: frame_types(item),
+        ingress_filtering: item.is("ingress-filtering"),
+        tag_stacking: item.is("tag-stacking"),
+        tree: tree_port(item),
+    })
+}
+
+fn tree(item: &Item) -> stp::Config {
+    let seconds = |name: &str, usual: u16| {
+        let time = read::span(item, name).map(|time| time.as_secs());
+        time.and_then(|time| u16::try_from(time).ok())
+            .unwrap_or(usual)
+    };
+    let small = |name: &str, usual: u16| {
+        let number = item.number(name);
+        number
+            .and_then(|number| u16::try_from(number).ok())
+            .unwrap_or(usual)
+    };
+    stp::Config {
+        protocol: match item.text("protocol-mode") {
+            "none" => Protocol::None,
+            "stp" => Protocol::Stp,
+            "mstp" => Protocol::Mstp,
+            _ => Protocol::Rstp,
+        },
+        priority: hex(item, "priority", 0x8000),
+        max_age: seconds("max-message-age", 20),
+        forward_delay: seconds("forward-delay", 15),
+        transmit_hold_count: small("transmit-hold-count", 6),
+        max_hops: small("max-hops", 20) as u8,
+        cost_mode: match item.text("port-cost-mode") {
+            "short" => CostMode::Short,
+            _ => CostMode::Long,
+        },
+        region_name: item.text("region-name").to_owned(),
+        region_revision: small("region-revision", 0),
+        ..stp::Config::default()
+    }
+}
+
+fn tree_port(item: &Item) -> stp::PortConfig {
+    stp::PortConfig {
+        priority: hex(item, "priority", 0x80) as u8,
+        path_cost: number(item, "path-cost"),
+        internal_path_cost: number(item, "internal-path-cost"),
+        edge: match item.text("edge") {
+            "yes" => Edge::Yes,
+            "no" => Edge::No,
+            "yes-discover" => Edge::YesDiscover,
+            "no-discover" => Edge::NoDiscover,
+            _ => Edge::Auto,
+        },
+        point_to_point: match item.text("point-to-point") {
+            "yes" => Some(true),
+            "no" => Some(false),
+            _ => None,
+        },
+        bpdu_guard: item.is("bpdu-guard"),
+        restricted_role: item.is("restricted-role"),
+        restricted_tcn: item.is("restricted-tcn"),
+        overrides: BTreeMap::new(),
+    }
+}
+
+pub(super) fn vlan(item: &Item) -> Option<VlanConfig> {
+    let names = |property: &str| -> Vec<Name> {
+        let names = item.get(property).map(Value::as_list).unwrap_or_default();
+        let names = names.iter().filter_map(Value::as_str);
+        names.map(Name::from).collect()
+    };
+    Some(VlanConfig {
+        bridge: read::name(item, "bridge")?,
+        vids: vids(item, "vlan-ids"),
+        tagged: names("tagged"),
+        untagged: names("untagged"),
+        disabled: item.is("disabled"),
+    })
+}
+
+pub(super) fn host(item: &Item) -> Option<HostConfig> {
+    let vid = item.number("vid").and_then(|vid| u16::try_from(vid).ok());
+    Some(HostConfig {
+        bridge: read::name(item, "bridge")?,
+        interface: read::name(item, "interface")?,
+        mac: Mac(item.get("mac-address").and_then(Value::as_mac)?),
+        vid,
+        disabled: item.is("disabled"),
+    })
+}
+
+pub(super) fn instance(item: &Item) -> Option<InstanceConfig> {
+    Some(InstanceConfig {
+        bridge: read::name(item, "bridge")?,
+        number: u16::try_from(item.number("identifier")?).ok()?,
+        instance: Instance {
+            priority: hex(item, "priority", 0x8000),
+            vlans: vids(item, "vlan-mapping"),
+        },
+        disabled: item.is("disabled"),
+    })
+}
+
+pub(super) fn port_in_instance(item: &Item) -> Option<OverrideConfig> {
+    Some(OverrideConfig {
+        of: read::name(item, "interface")?,
+        number: u16::try_from(item.number("identifier")?).ok()?,
+        priority: hex(item, "priority", 0x80) as u8,
+        cost: number(item, "internal-path-cost"),
+        disabled: item.is("disabled"),
+    })
+}
+
+fn vids(item: &Item, property: &str) -> Vec<(u16, u16)> {
+    let ranges = item.get(property).map(Value::as_list).unwrap_or_default();
+    let vid = |value: &Value| { value.as_number() }.and_then(|vid| u16::try_from(vid).ok());
+    let range = |value: &Value| match value {
+        Value::Tuple(_, ends) => Some((vid(ends.first()?)?, vid(ends.last()?)?)),
+        one => vid(one).map(|one| (one, one)),
+    };
+    ranges.iter().filter_map(range).collect()
+}
+
+fn hex(item: &Item, property: &str, usual: u16) -> u16 {
+    match item.get(property) {
+        Some(Value::Hex(number)) => u16::try_from(*number).unwrap_or(usual),
+        Some(Value::Number(number)) => u16::try_from(*number).unwrap_or(usual),
+        _ => usual,
+    }
+}
+
+fn number(item: &Item, name: &str) -> Option<u32> {
+    item.number(name)
+        .and_then(|number| u32::try_from(number).ok())
+}
+
+fn vid(item: &Item) -> u16 {
+    let vid = item.number("pvid").and_then(|vid| u16::try_from(vid).ok());
+    vid.unwrap_or(1)
+}
+
+fn frame_types(item: &Item) -> FrameTypes {
+    match item.text("frame-types") {
+        "admit-only-vlan-tagged" => FrameTypes::Tagged,
+        "admit-only-untagged-and-priority-tagged" => FrameTypes::UntaggedAndPriority,
+        _ => FrameTypes::All,
+    }
+}

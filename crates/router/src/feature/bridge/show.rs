@@ -1,0 +1,292 @@
+//! Rows of bridges and ports, and their monitors.
+
+use core::ops::ControlFlow;
+
+use machine::Instant;
+use menu::{Id, Reply, Row, RowFilter, Value};
+use service::stp::{PortView, Role, State};
+use wire::bpdu::BridgeId;
+
+use super::{Bridges, One, Port};
+use crate::intent::{ItemId, Name};
+use crate::live::{give, number};
+use crate::object::DYNAMIC;
+
+impl Bridges {
+    pub(super) fn annotate_bridge(&self, item: ItemId, row: &mut Row) {
+        let Some(one) = self.all.get(&item) else {
+            return;
+        };
+        row.set("actual-mtu", number(one.config.interface.mtu.into()));
+        row.set("l2mtu", number(one.l2mtu().into()));
+    }
+
+    pub(super) fn annotate_port(&self, item: ItemId, row: &mut Row) {
+        let Some(config) = self.ports.get(&item) else {
+            return;
+        };
+        let mut own = self.ports_of(item).into_iter();
+        let is_active = own.any(|(_, _, port)| port.is_active());
+        row.flag("inactive", !config.disabled && !is_active);
+    }
+
+    /// The ports that an item has made.
+    fn ports_of(&self, item: ItemId) -> Vec<(&One, &Name, &Port)> {
+        let config = self.ports.get(&item);
+        let one = config.and_then(|config| self.names.get(&config.bridge));
+        let Some(one) = one.and_then(|id| self.all.get(id)) else {
+            return Vec::new();
+        };
+        let ports = one.ports.iter().filter(|(_, port)| port.item == item);
+        ports.map(|(name, port)| (one, name, port)).collect()
+    }
+
+    /// The ports that are there as members of lists.
+    pub(super) fn port_rows(
+        &self,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for one in self.all.values() {
+            for (name, port) in one.ports.iter().filter(|(_, port)| port.of_list) {
+                give(port_row(one, name, port), filter, each)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// One page of the monitor of bridges.
+    pub(super) fn monitor_bridges(&self, items: &[Id]) -> Reply {
+        let bridges = items.iter().filter_map(|id| self.all.get(&id.0));
+        Reply {
+            rows: bridges.map(One::monitor).collect(),
+            made: None,
+        }
+    }
+
+    /// One page of the monitor of ports; of an item of a list those of all that it has made.
+    pub(super) fn monitor_ports(&self, items: &[Id], now: Instant) -> Reply {
+        let mut rows = Vec::new();
+        for id in items {
+            let mut found = self.ports_of(id.0);
+            if found.is_empty() {
+                found.extend(self.port_of_row(*id));
+            }
+            let inactive = || {
+                let mut row = Row::default();
+                row.set("status", Value::Word("inactive"));
+                row
+            };
+            match found.is_empty() {
+                true => rows.push(inactive()),
+                false => rows.extend(
+                    found
+                        .into_iter()
+                        .map(|(one, name, port)| one.monitor_port(name, port, now)),
+                ),
+            }
+        }
+        Reply { rows, made: None }
+    }
+
+    /// The port of a dynamic row.
+    fn port_of_row(&self, id: Id) -> Option<(&One, &Name, &Port)> {
+        self.all.values().find_map(|one| {
+            let mut ports = one.ports.iter();
+            let (name, port) = ports.find(|(_, port)| port.of_list && row_id(port) == id)?;
+            Some((one, name, port))
+        })
+    }
+}
+
+/// The id of the row of a port that is there as a member of a list.
+fn row_id(port: &Port) -> Id {
+    let interface = port.link.id.map_or(0, |id| id.0);
+    Id(DYNAMIC | port.item << 32 & !DYNAMIC | u64::from(interface))
+}
+
+fn port_row(one: &One, name: &Name, port: &Port) -> Row {
+    let mut row = Row {
+        id: Some(row_id(port)),
+        ..Row::default()
+    };
+    let (config, tree) = (&port.config, &port.config.tree);
+    let bridge = &one.config.interface.name;
+    let yes = Value::Bool;
+    let auto = |cost: Option<u32>| cost.map_or(Value::Word("auto"), |cost| number(cost.into()));
+    let horizon = config.horizon.map(|horizon| number(horizon.into()));
+    for (cell, value) in [
+        ("interface", Value::Reference((&**name).into())),
+        ("bridge", Value::Reference((&**bridge).into())),
+        ("priority", Value::Hex(tree.priority.into())),
+        ("path-cost", auto(tree.path_cost)),
+        ("internal-path-cost", auto(tree.internal_path_cost)),
+        ("horizon", horizon.unwrap_or(Value::Word("none"))),
+        ("pvid", number(config.pvid.into())),
+        ("ingress-filtering", yes(config.ingress_filtering)),
+        ("tag-stacking", yes(config.tag_stacking)),
+        ("unknown-unicast-flood", yes(config.unknown_unicast_flood)),
+        (
+            "unknown-multicast-flood",
+            yes(config.unknown_multicast_flood),
+        ),
+        ("broadcast-flood", yes(config.broadcast_flood)),
+        ("bpdu-guard", yes(tree.bpdu_guard)),
+        ("restricted-role", yes(tree.restricted_role)),
+        ("restricted-tcn", yes(tree.restricted_tcn)),
+    ] {
+        row.set(cell, value);
+    }
+    row.flag("dynamic", true);
+    row.flag("inactive", !port.is_active());
+    row
+}
+
+impl One {
+    /// Bytes that frames on it have at most behind the Ethernet header: the least of its ports (RouterOS: 65535
+    /// without any).
+    fn l2mtu(&self) -> u32 {
+        let ports = self.ports.values().filter(|port| port.link.is_slave);
+        ports.map(|port| port.link.mtu).min().unwrap_or(65_535)
+    }
+
+    fn monitor(&self) -> Row {
+        let mut row = Row::default();
+        let is_enabled = !self.config.interface.disabled;
+        let state = if is_enabled { "enabled" } else { "disabled" };
+        row.set("state", Value::Word(state));
+        row.set(
+            "current-mac-address",
+            Value::Mac(self.mac().unwrap_or_default().0),
+        );
+        let machine = self.tree.machine();
+        let views: Vec<_> = { self.active_ports() }
+            .filter_map(|(_, port)| machine.port(port.number, 0))
+            .collect();
+        if self.tree.is_on()
+            && let Some(tree) = machine.tree(0)
+        {
+            let is_root = tree.root_port.is_none() && tree.root.root == tree.bridge;
+            let root_port = tree.root_port.map_or("none", |port| self.name_of(port));
+            row.set("root-bridge", yes_no(is_root));
+            row.set("root-bridge-id", bridge_id(tree.root.root));
+            if tree.root.regional_root != tree.root.root {
+                row.set(
+                    "regional-root-bridge-id",
+                    bridge_id(tree.root.regional_root),
+                );
+            }
+            let cost = tree
+                .root
+                .external_cost
+                .saturating_add(tree.root.internal_cost);
+            row.set("root-path-cost", number(cost.into()));
+            row.set("root-port", Value::text(root_port));
+        }
+        row.set("port-count", number(views.len() as u64));
+        let designated = views.iter().filter(|view| view.role == Role::Designated);
+        row.set("designated-port-count", number(designated.count() as u64));
+        let fast = self
+            .published
+            .as_ref()
+            .is_some_and(|(_, bridge)| bridge.fast_forward);
+        row.set("fast-forward", yes_no(fast));
+        row
+    }
+
+    fn monitor_port(&self, name: &Name, port: &Port, now: Instant) -> Row {
+        let mut row = Row::default();
+        row.set("interface", Value::Reference((&**name).into()));
+        if !port.is_active() {
+            row.set("status", Value::Word("inactive"));
+            return row;
+        }
+        row.set("status", Value::Word("in-bridge"));
+        let machine = self.tree.machine();
+        if let Some(view) = machine.port(port.number, 0) {
+            show_state(&view, &mut row);
+            if self.tree.is_on() {
+                self.show_tree(&view, now, &mut row);
+            }
+        }
+        row.set("hw-offload", yes_no(false));
+        row
+    }
+
+    /// What a port of a spanning tree does.
+    fn show_tree(&self, view: &PortView, now: Instant, row: &mut Row) {
+        let (changes, at) = self.tree.machine().topology_changes();
+        let counters = view.counters;
+        let designated = view.designated;
+        row.set("actual-path-cost", number(view.cost.into()));
+        row.set("root-path-cost", number(designated.external_cost.into()));
+        row.set(
+            "internal-root-path-cost",
+            number(designated.internal_cost.into()),
+        );
+        row.set("designated-bridge-id", bridge_id(designated.bridge));
+        row.set("designated-cost", number(designated.external_cost.into()));
+        row.set("designated-port-id", port_id(designated.port.0));
+        row.set("tx-rx-bpdu", pair(counters.sent, counters.received));
+        row.set("discard-transitions", number(counters.discarded));
+        row.set("forward-transitions", number(counters.forwarded));
+        row.set(
+            "tx-rx-tc",
+            pair(counters.changes_sent, counters.changes_received),
+        );
+        row.set("topology-changes", number(changes));
+        if let Some(at) = at {
+            let ago = now.saturating_since(at).as_nanos();
+            let ago = i64::try_from(ago).unwrap_or(i64::MAX);
+            row.set("last-topology-change", Value::Time(ago));
+        }
+    }
+}
+
+fn show_state(view: &PortView, row: &mut Row) {
+    row.set("port-id", port_id(view.id.0));
+    row.set("role", Value::Word(role(view)));
+    row.set("edge-port", yes_no(view.edge));
+    row.set("point-to-point-port", yes_no(view.point_to_point));
+    row.set("external-fdb", yes_no(false));
+    row.set("sending-rstp", yes_no(view.sends_rstp));
+    row.set("learning", yes_no(view.state != State::Discarding));
+    row.set("forwarding", yes_no(view.state == State::Forwarding));
+}
+
+const fn role(view: &PortView) -> &'static str {
+    match view.role {
+        Role::Disabled => "disabled-port",
+        Role::Root => "root-port",
+        Role::Designated => "designated-port",
+        Role::Alternate => "alternate-port",
+        Role::Backup => "backup-port",
+        Role::Master => "master-port",
+    }
+}
+
+fn yes_no(is: bool) -> Value {
+    Value::Word(if is { "yes" } else { "no" })
+}
+
+/// A bridge as RouterOS writes it: `0x8000.D4:CA:6D:01:02:03`.
+fn bridge_id(id: BridgeId) -> Value {
+    let priority = (id.0 >> 48) as u16;
+    Value::text(format!("{priority:#06x}.{}", id.address()))
+}
+
+/// A port as RouterOS writes it: `80.1`.
+fn port_id(id: u16) -> Value {
+    Value::text(format!("{:x}.{}", id >> 8 & 0xf0, id & 0xfff))
+}
+
+fn pair(sent: u64, received: u64) -> Value {
+    Value::text(format!("{sent}/{received}"))
+}
+
+impl Port {
+    /// Whether frames come and go by it.
+    pub(super) const fn is_active(&self) -> bool {
+        self.link.is_slave && self.link.running
+    }
+}

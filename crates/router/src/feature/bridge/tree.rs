@@ -1,0 +1,271 @@
+//! Spanning tree of a bridge: the machine of `service::stp`, what it is told of ports, and what becomes of its actions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::service::{Carried, Match, Rate, Service};
+use dataplane::table::HostKind;
+use frame::InterfaceId;
+use machine::{Instant, Machine};
+use service::stp::{Action, Bridge, Config, Event, Link, PortConfig, Protocol, State};
+use wire::EtherType;
+use wire::bpdu::{GROUP, PROVIDER_GROUP};
+
+use super::{Bridges, One};
+use crate::feature::Effects;
+use crate::feature::hear::{Heard, Hearing, How, Outgoing};
+use crate::intent::ItemId;
+
+/// The service by which BPDUs are heard.
+pub(super) const SERVICE: &str = "stp";
+/// A thousand ports whose neighbours send as fast as they may.
+const RATE: Rate = Rate {
+    per_second: 10_000,
+    burst: 2_048,
+};
+/// The LLC header of BPDUs (IEEE 802.1Q, 14.1).
+const LLC: [u8; 3] = [0x42, 0x42, 0x03];
+/// Bytes of an Ethernet header.
+const ETHERNET: usize = 14;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Tree {
+    machine: Bridge,
+    config: Config,
+    /// What the machine was told of ports, by their numbers.
+    told: BTreeMap<u16, (PortConfig, Link)>,
+    /// The trees in which ports learn, and in which they forward: a bit each, bit 0 for the common one.
+    states: BTreeMap<u16, (u32, u32)>,
+}
+
+impl Tree {
+    pub(super) fn new(config: Config) -> Self {
+        Self {
+            machine: Bridge::new(config.clone()),
+            config,
+            told: BTreeMap::new(),
+            states: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn machine(&self) -> &Bridge {
+        &self.machine
+    }
+
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.config.protocol != Protocol::None
+    }
+
+    /// The trees in which a port learns, and in which it forwards.
+    pub(super) fn states(&self, port: u16) -> (u32, u32) {
+        self.states.get(&port).copied().unwrap_or_default()
+    }
+
+    /// Takes over how the bridge is configured, and its ports.
+    fn follow(
+        &mut self,
+        config: Config,
+        ports: BTreeMap<u16, (PortConfig, Link)>,
+        now: Instant,
+    ) -> Vec<Action> {
+        let mut actions = Vec::new();
+        let mut tell = |event: Event<'_>| self.machine.handle(event, now, &mut actions);
+        if config != self.config {
+            tell(Event::Configure(config.clone()));
+            self.config = config;
+        }
+        for number in self
+            .told
+            .keys()
+            .filter(|number| !ports.contains_key(number))
+        {
+            tell(Event::PortGone(*number));
+            self.states.remove(number);
+        }
+        for (number, (port, link)) in &ports {
+            let before = self.told.get(number);
+            if before.is_none_or(|(before, _)| before != port) {
+                tell(Event::Port(*number, port.clone()));
+            }
+            if before.is_none_or(|(_, before)| before != link) {
+                tell(Event::Link(*number, *link));
+            }
+        }
+        self.told = ports;
+        self.note(&actions);
+        actions
+    }
+
+    /// Notes what ports do from now on.
+    fn note(&mut self, actions: &[Action]) {
+        for action in actions {
+            let Action::Become { port, tree, state } = action else {
+                continue;
+            };
+            let Some(bit) = 1_u32.checked_shl(u32::from(*tree)) else {
+                continue;
+            };
+            let (learning, forwarding) = self.states.entry(*port).or_default();
+            let (learns, forwards) = match state {
+                State::Discarding => (false, false),
+                State::Learning => (true, false),
+                State::Forwarding => (true, true),
+            };
+            for (set, is_in) in [(learning, learns), (forwarding, forwards)] {
+                match is_in {
+                    true => *set |= bit,
+                    false => *set &= !bit,
+                }
+            }
+        }
+    }
+}
+
+impl One {
+    /// Tells the machine of what is configured and of links, as they are.
+    pub(super) fn follow_tree(&mut self, now: Instant) -> Vec<Action> {
+        let mut config = self.config.tree.clone();
+        config.address = self.mac().unwrap_or_default();
+        let ports = self.ports.values().filter(|port| port.link.is_slave);
+        let ports = ports.map(|port| {
+            let link = Link {
+                up: port.link.running && !self.config.interface.disabled,
+                megabits: port.link.speed_mbps,
+                full_duplex: !port.link.half_duplex,
+            };
+            (port.number, (port.config.tree.clone(), link))
+        });
+        let ports = ports.collect();
+        self.tree.follow(config, ports, now)
+    }
+}
+
+impl Bridges {
+    /// Does what a bridge's spanning tree wants done.
+    pub(super) fn do_(&mut self, item: ItemId, actions: Vec<Action>, out: &mut Effects) {
+        let Some(one) = self.all.get_mut(&item) else {
+            return;
+        };
+        let deadline = one.tree.machine.deadline();
+        self.timers.set(item, deadline.map(|(at, _)| at));
+        let mut flushed = BTreeSet::new();
+        let mut is_other = false;
+        for action in actions {
+            match action {
+                Action::Send { port, bpdu } => one.send(port, &bpdu, out),
+                Action::Become { .. } => is_other = true,
+                Action::Flush { port, tree } => {
+                    flushed.extend(one.port_numbered(port).map(|id| (id, tree)));
+                }
+                Action::Guarded { port } => {
+                    let name = one.name_of(port);
+                    let bridge = &one.config.interface.name;
+                    let message = format!(
+                        "{bridge}: BPDU on {name}, which bpdu-guard shuts until it is enabled anew"
+                    );
+                    out.log("bridge,stp,warning", message);
+                }
+            }
+        }
+        if !flushed.is_empty() {
+            self.flush(item, &flushed);
+        }
+        if is_other && let Some(one) = self.all.get_mut(&item) {
+            one.publish(&self.vlans, &self.lists, out);
+        }
+    }
+
+    /// Forgets what was learned at these ports, each in a tree, in one walk.
+    fn flush(&self, item: ItemId, ports: &BTreeSet<(InterfaceId, u16)>) {
+        let (Some(one), Some(table)) = (self.all.get(&item), &self.table) else {
+            return;
+        };
+        let config = one.tree.config();
+        let hosts = table.bridges().hosts();
+        hosts.walk(0, u32::MAX, |key, host| {
+            let is_learned = !matches!(host.kind, HostKind::Static | HostKind::Local);
+            let tree = config.tree_of(key.vid);
+            !(is_learned && ports.contains(&(host.port, tree)))
+        });
+    }
+
+    /// What spanning trees hear.
+    pub(super) fn services_of_trees(&self) -> Vec<Service> {
+        if !self.all.values().any(|one| one.tree.is_on()) {
+            return Vec::new();
+        }
+        let to = |group| Match::FrameTo(group, Carried::Llc(LLC[0]));
+        vec![Service::new(SERVICE, [to(GROUP), to(PROVIDER_GROUP)], RATE)]
+    }
+
+    /// A BPDU came in.
+    pub(super) fn hear_bpdu(
+        &mut self,
+        heard: &Heard<'_>,
+        now: Instant,
+        out: &mut Effects,
+    ) -> Hearing {
+        let Some(item) = self.ids.get(&heard.interface).copied() else {
+            return Hearing::NotMine;
+        };
+        let Some(one) = self.all.get_mut(&item).filter(|one| one.tree.is_on()) else {
+            return Hearing::NotMine;
+        };
+        let Some(number) = one.number_of(heard.interface) else {
+            return Hearing::NotMine;
+        };
+        let Some(bpdu) = bpdu(heard) else {
+            return Hearing::NotMine;
+        };
+        let mut actions = Vec::new();
+        let event = Event::Received(number, bpdu);
+        one.tree.machine.handle(event, now, &mut actions);
+        one.tree.note(&actions);
+        self.do_(item, actions, out);
+        Hearing::Taken
+    }
+
+    /// Lets the trees tick whose time has come.
+    pub(super) fn tick_trees(&mut self, now: Instant, out: &mut Effects) {
+        while let Some(item) = self.timers.due(now) {
+            let mut actions = Vec::new();
+            if let Some(one) = self.all.get_mut(&item) {
+                one.tree.machine.tick(now, &mut actions);
+                one.tree.note(&actions);
+            }
+            self.do_(item, actions, out);
+        }
+    }
+}
+
+impl One {
+    fn send(&self, port: u16, bpdu: &[u8], out: &mut Effects) {
+        let Some(interface) = self.port_numbered(port) else {
+            return;
+        };
+        let group = match self.config.is_provider() {
+            true => PROVIDER_GROUP,
+            false => GROUP,
+        };
+        let bytes = [&LLC, bpdu].concat();
+        let length = EtherType(bytes.len() as u16);
+        out.send(Outgoing {
+            interface,
+            bytes,
+            how: How::Frame(group, length),
+        });
+    }
+}
+
+/// The BPDU of a frame: what stands behind the LLC header, as far as the frame's length says.
+fn bpdu<'a>(heard: &Heard<'a>) -> Option<&'a [u8]> {
+    let length = heard.frame.get(ETHERNET - 2..ETHERNET)?;
+    let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
+    let packet = heard.packet();
+    let packet = packet.get(..length).unwrap_or(packet);
+    packet.strip_prefix(&LLC)
+}
