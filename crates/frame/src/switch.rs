@@ -4,7 +4,7 @@
 //!   control   who switches with whom, VLANs, spanning tree     ─▶ set_member, set_vlan
 //!             hosts that age or move, ports that are flushed   ─▶ seen, forget, flush
 //!             what was switched                                ◀─ take
-//!   workers   a host was heard at a port                       ─▶ learn
+//!   workers   a host was heard at a port, or elsewhere         ─▶ learn, forget
 //! ```
 //!
 //! Known unicast alone is switched. Everything else comes to the workers as if nothing switched.
@@ -161,7 +161,7 @@ pub trait BridgeOffload: Send + Sync + core::fmt::Debug {
     /// Forgets all hosts of a port.
     fn flush(&self, seat: Seat);
 
-    /// Forgets a host.
+    /// Forgets a host. Workers may do so, too.
     fn forget(&self, host: &HostKey);
 
     /// Seconds since a host was heard last; none where it is not known here.

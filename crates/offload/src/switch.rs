@@ -85,6 +85,8 @@ fn fid(group: Group, vid: u16) -> u16 {
 #[derive(Debug)]
 struct Desk {
     taken: Seats,
+    /// All that were ever taken: others have counted nothing.
+    used: Seats,
     /// Frames and bytes, from each port to each.
     told: Box<[[u64; 2]]>,
     /// The part of the hosts that is swept next.
@@ -131,6 +133,7 @@ impl<M: Map> Switch<M> {
             refused: Default::default(),
             desk: Mutex::new(Desk {
                 taken: Seats::default(),
+                used: Seats::default(),
                 told: vec![[0; 2]; pairs].into(),
                 part: 0,
             }),
@@ -144,6 +147,7 @@ impl<M: Map> Switch<M> {
             .filter_map(Seat::new)
             .find(|seat| !desk.taken.has(*seat))?;
         desk.taken = desk.taken.with(seat);
+        desk.used = desk.used.with(seat);
         self.part_of_member(seat, member::DEVICE, device);
         Some(seat)
     }
@@ -263,7 +267,8 @@ impl<M: Map> BridgeOffload for Switch<M> {
 
     fn take(&self, switched: &mut dyn FnMut(Switched)) {
         let mut desk = self.desk();
-        let seats = || (0..Seat::MOST).filter_map(Seat::new);
+        let used = desk.used;
+        let seats = || { (0..Seat::MOST).filter_map(Seat::new) }.filter(|seat| used.has(*seat));
         for (from, to) in seats().flat_map(|from| seats().map(move |to| (from, to))) {
             let number = from.number() * Seat::MOST + to.number();
             let line = Line::at(self.crossed.words(), number, 1 << crossed::BITS);

@@ -4,7 +4,7 @@
 use frame::InterfaceId;
 use wire::Mac;
 
-use super::{Bridge, FrameTypes, Member, PortSet, vlan};
+use super::{Bridge, BridgePort, FrameTypes, Member, PortSet, vlan};
 use crate::drop::DropReason;
 use crate::interface::{InterfaceTable, Tag};
 use crate::service::ServiceSet;
@@ -98,6 +98,8 @@ pub(crate) struct Source<'a> {
     horizon: Option<u32>,
     isolated: bool,
     only_to: Option<&'a PortSet>,
+    /// The port, where it is switched below the workers.
+    pub(super) switched: Option<&'a BridgePort>,
     /// The other port, where frames that only pass are not looked up.
     pub(super) straight_to: Option<InterfaceId>,
     /// The link address of the bridge's interface.
@@ -130,6 +132,7 @@ impl<'a> Source<'a> {
             horizon: port.horizon,
             isolated: port.isolated,
             only_to: port.only_to.as_ref(),
+            switched: port.switched.is_some().then_some(port),
             straight_to: straight_to(bridge, place),
             own: number(above.mac),
             stations: above.stations,
@@ -152,6 +155,7 @@ impl<'a> Source<'a> {
             horizon: None,
             isolated: false,
             only_to: None,
+            switched: None,
             straight_to: None,
             // What the router sends to itself does not come here.
             own: u64::MAX,

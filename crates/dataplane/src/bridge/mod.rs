@@ -3,10 +3,12 @@
 //! Begin with `receive.rs` (frames of a port, before the VLANs of its interface) and `send.rs` (frames of the router,
 //! by `Out::Bridge`). Both run the passes of `passes.rs`, which ask `decide.rs`: `admit` at ingress, `find` for where a
 //! frame goes, `leaves` at each egress port. `flood.rs` has frames for several ports, and the general way out of one;
-//! `tags.rs` rewrites tags. What goes up stays in its vector, which walks on as the bridge interface's.
+//! `tags.rs` rewrites tags; `offload.rs` teaches what switches below the workers. What goes up stays in its vector,
+//! which walks on as the bridge interface's.
 
 mod decide;
 mod flood;
+pub mod offload;
 mod passes;
 mod port;
 mod receive;

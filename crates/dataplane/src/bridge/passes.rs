@@ -12,13 +12,13 @@
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::decide::{self, Class, Head, Many, Source, To};
-use super::{flood, receive, tags};
+use super::{BridgePort, flood, offload, receive, tags};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::outlet::Outlet;
-use crate::table::BridgeHosts;
 use crate::table::bridge_hosts::Place;
+use crate::table::{BridgeHosts, Learned};
 use crate::walk::Context;
 
 /// Frames whose lines are asked for before the first of them is decided about.
@@ -247,16 +247,46 @@ impl Stage<'_> {
     #[inline(always)]
     fn look_up(&mut self, seen: &Seen, class: Class) -> To {
         let (source, head) = (self.source, &seen.head);
+        let mut learned = Learned::Known;
         if source.learns(&class) && head.from != source.own {
             let key = source.key(&class, head.from);
             let when = (self.now, source.bridge.max_learned);
-            self.hosts.learn_at(seen.from, &key, source.interface, when);
+            learned = self.hosts.learn_at(seen.from, &key, source.interface, when);
+            if let Learned::Moved(before) = learned {
+                let (bridges, to) = (self.cx.interfaces.bridges(), source.interface);
+                offload::moved(bridges.switch(), source.bridge, &key, (before, to));
+            }
         }
         let tables = (self.cx.interfaces, self.hosts);
         let to = decide::find(tables, source, head, &class, seen.to);
+        if let (Some(from), To::Port(id)) = (source.switched, to) {
+            self.teach(head, &class, (from, learned), id);
+        }
         // What is not known may be in a moment.
         self.last = (!matches!(to, To::Many(_))).then_some((head.to, head.from, class, to));
         to
+    }
+
+    /// A frame goes on from a port that is switched below the workers, which were asked all the same.
+    #[cold]
+    #[inline(never)]
+    fn teach(
+        &self,
+        head: &Head,
+        class: &Class,
+        (from, learned): (&BridgePort, Learned),
+        to: InterfaceId,
+    ) {
+        let source = self.source;
+        let number = source.bridge.number(to);
+        let port = number.and_then(|to| source.bridge.ports().get(to));
+        let (Some(port), Learned::Known | Learned::New | Learned::Moved(_)) = (port, learned)
+        else {
+            return;
+        };
+        let keys = (source.key(class, head.from), source.key(class, head.to));
+        let switch = self.cx.interfaces.bridges().switch();
+        offload::bridged(switch, (from, &keys.0), (port, &keys.1));
     }
 
     /// A frame leaves by this port.

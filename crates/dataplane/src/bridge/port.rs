@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use frame::InterfaceId;
 
+use super::offload::Switched;
 use super::{VlanTable, vlan};
 
 /// The most ports of a bridge (RouterOS).
@@ -77,6 +78,8 @@ pub struct BridgePort {
     pub isolated: bool,
     /// The only ports that frames go to from here, by number; none: any (`forwarding-override`).
     pub only_to: Option<PortSet>,
+    /// Where it is switched below the workers; none where they do all of it.
+    pub switched: Option<Switched>,
 }
 
 impl Default for BridgePort {
@@ -96,6 +99,7 @@ impl Default for BridgePort {
             broadcast_flood: true,
             isolated: false,
             only_to: None,
+            switched: None,
         }
     }
 }
@@ -155,6 +159,14 @@ impl Bridge {
             ports,
             numbers,
         }
+    }
+
+    /// Says where each port is switched below the workers. RouterOS: where any is, there is no fast forward.
+    pub fn switch(&mut self, place: impl Fn(InterfaceId) -> Option<Switched>) {
+        for port in &mut self.ports {
+            port.switched = place(port.interface);
+        }
+        self.fast_forward &= self.ports.iter().all(|port| port.switched.is_none());
     }
 
     /// Its ports, by their numbers.

@@ -1,13 +1,16 @@
 //! Bridges by the slots of their interfaces: one writer (control), any number of readers, no lock.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::{ArcSwapOption, Guard};
 use frame::InterfaceId;
+use frame::switch::BridgeOffload;
 
 use super::Bridge;
+use super::offload::{self, Switched};
 use crate::interface::INTERFACES;
-use crate::table::BridgeHosts;
+use crate::table::{BridgeHosts, Host, HostKey, HostKind};
 
 /// Slots that are made together.
 const PAGE: usize = 256;
@@ -20,6 +23,9 @@ const HOSTS: u32 = 131_072;
 pub struct Bridges {
     pages: Box<[OnceLock<Box<[Slot]>>]>,
     hosts: OnceLock<BridgeHosts>,
+    switch: OnceLock<Arc<dyn BridgeOffload>>,
+    /// Control's alone.
+    places: Mutex<BTreeMap<InterfaceId, Switched>>,
 }
 
 type Slot = ArcSwapOption<Bridge>;
@@ -29,6 +35,8 @@ impl Default for Bridges {
         Self {
             pages: (0..INTERFACES / PAGE).map(|_| OnceLock::new()).collect(),
             hosts: OnceLock::new(),
+            switch: OnceLock::new(),
+            places: Mutex::default(),
         }
     }
 }
@@ -55,6 +63,75 @@ impl Bridges {
     pub fn hosts(&self) -> &BridgeHosts {
         self.hosts.get_or_init(|| {
             BridgeHosts::new(HOSTS, 0).expect("a process has address space for its hosts")
+        })
+    }
+
+    /// Has ports switched by this from here on, where bridges say so. The first one stays.
+    pub fn set_switch(&self, switch: Arc<dyn BridgeOffload>) {
+        let _ = self.switch.set(switch);
+    }
+
+    /// What switches ports below the workers, if anything does.
+    #[inline(always)]
+    pub fn switch(&self) -> Option<&dyn BridgeOffload> {
+        self.switch.get().map(|switch| &**switch)
+    }
+
+    /// Says where ports are switched, by their interfaces. Only control calls this, and what is below.
+    pub fn set_places(&self, places: BTreeMap<InterfaceId, Switched>) {
+        *self.places() = places;
+    }
+
+    fn places(&self) -> MutexGuard<'_, BTreeMap<InterfaceId, Switched>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What switches a port, and where.
+    fn place(&self, port: InterfaceId) -> Option<(&dyn BridgeOffload, Switched)> {
+        self.switch().zip(self.places().get(&port).copied())
+    }
+
+    /// As [`BridgeHosts::flush`]; what is switched below the workers knows none of that port any more.
+    pub fn flush(&self, port: InterfaceId, vids: impl Fn(u16) -> bool) {
+        self.hosts().flush(port, vids);
+        if let Some((switch, at)) = self.place(port) {
+            switch.flush(at.seat);
+        }
+    }
+
+    /// As [`BridgeHosts::remove`], and from what is switched below the workers.
+    pub fn forget(&self, key: &HostKey) -> Option<Host> {
+        let host = self.hosts().remove(key)?;
+        if let Some((switch, at)) = self.place(host.port) {
+            switch.forget(&offload::key(at.group, key));
+        }
+        Some(host)
+    }
+
+    /// As [`BridgeHosts::age`], but that hosts count as seen whose frames were switched below the workers.
+    pub fn age(
+        &self,
+        (from, count): (u32, u32),
+        now: u32,
+        ageing: impl Fn(InterfaceId) -> Option<u32>,
+        mut gone: impl FnMut(&HostKey, &Host),
+    ) -> u32 {
+        self.hosts().walk(from, count, |key, host| {
+            let most = ageing(key.bridge).filter(|_| host.kind == HostKind::Learned);
+            let Some(most) = most.filter(|most| now.saturating_sub(host.seen) >= *most) else {
+                return true;
+            };
+            if let Some((switch, at)) = self.place(host.port) {
+                let known = offload::key(at.group, key);
+                if let Some(ago) = switch.seen(&known).filter(|ago| *ago < most) {
+                    let when = (now.saturating_sub(ago), u32::MAX);
+                    self.hosts().learn(key, host.port, when);
+                    return true;
+                }
+                switch.forget(&known);
+            }
+            gone(key, host);
+            false
         })
     }
 

@@ -2,7 +2,7 @@
 
 mod layers;
 mod model;
-mod rig;
+pub(super) mod rig;
 mod vlans;
 mod workers;
 
