@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use router::board::Board;
 
 use crate::services::Listen;
 
@@ -74,6 +75,10 @@ pub(crate) struct Run {
     /// Memory for the packets of each worker, in MiB. Default: by the number of ports and the machine's memory.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(8..=16_384))]
     pub(crate) packet_memory: Option<u32>,
+    /// Be this board of RouterOS's maker, such as hAP-ac2: its switch chips decide which ports of bridges are
+    /// switched below the router. Without it that is whatever the kernel can switch.
+    #[arg(long, value_name = "NAME", value_parser = board)]
+    pub(crate) board: Option<&'static Board>,
     /// Do without the namespace for the router's own TCP and UDP services.
     #[arg(long)]
     pub(crate) no_host: bool,
@@ -148,8 +153,17 @@ pub(crate) struct Check {
     /// Answer in JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Say which ports of bridges this board of RouterOS's maker switches, such as hAP-ac2, why not the others, and
+    /// which share a way to its processor.
+    #[arg(long, value_name = "NAME", value_parser = board)]
+    pub(crate) board: Option<&'static Board>,
     /// The configuration (.rsc); - is the standard input.
     pub(crate) file: PathBuf,
+}
+
+/// The board of this name.
+fn board(name: &str) -> Result<&'static Board, String> {
+    Board::named(name).map_err(|boards| format!("there are {}", boards.join(", ")))
 }
 
 /// A packet that is asked about. The exit code is 0 if it is sent or delivered, 10 if it is

@@ -11,6 +11,7 @@ use script::{Refused, Session};
 
 use crate::cli::{Check, Parse, Run};
 use crate::core::clock;
+use crate::judge::Judgement;
 use crate::say;
 
 /// Fills the store from the state folder, or from `--config` (or `default`) when nothing is there
@@ -200,9 +201,18 @@ fn harmless(command: &str) -> String {
 pub(crate) fn check(check: &Check) -> Result<u8, String> {
     let text = read(&check.file)?;
     let file = check.file.display().to_string();
-    let report = script::check(&mut schema::store(), &text);
+    let mut store = schema::store();
+    let report = script::check(&mut store, &text);
+    let judged = check.board.map(|board| Judgement::of(&store, board));
     if check.json {
-        say::line(report.to_json(&file))?;
+        let report = report.to_json(&file);
+        let judged = judged.map(|judged| format!(",{}}}", judged.to_json()));
+        // Both are members of one object.
+        let begun = match judged {
+            Some(_) => report.strip_suffix('}').unwrap_or(&report),
+            None => &report,
+        };
+        say::line(format_args!("{begun}{}", judged.unwrap_or_default()))?;
     } else {
         for refused in &report.refused {
             say::line(format_args!("{file}: {}", with_place(refused)))?;
@@ -221,6 +231,9 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
                 "{file}: line {}: makes {}, which version 6 made by itself",
                 item.line, item.what
             ))?;
+        }
+        for line in judged.iter().flat_map(Judgement::in_words) {
+            say::line(line)?;
         }
         say::line(format_args!(
             "{} commands: {} applied, {} without effect, {} refused",

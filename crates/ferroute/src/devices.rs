@@ -118,7 +118,8 @@ impl Devices {
         Ok(devices)
     }
 
-    /// Has ports of AF_XDP learn shortcuts, where there are such and the kernel can.
+    /// Has ports of AF_XDP learn shortcuts, and switch between those of bridges, where there are such and the kernel
+    /// can.
     pub(crate) fn learn(&mut self, control: &mut Control, seed: u64) {
         let is_xdp = |device: &Device| matches!(device.mapped.spec, Spec::Xdp { .. });
         if !self.devices.iter().any(is_xdp) {
@@ -127,6 +128,7 @@ impl Devices {
         match XdpOffload::new(seed) {
             Ok(offload) => {
                 control.set_shortcuts(offload.shortcuts());
+                control.set_switch(offload.switch());
                 self.offload = Some(offload);
             }
             Err(error) => tracing::warn!("this kernel takes no offload by XDP: {error}"),

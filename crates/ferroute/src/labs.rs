@@ -70,6 +70,7 @@ fn live(
         take: false,
         workers,
         packet_memory: None,
+        board: None,
         no_host: false,
         listen: None,
         log: cli::LogLevel::Warn,

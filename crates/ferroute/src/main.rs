@@ -17,6 +17,7 @@ mod fair;
 mod hashing;
 mod host;
 mod jobs;
+mod judge;
 mod keyboard;
 mod labs;
 mod memory;

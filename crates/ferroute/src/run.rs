@@ -128,6 +128,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     if let Some(spec) = { specs.iter() }.find(|spec| !instance.is_port_name(&spec.name)) {
         return Err(crate::devices::misnamed(&spec.name));
     }
+    if let Some(board) = run.board {
+        instance.control().set_board(board);
+    }
     set_clock(&mut instance);
     instance.recall(&notes);
     say_effects(&mut instance);

@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod board;
 pub mod compile;
 pub mod drive;
 mod feature;

@@ -260,7 +260,7 @@ const PPP: [&str; 7] = [
     "/interface/ovpn-",
 ];
 
-fn list(item: &Item) -> InterfaceList {
+pub(crate) fn list(item: &Item) -> InterfaceList {
     let names = |property: &str| {
         let names = item.get(property).map(Value::as_list).unwrap_or_default();
         names
@@ -275,7 +275,7 @@ fn list(item: &Item) -> InterfaceList {
     }
 }
 
-fn member(item: &Item) -> Option<Member> {
+pub(crate) fn member(item: &Item) -> Option<Member> {
     Some(Member {
         list: name(item, "list")?,
         interface: name(item, "interface")?,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use dataplane::interface::Above;
 use dataplane::out::OutId;
+use frame::switch::Seat;
 use frame::{InterfaceId, Offloads};
 use machine::Duration;
 use service::neighbour::Mode;
@@ -34,6 +35,8 @@ pub struct PortState {
     pub mtu: u32,
     /// What it finishes by itself.
     pub offloads: Offloads,
+    /// Its place in what switches between ports below the workers; none where nothing does.
+    pub seat: Option<Seat>,
     /// Megabits in a second; 0 where the device does not know.
     pub speed_mbps: u32,
     /// What else its link does and offers.

@@ -70,6 +70,7 @@ use dataplane::table::Fib;
 use dataplane::table::fib::FibWriter;
 use frame::reassembly::{self, Reassembly};
 use frame::shortcut::Shortcuts;
+use frame::switch::BridgeOffload;
 use frame::{InterfaceId, Offloads, Port};
 use machine::{Instant, Rng};
 use menu::Clock;
@@ -77,6 +78,7 @@ use service::icmp::{Limiter, Rate};
 use service::neighbour::{Arp, Discovery, Event};
 use wire::Mac;
 
+use crate::board::Board;
 pub(crate) use crate::compile::Dad;
 pub use crate::compile::PortWish;
 use crate::compile::{Addresses, Layout, Missing, Numbers, PortState};
@@ -230,6 +232,8 @@ pub struct Control {
     pub(crate) rates: rate::Rates,
     /// The machine underneath.
     pub(crate) resources: Resources,
+    /// Whose ports and switch chips the ports are taken to be.
+    pub(crate) board: &'static Board,
     /// Rules that have no effect because they name what is not there.
     pub(crate) inactive_rules: BTreeMap<ItemId, Missing>,
     /// Ports that are configured and not there, which were warned about.
@@ -311,6 +315,7 @@ impl Control {
             reset: BTreeMap::new(),
             rates: rate::Rates::default(),
             resources: Resources::default(),
+            board: &Board::MACHINE,
             inactive_rules: BTreeMap::new(),
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
@@ -357,6 +362,11 @@ impl Control {
         self.resources = resources;
     }
 
+    /// Takes the ports to be those of this board. The board is chosen before ports are attached.
+    pub fn set_board(&mut self, board: &'static Board) {
+        self.board = board;
+    }
+
     /// Tells which services are to listen and cannot; what is new is logged.
     pub fn set_closed_services(&mut self, closed: ClosedServices) {
         let mut out = Effects::default();
@@ -373,6 +383,11 @@ impl Control {
     pub fn set_shortcuts(&mut self, shortcuts: Arc<dyn Shortcuts>) {
         self.fib.set_shortcuts(Arc::clone(&shortcuts));
         self.workers.set_shortcuts(shortcuts);
+    }
+
+    /// Takes what switches between ports of bridges below the workers.
+    pub fn set_switch(&mut self, switch: Arc<dyn BridgeOffload>) {
+        self.interfaces().bridges().set_switch(switch);
     }
 
     /// The workers.
@@ -399,6 +414,7 @@ impl Control {
             mac: news.mac,
             mtu: news.mtu,
             offloads,
+            seat: queues.first().and_then(|(_, port)| port.seat()),
             // With a queue on every worker the device spreads the flows itself.
             steer: on.len() < self.workers.len(),
             workers: on,

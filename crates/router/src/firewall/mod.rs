@@ -48,6 +48,7 @@ use sets::Sets;
 use table::{Desk, Kind, MENUS, Shared};
 
 pub use numbers::Hits;
+pub(crate) use sets::is_in;
 pub use table::Which;
 pub use tracking::Tracking;
 pub use value::protocol_name;

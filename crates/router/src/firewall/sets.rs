@@ -64,7 +64,7 @@ impl Sets {
             those.map(|(_, class)| *class).collect()
         };
         let list = |name: &Name| {
-            let set = those(&|key| has(&intent.lists, name, key, 0));
+            let set = those(&|key| has(&intent.lists, name, key));
             (name.clone(), keep(set, before.lists.get(name)))
         };
         let kind = |kind: &&'static str| {
@@ -232,19 +232,33 @@ fn keep(set: ClassSet, before: Option<&Arc<ClassSet>>) -> Arc<ClassSet> {
     }
 }
 
-/// Whether a list has the interfaces of a class. RouterOS: those of included lists come first, those of excluded lists
-/// are taken out, and its own members are in it in any case.
-fn has(lists: &BTreeMap<Name, InterfaceList>, name: &str, key: &Key, depth: usize) -> bool {
+/// Whether a list has the interfaces of a class.
+fn has(lists: &BTreeMap<Name, InterfaceList>, name: &str, key: &Key) -> bool {
+    let own = |list: &str| key.lists.contains(list);
+    is_in(lists, name, (&own, key.dynamic), 0)
+}
+
+/// Whether an interface is in a list, of which `own` says that it is a member of its own. RouterOS: those of included
+/// lists come first, those of excluded lists are taken out, and a list's own members are in it in any case.
+pub(crate) fn is_in(
+    lists: &BTreeMap<Name, InterfaceList>,
+    name: &str,
+    (own, dynamic): (&dyn Fn(&str) -> bool, bool),
+    depth: usize,
+) -> bool {
     match name {
         "all" => return true,
-        "static" => return !key.dynamic,
-        "dynamic" => return key.dynamic,
+        "static" => return !dynamic,
+        "dynamic" => return dynamic,
         "none" => return false,
         _ => {}
     }
     let (Some(list), true) = (lists.get(name), depth < DEPTH) else {
         return false;
     };
-    let any = |names: &[Name]| { names.iter() }.any(|name| has(lists, name, key, depth + 1));
-    key.lists.contains(name) || any(&list.include) && !any(&list.exclude)
+    let any = |names: &[Name]| {
+        let mut names = names.iter();
+        names.any(|name| is_in(lists, name, (own, dynamic), depth + 1))
+    };
+    own(name) || any(&list.include) && !any(&list.exclude)
 }

@@ -133,8 +133,7 @@ impl Live for Control {
             "/ipv6/settings" => self.annotate_settings6(row),
             "/system/clock" => self.annotate_clock(row),
             "/system/resource" => self.annotate_resource(row),
-            // RouterOS: as on a machine that is none of its maker's.
-            "/system/routerboard" => row.set("routerboard", Value::Bool(false)),
+            "/system/routerboard" => self.annotate_routerboard(row),
             "/system/package/update" => row.set("installed-version", self.version()),
             "/snmp" => annotate_engine(row),
             "/system/configuration" => self.annotate_configuration(store, row),

@@ -123,8 +123,23 @@ impl Control {
         row.set("free-hdd-space", number(known.free_disk));
         row.set("total-hdd-space", number(known.total_disk));
         row.set("architecture-name", Value::text(&*known.architecture));
-        row.set("board-name", Value::text(&*known.board));
+        let board = match self.board.is_routerboard() {
+            true => self.board.name,
+            false => &known.board,
+        };
+        row.set("board-name", Value::text(board));
         row.set("platform", Value::text("ferroute"));
+    }
+
+    /// The board whose ports these are taken to be. RouterOS: on a machine that is none of its maker's there is
+    /// nothing but that.
+    pub(super) fn annotate_routerboard(&self, row: &mut Row) {
+        let is = self.board.is_routerboard();
+        row.set("routerboard", Value::Bool(is));
+        if is {
+            row.set("board-name", Value::text(self.board.name));
+            row.set("model", Value::text(self.board.model));
+        }
     }
 
     /// The version of the configuration language, without its channel.

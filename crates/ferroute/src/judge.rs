@@ -1,0 +1,137 @@
+//! What a board makes of a configuration: which ports of bridges it switches, and who shares a way to its processor.
+
+use menu::{Store, json, visible};
+use router::board::{Asks, Board, Plan, Shared, switch_name};
+
+/// What is found out of a configuration.
+pub(crate) struct Judgement {
+    board: &'static Board,
+    asks: Asks,
+    plan: Plan,
+}
+
+impl Judgement {
+    /// Looks at a configuration.
+    pub(crate) fn of(store: &Store, board: &'static Board) -> Self {
+        let asks = Asks::of(store);
+        let plan = asks.plan(board, None);
+        Self { board, asks, plan }
+    }
+
+    /// The ways to the processor that ports share.
+    fn shared(&self) -> impl Iterator<Item = Shared<'_>> {
+        let lanes = self.board.shared(&self.asks.switched(&self.plan));
+        lanes.into_iter().filter(|lane| lane.ports.len() > 1)
+    }
+
+    /// Says it, a line for each port of a bridge and for each way that is shared.
+    pub(crate) fn in_words(&self) -> Vec<String> {
+        let ports = self.asks.ports().zip(&self.plan);
+        let ports = ports.map(|((port, bridge), planned)| {
+            let (port, bridge) = (visible(port), visible(bridge));
+            match planned {
+                Ok(place) => {
+                    let (name, chip) = self.chip(place.chip);
+                    format!("{port} of {bridge}: switched by {name} ({chip})")
+                }
+                Err(reason) => format!("{port} of {bridge}: by the processor: {reason}"),
+            }
+        });
+        let lanes = self.shared().map(|lane| {
+            let rate = match lane.mbps {
+                Some(mbps) => format!("{mbps} Mbit/s"),
+                None => String::from("one way"),
+            };
+            let ports = lane.ports.join(", ");
+            format!("{ports}: share {rate} to the processor")
+        });
+        let lines = ports.chain(lanes);
+        lines
+            .map(|line| format!("{}: {line}", self.board.name))
+            .collect()
+    }
+
+    fn chip(&self, number: usize) -> (String, &'static str) {
+        let chip = self.board.chips.get(number).map(|on| on.chip.name);
+        (switch_name(number), chip.unwrap_or_default())
+    }
+
+    /// The same as members of a JSON object.
+    pub(crate) fn to_json(&self) -> String {
+        let mut out = String::from("\"board\":");
+        json::string(self.board.name, &mut out);
+        out.push_str(",\"ports\":[");
+        for (at, ((port, bridge), planned)) in self.asks.ports().zip(&self.plan).enumerate() {
+            out.push_str(if at > 0 { ",{" } else { "{" });
+            let (key, text) = match planned {
+                Ok(place) => ("switch", self.chip(place.chip).0),
+                Err(reason) => ("reason", reason.to_string()),
+            };
+            for (begin, text) in [
+                ("\"interface\":", &**port),
+                (",\"bridge\":", bridge),
+                (&format!(",\"{key}\":"), &text),
+            ] {
+                out.push_str(begin);
+                json::string(text, &mut out);
+            }
+            out.push('}');
+        }
+        out.push_str("],\"lanes\":[");
+        for (at, lane) in self.shared().enumerate() {
+            let comma = if at > 0 { "," } else { "" };
+            let mbps = lane
+                .mbps
+                .map_or(String::from("null"), |mbps| mbps.to_string());
+            out.push_str(&format!("{comma}{{\"mbps\":{mbps},\"ports\":["));
+            for (at, port) in lane.ports.iter().enumerate() {
+                out.push_str(if at > 0 { "," } else { "" });
+                json::string(port, &mut out);
+            }
+            out.push_str("]}");
+        }
+        out.push(']');
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two ports of a hEX are joined, which moves them to one lane.
+    const JOINED: &str = "/interface/bridge add name=data
+/interface/bridge/port add bridge=data interface=ether2
+/interface/bridge/port add bridge=data interface=ether4
+";
+
+    fn judge(config: &str) -> Judgement {
+        let mut store = schema::store();
+        script::check(&mut store, config);
+        Judgement::of(&store, Board::named("hEX").expect("it is there"))
+    }
+
+    #[test]
+    fn ports_of_a_hex_share_a_lane_once_they_are_switched() {
+        let wrong = judge(JOINED).in_words();
+        assert_eq!(
+            wrong,
+            [
+                "hEX: ether2 of data: switched by switch1 (MediaTek-MT7621)",
+                "hEX: ether4 of data: switched by switch1 (MediaTek-MT7621)",
+                "hEX: ether2, ether4: share 1000 Mbit/s to the processor",
+                "hEX: ether1, ether3, ether5: share 1000 Mbit/s to the processor",
+            ]
+        );
+
+        let right = judge(&JOINED.replace("interface=ether", "hw=no interface=ether"));
+        assert_eq!(
+            right.to_json(),
+            "\"board\":\"hEX\",\"ports\":[\
+             {\"interface\":\"ether2\",\"bridge\":\"data\",\"reason\":\"hw=no\"},\
+             {\"interface\":\"ether4\",\"bridge\":\"data\",\"reason\":\"hw=no\"}],\
+             \"lanes\":[{\"mbps\":1000,\"ports\":[\"ether1\",\"ether3\",\"ether5\"]},\
+             {\"mbps\":1000,\"ports\":[\"ether2\",\"ether4\"]}]"
+        );
+    }
+}

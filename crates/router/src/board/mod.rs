@@ -1,0 +1,173 @@
+//! Boards: which of a router's ports are on which switch chip, what that chip can do, and by which lanes its frames
+//! reach the processor. Data, and pure functions of it.
+//!
+//! ```text
+//!   boards.rs  the boards: names, chips with their ports, lanes
+//!   chip.rs    the chips: which features they switch with, how many hosts, VLANs and rules they hold
+//!   lanes.rs   who shares the way to the processor
+//!   asks.rs    what a configuration asks
+//!   plan.rs    which ports of which bridge are switched, and why another is not
+//! ```
+//!
+//! A machine that is no board of RouterOS's maker has one chip: the kernel, which switches between all ports that
+//! AF_XDP drives ([`Board::MACHINE`]).
+
+mod asks;
+mod boards;
+mod chip;
+mod lanes;
+mod plan;
+
+pub use asks::{Asks, Lacks, MENUS};
+pub use boards::BOARDS;
+pub use chip::{Chip, Needs, Rules};
+pub use lanes::{Lane, Shared};
+pub use plan::{
+    BondMode, BridgeAsks, Carrier, Place, Plan, PortAsks, Reason, SpanningTree, TagType, plan,
+};
+
+/// A model.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Board {
+    /// What RouterOS calls it (`board-name`).
+    pub name: &'static str,
+    /// The product code (`model`).
+    pub model: &'static str,
+    /// Its switch chips, in their order: `switch1` is the first.
+    pub chips: &'static [OnBoard],
+    /// How frames reach its processor. What is on none has a way of its own, or nobody has said how it is.
+    pub lanes: &'static [Lane],
+    /// All switched ports are on the first lane as soon as any is switched, and all others on the second.
+    pub moves_switched: bool,
+}
+
+/// A chip of a board.
+#[derive(Debug, PartialEq, Eq)]
+pub struct OnBoard {
+    /// Which one.
+    pub chip: &'static Chip,
+    /// The ports that are on it, by the names that they have by themselves; none: all that the machine has.
+    pub ports: Option<&'static [&'static str]>,
+}
+
+impl Board {
+    /// A machine whose ports the kernel switches between.
+    pub const MACHINE: Self = Self {
+        name: "x86",
+        model: "",
+        chips: &[OnBoard {
+            chip: &chip::KERNEL,
+            ports: None,
+        }],
+        lanes: &[],
+        moves_switched: false,
+    };
+
+    /// Whether it is one of RouterOS's maker.
+    pub fn is_routerboard(&self) -> bool {
+        !self.model.is_empty()
+    }
+
+    /// The board of this name or product code, or the only one that begins so. Letter case, spaces and signs do not
+    /// count: `hAP-ac2` is the hAP ac².
+    ///
+    /// # Errors
+    /// The names that it could be: all where none begins so.
+    pub fn named(name: &str) -> Result<&'static Self, Vec<&'static str>> {
+        let wanted = plain(name);
+        let names = |board: &Self| [plain(board.name), plain(board.model)];
+        let exact = { BOARDS.iter() }.find(|board| names(board).contains(&wanted));
+        if let Some(board) = exact {
+            return Ok(board);
+        }
+        let begins = |board: &&Self| names(board).iter().any(|name| name.starts_with(&wanted));
+        let found: Vec<_> = BOARDS.iter().filter(begins).collect();
+        match *found {
+            [board] if !wanted.is_empty() => Ok(board),
+            [] => Err(BOARDS.iter().map(|board| board.name).collect()),
+            _ => Err(found.iter().map(|board| board.name).collect()),
+        }
+    }
+
+    /// The number of the chip that a port is on, by the name that it has by itself.
+    pub fn chip_of(&self, port: &str) -> Option<usize> {
+        let has = |on: &OnBoard| on.ports.is_none_or(|ports| ports.contains(&port));
+        self.chips.iter().position(has)
+    }
+}
+
+/// What counts of a name.
+fn plain(name: &str) -> String {
+    let counts = |c: char| match c {
+        '²' => Some('2'),
+        '³' => Some('3'),
+        c => c.is_ascii_alphanumeric().then_some(c.to_ascii_lowercase()),
+    };
+    name.chars().filter_map(counts).collect()
+}
+
+/// The name of the chip with this number, as the switch menu has it.
+pub fn switch_name(chip: usize) -> String {
+    format!("switch{}", chip + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn boards_are_found_by_any_spelling_of_their_names() {
+        for (name, model) in [
+            ("hAP-ac2", "RBD52G-5HacD2HnD"),
+            ("hap ac²", "RBD52G-5HacD2HnD"),
+            ("hAP ac", "RB962UiGS-5HacT2HnT"),
+            ("hex", "RB750Gr3"),
+            ("rb750gr3", "RB750Gr3"),
+            ("RB3011", "RB3011UiAS"),
+            ("CRS309", "CRS309-1G-8S+"),
+            ("RB1100AHx4", "RB1100x4"),
+        ] {
+            assert_eq!(Board::named(name).map(|board| board.model), Ok(model));
+        }
+
+        let many = Board::named("CCR1009").expect_err("two boards");
+        assert_eq!(many, ["CCR1009-8G-1S-1S+", "CCR1009-7G-1C-1S+"]);
+        assert_eq!(
+            Board::named("C64").expect_err("no board").len(),
+            BOARDS.len()
+        );
+        assert_eq!(Board::named("").expect_err("no board").len(), BOARDS.len());
+    }
+
+    #[test]
+    fn names_are_taken_once_and_a_port_is_on_one_chip() {
+        let mut names = BTreeSet::new();
+        for board in BOARDS {
+            assert!(names.insert(plain(board.name)), "{}", board.name);
+            if plain(board.model) != plain(board.name) {
+                assert!(names.insert(plain(board.model)), "{}", board.model);
+            }
+            let mut ports = BTreeSet::new();
+            for port in board.chips.iter().flat_map(|on| on.ports.unwrap_or(&[])) {
+                assert!(ports.insert(port), "{}: {port}", board.name);
+            }
+            let lanes = board.lanes.iter().flat_map(|lane| lane.ports);
+            let on_lanes: Vec<_> = lanes.collect();
+            let once: BTreeSet<_> = on_lanes.iter().collect();
+            assert_eq!(once.len(), on_lanes.len(), "{}", board.name);
+        }
+    }
+
+    #[test]
+    fn the_kernel_is_the_chip_of_all_ports_of_a_machine() {
+        assert_eq!(Board::MACHINE.chip_of("ether17"), Some(0));
+        assert!(!Board::MACHINE.is_routerboard());
+
+        let rb3011 = Board::named("RB3011").expect("it is there");
+        assert_eq!(rb3011.chip_of("ether6"), Some(1));
+        assert_eq!(rb3011.chip_of("sfp1"), None);
+        assert!(rb3011.is_routerboard());
+    }
+}
