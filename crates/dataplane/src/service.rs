@@ -230,6 +230,13 @@ impl Services {
         self.facts(id).map_or("gone", |facts| facts.name)
     }
 
+    /// The service of this name.
+    pub fn named(&self, name: &str) -> Option<ServiceId> {
+        let mut facts = self.facts.iter();
+        let at = facts.position(|facts| facts.is_some_and(|facts| facts.name == name))?;
+        ServiceId::new(at)
+    }
+
     /// Whether the packets of a service meet the rules of `input`.
     pub fn meets_rules(&self, id: ServiceId) -> bool {
         self.facts(id).is_some_and(|facts| facts.meets_rules)

@@ -185,6 +185,14 @@ drops! {
     BridgeApart = "bridge-apart",
     /// The frame is for several ports of the bridge, and none of them takes it.
     BridgeNowhere = "bridge-nowhere",
+    /// A message of a DHCP or DHCPv6 server that came by a port of the bridge which is not trusted (RFC 7610, 2).
+    BridgeDhcpServer = "bridge-dhcp-server",
+    /// A DHCP request that came by a port of the bridge which is not trusted, and says already where its client is
+    /// (RFC 3046, 2.1).
+    BridgeDhcpOption = "bridge-dhcp-option",
+    /// A router advertisement, or what may hide one, that came by a port of the bridge which is not trusted
+    /// (RFC 6105, RFC 7113).
+    BridgeAdvertisement = "bridge-router-advertisement",
     /// The frame is longer than the bridge's port that it would leave by takes.
     BridgeTooBig = "bridge-too-big",
     /// Bridges lead to each other in a circle, or too deep.

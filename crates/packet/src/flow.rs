@@ -81,7 +81,7 @@ pub fn upper6(packet: &[u8]) -> Option<Upper> {
 
 /// Whether an IPv6 packet with a fragment header is the first part of its datagram, by the walk of
 /// [`upper6`]: the offset of a later one is not 0 (RFC 8200, 4.5).
-pub(crate) fn is_first_fragment6(packet: &[u8]) -> bool {
+pub fn is_first_fragment6(packet: &[u8]) -> bool {
     let (mut kind, mut at) = (packet.get(6).copied(), 40);
     for _ in 0..EXTENSIONS {
         let field = packet.get(at..at + 4);

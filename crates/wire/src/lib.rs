@@ -17,6 +17,7 @@ extern crate alloc;
 pub mod arp;
 pub mod bpdu;
 pub mod checksum;
+pub mod dhcp;
 pub mod dns;
 pub mod ethernet;
 pub mod icmpv4;

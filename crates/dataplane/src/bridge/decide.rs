@@ -4,6 +4,7 @@
 use frame::InterfaceId;
 use wire::Mac;
 
+use super::guard::{TRUSTED, Trust};
 use super::{Bridge, BridgePort, FrameTypes, Member, PortSet, vlan};
 use crate::drop::DropReason;
 use crate::interface::{InterfaceTable, Tag};
@@ -108,6 +109,8 @@ pub(crate) struct Source<'a> {
     pub(super) stations: bool,
     /// Services were asked for on the port.
     pub(super) asks: bool,
+    /// What it is trusted with.
+    pub(super) trust: &'a Trust,
 }
 
 impl<'a> Source<'a> {
@@ -137,6 +140,7 @@ impl<'a> Source<'a> {
             own: number(above.mac),
             stations: above.stations,
             asks: interfaces.services(interface) != ServiceSet::default(),
+            trust: &port.trust,
             bridge,
         })
     }
@@ -161,6 +165,7 @@ impl<'a> Source<'a> {
             own: u64::MAX,
             stations: false,
             asks: false,
+            trust: &TRUSTED,
             bridge,
         }
     }

@@ -2,8 +2,9 @@
 
 use frame::Frame;
 
-use super::decide::{self, Class, Head, Leaves, Many, Source};
-use super::{BridgePort, tags};
+use super::decide::{self, Class, Leaves, Many, Source};
+use super::groups::Receivers;
+use super::{BridgePort, guard, snoop, tags};
 use crate::drop::DropReason;
 use crate::interface::Interface;
 use crate::out::Out;
@@ -23,23 +24,51 @@ const fn floods(port: &BridgePort, many: Many) -> bool {
     }
 }
 
-/// Whether a frame to many goes to the port with this number: which ports have joined its group, or lead to routers.
-/// Nobody snoops yet: all.
-#[inline(always)]
-fn reaches(_source: &Source<'_>, _head: &Head, _class: &Class, _to: usize) -> bool {
-    true
+/// Which ports frames to many go to: those that have joined its group or lead to routers, where the bridge snoops; what
+/// clients ask goes to servers, where it guards.
+struct Reach {
+    receivers: Option<Receivers>,
+    guarded: guard::Kind,
+}
+
+impl Reach {
+    #[inline(always)]
+    fn of(source: &Source<'_>, bytes: &[u8], (class, many): (&Class, Many)) -> Self {
+        let receivers = match many {
+            Many::Multicast => snoop::receivers(source, bytes, class.vid),
+            Many::Unknown | Many::Broadcast => None,
+        };
+        let guarded = match source.bridge.guards.are_off() {
+            true => guard::Kind::Other,
+            false => guard::kind_of(bytes).1,
+        };
+        Self { receivers, guarded }
+    }
+
+    /// Whether a frame leaves by this port, as far as the port's settings go.
+    #[inline(always)]
+    fn has(&self, source: &Source<'_>, port: &BridgePort, many: Many) -> bool {
+        let floods = floods(port, many);
+        let listens = match &self.receivers {
+            Some(receivers) => receivers.has(port.interface, floods),
+            None => floods,
+        };
+        listens && guard::leaves(source.bridge.guards, &port.trust, self.guarded)
+    }
 }
 
 /// The ports that a frame to many leaves by, and how.
 pub(super) fn targets<'a>(
     cx: &Context<'a>,
     source: &'a Source<'a>,
-    (head, class, many): (Head, Class, Many),
+    bytes: &[u8],
+    (class, many): (Class, Many),
 ) -> impl Iterator<Item = (usize, Leaves)> + 'a {
     let cx = *cx;
+    let reach = Reach::of(source, bytes, (&class, many));
     let ports = source.bridge.ports().iter().enumerate();
     ports.filter_map(move |(to, port)| {
-        let wants = floods(port, many) && reaches(source, &head, &class, to);
+        let wants = reach.has(source, port, many);
         let leaves = wants.then(|| decide::leaves(source, &class, to).ok())??;
         let runs = cx.interfaces.get(port.interface)?.running;
         runs.then_some((to, leaves))
@@ -53,11 +82,12 @@ pub(super) fn flood(
     cx: &Context<'_>,
     source: &Source<'_>,
     frame: Frame,
-    (head, class, many): (Head, Class, Many),
+    (class, many): (Class, Many),
     outlet: &mut Outlet,
 ) {
+    snoop::tell(cx, source, &frame, outlet);
     let mut last = None;
-    for next in targets(cx, source, (head, class, many)) {
+    for next in targets(cx, source, frame.bytes(), (class, many)) {
         if let Some(to) = last.replace(next) {
             copy(cx, source, &frame, (class, to), outlet);
         }
@@ -75,10 +105,11 @@ pub(super) fn copies(
     cx: &Context<'_>,
     source: &Source<'_>,
     frame: &Frame,
-    (head, class, many): (Head, Class, Many),
+    (class, many): (Class, Many),
     outlet: &mut Outlet,
 ) {
-    for to in targets(cx, source, (head, class, many)) {
+    snoop::tell(cx, source, frame, outlet);
+    for to in targets(cx, source, frame.bytes(), (class, many)) {
         copy(cx, source, frame, (class, to), outlet);
     }
 }

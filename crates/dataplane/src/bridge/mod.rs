@@ -8,11 +8,14 @@
 
 mod decide;
 mod flood;
+mod groups;
+mod guard;
 pub mod offload;
 mod passes;
 mod port;
 mod receive;
 mod send;
+mod snoop;
 mod table;
 mod tags;
 #[cfg(test)]
@@ -22,7 +25,10 @@ mod vlans;
 
 pub(crate) use passes::Bridging;
 
+pub use groups::{Asking, Groups, Shard};
+pub use guard::{Guards, Trust};
 pub use port::{Bridge, BridgePort, FrameTypes, PORTS, PortSet};
+pub use snoop::SNOOPED;
 pub use table::Bridges;
 pub use vlans::{Member, VlanTable};
 

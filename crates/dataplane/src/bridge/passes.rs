@@ -12,7 +12,7 @@
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::decide::{self, Class, Head, Many, Source, To};
-use super::{BridgePort, flood, offload, receive, tags};
+use super::{BridgePort, flood, guard, offload, receive, tags};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::OutId;
@@ -226,6 +226,11 @@ impl Stage<'_> {
             }
             _ => return Way::Reserved,
         };
+        if !self.source.bridge.guards.are_off()
+            && let Err(reason) = self.guard(frame)
+        {
+            return Way::Drop(reason);
+        }
         let to = match self.last {
             Some((to, from, of, found)) if (to, from, of) == (head.to, head.from, class) => found,
             _ => self.look_up(seen, class),
@@ -241,6 +246,12 @@ impl Stage<'_> {
             },
             To::Nowhere(reason) => Way::Drop(reason),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn guard(&self, frame: &mut Frame) -> Result<(), DropReason> {
+        guard::run(self.source.bridge.guards, self.source.trust, frame)
     }
 
     /// Learns where a frame comes from, and looks up where it goes.
@@ -450,9 +461,7 @@ fn group(
     (class, many): (Class, Many),
     outlet: &mut Outlet,
 ) {
-    if let Some(head) = decide::head(frame.bytes()) {
-        flood::copies(cx, source, frame, (head, class, many), outlet);
-    }
+    flood::copies(cx, source, frame, (class, many), outlet);
     if let Ok(how) = decide::rises(source, &class) {
         // With no room for a tag it is of no VLAN, and ends at ingress.
         let _ = tags::retag(frame, &class, how, source.bridge.ethertype);
@@ -472,10 +481,7 @@ fn end(cx: &Context<'_>, source: &Source<'_>, frame: Frame, way: Way, outlet: &m
                 Err(reason) => outlet.discard(frame, reason),
             }
         }
-        Way::Flood(class, many) => match decide::head(frame.bytes()) {
-            Some(head) => flood::flood(cx, source, frame, (head, class, many), outlet),
-            None => outlet.discard(frame, DropReason::EthernetLength),
-        },
+        Way::Flood(class, many) => flood::flood(cx, source, frame, (class, many), outlet),
         Way::Drop(reason) => outlet.discard(frame, reason),
         Way::Reserved => receive::reserved(cx, source, frame, outlet),
         Way::Out(out) => outlet.dispatch(cx, frame, out),

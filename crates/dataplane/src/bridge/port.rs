@@ -5,7 +5,7 @@ use std::sync::Arc;
 use frame::InterfaceId;
 
 use super::offload::Switched;
-use super::{VlanTable, vlan};
+use super::{Groups, Guards, Trust, VlanTable, vlan};
 
 /// The most ports of a bridge (RouterOS).
 pub const PORTS: usize = 1024;
@@ -80,6 +80,8 @@ pub struct BridgePort {
     pub only_to: Option<PortSet>,
     /// Where it is switched below the workers; none where they do all of it.
     pub switched: Option<Switched>,
+    /// What it is trusted with, where the bridge has guards.
+    pub trust: Trust,
 }
 
 impl Default for BridgePort {
@@ -100,6 +102,7 @@ impl Default for BridgePort {
             isolated: false,
             only_to: None,
             switched: None,
+            trust: Trust::default(),
         }
     }
 }
@@ -131,6 +134,10 @@ pub struct Bridge {
     pub ageing_seconds: u32,
     /// How many stations it learns at most.
     pub max_learned: u32,
+    /// Who listens to which multicast groups, where it snoops.
+    pub groups: Option<Arc<Groups>>,
+    /// What it keeps to trusted ports.
+    pub guards: Guards,
     ports: Vec<BridgePort>,
     /// The numbers of ports by their interfaces, sorted.
     numbers: Vec<(InterfaceId, u16)>,
@@ -156,6 +163,8 @@ impl Bridge {
             forward_reserved: false,
             ageing_seconds: 300,
             max_learned: 131_072,
+            groups: None,
+            guards: Guards::default(),
             ports,
             numbers,
         }

@@ -96,6 +96,13 @@ pub(super) fn packet_at(bytes: &[u8]) -> usize {
     at + 2
 }
 
+/// Where the packet of a frame begins, and the type that stands before it; 0 where the frame ends before.
+pub(super) fn packet_of(bytes: &[u8]) -> (usize, u16) {
+    let at = packet_at(bytes);
+    let kind = bytes.get(at - 2..at).and_then(|kind| kind.first_chunk());
+    (at, kind.map_or(0, |kind| u16::from_be_bytes(*kind)))
+}
+
 /// Bytes of a frame that count against the longest one of a link: of merged segments those of the longest.
 pub(super) fn bytes_on_link(frame: &Frame) -> usize {
     match frame.offload.segmentation {

@@ -3,6 +3,7 @@
 mod layers;
 mod model;
 pub(super) mod rig;
+mod snoop;
 mod vlans;
 mod workers;
 

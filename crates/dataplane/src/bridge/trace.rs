@@ -3,7 +3,7 @@
 use frame::InterfaceId;
 
 use super::decide::{self, Class, Leaves, Many, Source, To};
-use super::{Bridge, flood};
+use super::{Bridge, flood, guard};
 use crate::drop::DropReason;
 use crate::interface::Above;
 use crate::trace::Tracer;
@@ -87,6 +87,7 @@ fn decide_from<T: Tracer>(
             .unwrap_or(Exit::Drop(DropReason::BridgeReserved)));
     }
     let class = decide::admit(source, &head).map_err(Exit::Drop)?;
+    guard::look(source.bridge.guards, source.trust, bytes).map_err(Exit::Drop)?;
     let (bridge, hosts) = (source.bridge, cx.interfaces.bridges().hosts());
     let from = name(cx, source.interface);
     tracer.passed(Stage::Bridging, || match class.vid {
@@ -116,7 +117,7 @@ fn decide_from<T: Tracer>(
             Ok(Bridged::Sent(id))
         }
         To::Many(many) => {
-            let ports = flood::targets(cx, source, (head, class, many));
+            let ports = flood::targets(cx, source, bytes, (class, many));
             let ports = ports.map(|(number, _)| name(cx, bridge.ports()[number].interface));
             let ports: Vec<_> = ports.collect();
             let rises = many != Many::Unknown && !source.is_router();

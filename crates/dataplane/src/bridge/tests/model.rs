@@ -259,7 +259,7 @@ fn arbitrary(rng: &mut Rng) -> (Switch, Model) {
             broadcast_flood: rng.percent(85),
             isolated: rng.percent(20),
             only_to: rng.percent(15).then(|| few(rng)),
-            switched: None,
+            ..BridgePort::default()
         })
         .collect();
     let mut bridge = Bridge::new(BRIDGE, ports);

@@ -89,10 +89,14 @@ impl Switch {
 
     /// A service hears frames with this LLC address.
     pub(crate) fn hear_llc(&mut self, address: u8) -> ServiceId {
-        let id = ServiceId::new(9).expect("there are few");
         let what = Match::Frame(Carried::Llc(address));
+        self.serve(Service::new("stp", [what], RATE))
+    }
+
+    /// Control hears a service.
+    pub(crate) fn serve(&mut self, service: Service) -> ServiceId {
+        let id = ServiceId::new(9).expect("there are few");
         let mut services = Services::clone(&self.rig.snapshot.services);
-        let service = Service::new("stp", [what], RATE);
         services.add(id, &service).expect("nobody has it");
         self.rig.snapshot.services = Arc::new(services);
         self.rig.publish();

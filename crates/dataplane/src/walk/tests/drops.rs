@@ -328,7 +328,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Tested where frames are bridged.
-const OF_BRIDGES: [DropReason; 11] = [
+const OF_BRIDGES: [DropReason; 14] = [
     DropReason::BridgeSource,
     DropReason::BridgeReserved,
     DropReason::BridgePortState,
@@ -338,6 +338,9 @@ const OF_BRIDGES: [DropReason; 11] = [
     DropReason::BridgeSamePort,
     DropReason::BridgeApart,
     DropReason::BridgeNowhere,
+    DropReason::BridgeDhcpServer,
+    DropReason::BridgeDhcpOption,
+    DropReason::BridgeAdvertisement,
     DropReason::BridgeTooBig,
     DropReason::BridgeDepth,
 ];

@@ -1,0 +1,56 @@
+//! Frames of IGMP and MLD: control hears copies of them.
+
+use frame::Frame;
+
+use super::decide::Source;
+use super::groups::{self, Multicast, Receivers};
+use super::tags;
+use crate::drop::DropReason;
+use crate::outlet::Outlet;
+use crate::punt::Why;
+use crate::walk::Context;
+
+/// The service by which control hears what bridges snoop. Such a frame has the tags that it came with.
+pub const SNOOPED: &str = "bridge-snooping";
+
+fn multicast(bytes: &[u8]) -> Multicast {
+    let (l3, ethertype) = tags::packet_of(bytes);
+    groups::multicast(ethertype, bytes.get(l3..).unwrap_or_default())
+}
+
+/// Who receives a frame to a group, in this VLAN of a bridge that snoops; none: all.
+pub(super) fn receivers(source: &Source<'_>, bytes: &[u8], vid: u16) -> Option<Receivers> {
+    let groups = source.bridge.groups.as_ref()?;
+    match multicast(bytes) {
+        Multicast::Some(sent) | Multicast::Heard(Some(sent)) => Some(groups.receivers(vid, sent)),
+        Multicast::All | Multicast::Heard(None) => None,
+    }
+}
+
+/// Hands control a copy of a frame to a group that came by a port, if it is of IGMP or MLD and the bridge snoops.
+pub(super) fn tell(cx: &Context<'_>, source: &Source<'_>, frame: &Frame, outlet: &mut Outlet) {
+    let snoops = source.bridge.groups.is_some() && !source.is_router();
+    if !snoops || !matches!(multicast(frame.bytes()), Multicast::Heard(_)) {
+        return;
+    }
+    let Some(id) = cx.snapshot.services.named(SNOOPED) else {
+        return;
+    };
+    if !outlet.limits.admit(&cx.snapshot.services, id, cx.now) {
+        outlet.counters.service(id).lost.add(1);
+        return outlet.counters.dropped(DropReason::ServiceLimit);
+    }
+    let Some(mut copy) = outlet.pool.copy(frame) else {
+        return outlet.counters.dropped(DropReason::NoBuffer);
+    };
+    let offload = copy.offload;
+    if frame::finish_checksum(copy.bytes_mut(), &offload).is_ok() {
+        copy.offload.needs_checksum = false;
+    }
+    copy.l3 = tags::packet_at(copy.bytes()) as u16;
+    let why = Why::Service {
+        id,
+        meets_rules: false,
+    };
+    outlet.punt(copy, why);
+}

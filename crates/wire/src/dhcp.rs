@@ -1,0 +1,205 @@
+//! DHCP messages as those see them who stand between client and server (RFC 2131, 2; RFC 3046): in which direction
+//! they go, and the option in which a relay agent says where a client is.
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+use core::ops::Range;
+
+/// The UDP port of servers and relay agents.
+pub const SERVER_PORT: u16 = 67;
+/// The UDP port of clients.
+pub const CLIENT_PORT: u16 = 68;
+/// Bytes of a message before its options: BOOTP's fixed part without the vendor area, and the magic cookie.
+pub const HEADER_LEN: usize = 240;
+
+const COOKIE: [u8; 4] = [99, 130, 83, 99];
+const PAD: u8 = 0;
+const END: u8 = 255;
+/// The relay agent information option (RFC 3046, 2.0), and its sub-options.
+const AGENT: u8 = 82;
+const CIRCUIT: u8 = 1;
+const REMOTE: u8 = 2;
+
+/// What is wrong with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// Shorter than its fixed part.
+    Truncated,
+    /// There is no magic cookie before the options: it is of BOOTP alone.
+    NoCookie,
+    /// An option goes beyond the message, or the options do not end.
+    Options,
+}
+
+/// A checked view of a message, the payload of a UDP datagram.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    header: &'a [u8; HEADER_LEN],
+    /// Where the relay agent information option lies in the message, if there is one, and where the end option does.
+    agent: Option<(usize, usize)>,
+    end: usize,
+}
+
+impl<'a> Message<'a> {
+    /// Views bytes as a message.
+    ///
+    /// # Errors
+    /// See [`Malformed`].
+    pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let (header, options): (&[u8; HEADER_LEN], _) =
+            bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
+        if header[HEADER_LEN - 4..] != COOKIE {
+            return Err(Malformed::NoCookie);
+        }
+        let (mut at, mut agent) = (0, None);
+        loop {
+            let code = *options.get(at).ok_or(Malformed::Options)?;
+            let len = match code {
+                END => break,
+                PAD => 1,
+                _ => 2 + usize::from(*options.get(at + 1).ok_or(Malformed::Options)?),
+            };
+            if code == AGENT {
+                agent = Some((HEADER_LEN + at, HEADER_LEN + at + len));
+            }
+            at += len;
+        }
+        Ok(Self {
+            header,
+            agent,
+            end: HEADER_LEN + at,
+        })
+    }
+
+    /// Whether it goes from a server to a client.
+    pub fn is_reply(&self) -> bool {
+        self.header[0] == 2
+    }
+
+    /// The relay agent that it came by or goes to; unspecified if there is none.
+    pub fn giaddr(&self) -> Ipv4Addr {
+        let [a, b, c, d] = [24, 25, 26, 27].map(|at: usize| self.header[at]);
+        Ipv4Addr::new(a, b, c, d)
+    }
+
+    /// Where its relay agent information lies, with code and length.
+    pub fn agent(&self) -> Option<Range<usize>> {
+        self.agent.map(|(from, to)| from..to)
+    }
+
+    /// Where the option lies that ends the others.
+    pub const fn end(&self) -> usize {
+        self.end
+    }
+}
+
+/// The relay agent information option with a circuit and a remote identity; none where they are too long for one
+/// option, or both are empty.
+pub fn agent_information(circuit: &[u8], remote: &[u8]) -> Option<Vec<u8>> {
+    let mut option = Vec::with_capacity(6 + circuit.len() + remote.len());
+    option.extend([AGENT, 0]);
+    for (code, value) in [(CIRCUIT, circuit), (REMOTE, remote)] {
+        if !value.is_empty() {
+            option.extend([code, u8::try_from(value.len()).ok()?]);
+            option.extend(value);
+        }
+    }
+    option[1] = u8::try_from(option.len() - 2).ok()?;
+    (option.len() > 2).then_some(option)
+}
+
+/// Puts an option before the end of a message's options. `message` has room behind the message, which had `len`
+/// bytes. Returns how many bytes it has now; padding behind its end is made use of.
+///
+/// # Errors
+/// None, and nothing changed, where there is not enough room.
+pub fn insert(message: &mut [u8], (end, len): (usize, usize), option: &[u8]) -> Option<usize> {
+    let behind = end + option.len();
+    let now = len.max(behind + 1);
+    let rest = message.get_mut(behind..now)?;
+    rest.fill(PAD);
+    *rest.first_mut()? = END;
+    message.get_mut(end..behind)?.copy_from_slice(option);
+    Some(now)
+}
+
+/// Takes an option out of a message, whose length stays: padding takes its place.
+pub fn blank(message: &mut [u8], option: Range<usize>) {
+    if let Some(option) = message.get_mut(option) {
+        option.fill(PAD);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(op: u8, options: &[u8]) -> Vec<u8> {
+        let mut bytes = alloc::vec![0; HEADER_LEN];
+        bytes[0] = op;
+        bytes[HEADER_LEN - 4..].copy_from_slice(&COOKIE);
+        bytes.extend(options);
+        bytes
+    }
+
+    #[test]
+    fn directions_and_options_are_read() {
+        let bytes = message(2, &[53, 1, 5, 0, 82, 3, 1, 1, 7, 255, 0, 0]);
+        let read = Message::new_checked(&bytes).expect("it is well-formed");
+
+        assert!(read.is_reply() && read.giaddr().is_unspecified());
+        assert_eq!((read.agent(), read.end()), (Some(244..249), 249));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let whole = message(1, &[53, 1, 1, 255]);
+        for len in 0..whole.len() {
+            assert!(Message::new_checked(&whole[..len]).is_err(), "{len}");
+        }
+        let options = [&[53][..], &[53, 9, 1], &[82, 255, 255]];
+        for options in options {
+            let read = Message::new_checked(&message(1, options)).err();
+            assert_eq!(read, Some(Malformed::Options));
+        }
+        let mut other = whole;
+        other[238] = 0;
+        let read = Message::new_checked(&other).err();
+        assert_eq!(read, Some(Malformed::NoCookie));
+    }
+
+    #[test]
+    fn an_option_is_put_in_and_taken_out_again() {
+        let option = agent_information(b"ether1", b"ap").expect("it is short");
+        assert_eq!(option, b"\x52\x0c\x01\x06ether1\x02\x02ap");
+        for padding in [0, 3, 60] {
+            let mut bytes = message(1, &[53, 1, 1, 255]);
+            bytes.resize(bytes.len() + padding, 0);
+            let len = bytes.len();
+            let end = Message::new_checked(&bytes).expect("well-formed").end();
+            bytes.resize(len + 40, 9);
+
+            let now = insert(&mut bytes, (end, len), &option).expect("there is room");
+            bytes.truncate(now);
+            let read = Message::new_checked(&bytes).expect("well-formed");
+            let at = read.agent().expect("the option");
+            assert_eq!((&bytes[at.clone()], now), (&option[..], len.max(end + 15)));
+
+            blank(&mut bytes, at);
+            let read = Message::new_checked(&bytes).expect("well-formed");
+            assert_eq!((read.agent(), bytes.len()), (None, now));
+        }
+    }
+
+    #[test]
+    fn without_room_nothing_is_changed() {
+        let mut bytes = message(1, &[53, 1, 1, 255]);
+        let before = bytes.clone();
+        let len = bytes.len();
+        assert_eq!(insert(&mut bytes, (243, len), &[82, 1, 1]), None);
+        assert_eq!(bytes, before);
+        assert_eq!(agent_information(&[7; 256], b""), None);
+        assert_eq!(agent_information(&[7; 200], &[7; 100]), None);
+        assert_eq!(agent_information(b"", b""), None);
+    }
+}
