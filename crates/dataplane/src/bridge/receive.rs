@@ -80,7 +80,10 @@ pub(super) fn hear(cx: &Context<'_>, source: &Source<'_>, frames: &[Frame], outl
             continue;
         };
         match outlet.pool.copy(frame) {
-            Some(copy) => walk::settle(cx, copy, exit, outlet),
+            Some(mut copy) => {
+                copy.l3 = ETHERNET as u16;
+                walk::settle(cx, copy, exit, outlet);
+            }
             None => outlet.counters.dropped(DropReason::NoBuffer),
         }
     }
@@ -89,7 +92,13 @@ pub(super) fn hear(cx: &Context<'_>, source: &Source<'_>, frames: &[Frame], outl
 /// A frame to an address that bridges keep for their own protocols: a service of the port may hear it, whether the
 /// port forwards or not.
 #[cold]
-pub(super) fn reserved(cx: &Context<'_>, source: &Source<'_>, frame: Frame, outlet: &mut Outlet) {
+pub(super) fn reserved(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    mut frame: Frame,
+    outlet: &mut Outlet,
+) {
+    frame.l3 = ETHERNET as u16;
     let exit = heard(cx, source, frame.bytes());
     let exit = exit.unwrap_or(Exit::Drop(DropReason::BridgeReserved));
     walk::settle(cx, frame, exit, outlet);

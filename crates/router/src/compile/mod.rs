@@ -3,9 +3,10 @@
 //! The layout and the addresses follow single interfaces; the rest are pure functions of one interface, or of the
 //! settings. What all of it comes to is the same in whatever steps it came about.
 //!
-//! `layout` gives each interface its port, its tags and whether it runs, `joined` which others take its frames; `address` the own addresses, networks and
-//! connected routes; `interface` the line and the details of each interface; `snapshot` settings, ports and rules,
-//! with the reasons why the fast path does not apply. `missing` reports rules that name what cannot be used.
+//! `layout` gives each interface its port, its tags and whether it runs; `joined` the one that takes its frames;
+//! `address` the own addresses, networks and connected routes; `interface` the line and the details of each
+//! interface; `snapshot` settings, ports and rules, with the reasons why the fast path does not apply. `missing`
+//! reports rules that name what cannot be used.
 
 pub mod address;
 pub mod interface;

@@ -79,7 +79,11 @@ impl Control {
         }
         let ends = Workers::new(remotes, own, counters);
         let published = (Published::new(interfaces), snapshot);
-        let control = Self::new(ends, fib, published, connections, setup.seed, setup.now);
+        let table = Arc::clone(published.0.table());
+        let mut control = Self::new(ends, fib, published, connections, setup.seed, setup.now);
+        // A seed of its own: what else is drawn stays as it is.
+        let seed = Rng::seeded(!setup.seed).next_u64();
+        control.features.bridges.set_table(table, seed);
         Ok((control, workers))
     }
 }

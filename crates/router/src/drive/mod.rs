@@ -259,12 +259,7 @@ impl Control {
         now: Instant,
     ) -> Self {
         let mut rng = Rng::seeded(seed);
-        let mut features = Features::new(&mut rng);
-        // One of its own: what else is drawn stays as it is.
-        let hosts = Rng::seeded(!seed).next_u64();
-        features
-            .bridges
-            .set_table(Arc::clone(published.table()), hosts);
+        let features = Features::new(&mut rng);
         let mut services = hear::Registry::default();
         let (_, complaints) = services.register(features.services());
         debug_assert!(complaints.is_empty(), "{complaints:?}");

@@ -43,7 +43,7 @@ fn hosts_on_two_ports_reach_each_other_and_the_router_and_what_is_behind_it() {
         let router = bridge(
             &mut world,
             2,
-            &format!("protocol-mode={mode} forward-delay=4s"),
+            &format!("protocol-mode={mode} forward-delay=4s fast-forward=no"),
             "/ip address add address=10.1.255.1/16 interface=bridge1\n",
         );
         let (one, other) = (host(&mut world, 0), host(&mut world, 1));
