@@ -20,6 +20,7 @@ use crate::rings::{Handed, RING, Rings};
 use crate::rule;
 use crate::service::Limits;
 use crate::tap::{self, By};
+use crate::walk::guarded::detour::Detoured;
 use crate::walk::{self, Context, Memory, Note, Told};
 
 /// Frames that wait for one transmission. As many as a vector has, whose memory a queue takes over
@@ -69,6 +70,8 @@ pub(crate) struct Outlet {
     pub(crate) agenda: Agenda,
     /// Memory for bridging; none while frames are bridged.
     pub(crate) bridging: Option<Box<Bridging>>,
+    /// What the tables of IP have made of the frame that is bridged at present.
+    pub(crate) detoured: Option<Detoured>,
     /// What services may still hand to control.
     pub(crate) limits: Limits,
     transmitted: u32,
@@ -96,6 +99,7 @@ impl Outlet {
             meter: Meter::new(),
             agenda: Agenda::new(),
             bridging: Some(Bridging::new()),
+            detoured: None,
             limits: Limits::new(),
             index,
             pool,

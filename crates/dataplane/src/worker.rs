@@ -143,6 +143,12 @@ impl Worker {
         &self.outlet.counters
     }
 
+    /// By which frames leave it.
+    #[cfg(test)]
+    pub(crate) fn outlet(&mut self) -> &mut Outlet {
+        &mut self.outlet
+    }
+
     /// Its connections.
     #[cfg(test)]
     pub(crate) fn tracker(&self) -> &Tracker {

@@ -165,6 +165,10 @@ drops! {
     FirewallReject = "firewall-reject",
     /// A rule of `filter` keeps it in a tarpit.
     FirewallTarpit = "firewall-tarpit",
+    /// A rule of a bridge's `filter` drops it.
+    BridgeFilter = "bridge-filter",
+    /// A rule of a bridge's `nat` drops it.
+    BridgeNat = "bridge-nat",
     /// Tunnels within tunnels are too deep, or lead to each other in a circle.
     TunnelDepth = "tunnel-depth",
     /// The sender's address of a bridged frame is a group's, or none.

@@ -4,6 +4,7 @@
 use frame::InterfaceId;
 use wire::Mac;
 
+use super::filter::Looks;
 use super::guard::{TRUSTED, Trust};
 use super::{Bridge, BridgePort, FrameTypes, Member, PortSet, vlan};
 use crate::drop::DropReason;
@@ -111,6 +112,8 @@ pub(crate) struct Source<'a> {
     pub(super) asks: bool,
     /// What it is trusted with.
     pub(super) trust: &'a Trust,
+    /// What looks at its frames, as [`super::filter::looked_at`] finds out.
+    pub(super) looks: Looks<'a>,
 }
 
 impl<'a> Source<'a> {
@@ -141,6 +144,7 @@ impl<'a> Source<'a> {
             stations: above.stations,
             asks: interfaces.services(interface) != ServiceSet::default(),
             trust: &port.trust,
+            looks: Looks::default(),
             bridge,
         })
     }
@@ -166,6 +170,7 @@ impl<'a> Source<'a> {
             stations: false,
             asks: false,
             trust: &TRUSTED,
+            looks: Looks::default(),
             bridge,
         }
     }
@@ -243,6 +248,18 @@ pub(crate) fn admit(source: &Source<'_>, head: &Head) -> Result<Class, DropReaso
 }
 
 impl Source<'_> {
+    /// Whether frames come in at all: some spanning tree has the port learn or forward.
+    #[inline(always)]
+    pub(super) const fn is_open(&self) -> bool {
+        self.learning | self.forwarding != 0
+    }
+
+    /// Whether nothing looks at its frames.
+    #[inline(always)]
+    pub(super) const fn is_fast(&self) -> bool {
+        self.bridge.fast_path && !self.looks.any()
+    }
+
     /// Whether a frame that comes by a port goes no further than to the services of that port.
     #[inline(always)]
     pub(super) fn keeps(&self, head: &Head) -> bool {

@@ -4,7 +4,7 @@ use frame::Frame;
 
 use super::decide::{self, Class, Leaves, Many, Source};
 use super::groups::Receivers;
-use super::{BridgePort, guard, snoop, tags};
+use super::{BridgePort, filter, guard, snoop, tags};
 use crate::drop::DropReason;
 use crate::interface::Interface;
 use crate::out::Out;
@@ -159,6 +159,12 @@ pub(super) fn leave(
     if !tags::retag(&mut frame, &class, how, source.bridge.ethertype) {
         return outlet.lose(frame, DropReason::NoBuffer);
     }
+    if source.looks.any() {
+        match filter::one_leaves(cx, source, frame, outlet) {
+            Some(left) => frame = left,
+            None => return,
+        }
+    }
     if tags::bytes_on_link(&frame) > longest(&line) {
         return outlet.lose(frame, DropReason::BridgeTooBig);
     }
@@ -168,7 +174,7 @@ pub(super) fn leave(
     frame.l3 = tags::packet_at(frame.bytes()) as u16;
     let bytes = frame.len() as u64;
     walk::count_sent(cx, &outlet.counters, port.interface, 1, bytes);
-    if source.bridge.fast_path {
+    if source.is_fast() {
         let sent = outlet.counters.interface(port.interface);
         sent.fp_tx.add(1, bytes);
         if !source.is_router() {

@@ -7,6 +7,7 @@
 //! which walks on as the bridge interface's.
 
 mod decide;
+mod filter;
 mod flood;
 mod groups;
 mod guard;
@@ -15,6 +16,7 @@ mod passes;
 mod port;
 mod receive;
 mod send;
+pub(crate) mod sheet;
 mod snoop;
 mod table;
 mod tags;

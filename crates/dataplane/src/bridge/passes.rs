@@ -12,6 +12,7 @@
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::decide::{self, Class, Head, Many, Source, To};
+use super::filter::{self, Asking};
 use super::{BridgePort, flood, guard, offload, receive, tags};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
@@ -20,6 +21,7 @@ use crate::outlet::Outlet;
 use crate::table::bridge_hosts::Place;
 use crate::table::{BridgeHosts, Learned};
 use crate::walk::Context;
+use crate::walk::guarded::bridged::Hook;
 
 /// Frames whose lines are asked for before the first of them is decided about.
 const PART: usize = 32;
@@ -98,6 +100,7 @@ pub(super) struct Passes {
     egresses: [Egress; EGRESSES],
     /// Frames that go up, while others of their vector leave.
     risen: Vector,
+    pub(super) asking: Asking,
 }
 
 impl Bridging {
@@ -115,6 +118,7 @@ impl Bridging {
                 ways: [Way::Up; VECTOR_FRAMES],
                 egresses: [NO_EGRESS; EGRESSES],
                 risen: Vector::new(),
+                asking: Asking::new(),
             },
         })
     }
@@ -128,11 +132,26 @@ pub(super) fn run(
     passes: &mut Passes,
     outlet: &mut Outlet,
 ) -> Traffic {
+    match filter::looked_at(cx, source) {
+        None => bridge(cx, source, vector, passes, outlet),
+        Some(source) => filter::run(cx, &source, vector, passes, outlet),
+    }
+}
+
+/// The same of frames that come to the bridging decision.
+pub(super) fn bridge(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    vector: &mut Vector,
+    passes: &mut Passes,
+    outlet: &mut Outlet,
+) -> Traffic {
     let Passes {
         seen,
         ways,
         egresses,
         risen,
+        asking,
     } = passes;
     egresses.fill(NO_EGRESS);
     let mut stage = Stage {
@@ -151,10 +170,12 @@ pub(super) fn run(
     while at < frames.len() {
         let part = PART.min(frames.len() - at);
         stage.sight(&mut frames[at..], part, seen);
-        let ways = ways[at..].iter_mut();
-        let frames = frames[at..].iter_mut().zip(&*seen).take(part);
-        for ((frame, seen), way) in frames.zip(ways) {
+        let (frames, ways) = (&mut frames[at..at + part], &mut ways[at..at + part]);
+        for ((frame, seen), way) in frames.iter_mut().zip(&*seen).zip(&mut *ways) {
             *way = stage.judge(frame, seen);
+        }
+        if source.looks.any() {
+            stage.ask(frames, ways, asking);
         }
         at += part;
     }
@@ -180,7 +201,7 @@ struct Stage<'a> {
     came: Traffic,
     /// There are frames for groups.
     groups: bool,
-    outlet: &'a Outlet,
+    outlet: &'a mut Outlet,
 }
 
 impl Stage<'_> {
@@ -303,7 +324,7 @@ impl Stage<'_> {
     /// A frame leaves by this port.
     #[inline(always)]
     fn leave(&mut self, frame: &mut Frame, class: Class, id: InterfaceId) -> Way {
-        let bridge = self.source.bridge;
+        let source = self.source;
         let mut egress = &mut self.egresses[id.slot() % EGRESSES];
         if egress.id != id {
             egress = self.meet(id);
@@ -312,20 +333,55 @@ impl Stage<'_> {
             return Way::Drop(reason);
         }
         let to = (usize::from(egress.number), egress.forwarding);
-        let how = match decide::passes(bridge, &class, to) {
+        let how = match decide::passes(source.bridge, &class, to) {
             Ok(how) => how,
             Err(reason) => return Way::Drop(reason),
         };
-        if frame.len() > egress.longest || !frame.offload.is_finished() {
+        let is_plain = frame.len() <= egress.longest && frame.offload.is_finished();
+        if !is_plain || source.looks.detours {
             return Way::Port(egress.number, class);
         }
-        if !tags::retag(frame, &class, how, bridge.ethertype) {
+        if !tags::retag(frame, &class, how, source.bridge.ethertype) {
             return Way::Drop(DropReason::NoBuffer);
         }
         frame.egress = id;
-        egress.sent.packets += 1;
-        egress.sent.bytes += frame.len() as u64;
+        if !source.looks.any() {
+            egress.sent.packets += 1;
+            egress.sent.bytes += frame.len() as u64;
+        }
         Way::Out(egress.out)
+    }
+
+    /// Asks rules about those frames of a part that leave as they are, and those that go up. Counts what leaves.
+    #[inline(never)]
+    fn ask(&mut self, frames: &mut [Frame], ways: &mut [Way], asking: &mut Asking) {
+        let (mut out, mut up) = (0, 0);
+        for (at, (frame, way)) in frames.iter().zip(&*ways).enumerate() {
+            let egress = match way {
+                Way::Out(_) => frame.egress,
+                _ => InterfaceId::NONE,
+            };
+            asking.pass(at, self.source, egress);
+            out |= u64::from(matches!(way, Way::Out(_))) << at;
+            up |= u64::from(*way == Way::Up) << at;
+        }
+        let through = filter::through(self.source);
+        for (hook, which) in [(through, out), (Hook::Srcnat, out), (Hook::Input, up)] {
+            let which = which & asking.left;
+            let ended = asking.ask(self.cx, self.source, (hook, which), frames, self.outlet);
+            for at in filter::bits(ended) {
+                ways[at] = Way::Drop(hook.reason());
+            }
+        }
+        for at in filter::bits(out & asking.left) {
+            let (id, bytes) = (frames[at].egress, frames[at].len() as u64);
+            let mut egress = &mut self.egresses[id.slot() % EGRESSES];
+            if egress.id != id {
+                egress = self.meet(id);
+            }
+            egress.sent.packets += 1;
+            egress.sent.bytes += bytes;
+        }
     }
 
     /// An egress port that was not met yet, or not lately.
@@ -386,8 +442,7 @@ impl Stage<'_> {
         self.egresses[at].sent = Traffic::default();
         let counters = self.outlet.counters.interface(id);
         counters.tx.add(packets, bytes);
-        let bridge = self.source.bridge;
-        if !bridge.fast_path {
+        if !self.source.is_fast() {
             return;
         }
         counters.fp_tx.add(packets, bytes);
@@ -437,7 +492,12 @@ fn commit(
         };
         match way {
             Way::Up => {}
-            Way::Group(class, many) => group(cx, source, &mut frame, (class, many), outlet),
+            Way::Group(class, many) => {
+                if let Err(reason) = group(cx, source, &mut frame, (class, many), outlet) {
+                    outlet.discard(frame, reason);
+                    continue;
+                }
+            }
             way => {
                 end(cx, source, frame, way, outlet);
                 continue;
@@ -452,6 +512,9 @@ fn commit(
 }
 
 /// Sends copies of a frame for a group, which then is the router's.
+///
+/// # Errors
+/// A rule keeps it from the router.
 #[cold]
 #[inline(never)]
 fn group(
@@ -460,13 +523,14 @@ fn group(
     frame: &mut Frame,
     (class, many): (Class, Many),
     outlet: &mut Outlet,
-) {
+) -> Result<(), DropReason> {
     flood::copies(cx, source, frame, (class, many), outlet);
     if let Ok(how) = decide::rises(source, &class) {
         // With no room for a tag it is of no VLAN, and ends at ingress.
         let _ = tags::retag(frame, &class, how, source.bridge.ethertype);
     }
     frame.rise(source.interface, source.bridge.id);
+    filter::one_rises(cx, source, frame, outlet)
 }
 
 /// Does with a frame what was decided, where that is more than to send it as it is.

@@ -3,7 +3,7 @@
 use frame::{Frame, Vector};
 
 use super::decide::{Source, head};
-use super::passes;
+use super::{filter, passes};
 use crate::drop::DropReason;
 use crate::handover;
 use crate::outlet::Outlet;
@@ -99,6 +99,9 @@ pub(super) fn reserved(
     outlet: &mut Outlet,
 ) {
     frame.l3 = ETHERNET as u16;
+    if let Err(reason) = filter::one_rises(cx, source, &mut frame, outlet) {
+        return outlet.discard(frame, reason);
+    }
     let exit = heard(cx, source, frame.bytes());
     let exit = exit.unwrap_or(Exit::Drop(DropReason::BridgeReserved));
     walk::settle(cx, frame, exit, outlet);

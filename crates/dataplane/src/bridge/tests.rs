@@ -3,13 +3,14 @@
 mod layers;
 mod model;
 pub(super) mod rig;
+mod rules;
 mod snoop;
 mod vlans;
 mod workers;
 
 use frame::Offload;
 
-use self::rig::{BRIDGE, Switch, frame, from_router};
+use self::rig::{BRIDGE, OWN, Switch, frame, from_router};
 use super::{Bridge, BridgePort};
 use crate::drop::DropReason;
 use crate::punt::Why;

@@ -42,7 +42,7 @@ mod egress;
 mod enter;
 mod forward;
 mod gather;
-mod guarded;
+pub(crate) mod guarded;
 mod headers;
 mod ingress;
 mod input;
@@ -79,7 +79,7 @@ pub(crate) use stations::leave as leave_station;
 use crate::bond;
 use crate::bridge::{self, Bridged};
 use crate::drop::DropReason;
-use crate::interface::InterfaceTable;
+use crate::interface::{Above, InterfaceTable};
 use crate::out::{Out, OutId};
 use crate::punt::Why;
 use crate::rule::{Class, Sender};
@@ -206,6 +206,25 @@ impl Context<'_> {
     #[inline(always)]
     pub(crate) fn class(&self, interface: InterfaceId) -> Class {
         self.interfaces.class(interface, self.snapshot.epoch)
+    }
+
+    /// What rules of IP know the bridge's port by that a packet came by, or leaves by. RouterOS: they see it with
+    /// `use-ip-firewall` alone.
+    #[inline(always)]
+    pub(crate) fn port_class(&self, port: InterfaceId) -> Class {
+        match self.snapshot.firewall.bridge.detour.plain {
+            true => self.class_of_port(port),
+            false => Class::NONE,
+        }
+    }
+
+    #[inline(never)]
+    fn class_of_port(&self, port: InterfaceId) -> Class {
+        let line = self.interfaces.get(port);
+        match line.is_some_and(|line| line.above == Above::Bridge) {
+            true => self.class(port),
+            false => Class::NONE,
+        }
     }
 }
 
@@ -506,6 +525,7 @@ fn route<W: Watcher>(
             packet,
             offload,
             ingress: place.interface,
+            port: InterfaceId::NONE,
             sender: sender_of(bytes, (place.l3, 0)),
         };
         return guarded::decide(cx, view, local, memory, watch);

@@ -73,6 +73,7 @@ pub(super) fn on_link(
             packet,
             offload: &frame.offload,
             ingress: InterfaceId::NONE,
+            port: InterfaceId::NONE,
             sender: None,
         },
         passage: &mut passage,

@@ -1,8 +1,9 @@
 //! Packets through a whole worker: what comes out, what is counted, what is handed to control.
 
+mod bridged;
 mod drops;
 mod endpoint;
-mod firewall;
+pub(crate) mod firewall;
 mod forward;
 mod fragments;
 mod helper;

@@ -41,7 +41,7 @@ pub use action::{
     Action, Dscp, Mss, Npt, Priority, Readdress, Reject, Sniff, Timeout, Ttl, Verdict,
 };
 pub use address::{AddressRange, AddressTypes, Class, ClassSet};
-pub use classify::{First, Of, Packets, TOGETHER};
+pub use classify::{First, Of, Packets, Parts, TOGETHER};
 pub use event::{Event, Logged};
 pub use limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd, Rate, Unit};
 pub use link::{ArpMatch, Audience, Bridged, Carries, LinkMatch, MacSet, StpMatch};

@@ -10,7 +10,7 @@ use kernels::widest;
 use packet::Tuple;
 
 use super::action::Action;
-use super::classify::{Block, First, Many, Packets, RULES};
+use super::classify::{Block, First, Many, Packets, Parts, RULES};
 use super::limit::ConnectionLimit;
 use super::matcher::{Match, Matcher};
 
@@ -101,6 +101,8 @@ pub struct Chain {
     quick: Box<[Quick]>,
     /// By place: the mark that a rule gives packets, where it does.
     marks: Box<[Option<u32>]>,
+    /// What first candidates follow from.
+    pub parts: Parts,
     /// First candidates follow from numbers that [`Packets`] may have as columns.
     pub by_columns: bool,
     /// Rules ask which mark a packet has.
@@ -163,6 +165,7 @@ impl Chain {
             name,
             has_to_ask: quick.contains(&Quick::Ask) || blocks.len() > 1,
             starts: starts.collect(),
+            parts: blocks.iter().flat_map(|block| block.parts()).collect(),
             by_columns: blocks.iter().all(|block| block.by_columns()),
             reads_packet_marks: blocks.iter().any(|block| block.reads_packet_marks),
             marks: rules.iter().map(|rule| rule.mark()).collect(),

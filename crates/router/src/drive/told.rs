@@ -5,6 +5,7 @@ use core::fmt::Write as _;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use dataplane::connection::NatState;
+use dataplane::packet::link::{self, Link};
 use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::rule::{Reject, State};
 use dataplane::table::NextHopId;
@@ -149,11 +150,16 @@ impl Control {
             return;
         };
         let gap = if prefix.is_empty() { "" } else { " " };
+        let of_bridges = self.firewall.rule(logged.rule);
+        let of_bridges = of_bridges.is_some_and(|(which, _)| which.is_of_bridges());
         let line = format!(
             "{prefix}{gap}{chain}: in:{} out:{}, {}",
             self.interface_word(frame.ingress),
             self.interface_word(logged.egress),
-            describe(frame, &logged)
+            match of_bridges {
+                true => describe_frame(frame.bytes()),
+                false => describe(frame, &logged),
+            }
         );
         self.features.log.add("firewall,info", line);
     }
@@ -238,6 +244,31 @@ fn describe(frame: &Frame, logged: &Logged) -> String {
         let _ = write!(line, ", NAT {translated}");
     }
     let _ = write!(line, ", len {}", fields.len);
+    line
+}
+
+/// What a line of a bridge's rule says of a frame: between whom it travels, what it carries, and of a packet of IP
+/// what that is.
+fn describe_frame(bytes: &[u8]) -> String {
+    let Some(link) = Link::of(bytes) else {
+        return "cut short".to_owned();
+    };
+    let mac = |mac: Mac| mac.to_string().to_lowercase();
+    let mut line = format!(
+        "src-mac {}, dst-mac {}, eth-proto {:04x}",
+        mac(link.source),
+        mac(link.destination),
+        link.kind
+    );
+    if let Some(tag) = link.tag {
+        let _ = write!(line, ", vlan-id {}", tag.tci.vid());
+    }
+    if link.has_ip {
+        let fields = Fields::of(&bytes[link::HEADER..]);
+        let [from, to] = ends(&fields.tuple);
+        let words = protocol_words(&fields);
+        let _ = write!(line, ", {words}, {from}->{to}, len {}", fields.len);
+    }
     line
 }
 
@@ -365,6 +396,28 @@ mod tests {
         assert_eq!(line(&came, reached, Some(both), dnat, old), twice);
         assert_eq!(line(&sent, sent, None, none, old), "");
         assert_eq!(ends(&tuple(ANY, 0, ANY, 0))[0], "0.0.0.0:0");
+    }
+
+    #[test]
+    fn a_frame_is_told_by_its_addresses_and_what_it_carries() {
+        let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 0xa1, 8, 6];
+        frame.resize(60, 0);
+        let macs = "src-mac 02:00:00:00:00:a1, dst-mac 02:00:00:00:00:02";
+        assert_eq!(describe_frame(&frame), format!("{macs}, eth-proto 0806"));
+        frame[12..18].copy_from_slice(&[0x81, 0, 0xa0, 10, 8, 0]);
+        let tagged = format!("{macs}, eth-proto 8100, vlan-id 10");
+        assert_eq!(describe_frame(&frame), tagged);
+        frame[12..14].copy_from_slice(&[8, 0]);
+        frame[14..34].copy_from_slice(&[
+            0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+        ]);
+        frame[34..38].copy_from_slice(&[0x13, 0x88, 0, 53]);
+        let ip = "UDP, 10.0.0.1:5000->10.0.0.2:53, len 46";
+        assert_eq!(
+            describe_frame(&frame),
+            format!("{macs}, eth-proto 0800, {ip}")
+        );
+        assert_eq!(describe_frame(&frame[..13]), "cut short");
     }
 
     #[test]

@@ -94,7 +94,12 @@ const fn which(path: &'static str, ipv6: bool, kind: Kind) -> Which {
 impl Which {
     /// Whether its rules look at packets of a family.
     pub const fn is_of(self, ipv6: bool) -> bool {
-        !matches!(self.kind, Kind::BridgeNat | Kind::BridgeFilter) && self.ipv6 == ipv6
+        !self.is_of_bridges() && self.ipv6 == ipv6
+    }
+
+    /// Whether its rules look at the frames of bridges.
+    pub const fn is_of_bridges(self) -> bool {
+        matches!(self.kind, Kind::BridgeNat | Kind::BridgeFilter)
     }
 
     /// A rule, from its item.

@@ -50,6 +50,7 @@ pub(in crate::walk) fn one(
         packet: packet(frame),
         offload: &frame.offload,
         ingress: frame.ingress,
+        port: frame.below,
         sender: sender(frame),
     };
     let mut guard = Guard {
@@ -81,6 +82,7 @@ pub(in crate::walk) fn own(
         packet: packet(frame),
         offload: &frame.offload,
         ingress: InterfaceId::NONE,
+        port: InterfaceId::NONE,
         sender: None,
     };
     let mut guard = Guard {

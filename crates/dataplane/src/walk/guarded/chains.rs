@@ -160,6 +160,8 @@ impl<W: Watcher> Guard<'_, W> {
             sender: self.view.sender,
             egress: self.cx.class(egress),
             leaves_by: egress,
+            bridge_ingress: self.cx.port_class(self.view.port),
+            bridge_egress: self.cx.port_class(passage.leaves_by),
             state: passage.track.state,
             nat: passage.track.nat,
             marks: passage.marks,
@@ -205,6 +207,7 @@ pub(super) fn waiting<'a>(
 ) -> Subject<'a> {
     Subject {
         sender: sender(frame),
+        bridge_ingress: cx.port_class(frame.below),
         state: track.state,
         nat: track.nat,
         marks,

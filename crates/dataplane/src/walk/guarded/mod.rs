@@ -21,6 +21,7 @@
 //! | `plain`, `wait`, `run`, `raw`, `arrived`, `early`, `ask`, `stream` | the short way of packets in mid-connection |
 //! | `alone` | one packet through the [`Guard`] |
 //! | `chains`, `connection`, `translation`, `helper`, `commit` | the stages of the [`Guard`] |
+//! | `bridged`, `detour` | rules of bridges; bridged packets that pass the tables of IP |
 //! | `told` | events of rules for control |
 //! | `teach` | flow offload |
 //!
@@ -30,10 +31,12 @@ mod ahead;
 mod alone;
 mod arrived;
 mod ask;
+pub(crate) mod bridged;
 mod chains;
 mod columns;
 mod commit;
 mod connection;
+pub(crate) mod detour;
 mod early;
 mod fasttrack;
 mod find;
@@ -95,6 +98,8 @@ pub(crate) struct View<'a> {
     pub(crate) offload: &'a Offload,
     /// Where it came in; none for the router's own.
     pub(crate) ingress: InterfaceId,
+    /// The interface under that; where it is a bridge's port, rules may see it.
+    pub(crate) port: InterfaceId,
     pub(crate) sender: Option<rule::Sender>,
 }
 
@@ -119,6 +124,8 @@ pub(crate) struct Passage {
     pub(crate) helped: Option<Way>,
     /// The next hop by which it leaves, once that is known.
     pub(crate) hop: NextHopId,
+    /// The bridge's port by which it leaves, where it is bridged.
+    pub(crate) leaves_by: InterfaceId,
     /// The smallest layer-3 MTU on its way through this router, in bytes, once that is known.
     pub(crate) mtu: u32,
     /// All stages have let it pass: what is above is written into it, whatever its exit.
@@ -137,6 +144,7 @@ impl Passage {
             translation: None,
             helped: None,
             hop: NextHopId::NO_ROUTE,
+            leaves_by: InterfaceId::NONE,
             mtu: u32::MAX,
             accepted: false,
         }

@@ -328,7 +328,9 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Tested where frames are bridged.
-const OF_BRIDGES: [DropReason; 14] = [
+const OF_BRIDGES: [DropReason; 16] = [
+    DropReason::BridgeFilter,
+    DropReason::BridgeNat,
     DropReason::BridgeSource,
     DropReason::BridgeReserved,
     DropReason::BridgePortState,

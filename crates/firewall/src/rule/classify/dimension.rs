@@ -158,6 +158,28 @@ impl Of {
         protocol << PROTOCOL | SHOWN | ports & 0xffff
     }
 
+    /// The number of [`Self::Service`] of any packet, a fragment or one that is cut short included.
+    #[inline(always)]
+    pub fn service_shown(fields: &Fields) -> u32 {
+        let number = u32::from(fields.tuple.protocol) << PROTOCOL;
+        let shown = holds::ports(fields).is_some() | holds::icmp(fields).is_some();
+        let what = SHOWN | u32::from(fields.tuple.destination_port);
+        number | what & u32::from(shown).wrapping_neg()
+    }
+
+    /// The number of [`Self::SourcePort`].
+    #[inline(always)]
+    pub fn source_port(fields: &Fields) -> u32 {
+        let shown = holds::ports(fields);
+        shown.map_or(0, |(port, _)| SHOWN | u32::from(port))
+    }
+
+    /// The number of [`Self::TcpFlags`].
+    #[inline(always)]
+    pub fn tcp_flags(fields: &Fields) -> u32 {
+        holds::tcp(fields).map_or(0, |flags| 0x100 | u32::from(flags))
+    }
+
     /// The number of [`Self::State`].
     #[inline(always)]
     pub fn state(state: State, nat: NatState) -> u32 {
@@ -176,6 +198,12 @@ impl Of {
         link::mac_number(mac)
     }
 
+    /// The number of [`Self::Tag`].
+    #[inline(always)]
+    pub fn tag(link: &Link) -> u32 {
+        link::tag_number(link)
+    }
+
     /// Whether its numbers may have more than 32 bits.
     pub(super) const fn is_long(self) -> bool {
         matches!(
@@ -190,6 +218,25 @@ impl Of {
             self,
             Self::PacketMark | Self::RoutingMark | Self::ConnectionMark
         )
+    }
+}
+
+/// Some parts of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts(u32);
+
+impl Parts {
+    /// Whether it has one of these.
+    #[inline(always)]
+    pub fn has(self, any: &[Of]) -> bool {
+        any.iter().any(|of| self.0 >> *of as u8 & 1 != 0)
+    }
+}
+
+impl FromIterator<Of> for Parts {
+    fn from_iter<I: IntoIterator<Item = Of>>(parts: I) -> Self {
+        let bits = parts.into_iter().map(|of| 1 << of as u8);
+        Self(bits.fold(0, |all, bit: u32| all | bit))
     }
 }
 
@@ -218,28 +265,19 @@ pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
     if let Some(addresses) = packets.addresses(of) {
         return narrow(addresses[at % TOGETHER]);
     }
-    let fields = packets.fields(at);
-    let tuple = &fields.tuple;
+    let tuple = &packets.fields(at).tuple;
     match of {
         Of::Source => narrow(tuple.source),
         Of::Destination => narrow(tuple.destination),
-        Of::Service => {
-            let number = u32::from(tuple.protocol) << PROTOCOL;
-            let shown = holds::ports(fields).is_some() | holds::icmp(fields).is_some();
-            let what = SHOWN | u32::from(tuple.destination_port);
-            number | what & u32::from(shown).wrapping_neg()
-        }
-        Of::SourcePort => match holds::ports(fields) {
-            Some((port, _)) => SHOWN | u32::from(port),
-            None => 0,
-        },
+        Of::Service => Of::service_shown(packets.fields(at)),
+        Of::SourcePort => Of::source_port(packets.fields(at)),
         Of::Ingress => packets.classes(at).0.0.into(),
         Of::Egress => packets.classes(at).1.0.into(),
         Of::State => {
             let (state, nat) = packets.state(at);
             Of::state(state, nat)
         }
-        Of::TcpFlags => holds::tcp(fields).map_or(0, |flags| 0x100 | u32::from(flags)),
+        Of::TcpFlags => Of::tcp_flags(packets.fields(at)),
         Of::Ipsec => packets.ipsec(at).0.into(),
         Of::PacketMark => packets.marks(at).packet,
         Of::RoutingMark => packets.marks(at).routing,

@@ -29,7 +29,7 @@ use kernels::{Lanes, Work, widest};
 use alike::Alike;
 use dimension::PARTS;
 pub(super) use dimension::Spans;
-pub use dimension::{Of, Packets, TOGETHER};
+pub use dimension::{Of, Packets, Parts, TOGETHER};
 pub(super) use many::Many;
 use part::Part;
 use sparse::{Runs, Sparse};
@@ -162,6 +162,11 @@ impl Block {
     #[cfg(test)]
     pub(super) fn is_sparse(&self) -> bool {
         self.sparse.is_some()
+    }
+
+    /// What it asks of packets.
+    pub(super) fn parts(&self) -> impl Iterator<Item = Of> {
+        self.parts.iter().map(Part::of)
     }
 
     /// Whether packets are told apart by numbers alone that are kept as columns.

@@ -94,6 +94,11 @@ impl Part {
         (part, runs)
     }
 
+    /// What it is of packets.
+    pub(super) const fn of(&self) -> Of {
+        self.of
+    }
+
     /// How many spans there are.
     pub(super) fn spans_count(&self) -> usize {
         self.rows.len()

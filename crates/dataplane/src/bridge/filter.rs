@@ -1,0 +1,342 @@
+//! Rules of bridges, and the tables of IP, on the way of frames through the stage: what ends is taken out of it.
+//!
+//! ```text
+//! [`run`]: dstnat, IP prerouting → decision ─┬→ as it is: `Stage::ask`, together ─┐
+//!                                           ├→ else: [`one_leaves`], one by one ─┴→ port
+//!                                           └→ `Stage::ask`, [`one_rises`] → router
+//! ```
+//!
+//! Where packets pass the tables of IP, frames take the stage one by one ([`alone`]), as a packet may begin the
+//! connection of the next.
+
+use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
+
+use super::decide::{Source, head};
+use super::passes::{self, Passes};
+use super::sheet::{Between, CHUNK, Sheet};
+use crate::counters::Traffic;
+use crate::drop::DropReason;
+use crate::outlet::Outlet;
+use crate::packet::link::HEADER;
+use crate::walk::guarded::bridged::{Asked, Fate, Fates, Hook, Rules};
+use crate::walk::guarded::detour::{self, Left};
+use crate::walk::{self, Context};
+
+/// What looks at the frames of a bridge.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Looks<'a> {
+    /// Rules of bridges.
+    pub(super) rules: Option<Rules<'a>>,
+    /// The tables of IP, at what comes by ports.
+    pub(super) detours: bool,
+}
+
+impl Looks<'_> {
+    /// Whether anything does.
+    #[inline(always)]
+    pub(crate) const fn any(&self) -> bool {
+        self.rules.is_some() || self.detours
+    }
+}
+
+/// The source of frames that something looks at: asked once for each vector.
+#[inline]
+pub(super) fn looked_at<'a>(cx: &Context<'a>, source: &Source<'a>) -> Option<Source<'a>> {
+    if cx.snapshot.firewall.bridge.is_empty() {
+        return None;
+    }
+    let looks = Looks {
+        rules: Rules::of(cx, source.bridge.id),
+        detours: !source.is_router() && detour::is_on(cx),
+    };
+    looks.any().then(|| {
+        let mut looked = *source;
+        // RouterOS: fast forward is for frames that nothing looks at.
+        (looked.straight_to, looked.looks) = (None, looks);
+        looked
+    })
+}
+
+/// Memory for asking.
+pub(crate) struct Asking {
+    sheet: Box<Sheet>,
+    between: [Between; CHUNK],
+    /// Of the frames of a part: those that have not ended, a bit each.
+    pub(super) left: u64,
+    /// A frame by itself, and those that wait until it is done.
+    alone: Option<(Vector, Vector)>,
+}
+
+impl Asking {
+    pub(super) fn new() -> Self {
+        Self {
+            sheet: Box::new(Sheet::new()),
+            between: [Between::default(); CHUNK],
+            left: u64::MAX,
+            alone: Some((Vector::new(), Vector::new())),
+        }
+    }
+
+    /// Says where a frame of a part goes to; the first one begins the part.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, at: usize, source: &Source<'_>, egress: InterfaceId) {
+        if at == 0 {
+            self.left = u64::MAX;
+        }
+        self.between[at % CHUNK] = between(source, egress);
+    }
+
+    /// Asks about those frames of a part; the ones that end.
+    #[inline]
+    pub(super) fn ask(
+        &mut self,
+        cx: &Context<'_>,
+        source: &Source<'_>,
+        (hook, which): (Hook, u64),
+        frames: &mut [Frame],
+        outlet: &mut Outlet,
+    ) -> u64 {
+        let fates = self.fates(cx, source, (hook, which), frames, outlet);
+        self.left &= !fates.ended();
+        fates.ended()
+    }
+
+    fn fates(
+        &mut self,
+        cx: &Context<'_>,
+        source: &Source<'_>,
+        (hook, which): (Hook, u64),
+        frames: &mut [Frame],
+        outlet: &mut Outlet,
+    ) -> Fates {
+        let rules = source.looks.rules.filter(|rules| rules.has(hook));
+        let Some(rules) = rules.filter(|_| which != 0) else {
+            return Fates::default();
+        };
+        let mut asked = Asked {
+            ways: &self.between[..frames.len().min(CHUNK)],
+            frames,
+            which,
+        };
+        rules.ask(cx, hook, &mut asked, &mut self.sheet, outlet)
+    }
+}
+
+/// The places of bits that are set, in order.
+pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let at = set.trailing_zeros();
+        set &= set.wrapping_sub(1);
+        (at < u64::BITS).then_some(at as usize)
+    })
+}
+
+/// The way of a frame that leaves by this port.
+fn between(source: &Source<'_>, egress: InterfaceId) -> Between {
+    Between {
+        ingress: match source.is_router() {
+            true => InterfaceId::NONE,
+            false => source.interface,
+        },
+        egress,
+    }
+}
+
+/// Where the filter looks at what leaves by a port.
+pub(super) fn through(source: &Source<'_>) -> Hook {
+    match source.is_router() {
+        true => Hook::Output,
+        false => Hook::Forward,
+    }
+}
+
+/// Bridges frames that something looks at. As [`passes::run`].
+#[inline(never)]
+pub(super) fn run(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    vector: &mut Vector,
+    passes: &mut Passes,
+    outlet: &mut Outlet,
+) -> Traffic {
+    let is_open = !source.is_router() && source.is_open();
+    if is_open
+        && source.looks.detours
+        && let Some((mut one, mut all)) = passes.asking.alone.take()
+    {
+        let mut came = Traffic::default();
+        core::mem::swap(vector, &mut all);
+        for frame in all.drain() {
+            let kept = one.push(frame);
+            let passed = alone(cx, source, &mut one, passes, outlet);
+            came.packets += passed.packets;
+            came.bytes += passed.bytes;
+            let rest = kept.err().into_iter().chain(one.drain());
+            for frame in rest.filter_map(|frame| vector.push(frame).err()) {
+                outlet.discard(frame, DropReason::NoBuffer);
+            }
+        }
+        passes.asking.alone = Some((one, all));
+        return came;
+    }
+    let ended = match is_open {
+        true => arrive(cx, source, vector, &mut passes.asking, outlet),
+        false => Traffic::default(),
+    };
+    let came = passes::bridge(cx, source, vector, passes, outlet);
+    Traffic {
+        packets: came.packets + ended.packets,
+        bytes: came.bytes + ended.bytes,
+    }
+}
+
+/// Asks `dstnat` about frames before the bridging decision. Returns those that end.
+fn arrive(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    vector: &mut Vector,
+    asking: &mut Asking,
+    outlet: &mut Outlet,
+) -> Traffic {
+    let mut ended = Traffic::default();
+    if !{ source.looks.rules }.is_some_and(|rules| rules.has(Hook::Dstnat)) {
+        return ended;
+    }
+    let mut fates = [Fates::default(); VECTOR_FRAMES.div_ceil(CHUNK)];
+    asking.between.fill(between(source, InterfaceId::NONE));
+    for (frames, fates) in vector.frames_mut().chunks_mut(CHUNK).zip(&mut fates) {
+        // RouterOS: no rule keeps messages of the spanning tree from it.
+        let passes = |frame: &Frame| head(frame.bytes()).is_none_or(|head| !source.keeps(&head));
+        let which = frames.iter().rev();
+        let which = which.fold(0, |which, frame| which << 1 | u64::from(passes(frame)));
+        *fates = asking.fates(cx, source, (Hook::Dstnat, which), frames, outlet);
+    }
+    if fates.iter().all(|fates| fates.ended() == 0) {
+        return ended;
+    }
+    let mut place = 0;
+    let mut frames = vector.extract(|_| {
+        let at = place;
+        place += 1;
+        fates[at / CHUNK].ended() >> (at % CHUNK) & 1 != 0
+    });
+    for fates in fates {
+        for at in bits(fates.ended()) {
+            let Some(mut frame) = frames.next() else {
+                return ended;
+            };
+            ended.packets += 1;
+            ended.bytes += frame.len() as u64;
+            frame.ingress = source.interface;
+            let is = |set: u64| set >> at & 1 != 0;
+            if is(fates.answers) {
+                (frame.egress, frame.l3) = (source.interface, HEADER as u16);
+                walk::transmit(cx, frame, outlet);
+            } else if is(fates.malformed) {
+                outlet.discard(frame, DropReason::ArpMalformed);
+            } else {
+                outlet.discard(frame, Hook::Dstnat.reason());
+            }
+        }
+    }
+    ended
+}
+
+/// Bridges a frame by itself, whose packet may pass the tables of IP.
+fn alone(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    one: &mut Vector,
+    passes: &mut Passes,
+    outlet: &mut Outlet,
+) -> Traffic {
+    let ended = arrive(cx, source, one, &mut passes.asking, outlet);
+    let Some(frame) = one.frames_mut().first_mut() else {
+        return ended;
+    };
+    let came = Traffic {
+        packets: 1,
+        bytes: frame.len() as u64,
+    };
+    // What is the router's passes them behind the bridge.
+    let passing = head(frame.bytes()).filter(|head| head.to != source.own && !source.keeps(head));
+    if passing.is_some() {
+        match detour::enter(cx, frame, (source.bridge.id, source.interface), outlet) {
+            Ok(detoured) => outlet.detoured = detoured,
+            Err(Left::Routed) => {
+                let [_, _, own @ ..] = source.own.to_be_bytes();
+                if let Some(to) = frame.bytes_mut().first_chunk_mut() {
+                    *to = own;
+                }
+            }
+            Err(Left::Ends(exit)) => {
+                for frame in one.drain() {
+                    walk::settle(cx, frame, exit, outlet);
+                }
+                return came;
+            }
+        }
+    }
+    passes::bridge(cx, source, one, passes, outlet);
+    outlet.detoured = None;
+    came
+}
+
+/// Asks about a frame that leaves by `frame.egress`; it, if it does not end.
+#[inline(never)]
+pub(super) fn one_leaves(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    mut frame: Frame,
+    outlet: &mut Outlet,
+) -> Option<Frame> {
+    let way = between(source, frame.egress);
+    let asks = |hook: Hook, frame: &mut Frame, outlet: &mut Outlet| {
+        let rules = source.looks.rules?;
+        match rules.ask_one(cx, hook, frame, way, outlet) {
+            Fate::GoesOn => None,
+            Fate::Drop(reason) => Some(reason),
+            Fate::Answers => Some(hook.reason()),
+        }
+    };
+    if let Some(reason) = asks(through(source), &mut frame, outlet) {
+        outlet.discard(frame, reason);
+        return None;
+    }
+    if let Some(mut detoured) = outlet.detoured {
+        let ends = (source.bridge.id, source.interface, frame.egress);
+        let left = detour::leave(cx, &mut frame, &mut detoured, ends, outlet);
+        outlet.detoured = Some(detoured);
+        if let Err(exit) = left {
+            walk::settle(cx, frame, exit, outlet);
+            return None;
+        }
+    }
+    match asks(Hook::Srcnat, &mut frame, outlet) {
+        None => Some(frame),
+        Some(reason) => {
+            outlet.discard(frame, reason);
+            None
+        }
+    }
+}
+
+/// Asks about a frame that goes up, or to a service of its port.
+///
+/// # Errors
+/// A rule discards it.
+pub(super) fn one_rises(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    frame: &mut Frame,
+    outlet: &mut Outlet,
+) -> Result<(), DropReason> {
+    let Some(rules) = source.looks.rules else {
+        return Ok(());
+    };
+    let way = between(source, InterfaceId::NONE);
+    match rules.ask_one(cx, Hook::Input, frame, way, outlet) {
+        Fate::Drop(reason) => Err(reason),
+        Fate::GoesOn | Fate::Answers => Ok(()),
+    }
+}

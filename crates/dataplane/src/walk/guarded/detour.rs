@@ -1,0 +1,249 @@
+//! RouterOS: `/interface/bridge/settings use-ip-firewall`: packets that a bridge forwards pass the tables of IP.
+//!
+//! ```text
+//! raw → connection → mangle → dstnat     before the bridging decision      ([`enter`])
+//! mangle → filter forward                for each port that it leaves by   ([`leave`])
+//! mangle postrouting → srcnat
+//! ```
+//!
+//! To rules the bridge is what such a packet came by and leaves by; its ports have matchers of their own. Its lifetime
+//! stays. A packet whose destination is translated is routed: its frame goes to the router instead. Fragments are not
+//! put together: they are of no connection, and `invalid` where connections are tracked.
+
+use frame::{Frame, InterfaceId};
+use wire::checksum;
+
+use super::chains::Hook;
+use super::{Guard, Met, Passage, View, Watcher, commit};
+use crate::connection::State;
+use crate::drop::DropReason;
+use crate::firewall::Detour;
+use crate::outlet::Outlet;
+use crate::packet::link::{self, HEADER, ethertype};
+use crate::packet::{Fields, Fragment};
+use crate::rule::{Changes, Sender};
+use crate::table::NextHopId;
+use crate::walk::{Context, Exit};
+
+/// What the tables of IP have made of a bridged packet before its ports were known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Detoured {
+    passage: Passage,
+}
+
+/// Why a frame is not bridged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// The packet ends. The frame is the bridge's, for `settle`.
+    Ends(Exit),
+    /// Its destination is translated: it is routed.
+    Routed,
+}
+
+/// Whether bridged packets pass tables of IP at all: asked once for each vector.
+#[inline]
+pub(crate) fn is_on(cx: &Context<'_>) -> bool {
+    let firewall = &cx.snapshot.firewall;
+    firewall.bridge.detour.plain && (firewall.guards(false) || firewall.guards(true))
+}
+
+/// All packets.
+const ANY: Detour = Detour {
+    plain: true,
+    vlan: true,
+    pppoe: true,
+};
+
+/// Where a packet of IP begins in a frame that passes the tables of IP.
+fn packet_in(detour: Detour, bytes: &[u8]) -> Option<usize> {
+    const TAGGED: usize = HEADER + 4;
+    /// Version and type 1, code 0: a session's data (RFC 2516, 4).
+    const SESSION: [u8; 2] = [0x11, 0];
+    const PPP: usize = HEADER + 6;
+    let word = |at: usize| {
+        let bytes = bytes.get(at..).and_then(<[u8]>::first_chunk);
+        bytes.map(|bytes| u16::from_be_bytes(*bytes))
+    };
+    let (kind, at) = match word(HEADER - 2)? {
+        kind @ (ethertype::IPV4 | ethertype::IPV6) if detour.plain => (kind, HEADER),
+        ethertype::VLAN | ethertype::SERVICE_VLAN if detour.vlan => (word(TAGGED - 2)?, TAGGED),
+        ethertype::PPPOE if detour.pppoe && bytes.get(HEADER..)?.starts_with(&SESSION) => {
+            // RFC 1332, 2; RFC 5072, 3.
+            match word(PPP)? {
+                0x21 => (ethertype::IPV4, PPP + 2),
+                0x57 => (ethertype::IPV6, PPP + 2),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    link::has_ip(kind, &bytes[at..]).then_some(at)
+}
+
+/// Whether the header of a packet is sound, as far as its own length goes (RFC 1812, 5.2.2; RFC 8200, 3).
+fn check(packet: &[u8]) -> Result<(), DropReason> {
+    let word = |at: usize| usize::from(packet[at]) << 8 | usize::from(packet[at + 1]);
+    if packet[0] >> 4 == 6 {
+        let whole = word(4) + 40 <= packet.len();
+        return whole.then_some(()).ok_or(DropReason::Ipv6Length);
+    }
+    let header = usize::from(packet[0] & 0xf) * 4;
+    if word(2) < header || word(2) > packet.len() {
+        return Err(DropReason::Ipv4Length);
+    }
+    let right = checksum::checksum(&packet[..header]) == 0;
+    right.then_some(()).ok_or(DropReason::Ipv4Checksum)
+}
+
+/// Takes the packet in a frame, which came by this port of a bridge, through the tables that come before the bridging
+/// decision. None where it carries no packet that they look at.
+///
+/// # Errors
+/// It is not bridged.
+#[inline(never)]
+pub(crate) fn enter(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    (bridge, port): (InterfaceId, InterfaceId),
+    outlet: &mut Outlet,
+) -> Result<Option<Detoured>, Left> {
+    let detour = cx.snapshot.firewall.bridge.detour;
+    let Some(l3) = packet_in(detour, frame.bytes()) else {
+        return Ok(None);
+    };
+    let packet = &frame.bytes()[l3..];
+    let ipv6 = packet[0] >> 4 == 6;
+    if !cx.snapshot.firewall.guards(ipv6) {
+        return Ok(None);
+    }
+    let before = (frame.ingress, frame.below, frame.l3);
+    (frame.ingress, frame.below, frame.l3) = (bridge, port, l3 as u16);
+    check(packet_of(frame, l3)).map_err(|reason| Left::Ends(Exit::Drop(reason)))?;
+    let mut passage = Passage::new(Fields::of(packet_of(frame, l3)));
+    passage.marks.packet = frame.mark;
+    let entered = guard(cx, frame, &mut passage, outlet, |guard| {
+        guard.enter_bridged()
+    });
+    outlet.tell(frame);
+    entered.map_err(Left::Ends)?;
+    (frame.ingress, frame.below, frame.l3) = before;
+    if passage.fields.tuple.destination != passage.received.destination {
+        return Err(Left::Routed);
+    }
+    frame.mark = passage.marks.packet;
+    Ok(Some(Detoured { passage }))
+}
+
+/// Takes it through the tables behind that, and writes what all of them said. `leaves_by` is the bridge's port. A frame
+/// that leaves by several ports comes once for each, a copy every time.
+///
+/// # Errors
+/// The packet ends. The frame is the bridge's, for `settle`.
+#[inline(never)]
+pub(crate) fn leave(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    detoured: &mut Detoured,
+    (bridge, port, leaves_by): (InterfaceId, InterfaceId, InterfaceId),
+    outlet: &mut Outlet,
+) -> Result<(), Exit> {
+    // The bridge may have put a tag before it meanwhile, or taken one off.
+    let Some(l3) = packet_in(ANY, frame.bytes()) else {
+        return Ok(());
+    };
+    let before = (frame.ingress, frame.below, frame.l3);
+    (frame.ingress, frame.below, frame.l3) = (bridge, port, l3 as u16);
+    let mut passage = Passage {
+        leaves_by,
+        ..detoured.passage
+    };
+    let left = guard(cx, frame, &mut passage, outlet, |guard| {
+        guard.leave_bridged(bridge)
+    });
+    outlet.tell(frame);
+    if passage.changes.counted && passage.draft.is_some() && !passage.accepted {
+        let tables = cx.snapshot.firewall.tables(passage.fields.tuple.ipv6);
+        tables.leave(&passage.received);
+    }
+    left?;
+    // The connection has begun by the first of several copies.
+    detoured.passage.draft = None;
+    detoured.passage.translation = passage.translation;
+    let plain = Changes {
+        fasttrack: passage.changes.fasttrack,
+        counted: passage.changes.counted,
+        looked: passage.changes.looked,
+        untracked: passage.changes.untracked,
+        ..Changes::default()
+    };
+    frame.mark = passage.marks.packet;
+    if passage.translation.is_some() || passage.changes != plain {
+        // What a rule sets for tags is written where there is one.
+        commit(frame, &passage).map_err(Exit::Drop)?;
+    }
+    (frame.ingress, frame.below, frame.l3) = before;
+    Ok(())
+}
+
+fn packet_of(frame: &Frame, l3: usize) -> &[u8] {
+    frame.bytes().get(l3..).unwrap_or_default()
+}
+
+/// Does something with a packet between tables.
+fn guard(
+    cx: &Context<'_>,
+    frame: &Frame,
+    passage: &mut Passage,
+    outlet: &mut Outlet,
+    act: impl FnOnce(&mut Guard<'_, super::Told>) -> Result<(), Exit>,
+) -> Result<(), Exit> {
+    let sender = link::Link::of(frame.bytes()).map(|link| Sender {
+        mac: link.source,
+        priority: link.tag.map_or(0, |tag| tag.tci.pcp()),
+    });
+    let mut guard = Guard {
+        cx,
+        tables: cx.snapshot.firewall.tables(passage.fields.tuple.ipv6),
+        memory: &mut outlet.memory,
+        view: View {
+            packet: packet_of(frame, usize::from(frame.l3)),
+            offload: &frame.offload,
+            ingress: frame.ingress,
+            port: frame.below,
+            sender,
+        },
+        passage,
+        met: Met::Unknown,
+        early: None,
+        watch: &mut outlet.told,
+    };
+    act(&mut guard)
+}
+
+impl<W: Watcher> Guard<'_, W> {
+    /// raw, connection, mangle, dstnat.
+    fn enter_bridged(&mut self) -> Result<(), Exit> {
+        self.hook(Hook::Raw, InterfaceId::NONE)?;
+        let Fields {
+            tuple, fragment, ..
+        } = self.passage.fields;
+        let is_tracked =
+            self.cx.snapshot.firewall.tracks(tuple.ipv6) && !self.passage.changes.untracked;
+        match fragment {
+            Fragment::First | Fragment::Later if is_tracked => {
+                self.passage.track.state = State::Invalid;
+            }
+            _ => self.connect(),
+        }
+        self.hook(Hook::Prerouting, InterfaceId::NONE)?;
+        self.keep_mark();
+        Ok(())
+    }
+
+    /// Forward and postrouting; the connection is confirmed.
+    fn leave_bridged(&mut self, bridge: InterfaceId) -> Result<(), Exit> {
+        self.hook(Hook::Forward, bridge)?;
+        self.hook(Hook::Postrouting, bridge)?;
+        self.confirm(bridge, NextHopId::NO_ROUTE)
+    }
+}
