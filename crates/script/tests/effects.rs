@@ -72,9 +72,9 @@ fn told(store: &mut Store, path: &str) -> Vec<Option<String>> {
 }
 
 #[test]
-fn what_stands_on_a_bridge_has_no_effect_either() {
+fn what_stands_on_a_mesh_has_no_effect_either() {
     let mut store = after(
-        "/interface bridge add name=br\n\
+        "/interface mesh add name=br\n\
          /interface vlan add name=v interface=br vlan-id=5\n\
          /interface vlan add name=w interface=v vlan-id=6\n\
          /ip address add address=10.0.0.1/24 interface=w\n\
@@ -89,12 +89,22 @@ fn what_stands_on_a_bridge_has_no_effect_either() {
 
     assert_eq!(
         lacks(&store, "/interface/vlan"),
-        ["bridges (interface=br)", "bridges (interface=v)"]
+        [
+            "virtual interfaces (interface=br)",
+            "virtual interfaces (interface=v)"
+        ]
     );
-    assert_eq!(lacks(&store, "/ip/address"), ["bridges (interface=w)", ""]);
-    let routes = ["bridges (gateway=w)", "", "bridges (gateway=v)"];
+    assert_eq!(
+        lacks(&store, "/ip/address"),
+        ["virtual interfaces (interface=w)", ""]
+    );
+    let routes = [
+        "virtual interfaces (gateway=w)",
+        "",
+        "virtual interfaces (gateway=v)",
+    ];
     assert_eq!(lacks(&store, "/ip/route"), routes);
-    let rules = ["bridges (in-interface=w)", "", ""];
+    let rules = ["virtual interfaces (in-interface=w)", "", ""];
     assert_eq!(lacks(&store, "/ip/firewall/filter"), rules);
     let printed = run(&mut store, "/ip address print");
     assert!(printed.contains("~ - NO-EFFECT"), "{printed}");
@@ -103,9 +113,9 @@ fn what_stands_on_a_bridge_has_no_effect_either() {
 }
 
 #[test]
-fn a_gateway_on_a_bridge_is_not_reached() {
+fn a_gateway_on_a_mesh_is_not_reached() {
     let mut store = after(
-        "/interface bridge add name=br\n\
+        "/interface mesh add name=br\n\
          /ip address add address=10.0.0.1/16 interface=br\n\
          /ip address add address=10.0.5.1/24 interface=ether1\n\
          /ipv6 address add address=2001:db8::1/64 interface=br advertise=no\n\
@@ -117,11 +127,11 @@ fn a_gateway_on_a_bridge_is_not_reached() {
 
     assert_eq!(
         lacks(&store, "/ip/route"),
-        ["bridges (gateway=10.0.0.9)", "", ""]
+        ["virtual interfaces (gateway=10.0.0.9)", "", ""]
     );
     assert_eq!(
         lacks(&store, "/ipv6/route"),
-        ["bridges (gateway=2001:db8::9)"]
+        ["virtual interfaces (gateway=2001:db8::9)"]
     );
     run(
         &mut store,
@@ -133,7 +143,7 @@ fn a_gateway_on_a_bridge_is_not_reached() {
 #[test]
 fn a_list_is_as_good_as_its_members() {
     let mut store = after(
-        "/interface bridge add name=br\n\
+        "/interface mesh add name=br\n\
          /interface list add name=LAN\n\
          /interface list add name=more include=LAN\n\
          /interface list member add list=LAN interface=br\n\
@@ -153,13 +163,13 @@ fn a_list_is_as_good_as_its_members() {
     };
 
     let (lan, more) = (
-        "bridges (in-interface-list=LAN)",
-        "bridges (in-interface-list=more)",
+        "virtual interfaces (in-interface-list=LAN)",
+        "virtual interfaces (in-interface-list=more)",
     );
     assert_eq!(lacks(&store, "/ip/firewall/filter"), rules(lan, more));
     assert_eq!(
         lacks(&store, "/interface/list/member"),
-        ["bridges (interface=br)", ""]
+        ["virtual interfaces (interface=br)", ""]
     );
     run(
         &mut store,
@@ -180,10 +190,11 @@ fn a_list_is_as_good_as_its_members() {
 
 #[test]
 fn programs_are_told_what_is_missing_under_a_key_of_its_own() {
-    let mut store = after(DEFCONF);
+    let more = "/interface mesh add name=net\n/ip address add address=10.9.0.1/24 interface=net\n";
+    let mut store = after(&format!("{DEFCONF}\n{more}"));
 
-    let bridge = Some(String::from("bridges (interface=bridge)"));
-    assert_eq!(told(&mut store, "/ip/address"), [bridge]);
+    let mesh = Some(String::from("virtual interfaces (interface=net)"));
+    assert_eq!(told(&mut store, "/ip/address"), [None, mesh]);
     let members = told(&mut store, "/interface/list/member");
     assert_eq!(members[1], None);
     assert_eq!(told(&mut store, "/ip/pool"), [Some(String::from("pools"))]);
@@ -195,7 +206,7 @@ fn programs_are_told_what_is_missing_under_a_key_of_its_own() {
     // A view shows items of other menus.
     let interfaces = told(&mut store, "/interface");
     assert!(
-        interfaces.contains(&Some(String::from("bridges"))),
+        interfaces.contains(&Some(String::from("virtual interfaces"))),
         "{interfaces:?}"
     );
     let shown = run(&mut store, "/tool mac-server print");
@@ -218,17 +229,9 @@ fn a_check_tells_of_each_command_without_effect_what_is_missing() {
     assert_eq!(
         told,
         [
-            "3: /interface/bridge bridge: bridges",
             "8: /ip/pool default-dhcp: pools",
             "10: /ip/dhcp-server defconf: DHCP",
-            "12: /interface/bridge/port interface=ether2 bridge=bridge: bridges",
-            "13: /interface/bridge/port interface=ether3 bridge=bridge: bridges",
-            "14: /interface/bridge/port interface=ether4 bridge=bridge: bridges",
-            "15: /interface/bridge/port interface=ether5 bridge=bridge: bridges",
             "17: /ip/neighbor/discovery-settings: MNDP and LLDP",
-            "19: /interface/list/member list=LAN interface=bridge: bridges (interface=bridge)",
-            "22: /ip/address address=192.168.88.1/24 network=192.168.88.0 interface=bridge: \
-             bridges (interface=bridge)",
             "24: /ip/dhcp-client client1: DHCP",
             "26: /ip/dhcp-server/network address=192.168.88.0/24 gateway=192.168.88.1 \
              dns-server=192.168.88.1: DHCP",
@@ -254,7 +257,7 @@ impl Live for Logging {
 
 #[test]
 fn the_log_says_what_was_put_into_use_in_vain() {
-    let mut store = after("/interface bridge add name=br disabled=yes\n");
+    let mut store = after("/interface mesh add name=br disabled=yes\n");
     let mut live = Logging::default();
     let mut run = |line: &str| {
         let (mut out, mut session) = (String::new(), Session::new("admin"));
@@ -270,7 +273,7 @@ fn the_log_says_what_was_put_into_use_in_vain() {
     assert_eq!(run(set), [""; 0]);
     assert_eq!(run("/queue simple enable a"), [said]);
     let said = "system,warning ip address address=10.0.0.1/24 network=10.0.0.0 interface=br \
-                has no effect here yet: bridges (interface=br)";
+                has no effect here yet: virtual interfaces (interface=br)";
     let add = "/ip address add address=10.0.0.1/24 interface=br";
     assert_eq!(run(add), [said]);
     assert_eq!(
@@ -289,21 +292,19 @@ fn the_log_says_what_was_put_into_use_in_vain() {
 
 #[test]
 fn a_menu_lists_all_that_has_no_effect() {
-    let mut store = after(DEFCONF);
+    let more = "/interface mesh add name=net\n/ip address add address=10.9.0.1/24 interface=net\n";
+    let mut store = after(&format!("{DEFCONF}\n{more}"));
 
     let list = run(&mut store, "/system configuration effects print terse");
     let lines: Vec<_> = list.lines().collect();
-    assert_eq!(lines.len(), 16, "{list}");
+    assert_eq!(lines.len(), 11, "{list}");
     let address = run(
         &mut store,
         ":put ([/system configuration effects print as-value where menu=\"/ip/address\"]->0)",
     );
+    assert!(address.contains("item=address=10.9.0.1/24"), "{address}");
     assert!(
-        address.contains("item=address=192.168.88.1/24"),
-        "{address}"
-    );
-    assert!(
-        address.contains("missing=bridges (interface=bridge)"),
+        address.contains("missing=virtual interfaces (interface=net)"),
         "{address}"
     );
     let count = run(
@@ -324,8 +325,8 @@ fn one_line_says_how_much_has_no_effect() {
 
     let line = Survey::of(&after(DEFCONF)).line();
 
-    let said = "16 of 31 commands have no effect yet: bridges, DHCP, DNS server, \
-                MAC server and RoMON, MNDP and LLDP …; /system/configuration/effects lists them";
+    let said = "9 of 31 commands have no effect yet: DHCP, DNS server, MAC server and RoMON, \
+                MNDP and LLDP, pools; /system/configuration/effects lists them";
     assert_eq!(line.as_deref(), Some(said));
 }
 
@@ -333,7 +334,7 @@ fn one_line_says_how_much_has_no_effect() {
 fn a_survey_of_much_goes_on_in_pieces() {
     let mut store = schema::store();
     let mark = store.begin();
-    let menu = store.menu("/interface/bridge").expect("a menu");
+    let menu = store.menu("/interface/mesh").expect("a menu");
     for n in 0..10_000 {
         let name = Some(menu::Value::text(format!("b{n}")));
         store
@@ -365,11 +366,11 @@ fn help_says_what_has_no_effect_yet() {
     };
 
     let marked = |line: &str, word: &str| help(line, word).ends_with("(no effect yet)");
-    assert!(marked("/interface ", "bridge"));
+    assert!(marked("/interface ", "mesh"));
     assert!(marked("/interface ", "dot1x"));
     assert!(!marked("/", "interface"));
-    assert!(marked("/interface bridge ", "add"));
-    assert!(!marked("/interface bridge ", "print"));
+    assert!(marked("/interface mesh ", "add"));
+    assert!(!marked("/interface mesh ", "print"));
     assert!(!marked("/interface ", "vlan"));
     assert!(marked("/interface vlan add ", "mvrp"));
     assert!(!marked("/interface vlan add ", "vlan-id"));

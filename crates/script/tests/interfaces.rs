@@ -278,14 +278,14 @@ fn words_of_version_6_are_taken() {
 fn a_check_says_that_such_menus_have_no_effect() {
     let report = script::check(
         &mut schema::store(),
-        "/interface bridge\nadd name=br\n/ip address\nadd address=192.0.2.1/24 interface=br\n",
+        "/interface mesh\nadd name=br\n/ip address\nadd address=192.0.2.1/24 interface=br\n",
     );
     assert_eq!(report.refused, []);
     let lines: Vec<_> = report.no_effect.iter().map(|n| n.line).collect();
     assert_eq!(lines, [2, 4]);
     let missing = report.no_effect.iter().map(|n| n.missing.as_str());
-    let bridges = ["bridges", "bridges (interface=br)"];
-    assert_eq!(missing.collect::<Vec<_>>(), bridges);
+    let mesh = ["virtual interfaces", "virtual interfaces (interface=br)"];
+    assert_eq!(missing.collect::<Vec<_>>(), mesh);
 }
 
 #[test]

@@ -218,13 +218,14 @@ fn what_has_no_effect_is_told_at_start_and_to_who_comes() {
     let (console, greeting) = router.console_and_greeting();
     assert!(!greeting.contains("no effect"), "{greeting}");
     drop(console);
-    router.exec("/interface bridge add name=br");
+    router.exec("/interface mesh add name=br");
     router.exec("/ip address add address=10.0.0.1/24 interface=br");
 
     router.kill();
     router.run();
 
-    let line = "commands have no effect yet: bridges; /system/configuration/effects lists them";
+    let line =
+        "commands have no effect yet: virtual interfaces; /system/configuration/effects lists them";
     let at_start = router.said.iter().filter(|said| said.contains(line));
     assert_eq!(at_start.count(), 1, "{:#?}", router.said);
     let greeting = router.console_and_greeting().1;
