@@ -241,7 +241,7 @@ mod tests {
     fn the_default_firewall_lets_out_and_keeps_out() {
         let (out, code) = home(&[
             "--in",
-            "ether2",
+            "bridge",
             "--src",
             "192.168.88.10:5000",
             "--dst",
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn the_console_shows_the_same_lines_without_inner_words() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/configs/home.rsc");
-        let packet = "in-interface=ether2 src-address=192.168.88.10 dst-address=1.1.1.1 protocol=tcp \
+        let packet = "in-interface=bridge src-address=192.168.88.10 dst-address=1.1.1.1 protocol=tcp \
                       src-port=5000 dst-port=443";
         for more in ["", " ttl=1"] {
             let command = format!("/tool/trace {packet}{more}");
@@ -298,7 +298,7 @@ mod tests {
             };
             let words = [
                 "--in",
-                "ether2",
+                "bridge",
                 "--src",
                 "192.168.88.10:5000",
                 "--dst",
@@ -344,7 +344,7 @@ mod tests {
             home(&[&packet[..], &["--proto", "udp"]].concat())
         };
 
-        let (out, code) = asks("ether2", "255.255.255.255:67");
+        let (out, code) = asks("bridge", "255.255.255.255:67");
         assert_eq!(code, 0, "{out}");
         let (out, code) = asks("ether1", "255.255.255.255:67");
         assert_eq!(code, DISCARDED, "{out}");

@@ -1,16 +1,21 @@
-# The lab "home": ether1 is the internet, ether2 the LAN, between them what RouterOS puts there
-# by default, on static addresses.
+# The lab "home": ether1 is the internet, ether2 and ether3 are bridged into the LAN, between them what
+# RouterOS puts there by default, on static addresses.
+/interface bridge
+add admin-mac=02:00:00:00:02:01 auto-mac=no comment=defconf name=bridge
+/interface bridge port
+add bridge=bridge comment=defconf interface=ether2
+add bridge=bridge comment=defconf interface=ether3
 /interface list
 add comment=defconf name=WAN
 add comment=defconf name=LAN
 /interface list member
-add comment=defconf interface=ether2 list=LAN
+add comment=defconf interface=bridge list=LAN
 add comment=defconf interface=ether1 list=WAN
 /system identity
 set name=ferroute
 /ip address
 add address=203.0.113.2/24 comment=internet interface=ether1
-add address=192.168.88.1/24 comment=defconf interface=ether2
+add address=192.168.88.1/24 comment=defconf interface=bridge
 /ip route
 add dst-address=0.0.0.0/0 gateway=203.0.113.1
 /ip firewall filter
@@ -29,7 +34,7 @@ add action=drop chain=forward comment="defconf: drop all from WAN not DSTNATed" 
 add action=masquerade chain=srcnat comment="defconf: masquerade" ipsec-policy=out,none out-interface-list=WAN
 /ipv6 address
 add address=2001:2:0:1::2/64 advertise=no comment=internet interface=ether1
-add address=2001:2:0:88::1/64 comment=LAN interface=ether2
+add address=2001:2:0:88::1/64 comment=LAN interface=bridge
 /ipv6 route
 add dst-address=::/0 gateway=2001:2:0:1::1
 /ipv6 firewall address-list

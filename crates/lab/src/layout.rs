@@ -186,9 +186,23 @@ const LAN: Link = Link {
 // The default firewall drops what uses addresses of documentation; RFC 5180 has some for labs.
 const HOME: Layout = Layout {
     name: "home",
-    summary: "a client on the LAN, a router with RouterOS's default firewall, a server on the internet",
+    summary: "two hosts on the LAN, a router with RouterOS's default bridge and firewall, a server on the internet",
     hosts: &[
         Host {
+            routes: &[
+                Route {
+                    destination: "default",
+                    via: "192.168.88.1",
+                },
+                Route {
+                    destination: "default",
+                    via: "2001:2:0:88::1",
+                },
+            ],
+            ..CLIENT
+        },
+        Host {
+            name: "laptop",
             routes: &[
                 Route {
                     destination: "default",
@@ -234,6 +248,20 @@ const HOME: Layout = Layout {
                 LAN.ends[0],
                 End {
                     addresses: &["192.168.88.10/24", "2001:2:0:88::10/64"],
+                    ..LAN.ends[1]
+                },
+            ],
+            ..LAN
+        },
+        Link {
+            ends: [
+                End {
+                    device: "ether3",
+                    ..LAN.ends[0]
+                },
+                End {
+                    host: "laptop",
+                    addresses: &["192.168.88.11/24", "2001:2:0:88::11/64"],
                     ..LAN.ends[1]
                 },
             ],
@@ -382,7 +410,13 @@ mod tests {
         assert_eq!(names.len(), LAYOUTS.len());
         for layout in LAYOUTS {
             assert!(layout.host(ROUTER).is_some(), "{}", layout.name);
-            assert_eq!(layout.ports(), ["ether1", "ether2"], "{}", layout.name);
+            let ports = &["ether1", "ether2", "ether3"][..];
+            let ports = if layout.name == "home" {
+                ports
+            } else {
+                &ports[..2]
+            };
+            assert_eq!(layout.ports(), ports, "{}", layout.name);
         }
     }
 

@@ -1,7 +1,9 @@
 //! Labs: a few hosts in network namespaces with a router between them, for tests and for people.
 //!
 //! ```text
-//!   client ──── ether2 [ router ] ether1 ──── server        the lab `home`
+//!   client ──── ether2 ┐
+//!                      [ router ] ether1 ──── server        the lab `home`
+//!   laptop ──── ether3 ┘
 //! ```
 //!
 //! A [`Layout`] says what a lab is: hosts, links, addresses, routes. It is a value; [`LAYOUTS`]

@@ -204,7 +204,7 @@ mod tests {
                 .count()
         };
 
-        assert_eq!((count("home"), count("segments")), (4, 0));
+        assert_eq!((count("home"), count("segments")), (6, 0));
     }
 
     #[test]

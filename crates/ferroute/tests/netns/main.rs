@@ -6,6 +6,7 @@
 //! `FERROUTE_BINARY` names another binary to test than the one just built.
 
 mod attack;
+mod bridge;
 mod clients;
 mod confine;
 mod drivers;

@@ -36,7 +36,7 @@ fn a_running_router_says_which_way_a_packet_would_take() {
         return;
     };
     until("the router's links are up", || {
-        trace(&router, "ether2", "192.168.88.10:5000", "198.51.100.80:443").0 == Some(0)
+        trace(&router, "bridge", "192.168.88.10:5000", "198.51.100.80:443").0 == Some(0)
     });
     let (code, said) = trace(&router, "ether1", "198.51.100.80:5000", "192.168.88.10:22");
 
@@ -79,7 +79,7 @@ fn a_running_router_knows_the_connection_of_a_packet() {
     let (_client, port) = talk(&lab, &router);
 
     let client = format!("192.168.88.10:{port}");
-    let (code, said) = trace(&router, "ether2", &client, "203.0.113.1:5201");
+    let (code, said) = trace(&router, "bridge", &client, "203.0.113.1:5201");
     let step = |said: &serde_json::Value, at: usize| said["steps"][at]["decision"].to_string();
     assert_eq!(code, Some(0), "{said:#}");
     assert!(
@@ -97,7 +97,7 @@ fn a_running_router_knows_the_connection_of_a_packet() {
         (["--size", "3000"], "it is longer than its link's MTU"),
         (["--flags", "fin,ack"], "SYN, FIN and RST are followed"),
     ] {
-        let (_, said) = trace_more(&router, "ether2", &client, "203.0.113.1:5201", &more);
+        let (_, said) = trace_more(&router, "bridge", &client, "203.0.113.1:5201", &more);
         let path = said["path"].as_str().unwrap_or_default();
         assert!(path.starts_with("slow: ") && path.contains(why), "{said:#}");
     }
@@ -112,7 +112,7 @@ fn a_running_router_knows_the_connection_of_a_packet() {
     );
     let translated = "the connection is translated: 203.0.113.1:5201->203.0.113.2:";
     assert!(said.to_string().contains(translated), "{said:#}");
-    assert_eq!(said["decision"], "sent by ether2");
+    assert_eq!(said["decision"], "sent by bridge");
     let (code, said) = trace(&router, "ether1", "203.0.113.9:5201", &outside);
     assert_eq!(code, Some(10), "{said:#}");
 }
@@ -132,14 +132,14 @@ fn a_running_router_knows_an_echo_by_its_identifier() {
         trace_more(&router, ingress, src, dst, &more)
     };
 
-    let (code, said) = echo("ether2", "192.168.88.10", "203.0.113.1", "8");
+    let (code, said) = echo("bridge", "192.168.88.10", "203.0.113.1", "8");
     assert_eq!(code, Some(0), "{said:#}");
     let known = "of the connection 192.168.88.10";
     assert!(said.to_string().contains(known), "{said:#}");
     let (code, said) = echo("ether1", "203.0.113.1", "203.0.113.2", "0");
     assert_eq!(code, Some(0), "{said:#}");
     assert!(said.to_string().contains("an answer in"), "{said:#}");
-    assert_eq!(said["decision"], "sent by ether2");
+    assert_eq!(said["decision"], "sent by bridge");
 }
 
 /// Answers one command and keeps the connection.
@@ -186,7 +186,7 @@ fn a_running_router_knows_what_its_helpers_expect() {
     ] {
         assert!(said.to_string().contains(known), "{said:#}");
     }
-    assert_eq!(said["decision"], "sent by ether2");
+    assert_eq!(said["decision"], "sent by bridge");
     let (code, said) = trace(&router, "ether1", "203.0.113.1:20", "203.0.113.2:5002");
     assert_eq!(code, Some(10), "{said:#}");
     assert!(

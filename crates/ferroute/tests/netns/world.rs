@@ -165,13 +165,16 @@ pub(crate) struct Start<'a> {
 }
 
 impl<'a> Start<'a> {
-    /// In the host `router`, `ether1` and `ether2` as ports of this driver.
+    /// In the host `router`, `ether1` and `ether2` as ports of this driver, and `ether3` where the configuration names it.
     pub(crate) fn with(driver: &str, config: &'a str) -> Self {
-        let ports = ["ether1", "ether2"].map(|port| format!("{port}={driver}:{port}"));
+        let named = ["ether1", "ether2", "ether3"].into_iter();
+        let named = named.filter(|port| *port != "ether3" || config.contains(port));
         Self {
             host: "router",
             config,
-            ports: ports.into(),
+            ports: named
+                .map(|port| format!("{port}={driver}:{port}"))
+                .collect(),
             state: None,
             arguments: &[],
         }
@@ -213,6 +216,7 @@ impl Router {
                 });
             }
             if router.command("/system/identity/print").status.success() {
+                router.wait_for_bridges();
                 router.wait_for_ipv6();
                 return Ok(router);
             }
@@ -222,6 +226,28 @@ impl Router {
                 router.log()
             );
             thread::park_timeout(Duration::from_millis(10));
+        }
+    }
+
+    /// Ports of bridges forward when nobody has spoken of a spanning tree there for three seconds (IEEE 802.1Q,
+    /// 13.25). Waits for those whose links are up, but not for long.
+    fn wait_for_bridges(&self) {
+        let begin = Instant::now();
+        let ports = || self.rows("/interface/bridge/port/print");
+        let used = |row: &serde_json::Value| row["inactive"] != "true" && row["disabled"] != "true";
+        let waits = || {
+            let monitor = "/interface/bridge/port/monitor [find] once";
+            let shown = text(&self.command(monitor).stdout);
+            let mut lines = shown.lines().map(str::trim);
+            let forwarding = lines.find(|line| line.starts_with("forwarding:"));
+            let forwarding = forwarding.map_or(0, |line| line.matches("yes").count());
+            ports().iter().filter(|row| used(row)).count() > forwarding
+        };
+        if ports().is_empty() {
+            return;
+        }
+        while waits() && begin.elapsed() < Duration::from_secs(10) {
+            thread::park_timeout(Duration::from_millis(50));
         }
     }
 

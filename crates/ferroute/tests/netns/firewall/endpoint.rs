@@ -12,7 +12,7 @@ const CONFIG: &str = "\
 /ip address
 add address=203.0.113.2/24 interface=ether1
 add address=192.168.88.1/24 interface=ether2
-add address=192.0.2.1/24 interface=ether3
+add address=192.0.2.1/24 interface=ether4
 /ip route
 add dst-address=198.51.100.80/32 gateway=203.0.113.1
 /ip firewall connection tracking
@@ -44,7 +44,7 @@ fn street() -> Layout {
         ends: [
             End {
                 host: "router",
-                device: "ether3",
+                device: "ether4",
                 addresses: &[],
             },
             End {
@@ -97,7 +97,7 @@ fn one_socket_is_seen_at_one_endpoint_to_which_others_may_write() {
     };
     for workers in ["1", "2"] {
         let mut start = Start::with(PACKET, CONFIG);
-        start.ports.push(format!("ether3={PACKET}:ether3"));
+        start.ports.push(format!("ether4={PACKET}:ether4"));
         start.arguments = &["--workers", "2"][..];
         if workers == "1" {
             start.arguments = &[];

@@ -127,12 +127,13 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/interface/bridge/port", Shape::Ordered, "Ports of bridges")
 };
 
-/// Who is in the lists that are there by themselves changes with every interface: nobody wants these as ports.
+/// Who is in the list of all interfaces changes with every interface: nobody wants these as ports. Of dynamic ones none
+/// has link addresses.
 pub(crate) fn names_no_built_in_list(draft: &Draft<'_>, property: &str) -> Result<(), Reason> {
     let value = draft.get(property);
     let names = value.map(|value| value.as_list()).unwrap_or_default();
     let mut names = names.iter().chain(value).filter_map(|name| name.as_str());
-    match names.find(|name| ["all", "dynamic", "none", "static"].contains(name)) {
+    match names.find(|name| ["all", "static"].contains(name)) {
         Some(list) => Err(Reason::failure(format!(
             "list {list} can not be of a bridge; name interfaces, or a list with members of its own"
         ))),
