@@ -261,6 +261,61 @@ fn of_two_links_to_the_kernels_bridge_one_waits_until_the_other_is_cut() {
     assert!(router.stop().success());
 }
 
+/// Open vSwitch in the host `peer`, with its user-space datapath: a bridge of all devices that speaks RSTP.
+struct Switch {
+    /// They are ended before the folder goes.
+    _daemons: [Server; 2],
+    folder: Folder,
+}
+
+impl Switch {
+    fn start(test: &str, lab: &Lab) -> Option<Self> {
+        let folder = Folder::new();
+        let path = |name: &str| folder.file(name).display().to_string();
+        let (db, socket) = (path("conf.db"), path("db.sock"));
+        let schema = "/usr/share/openvswitch/vswitch.ovsschema";
+        if !works(lab, "peer", &format!("ovsdb-tool create {db} {schema}")) {
+            println!("{test}: no schema of Open vSwitch at {schema}");
+            return None;
+        }
+        let daemon = |line: String, sign: &str| {
+            let script = format!("OVS_RUNDIR={} exec {line} 2>&1", path(""));
+            let argv = ["sh", "-c", &script].map(str::to_owned);
+            let command = lab.command_line("peer", &argv);
+            Server::begin(command.expect("a host of the layout"), sign)
+        };
+        let control = path("ovsdb.ctl");
+        let base = daemon(
+            format!("ovsdb-server {db} --remote=punix:{socket} --unixctl={control} -vconsole:info"),
+            "ovsdb-server",
+        );
+        let control = path("vswitchd.ctl");
+        let switch = daemon(
+            format!("ovs-vswitchd unix:{socket} --unixctl={control} -vconsole:info"),
+            "connected",
+        );
+        let ovs = |command: &str| {
+            let line = format!("ovs-vsctl --timeout=10 --db=unix:{socket} {command}");
+            run(lab, "peer", &line)
+        };
+        ovs("add-br br0 -- set bridge br0 datapath_type=netdev rstp_enable=true");
+        for device in ["eth0", "eth1", "eth2"] {
+            ovs(&format!("add-port br0 {device}"));
+        }
+        Some(Self {
+            _daemons: [base, switch],
+            folder,
+        })
+    }
+
+    /// What it says of its spanning tree.
+    fn state(&self, lab: &Lab) -> String {
+        let control = self.folder.file("vswitchd.ctl");
+        let line = format!("ovs-appctl -t {} rstp/show br0", control.display());
+        run(lab, "peer", &line)
+    }
+}
+
 #[test]
 fn of_two_links_to_open_vswitch_the_other_takes_over_at_once() {
     let test = "of_two_links_to_open_vswitch_the_other_takes_over_at_once";
@@ -275,41 +330,9 @@ fn of_two_links_to_open_vswitch_the_other_takes_over_at_once() {
     let Some(lab) = have(test, &programs).then(|| lab(test, &LOOP)).flatten() else {
         return;
     };
-    let folder = Folder::new();
-    let path = |name: &str| folder.file(name).display().to_string();
-    let (db, socket) = (path("conf.db"), path("db.sock"));
-    let schema = "/usr/share/openvswitch/vswitch.ovsschema";
-    if !works(&lab, "peer", &format!("ovsdb-tool create {db} {schema}")) {
-        println!("{test}: no schema of Open vSwitch at {schema}");
+    let Some(switch) = Switch::start(test, &lab) else {
         return;
-    }
-    let daemon = |line: String, sign: &str| {
-        let script = format!("OVS_RUNDIR={} exec {line} 2>&1", path(""));
-        let argv = ["sh", "-c", &script].map(str::to_owned);
-        let command = lab.command_line("peer", &argv);
-        Server::begin(command.expect("a host of the layout"), sign)
     };
-    let control = path("ovsdb.ctl");
-    let _base = daemon(
-        format!("ovsdb-server {db} --remote=punix:{socket} --unixctl={control} -vconsole:info"),
-        "ovsdb-server",
-    );
-    let control = path("vswitchd.ctl");
-    let _switch = daemon(
-        format!("ovs-vswitchd unix:{socket} --unixctl={control} -vconsole:info"),
-        "connected",
-    );
-    let ovs = |command: &str| {
-        run(
-            &lab,
-            "peer",
-            &format!("ovs-vsctl --timeout=10 --db=unix:{socket} {command}"),
-        )
-    };
-    ovs("add-br br0 -- set bridge br0 datapath_type=netdev rstp_enable=true");
-    for device in ["eth0", "eth1", "eth2"] {
-        ovs(&format!("add-port br0 {device}"));
-    }
     let router = start(
         &lab,
         "/interface bridge add name=bridge1 priority=0x1000\n\
@@ -317,13 +340,7 @@ fn of_two_links_to_open_vswitch_the_other_takes_over_at_once() {
          /interface bridge port add bridge=bridge1 interface=ether2\n\
          /interface bridge port add bridge=bridge1 interface=ether3 edge=yes\n",
     );
-    let state = || {
-        run(
-            &lab,
-            "peer",
-            &format!("ovs-appctl -t {control} rstp/show br0"),
-        )
-    };
+    let state = || switch.state(&lab);
     until("Open vSwitch has a root port and an alternate one", || {
         let shown = state();
         shown.contains("Root") && shown.contains("Alternate") && shown.contains("Forwarding")

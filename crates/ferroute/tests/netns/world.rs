@@ -165,7 +165,8 @@ pub(crate) struct Start<'a> {
 }
 
 impl<'a> Start<'a> {
-    /// In the host `router`, `ether1` and `ether2` as ports of this driver, and `ether3` where the configuration names it.
+    /// In the host `router`, `ether1` and `ether2` as ports of this driver, and `ether3` where the configuration
+    /// names it.
     pub(crate) fn with(driver: &str, config: &'a str) -> Self {
         let named = ["ether1", "ether2", "ether3"].into_iter();
         let named = named.filter(|port| *port != "ether3" || config.contains(port));
