@@ -1,29 +1,38 @@
-//! The rows of interfaces on interfaces: the walk of `routing-fast-path` between VLANs, and into and out of a
-//! tunnel, with the shortest frames that hold them.
+//! The rows of interfaces on interfaces: the walk of `routing-fast-path` between VLANs, and into and out of tunnels,
+//! with the shortest frames that hold them.
 
 use super::measure::Bench;
 use super::packets::Templates;
-use super::rig::Rig;
+use super::rig::{Dug, Rig};
 use super::{Family, Invalid, Options, Row};
 use dataplane::firewall::Firewall;
 
 /// The rows of this kind, by name: frames of one VLAN, of 64 VLANs in random order, of those and without a tag;
-/// packets that are wrapped into those of a tunnel, and that come out of them.
-pub const LAYERED: &[&str] = &["vlan", "vlan-64", "vlan-mixed", "tunnel-out", "tunnel-in"];
+/// packets that are wrapped into those of a tunnel, and that come out of them; the same with frames of VXLAN.
+pub const LAYERED: &[&str] = &[
+    "vlan",
+    "vlan-64",
+    "vlan-mixed",
+    "tunnel-out",
+    "tunnel-in",
+    "vxlan-out",
+    "vxlan-in",
+];
 
 /// How many flows they have.
 const FLOWS: u32 = 1_000;
 /// Bytes of a frame with check sequence: with a tag, and with the header of a tunnel.
 const TAGGED: u16 = 68;
 const WRAPPED: u16 = 84;
+const FRAMED: u16 = 114;
 
 /// What a row is about.
 #[derive(Clone, Copy)]
 enum Kind {
     /// So many VLANs; `true`: and frames without a tag.
     Vlans(u16, bool),
-    Out,
-    In,
+    Out(Dug),
+    In(Dug),
 }
 
 /// Measures the rows of these names, for each family of the options.
@@ -40,8 +49,10 @@ pub fn layered(
             "vlan" => (Kind::Vlans(1, false), TAGGED),
             "vlan-64" => (Kind::Vlans(64, false), TAGGED),
             "vlan-mixed" => (Kind::Vlans(64, true), TAGGED),
-            "tunnel-out" => (Kind::Out, 64),
-            _ => (Kind::In, WRAPPED),
+            "tunnel-out" => (Kind::Out(Dug::Ip4), 64),
+            "tunnel-in" => (Kind::In(Dug::Ip4), WRAPPED),
+            "vxlan-out" => (Kind::Out(Dug::Vxlan), 64),
+            _ => (Kind::In(Dug::Vxlan), FRAMED),
         };
         for &family in &options.families {
             let mut bench =
@@ -66,8 +77,8 @@ fn rig(family: Family, workers: u16, kind: Kind, seed: u64) -> Result<Rig, Inval
     let mut rig = Rig::new(family, 1, workers, Firewall::default(), seed)?;
     match kind {
         Kind::Vlans(vlans, _) => rig.tag(vlans),
-        Kind::Out => rig.dig(true)?,
-        Kind::In => rig.dig(false)?,
+        Kind::Out(dug) => rig.dig(dug, true)?,
+        Kind::In(dug) => rig.dig(dug, false)?,
     }
     Ok(rig)
 }
@@ -75,7 +86,8 @@ fn rig(family: Family, workers: u16, kind: Kind, seed: u64) -> Result<Rig, Inval
 fn templates(rig: &Rig, frame: u16, kind: Kind, seed: u64) -> Templates {
     match kind {
         Kind::Vlans(vlans, mixed) => Templates::tagged(rig, (FLOWS, frame), (vlans, mixed), seed),
-        Kind::Out => Templates::new(rig, FLOWS, frame, seed),
-        Kind::In => Templates::wrapped(rig, (FLOWS, frame), seed),
+        Kind::Out(_) => Templates::new(rig, FLOWS, frame, seed),
+        Kind::In(Dug::Ip4) => Templates::wrapped(rig, (FLOWS, frame), seed),
+        Kind::In(Dug::Vxlan) => Templates::framed(rig, (FLOWS, frame), seed),
     }
 }

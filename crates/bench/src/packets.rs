@@ -1,9 +1,10 @@
 //! The benchmark's packets: UDP, each flow with addresses and ports of its own.
 
 use machine::Rng;
+use wire::vxlan;
 
 use super::Family;
-use super::rig::{CLIENTS4, CLIENTS6, FAR_END, OWN4, Rig};
+use super::rig::{CLIENTS4, CLIENTS6, FAR_END, MAC, OWN4, Rig, STATION, TUNNEL_MAC, VNI};
 
 /// Ethernet's check sequence, which frames in memory do not have.
 const CHECK_SEQUENCE: usize = 4;
@@ -11,6 +12,8 @@ const CHECK_SEQUENCE: usize = 4;
 const TAG: u16 = 4;
 /// Bytes of the header of a tunnel.
 const OUTER: u16 = 20;
+/// Bytes in front of a frame of VXLAN: link, IPv4, UDP, VXLAN.
+const FRAMED: u16 = 50;
 
 /// Frames, in the order in which they are sent over and over.
 pub(super) struct Templates {
@@ -73,6 +76,35 @@ impl Templates {
             frame[12..14].copy_from_slice(&[0x08, 0x00]);
             frame.splice(14..14, header);
             frame
+        });
+        Self::of(packets, len, seed)
+    }
+
+    /// Frames of a network in datagrams over IPv4, in frames of `frame` bytes.
+    pub(super) fn framed(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Self {
+        let mut rng = Rng::seeded(seed ^ 0x7e3a);
+        let len = length(frame);
+        let destinations = rig.destinations(flows, seed).into_iter();
+        let packets = destinations.map(|one| {
+            let mut inner = packet(rig.family(), frame - FRAMED, one, &mut rng);
+            inner[..6].copy_from_slice(&TUNNEL_MAC);
+            inner[6..12].copy_from_slice(&STATION);
+            let mut outer = inner[..12].to_vec();
+            outer[..6].copy_from_slice(&MAC);
+            outer.extend([0x08, 0x00, 0x45, 0]);
+            outer.extend(((len - 14) as u16).to_be_bytes());
+            outer.extend([0, 0, 0, 0, 64, 17, 0, 0]);
+            outer.extend(FAR_END.to_be_bytes());
+            outer.extend(OWN4.to_be_bytes());
+            let sum = !wire::checksum::sum(&outer[14..]);
+            outer[24..26].copy_from_slice(&sum.to_be_bytes());
+            outer.extend((0xc000 | rng.next_u32() as u16).to_be_bytes());
+            outer.extend(vxlan::PORT.to_be_bytes());
+            outer.extend(((len - 34) as u16).to_be_bytes());
+            outer.extend([0, 0]);
+            outer.extend(vxlan::to_bytes(VNI));
+            outer.extend(inner);
+            outer
         });
         Self::of(packets, len, seed)
     }
@@ -159,7 +191,7 @@ fn ipv6(len: usize, destination: u128, rng: &mut Rng) -> Vec<u8> {
 }
 
 fn link(ethertype: u16) -> Vec<u8> {
-    let mut frame = super::rig::MAC.to_vec();
+    let mut frame = MAC.to_vec();
     frame.extend([2, 0, 0, 0, 0, 9]);
     frame.extend(ethertype.to_be_bytes());
     frame

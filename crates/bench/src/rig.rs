@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use frame::{InterfaceId, Pool, Sizes, VECTOR_FRAMES};
 use machine::{Duration, Instant, Rng};
-use wire::Mac;
+use wire::{Mac, vxlan};
 
 use super::ends::{End, Meter};
 use super::packets::Templates;
@@ -18,12 +18,14 @@ use crate::workload;
 use dataplane::connection;
 use dataplane::counters::Counters;
 use dataplane::firewall::Firewall;
-use dataplane::interface::{Details, Interface, InterfaceTable, Ip4Tunnel, Own6, Tag, Tunnel};
+use dataplane::interface::{
+    Details, DontFragment, Interface, InterfaceTable, Ip4Tunnel, Own6, Peer, Tag, Tunnel, Vxlan,
+};
 use dataplane::out::OutId;
 use dataplane::rings::{Command, Remote, rings};
 use dataplane::rule::Class;
 use dataplane::snapshot::{FamilySettings, PortBinding, Snapshot};
-use dataplane::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
+use dataplane::table::{Adjacency, FibWriter, Host, HostKey, HostKind, Kind, Network, NextHopId};
 use dataplane::worker::{Parts, Worker};
 
 /// The router's link address.
@@ -52,7 +54,12 @@ pub(super) const MARKED: u32 = 1;
 /// The VLAN that packets leave with in rows with tags.
 const FAR_VLAN: u16 = 100;
 /// The MTU of the tunnel.
-const TUNNEL_MTU: u32 = 1480;
+const TUNNEL_MTU: u32 = 1450;
+/// The link address of a network's interface, and that of a station behind its other end.
+pub(super) const TUNNEL_MAC: [u8; 6] = [2, 0, 0, 0, 0, 3];
+pub(super) const STATION: [u8; 6] = [2, 0, 0, 0, 0, 4];
+/// The number of the network.
+pub(super) const VNI: u32 = 5001;
 /// Next hops that the routes of a large table are spread over.
 const GATEWAYS: usize = 16;
 
@@ -165,27 +172,31 @@ impl Rig {
 
     /// A tunnel comes to be between the router's address on the far side and [`FAR_END`]: everything leaves by it,
     /// or what comes in may come out of it.
-    pub(super) fn dig(&mut self, out: bool) -> Result<(), Invalid> {
+    pub(super) fn dig(&mut self, kind: Dug, out: bool) -> Result<(), Invalid> {
         let id = InterfaceId(EGRESS.0 + 1);
         let interface = Interface {
             under: id,
             mtu: TUNNEL_MTU,
             out: OutId::tunnel(id),
-            ..ethernet([0; 6], 1)
+            ..ethernet(TUNNEL_MAC, 1)
         };
-        let tunnel = Ip4Tunnel {
-            local: Ipv4Addr::from_bits(OWN4),
-            remote: Ipv4Addr::from_bits(FAR_END),
-            ttl: 64,
-        };
+        let memory = |error: std::io::Error| Invalid::Memory(error.to_string());
+        let peers = self.interfaces.peers();
+        peers.make_room(1).map_err(memory)?;
+        if let Some(hosts) = peers.hosts() {
+            hosts.set(&station(id), FAR_STATION);
+        }
+        let tunnel = tunnel(kind, id);
+        for ends in tunnel.ends() {
+            self.interfaces.set_tunnel(ends, Some(id));
+        }
         let details = Details {
-            tunnel: Some(Tunnel::Ip4(tunnel)),
+            tunnel: Some(tunnel),
             ..Details::default()
         };
         self.interfaces.set(id, &interface);
         self.interfaces.set_class(id, class_of(id), 0);
         self.interfaces.set_details(id, Arc::new(details));
-        self.interfaces.set_tunnel(tunnel.ends(), Some(id));
         for lane in &self.lanes {
             lane.worker.counters().make_room(id);
         }
@@ -203,15 +214,15 @@ impl Rig {
         let table = self.writer.table(0).map_err(full)?;
         let written = table.ipv4.change([(Network::new(address, 32), hop)]);
         written.map_err(|_| Invalid::TableFull)?;
-        for hop in self.gateways.iter().filter(|_| out) {
-            let inner = Adjacency {
-                kind: Kind::Forward,
-                header_len: 14,
+        for (number, hop) in (0..).zip(&self.gateways).filter(|_| out) {
+            let mut inner = Adjacency {
                 mtu: TUNNEL_MTU,
                 egress: id,
                 out: OutId::tunnel(id),
-                ..Adjacency::default()
+                ..gateway(self.family, number)
             };
+            inner.header[..6].copy_from_slice(&STATION);
+            inner.header[6..12].copy_from_slice(&TUNNEL_MAC);
             self.writer.set_next_hop(*hop, &inner);
         }
         Ok(())
@@ -319,6 +330,59 @@ impl Lane {
             return Err(Invalid::Lost { expected, sent });
         }
         Ok(clocks as f64 / sent.max(1) as f64)
+    }
+}
+
+/// A station of a network, and that it is behind the other end.
+const fn station(network: InterfaceId) -> HostKey {
+    let [a, b, c, d, e, f] = STATION;
+    HostKey {
+        bridge: network,
+        vid: 0,
+        mac: u64::from_be_bytes([0, 0, a, b, c, d, e, f]),
+    }
+}
+
+const FAR_STATION: Host = Host {
+    port: InterfaceId(FAR_END),
+    kind: HostKind::Learned,
+    seen: 0,
+};
+
+/// A kind of tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dug {
+    /// Of packets in packets of IPv4.
+    Ip4,
+    /// Of frames in datagrams over IPv4.
+    Vxlan,
+}
+
+fn tunnel(kind: Dug, id: InterfaceId) -> Tunnel {
+    let [local, remote] = [OWN4, FAR_END].map(Ipv4Addr::from_bits);
+    match kind {
+        Dug::Ip4 => Tunnel::Ip4(Ip4Tunnel {
+            local,
+            remote,
+            ttl: 64,
+        }),
+        Dug::Vxlan => Tunnel::Vxlan(Vxlan {
+            id,
+            vni: VNI,
+            port: vxlan::PORT,
+            local: local.into(),
+            ttl: None,
+            checksum: false,
+            dont_fragment: DontFragment::Never,
+            learning: true,
+            hosts_max: 4096,
+            fast: true,
+            group: None,
+            peers: Arc::from([Peer {
+                address: remote.into(),
+                port: vxlan::PORT,
+            }]),
+        }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Nothing is allocated while packets are walked: with an allocator of its own.
 
-use bench::{Options, run};
+use bench::{LAYERED, Options, layered, run};
 
 #[global_allocator]
 static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
@@ -27,4 +27,16 @@ fn a_walked_packet_allocates_nothing() {
 
         assert_eq!((result, rows), (Ok(()), 16));
     }
+}
+
+#[test]
+fn frames_of_interfaces_on_interfaces_allocate_nothing() {
+    let options = Options {
+        runs: 2,
+        allocations: Some(kernels::CountingAllocator::count),
+        ..Options::default()
+    };
+    let mut rows = 0;
+    let result = layered(&options, LAYERED, &mut |_| rows += 1);
+    assert_eq!((result, rows), (Ok(()), 2 * LAYERED.len()));
 }

@@ -8,13 +8,13 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use wire::ndp::NdpOption;
 use wire::{
     EtherType, Protocol, arp, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6, lacp, ndp, tcp,
-    udp, vlan, vrrp,
+    udp, vlan, vrrp, vxlan as vxlan_header,
 };
 
 use super::Target;
 
 /// Every reader with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 11] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("arp", arp),
     ("dns", dns),
     ("frame", frame),
@@ -26,6 +26,7 @@ pub const TARGETS: [(&str, Target); 11] = [
     ("tcp", tcp),
     ("udp", udp),
     ("vrrp", vrrp),
+    ("vxlan", vxlan),
 ];
 
 /// Gives `bytes` to every reader.
@@ -61,6 +62,18 @@ pub fn frame(bytes: &[u8]) {
         EtherType::IPV6 => ipv6(payload),
         EtherType::SLOW => lacp(payload),
         _ => {}
+    }
+}
+
+/// Reads the header of VXLAN, and the frame behind it.
+pub fn vxlan(bytes: &[u8]) {
+    let Some(vni) = vxlan_header::vni(bytes) else {
+        return;
+    };
+    assert!(vni <= vxlan_header::VNI_MAX);
+    assert_eq!(vxlan_header::vni(&vxlan_header::to_bytes(vni)), Some(vni));
+    if let Some(inner) = bytes.get(vxlan_header::HEADER_LEN..) {
+        frame(inner);
     }
 }
 

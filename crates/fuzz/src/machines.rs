@@ -14,15 +14,16 @@ use wire::{Mac, Protocol, ipv4, ipv6};
 
 use service::icmp::{Offender, SentTo, v4, v6};
 use service::neighbour::{self, Arp, Discovery, DuplicateDetection, Family, Neighbours};
-use service::{lacp as aggregation, mld, ra, snooping, vrrp};
+use service::{igmp as groups, lacp as aggregation, mld, ra, snooping, vrrp};
 
 use super::Target;
 
 /// Every target with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("machine-arp", arp),
     ("machine-discovery", discovery),
     ("machine-icmp", icmp),
+    ("machine-igmp", igmp_host),
     ("machine-lacp", lacp),
     ("machine-mld", mld),
     ("machine-ra", ra),
@@ -238,6 +239,37 @@ fn igmp(data: &[u8]) -> Vec<u8> {
     let mut packet = header.to_bytes(message.len()).to_vec();
     packet.extend(message);
     packet
+}
+
+/// Drives the host's side of IGMP.
+pub fn igmp_host(script: &[u8]) {
+    let mut host = groups::Host::new(7);
+    let mut now = Instant::from_secs(1);
+    for (what, data) in events(script) {
+        let mut out = Vec::new();
+        let group = Ipv4Addr::new(239, 0, 0, data.first().copied().unwrap_or(1));
+        let own = Ipv4Addr::new(10, 0, 0, 1);
+        let packet = match what % 8 {
+            6 => data.to_vec(),
+            _ => igmp(data),
+        };
+        let event = match what % 8 {
+            0 => groups::Event::Join { group },
+            1 => groups::Event::Leave { group },
+            2 => groups::Event::Source { address: Some(own) },
+            3 => groups::Event::Source { address: None },
+            4 => groups::Event::LinkUp,
+            5 => groups::Event::LinkDown,
+            _ => groups::Event::Received { packet: &packet },
+        };
+        host.handle(event, now, &mut out);
+        now += span(data);
+        host.tick(now, &mut out);
+        quiet(&host, now);
+        for groups::Action::Send(frame) in out {
+            assert!(ipv4::Packet::new_verified(&frame.payload).is_ok());
+        }
+    }
 }
 
 /// Drives virtual routers of each version and family.

@@ -16,6 +16,7 @@ pub(crate) mod bridge;
 pub(crate) mod check;
 pub(crate) mod echo;
 pub(crate) mod hear;
+pub(crate) mod link4;
 pub(crate) mod link6;
 mod log;
 pub(crate) mod loop_protect;
@@ -28,7 +29,9 @@ pub(crate) mod scripting;
 pub(crate) mod services;
 pub(crate) mod vlan;
 pub(crate) mod vrrp;
+pub(crate) mod vxlan;
 
+use core::net::IpAddr;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -182,6 +185,15 @@ pub enum Effect {
         /// The interface.
         interface: InterfaceId,
         /// Whether it is asked for.
+        on: bool,
+    },
+    /// A group is to be received on an interface, or not any more. Who has it joined leaves it, too.
+    Join {
+        /// The group.
+        group: IpAddr,
+        /// The interface.
+        interface: InterfaceId,
+        /// Whether it is to be.
         on: bool,
     },
     /// A well-formed packet of ARP or neighbour discovery is told to the table of neighbours.

@@ -15,6 +15,7 @@ use crate::feature::bridge::Bridges;
 use crate::feature::check::Checks;
 use crate::feature::echo::Echo;
 use crate::feature::hear::{Heard, Hearing};
+use crate::feature::link4::Links4;
 use crate::feature::link6::Links6;
 use crate::feature::loop_protect::LoopProtection;
 use crate::feature::macvlan::MacVlans;
@@ -25,11 +26,12 @@ use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
 use crate::feature::vlan::Vlans;
 use crate::feature::vrrp::VirtualRouters;
+use crate::feature::vxlan::Vxlans;
 use crate::feature::{Effects, Feature, View, concerns};
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 17;
+const COUNT: usize = 19;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -55,9 +57,13 @@ pub(crate) struct Features {
     pub(crate) bridges: Bridges,
     /// Virtual routers.
     pub(crate) virtual_routers: VirtualRouters,
+    /// Networks of VXLAN.
+    pub(crate) vxlans: Vxlans,
     /// Addresses of interfaces.
     addresses: Addresses,
     neighbours: Neighbours,
+    /// Reports of IPv4 groups.
+    pub(crate) links4: Links4,
     /// Router advertisements and reports of groups.
     pub(crate) links6: Links6,
     echo: Echo,
@@ -74,6 +80,8 @@ impl Features {
     /// All of them, without any configuration. Their jitter follows from `rng`.
     pub(crate) fn new(rng: &mut Rng) -> Self {
         let id = rng.next_u32() as u16;
+        let seed = rng.next_u64();
+        let mut others = Rng::seeded(seed);
         Self {
             log: Log::new(),
             access: access::Access::default(),
@@ -86,9 +94,11 @@ impl Features {
             loop_protection: LoopProtection::default(),
             bridges: Bridges::default(),
             virtual_routers: VirtualRouters::default(),
+            vxlans: Vxlans::new(others.next_u64()),
             addresses: Addresses,
             neighbours: Neighbours,
-            links6: Links6::new(rng.next_u64()),
+            links4: Links4::new(others.next_u64()),
+            links6: Links6::new(seed),
             echo: Echo,
             checks: Checks::new(id, rng),
             // Another, so that neither takes the other's answers.
@@ -111,8 +121,10 @@ impl Features {
             &self.loop_protection,
             &self.bridges,
             &self.virtual_routers,
+            &self.vxlans,
             &self.addresses,
             &self.neighbours,
+            &self.links4,
             &self.links6,
             &self.echo,
             &self.checks,
@@ -138,8 +150,10 @@ impl Features {
             &mut self.loop_protection,
             &mut self.bridges,
             &mut self.virtual_routers,
+            &mut self.vxlans,
             &mut self.addresses,
             &mut self.neighbours,
+            &mut self.links4,
             &mut self.links6,
             &mut self.echo,
             &mut self.checks,

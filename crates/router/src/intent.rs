@@ -16,7 +16,7 @@ use machine::Duration;
 use service::neighbour::Mode;
 use wire::Mac;
 
-use dataplane::interface::Above;
+use dataplane::interface::{Above, Vxlan};
 use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
 
 use crate::link_modes::LinkWish;
@@ -123,6 +123,7 @@ impl Indexed for Interface {
         match &self.kind {
             InterfaceKind::Port { default_name, .. } => Some(default_name),
             InterfaceKind::Tagged { on, .. } | InterfaceKind::Station { on, .. } => Some(on),
+            InterfaceKind::Vxlan { group_on, .. } => group_on.as_ref(),
             InterfaceKind::Joined { .. }
             | InterfaceKind::Loopback
             | InterfaceKind::PointToPoint
@@ -231,6 +232,15 @@ pub enum InterfaceKind {
         mac: Option<Mac>,
         /// Whether its link is up.
         up: bool,
+    },
+    /// A network of VXLAN. Its frames are carried by routed packets, and it runs while it is enabled.
+    Vxlan {
+        /// Its link address; none takes one that is made from its number.
+        mac: Option<Mac>,
+        /// It, as workers are told of it, but for the numbers of interfaces.
+        network: Box<Vxlan>,
+        /// The interface that its group is joined on.
+        group_on: Option<Name>,
     },
     /// The interface of addresses that belong to no link: nothing leaves by it, and it always runs.
     Loopback,

@@ -186,7 +186,6 @@ pub(crate) const AREAS: &[Area] = &[
     area("UPnP and NAT-PMP", &["/ip/nat-pmp", "/ip/upnp"]),
     area("virtual interfaces", &["/interface/mesh"]),
     area("VRF", &["/ip/vrf"]),
-    area("VXLAN", &["/interface/vxlan"]),
     area("WireGuard", &["/interface/wireguard"]),
     area(
         "wireless",

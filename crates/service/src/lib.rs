@@ -7,6 +7,7 @@
 //! - [`bond`]: which links of a bond are up, and which one is active.
 //! - [`gateway_check`]: whether a gateway answers.
 //! - [`icmp`]: echo replies, errors and redirects, and how many of them.
+//! - [`igmp`]: tells switches and routers which IPv4 groups are received here.
 //! - [`lacp`]: which links of a bond carry frames, as both of its ends agree.
 //! - [`loop_protect`]: which interfaces receive what their own router has sent.
 //! - [`mld`]: tells switches which groups are received here.
@@ -27,6 +28,7 @@
 pub mod bond;
 pub mod gateway_check;
 pub mod icmp;
+pub mod igmp;
 pub mod lacp;
 pub mod loop_protect;
 pub mod mld;

@@ -27,5 +27,6 @@ mod trace;
 mod traceroute;
 mod veth;
 mod vrrp;
+mod vxlan;
 mod workers;
 mod world;

@@ -46,7 +46,7 @@ pub fn interface(
         addresses6: addresses6(addresses, id, in_use),
         addresses4: own4,
         tags: laid.link.tags.iter().copied().map(tag).collect(),
-        tunnel: None,
+        tunnel: laid.tunnel.clone(),
         groups4: Vec::new(),
         groups6: Vec::new(),
     };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use dataplane::interface::Above;
+use dataplane::interface::{Above, Tunnel, Vxlan};
 use dataplane::out::OutId;
 use frame::switch::Seat;
 use frame::{InterfaceId, Offloads};
@@ -186,6 +186,8 @@ pub struct Laid {
     pub parent: Option<(InterfaceId, (u16, u16))>,
     /// The link that it shares with another interface.
     pub station: Option<Shares>,
+    /// What its frames are wrapped into.
+    pub tunnel: Option<Tunnel>,
     /// Several routers have its addresses in turn: nobody looks for duplicates.
     pub shared: bool,
     /// It has no addresses now: another router has them.
@@ -241,6 +243,8 @@ pub struct Layout {
     mtus: BTreeSet<(Name, u32, InterfaceId)>,
     /// The same, by interface.
     asked: BTreeMap<InterfaceId, (Name, u32)>,
+    /// What link addresses are made of for interfaces that lie on no other: that of the first port.
+    base: Mac,
 }
 
 /// What came of laying some interfaces out anew.
@@ -274,6 +278,7 @@ impl Layout {
         let interfaces = &ground.intent.interfaces;
         let mut relaid = Relaid::default();
         let mut waiting = items;
+        waiting.extend(self.base_on(ground));
         for name in self.give_names(&waiting, interfaces, numbers) {
             waiting.extend(interfaces.on(&name).map(|(item, _)| item));
             waiting.extend(joined::slaves(&name, ground.intent));
@@ -314,6 +319,21 @@ impl Layout {
             .before
             .retain(|id, before| before.as_ref() != self.interfaces.get(id));
         relaid
+    }
+
+    /// Takes over what the first port is; gives the items whose link addresses are made of it, where it is another.
+    fn base_on(&mut self, ground: &Ground<'_>) -> Vec<ItemId> {
+        let mut macs = ground.ports.values().map(|port| port.mac);
+        let base = macs.find(|mac| *mac != Mac::default()).unwrap_or_default();
+        if core::mem::replace(&mut self.base, base) == base {
+            return Vec::new();
+        }
+        let is_made = |interface: &intent::Interface| {
+            matches!(interface.kind, InterfaceKind::Vxlan { mac: None, .. })
+        };
+        let all = ground.intent.interfaces.iter();
+        let made = all.filter(|(_, interface)| is_made(interface));
+        made.map(|(item, _)| *item).collect()
     }
 
     /// Brings the names of these items up to date; gives those that stand for others now. Of several items with one
@@ -424,6 +444,15 @@ impl Layout {
         let mut laid = Laid::new((item, id), interface);
         match &interface.kind {
             InterfaceKind::Idle => {}
+            InterfaceKind::Vxlan {
+                mac,
+                network,
+                group_on,
+            } => {
+                laid.link.mac = mac.unwrap_or(made_mac(self.base, id));
+                let group_on = group_on.as_ref().map(|on| self.named(on));
+                laid.wrap(id, network, group_on.map(|on| on.map(|(id, _)| id)));
+            }
             InterfaceKind::Loopback => laid.loopback = true,
             InterfaceKind::PointToPoint => {
                 laid.link.ethernet = false;
@@ -519,6 +548,23 @@ impl Laid {
         self.link.tags.push(tag);
     }
 
+    /// Is a network of VXLAN, whose group is joined on an interface, if that is there.
+    fn wrap(&mut self, id: InterfaceId, network: &Vxlan, group_on: Option<Option<InterfaceId>>) {
+        let mut network = Vxlan {
+            id,
+            ..network.clone()
+        };
+        if let Some((_, on)) = &mut network.group {
+            match group_on.flatten() {
+                Some(id) => *on = id,
+                None => return self.invalid = true,
+            }
+        }
+        self.link.out = OutId::tunnel(id);
+        self.link.running = !self.disabled;
+        self.tunnel = Some(Tunnel::Vxlan(network)).filter(|_| !self.disabled);
+    }
+
     /// Whether stations may share its link: they have none of their own to share.
     fn carries_stations(&self) -> bool {
         !self.invalid && self.link.ethernet && self.station.is_none() && !self.loopback
@@ -571,6 +617,7 @@ impl Laid {
             half_duplex: false,
             parent: None,
             station: None,
+            tunnel: None,
             shared: false,
             waits: false,
             under: id,

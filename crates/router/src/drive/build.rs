@@ -83,6 +83,7 @@ impl Control {
         let mut control = Self::new(ends, fib, published, connections, setup.seed, setup.now);
         // A seed of its own: what else is drawn stays as it is.
         let seed = Rng::seeded(!setup.seed).next_u64();
+        control.features.vxlans.set_peers(table.peers());
         control.features.bridges.set_table(table, seed);
         Ok((control, workers))
     }

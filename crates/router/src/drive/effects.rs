@@ -7,6 +7,7 @@ use menu::{Changes, Store};
 use service::neighbour::Event;
 
 use super::Control;
+use super::groups::Groups;
 use super::objects::Pending;
 use crate::feature::{Effect, Effects, View};
 
@@ -20,6 +21,8 @@ pub(super) struct Wanted {
     waiting: Vec<Effects>,
     /// A round is under way.
     is_busy: bool,
+    /// Groups that are to be received.
+    pub(super) groups: Groups,
 }
 
 impl Control {
@@ -126,6 +129,11 @@ impl Control {
                     let asked = (service, interface);
                     self.services.ask(self.published.table(), asked, on);
                 }
+                Effect::Join {
+                    group,
+                    interface,
+                    on,
+                } => self.join(interface, group, on),
                 Effect::Neighbour {
                     ipv6,
                     interface,

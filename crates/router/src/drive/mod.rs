@@ -15,7 +15,7 @@
 //! - workers: `workers.rs` (rings, pool, counters), `punt.rs`, `output.rs`, `pieces.rs`
 //!   (reassembly), `build.rs`
 //! - address families: `half.rs` (routes and neighbours), `sink.rs` (RIB to FIB), `timers.rs`
-//! - services: `hear.rs` (registry, hearing, sending)
+//! - services: `hear.rs` (registry, hearing, sending), `groups.rs` (multicast groups that are joined)
 //! - answers: `icmp.rs`, `reset.rs`, `check.rs` (ways to checked gateways), `ping.rs`
 //! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names),
 //!   `patterns.rs`
@@ -30,6 +30,7 @@ pub(crate) mod check;
 mod claims;
 mod copy;
 mod effects;
+mod groups;
 pub mod half;
 pub(crate) mod hear;
 mod icmp;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::bridge::Bridge;
-use dataplane::interface::{Details, InterfaceTable, Own4, Own6};
+use dataplane::interface::{Details, Ends, InterfaceTable, Own4, Own6, Tunnel};
 use dataplane::rule::Class;
 use dataplane::table::Full;
 use frame::InterfaceId;
@@ -99,6 +99,7 @@ impl Published {
         if old_station != station {
             self.leave_link(id, old_station.as_ref());
         }
+        self.give_up_ends(id, old, &new);
         match old.filter(|old| old.details == new.details) {
             // One is enough of what is the same.
             Some(old) => new.details = Arc::clone(&old.details),
@@ -114,6 +115,9 @@ impl Published {
         self.table.set(id, &new.line);
         if let Some((on, tag)) = vlan {
             self.table.set_vlan(on, tag, Some(id));
+        }
+        for ends in ends(&new) {
+            self.table.set_tunnel(ends, Some(id));
         }
         if let Some((mac, shares)) = &station {
             self.full |= !self
@@ -131,6 +135,7 @@ impl Published {
             return false;
         };
         self.give_up(id, old.vlan);
+        self.give_up_ends(id, Some(&old), &Compiled::default());
         let station = old.station.clone().map(|shares| (old.line.mac, shares));
         self.leave_link(id, station.as_ref());
         retired.push_details(self.table.remove(id));
@@ -143,6 +148,20 @@ impl Published {
             && self.table.vlan(on, tag) == Some(id)
         {
             self.table.set_vlan(on, tag, None);
+        }
+    }
+
+    /// Takes the ends of a tunnel that it has no more, unless they are another's by now.
+    fn give_up_ends(&self, id: InterfaceId, old: Option<&Compiled>, new: &Compiled) {
+        let keeps: Vec<_> = ends(new).collect();
+        for given_up in old
+            .into_iter()
+            .flat_map(ends)
+            .filter(|ends| !keeps.contains(ends))
+        {
+            if self.table.tunnel_of(&given_up) == Some(id) {
+                self.table.set_tunnel(given_up, None);
+            }
         }
     }
 
@@ -237,6 +256,12 @@ impl Published {
     }
 }
 
+/// What tells the packets of its tunnel, if it is one.
+fn ends(interface: &Compiled) -> impl Iterator<Item = Ends> {
+    let tunnel = interface.details.tunnel.as_ref();
+    tunnel.into_iter().flat_map(Tunnel::ends)
+}
+
 /// Shortcuts are between ports, of frames without tags.
 fn may_have_shortcuts(interface: &Compiled) -> bool {
     interface.line.out.as_port().is_some() && interface.details.tags.is_empty()
@@ -267,8 +292,11 @@ impl Control {
     /// An interface as workers are to know it.
     pub(super) fn compile_interface(&self, id: InterfaceId) -> Option<Compiled> {
         let in_use = |id, address| self.running().is_in_use(id, address);
-        let compiled =
+        let mut compiled =
             compile::interface(&self.intent, &self.layout, &self.addresses, id, &in_use)?;
+        if let Some(details) = Arc::get_mut(&mut compiled.details) {
+            self.wanted.groups.add_to(id, details);
+        }
         let class = self.firewall.class(id);
         Some(Compiled { class, ..compiled })
     }

@@ -134,7 +134,7 @@ impl Control {
     }
 
     /// Has a group reported as received on a link, or not any more.
-    fn report_group(&mut self, id: InterfaceId, group: Ipv6Addr, is_received: bool) {
+    pub(super) fn report_group(&mut self, id: InterfaceId, group: Ipv6Addr, is_received: bool) {
         let mut out = Effects::default();
         let (features, _, running) = self.features();
         match is_received {

@@ -16,10 +16,11 @@ use crate::intent::{ItemId, Name};
 use crate::read;
 use crate::running::Running;
 
-const MENUS: [&str; 3] = [
+const MENUS: [&str; 4] = [
     "/interface/ethernet",
     "/interface/vlan",
     "/interface/macvlan",
+    "/interface/vxlan",
 ];
 const SERVICE: &str = "loop-protect";
 /// One frame of a loop is enough, and a storm of them is no more.

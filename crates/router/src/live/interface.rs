@@ -103,6 +103,7 @@ impl Control {
                     | InterfaceKind::Tagged { .. }
                     | InterfaceKind::Station { .. }
                     | InterfaceKind::Joined { .. }
+                    | InterfaceKind::Vxlan { .. }
             )
         )
     }

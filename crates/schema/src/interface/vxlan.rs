@@ -3,13 +3,13 @@
 pub(crate) mod fdb;
 pub(crate) mod vteps;
 
-use menu::{Kind, Menu, Old, Property};
+use menu::{Draft, Kind, Menu, Old, Property, Reason, Shape, Store, Unique, Value};
 
 use super::tunnel::FAST;
+use super::{FLAGS, RESET_COUNTERS};
 use crate::declare::{LATER_VRF, address, mac, no, number, words, yes};
 use crate::fragment::{
-    ARP, COMMENT_DISABLED, IDLE_LOOP_PROTECT, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces,
-    name_mtu,
+    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, LOOP_PROTECT, name_mtu,
 };
 
 pub(crate) static MENU: Menu = Menu {
@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
         &name_mtu("1500"),
         &[mac("mac-address", "Hardware address of the interface")],
         ARP,
-        IDLE_LOOP_PROTECT,
+        LOOP_PROTECT,
         &[
             number("vni", 0, 16_777_215, "Network identifier").required(),
             address("group", "Multicast group for unknown hosts").optional(),
@@ -50,13 +50,15 @@ pub(crate) static MENU: Menu = Menu {
                 &["both", "none", "rx", "rx-tx", "tx"],
                 "Remote checksum offload",
             )
-            .default("none"),
+            .default("none")
+            .inert(),
             words(
                 "dont-fragment",
                 &["auto", "disabled", "enabled", "inherit"],
                 "The DF bit",
             )
-            .default("disabled"),
+            .default("disabled")
+            .inert_for(|value| value == "auto"),
             Property::new(
                 "ttl",
                 Kind::Or(&["auto"], &Kind::Number { min: 1, max: 255 }),
@@ -68,9 +70,12 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Or(&["none"], &Kind::Reference("interface")),
                 "Bridge that it is put into",
             )
-            .optional(),
-            number("bridge-pvid", 1, 4_094, "VLAN of its port of that bridge").default("1"),
-            yes("hw", "Lets a switch chip carry it"),
+            .optional()
+            .inert(),
+            number("bridge-pvid", 1, 4_094, "VLAN of its port of that bridge")
+                .default("1")
+                .inert(),
+            yes("hw", "Lets a switch chip carry it").inert(),
         ],
         FAST,
         LINK_TIMES,
@@ -79,5 +84,38 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "mac-address", "vni", "port"],
     old: &[Old::renamed("vrf", "vtep-vrf")],
-    ..idle_interfaces("/interface/vxlan", "vxlan", "VXLAN interfaces")
+    flags: FLAGS,
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    // A datagram says no more of where it belongs than these.
+    unique: &[Unique {
+        properties: &["vni", "port", "vteps-ip-version"],
+        failure: "already have vxlan with such vni and port",
+    }],
+    kind: "vxlan",
+    commands: &[RESET_COUNTERS],
+    check: Some(has_one_family),
+    ..Menu::new("/interface/vxlan", Shape::List, "VXLAN interfaces")
 };
+
+/// RouterOS: a group needs the interface that it is joined on, and all ends of a network are of one family.
+fn has_one_family(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    let address = |name| draft.get(name).and_then(Value::as_address);
+    let (local, group) = (address("local-address"), address("group"));
+    let Some(group) = group else {
+        return Ok(());
+    };
+    let on = draft.get("interface").and_then(Value::as_str);
+    if !group.is_multicast() {
+        Err(Reason::failure("group must be a multicast address"))
+    } else if on.is_none_or(str::is_empty) {
+        Err(Reason::failure("group needs an interface to be joined on"))
+    } else if local.is_some_and(|local| local.is_ipv6() != group.is_ipv6()) {
+        Err(Reason::failure(
+            "group and local-address are of different families",
+        ))
+    } else {
+        Ok(())
+    }
+}

@@ -15,6 +15,7 @@ mod routes;
 mod scripts;
 mod trace;
 mod vrrp;
+mod vxlan;
 mod workers;
 
 use machine::Duration;

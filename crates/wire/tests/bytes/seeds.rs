@@ -6,7 +6,7 @@ use wire::ipv4::{self, Fragment, IpOption};
 use wire::ndp::{self, NdpOption, Options};
 use wire::{
     EtherType, Mac, Protocol, arp, checksum, ethernet, icmpv4, icmpv6, ipv6, lacp, tcp, udp, vlan,
-    vrrp,
+    vrrp, vxlan,
 };
 
 pub(crate) const A: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -44,6 +44,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
     add("tcp", tcps());
     add("udp", udps());
     add("vrrp", vrrps());
+    add("vxlan", vxlans());
     seeds
 }
 
@@ -76,6 +77,19 @@ fn lacps() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("lacpdu", speaks.to_bytes().to_vec()),
         ("marker", marker.to_bytes().to_vec()),
+    ]
+}
+
+fn vxlans() -> Vec<(&'static str, Vec<u8>)> {
+    let frame = ethernet::Repr {
+        dst: Mac([0xff; 6]),
+        src: MAC_A,
+        ethertype: EtherType::ARP,
+    };
+    let with = |header: [u8; 8]| [&header[..], &frame.to_bytes(), &[0; 46]].concat();
+    vec![
+        ("frame", with(vxlan::to_bytes(5001))),
+        ("no-network", with([0; 8])),
     ]
 }
 

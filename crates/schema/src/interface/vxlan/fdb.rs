@@ -1,9 +1,8 @@
 //! `/interface/vxlan/fdb`: behind which other end a host is.
 
-use menu::{Flag, Kind, Menu};
+use menu::{Flag, Kind, Menu, Shape};
 
 use crate::declare::shown;
-use crate::fragment::idle_rows;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -13,5 +12,9 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     flags: &[Flag::new('D', "dynamic", 0)],
     columns: &["interface", "mac-address", "remote-ip"],
-    ..idle_rows("/interface/vxlan/fdb", "Hosts behind VXLAN interfaces")
+    ..Menu::new(
+        "/interface/vxlan/fdb",
+        Shape::Rows,
+        "Hosts behind VXLAN interfaces",
+    )
 };

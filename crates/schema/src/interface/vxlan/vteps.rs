@@ -1,9 +1,9 @@
 //! `/interface/vxlan/vteps`: the other ends of VXLAN interfaces.
 
-use menu::{Menu, Unique};
+use menu::{Draft, Menu, Reason, Shape, Store, Unique, Value};
 
 use crate::declare::{address, number};
-use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list, interface};
+use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, interface};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -20,5 +20,24 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["interface", "remote-ip"],
         failure: "already have such vtep",
     }],
-    ..idle_list("/interface/vxlan/vteps", "Other ends of VXLAN interfaces")
+    check: Some(is_an_end),
+    ..Menu::new(
+        "/interface/vxlan/vteps",
+        Shape::List,
+        "Other ends of VXLAN interfaces",
+    )
 };
+
+/// Another end is one host, of a VXLAN interface.
+fn is_an_end(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
+    let name = draft.get("interface").and_then(Value::as_str);
+    let interface = name.and_then(|name| store.named("interface", name));
+    let address = draft.get("remote-ip").and_then(Value::as_address);
+    if interface.is_some_and(|item| item.menu.path != super::MENU.path) {
+        Err(Reason::failure("interface is not a vxlan"))
+    } else if address.is_some_and(|address| address.is_multicast() || address.is_unspecified()) {
+        Err(Reason::failure("remote-ip must be the address of one host"))
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,333 @@
+//! Networks of VXLAN, `/interface/vxlan`: each is an interface whose frames go to other ends (`vteps`, or a group),
+//! and whose workers learn behind which of them hosts are (`fdb`).
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use dataplane::interface::{DontFragment, Peer, Peers, Tunnel, Vxlan};
+use frame::InterfaceId;
+use machine::{Duration, Instant};
+use menu::{Changes, Id, Item, Menu, Row, RowFilter, Value};
+use wire::Mac;
+
+use super::{Effect, Effects, Feature, View, each_item};
+use crate::intent::{Class, Interface, InterfaceKind, ItemId, Name, Wanted};
+use crate::live::{DYNAMIC, give};
+use crate::read;
+use crate::running::Running;
+
+const MENU: &str = "/interface/vxlan";
+const VTEPS: &str = "/interface/vxlan/vteps";
+const FDB: &str = "/interface/vxlan/fdb";
+/// How often hosts are looked through, and how many lines of their table at once: all of them in a minute.
+const LOOK: Duration = Duration::from_secs(1);
+const LOOKS: u32 = 60;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Vxlans {
+    peers: Arc<Peers>,
+    seed: u64,
+    all: BTreeMap<ItemId, Interface>,
+    names: BTreeMap<Name, ItemId>,
+    vteps: BTreeMap<ItemId, Vtep>,
+    /// Those of each network, by its name.
+    of: BTreeSet<(Name, ItemId)>,
+    /// The networks that workers have.
+    networks: BTreeMap<InterfaceId, Network>,
+    /// When hosts are looked through again, and where.
+    look: Option<(Instant, u32)>,
+}
+
+/// An item of `vteps`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Vtep {
+    interface: Name,
+    address: IpAddr,
+    port: Option<u16>,
+    disabled: bool,
+}
+
+/// What is shown of a network, and what is joined for it.
+#[derive(Debug)]
+struct Network {
+    name: Name,
+    ipv6: bool,
+    group: Option<(IpAddr, InterfaceId)>,
+}
+
+impl Vxlans {
+    /// None. Where hosts are in their table follows from `seed`.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            peers: Arc::default(),
+            seed,
+            all: BTreeMap::new(),
+            names: BTreeMap::new(),
+            vteps: BTreeMap::new(),
+            of: BTreeSet::new(),
+            networks: BTreeMap::new(),
+            look: None,
+        }
+    }
+
+    /// Hosts are in this table, which workers have.
+    pub(crate) fn set_peers(&mut self, peers: &Arc<Peers>) {
+        self.peers = Arc::clone(peers);
+    }
+
+    /// Takes over what other ends are configured; gives the names of their networks.
+    fn follow_vteps(&mut self, view: &View<'_>, changes: Option<&Changes>) -> BTreeSet<Name> {
+        let mut names = BTreeSet::new();
+        each_item(view, VTEPS, changes, |id, item| {
+            if let Some(gone) = self.vteps.remove(&id) {
+                self.of.remove(&(gone.interface.clone(), id));
+                names.insert(gone.interface);
+            }
+            if let Some(vtep) = item.and_then(vtep) {
+                self.of.insert((vtep.interface.clone(), id));
+                names.insert(vtep.interface.clone());
+                self.vteps.insert(id, vtep);
+            }
+        });
+        names
+    }
+
+    /// Takes over what networks are configured; gives their names.
+    fn follow_networks(
+        &mut self,
+        view: &View<'_>,
+        changes: Option<&Changes>,
+        out: &mut Effects,
+    ) -> BTreeSet<Name> {
+        let mut names = BTreeSet::new();
+        each_item(view, MENU, changes, |id, item| {
+            if let Some(gone) = self.all.remove(&id)
+                && self.names.get(&gone.name) == Some(&id)
+            {
+                self.names.remove(&gone.name);
+            }
+            match item.and_then(interface) {
+                Some(interface) => {
+                    names.insert(interface.name.clone());
+                    self.names.insert(interface.name.clone(), id);
+                    self.all.insert(id, interface);
+                }
+                None => out.push(Effect::Item(id, Wanted::Interface(None))),
+            }
+        });
+        names
+    }
+
+    /// The other ends of a network that are in use: those of its family.
+    fn peers_of(&self, name: &Name, ipv6: bool, port: u16) -> Arc<[Peer]> {
+        let all = { self.of.range((name.clone(), 0)..) }.take_while(|(of, _)| of == name);
+        let all = all.filter_map(|(_, id)| self.vteps.get(id));
+        let used = all.filter(|vtep| !vtep.disabled && vtep.address.is_ipv6() == ipv6);
+        let peers = used.map(|vtep| Peer {
+            address: vtep.address,
+            port: vtep.port.unwrap_or(port),
+        });
+        peers.collect()
+    }
+
+    /// Tells control of a network with its other ends.
+    fn tell(&mut self, name: &Name, out: &mut Effects) {
+        let Some((id, interface)) = self
+            .names
+            .get(name)
+            .and_then(|id| Some((*id, self.all.get(id)?)))
+        else {
+            return;
+        };
+        let mut interface = interface.clone();
+        if let InterfaceKind::Vxlan { network, .. } = &mut interface.kind {
+            let ipv6 = network.local.is_ipv6();
+            network.peers = self.peers_of(name, ipv6, network.port);
+        }
+        // There is room before workers have a network.
+        if let Err(error) = self.peers.make_room(self.seed) {
+            out.log(
+                "interface,error",
+                format!("{name}: no room for hosts: {error}"),
+            );
+        }
+        out.push(Effect::Item(id, Wanted::Interface(Some(interface))));
+    }
+
+    /// A network is another one now, or none.
+    fn lay_out_one(&mut self, id: InterfaceId, now: Option<Network>, out: &mut Effects) {
+        let group = |network: &Network| network.group;
+        let before = self.networks.get(&id).and_then(group);
+        let wanted = now.as_ref().and_then(group);
+        if before != wanted {
+            for (joined, on) in [(before, false), (wanted, true)] {
+                if let Some((group, interface)) = joined {
+                    out.push(Effect::Join {
+                        group,
+                        interface,
+                        on,
+                    });
+                }
+            }
+        }
+        match now {
+            Some(network) => drop(self.networks.insert(id, network)),
+            None if self.networks.remove(&id).is_some() => self.peers.forget(id),
+            None => {}
+        }
+    }
+}
+
+impl Feature for Vxlans {
+    fn menus(&self) -> &'static [&'static str] {
+        &[MENU, VTEPS, FDB]
+    }
+
+    fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
+        let mut names = self.follow_vteps(view, changes);
+        names.append(&mut self.follow_networks(view, changes, out));
+        for name in names {
+            self.tell(&name, out);
+        }
+    }
+
+    fn lay_out(
+        &mut self,
+        others: &BTreeSet<InterfaceId>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) {
+        for id in others {
+            let laid = running.layout.interfaces.get(id);
+            let network = laid.and_then(|laid| match &laid.tunnel {
+                Some(Tunnel::Vxlan(network)) => Some(Network {
+                    name: laid.name.clone(),
+                    ipv6: network.local.is_ipv6(),
+                    group: network.group,
+                }),
+                _ => None,
+            });
+            self.lay_out_one(*id, network, out);
+        }
+        self.look = match (self.networks.is_empty(), self.look) {
+            (true, _) => None,
+            (false, None) => Some((running.now + LOOK, 0)),
+            (false, look) => look,
+        };
+    }
+
+    fn tick(&mut self, now: Instant, _: &mut Effects) {
+        let Some((_, line)) = self.look else { return };
+        let lines = self.peers.hosts().map_or(0, |hosts| hosts.lines());
+        let share = (line, lines / LOOKS + 1);
+        let line = self.peers.age(share, Peers::second(now));
+        self.look = Some((now + LOOK, line));
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.look.map(|(at, _)| at)
+    }
+
+    fn rows(
+        &self,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if menu.path != FDB {
+            return ControlFlow::Continue(());
+        }
+        let mut flow = ControlFlow::Continue(());
+        self.peers.each(|key, peer| {
+            let network = self.networks.get(&key.bridge);
+            let Some(network) = network.filter(|_| flow.is_continue()) else {
+                return;
+            };
+            let Some(address) = self.peers.address(peer, network.ipv6) else {
+                return;
+            };
+            let [_, _, mac @ ..] = key.mac.to_be_bytes();
+            let mut row = Row {
+                id: Some(Id(DYNAMIC | u64::from(key.bridge.0) << 48 ^ key.mac)),
+                ..Row::default()
+            };
+            row.set("interface", Value::Reference((&*network.name).into()));
+            row.set("mac-address", Value::Mac(mac));
+            row.set("remote-ip", Value::Address(address));
+            row.flag("dynamic", true);
+            flow = give(row, filter, each);
+        });
+        flow
+    }
+
+    fn annotate(&self, menu: &'static Menu, id: Id, row: &mut Row) {
+        if menu.path == MENU
+            && let Some(InterfaceKind::Vxlan { network, .. }) =
+                self.all.get(&id.0).map(|interface| &interface.kind)
+        {
+            let version = if network.local.is_ipv6() {
+                "ipv6"
+            } else {
+                "ipv4"
+            };
+            row.set("vteps-ip-version", Value::Word(version));
+        }
+    }
+}
+
+fn interface(item: &Item) -> Option<Interface> {
+    let port = |name| item.number(name).and_then(|port| u16::try_from(port).ok());
+    let address = |name| item.get(name).and_then(Value::as_address);
+    let (local, group) = (address("local-address"), address("group"));
+    // The family is that of the addresses, where there are any.
+    let ipv6 = match local.or(group) {
+        Some(address) => address.is_ipv6(),
+        None => item.text("vteps-ip-version") == "ipv6",
+    };
+    let unspecified = match ipv6 {
+        true => IpAddr::from(Ipv6Addr::UNSPECIFIED),
+        false => Ipv4Addr::UNSPECIFIED.into(),
+    };
+    let number = |name| {
+        item.number(name)
+            .and_then(|number| u32::try_from(number).ok())
+    };
+    let network = Vxlan {
+        id: InterfaceId::NONE,
+        vni: number("vni")?,
+        port: port("port").unwrap_or(8472),
+        local: local.unwrap_or(unspecified),
+        ttl: number("ttl").and_then(|ttl| u8::try_from(ttl).ok()),
+        checksum: item.is("checksum"),
+        dont_fragment: match item.text("dont-fragment") {
+            "enabled" => DontFragment::Always,
+            "inherit" => DontFragment::Inherit,
+            _ => DontFragment::Never,
+        },
+        learning: item.is("learning"),
+        hosts_max: number("max-fdb-size").unwrap_or(4096),
+        fast: item.is("allow-fast-path"),
+        group: group.map(|group| (group, InterfaceId::NONE)),
+        peers: Arc::default(),
+    };
+    let kind = InterfaceKind::Vxlan {
+        mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
+        network: Box::new(network),
+        group_on: group.and_then(|_| read::name(item, "interface")),
+    };
+    read::interface_of(item, kind, Class::Other)
+}
+
+fn vtep(item: &Item) -> Option<Vtep> {
+    Some(Vtep {
+        interface: read::name(item, "interface")?,
+        address: item.get("remote-ip").and_then(Value::as_address)?,
+        port: item
+            .number("port")
+            .and_then(|port| u16::try_from(port).ok()),
+        disabled: item.is("disabled"),
+    })
+}
