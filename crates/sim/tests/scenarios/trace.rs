@@ -64,7 +64,7 @@ fn an_interface_that_is_only_kept_is_no_place_to_come_in_by() {
     let mut chain = chain(1, Line::default(), 1);
     let said = chain.world.run_on(
         chain.west,
-        "/interface bridge add name=br1\n\
+        "/interface mesh add name=br1\n\
          :onerror e in={ /tool trace in-interface=br1 src-address=10.1.0.2 dst-address=10.2.0.2 } \
          do={ :put $e }",
     );
