@@ -22,6 +22,7 @@ mod odd;
 mod pmtu;
 mod routing;
 mod shortcuts;
+mod snooping;
 mod throughput;
 mod trace;
 mod traceroute;

@@ -70,8 +70,7 @@ const PROTOCOLS: &[Property] = &[
     no(
         "igmp-snooping",
         "Sends multicast only where it is listened to",
-    )
-    .inert(),
+    ),
     yes("auto-mac", "Takes the hardware address of a port"),
     mac("admin-mac", "Hardware address where auto-mac is off").optional(),
     within(
@@ -165,15 +164,14 @@ const VLAN: &[Property] = &[
 ];
 
 const SNOOPING: &[Property] = &[
-    no("dhcp-snooping", "Keeps DHCP servers to trusted ports").inert(),
+    no("dhcp-snooping", "Keeps DHCP servers to trusted ports"),
     no(
         "add-dhcp-option82",
         "Adds the port to DHCP requests (RFC 3046)",
-    )
-    .inert(),
-    text("dhcp-agent-circuit-id", "Circuit of option 82").inert(),
-    text("dhcp-agent-remote-id", "Remote identity of option 82").inert(),
-    no("dhcpv6-snooping", "Keeps DHCPv6 servers to trusted ports").inert(),
+    ),
+    text("dhcp-agent-circuit-id", "Circuit of option 82"),
+    text("dhcp-agent-remote-id", "Remote identity of option 82"),
+    no("dhcpv6-snooping", "Keeps DHCPv6 servers to trusted ports"),
     text(
         "dhcpv6-agent-circuit-id",
         "Interface identity of DHCPv6 relaying",
@@ -184,13 +182,9 @@ const SNOOPING: &[Property] = &[
         "Remote identity of DHCPv6 relaying",
     )
     .inert(),
-    no("ra-guard", "Keeps router advertisements to trusted ports").inert(),
-    number("igmp-version", 2, 3, "IGMP version of queries")
-        .default("2")
-        .inert(),
-    number("mld-version", 1, 2, "MLD version of queries")
-        .default("1")
-        .inert(),
+    no("ra-guard", "Keeps router advertisements to trusted ports"),
+    number("igmp-version", 2, 3, "IGMP version of queries").default("2"),
+    number("mld-version", 1, 2, "MLD version of queries").default("1"),
     words(
         "multicast-router",
         MULTICAST_ROUTER,
@@ -198,71 +192,61 @@ const SNOOPING: &[Property] = &[
     )
     .default("temporary-query")
     .inert(),
-    no("multicast-querier", "Sends membership queries").inert(),
+    no("multicast-querier", "Sends membership queries"),
     no(
         "querier-uses-bridge-address",
         "Queries have the bridge's own address",
-    )
-    .inert(),
+    ),
     number(
         "last-member-query-count",
         0,
         4_294_967_295,
         "Queries after a leave",
     )
-    .default("2")
-    .inert(),
+    .default("2"),
     within(
         "last-member-interval",
         1_000,
         LONGEST,
         "Time between queries after a leave",
     )
-    .default("1s")
-    .inert(),
+    .default("1s"),
     within(
         "membership-interval",
         1_000,
         LONGEST,
         "How long a member is remembered",
     )
-    .default("4m20s")
-    .inert(),
+    .default("4m20s"),
     within(
         "querier-interval",
         1_000,
         LONGEST,
         "How long another querier is waited for",
     )
-    .default("4m15s")
-    .inert(),
-    within("query-interval", 1_000, LONGEST, "Time between queries")
-        .default("2m5s")
-        .inert(),
+    .default("4m15s"),
+    within("query-interval", 1_000, LONGEST, "Time between queries").default("2m5s"),
     within(
         "query-response-interval",
         1_000,
         LONGEST,
         "Time to answer a query",
     )
-    .default("10s")
-    .inert(),
+    .default("10s"),
     number(
         "startup-query-count",
         0,
         4_294_967_295,
         "Queries at the beginning",
     )
-    .default("2")
-    .inert(),
+    .default("2"),
     within(
         "startup-query-interval",
         1_000,
         LONGEST,
         "Time between queries at the beginning",
     )
-    .default("31s250ms")
-    .inert(),
+    .default("31s250ms"),
     Property::new(
         "mlag-peer-port",
         Kind::Or(&["none"], &Kind::Reference("interface")),

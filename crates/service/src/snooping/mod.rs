@@ -258,7 +258,8 @@ impl Snooping {
         }
     }
 
-    fn other_querier(&self, place: (u16, bool)) -> Option<IpAddr> {
+    /// The other querier of a VLAN and a family (true: IPv6), as long as it is heard.
+    pub fn other_querier(&self, place: (u16, bool)) -> Option<IpAddr> {
         self.queriers.get(&place).and_then(|querier| querier.other)
     }
 

@@ -13,9 +13,11 @@ mod members;
 mod publish;
 mod read;
 mod show;
+mod snooping;
 mod tree;
 mod vlans;
 
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -28,7 +30,10 @@ use machine::Instant;
 use menu::{Call, Changes, Id, Item, Menu, Reason, Reply, Row, RowFilter};
 use wire::Mac;
 
-use self::read::{BridgeConfig, HostConfig, InstanceConfig, OverrideConfig, PortConfig};
+use self::read::{
+    BridgeConfig, GroupConfig, HostConfig, InstanceConfig, OverrideConfig, PortConfig,
+};
+use self::snooping::Snooper;
 use self::tree::Tree;
 use self::vlans::{Lists, Vlans};
 use super::hear::{Heard, Hearing};
@@ -42,6 +47,7 @@ const MENU: &str = "/interface/bridge";
 const PORTS: &str = "/interface/bridge/port";
 const VLANS: &str = "/interface/bridge/vlan";
 const HOSTS: &str = "/interface/bridge/host";
+const GROUPS: &str = "/interface/bridge/mdb";
 const INSTANCES: &str = "/interface/bridge/msti";
 const OVERRIDES: &str = "/interface/bridge/port/mst-override";
 const LISTS: &str = "/interface/list";
@@ -60,6 +66,8 @@ pub(crate) struct Bridges {
     vlans: Vlans,
     /// The items of hosts.
     statics: BTreeMap<ItemId, HostConfig>,
+    /// The items of multicast groups.
+    groups: BTreeMap<ItemId, GroupConfig>,
     /// The items of instances of spanning trees, and of ports in them.
     instances: BTreeMap<ItemId, InstanceConfig>,
     overrides: BTreeMap<ItemId, OverrideConfig>,
@@ -75,6 +83,8 @@ pub(crate) struct Bridges {
     age_at: Option<Instant>,
     aged: u32,
     now: Instant,
+    /// What makes the places of groups hard to foresee.
+    seed: u64,
     /// Hosts and bridges, as workers see them.
     table: Option<Arc<InterfaceTable>>,
 }
@@ -95,6 +105,10 @@ struct One {
     stations: BTreeSet<Mac>,
     /// What control has in the table of hosts.
     fixed: BTreeMap<HostKey, Host>,
+    /// What it knows of multicast, where it snoops, and the addresses that its queries come from.
+    snooper: Option<Snooper>,
+    source4: Option<Ipv4Addr>,
+    source6: Option<Ipv6Addr>,
     /// What workers were told.
     published: Option<(InterfaceId, Arc<Bridge>)>,
 }
@@ -130,7 +144,7 @@ struct Link {
 impl Feature for Bridges {
     fn menus(&self) -> &'static [&'static str] {
         &[
-            MENU, PORTS, VLANS, HOSTS, INSTANCES, OVERRIDES, LISTS, MEMBERS,
+            MENU, PORTS, VLANS, HOSTS, GROUPS, INSTANCES, OVERRIDES, LISTS, MEMBERS,
         ]
     }
 
@@ -169,6 +183,7 @@ impl Feature for Bridges {
             MENU => self.annotate_bridge(id.0, row),
             VLANS => self.annotate_vlan(id.0, row),
             HOSTS => self.annotate_host(id.0, row),
+            GROUPS => self.annotate_group(id.0, row),
             _ => {}
         }
     }
@@ -183,6 +198,7 @@ impl Feature for Bridges {
             PORTS => self.port_rows(filter, each),
             VLANS => self.vlan_rows(filter, each),
             HOSTS => self.host_rows(filter, each),
+            GROUPS => self.group_rows(filter, each),
             _ => core::ops::ControlFlow::Continue(()),
         }
     }
@@ -198,19 +214,30 @@ impl Feature for Bridges {
 
     fn tick(&mut self, now: Instant, out: &mut Effects) {
         self.tick_trees(now, out);
+        self.tick_snooping(now, out);
         self.age(now);
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.timers.deadline().into_iter().chain(self.age_at).min()
+        let trees = self.timers.deadline().into_iter();
+        let snooping = self.deadline_of_snooping();
+        trees.chain(self.age_at).chain(snooping).min()
     }
 
     fn services(&self) -> Vec<Service> {
-        self.services_of_trees()
+        let mut services = self.services_of_trees();
+        services.extend(self.services_of_snooping());
+        services
     }
 
     fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
-        self.hear_bpdu(heard, running.now, out)
+        match heard.service {
+            snooping::SERVICE => {
+                self.hear_snooped(heard, running.now, out);
+                Hearing::Taken
+            }
+            _ => self.hear_bpdu(heard, running.now, out),
+        }
     }
 
     fn lay_out(
@@ -238,6 +265,7 @@ impl Bridges {
     pub(crate) fn set_table(&mut self, table: Arc<InterfaceTable>, seed: u64) {
         // Without that much address space the table has room for fewer.
         let _ = table.bridges().make_room(hosts::ROOM, seed);
+        self.seed = seed;
         self.table = Some(table);
     }
 
@@ -260,6 +288,7 @@ impl Bridges {
         self.ports.clear();
         self.vlans.clear();
         self.statics.clear();
+        self.groups.clear();
         self.instances.clear();
         self.overrides.clear();
         // A load begins with no slaves at all.
@@ -292,6 +321,9 @@ impl Bridges {
                     vlans_above: BTreeSet::new(),
                     stations: BTreeSet::new(),
                     fixed: BTreeMap::new(),
+                    snooper: None,
+                    source4: None,
+                    source6: None,
                     published: None,
                 };
                 self.all.insert(id, one);
@@ -343,6 +375,8 @@ impl Bridges {
             .filter(|(_, laid)| laid.item == item)
             .map(|(id, _)| id);
         self.ids.extend(one.id.map(|id| (id, item)));
+        one.source4 = one.id.and_then(|id| running.first4(id));
+        one.source6 = one.id.and_then(|id| running.link_local(id));
         let bridge = one.id;
         let mut devices = running.layout.interfaces.values();
         let first = devices.find(|laid| laid.port_name.is_some() && laid.link.mac != Mac::ZERO);
@@ -388,8 +422,10 @@ impl Bridges {
             out.push(Effect::Item(item, wanted));
         }
         let actions = one.follow_tree(now);
+        one.begin_to_snoop(self.seed);
         one.publish(&self.vlans, &self.lists, out);
-        self.do_(item, actions, out);
+        one.follow_snooping(&self.groups, now, out);
+        self.do_(item, actions, now, out);
         self.follow_hosts(item);
     }
 
@@ -414,6 +450,11 @@ impl Bridges {
             let before = swap(&mut self.statics, id, item.and_then(read::host));
             concern(before.as_ref().map(|before| &before.bridge));
             concern(self.statics.get(&id).map(|now| &now.bridge));
+        });
+        each_item(view, GROUPS, changes, |id, item| {
+            let before = swap(&mut self.groups, id, item.and_then(read::group));
+            concern(before.as_ref().map(|before| &before.bridge));
+            concern(self.groups.get(&id).map(|now| &now.bridge));
         });
         each_item(view, INSTANCES, changes, |id, item| {
             let before = swap(&mut self.instances, id, item.and_then(read::instance));

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use dataplane::bridge::{Bridge, BridgePort};
+use dataplane::bridge::{Bridge, BridgePort, Trust};
 use dataplane::interface::InterfaceTable;
 use frame::InterfaceId;
+use wire::dhcp;
 
+use super::read::PortConfig;
 use super::vlans::{Lists, Vlans};
 use super::{One, Port};
 use crate::feature::{Effect, Effects};
@@ -31,7 +33,7 @@ impl One {
 
     fn compile(&self, id: InterfaceId, vlans: &Vlans, lists: &Lists) -> Bridge {
         let running = self.active_ports();
-        let running = running.filter_map(|(_, port)| self.bridge_port(port));
+        let running = running.filter_map(|(name, port)| self.bridge_port(name, port));
         let mut bridge = Bridge::new(id, running);
         bridge.vlans = self.vlan_table(vlans, lists);
         bridge.ethertype = self.config.ethertype;
@@ -41,6 +43,8 @@ impl One {
         bridge.forward_reserved = self.config.forward_reserved;
         bridge.ageing_seconds = self.config.ageing_seconds;
         bridge.max_learned = self.config.max_learned;
+        bridge.groups = self.snooper.as_ref().map(|of| Arc::clone(of.groups()));
+        bridge.guards = self.config.guards;
         bridge.fast_forward = self.may_fast_forward(&bridge);
         bridge
     }
@@ -58,6 +62,7 @@ impl One {
         let is_one_of_them = |port: &Port| port.link.running && Some(port.link.mac) == mac;
         self.config.fast_forward
             && !self.config.vlan_filtering
+            && self.config.guards.are_off()
             && bridge.ports().len() == 2
             && bridge.ports().iter().all(floods)
             && self.ports.values().any(is_one_of_them)
@@ -65,7 +70,7 @@ impl One {
 }
 
 impl One {
-    fn bridge_port(&self, port: &Port) -> Option<BridgePort> {
+    fn bridge_port(&self, name: &str, port: &Port) -> Option<BridgePort> {
         let config = &port.config;
         let (learning, forwarding) = self.tree.states(port.number);
         Some(BridgePort {
@@ -81,8 +86,33 @@ impl One {
             unknown_unicast_flood: config.unknown_unicast_flood,
             unknown_multicast_flood: config.unknown_multicast_flood,
             broadcast_flood: config.broadcast_flood,
+            trust: self.trust(name, config),
             ..BridgePort::default()
         })
+    }
+
+    /// What a port is trusted with, where something asks; and what requests that come by it say of it.
+    fn trust(&self, name: &str, config: &PortConfig) -> Trust {
+        if self.config.guards.are_off() {
+            return Trust::default();
+        }
+        let agent = self.config.agent.as_ref();
+        let agent = agent.filter(|_| self.config.guards.dhcp && !config.trusted);
+        let agent = agent.and_then(|(circuit, remote)| {
+            let mac = self.mac().unwrap_or_default().to_string();
+            let or = |said: &str, usual: &str| match said {
+                "" => usual.to_owned(),
+                said => said.to_owned(),
+            };
+            let (circuit, remote) = (or(circuit, name), or(remote, &mac));
+            dhcp::agent_information(circuit.as_bytes(), remote.as_bytes())
+        });
+        Trust {
+            dhcp: config.trusted,
+            dhcp6: config.trusted_dhcp6,
+            advertisements: config.trusted_ra,
+            agent: agent.map(Into::into),
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! What is configured of bridges and of their ports, from the store.
 
+use core::net::IpAddr;
 use std::collections::BTreeMap;
 
-use dataplane::bridge::FrameTypes;
+use dataplane::bridge::{FrameTypes, Guards};
 use menu::{Item, Value};
+use service::snooping;
 use service::stp::{self, CostMode, Edge, Instance, Protocol};
 use wire::Mac;
 
@@ -46,6 +48,15 @@ pub(super) struct BridgeConfig {
     pub(super) frame_types: FrameTypes,
     /// `ingress-filtering`.
     pub(super) ingress_filtering: bool,
+    /// How it snoops IGMP and MLD, but for its addresses; none: it does not.
+    pub(super) snooping: Option<snooping::Config>,
+    /// `querier-uses-bridge-address`.
+    pub(super) querier_uses_address: bool,
+    /// What it keeps to trusted ports.
+    pub(super) guards: Guards,
+    /// Circuit and remote identity of the relay agent information, where requests get one: an empty circuit is the
+    /// port's name, an empty remote identity the bridge's address.
+    pub(super) agent: Option<(String, String)>,
 }
 
 /// What is configured of a port.
@@ -77,6 +88,40 @@ pub(super) struct PortConfig {
     pub(super) tag_stacking: bool,
     /// What it is in the spanning tree, but for single instances.
     pub(super) tree: stp::PortConfig,
+    /// `multicast-router`.
+    pub(super) multicast_router: MulticastRouter,
+    /// `fast-leave`.
+    pub(super) fast_leave: bool,
+    /// `trusted`, `trusted-dhcpv6` and `trusted-ra`.
+    pub(super) trusted: bool,
+    pub(super) trusted_dhcp6: bool,
+    pub(super) trusted_ra: bool,
+}
+
+/// Whether a multicast router is behind a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MulticastRouter {
+    /// No, whatever is heard.
+    Disabled,
+    /// Always.
+    Permanent,
+    /// As long as its queries are heard.
+    Temporary,
+}
+
+/// What is configured of a multicast group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct GroupConfig {
+    /// The bridge, by name.
+    pub(super) bridge: Name,
+    /// The group.
+    pub(super) group: IpAddr,
+    /// `vid`; none is that of the bridge's frames without a tag.
+    pub(super) vid: Option<u16>,
+    /// `interface`: the ports that listen, by name.
+    pub(super) ports: Vec<Name>,
+    /// Configured and not in use.
+    pub(super) disabled: bool,
 }
 
 impl BridgeConfig {
@@ -177,6 +222,55 @@ pub(super) fn bridge(item: &Item) -> Option<BridgeConfig> {
         pvid: vid(item),
         frame_types: frame_types(item),
         ingress_filtering: item.is("ingress-filtering"),
+        snooping: snooping(item),
+        querier_uses_address: item.is("querier-uses-bridge-address"),
+        guards: Guards {
+            dhcp: item.is("dhcp-snooping"),
+            dhcp6: item.is("dhcpv6-snooping"),
+            advertisements: item.is("ra-guard"),
+        },
+        agent: agent(item),
+    })
+}
+
+/// RouterOS 7.23: what is said in place of `add-dhcp-option82`, which is still read.
+fn agent(item: &Item) -> Option<(String, String)> {
+    let of = |name| item.text(name).to_owned();
+    let (circuit, remote) = (of("dhcp-agent-circuit-id"), of("dhcp-agent-remote-id"));
+    let is_said = !circuit.is_empty() || !remote.is_empty();
+    (item.is("add-dhcp-option82") || is_said).then_some((circuit, remote))
+}
+
+/// The names are those of the machine.
+fn snooping(item: &Item) -> Option<snooping::Config> {
+    let usual = snooping::Config::default();
+    let span = |name, usual| read::span(item, name).unwrap_or(usual);
+    item.is("igmp-snooping").then(|| snooping::Config {
+        querier: item.is("multicast-querier"),
+        igmp_v3: item.number("igmp-version") == Some(3),
+        mld_v2: item.number("mld-version") == Some(2),
+        last_member_query_count: number(item, "last-member-query-count").unwrap_or(2),
+        last_member_interval: span("last-member-interval", usual.last_member_interval),
+        membership_interval: span("membership-interval", usual.membership_interval),
+        querier_interval: span("querier-interval", usual.querier_interval),
+        query_interval: span("query-interval", usual.query_interval),
+        query_response_interval: span("query-response-interval", usual.query_response_interval),
+        startup_query_count: number(item, "startup-query-count").unwrap_or(2),
+        startup_query_interval: span("startup-query-interval", usual.startup_query_interval),
+        ..usual
+    })
+}
+
+pub(super) fn group(item: &Item) -> Option<GroupConfig> {
+    let ports = item.get("interface").map(Value::as_list);
+    let ports = ports.unwrap_or_default().iter().filter_map(Value::as_str);
+    let vid = item.number("vid").and_then(|vid| u16::try_from(vid).ok());
+    Some(GroupConfig {
+        bridge: read::name(item, "bridge")?,
+        group: item.get("group").and_then(Value::as_address)?,
+        vid,
+        ports: ports.map(Name::from).collect(),
+        disabled: item.is("disabled"),
     })
 }
 
@@ -199,6 +293,15 @@ pub(super) fn port(item: &Item) -> Option<PortConfig> {
         ingress_filtering: item.is("ingress-filtering"),
         tag_stacking: item.is("tag-stacking"),
         tree: tree_port(item),
+        multicast_router: match item.text("multicast-router") {
+            "disabled" => MulticastRouter::Disabled,
+            "permanent" => MulticastRouter::Permanent,
+            _ => MulticastRouter::Temporary,
+        },
+        fast_leave: item.is("fast-leave"),
+        trusted: item.is("trusted"),
+        trusted_dhcp6: item.is("trusted-dhcpv6"),
+        trusted_ra: item.is("trusted-ra"),
     })
 }
 

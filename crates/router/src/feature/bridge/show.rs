@@ -191,6 +191,16 @@ impl One {
             .as_ref()
             .is_some_and(|(_, bridge)| bridge.fast_forward);
         row.set("fast-forward", yes_no(fast));
+        // RouterOS: of its own queries a bridge says nothing.
+        if self.snooper.is_some() {
+            for (name, ipv6) in [("igmp-querier", false), ("mld-querier", true)] {
+                let other = self.other_querier(ipv6).map(|from| from.to_string());
+                row.set(
+                    name,
+                    Value::text(other.unwrap_or_else(|| "none".to_owned())),
+                );
+            }
+        }
         row
     }
 
@@ -208,6 +218,10 @@ impl One {
             if self.tree.is_on() {
                 self.show_tree(&view, now, &mut row);
             }
+        }
+        if self.snooper.is_some() {
+            let leads = port.link.id.is_some_and(|id| self.leads_to_router(id));
+            row.set("multicast-router", yes_no(leads));
         }
         row.set("hw-offload", yes_no(false));
         row

@@ -1,3 +1,5 @@
+mod snooping;
+
 use std::sync::Arc;
 
 use dataplane::bridge::{Bridge, Member};

@@ -146,7 +146,13 @@ impl One {
 
 impl Bridges {
     /// Does what a bridge's spanning tree wants done.
-    pub(super) fn do_(&mut self, item: ItemId, actions: Vec<Action>, out: &mut Effects) {
+    pub(super) fn do_(
+        &mut self,
+        item: ItemId,
+        actions: Vec<Action>,
+        now: Instant,
+        out: &mut Effects,
+    ) {
         let Some(one) = self.all.get_mut(&item) else {
             return;
         };
@@ -173,6 +179,9 @@ impl Bridges {
         }
         if !flushed.is_empty() {
             self.flush(item, &flushed);
+            if let Some(one) = self.all.get_mut(&item) {
+                one.tree_changed(now, out);
+            }
         }
         if is_other && let Some(one) = self.all.get_mut(&item) {
             one.publish(&self.vlans, &self.lists, out);
@@ -225,7 +234,7 @@ impl Bridges {
         let event = Event::Received(number, bpdu);
         one.tree.machine.handle(event, now, &mut actions);
         one.tree.note(&actions);
-        self.do_(item, actions, out);
+        self.do_(item, actions, now, out);
         Hearing::Taken
     }
 
@@ -237,7 +246,7 @@ impl Bridges {
                 one.tree.machine.tick(now, &mut actions);
                 one.tree.note(&actions);
             }
-            self.do_(item, actions, out);
+            self.do_(item, actions, now, out);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! `/interface/bridge/mdb`: which ports listen to which multicast groups.
 
-use menu::{Menu, Property};
+use menu::{Menu, Property, Shape};
 
 use super::BRIDGE;
 use super::port::PORT;
 use crate::declare::{address, list, number};
-use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
+use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -20,5 +20,9 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_DYNAMIC,
     columns: &["group", "vid", "on-ports", "bridge"],
-    ..idle_list("/interface/bridge/mdb", "Multicast groups of bridges")
+    ..Menu::new(
+        "/interface/bridge/mdb",
+        Shape::List,
+        "Multicast groups of bridges",
+    )
 };

@@ -78,21 +78,19 @@ pub(crate) static MENU: Menu = Menu {
             yes("unknown-multicast-flood", "Sends frames of unknown groups"),
             yes("broadcast-flood", "Sends broadcasts"),
             no("bpdu-guard", "Disables the port when a bridge is behind it"),
-            no("trusted", "DHCP servers may be behind the port").inert(),
-            no("trusted-dhcpv6", "DHCPv6 servers may be behind the port").inert(),
+            no("trusted", "DHCP servers may be behind the port"),
+            no("trusted-dhcpv6", "DHCPv6 servers may be behind the port"),
             no(
                 "trusted-ra",
                 "Routers that advertise may be behind the port",
-            )
-            .inert(),
-            no("fast-leave", "Stops multicast at once when a host leaves").inert(),
+            ),
+            no("fast-leave", "Stops multicast at once when a host leaves"),
             words(
                 "multicast-router",
                 MULTICAST_ROUTER,
                 "Whether a router is behind the port",
             )
-            .default("temporary-query")
-            .inert(),
+            .default("temporary-query"),
             words(
                 "mvrp-applicant-state",
                 &["non-participant", "normal-participant"],
