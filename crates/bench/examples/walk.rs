@@ -1,10 +1,10 @@
 //! Prints the rows of the walk's benchmark: `cargo run --release -p bench --example walk`.
 //!
 //! Arguments narrow it: `ipv4`, `ipv6`, `frame=64`, `flows=64000`, `routes=1`, `runs=31`; each may
-//! be given several times. With `row=stateful`, `row=vlan` and the like it prints those of the firewall or
-//! of layers instead, with at most as many `connections=` as are given.
+//! be given several times. With `row=stateful`, `row=vlan` and the like it prints those of the firewall,
+//! of layers or of bridges instead, with at most as many `connections=` as are given.
 
-use bench::{Family, GUARDED, Invalid, LAYERED, Options, guarded, layered, run};
+use bench::{BRIDGED, Family, GUARDED, Invalid, LAYERED, Options, bridged, guarded, layered, run};
 
 #[global_allocator]
 static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
@@ -20,8 +20,11 @@ fn main() -> Result<(), String> {
     for argument in std::env::args().skip(1) {
         let (name, value) = argument.split_once('=').unwrap_or((&argument, "0"));
         if name == "row" {
-            let row = GUARDED.iter().chain(LAYERED).find(|row| **row == value);
-            rows.push(*row.ok_or_else(|| format!("unknown row {value}"))?);
+            let row = [GUARDED, LAYERED, BRIDGED]
+                .concat()
+                .into_iter()
+                .find(|row| *row == value);
+            rows.push(row.ok_or_else(|| format!("unknown row {value}"))?);
             continue;
         }
         let value: u32 = value
@@ -45,11 +48,14 @@ fn main() -> Result<(), String> {
     let measured = match rows.is_empty() {
         true => run(&options, &mut |row| println!("{}", row.to_json())),
         false => {
-            let (layers, others): (Vec<_>, Vec<_>) =
-                { rows.iter().copied() }.partition(|row| LAYERED.contains(row));
+            let of = |kind: &[&'static str]| {
+                let rows = rows.iter().copied();
+                rows.filter(|row| kind.contains(row)).collect::<Vec<_>>()
+            };
             let mut print = |row: bench::Row| println!("{}", row.to_json());
-            layered(&options, &layers, &mut print)
-                .and_then(|()| guarded(&options, &others, &mut print))
+            layered(&options, &of(LAYERED), &mut print)
+                .and_then(|()| bridged(&options, &of(BRIDGED), &mut print))
+                .and_then(|()| guarded(&options, &of(GUARDED), &mut print))
         }
     };
     measured.map_err(|error: Invalid| error.to_string())

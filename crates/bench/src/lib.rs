@@ -1,10 +1,12 @@
 //! The benchmark in memory: the rows `routing-fast-path` (the walk), those of the firewall
-//! ([`GUARDED`]), those of VLANs and tunnels ([`LAYERED`]), and `fib-update` (a change of the routes).
+//! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of bridges ([`BRIDGED`]), and `fib-update` (a change of the
+//! routes).
 //!
 //! Of the walk, what is timed is everything from a received vector to a transmitted one, in a whole worker:
 //! commands and rings, header checks, lookup, lifetime, link header, counters, queues. What is not
 //! timed is the making of the packets: they are copied fresh from templates for every vector.
 
+mod bridged;
 mod ends;
 mod guarded;
 mod layered;
@@ -18,6 +20,7 @@ mod traffic;
 mod update;
 pub mod workload;
 
+pub use bridged::{BRIDGED, bridged};
 pub use guarded::{GUARDED, guarded};
 pub use layered::{LAYERED, layered};
 pub use packets::packet;

@@ -200,6 +200,8 @@ fn row(options: &Options, (tsc_hz, core_hz): (u64, u64), lanes: &[Measured]) -> 
         frame: 0,
         flows: 0,
         routes: 0,
+        hosts: 0,
+        vlans: 0,
         via: "memory",
         workers: options.workers.max(1),
         tsc_hz,

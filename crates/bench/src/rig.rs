@@ -251,6 +251,18 @@ impl Rig {
         }
     }
 
+    /// Its interfaces.
+    pub(super) fn interfaces(&self) -> &InterfaceTable {
+        &self.interfaces
+    }
+
+    /// Workers count for this interface, too.
+    pub(super) fn make_room(&mut self, id: InterfaceId) {
+        for lane in &self.lanes {
+            lane.worker.counters().make_room(id);
+        }
+    }
+
     /// Gives each worker these packets.
     pub(super) fn load_these(&mut self, templates: impl Fn(&Self, u64) -> Templates) {
         for (index, lane) in (0..).zip(&self.lanes) {

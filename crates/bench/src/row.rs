@@ -42,6 +42,10 @@ pub struct Row {
     pub flows: u32,
     /// How many routes.
     pub routes: u32,
+    /// How many hosts a bridge knows; 0 where there is none.
+    pub hosts: u32,
+    /// How many VLANs it filters.
+    pub vlans: u16,
     /// What packets came and went by.
     pub via: &'static str,
     /// How many workers.
@@ -92,7 +96,8 @@ impl Row {
     pub fn to_json(&self) -> String {
         format!(
             concat!(
-                r#"{{"row":"{}","family":"{}","frame":{},"flows":{},"routes":{},"via":"{}","#,
+                r#"{{"row":"{}","family":"{}","frame":{},"flows":{},"routes":{},"#,
+                r#""hosts":{},"vlans":{},"via":"{}","#,
                 r#""workers":{},"kpps":{:.0},"mbps":{:.0},"tsc_per_packet":{:.2},"tsc_hz":{},"#,
                 r#""core_hz":{},"reference_tsc":{:.2},"p10":{:.2},"p90":{:.2},"simd":"{}","#,
                 r#""core_ns":{},"peer":{}}}"#
@@ -102,6 +107,8 @@ impl Row {
             self.frame,
             self.flows,
             self.routes,
+            self.hosts,
+            self.vlans,
             self.via,
             self.workers,
             self.kpps(),

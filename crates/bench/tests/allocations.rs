@@ -1,6 +1,6 @@
 //! Nothing is allocated while packets are walked: with an allocator of its own.
 
-use bench::{LAYERED, Options, layered, run};
+use bench::{BRIDGED, LAYERED, Options, bridged, layered, run};
 
 #[global_allocator]
 static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
@@ -39,4 +39,35 @@ fn frames_of_interfaces_on_interfaces_allocate_nothing() {
     let mut rows = 0;
     let result = layered(&options, LAYERED, &mut |_| rows += 1);
     assert_eq!((result, rows), (Ok(()), 2 * LAYERED.len()));
+}
+
+#[test]
+fn a_bridged_frame_allocates_nothing() {
+    for workers in [1, 2] {
+        let options = Options {
+            frames: vec![68, 1518],
+            runs: 2,
+            workers,
+            allocations: Some(kernels::CountingAllocator::count),
+            ..Options::default()
+        };
+        let mut rows = Vec::new();
+
+        let result = bridged(&options, BRIDGED, &mut |row| {
+            rows.push((row.row, row.hosts, row.vlans));
+            assert!(row.to_json().contains("\"hosts\":"));
+        });
+
+        assert_eq!(result, Ok(()));
+        rows.dedup();
+        let [plain, filters] = ["bridging-fast-path", "bridge-vlan"];
+        let expected = [
+            (plain, 1, 0),
+            (plain, 1_000, 0),
+            (plain, 64_000, 0),
+            (filters, 1_000, 1),
+            (filters, 1_000, 1_000),
+        ];
+        assert_eq!(rows, expected);
+    }
 }

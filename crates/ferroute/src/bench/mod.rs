@@ -9,7 +9,7 @@ mod veth;
 
 use std::sync::LazyLock;
 
-use bench::{GUARDED, LAYERED, Options, Peer, Row};
+use bench::{BRIDGED, GUARDED, LAYERED, Options, Peer, Row};
 
 use crate::cli::{Bench, BenchPart, Via};
 use crate::say;
@@ -27,7 +27,7 @@ const ROWS: &[&str] = &[
 
 /// Whether there is a row of this name.
 fn exists(row: &str) -> bool {
-    [ROWS, GUARDED, LAYERED]
+    [ROWS, GUARDED, LAYERED, BRIDGED]
         .iter()
         .any(|rows| rows.contains(&row))
 }
@@ -40,7 +40,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
             "no row is called {unknown}; there are: {}",
-            [ROWS, GUARDED, LAYERED].concat().join(", ")
+            [ROWS, GUARDED, LAYERED, BRIDGED].concat().join(", ")
         ));
     }
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
@@ -73,7 +73,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
         return Ok(0);
     }
     let all = bench.rows.is_empty();
-    let guarded = GUARDED.iter().chain(LAYERED).copied();
+    let guarded = GUARDED.iter().chain(LAYERED).chain(BRIDGED).copied();
     let guarded: Vec<_> = guarded
         .filter(|row| asked(row) || (all && bench.via == Via::Memory))
         .collect();
@@ -146,10 +146,13 @@ fn memory(
     if bench.rows.is_empty() || bench.rows.iter().any(|row| row == "routing-fast-path") {
         bench::run(&options, &mut print).map_err(|invalid| invalid.to_string())?;
     }
-    let (layered, guarded): (Vec<_>, Vec<_>) =
-        { guarded.iter().copied() }.partition(|row| LAYERED.contains(row));
-    bench::layered(&options, &layered, &mut print)
-        .and_then(|()| bench::guarded(&options, &guarded, &mut print))
+    let of = |kind: &[&'static str]| {
+        let rows = guarded.iter().copied();
+        rows.filter(|row| kind.contains(row)).collect::<Vec<_>>()
+    };
+    bench::layered(&options, &of(LAYERED), &mut print)
+        .and_then(|()| bench::bridged(&options, &of(BRIDGED), &mut print))
+        .and_then(|()| bench::guarded(&options, &of(GUARDED), &mut print))
         .map_err(|invalid| invalid.to_string())
 }
 

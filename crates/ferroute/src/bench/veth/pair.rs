@@ -94,6 +94,8 @@ impl Measured {
             family: family.name(),
             frame: 0,
             flows: 0,
+            hosts: 0,
+            vlans: 0,
             routes: 1,
             via: "",
             workers: 1,

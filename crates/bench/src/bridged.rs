@@ -1,0 +1,190 @@
+//! The rows of bridges: frames between two ports, half of the hosts behind each, with every frame between two of them
+//! at random.
+
+use std::sync::Arc;
+
+use frame::InterfaceId;
+use machine::Rng;
+
+use super::measure::Bench;
+use super::packets::{Templates, packet};
+use super::rig::{EGRESS, INGRESS, Rig};
+use super::{Family, Invalid, Options, Row};
+use dataplane::bridge::{Bridge, BridgePort, Member, VlanTable};
+use dataplane::firewall::Firewall;
+use dataplane::interface::{Above, Interface};
+use dataplane::out::OutId;
+use dataplane::table::HostKey;
+
+/// The rows of this kind, by name: a bridge that does not tell VLANs apart, and one that filters them, whose frames
+/// come with a tag and leave without it.
+pub const BRIDGED: &[&str] = &["bridging-fast-path", "bridge-vlan"];
+
+/// How many hosts `bridging-fast-path` has; `bridge-vlan` has the second number, in so many VLANs.
+const HOSTS: [u32; 3] = [1, 1_000, 64_000];
+const VLANS: [u16; 2] = [1, 1_000];
+/// Hosts of all bridges together, as control makes room for them.
+const ROOM: u32 = 131_072;
+/// The bridge.
+const BRIDGE: InterfaceId = InterfaceId(EGRESS.0 + 1);
+const MAC: [u8; 6] = [2, 0, 0, 0, 0, 3];
+/// What a tag says that it is.
+const TAG: u16 = 0x8100;
+
+/// What a bridge has.
+#[derive(Clone, Copy)]
+struct Size {
+    hosts: u32,
+    /// 0: it does not filter them.
+    vlans: u16,
+}
+
+/// Measures the rows of these names.
+///
+/// # Errors
+/// As [`super::run`].
+pub fn bridged(
+    options: &Options,
+    rows: &[&'static str],
+    emit: &mut dyn FnMut(Row),
+) -> Result<(), Invalid> {
+    for &name in rows {
+        let sizes: Vec<_> = match name {
+            "bridge-vlan" => { VLANS.iter() }
+                .map(|vlans| Size {
+                    hosts: HOSTS[1],
+                    vlans: *vlans,
+                })
+                .collect(),
+            _ => { HOSTS.iter() }
+                .map(|hosts| Size {
+                    hosts: *hosts,
+                    vlans: 0,
+                })
+                .collect(),
+        };
+        for size in sizes {
+            let mut bench = Bench::new(options, |workers| rig(workers, size, options.seed))?;
+            for &frame in &options.frames {
+                bench.load(|rig, seed| {
+                    rig.load_these(|_, worker| templates(frame, size, seed + worker));
+                });
+                emit(Row {
+                    row: name,
+                    family: Family::Ipv4.name(),
+                    frame,
+                    flows: size.hosts,
+                    hosts: size.hosts,
+                    vlans: size.vlans,
+                    ..bench.measure()?
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A router whose two ports are those of a bridge, which knows the hosts behind the second.
+fn rig(workers: u16, size: Size, seed: u64) -> Result<Rig, Invalid> {
+    let mut rig = Rig::new(Family::Ipv4, 1, workers, Firewall::default(), seed)?;
+    let ports = [INGRESS, EGRESS];
+    let mut bridge = Bridge::new(
+        BRIDGE,
+        ports.map(|interface| BridgePort {
+            interface,
+            ..BridgePort::default()
+        }),
+    );
+    if size.vlans > 0 {
+        let mut vlans = VlanTable::new(ports.len());
+        for vid in 1..=size.vlans {
+            vlans.set(vid, 0, Member::Tagged);
+            vlans.set(vid, 1, Member::Untagged);
+        }
+        bridge.vlans = Some(Arc::new(vlans));
+    }
+    let interfaces = rig.interfaces();
+    let bridges = interfaces.bridges();
+    let memory = |error: std::io::Error| Invalid::Memory(error.to_string());
+    bridges.make_room(ROOM, seed).map_err(memory)?;
+    let port = interfaces.get(INGRESS).ok_or(Invalid::TableFull)?;
+    let line = Interface {
+        mac: wire::Mac(MAC),
+        out: OutId::bridge(BRIDGE),
+        under: BRIDGE,
+        ..port
+    };
+    interfaces.set(BRIDGE, &line);
+    bridges.set(BRIDGE, Some(Arc::new(bridge)));
+    for number in 0..half(size) {
+        let key = HostKey {
+            bridge: BRIDGE,
+            vid: vid(size, number),
+            mac: mac_number(1, number),
+        };
+        bridges.hosts().learn(&key, EGRESS, (0, ROOM));
+    }
+    for id in ports {
+        let line = interfaces.get(id).ok_or(Invalid::TableFull)?;
+        interfaces.set_above(id, BRIDGE);
+        let above = Above::Bridge;
+        interfaces.set(id, &Interface { above, ..line });
+    }
+    rig.make_room(BRIDGE);
+    Ok(rig)
+}
+
+/// How many hosts there are behind each port.
+fn half(size: Size) -> u32 {
+    (size.hosts / 2).max(1)
+}
+
+/// The VLAN of a host; both hosts of a frame are of one.
+fn vid(size: Size, number: u32) -> u16 {
+    match size.vlans {
+        0 => 0,
+        vlans => (number % u32::from(vlans)) as u16 + 1,
+    }
+}
+
+/// The link address of a host behind the first port or the second, as a real one: of few vendors, and scattered.
+fn mac_number(side: u64, number: u32) -> u64 {
+    const VENDORS: [u64; 4] = [0x001122, 0x28d244, 0x3c5282, 0xd8bbc1];
+    let vendor = VENDORS[number as usize % VENDORS.len()];
+    let own = u64::from(number).wrapping_mul(0x9e_3779) & 0x7f_ffff;
+    vendor << 24 | side << 23 | own
+}
+
+/// A frame for each host and more, in random order.
+fn templates(frame: u16, size: Size, seed: u64) -> Templates {
+    let mut rng = Rng::seeded(seed ^ 0xb21d);
+    let half = half(size);
+    let tags = if size.vlans > 0 { 4 } else { 0 };
+    let frames = (0..size.hosts.max(1)).map(|number| {
+        let from = number % half;
+        // Of the same VLAN.
+        let step = u32::from(size.vlans.max(1));
+        let many = half / step;
+        let to = match many {
+            0 => from,
+            many => from % step + step * rng.below(many.into()) as u32,
+        };
+        let mut bytes = packet(
+            Family::Ipv4,
+            frame - tags,
+            u128::from(0x0b00_0001 + to),
+            &mut rng,
+        );
+        bytes[..6].copy_from_slice(&mac_number(1, to).to_be_bytes()[2..]);
+        bytes[6..12].copy_from_slice(&mac_number(0, from).to_be_bytes()[2..]);
+        if tags > 0 {
+            let [a, b] = TAG.to_be_bytes();
+            let [c, d] = vid(size, to).to_be_bytes();
+            bytes.splice(12..12, [a, b, c, d]);
+        }
+        bytes
+    });
+    let frames: Vec<_> = frames.collect();
+    let len = frames.iter().map(Vec::len).min().unwrap_or(0);
+    Templates::of(frames, len, seed)
+}
