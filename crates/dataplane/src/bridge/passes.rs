@@ -9,9 +9,11 @@
 //! Frames keep their order. A frame that is sent as the one before it was, between the same stations, is not looked
 //! up again.
 
+use core::ops::Range;
+
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
-use super::decide::{self, Class, Head, Many, Source, To};
+use super::decide::{self, Class, Head, Leaves, Many, Source, To};
 use super::filter::{self, Asking};
 use super::{BridgePort, flood, guard, offload, receive, tags};
 use crate::counters::Traffic;
@@ -30,32 +32,56 @@ const AHEAD: usize = 8;
 /// Egress ports that are remembered within a vector, by the low bits of their slots.
 const EGRESSES: usize = 32;
 
+/// Whether guards let a frame in.
+#[cold]
+#[inline(never)]
+fn guard(source: &Source<'_>, frame: &mut Frame) -> Result<(), DropReason> {
+    guard::run(source.bridge.guards, source.trust, frame)
+}
+
 /// What pass 1 saw of a frame.
 #[derive(Clone, Copy)]
 struct Seen {
     head: Head,
+    /// It begins as the one before it does; the rest was not looked at.
+    again: bool,
     class: Result<Class, DropReason>,
     /// Where its stations are looked for.
     to: Place,
     from: Place,
 }
 
-/// What becomes of a frame.
+/// What becomes of frames that begin alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// They leave by the egress port at this place of those that were met.
+    Leave(u8, Leaves, Class),
+    /// They go up.
+    Up(Leaves, Class),
+    /// They leave by several ports.
+    Flood(Class, Many),
+    /// Copies leave by several ports, and they go up.
+    Group(Class, Many),
+    /// They are discarded.
+    Drop(DropReason),
+    /// Their address is one of those that bridges keep for themselves.
+    Reserved,
+}
+
+/// What becomes of a frame that does not simply leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// It leaves as it is now.
-    Out(OutId),
     /// It goes up as it is now.
     Up,
     /// It leaves by the port with this number, and not as it is.
     Port(u16, Class),
-    /// It leaves by several ports.
+    /// As in [`Verdict`].
     Flood(Class, Many),
-    /// Copies leave by several ports, and it goes up.
+    /// As in [`Verdict`].
     Group(Class, Many),
-    /// It is discarded.
+    /// As in [`Verdict`].
     Drop(DropReason),
-    /// Its address is one of those that bridges keep for themselves.
+    /// As in [`Verdict`].
     Reserved,
 }
 
@@ -96,6 +122,8 @@ pub(crate) struct Bridging {
 /// Memory of the passes.
 pub(super) struct Passes {
     seen: [Seen; PART],
+    /// Where frames leave as they are now; none: their way says what becomes of them.
+    outs: [OutId; VECTOR_FRAMES],
     ways: [Way; VECTOR_FRAMES],
     egresses: [Egress; EGRESSES],
     /// Frames that go up, while others of their vector leave.
@@ -107,6 +135,7 @@ impl Bridging {
     pub(crate) fn new() -> Box<Self> {
         let seen = Seen {
             head: Head::default(),
+            again: false,
             class: Err(DropReason::BridgeSource),
             to: Place::default(),
             from: Place::default(),
@@ -115,6 +144,7 @@ impl Bridging {
             some: Vector::new(),
             passes: Passes {
                 seen: [seen; PART],
+                outs: [OutId::NONE; VECTOR_FRAMES],
                 ways: [Way::Up; VECTOR_FRAMES],
                 egresses: [NO_EGRESS; EGRESSES],
                 risen: Vector::new(),
@@ -148,6 +178,7 @@ pub(super) fn bridge(
 ) -> Traffic {
     let Passes {
         seen,
+        outs,
         ways,
         egresses,
         risen,
@@ -160,22 +191,21 @@ pub(super) fn bridge(
         hosts: cx.interfaces.bridges().hosts(),
         now: (cx.now.as_nanos() / 1_000_000_000) as u32,
         egresses,
-        last: None,
+        last: Verdict::Reserved,
         came: Traffic::default(),
         groups: false,
         outlet,
     };
     let frames = vector.frames_mut();
     let mut at = 0;
-    while at < frames.len() {
+    while at < frames.len().min(VECTOR_FRAMES) {
         let part = PART.min(frames.len() - at);
-        stage.sight(&mut frames[at..], part, seen);
-        let (frames, ways) = (&mut frames[at..at + part], &mut ways[at..at + part]);
-        for ((frame, seen), way) in frames.iter_mut().zip(&*seen).zip(&mut *ways) {
-            *way = stage.judge(frame, seen);
-        }
+        stage.sight(frames, at..at + part, seen);
+        let frames = &mut frames[at..at + part];
+        let (outs, ways) = (&mut outs[at..at + part], &mut ways[at..at + part]);
+        stage.judge(frames, seen, (outs, ways));
         if source.looks.any() {
-            stage.ask(frames, ways, asking);
+            stage.ask(frames, (outs, ways), asking);
         }
         at += part;
     }
@@ -184,7 +214,7 @@ pub(super) fn bridge(
     if groups && source.asks {
         receive::hear(cx, source, vector.frames(), outlet);
     }
-    commit(cx, source, (vector, risen), ways, outlet);
+    commit(cx, source, (vector, risen), (outs, ways), outlet);
     came
 }
 
@@ -196,8 +226,8 @@ struct Stage<'a> {
     /// The second of this vector.
     now: u32,
     egresses: &'a mut [Egress; EGRESSES],
-    /// The stations and the class of the last frame that was looked up, and where it went.
-    last: Option<(u64, u64, Class, To)>,
+    /// What became of the last frame.
+    last: Verdict,
     came: Traffic,
     /// There are frames for groups.
     groups: bool,
@@ -207,78 +237,90 @@ struct Stage<'a> {
 impl Stage<'_> {
     /// Pass 1.
     #[inline(always)]
-    fn sight(&mut self, frames: &mut [Frame], part: usize, seen: &mut [Seen; PART]) {
-        let source = self.source;
-        for (at, seen) in seen.iter_mut().enumerate().take(part) {
+    fn sight(&mut self, frames: &mut [Frame], places: Range<usize>, seen: &mut [Seen; PART]) {
+        let (source, hosts) = (self.source, self.hosts);
+        let learns = !source.is_router();
+        // Guards look at more of each frame than what it begins with.
+        let alike = source.bridge.guards.are_off();
+        let (mut bytes, mut groups) = (0, false);
+        let mut before = Head::default();
+        self.came.packets += places.len() as u64;
+        let first = places.start;
+        for (at, seen) in places.zip(seen) {
             if let Some(next) = frames.get(at + AHEAD) {
                 next.prefetch();
             }
             let frame = &mut frames[at];
-            if !source.is_router() {
+            if learns {
                 frame.ingress = source.interface;
             }
-            self.came.packets += 1;
-            self.came.bytes += frame.len() as u64;
+            bytes += frame.len() as u64;
             let Some(head) = decide::head(frame.bytes()) else {
-                seen.class = Err(DropReason::EthernetLength);
+                (seen.again, seen.class) = (false, Err(DropReason::EthernetLength));
+                (seen.head, before) = (Head::default(), Head::default());
                 continue;
             };
-            seen.head = head;
-            self.groups |= head.is_to_group();
+            // The first of each part is looked at again, so that nothing is kept for long.
+            seen.again = head == before && at != first && alike;
+            (seen.head, before) = (head, head);
+            if seen.again {
+                continue;
+            }
+            groups |= head.is_to_group();
             seen.class = decide::admit(source, &head);
             let Ok(class) = &seen.class else { continue };
-            seen.to = self.hosts.place(&source.key(class, head.to));
-            seen.from = self.hosts.place(&source.key(class, head.from));
-            if !source.is_router() {
-                self.hosts.prefetch(seen.from);
+            seen.to = hosts.place(&source.key(class, head.to));
+            hosts.prefetch(seen.to);
+            if learns {
+                seen.from = hosts.place(&source.key(class, head.from));
+                hosts.prefetch(seen.from);
             }
-            self.hosts.prefetch(seen.to);
         }
+        self.came.bytes += bytes;
+        self.groups |= groups;
     }
 
-    /// Pass 2 for one frame.
+    /// Pass 2.
     #[inline(always)]
-    fn judge(&mut self, frame: &mut Frame, seen: &Seen) -> Way {
-        let head = &seen.head;
-        let class = match seen.class {
-            Ok(class) if !self.source.keeps(head) => class,
-            Err(reason) if !self.source.keeps(head) || reason == DropReason::EthernetLength => {
-                return Way::Drop(reason);
+    fn judge(
+        &mut self,
+        frames: &mut [Frame],
+        seen: &[Seen; PART],
+        (outs, ways): (&mut [OutId], &mut [Way]),
+    ) {
+        let ends = outs.iter_mut().zip(ways);
+        for ((frame, seen), (out, way)) in frames.iter_mut().zip(seen).zip(ends) {
+            if !seen.again {
+                self.last = self.decide(frame, seen);
             }
-            _ => return Way::Reserved,
-        };
-        if !self.source.bridge.guards.are_off()
-            && let Err(reason) = self.guard(frame)
-        {
-            return Way::Drop(reason);
-        }
-        let to = match self.last {
-            Some((to, from, of, found)) if (to, from, of) == (head.to, head.from, class) => found,
-            _ => self.look_up(seen, class),
-        };
-        match to {
-            To::Port(id) => self.leave(frame, class, id),
-            To::Up => self.rise(frame, class),
-            To::Many(Many::Unknown) => Way::Flood(class, Many::Unknown),
-            To::Many(many) if self.source.is_router() => Way::Flood(class, many),
-            To::Many(many) => match decide::rises(self.source, &class) {
-                Ok(_) => Way::Group(class, many),
-                Err(_) => Way::Flood(class, many),
-            },
-            To::Nowhere(reason) => Way::Drop(reason),
+            match self.last {
+                Verdict::Leave(at, how, class) => {
+                    *out = self.leave(frame, (usize::from(at), how, class), way);
+                }
+                other => {
+                    *out = OutId::NONE;
+                    *way = self.end(frame, other);
+                }
+            }
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn guard(&self, frame: &mut Frame) -> Result<(), DropReason> {
-        guard::run(self.source.bridge.guards, self.source.trust, frame)
-    }
-
-    /// Learns where a frame comes from, and looks up where it goes.
+    /// Decides about a frame, and learns where it comes from.
     #[inline(always)]
-    fn look_up(&mut self, seen: &Seen, class: Class) -> To {
+    fn decide(&mut self, frame: &mut Frame, seen: &Seen) -> Verdict {
         let (source, head) = (self.source, &seen.head);
+        if source.keeps(head) {
+            return Verdict::Reserved;
+        }
+        let class = match seen.class {
+            Ok(class) => class,
+            Err(reason) => return Verdict::Drop(reason),
+        };
+        if !source.bridge.guards.are_off()
+            && let Err(reason) = guard(source, frame)
+        {
+            return Verdict::Drop(reason);
+        }
         let mut learned = Learned::Known;
         if source.learns(&class) && head.from != source.own {
             let key = source.key(&class, head.from);
@@ -294,9 +336,20 @@ impl Stage<'_> {
         if let (Some(from), To::Port(id)) = (source.switched, to) {
             self.teach(head, &class, (from, learned), id);
         }
-        // What is not known may be in a moment.
-        self.last = (!matches!(to, To::Many(_))).then_some((head.to, head.from, class, to));
-        to
+        match to {
+            To::Port(id) => self.leaves_by(class, id),
+            To::Up => match decide::rises(source, &class) {
+                Ok(how) => Verdict::Up(how, class),
+                Err(reason) => Verdict::Drop(reason),
+            },
+            To::Many(Many::Unknown) => Verdict::Flood(class, Many::Unknown),
+            To::Many(many) if source.is_router() => Verdict::Flood(class, many),
+            To::Many(many) => match decide::rises(source, &class) {
+                Ok(_) => Verdict::Group(class, many),
+                Err(_) => Verdict::Flood(class, many),
+            },
+            To::Nowhere(reason) => Verdict::Drop(reason),
+        }
     }
 
     /// A frame goes on from a port that is switched below the workers, which were asked all the same.
@@ -321,64 +374,104 @@ impl Stage<'_> {
         offload::bridged(switch, (from, &keys.0), (port, &keys.1));
     }
 
-    /// A frame leaves by this port.
+    /// Decides how frames of a class leave by this port.
     #[inline(always)]
-    fn leave(&mut self, frame: &mut Frame, class: Class, id: InterfaceId) -> Way {
-        let source = self.source;
-        let mut egress = &mut self.egresses[id.slot() % EGRESSES];
-        if egress.id != id {
-            egress = self.meet(id);
+    fn leaves_by(&mut self, class: Class, id: InterfaceId) -> Verdict {
+        let at = id.slot() % EGRESSES;
+        if self.egresses[at].id != id {
+            self.meet(id);
         }
+        let egress = &self.egresses[at];
         if let Err(reason) = egress.joined {
-            return Way::Drop(reason);
+            return Verdict::Drop(reason);
         }
         let to = (usize::from(egress.number), egress.forwarding);
-        let how = match decide::passes(source.bridge, &class, to) {
-            Ok(how) => how,
-            Err(reason) => return Way::Drop(reason),
-        };
+        match decide::passes(self.source.bridge, &class, to) {
+            Ok(how) => Verdict::Leave(at as u8, how, class),
+            Err(reason) => Verdict::Drop(reason),
+        }
+    }
+
+    /// A frame leaves by an egress port that was met: its out, if it leaves as it is then.
+    #[inline(always)]
+    fn leave(
+        &mut self,
+        frame: &mut Frame,
+        (at, how, class): (usize, Leaves, Class),
+        way: &mut Way,
+    ) -> OutId {
+        let egress = &mut self.egresses[at % EGRESSES];
         let is_plain = frame.len() <= egress.longest && frame.offload.is_finished();
-        if !is_plain || source.looks.detours {
-            return Way::Port(egress.number, class);
+        if !is_plain || self.source.looks.detours {
+            *way = Way::Port(egress.number, class);
+            return OutId::NONE;
         }
-        if !tags::retag(frame, &class, how, source.bridge.ethertype) {
-            return Way::Drop(DropReason::NoBuffer);
+        if how != Leaves::AsItIs && !tags::retag(frame, &class, how, self.source.bridge.ethertype) {
+            *way = Way::Drop(DropReason::NoBuffer);
+            return OutId::NONE;
         }
-        frame.egress = id;
-        if !source.looks.any() {
+        frame.egress = egress.id;
+        if !self.source.looks.any() {
             egress.sent.packets += 1;
             egress.sent.bytes += frame.len() as u64;
         }
-        Way::Out(egress.out)
+        egress.out
+    }
+
+    /// What becomes of a frame that does not leave by one port.
+    #[inline(never)]
+    fn end(&self, frame: &mut Frame, verdict: Verdict) -> Way {
+        let bridge = self.source.bridge;
+        match verdict {
+            Verdict::Up(how, class) => match tags::retag(frame, &class, how, bridge.ethertype) {
+                true => {
+                    frame.rise(self.source.interface, bridge.id);
+                    Way::Up
+                }
+                false => Way::Drop(DropReason::NoBuffer),
+            },
+            Verdict::Flood(class, many) => Way::Flood(class, many),
+            Verdict::Group(class, many) => Way::Group(class, many),
+            Verdict::Drop(reason) => Way::Drop(reason),
+            Verdict::Reserved => Way::Reserved,
+            Verdict::Leave(..) => Way::Drop(DropReason::EgressDown),
+        }
     }
 
     /// Asks rules about those frames of a part that leave as they are, and those that go up. Counts what leaves.
     #[inline(never)]
-    fn ask(&mut self, frames: &mut [Frame], ways: &mut [Way], asking: &mut Asking) {
+    fn ask(
+        &mut self,
+        frames: &mut [Frame],
+        (outs, ways): (&mut [OutId], &mut [Way]),
+        asking: &mut Asking,
+    ) {
         let (mut out, mut up) = (0, 0);
-        for (at, (frame, way)) in frames.iter().zip(&*ways).enumerate() {
-            let egress = match way {
-                Way::Out(_) => frame.egress,
-                _ => InterfaceId::NONE,
+        for (at, (leaves, way)) in outs.iter().zip(&*ways).enumerate() {
+            let leaves = *leaves != OutId::NONE;
+            let egress = match leaves {
+                true => frames[at].egress,
+                false => InterfaceId::NONE,
             };
             asking.pass(at, self.source, egress);
-            out |= u64::from(matches!(way, Way::Out(_))) << at;
-            up |= u64::from(*way == Way::Up) << at;
+            out |= u64::from(leaves) << at;
+            up |= u64::from(!leaves && *way == Way::Up) << at;
         }
         let through = filter::through(self.source);
         for (hook, which) in [(through, out), (Hook::Srcnat, out), (Hook::Input, up)] {
             let which = which & asking.left;
             let ended = asking.ask(self.cx, self.source, (hook, which), frames, self.outlet);
             for at in filter::bits(ended) {
-                ways[at] = Way::Drop(hook.reason());
+                (outs[at], ways[at]) = (OutId::NONE, Way::Drop(hook.reason()));
             }
         }
         for at in filter::bits(out & asking.left) {
             let (id, bytes) = (frames[at].egress, frames[at].len() as u64);
-            let mut egress = &mut self.egresses[id.slot() % EGRESSES];
-            if egress.id != id {
-                egress = self.meet(id);
+            let place = id.slot() % EGRESSES;
+            if self.egresses[place].id != id {
+                self.meet(id);
             }
+            let egress = &mut self.egresses[place];
             egress.sent.packets += 1;
             egress.sent.bytes += bytes;
         }
@@ -387,10 +480,11 @@ impl Stage<'_> {
     /// An egress port that was not met yet, or not lately.
     #[cold]
     #[inline(never)]
-    fn meet(&mut self, id: InterfaceId) -> &mut Egress {
+    fn meet(&mut self, id: InterfaceId) {
         let (source, cx) = (self.source, self.cx);
         let mut met = Egress { id, ..NO_EGRESS };
-        let line = cx.interfaces.get(id).filter(|line| line.running);
+        let line = cx.interfaces.get(id);
+        let line = line.filter(|line| line.running && line.out != OutId::NONE);
         if let Some(number) = source.bridge.number(id)
             && let Some(line) = line
         {
@@ -408,21 +502,6 @@ impl Stage<'_> {
         let at = id.slot() % EGRESSES;
         self.count(at);
         self.egresses[at] = met;
-        &mut self.egresses[at]
-    }
-
-    /// A frame goes up.
-    #[inline(always)]
-    fn rise(&mut self, frame: &mut Frame, class: Class) -> Way {
-        let bridge = self.source.bridge;
-        match decide::rises(self.source, &class) {
-            Ok(how) if tags::retag(frame, &class, how, bridge.ethertype) => {
-                frame.rise(self.source.interface, bridge.id);
-                Way::Up
-            }
-            Ok(_) => Way::Drop(DropReason::NoBuffer),
-            Err(reason) => Way::Drop(reason),
-        }
     }
 
     /// Counts what left by all ports.
@@ -464,28 +543,33 @@ fn commit(
     cx: &Context<'_>,
     source: &Source<'_>,
     (vector, risen): (&mut Vector, &mut Vector),
-    ways: &[Way; VECTOR_FRAMES],
+    (outs, ways): (&[OutId; VECTOR_FRAMES], &[Way; VECTOR_FRAMES]),
     outlet: &mut Outlet,
 ) {
-    let ways = &ways[..vector.len().min(VECTOR_FRAMES)];
-    let first = ways.first().copied().unwrap_or(Way::Up);
-    if matches!(first, Way::Out(_) | Way::Up) && ways.iter().all(|way| *way == first) {
-        match first {
-            Way::Out(out) if outlet.dispatch_vector(cx, vector, out) => return,
-            Way::Up => return,
-            _ => {}
+    let count = vector.len().min(VECTOR_FRAMES);
+    let outs = &outs[..count];
+    let first = outs.first().copied().unwrap_or_default();
+    let bits = outs.iter();
+    let others = bits.fold(0, |others, out| others | (out.bits() ^ first.bits()));
+    if others == 0 {
+        if first != OutId::NONE && outlet.dispatch_vector(cx, vector, first) {
+            return;
+        }
+        if first == OutId::NONE && ways[..count].iter().all(|way| *way == Way::Up) {
+            return;
         }
     }
     let mut frames = vector.drain();
     let mut at = 0;
-    while at < ways.len() {
-        let way = ways[at];
-        if let Way::Out(out) = way {
-            let run = ways[at..].iter().take_while(|next| **next == way).count();
+    while at < count {
+        let out = outs[at];
+        if out != OutId::NONE {
+            let run = outs[at..].iter().take_while(|next| **next == out).count();
             outlet.dispatch_run(cx, &mut frames, run, out);
             at += run;
             continue;
         }
+        let way = ways[at];
         at += 1;
         let Some(mut frame) = frames.next() else {
             break;
@@ -548,7 +632,6 @@ fn end(cx: &Context<'_>, source: &Source<'_>, frame: Frame, way: Way, outlet: &m
         Way::Flood(class, many) => flood::flood(cx, source, frame, (class, many), outlet),
         Way::Drop(reason) => outlet.discard(frame, reason),
         Way::Reserved => receive::reserved(cx, source, frame, outlet),
-        Way::Out(out) => outlet.dispatch(cx, frame, out),
         // They go up.
         Way::Up | Way::Group(..) => outlet.discard(frame, DropReason::BridgeNowhere),
     }
