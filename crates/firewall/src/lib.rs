@@ -99,6 +99,8 @@ pub struct BridgeTables {
     pub filter: Arc<Table>,
     /// Which packets pass the tables of IP.
     pub detour: Detour,
+    /// RouterOS: `/interface/bridge/settings allow-fast-path=no`.
+    pub slow: bool,
 }
 
 /// RouterOS: `/interface/bridge/settings use-ip-firewall`: which bridged packets pass the tables of IP.

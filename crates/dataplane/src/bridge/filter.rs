@@ -29,25 +29,29 @@ pub(crate) struct Looks<'a> {
     pub(super) rules: Option<Rules<'a>>,
     /// The tables of IP, at what comes by ports.
     pub(super) detours: bool,
+    /// Nothing, but they take no fast path: `allow-fast-path=no`.
+    slow: bool,
 }
 
 impl Looks<'_> {
-    /// Whether anything does.
+    /// Whether anything does, or could.
     #[inline(always)]
     pub(crate) const fn any(&self) -> bool {
-        self.rules.is_some() || self.detours
+        self.rules.is_some() || self.detours || self.slow
     }
 }
 
 /// The source of frames that something looks at: asked once for each vector.
 #[inline]
 pub(super) fn looked_at<'a>(cx: &Context<'a>, source: &Source<'a>) -> Option<Source<'a>> {
-    if cx.snapshot.firewall.bridge.is_empty() {
+    let tables = &cx.snapshot.firewall.bridge;
+    if tables.is_empty() && !tables.slow {
         return None;
     }
     let looks = Looks {
         rules: Rules::of(cx, source.bridge.id),
         detours: !source.is_router() && detour::is_on(cx),
+        slow: tables.slow,
     };
     looks.any().then(|| {
         let mut looked = *source;
@@ -132,7 +136,7 @@ pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
 }
 
 /// The way of a frame that leaves by this port.
-fn between(source: &Source<'_>, egress: InterfaceId) -> Between {
+pub(super) fn between(source: &Source<'_>, egress: InterfaceId) -> Between {
     Between {
         ingress: match source.is_router() {
             true => InterfaceId::NONE,

@@ -474,7 +474,7 @@ pub(crate) fn decide<W: Watcher>(
             bytes.to_mut().drain(12..12 + 4 * tags);
             ingress = slave;
         }
-        match bridge::trace(cx, ingress, &bytes, watch) {
+        match bridge::trace(cx, ingress, &bytes, memory, watch) {
             None => break,
             Some(Ok(Bridged::Sent(port))) => return Ok(port),
             Some(Ok(Bridged::Up(id, frame))) => (ingress, bytes) = (id, frame.into()),
@@ -485,11 +485,11 @@ pub(crate) fn decide<W: Watcher>(
     let Out::Bridge(slot) = adjacency.out.out() else {
         return Ok(adjacency.egress);
     };
-    // What stands behind the link header decides nothing.
+    let l3 = untagged(cx, ingress, &bytes).map_or(0, |(_, l3)| l3);
     let mut frame = adjacency.header.to_vec();
     frame.truncate(adjacency.header_len.into());
-    frame.extend([0; 2]);
-    bridge::trace_down(cx, slot, &frame, watch)?;
+    frame.extend(bytes.get(l3..).unwrap_or_default());
+    bridge::trace_down(cx, slot, &frame, memory, watch)?;
     Ok(adjacency.egress)
 }
 

@@ -7,6 +7,7 @@
 
 mod attack;
 mod bridge;
+mod bridge_rules;
 mod clients;
 mod confine;
 mod drivers;

@@ -38,6 +38,12 @@ pub(super) fn detour(store: &Store) -> Detour {
     }
 }
 
+/// Whether bridges may not take the fast path.
+pub(super) fn is_slow(store: &Store) -> bool {
+    let item = store.settings(SETTINGS);
+    item.is_some_and(|item| !item.is("allow-fast-path"))
+}
+
 /// A rule, from its item.
 pub(super) fn rule(item: &Item) -> Rule {
     let mut conditions: Vec<_> = item

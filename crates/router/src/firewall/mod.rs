@@ -85,6 +85,8 @@ pub struct Firewall {
     tracking: Tracking,
     services: Services,
     detour: Detour,
+    /// Bridges take no fast path.
+    bridges_are_slow: bool,
     joining: Option<Joining>,
     compiled: Arc<dataplane::firewall::Firewall>,
 }
@@ -106,6 +108,7 @@ impl Firewall {
             tracking: Tracking::default(),
             services: Services::default(),
             detour: Detour::default(),
+            bridges_are_slow: false,
             joining: None,
             compiled: Arc::default(),
         }
@@ -151,6 +154,7 @@ impl Firewall {
         self.tracking = Tracking::read(store);
         self.services = services::read(store);
         self.detour = link::detour(store);
+        self.bridges_are_slow = link::is_slow(store);
         for desk in &mut self.desks {
             desk.load(store, &mut self.shared);
         }
@@ -179,6 +183,7 @@ impl Firewall {
         self.tracking = Tracking::read(store);
         self.services = services::read(store);
         self.detour = link::detour(store);
+        self.bridges_are_slow = link::is_slow(store);
         let mut read = Vec::new();
         for desk in &mut self.desks {
             read.push(desk.follow(changes.of(desk.which().path), &mut self.shared));
@@ -284,6 +289,7 @@ impl Firewall {
                 nat: table(Kind::BridgeNat, false),
                 filter: table(Kind::BridgeFilter, false),
                 detour: self.detour,
+                slow: self.bridges_are_slow,
             },
             targets: self.shared.targets.shared(),
             tracks4: self.tracking.is_active(self.has_rules(false)),

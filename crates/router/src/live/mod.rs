@@ -131,6 +131,7 @@ impl Live for Control {
             "/routing/rule" => self.annotate_rule(store, id, row),
             "/ip/settings" => self.annotate_settings4(row),
             "/ipv6/settings" => self.annotate_settings6(row),
+            "/interface/bridge/settings" => self.annotate_bridging(row),
             "/system/clock" => self.annotate_clock(row),
             "/system/resource" => self.annotate_resource(row),
             "/system/routerboard" => self.annotate_routerboard(row),

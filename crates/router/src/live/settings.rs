@@ -39,6 +39,42 @@ impl Control {
         }
     }
 
+    /// `/interface/bridge/settings`: what bridges did without looking at frames, and why they do look.
+    pub(super) fn annotate_bridging(&self, row: &mut Row) {
+        let bridge = &self.firewall.compiled().bridge;
+        let reasons: Vec<_> = [
+            (bridge.slow, "allow-fast-path=no"),
+            (
+                !bridge.filter.is_empty(),
+                "/interface/bridge/filter has rules",
+            ),
+            (!bridge.nat.is_empty(), "/interface/bridge/nat has rules"),
+            (bridge.detour.plain, "use-ip-firewall=yes"),
+        ]
+        .into_iter()
+        .filter_map(|(holds, reason)| holds.then_some(reason))
+        .collect();
+        row.set("bridge-fast-path-active", Value::Bool(reasons.is_empty()));
+        if !reasons.is_empty() {
+            row.set("bridge-slow-path-reason", Value::text(reasons.join("; ")));
+        }
+        let (mut path, mut forward) = (Traffic::default(), Traffic::default());
+        for counters in self.workers.counters() {
+            for (sum, pair) in [
+                (&mut path, &counters.bridge_fast_path),
+                (&mut forward, &counters.bridge_fast_forward),
+            ] {
+                let counted = pair.get();
+                sum.packets += counted.packets;
+                sum.bytes += counted.bytes;
+            }
+        }
+        row.set("bridge-fast-path-packets", number(path.packets));
+        row.set("bridge-fast-path-bytes", number(path.bytes));
+        row.set("bridge-fast-forward-packets", number(forward.packets));
+        row.set("bridge-fast-forward-bytes", number(forward.bytes));
+    }
+
     pub(super) fn annotate_settings6(&self, row: &mut Row) {
         let active = self.is_fast(true);
         let (sum, by_shortcuts) = self.forwarded(Handler::FastPath, true);

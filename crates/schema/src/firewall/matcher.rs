@@ -185,26 +185,22 @@ pub(crate) const INTERFACES: &[Property] = &[
         "in-bridge-port",
         Kind::Not(&INTERFACE),
         "The port of a bridge that got the packet",
-    )
-    .inert(),
+    ),
     optional(
         "out-bridge-port",
         Kind::Not(&INTERFACE),
         "The port of a bridge that sends the packet",
-    )
-    .inert(),
+    ),
     optional(
         "in-bridge-port-list",
         ANY_INTERFACE_LIST,
         "A list that the port of arrival is in",
-    )
-    .inert(),
+    ),
     optional(
         "out-bridge-port-list",
         ANY_INTERFACE_LIST,
         "A list that the port of departure is in",
-    )
-    .inert(),
+    ),
 ];
 
 /// The packet's own mark.

@@ -10,6 +10,8 @@ use crate::rule::{
     Action, ChainId, LinkMatch, MacSet, Match, Matcher, Readdress, Rule, State, States, Table,
 };
 use crate::testing::{Udp4, class_of, ethernet};
+use crate::trace::{End, trace_packet};
+use crate::walk::Exit;
 use wire::Mac;
 
 /// The chains of these names, with rules in one of them.
@@ -328,4 +330,48 @@ fn the_source_of_bridged_packets_is_translated_and_what_is_translated_elsewhere_
         panic!("{sent:?}");
     };
     assert_eq!(routed[30..34], [11, 0, 0, 1]);
+}
+
+#[test]
+fn a_trace_tells_of_the_rules_that_a_frame_meets() {
+    let mut switch = switch();
+    switch.filter(filter::FORWARD, vec![Rule::new(1, from(A), Action::Drop)]);
+    let said = |switch: &Switch, bytes: &[u8]| {
+        let walked = trace_packet(switch.rig.tables(), bytes, Switch::port(0));
+        let rules = walked.lines.iter().filter_map(|line| line.rule.clone());
+        let rules: Vec<_> = rules.map(|rule| (rule.number, rule.failed)).collect();
+        (rules, walked.end)
+    };
+
+    let (rules, end) = said(&switch, &frame(B, A, &PLAIN));
+    let dropped = |reason| End::Exit(Exit::Drop(reason));
+    assert_eq!(
+        (rules, end),
+        (vec![(1, None)], dropped(DropReason::BridgeFilter))
+    );
+    let (rules, end) = said(&switch, &frame(B, [2, 9, 9, 9, 9, 9], &PLAIN));
+    assert_eq!(rules, [(1, Some("src-mac-address"))]);
+    assert_eq!(end, End::Sent(Switch::port(1)));
+    // Nothing was counted.
+    assert_eq!(switch.hits(1), 0);
+
+    let to = Action::Readdress(Readdress::Destination(Mac(B)));
+    switch.nat(bridge_nat::DSTNAT, vec![Rule::new(2, Vec::new(), to)]);
+    let (rules, end) = said(
+        &switch,
+        &frame([2, 9, 9, 9, 9, 9], [2, 8, 8, 8, 8, 8], &PLAIN),
+    );
+    assert_eq!((rules.len(), end), (2, End::Sent(Switch::port(1))));
+}
+
+#[test]
+fn without_leave_bridges_take_no_fast_path() {
+    let mut switch = switch();
+    let one = frame(B, A, &PLAIN);
+    let fast = |switch: &Switch| switch.rig.counters[0].bridge_fast_path.get().packets;
+    switch.pass(0, &one);
+    assert_eq!(fast(&switch), 1);
+    switch.firewall(|all| all.bridge.slow = true);
+    assert_eq!(switch.pass(0, &one), [(1, one)]);
+    assert_eq!(fast(&switch), 1);
 }

@@ -19,8 +19,8 @@ use crate::outlet::Outlet;
 use crate::packet::link::{Arp, Bpdu, HEADER, Link};
 use crate::packet::{Fields, Tuple};
 use crate::rule::{
-    AddressTypes, Ahead, Bridged, ChainId, Class, Facts, First, Helper, Hotspot, Marks, NOBODY,
-    Quick, Readdress, Sender, Sought, Subject, Table, Verdict,
+    self, AddressTypes, Ahead, Bridged, ChainId, Class, Facts, First, Helper, Hotspot, Marks,
+    NOBODY, Quick, Readdress, Sender, Sought, Subject, Table, Verdict, Watch,
 };
 use crate::walk::Context;
 
@@ -262,6 +262,25 @@ impl<'a> Rules<'a> {
             verdict if ends(verdict) => self.drop(hook, frame),
             _ => Fate::GoesOn,
         }
+    }
+
+    /// Decides about a frame for the tracer: nothing is committed.
+    pub(crate) fn explain<W: Watch>(
+        &self,
+        cx: &Context<'_>,
+        hook: Hook,
+        bytes: &[u8],
+        (way, marks): (Between, &mut Marks),
+        worker: &mut rule::Worker,
+        watch: &mut W,
+    ) -> Option<Verdict> {
+        let (table, id) = self.table(hook)?;
+        let seen = Seen::of(bytes, marks.packet)?;
+        let mut subject = self.subject(cx, &seen, bytes, way);
+        let facts = Unconnected(&cx.snapshot.firewall.sought);
+        let verdict = rule::run(table, id, &mut subject, &facts, worker, watch);
+        *marks = subject.marks;
+        Some(verdict)
     }
 
     fn subject<'f>(

@@ -1,9 +1,8 @@
 //! `/interface/bridge/settings`: how bridges behave as a whole.
 
-use menu::{Kind, Menu};
+use menu::{Kind, Menu, Shape};
 
 use crate::declare::{no, shown, yes};
-use crate::fragment::idle_settings;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -15,6 +14,11 @@ pub(crate) static MENU: Menu = Menu {
             "bridge-fast-path-active",
             Kind::Bool,
             "Whether FastPath is in use",
+        ),
+        shown(
+            "bridge-slow-path-reason",
+            Kind::Text,
+            "Why FastPath is not in use",
         ),
         shown(
             "bridge-fast-path-packets",
@@ -33,5 +37,9 @@ pub(crate) static MENU: Menu = Menu {
             "Bytes by fast forwarding",
         ),
     ]],
-    ..idle_settings("/interface/bridge/settings", "Settings of all bridges")
+    ..Menu::new(
+        "/interface/bridge/settings",
+        Shape::Settings,
+        "Settings of all bridges",
+    )
 };
