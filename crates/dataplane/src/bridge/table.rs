@@ -108,6 +108,22 @@ impl Bridges {
         Some(host)
     }
 
+    /// As [`BridgeHosts::walk`]; what is forgotten is forgotten by what is switched below the workers, too.
+    pub fn walk(
+        &self,
+        from: u32,
+        count: u32,
+        mut keep: impl FnMut(&HostKey, &Host) -> bool,
+    ) -> u32 {
+        self.hosts().walk(from, count, |key, host| {
+            let stays = keep(key, host);
+            if !stays && let Some((switch, at)) = self.place(host.port) {
+                switch.forget(&offload::key(at.group, key));
+            }
+            stays
+        })
+    }
+
     /// As [`BridgeHosts::age`], but that hosts count as seen whose frames were switched below the workers.
     pub fn age(
         &self,

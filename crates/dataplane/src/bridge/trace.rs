@@ -3,7 +3,7 @@
 use frame::InterfaceId;
 
 use super::decide::{self, Class, Leaves, Many, Source, To};
-use super::{Bridge, filter, flood, guard};
+use super::{Bridge, BridgePort, filter, flood, guard};
 use crate::drop::DropReason;
 use crate::interface::Above;
 use crate::rule::{Marks, Readdress, Verdict};
@@ -181,6 +181,12 @@ impl<W: Watcher> Walk<'_, W> {
         let cx = self.cx;
         self.tracer
             .passed(Stage::Bridging, || leaves_by(&name(cx, id), how));
+        let group = |port: &BridgePort| port.switched.map(|at| at.group);
+        let from = self.source.switched.and_then(group);
+        if from.is_some() && from == group(&self.source.bridge.ports()[number]) {
+            self.tracer
+                .passed(Stage::Bridging, || SWITCHED.to_owned());
+        }
         Ok(Bridged::Sent(id))
     }
 
@@ -239,6 +245,9 @@ impl<W: Watcher> Walk<'_, W> {
         )
     }
 }
+
+const SWITCHED: &str =
+    "is switched below the router once both hosts are known: no rule, queue or sniffer sees it";
 
 fn leaves_by(port: &str, how: Leaves) -> String {
     match how {

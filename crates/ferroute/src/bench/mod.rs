@@ -20,10 +20,13 @@ const ROWS: &[&str] = &[
     "routing-fast-path",
     "fib-update",
     tap::ROW,
+    BRIDGE_OFFLOAD,
     store::ROWS[0],
     store::ROWS[1],
     store::ROWS[2],
 ];
+
+const BRIDGE_OFFLOAD: &str = veth::ROWS[2];
 
 /// Whether there is a row of this name.
 fn exists(row: &str) -> bool {
@@ -72,6 +75,9 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
         tap::run(bench)?;
         return Ok(0);
     }
+    if asked(BRIDGE_OFFLOAD) && bench.via != Via::Xdp {
+        return Err(format!("{BRIDGE_OFFLOAD} is measured with --via xdp"));
+    }
     let all = bench.rows.is_empty();
     let guarded = GUARDED.iter().chain(LAYERED).chain(BRIDGED).copied();
     let guarded: Vec<_> = guarded
@@ -83,7 +89,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     {
         return Err(format!("{row} is measured with --via memory"));
     }
-    if asked("routing-fast-path") || !guarded.is_empty() || all {
+    if asked("routing-fast-path") || asked(BRIDGE_OFFLOAD) || !guarded.is_empty() || all {
         walk(bench, &guarded)?;
     }
     // What has nothing for several workers to do is no part of their table.

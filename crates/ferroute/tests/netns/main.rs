@@ -20,6 +20,7 @@ mod jumbo;
 mod life;
 mod loop_protect;
 mod odd;
+mod offload;
 mod pmtu;
 mod routing;
 mod shortcuts;

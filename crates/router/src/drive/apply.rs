@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use menu::{Changes, Item, Origin, Store};
 
 use super::Control;
+use crate::board;
+use crate::feature::concerns;
 use crate::firewall::{Around, Firewall};
 use crate::intent::{ItemId, Route};
 use crate::plan::{Step, plan};
@@ -20,6 +22,7 @@ impl Control {
     pub fn load(&mut self, store: &Store) {
         let wanted = read::intent(store);
         let running = core::mem::replace(&mut self.intent, wanted);
+        self.read_offload(store, None);
         let pending = self.follow_features(store, None);
         let mut touched = Touched::default();
         touched.everything(&running);
@@ -41,6 +44,7 @@ impl Control {
             self.change_route6(step);
         }
         self.settle();
+        self.publish_offload();
         self.complain();
     }
 
@@ -55,6 +59,7 @@ impl Control {
         let routes4 = touched(changes, ROUTES4, &mut self.intent.routes4);
         let routes6 = touched(changes, ROUTES6, &mut self.intent.routes6);
         let mut touched = read::follow(store, changes, &mut self.intent);
+        self.read_offload(store, Some(changes));
         let mut pending = self.follow_features(store, Some(changes));
         touched.merge(core::mem::take(&mut pending.touched));
         if !touched.is_empty() {
@@ -78,6 +83,9 @@ impl Control {
             }
         }
         self.settle();
+        if concerns(board::MENUS, Some(changes)) {
+            self.publish_offload();
+        }
     }
 }
 

@@ -17,6 +17,7 @@
 //! - address families: `half.rs` (routes and neighbours), `sink.rs` (RIB to FIB), `timers.rs`
 //! - services: `hear.rs` (registry, hearing, sending), `groups.rs` (multicast groups that are joined)
 //! - answers: `icmp.rs`, `reset.rs`, `check.rs` (ways to checked gateways), `ping.rs`
+//! - bridges: `offload.rs` (what is switched below the workers)
 //! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names),
 //!   `patterns.rs`
 //! - other: `log/mod.rs`, `rate.rs`, `asking.rs`, `effects.rs` and `objects.rs` (what features
@@ -39,6 +40,7 @@ pub mod log;
 mod machines;
 pub mod names;
 mod objects;
+pub(crate) mod offload;
 mod output;
 pub mod patterns;
 mod pieces;
@@ -233,8 +235,8 @@ pub struct Control {
     pub(crate) rates: rate::Rates,
     /// The machine underneath.
     pub(crate) resources: Resources,
-    /// Whose ports and switch chips the ports are taken to be.
-    pub(crate) board: &'static Board,
+    /// What is switched below the workers.
+    pub(crate) offload: offload::Offload,
     /// Rules that have no effect because they name what is not there.
     pub(crate) inactive_rules: BTreeMap<ItemId, Missing>,
     /// Ports that are configured and not there, which were warned about.
@@ -311,7 +313,7 @@ impl Control {
             reset: BTreeMap::new(),
             rates: rate::Rates::default(),
             resources: Resources::default(),
-            board: &Board::MACHINE,
+            offload: offload::Offload::default(),
             inactive_rules: BTreeMap::new(),
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
@@ -360,7 +362,7 @@ impl Control {
 
     /// Takes the ports to be those of this board. The board is chosen before ports are attached.
     pub fn set_board(&mut self, board: &'static Board) {
-        self.board = board;
+        self.offload.board = board;
     }
 
     /// Tells which services are to listen and cannot; what is new is logged.
@@ -383,7 +385,8 @@ impl Control {
 
     /// Takes what switches between ports of bridges below the workers.
     pub fn set_switch(&mut self, switch: Arc<dyn BridgeOffload>) {
-        self.interfaces().bridges().set_switch(switch);
+        self.interfaces().bridges().set_switch(Arc::clone(&switch));
+        self.workers.set_switch(switch);
     }
 
     /// The workers.

@@ -301,12 +301,6 @@ impl Control {
         Some(Compiled { class, ..compiled })
     }
 
-    /// Tells the workers of a bridge, or that it is gone.
-    pub(super) fn set_bridge(&mut self, id: InterfaceId, bridge: Option<Arc<Bridge>>) {
-        let replaced = self.published.table.bridges().set(id, bridge);
-        self.retired.push_bridge(replaced);
-    }
-
     /// The epoch of the first snapshot that has the rules as they are: the one at hand, or the next.
     pub(super) fn epoch_of_rules(&self) -> u64 {
         let published = Arc::ptr_eq(&self.snapshot.load().firewall, self.firewall.compiled());

@@ -43,7 +43,9 @@ impl Control {
             ..Touched::default()
         };
         self.due.snapshot = true;
+        self.plan_offload();
         self.reconcile(&touched, None);
+        self.publish_offload();
     }
 
     /// The mirrors of these interfaces came or went.

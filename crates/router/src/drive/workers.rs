@@ -1,6 +1,6 @@
 //! The workers, as control sees them: rings, control's pool, counters.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use dataplane::counters::{InterfaceTraffic, Traffic, interface_traffic};
@@ -10,6 +10,7 @@ use dataplane::tap::Tapped;
 use dataplane::{Command, Counters, DropReason, Punt, Remote};
 use frame::reassembly::Reassembly;
 use frame::shortcut::{Handler, Shortcuts, Went, Which};
+use frame::switch::{BridgeOffload, Seat};
 use frame::{Frame, InterfaceId, Pool};
 use machine::Instant;
 
@@ -30,6 +31,9 @@ pub struct Workers {
     /// What ports forward by themselves, and what of that was counted here.
     shortcuts: Option<Arc<dyn Shortcuts>>,
     learned: Arc<Counters>,
+    /// What is switched between ports below the workers, and the interfaces of those ports.
+    switch: Option<Arc<dyn BridgeOffload>>,
+    seats: BTreeMap<Seat, InterfaceId>,
 }
 
 impl Workers {
@@ -44,12 +48,27 @@ impl Workers {
             own: Arc::new(Counters::new()),
             learned: Arc::new(Counters::new()),
             shortcuts: None,
+            switch: None,
+            seats: BTreeMap::new(),
         }
     }
 
     /// Takes shortcuts that ports may learn.
     pub(super) fn set_shortcuts(&mut self, shortcuts: Arc<dyn Shortcuts>) {
         self.shortcuts = Some(shortcuts);
+    }
+
+    /// Takes what switches between ports.
+    pub(super) fn set_switch(&mut self, switch: Arc<dyn BridgeOffload>) {
+        self.switch = Some(switch);
+    }
+
+    /// Says which interface has each place of the switch. What was switched before is counted for those of then.
+    pub(super) fn set_seats(&mut self, seats: BTreeMap<Seat, InterfaceId>) {
+        if self.seats != seats {
+            self.settle_switched();
+            self.seats = seats;
+        }
     }
 
     /// How many workers there are.
@@ -62,8 +81,30 @@ impl Workers {
         self.remotes.is_empty()
     }
 
-    /// Counts what ports have forwarded by themselves up to `now`, on some lanes.
+    /// Counts what was switched between ports. As on a chip it has walked no fast path.
+    fn settle_switched(&self) {
+        let Some(switch) = &self.switch else { return };
+        let counters = |seat| self.seats.get(&seat).map(|id| self.learned.interface(*id));
+        switch.take(&mut |switched| {
+            if let Some(from) = counters(switched.from) {
+                from.rx.add(switched.frames, switched.bytes);
+            }
+            if let Some(to) = counters(switched.to) {
+                to.tx.add(switched.frames, switched.bytes);
+            }
+        });
+    }
+
+    /// Counts what ports have forwarded by themselves up to `now`, on some lanes, and what was switched between them.
     pub fn settle(&self, which: Which, now: Instant) {
+        let switches = match &which {
+            Which::Of(id) => self.seats.values().any(|at| at == id),
+            Which::All => !self.seats.is_empty(),
+            Which::CountedBy(_) => false,
+        };
+        if switches {
+            self.settle_switched();
+        }
         if let Some(shortcuts) = &self.shortcuts {
             shortcuts.take(which, &mut |went| count(&self.learned, &went, now));
         }

@@ -159,8 +159,8 @@ impl Control {
         row.set("free-hdd-space", number(known.free_disk));
         row.set("total-hdd-space", number(known.total_disk));
         row.set("architecture-name", Value::text(&*known.architecture));
-        let board = match self.board.is_routerboard() {
-            true => self.board.name,
+        let board = match self.offload.board.is_routerboard() {
+            true => self.offload.board.name,
             false => &known.board,
         };
         row.set("board-name", Value::text(board));
@@ -170,11 +170,11 @@ impl Control {
     /// The board whose ports these are taken to be. RouterOS: on a machine that is none of its maker's there is
     /// nothing but that.
     pub(super) fn annotate_routerboard(&self, row: &mut Row) {
-        let is = self.board.is_routerboard();
+        let is = self.offload.board.is_routerboard();
         row.set("routerboard", Value::Bool(is));
         if is {
-            row.set("board-name", Value::text(self.board.name));
-            row.set("model", Value::text(self.board.model));
+            row.set("board-name", Value::text(self.offload.board.name));
+            row.set("model", Value::text(self.offload.board.model));
         }
     }
 

@@ -93,6 +93,11 @@ impl Generator {
         for frame in &mut frames {
             frame[..6].copy_from_slice(&self.to);
         }
+        self.load_as_they_are(&frames)
+    }
+
+    /// The same, but that each is sent to where it says.
+    pub(super) fn load_as_they_are(&mut self, frames: &[Vec<u8>]) -> Result<(), String> {
         // The memory of the frames before is given back first.
         self.rings.clear();
         let share = frames.len().div_ceil(RINGS).max(1);

@@ -17,6 +17,7 @@
 //! the other by the forwarder's. So the speed of both cores is measured around each pair of runs,
 //! and a pair that found them uneven is run again, as long as that is not the machine's usual state.
 
+mod bridged;
 mod cores;
 mod generator;
 mod guarded;
@@ -113,7 +114,7 @@ const fn link(ends: [End; 2]) -> Link {
 }
 
 /// What is measured here.
-pub(super) const ROWS: [&str; 2] = ["routing-fast-path", "stateful-25"];
+pub(super) const ROWS: [&str; 3] = ["routing-fast-path", "stateful-25", bridged::ROW];
 
 /// Measures the rows that are asked for, ours against the kernel's.
 ///
@@ -124,6 +125,13 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
     let frames: Result<Vec<u16>, String> = bench.frames.iter().map(|f| frame(*f)).collect();
     let (frames, cores) = (frames?, Cores::of_this_machine()?);
     let via = bench.via.driver().ok_or("this is measured through ports")?;
+    let asked = |row: &str| bench.rows.is_empty() || bench.rows.iter().any(|asked| asked == row);
+    if asked(bridged::ROW) && bench.via == Via::Xdp {
+        bridged::run(bench, (&frames, cores), print)?;
+    }
+    if !asked(ROWS[0]) && !asked(ROWS[1]) {
+        return Ok(());
+    }
     let text = |error: lab::Error| error.to_string();
     let options = Options {
         name: Some(format!("bench-{}", std::process::id())),
@@ -152,7 +160,6 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
         kernel,
         cores,
     };
-    let asked = |row: &str| bench.rows.is_empty() || bench.rows.iter().any(|asked| asked == row);
     if bench.via == Via::Xdp {
         pair.shortcuts = Some(Napi::begin(&lab, "router", "ether1", cores)?);
     }

@@ -83,17 +83,18 @@ impl Bridges {
             Some(id) => one.fixed_hosts(id, &self.statics),
             None => BTreeMap::new(),
         };
-        let hosts = table.bridges().hosts();
+        let bridges = table.bridges();
         for (key, _) in one
             .fixed
             .iter()
             .filter(|(key, _)| !wanted.contains_key(key))
         {
-            hosts.remove(key);
+            bridges.forget(key);
         }
         for (key, host) in &wanted {
             if one.fixed.get(key) != Some(host) {
-                hosts.set(key, *host);
+                bridges.forget(key);
+                bridges.hosts().set(key, *host);
             }
         }
         one.fixed = wanted;
@@ -107,13 +108,13 @@ impl Bridges {
         self.now = now;
         self.age_at = (!self.all.is_empty()).then(|| now + Duration::from_secs(1));
         let Some(table) = &self.table else { return };
-        let hosts = table.bridges().hosts();
-        let count = hosts.lines().div_ceil(STEPS);
+        let bridges = table.bridges();
+        let count = bridges.hosts().lines().div_ceil(STEPS);
         let ageing = |bridge: InterfaceId| {
             let one = self.ids.get(&bridge).and_then(|item| self.all.get(item));
             one.map(|one| one.config.ageing_seconds)
         };
-        self.aged = hosts.age((self.aged, count), seconds(now), ageing, |_, _| {});
+        self.aged = bridges.age((self.aged, count), seconds(now), ageing, |_, _| {});
     }
 
     /// The rows of hosts that have no items.
@@ -198,7 +199,7 @@ impl Bridges {
             return Err(Reason::failure("can not remove both dynamic and static"));
         }
         if let Some(table) = &self.table {
-            table.bridges().hosts().walk(0, u32::MAX, |key, host| {
+            table.bridges().walk(0, u32::MAX, |key, host| {
                 let is_own = matches!(host.kind, HostKind::Static | HostKind::Local);
                 is_own || !rows.contains(&row_id(key))
             });

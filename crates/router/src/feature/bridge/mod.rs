@@ -38,6 +38,7 @@ use self::tree::Tree;
 use self::vlans::{Lists, Vlans};
 use super::hear::{Heard, Hearing};
 use super::{Effect, Effects, Feature, View, concerns, each_item};
+use crate::board;
 use crate::compile::Laid;
 use crate::drive::timers::Timers;
 use crate::intent::{Class, InterfaceKind, ItemId, Name, Wanted};
@@ -87,6 +88,8 @@ pub(crate) struct Bridges {
     seed: u64,
     /// Hosts and bridges, as workers see them.
     table: Option<Arc<InterfaceTable>>,
+    /// Which ports are switched below the workers, by their interfaces' names, and why others are not.
+    pub(crate) switched: BTreeMap<Name, Result<board::Place, board::Reason>>,
 }
 
 /// A bridge.

@@ -120,7 +120,7 @@ impl Port {
     /// Forgets the hosts that were learned behind it.
     pub(super) fn forget_hosts(&self, table: Option<&InterfaceTable>) {
         if let Some((table, id)) = table.zip(self.link.id) {
-            table.bridges().hosts().flush(id, |_| true);
+            table.bridges().flush(id, |_| true);
         }
     }
 }

@@ -8,6 +8,7 @@ use service::stp::{PortView, Role, State};
 use wire::bpdu::BridgeId;
 
 use super::{Bridges, One, Port};
+use crate::board::switch_name;
 use crate::intent::{ItemId, Name};
 use crate::live::{give, number};
 use crate::object::DYNAMIC;
@@ -28,6 +29,24 @@ impl Bridges {
         let mut own = self.ports_of(item).into_iter();
         let is_active = own.any(|(_, _, port)| port.is_active());
         row.flag("inactive", !config.disabled && !is_active);
+        let name = row.get("interface").and_then(|name| name.as_str());
+        if let Some(name) = name.map(Name::from) {
+            self.show_switched(&name, row);
+        }
+    }
+
+    /// Adds whether a port is switched below the workers, and why not.
+    fn show_switched(&self, name: &Name, row: &mut Row) {
+        match self.switched.get(name) {
+            Some(Ok(place)) => {
+                row.flag("hw-offload", true);
+                row.set("hw-offload-group", Value::text(switch_name(place.chip)));
+            }
+            Some(Err(reason)) => {
+                row.set("hw-offload-reason", Value::text(reason.to_string()));
+            }
+            None => {}
+        }
     }
 
     /// The ports that an item has made.
@@ -49,7 +68,9 @@ impl Bridges {
     ) -> ControlFlow<()> {
         for one in self.all.values() {
             for (name, port) in one.ports.iter().filter(|(_, port)| port.of_list) {
-                give(port_row(one, name, port), filter, each)?;
+                let mut row = port_row(one, name, port);
+                self.show_switched(name, &mut row);
+                give(row, filter, each)?;
             }
         }
         ControlFlow::Continue(())
@@ -59,9 +80,19 @@ impl Bridges {
     pub(super) fn monitor_bridges(&self, items: &[Id]) -> Reply {
         let bridges = items.iter().filter_map(|id| self.all.get(&id.0));
         Reply {
-            rows: bridges.map(One::monitor).collect(),
+            rows: bridges.map(|one| self.monitor_bridge(one)).collect(),
             made: None,
         }
+    }
+
+    fn monitor_bridge(&self, one: &One) -> Row {
+        let mut row = one.monitor();
+        let is_switched = |name: &Name| self.switched.get(name).is_some_and(Result::is_ok);
+        if one.ports.keys().any(is_switched) {
+            // RouterOS: not where a chip switches.
+            row.set("fast-forward", yes_no(false));
+        }
+        row
     }
 
     /// One page of the monitor of ports; of an item of a list those of all that it has made.
@@ -79,11 +110,14 @@ impl Bridges {
             };
             match found.is_empty() {
                 true => rows.push(inactive()),
-                false => rows.extend(
-                    found
-                        .into_iter()
-                        .map(|(one, name, port)| one.monitor_port(name, port, now)),
-                ),
+                false => rows.extend(found.into_iter().map(|(one, name, port)| {
+                    let mut row = one.monitor_port(name, port, now);
+                    row.set("hw-offload", yes_no(false));
+                    if port.is_active() {
+                        self.show_switched(name, &mut row);
+                    }
+                    row
+                })),
             }
         }
         Reply { rows, made: None }
@@ -223,7 +257,6 @@ impl One {
             let leads = port.link.id.is_some_and(|id| self.leads_to_router(id));
             row.set("multicast-router", yes_no(leads));
         }
-        row.set("hw-offload", yes_no(false));
         row
     }
 

@@ -194,8 +194,7 @@ impl Bridges {
             return;
         };
         let config = one.tree.config();
-        let hosts = table.bridges().hosts();
-        hosts.walk(0, u32::MAX, |key, host| {
+        table.bridges().walk(0, u32::MAX, |key, host| {
             let is_learned = !matches!(host.kind, HostKind::Static | HostKind::Local);
             let tree = config.tree_of(key.vid);
             !(is_learned && ports.contains(&(host.port, tree)))

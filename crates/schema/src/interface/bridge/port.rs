@@ -5,7 +5,7 @@ pub(crate) mod mst_override;
 use menu::{Draft, Flag, Kind, Menu, Old, Property, Reason, Shape, Store, Unique};
 
 use super::{BRIDGE, FRAME_TYPES, MONITOR, MULTICAST_ROUTER};
-use crate::declare::{no, number, words, yes};
+use crate::declare::{no, number, shown, words, yes};
 use crate::fragment::COMMENT_DISABLED;
 
 /// An interface, or all interfaces of a list.
@@ -63,7 +63,17 @@ pub(crate) static MENU: Menu = Menu {
                 "Frames do not go between ports of one horizon",
             )
             .default("none"),
-            yes("hw", "Lets a switch chip forward").inert(),
+            yes("hw", "Lets a switch chip forward"),
+            shown(
+                "hw-offload-group",
+                Kind::Text,
+                "The switch chip that forwards",
+            ),
+            shown(
+                "hw-offload-reason",
+                Kind::Text,
+                "Why no switch chip forwards",
+            ),
             no("auto-isolate", "Waits for a message of the spanning tree").inert(),
             no("restricted-role", "The port never leads to the root"),
             no("restricted-tcn", "Passes no news of changes on"),

@@ -1,0 +1,142 @@
+//! Which ports of bridges are switched below the workers: what the configuration asks, what the board and the devices
+//! can do, and what the switch is told.
+//!
+//! ```text
+//! bridges, ports ─▶ Asks ─┐
+//! board, seats of ports ──┴─▶ plan ─▶ where each port is switched ─▶ the bridge as workers see it ─▶ the switch
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataplane::bridge::Bridge;
+use dataplane::bridge::offload::{Offloaded, Switched};
+use frame::InterfaceId;
+use menu::{Changes, Store};
+
+use super::Control;
+use crate::board::{self, Asks, Board};
+use crate::compile::PortState;
+use crate::feature::concerns;
+use crate::intent::Name;
+
+/// What a frame may have besides the MTU: its header and a tag.
+const HEADERS: u32 = 18;
+
+/// What is switched.
+#[derive(Debug)]
+pub(crate) struct Offload {
+    /// Whose ports and switch chips the ports are taken to be.
+    pub(crate) board: &'static Board,
+    asks: Asks,
+    /// Bridges as the feature of bridges has them.
+    bridges: BTreeMap<InterfaceId, Arc<Bridge>>,
+    /// Bridges as workers have them, and what the switch does of each.
+    published: BTreeMap<InterfaceId, (Arc<Bridge>, Offloaded)>,
+}
+
+impl Default for Offload {
+    fn default() -> Self {
+        Self {
+            board: &Board::MACHINE,
+            asks: Asks::default(),
+            bridges: BTreeMap::new(),
+            published: BTreeMap::new(),
+        }
+    }
+}
+
+impl Control {
+    /// Reads what is asked, if that has changed; all of it without `changes`.
+    pub(super) fn read_offload(&mut self, store: &Store, changes: Option<&Changes>) {
+        if concerns(board::MENUS, changes) {
+            self.offload.asks = Asks::of(store);
+            self.plan_offload();
+        }
+    }
+
+    /// Plans anew: ports came or went, or other things are asked.
+    pub(super) fn plan_offload(&mut self) {
+        let ports = &self.ports;
+        let lacks = |name: &str| match ports.get(name) {
+            None => Some("its port is not there"),
+            Some(state) if state.seat.is_none() => Some("its device is not driven by generic XDP"),
+            Some(_) => None,
+        };
+        let asks = &self.offload.asks;
+        let names = asks.ports().map(|(port, _)| port.clone());
+        let planned = names.zip(asks.plan(self.offload.board, Some(&lacks)));
+        self.features.bridges.switched = planned.collect();
+    }
+
+    /// The port of the machine that an interface is.
+    fn device_of(&self, id: InterfaceId) -> Option<(&Name, &PortState)> {
+        let laid = self.layout.interfaces.get(&id)?;
+        let state = self.ports.get(laid.port_name.as_ref()?)?;
+        Some((&laid.name, state))
+    }
+
+    /// Where a port of a bridge is switched.
+    fn switched(&self, id: InterfaceId) -> Option<Switched> {
+        let (name, state) = self.device_of(id)?;
+        let place = self.features.bridges.switched.get(name)?.as_ref().ok()?;
+        Some(Switched {
+            group: place.group,
+            seat: state.seat?,
+            longest: state.mtu + HEADERS,
+        })
+    }
+
+    /// Takes a bridge, or that it is gone.
+    pub(super) fn set_bridge(&mut self, id: InterfaceId, bridge: Option<Arc<Bridge>>) {
+        match bridge {
+            Some(bridge) => self.offload.bridges.insert(id, bridge),
+            None => self.offload.bridges.remove(&id),
+        };
+        self.publish_bridge(id);
+    }
+
+    /// Brings the workers and the switch up to date with what is planned.
+    pub(super) fn publish_offload(&mut self) {
+        let ids: Vec<_> = self.offload.bridges.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.publish_bridge(id));
+        let laid = self.layout.interfaces.keys();
+        let seats = laid.filter_map(|id| Some((self.device_of(*id)?.1.seat?, *id)));
+        let seats = seats.collect();
+        self.workers.set_seats(seats);
+    }
+
+    /// Tells workers of a bridge, and then the switch.
+    fn publish_bridge(&mut self, id: InterfaceId) {
+        let mut bridge = self.offload.bridges.get(&id).cloned();
+        if let Some(bridge) = &mut bridge
+            && bridge
+                .ports()
+                .iter()
+                .any(|port| self.switched(port.interface).is_some())
+        {
+            Arc::make_mut(bridge).switch(|port| self.switched(port));
+        }
+        let before = self.offload.published.remove(&id);
+        if before.as_ref().map(|(before, _)| before) != bridge.as_ref() {
+            let replaced = self.published.table().bridges().set(id, bridge.clone());
+            self.retired.push_bridge(replaced);
+        }
+        let done = before.map(|(_, done)| done).unwrap_or_default();
+        let now = bridge.as_deref().map(Offloaded::of).unwrap_or_default();
+        let bridges = self.published.table().bridges();
+        if let Some(switch) = bridges.switch() {
+            now.follow(&done, switch);
+        }
+        if let Some(bridge) = bridge {
+            self.offload.published.insert(id, (bridge, now));
+        }
+        let switched = self
+            .offload
+            .published
+            .values()
+            .flat_map(|(bridge, _)| bridge.ports());
+        let switched = switched.filter_map(|port| Some((port.interface, port.switched?)));
+        bridges.set_places(switched.collect());
+    }
+}
