@@ -1,5 +1,5 @@
-//! The rows of interfaces on interfaces: the walk of `routing-fast-path` between VLANs, and into and out of tunnels,
-//! with the shortest frames that hold them.
+//! The rows of interfaces on interfaces: the walk of `routing-fast-path` between VLANs, into and out of tunnels, and
+//! out of a bond, with the shortest frames that hold them.
 
 use super::measure::Bench;
 use super::packets::Templates;
@@ -8,7 +8,8 @@ use super::{Family, Invalid, Options, Row};
 use dataplane::firewall::Firewall;
 
 /// The rows of this kind, by name: frames of one VLAN, of 64 VLANs in random order, of those and without a tag;
-/// packets that are wrapped into those of a tunnel, and that come out of them; the same with frames of VXLAN.
+/// packets that are wrapped into those of a tunnel, and that come out of them; the same with frames of VXLAN; packets
+/// that leave by a bond of two.
 pub const LAYERED: &[&str] = &[
     "vlan",
     "vlan-64",
@@ -17,6 +18,7 @@ pub const LAYERED: &[&str] = &[
     "tunnel-in",
     "vxlan-out",
     "vxlan-in",
+    "bond",
 ];
 
 /// How many flows they have.
@@ -33,6 +35,7 @@ enum Kind {
     Vlans(u16, bool),
     Out(Dug),
     In(Dug),
+    Bond,
 }
 
 /// Measures the rows of these names, for each family of the options.
@@ -52,6 +55,7 @@ pub fn layered(
             "tunnel-out" => (Kind::Out(Dug::Ip4), 64),
             "tunnel-in" => (Kind::In(Dug::Ip4), WRAPPED),
             "vxlan-out" => (Kind::Out(Dug::Vxlan), 64),
+            "bond" => (Kind::Bond, 64),
             _ => (Kind::In(Dug::Vxlan), FRAMED),
         };
         for &family in &options.families {
@@ -79,6 +83,7 @@ fn rig(family: Family, workers: u16, kind: Kind, seed: u64) -> Result<Rig, Inval
         Kind::Vlans(vlans, _) => rig.tag(vlans),
         Kind::Out(dug) => rig.dig(dug, true)?,
         Kind::In(dug) => rig.dig(dug, false)?,
+        Kind::Bond => rig.bond(),
     }
     Ok(rig)
 }
@@ -86,7 +91,7 @@ fn rig(family: Family, workers: u16, kind: Kind, seed: u64) -> Result<Rig, Inval
 fn templates(rig: &Rig, frame: u16, kind: Kind, seed: u64) -> Templates {
     match kind {
         Kind::Vlans(vlans, mixed) => Templates::tagged(rig, (FLOWS, frame), (vlans, mixed), seed),
-        Kind::Out(_) => Templates::new(rig, FLOWS, frame, seed),
+        Kind::Out(_) | Kind::Bond => Templates::new(rig, FLOWS, frame, seed),
         Kind::In(Dug::Ip4) => Templates::wrapped(rig, (FLOWS, frame), seed),
         Kind::In(Dug::Vxlan) => Templates::framed(rig, (FLOWS, frame), seed),
     }

@@ -15,6 +15,7 @@ use super::packets::Templates;
 use super::rules::sources;
 use super::{Family, Invalid};
 use crate::workload;
+use dataplane::bond::{Bond, HashPolicy, Sends, Slave, Takes};
 use dataplane::connection;
 use dataplane::counters::Counters;
 use dataplane::firewall::Firewall;
@@ -226,6 +227,40 @@ impl Rig {
             self.writer.set_next_hop(*hop, &inner);
         }
         Ok(())
+    }
+
+    /// Everything leaves by a bond of both ports, by addresses and ports of packets.
+    pub(super) fn bond(&mut self) {
+        let id = InterfaceId(EGRESS.0 + 1);
+        let interface = Interface {
+            under: id,
+            out: OutId::bond(id),
+            ..ethernet(FAR_MAC, 1)
+        };
+        let slave = |(interface, port)| Slave {
+            interface,
+            out: OutId::port(port),
+            takes: Takes::All,
+            mac: None,
+        };
+        let bond = Bond::new(
+            (id, Mac(FAR_MAC)),
+            [(EGRESS, 1), (INGRESS, 0)].map(slave),
+            Sends::Hashed(HashPolicy::Layer34, vec![0, 1]),
+            Arc::default(),
+        );
+        self.interfaces.set(id, &interface);
+        self.interfaces.set_class(id, class_of(id), 0);
+        self.interfaces.set_details(id, Arc::default());
+        self.interfaces.bonds().set(id, Some(Arc::new(bond)));
+        for lane in &self.lanes {
+            lane.worker.counters().make_room(id);
+        }
+        for (number, hop) in (0..).zip(&self.gateways) {
+            let mut bonded = gateway(self.family, number);
+            (bonded.egress, bonded.out) = (id, OutId::bond(id));
+            self.writer.set_next_hop(*hop, &bonded);
+        }
     }
 
     fn add_vlan(

@@ -12,6 +12,7 @@
 
 pub(crate) mod access;
 pub(crate) mod address;
+pub(crate) mod bonding;
 pub(crate) mod bridge;
 pub(crate) mod check;
 pub(crate) mod echo;
@@ -37,6 +38,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use dataplane::bond::Bond;
 use dataplane::bridge::Bridge;
 use dataplane::interface::Above;
 use dataplane::service::Service;
@@ -171,6 +173,8 @@ pub enum Effect {
     },
     /// Workers are told of a bridge, or that it is gone.
     Bridge(InterfaceId, Option<Arc<Bridge>>),
+    /// Workers are told of a bond, or that it is gone.
+    Bond(InterfaceId, Option<Arc<Bond>>),
     /// An interface, an address or a route comes.
     Object(Box<NewObject>),
     /// All objects of an owner go.

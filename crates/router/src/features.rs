@@ -11,6 +11,7 @@ use menu::{Call, Changes, Reason, Reply};
 
 use crate::drive::log::Log;
 use crate::feature::address::Addresses;
+use crate::feature::bonding::Bonds;
 use crate::feature::bridge::Bridges;
 use crate::feature::check::Checks;
 use crate::feature::echo::Echo;
@@ -31,7 +32,7 @@ use crate::feature::{Effects, Feature, View, concerns};
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 19;
+const COUNT: usize = 20;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -53,6 +54,8 @@ pub(crate) struct Features {
     /// Interfaces with a link address of their own on another one's link.
     macvlans: MacVlans,
     loop_protection: LoopProtection,
+    /// Bonds.
+    pub(crate) bonds: Bonds,
     /// Bridges.
     pub(crate) bridges: Bridges,
     /// Virtual routers.
@@ -92,6 +95,7 @@ impl Features {
             vlans: Vlans,
             macvlans: MacVlans,
             loop_protection: LoopProtection::default(),
+            bonds: Bonds::default(),
             bridges: Bridges::default(),
             virtual_routers: VirtualRouters::default(),
             vxlans: Vxlans::new(others.next_u64()),
@@ -119,6 +123,7 @@ impl Features {
             &self.vlans,
             &self.macvlans,
             &self.loop_protection,
+            &self.bonds,
             &self.bridges,
             &self.virtual_routers,
             &self.vxlans,
@@ -148,6 +153,7 @@ impl Features {
             &mut self.vlans,
             &mut self.macvlans,
             &mut self.loop_protection,
+            &mut self.bonds,
             &mut self.bridges,
             &mut self.virtual_routers,
             &mut self.vxlans,

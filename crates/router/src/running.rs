@@ -7,9 +7,9 @@ use frame::InterfaceId;
 use machine::Instant;
 use service::icmp::{Offender, SentTo};
 
-use crate::compile::{Addresses, Layout};
+use crate::compile::{Addresses, Layout, PortState};
 use crate::drive::Dad;
-use crate::intent::Intent;
+use crate::intent::{Intent, Name};
 use crate::rib::{MAIN, Rib, Target, V4, V6};
 
 /// See the module.
@@ -21,6 +21,8 @@ pub(crate) struct Running<'a> {
     pub(crate) intent: &'a Intent,
     /// The interfaces.
     pub(crate) layout: &'a Layout,
+    /// The ports that are there, by the names that they were mapped by.
+    pub(crate) ports: &'a BTreeMap<Name, PortState>,
     /// The addresses of interfaces.
     pub(crate) addresses: &'a Addresses,
     /// How far the detection of duplicates is with each IPv6 address.

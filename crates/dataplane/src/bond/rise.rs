@@ -42,7 +42,7 @@ pub(crate) fn rise(
         }
     }
     let takes = match found {
-        Some((_, slave)) if slave.takes == Takes::NoGroups => Some(true),
+        Some((_, slave)) if slave.takes == Takes::NotShared => Some(true),
         Some((_, slave)) if slave.takes == Takes::All => Some(false),
         _ => None,
     };
@@ -53,8 +53,12 @@ pub(crate) fn rise(
             }
         }
         Some(true) => {
-            let is_group = |frame: &mut Frame| frame.bytes().first().is_some_and(|to| to & 1 != 0);
-            for frame in vector.extract(is_group) {
+            let bond = found.map_or([0; 6], |(bond, _)| bond.mac.0);
+            let is_shared = |frame: &mut Frame| {
+                let to = frame.bytes().first_chunk();
+                to.is_some_and(|to| to[0] & 1 != 0 || *to == bond)
+            };
+            for frame in vector.extract(is_shared) {
                 refuse(slave, frame, outlet);
             }
         }

@@ -275,7 +275,8 @@ fn replies_of_arp_tell_each_peer_the_address_of_its_slave_and_requests_all_the_s
 fn what_slaves_receive_is_the_bonds_as_far_as_it_takes_it() {
     let mut world = World::new(Sends::One(0));
     world.rig.lead_back();
-    world.slaves[1].takes = Takes::NoGroups;
+    world.slaves[1].takes = Takes::NotShared;
+    world.slaves[1].mac = Some(Mac(MACS[1]));
     world.slaves[2].takes = Takes::Nothing;
     world.set(Sends::One(0));
     let to = |mac| ethernet(mac, 0x0800, &Udp4::default().packet());
@@ -285,14 +286,16 @@ fn what_slaves_receive_is_the_bonds_as_far_as_it_takes_it() {
         world.receive(at, group());
     }
 
+    world.receive(1, to(MACS[1]));
+
     assert_eq!(world.rig.sent(0).len(), 2, "forwarded");
     assert_eq!(world.rig.punts().len(), 1, "heard by who asked for ARP");
-    assert_eq!(world.rig.drops(), [(DropReason::BondInactive, 3)]);
+    assert_eq!(world.rig.drops(), [(DropReason::BondInactive, 4)]);
     let received = |id| {
         let traffic = world.rig.traffic(id);
         (traffic.rx.packets, traffic.rx_drop)
     };
-    assert_eq!(SLAVES.map(received), [(2, 0), (2, 1), (2, 2)]);
+    assert_eq!(SLAVES.map(received), [(2, 0), (3, 2), (2, 2)]);
     assert_eq!(received(BOND), (3, 0));
     assert_eq!(world.rig.traffic(ETHER1).tx.packets, 2);
 }

@@ -18,8 +18,9 @@ pub enum Takes {
     /// All.
     #[default]
     All,
-    /// Those that are not for a group: another slave takes these (balance-alb).
-    NoGroups,
+    /// Those that are neither for a group nor for the bond's own link address: another slave takes these
+    /// (balance-alb). A switch that knows no better sends them by all.
+    NotShared,
     /// None: it is a backup, or LACP does not collect from it.
     Nothing,
 }

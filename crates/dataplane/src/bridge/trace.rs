@@ -184,8 +184,7 @@ impl<W: Watcher> Walk<'_, W> {
         let group = |port: &BridgePort| port.switched.map(|at| at.group);
         let from = self.source.switched.and_then(group);
         if from.is_some() && from == group(&self.source.bridge.ports()[number]) {
-            self.tracer
-                .passed(Stage::Bridging, || SWITCHED.to_owned());
+            self.tracer.passed(Stage::Bridging, || SWITCHED.to_owned());
         }
         Ok(Bridged::Sent(id))
     }

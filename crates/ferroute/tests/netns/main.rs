@@ -6,6 +6,7 @@
 //! `FERROUTE_BINARY` names another binary to test than the one just built.
 
 mod attack;
+mod bonding;
 mod bridge;
 mod bridge_rules;
 mod clients;

@@ -15,11 +15,16 @@ impl Laid {
     pub(super) fn join(&mut self, id: InterfaceId, above: Above, (mac, up): (Option<Mac>, bool)) {
         self.link.out = match above {
             Above::Bridge => OutId::bridge(id),
-            // The out of bonds is not there yet.
-            Above::Bond | Above::Nothing => OutId::NONE,
+            Above::Bond => OutId::bond(id),
+            Above::Nothing => OutId::NONE,
         };
         self.link.mac = mac.unwrap_or_default();
         self.link.running = !self.disabled && up;
+    }
+
+    /// The most that the device below carries behind an Ethernet header, in bytes; 0 if it does not say.
+    pub(crate) const fn carries(&self) -> u32 {
+        self.carries
     }
 
     /// Whether another interface takes its frames. Then it has no addresses and no routes of its own.
@@ -63,13 +68,38 @@ impl Layout {
         let is_master = matches!(interface.kind, InterfaceKind::Joined { .. });
         let before = self.interfaces.get(&id);
         let is_same = before.is_some_and(|before| {
-            (before.disabled, &before.name, before.is_master)
-                == (laid.disabled, &laid.name, is_master)
+            (
+                before.disabled,
+                &before.name,
+                before.is_master,
+                before.given_mtu,
+            ) == (laid.disabled, &laid.name, is_master, laid.given_mtu)
         });
         match is_same {
             true => BTreeSet::new(),
             false => slaves(&laid.name, intent),
         }
+    }
+
+    /// The MTU that the bond needs of an interface that is its slave; 0: it is nobody's.
+    pub(super) fn mtu_of_bond(&self, laid: &Laid) -> u32 {
+        let bond = laid.above.filter(|(above, _)| *above == Above::Bond);
+        let bond = bond.and_then(|(_, id)| self.interfaces.get(&id));
+        bond.map_or(0, |bond| bond.given_mtu)
+    }
+
+    /// The most that all slaves of a bond carry, in bytes; 0 where none says. A bridge asks its ports otherwise.
+    pub(super) fn carried_by_slaves(&self, master: &intent::Interface, intent: &Intent) -> u32 {
+        let is_bond = matches!(
+            master.kind,
+            InterfaceKind::Joined {
+                above: Above::Bond,
+                ..
+            }
+        );
+        let slaves = intent.slaves.of(&master.name).filter(|_| is_bond);
+        let carries = slaves.filter_map(|name| Some(self.named(name)?.1.carries));
+        carries.filter(|bytes| *bytes > 0).min().unwrap_or(0)
     }
 
     /// The names under which addresses of an interface are configured: its own, and those of its slaves.

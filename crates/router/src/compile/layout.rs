@@ -176,8 +176,10 @@ pub struct Laid {
     pub invalid: bool,
     /// What next hops on it need to know; `running` is the interface's.
     pub link: Link,
+    /// The MTU that it is given, in bytes; that of its link is no more than is carried.
+    pub(super) given_mtu: u32,
     /// The most that the device below carries, in bytes; 0 if it does not say.
-    carries: u32,
+    pub(super) carries: u32,
     /// Megabits a second of the device below; 0 where that does not say.
     pub speed_mbps: u32,
     /// One side of the device's link sends at a time.
@@ -406,8 +408,9 @@ impl Layout {
         let laid = self.interfaces.get(&id)?;
         let device = self.interfaces.get(&laid.under)?.port_name.clone()?;
         let tags = laid.link.tags.len().saturating_sub(1) as u32;
-        let asks = interface.mtu != USUAL_MTU && !interface.disabled;
-        asks.then(|| (device, interface.mtu + TAG_BYTES * tags))
+        let mtu = interface.mtu.max(self.mtu_of_bond(laid));
+        let asks = mtu != USUAL_MTU && !interface.disabled;
+        asks.then(|| (device, mtu + TAG_BYTES * tags))
     }
 
     /// Works out what is asked of these devices.
@@ -478,6 +481,7 @@ impl Layout {
             }
             InterfaceKind::Joined { above, mac, up } => {
                 laid.join(id, *above, (*mac, *up));
+                laid.carries = self.carried_by_slaves(interface, ground.intent);
                 laid.is_master = true;
             }
             InterfaceKind::Tagged { on, tag } => match self.named(on) {
@@ -612,6 +616,7 @@ impl Laid {
                 tags: Vec::new(),
                 ethernet: true,
             },
+            given_mtu: interface.mtu,
             carries: 0,
             speed_mbps: 0,
             half_duplex: false,

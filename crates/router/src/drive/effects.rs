@@ -46,6 +46,10 @@ impl Control {
     /// Lets the features do what is due.
     pub(super) fn tick_features(&mut self) {
         let mut out = Effects::default();
+        if self.features.bonds.listens(self.now) {
+            let received = |id| self.workers.traffic(id, self.now).rx.packets;
+            self.features.bonds.listen(self.now, received);
+        }
         self.features.tick(self.now, &mut out);
         self.carry_out(out);
     }
@@ -115,6 +119,7 @@ impl Control {
                     let touched = &mut pending.touched;
                     self.intent.enslave(&slave, above, master, touched);
                 }
+                Effect::Bond(id, bond) => self.set_bond(id, bond),
                 Effect::Bridge(id, bridge) => self.set_bridge(id, bridge),
                 Effect::Object(object) => self.take_object(*object, pending),
                 Effect::Gone(owner) => self.drop_objects(owner, pending),

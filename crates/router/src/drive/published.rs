@@ -7,7 +7,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::bridge::Bridge;
+use dataplane::bond::Bond;
 use dataplane::interface::{Details, Ends, InterfaceTable, Own4, Own6, Tunnel};
 use dataplane::rule::Class;
 use dataplane::table::Full;
@@ -299,6 +299,12 @@ impl Control {
         }
         let class = self.firewall.class(id);
         Some(Compiled { class, ..compiled })
+    }
+
+    /// Tells the workers of a bond, or that it is gone.
+    pub(super) fn set_bond(&mut self, id: InterfaceId, bond: Option<Arc<Bond>>) {
+        let replaced = self.published.table.bonds().set(id, bond);
+        self.retired.push_bond(replaced);
     }
 
     /// The epoch of the first snapshot that has the rules as they are: the one at hand, or the next.

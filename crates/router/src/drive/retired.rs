@@ -1,10 +1,11 @@
-//! Replaced snapshots, firewalls, bridges and interface details that workers may still hold.
+//! Replaced snapshots, firewalls, bridges, bonds and interface details that workers may still hold.
 //!
 //! A worker takes the newest snapshot when a step begins. If nobody else held the one before, the worker would free
 //! it, with all of its rules, while packets wait. Control holds it until no worker does, and frees it.
 
 use std::sync::Arc;
 
+use dataplane::bond::Bond;
 use dataplane::bridge::Bridge;
 use dataplane::firewall::Firewall;
 use dataplane::interface::Details;
@@ -18,8 +19,9 @@ pub(super) struct Retired {
     firewalls: Vec<Arc<Firewall>>,
     /// What was rarely asked of interfaces.
     details: Vec<Arc<Details>>,
-    /// Bridges.
+    /// Bridges and bonds.
     bridges: Vec<Arc<Bridge>>,
+    bonds: Vec<Arc<Bond>>,
 }
 
 impl Retired {
@@ -45,6 +47,12 @@ impl Retired {
             .extend(replaced.filter(|one| Arc::strong_count(one) > 1));
     }
 
+    /// Takes a bond that was replaced.
+    pub(super) fn push_bond(&mut self, replaced: Option<Arc<Bond>>) {
+        self.bonds
+            .extend(replaced.filter(|one| Arc::strong_count(one) > 1));
+    }
+
     /// Frees what nobody else holds.
     pub(super) fn free(&mut self) {
         // Who alone holds what cannot be found any more stays alone.
@@ -52,6 +60,7 @@ impl Retired {
         self.firewalls.retain(|one| Arc::strong_count(one) > 1);
         self.details.retain(|one| Arc::strong_count(one) > 1);
         self.bridges.retain(|one| Arc::strong_count(one) > 1);
+        self.bonds.retain(|one| Arc::strong_count(one) > 1);
     }
 }
 

@@ -1,11 +1,11 @@
 //! `/interface/bonding`: several ports that act as one (IEEE 802.1AX).
 
-use menu::{Family, Kind, Menu, Property};
+use menu::{Command, Effect, Family, Flag, Kind, Menu, Property, Shape};
 
-use super::{IDLE_MONITOR, idle_command};
-use crate::declare::{list, mac, number, shown, span, words};
+use super::RESET_COUNTERS;
+use crate::declare::{NUMBERS, ONCE, list, mac, number, shown, span, words};
 use crate::fragment::{
-    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
+    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, name_mtu,
 };
 
 const MODES: &[&str] = &[
@@ -62,7 +62,9 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("layer-2"),
             mac("forced-mac-address", "Hardware address that it shall have").optional(),
-            number("mlag-id", 0, 255, "Number in an MLAG pair").optional(),
+            number("mlag-id", 0, 255, "Number in an MLAG pair")
+                .optional()
+                .inert(),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,
@@ -70,9 +72,32 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "mac-address", "slaves", "mode"],
     naming: "bonding",
-    commands: &[
-        IDLE_MONITOR,
-        idle_command("monitor-slaves", "Monitor the ports of bonds").repeating(),
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('I', "invalid", 0),
+        Flag::new('R', "running", 0),
+        Flag::new('S', "slave", 1),
     ],
-    ..idle_interfaces("/interface/bonding", "bond", "Bonds of several ports")
+    commands: &[
+        Command {
+            name: "monitor",
+            help: "Monitor the state of bonds",
+            arguments: &[NUMBERS, ONCE],
+            effect: Effect::Full,
+            repeats: true,
+        },
+        Command {
+            name: "monitor-slaves",
+            help: "Monitor the ports of bonds",
+            arguments: &[NUMBERS, ONCE],
+            effect: Effect::Full,
+            repeats: true,
+        },
+        RESET_COUNTERS,
+    ],
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    kind: "bond",
+    ..Menu::new("/interface/bonding", Shape::List, "Bonds of several ports")
 };

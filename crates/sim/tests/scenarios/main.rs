@@ -1,6 +1,7 @@
 //! Whole routers and hosts in virtual time. A failing test prints its seed, and the same seed fails
 //! again.
 
+mod bonding;
 mod bridge;
 mod firewall;
 mod forward;

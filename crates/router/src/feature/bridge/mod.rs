@@ -385,7 +385,7 @@ impl Bridges {
         let first = devices.find(|laid| laid.port_name.is_some() && laid.link.mac != Mac::ZERO);
         one.of_machine = first.map_or(one.of_machine, |laid| laid.link.mac);
         for (name, port) in &mut one.ports {
-            let mac = port.link.mac;
+            let (mac, ran) = (port.link.mac, port.link.running);
             port.link = match running.layout.named(name) {
                 Some((id, laid)) => Link {
                     id: Some(id),
@@ -405,6 +405,10 @@ impl Bridges {
             // A port whose device is away keeps the address that it had: the bridge's may be of it.
             if port.link.mac == Mac::ZERO {
                 port.link.mac = mac;
+            }
+            // Who was behind a link that is gone may be elsewhere by now, as Linux takes it.
+            if ran && !port.link.running {
+                port.forget_hosts(self.table.as_deref());
             }
             self.ids.extend(port.link.id.map(|id| (id, item)));
         }
