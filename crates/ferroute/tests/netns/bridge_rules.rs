@@ -61,8 +61,8 @@ fn rules_drop_answer_and_readdress_frames_between_hosts() {
     };
     let router = Router::start(&lab, &Start::with(PACKET, CONFIG));
     let ping = |address: &str| works(&lab, "one", &format!("ping -q -c 1 -W 1 {address}"));
-    let two = run(&lab, "two", "cat /sys/class/net/eth0/address");
-    let two = two.trim();
+    let two = run(&lab, "two", "ip -br link show dev eth0");
+    let two = two.split_whitespace().nth(2).expect("a link address");
     until("the bridge joins both", || ping("10.1.0.2"));
 
     // A station is kept out, and the rule counts it.
