@@ -33,7 +33,7 @@ const fn wire(port: &'static str, host: &'static str, addresses: &'static [&'sta
     }
 }
 
-const LAYOUT: Layout = Layout {
+pub(crate) const LAYOUT: Layout = Layout {
     name: "bridge-rules",
     summary: "two hosts on one bridge",
     hosts: &[host("one"), host("router"), host("two")],

@@ -8,6 +8,7 @@
 mod attack;
 mod bonding;
 mod bridge;
+mod bridge_attack;
 mod bridge_rules;
 mod clients;
 mod confine;
