@@ -274,9 +274,9 @@ fn a_line_that_was_down_works_again_when_it_is_up() {
 }
 
 #[test]
-fn a_port_tells_of_frames_that_wait_for_its_next_flush() {
-    /// More than the kernel sends in one call of `transmit`.
-    const FRAMES: usize = 1000;
+fn a_port_that_says_that_it_sends_nothing_has_sent_all() {
+    /// More than some kernels send in one call of `transmit`.
+    const FRAMES: usize = 2000;
     in_namespace_as_root(|| {
         cable("left", "right", 1500);
         let sizes = frame::Sizes {
@@ -291,7 +291,6 @@ fn a_port_tells_of_frames_that_wait_for_its_next_flush() {
         let mut frames: Vec<_> = frames.collect();
 
         assert_eq!(left.transmit(&mut pool, &mut frames).sent, FRAMES as u32);
-        assert!(left.is_sending());
         while left.is_sending() {
             left.flush(&mut pool);
         }

@@ -13,7 +13,6 @@ pub(crate) const AREAS: &[Area] = &[
     area("bandwidth tests", &["/tool/bandwidth-server"]),
     area("BFD", &["/routing/bfd"]),
     area("BGP", &["/routing/bgp", "/routing/rpki"]),
-    area("bonding", &["/interface/bonding"]),
     area("bridges", &["/interface/bridge"]),
     area(
         "CAPsMAN",

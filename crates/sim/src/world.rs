@@ -206,13 +206,21 @@ impl World {
     /// # Panics
     /// If a command is refused.
     pub fn run_on(&mut self, id: NodeId, commands: &str) -> String {
+        let done = self.try_on(id, commands);
+        done.unwrap_or_else(|refusal| panic!("{commands}: {refusal}"))
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// Why a command is refused.
+    pub fn try_on(&mut self, id: NodeId, commands: &str) -> Result<String, String> {
         let mut out = String::new();
         let scripting = self.node(id).instance.control().scripting();
         let mut session = scripting.session("admin");
         let mut visit = Visit { world: self, id };
         let done = script::run_at(&mut visit, &mut session, commands, &mut out);
-        done.unwrap_or_else(|refusal| panic!("{commands}: {refusal}"));
-        out
+        done.map(|()| out).map_err(|refusal| refusal.to_string())
     }
 
     fn node(&mut self, id: NodeId) -> &mut RouterNode {

@@ -163,7 +163,8 @@ fn what_cannot_be_is_refused() {
         ),
         ("vteps add interface=vxlan1 remote-ip=239.0.0.1", "one host"),
     ] {
-        let said = world.run_on(router, &format!("/interface vxlan {line}"));
+        let refused = world.try_on(router, &format!("/interface vxlan {line}"));
+        let said = refused.expect_err(line);
         assert!(said.contains(says), "{line}: {said}");
     }
 }
