@@ -9,6 +9,7 @@ use machine::Rng;
 use super::measure::Bench;
 use super::packets::{Templates, packet};
 use super::rig::{EGRESS, INGRESS, Rig};
+use super::rules::{Build, of_bridges};
 use super::{Family, Invalid, Options, Row};
 use dataplane::bridge::{Bridge, BridgePort, Member, VlanTable};
 use dataplane::firewall::Firewall;
@@ -16,9 +17,9 @@ use dataplane::interface::{Above, Interface};
 use dataplane::out::OutId;
 use dataplane::table::HostKey;
 
-/// The rows of this kind, by name: a bridge that does not tell VLANs apart, and one that filters them, whose frames
-/// come with a tag and leave without it.
-pub const BRIDGED: &[&str] = &["bridging-fast-path", "bridge-vlan"];
+/// The rows of this kind, by name: a bridge that does not tell VLANs apart; one that filters them, whose frames come
+/// with a tag and leave without it; the first with 25 rules of `/interface/bridge/filter`, which all frames pass.
+pub const BRIDGED: &[&str] = &["bridging-fast-path", "bridge-vlan", "bridge-filter-25"];
 
 /// How many hosts `bridging-fast-path` has; `bridge-vlan` has the second number, in so many VLANs.
 const HOSTS: [u32; 3] = [1, 1_000, 64_000];
@@ -37,6 +38,8 @@ struct Size {
     hosts: u32,
     /// 0: it does not filter them.
     vlans: u16,
+    /// Rules of its filter.
+    rules: u32,
 }
 
 /// Measures the rows of these names.
@@ -54,12 +57,14 @@ pub fn bridged(
                 .map(|vlans| Size {
                     hosts: HOSTS[1],
                     vlans: *vlans,
+                    rules: 0,
                 })
                 .collect(),
             _ => { HOSTS.iter() }
                 .map(|hosts| Size {
                     hosts: *hosts,
                     vlans: 0,
+                    rules: if name == "bridge-filter-25" { 25 } else { 0 },
                 })
                 .collect(),
         };
@@ -86,7 +91,13 @@ pub fn bridged(
 
 /// A router whose two ports are those of a bridge, which knows the hosts behind the second.
 fn rig(workers: u16, size: Size, seed: u64) -> Result<Rig, Invalid> {
-    let mut rig = Rig::new(Family::Ipv4, 1, workers, Firewall::default(), seed)?;
+    let firewall = match size.rules {
+        0 => Firewall::default(),
+        count => Build::new(Family::Ipv4)
+            .bridge_filter(of_bridges(count, seed))
+            .done(),
+    };
+    let mut rig = Rig::new(Family::Ipv4, 1, workers, firewall, seed)?;
     let ports = [INGRESS, EGRESS];
     let mut bridge = Bridge::new(
         BRIDGE,

@@ -19,9 +19,10 @@ use dataplane::firewall::{Firewall, Tables, filter, mangle, nat, raw};
 use dataplane::nat::{Action as NatAction, Side, Target};
 use dataplane::packet::{Tuple, protocol};
 use dataplane::rule::{
-    Action, AddressRange, ChainId, ClassSet, Glob, Layer7, List, Match, Matcher, NatState, Rule,
-    State, Table,
+    Action, AddressRange, ChainId, ClassSet, Glob, Layer7, LinkMatch, List, MacSet, Match, Matcher,
+    NatState, Rule, State, Table,
 };
+use wire::Mac;
 
 /// Rules of six shapes, and for each the flow of a packet that is the first to hit it.
 pub(super) struct Shapes {
@@ -211,6 +212,13 @@ impl Build {
         self.table(nat::CHAINS, nat::SRCNAT, rules, |tables| &mut tables.nat)
     }
 
+    /// `/interface/bridge/filter`, forward.
+    pub(super) fn bridge_filter(mut self, rules: Vec<(Vec<Matcher>, Action)>) -> Self {
+        let table = self.compile(filter::CHAINS, filter::FORWARD, rules);
+        self.firewall.bridge.filter = table;
+        self
+    }
+
     pub(super) fn done(mut self) -> Firewall {
         self.firewall.seek(&Firewall::default());
         self.firewall
@@ -223,6 +231,22 @@ impl Build {
         rules: Vec<(Vec<Matcher>, Action)>,
         place: fn(&mut Tables) -> &mut Arc<Table>,
     ) -> Self {
+        let table = self.compile(names, chain, rules);
+        let tables = match self.family {
+            Family::Ipv4 => &mut self.firewall.ipv4,
+            Family::Ipv6 => &mut self.firewall.ipv6,
+        };
+        *place(tables) = table;
+        self
+    }
+
+    /// Chains of these names, with rules in one of them.
+    fn compile(
+        &mut self,
+        names: &[&str],
+        chain: ChainId,
+        rules: Vec<(Vec<Matcher>, Action)>,
+    ) -> Arc<Table> {
         let mut chains: Vec<(Arc<str>, Vec<Arc<Rule>>)> = names
             .iter()
             .map(|name| ((*name).into(), Vec::new()))
@@ -232,13 +256,30 @@ impl Build {
             self.next += 1;
             chains[usize::from(chain.0)].1.push(Arc::new(rule));
         }
-        let tables = match self.family {
-            Family::Ipv4 => &mut self.firewall.ipv4,
-            Family::Ipv6 => &mut self.firewall.ipv6,
-        };
-        *place(tables) = Arc::new(Table::compile(None, chains));
-        self
+        Arc::new(Table::compile(None, chains))
     }
+}
+
+/// Rules of a bridge as people write them, which frames of the row pass: link addresses and types that are kept out,
+/// and packets of IP by six shapes that are let in.
+pub(super) fn of_bridges(count: u32, seed: u64) -> Vec<(Vec<Matcher>, Action)> {
+    let station = |number: u32| {
+        let [a, b, c, d] = number.to_be_bytes();
+        MacSet::new(Mac([0x02, 0xff, a, b, c, d]), Mac::BROADCAST)
+    };
+    let drop = |what| (vec![Match::Link(what).into()], Action::Drop);
+    let shapes = Shapes::new(Family::Ipv4, count, seed);
+    let numbered = (0..).zip(shapes.rules);
+    let rules = numbered.map(|(number, shape)| {
+        let kind = 0x8863 + number as u16;
+        match number % 4 {
+            0 => drop(LinkMatch::Source(station(number))),
+            1 => drop(LinkMatch::Destination(station(number))),
+            2 => drop(LinkMatch::Kind(kind, kind)),
+            _ => (shape, Action::Accept),
+        }
+    });
+    rules.collect()
 }
 
 fn wan() -> Arc<ClassSet> {

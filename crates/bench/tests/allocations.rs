@@ -60,13 +60,16 @@ fn a_bridged_frame_allocates_nothing() {
 
         assert_eq!(result, Ok(()));
         rows.dedup();
-        let [plain, filters] = ["bridging-fast-path", "bridge-vlan"];
+        let [plain, filters, ruled] = ["bridging-fast-path", "bridge-vlan", "bridge-filter-25"];
         let expected = [
             (plain, 1, 0),
             (plain, 1_000, 0),
             (plain, 64_000, 0),
             (filters, 1_000, 1),
             (filters, 1_000, 1_000),
+            (ruled, 1, 0),
+            (ruled, 1_000, 0),
+            (ruled, 64_000, 0),
         ];
         assert_eq!(rows, expected);
     }
