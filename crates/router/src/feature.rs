@@ -51,6 +51,7 @@ use wire::Mac;
 use self::hear::{Heard, Hearing, Outgoing};
 use crate::drive::asking::Asking;
 use crate::intent::{ItemId, Name, Wanted};
+use crate::learned::{Learned, Servers};
 use crate::object::{Made, Owner};
 use crate::running::Running;
 
@@ -107,6 +108,9 @@ pub(crate) trait Feature: core::fmt::Debug {
     /// Takes over that these interfaces are others, or their addresses or settings, or that they are gone. A load
     /// tells of all.
     fn lay_out(&mut self, _: &BTreeSet<InterfaceId>, _: &Running<'_>, _: &mut Effects) {}
+
+    /// Takes over which servers networks tell. It is told of a change, and begins with none.
+    fn learn(&mut self, _: &Learned, _: Instant, _: &mut Effects) {}
 }
 
 /// What features may look at.
@@ -218,6 +222,8 @@ pub enum Effect {
         /// The name of a script, or the text.
         source: String,
     },
+    /// A network tells this router of servers, or does not any more.
+    Learn(Owner, Option<Servers>),
     /// Gateway checks want something of routes.
     Gateway(check::Wanted),
 }

@@ -29,6 +29,7 @@ use crate::feature::vlan::Vlans;
 use crate::feature::vrrp::VirtualRouters;
 use crate::feature::vxlan::Vxlans;
 use crate::feature::{Effects, Feature, View, concerns};
+use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
@@ -245,6 +246,13 @@ impl Features {
     ) {
         for feature in self.list_mut() {
             out.of_maker(feature.name(), |out| feature.lay_out(others, running, out));
+        }
+    }
+
+    /// Tells all which servers networks tell.
+    pub(crate) fn learn(&mut self, learned: &Learned, now: Instant, out: &mut Effects) {
+        for feature in self.list_mut() {
+            feature.learn(learned, now, out);
         }
     }
 

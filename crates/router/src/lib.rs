@@ -21,6 +21,7 @@ pub mod files;
 pub mod firewall;
 mod instance;
 pub mod intent;
+pub mod learned;
 pub mod link_modes;
 mod live;
 mod manage;

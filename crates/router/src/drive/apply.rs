@@ -44,6 +44,7 @@ impl Control {
             self.change_route6(step);
         }
         self.settle();
+        self.tell_learned();
         self.publish_offload();
         self.complain();
     }
@@ -83,6 +84,7 @@ impl Control {
             }
         }
         self.settle();
+        self.tell_learned();
         if concerns(board::MENUS, Some(changes)) {
             self.publish_offload();
         }

@@ -10,6 +10,7 @@ use super::Control;
 use super::groups::Groups;
 use super::objects::Pending;
 use crate::feature::{Effect, Effects, View};
+use crate::learned::Learned;
 
 /// Rounds in which features answer each other's changes: more than interfaces lie upon each other.
 const ROUNDS: usize = 64;
@@ -21,6 +22,8 @@ pub(super) struct Wanted {
     waiting: Vec<Effects>,
     /// A round is under way.
     is_busy: bool,
+    /// Which servers networks tell.
+    learned: Learned,
     /// Groups that are to be received.
     pub(super) groups: Groups,
 }
@@ -74,9 +77,20 @@ impl Control {
                 self.take_effects(effects, &mut pending);
             }
             self.follow_objects(pending);
+            self.tell_learned();
         }
         self.forgo_rest();
         self.wanted.is_busy = false;
+    }
+
+    /// Tells features which servers networks tell, if that is other.
+    pub(super) fn tell_learned(&mut self) {
+        if core::mem::take(&mut self.due.learned) {
+            let mut out = Effects::default();
+            let learned = &self.wanted.learned;
+            self.features.learn(learned, self.now, &mut out);
+            self.carry_out(out);
+        }
     }
 
     /// Gives up what features want without an end.
@@ -123,6 +137,9 @@ impl Control {
                 Effect::Bridge(id, bridge) => self.set_bridge(id, bridge),
                 Effect::Object(object) => self.take_object(*object, pending),
                 Effect::Gone(owner) => self.drop_objects(owner, pending),
+                Effect::Learn(owner, servers) => {
+                    self.due.learned |= self.wanted.learned.set(owner, servers);
+                }
                 Effect::Gateway(wanted) => self.check_gateway(wanted),
                 Effect::Send(outgoing) => self.send(outgoing, worker),
                 Effect::Script { kind, source } => self.run_later(kind, source),

@@ -32,6 +32,8 @@ pub(super) struct Due {
     pub(super) interfaces: BTreeSet<InterfaceId>,
     /// Something of the snapshot may be other.
     pub(super) snapshot: bool,
+    /// Networks tell of other servers.
+    pub(super) learned: bool,
 }
 
 impl Control {
