@@ -5,6 +5,7 @@
 //! same times give the same actions, in the router, in a simulation and under a fuzzer.
 //!
 //! - [`bond`]: which links of a bond are up, and which one is active.
+//! - [`dhcp`]: addresses for hosts, given and taken.
 //! - [`gateway_check`]: whether a gateway answers.
 //! - [`icmp`]: echo replies, errors and redirects, and how many of them.
 //! - [`igmp`]: tells switches and routers which IPv4 groups are received here.
@@ -26,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bond;
+pub mod dhcp;
 pub mod gateway_check;
 pub mod icmp;
 pub mod igmp;
