@@ -2,6 +2,7 @@
 //!
 //! [`Message`] is what servers, clients and relay agents have in common.
 
+pub mod client;
 mod message;
 
 pub use message::{
