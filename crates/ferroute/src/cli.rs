@@ -281,6 +281,33 @@ pub(crate) enum Lab {
         #[arg(long, value_name = "DRIVER")]
         driver: Option<String>,
     },
+    /// Send the traffic of a lab that tells a story, and show what it costs: as the lab that runs is configured, or,
+    /// where none runs, wrong and right side by side.
+    Measure {
+        /// Its name.
+        name: String,
+        /// Answer in JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Count the datagrams that senders send to this address, until it is ended.
+    #[command(hide = true)]
+    Receive {
+        /// Address and port.
+        at: String,
+    },
+    /// Send datagrams, and print how many were sent and arrived, and in how many microseconds.
+    #[command(hide = true)]
+    Send {
+        /// Address and port.
+        to: String,
+        /// How many.
+        datagrams: u32,
+        /// Megabits of frames a second.
+        mbps: u32,
+        /// How often to ask whether there is somebody, a tenth of a second each.
+        tries: u32,
+    },
 }
 
 /// What can be done in the host plane.

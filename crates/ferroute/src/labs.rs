@@ -1,9 +1,13 @@
 //! `ferroute lab …`: labs of namespaces, and a router in one of them.
 
+mod lanes;
+mod measure;
+
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use lab::{Holding, Lab, Layout, Life, Options, program};
+use lab::{Holding, Lab, Layout, Life, Options, Story, program, traffic};
+use router::board::Board;
 
 use crate::cli::{self, Reach, Run};
 use crate::reach;
@@ -33,9 +37,34 @@ pub(crate) fn run(command: &cli::Lab) -> Result<u8, String> {
         } => {
             return live(name, config.clone(), *workers, driver.as_deref());
         }
+        cli::Lab::Measure { name, json } => return measured(name, *json),
+        cli::Lab::Receive { at } => {
+            let ready = || _ = say::line("ready");
+            traffic::receive(at, ready).map_err(|error| format!("{at}: {error}"))?;
+        }
+        cli::Lab::Send {
+            to,
+            datagrams,
+            mbps,
+            tries,
+        } => {
+            let sent = traffic::send(to, *datagrams, *mbps, *tries);
+            let sent = sent.map_err(|error| format!("{to}: {error}"))?;
+            say::line(format_args!(
+                "{} {} {}",
+                sent.sent, sent.received, sent.micros
+            ))?;
+        }
     }
     say::bytes(&out)?;
     Ok(0)
+}
+
+/// A lab with a router in it.
+struct Live {
+    lab: Lab,
+    router: Running,
+    control: PathBuf,
 }
 
 /// A lab with a router and its console, as long as the console is open.
@@ -47,51 +76,118 @@ fn live(
 ) -> Result<u8, String> {
     let layout =
         lab::layout(name).ok_or_else(|| lab::Error::UnknownLayout(name.to_owned()).to_string())?;
-    let reach = Reach {
-        state: Some(String::from(":memory:")),
-        control: Some(reach::of_lab(name)),
-    };
-    let place = reach::Place::of(&reach);
-    let control = place.control.clone();
-    let options = Options {
-        name: None,
-        life: Life::Owned,
-        holding: None,
-        belongings: vec![control.clone(), place.devices()],
-    };
-    let lab = Lab::up(layout, &options).map_err(|error| error.to_string())?;
-    let mut run = Run {
-        config,
-        replace: false,
-        store_key: None,
-        store_passphrase_file: None,
-        recover: false,
-        ports: ports(layout, driver.or_else(|| suits(&lab, layout))),
-        take: false,
-        workers,
-        packet_memory: None,
-        board: None,
-        no_host: false,
-        listen: None,
-        log: cli::LogLevel::Warn,
-        reach,
-    };
-    lab.enter_router().map_err(|error| error.to_string())?;
-    let default = run.config.is_none().then_some(layout.config);
-    let router = match start(&run, default) {
-        // What suits the lab may not suit the machine; what the user named is not changed.
-        Err(_) if driver.is_none() && run.ports != ports(layout, None) => {
-            run.ports = ports(layout, None);
-            start(&run, default)?
-        }
-        router => router?,
-    };
-    let ports = router.ports_in_words();
-    banner(&lab, layout, run.config.as_deref(), &ports, &control);
-    let code = crate::client::console_until_signal(&control);
-    drop(router);
-    lab.down().map_err(|error| error.to_string())?;
+    // Another configuration tells another story.
+    let story = lab::story(name).filter(|_| config.is_none());
+    let live = Live::start(layout, config.clone(), workers, driver)?;
+    let ports = live.router.ports_in_words();
+    banner(&live.lab, layout, config.as_deref(), &ports, &live.control);
+    if let Some(story) = story {
+        let _ = say::text(told(story));
+    }
+    let code = crate::client::console_until_signal(&live.control);
+    live.end()?;
     code
+}
+
+/// Measures the router of a lab that runs; where none does, a lab's own configuration and what puts it right.
+fn measured(name: &str, json: bool) -> Result<u8, String> {
+    let names = || {
+        let names = lab::STORIES.iter().map(|story| story.layout.name);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let story = lab::story(name).ok_or_else(|| {
+        format!(
+            "`{name}` is no lab that tells a story; those are {}",
+            names()
+        )
+    })?;
+    let control = reach::of_lab(name);
+    let runs = std::os::unix::net::UnixStream::connect(&control).is_ok();
+    if runs {
+        let lab = Lab::open(name).map_err(|error| error.to_string())?;
+        let now = measure::measure(&lab, story, &control, "now")?;
+        say::text(measure::shown(&[now], json))?;
+        return Ok(0);
+    }
+    let live = Live::start(story.layout, None, 1, None)?;
+    let both = || -> Result<_, String> {
+        let wrong = measure::measure(&live.lab, story, &live.control, "wrong")?;
+        measure::put_right(story, &live.control)?;
+        let right = measure::measure(&live.lab, story, &live.control, "right")?;
+        Ok([wrong, right])
+    };
+    let both = both();
+    live.end()?;
+    if !json {
+        say::text(format_args!(
+            "{}\nPut right by\n{}\n",
+            story.tale,
+            right(story)
+        ))?;
+    }
+    say::text(measure::shown(&both?, json))?;
+    Ok(0)
+}
+
+impl Live {
+    fn start(
+        layout: &'static Layout,
+        config: Option<PathBuf>,
+        workers: u8,
+        driver: Option<&str>,
+    ) -> Result<Self, String> {
+        let reach = Reach {
+            state: Some(String::from(":memory:")),
+            control: Some(reach::of_lab(layout.name)),
+        };
+        let place = reach::Place::of(&reach);
+        let control = place.control.clone();
+        let options = Options {
+            name: None,
+            life: Life::Owned,
+            holding: None,
+            belongings: vec![control.clone(), place.devices()],
+        };
+        let lab = Lab::up(layout, &options).map_err(|error| error.to_string())?;
+        let story = lab::story(layout.name);
+        let board = story.and_then(|story| story.board);
+        let mut run = Run {
+            config,
+            replace: false,
+            store_key: None,
+            store_passphrase_file: None,
+            recover: false,
+            ports: ports(layout, driver.or_else(|| suits(&lab, layout))),
+            take: false,
+            workers,
+            packet_memory: None,
+            board: board.and_then(|board| Board::named(board).ok()),
+            no_host: false,
+            listen: None,
+            log: cli::LogLevel::Warn,
+            reach,
+        };
+        lab.enter_router().map_err(|error| error.to_string())?;
+        let default = run.config.is_none().then_some(layout.config);
+        let router = match start(&run, default) {
+            // What suits the lab may not suit the machine; what the user named is not changed.
+            Err(_) if driver.is_none() && run.ports != ports(layout, None) => {
+                run.ports = ports(layout, None);
+                start(&run, default)?
+            }
+            router => router?,
+        };
+        Ok(Self {
+            lab,
+            router,
+            control,
+        })
+    }
+
+    fn end(self) -> Result<(), String> {
+        drop(self.router);
+        self.lab.down().map_err(|error| error.to_string())
+    }
 }
 
 /// Starts a router in a thread of its own: that gives up the rights by which this one removes the lab.
@@ -144,6 +240,30 @@ fn banner(lab: &Lab, layout: &Layout, config: Option<&Path>, ports: &[String], c
     }
     text.push_str(&hints(layout, name, control, config.is_none()));
     let _ = say::text(text);
+}
+
+/// What a story tells, and what to type to see it and to put it right.
+fn told(story: &Story) -> String {
+    let (program, name) = (program::word(), story.layout.name);
+    let wide = { story.looks.iter() }
+        .map(|(look, _)| look.len())
+        .max()
+        .unwrap_or(0);
+    let looks = { story.looks.iter() }
+        .map(|(look, shows)| format!("  {look:<wide$}  {shows}\n"))
+        .collect::<String>();
+    format!(
+        "{}\nMeasure it, from another shell:\n  {program} lab measure {name}\nSee why, here:\n{looks}\
+         Put it right, here, and measure again:\n{}\n",
+        story.tale,
+        right(story),
+    )
+}
+
+/// What puts a story right, as it can be typed.
+fn right(story: &Story) -> String {
+    let lines = story.right.lines();
+    lines.map(|line| format!("  {line}\n")).collect()
 }
 
 /// What a configuration has to have for the lab's hosts to reach one another.

@@ -18,11 +18,11 @@ pub fn list(out: &mut impl Write) -> Result<(), Error> {
                 Some(_) => "up",
                 None => "-",
             };
-            writeln!(out, "{:<12} {state:<8} {}", layout.name, layout.summary)?;
+            writeln!(out, "{:<14} {state:<8} {}", layout.name, layout.summary)?;
         }
         for lab in up.iter().filter(|lab| layout(&lab.name).is_none()) {
             let state = if lab.stale { "crashed" } else { "up" };
-            writeln!(out, "{:<12} {state:<8} as {}", lab.name, lab.layout)?;
+            writeln!(out, "{:<14} {state:<8} as {}", lab.name, lab.layout)?;
         }
         Ok(())
     };

@@ -3,6 +3,8 @@
 //! Every layout has a host `router`, whose devices `ether1`, `ether2` … carry no addresses: they
 //! are there to be taken over as ports. The other hosts are the kernel's.
 
+use crate::story::{SHARED_LANE, SLOW_BRIDGING};
+
 /// A lab as a value: who is in it and how they are wired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -102,12 +104,21 @@ pub fn layout(name: &str) -> Option<&'static Layout> {
 }
 
 /// The layouts that come with ferroute.
-pub const LAYOUTS: &[Layout] = &[HOME, PLAIN, SEGMENTS, JUMBO, PMTU, TWO_QUEUES];
+pub const LAYOUTS: &[Layout] = &[
+    HOME,
+    PLAIN,
+    SEGMENTS,
+    JUMBO,
+    PMTU,
+    TWO_QUEUES,
+    SLOW_BRIDGING,
+    SHARED_LANE,
+];
 
 /// The host in every layout that ferroute runs in.
 pub(crate) const ROUTER: &str = "router";
 
-const ROUTER_HOST: Host = Host {
+pub(crate) const ROUTER_HOST: Host = Host {
     name: ROUTER,
     forwards: false,
     loopback: &[],
@@ -410,11 +421,12 @@ mod tests {
         assert_eq!(names.len(), LAYOUTS.len());
         for layout in LAYOUTS {
             assert!(layout.host(ROUTER).is_some(), "{}", layout.name);
-            let ports = &["ether1", "ether2", "ether3"][..];
-            let ports = if layout.name == "home" {
-                ports
-            } else {
-                &ports[..2]
+            let ports = &["ether1", "ether2", "ether3", "ether4"];
+            let ports = match layout.name {
+                "home" => &ports[..3],
+                "slow-bridging" => &ports[1..],
+                "shared-lane" => ports,
+                _ => &ports[..2],
             };
             assert_eq!(layout.ports(), ports, "{}", layout.name);
         }

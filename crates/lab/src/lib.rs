@@ -9,6 +9,7 @@
 //! A [`Layout`] says what a lab is: hosts, links, addresses, routes. It is a value; [`LAYOUTS`]
 //! lists those that `ferroute lab up NAME` knows. [`plan`] turns one into the commands of `ip`,
 //! `ethtool` and `sh` that make it, without running any. [`Lab`] runs them and holds the result.
+//! A [`Story`] says what one of them shows, and [`traffic`] measures it.
 //!
 //! Two ways to hold a lab ([`Holding`]), the same in every other respect:
 //! - `Named`, as root: namespaces that `ip netns list` shows as `ferroute-LAB-HOST`.
@@ -30,9 +31,12 @@ pub mod plan;
 mod process;
 pub mod program;
 mod record;
+mod story;
 pub mod testing;
+pub mod traffic;
 
 pub use error::Error;
 pub use holding::Holding;
 pub use lab::{Lab, Life, Listed, Options};
 pub use layout::{End, Host, LAYOUTS, Layout, Link, Offloads, Route, layout};
+pub use story::{Flow, STORIES, Story, story};

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::layout::{End, Host, Layout, Link, Offloads, Route};
+use crate::story::{joined, story};
 
 /// A program run once in a host's namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,11 @@ pub fn steps(layout: &Layout, namespace: impl Fn(&str) -> Box<Path>) -> Vec<Step
             .map(|(index, link)| pair(index, link, &namespace))
             .collect();
         steps.push(ip(host.name, lines));
+    }
+    if let Some(story) = story(layout.name)
+        && let Some(chip) = story.chip
+    {
+        steps.push(shell(chip, joined(story)));
     }
     for host in layout.hosts {
         steps.push(ip(host.name, addresses(layout, host)));

@@ -579,6 +579,7 @@ pub const ALL: &[&Menu] = &[
     &system::script::environment::MENU,
     &system::script::job::MENU,
     &tool::drop::MENU,
+    &tool::meter::MENU,
     &user::active::MENU,
     &folders::CAPS_MAN,
     &folders::DISK_BTRFS,

@@ -7,6 +7,7 @@ pub(crate) mod e_mail;
 pub(crate) mod folder;
 pub(crate) mod graphing;
 pub(crate) mod mac_server;
+pub(crate) mod meter;
 pub(crate) mod netinstall;
 pub(crate) mod netwatch;
 pub(crate) mod romon;

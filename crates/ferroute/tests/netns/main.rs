@@ -27,6 +27,7 @@ mod pmtu;
 mod routing;
 mod shortcuts;
 mod snooping;
+mod stories;
 mod throughput;
 mod trace;
 mod traceroute;

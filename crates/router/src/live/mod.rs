@@ -10,6 +10,7 @@ mod drop;
 mod firewall;
 mod interface;
 mod machine;
+mod meter;
 mod neighbour;
 mod object;
 mod route;
@@ -80,6 +81,7 @@ impl Live for Control {
             "/ipv6/firewall/address-list" => self.list_rows(true, filter, each),
             path if self.firewall.desk(path).is_some() => self.fasttrack_rows(menu, filter, each),
             "/tool/drop" => self.drop_rows(filter, each),
+            "/tool/meter" => self.meter_rows(filter, each),
             "/file" => self.file_rows(filter, each),
             "/system/resource/cpu" => self.core_rows(filter, each),
             "/ip/vrf" => give(main_vrf(), filter, each),

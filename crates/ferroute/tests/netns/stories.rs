@@ -1,0 +1,128 @@
+//! Labs that tell a story: wrong and right by the same command that a person types, told apart by what is counted.
+
+use std::process::{Command, Stdio};
+
+use lab::{Holding, Lab, Layout};
+use serde_json::Value;
+
+use crate::world::{binary, driver_works, have, lab, output, text};
+
+/// Measures a lab as it comes and put right; nothing where this machine cannot have it.
+fn measured(test: &str, story: &str) -> Option<[Value; 2]> {
+    let output = Command::new(binary())
+        .args(["lab", "measure", story, "--json"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary under test exists");
+    let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{test}: {complaint}");
+    let measured: Value = serde_json::from_str(&said).expect("--json prints JSON");
+    let [wrong, right] = [&measured[0], &measured[1]].map(Clone::clone);
+    assert_eq!(
+        (&wrong["configuration"], &right["configuration"]),
+        (&Value::from("wrong"), &Value::from("right")),
+    );
+    Some([wrong, right])
+}
+
+/// A lab of the same hosts, to see what the machine allows.
+fn tried(test: &str, story: &str) -> Option<Lab> {
+    let layout: &Layout = lab::layout(story).expect("a layout that comes with ferroute");
+    let lab = lab(test, layout)?;
+    (lab.holding() == Holding::Named || driver_works(test, &lab, crate::world::XDP)).then_some(lab)
+}
+
+fn number(of: &Value, name: &str) -> u64 {
+    let number = of[name].as_u64();
+    number.unwrap_or_else(|| panic!("no number {name} in {of:#}"))
+}
+
+/// What the flow of this name has sent, and what of it arrived.
+fn flow(of: &Value, name: &str) -> [u64; 2] {
+    let flows = of["flows"].as_array().expect("a list");
+    let flow = flows.iter().find(|flow| flow["name"] == name);
+    let flow = flow.unwrap_or_else(|| panic!("no flow {name} in {of:#}"));
+    ["sent", "received"].map(|what| number(flow, what))
+}
+
+#[test]
+fn slow_bridging_is_a_filter_on_all_frames_and_the_switch_is_one_before_it() {
+    let test = "slow_bridging_is_a_filter_on_all_frames_and_the_switch_is_one_before_it";
+    if tried(test, "slow-bridging").is_none() {
+        return;
+    }
+    let Some([wrong, right]) = measured(test, "slow-bridging") else {
+        return;
+    };
+    for measured in [&wrong, &right] {
+        let [sent, received] = flow(measured, "workstation to server");
+        assert_eq!(sent, 20_000, "{measured:#}");
+        assert!(received > 0, "{measured:#}");
+        assert!(number(measured, "frames") >= received, "{measured:#}");
+        // Whatever the switch does, the guests stay out.
+        assert_eq!(flow(measured, "guest to server"), [0, 0], "{measured:#}");
+    }
+    // Every frame is asked about, none takes the fast path, nothing is switched.
+    let [_, received] = flow(&wrong, "workstation to server");
+    assert!(number(&wrong, "filtered") >= received, "{wrong:#}");
+    assert_eq!(wrong["switched"], serde_json::json!([]));
+    assert_eq!(wrong["reasons"]["ether2"], "hw=no");
+    assert_eq!(number(&wrong, "fast-path"), 0, "{wrong:#}");
+    // The switch has them all, and rules hear of guests alone.
+    assert_eq!(right["switched"], serde_json::json!(["ether2", "ether3"]));
+    assert!(number(&right, "filtered") < 200, "{right:#}");
+    assert!(number(&right, "fast-path") < 200, "{right:#}");
+    let clocks = |of: &Value| number(&of["clocks"], "bridging") / number(of, "frames");
+    assert!(clocks(&right) < clocks(&wrong), "{wrong:#}{right:#}");
+}
+
+#[test]
+fn ports_that_a_hex_switches_share_a_lane_to_its_processor() {
+    let test = "ports_that_a_hex_switches_share_a_lane_to_its_processor";
+    let Some(tried) = have(test, &["tc"])
+        .then(|| tried(test, "shared-lane"))
+        .flatten()
+    else {
+        return;
+    };
+    let ifb = output(&tried, "chip", "ip link add name try type ifb");
+    drop(tried);
+    if !ifb.status.success() {
+        lab::testing::skip(test, "the kernel has no ifb");
+        return;
+    }
+    let Some([wrong, right]) = measured(test, "shared-lane") else {
+        return;
+    };
+    let sent = |of: &Value, name| flow(of, name)[0];
+    for measured in [&wrong, &right] {
+        for name in ["south to db1", "north to db2"] {
+            assert_eq!(sent(measured, name), 8_000, "{measured:#}");
+        }
+    }
+    // Frames that a lane took and lost from the processor: those of both flows, or of one.
+    let offered = |of: &Value, lane: usize, way: &str| {
+        let way = &of["lanes"][lane][way];
+        number(way, "frames") + number(way, "lost")
+    };
+    assert_eq!(wrong["switched"], serde_json::json!(["ether1", "ether2"]));
+    assert_eq!(
+        wrong["lanes"][0]["ports"],
+        serde_json::json!(["ether1", "ether2"])
+    );
+    // What the sites' lane lost on the way in does not get to the databases'.
+    assert!(offered(&wrong, 1, "up") >= 16_000, "{wrong:#}");
+    assert!(offered(&wrong, 1, "down") < 1_000, "{wrong:#}");
+    assert!(offered(&wrong, 0, "up") < 1_000, "{wrong:#}");
+
+    assert_eq!(right["switched"], serde_json::json!([]));
+    assert_eq!(right["reasons"]["ether1"], "hw=no");
+    for (lane, ports) in [["ether1", "ether3"], ["ether2", "ether4"]]
+        .iter()
+        .enumerate()
+    {
+        assert_eq!(right["lanes"][lane]["ports"], serde_json::json!(ports));
+        let up = offered(&right, lane, "up");
+        assert!((8_000..9_000).contains(&up), "{right:#}");
+    }
+}

@@ -1,0 +1,1 @@
+/interface/bridge/port/set [find bridge=data] hw=no

@@ -1,0 +1,286 @@
+//! Labs that tell a story: a configuration that works badly, what puts it right, and the traffic that shows the
+//! difference. Each is a lab of [`crate::LAYOUTS`] too.
+
+use crate::layout::{End, Host, Layout, Link, Offloads, ROUTER, ROUTER_HOST, Route};
+
+/// What a lab tells beside its hosts and wires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Story {
+    /// The lab, whose own configuration is the one that works badly.
+    pub layout: &'static Layout,
+    /// The board of RouterOS's maker that the router is; none for the machine at hand.
+    pub board: Option<&'static str>,
+    /// What somebody complains of, and why it is so; lines of text.
+    pub tale: &'static str,
+    /// Console commands that show the cause, each with what it shows.
+    pub looks: &'static [(&'static str, &'static str)],
+    /// Console commands that put it right, a line each.
+    pub right: &'static str,
+    /// What is sent to measure it, all at once; those that are not to arrive, after the others.
+    pub flows: &'static [Flow],
+    /// The host that stands for the board's switch chip: what is between ports and hosts. Its devices `p1`, `p2` …
+    /// lead to the hosts, its devices `c1`, `c2` … to `ether1`, `ether2` …
+    pub chip: Option<&'static str>,
+}
+
+/// Datagrams from one host to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// What it is called.
+    pub name: &'static str,
+    /// Who sends.
+    pub from: &'static str,
+    /// Who receives.
+    pub to: &'static str,
+    /// The receiver's IPv4 address.
+    pub address: &'static str,
+    /// How many.
+    pub datagrams: u32,
+    /// How fast, in megabits of frames a second.
+    pub mbps: u32,
+    /// Whether they are to arrive.
+    pub welcome: bool,
+}
+
+/// Finds the story of the lab of this name.
+pub fn story(lab: &str) -> Option<&'static Story> {
+    STORIES.iter().find(|story| story.layout.name == lab)
+}
+
+/// All of them.
+pub const STORIES: &[Story] = &[
+    Story {
+        layout: &SLOW_BRIDGING,
+        board: None,
+        tale: "\
+The office complains: the workstation is slow to the server, and the router's processor is busy. Somebody kept the\n\
+guests off the server by rules of the bridge that look at every frame, and took all ports out of the switch for it.\n\
+A frame that the switch does itself is asked no rule and costs no processor. So let it switch between the ports that\n\
+are trusted, and keep rules for the port of the guests: the switch is a filter before the filter.\n",
+        looks: &[
+            (
+                "/interface/bridge/settings/print",
+                "why no frame takes the fast path",
+            ),
+            (
+                "/interface/bridge/port/print",
+                "flag H where the switch does it; hw-offload-reason says why not",
+            ),
+            (
+                "/interface/bridge/filter/print stats",
+                "how many frames the rules were asked about",
+            ),
+            ("/tool/meter/print", "where the processor's clocks go"),
+        ],
+        right: include_str!("../configs/slow-bridging-right.rsc"),
+        flows: &[
+            Flow {
+                name: "workstation to server",
+                from: "workstation",
+                to: "server",
+                address: "192.168.88.10",
+                datagrams: 20_000,
+                mbps: 100,
+                welcome: true,
+            },
+            Flow {
+                name: "guest to server",
+                from: "guest",
+                to: "server",
+                address: "192.168.88.10",
+                datagrams: 100,
+                mbps: 10,
+                welcome: false,
+            },
+        ],
+        chip: None,
+    },
+    Story {
+        layout: &SHARED_LANE,
+        board: Some("hEX"),
+        tale: "\
+The databases get half of what they got before, and the router's processor is idle. Somebody joined their two ports in\n\
+a bridge, and a hEX switches such ports by its chip. All that is switched has one lane to the processor, of 1 Gbit/s;\n\
+ports that are not switched have two. What is switched within the chip is fast; what is routed to it shares a lane.\n\
+Bridge these ports by the processor (hw=no), and each is on a lane of its own again. What the two send each other is\n\
+the processor's work then.\n\
+(Each lane of this lab carries 50 Mbit/s each way in place of 1000, so that any machine can show it.)\n",
+        looks: &[
+            (
+                "/interface/bridge/port/print",
+                "flag H: the chip switches it",
+            ),
+            ("/system/routerboard/print", "the board that is judged"),
+            ("/tool/meter/print", "where the processor's clocks go"),
+        ],
+        right: include_str!("../configs/shared-lane-right.rsc"),
+        flows: &[
+            Flow {
+                name: "south to db1",
+                from: "south",
+                to: "db1",
+                address: "10.9.0.11",
+                datagrams: 8_000,
+                mbps: 45,
+                welcome: true,
+            },
+            Flow {
+                name: "north to db2",
+                from: "north",
+                to: "db2",
+                address: "10.9.0.12",
+                datagrams: 8_000,
+                mbps: 45,
+                welcome: true,
+            },
+        ],
+        chip: Some("chip"),
+    },
+];
+
+const fn host(name: &'static str, routes: &'static [Route]) -> Host {
+    Host {
+        name,
+        forwards: false,
+        loopback: &[],
+        routes,
+    }
+}
+
+const fn end(host: &'static str, device: &'static str, addresses: &'static [&'static str]) -> End {
+    End {
+        host,
+        device,
+        addresses,
+    }
+}
+
+const fn wire(one: End, other: End) -> Link {
+    Link {
+        mtu: 1500,
+        queues: 1,
+        offloads: Offloads::Off,
+        ends: [one, other],
+    }
+}
+
+pub(crate) const SLOW_BRIDGING: Layout = Layout {
+    name: "slow-bridging",
+    summary: "story: all that is bridged is filtered, and slow, to keep guests off a server; the switch filters first",
+    hosts: &[
+        host("workstation", &[by("192.168.88.1")]),
+        host("server", &[by("192.168.88.1")]),
+        host("guest", &[by("192.168.88.1")]),
+        ROUTER_HOST,
+    ],
+    links: &[
+        wire(
+            end(ROUTER, "ether2", &[]),
+            end("server", "eth0", &["192.168.88.10/24"]),
+        ),
+        wire(
+            end(ROUTER, "ether3", &[]),
+            end("workstation", "eth0", &["192.168.88.20/24"]),
+        ),
+        wire(
+            end(ROUTER, "ether4", &[]),
+            end("guest", "eth0", &["192.168.88.200/24"]),
+        ),
+    ],
+    config: include_str!("../configs/slow-bridging.rsc"),
+};
+
+const fn by(via: &'static str) -> Route {
+    Route {
+        destination: "default",
+        via,
+    }
+}
+
+const TO_DATA: &[Route] = &[by("10.9.0.1")];
+
+pub(crate) const SHARED_LANE: Layout = Layout {
+    name: "shared-lane",
+    summary: "story: two ports that a hEX's chip switches share one lane to its processor, and so half the traffic",
+    hosts: &[
+        host("db1", TO_DATA),
+        host("db2", TO_DATA),
+        host("north", &[by("10.9.3.1")]),
+        host("south", &[by("10.9.4.1")]),
+        host("chip", &[]),
+        ROUTER_HOST,
+    ],
+    links: &[
+        wire(end(ROUTER, "ether1", &[]), end("chip", "c1", &[])),
+        wire(end(ROUTER, "ether2", &[]), end("chip", "c2", &[])),
+        wire(end(ROUTER, "ether3", &[]), end("chip", "c3", &[])),
+        wire(end(ROUTER, "ether4", &[]), end("chip", "c4", &[])),
+        wire(
+            end("chip", "p1", &[]),
+            end("db1", "eth0", &["10.9.0.11/24"]),
+        ),
+        wire(
+            end("chip", "p2", &[]),
+            end("db2", "eth0", &["10.9.0.12/24"]),
+        ),
+        wire(
+            end("chip", "p3", &[]),
+            end("north", "eth0", &["10.9.3.2/24"]),
+        ),
+        wire(
+            end("chip", "p4", &[]),
+            end("south", "eth0", &["10.9.4.2/24"]),
+        ),
+    ],
+    config: include_str!("../configs/shared-lane.rsc"),
+};
+
+/// Joins each wire to a port with that to its host, as a script for the chip.
+pub(crate) fn joined(story: &Story) -> String {
+    let chip = story.chip.unwrap_or_default();
+    let ends = story.layout.links.iter().flat_map(|link| &link.ends);
+    let numbers = ends.filter(|end| end.host == chip);
+    let numbers = numbers.filter_map(|end| end.device.strip_prefix('p'));
+    let join = |number: &str| {
+        format!(
+            "ip link add name b{number} type bridge mcast_snooping 0\n\
+             ip link set dev p{number} master b{number}\n\
+             ip link set dev c{number} master b{number}\n\
+             ip link set dev b{number} up\n"
+        )
+    };
+    numbers.map(join).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flow_is_between_hosts_of_its_lab_and_to_an_address_of_the_receiver() {
+        for story in STORIES {
+            assert!(crate::LAYOUTS.contains(story.layout));
+            for flow in story.flows {
+                assert!(story.layout.host(flow.from).is_some(), "{flow:?}");
+                let mut ends = story.layout.links.iter().flat_map(|link| &link.ends);
+                let has = |end: &&End| end.host == flow.to;
+                let own = ends.find(has).expect("a wire").addresses;
+                assert!(
+                    own[0].starts_with(&format!("{}/", flow.address)),
+                    "{flow:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_chip_joins_every_port_to_its_host() {
+        for story in STORIES.iter().filter(|story| story.chip.is_some()) {
+            let script = joined(story);
+            for number in 1..=story.layout.ports().len() {
+                let line = format!("ip link set dev c{number} master b{number}\n");
+                assert!(script.contains(&line), "{script}");
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Datagrams from one host to another at a rate, and how many of them arrived.
+//!
+//! ```text
+//!   sender ── hello ──▶ receiver        until it answers: who comes first has to be found on the way
+//!   sender ◀── ready ── receiver
+//!   sender ══ data ═══▶ receiver        at the rate, none twice
+//!   sender ── end ────▶ receiver        until it answers with the count
+//! ```
+//!
+//! The receiver goes on until it is ended, and serves one sender after the other.
+
+use std::io;
+use std::net::UdpSocket;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A datagram's length in bytes, and what a frame has besides: headers of UDP, IPv4 and Ethernet.
+const DATAGRAM: usize = 1_200;
+const AROUND: u64 = 42;
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// How far the sender falls behind its rate at most, before it forgets what it could not send in time.
+const BEHIND: Duration = Duration::from_millis(5);
+
+const HELLO: u8 = b'h';
+const READY: u8 = b'r';
+const DATA: u8 = b'd';
+const END: u8 = b'e';
+
+/// What a sender has sent, and what became of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Those of them that arrived.
+    pub received: u64,
+    /// How long it took, in microseconds.
+    pub micros: u64,
+}
+
+impl Sent {
+    /// Megabits of frames that arrived in a second.
+    pub fn mbps(&self) -> u64 {
+        let bits = self.received * (DATAGRAM as u64 + AROUND) * 8;
+        bits.checked_div(self.micros).unwrap_or(0)
+    }
+}
+
+/// Serves senders at `address:port` for ever; calls `ready` once it can be reached.
+///
+/// # Errors
+/// When the address is none of this host's, or its device is gone.
+pub fn receive(at: &str, ready: impl FnOnce()) -> io::Result<()> {
+    let socket = UdpSocket::bind(at)?;
+    ready();
+    let mut count = 0_u64;
+    let mut datagram = [0; DATAGRAM];
+    loop {
+        let (length, from) = socket.recv_from(&mut datagram)?;
+        match datagram[..length].first() {
+            Some(&HELLO) => {
+                count = 0;
+                socket.send_to(&[READY], from)?;
+            }
+            Some(&DATA) => count += 1,
+            Some(&END) => {
+                let mut answer = [END; 9];
+                answer[1..].copy_from_slice(&count.to_be_bytes());
+                socket.send_to(&answer, from)?;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Sends datagrams to `address:port` at this rate in megabits of frames a second; none where nobody answers after so
+/// many tries of a tenth of a second.
+///
+/// # Errors
+/// When there is no way to the address, or the count cannot be asked for.
+pub fn send(to: &str, datagrams: u32, mbps: u32, tries: u32) -> io::Result<Sent> {
+    let socket = UdpSocket::bind("0.0.0.0:0")?;
+    socket.connect(to)?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    if ask(&socket, HELLO, READY, tries).is_none() {
+        return Ok(Sent::default());
+    }
+    let begin = Instant::now();
+    let sent = paced(&socket, datagrams, mbps)?;
+    let micros = u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let Some(received) = ask(&socket, END, END, tries.max(50)) else {
+        return Err(io::Error::other(format!("{to} does not say what arrived")));
+    };
+    Ok(Sent {
+        sent,
+        received,
+        micros,
+    })
+}
+
+/// Asks until there is an answer of this kind, and gives the number in it.
+fn ask(socket: &UdpSocket, question: u8, answer: u8, tries: u32) -> Option<u64> {
+    for _ in 0..tries {
+        let begin = Instant::now();
+        // While nothing listens, an ICMP error comes back.
+        let _ = socket.send(&[question]);
+        while begin.elapsed() < PATIENCE {
+            let mut said = [0; 9];
+            match socket.recv(&mut said) {
+                Ok(length) if length > 0 && said[0] == answer => {
+                    let number = said[1..].try_into().expect("eight bytes");
+                    return Some(u64::from_be_bytes(number));
+                }
+                Ok(_) => {}
+                Err(_) => thread::park_timeout(PATIENCE.saturating_sub(begin.elapsed())),
+            }
+        }
+    }
+    None
+}
+
+fn paced(socket: &UdpSocket, datagrams: u32, mbps: u32) -> io::Result<u64> {
+    let frame = Duration::from_nanos((DATAGRAM as u64 + AROUND) * 8_000 / u64::from(mbps.max(1)));
+    let data = [DATA; DATAGRAM];
+    let mut due = Instant::now();
+    for _ in 0..datagrams {
+        let now = Instant::now();
+        due = due.max(now.checked_sub(BEHIND).unwrap_or(now));
+        if let Some(early) = due.checked_duration_since(now) {
+            // The kernel wakes nobody for less.
+            if early > Duration::from_micros(200) {
+                thread::park_timeout(early);
+            }
+        }
+        socket.send(&data)?;
+        due += frame;
+    }
+    Ok(u64::from(datagrams))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn what_arrives_is_counted_by_the_receiver() {
+        let free = UdpSocket::bind("127.0.0.1:0").expect("loopback is there");
+        let at = free.local_addr().expect("it is bound").to_string();
+        drop(free);
+        let (tell, told) = mpsc::channel();
+        let own = at.clone();
+        thread::spawn(move || receive(&own, || tell.send(()).expect("it waits")));
+        told.recv().expect("it is bound");
+
+        let first = send(&at, 100, 100, 10).expect("loopback is there");
+        let second = send(&at, 7, 100, 10).expect("loopback is there");
+
+        assert_eq!((first.sent, first.received), (100, 100));
+        assert_eq!((second.sent, second.received), (7, 7));
+    }
+
+    #[test]
+    fn nothing_is_sent_to_whom_nobody_answers_for() {
+        let deaf = UdpSocket::bind("127.0.0.1:0").expect("loopback is there");
+        let at = deaf.local_addr().expect("it is bound").to_string();
+
+        assert_eq!(send(&at, 100, 100, 2).expect("loopback"), Sent::default());
+    }
+
+    #[test]
+    fn a_rate_is_that_of_whole_frames() {
+        let sent = Sent {
+            sent: 10_000,
+            received: 5_000,
+            micros: 1_000_000,
+        };
+        assert_eq!(sent.mbps(), 49);
+    }
+}
