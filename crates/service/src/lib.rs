@@ -6,6 +6,7 @@
 //!
 //! - [`bond`]: which links of a bond are up, and which one is active.
 //! - [`dhcp`]: addresses for hosts, given and taken.
+//! - [`dns`]: answers questions for names, and keeps what servers answered.
 //! - [`gateway_check`]: whether a gateway answers.
 //! - [`icmp`]: echo replies, errors and redirects, and how many of them.
 //! - [`igmp`]: tells switches and routers which IPv4 groups are received here.
@@ -28,6 +29,7 @@
 
 pub mod bond;
 pub mod dhcp;
+pub mod dns;
 pub mod gateway_check;
 pub mod icmp;
 pub mod igmp;

@@ -1,0 +1,522 @@
+//! Questions under way: who is asked, what counts as an answer, and who is asked next.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use machine::Instant;
+
+use super::config::{Config, Place, Server, Servers};
+use super::message::{self, NO_NAME};
+use super::question::{CLASS_IN, HEAD, Key, Options, TYPE_OPT, text_of};
+use super::secret::Secret;
+use super::stored::{Asker, SIZE, Stored};
+use super::{Action, Ask, Dns, PORTS, Told, Way};
+
+/// The code of an answer that no server gave (RFC 1035, 4.1.1).
+pub(super) const FAILURE: u8 = 2;
+const FORMAT_ERROR: u8 = 1;
+const NOT_IMPLEMENTED: u8 = 4;
+
+/// How long it is believed that nobody answers (RFC 9520, 3.2).
+const FAILURE_HOLDS: Duration = Duration::from_secs(5);
+/// Datagrams to a flight's port that are not its answer, after which the question is put by TCP.
+const FORGED_MAX: u32 = 16;
+/// Most questions to servers for one flight.
+const TRIES: usize = 16;
+/// How many ports are tried until one is free.
+const PORT_TRIES: usize = 16;
+
+/// Servers that know the same, and which of them is asked.
+#[derive(Debug)]
+pub(super) struct Group {
+    servers: Servers,
+    /// RouterOS: the first one that answers is asked until it fails.
+    current: usize,
+}
+
+/// The groups of a configuration; the usual servers have no name.
+pub(super) fn groups(
+    config: &Config,
+    mut old: BTreeMap<Arc<str>, Group>,
+) -> BTreeMap<Arc<str>, Group> {
+    let usual = (Arc::from(""), &config.servers);
+    let named = config.forwarders.iter();
+    let all = named.map(|(name, servers)| (Arc::clone(name), servers));
+    let groups = all.chain([usual]).map(|(name, servers)| {
+        let known = old.remove(&name).filter(|group| group.servers == *servers);
+        let group = known.unwrap_or_else(|| Group {
+            servers: servers.clone(),
+            current: 0,
+        });
+        (name, group)
+    });
+    groups.collect()
+}
+
+/// A client that waits for a flight.
+#[derive(Debug)]
+pub(super) struct Waiter<C> {
+    pub(super) client: C,
+    pub(super) head: Box<[u8]>,
+    pub(super) options: Option<Options>,
+    pub(super) limit: usize,
+    /// What its name is an alias of, one after the other; the last one is the flight's.
+    pub(super) aliases: Vec<(Key, u32)>,
+    /// The name is there, whatever servers say.
+    pub(super) is_known: bool,
+    pub(super) lists: Vec<Arc<str>>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Flight<C> {
+    pub(super) key: Key,
+    pub(super) group: Arc<str>,
+    /// Question and group, by which the flight is known.
+    pub(super) question: Box<[u8]>,
+    pub(super) waiters: Vec<Waiter<C>>,
+    /// The place of the server that is asked, and how many were asked.
+    server: usize,
+    tries: usize,
+    /// Servers that did not want to, or could not.
+    refusals: usize,
+    began: Instant,
+    due: Instant,
+    road: Road,
+    sent: Box<[u8]>,
+    /// With options (RFC 6891, 6.2.2).
+    options: bool,
+    forged: u32,
+}
+
+/// How the answer of a flight will come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Road {
+    /// None is expected.
+    None,
+    /// From this server to this port.
+    Port(u16, SocketAddr),
+    /// By the owner.
+    Ticket(u64, By),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Datagram,
+    Stream,
+    Secure,
+}
+
+impl<C> Flight<C> {
+    pub(super) fn new(
+        (key, group): (Key, Arc<str>),
+        question: Box<[u8]>,
+        waiter: Waiter<C>,
+        now: Instant,
+    ) -> Self {
+        Self {
+            key,
+            group,
+            question,
+            waiters: vec![waiter],
+            server: 0,
+            tries: 0,
+            refusals: 0,
+            began: now,
+            due: now,
+            road: Road::None,
+            sent: Box::default(),
+            options: true,
+            forged: 0,
+        }
+    }
+
+    /// What a message is to the question that was sent.
+    fn judge(&self, message: &[u8]) -> Judged {
+        let Some(head) = message.first_chunk::<HEAD>() else {
+            return Judged::Other;
+        };
+        let code = head[3] & 0xf;
+        if head[..2] != self.sent[..2] || head[2] & 0xf8 != 0x80 {
+            return Judged::Other;
+        }
+        let end = HEAD + self.key.name().len() + 4;
+        if head[4..6] == [0, 1] && message.get(HEAD..end) == self.sent.get(HEAD..end) {
+            return match (code, head[2] & 2 != 0) {
+                (FORMAT_ERROR | NOT_IMPLEMENTED, _) if self.options => Judged::NoOptions,
+                (0 | NO_NAME, true) => Judged::Cut,
+                (0 | NO_NAME, false) => Judged::Answer,
+                _ => Judged::Refusal,
+            };
+        }
+        match (&head[4..6], code) {
+            // Old servers repeat nothing of what they do not understand.
+            ([0, 0], FORMAT_ERROR | NOT_IMPLEMENTED) if self.options => Judged::NoOptions,
+            _ if { message.get(HEAD..end) }
+                .is_some_and(|own| own.eq_ignore_ascii_case(&self.sent[HEAD..end])) =>
+            {
+                Judged::OtherCase
+            }
+            _ => Judged::Other,
+        }
+    }
+}
+
+/// What a message is to a flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judged {
+    Answer,
+    /// It was cut: the whole is to be had by a stream.
+    Cut,
+    /// The server cannot, or does not want to.
+    Refusal,
+    /// The server does not understand options.
+    NoOptions,
+    /// It does not repeat the case of the name: a stream tells who says it.
+    OtherCase,
+    /// It answers something else.
+    Other,
+}
+
+impl<C: Clone> Dns<C> {
+    /// Begins a flight.
+    pub(super) fn begin(&mut self, mut flight: Flight<C>, now: Instant, out: &mut Vec<Action<C>>) {
+        self.last += 1;
+        let id = self.last;
+        flight.server = self
+            .groups
+            .get(&flight.group)
+            .map_or(0, |group| group.current);
+        self.waiting += flight.waiters.len();
+        self.by_question.insert(flight.question.clone(), id);
+        self.flights.insert(id, flight);
+        self.put(id, None, now, out);
+    }
+
+    /// Puts the question of a flight to its server, in a stream if that is known.
+    fn put(&mut self, id: u64, stream: Option<Server>, now: Instant, out: &mut Vec<Action<C>>) {
+        self.leave_road(id);
+        let Some(flight) = self.flights.get_mut(&id) else {
+            return;
+        };
+        let servers = self.groups.get(&flight.group).map(|group| &group.servers);
+        let secure = servers.and_then(|servers| nth(&servers.secure, flight.server));
+        let plain = servers.and_then(|servers| nth(&servers.plain, flight.server));
+        let mut patience = self.config.patience;
+        let way = match (secure, stream, plain) {
+            (Some(secure), ..) => {
+                patience = self.config.secure_patience;
+                Way::Secure(Arc::clone(secure))
+            }
+            (None, Some(server), _) => Way::Stream(server),
+            (None, None, Some(server)) => Way::Datagram(*server),
+            (None, None, None) => return self.fail(id, false, now, out),
+        };
+        flight.tries += 1;
+        let secret = &mut self.secret;
+        // RFC 8484, 4.1: what is the same for all may be kept on the way.
+        let chance = if secure.is_some() { 0 } else { secret.word() };
+        let mut message = emit(&flight.key, chance, flight.options);
+        if secure.is_none() {
+            let end = HEAD + flight.key.name().len();
+            secret.mix(&mut message[HEAD..end]);
+        }
+        flight.sent = message.clone().into();
+        flight.due = (now + patience).min(flight.began + self.config.total);
+        self.due.insert((flight.due, id));
+        let left = flight.due.saturating_since(now);
+        match way {
+            Way::Datagram(Server {
+                address,
+                place: Place::Router,
+            }) => {
+                let Some(port) = free_port(&self.by_port, secret) else {
+                    return self.fail(id, false, now, out);
+                };
+                flight.road = Road::Port(port, address);
+                self.by_port.insert(port, id);
+                out.push(Action::Send {
+                    to: address,
+                    port,
+                    message,
+                });
+            }
+            way => {
+                self.last += 1;
+                let ticket = self.last;
+                let by = match way {
+                    Way::Datagram(_) => By::Datagram,
+                    Way::Stream(_) => By::Stream,
+                    Way::Secure(_) => By::Secure,
+                };
+                self.secure += usize::from(by == By::Secure);
+                flight.road = Road::Ticket(ticket, by);
+                self.by_ticket.insert(ticket, id);
+                out.push(Action::Ask(Ask {
+                    ticket,
+                    way,
+                    message,
+                    patience: left,
+                }));
+            }
+        }
+    }
+
+    /// Expects nothing of what was sent last.
+    fn leave_road(&mut self, id: u64) {
+        let Some(flight) = self.flights.get_mut(&id) else {
+            return;
+        };
+        self.due.remove(&(flight.due, id));
+        match core::mem::replace(&mut flight.road, Road::None) {
+            Road::None => {}
+            Road::Port(port, _) => drop(self.by_port.remove(&port)),
+            Road::Ticket(ticket, by) => {
+                self.by_ticket.remove(&ticket);
+                self.secure -= usize::from(by == By::Secure);
+            }
+        }
+    }
+
+    /// Hears a datagram at one of the ports.
+    pub(super) fn hear(
+        &mut self,
+        port: u16,
+        from: SocketAddr,
+        message: &[u8],
+        now: Instant,
+        out: &mut Vec<Action<C>>,
+    ) {
+        let id = self.by_port.get(&port).copied();
+        let Some((id, flight)) = id.and_then(|id| Some((id, self.flights.get_mut(&id)?))) else {
+            return;
+        };
+        let is_asked = flight.road == Road::Port(port, from);
+        let judged = match is_asked {
+            true => flight.judge(message),
+            false => Judged::Other,
+        };
+        if judged == Judged::Other {
+            self.counters.forged += 1;
+            flight.forged += 1;
+            if flight.forged != FORGED_MAX {
+                return;
+            }
+            let name = text_of(flight.key.name());
+            out.push(Action::Warn(format!(
+                "many forged answers for {name} from {from}: asking by TCP"
+            )));
+        }
+        self.take(id, message, judged, now, out);
+    }
+
+    /// Hears what came of a question that the owner put.
+    pub(super) fn told(&mut self, ticket: u64, told: Told, now: Instant, out: &mut Vec<Action<C>>) {
+        let Some(id) = self.by_ticket.get(&ticket).copied() else {
+            return;
+        };
+        match told {
+            Told::Message(message) => {
+                let judged = self.flights.get(&id).map(|flight| flight.judge(&message));
+                let judged = match judged {
+                    // The owner's sockets hear nobody else.
+                    None | Some(Judged::Other | Judged::OtherCase) => Judged::Refusal,
+                    Some(judged) => judged,
+                };
+                self.take(id, &message, judged, now, out);
+            }
+            Told::Refused => self.try_next(id, true, now, out),
+            Told::Silent => self.try_next(id, false, now, out),
+        }
+    }
+
+    /// Sees to an answer of the server that was asked.
+    fn take(
+        &mut self,
+        id: u64,
+        message: &[u8],
+        judged: Judged,
+        now: Instant,
+        out: &mut Vec<Action<C>>,
+    ) {
+        let Some(flight) = self.flights.get_mut(&id) else {
+            return;
+        };
+        let group = self.groups.get(&flight.group);
+        let plain = group.and_then(|group| nth(&group.servers.plain, flight.server));
+        let by_stream = matches!(flight.road, Road::Ticket(_, By::Stream | By::Secure));
+        match judged {
+            Judged::Cut | Judged::Other | Judged::OtherCase if !by_stream => {
+                let stream = plain.copied();
+                self.put(id, stream, now, out);
+            }
+            Judged::NoOptions => {
+                flight.options = false;
+                let stream = plain.copied().filter(|_| by_stream);
+                self.put(id, stream, now, out);
+            }
+            Judged::Refusal => self.try_next(id, true, now, out),
+            _ => match message::read(message, &flight.key, self.config.longest) {
+                Some(answer) => {
+                    let stored = answer.stored.made(now, answer.holds);
+                    self.end(id, &stored, now, out);
+                    if !answer.holds.is_zero() {
+                        self.keep(id, stored);
+                    }
+                    self.flights.remove(&id);
+                }
+                None => {
+                    self.counters.malformed += 1;
+                    self.try_next(id, true, now, out);
+                }
+            },
+        }
+    }
+
+    /// Nobody answered in time.
+    pub(super) fn silent(&mut self, id: u64, now: Instant, out: &mut Vec<Action<C>>) {
+        self.try_next(id, false, now, out);
+    }
+
+    /// Asks the next server, if there is time for it.
+    fn try_next(&mut self, id: u64, refused: bool, now: Instant, out: &mut Vec<Action<C>>) {
+        let Some(flight) = self.flights.get_mut(&id) else {
+            return;
+        };
+        flight.refusals += usize::from(refused);
+        let mut count = 0;
+        if let Some(group) = self.groups.get_mut(&flight.group) {
+            count = match group.servers.secure.len() {
+                0 => group.servers.plain.len(),
+                secure => secure,
+            };
+            if group.current == flight.server {
+                group.current = (flight.server + 1) % count.max(1);
+            }
+        }
+        flight.server = (flight.server + 1) % count.max(1);
+        let over = now >= flight.began + self.config.total;
+        if over || flight.refusals >= count || flight.tries >= TRIES.max(count) {
+            return self.fail(id, true, now, out);
+        }
+        self.put(id, None, now, out);
+    }
+
+    /// Asks again for whom others were asked in vain.
+    pub(super) fn ask_others(&mut self, now: Instant, out: &mut Vec<Action<C>>) {
+        let usual = self
+            .flights
+            .iter()
+            .filter(|(_, flight)| flight.group.is_empty());
+        let mut usual: Vec<_> = usual.map(|(id, _)| *id).collect();
+        usual.sort_unstable();
+        for id in usual {
+            if let Some(flight) = self.flights.get_mut(&id) {
+                (flight.server, flight.refusals) = (0, 0);
+            }
+            self.put(id, None, now, out);
+        }
+    }
+
+    /// Ends a flight that nobody answered.
+    fn fail(&mut self, id: u64, keep: bool, now: Instant, out: &mut Vec<Action<C>>) {
+        self.counters.failed += 1;
+        let stored = Stored::empty(FAILURE).made(now, FAILURE_HOLDS);
+        self.end(id, &stored, now, out);
+        if keep {
+            self.keep(id, stored);
+        }
+        self.flights.remove(&id);
+    }
+
+    fn keep(&mut self, id: u64, stored: Stored) {
+        if let Some(flight) = self.flights.get(&id) {
+            self.cache.put(&flight.key, stored);
+        }
+    }
+
+    /// Gives an answer to all who wait for it.
+    fn end(&mut self, id: u64, stored: &Stored, now: Instant, out: &mut Vec<Action<C>>) {
+        self.leave_road(id);
+        let Some(flight) = self.flights.get_mut(&id) else {
+            return;
+        };
+        self.by_question.remove(&flight.question);
+        let waiters = core::mem::take(&mut flight.waiters);
+        self.waiting -= waiters.len();
+        for waiter in waiters {
+            deliver(waiter, &flight.key, stored, now, out);
+        }
+    }
+}
+
+/// Gives an answer to a client.
+pub(super) fn deliver<C>(
+    waiter: Waiter<C>,
+    of: &Key,
+    stored: &Stored,
+    now: Instant,
+    out: &mut Vec<Action<C>>,
+) {
+    let to = Asker {
+        head: &waiter.head,
+        options: waiter.options,
+        limit: waiter.limit,
+    };
+    let own = Key::new(&waiter.head[HEAD..], of.kind(), of.is_signed());
+    let joined = match (&waiter.aliases[..], own) {
+        ([], _) => None,
+        (aliases, Some(own)) => message::join(&own, aliases, of, stored, now),
+        _ => None,
+    };
+    if !waiter.lists.is_empty() {
+        let addresses = message::addresses(of, stored, now);
+        for list in waiter.lists.iter().filter(|_| !addresses.is_empty()) {
+            out.push(Action::Listed(Arc::clone(list), addresses.clone()));
+        }
+    }
+    let stored = joined.as_ref().unwrap_or(stored);
+    let mut message = Vec::new();
+    stored.write_as(&to, code(stored, waiter.is_known), now, &mut message);
+    out.push(Action::Answer {
+        client: waiter.client,
+        message,
+    });
+}
+
+/// The code of an answer: a name that the configuration knows is there.
+pub(super) fn code(stored: &Stored, is_known: bool) -> u8 {
+    match stored.code {
+        NO_NAME if is_known => 0,
+        code => code,
+    }
+}
+
+/// A port by chance that no flight has.
+fn free_port(taken: &HashMap<u16, u64>, secret: &mut Secret) -> Option<u16> {
+    let span = u32::from(*PORTS.end() - *PORTS.start()) + 1;
+    let chosen = || PORTS.start() + (u32::from(secret.word()) % span) as u16;
+    let mut chosen = core::iter::repeat_with(chosen).take(PORT_TRIES);
+    chosen.find(|port| !taken.contains_key(port))
+}
+
+fn nth<T>(all: &[T], at: usize) -> Option<&T> {
+    all.get(at % all.len().max(1))
+}
+
+/// A question as it is sent: recursion is wanted.
+fn emit(key: &Key, id: u16, options: bool) -> Vec<u8> {
+    let [a, b] = id.to_be_bytes();
+    let mut message = vec![a, b, 1, 0, 0, 1, 0, 0, 0, 0, 0, u8::from(options)];
+    message.extend_from_slice(key.name());
+    message.extend_from_slice(&key.kind().to_be_bytes());
+    message.extend_from_slice(&CLASS_IN.to_be_bytes());
+    if options {
+        let [high, low] = SIZE.to_be_bytes();
+        let signed = u8::from(key.is_signed()) << 7;
+        message.extend_from_slice(&[0, 0, TYPE_OPT as u8, high, low, 0, 0, signed, 0, 0, 0]);
+    }
+    message
+}

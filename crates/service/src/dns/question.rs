@@ -1,0 +1,312 @@
+//! Questions of clients, read without an allocation (RFC 1035, 4.1; RFC 6891, 6.1), and what an answer is kept
+//! under: the name in lower case, the type, and whether signatures are wanted.
+
+use core::fmt;
+
+/// Bytes of the head of a message.
+pub(super) const HEAD: usize = 12;
+/// Bytes of the longest name on the wire.
+pub(super) const NAME_MAX: usize = 255;
+/// Bytes of the longest label.
+const LABEL_MAX: usize = 63;
+/// Additional records that are looked through for options.
+const ADDITIONAL_MAX: u16 = 4;
+/// The class of the Internet.
+pub(super) const CLASS_IN: u16 = 1;
+/// The type of the record of options (RFC 6891, 6.1.2).
+pub(super) const TYPE_OPT: u16 = 41;
+
+/// What an answer is kept under.
+#[derive(Clone, Copy)]
+pub struct Key {
+    /// The name on the wire in lower case; then the type, and a byte that is 1 where signatures are wanted.
+    bytes: [u8; NAME_MAX + 3],
+    /// Bytes of the name.
+    len: usize,
+}
+
+impl Key {
+    /// The key of a name on the wire; none if it is no name.
+    pub fn new(name: &[u8], kind: u16, signed: bool) -> Option<Self> {
+        let mut bytes = [0; NAME_MAX + 3];
+        let len = name_len(name)?;
+        bytes[..len].copy_from_slice(&name[..len]);
+        // Lengths of labels are below the letters.
+        bytes[..len].make_ascii_lowercase();
+        bytes[len..len + 2].copy_from_slice(&kind.to_be_bytes());
+        bytes[len + 2] = u8::from(signed);
+        Some(Self { bytes, len })
+    }
+
+    /// The name on the wire, in lower case.
+    pub fn name(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// The type that is asked for.
+    pub fn kind(&self) -> u16 {
+        u16::from_be_bytes([self.bytes[self.len], self.bytes[self.len + 1]])
+    }
+
+    /// Whether signatures are wanted (RFC 3225).
+    pub fn is_signed(&self) -> bool {
+        self.bytes[self.len + 2] != 0
+    }
+
+    /// All of it.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len + 3]
+    }
+
+    /// The same question about another name.
+    pub fn of(&self, name: &[u8]) -> Option<Self> {
+        Self::new(name, self.kind(), self.is_signed())
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", text_of(self.name()), self.kind())
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Key {}
+
+/// The length of the name that these bytes begin with, in lower or upper case and without pointers.
+pub(super) fn name_len(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let label = usize::from(*bytes.get(at)?);
+        at += 1 + label;
+        if label > LABEL_MAX || at > NAME_MAX {
+            return None;
+        }
+        if label == 0 {
+            return Some(at);
+        }
+    }
+}
+
+/// A name on the wire as text, without a dot at its end. Bytes that are no letters are written as numbers
+/// (RFC 1035, 5.1).
+pub fn text_of(name: &[u8]) -> String {
+    let mut text = String::new();
+    let mut rest = name;
+    while let Some((len, more)) = rest.split_first()
+        && *len != 0
+    {
+        let (label, after) = more.split_at(usize::from(*len).min(more.len()));
+        if !text.is_empty() {
+            text.push('.');
+        }
+        for byte in label {
+            match byte {
+                b'.' | b'\\' => text.extend(['\\', char::from(*byte)]),
+                0x21..=0x7e => text.push(char::from(*byte)),
+                _ => text.push_str(&format!("\\{byte:03}")),
+            }
+        }
+        rest = after;
+    }
+    text
+}
+
+/// What a client says of itself (RFC 6891, 6.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The longest datagram that it takes, in bytes.
+    pub size: u16,
+    /// Whether it wants signatures.
+    pub signed: bool,
+}
+
+/// A question that was read.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a> {
+    /// Head and question, as they came.
+    pub(super) head: &'a [u8],
+    /// What is asked.
+    pub(super) key: Key,
+    /// What the client says of itself.
+    pub(super) options: Option<Options>,
+}
+
+/// Why a message is no question that can be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// It is an answer, or too short to be anything: nobody is answered.
+    NoQuestion,
+    /// It cannot be read.
+    Malformed,
+    /// It asks for something else than an answer, or for a kind of it that there is none of here.
+    NotImplemented,
+    /// It asks for another class, or for a whole zone.
+    Refused,
+    /// It speaks a later version of the options (RFC 6891, 6.1.3).
+    Version,
+}
+
+impl Unfit {
+    /// The code of the answer (RFC 1035, 4.1.1); none where there is no answer.
+    pub(super) const fn code(self) -> Option<u16> {
+        match self {
+            Self::NoQuestion => None,
+            Self::Malformed => Some(1),
+            Self::NotImplemented => Some(4),
+            Self::Refused => Some(5),
+            Self::Version => Some(16),
+        }
+    }
+}
+
+impl<'a> Query<'a> {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// Why it is no question that can be answered.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Unfit> {
+        let head = bytes.first_chunk::<HEAD>().ok_or(Unfit::NoQuestion)?;
+        let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        if head[2] & 0x80 != 0 {
+            return Err(Unfit::NoQuestion);
+        }
+        if head[2] >> 3 & 0xf != 0 {
+            return Err(Unfit::NotImplemented);
+        }
+        if word(4) != 1 || word(6) != 0 || word(8) != 0 {
+            return Err(Unfit::Malformed);
+        }
+        let name = &bytes[HEAD..];
+        let len = name_len(name).ok_or(Unfit::Malformed)?;
+        let fixed = name.get(len..).and_then(|rest| rest.first_chunk::<4>());
+        let [a, b, c, d] = fixed.copied().ok_or(Unfit::Malformed)?;
+        let (kind, class) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+        let end = HEAD + len + 4;
+        let options = read_options(&bytes[end..], word(10))?;
+        match (class, kind) {
+            // Whole zones, and mailboxes, which nobody has.
+            (CLASS_IN, 251..=254) => return Err(Unfit::Refused),
+            // Everything that is known of a name serves attackers most (RFC 8482, 4).
+            (CLASS_IN, 255 | 0 | TYPE_OPT) => return Err(Unfit::NotImplemented),
+            (CLASS_IN, _) => {}
+            _ => return Err(Unfit::Refused),
+        }
+        let signed = options.is_some_and(|options| options.signed);
+        Ok(Self {
+            head: &bytes[..end],
+            key: Key::new(name, kind, signed).ok_or(Unfit::Malformed)?,
+            options,
+        })
+    }
+
+    /// What is asked.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+}
+
+/// Looks for the options among `count` additional records.
+fn read_options(mut rest: &[u8], count: u16) -> Result<Option<Options>, Unfit> {
+    let mut options = None;
+    for _ in 0..count.min(ADDITIONAL_MAX) {
+        // Additional records of a question have the empty name, or one without pointers (of a key).
+        let len = name_len(rest).ok_or(Unfit::Malformed)?;
+        let fixed = rest[len..].first_chunk::<10>().ok_or(Unfit::Malformed)?;
+        let word = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
+        let after = len + 10 + usize::from(word(8));
+        if word(0) == TYPE_OPT {
+            if options.is_some() || len != 1 {
+                return Err(Unfit::Malformed);
+            }
+            if fixed[5] != 0 {
+                return Err(Unfit::Version);
+            }
+            options = Some(Options {
+                size: word(2),
+                signed: fixed[6] & 0x80 != 0,
+            });
+        }
+        rest = rest.get(after..).ok_or(Unfit::Malformed)?;
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(kind: u16, options: &[u8]) -> Vec<u8> {
+        let count = u8::from(!options.is_empty());
+        let head = [0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, count];
+        let name = b"\x03WwW\x07example\x03org\0";
+        let [a, b] = kind.to_be_bytes();
+        [&head[..], name, &[a, b, 0, 1], options].concat()
+    }
+
+    const OPTIONS: [u8; 11] = [0, 0, 41, 4, 0xd0, 0, 0, 0x80, 0, 0, 0];
+
+    #[test]
+    fn a_question_is_read_whatever_the_case_of_its_name() {
+        let message = question(1, &[]);
+        let query = Query::read(&message).expect("a question");
+
+        assert_eq!(query.key.name(), b"\x03www\x07example\x03org\0");
+        assert_eq!((query.key.kind(), query.key.is_signed()), (1, false));
+        assert_eq!((query.head.len(), query.options), (message.len(), None));
+        assert_eq!(text_of(query.key.name()), "www.example.org");
+    }
+
+    #[test]
+    fn options_say_how_much_is_taken_and_that_signatures_are_wanted() {
+        let message = question(1, &OPTIONS);
+        let query = Query::read(&message).expect("a question");
+
+        let options = Options {
+            size: 1232,
+            signed: true,
+        };
+        assert_eq!(query.options, Some(options));
+        assert!(query.key.is_signed());
+        let mut later = OPTIONS;
+        later[6] = 1;
+        assert_eq!(
+            Query::read(&question(1, &later)).err(),
+            Some(Unfit::Version)
+        );
+    }
+
+    #[test]
+    fn what_is_no_question_is_not_answered_as_one() {
+        let unfit = |at: usize, value: u8| {
+            let mut message = question(1, &[]);
+            message[at] = value;
+            Query::read(&message).err()
+        };
+
+        assert_eq!(unfit(2, 0x80), Some(Unfit::NoQuestion));
+        assert_eq!(unfit(2, 0x28), Some(Unfit::NotImplemented));
+        assert_eq!(unfit(5, 2), Some(Unfit::Malformed));
+        assert_eq!(unfit(12, 0xc0), Some(Unfit::Malformed));
+        assert_eq!(Query::read(&question(252, &[])).err(), Some(Unfit::Refused));
+        assert_eq!(
+            Query::read(&question(255, &[])).err(),
+            Some(Unfit::NotImplemented)
+        );
+        let message = question(1, &OPTIONS);
+        for len in 0..message.len() {
+            assert!(Query::read(&message[..len]).is_err(), "{len}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_written_so_that_it_can_be_told_from_others() {
+        assert_eq!(text_of(b"\x03a.b\x01\x07\0"), "a\\.b.\\007");
+        assert_eq!(text_of(b"\0"), "");
+    }
+}
