@@ -16,6 +16,7 @@
 //! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
 //!   still there.
 //! - [`ping`]: echo requests that a user sends, and what comes of them.
+//! - [`pool`]: addresses to give out, and who has them.
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
 //! - [`resolver`]: which addresses names have, asked anew whenever an answer is too old.
 //! - [`snooping`]: which ports of a bridge listen to which multicast groups.
@@ -39,6 +40,7 @@ pub mod mld;
 pub mod neighbour;
 mod outbound;
 pub mod ping;
+pub mod pool;
 pub mod ra;
 pub mod resolver;
 pub mod snooping;

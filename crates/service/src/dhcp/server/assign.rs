@@ -1,0 +1,198 @@
+//! Which address a client gets: that of its static lease, the one that it had or wants, or any of a pool.
+
+use core::net::Ipv4Addr;
+
+use machine::Instant;
+
+use super::{Asked, Assigned, Client, Lease, MatchedPool, Message, Servers, State, Why};
+use super::{OFFER, OWNER, TRIES};
+use crate::pool::Use;
+
+impl Servers {
+    /// Whether the address of a lease is not for its client any more: it is that of another static lease, or the pool
+    /// is another.
+    pub(super) fn is_lost(&self, lease: &Lease, asked: &Asked) -> bool {
+        let Some(address) = lease.address else {
+            return true;
+        };
+        let fixed = self.leases.fixed_at(address);
+        let is_others = fixed.is_some_and(|fixed| fixed != lease.id);
+        let pool = lease.is_dynamic().then(|| self.pool_of(asked));
+        let is_outside = match pool {
+            Some(Some(pool)) => !self.pools.contains(&pool, address),
+            Some(None) => true,
+            None => false,
+        };
+        is_others || is_outside
+    }
+
+    /// Finds an address for a client: that of its static lease, the one that it wants, or any.
+    pub(super) fn assign(
+        &mut self,
+        asked: &Asked,
+        wanted: Option<Ipv4Addr>,
+        now: Instant,
+    ) -> Result<u64, Why> {
+        let (fixed, pool) = self.source(asked)?;
+        if let Some((id, Some(address))) = fixed {
+            return self.assign_fixed(id, asked, address);
+        }
+        let pool = pool.ok_or(Why::Unknown)?;
+        let of = use_of(&asked.message);
+        let wanted = wanted.filter(|wanted| self.is_free(asked, *wanted));
+        let wanted = wanted.and_then(|one| Some((one, self.pools.take(&pool, one, &of)?)));
+        let found = wanted.or_else(|| self.take_free(&pool, asked, &of));
+        let (address, pool) = found.ok_or(Why::NoAddress)?;
+        self.enter(fixed.map(|(id, _)| id), asked, (address, pool), now)
+    }
+
+    /// Takes any address of a pool that a client may have.
+    pub(super) fn take_free(
+        &self,
+        pool: &str,
+        asked: &Asked,
+        of: &Use,
+    ) -> Option<(Ipv4Addr, Box<str>)> {
+        let mut passed = Vec::new();
+        let mut found = None;
+        while found.is_none() && passed.len() < TRIES {
+            let Some((address, pool)) = self.pools.take_any(pool, of) else {
+                break;
+            };
+            match self.is_free(asked, address) {
+                true => found = Some((address, pool)),
+                false => passed.push((address, pool)),
+            }
+        }
+        // They come last the next time.
+        for (address, pool) in passed {
+            self.pools.give_back(&pool, address);
+        }
+        found
+    }
+
+    /// Gives a client the address that it wants, if that is free.
+    pub(super) fn assign_just(
+        &mut self,
+        asked: &Asked,
+        wanted: Ipv4Addr,
+        now: Instant,
+    ) -> Result<u64, Why> {
+        let (fixed, pool) = self.source(asked)?;
+        if let Some((id, Some(address))) = fixed {
+            return match address == wanted {
+                true => self.assign_fixed(id, asked, address),
+                false => Err(Why::NoAddress),
+            };
+        }
+        let pool = pool.ok_or(Why::Unknown)?;
+        let is_free = self.is_free(asked, wanted);
+        let of = use_of(&asked.message);
+        let taken = is_free
+            .then(|| self.pools.take(&pool, wanted, &of))
+            .flatten();
+        let pool = taken.ok_or(Why::NoAddress)?;
+        self.enter(fixed.map(|(id, _)| id), asked, (wanted, pool), now)
+    }
+
+    /// Where a client's address comes from: its static lease with the address that it says, or a pool.
+    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
+    pub(super) fn source(
+        &self,
+        asked: &Asked,
+    ) -> Result<(Option<(u64, Option<Ipv4Addr>)>, Option<Box<str>>), Why> {
+        if let Some(id) = self.fixed(asked) {
+            let lease = self.leases.get(id);
+            return match lease.and_then(|lease| lease.fixed.as_deref()) {
+                Some(fixed) if fixed.is_blocked => Err(Why::Blocked),
+                Some(fixed) => Ok(match &fixed.address {
+                    Assigned::Address(address) => (Some((id, Some(*address))), None),
+                    Assigned::Pool(pool) => (Some((id, None)), Some(pool.clone())),
+                }),
+                None => Err(Why::Unknown),
+            };
+        }
+        let config = self.servers.get(&asked.server).ok_or(Why::OtherServer)?;
+        let mac = asked.message.mac().unwrap_or_default();
+        let of_mac = self.leases.of_mac(asked.server, mac);
+        if config.mac_limit.is_some_and(|limit| of_mac >= limit) {
+            return Err(Why::MacLimit);
+        }
+        if self.leases.is_full() {
+            return Err(Why::NoAddress);
+        }
+        Ok((None, self.pool_of(asked)))
+    }
+
+    /// The pool that a client without a static lease gets its address from.
+    pub(super) fn pool_of(&self, asked: &Asked) -> Option<Box<str>> {
+        let matched = self
+            .matchers_of(asked)
+            .find_map(|matcher| match &matcher.pool {
+                MatchedPool::Servers => None,
+                MatchedPool::StaticOnly => Some(None),
+                MatchedPool::Pool(pool) => Some(Some(pool.clone())),
+            });
+        let config = self.servers.get(&asked.server);
+        matched.unwrap_or_else(|| config.and_then(|config| config.pool.clone()))
+    }
+
+    pub(super) fn assign_fixed(
+        &mut self,
+        id: u64,
+        asked: &Asked,
+        address: Ipv4Addr,
+    ) -> Result<u64, Why> {
+        // A dynamic lease that had the address before keeps it until it renews.
+        if { self.leases.at(address) }.is_some_and(|lease| lease.id != id) {
+            return Err(Why::NoAddress);
+        }
+        self.leases.change(id, |lease| {
+            lease.address = Some(address);
+            lease.server = Some(asked.server);
+        });
+        Ok(id)
+    }
+
+    /// Whether a client may have an address of a pool: nobody has it, and it is not the router's own.
+    pub(super) fn is_free(&self, asked: &Asked, address: Ipv4Addr) -> bool {
+        let is_own = asked.own.iter().any(|(own, _)| *own == address);
+        let is_fixed = self.leases.fixed_at(address).is_some();
+        !is_own && !is_fixed && self.leases.at(address).is_none()
+    }
+
+    pub(super) fn enter(
+        &mut self,
+        fixed: Option<u64>,
+        asked: &Asked,
+        (address, pool): (Ipv4Addr, Box<str>),
+        now: Instant,
+    ) -> Result<u64, Why> {
+        let config = self.servers.get(&asked.server).ok_or(Why::OtherServer)?;
+        let identifiers = config.identifiers;
+        let id = fixed.unwrap_or_else(|| self.leases.next_id());
+        if fixed.is_none() {
+            self.leases.insert(Lease::new(id, now));
+        }
+        let client = Client::of(&asked.message, asked.src_mac);
+        self.leases.change(id, |lease| {
+            lease.address = Some(address);
+            lease.pool = Some(pool);
+            lease.server = Some(asked.server);
+            // Whatever comes of it, it has an end.
+            lease.until = Some(now + OFFER);
+            lease.state = State::Offered;
+        });
+        self.leases
+            .set_client(id, Some((&client, asked.server, identifiers)));
+        Ok(id)
+    }
+}
+
+fn use_of(message: &Message) -> Use {
+    let mac = message.mac().map(|mac| mac.to_string());
+    Use {
+        owner: OWNER,
+        info: mac.unwrap_or_default().into(),
+    }
+}
