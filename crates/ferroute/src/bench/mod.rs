@@ -26,7 +26,7 @@ const ROWS: &[&str] = &[
     store::ROWS[2],
 ];
 
-const BRIDGE_OFFLOAD: &str = veth::ROWS[2];
+const BRIDGE_OFFLOAD: &str = veth::BRIDGE_OFFLOAD;
 
 /// Whether there is a row of this name.
 fn exists(row: &str) -> bool {

@@ -114,7 +114,16 @@ const fn link(ends: [End; 2]) -> Link {
 }
 
 /// What is measured here.
-pub(super) const ROWS: [&str; 3] = ["routing-fast-path", "stateful-25", bridged::ROW];
+pub(super) const ROWS: [&str; 5] = [
+    "routing-fast-path",
+    "stateful-25",
+    BRIDGE_OFFLOAD,
+    bridged::ROWS[1],
+    bridged::ROWS[2],
+];
+
+/// Of them, the one that is XDP's alone.
+pub(super) const BRIDGE_OFFLOAD: &str = bridged::ROWS[0];
 
 /// Measures the rows that are asked for, ours against the kernel's.
 ///
@@ -126,9 +135,7 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
     let (frames, cores) = (frames?, Cores::of_this_machine()?);
     let via = bench.via.driver().ok_or("this is measured through ports")?;
     let asked = |row: &str| bench.rows.is_empty() || bench.rows.iter().any(|asked| asked == row);
-    if asked(bridged::ROW) && bench.via == Via::Xdp {
-        bridged::run(bench, (&frames, cores), print)?;
-    }
+    bridged::run(bench, (via, &frames, cores), print)?;
     if !asked(ROWS[0]) && !asked(ROWS[1]) {
         return Ok(());
     }
