@@ -7,14 +7,14 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use wire::ndp::NdpOption;
 use wire::{
-    EtherType, Protocol, arp, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6, lacp, ndp, tcp,
-    udp, vlan, vrrp, vxlan as vxlan_header,
+    EtherType, Protocol, arp, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6, lacp, ndp,
+    ntp as ntp_packet, tcp, udp, vlan, vrrp, vxlan as vxlan_header,
 };
 
 use super::Target;
 
 /// Every reader with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("arp", arp),
     ("dns", dns),
     ("frame", frame),
@@ -23,6 +23,7 @@ pub const TARGETS: [(&str, Target); 12] = [
     ("ipv6", ipv6),
     ("lacp", lacp),
     ("ndp", ndp),
+    ("ntp", ntp),
     ("tcp", tcp),
     ("udp", udp),
     ("vrrp", vrrp),
@@ -81,6 +82,14 @@ pub fn vxlan(bytes: &[u8]) {
 pub fn lacp(bytes: &[u8]) {
     if let Ok(pdu) = lacp::Pdu::parse(bytes) {
         assert_eq!(lacp::Pdu::parse(&pdu.to_bytes()), Ok(pdu));
+    }
+}
+
+/// Reads an NTP packet.
+pub fn ntp(bytes: &[u8]) {
+    if let Ok(packet) = ntp_packet::Packet::parse(bytes) {
+        assert_eq!(Some(&packet.repr.to_bytes()), bytes.first_chunk());
+        assert!(packet.signed.len() >= ntp_packet::HEADER_LEN);
     }
 }
 

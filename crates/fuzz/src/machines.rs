@@ -5,6 +5,8 @@
 //! script = { event }    event = | what | len | len bytes |    (the last may be cut short)
 //! ```
 
+mod ntp;
+
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use machine::{Duration, Instant, Machine};
@@ -18,14 +20,17 @@ use service::{igmp as groups, lacp as aggregation, mld, ra, snooping, vrrp};
 
 use super::Target;
 
+pub use ntp::ntp;
+
 /// Every target with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("machine-arp", arp),
     ("machine-discovery", discovery),
     ("machine-icmp", icmp),
     ("machine-igmp", igmp_host),
     ("machine-lacp", lacp),
     ("machine-mld", mld),
+    ("machine-ntp", ntp),
     ("machine-ra", ra),
     ("machine-snooping", snooping),
     ("machine-vrrp", vrrp),

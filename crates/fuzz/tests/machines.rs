@@ -57,6 +57,18 @@ fn no_seeded_mutation_of_a_script_breaks_a_promise() {
     }
 }
 
+fn ntp_answer() -> Vec<u8> {
+    let answer = wire::ntp::Repr {
+        mode: wire::ntp::Mode::SERVER,
+        stratum: 2,
+        precision: -20,
+        receive: wire::ntp::Timestamp(0xec00_0000_8000_0000),
+        transmit: wire::ntp::Timestamp(0xec00_0000_8000_1000),
+        ..wire::ntp::Repr::question(0)
+    };
+    answer.to_bytes().to_vec()
+}
+
 /// Changes a script in one to eight places, as a fuzzer without coverage would.
 fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
     for _ in 0..=rng.below(8) {
@@ -234,6 +246,18 @@ fn scripts() -> Vec<Script> {
                 (4, [vec![1, 0, 99], vec![0; 20], vec![0xf3]].concat()),
                 (3, vec![0xff]),
                 (2, vec![1]),
+            ],
+        ),
+        (
+            "machine-ntp",
+            "ask",
+            vec![
+                (0, vec![24; 8]),
+                (1, vec![8, 3, 4, 1, 3, 3]),
+                (10, ntp_answer()),
+                (0, vec![24, 24, 24, 24, 25, 0, 0, 0xf2]),
+                (10, ntp_answer()),
+                (2, wire::ntp::Repr::question(1).to_bytes().to_vec()),
             ],
         ),
         ("machine-vrrp", "elect", elections()),

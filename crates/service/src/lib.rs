@@ -15,6 +15,7 @@
 //! - [`mld`]: tells switches which groups are received here.
 //! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
 //!   still there.
+//! - [`ntp`]: the time from servers, and for those who ask.
 //! - [`ping`]: echo requests that a user sends, and what comes of them.
 //! - [`pool`]: addresses to give out, and who has them.
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
@@ -39,6 +40,7 @@ pub mod loop_protect;
 pub mod mld;
 pub mod neighbour;
 mod outbound;
+pub mod ntp;
 pub mod ping;
 pub mod pool;
 pub mod ra;

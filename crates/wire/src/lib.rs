@@ -27,6 +27,7 @@ pub mod ipv6;
 pub mod lacp;
 pub mod mac;
 pub mod ndp;
+pub mod ntp;
 pub mod protocol;
 pub mod tcp;
 pub mod udp;

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::ipv4::{self, Fragment, IpOption};
 use wire::ndp::{self, NdpOption, Options};
 use wire::{
-    EtherType, Mac, Protocol, arp, checksum, ethernet, icmpv4, icmpv6, ipv6, lacp, tcp, udp, vlan,
-    vrrp, vxlan,
+    EtherType, Mac, Protocol, arp, checksum, ethernet, icmpv4, icmpv6, ipv6, lacp, ntp, tcp, udp,
+    vlan, vrrp, vxlan,
 };
 
 pub(crate) const A: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -41,6 +41,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
     add("ipv6", ipv6s());
     add("lacp", lacps());
     add("ndp", ndps());
+    add("ntp", ntps());
     add("tcp", tcps());
     add("udp", udps());
     add("vrrp", vrrps());
@@ -90,6 +91,29 @@ fn vxlans() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("frame", with(vxlan::to_bytes(5001))),
         ("no-network", with([0; 8])),
+    ]
+}
+
+fn ntps() -> Vec<(&'static str, Vec<u8>)> {
+    let question = ntp::Repr::question(0x1122_3344_5566_7788).to_bytes();
+    let answer = ntp::Repr {
+        mode: ntp::Mode::SERVER,
+        stratum: 2,
+        poll: 6,
+        precision: -20,
+        root_delay: ntp::Short(0x100),
+        root_dispersion: ntp::Short(0x200),
+        reference_id: A.octets(),
+        origin: ntp::Timestamp(0x1122_3344_5566_7788),
+        receive: ntp::Timestamp(0xec00_0000_8000_0000),
+        transmit: ntp::Timestamp(0xec00_0000_8000_1000),
+        ..ntp::Repr::question(0)
+    };
+    let signed = [&question[..], &[0, 0, 0, 9], &[5; 16]].concat();
+    vec![
+        ("question", question.to_vec()),
+        ("answer", answer.to_bytes().to_vec()),
+        ("signed", signed),
     ]
 }
 
