@@ -15,6 +15,7 @@
 //! - [`mld`]: tells switches which groups are received here.
 //! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
 //!   still there.
+//! - [`netwatch`]: which hosts answer as they should, and when that changes.
 //! - [`ntp`]: the time from servers, and for those who ask.
 //! - [`ping`]: echo requests that a user sends, and what comes of them.
 //! - [`pool`]: addresses to give out, and who has them.
@@ -39,8 +40,9 @@ pub mod lacp;
 pub mod loop_protect;
 pub mod mld;
 pub mod neighbour;
-mod outbound;
+pub mod netwatch;
 pub mod ntp;
+mod outbound;
 pub mod ping;
 pub mod pool;
 pub mod ra;
