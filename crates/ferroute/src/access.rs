@@ -86,7 +86,7 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         let mut instance = self.shared.lock();
-        set_clock(&mut instance);
+        set_clock(&mut instance, self.shared.now());
         instance.leave(&self.login);
     }
 }
@@ -141,7 +141,7 @@ impl Shared {
 
     fn admit(self: &Arc<Self>, answer: Answer) -> Result<Entered, Refused> {
         let mut instance = self.lock();
-        set_clock(&mut instance);
+        set_clock(&mut instance, self.now());
         let login = instance.admit(answer)?;
         drop(instance);
         Ok(Entered::new(self, login))
@@ -158,7 +158,7 @@ impl Shared {
         quiet: bool,
     ) -> Result<Entered, Refused> {
         let mut instance = self.lock();
-        set_clock(&mut instance);
+        set_clock(&mut instance, self.now());
         let login = instance.admit_locally(user, quiet)?;
         drop(instance);
         Ok(Entered::new(self, login))

@@ -150,14 +150,15 @@ impl Shared {
 
     /// Tells control what time it is, and lets it do what is due. Says whether there is more.
     pub(crate) fn set_time(&self, instance: &mut Instance) -> bool {
-        set_clock(instance);
-        instance.poll(self.now())
+        let now = self.now();
+        set_clock(instance, now);
+        instance.poll(now)
     }
 }
 
-/// Tells control the time of day where the router is.
-pub(crate) fn set_clock(instance: &mut Instance) {
-    let clock = clock();
+/// Tells control the time of day where the router is; `now` is the time on the router's clock.
+pub(crate) fn set_clock(instance: &mut Instance, now: Instant) {
+    let clock = instance.control().correct_clock(clock(), now);
     let local = crate::zone::local(instance.store(), clock.unix_seconds);
     instance.control().set_clock(menu::Clock {
         offset_seconds: local.offset_seconds,

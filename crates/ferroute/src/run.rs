@@ -131,7 +131,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     if let Some(board) = run.board {
         instance.control().set_board(board);
     }
-    set_clock(&mut instance);
+    set_clock(&mut instance, machine::Instant::ZERO);
     instance.recall(&notes);
     say_effects(&mut instance);
     instance.begin(&notes, &said);

@@ -131,7 +131,7 @@ fn offline(file: &std::path::Path, command: &str) -> Result<String, String> {
         .collect();
     let made = Instance::new(&Setup::OFFLINE, store);
     let (mut instance, _workers) = made.map_err(|error| format!("memory: {error}"))?;
-    crate::core::set_clock(&mut instance);
+    crate::core::set_clock(&mut instance, Instant::ZERO);
     for (number, port) in ports.iter().enumerate() {
         let news = PortNews {
             up: true,

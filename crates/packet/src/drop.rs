@@ -221,6 +221,12 @@ drops! {
     VrrpVersion = "vrrp-version",
     /// An advertisement of a virtual router that this router is not part of.
     VrrpOther = "vrrp-other-router",
+    /// An NTP packet is malformed, or is neither a question nor an answer (RFC 5905, 7.3).
+    NtpMalformed = "ntp-malformed",
+    /// An NTP answer to no question of this router, or to one that has been answered, or without the right key.
+    NtpUnasked = "ntp-unasked",
+    /// The sender of NTP questions puts more of them than it may.
+    NtpLimit = "ntp-limit",
     /// The packet in a tunnel's is none, or is cut short.
     TunnelMalformed = "tunnel-malformed",
     /// A datagram for a VXLAN port of this router names a network that no interface has there (RFC 7348, 4).

@@ -20,10 +20,12 @@ pub(crate) mod hear;
 pub(crate) mod link4;
 pub(crate) mod link6;
 mod log;
+pub(crate) mod lookups;
 pub(crate) mod loop_protect;
 pub(crate) mod macvlan;
 pub(crate) mod names;
 pub(crate) mod neighbours;
+pub(crate) mod ntp;
 pub(crate) mod ping;
 pub(crate) mod schedule;
 pub(crate) mod scripting;
@@ -48,7 +50,7 @@ use menu::{Call, Changes, Clock, Id, Item, Menu, Reason, Reply, Row, RowFilter, 
 
 use wire::Mac;
 
-use self::hear::{Heard, Hearing, Outgoing};
+use self::hear::{Datagram, Heard, Hearing, Outgoing};
 use crate::drive::asking::Asking;
 use crate::intent::{ItemId, Name, Wanted};
 use crate::learned::{Learned, Servers};
@@ -111,6 +113,9 @@ pub(crate) trait Feature: core::fmt::Debug {
 
     /// Takes over which servers networks tell. It is told of a change, and begins with none.
     fn learn(&mut self, _: &Learned, _: Instant, _: &mut Effects) {}
+
+    /// Takes over which addresses a name has, if it wants that one (`Effect::Resolve`).
+    fn resolved(&mut self, _: &str, _: &[IpAddr], _: Instant, _: &mut Effects) {}
 }
 
 /// What features may look at.
@@ -185,6 +190,15 @@ pub enum Effect {
     Gone(Owner),
     /// Something is sent.
     Send(Outgoing),
+    /// A datagram of UDP is sent from this router's own address.
+    Datagram(Box<Datagram>),
+    /// The addresses of a name are wanted once more, or once less.
+    Resolve {
+        /// The name.
+        name: Arc<str>,
+        /// Whether once more.
+        wanted: bool,
+    },
     /// A service that is heard where it is asked for (`Scope::Asked`) is asked for on an interface, or not any
     /// more. An interface that goes takes that with it.
     Hear {

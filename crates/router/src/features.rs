@@ -2,6 +2,7 @@
 //!
 //! A new feature has its file in `feature/`, a field here, and a line in each of the two lists.
 
+use core::net::IpAddr;
 use std::collections::BTreeSet;
 
 use dataplane::service::Service;
@@ -18,10 +19,12 @@ use crate::feature::echo::Echo;
 use crate::feature::hear::{Heard, Hearing};
 use crate::feature::link4::Links4;
 use crate::feature::link6::Links6;
+use crate::feature::lookups::Lookups;
 use crate::feature::loop_protect::LoopProtection;
 use crate::feature::macvlan::MacVlans;
 use crate::feature::names::Names;
 use crate::feature::neighbours::Neighbours;
+use crate::feature::ntp::Ntp;
 use crate::feature::ping::UserPings;
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
@@ -33,7 +36,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 20;
+const COUNT: usize = 22;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -48,6 +51,10 @@ pub(crate) struct Features {
     pub(crate) schedule: Schedule,
     /// Names in address lists.
     pub(crate) names: Names,
+    /// Addresses of names that features want to know.
+    pub(crate) lookups: Lookups,
+    /// The time from servers, and for others.
+    pub(crate) ntp: Ntp,
     /// Services that are to listen and cannot.
     pub(crate) services: Services,
     /// VLAN interfaces.
@@ -92,6 +99,8 @@ impl Features {
             scripting: script::Scripting::default(),
             schedule: Schedule::default(),
             names: Names::default(),
+            lookups: Lookups::default(),
+            ntp: Ntp::new(others.next_u64()),
             services: Services::default(),
             vlans: Vlans,
             macvlans: MacVlans,
@@ -120,6 +129,8 @@ impl Features {
             &self.scripting,
             &self.schedule,
             &self.names,
+            &self.lookups,
+            &self.ntp,
             &self.services,
             &self.vlans,
             &self.macvlans,
@@ -150,6 +161,8 @@ impl Features {
             &mut self.scripting,
             &mut self.schedule,
             &mut self.names,
+            &mut self.lookups,
+            &mut self.ntp,
             &mut self.services,
             &mut self.vlans,
             &mut self.macvlans,
@@ -253,6 +266,19 @@ impl Features {
     pub(crate) fn learn(&mut self, learned: &Learned, now: Instant, out: &mut Effects) {
         for feature in self.list_mut() {
             feature.learn(learned, now, out);
+        }
+    }
+
+    /// Tells all which addresses a name has.
+    pub(crate) fn resolved(
+        &mut self,
+        name: &str,
+        addresses: &[IpAddr],
+        now: Instant,
+        out: &mut Effects,
+    ) {
+        for feature in self.list_mut() {
+            feature.resolved(name, addresses, now, out);
         }
     }
 

@@ -55,6 +55,7 @@ impl Control {
         }
         self.features.tick(self.now, &mut out);
         self.carry_out(out);
+        self.tell_resolved();
     }
 
     /// Does what features want done; what comes and goes is followed at once. What they want while that is followed
@@ -78,6 +79,7 @@ impl Control {
             }
             self.follow_objects(pending);
             self.tell_learned();
+            self.tell_resolved();
         }
         self.forgo_rest();
         self.wanted.is_busy = false;
@@ -89,6 +91,16 @@ impl Control {
             let mut out = Effects::default();
             let learned = &self.wanted.learned;
             self.features.learn(learned, self.now, &mut out);
+            self.carry_out(out);
+        }
+    }
+
+    /// Tells features which addresses names have, where those are others.
+    pub(super) fn tell_resolved(&mut self) {
+        while let Some((name, addresses)) = self.features.lookups.take_other() {
+            let mut out = Effects::default();
+            self.features
+                .resolved(&name, &addresses, self.now, &mut out);
             self.carry_out(out);
         }
     }
@@ -142,6 +154,10 @@ impl Control {
                 }
                 Effect::Gateway(wanted) => self.check_gateway(wanted),
                 Effect::Send(outgoing) => self.send(outgoing, worker),
+                Effect::Datagram(datagram) => self.send_datagram(&datagram, worker),
+                Effect::Resolve { name, wanted } => {
+                    self.features.lookups.want(name, wanted, self.now);
+                }
                 Effect::Script { kind, source } => self.run_later(kind, source),
                 Effect::Hear {
                     service,

@@ -9,12 +9,12 @@ use dataplane::DropReason;
 use dataplane::interface::InterfaceTable;
 use dataplane::service::{Found, SERVICES, Service, ServiceId, ServiceSet, Services};
 use frame::{Frame, InterfaceId};
-use wire::{EtherType, Protocol, icmpv4, icmpv6, ipv4, ipv6};
+use wire::{EtherType, Protocol, icmpv4, icmpv6, ipv4, ipv6, udp};
 
 use super::punt::{extension_before, packet_of};
 use super::{Control, half};
 use crate::feature::Effects;
-use crate::feature::hear::{Heard, Hearing, How, Outgoing};
+use crate::feature::hear::{Datagram, Heard, Hearing, How, Outgoing};
 use crate::features::Features;
 use crate::running::{Running, destination};
 
@@ -260,6 +260,46 @@ impl Control {
                 self.output(&bytes, interface, worker);
             }
         }
+    }
+
+    /// Sends a datagram of a feature. Without an address that leads to its receiver it is not sent.
+    pub(super) fn send_datagram(&mut self, datagram: &Datagram, worker: u16) {
+        let Datagram {
+            source,
+            from,
+            to,
+            interface,
+            data,
+        } = datagram;
+        let running = self.running();
+        let header = udp::Repr {
+            src_port: *from,
+            dst_port: to.port(),
+        };
+        let mut packet = match (to.ip(), source) {
+            (IpAddr::V4(to), source) => {
+                let source = match source {
+                    Some(IpAddr::V4(source)) => Some(*source),
+                    _ => { running.first4(*interface) }.or_else(|| running.source4(to)),
+                };
+                let Some(source) = source else { return };
+                let udp = header.to_bytes_v4(data, source, to);
+                let ip = ipv4::Repr::new(Protocol::UDP, source, to);
+                [&ip.to_bytes(udp.len() + data.len())[..], &udp].concat()
+            }
+            (IpAddr::V6(to), source) => {
+                let source = match source {
+                    Some(IpAddr::V6(source)) => Some(*source),
+                    _ => running.source6(to, *interface),
+                };
+                let Some(source) = source else { return };
+                let udp = header.to_bytes_v6(data, source, to);
+                let ip = ipv6::Repr::new(Protocol::UDP, source, to);
+                [&ip.to_bytes(udp.len() + data.len())[..], &udp].concat()
+            }
+        };
+        packet.extend(data);
+        self.send(Outgoing::packet(*interface, packet), worker);
     }
 
     /// Gives an IPv4 packet of this router's own an identification, if it has none.

@@ -355,6 +355,26 @@ impl Control {
         }
     }
 
+    /// The time of day when the machine underneath says that it is `raw`: with what time servers add to it. `now` is
+    /// the router's clock at that moment.
+    pub fn correct_clock(&mut self, raw: Clock, now: Instant) -> Clock {
+        let (clock, jumped) = self.features.ntp.correct(raw, now.max(self.now));
+        if jumped {
+            // Events are due by the time of day.
+            let local = Clock {
+                offset_seconds: self.features.log.clock.offset_seconds,
+                ..clock
+            };
+            self.features.schedule.watch(local, now);
+        }
+        clock
+    }
+
+    /// What the time of the machine underneath lacks, in nanoseconds, if time servers say.
+    pub fn clock_lack(&self) -> Option<i64> {
+        self.features.ntp.lack()
+    }
+
     /// Tells about the machine underneath.
     pub fn set_resources(&mut self, resources: Resources) {
         self.resources = resources;

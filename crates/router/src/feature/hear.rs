@@ -1,8 +1,10 @@
 //! What features hear and send: frames of the services that they registered, and their answers.
 
+use core::net::{IpAddr, SocketAddr};
+
 use dataplane::DropReason;
 use frame::InterfaceId;
-use wire::{EtherType, Mac};
+use wire::{EtherType, Mac, ipv4, ipv6, udp};
 
 /// A frame, or an IP packet, of a service. IP packets are whole, and what they say of ICMP has a right checksum.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +38,29 @@ impl<'a> Heard<'a> {
         Mac(mac.copied().unwrap_or_default())
     }
 
+    /// The datagram of UDP that a packet carries: sender, receiver and data; none if anything of it is wrong.
+    pub(crate) fn datagram(&self) -> Option<(SocketAddr, SocketAddr, &'a [u8])> {
+        let packet = self.packet();
+        let (src, dst, datagram): (IpAddr, IpAddr, _) = match packet.first()? >> 4 {
+            4 => {
+                let packet = ipv4::Packet::new_checked(packet).ok()?;
+                let datagram = udp::Datagram::new_checked(packet.payload()).ok()?;
+                datagram.verify_v4(packet.src(), packet.dst()).ok()?;
+                (packet.src().into(), packet.dst().into(), datagram)
+            }
+            _ => {
+                let packet = ipv6::Packet::new_checked(packet).ok()?;
+                let upper = packet.upper().ok()?;
+                let datagram = udp::Datagram::new_checked(upper.payload).ok()?;
+                datagram.verify_v6(packet.src(), packet.dst()).ok()?;
+                (packet.src().into(), packet.dst().into(), datagram)
+            }
+        };
+        let from = SocketAddr::new(src, datagram.src_port());
+        let to = SocketAddr::new(dst, datagram.dst_port());
+        Some((from, to, datagram.payload()))
+    }
+
     /// Whether it was sent to a group, or to everybody, on the link.
     pub(crate) fn is_to_group(&self) -> bool {
         self.l3 > 0 && self.frame.first().is_some_and(|first| first & 1 != 0)
@@ -63,6 +88,21 @@ pub struct Outgoing {
     pub(crate) bytes: Vec<u8>,
     /// How it leaves.
     pub(crate) how: How,
+}
+
+/// A datagram of UDP. The router chooses the address that it leaves from, if it has one that leads to its receiver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// The address that it leaves from, if that is given: one of this router's own, as who was asked answers from it.
+    pub(crate) source: Option<IpAddr>,
+    /// The port that it leaves from.
+    pub(crate) from: u16,
+    /// Its receiver. An address of the link says by `interface` where.
+    pub(crate) to: SocketAddr,
+    /// The interface that groups and addresses of the link are reached by.
+    pub(crate) interface: InterfaceId,
+    /// What it carries.
+    pub(crate) data: Vec<u8>,
 }
 
 /// How something leaves.

@@ -1,10 +1,10 @@
 //! `/system/ntp`: the time from other machines, and for them.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape, Unique};
+use menu::{Effect, Family, Flag, Item, Kind, Menu, Old, Property, Shape, Unique};
 
 use crate::declare::{
-    AS_VALUE, DURATION, FREEZE, PROPLIST, U32, WITHOUT_PAGING, between, idle_command, no, shown,
-    yes,
+    AS_VALUE, DURATION, FREEZE, PROPLIST, U32, WITHOUT_PAGING, between, command, idle_command, no,
+    shown, yes,
 };
 use crate::fragment::{COMMENT, COMMENT_DISABLED};
 use crate::spelling::HOST;
@@ -35,7 +35,9 @@ pub(crate) static CLIENT: Menu = Menu {
             "The servers, as the menu below lists them",
         )
         .default(""),
-        Property::new("vrf", Kind::Name, "The VRF of the servers").default("main"),
+        Property::new("vrf", Kind::Name, "The VRF of the servers")
+            .default("main")
+            .inert(),
         shown("freq-drift", Kind::Text, "How much the clock runs wrong"),
         shown(
             "status",
@@ -61,22 +63,31 @@ pub(crate) static CLIENT: Menu = Menu {
             with: None,
             makes: None,
         },
-        Old::gone("primary-ntp"),
-        Old::gone("secondary-ntp"),
-        Old::gone("server-dns-names"),
+        Old::renamed("primary-ntp", "servers"),
+        Old::renamed("secondary-ntp", "servers"),
+        Old::renamed("server-dns-names", "servers"),
     ],
-    commands: &[idle_command(
+    idle: Some(unheard),
+    commands: &[command(
         "reset-freq-drift",
         "Forget how much the clock runs wrong",
         &[],
     )],
-    effect: Effect::None,
     ..Menu::new(
         "/system/ntp/client",
         Shape::Settings,
         "The time from servers",
     )
 };
+
+/// Servers that nobody names are heard where they tell everybody on a link.
+fn unheard(item: &Item) -> Option<&'static str> {
+    match item.text("mode") {
+        "multicast" => Some("mode=multicast"),
+        "manycast" => Some("mode=manycast"),
+        _ => None,
+    }
+}
 
 pub(crate) static SERVERS: Menu = Menu {
     properties: &[
@@ -97,7 +108,7 @@ pub(crate) static SERVERS: Menu = Menu {
             yes("iburst", "Asks several times at the beginning"),
             Property::new(
                 "auth-key",
-                Kind::Or(&["none"], &Kind::Reference("ntp-key")),
+                Kind::Or(&["none"], &between(1, 65_535)),
                 "Key that the server proves itself with",
             )
             .default("none"),
@@ -122,7 +133,6 @@ pub(crate) static SERVERS: Menu = Menu {
         properties: &["address"],
         failure: "already have such server",
     }],
-    effect: Effect::None,
     ..Menu::new(
         "/system/ntp/client/servers",
         Shape::List,
@@ -139,9 +149,6 @@ pub(crate) static KEY: Menu = Menu {
         COMMENT,
     ]],
     columns: &["key-id"],
-    space: Some("ntp-key"),
-    key: Some("key-id"),
-    effect: Effect::None,
     ..Menu::new("/system/ntp/key", Shape::List, "Keys of authentication")
 };
 
@@ -149,15 +156,17 @@ pub(crate) static SERVER: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether questions are answered"),
         no("broadcast", "Sends the time to broadcast addresses"),
-        no("multicast", "Sends the time to a multicast group"),
-        no("manycast", "Answers those who look for a server"),
+        no("multicast", "Sends the time to a multicast group").inert(),
+        no("manycast", "Answers those who look for a server").inert(),
         Property::new(
             "broadcast-addresses",
             Kind::List(&Kind::Address(Family::V4)),
             "Broadcast addresses that the time is sent to",
         )
         .default(""),
-        Property::new("vrf", Kind::Name, "The VRF of those who ask").default("main"),
+        Property::new("vrf", Kind::Name, "The VRF of those who ask")
+            .default("main")
+            .inert(),
         no(
             "use-local-clock",
             "Answers by the own clock when no server is known",
@@ -170,12 +179,11 @@ pub(crate) static SERVER: Menu = Menu {
         .default("5"),
         Property::new(
             "auth-key",
-            Kind::Or(&["none"], &Kind::Reference("ntp-key")),
+            Kind::Or(&["none"], &between(1, 65_535)),
             "Key that the router proves itself with",
         )
         .default("none"),
     ]],
-    effect: Effect::None,
     ..Menu::new(
         "/system/ntp/server",
         Shape::Settings,

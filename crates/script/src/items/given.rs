@@ -1,6 +1,6 @@
 //! The values that a command gives to properties, with words of older versions translated.
 
-use menu::{Menu, Names, Property, Reason};
+use menu::{Menu, Names, Property, Reason, Value};
 
 use super::Result;
 use crate::ast::{Argument, Node};
@@ -8,7 +8,7 @@ use crate::made;
 use crate::ready::{self, Loan, Ready};
 
 /// Values by property; `None` unsets.
-pub(super) type Given = Vec<(&'static str, Option<menu::Value>)>;
+pub(super) type Given = Vec<(&'static str, Option<Value>)>;
 
 impl Loan<'_> {
     /// The values that a command gives, with words of older versions translated.
@@ -44,7 +44,18 @@ impl Loan<'_> {
             if older && given.iter().any(|(name, _)| *name == property.name) {
                 continue;
             }
-            given.retain(|(name, _)| *name != property.name);
+            let before = given.iter().position(|(name, _)| *name == property.name);
+            let before = before.and_then(|at| given.remove(at).1);
+            let value = match (before, value) {
+                // Several older words are one list: `primary-ntp` and `secondary-ntp` are servers.
+                (Some(Value::List(mut all)), Some(Value::List(more)))
+                    if argument.name != property.name =>
+                {
+                    all.extend(more);
+                    Some(Value::List(all))
+                }
+                (_, value) => value,
+            };
             given.push((property.name, value));
         }
         Ok(given)
@@ -111,7 +122,7 @@ impl Loan<'_> {
             menu.space == Some(space) && menu.grows() && fits
         });
         let Some(menu) = menu else { return Ok(()) };
-        let mut given = vec![(menu.key.unwrap_or("name"), Some(menu::Value::text(name)))];
+        let mut given = vec![(menu.key.unwrap_or("name"), Some(Value::text(name)))];
         for (name, text) in values {
             if let Some(property) = menu.property(name) {
                 given.push((property.name, self.store.parse(property, text)?));

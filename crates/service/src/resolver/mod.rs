@@ -59,6 +59,11 @@ impl Key {
         })
     }
 
+    /// The name in lower case, without a point at its end.
+    pub fn text(&self) -> &str {
+        &self.name
+    }
+
     /// The name; there is one for each key.
     pub fn name(&self) -> Option<Name> {
         Name::new(&self.name)

@@ -320,6 +320,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
             &of_fragments,
             &OF_TUNNELS,
             &OF_VRRP,
+            &OF_NTP,
             &OF_BRIDGES,
             &OF_BONDS,
         ];
@@ -367,6 +368,13 @@ const OF_VRRP: [DropReason; 7] = [
     DropReason::VrrpInterval,
     DropReason::VrrpVersion,
     DropReason::VrrpOther,
+];
+
+/// Tested where the time is asked for and told.
+const OF_NTP: [DropReason; 3] = [
+    DropReason::NtpMalformed,
+    DropReason::NtpUnasked,
+    DropReason::NtpLimit,
 ];
 
 /// Tested with bonds.
