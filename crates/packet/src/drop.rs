@@ -227,6 +227,14 @@ drops! {
     NtpUnasked = "ntp-unasked",
     /// The sender of NTP questions puts more of them than it may.
     NtpLimit = "ntp-limit",
+    /// An answer to a DHCP client that is no message of DHCP, or whose checksum is wrong.
+    DhcpClientMalformed = "dhcp-client-malformed",
+    /// An answer to a DHCP client of another transaction, client or server than the one that was asked.
+    DhcpClientOther = "dhcp-client-other",
+    /// An answer to a DHCP client that waits for no such answer.
+    DhcpClientUnexpected = "dhcp-client-unexpected",
+    /// An answer to a DHCP client with an address, a mask or a time that no host can have.
+    DhcpClientUnusable = "dhcp-client-unusable",
     /// The packet in a tunnel's is none, or is cut short.
     TunnelMalformed = "tunnel-malformed",
     /// A datagram for a VXLAN port of this router names a network that no interface has there (RFC 7348, 4).

@@ -15,6 +15,7 @@ pub(crate) mod address;
 pub(crate) mod bonding;
 pub(crate) mod bridge;
 pub(crate) mod check;
+pub(crate) mod dhcp_client;
 pub(crate) mod echo;
 pub(crate) mod hear;
 pub(crate) mod link4;
@@ -91,6 +92,11 @@ pub(crate) trait Feature: core::fmt::Debug {
 
     /// Adds what it knows to the row of an item of one of its menus.
     fn annotate(&self, _: &'static Menu, _: Id, _: &mut Row) {}
+
+    /// The same, with the time, for rows that tell how long something still holds.
+    fn annotate_at(&self, menu: &'static Menu, id: Id, _: Instant, row: &mut Row) {
+        self.annotate(menu, id, row);
+    }
 
     /// Runs a command of one of its menus; none if the command is not its own.
     fn act(&mut self, _: &View<'_>, _: &Call<'_>) -> Option<Result<Reply, Reason>> {
@@ -235,7 +241,11 @@ pub enum Effect {
         kind: &'static str,
         /// The name of a script, or the text.
         source: String,
+        /// Statements that run before it, on its first line: they set what the script may ask for.
+        before: String,
     },
+    /// An interface is to be looked at as if it had changed: features are told of it.
+    Look(Name),
     /// A network tells this router of servers, or does not any more.
     Learn(Owner, Option<Servers>),
     /// Gateway checks want something of routes.

@@ -15,6 +15,7 @@ use crate::feature::address::Addresses;
 use crate::feature::bonding::Bonds;
 use crate::feature::bridge::Bridges;
 use crate::feature::check::Checks;
+use crate::feature::dhcp_client::DhcpClients;
 use crate::feature::echo::Echo;
 use crate::feature::hear::{Heard, Hearing};
 use crate::feature::link4::Links4;
@@ -36,7 +37,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 22;
+const COUNT: usize = 23;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -78,6 +79,8 @@ pub(crate) struct Features {
     /// Router advertisements and reports of groups.
     pub(crate) links6: Links6,
     echo: Echo,
+    /// DHCP clients.
+    dhcp_clients: DhcpClients,
     /// Gateway checks.
     pub(crate) checks: Checks,
     /// Echo requests of users.
@@ -114,6 +117,7 @@ impl Features {
             links4: Links4::new(others.next_u64()),
             links6: Links6::new(seed),
             echo: Echo,
+            dhcp_clients: DhcpClients::new(others.next_u64()),
             checks: Checks::new(id, rng),
             // Another, so that neither takes the other's answers.
             pings: UserPings::new(id.wrapping_add(1)),
@@ -144,6 +148,7 @@ impl Features {
             &self.links4,
             &self.links6,
             &self.echo,
+            &self.dhcp_clients,
             &self.checks,
             &self.pings,
         ];
@@ -176,6 +181,7 @@ impl Features {
             &mut self.links4,
             &mut self.links6,
             &mut self.echo,
+            &mut self.dhcp_clients,
             &mut self.checks,
             &mut self.pings,
         ];

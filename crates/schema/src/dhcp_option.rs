@@ -12,20 +12,28 @@ use menu::{Draft, Value};
 /// Fills in what `value` is as bytes; nothing where it is no such value, or has variables.
 pub(crate) fn raw_value(draft: &mut Draft<'_>) {
     let value = draft.get("value").and_then(Value::as_str);
-    let raw = value.and_then(bytes).map(|bytes| {
-        let mut text = String::with_capacity(bytes.len() * 2);
-        for byte in bytes {
-            let _ = write!(text, "{byte:02x}");
-        }
-        Value::text(text)
-    });
+    let raw = value
+        .and_then(|value| bytes(value, &|_| None))
+        .map(|bytes| {
+            let mut text = String::with_capacity(bytes.len() * 2);
+            for byte in bytes {
+                let _ = write!(text, "{byte:02x}");
+            }
+            Value::text(text)
+        });
     draft.set("raw-value", raw);
 }
 
-fn bytes(mut text: &str) -> Option<Vec<u8>> {
+/// The bytes that a value is, with what `variable` says of the names in it; none where it is no value, or has a
+/// variable that nothing is said of.
+pub fn bytes(mut text: &str, variable: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
     let mut all = Vec::new();
     while !text.is_empty() {
-        if let Some(rest) = text.strip_prefix("0x") {
+        if let Some(rest) = text.strip_prefix("$(") {
+            let (name, rest) = rest.split_once(')')?;
+            all.extend(variable(name)?);
+            text = rest;
+        } else if let Some(rest) = text.strip_prefix("0x") {
             let end = rest.find(|c: char| !c.is_ascii_hexdigit());
             let (digits, rest) = rest.split_at(end.unwrap_or(rest.len()));
             all.extend(from_digits(digits)?);
@@ -88,11 +96,29 @@ mod tests {
             ("0x01'vards'", b"\x01vards"),
             ("'::1'", b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01"),
         ] {
-            assert_eq!(bytes(value).as_deref(), Some(raw), "{value}");
+            assert_eq!(bytes(value, &|_| None).as_deref(), Some(raw), "{value}");
         }
         for unknown in ["0x01$(HOSTNAME)", "'open", "text", "s", "0x'"] {
-            assert_eq!(bytes(unknown), None, "{unknown}");
+            assert_eq!(bytes(unknown, &|_| None), None, "{unknown}");
         }
+    }
+
+    #[test]
+    fn variables_are_what_is_said_of_them() {
+        let variable = |name: &str| match name {
+            "HOSTNAME" => Some(b"router".to_vec()),
+            _ => None,
+        };
+        let of = |text| bytes(text, &variable);
+        assert_eq!(
+            of("0x01$(HOSTNAME)'.lan'").as_deref(),
+            Some(&b"\x01router.lan"[..])
+        );
+        assert_eq!(of("$(HOSTNAME)").as_deref(), Some(&b"router"[..]));
+        assert_eq!(
+            (of("$(OTHER)"), of("$(HOSTNAME"), of("'a'$")),
+            (None, None, None)
+        );
     }
 
     #[test]

@@ -57,6 +57,7 @@ mod zerotier;
 
 use menu::Store;
 
+pub use dhcp_option::bytes as dhcp_option_bytes;
 pub use menus::ALL;
 
 /// The version that the configuration language is that of; defaults follow it.

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use dataplane::DropReason;
+use frame::InterfaceId;
 use menu::{Changes, Store};
 use service::neighbour::Event;
+use wire::Mac;
 
 use super::Control;
 use super::groups::Groups;
@@ -158,15 +160,19 @@ impl Control {
                 Effect::Resolve { name, wanted } => {
                     self.features.lookups.want(name, wanted, self.now);
                 }
-                Effect::Script { kind, source } => self.run_later(kind, source),
+                Effect::Script {
+                    kind,
+                    source,
+                    before,
+                } => self.run_later(kind, source, before),
+                Effect::Look(name) => _ = pending.touched.advertised.insert(name),
                 Effect::Hear {
                     service,
                     interface,
                     on,
-                } => {
-                    let asked = (service, interface);
-                    self.services.ask(self.published.table(), asked, on);
-                }
+                } => self
+                    .services
+                    .ask(self.published.table(), (service, interface), on),
                 Effect::Join {
                     group,
                     interface,
@@ -177,14 +183,16 @@ impl Control {
                     interface,
                     packet,
                     from,
-                } => {
-                    let packet = &*packet;
-                    match ipv6 {
-                        false => self.feed4(interface, Event::Received { packet, from }),
-                        true => self.feed6(interface, Event::Received { packet, from }),
-                    }
-                }
+                } => self.tell_neighbours(ipv6, interface, &packet, from),
             }
+        }
+    }
+
+    /// Tells the table of neighbours of a packet.
+    fn tell_neighbours(&mut self, ipv6: bool, interface: InterfaceId, packet: &[u8], from: Mac) {
+        match ipv6 {
+            false => self.feed4(interface, Event::Received { packet, from }),
+            true => self.feed6(interface, Event::Received { packet, from }),
         }
     }
 }

@@ -218,8 +218,8 @@ pub struct Control {
     told: told::Told,
     /// The features, in order.
     pub(crate) features: Features,
-    /// Scripts that features want run: what started each, and its name or text.
-    pub(crate) scripts: VecDeque<(&'static str, String)>,
+    /// Scripts that features want run: what started each, its name or text, and what runs before it.
+    pub(crate) scripts: VecDeque<(&'static str, String, String)>,
     /// What they registered to hear.
     pub(crate) services: hear::Registry,
     pub(crate) started: Instant,

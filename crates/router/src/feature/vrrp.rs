@@ -420,6 +420,7 @@ impl One {
             out.push(Effect::Script {
                 kind: SERVICE,
                 source: script.clone(),
+                before: String::new(),
             });
         }
         self.interface.kind = kind(&self.on, self.machine.mac(), state);

@@ -109,7 +109,7 @@ impl Live for Control {
 
     fn annotate(&self, store: &Store, menu: &'static Menu, id: Id, row: &mut Row) {
         for feature in self.features.of(menu.path) {
-            feature.annotate(menu, id, row);
+            feature.annotate_at(menu, id, self.now, row);
         }
         match menu.path {
             "/interface/ethernet" | "/interface/loopback" | "/interface/port" => {

@@ -43,8 +43,9 @@ impl Control {
             }
         }
         self.features.schedule.watch(clock, self.now);
-        while let Some((kind, text)) = self.scripts.pop_front() {
-            let script = self.named_or_text(store, &text);
+        while let Some((kind, text, before)) = self.scripts.pop_front() {
+            let mut script = self.named_or_text(store, &text);
+            script.source.insert_str(0, &before);
             match Job::of_event(&self.features.scripting, kind, &script, clock) {
                 Ok(job) => jobs.push(job),
                 Err(reason) => {
@@ -57,9 +58,9 @@ impl Control {
     }
 
     /// Notes a script that a feature wants run; the owner asks for the jobs.
-    pub(crate) fn run_later(&mut self, kind: &'static str, text: String) {
+    pub(crate) fn run_later(&mut self, kind: &'static str, text: String, before: String) {
         if self.scripts.len() < WAITING {
-            self.scripts.push_back((kind, text));
+            self.scripts.push_back((kind, text, before));
         } else {
             let message = format!("script of {kind} not run: too many wait");
             self.features.log.add("script,error", message);

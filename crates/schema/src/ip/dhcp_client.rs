@@ -2,7 +2,7 @@
 
 pub(crate) mod option;
 
-use menu::{Effect, Kind, Menu, Property, Shape, Unique};
+use menu::{Kind, Menu, Property, Shape, Unique};
 
 use crate::declare::{
     DISABLED_INVALID_DYNAMIC, IPV4, TABLES, between, on_items, optional, shown, with_default, yes,
@@ -69,13 +69,15 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Bool,
                 "no",
                 "Whether the server may ask to renew",
-            ),
+            )
+            .inert(),
             with_default(
                 "vlan-priority",
                 between(0, 7),
                 "0",
                 "Priority of requests in a VLAN",
-            ),
+            )
+            .inert(),
             with_default("dscp", between(0, 63), "0", "Code point of requests"),
             with_default(
                 "use-broadcast",
@@ -113,7 +115,6 @@ pub(crate) static MENU: Menu = Menu {
         on_items("release", "Give the address back and ask for another"),
         on_items("renew", "Ask for a longer lease"),
     ],
-    effect: Effect::None,
     ..Menu::new("/ip/dhcp-client", Shape::List, "DHCP client settings")
 };
 

@@ -321,6 +321,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
             &OF_TUNNELS,
             &OF_VRRP,
             &OF_NTP,
+            &OF_DHCP,
             &OF_BRIDGES,
             &OF_BONDS,
         ];
@@ -375,6 +376,14 @@ const OF_NTP: [DropReason; 3] = [
     DropReason::NtpMalformed,
     DropReason::NtpUnasked,
     DropReason::NtpLimit,
+];
+
+/// Tested with DHCP clients.
+const OF_DHCP: [DropReason; 4] = [
+    DropReason::DhcpClientMalformed,
+    DropReason::DhcpClientOther,
+    DropReason::DhcpClientUnexpected,
+    DropReason::DhcpClientUnusable,
 ];
 
 /// Tested with bonds.

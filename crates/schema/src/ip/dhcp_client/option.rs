@@ -1,6 +1,6 @@
 //! `/ip/dhcp-client/option`: options that clients send.
 
-use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
+use menu::{Builtin, Kind, Menu, Pick, Shape};
 
 use super::OPTION_CODE;
 use crate::declare::{DEFAULT, named, shown, text};
@@ -43,7 +43,6 @@ pub(crate) static MENU: Menu = Menu {
             ],
         },
     ],
-    effect: Effect::None,
     derive: Some(raw_value),
     ..Menu::new(
         "/ip/dhcp-client/option",

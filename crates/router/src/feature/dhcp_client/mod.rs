@@ -1,0 +1,399 @@
+//! DHCP clients, `/ip/dhcp-client`: each asks for an address of its interface, by `service::dhcp::client`. What it gets
+//! becomes dynamic objects (the address, routes) and learned servers; `told.rs` makes them.
+
+mod read;
+mod told;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::DropReason;
+use dataplane::service::{Match, Rate, Scope, Service};
+use frame::InterfaceId;
+use machine::{Instant, Machine, Rng};
+use menu::{Call, Changes, Id, Item, Menu, Reason, Reply, Row};
+use service::dhcp::Message;
+use service::dhcp::client::{Action, Client, Event, Fault, Lease, Why};
+use wire::{EtherType, Mac, arp, ipv4, udp};
+
+use super::hear::{Heard, Hearing, How, Outgoing};
+use super::neighbours::{self, ARP};
+use super::{Effect, Effects, Feature, View, concerns, each_item};
+use crate::drive::timers::Timers;
+use crate::intent::{ItemId, Name};
+use crate::running::Running;
+
+use read::Wish;
+
+const MENU: &str = "/ip/dhcp-client";
+const OPTIONS: &str = "/ip/dhcp-client/option";
+const IDENTITY: &str = "/system/identity";
+const SERVICE: &str = "dhcp-client";
+/// What a worker hears: the answers of a hundred transactions a second.
+const RATE: Rate = Rate {
+    per_second: 200,
+    burst: 64,
+};
+/// Commands that wait.
+const COMMANDS: usize = 1_024;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct DhcpClients {
+    all: BTreeMap<ItemId, One>,
+    /// By the name of the interface.
+    near: BTreeSet<(Name, ItemId)>,
+    /// By the interface, while it is there.
+    at: BTreeMap<InterfaceId, ItemId>,
+    /// What users want done.
+    commands: Vec<(ItemId, bool)>,
+    /// The name of this router.
+    hostname: String,
+    timers: Timers<ItemId>,
+    rng: Rng,
+}
+
+/// A client.
+#[derive(Debug)]
+struct One {
+    wish: Wish,
+    machine: Client,
+    /// Its interface, while that is there and can have an address.
+    at: Option<InterfaceId>,
+    /// What objects were made of.
+    told: Option<Box<Lease>>,
+}
+
+impl Feature for DhcpClients {
+    fn menus(&self) -> &'static [&'static str] {
+        &[MENU, OPTIONS, IDENTITY]
+    }
+
+    fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
+        if concerns(&[OPTIONS, IDENTITY], changes) {
+            let identity = view.store.settings(IDENTITY);
+            self.hostname = identity.map_or_else(String::new, |item| item.text("name").to_owned());
+            // Every client may send the name, or an option that is other.
+            for item in view.store.items(MENU) {
+                self.put(item, view, out);
+            }
+        }
+        each_item(view, MENU, changes, |id, item| match item {
+            Some(item) => self.put(item, view, out),
+            None => self.take_away(id, view.now, out),
+        });
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Effects) {
+        for (id, releases) in core::mem::take(&mut self.commands) {
+            let event = if releases {
+                Event::Release
+            } else {
+                Event::Renew
+            };
+            self.feed(id, event, now, out);
+        }
+        while let Some(id) = self.timers.due(now) {
+            let mut actions = Vec::new();
+            if let Some(one) = self.all.get_mut(&id) {
+                one.machine.tick(now, &mut actions);
+            }
+            self.do_(id, actions, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match self.commands.is_empty() {
+            true => self.timers.deadline(),
+            false => Some(Instant::ZERO),
+        }
+    }
+
+    fn annotate_at(&self, menu: &'static Menu, id: Id, now: Instant, row: &mut Row) {
+        if let Some(one) = self.all.get(&id.0).filter(|_| menu.path == MENU) {
+            one.annotate(now, row);
+        }
+    }
+
+    fn act(&mut self, _: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {
+        if call.menu.path != MENU {
+            return None;
+        }
+        let releases = match call.command {
+            "release" => true,
+            "renew" => false,
+            _ => return None,
+        };
+        let room = COMMANDS.saturating_sub(self.commands.len());
+        let asked = call.items.iter().take(room);
+        self.commands.extend(asked.map(|id| (id.0, releases)));
+        Some(Ok(Reply::default()))
+    }
+
+    fn services(&self) -> Vec<Service> {
+        if self.all.is_empty() {
+            return Vec::new();
+        }
+        let port = Match::Udp {
+            ipv6: false,
+            port: service::dhcp::CLIENT_PORT,
+        };
+        let offers = Service {
+            meets_rules: false,
+            scope: Scope::Asked,
+            ..Service::new(SERVICE, [port], RATE)
+        };
+        vec![offers, neighbours::arp()]
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+        let Some(id) = self.at.get(&heard.interface).copied() else {
+            return Hearing::NotMine;
+        };
+        match heard.service {
+            ARP => {
+                let probes = { self.all.get(&id) }.is_some_and(|one| one.machine.is_probing());
+                if probes && let Ok(packet) = arp::Repr::parse(heard.packet()) {
+                    self.feed(id, Event::Arp(&packet), running.now, out);
+                }
+                Hearing::NotMine
+            }
+            _ => self.hear_answer(id, heard.packet(), running.now, out),
+        }
+    }
+
+    fn lay_out(
+        &mut self,
+        others: &BTreeSet<InterfaceId>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) {
+        if self.all.is_empty() {
+            return;
+        }
+        let mut items = BTreeSet::new();
+        for id in others {
+            items.extend(self.at.get(id));
+            if let Some(laid) = running.layout.interfaces.get(id) {
+                items.extend(self.near(&laid.name));
+            }
+        }
+        for item in items {
+            self.bring_up_to_date(item, running, out);
+        }
+    }
+}
+
+impl DhcpClients {
+    /// No client. All jitter follows from `seed`.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            all: BTreeMap::new(),
+            near: BTreeSet::new(),
+            at: BTreeMap::new(),
+            commands: Vec::new(),
+            hostname: String::new(),
+            timers: Timers::default(),
+            rng: Rng::seeded(seed),
+        }
+    }
+
+    fn near(&self, name: &Name) -> impl Iterator<Item = ItemId> {
+        let all = self
+            .near
+            .range((name.clone(), 0)..=(name.clone(), ItemId::MAX));
+        all.map(|(_, item)| *item)
+    }
+
+    fn put(&mut self, item: &Item, view: &View<'_>, out: &mut Effects) {
+        let id = item.id.0;
+        let Some(wish) = read::wish(item, view.store) else {
+            return self.take_away(id, view.now, out);
+        };
+        if let Some(one) = self.all.get(&id)
+            && one.wish.interface != wish.interface
+        {
+            self.take_away(id, view.now, out);
+        }
+        // Its interface is looked at again, as if that had changed.
+        out.push(Effect::Look(wish.interface.clone()));
+        self.near.insert((wish.interface.clone(), id));
+        let Some(one) = self.all.get_mut(&id) else {
+            let machine = Client::new(wish.config(Mac::ZERO, &self.hostname), self.rng.next_u64());
+            let one = One {
+                wish,
+                machine,
+                at: None,
+                told: None,
+            };
+            self.all.insert(id, one);
+            return;
+        };
+        let before = core::mem::replace(&mut one.wish, wish);
+        if one.wish.disabled {
+            self.feed(id, Event::Stop, view.now, out);
+        } else if one.wish.tells_other(&before)
+            && let Some(lease) = one.told.take()
+        {
+            self.tell(id, lease, out);
+        }
+    }
+
+    fn take_away(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+        self.feed(id, Event::Stop, now, out);
+        self.leave(id, out);
+        self.timers.set(id, None);
+        if let Some(one) = self.all.remove(&id) {
+            self.near.remove(&(one.wish.interface, id));
+        }
+    }
+
+    /// Hears nothing any more on the interface that a client was on.
+    fn leave(&mut self, id: ItemId, out: &mut Effects) {
+        let one = self.all.get_mut(&id);
+        if let Some(interface) = one.and_then(|one| one.at.take()) {
+            if self.at.get(&interface) == Some(&id) {
+                self.at.remove(&interface);
+            }
+            out.push(hear(interface, false));
+        }
+    }
+
+    /// Takes over what is true of a client's interface.
+    fn bring_up_to_date(&mut self, id: ItemId, running: &Running<'_>, out: &mut Effects) {
+        let Some(one) = self.all.get(&id) else { return };
+        let named = running.layout.named(&one.wish.interface);
+        // RouterOS: a slave has no address, its master has.
+        let named = named.filter(|(_, laid)| {
+            !laid.disabled && !laid.invalid && !laid.loopback && laid.above.is_none()
+        });
+        let at = named.map(|(interface, _)| interface);
+        if one.at != at {
+            self.feed(id, Event::Down, running.now, out);
+            self.leave(id, out);
+        }
+        let Some(one) = self.all.get_mut(&id) else {
+            return;
+        };
+        if let Some(interface) = at.filter(|_| one.at.is_none()) {
+            one.at = Some(interface);
+            self.at.insert(interface, id);
+            out.push(hear(interface, true));
+        }
+        let Some((_, laid)) = named else { return };
+        let config = one.wish.config(laid.link.mac, &self.hostname);
+        let event = match laid.link.running && !one.wish.disabled {
+            true => Event::Up,
+            false => Event::Down,
+        };
+        if *one.machine.config() != config {
+            self.feed(id, Event::Configure(config), running.now, out);
+        }
+        self.feed(id, event, running.now, out);
+    }
+
+    fn hear_answer(
+        &mut self,
+        id: ItemId,
+        packet: &[u8],
+        now: Instant,
+        out: &mut Effects,
+    ) -> Hearing {
+        let Some(one) = self.all.get_mut(&id) else {
+            return Hearing::NotMine;
+        };
+        let Some(message) = message(packet) else {
+            return Hearing::Bad(DropReason::DhcpClientMalformed);
+        };
+        let mut actions = Vec::new();
+        let taken = one.machine.receive(&message, now, &mut actions);
+        self.do_(id, actions, out);
+        match taken {
+            Ok(()) => Hearing::Taken,
+            Err(Fault::Other) => Hearing::Bad(DropReason::DhcpClientOther),
+            Err(Fault::Unexpected) => Hearing::Bad(DropReason::DhcpClientUnexpected),
+            Err(Fault::Unusable) => Hearing::Bad(DropReason::DhcpClientUnusable),
+        }
+    }
+
+    fn feed(&mut self, id: ItemId, event: Event<'_>, now: Instant, out: &mut Effects) {
+        let mut actions = Vec::new();
+        if let Some(one) = self.all.get_mut(&id) {
+            one.machine.handle(event, now, &mut actions);
+        }
+        self.do_(id, actions, out);
+    }
+
+    /// Does what a client wants done.
+    fn do_(&mut self, id: ItemId, actions: Vec<Action>, out: &mut Effects) {
+        for action in actions {
+            let Some(one) = self.all.get_mut(&id) else {
+                return;
+            };
+            let to_all = |bytes, kind| {
+                one.at.map(|interface| Outgoing {
+                    interface,
+                    bytes,
+                    how: How::Frame(Mac::BROADCAST, kind),
+                })
+            };
+            let outgoing = match action {
+                Action::Broadcast(packet) => to_all(packet, EtherType::IPV4),
+                Action::Probe(packet) => to_all(packet.to_vec(), EtherType::ARP),
+                Action::Send(packet) => one.at.map(|at| Outgoing::packet(at, packet)),
+                Action::Got(lease) => {
+                    self.tell(id, lease, out);
+                    None
+                }
+                Action::Lost(why) => {
+                    one.forget(id, why, out);
+                    None
+                }
+                Action::Failed(why) => {
+                    one.warn(why, out);
+                    None
+                }
+            };
+            if let Some(outgoing) = outgoing {
+                out.send(outgoing);
+            }
+        }
+        let machine = self.all.get(&id).map(|one| &one.machine);
+        let deadline = machine.and_then(|machine| machine.deadline());
+        self.timers.set(id, deadline.map(|(at, _)| at));
+    }
+
+    /// Makes what is new of a lease.
+    fn tell(&mut self, id: ItemId, lease: Box<Lease>, out: &mut Effects) {
+        if let Some(one) = self.all.get_mut(&id) {
+            one.tell(id, lease, out);
+        }
+    }
+}
+
+/// Whether the answers to a client are heard on an interface.
+const fn hear(interface: InterfaceId, on: bool) -> Effect {
+    Effect::Hear {
+        service: SERVICE,
+        interface,
+        on,
+    }
+}
+
+/// The message that a packet carries.
+fn message(packet: &[u8]) -> Option<Message> {
+    let packet = ipv4::Packet::new_checked(packet).ok()?;
+    let datagram = udp::Datagram::new_checked(packet.payload()).ok()?;
+    datagram.verify_v4(packet.src(), packet.dst()).ok()?;
+    Message::decode(datagram.payload()).ok()
+}
+
+/// Why an address is lost, as RouterOS says it.
+fn words(why: Why) -> String {
+    match why {
+        Why::Stopped => "lease stopped locally".to_owned(),
+        Why::Expired => "lease expired".to_owned(),
+        Why::Refused(server) => format!("received NAK from dhcp server {server}"),
+        Why::Released => "lease released".to_owned(),
+        Why::InUse(address, mac) => format!("{address} is in use by {mac}"),
+    }
+}
