@@ -75,6 +75,8 @@ pub(crate) struct Outlet {
     /// What services may still hand to control.
     pub(crate) limits: Limits,
     transmitted: u32,
+    /// Copies of frames were queued by a mirror since all was transmitted.
+    pub(crate) mirrored: bool,
     /// Packets handed to control, and the workers that were handed frames, since the last step.
     punted: u32,
     handed_to: u64,
@@ -112,6 +114,7 @@ impl Outlet {
             counters,
             pieces: Vec::with_capacity(frame::SEGMENTS_MAX),
             transmitted: 0,
+            mirrored: false,
             punted: 0,
             handed_to: 0,
         }
@@ -410,6 +413,12 @@ impl Outlet {
     pub(crate) fn transmit_all(&mut self, cx: &Context<'_>) -> u32 {
         for place in 0..self.ports.len() {
             self.transmit(cx, place);
+        }
+        if core::mem::take(&mut self.mirrored) {
+            // Copies may be for a port that was sent by before.
+            for place in 0..self.ports.len() {
+                self.transmit(cx, place);
+            }
         }
         core::mem::take(&mut self.transmitted)
     }

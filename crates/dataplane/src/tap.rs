@@ -4,17 +4,21 @@
 //! take in between. Copies go by a ring of their own, so that they keep nothing else from control. They are bounded
 //! by the ring and by what holders may have of the pool; what finds no room is counted as lost. Where no interface is
 //! tapped, that is asked once for each vector and each transmission.
+//!
+//! A mirror is a tap whose copies leave by another port at once, as those of a switch chip do ([`Mirrors`]).
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use frame::{Frame, InterfaceId, Offload};
 use machine::Instant;
 
+use crate::bridge::packet_at;
+use crate::drop::DropReason;
 use crate::interface::Above;
 use crate::outlet::Outlet;
 use crate::rule::Sniff;
 use crate::snapshot::Role;
-use crate::walk::{Context, Stage, untagged};
+use crate::walk::{self, Context, Stage, untagged};
 
 /// Bytes of an Ethernet header up to its type.
 const ADDRESSES: usize = 12;
@@ -59,11 +63,42 @@ pub enum Direction {
     Transmitted,
 }
 
+/// How many mirrors there are at most.
+pub const MIRRORS: usize = 64;
+
+/// Interfaces whose frames are copied to others: of each the interface in the high half, in the low one who gets the
+/// copies; 0 is none.
+#[derive(Debug)]
+struct Mirrors {
+    received: [AtomicU64; MIRRORS],
+    transmitted: [AtomicU64; MIRRORS],
+}
+
+impl Mirrors {
+    fn of(&self, direction: Direction) -> &[AtomicU64; MIRRORS] {
+        match direction {
+            Direction::Received => &self.received,
+            Direction::Transmitted => &self.transmitted,
+        }
+    }
+
+    /// Who gets copies of the frames of an interface.
+    fn targets(&self, id: InterfaceId, direction: Direction) -> impl Iterator<Item = InterfaceId> {
+        let all = self.of(direction).iter();
+        let all = all.map(|mirror| mirror.load(Ordering::Relaxed));
+        // They are without a gap.
+        let all = all.take_while(|mirror| *mirror != 0);
+        all.filter(move |mirror| (*mirror >> 32) as u32 == id.0)
+            .map(|mirror| InterfaceId(mirror as u32))
+    }
+}
+
 /// How much there is to be seen.
 #[derive(Debug)]
 pub(crate) struct Taps {
     interfaces: AtomicU32,
     snap: AtomicU32,
+    mirrors: Mirrors,
 }
 
 impl Taps {
@@ -71,6 +106,10 @@ impl Taps {
         Self {
             interfaces: AtomicU32::new(0),
             snap: AtomicU32::new(u32::MAX),
+            mirrors: Mirrors {
+                received: [const { AtomicU64::new(0) }; MIRRORS],
+                transmitted: [const { AtomicU64::new(0) }; MIRRORS],
+            },
         }
     }
 
@@ -88,6 +127,38 @@ impl Taps {
         };
     }
 
+    /// Replaces the mirrors; those beyond [`MIRRORS`] of a direction are left out. Only control calls this.
+    pub(crate) fn set_mirrors(&self, mirrors: &[(InterfaceId, Direction, InterfaceId)]) {
+        let had = self.mirrors();
+        for direction in [Direction::Received, Direction::Transmitted] {
+            let wanted = mirrors.iter().filter(|(_, at, _)| *at == direction);
+            let wanted = wanted.map(|(of, _, to)| u64::from(of.0) << 32 | u64::from(to.0));
+            let wanted = wanted.chain(core::iter::repeat(0));
+            for (place, mirror) in self.mirrors.of(direction).iter().zip(wanted) {
+                place.store(mirror, Ordering::Relaxed);
+            }
+        }
+        // Whoever mirrors is asked about like whoever taps.
+        if had != self.mirrors() {
+            self.count(!had);
+        }
+    }
+
+    /// Whether frames of an interface are copied to another one.
+    pub(crate) fn is_mirrored(&self, id: InterfaceId) -> bool {
+        let directions = [Direction::Received, Direction::Transmitted];
+        let mut targets = directions
+            .into_iter()
+            .map(|at| self.mirrors.targets(id, at));
+        targets.any(|mut targets| targets.next().is_some())
+    }
+
+    /// Whether there is a mirror.
+    fn mirrors(&self) -> bool {
+        let first = |all: &[AtomicU64; MIRRORS]| all[0].load(Ordering::Relaxed) != 0;
+        first(&self.mirrors.received) || first(&self.mirrors.transmitted)
+    }
+
     pub(crate) fn set_snap(&self, bytes: u32) {
         self.snap.store(bytes, Ordering::Relaxed);
     }
@@ -101,6 +172,7 @@ impl Taps {
 #[cold]
 #[inline(never)]
 pub(crate) fn received(cx: &Context<'_>, port: InterfaceId, frames: &[Frame], outlet: &mut Outlet) {
+    mirror(cx, (port, Direction::Received), frames, outlet);
     for frame in frames {
         show(cx, (port, Direction::Received), (frame, 0), outlet);
         // Slaves show theirs where these enter.
@@ -123,6 +195,12 @@ pub(crate) fn transmitted(cx: &Context<'_>, port: u16, frames: &[Frame], outlet:
     let Some(binding) = binding.filter(|binding| binding.role == Role::Wire) else {
         return;
     };
+    mirror(
+        cx,
+        (binding.interface, Direction::Transmitted),
+        frames,
+        outlet,
+    );
     for frame in frames {
         if frame.egress != binding.interface {
             let l3 = usize::from(frame.l3);
@@ -139,6 +217,34 @@ pub(crate) fn transmitted(cx: &Context<'_>, port: u16, frames: &[Frame], outlet:
             (frame, 0),
             outlet,
         );
+    }
+}
+
+/// Sends copies of frames by the ports that get those of an interface. A port that gets copies is not mirrored itself.
+fn mirror(
+    cx: &Context<'_>,
+    (id, direction): (InterfaceId, Direction),
+    frames: &[Frame],
+    outlet: &mut Outlet,
+) {
+    let mirrors = &cx.interfaces.taps().mirrors;
+    for target in mirrors.targets(id, direction) {
+        let line = cx.interfaces.get(target);
+        let Some(line) = line.filter(|line| line.running && target != id) else {
+            continue;
+        };
+        for frame in frames {
+            let Some(mut copy) = outlet.pool.copy(frame) else {
+                outlet.counters.dropped(DropReason::NoBuffer);
+                continue;
+            };
+            copy.egress = target;
+            copy.l3 = packet_at(copy.bytes()) as u16;
+            let bytes = copy.len() as u64;
+            walk::count_sent(cx, &outlet.counters, target, 1, bytes);
+            walk::finish(cx, outlet, copy, line.out, u32::MAX);
+            outlet.mirrored = true;
+        }
     }
 }
 

@@ -90,9 +90,21 @@ pub mod bridge_nat {
     pub const CHAINS: &[&str] = &["dstnat", "srcnat"];
 }
 
+/// The built-in chain of switch chips.
+pub mod chip {
+    use crate::rule::ChainId;
+
+    /// Frames that arrive by a port.
+    pub const INGRESS: ChainId = ChainId(0);
+    /// Their names, by place.
+    pub const CHAINS: &[&str] = &["ingress"];
+}
+
 /// What looks at the frames of bridges.
 #[derive(Clone, Debug, Default)]
 pub struct BridgeTables {
+    /// What switch chips do with frames before the bridge sees them.
+    pub chip: Arc<Table>,
     /// Link addresses.
     pub nat: Arc<Table>,
     /// What goes on and what does not.
@@ -118,7 +130,7 @@ impl BridgeTables {
     /// Whether nothing looks at frames.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        !self.detour.plain && self.nat.is_empty() && self.filter.is_empty()
+        !self.detour.plain && self.nat.is_empty() && self.filter.is_empty() && self.chip.is_empty()
     }
 }
 
@@ -196,7 +208,7 @@ impl Firewall {
         let families = [&self.ipv4, &self.ipv6].into_iter();
         let tables = families
             .flat_map(|tables| [&tables.raw, &tables.mangle, &tables.nat, &tables.filter])
-            .chain([&self.bridge.nat, &self.bridge.filter])
+            .chain([&self.bridge.chip, &self.bridge.nat, &self.bridge.filter])
             .map(|table| &**table);
         self.sought = before.sought.follow(tables, making);
     }

@@ -219,7 +219,7 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
     let mut words = match (item.menu.shape, item.builtin) {
         (Shape::Settings, _) => vec!["set ".to_owned()],
         _ if item.is_port() => find("default-name", item.text("default-name")),
-        (Shape::Fixed, None) => {
+        (Shape::Fixed, builtin) if builtin.is_none() || !item.menu.follows.is_empty() => {
             let name = match item.name() {
                 Some(name) => quote(name),
                 // A part of the machine without a name goes by its number.

@@ -10,7 +10,7 @@ use crate::effect::Networks;
 use crate::history::History;
 use crate::hold::Hold;
 use crate::restore::is_change;
-use crate::table::Table;
+use crate::table::{TAIL, Table};
 use crate::{
     By, Change, Changes, Journal, Menu, NoJournal, Origin, Property, Reason, Shape, Value,
 };
@@ -270,11 +270,13 @@ impl Store {
             // The name is another item's, which knows who refers to it.
             let space = menu.property(key)?.kind.space()?;
             let index = self.index_of(menu)?;
-            let users = self.spaces.get(space)?.users.get(name)?;
-            return users
-                .iter()
-                .find(|(table, _)| *table == index)
-                .map(|(_, id)| *id);
+            let users = self.spaces.get(space)?.users.get(name);
+            let of = users.and_then(|users| users.iter().find(|(table, _)| *table == index));
+            let is_own = |item: &&Arc<Item>| item.builtin.is_some() && item.name() == Some(name);
+            return match of {
+                Some((_, id)) => Some(*id),
+                None => { self.items(menu.path) }.find(is_own).map(|item| item.id),
+            };
         }
         // A menu with names that are in no space declares them unique or is short.
         self.items(menu.path)
@@ -554,7 +556,10 @@ impl Store {
         let own = own.filter(|(name, _)| *name == ".id");
         let id = own.and_then(|(_, id)| Id::parse(id));
         let id = id.unwrap_or_else(|| self.fresh_id(index));
-        let position = self.tables[index].last();
+        let position = match menu.follows.is_empty() {
+            true => self.tables[index].last(),
+            false => TAIL + builtin as u64,
+        };
         let values = self.baseline(index, Some(builtin)).into();
         self.put(
             index,

@@ -8,6 +8,9 @@ use crate::{Id, Item, Menu, Property, Unique, Value};
 /// Distance between the positions of neighbours, so that one can be moved in between.
 const GAP: u64 = 1 << 24;
 
+/// Where items begin that exist from the start, in menus whose other items go with those of another menu.
+pub(crate) const TAIL: u64 = 1 << 62;
+
 /// The items of a menu, by id, by position and by what must be unique.
 pub(crate) struct Table {
     pub(crate) menu: &'static Menu,
@@ -83,10 +86,15 @@ impl Table {
             })
     }
 
-    /// The position after the last.
+    /// The position after the last: of items that go with others, before those that exist from the start.
     pub(crate) fn last(&self) -> u64 {
+        let end = match self.menu.follows.is_empty() {
+            true => u64::MAX,
+            false => TAIL,
+        };
         self.order
-            .last_key_value()
+            .range(..end)
+            .next_back()
             .map_or(GAP, |(position, _)| position.saturating_add(GAP))
     }
 

@@ -183,6 +183,11 @@ drops! {
     BridgeIngressVlan = "bridge-ingress-vlan",
     /// The bridge's port that the frame would leave by, or the bridge itself, is no member of its VLAN.
     BridgeEgressVlan = "bridge-egress-vlan",
+    /// A rule of the port's switch chip discards the frame, or its `rate` is exceeded.
+    SwitchRule = "switch-rule",
+    /// The port's `vlan-mode` does not take the frame's VLAN: the switch chip's table does not have it, or the port is
+    /// no member of it.
+    SwitchVlan = "switch-vlan",
     /// The frame's station is behind the port of the bridge that it came by.
     BridgeSamePort = "bridge-same-port",
     /// Horizon, isolation or a forwarding override keep the two ports of the bridge apart.

@@ -29,6 +29,7 @@ use crate::feature::ntp::Ntp;
 use crate::feature::ping::UserPings;
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
+use crate::feature::switch::Switches;
 use crate::feature::vlan::Vlans;
 use crate::feature::vrrp::VirtualRouters;
 use crate::feature::vxlan::Vxlans;
@@ -37,7 +38,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 23;
+const COUNT: usize = 24;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -65,6 +66,8 @@ pub(crate) struct Features {
     loop_protection: LoopProtection,
     /// Bonds.
     pub(crate) bonds: Bonds,
+    /// Switch chips.
+    pub(crate) switches: Switches,
     /// Bridges.
     pub(crate) bridges: Bridges,
     /// Virtual routers.
@@ -109,6 +112,7 @@ impl Features {
             macvlans: MacVlans,
             loop_protection: LoopProtection::default(),
             bonds: Bonds::default(),
+            switches: Switches::default(),
             bridges: Bridges::default(),
             virtual_routers: VirtualRouters::default(),
             vxlans: Vxlans::new(others.next_u64()),
@@ -140,6 +144,7 @@ impl Features {
             &self.macvlans,
             &self.loop_protection,
             &self.bonds,
+            &self.switches,
             &self.bridges,
             &self.virtual_routers,
             &self.vxlans,
@@ -173,6 +178,7 @@ impl Features {
             &mut self.macvlans,
             &mut self.loop_protection,
             &mut self.bonds,
+            &mut self.switches,
             &mut self.bridges,
             &mut self.virtual_routers,
             &mut self.vxlans,

@@ -6,7 +6,7 @@ use wire::Mac;
 
 use super::filter::Looks;
 use super::guard::{TRUSTED, Trust};
-use super::{Bridge, BridgePort, FrameTypes, Member, PortSet, vlan};
+use super::{Bridge, BridgePort, FrameTypes, Member, PortSet, VlanMode, VlanTable, vlan};
 use crate::drop::DropReason;
 use crate::interface::{InterfaceTable, Tag};
 use crate::service::ServiceSet;
@@ -100,6 +100,8 @@ pub(crate) struct Source<'a> {
     horizon: Option<u32>,
     isolated: bool,
     only_to: Option<&'a PortSet>,
+    kept_down: bool,
+    vlan_mode: Option<VlanMode>,
     /// The port, where it is switched below the workers.
     pub(super) switched: Option<&'a BridgePort>,
     /// The other port, where frames that only pass are not looked up.
@@ -138,6 +140,8 @@ impl<'a> Source<'a> {
             horizon: port.horizon,
             isolated: port.isolated,
             only_to: port.only_to.as_ref(),
+            kept_down: port.kept_down,
+            vlan_mode: port.vlan_mode,
             switched: port.switched.is_some().then_some(port),
             straight_to: straight_to(bridge, place),
             own: number(above.mac),
@@ -162,7 +166,9 @@ impl<'a> Source<'a> {
             tag_stacking: false,
             horizon: None,
             isolated: false,
-            only_to: None,
+            only_to: bridge.only_to.as_ref(),
+            kept_down: false,
+            vlan_mode: bridge.vlan_mode,
             switched: None,
             straight_to: None,
             // What the router sends to itself does not come here.
@@ -231,6 +237,9 @@ pub(crate) fn admit(source: &Source<'_>, head: &Head) -> Result<Class, DropReaso
                 return Err(DropReason::BridgeFrameTypes);
             }
             let vid = if named == 0 { source.pvid } else { named };
+            if let Some(mode) = source.vlan_mode {
+                return as_chip(source, vlans, (mode, vid, tagged));
+            }
             if source.ingress_filtering && vlans.member(vid, source.number) == Member::No {
                 return Err(DropReason::BridgeIngressVlan);
             }
@@ -244,6 +253,34 @@ pub(crate) fn admit(source: &Source<'_>, head: &Head) -> Result<Class, DropReaso
     match (source.learning | source.forwarding) & class.tree {
         0 => Err(DropReason::BridgePortState),
         _ => Ok(class),
+    }
+}
+
+/// Decides as a switch chip whether a frame comes in that is of this VLAN by its tag or its port.
+///
+/// # Errors
+/// Why it does not.
+#[cold]
+#[inline(never)]
+fn as_chip(
+    source: &Source<'_>,
+    vlans: &VlanTable,
+    (mode, vid, tagged): (VlanMode, u16, bool),
+) -> Result<Class, DropReason> {
+    let is_member = || vlans.member(vid, source.number) != Member::No;
+    let vid = match (mode, vid != 0 && vlans.knows(vid)) {
+        (VlanMode::Disabled, _) | (VlanMode::Fallback, false) => 0,
+        (VlanMode::Check | VlanMode::Secure, false) => return Err(DropReason::SwitchVlan),
+        (VlanMode::Secure, true) if !is_member() => return Err(DropReason::SwitchVlan),
+        (_, true) => vid,
+    };
+    match (source.learning | source.forwarding) & 1 {
+        0 => Err(DropReason::BridgePortState),
+        _ => Ok(Class {
+            vid,
+            tree: 1,
+            tagged,
+        }),
     }
 }
 
@@ -433,6 +470,7 @@ pub(super) fn passes(
         Some(vlans) => match vlans.member(class.vid, to) {
             Member::Tagged => Ok(Leaves::Tagged),
             Member::Untagged => Ok(Leaves::Untagged),
+            Member::AsTheyCame => Ok(Leaves::AsItIs),
             Member::No => Err(DropReason::BridgeEgressVlan),
         },
     }
@@ -451,9 +489,12 @@ pub(crate) fn leaves(source: &Source<'_>, class: &Class, to: usize) -> Result<Le
 /// How a frame goes up to the router.
 ///
 /// # Errors
-/// The bridge itself is no member of its VLAN.
+/// The bridge itself is no member of its VLAN, or the port is kept apart from it.
 #[inline(always)]
 pub(crate) fn rises(source: &Source<'_>, class: &Class) -> Result<Leaves, DropReason> {
     let bridge = source.bridge;
+    if source.kept_down {
+        return Err(DropReason::BridgeApart);
+    }
     passes(bridge, class, (bridge.ports().len(), u32::MAX))
 }

@@ -1,7 +1,7 @@
 //! Rules of bridges, and the tables of IP, on the way of frames through the stage: what ends is taken out of it.
 //!
 //! ```text
-//! [`run`]: dstnat, IP prerouting → decision ─┬→ as it is: `Stage::ask`, together ─┐
+//! [`run`]: switch chip, dstnat, IP prerouting → decision ─┬→ as it is: `Stage::ask`, together ─┐
 //!                                           ├→ else: [`one_leaves`], one by one ─┴→ port
 //!                                           └→ `Stage::ask`, [`one_rises`] → router
 //! ```
@@ -194,7 +194,7 @@ pub(super) fn run(
     }
 }
 
-/// Asks `dstnat` about frames before the bridging decision. Returns those that end.
+/// Asks about frames before the bridging decision. Returns those that end.
 fn arrive(
     cx: &Context<'_>,
     source: &Source<'_>,
@@ -202,18 +202,34 @@ fn arrive(
     asking: &mut Asking,
     outlet: &mut Outlet,
 ) -> Traffic {
+    let mut ended = arrive_at(cx, source, (Hook::Chip, vector), asking, outlet);
+    let more = arrive_at(cx, source, (Hook::Dstnat, vector), asking, outlet);
+    ended.packets += more.packets;
+    ended.bytes += more.bytes;
+    ended
+}
+
+fn arrive_at(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    (hook, vector): (Hook, &mut Vector),
+    asking: &mut Asking,
+    outlet: &mut Outlet,
+) -> Traffic {
     let mut ended = Traffic::default();
-    if !{ source.looks.rules }.is_some_and(|rules| rules.has(Hook::Dstnat)) {
+    if !{ source.looks.rules }.is_some_and(|rules| rules.has(hook)) {
         return ended;
     }
     let mut fates = [Fates::default(); VECTOR_FRAMES.div_ceil(CHUNK)];
     asking.between.fill(between(source, InterfaceId::NONE));
     for (frames, fates) in vector.frames_mut().chunks_mut(CHUNK).zip(&mut fates) {
-        // RouterOS: no rule keeps messages of the spanning tree from it.
-        let passes = |frame: &Frame| head(frame.bytes()).is_none_or(|head| !source.keeps(&head));
+        // RouterOS: no rule of a bridge keeps messages of the spanning tree from it; those of a chip do.
+        let passes = |frame: &Frame| {
+            hook == Hook::Chip || head(frame.bytes()).is_none_or(|head| !source.keeps(&head))
+        };
         let which = frames.iter().rev();
         let which = which.fold(0, |which, frame| which << 1 | u64::from(passes(frame)));
-        *fates = asking.fates(cx, source, (Hook::Dstnat, which), frames, outlet);
+        *fates = asking.fates(cx, source, (hook, which), frames, outlet);
     }
     if fates.iter().all(|fates| fates.ended() == 0) {
         return ended;
@@ -239,7 +255,7 @@ fn arrive(
             } else if is(fates.malformed) {
                 outlet.discard(frame, DropReason::ArpMalformed);
             } else {
-                outlet.discard(frame, Hook::Dstnat.reason());
+                outlet.discard(frame, hook.reason());
             }
         }
     }

@@ -29,13 +29,14 @@ pub(crate) use passes::Bridging;
 
 pub use groups::{Asking, Groups, Shard};
 pub use guard::{Guards, Trust};
-pub use port::{Bridge, BridgePort, FrameTypes, PORTS, PortSet};
+pub use port::{Bridge, BridgePort, FrameTypes, PORTS, PortSet, VlanMode};
 pub use snoop::SNOOPED;
 pub use table::Bridges;
 pub use vlans::{Member, VlanTable};
 
 pub(crate) use receive::{receive, spread};
 pub(crate) use send::{all as send_all, some as send_some};
+pub(crate) use tags::packet_at;
 pub(crate) use trace::{Bridged, trace, trace_down};
 
 use crate::interface::vlan;

@@ -22,6 +22,20 @@ pub enum FrameTypes {
     UntaggedAndPriority,
 }
 
+/// How a switch chip takes the VLANs of what comes by a port (`vlan-mode` of `/interface/ethernet/switch/port`). What
+/// has no tag is of the port's own VLAN (`default-vlan-id`); a VLAN is known if the chip's table has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VlanMode {
+    /// Tags do not count.
+    Disabled,
+    /// Frames of known VLANs go to the members; others go on as if they had no tag.
+    Fallback,
+    /// Frames of unknown VLANs are discarded.
+    Check,
+    /// Those of VLANs that the port is no member of, too.
+    Secure,
+}
+
 /// Ports of a bridge, by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortSet(Vec<u64>);
@@ -78,6 +92,10 @@ pub struct BridgePort {
     pub isolated: bool,
     /// The only ports that frames go to from here, by number; none: any (`forwarding-override`).
     pub only_to: Option<PortSet>,
+    /// Frames do not go up to the router from here.
+    pub kept_down: bool,
+    /// How it takes VLANs, where the table is a switch chip's and not the bridge's own.
+    pub vlan_mode: Option<VlanMode>,
     /// Where it is switched below the workers; none where they do all of it.
     pub switched: Option<Switched>,
     /// What it is trusted with, where the bridge has guards.
@@ -101,6 +119,8 @@ impl Default for BridgePort {
             broadcast_flood: true,
             isolated: false,
             only_to: None,
+            kept_down: false,
+            vlan_mode: None,
             switched: None,
             trust: Trust::default(),
         }
@@ -123,6 +143,10 @@ pub struct Bridge {
     pub frame_types: FrameTypes,
     /// See [`Self::pvid`].
     pub ingress_filtering: bool,
+    /// The only ports that the router's frames go to, and how it takes VLANs: see [`BridgePort`].
+    pub only_to: Option<PortSet>,
+    /// See [`Self::only_to`].
+    pub vlan_mode: Option<VlanMode>,
     /// `allow-fast-path`, and nothing looks at its frames: they are counted as such.
     pub fast_path: bool,
     /// With two ports, frames that only pass are not looked up and teach nothing. Control says so where
@@ -158,6 +182,8 @@ impl Bridge {
             pvid: 1,
             frame_types: FrameTypes::All,
             ingress_filtering: true,
+            only_to: None,
+            vlan_mode: None,
             fast_path: true,
             fast_forward: false,
             forward_reserved: false,
@@ -176,6 +202,16 @@ impl Bridge {
             port.switched = place(port.interface);
         }
         self.fast_forward &= self.ports.iter().all(|port| port.switched.is_none());
+    }
+
+    /// Replaces the port with this number by another one of the same interface.
+    pub fn set_port(&mut self, number: usize, port: BridgePort) {
+        if let Some(place) = self.ports.get_mut(number) {
+            *place = BridgePort {
+                interface: place.interface,
+                ..port
+            };
+        }
     }
 
     /// Its ports, by their numbers.

@@ -85,7 +85,7 @@ fn pop(frame: &mut Frame) {
 }
 
 /// Where the packet of a frame begins, behind its tags.
-pub(super) fn packet_at(bytes: &[u8]) -> usize {
+pub(crate) fn packet_at(bytes: &[u8]) -> usize {
     let mut at = ADDRESSES;
     for _ in 0..TAGS {
         match bytes.get(at..).and_then(|rest| rest.first_chunk()) {

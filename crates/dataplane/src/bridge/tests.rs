@@ -1,5 +1,6 @@
 //! Bridges as a router of one or several workers runs them.
 
+mod chip;
 mod layers;
 mod model;
 pub(super) mod rig;

@@ -89,10 +89,6 @@ fn decide_from<W: Watcher>(
     let looked = filter::looked_at(cx, source);
     let source = looked.as_ref().unwrap_or(source);
     let head = decide::head(bytes).ok_or(Exit::Drop(DropReason::EthernetLength))?;
-    if source.keeps(&head) {
-        return Err(super::receive::heard(cx, source, bytes)
-            .unwrap_or(Exit::Drop(DropReason::BridgeReserved)));
-    }
     let mut walk = Walk {
         cx,
         source,
@@ -100,6 +96,15 @@ fn decide_from<W: Watcher>(
         memory,
         tracer,
     };
+    if !source.is_router()
+        && let Some(Verdict::Drop(_)) = walk.ask(Hook::Chip, InterfaceId::NONE, bytes)
+    {
+        return Err(Exit::Drop(Hook::Chip.reason()));
+    }
+    if source.keeps(&head) {
+        return Err(super::receive::heard(cx, source, bytes)
+            .unwrap_or(Exit::Drop(DropReason::BridgeReserved)));
+    }
     let mut bytes = bytes.to_vec();
     if walk.arrives(&mut bytes)? {
         return Ok(Bridged::Sent(source.interface));

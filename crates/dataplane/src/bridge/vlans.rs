@@ -14,6 +14,8 @@ pub enum Member {
     Tagged,
     /// They leave without it.
     Untagged,
+    /// They leave as they came.
+    AsTheyCame,
 }
 
 /// The VLANs of a bridge, compiled: immutable once the bridge has it.
@@ -24,7 +26,8 @@ pub struct VlanTable {
     ports: usize,
     /// Words of a set of ports.
     words: usize,
-    /// Of each VLAN the members whose frames are tagged, then those whose are not.
+    /// Of each VLAN the members whose frames are tagged, then those whose are not; in both are those that send frames
+    /// as they came.
     sets: Vec<u64>,
 }
 
@@ -64,11 +67,17 @@ impl VlanTable {
         let first = (usize::from(is.row) - 1) * 2 * words + port / 64;
         let bit = 1 << (port % 64);
         for (at, kind) in [(first, Member::Tagged), (first + words, Member::Untagged)] {
-            match member == kind {
+            match member == kind || member == Member::AsTheyCame {
                 true => self.sets[at] |= bit,
                 false => self.sets[at] &= !bit,
             }
         }
+    }
+
+    /// Whether something was said of a VLAN.
+    #[inline]
+    pub fn knows(&self, vid: u16) -> bool {
+        self.vids[usize::from(vid) % VIDS].row != 0
     }
 
     /// Says which spanning tree a VLAN follows, 0 to 31.
@@ -96,7 +105,8 @@ impl VlanTable {
                 .is_some_and(|set| set >> (port % 64) & 1 != 0)
         };
         match (has(first), has(first + self.words)) {
-            (_, true) => Member::Untagged,
+            (true, true) => Member::AsTheyCame,
+            (false, true) => Member::Untagged,
             (true, false) => Member::Tagged,
             (false, false) => Member::No,
         }
@@ -116,6 +126,9 @@ mod tests {
         table.set(10, 0, Member::Untagged);
         table.set(10, 64, Member::Tagged);
         table.set(10, 64, Member::No);
+        table.set(11, 3, Member::AsTheyCame);
+        table.set(11, 4, Member::AsTheyCame);
+        table.set(11, 4, Member::Tagged);
         table.set_instance(10, 3);
 
         for (vid, port, is) in [
@@ -127,9 +140,12 @@ mod tests {
             (4094, 70, Member::Tagged),
             (4094, 0, Member::No),
             (1, 0, Member::No),
+            (11, 3, Member::AsTheyCame),
+            (11, 4, Member::Tagged),
         ] {
             assert_eq!(table.member(vid, port), is, "VLAN {vid} at {port}");
         }
         assert_eq!((table.instance(10), table.instance(11)), (3, 0));
+        assert!(table.knows(10) && !table.knows(1));
     }
 }

@@ -20,7 +20,7 @@ use crate::bridge::Bridges;
 use crate::out::OutId;
 use crate::rule::Class;
 use crate::service::ServiceSet;
-use crate::tap::Taps;
+use crate::tap::{Direction, Taps};
 
 /// How many interfaces there can be.
 pub const INTERFACES: usize = 1 << InterfaceId::SLOT_BITS;
@@ -377,6 +377,12 @@ impl InterfaceTable {
         {
             self.taps.count(on);
         }
+    }
+
+    /// Has workers copy the frames of interfaces to other ones, whole and at once, and those of no others. Where frames
+    /// have gone by shortcuts, these are to be forgotten then. Only control calls this.
+    pub fn set_mirrors(&self, mirrors: &[(InterfaceId, Direction, InterfaceId)]) {
+        self.taps.set_mirrors(mirrors);
     }
 
     /// Bytes of a frame that copies have at most, those of all taps.

@@ -65,5 +65,7 @@ pub fn keep_from_fasttrack(snapshot: &Snapshot, ipv6: bool) -> impl Iterator<Ite
 /// Whether somebody looks at the frames of one of these interfaces.
 #[inline]
 pub(super) fn is_tapped(interfaces: &InterfaceTable, ends: &[InterfaceId]) -> bool {
-    interfaces.taps().any() && ends.iter().any(|id| interfaces.is_tapped(*id))
+    let taps = interfaces.taps();
+    let is_seen = |id: &InterfaceId| interfaces.is_tapped(*id) || taps.is_mirrored(*id);
+    taps.any() && ends.iter().any(is_seen)
 }

@@ -39,7 +39,7 @@ const fn wire(
 }
 
 /// One host at each of three ports.
-const THREE: Layout = Layout {
+pub(crate) const THREE: Layout = Layout {
     name: "bridge",
     summary: "a host at each port of a bridge",
     hosts: &[host("one"), host("two"), host("three"), host("router")],
@@ -89,7 +89,7 @@ const LOOP: Layout = Layout {
     config: "",
 };
 
-fn start(lab: &Lab, config: &str) -> Router {
+pub(crate) fn start(lab: &Lab, config: &str) -> Router {
     let ports = ["ether1", "ether2", "ether3"].map(|port| format!("{port}={PACKET}:{port}"));
     let start = Start {
         ports: ports.into(),
@@ -99,7 +99,7 @@ fn start(lab: &Lab, config: &str) -> Router {
 }
 
 /// Waits until one host reaches an address; a spanning tree may have to find out first.
-fn reaches(lab: &Lab, host: &str, to: &str) {
+pub(crate) fn reaches(lab: &Lab, host: &str, to: &str) {
     until(&format!("{host} reaches {to}"), || {
         works(lab, host, &format!("ping -q -c 1 -W 1 {to}"))
     });

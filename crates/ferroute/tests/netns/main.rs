@@ -31,6 +31,7 @@ mod routing;
 mod shortcuts;
 mod snooping;
 mod stories;
+mod switch;
 mod throughput;
 mod trace;
 mod traceroute;

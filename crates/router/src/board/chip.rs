@@ -157,12 +157,15 @@ const fn with_vlan_menu(name: &'static str, does: Needs, tables: Rules) -> Chip 
 
 /// The kernel, by the XDP program. It switches known unicast alone: snooping of groups stays with the workers. It
 /// looks at no packet, so that what guards against forged ones cannot be had with it.
+///
+/// What the switch menu asks for is done by the workers: ports that it concerns are not switched by the kernel.
 pub(super) static KERNEL: Chip = Chip {
     bridges: frame::switch::Group::MOST,
+    vlan_menu: true,
     ..chip(
         "Linux-XDP",
         TREES.and(Needs::VLAN_FILTERING).and(Needs::IGMP_SNOOPING),
-        tables(262_144, 4_096, 0),
+        tables(262_144, 4_096, 1_024),
     )
 };
 

@@ -6,7 +6,7 @@ use menu::{Changes, Item, Origin, Store};
 
 use super::Control;
 use crate::board;
-use crate::feature::concerns;
+use crate::feature::{concerns, switch};
 use crate::firewall::{Around, Firewall};
 use crate::intent::{ItemId, Route};
 use crate::plan::{Step, plan};
@@ -24,6 +24,7 @@ impl Control {
         let running = core::mem::replace(&mut self.intent, wanted);
         self.read_offload(store, None);
         let pending = self.follow_features(store, None);
+        self.plan_offload();
         let mut touched = Touched::default();
         touched.everything(&running);
         touched.everything(&self.intent);
@@ -62,6 +63,9 @@ impl Control {
         let mut touched = read::follow(store, changes, &mut self.intent);
         self.read_offload(store, Some(changes));
         let mut pending = self.follow_features(store, Some(changes));
+        if concerns(switch::MENUS, Some(changes)) {
+            self.plan_offload();
+        }
         touched.merge(core::mem::take(&mut pending.touched));
         if !touched.is_empty() {
             let mut follow = |firewall: &mut Firewall, around: &Around<'_>| {
@@ -85,7 +89,7 @@ impl Control {
         }
         self.settle();
         self.tell_learned();
-        if concerns(board::MENUS, Some(changes)) {
+        if concerns(board::MENUS, Some(changes)) || concerns(switch::MENUS, Some(changes)) {
             self.publish_offload();
         }
     }

@@ -383,6 +383,8 @@ impl Control {
     /// Takes the ports to be those of this board. The board is chosen before ports are attached.
     pub fn set_board(&mut self, board: &'static Board) {
         self.offload.board = board;
+        self.features.switches.board = board;
+        self.firewall.chips_have_rules = board.chips.iter().any(|on| on.chip.tables.acl > 0);
     }
 
     /// Tells which services are to listen and cannot; what is new is logged.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use dataplane::bridge::Bridge;
 use dataplane::bridge::offload::{Offloaded, Switched};
+use dataplane::tap::Direction;
 use frame::InterfaceId;
 use menu::{Changes, Store};
 
@@ -31,6 +32,8 @@ pub(crate) struct Offload {
     asks: Asks,
     /// Bridges as the feature of bridges has them.
     bridges: BTreeMap<InterfaceId, Arc<Bridge>>,
+    /// Whose frames are copied to whom.
+    mirrors: Vec<(InterfaceId, Direction, InterfaceId)>,
     /// Bridges as workers have them, and what the switch does of each.
     published: BTreeMap<InterfaceId, (Arc<Bridge>, Offloaded)>,
 }
@@ -41,6 +44,7 @@ impl Default for Offload {
             board: &Board::MACHINE,
             asks: Asks::default(),
             bridges: BTreeMap::new(),
+            mirrors: Vec::new(),
             published: BTreeMap::new(),
         }
     }
@@ -57,11 +61,11 @@ impl Control {
 
     /// Plans anew: ports came or went, or other things are asked.
     pub(super) fn plan_offload(&mut self) {
-        let ports = &self.ports;
+        let (ports, switches) = (&self.ports, &self.features.switches);
         let lacks = |name: &str| match ports.get(name) {
             None => Some("its port is not there"),
             Some(state) if state.seat.is_none() => Some("its device is not driven by generic XDP"),
-            Some(_) => None,
+            Some(_) => switches.lacks(name),
         };
         let asks = &self.offload.asks;
         let names = asks.ports().map(|(port, _)| port.clone());
@@ -104,11 +108,50 @@ impl Control {
         let seats = laid.filter_map(|id| Some((self.device_of(*id)?.1.seat?, *id)));
         let seats = seats.collect();
         self.workers.set_seats(seats);
+        self.publish_mirrors();
+    }
+
+    /// Changes a bridge by what the switch chips of its ports do.
+    fn change_by_chips(&self, bridge: &mut Arc<Bridge>) {
+        let switches = &self.features.switches;
+        if switches.is_idle() {
+            return;
+        }
+        let laid = &self.layout.interfaces;
+        let name = |id: InterfaceId| {
+            laid.get(&id)
+                .map_or_else(|| "".into(), |is| is.name.clone())
+        };
+        let names: Vec<Name> = { bridge.ports().iter() }
+            .map(|port| name(port.interface))
+            .collect();
+        let mut changed = Bridge::clone(bridge);
+        if switches.change(&mut changed, &names) {
+            *bridge = Arc::new(changed);
+        }
+    }
+
+    /// Tells workers which frames switch chips copy to which ports.
+    fn publish_mirrors(&mut self) {
+        let id = |name: &Name| self.layout.named(name).map(|(id, _)| id);
+        let copied = self.features.switches.copied();
+        let copied = copied.iter();
+        let mirrors: Vec<_> = copied
+            .filter_map(|of| Some((id(&of.of)?, of.direction, id(&of.to)?)))
+            .collect();
+        if self.offload.mirrors != mirrors {
+            self.published.table().set_mirrors(&mirrors);
+            self.fib.forget_shortcuts();
+            self.offload.mirrors = mirrors;
+        }
     }
 
     /// Tells workers of a bridge, and then the switch.
     fn publish_bridge(&mut self, id: InterfaceId) {
         let mut bridge = self.offload.bridges.get(&id).cloned();
+        if let Some(bridge) = &mut bridge {
+            self.change_by_chips(bridge);
+        }
         if let Some(bridge) = &mut bridge
             && bridge
                 .ports()

@@ -67,7 +67,7 @@ pub(super) fn rule(item: &Item) -> Rule {
 }
 
 /// What a property asks; none if it asks nothing.
-fn condition(name: &str, value: &Value) -> Option<What> {
+pub(super) fn condition(name: &str, value: &Value) -> Option<What> {
     if let Some(what) = named(name, value) {
         return Some(what);
     }
@@ -280,7 +280,7 @@ fn opcode(value: &Value) -> Option<u16> {
 }
 
 /// What must hold besides what properties ask: that there is what they ask about.
-fn implied(item: &Item, word: &str) -> Vec<Condition> {
+pub(super) fn implied(item: &Item, word: &str) -> Vec<Condition> {
     let plain = |what: LinkMatch| Condition {
         negated: false,
         what: What::Plain(Match::Link(what)),
@@ -297,7 +297,14 @@ fn implied(item: &Item, word: &str) -> Vec<Condition> {
     let has = |names: &[&str]| names.iter().any(|name| item.get(name).is_some());
     let v4 = has(&["src-address", "dst-address"]);
     let v6 = has(&["src-address6", "dst-address6"]);
-    let any = has(&["ip-protocol", "src-port", "dst-port", "tls-host"]);
+    let any = has(&[
+        "ip-protocol",
+        "protocol",
+        "src-port",
+        "dst-port",
+        "dscp",
+        "tls-host",
+    ]);
     let (carries, fits): (_, &[u16]) = match (v4, v6, any) {
         (false, false, false) => return conditions,
         (true, true, _) => (Carries::Ip, &[]),

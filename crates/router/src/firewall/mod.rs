@@ -11,6 +11,7 @@
 //! remember.
 
 mod addresses;
+mod chip;
 pub(crate) mod hosts;
 mod invalid;
 mod jumps;
@@ -85,6 +86,9 @@ pub struct Firewall {
     tracking: Tracking,
     services: Services,
     detour: Detour,
+    /// Some switch chip of the board does rules.
+    pub(crate) chips_have_rules: bool,
+    none: Arc<dataplane::rule::Table>,
     /// Bridges take no fast path.
     bridges_are_slow: bool,
     joining: Option<Joining>,
@@ -108,6 +112,8 @@ impl Firewall {
             tracking: Tracking::default(),
             services: Services::default(),
             detour: Detour::default(),
+            chips_have_rules: true,
+            none: Arc::default(),
             bridges_are_slow: false,
             joining: None,
             compiled: Arc::default(),
@@ -286,6 +292,10 @@ impl Firewall {
             ipv4: tables(false),
             ipv6: tables(true),
             bridge: BridgeTables {
+                chip: match self.chips_have_rules {
+                    true => table(Kind::Chip, false),
+                    false => Arc::clone(&self.none),
+                },
                 nat: table(Kind::BridgeNat, false),
                 filter: table(Kind::BridgeFilter, false),
                 detour: self.detour,
@@ -448,6 +458,7 @@ pub fn is_about(path: &str) -> bool {
     path.starts_with("/ip/firewall/")
         || path.starts_with("/ipv6/firewall/")
         || link::MENUS.contains(&path)
+        || path == chip::MENU
 }
 
 fn names_changed_pattern(rule: &Rule, changes: &Changes) -> bool {
@@ -497,6 +508,7 @@ fn is_same(a: &dataplane::firewall::Firewall, b: &dataplane::firewall::Firewall)
     };
     same(&a.ipv4, &b.ipv4)
         && same(&a.ipv6, &b.ipv6)
+        && Arc::ptr_eq(&a.bridge.chip, &b.bridge.chip)
         && Arc::ptr_eq(&a.bridge.nat, &b.bridge.nat)
         && Arc::ptr_eq(&a.bridge.filter, &b.bridge.filter)
         && a.bridge.detour == b.bridge.detour

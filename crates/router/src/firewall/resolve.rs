@@ -113,6 +113,11 @@ fn resolve(what: &What, world: &World<'_>, numbered: &mut Numbered<'_>) -> Resul
             let class = class.ok_or_else(|| Missing::Interface(name.clone()))?;
             interface(*way, class)
         }
+        What::Interfaces(way, names) => {
+            // What is not there, or is no interface, brings no frames.
+            let classes = names.iter().filter_map(|name| world.sets.named(name));
+            interfaces(*way, &Arc::new(classes.collect()))
+        }
         What::Kind(way, word) => {
             let set = world.sets.kind(word);
             interfaces(*way, set.ok_or_else(|| Missing::Interface((*word).into()))?)

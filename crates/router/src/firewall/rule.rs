@@ -33,7 +33,10 @@ impl Rule {
         let names = |condition: &Condition| {
             matches!(
                 condition.what,
-                What::Interface(..) | What::Kind(..) | What::InterfaceList(..)
+                What::Interface(..)
+                    | What::Interfaces(..)
+                    | What::Kind(..)
+                    | What::InterfaceList(..)
             )
         };
         self.conditions.iter().any(names)
@@ -42,9 +45,10 @@ impl Rule {
     /// The interfaces that it names alone.
     pub fn interfaces(&self) -> impl Iterator<Item = &Name> {
         let conditions = self.conditions.iter();
-        conditions.filter_map(|condition| match &condition.what {
-            What::Interface(_, name) => Some(name),
-            _ => None,
+        conditions.flat_map(|condition| match &condition.what {
+            What::Interface(_, name) => std::slice::from_ref(name),
+            What::Interfaces(_, names) => names,
+            _ => &[],
         })
     }
 
@@ -103,6 +107,8 @@ pub enum What {
     Plain(Match),
     /// The interface of this name.
     Interface(Way, Name),
+    /// One of the interfaces of these names.
+    Interfaces(Way, Vec<Name>),
     /// All interfaces of a kind: `all-ethernet` and the like.
     Kind(Way, &'static str),
     /// A list of interfaces.

@@ -12,6 +12,7 @@ use dataplane::nat::Side;
 use dataplane::rule::{self, RuleCounters, Table};
 use menu::{Change, Item, Store};
 
+use super::chip;
 use super::invalid::Invalid;
 use super::jumps;
 use super::link;
@@ -49,6 +50,8 @@ pub enum Kind {
     BridgeNat,
     /// Which frames bridges let pass.
     BridgeFilter,
+    /// What switch chips do with frames.
+    Chip,
 }
 
 impl Kind {
@@ -60,6 +63,7 @@ impl Kind {
             Self::Nat => firewall::nat::CHAINS,
             Self::Filter | Self::BridgeFilter => firewall::filter::CHAINS,
             Self::BridgeNat => firewall::bridge_nat::CHAINS,
+            Self::Chip => firewall::chip::CHAINS,
         }
     }
 
@@ -68,13 +72,13 @@ impl Kind {
         match self {
             Self::Nat => &["dstnat", "output"],
             Self::BridgeNat => &["dstnat"],
-            Self::Raw | Self::Mangle | Self::Filter | Self::BridgeFilter => &[],
+            Self::Raw | Self::Mangle | Self::Filter | Self::BridgeFilter | Self::Chip => &[],
         }
     }
 }
 
 /// All menus of rules.
-pub(super) const MENUS: [Which; 10] = [
+pub(super) const MENUS: [Which; 11] = [
     which("/ip/firewall/raw", false, Kind::Raw),
     which("/ip/firewall/mangle", false, Kind::Mangle),
     which("/ip/firewall/nat", false, Kind::Nat),
@@ -85,6 +89,7 @@ pub(super) const MENUS: [Which; 10] = [
     which("/ipv6/firewall/filter", true, Kind::Filter),
     which("/interface/bridge/nat", false, Kind::BridgeNat),
     which("/interface/bridge/filter", false, Kind::BridgeFilter),
+    which(chip::MENU, false, Kind::Chip),
 ];
 
 const fn which(path: &'static str, ipv6: bool, kind: Kind) -> Which {
@@ -99,13 +104,14 @@ impl Which {
 
     /// Whether its rules look at the frames of bridges.
     pub const fn is_of_bridges(self) -> bool {
-        matches!(self.kind, Kind::BridgeNat | Kind::BridgeFilter)
+        matches!(self.kind, Kind::BridgeNat | Kind::BridgeFilter | Kind::Chip)
     }
 
     /// A rule, from its item.
     fn read(self, item: &Item) -> Rule {
         match self.kind {
             Kind::BridgeNat | Kind::BridgeFilter => link::rule(item),
+            Kind::Chip => chip::rule(item),
             Kind::Raw | Kind::Mangle | Kind::Nat | Kind::Filter => read::rule(item, self.ipv6),
         }
     }

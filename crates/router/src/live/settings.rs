@@ -45,6 +45,10 @@ impl Control {
         let reasons: Vec<_> = [
             (bridge.slow, "allow-fast-path=no"),
             (
+                !bridge.chip.is_empty(),
+                "/interface/ethernet/switch/rule has rules",
+            ),
+            (
                 !bridge.filter.is_empty(),
                 "/interface/bridge/filter has rules",
             ),

@@ -123,7 +123,7 @@ impl Model {
         }
         match self.member(inside.vid, to) {
             Member::No => Err(DropReason::BridgeEgressVlan),
-            Member::Untagged => Ok(frame),
+            Member::Untagged | Member::AsTheyCame => Ok(frame),
             Member::Tagged => {
                 let [a, b] = self.bridge.ethertype.to_be_bytes();
                 let [c, d] = inside.vid.to_be_bytes();

@@ -1,7 +1,8 @@
 //! Rules of bridges: asks them about the frames of a chunk, and does what they say.
 //!
 //! ```text
-//! port → nat dstnat → bridging decision ─┬→ filter forward → nat srcnat → port      (for each port that it leaves by)
+//! port → switch chip
+//!      → nat dstnat → bridging decision ─┬→ filter forward → nat srcnat → port      (for each port that it leaves by)
 //!                                        └→ filter input → router
 //! router → bridging decision → filter output → nat srcnat → port
 //! ```
@@ -14,7 +15,7 @@ use wire::Mac;
 
 use crate::bridge::sheet::{Between, CHUNK, Sheet, counted};
 use crate::drop::DropReason;
-use crate::firewall::{BridgeTables, bridge_nat, filter};
+use crate::firewall::{BridgeTables, bridge_nat, chip, filter};
 use crate::outlet::Outlet;
 use crate::packet::link::{Arp, Bpdu, HEADER, Link};
 use crate::packet::{Fields, Tuple};
@@ -27,6 +28,8 @@ use crate::walk::Context;
 /// Where frames are asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hook {
+    /// At a port: what its switch chip does.
+    Chip,
     /// Before the bridging decision: link addresses of receivers.
     Dstnat,
     /// For the router.
@@ -46,6 +49,7 @@ impl Hook {
 
     const fn chain(self) -> ChainId {
         match self {
+            Self::Chip => chip::INGRESS,
             Self::Dstnat => bridge_nat::DSTNAT,
             Self::Srcnat => bridge_nat::SRCNAT,
             Self::Input => filter::INPUT,
@@ -56,9 +60,10 @@ impl Hook {
 
     /// What a frame is counted as that its rules discard.
     pub(crate) const fn reason(self) -> DropReason {
-        match self.is_nat() {
-            true => DropReason::BridgeNat,
-            false => DropReason::BridgeFilter,
+        match self {
+            Self::Chip => DropReason::SwitchRule,
+            Self::Dstnat | Self::Srcnat => DropReason::BridgeNat,
+            Self::Input | Self::Forward | Self::Output => DropReason::BridgeFilter,
         }
     }
 }
@@ -124,7 +129,7 @@ impl<'a> Rules<'a> {
     #[inline]
     pub(crate) fn of(cx: &Context<'a>, bridge: InterfaceId) -> Option<Self> {
         let tables = &cx.snapshot.firewall.bridge;
-        if tables.nat.is_empty() && tables.filter.is_empty() {
+        if tables.nat.is_empty() && tables.filter.is_empty() && tables.chip.is_empty() {
             return None;
         }
         let line = cx.interfaces.get(bridge);
@@ -143,9 +148,10 @@ impl<'a> Rules<'a> {
     /// The rules of a hook, where there are any.
     #[inline]
     fn table(&self, hook: Hook) -> Option<(&'a Table, ChainId)> {
-        let table = match hook.is_nat() {
-            true => &self.tables.nat,
-            false => &self.tables.filter,
+        let table = match hook {
+            Hook::Chip => &self.tables.chip,
+            hook if hook.is_nat() => &self.tables.nat,
+            _ => &self.tables.filter,
         };
         Some((table, table.busy(hook.chain())?))
     }

@@ -1,4 +1,4 @@
-//! `/interface/ethernet/switch`: switch chips. There are none here; their items are kept.
+//! `/interface/ethernet/switch`: switch chips. What they do the bridge of their ports does.
 
 pub(crate) mod acl;
 pub(crate) mod crs;
@@ -12,10 +12,9 @@ pub(crate) mod rule;
 pub(crate) mod trunk;
 pub(crate) mod vlan;
 
-use menu::{Builtin, Kind, Menu, Pick, Property};
+use menu::{Builtin, Kind, Menu, Pick, Property, Shape};
 
 use crate::declare::{list, maybe, no, number, shown, span, text, words, yes};
-use crate::fragment::idle_fixed;
 
 /// The name of a switch chip.
 pub(crate) const SWITCH: Kind = Kind::Reference("switch");
@@ -25,6 +24,16 @@ pub(crate) const PORT: Kind = Kind::Or(
     &["switch1-cpu", "switch2-cpu", "switch-cpu"],
     &Kind::Reference("interface"),
 );
+
+/// The ports to the processor, behind the others (RouterOS).
+pub(crate) const CPUS: &[Builtin] = &[
+    Builtin {
+        values: &[("name", "switch1-cpu"), ("switch", "switch1")],
+    },
+    Builtin {
+        values: &[("name", "switch2-cpu"), ("switch", "switch2")],
+    },
+];
 
 /// Several ports of a switch chip.
 pub(crate) const PORTS: Kind = Kind::List(&PORT);
@@ -68,10 +77,10 @@ pub(crate) static MENU: Menu = Menu {
             "Port that gets copies of what is sent",
         )
         .default("none"),
-        no("switch-all-ports", "Makes all ports one group"),
-        yes("cpu-flow-control", "Sends pause frames to the processor"),
-        maybe("l3-hw-offloading", "Lets the chip route"),
-        maybe("qos-hw-offloading", "Lets the chip prioritise"),
+        no("switch-all-ports", "Makes all ports one group").inert(),
+        yes("cpu-flow-control", "Sends pause frames to the processor").inert(),
+        maybe("l3-hw-offloading", "Lets the chip route").inert(),
+        maybe("qos-hw-offloading", "Lets the chip prioritise").inert(),
         words(
             "bridge-type",
             &[
@@ -82,135 +91,167 @@ pub(crate) static MENU: Menu = Menu {
             ],
             "VLANs' tag",
         )
-        .optional(),
+        .optional()
+        .inert(),
         list(
             "drop-if-no-vlan-assignment-on-ports",
             &PORT,
             "Ports that need a VLAN",
         )
-        .optional(),
+        .optional()
+        .inert(),
         list(
             "drop-if-invalid-or-src-port-not-member-of-vlan-on-ports",
             &PORT,
             "Ports that take their VLANs' frames only",
         )
-        .optional(),
+        .optional()
+        .inert(),
         maybe(
             "use-svid-in-one2one-vlan-lookup",
             "Looks one to one VLANs up by the outer tag",
-        ),
+        )
+        .inert(),
         maybe(
             "use-cvid-in-one2one-vlan-lookup",
             "Looks one to one VLANs up by the inner tag",
-        ),
+        )
+        .inert(),
         words(
             "forwarding-mode",
             &["bridge", "vlan"],
             "How the chip forwards",
         )
-        .optional(),
+        .optional()
+        .inert(),
         maybe(
             "mac-level-isolation",
             "Isolates by host and not by port only",
-        ),
+        )
+        .inert(),
         words(
             "multicast-lookup-mode",
             &["dst-ip-and-vid-for-ipv4", "dst-mac-and-vid-always"],
             "How multicast is looked up",
         )
-        .optional(),
+        .optional()
+        .inert(),
         maybe(
             "override-existing-when-ufdb-full",
             "Forgets hosts for new ones",
-        ),
-        span("unicast-fdb-timeout", "How long hosts are remembered").optional(),
+        )
+        .inert(),
+        span("unicast-fdb-timeout", "How long hosts are remembered")
+            .optional()
+            .inert(),
         maybe(
             "unknown-vlan-lookup-mode",
             "Looks unknown VLANs up as known ones",
-        ),
-        maybe("forward-unknown-vlan", "Forwards frames of unknown VLANs"),
-        maybe("rspan", "Sends copies through another switch"),
+        )
+        .inert(),
+        maybe("forward-unknown-vlan", "Forwards frames of unknown VLANs").inert(),
+        maybe("rspan", "Sends copies through another switch").inert(),
         number(
             "rspan-ingress-vlan-id",
             0,
             4_095,
             "VLAN of copies of what comes in",
         )
-        .optional(),
+        .optional()
+        .inert(),
         number(
             "rspan-egress-vlan-id",
             0,
             4_095,
             "VLAN of copies of what goes out",
         )
-        .optional(),
+        .optional()
+        .inert(),
         Property::new(
             "ingress-mirror0",
             COPIES,
             "Port and form of the first copies in",
         )
-        .optional(),
+        .optional()
+        .inert(),
         Property::new(
             "ingress-mirror1",
             COPIES,
             "Port and form of the second copies in",
         )
-        .optional(),
+        .optional()
+        .inert(),
         text(
             "ingress-mirror-ratio",
             "How many of the frames are copied, such as 1/1",
-        ),
+        )
+        .inert(),
         Property::new(
             "egress-mirror0",
             COPIES,
             "Port and form of the first copies out",
         )
-        .optional(),
+        .optional()
+        .inert(),
         Property::new(
             "egress-mirror1",
             COPIES,
             "Port and form of the second copies out",
         )
-        .optional(),
+        .optional()
+        .inert(),
         text(
             "egress-mirror-ratio",
             "How many of the frames are copied, such as 1/1",
-        ),
-        words("fdb-uses", MIRRORS, "Mirror of hosts' frames").optional(),
-        words("vlan-uses", MIRRORS, "Mirror of VLANs' frames").optional(),
+        )
+        .inert(),
+        words("fdb-uses", MIRRORS, "Mirror of hosts' frames")
+            .optional()
+            .inert(),
+        words("vlan-uses", MIRRORS, "Mirror of VLANs' frames")
+            .optional()
+            .inert(),
         maybe(
             "mirror-egress-if-ingress-mirrored",
             "Copies on the way out what was copied on the way in",
-        ),
+        )
+        .inert(),
         maybe(
             "mirror-tx-on-mirror-port",
             "Copies what the mirror's port sends",
-        ),
-        number("mirrored-packet-qos-priority", 0, 7, "Priority of copies").optional(),
+        )
+        .inert(),
+        number("mirrored-packet-qos-priority", 0, 7, "Priority of copies")
+            .optional()
+            .inert(),
         words(
             "mirrored-packet-drop-precedence",
             crs_qos::COLOURS,
             "How readily copies are dropped",
         )
-        .optional(),
+        .optional()
+        .inert(),
         Property::new(
             "bypass-vlan-ingress-filter-for",
             BYPASSES,
             "Protocols that come in from outside the VLAN, too",
         )
-        .optional(),
+        .optional()
+        .inert(),
         Property::new(
             "bypass-ingress-port-policing-for",
             BYPASSES,
             "Protocols that are not limited",
         )
-        .optional(),
+        .optional()
+        .inert(),
         Property::new(
             "bypass-l2-security-check-filter-for",
             BYPASSES,
             "Protocols that are not checked",
         )
-        .optional(),
+        .optional()
+        .inert(),
     ]],
     columns: &["name", "type", "mirror-source", "mirror-target"],
     space: Some("switch"),
@@ -224,5 +265,5 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     pick: Pick::Number,
-    ..idle_fixed("/interface/ethernet/switch", "Switch chips")
+    ..Menu::new("/interface/ethernet/switch", Shape::Fixed, "Switch chips")
 };

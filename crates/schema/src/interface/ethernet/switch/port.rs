@@ -1,16 +1,15 @@
 //! `/interface/ethernet/switch/port`: how switch chips treat the frames of their ports.
 
-use menu::{Follow, Kind, Menu, Pick, Property};
+use menu::{Follow, Kind, Menu, Pick, Property, Shape};
 
-use super::PORT;
 use super::crs::HANDLED;
-use crate::declare::{list, maybe, no, number, optional_text, reference, words, yes};
-use crate::fragment::idle_fixed;
+use super::{CPUS, PORT};
+use crate::declare::{list, maybe, no, number, optional_text, reference, shown, words, yes};
 
 const RATE: Kind = Kind::Or(&["unlimited"], &Kind::Rate);
 
 /// What ports of CRS1xx and CRS2xx have besides.
-const CRS: &[Property] = &[
+const CRS: &[Property] = &idle([
     number(
         "ingress-customer-tpid-override",
         0,
@@ -207,7 +206,17 @@ const CRS: &[Property] = &[
         "Drops by rules that are counted",
     )
     .optional(),
-];
+]);
+
+/// Properties without effect.
+const fn idle<const N: usize>(mut properties: [Property; N]) -> [Property; N] {
+    let mut at = 0;
+    while at < N {
+        properties[at] = properties[at].inert();
+        at += 1;
+    }
+    properties
+}
 
 const ASSIGNED: &[&str] = &[
     "all",
@@ -239,7 +248,7 @@ const POLICIES: Kind = Kind::Set(&[
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            reference("name", "interface", "The port").read_only(),
+            Property::new("name", PORT, "The port").read_only(),
             reference("switch", "switch", "The switch chip")
                 .default("switch1")
                 .read_only(),
@@ -261,18 +270,23 @@ pub(crate) static MENU: Menu = Menu {
                 "VLAN of untagged frames",
             )
             .default("auto"),
-            maybe("l3-hw-offloading", "Lets the chip route what comes in here"),
-            Property::new("ingress-rate", RATE, "Most bits a second in").default("unlimited"),
-            Property::new("egress-rate", RATE, "Most bits a second out").default("unlimited"),
+            maybe("l3-hw-offloading", "Lets the chip route what comes in here").inert(),
+            Property::new("ingress-rate", RATE, "Most bits a second in")
+                .default("unlimited")
+                .inert(),
+            Property::new("egress-rate", RATE, "Most bits a second out")
+                .default("unlimited")
+                .inert(),
             Property::new(
                 "storm-rate",
                 Kind::Number { min: 1, max: 100 },
                 "Percent for storms",
             )
-            .default("100"),
-            yes("limit-broadcasts", "Limits broadcasts"),
-            no("limit-unknown-multicasts", "Limits unknown multicasts"),
-            no("limit-unknown-unicasts", "Limits unknown unicasts"),
+            .default("100")
+            .inert(),
+            yes("limit-broadcasts", "Limits broadcasts").inert(),
+            no("limit-unknown-multicasts", "Limits unknown multicasts").inert(),
+            no("limit-unknown-unicasts", "Limits unknown unicasts").inert(),
             no("mirror-egress", "Copies what goes out"),
             no("mirror-ingress", "Copies what comes in"),
             Property::new(
@@ -281,6 +295,11 @@ pub(crate) static MENU: Menu = Menu {
                 "Gets the copies",
             )
             .default("none"),
+            shown(
+                "status",
+                Kind::Text,
+                "What of it the chip of this board cannot do",
+            ),
         ],
         CRS,
     ],
@@ -293,9 +312,14 @@ pub(crate) static MENU: Menu = Menu {
     ],
     key: Some("name"),
     pick: Pick::Number,
+    builtin: CPUS,
     follows: &[Follow {
         path: "/interface/ethernet",
         values: &[],
     }],
-    ..idle_fixed("/interface/ethernet/switch/port", "Ports of switch chips")
+    ..Menu::new(
+        "/interface/ethernet/switch/port",
+        Shape::Fixed,
+        "Ports of switch chips",
+    )
 };

@@ -1,14 +1,13 @@
 //! `/interface/ethernet/switch/port-isolation`: which ports of a switch chip may talk.
 
-use menu::{Follow, Menu, Property};
+use menu::{Follow, Kind, Menu, Property, Shape};
 
-use super::PORTS;
-use crate::declare::reference;
-use crate::fragment::idle_fixed;
+use super::{CPUS, PORT, PORTS};
+use crate::declare::{reference, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        reference("name", "interface", "The port").read_only(),
+        Property::new("name", PORT, "The port").read_only(),
         reference("switch", "switch", "The switch chip")
             .default("switch1")
             .read_only(),
@@ -18,15 +17,22 @@ pub(crate) static MENU: Menu = Menu {
             "The ports that it may talk to",
         )
         .default(""),
+        shown(
+            "status",
+            Kind::Text,
+            "What of it the chip of this board cannot do",
+        ),
     ]],
     columns: &["name", "switch", "forwarding-override"],
     key: Some("name"),
+    builtin: CPUS,
     follows: &[Follow {
         path: "/interface/ethernet",
         values: &[],
     }],
-    ..idle_fixed(
+    ..Menu::new(
         "/interface/ethernet/switch/port-isolation",
+        Shape::Fixed,
         "Isolation of switch ports",
     )
 };

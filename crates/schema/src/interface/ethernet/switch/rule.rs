@@ -1,11 +1,11 @@
 //! `/interface/ethernet/switch/rule`: what a switch chip does to frames that match.
 
-use menu::{Family, Kind, Menu, Property};
+use menu::{Family, Kind, Menu, Property, Shape};
 
 use super::qos::PROFILE_NAME;
 use super::{ON, PORTS};
 use crate::declare::{maybe, number};
-use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_rules};
+use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID};
 
 /// A hardware address with the bits of it that count.
 const MASKED: Kind = Kind::Either(&Kind::Mac, &Kind::Tuple("/", &[Kind::Mac, Kind::Mac]));
@@ -50,28 +50,45 @@ pub(crate) static MENU: Menu = Menu {
             number("src-port", 0, 65_535, "Source port").optional(),
             number("dst-port", 0, 65_535, "Destination port").optional(),
             number("dscp", 0, 63, "DSCP").optional(),
-            number("traffic-class", 0, 255, "Traffic class of IPv6").optional(),
-            number("flow-label", 0, 1_048_575, "Flow label of IPv6").optional(),
+            number("traffic-class", 0, 255, "Traffic class of IPv6")
+                .optional()
+                .inert(),
+            number("flow-label", 0, 1_048_575, "Flow label of IPv6")
+                .optional()
+                .inert(),
             Property::new(
                 "new-dst-ports",
                 PORTS,
                 "Where frames go instead; nowhere if empty",
             )
-            .optional(),
-            number("new-vlan-id", 0, 4_095, "New VLAN").optional(),
+            .optional()
+            .inert_for(|value| !value.is_empty()),
+            number("new-vlan-id", 0, 4_095, "New VLAN")
+                .optional()
+                .inert(),
             number("new-vlan-priority", 0, 7, "New priority").optional(),
             Property::new("rate", RATE, "Most bits a second").optional(),
-            maybe("copy-to-cpu", "Copies the frames to the processor"),
-            maybe("redirect-to-cpu", "Sends the frames to the processor"),
-            maybe("mirror", "Copies the frames to the mirror"),
-            Property::new("mirror-ports", PORTS, "Where copies go").optional(),
-            Property::new("new-qos-profile", PROFILE_NAME, "New quality of service").optional(),
-            maybe("keep-qos-fields", "Leaves priority and DSCP as they are"),
-            Property::new("new-vrf", Kind::Name, "New VRF").optional(),
+            maybe("copy-to-cpu", "Copies the frames to the processor").inert(),
+            maybe("redirect-to-cpu", "Sends the frames to the processor").inert(),
+            maybe("mirror", "Copies the frames to the mirror").inert(),
+            Property::new("mirror-ports", PORTS, "Where copies go")
+                .optional()
+                .inert(),
+            Property::new("new-qos-profile", PROFILE_NAME, "New quality of service")
+                .optional()
+                .inert(),
+            maybe("keep-qos-fields", "Leaves priority and DSCP as they are").inert(),
+            Property::new("new-vrf", Kind::Name, "New VRF")
+                .optional()
+                .inert(),
         ],
         COMMENT_DISABLED,
     ],
     flags: DISABLED_INVALID,
     columns: &["switch", "ports"],
-    ..idle_rules("/interface/ethernet/switch/rule", "Rules of switch chips")
+    ..Menu::new(
+        "/interface/ethernet/switch/rule",
+        Shape::Ordered,
+        "Rules of switch chips",
+    )
 };

@@ -1,0 +1,205 @@
+//! What chips make of a bridge: which of its ports may talk, and the VLANs that they filter by.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dataplane::bridge::{Bridge, BridgePort, FrameTypes, Member, PortSet, VlanMode, VlanTable};
+
+use super::read::{Header, PortConfig};
+use super::{End, Switches};
+use crate::intent::Name;
+
+/// A port of a bridge, and of which chip it is one.
+struct Seat {
+    chip: Option<usize>,
+    end: End,
+}
+
+impl Switches {
+    /// Changes a bridge by what the chips of its ports do; `names` are those of its ports, by their numbers. Says
+    /// whether something is other.
+    pub(crate) fn change(&self, bridge: &mut Bridge, names: &[Name]) -> bool {
+        let seats = names.iter().map(|name| Seat {
+            chip: self.homes.get(name).copied(),
+            end: End::Port(name.clone()),
+        });
+        let seats: Vec<_> = seats.collect();
+        let isolates = self.isolate(bridge, &seats);
+        let filters = self.filter(bridge, &seats);
+        bridge.fast_forward &= !isolates && !filters;
+        isolates || filters
+    }
+
+    fn isolate(&self, bridge: &mut Bridge, seats: &[Seat]) -> bool {
+        let mut isolates = false;
+        let mut ports: Vec<_> = bridge.ports().to_vec();
+        for (port, seat) in ports.iter_mut().zip(seats) {
+            let config = seat.chip.and_then(|chip| self.port(chip, seat.end.clone()));
+            let Some(only) = config.map(|config| &config.only_to) else {
+                continue;
+            };
+            if only.is_empty() {
+                continue;
+            }
+            // What is on no chip, or on another one, is behind the port to the processor.
+            let cpu = only.contains(&End::Cpu);
+            let may = |other: &Seat| match other.chip == seat.chip {
+                true => only.contains(&other.end),
+                false => cpu,
+            };
+            let numbers = seats.iter().enumerate();
+            let numbers = numbers.filter(|(_, other)| may(other));
+            port.only_to = Some(numbers.map(|(number, _)| number).collect());
+            port.kept_down = !cpu;
+            isolates = true;
+        }
+        if isolates {
+            replace_ports(bridge, ports);
+        }
+        let to_cpu = self.only_to_of_router(seats);
+        isolates |= to_cpu.is_some();
+        bridge.only_to = to_cpu;
+        isolates
+    }
+
+    /// Where the router's own frames may go: what the ports to the processor say.
+    fn only_to_of_router(&self, seats: &[Seat]) -> Option<PortSet> {
+        let only = |chip: usize| self.port(chip, End::Cpu).map(|config| &config.only_to);
+        let is_set = |seat: &Seat| {
+            let only = seat.chip.and_then(only);
+            only.is_some_and(|only| !only.is_empty())
+        };
+        let may = |seat: &Seat| !is_set(seat) || only_has(seat.chip.and_then(only), &seat.end);
+        seats.iter().any(is_set).then(|| {
+            let numbers = seats.iter().enumerate();
+            let numbers = numbers.filter(|(_, seat)| may(seat));
+            numbers.map(|(number, _)| number).collect()
+        })
+    }
+
+    /// RouterOS: a bridge that filters VLANs by itself is not switched by chips that filter by their own table.
+    fn filter(&self, bridge: &mut Bridge, seats: &[Seat]) -> bool {
+        let chips: BTreeSet<usize> = { seats.iter() }
+            .filter_map(|seat| seat.chip)
+            .filter(|chip| self.filters(*chip))
+            .collect();
+        let Some(first) = chips.first().copied().filter(|_| bridge.vlans.is_none()) else {
+            return false;
+        };
+        let standard = PortConfig::default();
+        let cpu = self.port(first, End::Cpu).unwrap_or(&standard);
+        let mut ports = bridge.ports().to_vec();
+        let mut table = VlanTable::new(seats.len());
+        let rows = self.rows(&chips);
+        for (number, (port, seat)) in ports.iter_mut().zip(seats).enumerate() {
+            let filtering = seat.chip.filter(|chip| chips.contains(chip));
+            let config = filtering.and_then(|chip| self.port(chip, seat.end.clone()));
+            // What is on no such chip is behind the port to the processor.
+            let (config, end, chip) = match filtering {
+                Some(chip) => (config.unwrap_or(&standard), &seat.end, chip),
+                None => (cpu, &End::Cpu, first),
+            };
+            set_port(port, config);
+            set_members(&mut table, number, (config, chip, end), &rows);
+        }
+        set_members(&mut table, seats.len(), (cpu, first, &End::Cpu), &rows);
+        replace_ports(bridge, ports);
+        bridge.vlans = Some(Arc::new(table));
+        bridge.ethertype = wire::EtherType::VLAN.0;
+        bridge.pvid = cpu.own;
+        bridge.frame_types = FrameTypes::All;
+        bridge.vlan_mode = Some(cpu.mode);
+        true
+    }
+
+    /// The VLANs of these chips' tables, with the members of each by chip.
+    fn rows(&self, chips: &BTreeSet<usize>) -> Rows {
+        let mut rows = Rows::new();
+        for (item, config) in &self.vlans {
+            if chips.contains(&config.chip) && self.holds(*item) {
+                let members = rows.entry((config.vid, config.chip)).or_default();
+                members.extend(config.members.iter().cloned());
+            }
+        }
+        rows
+    }
+}
+
+/// The members of each VLAN by chip.
+type Rows = BTreeMap<(u16, usize), BTreeSet<End>>;
+
+fn only_has(only: Option<&BTreeSet<End>>, end: &End) -> bool {
+    only.is_some_and(|only| only.contains(end))
+}
+
+fn set_port(port: &mut BridgePort, config: &PortConfig) {
+    port.pvid = config.own;
+    port.frame_types = FrameTypes::All;
+    port.tag_stacking = false;
+    port.vlan_mode = Some(config.mode);
+}
+
+/// Says what a port is in each VLAN of the tables, and of frames that VLANs do not count of.
+fn set_members(
+    table: &mut VlanTable,
+    number: usize,
+    (config, chip, end): (&PortConfig, usize, &End),
+    rows: &Rows,
+) {
+    let strips = config.header == Header::Strip;
+    table.set(
+        0,
+        number,
+        if strips {
+            Member::Untagged
+        } else {
+            Member::AsTheyCame
+        },
+    );
+    for (vid, on) in rows.keys().filter(|(vid, _)| *vid != 0) {
+        let is_member = rows[&(*vid, *on)].contains(end);
+        if *on != chip {
+            // The VLAN is known here all the same.
+            if !rows.contains_key(&(*vid, chip)) {
+                table.set(*vid, number, Member::No);
+            }
+            continue;
+        }
+        let member = match (is_member, config.header) {
+            (false, _) => Member::No,
+            (true, Header::Strip) => Member::Untagged,
+            (true, Header::Add) => Member::Tagged,
+            // RouterOS: the port whose own VLAN it is is an access port of it.
+            (true, Header::Leave) if config.own == *vid => Member::Untagged,
+            (true, Header::Leave) => Member::Tagged,
+        };
+        table.set(*vid, number, member);
+    }
+}
+
+/// Gives a bridge these ports in the place of those that it has.
+fn replace_ports(bridge: &mut Bridge, ports: Vec<BridgePort>) {
+    for (number, port) in ports.into_iter().enumerate() {
+        bridge.set_port(number, port);
+    }
+}
+
+impl Switches {
+    /// Whether the chip's table holds this VLAN: the chip has such a table, with room for it.
+    pub(super) fn holds(&self, item: crate::intent::ItemId) -> bool {
+        let Some(config) = self.vlans.get(&item).filter(|config| !config.disabled) else {
+            return false;
+        };
+        let Some(chip) = self.chip(config.chip).filter(|chip| chip.vlan_menu) else {
+            return false;
+        };
+        let before = self.vlans.range(..item).map(|(_, config)| config);
+        let before = before.filter(|other| other.chip == config.chip && !other.disabled);
+        before.count() < chip.tables.vlans as usize
+    }
+}
+
+/// Whether a port filters.
+pub(super) fn is_on(config: &PortConfig) -> bool {
+    config.mode != VlanMode::Disabled
+}

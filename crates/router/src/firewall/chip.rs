@@ -1,0 +1,114 @@
+//! From an item of `/interface/ethernet/switch/rule` to a rule that the frames of bridges' ports meet first.
+//!
+//! What a rule asks is what `/interface/bridge/filter` asks under the same names; the first rule that holds is the last
+//! one, as on a chip.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use dataplane::packet::link::ethertype;
+use dataplane::rule::{Action, Limit, LinkMatch, Match, Priority, Rate, Unit};
+use menu::{Item, Value};
+
+use super::link;
+use super::rule::{Condition, Deed, Rule, Way, What};
+use super::value;
+use crate::intent::Name;
+
+pub(super) const MENU: &str = "/interface/ethernet/switch/rule";
+/// A bucket holds what comes in this part of a second.
+const BURSTS: u64 = 10;
+
+/// A rule, from its item.
+pub(super) fn rule(item: &Item) -> Rule {
+    let conditions = item
+        .values()
+        .filter_map(|(property, value)| condition(property.name, value));
+    let mut conditions: Vec<_> = conditions.collect();
+    conditions.extend(link::implied(item, ""));
+    let (deed, rate) = deed(item);
+    conditions.extend(rate);
+    Rule {
+        chain: Name::from("ingress"),
+        disabled: item.is("disabled"),
+        conditions,
+        deed: Some(deed),
+        passthrough: false,
+        log: None,
+    }
+}
+
+fn condition(name: &str, value: &Value) -> Option<Condition> {
+    let plain = |what: Match| Condition {
+        negated: false,
+        what: What::Plain(what),
+    };
+    match name {
+        "ports" => {
+            let names = value.as_list().iter().filter_map(Value::as_str);
+            let names: Vec<Name> = names.map(Name::from).collect();
+            (!names.is_empty()).then_some(Condition {
+                negated: false,
+                what: What::Interfaces(Way::In, names),
+            })
+        }
+        "vlan-header" => Some(Condition {
+            negated: value.as_str() == Some("not-present"),
+            ..plain(Match::Link(LinkMatch::Kind(
+                ethertype::VLAN,
+                ethertype::VLAN,
+            )))
+        }),
+        "protocol" => {
+            let protocol = value::protocol(value).map(Match::Protocol);
+            Some(protocol.map_or_else(senseless, plain))
+        }
+        "dscp" => {
+            let dscp = value::small(value).map(Match::Dscp);
+            Some(dscp.map_or_else(senseless, plain))
+        }
+        _ => {
+            let what = link::condition(name, value)?;
+            Some(Condition {
+                negated: false,
+                what,
+            })
+        }
+    }
+}
+
+fn senseless() -> Condition {
+    Condition {
+        negated: false,
+        what: What::Senseless,
+    }
+}
+
+/// What a rule does, and what must hold for that besides.
+fn deed(item: &Item) -> (Deed, Option<Condition>) {
+    let nowhere = item.get("new-dst-ports").map(Value::as_list);
+    if nowhere.is_some_and(<[Value]>::is_empty) {
+        return (Deed::Plain(Action::Drop), None);
+    }
+    if let Some(Value::Number(bits @ 1..)) = item.get("rate") {
+        let count = bits.unsigned_abs();
+        let rate = Rate {
+            count,
+            per: Duration::from_secs(1),
+            burst: count / BURSTS,
+            unit: Unit::Bits,
+        };
+        // What is beyond is discarded; what is within goes on.
+        let beyond = Condition {
+            negated: true,
+            what: What::Plain(Match::Limit(Arc::new(Limit::new(rate)))),
+        };
+        return (Deed::Plain(Action::Drop), Some(beyond));
+    }
+    let priority = item.get("new-vlan-priority").and_then(value::small);
+    let action = match priority {
+        Some(priority) => Action::SetPriority(Priority::Set(priority)),
+        None => Action::Accept,
+    };
+    (Deed::Plain(action), None)
+}
