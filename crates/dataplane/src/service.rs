@@ -76,6 +76,16 @@ pub enum Match {
         /// The destination port.
         port: u16,
     },
+    /// Datagrams to these UDP ports, but for those that are registered one by one. What nobody takes of them goes
+    /// to the host stack.
+    UdpPorts {
+        /// The family.
+        ipv6: bool,
+        /// The first destination port.
+        first: u16,
+        /// The last one.
+        last: u16,
+    },
     /// ICMP messages of this type; with `ipv6` those of ICMPv6.
     Icmp {
         /// The family.
@@ -254,6 +264,26 @@ impl Services {
         (everywhere || asked.has(id)).then_some(id)
     }
 
+    /// The service of a UDP port.
+    fn of_port(&self, ipv6: bool, port: u16, asked: ServiceSet) -> Option<ServiceId> {
+        let alone = self.of(Match::Udp { ipv6, port }, asked);
+        alone.or_else(|| {
+            let behind = Match::UdpPorts {
+                ipv6,
+                first: port,
+                last: u16::MAX,
+            };
+            let at = { &self.matches }.partition_point(|(what, _)| *what <= behind);
+            let (what, _) = self.matches.get(at.checked_sub(1)?)?;
+            match what {
+                Match::UdpPorts {
+                    ipv6: own, last, ..
+                } if *own == ipv6 && port <= *last => self.of(*what, asked),
+                _ => None,
+            }
+        })
+    }
+
     /// The service of a frame to this router or to a group, which is not of IP. `bytes` is the frame, `l3` where
     /// what it carries begins, behind this type or length.
     pub fn frame(
@@ -279,7 +309,7 @@ impl Services {
         let named = match (upper.protocol, payload) {
             (protocol::UDP, [_, _, high, low, ..]) => {
                 let port = u16::from_be_bytes([*high, *low]);
-                self.of(Match::Udp { ipv6, port }, asked)
+                self.of_port(ipv6, port, asked)
             }
             (number, [kind, ..]) if number == icmp(ipv6) => {
                 self.of(Match::Icmp { ipv6, kind: *kind }, asked)
@@ -299,9 +329,19 @@ impl Services {
         found.map(Found::Service)
     }
 
+    /// Whether some service has several UDP ports.
+    fn has_ports(&self, ipv6: bool, asked: ServiceSet) -> bool {
+        let mut all = self.matches.iter();
+        all.any(|(what, _)| {
+            matches!(what, Match::UdpPorts { ipv6: own, .. } if *own == ipv6)
+                && self.of(*what, asked).is_some()
+        })
+    }
+
     /// Whether packets of this protocol may be a service's.
     fn may_be(&self, ipv6: bool, number: u8, asked: ServiceSet) -> bool {
         let (first, last) = match number {
+            protocol::UDP if self.has_ports(ipv6, asked) => return true,
             protocol::UDP => (
                 Match::Udp { ipv6, port: 0 },
                 Match::Udp {
@@ -399,6 +439,7 @@ impl fmt::Display for Match {
             Self::FrameTo(to, carried) => write!(f, "{carried} to {to}"),
             Self::Protocol { protocol, .. } => write!(f, "IP protocol {protocol}"),
             Self::Udp { port, .. } => write!(f, "UDP port {port}"),
+            Self::UdpPorts { first, last, .. } => write!(f, "UDP ports {first} to {last}"),
             Self::Icmp { kind, .. } => write!(f, "ICMP type {kind}"),
         }
     }

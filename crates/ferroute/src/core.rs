@@ -6,6 +6,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::task;
 use std::time::{Duration, Instant as SystemInstant};
 
 use console::{Candidate, Colour, Outcome, Page, Said, Shell, Span};
@@ -13,7 +14,6 @@ use machine::Instant;
 use menu::{Menu, Output, Reason, Refusal, Scan, Store, Survey};
 use netio::Waker;
 use router::drive::log::Entry;
-use router::drive::names::name_servers;
 use router::{Holder, Instance};
 use script::{
     Asked, Class, Course, Done, Interrupt, Job, Pause, Request, Rows, Scripting, Session, Site,
@@ -97,6 +97,19 @@ impl Shared {
                 sleeper.wake();
             }
         }
+    }
+
+    /// Takes a question for the router itself; `waker` wakes who waits for the answer, which
+    /// [`take_answer`](router::drive::Control::take_answer) gives.
+    pub(crate) fn ask_name(&self, message: &[u8], waker: &task::Waker) -> Option<u64> {
+        let mut instance = self.lock();
+        self.set_time(&mut instance);
+        let ticket = instance.control().ask_name(message, waker.clone());
+        self.after_change(&mut instance);
+        drop(instance);
+        // It may have to be put by sockets, and has a time.
+        self.wake.wake();
+        ticket
     }
 
     /// Runs a request of another program.
@@ -249,12 +262,8 @@ impl Site for Visit<'_> {
     }
 
     fn resolve(&mut self, asked: &Asked<'_>, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
-        let servers = match asked.server {
-            Some(_) => Vec::new(),
-            None => name_servers(self.shared.lock().store()),
-        };
         let host = self.shared.host.as_deref();
-        crate::resolve::resolve(host, &servers, asked, interrupt)
+        crate::resolve::resolve(self.shared, host, asked, interrupt)
     }
 
     fn spawn(&mut self, job: Job) -> Result<(), Reason> {

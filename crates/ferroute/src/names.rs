@@ -1,5 +1,5 @@
-//! Puts the questions for names in address lists: each in a thread for as long as it is under way, so that
-//! a server that does not answer holds nobody up. How many there are, control decides.
+//! Puts the questions for names that need sockets: each in a thread for as long as it is under way, so that a server
+//! that does not answer holds nobody up. How many there are, control decides.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 
 use netio::Waker;
 use router::Instance;
-use router::drive::names::{Ask, Heard, Place};
-use script::Interrupt;
+use router::drive::names::{Ask, Told};
 
 use crate::host::HostPlane;
-use crate::resolve::Line;
+use crate::resolve::exchange;
 
 /// Where the machine keeps whom it asks (resolv.conf(5)), and how often that is read.
 const RESOLVERS: &str = "/etc/resolv.conf";
@@ -26,8 +25,8 @@ const STACK: usize = 256 << 10;
 /// See the module.
 pub(crate) struct Names {
     host: Option<Arc<HostPlane>>,
-    tell: Sender<(u64, Heard)>,
-    told: Receiver<(u64, Heard)>,
+    tell: Sender<(u64, Told)>,
+    told: Receiver<(u64, Told)>,
     /// Wakes the control thread.
     wake: Waker,
     due: Instant,
@@ -64,8 +63,8 @@ impl Names {
         if let Some(servers) = servers {
             instance.set_machine_servers(servers);
         }
-        for (ticket, heard) in self.told.try_iter() {
-            instance.control().hear_name(ticket, heard);
+        for (ticket, told) in self.told.try_iter() {
+            instance.control().told_name(ticket, told);
         }
         instance.control().take_asks()
     }
@@ -77,28 +76,14 @@ impl Names {
             let (host, ticket) = (self.host.clone(), ask.ticket);
             let thread = thread::Builder::new().name("name".to_owned());
             let begun = thread.stack_size(STACK).spawn(move || {
-                let _ = tell.send((ticket, answer(host.as_deref(), &ask)));
+                let _ = tell.send((ticket, exchange(host.as_deref(), &ask)));
                 wake.wake();
             });
             if begun.is_err() {
-                let _ = self.tell.send((ticket, Heard::Silent));
+                let _ = self.tell.send((ticket, Told::Silent));
                 self.wake.wake();
             }
         }
-    }
-}
-
-fn answer(host: Option<&HostPlane>, ask: &Ask) -> Heard {
-    let line = Line {
-        host: host.filter(|_| ask.server.place == Place::Router),
-        server: ask.server.address,
-        until: Instant::now() + ask.patience,
-        // Nobody stops it: it ends by itself.
-        interrupt: &Interrupt::default(),
-    };
-    match ask.key.name() {
-        Some(name) => line.ask(name, ask.key.kind()),
-        None => Heard::NoName,
     }
 }
 

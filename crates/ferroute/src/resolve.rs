@@ -1,50 +1,65 @@
-//! The addresses of names: a question to one server, by UDP and, where its answer does not fit, by TCP;
-//! and what `:resolve` makes of it. Without servers of its own, a router asks the resolver of the machine
-//! that it runs on.
+//! The addresses of names, for scripts; and questions to one server, by UDP or TCP, with sockets.
+//!
+//! `:resolve` asks this router itself, which keeps answers and knows whom to ask (`feature/dns/` of the router), or
+//! the server that it names.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs as _, UdpSocket};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use menu::Reason;
-use router::drive::names::Heard;
+use router::drive::names::{Ask, Place, Server, Told, Way, is_about};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use script::{Asked, Interrupt};
-use wire::dns::{Answer, Code, Kind, MESSAGE_LEN_MAX, Name, Question};
+use wire::dns::{Code, Kind, MESSAGE_LEN_MAX, Name, Question};
 
+use crate::core::Shared;
 use crate::host::HostPlane;
 
 /// How often somebody who waits for an answer looks whether he is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long a server has for an answer to a script, and how often servers are asked.
+/// How long a server has for an answer to a script, and how often it is asked.
 const PATIENCE: Duration = Duration::from_secs(2);
 const TRIES: usize = 4;
 
-/// Finds addresses of a name for a script; `servers` are asked in turn where it says none.
+/// The longest datagram that a server is told to send (RFC 6891, 6.2.5), and more than that.
+const DATAGRAM: usize = 4096;
+
+/// Finds addresses of a name for a script: this router knows them, or the server that the script names.
 ///
 /// # Errors
 /// There is no such name, nobody answers, or the script is to stop.
 pub(crate) fn resolve(
+    shared: &Shared,
     host: Option<&HostPlane>,
-    servers: &[SocketAddr],
     asked: &Asked<'_>,
     interrupt: &Interrupt,
 ) -> Result<Vec<IpAddr>, Reason> {
-    let said = asked.server.as_slice();
-    let servers = if said.is_empty() { servers } else { said };
-    if servers.is_empty() {
-        return ask_system(asked.name, interrupt);
-    }
     let name = Name::new(asked.name).ok_or_else(no_name)?;
     for v4 in asked.families {
-        let kind = if *v4 { Kind::A } else { Kind::Aaaa };
-        let found = ask(host, servers, (name, kind), interrupt)?;
-        if !found.is_empty() {
-            return Ok(found);
+        let question = Question {
+            id: random(),
+            name,
+            kind: if *v4 { Kind::A } else { Kind::Aaaa },
+        };
+        let mut bytes = [0; MESSAGE_LEN_MAX];
+        let message = question.emit(&mut bytes);
+        let answer = match asked.server {
+            Some(server) => ask_server(host, server, message, interrupt),
+            None => ask_router(shared, message, interrupt),
+        }?;
+        let read = question.answer(&answer).map_err(|_| no_server())?;
+        let found: Vec<_> = read.addresses.map(|found| found.address).collect();
+        match read.code {
+            Code::NoError if found.is_empty() => {}
+            Code::NoError => return Ok(found),
+            Code::NoName => return Err(no_name()),
+            Code::Other(_) => return Err(no_server()),
         }
     }
     Err(no_name())
@@ -54,67 +69,110 @@ fn no_name() -> Reason {
     Reason::failure("dns name does not exist")
 }
 
-/// Asks until there is an answer; no address if the name has none of the kind.
-fn ask(
+fn no_server() -> Reason {
+    Reason::failure("dns server failure")
+}
+
+/// Wakes a thread that waits for an answer.
+struct Waiting(Thread);
+
+impl Wake for Waiting {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Asks this router.
+fn ask_router(shared: &Shared, message: &[u8], interrupt: &Interrupt) -> Result<Vec<u8>, Reason> {
+    let waker = Waker::from(Arc::new(Waiting(thread::current())));
+    let ticket = shared.ask_name(message, &waker).ok_or_else(no_server)?;
+    loop {
+        if let Some(answer) = shared.lock().control().take_answer(ticket, &waker) {
+            return Ok(answer);
+        }
+        if interrupt.is_on() {
+            shared.lock().control().forget_answer(ticket);
+            return Err(Reason::Interrupted);
+        }
+        thread::park_timeout(LOOK);
+    }
+}
+
+/// Asks a server until there is an answer.
+fn ask_server(
     host: Option<&HostPlane>,
-    servers: &[SocketAddr],
-    (name, kind): (Name, Kind),
+    server: SocketAddr,
+    message: &[u8],
     interrupt: &Interrupt,
-) -> Result<Vec<IpAddr>, Reason> {
-    for server in servers.iter().cycle().take(TRIES.max(servers.len())) {
+) -> Result<Vec<u8>, Reason> {
+    for _ in 0..TRIES {
         let line = Line {
             host,
-            server: *server,
+            server,
             until: Instant::now() + PATIENCE,
             interrupt,
         };
-        let heard = line.ask(name, kind);
+        let told = line.ask(message);
         if interrupt.is_on() {
             return Err(Reason::Interrupted);
         }
-        match heard {
-            Heard::Addresses(found) => {
-                return Ok(found.into_iter().map(|found| found.address).collect());
-            }
-            Heard::NoName => return Err(no_name()),
-            // Another may know it.
-            Heard::Refused | Heard::Silent => {}
+        if let Told::Message(answer) = told {
+            return Ok(answer);
         }
     }
-    Err(Reason::failure("dns server failure"))
+    Err(no_server())
+}
+
+/// Puts a question of the router, and waits for what comes of it.
+pub(crate) fn exchange(host: Option<&HostPlane>, ask: &Ask) -> Told {
+    let line = |server: Server, interrupt| Line {
+        host: host.filter(|_| server.place == Place::Router),
+        server: server.address,
+        until: Instant::now() + ask.patience,
+        interrupt,
+    };
+    // Nobody stops it: it ends by itself.
+    let interrupt = Interrupt::default();
+    let told = match &ask.way {
+        Way::Datagram(server) => line(*server, &interrupt).ask_by_udp(&ask.message),
+        Way::Stream(server) => line(*server, &interrupt).ask_by_tcp(&ask.message).map(Some),
+        Way::Secure(_) => return Told::Refused,
+    };
+    match told {
+        Ok(Some(answer)) => Told::Message(answer),
+        Ok(None) => Told::Silent,
+        Err(error) if is_quiet(&error) => Told::Silent,
+        Err(_) => Told::Refused,
+    }
 }
 
 /// The way to a server, for one question.
-pub(crate) struct Line<'a> {
+struct Line<'a> {
     /// Where the sockets are; without one they are the machine's.
-    pub(crate) host: Option<&'a HostPlane>,
+    host: Option<&'a HostPlane>,
     /// Who is asked.
-    pub(crate) server: SocketAddr,
+    server: SocketAddr,
     /// How long he has; he may have once as long again where his answer is long.
-    pub(crate) until: Instant,
+    until: Instant,
     /// Who stops the waiting.
-    pub(crate) interrupt: &'a Interrupt,
+    interrupt: &'a Interrupt,
 }
 
 impl Line<'_> {
     /// Puts a question, and waits for what comes of it.
-    pub(crate) fn ask(&self, name: Name, kind: Kind) -> Heard {
-        let id = random();
-        let question = Question { id, name, kind };
-        match self.ask_by_udp(&question) {
-            Ok(Some((heard, false))) => heard,
+    fn ask(&self, message: &[u8]) -> Told {
+        match self.ask_by_udp(message) {
+            // The flag of an answer that was cut (RFC 1035, 4.1.1).
+            Ok(Some(answer)) if answer[2] & 2 == 0 => Told::Message(answer),
             // What fits a datagram is better than nothing.
-            Ok(Some((heard, true))) => match self.ask_by_tcp(&question) {
-                Ok(heard) => heard,
-                Err(_) => heard,
-            },
-            Ok(None) => Heard::Silent,
-            Err(_) => Heard::Refused,
+            Ok(Some(cut)) => Told::Message(self.ask_by_tcp(message).unwrap_or(cut)),
+            Ok(None) => Told::Silent,
+            Err(_) => Told::Refused,
         }
     }
 
-    /// What the server says, and whether there is more of it; nothing if it says nothing.
-    fn ask_by_udp(&self, question: &Question) -> io::Result<Option<(Heard, bool)>> {
+    /// What the server says; nothing if it says nothing.
+    fn ask_by_udp(&self, message: &[u8]) -> io::Result<Option<Vec<u8>>> {
         let server = self.server;
         // The port is the kernel's choice, at random (RFC 5452, 9.2); others than the server are not heard.
         let socket = self.open(move || {
@@ -123,8 +181,8 @@ impl Line<'_> {
             Ok(socket)
         })?;
         socket.set_read_timeout(Some(LOOK))?;
-        let mut bytes = [0; MESSAGE_LEN_MAX];
-        socket.send(question.emit(&mut bytes))?;
+        socket.send(message)?;
+        let mut bytes = [0; DATAGRAM];
         while Instant::now() < self.until && !self.interrupt.is_on() {
             let count = match socket.recv(&mut bytes) {
                 Ok(count) => count,
@@ -133,16 +191,15 @@ impl Line<'_> {
                 Err(error) => return Err(error),
             };
             // What answers something else may be forged: the right one may still come.
-            if let Ok(answer) = question.answer(&bytes[..count]) {
-                let more = answer.truncated;
-                return Ok(Some((heard(answer), more)));
+            if is_about(message, &bytes[..count]) {
+                return Ok(Some(bytes[..count].to_vec()));
             }
         }
         Ok(None)
     }
 
     /// The whole answer (RFC 1035, 4.2.2): its length in two bytes, then itself.
-    fn ask_by_tcp(&self, question: &Question) -> io::Result<Heard> {
+    fn ask_by_tcp(&self, message: &[u8]) -> io::Result<Vec<u8>> {
         let server = self.server;
         let family = match server {
             SocketAddr::V4(_) => AddressFamily::INET,
@@ -155,18 +212,17 @@ impl Line<'_> {
         set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
         connect(&socket, &server)?;
         let mut stream = TcpStream::from(socket);
-        let mut bytes = [0; MESSAGE_LEN_MAX];
-        let message = question.emit(&mut bytes);
-        let length = (message.len() as u16).to_be_bytes();
-        stream.write_all(&[&length, message].concat())?;
+        let length = u16::try_from(message.len()).map_err(io::Error::other)?;
+        stream.write_all(&[&length.to_be_bytes()[..], message].concat())?;
         let until = Instant::now() + PATIENCE;
         let mut length = [0; 2];
         self.read(&mut stream, &mut length, until)?;
         let mut answer = vec![0; usize::from(u16::from_be_bytes(length))];
         self.read(&mut stream, &mut answer, until)?;
-        let answer = question.answer(&answer);
-        let answer = answer.map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-        Ok(heard(answer))
+        match is_about(message, &answer) {
+            true => Ok(answer),
+            false => Err(io::ErrorKind::InvalidData.into()),
+        }
     }
 
     /// Fills a buffer, unless that takes too long.
@@ -198,14 +254,6 @@ impl Line<'_> {
     }
 }
 
-fn heard(answer: Answer<'_>) -> Heard {
-    match answer.code {
-        Code::NoError => Heard::Addresses(answer.addresses.collect()),
-        Code::NoName => Heard::NoName,
-        Code::Other(_) => Heard::Refused,
-    }
-}
-
 fn any(server: SocketAddr) -> IpAddr {
     match server {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -222,28 +270,6 @@ fn random() -> u16 {
 fn is_quiet(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
-}
-
-/// Asks the host's resolver. It cannot be interrupted: who is stopped leaves it behind.
-fn ask_system(name: &str, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
-    let (tell, told) = channel();
-    let name = name.to_owned();
-    let thread = thread::Builder::new().name("resolver".to_owned());
-    let asked = thread.spawn(move || {
-        let found = (name.as_str(), 0).to_socket_addrs();
-        let found = found.map(|all| all.map(|address| address.ip()).collect());
-        let _ = tell.send(found);
-    });
-    asked.map_err(|error| Reason::failure(format!("nobody can ask: {error}")))?;
-    while !interrupt.is_on() {
-        match told.recv_timeout(LOOK) {
-            Ok(Ok(found)) => return Ok(found),
-            Ok(Err(_)) => return Err(no_name()),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-    }
-    Err(Reason::Interrupted)
 }
 
 #[cfg(test)]
@@ -292,12 +318,19 @@ mod tests {
             interrupt: &Interrupt::default(),
         };
 
-        let heard = line.ask(Name::new("a.example").expect("a name"), Kind::A);
+        let question = Question {
+            id: 7,
+            name: Name::new("a.example").expect("a name"),
+            kind: Kind::A,
+        };
+        let told = line.ask(question.emit(&mut [0; MESSAGE_LEN_MAX]));
 
         served.join().expect("the server had its questions");
-        let Heard::Addresses(found) = heard else {
-            panic!("{heard:?}")
+        let Told::Message(answer) = told else {
+            panic!("{told:?}")
         };
+        let answer = question.answer(&answer).expect("an answer");
+        let found: Vec<_> = answer.addresses.collect();
         assert_eq!((found.len(), found[0].ttl), (200, 60));
     }
 }

@@ -131,6 +131,8 @@ drops! {
     ArpMalformed = "arp-malformed",
     /// A malformed ICMP or neighbour discovery message.
     IcmpMalformed = "icmp-malformed",
+    /// A datagram to the DNS server whose UDP header cannot be read (RFC 768).
+    DnsMalformed = "dns-malformed",
     /// The connection should get one of the router's addresses, and there is none.
     NatAddress = "nat-address",
     /// No port or address is left by which the connection's answers could be told from others'.

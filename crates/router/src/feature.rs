@@ -16,6 +16,7 @@ pub(crate) mod bonding;
 pub(crate) mod bridge;
 pub(crate) mod check;
 pub(crate) mod dhcp_client;
+pub(crate) mod dns;
 pub(crate) mod echo;
 pub(crate) mod hear;
 pub(crate) mod link4;
@@ -24,7 +25,6 @@ mod log;
 pub(crate) mod lookups;
 pub(crate) mod loop_protect;
 pub(crate) mod macvlan;
-pub(crate) mod names;
 pub(crate) mod neighbours;
 pub(crate) mod ntp;
 pub(crate) mod ping;
@@ -167,6 +167,8 @@ pub enum Effect {
         /// Whether it comes.
         comes: bool,
     },
+    /// An address is in an address list until a time, if not for longer. It says the family.
+    ListedUntil(Name, IpAddr, Instant),
     /// What a feature has read of one of its items.
     Item(ItemId, Wanted),
     /// An interface does not run, whatever its link, as long as somebody holds it down for a reason.

@@ -16,6 +16,7 @@ use crate::feature::bonding::Bonds;
 use crate::feature::bridge::Bridges;
 use crate::feature::check::Checks;
 use crate::feature::dhcp_client::DhcpClients;
+use crate::feature::dns::Dns;
 use crate::feature::echo::Echo;
 use crate::feature::hear::{Heard, Hearing};
 use crate::feature::link4::Links4;
@@ -23,7 +24,6 @@ use crate::feature::link6::Links6;
 use crate::feature::lookups::Lookups;
 use crate::feature::loop_protect::LoopProtection;
 use crate::feature::macvlan::MacVlans;
-use crate::feature::names::Names;
 use crate::feature::neighbours::Neighbours;
 use crate::feature::ntp::Ntp;
 use crate::feature::ping::UserPings;
@@ -51,8 +51,8 @@ pub(crate) struct Features {
     pub(crate) scripting: script::Scripting,
     /// When scripts run by themselves.
     pub(crate) schedule: Schedule,
-    /// Names in address lists.
-    pub(crate) names: Names,
+    /// Names: of this router, in address lists, and asked for by others.
+    pub(crate) dns: Dns,
     /// Addresses of names that features want to know.
     pub(crate) lookups: Lookups,
     /// The time from servers, and for others.
@@ -104,7 +104,7 @@ impl Features {
             access: access::Access::default(),
             scripting: script::Scripting::default(),
             schedule: Schedule::default(),
-            names: Names::default(),
+            dns: Dns::new(core::array::from_fn(|_| others.next_u32() as u8)),
             lookups: Lookups::default(),
             ntp: Ntp::new(others.next_u64()),
             services: Services::default(),
@@ -136,7 +136,7 @@ impl Features {
             &self.access,
             &self.scripting,
             &self.schedule,
-            &self.names,
+            &self.dns,
             &self.lookups,
             &self.ntp,
             &self.services,
@@ -170,7 +170,7 @@ impl Features {
             &mut self.access,
             &mut self.scripting,
             &mut self.schedule,
-            &mut self.names,
+            &mut self.dns,
             &mut self.lookups,
             &mut self.ntp,
             &mut self.services,

@@ -92,7 +92,7 @@ impl Instance {
     /// Tells which servers the machine underneath asks for names: they are asked where `/ip/dns` has
     /// none.
     pub fn set_machine_servers(&mut self, servers: Vec<SocketAddr>) {
-        self.control.set_machine_servers(&self.store, servers);
+        self.control.set_machine_servers(servers);
     }
 
     /// The scripts whose time has come: the owner runs each beside everything else. To be asked for

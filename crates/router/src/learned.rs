@@ -45,10 +45,6 @@ impl Learned {
 
 impl Learned {
     /// The servers of names, each once, with the interface that they are behind.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "what asks such servers is not here yet")
-    )]
     pub(crate) fn dns(&self) -> Vec<(IpAddr, &Name)> {
         self.each(|servers| &servers.dns)
     }

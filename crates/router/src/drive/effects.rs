@@ -99,6 +99,15 @@ impl Control {
 
     /// Tells features which addresses names have, where those are others.
     pub(super) fn tell_resolved(&mut self) {
+        let mut out = Effects::default();
+        let (lookups, dns) = (&mut self.features.lookups, &mut self.features.dns);
+        while let Some((ticket, question)) = lookups.take_ask() {
+            dns.look_up(ticket, &question, self.now, &mut out);
+        }
+        while let Some((ticket, answer)) = dns.take_looked_up() {
+            lookups.hear(ticket, &answer, self.now);
+        }
+        self.carry_out(out);
         while let Some((name, addresses)) = self.features.lookups.take_other() {
             let mut out = Effects::default();
             self.features
@@ -133,6 +142,9 @@ impl Control {
                     address,
                     comes,
                 } => self.firewall.enter_named(ipv6, &list, address, comes),
+                Effect::ListedUntil(list, address, until) => {
+                    self.firewall.list_until(&list, address, until, self.now);
+                }
                 Effect::Item(item, wanted) => {
                     self.intent.put(item, wanted, &mut pending.touched);
                 }

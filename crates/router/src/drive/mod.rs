@@ -545,6 +545,7 @@ impl Control {
         }
         self.workers.push_all();
         self.warn_of_missing();
+        self.features.dns.set_now(self.now);
         while let Some(key) = self.timers.due(self.now) {
             self.tick(key);
         }

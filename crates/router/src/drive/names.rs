@@ -1,41 +1,56 @@
-//! DNS names in address lists and of other features: questions and answers. The program has the sockets: it takes
-//! questions with [`Control::take_asks`] and reports answers with [`Control::hear_name`].
+//! Names: questions of the owner's, and those that he puts. The program has the sockets: it takes questions with
+//! [`Control::take_asks`], and reports what came of them with [`Control::told_name`].
 
 use core::net::SocketAddr;
-
-use menu::Store;
+use std::task::Waker;
 
 use super::Control;
 use crate::feature::Effects;
-use crate::feature::lookups::Lookups;
 
-pub use crate::firewall::hosts::name_servers;
-pub use service::resolver::{Ask, Heard, Place};
+pub use service::dns::{Ask, Place, Secure, Server, Told, Way, is_about};
 
 impl Control {
-    pub(crate) fn set_machine_servers(&mut self, store: &Store, servers: Vec<SocketAddr>) {
+    pub(crate) fn set_machine_servers(&mut self, servers: Vec<SocketAddr>) {
         let mut out = Effects::default();
-        { &mut self.features.lookups }.set_machine((store, &servers), self.now);
-        let given = (store, servers);
-        { &mut self.features.names }.set_machine(given, self.now, &mut out);
+        self.features.dns.set_machine(servers, self.now, &mut out);
+        self.features.lookups.retry(self.now);
         self.carry_out(out);
     }
 
-    /// The questions for names that are to be put, each once.
+    /// The questions that are to be put, each once.
     pub fn take_asks(&mut self) -> Vec<Ask> {
-        let mut asks = self.features.names.take_asks();
-        asks.extend(self.features.lookups.take_asks());
-        asks
+        self.features.dns.take_asks()
     }
 
-    /// Hears what came of a question.
-    pub fn hear_name(&mut self, ticket: u64, heard: Heard) {
-        if Lookups::is_its(ticket) {
-            self.features.lookups.hear(ticket, heard, self.now);
-            return self.tell_resolved();
-        }
+    /// Hears what came of such a question.
+    pub fn told_name(&mut self, ticket: u64, told: Told) {
         let mut out = Effects::default();
-        { &mut self.features.names }.hear(ticket, heard, self.now, &mut out);
+        self.features.dns.told(ticket, told, self.now, &mut out);
         self.carry_out(out);
+        self.tell_resolved();
+    }
+
+    /// Takes a message with a question, as from a stream; `waker` wakes who waits for the answer. Gives a ticket; none
+    /// if too many wait.
+    pub fn ask_name(&mut self, message: &[u8], waker: Waker) -> Option<u64> {
+        let mut out = Effects::default();
+        let ticket = { &mut self.features.dns }.ask(message, waker, self.now, &mut out);
+        self.carry_out(out);
+        ticket
+    }
+
+    /// The answer to such a message, once it is there.
+    pub fn take_answer(&mut self, ticket: u64, waker: &Waker) -> Option<Vec<u8>> {
+        self.features.dns.take_answer(ticket, waker)
+    }
+
+    /// Nobody waits for it any more.
+    pub fn forget_answer(&mut self, ticket: u64) {
+        self.features.dns.forget(ticket);
+    }
+
+    /// Whether others may ask this router for names.
+    pub fn answers_names(&self) -> bool {
+        self.features.dns.is_open()
     }
 }

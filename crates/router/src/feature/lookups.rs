@@ -1,24 +1,22 @@
 //! Addresses of names that features want to know, such as of time servers and of hosts that are watched: they say so by
 //! `Effect::Resolve`, and hear of them by `Feature::resolved`. A name is asked for as long as somebody wants it.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use machine::{Instant, Machine as _};
-use menu::{Changes, Store};
-use service::resolver::{Action, Ask, Event, Heard, Key, Resolver, UNDER_WAY};
-use wire::dns::Kind;
+use menu::Changes;
+use service::resolver::{Action, Ask, Event, Key, Resolver};
+use wire::dns::{Kind, Question};
 
+use super::dns::read::watching;
 use super::{Effects, Feature, View};
-use crate::firewall::hosts::{DNS, settings};
+use crate::firewall::hosts::{DNS, heard, question};
+use crate::learned::Learned;
 
 /// Most names.
 const NAMES: usize = 1_024;
-/// Questions that wait for the owner; the oldest goes if he does not come.
-const WAITING: usize = 2 * UNDER_WAY;
-/// What tells the tickets of these questions from those of names in address lists.
-const MARK: u64 = 1 << 63;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -28,8 +26,9 @@ pub(crate) struct Lookups {
     wanted: BTreeMap<Arc<str>, u32>,
     /// Names whose addresses are others than were told.
     others: BTreeSet<Arc<str>>,
+    /// Questions that are to be put, and those that are under way.
     asks: VecDeque<Ask>,
-    machine: Vec<SocketAddr>,
+    asked: BTreeMap<u64, Key>,
 }
 
 impl Lookups {
@@ -73,32 +72,28 @@ impl Lookups {
         Some((name, addresses))
     }
 
-    /// Tells which servers the machine underneath asks.
-    pub(crate) fn set_machine(&mut self, (store, servers): (&Store, &[SocketAddr]), now: Instant) {
-        if servers != self.machine {
-            self.machine = servers.to_vec();
-            self.feed(Event::Configure(settings(store, &self.machine)), now);
+    /// Others are asked from now on.
+    pub(crate) fn retry(&mut self, now: Instant) {
+        self.feed(Event::OtherServers, now);
+    }
+
+    /// The next question that is to be put, with its ticket.
+    pub(crate) fn take_ask(&mut self) -> Option<(u64, Question)> {
+        while let Some(Ask { ticket, key }) = self.asks.pop_front() {
+            if let Some(question) = question(&key) {
+                self.asked.insert(ticket, key);
+                return Some((ticket, question));
+            }
         }
+        None
     }
 
-    /// The questions that are to be put, each once.
-    pub(crate) fn take_asks(&mut self) -> impl Iterator<Item = Ask> {
-        let asks = self.asks.drain(..);
-        asks.map(|ask| Ask {
-            ticket: ask.ticket | MARK,
-            ..ask
-        })
-    }
-
-    /// Whether a question is one of these.
-    pub(crate) const fn is_its(ticket: u64) -> bool {
-        ticket & MARK != 0
-    }
-
-    /// Hears what came of a question.
-    pub(crate) fn hear(&mut self, ticket: u64, heard: Heard, now: Instant) {
-        let ticket = ticket & !MARK;
-        self.feed(Event::Heard { ticket, heard }, now);
+    /// Hears the answer to a question.
+    pub(crate) fn hear(&mut self, ticket: u64, message: &[u8], now: Instant) {
+        if let Some(key) = self.asked.remove(&ticket) {
+            let heard = heard(&key, message);
+            self.feed(Event::Heard { ticket, heard }, now);
+        }
     }
 
     fn feed(&mut self, event: Event, now: Instant) {
@@ -110,12 +105,7 @@ impl Lookups {
     fn carry_out(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Ask(ask) => {
-                    if self.asks.len() >= WAITING {
-                        self.asks.pop_front();
-                    }
-                    self.asks.push_back(ask);
-                }
+                Action::Ask(ask) => self.asks.push_back(ask),
                 Action::Add(key, _) | Action::Remove(key, _) => {
                     let of_key =
                         |name: &&Arc<str>| Key::new(name, key.kind()).is_some_and(|own| own == key);
@@ -139,8 +129,13 @@ impl Feature for Lookups {
     }
 
     fn follow(&mut self, view: &View<'_>, _: Option<&Changes>, _: &mut Effects) {
-        let config = settings(view.store, &self.machine);
-        self.feed(Event::Configure(config), view.now);
+        let settings = view.store.settings(DNS).map(|item| &**item);
+        self.feed(Event::Configure(watching(settings)), view.now);
+        self.retry(view.now);
+    }
+
+    fn learn(&mut self, _: &Learned, now: Instant, _: &mut Effects) {
+        self.retry(now);
     }
 
     fn tick(&mut self, now: Instant, _: &mut Effects) {

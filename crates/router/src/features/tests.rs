@@ -1,17 +1,16 @@
 mod client;
+mod dns;
 mod full;
 mod looped;
 mod newcomer;
 mod restless;
 mod rig;
 
-use core::net::IpAddr;
 use std::collections::BTreeSet;
 
 use machine::Duration;
 use menu::{Clock, Store, Value};
-use service::resolver::Heard;
-use wire::dns::Found;
+use service::dns::Told;
 
 use super::*;
 use crate::drive::asking::Asking;
@@ -88,8 +87,7 @@ fn what_a_feature_wants_of_another_is_an_effect() {
     follow(&mut features, &store, None);
     let mut out = Effects::default();
     let servers = vec!["192.0.2.53:53".parse().expect("an address")];
-    let names = &mut features.names;
-    names.set_machine((&store, servers), Instant::ZERO, &mut out);
+    { &mut features.dns }.set_machine(servers, Instant::ZERO, &mut out);
     let entry = [
         ("list", Value::text("x")),
         ("address", Value::text("a.example")),
@@ -97,15 +95,10 @@ fn what_a_feature_wants_of_another_is_an_effect() {
     let path = "/ip/firewall/address-list";
     assert_eq!(add(&mut features, &mut store, path, &entry), []);
 
-    let asks = features.names.take_asks();
+    let asks = features.dns.take_asks();
     assert_eq!(asks.len(), 1);
-    let found = Found {
-        address: IpAddr::from([10, 0, 0, 1]),
-        ttl: 60,
-    };
-    let heard = Heard::Addresses(vec![found]);
-    let names = &mut features.names;
-    names.hear(asks[0].ticket, heard, Instant::ZERO, &mut out);
+    let told = Told::Message(dns::answer(&asks[0].message, [10, 0, 0, 1]));
+    { &mut features.dns }.told(asks[0].ticket, told, Instant::ZERO, &mut out);
     let entered = Effect::ListEntry {
         ipv6: false,
         list: Name::from("x"),

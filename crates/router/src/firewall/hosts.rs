@@ -1,21 +1,19 @@
 //! Names of hosts in address lists: the addresses that they have at the time are in the list.
 //!
 //! ```text
-//! items ─▶ names ─▶ service::resolver ─▶ Ask ─▶ the owner's sockets
+//! items ─▶ names ─▶ service::resolver ─▶ Ask ─▶ the forwarder (`feature/dns/`)
 //!            └──── addresses ◀── Add, Remove ◀── Heard ◀──┘
 //! ```
 //! A name is asked for once, however many entries have it. An address that several names have is in a
 //! list until the last of them loses it.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use machine::{Duration, Instant, Machine as _};
 use menu::{Change, Item, Store, Value};
-use service::resolver::{
-    Action, Ask, Config, Event, Heard, Key, Known, Place, Resolver, Server, UNDER_WAY,
-};
-use wire::dns::{self, Kind};
+use service::resolver::{Action, Ask, Config, Event, Heard, Key, Known, Resolver};
+use wire::dns::{Code, Kind, Question};
 
 use super::value::bits;
 use crate::feature::{Effect, Effects};
@@ -24,15 +22,15 @@ use crate::intent::{ItemId, Name};
 /// The menu of who is asked.
 pub(crate) const DNS: &str = "/ip/dns";
 
-/// Questions that wait for the owner; the oldest goes if he does not come.
-const WAITING: usize = 2 * UNDER_WAY;
-
 /// The names of both families.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     resolver: Resolver,
     families: [Family; 2],
+    config: Config,
+    /// Questions that are to be put, and those that are under way.
     asks: VecDeque<Ask>,
+    asked: BTreeMap<u64, Key>,
 }
 
 /// The names of one family's lists.
@@ -101,13 +99,28 @@ impl Hosts {
         self.unwatch(left, ipv6, now, out);
     }
 
-    /// Takes over who is asked, and how long an answer counts.
+    /// Takes over how long an answer counts.
     pub(crate) fn configure(&mut self, config: Config, now: Instant, out: &mut Effects) {
+        self.config = config.clone();
         self.feed(Event::Configure(config), now, out);
     }
 
-    /// Hears what came of a question.
-    pub(crate) fn hear(&mut self, ticket: u64, heard: Heard, now: Instant, out: &mut Effects) {
+    /// How much longer than their answers say addresses stay.
+    pub(crate) fn extra(&self) -> Duration {
+        self.config.extra
+    }
+
+    /// Others are asked from now on.
+    pub(crate) fn retry(&mut self, now: Instant, out: &mut Effects) {
+        self.feed(Event::OtherServers, now, out);
+    }
+
+    /// Hears the answer to a question.
+    pub(crate) fn hear(&mut self, ticket: u64, message: &[u8], now: Instant, out: &mut Effects) {
+        let Some(key) = self.asked.remove(&ticket) else {
+            return;
+        };
+        let heard = heard(&key, message);
         self.feed(Event::Heard { ticket, heard }, now, out);
     }
 
@@ -123,9 +136,15 @@ impl Hosts {
         self.resolver.deadline().map(|(at, ())| at)
     }
 
-    /// The questions that are to be put.
-    pub(crate) fn take_asks(&mut self) -> Vec<Ask> {
-        self.asks.drain(..).collect()
+    /// The next question that is to be put, with its ticket.
+    pub(crate) fn take_ask(&mut self) -> Option<(u64, Question)> {
+        while let Some(Ask { ticket, key }) = self.asks.pop_front() {
+            if let Some(question) = question(&key) {
+                self.asked.insert(ticket, key);
+                return Some((ticket, question));
+            }
+        }
+        None
     }
 
     /// The addresses of all entries of a family.
@@ -187,12 +206,7 @@ impl Hosts {
     fn carry_out(&mut self, actions: Vec<Action>, out: &mut Effects) {
         for action in actions {
             match action {
-                Action::Ask(ask) => {
-                    if self.asks.len() >= WAITING {
-                        self.asks.pop_front();
-                    }
-                    self.asks.push_back(ask);
-                }
+                Action::Ask(ask) => self.asks.push_back(ask),
                 Action::Add(key, address) => {
                     let ipv6 = usize::from(address.is_ipv6());
                     let family = &mut self.families[ipv6];
@@ -265,48 +279,33 @@ fn entry(item: &Item, ipv6: usize) -> Option<Entry> {
     })
 }
 
-/// The servers of `/ip/dns` that the router asks for names, in order.
-pub fn name_servers(store: &Store) -> Vec<SocketAddr> {
-    let settings = store.settings(DNS);
-    let servers = settings.and_then(|item| item.get("servers").map(Value::as_list));
-    let servers = servers.unwrap_or_default().iter();
-    // One by an interface's link-local address is left out, and said to be without effect.
-    let addresses = servers.filter_map(Value::as_address);
-    addresses
-        .map(|address| SocketAddr::new(address, dns::PORT))
-        .collect()
+/// What an answer says of a name.
+pub(crate) fn heard(key: &Key, message: &[u8]) -> Heard {
+    let question = question(key);
+    let answer = { question.as_ref() }.and_then(|question| question.answer(message).ok());
+    match answer.map(|answer| (answer.code, answer.addresses)) {
+        Some((Code::NoError, addresses)) => Heard::Addresses(addresses.collect()),
+        Some((Code::NoName, _)) => Heard::NoName,
+        Some((Code::Other(_), _)) | None => Heard::Silent,
+    }
 }
 
-/// Who is asked: the servers of `/ip/dns`, or else those of the machine.
-pub(crate) fn settings(store: &Store, machine: &[SocketAddr]) -> Config {
-    let item = store.settings(DNS);
-    let span = |name: &str| {
-        let nanos = item?.get(name)?.as_nanos()?;
-        Some(Duration::from_nanos(u64::try_from(nanos).ok()?))
-    };
-    let own = name_servers(store);
-    let (addresses, place) = match own.is_empty() {
-        true => (machine.to_vec(), Place::Machine),
-        false => (own, Place::Router),
-    };
-    let servers = addresses.into_iter();
-    let usual = Config::default();
-    // A server that had no time at all could not answer.
-    let least = Duration::from_millis(100);
-    Config {
-        servers: servers.map(|address| Server { address, place }).collect(),
-        patience: span("query-server-timeout").map_or(usual.patience, |span| span.max(least)),
-        total: span("query-total-timeout").unwrap_or(usual.total),
-        longest: span("cache-max-ttl").unwrap_or(usual.longest),
-        extra: span("address-list-extra-time").unwrap_or(usual.extra),
-    }
+/// The question for the addresses of a name. Its answer comes from this router itself.
+pub(crate) fn question(key: &Key) -> Option<Question> {
+    Some(Question {
+        id: 0,
+        name: key.name()?,
+        kind: key.kind(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use core::net::SocketAddr;
     use dataplane::rule::List;
+
     use script::Session;
-    use wire::dns::Found;
+    use service::dns::{Told, Way};
 
     use super::*;
     use crate::Instance;
@@ -326,6 +325,8 @@ mod tests {
                 router,
                 now: Instant::ZERO,
             };
+            let server = SocketAddr::from(([192, 0, 2, 53], 53));
+            bench.router.set_machine_servers(vec![server]);
             bench.run(configuration);
             bench
         }
@@ -351,21 +352,30 @@ mod tests {
         fn answer(&mut self, addresses: &[(&str, u8)]) -> usize {
             let asks = self.router.control().take_asks();
             for ask in &asks {
-                assert_eq!(ask.server.address.to_string(), "192.0.2.53:53");
-                let is = |host: &str| dns::Name::new(host) == ask.key.name();
-                let own = addresses.iter().filter(|(host, _)| is(host));
-                let found = own.map(|(_, last)| Found {
-                    address: match ask.key.kind() {
-                        Kind::A => [10, 0, 0, *last].into(),
-                        Kind::Aaaa => {
-                            let bits = 0x2001_0db8_u128 << 96 | u128::from(*last);
-                            core::net::Ipv6Addr::from(bits).into()
-                        }
-                    },
-                    ttl: 60,
-                });
-                let heard = Heard::Addresses(found.collect());
-                self.router.control().hear_name(ask.ticket, heard);
+                assert!(matches!(ask.way, Way::Datagram(server) if server.address.port() == 53));
+                let end = ask.message.len() - 11;
+                let asked = &ask.message[12..end - 4];
+                let mut message = ask.message[..end].to_vec();
+                message[2..4].copy_from_slice(&[0x81, 0x80]);
+                message[11] = 0;
+                for (host, last) in addresses {
+                    let host = wire::dns::Name::new(host).expect("a name");
+                    if !host.as_bytes().eq_ignore_ascii_case(asked) {
+                        continue;
+                    }
+                    message[7] += 1;
+                    let data = match message[end - 3] {
+                        1 => vec![10, 0, 0, *last],
+                        _ => (0x2001_0db8_u128 << 96 | u128::from(*last))
+                            .to_be_bytes()
+                            .to_vec(),
+                    };
+                    let kind = message[end - 3];
+                    message.extend([0xc0, 12, 0, kind, 0, 1, 0, 0, 0, 60, 0, data.len() as u8]);
+                    message.extend(data);
+                }
+                let told = Told::Message(message);
+                self.router.control().told_name(ask.ticket, told);
             }
             asks.len()
         }
@@ -389,8 +399,7 @@ mod tests {
     #[test]
     fn addresses_of_names_are_in_lists_as_long_as_some_entry_has_them() {
         let mut bench = Bench::new(
-            "/ip dns set servers=192.0.2.53\n\
-             /ip firewall address-list\n\
+            "/ip firewall address-list\n\
              add list=x address=a.example\nadd list=x address=b.example\n\
              add list=y address=A.Example\nadd list=x address=10.0.0.9\n\
              add list=x address=off.example disabled=yes\n\
@@ -444,7 +453,7 @@ mod tests {
     #[test]
     fn a_list_follows_the_answers_of_its_names() {
         let mut bench = Bench::new(
-            "/ip dns set servers=192.0.2.53 address-list-extra-time=20s\n\
+            "/ip dns set address-list-extra-time=20s\n\
              /ip firewall address-list add list=x address=a.example",
         );
         assert_eq!(bench.answer(&[("a.example", 1)]), 1);
@@ -470,26 +479,5 @@ mod tests {
             "{refusal}"
         );
         assert_eq!(bench.has("x"), [2]);
-    }
-
-    #[test]
-    fn the_machines_servers_are_asked_where_there_are_no_others() {
-        let mut bench = Bench::new("/ip firewall address-list add list=x address=a.example");
-        assert!(bench.router.control().take_asks().is_empty());
-        let machine = SocketAddr::from(([192, 0, 2, 1], 53));
-        let server = |bench: &mut Bench| {
-            let asks = bench.router.control().take_asks();
-            asks.first()
-                .map(|ask| (ask.server.address, ask.server.place))
-        };
-
-        bench.router.set_machine_servers(vec![machine]);
-        assert_eq!(server(&mut bench), Some((machine, Place::Machine)));
-
-        bench.run("/ip dns set servers=192.0.2.53,2001:db8::53");
-        assert_eq!(name_servers(bench.router.store()).len(), 2);
-        bench.run("/ip firewall address-list add list=x address=b.example");
-        let own = SocketAddr::from(([192, 0, 2, 53], 53));
-        assert_eq!(server(&mut bench), Some((own, Place::Router)));
     }
 }

@@ -30,6 +30,7 @@ mod tests;
 mod tracking;
 pub(crate) mod value;
 
+use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -388,6 +389,20 @@ impl Firewall {
                 true => _ = list.enter_named(address),
                 false => _ = list.remove_named(address),
             }
+        }
+    }
+
+    /// Puts an address into a list until a time.
+    pub(crate) fn list_until(
+        &mut self,
+        list: &Name,
+        address: IpAddr,
+        until: Instant,
+        now: Instant,
+    ) {
+        if let Some(list) = self.shared.lists[usize::from(address.is_ipv6())].list(list) {
+            // Without room it is counted as refused.
+            let _ = list.add(value::bits(address), Some(until), now);
         }
     }
 

@@ -153,7 +153,7 @@ impl Control {
                 give(row, filter, each)?;
             }
         }
-        for row in self.features.names.rows_of(ipv6) {
+        for row in self.features.dns.rows_of(ipv6) {
             if wanted.is_none_or(|wanted| wanted == &*row.entry.list) {
                 give(self.host_row(&row), filter, each)?;
             }
@@ -244,7 +244,7 @@ impl Control {
         if wanted.is_empty() {
             return Ok(found);
         }
-        let mut hosts = self.features.names.rows_of(ipv6);
+        let mut hosts = self.features.dns.rows_of(ipv6);
         match hosts.any(|host| wanted.contains(&host_id(&host).0)) {
             true => Err(Reason::failure(refused)),
             false => Err(Reason::NoItem),

@@ -1,5 +1,4 @@
-//! `/ip/dns`: names of hosts, asked for and answered (RFC 1035). This router asks for its own needs;
-//! nobody else is answered.
+//! `/ip/dns`: names of hosts, asked for and answered (RFC 1035).
 
 pub(crate) mod adlist;
 pub(crate) mod cache;
@@ -9,7 +8,7 @@ pub(crate) mod statics;
 
 use menu::{Family, Kind, Menu, Shape};
 
-use crate::declare::{INTERFACE, between, counter, no, shown, text, with_default};
+use crate::declare::{INTERFACE, between, no, shown, text, with_default};
 
 const SERVERS: Kind = Kind::List(&Kind::Either(
     &Kind::Address(Family::Any),
@@ -55,15 +54,13 @@ pub(crate) static MENU: Menu = Menu {
         no(
             "allow-remote-requests",
             "Whether others may ask this router",
-        )
-        .inert(),
+        ),
         with_default(
             "max-udp-packet-size",
             between(50, 65_507),
             "4096",
             "Longest answer by UDP",
-        )
-        .inert(),
+        ),
         with_default(
             "query-server-timeout",
             SPAN,
@@ -81,8 +78,7 @@ pub(crate) static MENU: Menu = Menu {
             MANY,
             "100",
             "Most questions at a time",
-        )
-        .inert(),
+        ),
         with_default(
             "max-concurrent-tcp-sessions",
             MANY,
@@ -95,8 +91,7 @@ pub(crate) static MENU: Menu = Menu {
             Kind::Kib,
             "2048KiB",
             "Greatest size of the cache",
-        )
-        .inert(),
+        ),
         with_default(
             "cache-max-ttl",
             SPAN,
@@ -123,7 +118,7 @@ pub(crate) static MENU: Menu = Menu {
             "Interfaces that share mDNS",
         )
         .inert(),
-        counter("cache-used", "Size of the cache").unit("B"),
+        shown("cache-used", Kind::Kib, "Size of the cache"),
     ]],
     ..Menu::new("/ip/dns", Shape::Settings, "DNS settings")
 };

@@ -9,7 +9,7 @@ use machine::Instant;
 
 use super::config::{Config, Place, Server, Servers};
 use super::message::{self, NO_NAME};
-use super::question::{CLASS_IN, HEAD, Key, Options, TYPE_OPT, text_of};
+use super::question::{CLASS_IN, HEAD, Key, Options, TYPE_OPT, name_len, text_of};
 use super::secret::Secret;
 use super::stored::{Asker, SIZE, Stored};
 use super::{Action, Ask, Dns, PORTS, Told, Way};
@@ -162,6 +162,20 @@ impl<C> Flight<C> {
             _ => Judged::Other,
         }
     }
+}
+
+/// Whether a message is an answer to the question that was sent: it repeats all of it but for case.
+pub fn is_about(sent: &[u8], message: &[u8]) -> bool {
+    let Some(len) = sent.get(HEAD..).and_then(name_len) else {
+        return false;
+    };
+    let (id, question) = (message.get(..2), message.get(HEAD..HEAD + len + 4));
+    let same = question.zip(sent.get(HEAD..HEAD + len + 4));
+    let same = same.is_some_and(|(own, sent)| own.eq_ignore_ascii_case(sent));
+    let refused = message.len() == HEAD && message[4..6] == [0, 0];
+    id == sent.get(..2)
+        && message.get(2).is_some_and(|flags| flags & 0x80 != 0)
+        && (same || refused)
 }
 
 /// What a message is to a flight.

@@ -9,7 +9,9 @@ use core::time::Duration;
 
 use hickory_proto::op::{Message, MessageType, OpCode, Query as Question};
 use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
-use hickory_proto::serialize::binary::{BinDecodable as _, BinDecoder, BinEncodable as _};
+use hickory_proto::serialize::binary::{
+    BinDecodable as _, BinDecoder, BinEncodable as _, Restrict,
+};
 use machine::Instant;
 
 use super::question::{HEAD, Key};
@@ -227,6 +229,18 @@ pub(super) fn lines(key: &Key, stored: &Stored, now: Instant) -> (Vec<Line>, boo
     let is_negative = said.answers.is_empty();
     let all = said.answers.iter().chain(&said.authorities);
     (all.map(line).collect(), is_negative)
+}
+
+/// The type and the data of a record as text.
+pub fn record_text(kind: u16, data: &[u8]) -> (String, String) {
+    let kind = RecordType::from(kind);
+    let mut decoder = BinDecoder::new(data);
+    let length = Restrict::new(u16::try_from(data.len()).unwrap_or(u16::MAX));
+    let text = match RData::read(&mut decoder, kind, length) {
+        Ok(data) => data_of(&Record::from_rdata(Name::root(), 0, data)),
+        Err(_) => String::new(),
+    };
+    (kind.to_string(), text)
 }
 
 /// RouterOS: names in data have no dot at their ends.

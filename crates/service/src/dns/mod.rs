@@ -44,7 +44,8 @@ use stored::Stored;
 use unwanted::Unwanted;
 
 pub use config::{Config, Place, Secure, Server, Servers};
-pub use message::Line;
+pub use flight::is_about;
+pub use message::{Line, record_text};
 pub use question::{Key, Options, Query, Unfit, text_of};
 pub use statics::{Data, Entry, Names};
 pub use stored::Carrier;
@@ -245,6 +246,11 @@ impl<C: Clone> Dns<C> {
     /// Bytes of the answers that are kept.
     pub fn cache_used(&self) -> usize {
         self.cache.used()
+    }
+
+    /// Whether an answer is expected at a port.
+    pub fn expects(&self, port: u16) -> bool {
+        self.by_port.contains_key(&port)
     }
 
     /// The key of the hash that lists of unwanted names are made with.

@@ -1,34 +1,11 @@
-//! Who is asked for names, and how long that may take.
+//! How long addresses are believed.
 
-use core::net::SocketAddr;
 use core::time::Duration;
 
-/// From where a server is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// From the router's own addresses.
-    Router,
-    /// From the machine that the router runs on.
-    Machine,
-}
-
-/// Somebody who is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Server {
-    /// His address.
-    pub address: SocketAddr,
-    /// From where he is asked.
-    pub place: Place,
-}
-
-/// The settings of a [`Resolver`](super::Resolver). Without servers names wait for some.
+/// The settings of a [`Resolver`](super::Resolver).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Who is asked, the first one first; whoever answered last is asked next.
-    pub servers: Vec<Server>,
-    /// How long one server has.
-    pub patience: Duration,
-    /// How long a name may take, over all servers.
+    /// How long an answer may take.
     pub total: Duration,
     /// The longest that an answer is believed.
     pub longest: Duration,
@@ -40,8 +17,6 @@ impl Default for Config {
     /// RouterOS: the defaults of `/ip/dns`.
     fn default() -> Self {
         Self {
-            servers: Vec::new(),
-            patience: Duration::from_secs(2),
             total: Duration::from_secs(10),
             longest: Duration::from_secs(7 * 86_400),
             extra: Duration::ZERO,

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Watch ─▶ queue ─▶ Ask ─▶ Heard ─▶ Add, Remove ─▶ waits for its time ─▶ queue …
-//!                    └ nobody answers: the next server, then later, and later again
+//!                    └ nobody answers: later, and later again
 //! ```
 //! A name is asked for again when its answer's time is over. An address stays for that time, for what the
 //! configuration adds to it, and for as long as the new answer may take. So a name that keeps its address
@@ -11,8 +11,8 @@
 //! what is added are over; one that nobody answers for, when all three are.
 //!
 //! Questions under way are bounded, and so is how many are begun in a second; names wait for their turn in
-//! a queue. Who asks (sockets, identifiers) is the owner's affair: he says what came of each question,
-//! or it is as if nobody had answered.
+//! a queue. Who is asked is the affair of the forwarder ([`dns`](crate::dns)): its owner says what came of each
+//! question, or it is as if nobody had answered.
 
 mod config;
 #[cfg(test)]
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use machine::{Instant, Machine};
 use wire::dns::{Found, Kind, Name};
 
-pub use config::{Config, Place, Server};
+pub use config::Config;
 
 /// Most questions under way.
 pub const UNDER_WAY: usize = 64;
@@ -38,8 +38,6 @@ const ADDRESSES: usize = 4_096;
 const SHORTEST: Duration = Duration::from_secs(1);
 /// How long a name waits that nobody answered for, at first and at most.
 const BACKOFF: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(300)];
-/// Most tries of a question, over all servers.
-const TRIES: usize = 8;
 
 /// A name, and which of its addresses are wanted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +78,8 @@ impl Key {
 pub enum Event {
     /// It is configured.
     Configure(Config),
+    /// Others are asked from now on, who may know what those did not.
+    OtherServers,
     /// The addresses of this name are wanted. One that is watched already stays as it is.
     Watch(Key),
     /// Nobody wants them any more; nothing is said of those that were known.
@@ -100,9 +100,7 @@ pub enum Heard {
     Addresses(Vec<Found>),
     /// There is no such name.
     NoName,
-    /// The server does not want to, cannot, or cannot be reached.
-    Refused,
-    /// There was no answer.
+    /// Nobody answers.
     Silent,
 }
 
@@ -117,17 +115,13 @@ pub enum Action {
     Remove(Key, IpAddr),
 }
 
-/// A question. What came of it is said within twice its patience, or does not count.
+/// A question. What came of it is said within twice the time that an answer may take, or does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// By which what came of it is known.
     pub ticket: u64,
     /// The name, and which addresses.
     pub key: Key,
-    /// Who is asked.
-    pub server: Server,
-    /// How long the server has for it.
-    pub patience: Duration,
 }
 
 /// What is known of an address.
@@ -151,8 +145,6 @@ pub struct Resolver {
     /// The names that wait for their turn.
     queue: BTreeMap<u64, Key>,
     asked: BTreeMap<u64, Asked>,
-    /// Which server answered last.
-    server: usize,
     /// The second that questions are counted in, and their number.
     begun: (u64, usize),
     last: u64,
@@ -183,9 +175,6 @@ enum State {
 #[derive(Debug)]
 struct Asked {
     key: Key,
-    server: usize,
-    tries: usize,
-    began: Instant,
     /// When nothing is expected any more.
     late: Instant,
 }
@@ -197,7 +186,8 @@ impl Machine for Resolver {
 
     fn handle(&mut self, event: Event, now: Instant, out: &mut Vec<Action>) {
         match event {
-            Event::Configure(config) => self.configure(config, now),
+            Event::Configure(config) => self.config = config,
+            Event::OtherServers => self.retry(now),
             Event::Watch(key) => self.watch(key),
             Event::Forget(key) => self.forget(&key),
             Event::Heard { ticket, heard } => self.hear(ticket, heard, now, out),
@@ -238,14 +228,8 @@ impl Resolver {
         all.map(|(address, known)| (*address, *known))
     }
 
-    fn configure(&mut self, config: Config, now: Instant) {
-        let others = config.servers != self.config.servers;
-        self.config = config;
-        if !others {
-            return;
-        }
-        self.server = 0;
-        // Others may know what those did not.
+    /// Asks at once for names that nobody answered for.
+    fn retry(&mut self, now: Instant) {
         let failed = self.names.iter().filter(|(_, name)| name.failures > 0);
         let failed: Vec<_> = failed.map(|(key, _)| key.clone()).collect();
         for key in failed {
@@ -312,7 +296,7 @@ impl Resolver {
     }
 
     fn may_ask(&self) -> bool {
-        self.asked.len() < UNDER_WAY && !self.config.servers.is_empty()
+        self.asked.len() < UNDER_WAY
     }
 
     /// Puts the questions of the names whose turn it is.
@@ -325,43 +309,25 @@ impl Resolver {
             let Some((_, key)) = self.queue.pop_first() else {
                 return;
             };
-            let (server, began) = (self.server, now);
-            self.put(key, (server, 0), (began, now), out);
+            self.put(key, now, out);
         }
     }
 
-    /// Puts a question to a server; `tries` were in vain before.
-    fn put(
-        &mut self,
-        key: Key,
-        (server, tries): (usize, usize),
-        (began, now): (Instant, Instant),
-        out: &mut Vec<Action>,
-    ) {
+    fn put(&mut self, key: Key, now: Instant, out: &mut Vec<Action>) {
         let ticket = self.next();
-        let count = self.config.servers.len().max(1);
-        let asked = self.config.servers.get(server % count).copied();
-        let (Some(to), Some(name)) = (asked, self.names.get_mut(&key)) else {
+        let Some(name) = self.names.get_mut(&key) else {
             return;
         };
         name.state = State::Asked(ticket);
         set_alarm(&mut self.alarms, &key, name);
         self.begun.1 += 1;
-        let patience = self.config.patience;
-        out.push(Action::Ask(Ask {
-            ticket,
-            key: key.clone(),
-            server: to,
-            patience,
-        }));
+        let late = now + self.config.total * 2 + Duration::from_secs(1);
         let asked = Asked {
-            key,
-            server: server % count,
-            tries,
-            began,
-            late: now + patience * 2 + Duration::from_secs(1),
+            key: key.clone(),
+            late,
         };
         self.asked.insert(ticket, asked);
+        out.push(Action::Ask(Ask { ticket, key }));
     }
 
     fn hear(&mut self, ticket: u64, heard: Heard, now: Instant, out: &mut Vec<Action>) {
@@ -375,25 +341,12 @@ impl Resolver {
         match heard {
             Heard::Addresses(found) => self.learn(asked.key, &found, now, out),
             Heard::NoName => self.learn(asked.key, &[], now, out),
-            Heard::Refused | Heard::Silent => self.try_again(asked, now, out),
-        }
-    }
-
-    /// Asks the next server, if there is time for it.
-    fn try_again(&mut self, asked: Asked, now: Instant, out: &mut Vec<Action>) {
-        if self.server == asked.server {
-            self.server = (asked.server + 1) % self.config.servers.len().max(1);
-        }
-        let tries = asked.tries + 1;
-        let most = TRIES.min(self.config.servers.len() * 2);
-        if tries < most && now < asked.began + self.config.total {
-            let server = asked.server + 1;
-            self.put(asked.key, (server, tries), (asked.began, now), out);
-            return;
-        }
-        if let Some(name) = self.names.get_mut(&asked.key) {
-            name.fail(now);
-            set_alarm(&mut self.alarms, &asked.key, name);
+            Heard::Silent => {
+                if let Some(name) = self.names.get_mut(&asked.key) {
+                    name.fail(now);
+                    set_alarm(&mut self.alarms, &asked.key, name);
+                }
+            }
         }
     }
 

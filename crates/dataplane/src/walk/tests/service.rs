@@ -201,6 +201,43 @@ fn datagrams_are_heard_by_port_and_by_how_they_are_addressed() {
 }
 
 #[test]
+fn a_span_of_ports_is_heard_but_for_those_that_another_has() {
+    let mut rig = rig();
+    rig.interface(ETHER1).mirror = Some(MIRROR);
+    let span = |first, last| Match::UdpPorts {
+        ipv6: false,
+        first,
+        last,
+    };
+    let alone = Match::Udp {
+        ipv6: false,
+        port: 45_000,
+    };
+    let answers = Service::new("answers", [span(40_000, 49_999)], RATE);
+    let others = Service::new("others", [span(50_000, 50_009), alone], RATE);
+    register(&mut rig, &[answers, others]);
+
+    let ports = [
+        39_999, 40_000, 44_999, 45_000, 49_999, 50_000, 50_009, 50_010,
+    ];
+    for port in ports {
+        let datagram = to_port(port, 0x0a00_0002, 0x0a00_0001);
+        rig.pass(
+            Udp4 {
+                to: MAC,
+                ..datagram
+            }
+            .frame(),
+        );
+    }
+
+    let whys: Vec<_> = rig.punts().into_iter().map(|(why, _)| why).collect();
+    let [first, second] = [heard(FREE, true), heard(FREE + 1, true)];
+    assert_eq!(whys, [first, first, second, first, second, second]);
+    assert_eq!(rig.sent(MIRROR).len(), 2);
+}
+
+#[test]
 fn fragments_of_what_may_be_a_services_go_to_control_which_makes_them_whole() {
     let mut rig = rig();
     rig.interface(ETHER1).mirror = Some(MIRROR);

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::Stdio;
 
 use lab::Lab;
-use service::resolver::UNDER_WAY;
 
 use super::{ask, serve};
 use crate::world::{Folder, PACKET, Router, Server, Start, have, lab, layout, until};
@@ -41,6 +40,7 @@ print('listening', flush=True)
 alias = b'\\xc0\\x0c\\0\\5\\0\\1\\0\\0\\0\\1\\0\\4\\1h\\xc0\\x0c'
 while True:
     q, who = s.recvfrom(512)
+    q = q[:17 + q[12:].index(0)]
     kind = q[-3]
     own = [ipaddress.ip_address(a).packed for a in open(sys.argv[1]).read().split()]
     own = [a for a in own if len(a) == (4 if kind == 1 else 16)]
@@ -135,14 +135,9 @@ fn nobody_waits_for_a_server(lab: &Lab, router: &Router) {
         "/ip dns set servers=203.0.113.77 query-server-timeout=1h query-total-timeout=1h; \
          :for i from=1 to=300 do={/ip firewall address-list add list=many address=\"h$i.example\"}",
     );
-    until("questions are under way", || {
-        router.threads("name").len() == UNDER_WAY
-    });
-    let under_way = router.threads("name");
-
     let count = router.exec("/ip firewall address-list print count-only where list=many");
     let passed = outcomes(lab);
 
     assert_eq!((&*count, &*passed), ("300\n", &["passes"; 4][..]));
-    assert!(!router.threads("name").is_disjoint(&under_way));
+    assert!(router.threads("name").is_empty(), "questions are packets");
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod all;
 
-use menu::{Effect, Flag, Kind, Menu, Shape};
+use menu::{Flag, Kind, Menu, Shape};
 
 use crate::declare::{command, shown};
 
@@ -16,6 +16,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('S', "static", 0)],
     columns: &["name", "type", "data", "ttl"],
     commands: &[command("flush", "Clear the cache", &[])],
-    effect: Effect::None,
     ..Menu::new("/ip/dns/cache", Shape::Rows, "DNS cache")
 };

@@ -1,6 +1,6 @@
 //! `/ip/dns/static`: names that are answered by the configuration.
 
-use menu::{Draft, Effect, Family, Flag, Kind, Menu, Property, Shape, Unique, Value};
+use menu::{Draft, Family, Flag, Kind, Menu, Property, Shape, Unique, Value};
 
 use crate::declare::{PORT, no, optional, with_default};
 use crate::fragment::COMMENT_DISABLED;
@@ -70,7 +70,6 @@ pub(crate) static MENU: Menu = Menu {
         ],
         failure: "entry already exists",
     }],
-    effect: Effect::None,
     derive: Some(complete),
     ..Menu::new("/ip/dns/static", Shape::Ordered, "Static DNS entries")
 };

@@ -1,6 +1,6 @@
 //! `/ip/dns/cache/all`: answers that are kept, of all types.
 
-use menu::{Effect, Flag, Kind, Menu, Shape};
+use menu::{Flag, Kind, Menu, Shape};
 
 use crate::declare::shown;
 
@@ -13,6 +13,5 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     flags: &[Flag::new('S', "static", 0), Flag::new('N', "negative", 1)],
     columns: &["name", "type", "data", "ttl"],
-    effect: Effect::None,
     ..Menu::new("/ip/dns/cache/all", Shape::Rows, "DNS cache of all types")
 };

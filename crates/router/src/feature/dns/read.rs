@@ -1,0 +1,122 @@
+//! The menus of `/ip/dns`, read.
+
+use core::net::IpAddr;
+use std::sync::Arc;
+
+use machine::Duration;
+use menu::{Item, Value};
+use service::dns::{Config, Data, Entry, Names, Servers};
+use service::resolver;
+use wire::dns::Name;
+
+use super::server;
+
+/// The settings, without servers.
+pub(super) fn settings(item: Option<&Item>) -> Config {
+    let usual = Config::default();
+    let number = |name: &str, usual: usize| {
+        let number = item.and_then(|item| item.number(name));
+        number.map_or(usual, |number| {
+            usize::try_from(number).unwrap_or(usize::MAX)
+        })
+    };
+    // A server that had no time at all could not answer.
+    let least = Duration::from_millis(100);
+    let span = |name: &str, usual| span(item, name).unwrap_or(usual);
+    Config {
+        cache_size: number("cache-size", usual.cache_size >> 10).saturating_mul(1024),
+        longest: span("cache-max-ttl", usual.longest),
+        datagram_max: number("max-udp-packet-size", usual.datagram_max),
+        patience: span("query-server-timeout", usual.patience).max(least),
+        secure_patience: span("doh-timeout", usual.secure_patience).max(least),
+        total: span("query-total-timeout", usual.total).max(least),
+        questions_max: number("max-concurrent-queries", usual.questions_max),
+        secure_max: number("doh-max-concurrent-queries", usual.secure_max),
+        ..usual
+    }
+}
+
+/// How long addresses stay in lists.
+pub(crate) fn watching(item: Option<&Item>) -> resolver::Config {
+    let usual = resolver::Config::default();
+    let span = |name: &str, usual| span(item, name).unwrap_or(usual);
+    resolver::Config {
+        total: span("query-total-timeout", usual.total),
+        longest: span("cache-max-ttl", usual.longest),
+        extra: span("address-list-extra-time", usual.extra),
+    }
+}
+
+fn span(item: Option<&Item>, name: &str) -> Option<Duration> {
+    let nanos = item?.get(name)?.as_nanos()?;
+    Some(Duration::from_nanos(u64::try_from(nanos).ok()?))
+}
+
+/// The servers of the configuration, in order. One by an interface's link-local address is left out, and said to be
+/// without effect.
+pub(super) fn servers(item: Option<&Item>) -> Vec<IpAddr> {
+    let servers = item.and_then(|item| item.get("servers"));
+    let servers = servers.map(Value::as_list).unwrap_or_default();
+    servers.iter().filter_map(Value::as_address).collect()
+}
+
+/// A forwarder, by its name.
+pub(super) fn forwarder(item: &Item) -> Option<(Arc<str>, Servers)> {
+    if item.is("disabled") {
+        return None;
+    }
+    let plain = item.get("dns-servers").map(Value::as_list);
+    let plain = plain.unwrap_or_default().iter();
+    let servers = Servers {
+        plain: plain.filter_map(Value::as_address).map(server).collect(),
+        secure: Vec::new(),
+    };
+    Some((item.text("name").into(), servers))
+}
+
+/// A static entry; none of one that is disabled, or says nothing.
+pub(super) fn entry(item: &Item) -> Option<Entry> {
+    if item.is("disabled") {
+        return None;
+    }
+    let names = match (item.get("regexp"), wire(item.text("name"))) {
+        (Some(pattern), _) => Names::Matching(pattern.as_str()?.into()),
+        (None, Some(name)) if item.is("match-subdomain") => Names::Below(name),
+        (None, Some(name)) => Names::One(name),
+        (None, None) => return None,
+    };
+    let number = |name: &str| {
+        let number = item.number(name).unwrap_or(0);
+        u16::try_from(number).unwrap_or(u16::MAX)
+    };
+    let data = match item.text("type") {
+        "CNAME" => Data::Alias(wire(item.text("cname"))?),
+        "FWD" => Data::Forward(
+            Some(item.text("forward-to"))
+                .filter(|to| !to.is_empty())
+                .map(Into::into),
+        ),
+        "MX" => Data::mail(number("mx-preference"), &wire(item.text("mx-exchange"))?),
+        "NS" => Data::name_server(&wire(item.text("ns"))?),
+        "NXDOMAIN" => Data::NoName,
+        "SRV" => {
+            let numbers = ["srv-priority", "srv-weight", "srv-port"].map(number);
+            Data::service(numbers, &wire(item.text("srv-target"))?)
+        }
+        "TXT" => Data::text(item.text("text").as_bytes()),
+        _ => Data::Address(item.get("address")?.as_address()?),
+    };
+    let ttl = span(Some(item), "ttl").map_or(0, |ttl| ttl.as_secs());
+    let list = Some(item.text("address-list")).filter(|list| !list.is_empty());
+    Some(Entry {
+        names,
+        data,
+        // RFC 2181, 8: the first bit is none.
+        ttl: u32::try_from(ttl).unwrap_or(u32::MAX).min(i32::MAX as u32),
+        list: list.map(Into::into),
+    })
+}
+
+fn wire(text: &str) -> Option<Box<[u8]>> {
+    Some(Name::new(text)?.as_bytes().into())
+}
