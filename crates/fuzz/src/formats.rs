@@ -7,21 +7,25 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use wire::ndp::NdpOption;
 use wire::{
-    EtherType, Protocol, arp, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6, lacp, ndp,
-    ntp as ntp_packet, tcp, udp, vlan, vrrp, vxlan as vxlan_header,
+    EtherType, Protocol, arp, cdp as cisco, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6,
+    lacp, lldp as beacon, mndp as routeros, ndp, ntp as ntp_packet, tcp, udp, vlan, vrrp,
+    vxlan as vxlan_header,
 };
 
 use super::Target;
 
 /// Every reader with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 13] = [
+pub const TARGETS: [(&str, Target); 16] = [
     ("arp", arp),
+    ("cdp", cdp),
     ("dns", dns),
     ("frame", frame),
     ("icmp", icmp),
     ("ipv4", ipv4),
     ("ipv6", ipv6),
     ("lacp", lacp),
+    ("lldp", lldp),
+    ("mndp", mndp),
     ("ndp", ndp),
     ("ntp", ntp),
     ("tcp", tcp),
@@ -62,6 +66,7 @@ pub fn frame(bytes: &[u8]) {
         EtherType::IPV4 => ipv4(payload),
         EtherType::IPV6 => ipv6(payload),
         EtherType::SLOW => lacp(payload),
+        EtherType::LLDP => lldp(payload),
         _ => {}
     }
 }
@@ -75,6 +80,42 @@ pub fn vxlan(bytes: &[u8]) {
     assert_eq!(vxlan_header::vni(&vxlan_header::to_bytes(vni)), Some(vni));
     if let Some(inner) = bytes.get(vxlan_header::HEADER_LEN..) {
         frame(inner);
+    }
+}
+
+/// Reads a message of CDP.
+pub fn cdp(bytes: &[u8]) {
+    if let Ok(message) = cisco::Repr::parse(bytes) {
+        let [mut once, mut twice] = [Vec::new(), Vec::new()];
+        message.emit(&mut once);
+        let again = cisco::Repr::parse(&once).expect("it was written here");
+        again.emit(&mut twice);
+        assert_eq!(once, twice);
+    }
+}
+
+/// Reads a message of LLDP. Long names are cut, and what ends a message has nothing else.
+pub fn lldp(bytes: &[u8]) {
+    if let Ok(message) = beacon::Repr::parse(bytes) {
+        let [mut once, mut twice] = [Vec::new(), Vec::new()];
+        message.emit(&mut once);
+        let again = beacon::Repr::parse(&once).expect("it was written here");
+        again.emit(&mut twice);
+        assert_eq!(once, twice);
+    }
+}
+
+/// Reads a message of MNDP.
+pub fn mndp(bytes: &[u8]) {
+    if let Ok(Some(message)) = routeros::Repr::parse(bytes) {
+        let mut written = Vec::new();
+        message.emit(&mut written);
+        match routeros::Repr::parse(&written) {
+            Ok(Some(again)) => assert_eq!(again, message),
+            // What told nothing that is known here asks when its counter is zero.
+            Ok(None) => assert_eq!(written, routeros::Repr::REQUEST),
+            Err(flaw) => panic!("{flaw:?}"),
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! - [`bond`]: which links of a bond are up, and which one is active.
 //! - [`dhcp`]: addresses for hosts, given and taken.
 //! - [`dns`]: answers questions for names, and keeps what servers answered.
+//! - [`discovery`]: tells neighbours of the router, and hears of them: MNDP, CDP, LLDP.
 //! - [`gateway_check`]: whether a gateway answers.
 //! - [`icmp`]: echo replies, errors and redirects, and how many of them.
 //! - [`igmp`]: tells switches and routers which IPv4 groups are received here.
@@ -32,6 +33,7 @@
 
 pub mod bond;
 pub mod dhcp;
+pub mod discovery;
 pub mod dns;
 pub mod gateway_check;
 pub mod icmp;

@@ -16,6 +16,7 @@ extern crate alloc;
 
 pub mod arp;
 pub mod bpdu;
+pub mod cdp;
 pub mod checksum;
 pub mod dhcp;
 pub mod dns;
@@ -25,7 +26,10 @@ pub mod icmpv6;
 pub mod ipv4;
 pub mod ipv6;
 pub mod lacp;
+pub mod lldp;
 pub mod mac;
+pub mod mac_ping;
+pub mod mndp;
 pub mod ndp;
 pub mod ntp;
 pub mod protocol;

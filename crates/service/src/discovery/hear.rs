@@ -1,0 +1,160 @@
+//! What neighbours tell: from bytes to what is kept.
+
+use wire::lldp::Named;
+use wire::{cdp, lldp, mndp};
+
+use super::{Lldp, Protocol, Told};
+
+/// The longest text that is kept of what somebody tells, in bytes.
+const TEXT: usize = 160;
+
+/// Why a message is discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is not as its protocol has it.
+    Malformed,
+    /// Its checksum is wrong.
+    Checksum,
+    /// There are as many neighbours as may be.
+    Full,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Message {
+    /// A neighbour asks for one.
+    Request,
+    /// It tells of itself, for so many seconds; none where the protocol does not say.
+    Told(Option<u16>, Box<Told>),
+}
+
+pub(super) fn read(protocol: Protocol, bytes: &[u8]) -> Result<Message, Fault> {
+    match protocol {
+        Protocol::Mndp => read_mndp(bytes),
+        Protocol::Cdp => read_cdp(bytes),
+        Protocol::Lldp => read_lldp(bytes),
+    }
+}
+
+fn read_mndp(bytes: &[u8]) -> Result<Message, Fault> {
+    let message = mndp::Repr::parse(bytes).map_err(|_| Fault::Malformed)?;
+    let Some(message) = message else {
+        return Ok(Message::Request);
+    };
+    let told = Told {
+        identity: text(message.identity),
+        platform: text(message.platform),
+        version: text(message.version),
+        board: text(message.board),
+        software_id: text(message.software_id),
+        unpack: message.unpack,
+        uptime: message.uptime,
+        ipv4: message.ipv4,
+        ipv6: message.ipv6,
+        interface: text(message.interface),
+        ..Told::default()
+    };
+    Ok(Message::Told(None, told.into()))
+}
+
+fn read_cdp(bytes: &[u8]) -> Result<Message, Fault> {
+    let message = cdp::Repr::parse(bytes).map_err(|flaw| match flaw {
+        cdp::Malformed::Checksum => Fault::Checksum,
+        _ => Fault::Malformed,
+    })?;
+    let told = Told {
+        identity: text(message.device),
+        platform: text(message.platform),
+        version: text(message.version),
+        ipv4: message.ipv4,
+        ipv6: message.ipv6,
+        interface: text(message.port),
+        capabilities: message.capabilities.map(of_cdp),
+        ..Told::default()
+    };
+    Ok(Message::Told(Some(message.ttl.into()), told.into()))
+}
+
+/// What CDP says that a device does, as LLDP has it.
+fn of_cdp(capabilities: u32) -> (u16, u16) {
+    /// Bits of CDP and of LLDP: router, bridges, station, repeater, telephone.
+    const SAME: [(u32, u16); 7] = [
+        (1, lldp::ROUTER),
+        (1 << 1, lldp::BRIDGE),
+        (1 << 2, lldp::BRIDGE),
+        (1 << 3, lldp::BRIDGE),
+        (1 << 4, 1 << 7),
+        (1 << 6, 1 << 1),
+        (1 << 7, 1 << 5),
+    ];
+    let its = SAME.into_iter().filter(|(own, _)| capabilities & own != 0);
+    let its = its.fold(0, |all, (_, same)| all | same);
+    (its, its)
+}
+
+fn read_lldp(bytes: &[u8]) -> Result<Message, Fault> {
+    let message = lldp::Repr::parse(bytes).map_err(|_| Fault::Malformed)?;
+    let named = |named: Named<'_>| {
+        let id = named.id.get(..TEXT).unwrap_or(named.id);
+        (named.subtype, id.to_vec())
+    };
+    let its = Lldp {
+        chassis: named(message.chassis),
+        port: named(message.port),
+        port_description: text(message.port_description),
+        ttl: message.ttl,
+        // The classes of endpoints are 1 to 3 (TIA-1057, 10.2.2).
+        endpoint: message.med.is_some_and(|(_, class)| class < 4),
+    };
+    let told = Told {
+        identity: text(message.system_name),
+        description: text(message.system_description),
+        ipv4: message.ipv4,
+        ipv6: message.ipv6,
+        interface: match message.port.subtype {
+            // 1 is an alias, 7 what the system itself calls it.
+            1 | 5 | 7 => text(message.port.id),
+            _ => its.port_description.clone(),
+        },
+        capabilities: message.capabilities,
+        lldp: Some(its.into()),
+        ..Told::default()
+    };
+    Ok(Message::Told(Some(message.ttl), told.into()))
+}
+
+/// Text that a console can show: what is no text, and what would steer a terminal, is a question mark.
+fn text(bytes: &[u8]) -> String {
+    let bytes = bytes.get(..TEXT).unwrap_or(bytes);
+    let text = String::from_utf8_lossy(bytes);
+    // RouterOS and others: what strings of C end with is none of the text.
+    let text = text.trim_end_matches('\0');
+    let shown = text.chars().map(|c| match c {
+        char::REPLACEMENT_CHARACTER => '?',
+        '\n' | '\r' | '\t' => ' ',
+        c if c.is_control() => '?',
+        c => c,
+    });
+    shown.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_terminal_should_get_is_not_kept() {
+        assert_eq!(text(b"a\x1b[2Jb\xffc\0\0"), "a?[2Jb?c");
+        assert_eq!(text(b"two\r\nlines"), "two  lines");
+        assert_eq!(text(&[b'x'; 400]).len(), TEXT);
+    }
+
+    #[test]
+    fn capabilities_of_cdp_are_said_as_those_of_lldp() {
+        assert_eq!(
+            of_cdp(0x29),
+            (lldp::ROUTER | lldp::BRIDGE, lldp::ROUTER | lldp::BRIDGE)
+        );
+        assert_eq!(of_cdp(0), (0, 0));
+    }
+}

@@ -1,0 +1,298 @@
+//! Neighbour discovery of layer 2: a router tells its neighbours of itself and hears of them, by MNDP, CDP and LLDP
+//! (IEEE 802.1AB).
+//!
+//! ```text
+//! an interface comes ─▶ tells at once, then each interval ─▶ ends what it told when the interface goes
+//! heard ─▶ a neighbour by interface and link address; each protocol's part holds for its own time
+//! ```
+//! The table of neighbours is bounded for each interface and in all; who comes beyond is counted and not kept.
+
+mod config;
+mod hear;
+mod table;
+mod tell;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use machine::{Duration, Instant, Machine};
+use wire::Mac;
+
+pub use config::{Config, Port, Protocol, Protocols, System};
+pub use hear::Fault;
+use hear::Message;
+use table::Table;
+pub use table::{Lldp, MOST, MOST_ON_PORT, Neighbour, Told};
+use tell::Telling;
+
+/// The number of an interface.
+pub type PortId = u32;
+
+/// Interfaces that tell at one occasion: the others follow at once, behind what else is to do.
+const AT_ONCE: usize = 128;
+/// Requests are answered so often at most.
+const ANSWERS: Duration = Duration::from_secs(1);
+
+/// What happens.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// It is configured anew; none tells and hears nothing.
+    Configure(Option<Config>),
+    /// An interface that tells and listens is there or is another now, or is gone.
+    Port(PortId, Option<Port>),
+    /// A message arrived.
+    Heard {
+        /// The interface.
+        on: PortId,
+        /// The interface of the port below, where that is another.
+        below: Option<PortId>,
+        /// Who sent it on the link.
+        from: Mac,
+        /// The protocol.
+        protocol: Protocol,
+        /// What stands behind the headers of UDP, LLC and SNAP, or the EtherType.
+        bytes: &'a [u8],
+    },
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Send a message by an interface.
+    Send(PortId, Protocol, Vec<u8>),
+    /// The message that arrived was discarded.
+    Discarded(Fault),
+}
+
+/// The timers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// An interface tells.
+    Tell,
+    /// What somebody told does not hold any more.
+    Expire,
+}
+
+/// An interface.
+#[derive(Debug)]
+struct Own {
+    port: Port,
+    /// When it tells next.
+    due: Option<Instant>,
+    /// How many messages of MNDP it has sent.
+    counter: u32,
+    /// When it answered a request last.
+    answered: Option<Instant>,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Discovery {
+    config: Option<Config>,
+    ports: BTreeMap<PortId, Own>,
+    due: BTreeSet<(Instant, PortId)>,
+    /// Link addresses of interfaces; the lowest names the router.
+    macs: BTreeSet<(Mac, PortId)>,
+    table: Table,
+}
+
+impl Discovery {
+    /// The neighbours, by interface.
+    pub fn neighbours(&self) -> impl Iterator<Item = &Neighbour> {
+        self.table.all()
+    }
+
+    fn configure(&mut self, config: Option<Config>, now: Instant, out: &mut Vec<Action>) {
+        let before = self.config.clone();
+        if before == config {
+            return;
+        }
+        let tells = |config: &Option<Config>, protocol: Protocol| {
+            { config.as_ref() }.is_some_and(|config| config.tells && config.protocols.has(protocol))
+        };
+        for protocol in [Protocol::Cdp, Protocol::Lldp] {
+            if tells(&before, protocol) && !tells(&config, protocol) {
+                let ports: Vec<_> = self.ports.keys().copied().collect();
+                for id in ports {
+                    self.tell(id, protocol, true, now, out);
+                }
+            }
+        }
+        let listens = config.as_ref().filter(|config| config.listens);
+        let heard = listens.map_or(Protocols::default(), |config| config.protocols);
+        self.table.keep(heard);
+        self.config = config;
+        let does = self.config.as_ref().is_some_and(|config| config.tells);
+        let ids: Vec<_> = self.ports.keys().copied().collect();
+        for id in ids {
+            self.schedule(id, does.then_some(now));
+        }
+    }
+
+    fn lay(&mut self, id: PortId, port: Option<Port>, now: Instant, out: &mut Vec<Action>) {
+        let Some(port) = port else {
+            for protocol in [Protocol::Cdp, Protocol::Lldp] {
+                self.tell(id, protocol, true, now, out);
+            }
+            self.schedule(id, None);
+            if let Some(own) = self.ports.remove(&id) {
+                self.macs.remove(&(own.port.mac, id));
+            }
+            return self.table.forget(id);
+        };
+        let mac = port.mac;
+        match self.ports.get_mut(&id) {
+            Some(own) if own.port == port => return,
+            Some(own) => {
+                self.macs.remove(&(own.port.mac, id));
+                own.port = port;
+            }
+            None => {
+                let own = Own {
+                    port,
+                    due: None,
+                    counter: 0,
+                    answered: None,
+                };
+                self.ports.insert(id, own);
+            }
+        }
+        self.macs.insert((mac, id));
+        let does = self.config.as_ref().is_some_and(|config| config.tells);
+        self.schedule(id, does.then_some(now));
+    }
+
+    fn schedule(&mut self, id: PortId, at: Option<Instant>) {
+        let Some(own) = self.ports.get_mut(&id) else {
+            return;
+        };
+        if let Some(before) = own.due {
+            self.due.remove(&(before, id));
+        }
+        own.due = at;
+        if let Some(at) = at {
+            self.due.insert((at, id));
+        }
+    }
+
+    /// Tells by an interface and a protocol, if that is to be; with `ends` that what was told holds no longer.
+    fn tell(
+        &self,
+        id: PortId,
+        protocol: Protocol,
+        ends: bool,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        let (Some(config), Some(own)) = (&self.config, self.ports.get(&id)) else {
+            return;
+        };
+        if !config.tells || !config.protocols.has(protocol) {
+            return;
+        }
+        let endpoint = |neighbour: &Neighbour| {
+            let lldp = neighbour.lldp().and_then(|told| told.lldp.as_ref());
+            lldp.is_some_and(|lldp| lldp.endpoint)
+        };
+        let uptime = now.saturating_since(config.system.started).as_secs();
+        let telling = Telling {
+            config,
+            port: &own.port,
+            chassis: self.macs.first().map_or(own.port.mac, |(mac, _)| *mac),
+            counter: own.counter,
+            uptime: u32::try_from(uptime).unwrap_or(u32::MAX),
+            hold: if ends { 0 } else { config.hold() },
+            endpoints: self.table.on(id).any(endpoint),
+        };
+        out.push(Action::Send(id, protocol, telling.bytes(protocol)));
+    }
+
+    fn tell_all(&mut self, id: PortId, now: Instant, out: &mut Vec<Action>) {
+        for protocol in Protocol::ALL {
+            self.tell(id, protocol, false, now, out);
+        }
+        if let Some(own) = self.ports.get_mut(&id) {
+            own.counter = own.counter.wrapping_add(1);
+        }
+        let interval = self.config.as_ref().map(|config| config.interval);
+        self.schedule(id, interval.map(|interval| now + interval));
+    }
+
+    fn hear(
+        &mut self,
+        (on, below, from): (PortId, Option<PortId>, Mac),
+        (protocol, bytes): (Protocol, &[u8]),
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        let (Some(config), Some(own)) = (&self.config, self.ports.get_mut(&on)) else {
+            return;
+        };
+        // What comes back by another way is no neighbour's.
+        if from == own.port.mac || !config.protocols.has(protocol) {
+            return;
+        }
+        let message = match hear::read(protocol, bytes) {
+            Ok(message) => message,
+            Err(fault) => return out.push(Action::Discarded(fault)),
+        };
+        match message {
+            Message::Request => {
+                let rests = |at: Instant| now.saturating_since(at) < ANSWERS;
+                if config.tells && !own.answered.is_some_and(rests) {
+                    own.answered = Some(now);
+                    self.tell(on, protocol, false, now, out);
+                }
+            }
+            Message::Told(_, _) if !config.listens => {}
+            Message::Told(Some(0), _) => self.table.end(on, from, protocol),
+            Message::Told(seconds, told) => {
+                let seconds = seconds.unwrap_or(config.hold());
+                let until = now + Duration::from_secs(seconds.into());
+                if !self
+                    .table
+                    .put((on, below, from), protocol, (now, until), *told)
+                {
+                    out.push(Action::Discarded(Fault::Full));
+                }
+            }
+        }
+    }
+}
+
+impl Machine for Discovery {
+    type Event<'a> = Event<'a>;
+    type Action = Action;
+    type Timer = Timer;
+
+    fn handle(&mut self, event: Event<'_>, now: Instant, out: &mut Vec<Action>) {
+        match event {
+            Event::Configure(config) => self.configure(config, now, out),
+            Event::Port(id, port) => self.lay(id, port, now, out),
+            Event::Heard {
+                on,
+                below,
+                from,
+                protocol,
+                bytes,
+            } => self.hear((on, below, from), (protocol, bytes), now, out),
+        }
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        self.table.expire(now);
+        for _ in 0..AT_ONCE {
+            let Some((_, id)) = self.due.first().copied().filter(|due| due.0 <= now) else {
+                break;
+            };
+            self.tell_all(id, now, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<(Instant, Timer)> {
+        let tell = self.due.first().map(|due| (due.0, Timer::Tell));
+        let expire = self.table.deadline().map(|at| (at, Timer::Expire));
+        [tell, expire].into_iter().flatten().min_by_key(|due| due.0)
+    }
+}
