@@ -242,6 +242,14 @@ drops! {
     DhcpClientUnexpected = "dhcp-client-unexpected",
     /// An answer to a DHCP client with an address, a mask or a time that no host can have.
     DhcpClientUnusable = "dhcp-client-unusable",
+    /// A message of MNDP, CDP or LLDP is malformed.
+    NeighbourMalformed = "neighbor-malformed",
+    /// A message of CDP with a wrong checksum.
+    NeighbourChecksum = "neighbor-checksum",
+    /// A neighbour beyond the most that the table of `/ip/neighbor` has room for.
+    NeighbourFull = "neighbor-table-full",
+    /// A message of the port of echo by link address is malformed.
+    MacPingMalformed = "mac-ping-malformed",
     /// The packet in a tunnel's is none, or is cut short.
     TunnelMalformed = "tunnel-malformed",
     /// A datagram for a VXLAN port of this router names a network that no interface has there (RFC 7348, 4).

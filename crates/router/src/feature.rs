@@ -16,6 +16,7 @@ pub(crate) mod bonding;
 pub(crate) mod bridge;
 pub(crate) mod check;
 pub(crate) mod dhcp_client;
+pub(crate) mod discovery;
 pub(crate) mod dns;
 pub(crate) mod echo;
 pub(crate) mod hear;
@@ -24,6 +25,7 @@ pub(crate) mod link6;
 mod log;
 pub(crate) mod lookups;
 pub(crate) mod loop_protect;
+pub(crate) mod mac_tools;
 pub(crate) mod macvlan;
 pub(crate) mod neighbours;
 pub(crate) mod ntp;
@@ -89,6 +91,17 @@ pub(crate) trait Feature: core::fmt::Debug {
         _: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         ControlFlow::Continue(())
+    }
+
+    /// The same, with the time, for rows that tell how old or how long something is.
+    fn rows_at(
+        &self,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        _: Instant,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.rows(menu, filter, each)
     }
 
     /// Adds what it knows to the row of an item of one of its menus.

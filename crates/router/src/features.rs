@@ -16,6 +16,7 @@ use crate::feature::bonding::Bonds;
 use crate::feature::bridge::Bridges;
 use crate::feature::check::Checks;
 use crate::feature::dhcp_client::DhcpClients;
+use crate::feature::discovery::Neighbourhood;
 use crate::feature::dns::Dns;
 use crate::feature::echo::Echo;
 use crate::feature::hear::{Heard, Hearing};
@@ -23,6 +24,7 @@ use crate::feature::link4::Links4;
 use crate::feature::link6::Links6;
 use crate::feature::lookups::Lookups;
 use crate::feature::loop_protect::LoopProtection;
+use crate::feature::mac_tools::MacTools;
 use crate::feature::macvlan::MacVlans;
 use crate::feature::neighbours::Neighbours;
 use crate::feature::ntp::Ntp;
@@ -38,7 +40,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 24;
+const COUNT: usize = 26;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -77,6 +79,9 @@ pub(crate) struct Features {
     /// Addresses of interfaces.
     addresses: Addresses,
     neighbours: Neighbours,
+    /// Neighbours of layer 2.
+    pub(crate) neighbourhood: Neighbourhood,
+    mac_tools: MacTools,
     /// Reports of IPv4 groups.
     pub(crate) links4: Links4,
     /// Router advertisements and reports of groups.
@@ -118,6 +123,8 @@ impl Features {
             vxlans: Vxlans::new(others.next_u64()),
             addresses: Addresses,
             neighbours: Neighbours,
+            neighbourhood: Neighbourhood::default(),
+            mac_tools: MacTools::default(),
             links4: Links4::new(others.next_u64()),
             links6: Links6::new(seed),
             echo: Echo,
@@ -150,6 +157,8 @@ impl Features {
             &self.vxlans,
             &self.addresses,
             &self.neighbours,
+            &self.neighbourhood,
+            &self.mac_tools,
             &self.links4,
             &self.links6,
             &self.echo,
@@ -184,6 +193,8 @@ impl Features {
             &mut self.vxlans,
             &mut self.addresses,
             &mut self.neighbours,
+            &mut self.neighbourhood,
+            &mut self.mac_tools,
             &mut self.links4,
             &mut self.links6,
             &mut self.echo,

@@ -23,6 +23,7 @@ mod instance;
 pub mod intent;
 pub mod learned;
 pub mod link_modes;
+mod lists;
 mod live;
 mod manage;
 pub mod mirror;

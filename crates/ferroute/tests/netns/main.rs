@@ -13,6 +13,7 @@ mod bridge_rules;
 mod clients;
 mod confine;
 mod dhcp_client;
+mod discovery;
 mod drivers;
 mod ethernet;
 mod firewall;

@@ -378,6 +378,16 @@ impl Control {
     /// Tells about the machine underneath.
     pub fn set_resources(&mut self, resources: Resources) {
         self.resources = resources;
+        let known = &self.resources;
+        let board = match self.offload.board.is_routerboard() {
+            true => self.offload.board.name,
+            false => &known.board,
+        };
+        let system = (&*known.version, &*known.build_time, board);
+        let mut out = Effects::default();
+        let times = (self.started, self.now);
+        { &mut self.features.neighbourhood }.set_system(system, times, &mut out);
+        self.carry_out(out);
     }
 
     /// Takes the ports to be those of this board. The board is chosen before ports are attached.

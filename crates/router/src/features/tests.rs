@@ -2,6 +2,7 @@ mod client;
 mod dns;
 mod full;
 mod looped;
+mod mac_tools;
 mod newcomer;
 mod restless;
 mod rig;

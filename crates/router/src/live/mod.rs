@@ -68,7 +68,7 @@ impl Live for Control {
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for feature in self.features.of(menu.path) {
-            feature.rows(menu, filter, each)?;
+            feature.rows_at(menu, filter, self.now, each)?;
         }
         self.object_rows(store, menu, filter, each)?;
         match menu.path {

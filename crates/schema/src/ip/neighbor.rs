@@ -3,7 +3,7 @@
 pub(crate) mod discovery_settings;
 pub(crate) mod lldp;
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Kind, Menu, Property, Shape};
 
 use crate::declare::{IPV4, IPV6, shown};
 
@@ -48,6 +48,5 @@ pub(crate) static MENU: Menu = Menu {
         "version",
         "board",
     ],
-    effect: Effect::None,
     ..Menu::new("/ip/neighbor", Shape::Rows, "Neighbors")
 };

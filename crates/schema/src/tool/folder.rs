@@ -4,7 +4,7 @@ use menu::{Command, Effect, Family, Kind, Menu, Policies, Shape, Spelling};
 
 use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, ONCE, PORT, PROPLIST, U32, WITHOUT_PAGING,
-    argument, between, idle_command, nanoseconds, required_argument, unnamed_argument,
+    argument, between, command, idle_command, nanoseconds, required_argument, unnamed_argument,
 };
 use crate::spelling::HOST;
 
@@ -448,7 +448,7 @@ pub(crate) static MENU: Menu = Menu {
             effect: Effect::Full,
             repeats: true,
         },
-        idle_command(
+        command(
             "wol",
             "Wake a machine up by its hardware address",
             &[

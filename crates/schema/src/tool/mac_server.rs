@@ -36,7 +36,6 @@ pub(crate) static MAC_WINBOX: Menu = Menu {
 
 pub(crate) static PING: Menu = Menu {
     properties: &[&[yes("enabled", "Whether requests are answered")]],
-    effect: Effect::None,
     ..Menu::new(
         "/tool/mac-server/ping",
         Shape::Settings,

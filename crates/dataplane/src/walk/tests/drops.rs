@@ -322,6 +322,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
             &OF_VRRP,
             &OF_NTP,
             &OF_DHCP,
+            &OF_NEIGHBOURS,
             &OF_BRIDGES,
             &OF_BONDS,
         ];
@@ -384,6 +385,14 @@ const OF_DHCP: [DropReason; 4] = [
     DropReason::DhcpClientOther,
     DropReason::DhcpClientUnexpected,
     DropReason::DhcpClientUnusable,
+];
+
+/// Tested where neighbours are heard.
+const OF_NEIGHBOURS: [DropReason; 4] = [
+    DropReason::MacPingMalformed,
+    DropReason::NeighbourMalformed,
+    DropReason::NeighbourChecksum,
+    DropReason::NeighbourFull,
 ];
 
 /// Tested with bonds.

@@ -133,6 +133,12 @@ impl Rig {
         core::mem::take(&mut self.line.ends().sent)
     }
 
+    /// What is sent now.
+    pub(super) fn sent(&mut self) -> Vec<Vec<u8>> {
+        self.settle();
+        core::mem::take(&mut self.line.ends().sent)
+    }
+
     /// What is sent until this second.
     pub(super) fn go_on_until(&mut self, second: u64) -> Vec<Vec<u8>> {
         let end = Instant::from_secs(second);

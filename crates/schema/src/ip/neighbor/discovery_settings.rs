@@ -1,6 +1,6 @@
 //! `/ip/neighbor/discovery-settings`: where and how this router tells of itself.
 
-use menu::{Effect, Kind, Menu, Old, Shape};
+use menu::{Kind, Menu, Old, Shape};
 
 use crate::declare::{INTERFACE_LIST, between, no, seconds, with_default, yes};
 
@@ -37,12 +37,14 @@ pub(crate) static MENU: Menu = Menu {
         yes(
             "lldp-poe-power",
             "Whether LLDP tells of power over Ethernet",
-        ),
-        no("lldp-dcbx", "Whether LLDP tells of data center bridging"),
+        )
+        .inert(),
+        no("lldp-dcbx", "Whether LLDP tells of data center bridging").inert(),
         no(
             "dying-gasp",
             "Whether the router tells that its power fails",
-        ),
+        )
+        .inert(),
         with_default(
             "protocol",
             Kind::Set(&["cdp", "lldp", "mndp"]),
@@ -58,17 +60,18 @@ pub(crate) static MENU: Menu = Menu {
         no(
             "add-dns-entries",
             "Whether neighbours get a name in the DNS",
-        ),
+        )
+        .inert(),
         with_default(
             "add-dns-entries-suffix",
             Kind::Sized { min: 1, max: 64 },
             "lan",
             "The domain of such names",
-        ),
+        )
+        .inert(),
     ]],
     old: &[Old::gone("default")],
     old_paths: &["/ip/neighbor/discovery/settings"],
-    effect: Effect::None,
     ..Menu::new(
         "/ip/neighbor/discovery-settings",
         Shape::Settings,

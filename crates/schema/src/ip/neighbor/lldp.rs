@@ -1,6 +1,6 @@
 //! `/ip/neighbor/lldp`: neighbours by LLDP (IEEE 802.1AB).
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Kind, Menu, Shape};
 
 use super::PLACE;
 use crate::declare::shown;
@@ -40,6 +40,5 @@ pub(crate) static MENU: Menu = Menu {
         "lldp-system-name",
         "lldp-port-id",
     ],
-    effect: Effect::None,
     ..Menu::new("/ip/neighbor/lldp", Shape::Rows, "Neighbors by LLDP")
 };

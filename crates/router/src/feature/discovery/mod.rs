@@ -1,0 +1,438 @@
+//! Neighbours of layer 2, `/ip/neighbor`: the router tells of itself on the interfaces of a list, and hears who else
+//! does. The protocols are the business of `service::discovery`.
+//!
+//! ```text
+//! an interface of the list ─▶ tells and hears by itself
+//! a bridge of the list     ─▶ each of its ports does, under the name `bridge/port`
+//! a port of a bridge       ─▶ hears MNDP by copies of what is sent to everybody, LLDP and CDP by copies of theirs
+//! ```
+
+mod packet;
+mod show;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use dataplane::DropReason;
+use dataplane::interface::Above;
+use dataplane::service::{Addressed, Carried, Match, Rate, Scope, Service};
+use frame::InterfaceId;
+use machine::{Duration, Instant, Machine};
+use menu::{Changes, Item, Menu, Row, RowFilter};
+use service::discovery::{
+    Action, Config, Discovery, Event, Fault, Port, PortId, Protocol, Protocols, System,
+};
+use wire::{EtherType, Mac, cdp, mndp};
+
+use super::hear::{Heard, Hearing};
+use super::{Effect, Effects, Feature, View, concerns};
+use crate::compile::Laid;
+use crate::intent::{InterfaceKind, Name};
+use crate::lists::{self, Chosen, Lists};
+use crate::object::DYNAMIC;
+use crate::read;
+use crate::running::Running;
+
+const MENU: &str = "/ip/neighbor";
+const LLDP: &str = "/ip/neighbor/lldp";
+const SETTINGS: &str = "/ip/neighbor/discovery-settings";
+const IDENTITY: &str = "/system/identity";
+
+/// The services, by what is heard: MNDP of interfaces, and what goes to everybody by a port of a bridge.
+const BY_LLDP: &str = "lldp";
+const BY_CDP: &str = "cdp";
+const BY_MNDP: &str = "mndp";
+const BY_PORT: &str = "mndp-port";
+/// A thousand neighbours on a link that all tell at once are heard.
+const RATE: Rate = Rate {
+    per_second: 1_000,
+    burst: 1_024,
+};
+
+/// All nodes of IPv6 on the link.
+const ALL_NODES: Mac = Mac([0x33, 0x33, 0, 0, 0, 1]);
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Neighbourhood {
+    machine: Discovery,
+    lists: Lists,
+    chosen: Chosen,
+    /// Interfaces with an Ethernet header that run, whether chosen or not.
+    all: BTreeMap<InterfaceId, Seen>,
+    /// The ports of bridges.
+    ports_of: BTreeMap<InterfaceId, BTreeSet<InterfaceId>>,
+    /// Those that tell and hear, and the services that each asked for.
+    told: BTreeMap<InterfaceId, Vec<&'static str>>,
+    config: Option<Config>,
+    system: System,
+}
+
+/// An interface that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    name: Name,
+    dynamic: bool,
+    is_bridge: bool,
+    bridge: Option<InterfaceId>,
+    port: Port,
+}
+
+impl Default for Neighbourhood {
+    fn default() -> Self {
+        Self {
+            machine: Discovery::default(),
+            lists: Lists::default(),
+            chosen: Chosen::none(),
+            all: BTreeMap::new(),
+            ports_of: BTreeMap::new(),
+            told: BTreeMap::new(),
+            config: None,
+            system: System::default(),
+        }
+    }
+}
+
+impl Feature for Neighbourhood {
+    fn menus(&self) -> &'static [&'static str] {
+        const MENUS: [&str; 6] = [
+            MENU,
+            LLDP,
+            SETTINGS,
+            IDENTITY,
+            lists::MENUS[0],
+            lists::MENUS[1],
+        ];
+        &MENUS
+    }
+
+    fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
+        if concerns(&[SETTINGS, IDENTITY], changes) {
+            if let Some(identity) = view.store.settings(IDENTITY) {
+                self.system.identity = identity.text("name").to_owned();
+            }
+            let settings = view.store.settings(SETTINGS);
+            self.config = settings.map(|settings| config(settings, &self.system));
+            let chosen = settings.map(|settings| settings.get("discover-interface-list"));
+            self.chosen = chosen.map_or_else(Chosen::none, Chosen::read);
+            self.configure(view.now, out);
+        }
+        let lists_changed = self.lists.follow(view, changes);
+        if lists_changed || concerns(&[SETTINGS], changes) {
+            let all: Vec<_> = self.all.keys().copied().collect();
+            self.choose(all, view.now, out);
+        }
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Effects) {
+        let mut actions = Vec::new();
+        self.machine.tick(now, &mut actions);
+        self.do_(actions, out);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.machine.deadline().map(|(at, _)| at)
+    }
+
+    fn rows_at(
+        &self,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        now: Instant,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        match menu.path {
+            MENU => self.neighbour_rows(filter, now, each),
+            LLDP => self.lldp_rows(filter, each),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn services(&self) -> Vec<Service> {
+        let Some(config) = &self.config else {
+            return Vec::new();
+        };
+        let asked = |name, matches: Vec<Match>, addressed, meets_rules| Service {
+            scope: Scope::Asked,
+            addressed,
+            meets_rules,
+            ..Service::new(name, matches, RATE)
+        };
+        let mut services = Vec::new();
+        if config.protocols.has(Protocol::Lldp) {
+            let its = Match::Frame(Carried::EtherType(EtherType::LLDP.0));
+            services.push(asked(BY_LLDP, vec![its], Addressed::Any, true));
+        }
+        if config.protocols.has(Protocol::Cdp) {
+            let (organisation, protocol) = cdp::SNAP;
+            let its = Match::FrameTo(cdp::GROUP, Carried::Snap(organisation, protocol));
+            services.push(asked(BY_CDP, vec![its], Addressed::Any, true));
+        }
+        if config.protocols.has(Protocol::Mndp) {
+            let its = [false, true].map(|ipv6| Match::Udp {
+                ipv6,
+                port: mndp::PORT,
+            });
+            services.push(asked(BY_MNDP, its.to_vec(), Addressed::Any, true));
+            let carried = |to, kind: EtherType| Match::FrameTo(to, Carried::EtherType(kind.0));
+            let its = vec![
+                carried(Mac::BROADCAST, EtherType::IPV4),
+                carried(ALL_NODES, EtherType::IPV6),
+            ];
+            services.push(asked(BY_PORT, its, Addressed::Any, false));
+        }
+        services
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+        let by_port = heard.service == BY_PORT;
+        let (protocol, bytes) = match heard.service {
+            BY_LLDP => (Protocol::Lldp, Some(heard.packet())),
+            BY_CDP => (Protocol::Cdp, packet::behind_snap(heard.packet())),
+            _ => (Protocol::Mndp, packet::datagram(heard.packet())),
+        };
+        let Some(bytes) = bytes else {
+            // What else goes to everybody by a port of a bridge is a copy for nobody.
+            return if by_port {
+                Hearing::Taken
+            } else {
+                Hearing::NotMine
+            };
+        };
+        let event = Event::Heard {
+            on: heard.interface.0,
+            below: None,
+            from: heard.source_mac(),
+            protocol,
+            bytes,
+        };
+        let mut actions = Vec::new();
+        self.machine.handle(event, running.now, &mut actions);
+        let fault = actions.iter().find_map(|action| match action {
+            Action::Discarded(fault) => Some(*fault),
+            Action::Send(..) => None,
+        });
+        self.do_(actions, out);
+        fault.map_or(Hearing::Taken, |fault| Hearing::Bad(reason(fault)))
+    }
+
+    fn lay_out(
+        &mut self,
+        others: &BTreeSet<InterfaceId>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) {
+        // A port of a bridge tells the bridge's addresses and name.
+        let ports = { others.iter() }.filter_map(|id| self.ports_of.get(id));
+        let ports = ports.flatten().copied();
+        let all: BTreeSet<_> = others.iter().copied().chain(ports).collect();
+        for id in &all {
+            let seen =
+                { running.layout.interfaces.get(id) }.and_then(|laid| seen(*id, laid, running));
+            let before = match seen.clone() {
+                Some(seen) => self.all.insert(*id, seen),
+                None => self.all.remove(id),
+            };
+            let [before, now] = [before, seen].map(|seen| seen.and_then(|seen| seen.bridge));
+            if before != now {
+                if let Some(ports) = before.and_then(|bridge| self.ports_of.get_mut(&bridge)) {
+                    ports.remove(id);
+                }
+                if let Some(bridge) = now {
+                    self.ports_of.entry(bridge).or_default().insert(*id);
+                }
+            }
+        }
+        self.ports_of.retain(|_, ports| !ports.is_empty());
+        self.choose(all, running.now, out);
+    }
+}
+
+impl Neighbourhood {
+    /// Tells about the router: its version, when that was built, and its model.
+    pub(crate) fn set_system(
+        &mut self,
+        (version, build_time, board): (&str, &str, &str),
+        (started, now): (Instant, Instant),
+        out: &mut Effects,
+    ) {
+        let system = System {
+            identity: self.system.identity.clone(),
+            version: format!("{version} {build_time}").trim_end().to_owned(),
+            platform: String::from("ferroute"),
+            board: board.to_owned(),
+            started,
+        };
+        if self.system == system {
+            return;
+        }
+        self.system = system;
+        if let Some(config) = &mut self.config {
+            config.system = self.system.clone();
+        }
+        self.configure(now, out);
+    }
+
+    /// Tells the machine how it is configured. A router that does not know its version yet tells and hears nothing.
+    fn configure(&mut self, now: Instant, out: &mut Effects) {
+        let config = self.config.clone();
+        let config = config.filter(|_| !self.system.version.is_empty());
+        self.feed(Event::Configure(config), now, out);
+    }
+
+    /// Finds out which of these interfaces tell and hear, and asks for what they hear.
+    fn choose(
+        &mut self,
+        ids: impl IntoIterator<Item = InterfaceId>,
+        now: Instant,
+        out: &mut Effects,
+    ) {
+        for id in ids {
+            let seen = self.all.get(&id).filter(|seen| self.is_chosen(seen));
+            let port = seen.map(|seen| seen.port.clone());
+            let wanted = match seen {
+                Some(Seen { bridge: None, .. }) => vec![BY_LLDP, BY_CDP, BY_MNDP],
+                Some(Seen {
+                    bridge: Some(_), ..
+                }) => vec![BY_LLDP, BY_CDP, BY_PORT],
+                None => Vec::new(),
+            };
+            let before = match wanted.is_empty() {
+                true => self.told.remove(&id),
+                false => self.told.insert(id, wanted.clone()),
+            };
+            let before = before.unwrap_or_default();
+            let hear = |service, on| Effect::Hear {
+                service,
+                interface: id,
+                on,
+            };
+            let of = |these: &[&'static str], those: &[&'static str], on| {
+                let only = these.iter().filter(|one| !those.contains(one));
+                only.map(|service| hear(*service, on)).collect::<Vec<_>>()
+            };
+            for effect in of(&before, &wanted, false) {
+                out.push(effect);
+            }
+            for effect in of(&wanted, &before, true) {
+                out.push(effect);
+            }
+            self.feed(Event::Port(id.0, port), now, out);
+        }
+    }
+
+    /// Whether an interface tells and hears. A bridge does by its ports.
+    fn is_chosen(&self, seen: &Seen) -> bool {
+        let has = |seen: &Seen| self.lists.has(&self.chosen, &seen.name, seen.dynamic);
+        let bridge = seen.bridge.and_then(|bridge| self.all.get(&bridge));
+        !seen.is_bridge && (has(seen) || bridge.is_some_and(has))
+    }
+
+    fn feed(&mut self, event: Event<'_>, now: Instant, out: &mut Effects) {
+        let mut actions = Vec::new();
+        self.machine.handle(event, now, &mut actions);
+        self.do_(actions, out);
+    }
+
+    fn do_(&self, actions: Vec<Action>, out: &mut Effects) {
+        for action in actions {
+            if let Action::Send(id, protocol, bytes) = action
+                && let Some(seen) = self.all.get(&InterfaceId(id))
+            {
+                for outgoing in packet::outgoing(InterfaceId(id), &seen.port, protocol, bytes) {
+                    out.send(outgoing);
+                }
+            }
+        }
+    }
+
+    /// The name of an interface, with that of its bridge.
+    fn names(&self, id: PortId) -> Vec<&str> {
+        let seen = self.all.get(&InterfaceId(id));
+        let bridge = seen.and_then(|seen| self.all.get(&seen.bridge?));
+        let both = [seen, bridge].into_iter().flatten();
+        both.map(|seen| &*seen.name).collect()
+    }
+}
+
+fn is_bridge(laid: &Laid, running: &Running<'_>) -> bool {
+    let interface = running.intent.interfaces.get(&laid.item);
+    let kind = interface.map(|interface| &interface.kind);
+    matches!(
+        kind,
+        Some(InterfaceKind::Joined {
+            above: Above::Bridge,
+            ..
+        })
+    )
+}
+
+/// What an interface is to neighbours, if it runs and carries frames.
+fn seen(id: InterfaceId, laid: &Laid, running: &Running<'_>) -> Option<Seen> {
+    if !laid.link.running || !laid.link.ethernet || laid.loopback {
+        return None;
+    }
+    let bridge = match laid.above {
+        Some((Above::Bridge, bridge)) => Some(bridge),
+        _ => None,
+    };
+    let master = bridge.and_then(|bridge| running.layout.interfaces.get(&bridge));
+    let path = match master {
+        Some(master) => format!("{}/{}", master.name, laid.name),
+        None => laid.name.to_string(),
+    };
+    let at = bridge.unwrap_or(id);
+    let mut own6 = running.addresses.of6(at).map(|(address, _)| address);
+    let ipv6 = own6.find(|own| !own.is_unicast_link_local() && running.is_in_use(at, *own));
+    let port = Port {
+        name: laid.name.to_string(),
+        path,
+        mac: laid.link.mac,
+        ipv4: running.first4(at),
+        link_local: running.link_local(at),
+        ipv6,
+        index: id.0,
+        mtu: laid.link.mtu,
+        speed_mbps: Some(laid.speed_mbps).filter(|speed| *speed > 0),
+        pvid: 1,
+    };
+    Some(Seen {
+        name: laid.name.clone(),
+        dynamic: laid.item >= DYNAMIC,
+        is_bridge: is_bridge(laid, running),
+        bridge,
+        port,
+    })
+}
+
+fn config(settings: &Item, system: &System) -> Config {
+    let mode = settings.text("mode");
+    let named = settings.get("protocol").map(menu::Value::as_list);
+    let named = named.unwrap_or_default();
+    let protocols = Protocol::ALL.into_iter().filter(|protocol| {
+        let mut named = named.iter();
+        named.any(|named| named.as_str() == Some(protocol.name()))
+    });
+    Config {
+        interval: read::span(settings, "discover-interval").unwrap_or(Duration::from_secs(30)),
+        protocols: protocols.fold(Protocols::default(), Protocols::and),
+        tells: mode != "rx-only",
+        listens: mode != "tx-only",
+        med: settings.is("lldp-med"),
+        voice_vlan: settings
+            .number("lldp-med-net-policy-vlan")
+            .and_then(|vlan| u16::try_from(vlan).ok()),
+        phy: settings.is("lldp-mac-phy-config"),
+        max_frame: settings.is("lldp-max-frame-size"),
+        vlan: settings.is("lldp-vlan-info"),
+        system: system.clone(),
+    }
+}
+
+fn reason(fault: Fault) -> DropReason {
+    match fault {
+        Fault::Malformed => DropReason::NeighbourMalformed,
+        Fault::Checksum => DropReason::NeighbourChecksum,
+        Fault::Full => DropReason::NeighbourFull,
+    }
+}
