@@ -70,7 +70,10 @@ are trusted, and keep rules for the port of the guests: the switch is a filter b
                 "/interface/bridge/filter/print stats",
                 "how many frames the rules were asked about",
             ),
-            ("/tool/meter/print", "where the processor's clocks go"),
+            (
+                "/tool/profile",
+                "what the processor is busy with; a key ends it",
+            ),
         ],
         right: include_str!("../configs/slow-bridging-right.rsc"),
         flows: &[

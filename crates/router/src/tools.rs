@@ -12,6 +12,10 @@ impl Router for Control {
         Some(self)
     }
 
+    fn clocks(&self) -> Option<Vec<(&'static str, u64)>> {
+        Some(self.clocks_of_workers().collect())
+    }
+
     fn rates(&self, interface: Option<&str>) -> Option<Row> {
         self.rate_row(interface)
     }

@@ -11,6 +11,7 @@ mod echo;
 mod given;
 mod page;
 mod ping;
+mod profile;
 mod router;
 mod run;
 mod sample;
@@ -28,9 +29,10 @@ pub use run::{Form, Look, Next, Run, Tool, Turn};
 pub use table::{Align, Column, line, table};
 
 /// The commands that run by a tool of their own, by menu and name.
-static TOOLS: [(&str, &str, &dyn Tool); 3] = [
+static TOOLS: [(&str, &str, &dyn Tool); 4] = [
     ("/interface", "monitor-traffic", &traffic::MonitorTraffic),
     ("/tool", "ping", &ping::PingTool),
+    ("/tool", "profile", &profile::Profile),
     ("/tool", "traceroute", &traceroute::Traceroute),
 ];
 

@@ -18,6 +18,11 @@ pub trait Router: Live {
         None
     }
 
+    /// Clocks that workers have spent since they began, by what they were spent on.
+    fn clocks(&self) -> Option<Vec<(&'static str, u64)>> {
+        None
+    }
+
     /// What an interface carries in a second, by the names that monitors have for it; of all interfaces together
     /// without a name. `None` where there is no such interface.
     fn rates(&self, interface: Option<&str>) -> Option<Row> {

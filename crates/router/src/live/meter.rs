@@ -9,24 +9,28 @@ use super::{DYNAMIC, give, number};
 use crate::drive::Control;
 
 impl Control {
+    /// What workers have spent clocks on since they began, in RouterOS's words.
+    pub(crate) fn clocks_of_workers(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        Facility::ALL.iter().map(|facility| {
+            let counters = self.workers.counters();
+            let clocks = counters.map(|counters| counters.clocks(*facility));
+            (facility.name(), clocks.sum())
+        })
+    }
+
     /// The facilities of all workers together, with their shares of the time that has passed.
     pub(super) fn meter_rows(
         &self,
         filter: &RowFilter<'_>,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let of = |facility: &Facility| -> u64 {
-            let counters = self.workers.counters();
-            counters.map(|counters| counters.clocks(*facility)).sum()
-        };
-        let all: u64 = Facility::ALL.iter().map(of).sum();
-        for facility in Facility::ALL {
-            let clocks = of(facility);
+        let all: u64 = self.clocks_of_workers().map(|(_, clocks)| clocks).sum();
+        for (at, (name, clocks)) in (0..).zip(self.clocks_of_workers()) {
             let mut row = Row {
-                id: Some(Id(DYNAMIC | *facility as u64)),
+                id: Some(Id(DYNAMIC | at)),
                 ..Row::default()
             };
-            row.set("name", Value::text(facility.name()));
+            row.set("name", Value::text(name));
             row.set("clocks", number(clocks));
             row.set("usage", Value::text(share(clocks, all)));
             give(row, filter, each)?;

@@ -263,7 +263,7 @@ pub(crate) static MENU: Menu = Menu {
             ],
         )
         .repeating(),
-        idle_command(
+        command(
             "profile",
             "Show what the processors do",
             &[AS_VALUE, DURATION, FREEZE, WITHOUT_PAGING],

@@ -201,7 +201,6 @@ fn a_command_that_nothing_carries_out_is_an_error() {
     for (command, name) in [
         ("/tool torch interface=ether1", "/tool/torch"),
         ("/tool fetch url=http://192.0.2.1/", "/tool/fetch"),
-        ("/tool profile duration=1s", "/tool/profile"),
         ("/system reboot", "/system/reboot"),
         (":put [/system reboot]", "/system/reboot"),
         (

@@ -1,0 +1,106 @@
+//! `/tool/profile`: what workers are busy with, in shares of the time since the last look.
+
+use std::time::Duration;
+
+use menu::{Reason, Row, Value};
+
+use crate::{Column, Form, Given, Look, Next, Run, Tool, Turn};
+
+static COLUMNS: [Column; 2] = [Column::new("name", "NAME"), Column::new("usage", "USAGE")];
+/// What workers do when there is nothing to do, and the name of all else together.
+const IDLE: &str = "idle";
+const TOTAL: &str = "total";
+
+pub(crate) struct Profile;
+
+struct Profiling {
+    interval: Duration,
+    /// Clocks by what they were spent on, at the last look.
+    before: Option<Vec<(&'static str, u64)>>,
+}
+
+impl Tool for Profile {
+    fn form(&self) -> Form {
+        Form::Table(&COLUMNS)
+    }
+
+    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+        Ok(Box::new(Profiling {
+            interval: given.interval,
+            before: None,
+        }))
+    }
+}
+
+impl Run for Profiling {
+    fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
+        let now = turn.router.clocks();
+        let now = now.ok_or_else(|| Reason::failure("nothing is measured here"))?;
+        let rows = self.before.replace(now.clone());
+        Ok(Look {
+            rows: rows.map(|before| shares(&before, &now)),
+            next: Next::At(turn.now.saturating_add(self.interval)),
+        })
+    }
+}
+
+/// The shares of what took any time, and of all but rest.
+fn shares(before: &[(&'static str, u64)], now: &[(&'static str, u64)]) -> Vec<Row> {
+    let since = |(name, clocks): &(&'static str, u64)| {
+        let then = before.iter().find(|(own, _)| own == name);
+        let clocks = clocks.saturating_sub(then.map_or(0, |(_, clocks)| *clocks));
+        (*name, clocks)
+    };
+    let spent: Vec<_> = now.iter().map(since).collect();
+    let all: u64 = spent.iter().map(|(_, clocks)| clocks).sum();
+    let busy = spent.iter().filter(|(name, _)| *name != IDLE);
+    let total = (TOTAL, busy.map(|(_, clocks)| clocks).sum());
+    let used = spent.into_iter().filter(|(_, clocks)| *clocks > 0);
+    let row = |(name, clocks): (&'static str, u64)| {
+        let mut row = Row::default();
+        row.set("name", Value::text(name));
+        row.set("usage", Value::text(share(clocks, all)));
+        row
+    };
+    used.chain([total]).map(row).collect()
+}
+
+/// RouterOS: at most a digit behind the point.
+fn share(clocks: u64, all: u64) -> String {
+    let thousandth = u128::from(clocks) * 1_000;
+    let thousandth = thousandth.checked_div(u128::from(all)).unwrap_or(0);
+    match (thousandth / 10, thousandth % 10) {
+        (whole, 0) => format!("{whole}%"),
+        (whole, tenth) => format!("{whole}.{tenth}%"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_of_the_time_between_two_looks() {
+        let rows = shares(
+            &[("idle", 1_000), ("bridging", 50), ("firewall", 7)],
+            &[
+                ("idle", 1_900),
+                ("bridging", 125),
+                ("firewall", 7),
+                ("ethernet", 25),
+            ],
+        );
+        let text = |row: &Row, name| row.get(name).map(ToString::to_string).unwrap_or_default();
+        let shown: Vec<_> = { rows.iter() }
+            .map(|row| (text(row, "name"), text(row, "usage")))
+            .collect();
+        let wanted = [
+            ("idle", "90%"),
+            ("bridging", "7.5%"),
+            ("ethernet", "2.5%"),
+            ("total", "10%"),
+        ];
+        let wanted = wanted.map(|(name, usage)| (name.to_owned(), usage.to_owned()));
+        assert_eq!(shown, wanted);
+    }
+}
