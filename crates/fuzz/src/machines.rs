@@ -6,6 +6,7 @@
 //! ```
 
 mod ntp;
+mod snmp;
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -21,9 +22,10 @@ use service::{igmp as groups, lacp as aggregation, mld, ra, snooping, vrrp};
 use super::Target;
 
 pub use ntp::ntp;
+pub use snmp::snmp;
 
 /// Every target with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 11] = [
     ("machine-arp", arp),
     ("machine-discovery", discovery),
     ("machine-icmp", icmp),
@@ -32,6 +34,7 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("machine-mld", mld),
     ("machine-ntp", ntp),
     ("machine-ra", ra),
+    ("machine-snmp", snmp),
     ("machine-snooping", snooping),
     ("machine-vrrp", vrrp),
 ];

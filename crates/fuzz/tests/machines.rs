@@ -230,6 +230,17 @@ fn scripts() -> Vec<Script> {
             vec![(0, vec![0xff]), solicit, (3, vec![1, 2, 0xf5]), (1, vec![])],
         ),
         (
+            "machine-snmp",
+            "questions",
+            vec![
+                (0, vec![0x30, 0x80, 1]),
+                (1, snmp_pdu(0xa0)),
+                (2, snmp_pdu(0xa1)),
+                (3, snmp_pdu(0xa5)),
+                (1, snmp_pdu(0xa3)),
+            ],
+        ),
+        (
             "machine-snooping",
             "reports",
             vec![
@@ -262,4 +273,13 @@ fn scripts() -> Vec<Script> {
         ),
         ("machine-vrrp", "elect", elections()),
     ]
+}
+
+/// What a manager asks of `sysName`: the kind of PDU, and behind it number, two more numbers, and one binding.
+fn snmp_pdu(kind: u8) -> Vec<u8> {
+    let oid = [6, 8, 0x2b, 6, 1, 2, 1, 1, 5, 0];
+    let binding = [&[0x30, 15][..], &oid, &[4, 3, b'n', b'e', b'w']].concat();
+    let list = [&[0x30, binding.len() as u8][..], &binding].concat();
+    let content = [&[2, 1, 7, 2, 1, 0, 2, 1, 9][..], &list].concat();
+    [&[kind, content.len() as u8][..], &content].concat()
 }

@@ -185,6 +185,10 @@ drops! {
     BridgeIngressVlan = "bridge-ingress-vlan",
     /// The bridge's port that the frame would leave by, or the bridge itself, is no member of its VLAN.
     BridgeEgressVlan = "bridge-egress-vlan",
+    /// A question of SNMP that is none.
+    SnmpMalformed = "snmp-malformed",
+    /// A question of SNMP from somebody who may not ask: his community, his address, or his keys.
+    SnmpRefused = "snmp-refused",
     /// A rule of the port's switch chip discards the frame, or its `rate` is exceeded.
     SwitchRule = "switch-rule",
     /// The port's `vlan-mode` does not take the frame's VLAN: the switch chip's table does not have it, or the port is

@@ -31,6 +31,7 @@ use crate::feature::ntp::Ntp;
 use crate::feature::ping::UserPings;
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
+use crate::feature::snmp::Snmp;
 use crate::feature::switch::Switches;
 use crate::feature::vlan::Vlans;
 use crate::feature::vrrp::VirtualRouters;
@@ -40,7 +41,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 26;
+const COUNT: usize = 27;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -89,6 +90,7 @@ pub(crate) struct Features {
     echo: Echo,
     /// DHCP clients.
     dhcp_clients: DhcpClients,
+    snmp: Snmp,
     /// Gateway checks.
     pub(crate) checks: Checks,
     /// Echo requests of users.
@@ -129,6 +131,7 @@ impl Features {
             links6: Links6::new(seed),
             echo: Echo,
             dhcp_clients: DhcpClients::new(others.next_u64()),
+            snmp: Snmp::default(),
             checks: Checks::new(id, rng),
             // Another, so that neither takes the other's answers.
             pings: UserPings::new(id.wrapping_add(1)),
@@ -163,6 +166,7 @@ impl Features {
             &self.links6,
             &self.echo,
             &self.dhcp_clients,
+            &self.snmp,
             &self.checks,
             &self.pings,
         ];
@@ -199,6 +203,7 @@ impl Features {
             &mut self.links6,
             &mut self.echo,
             &mut self.dhcp_clients,
+            &mut self.snmp,
             &mut self.checks,
             &mut self.pings,
         ];

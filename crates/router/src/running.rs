@@ -3,12 +3,16 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 
+use dataplane::connection::Table;
+use dataplane::counters::InterfaceTraffic;
 use frame::InterfaceId;
 use machine::Instant;
 use service::icmp::{Offender, SentTo};
 
+use crate::board::Board;
 use crate::compile::{Addresses, Layout, PortState};
-use crate::drive::Dad;
+use crate::drive::workers::Workers;
+use crate::drive::{Dad, Resources};
 use crate::intent::{Intent, Name};
 use crate::rib::{MAIN, Rib, Target, V4, V6};
 
@@ -31,6 +35,52 @@ pub(crate) struct Running<'a> {
     pub(crate) rib4: &'a Rib<V4>,
     /// The routes of IPv6.
     pub(crate) rib6: &'a Rib<V6>,
+    /// What is counted.
+    pub(crate) counted: Counted<'a>,
+}
+
+/// What is counted of a running router, and of the machine underneath.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted<'a> {
+    /// When it started.
+    pub(crate) started: Instant,
+    /// The machine.
+    pub(crate) resources: &'a Resources,
+    /// Connections that are tracked.
+    pub(crate) connections: &'a Table,
+    pub(crate) board: &'static Board,
+    pub(crate) workers: &'a Workers,
+    /// What interfaces had counted when their counters were reset.
+    pub(crate) reset: &'a BTreeMap<InterfaceId, InterfaceTraffic>,
+}
+
+impl Counted<'_> {
+    /// What an interface has carried since its counters were last reset.
+    pub(crate) fn traffic(&self, id: InterfaceId, now: Instant) -> InterfaceTraffic {
+        let sum = self.workers.traffic(id, now);
+        let base = self.reset.get(&id).copied().unwrap_or_default();
+        let mut since = sum;
+        for (sum, base) in [
+            (&mut since.rx, base.rx),
+            (&mut since.tx, base.tx),
+            (&mut since.fp_rx, base.fp_rx),
+            (&mut since.fp_tx, base.fp_tx),
+        ] {
+            sum.packets = sum.packets.saturating_sub(base.packets);
+            sum.bytes = sum.bytes.saturating_sub(base.bytes);
+        }
+        since.rx_drop = sum.rx_drop.saturating_sub(base.rx_drop);
+        since.tx_drop = sum.tx_drop.saturating_sub(base.tx_drop);
+        since
+    }
+
+    /// The model, as `/system/resource` has it.
+    pub(crate) fn board(&self) -> &str {
+        match self.board.is_routerboard() {
+            true => self.board.name,
+            false => &self.resources.board,
+        }
+    }
 }
 
 impl Running<'_> {

@@ -1,8 +1,8 @@
 //! `/snmp`: monitoring by SNMP.
 
-use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
+use menu::{Builtin, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
 
-use crate::declare::{argument, idle_command, no, shown, text, yes};
+use crate::declare::{argument, command, no, shown, text, yes};
 use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
@@ -51,11 +51,13 @@ pub(crate) static MENU: Menu = Menu {
             "Interfaces whose changes make traps",
         )
         .default(""),
-        Property::new("vrf", Kind::Name, "The VRF of those who ask").default("main"),
+        Property::new("vrf", Kind::Name, "The VRF of those who ask")
+            .default("main")
+            .inert_for(|vrf| vrf != "main"),
         shown("engine-id", Kind::Text, "Engine identifier"),
     ]],
     old: &[Old::renamed("engine-id", "engine-id-suffix")],
-    commands: &[idle_command(
+    commands: &[command(
         "send-trap",
         "Send a trap",
         &[
@@ -77,7 +79,6 @@ pub(crate) static MENU: Menu = Menu {
             argument("value", Kind::Text, "Value"),
         ],
     )],
-    effect: Effect::None,
     ..Menu::new("/snmp", Shape::Settings, "SNMP")
 };
 
@@ -130,7 +131,6 @@ pub(crate) static COMMUNITY: Menu = Menu {
         values: &[("name", "public")],
     }],
     pick: Pick::Default,
-    effect: Effect::None,
     ..Menu::new(
         "/snmp/community",
         Shape::List,

@@ -22,6 +22,7 @@
 //! - [`pool`]: addresses to give out, and who has them.
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
 //! - [`resolver`]: which addresses names have, asked anew whenever an answer is too old.
+//! - [`snmp`]: answers managers who ask for counters and names, and tells them of what happens.
 //! - [`snooping`]: which ports of a bridge listen to which multicast groups.
 //! - [`stp`]: which ports of a bridge forward, so that there is no loop.
 //! - [`vrrp`]: which of several routers has the addresses that they share.
@@ -49,6 +50,7 @@ pub mod ping;
 pub mod pool;
 pub mod ra;
 pub mod resolver;
+pub mod snmp;
 pub mod snooping;
 pub mod stp;
 pub mod vrrp;

@@ -30,6 +30,7 @@ mod pair;
 mod pmtu;
 mod routing;
 mod shortcuts;
+mod snmp;
 mod snooping;
 mod stories;
 mod switch;

@@ -16,7 +16,7 @@ use super::{Control, half};
 use crate::feature::Effects;
 use crate::feature::hear::{Datagram, Heard, Hearing, How, Outgoing};
 use crate::features::Features;
-use crate::running::{Running, destination};
+use crate::running::{Counted, Running, destination};
 
 /// What features registered.
 #[derive(Debug, Default)]
@@ -111,6 +111,14 @@ impl Control {
             dad: &self.dad,
             rib4: &self.v4.rib,
             rib6: &self.v6.rib,
+            counted: Counted {
+                started: self.started,
+                resources: &self.resources,
+                connections: &self.connections,
+                board: self.offload.board,
+                workers: &self.workers,
+                reset: &self.reset,
+            },
         }
     }
 
@@ -125,6 +133,14 @@ impl Control {
             dad: &self.dad,
             rib4: &self.v4.rib,
             rib6: &self.v6.rib,
+            counted: Counted {
+                started: self.started,
+                resources: &self.resources,
+                connections: &self.connections,
+                board: self.offload.board,
+                workers: &self.workers,
+                reset: &self.reset,
+            },
         };
         (&mut self.features, &self.services, running)
     }

@@ -39,21 +39,7 @@ impl Control {
 
     /// What an interface has carried since its counters were last reset.
     pub(crate) fn traffic(&self, id: InterfaceId) -> InterfaceTraffic {
-        let sum = self.workers.traffic(id, self.now);
-        let base = self.reset.get(&id).copied().unwrap_or_default();
-        let mut since = sum;
-        for (sum, base) in [
-            (&mut since.rx, base.rx),
-            (&mut since.tx, base.tx),
-            (&mut since.fp_rx, base.fp_rx),
-            (&mut since.fp_tx, base.fp_tx),
-        ] {
-            sum.packets = sum.packets.saturating_sub(base.packets);
-            sum.bytes = sum.bytes.saturating_sub(base.bytes);
-        }
-        since.rx_drop = sum.rx_drop.saturating_sub(base.rx_drop);
-        since.tx_drop = sum.tx_drop.saturating_sub(base.tx_drop);
-        since
+        self.running().counted.traffic(id, self.now)
     }
 
     /// Looks how far the counters of all interfaces are.

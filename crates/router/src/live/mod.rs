@@ -29,7 +29,6 @@ use crate::drive::Control;
 
 pub(crate) use action::text;
 use machine::main_vrf;
-use settings::annotate_engine;
 
 pub(crate) use crate::object::DYNAMIC;
 
@@ -138,7 +137,6 @@ impl Live for Control {
             "/system/resource" => self.annotate_resource(row),
             "/system/routerboard" => self.annotate_routerboard(row),
             "/system/package/update" => row.set("installed-version", self.version()),
-            "/snmp" => annotate_engine(row),
             "/system/configuration" => self.annotate_configuration(store, row),
             "/safe-mode" => self.annotate_safe_mode(row),
             _ => {}

@@ -210,10 +210,3 @@ impl Control {
         row.set("dst-active", Value::Bool(clock.daylight));
     }
 }
-
-/// RouterOS: the identifier of its maker (RFC 3411, 5: SnmpEngineID), and what is set behind it.
-pub(super) fn annotate_engine(row: &mut Row) {
-    let suffix = row.get("engine-id-suffix").map(ToString::to_string);
-    let id = format!("80003a8c04{}", suffix.unwrap_or_default());
-    row.set("engine-id", Value::text(id));
-}

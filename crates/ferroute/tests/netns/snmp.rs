@@ -1,0 +1,173 @@
+//! SNMP with net-snmp's commands: versions 1, 2c and 3, both families, walks, settings, traps.
+
+use lab::Lab;
+
+use crate::bridge::{THREE, start};
+use crate::world::{Folder, Server, have, lab, output, run, until, works};
+
+const CONFIG: &str = "/ip address add address=192.0.2.1/24 interface=ether1\n\
+     /ipv6 address add address=2001:db8:2::1/64 interface=ether1 advertise=no\n\
+     /system identity set name=agent\n\
+     /interface ethernet set ether1 comment=\"to the hosts\"\n\
+     /interface bridge add name=lan\n\
+     /snmp set enabled=yes contact=noc location=\"in the lab\" engine-id-suffix=lab\n\
+     /snmp community set [find default=yes] addresses=192.0.2.0/24,2001:db8:2::/64\n\
+     /snmp community add name=writer write-access=yes\n\
+     /snmp community add name=far addresses=198.51.100.0/24\n\
+     /snmp community add name=signed security=authorized authentication-protocol=MD5 \
+       authentication-password=authentication encryption-protocol=DES encryption-password=encryption\n\
+     /snmp community add name=secret security=private authentication-protocol=SHA1 \
+       authentication-password=authentication encryption-protocol=AES encryption-password=encryption\n";
+
+/// What a command of net-snmp says, with numbers for names.
+fn says(lab: &Lab, command: &str) -> String {
+    let (name, rest) = command.split_once(' ').expect("arguments");
+    run(lab, "one", &format!("{name} -On -t 2 -r 2 {rest}"))
+}
+
+fn lines(said: &str) -> usize {
+    said.lines().filter(|line| line.starts_with('.')).count()
+}
+
+#[test]
+fn managers_of_all_versions_read_the_same() {
+    let test = "managers_of_all_versions_read_the_same";
+    let needs = ["snmpget", "snmpbulkwalk", "snmpwalk", "snmpset"];
+    let Some(lab) = have(test, &needs).then(|| lab(test, &THREE)).flatten() else {
+        return;
+    };
+    let router = start(&lab, CONFIG);
+    let name = ".1.3.6.1.2.1.1.5.0";
+    until("the agent answers", || {
+        works(
+            &lab,
+            "one",
+            &format!("snmpget -v2c -c public -t 1 192.0.2.1 {name}"),
+        )
+    });
+    let md5 = "-v3 -u signed -a MD5 -A authentication";
+    for asks in [
+        "-v1 -c public 192.0.2.1",
+        "-v2c -c public 192.0.2.1",
+        "-v2c -c public udp6:[2001:db8:2::1]",
+        "-v3 -u public -l noAuthNoPriv 192.0.2.1",
+        &format!("{md5} -l authNoPriv 192.0.2.1"),
+        &format!("{md5} -l authPriv -x DES -X encryption 192.0.2.1"),
+        "-v3 -u secret -l authPriv -a SHA -A authentication -x AES -X encryption 192.0.2.1",
+    ] {
+        let said = says(&lab, &format!("snmpget {asks} {name}"));
+        assert!(said.contains("STRING: \"agent\""), "{asks}: {said}");
+    }
+    for refused in [
+        "-v2c -c far 192.0.2.1",
+        "-v2c -c secret 192.0.2.1",
+        "-v3 -u secret -l authNoPriv -a SHA -A authentication 192.0.2.1",
+        "-v3 -u secret -l authPriv -a SHA -A wrongwrong -x AES -X encryption 192.0.2.1",
+    ] {
+        let ask = format!("snmpget -t 1 -r 0 {refused} {name}");
+        assert!(!works(&lab, "one", &ask), "{refused}");
+    }
+
+    walks(&lab);
+    assert!(router.stop().success());
+}
+
+fn walks(lab: &Lab) {
+    // A walk by one question each and one by many come to the same.
+    let one_by_one = says(lab, "snmpwalk -v2c -c public 192.0.2.1 .1.3");
+    let in_bulk = says(lab, "snmpbulkwalk -v2c -Cr30 -c public 192.0.2.1 .1.3");
+    assert_eq!(lines(&one_by_one), lines(&in_bulk));
+    for (oid, value) in [
+        (".1.3.6.1.2.1.1.1.0", "STRING: \"RouterOS "),
+        (".1.3.6.1.2.1.1.2.0", "OID: .1.3.6.1.4.1.14988.1"),
+        (".1.3.6.1.2.1.1.4.0", "\"noc\""),
+        (".1.3.6.1.2.1.1.6.0", "\"in the lab\""),
+        (".1.3.6.1.2.1.4.20.1.1.192.0.2.1", "IpAddress: 192.0.2.1"),
+        (".1.3.6.1.2.1.25.2.3.1.3.65536", "\"main memory\""),
+        (".1.3.6.1.2.1.25.3.3.1.2.1", "INTEGER: "),
+        (".1.3.6.1.4.1.14988.1.1.4.4.0", "STRING: \"7."),
+    ] {
+        let line = in_bulk
+            .lines()
+            .find(|line| line.starts_with(&format!("{oid} ")));
+        assert!(
+            line.is_some_and(|line| line.contains(value)),
+            "{oid}: {line:?}"
+        );
+    }
+    // The interface has one number in all tables, its comment, and counters that grow.
+    let row = |text: &str| {
+        let line = in_bulk.lines().find(|line| line.contains(text));
+        let oid = line.and_then(|line| line.split(' ').next());
+        oid.and_then(|oid| oid.rsplit('.').next())
+            .map(str::to_owned)
+    };
+    let index = row("STRING: \"ether1\"").expect("the port");
+    assert_eq!(row("\"to the hosts\""), Some(index.clone()));
+    let column = |oid: &str| format!("{oid}.{index}");
+    let counted = |oid: &str| -> u64 {
+        let said = says(
+            lab,
+            &format!("snmpget -v2c -c public 192.0.2.1 {}", column(oid)),
+        );
+        let value = said
+            .trim()
+            .rsplit(' ')
+            .next()
+            .and_then(|value| value.parse().ok());
+        value.unwrap_or_else(|| panic!("{said}"))
+    };
+    let octets = ".1.3.6.1.2.1.31.1.1.1.6";
+    let before = counted(octets);
+    run(lab, "one", "ping -q -c 5 -i 0.1 -s 1000 192.0.2.1");
+    assert!(counted(octets) >= before + 5_000);
+}
+
+#[test]
+fn a_manager_sets_names_and_hears_traps() {
+    let test = "a_manager_sets_names_and_hears_traps";
+    let needs = ["snmpget", "snmpset", "snmptrapd"];
+    let Some(lab) = have(test, &needs).then(|| lab(test, &THREE)).flatten() else {
+        return;
+    };
+    let router = start(&lab, CONFIG);
+    let name = ".1.3.6.1.2.1.1.5.0";
+    until("the agent answers", || {
+        works(
+            &lab,
+            "one",
+            &format!("snmpget -v2c -c public -t 1 192.0.2.1 {name}"),
+        )
+    });
+    let set = |community: &str| format!("snmpset -v2c -c {community} 192.0.2.1 {name} s renamed");
+    assert!(!works(&lab, "one", &set("public")));
+    assert!(works(&lab, "one", &set("writer")));
+    until("the name is the new one", || {
+        router.exec("/system/identity/print").contains("renamed")
+    });
+
+    let folder = Folder::new();
+    let log = folder.file("traps");
+    let listens = format!(
+        "snmptrapd -f -n -On --disableAuthorization=yes -Lo -Lf {} udp:192.0.2.11:162",
+        log.display()
+    );
+    let hears = Server::start(&lab, "one", &listens, "NET-SNMP version");
+    router.exec(
+        "/snmp/set trap-target=192.0.2.11 trap-version=2 trap-generators=interfaces trap-interfaces=all",
+    );
+    let heard = |text: &str| {
+        std::fs::read_to_string(&log)
+            .unwrap_or_default()
+            .contains(text)
+    };
+    until("a trap is heard", || {
+        router.exec("/snmp/send-trap oid=1.3.6.1.4.1.14988.1.1.99 type=string value=hello");
+        heard("hello")
+    });
+    output(&lab, "three", "ip link set eth0 down");
+    // linkDown (RFC 3418)
+    until("a link is told of", || heard(".1.3.6.1.6.3.1.1.5.3"));
+    drop(hears);
+    assert!(router.stop().success());
+}

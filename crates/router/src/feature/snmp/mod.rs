@@ -1,0 +1,251 @@
+//! SNMP, `/snmp` and `/snmp/community`: the agent of `service::snmp` over the running router.
+//!
+//! ```text
+//! items ──read──▶ communities, targets ─┐
+//! interfaces, addresses ──lay_out──▶ index ─┴─ hear ─▶ Agent::handle over a `source` ─▶ answer
+//! ```
+//! Questions are heard by UDP port 161, behind the rules of `input`. An interface's number is that of its item, which
+//! it keeps; one of a dynamic interface follows from its name, so that it is the same when it comes again.
+
+mod index;
+mod packet;
+mod read;
+mod source;
+
+use core::net::IpAddr;
+use std::collections::BTreeSet;
+
+use dataplane::DropReason;
+use dataplane::service::{Match, Rate, Service};
+use frame::InterfaceId;
+use machine::Instant;
+use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, Value, quote_always};
+use service::snmp::mib::{self, Tree};
+use service::snmp::{self, Agent, Asked, Fault, Set, Trap};
+
+use self::index::Index;
+use self::read::Settings;
+use self::source::Live;
+use super::hear::{Heard, Hearing, Outgoing};
+use super::{Effect, Effects, Feature, View, concerns};
+use crate::running::Running;
+
+const MENU: &str = "/snmp";
+const COMMUNITIES: &str = "/snmp/community";
+const NAME: &str = "snmp";
+/// The port that agents are asked by, and the one that hears traps.
+const PORT: u16 = 161;
+const TRAP_PORT: u16 = 162;
+/// What control answers in a second, and at once: a manager that walks asks again as soon as he is answered.
+const RATE: Rate = Rate {
+    per_second: 20_000,
+    burst: 512,
+};
+/// The number of an engine's starts is the number of seconds since this day, 2020-01-01: it grows as it must, and
+/// nothing has to be kept (RFC 3414, 2.2.2).
+const BOOTS_SINCE: i64 = 1_577_836_800;
+/// Traps that wait to be sent.
+const WAITING: usize = 64;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Snmp {
+    settings: Settings,
+    agent: Agent,
+    started: bool,
+    /// What its start was told to targets.
+    told_start: bool,
+    index: Index,
+    waiting: Vec<Trap>,
+}
+
+impl Default for Snmp {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            agent: Agent::new(read::engine(""), 1, Instant::ZERO),
+            started: false,
+            told_start: false,
+            index: Index::default(),
+            waiting: Vec::new(),
+        }
+    }
+}
+
+impl Feature for Snmp {
+    fn menus(&self) -> &'static [&'static str] {
+        read::MENUS
+    }
+
+    fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, _: &mut Effects) {
+        self.index.follow(view, changes);
+        if !concerns(&[MENU, COMMUNITIES], changes) {
+            return;
+        }
+        if !self.started {
+            self.started = true;
+            let boots = (view.clock.unix_seconds - BOOTS_SINCE).clamp(1, i64::from(i32::MAX) - 1);
+            self.agent = Agent::new(read::engine(""), boots as u32, view.now);
+        }
+        let before = core::mem::take(&mut self.settings);
+        self.settings = Settings::read(view.store, &before);
+        self.agent.set_engine(self.settings.engine.clone());
+        let communities = self.settings.communities.iter();
+        let communities = communities.map(|one| (one.name.clone(), one.community.clone()));
+        self.agent.set_communities(communities);
+    }
+
+    fn services(&self) -> Vec<Service> {
+        if !self.settings.enabled {
+            return Vec::new();
+        }
+        let matches = [false, true].map(|ipv6| Match::Udp { ipv6, port: PORT });
+        vec![Service::new(NAME, matches, RATE)]
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+        let Some(question) = packet::read(heard.packet()) else {
+            return Hearing::Bad(DropReason::SnmpMalformed);
+        };
+        let asked = Asked {
+            bytes: question.data,
+            from: question.from,
+            now: running.now,
+        };
+        let tree = Tree(Live {
+            settings: &self.settings,
+            index: &self.index,
+            running,
+        });
+        let mut sets = Vec::new();
+        match self.agent.handle(&asked, &tree, &mut sets) {
+            Ok(data) => {
+                for set in sets {
+                    out.push(effect_of(&set));
+                }
+                if let Some(answer) = question.answer(&data, running, heard.interface) {
+                    out.send(Outgoing::packet(heard.interface, answer));
+                }
+                Hearing::Taken
+            }
+            Err(Fault::Malformed | Fault::Version | Fault::Pdu) => {
+                Hearing::Bad(DropReason::SnmpMalformed)
+            }
+            Err(_) => Hearing::Bad(DropReason::SnmpRefused),
+        }
+    }
+
+    fn lay_out(
+        &mut self,
+        others: &BTreeSet<InterfaceId>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) {
+        let changed = self.index.lay_out(others, running);
+        if !self.settings.enabled || self.settings.targets.is_empty() {
+            return;
+        }
+        let mut traps = Vec::new();
+        if self.settings.tells_start && !self.told_start && self.index.has_addresses() {
+            self.told_start = true;
+            traps.push(Trap::common(1, Vec::new()));
+        }
+        for change in changed
+            .into_iter()
+            .filter(|change| self.settings.tells_of(&change.name))
+        {
+            let column = |number: u32| vec![1, 3, 6, 1, 2, 1, 2, 2, 1, number, change.number];
+            let state = |up: bool| snmp::Value::Integer(if up { 1 } else { 2 });
+            let bindings = vec![
+                (
+                    column(1),
+                    snmp::Value::Integer(i32::try_from(change.number).unwrap_or(i32::MAX)),
+                ),
+                (column(7), state(!change.disabled)),
+                (column(8), state(change.runs)),
+            ];
+            traps.push(Trap::common(if change.runs { 4 } else { 3 }, bindings));
+        }
+        for trap in traps {
+            self.tell(&trap, running.now, out);
+        }
+    }
+
+    fn annotate(&self, menu: &'static Menu, _: Id, row: &mut Row) {
+        if menu.path == MENU {
+            let engine = &self.settings.engine;
+            let digits: String = engine.iter().map(|byte| format!("{byte:02x}")).collect();
+            row.set("engine-id", Value::text(digits));
+        }
+    }
+
+    fn act(&mut self, view: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {
+        if (call.menu.path, call.command) != (MENU, "send-trap") {
+            return None;
+        }
+        if !self.settings.enabled || self.settings.targets.is_empty() {
+            return Some(Err(Reason::failure(
+                "SNMP is disabled or no trap-target is set",
+            )));
+        }
+        let _ = view;
+        Some(read::trap(call).map(|trap| {
+            if self.waiting.len() < WAITING {
+                self.waiting.push(trap);
+            }
+            Reply::default()
+        }))
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Effects) {
+        for trap in core::mem::take(&mut self.waiting) {
+            self.tell(&trap, now, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        (!self.waiting.is_empty()).then_some(Instant::ZERO)
+    }
+}
+
+impl Snmp {
+    /// Sends a trap to all targets that an address here leads to.
+    fn tell(&mut self, trap: &Trap, now: Instant, out: &mut Effects) {
+        for target in self.settings.targets.clone() {
+            let from = self
+                .settings
+                .source
+                .filter(|from| from.is_ipv4() == target.is_ipv4());
+            let Some(from) = from.or_else(|| self.index.source(target)) else {
+                continue;
+            };
+            let own = match from {
+                IpAddr::V4(own) => own.octets(),
+                IpAddr::V6(_) => [0; 4],
+            };
+            let how = (self.settings.trap_version, &*self.settings.trap_community);
+            if let Ok(data) = self.agent.notify(trap, how, (own, now)) {
+                let ends = ((from, PORT), (target, TRAP_PORT));
+                out.send(Outgoing::packet(
+                    InterfaceId::NONE,
+                    packet::write(ends, &data),
+                ));
+            }
+        }
+    }
+}
+
+/// What a manager sets is set by a command, as a user would.
+fn effect_of(set: &Set) -> Effect {
+    let text = quote_always(&set.text);
+    let source = match &*set.oid {
+        mib::NAME => format!("/system/identity/set name={text}"),
+        mib::CONTACT => format!("/snmp/set contact={text}"),
+        _ => format!("/snmp/set location={text}"),
+    };
+    Effect::Script {
+        kind: "snmp",
+        before: Default::default(),
+        source,
+    }
+}

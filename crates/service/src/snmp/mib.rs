@@ -1,0 +1,315 @@
+//! Which objects there are, in the order of their identifiers, and a [`View`] of whatever knows their values.
+
+use super::{Oid, Value, View};
+
+/// Objects of which there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    /// `sysDescr` and what follows it (RFC 3418).
+    Description,
+    /// `sysObjectID`.
+    Kind,
+    /// `sysUpTime`, `hrSystemUptime`.
+    Uptime,
+    /// `sysContact`.
+    Contact,
+    /// `sysName`.
+    Name,
+    /// `sysLocation`.
+    Location,
+    /// `sysServices`.
+    Services,
+    /// `ifNumber`.
+    Interfaces,
+    /// `ipForwarding`.
+    Forwarding,
+    /// `ipDefaultTTL`.
+    Lifetime,
+    /// `ipCidrRouteNumber`, `inetCidrRouteNumber`.
+    Routes,
+    /// `hrMemorySize`: kilobytes.
+    Memory,
+    /// `mtxrHlProcessorFrequency`: megahertz.
+    Frequency,
+    /// `mtxrLicSoftwareId`.
+    SoftwareId,
+    /// `mtxrLicLevel`.
+    Licence,
+    /// `mtxrLicVersion`.
+    Version,
+    /// `mtxrSerialNumber`.
+    Serial,
+    /// `mtxrBuildTime`.
+    BuildTime,
+    /// `mtxrBoardName`.
+    Board,
+    /// Connections that are tracked: all, of IPv4, of IPv6.
+    Connections,
+    /// See [`Self::Connections`].
+    Connections4,
+    /// See [`Self::Connections`].
+    Connections6,
+}
+
+/// Tables, by their rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// `ifTable` (RFC 2863), by `ifIndex`.
+    Interfaces,
+    /// `ifXTable`.
+    MoreOfInterfaces,
+    /// `ipAddrTable` (RFC 4293), by address.
+    Addresses,
+    /// `hrStorageTable` (RFC 2790).
+    Storage,
+    /// `hrProcessorTable`.
+    Processors,
+    /// `entPhysicalTable` (RFC 6933).
+    Entities,
+    /// `mtxrInterfaceStatsTable`.
+    Statistics,
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Column {
+    number: u32,
+    /// Its values are `Counter64`, which version 1 does not have.
+    wide: bool,
+}
+
+const fn narrow(number: u32) -> Column {
+    Column {
+        number,
+        wide: false,
+    }
+}
+
+const fn wide(number: u32) -> Column {
+    Column { number, wide: true }
+}
+
+/// Those of `ifXTable`: the sixth to the thirteenth count in 64 bits.
+const MORE: &[Column] = &{
+    let mut columns = first_columns::<19>();
+    let mut at = 5;
+    while at < 13 {
+        columns[at] = wide(at as u32 + 1);
+        at += 1;
+    }
+    columns
+};
+const STATISTICS: &[Column] = &[narrow(2), wide(11), wide(12), wide(13), wide(14)];
+const ENTITIES: &[Column] = &[narrow(2)];
+
+impl Table {
+    const fn columns(self) -> &'static [Column] {
+        match self {
+            Self::Interfaces => const { &first_columns::<21>() },
+            Self::MoreOfInterfaces => MORE,
+            Self::Addresses => const { &first_columns::<4>() },
+            Self::Storage => const { &first_columns::<6>() },
+            Self::Processors => const { &first_columns::<2>() },
+            Self::Entities => ENTITIES,
+            Self::Statistics => STATISTICS,
+        }
+    }
+}
+
+const fn first_columns<const N: usize>() -> [Column; N] {
+    let mut columns = [narrow(1); N];
+    let mut at = 0;
+    while at < N {
+        columns[at] = narrow(at as u32 + 1);
+        at += 1;
+    }
+    columns
+}
+
+/// What lies below an identifier.
+#[derive(Clone, Copy, Debug)]
+enum Branch {
+    Scalar(Scalar),
+    /// The identifier is that of its rows (`ifEntry`).
+    Table(Table),
+}
+
+const fn one(oid: &'static [u32], scalar: Scalar) -> (&'static [u32], Branch) {
+    (oid, Branch::Scalar(scalar))
+}
+
+const fn rows(oid: &'static [u32], table: Table) -> (&'static [u32], Branch) {
+    (oid, Branch::Table(table))
+}
+
+/// All, in order. None lies below another.
+static BRANCHES: &[(&[u32], Branch)] = &[
+    one(&[1, 3, 6, 1, 2, 1, 1, 1], Scalar::Description),
+    one(&[1, 3, 6, 1, 2, 1, 1, 2], Scalar::Kind),
+    one(&[1, 3, 6, 1, 2, 1, 1, 3], Scalar::Uptime),
+    one(&[1, 3, 6, 1, 2, 1, 1, 4], Scalar::Contact),
+    one(&[1, 3, 6, 1, 2, 1, 1, 5], Scalar::Name),
+    one(&[1, 3, 6, 1, 2, 1, 1, 6], Scalar::Location),
+    one(&[1, 3, 6, 1, 2, 1, 1, 7], Scalar::Services),
+    one(&[1, 3, 6, 1, 2, 1, 2, 1], Scalar::Interfaces),
+    rows(&[1, 3, 6, 1, 2, 1, 2, 2, 1], Table::Interfaces),
+    one(&[1, 3, 6, 1, 2, 1, 4, 1], Scalar::Forwarding),
+    one(&[1, 3, 6, 1, 2, 1, 4, 2], Scalar::Lifetime),
+    rows(&[1, 3, 6, 1, 2, 1, 4, 20, 1], Table::Addresses),
+    one(&[1, 3, 6, 1, 2, 1, 4, 24, 3], Scalar::Routes),
+    one(&[1, 3, 6, 1, 2, 1, 25, 1, 1], Scalar::Uptime),
+    one(&[1, 3, 6, 1, 2, 1, 25, 2, 2], Scalar::Memory),
+    rows(&[1, 3, 6, 1, 2, 1, 25, 2, 3, 1], Table::Storage),
+    rows(&[1, 3, 6, 1, 2, 1, 25, 3, 3, 1], Table::Processors),
+    rows(&[1, 3, 6, 1, 2, 1, 31, 1, 1, 1], Table::MoreOfInterfaces),
+    rows(&[1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1], Table::Entities),
+    one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 3, 14], Scalar::Frequency),
+    one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 4, 1], Scalar::SoftwareId),
+    one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 4, 3], Scalar::Licence),
+    one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 4, 4], Scalar::Version),
+    one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 7, 3], Scalar::Serial),
+    one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 7, 6], Scalar::BuildTime),
+    one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 7, 8], Scalar::Board),
+    rows(
+        &[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 14, 1, 1],
+        Table::Statistics,
+    ),
+    one(
+        &[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 22, 1, 1],
+        Scalar::Connections,
+    ),
+    one(
+        &[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 22, 1, 2],
+        Scalar::Connections4,
+    ),
+    one(
+        &[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 22, 1, 3],
+        Scalar::Connections6,
+    ),
+];
+
+/// The identifier of `sysName`, which may be set, as those of contact and location.
+pub const NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 5, 0];
+/// See [`NAME`].
+pub const CONTACT: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 4, 0];
+/// See [`NAME`].
+pub const LOCATION: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 6, 0];
+/// `mikrotik`, what this agent is (RouterOS).
+pub const KIND: &[u32] = &[1, 3, 6, 1, 4, 1, 14_988, 1];
+
+/// Whatever knows the values.
+pub trait Source {
+    /// The value of an object of which there is one; none if it is not known here.
+    fn scalar(&self, scalar: Scalar) -> Option<Value>;
+
+    /// The index of the first row behind this one, in the order of indexes; of the first one for an empty index.
+    fn after(&self, table: Table, index: &[u32]) -> Option<Oid>;
+
+    /// A value of a row; none if there is no such row.
+    fn cell(&self, table: Table, column: u32, index: &[u32]) -> Option<Value>;
+}
+
+/// The view of a source.
+#[derive(Clone, Copy, Debug)]
+pub struct Tree<S>(pub S);
+
+/// How many rows without a value are passed over for one that has it.
+const GAPS: usize = 64;
+
+impl<S: Source> Tree<S> {
+    /// The first object of a branch behind an identifier.
+    fn within(
+        &self,
+        (prefix, branch): (&[u32], Branch),
+        oid: &[u32],
+        all: bool,
+    ) -> Option<(Oid, Value)> {
+        match branch {
+            Branch::Scalar(scalar) => {
+                let own = [prefix, &[0]].concat();
+                let value = (*own > *oid).then(|| self.0.scalar(scalar))??;
+                Some((own, value))
+            }
+            Branch::Table(table) => {
+                let (first, index) = match oid.strip_prefix(prefix) {
+                    Some([first, index @ ..]) => (*first, index),
+                    Some([]) => (0, &[][..]),
+                    None if oid < prefix => (0, &[][..]),
+                    None => return None,
+                };
+                let columns = table.columns().iter();
+                let mut columns =
+                    columns.filter(|column| column.number >= first && (all || !column.wide));
+                columns.find_map(|column| {
+                    let from = if column.number == first { index } else { &[] };
+                    self.in_column(prefix, (table, column.number), from)
+                })
+            }
+        }
+    }
+
+    fn in_column(
+        &self,
+        prefix: &[u32],
+        (table, column): (Table, u32),
+        from: &[u32],
+    ) -> Option<(Oid, Value)> {
+        let mut index = self.0.after(table, from)?;
+        for _ in 0..GAPS {
+            if let Some(value) = self.0.cell(table, column, &index) {
+                return Some(([prefix, &[column], &index].concat(), value));
+            }
+            index = self.0.after(table, &index)?;
+        }
+        None
+    }
+}
+
+impl<S: Source> View for Tree<S> {
+    fn get(&self, oid: &[u32]) -> Result<Value, Value> {
+        let behind = BRANCHES.partition_point(|(prefix, _)| *prefix <= oid);
+        let branch = behind.checked_sub(1).and_then(|at| BRANCHES.get(at));
+        let (branch, rest) = branch
+            .and_then(|(prefix, branch)| Some((branch, oid.strip_prefix(*prefix)?)))
+            .ok_or(Value::NoObject)?;
+        match (branch, rest) {
+            (Branch::Scalar(scalar), [0]) => self.0.scalar(*scalar).ok_or(Value::NoObject),
+            (Branch::Scalar(_), _) => Err(Value::NoInstance),
+            (Branch::Table(table), [number, index @ ..])
+                if table
+                    .columns()
+                    .iter()
+                    .any(|column| column.number == *number) =>
+            {
+                let value = self.0.cell(*table, *number, index);
+                value.ok_or(Value::NoInstance)
+            }
+            (Branch::Table(_), _) => Err(Value::NoObject),
+        }
+    }
+
+    fn next(&self, oid: &[u32], all: bool) -> Option<(Oid, Value)> {
+        let behind = BRANCHES.partition_point(|(prefix, _)| *prefix <= oid);
+        let mut branches = BRANCHES[behind.saturating_sub(1)..].iter();
+        branches.find_map(|branch| self.within(*branch, oid, all))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_are_in_order_and_none_is_below_another() {
+        for pair in BRANCHES.windows(2) {
+            let ((one, _), (next, _)) = (pair[0], pair[1]);
+            assert!(one < next && !next.starts_with(one), "{one:?} {next:?}");
+        }
+        for (_, branch) in BRANCHES {
+            if let Branch::Table(table) = branch {
+                let columns = table.columns();
+                assert!(columns.windows(2).all(|two| two[0].number < two[1].number));
+            }
+        }
+    }
+}

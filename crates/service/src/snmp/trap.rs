@@ -1,0 +1,120 @@
+//! Notifications (RFC 1157, 4.1.6; RFC 3416, 4.2.6; RFC 3584, 3).
+
+use machine::Instant;
+
+use super::agent::Protects;
+use super::ber::Writer;
+use super::message::{Bindings, Said, kind, write_plain};
+use super::{Agent, Fault, Oid, Value, mib};
+
+/// Bytes of the bindings of a notification.
+const ROOM: usize = 1_200;
+/// `snmpTraps`: those that all agents have.
+const COMMON: &[u32] = &[1, 3, 6, 1, 6, 3, 1, 1, 5];
+/// Traps of version 1 that are none of the common ones.
+const SPECIFIC: i64 = 6;
+
+/// The version that a notification is sent in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TrapVersion {
+    /// 1.
+    #[default]
+    V1,
+    /// 2c.
+    V2,
+    /// 3.
+    V3,
+}
+
+/// Something that has happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trap {
+    /// `snmpTrapOID`.
+    pub oid: Oid,
+    /// What it is about.
+    pub bindings: Vec<(Oid, Value)>,
+}
+
+impl Trap {
+    /// One that all agents have: `coldStart` is 1, `linkDown` 3, `linkUp` 4 (RFC 3418).
+    pub fn common(number: u32, bindings: Vec<(Oid, Value)>) -> Self {
+        Self {
+            oid: [COMMON, &[number]].concat(),
+            bindings,
+        }
+    }
+}
+
+impl Agent {
+    /// The datagram that tells of something, by the name of a community. Of version 1 it says which address it is
+    /// from.
+    ///
+    /// # Errors
+    /// There is no such community, or it has no keys for what it wants.
+    pub fn notify(
+        &mut self,
+        trap: &Trap,
+        (version, name): (TrapVersion, &str),
+        (own, now): ([u8; 4], Instant),
+    ) -> Result<Vec<u8>, Fault> {
+        let ticks = self.time(now).saturating_mul(100);
+        if version == TrapVersion::V1 {
+            let bindings = bindings(&[], trap);
+            return Ok(write_plain(0, name.as_bytes(), |writer| {
+                old(writer, trap, (&bindings, own, ticks));
+            }));
+        }
+        let first = [
+            (vec![1, 3, 6, 1, 2, 1, 1, 3, 0], Value::Ticks(ticks)),
+            (
+                vec![1, 3, 6, 1, 6, 3, 1, 1, 4, 1, 0],
+                Value::Oid(trap.oid.clone()),
+            ),
+        ];
+        let said = Said {
+            kind: kind::TRAP,
+            id: i64::from(ticks & 0x7fff_ffff),
+            status: 0,
+            index: 0,
+            bindings: bindings(&first, trap),
+        };
+        if version == TrapVersion::V2 {
+            let community = name.as_bytes();
+            return Ok(write_plain(1, community, |writer| said.write(writer)));
+        }
+        let community = self.community(name).ok_or(Fault::User)?.clone();
+        let scoped = self.scoped(&[], |writer| said.write(writer));
+        self.seal((said.id, now), &Protects::of(name, &community), scoped)
+    }
+}
+
+fn bindings(first: &[(Oid, Value)], trap: &Trap) -> Bindings {
+    let mut bindings = Bindings::with_room(ROOM);
+    for (oid, value) in first.iter().chain(&trap.bindings) {
+        if !bindings.push(oid, value) {
+            break;
+        }
+    }
+    bindings
+}
+
+/// A trap of version 1 (RFC 3584, 3.2).
+fn old(writer: &mut Writer, trap: &Trap, (bindings, own, ticks): (&Bindings, [u8; 4], u32)) {
+    let common = trap.oid.strip_prefix(COMMON);
+    let (enterprise, generic, specific) = match (common, &*trap.oid) {
+        (Some([number @ 1..=6]), _) => (mib::KIND, i64::from(*number) - 1, 0),
+        // What stands before the last number, but for a 0 there.
+        (_, [enterprise @ .., 0, last]) | (_, [enterprise @ .., last]) => {
+            (enterprise, SPECIFIC, i64::from(*last))
+        }
+        (_, []) => (mib::KIND, SPECIFIC, 0),
+    };
+    let since = writer.len();
+    bindings.write(writer);
+    writer.value(&Value::Ticks(ticks));
+    writer.integer(specific);
+    writer.integer(generic);
+    writer.value(&Value::Address(own));
+    writer.oid(enterprise);
+    writer.wrap(kind::TRAP_V1, since);
+}
