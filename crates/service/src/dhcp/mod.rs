@@ -4,6 +4,7 @@
 
 pub mod client;
 mod message;
+pub mod relay;
 pub mod server;
 
 pub use message::{

@@ -1,0 +1,240 @@
+//! A relay agent (RFC 1542, 4; RFC 3046): passes requests on to servers in other networks, and their answers back.
+//!
+//! It keeps nothing: what it has to know of a client stands in the message.
+
+use core::net::Ipv4Addr;
+
+use wire::Mac;
+
+use super::message::{Message, MessageType, code};
+
+/// Relay agents that a request may have come by (RFC 1542, 4.1.1).
+const HOPS: u8 = 16;
+
+/// The parts of the option that agents add (RFC 3046, 2.0).
+const CIRCUIT: u8 = 1;
+const REMOTE: u8 = 2;
+
+/// How a relay is configured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// The relay's address on the clients' link, by which servers choose the network and answer.
+    pub address: Option<Ipv4Addr>,
+    /// Requests of clients that have asked for less than so many seconds are left to other servers.
+    pub threshold_s: Option<u16>,
+    /// What option 82 tells, if it is added: the circuit and the remote end.
+    pub agent: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+/// Why a message is not passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is no request, or no answer.
+    Kind,
+    /// It has come by too many relay agents, or by this one before.
+    Looped,
+    /// The client has not asked for long enough.
+    Early,
+    /// A client must not say where it is (RFC 3046, 2.1).
+    Forged,
+    /// The relay has no address.
+    NoAddress,
+    /// It is for another relay agent.
+    Other,
+}
+
+/// Where an answer goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// To everybody on the clients' link.
+    Everybody,
+    /// To the client, at the address that it gets or has.
+    Client(Ipv4Addr, Mac),
+}
+
+impl Config {
+    /// Makes of a request what servers are sent.
+    ///
+    /// # Errors
+    /// See [`Fault`].
+    pub fn request(&self, mut message: Message) -> Result<Message, Fault> {
+        if message.is_reply {
+            return Err(Fault::Kind);
+        }
+        let own = self.address.ok_or(Fault::NoAddress)?;
+        if message.hops >= HOPS || message.giaddr == own {
+            return Err(Fault::Looped);
+        }
+        if self.threshold_s.is_some_and(|least| message.secs < least) {
+            return Err(Fault::Early);
+        }
+        message.hops += 1;
+        if !message.giaddr.is_unspecified() {
+            // Another agent is nearer to the client, and has said where it is.
+            return Ok(message);
+        }
+        message.giaddr = own;
+        if let Some((circuit, remote)) = &self.agent {
+            if message.options.contains(code::AGENT) {
+                return Err(Fault::Forged);
+            }
+            let mut value = Vec::new();
+            for (part, bytes) in [(CIRCUIT, circuit), (REMOTE, remote)] {
+                let len = bytes.len().min(120);
+                if len > 0 {
+                    value.extend([part, len as u8]);
+                    value.extend(&bytes[..len]);
+                }
+            }
+            if !value.is_empty() {
+                message.options.set(code::AGENT, value);
+            }
+        }
+        Ok(message)
+    }
+
+    /// Makes of a server's answer what the client is sent, and says how.
+    ///
+    /// # Errors
+    /// See [`Fault`].
+    pub fn answer(&self, mut message: Message) -> Result<(Message, To), Fault> {
+        if !message.is_reply {
+            return Err(Fault::Kind);
+        }
+        if self.address != Some(message.giaddr) {
+            return Err(Fault::Other);
+        }
+        if self.agent.is_some() {
+            message.options.remove(code::AGENT);
+        }
+        let has = |address: Ipv4Addr| Some(address).filter(|address| !address.is_unspecified());
+        let address = has(message.yiaddr).or_else(|| has(message.ciaddr));
+        let refuses = message.kind() == Some(MessageType::Nak);
+        let to = match (address, message.mac()) {
+            (Some(address), Some(mac)) if !message.broadcast && !refuses => {
+                To::Client(address, mac)
+            }
+            _ => To::Everybody,
+        };
+        Ok((message, to))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+    fn relay() -> Config {
+        Config {
+            address: Some(OWN),
+            threshold_s: None,
+            agent: Some((b"ether1".to_vec(), b"remote".to_vec())),
+        }
+    }
+
+    fn request() -> Message {
+        let mut message = Message::default();
+        message.chaddr[..6].copy_from_slice(&[2, 0, 0, 0, 0, 9]);
+        message.options.set(code::MESSAGE_TYPE, [1]);
+        message
+    }
+
+    #[test]
+    fn a_request_bears_the_relay_and_where_the_client_is() {
+        let passed = relay().request(request()).expect("it is good");
+        assert_eq!((passed.giaddr, passed.hops), (OWN, 1));
+        let expected = [&[1, 6][..], b"ether1", &[2, 6], b"remote"].concat();
+        assert_eq!(passed.options.get(code::AGENT), Some(&expected[..]));
+
+        let near = Message {
+            giaddr: [10, 0, 9, 9].into(),
+            hops: 3,
+            ..request()
+        };
+        let passed = relay().request(near.clone()).expect("it is good");
+        assert_eq!((passed.giaddr, passed.hops), (near.giaddr, 4));
+        assert!(!passed.options.contains(code::AGENT));
+    }
+
+    #[test]
+    fn what_loops_is_early_forged_or_no_request_is_not_passed_on() {
+        let refused = |message: Message, config: Config| config.request(message).err();
+        let looped = [
+            Message {
+                hops: 16,
+                ..request()
+            },
+            Message {
+                giaddr: OWN,
+                ..request()
+            },
+        ];
+        for message in looped {
+            assert_eq!(refused(message, relay()), Some(Fault::Looped));
+        }
+        let patient = Config {
+            threshold_s: Some(5),
+            ..relay()
+        };
+        assert_eq!(refused(request(), patient.clone()), Some(Fault::Early));
+        assert_eq!(
+            refused(
+                Message {
+                    secs: 5,
+                    ..request()
+                },
+                patient
+            ),
+            None
+        );
+        let mut forged = request();
+        forged.options.set(code::AGENT, [1, 1, 7]);
+        assert_eq!(refused(forged.clone(), relay()), Some(Fault::Forged));
+        let plain = Config {
+            agent: None,
+            ..relay()
+        };
+        assert_eq!(refused(forged, plain), None);
+        let reply = Message {
+            is_reply: true,
+            ..request()
+        };
+        assert_eq!(refused(reply, relay()), Some(Fault::Kind));
+        assert_eq!(
+            refused(request(), Config::default()),
+            Some(Fault::NoAddress)
+        );
+    }
+
+    #[test]
+    fn an_answer_goes_to_its_client_without_what_was_added() {
+        let mut answer = Message {
+            is_reply: true,
+            giaddr: OWN,
+            yiaddr: [10, 0, 0, 7].into(),
+            ..request()
+        };
+        answer.options.set(code::MESSAGE_TYPE, [2]);
+        answer.options.set(code::AGENT, [1, 1, 7]);
+        let (passed, to) = relay().answer(answer.clone()).expect("it is good");
+        assert!(!passed.options.contains(code::AGENT));
+        let client = To::Client([10, 0, 0, 7].into(), Mac([2, 0, 0, 0, 0, 9]));
+        assert_eq!(to, client);
+        answer.broadcast = true;
+        assert_eq!(
+            relay().answer(answer.clone()).expect("it is good").1,
+            To::Everybody
+        );
+        answer.broadcast = false;
+        answer.options.set(code::MESSAGE_TYPE, [6]);
+        assert_eq!(
+            relay().answer(answer.clone()).expect("it is good").1,
+            To::Everybody
+        );
+        answer.giaddr = [10, 0, 0, 2].into();
+        assert_eq!(relay().answer(answer).err(), Some(Fault::Other));
+        assert_eq!(relay().answer(request()).err(), Some(Fault::Kind));
+    }
+}
