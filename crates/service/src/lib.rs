@@ -8,6 +8,7 @@
 //! - [`dhcp`]: addresses for hosts, given and taken.
 //! - [`dns`]: answers questions for names, and keeps what servers answered.
 //! - [`discovery`]: tells neighbours of the router, and hears of them: MNDP, CDP, LLDP.
+//! - [`dhcp6`]: the same of IPv6, with prefixes.
 //! - [`gateway_check`]: whether a gateway answers.
 //! - [`icmp`]: echo replies, errors and redirects, and how many of them.
 //! - [`igmp`]: tells switches and routers which IPv4 groups are received here.
@@ -34,6 +35,7 @@
 
 pub mod bond;
 pub mod dhcp;
+pub mod dhcp6;
 pub mod discovery;
 pub mod dns;
 pub mod gateway_check;

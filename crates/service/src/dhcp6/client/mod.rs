@@ -1,0 +1,540 @@
+//! A client of DHCPv6 on one interface, as a machine (RFC 8415, 18.2): for addresses, prefixes, or information alone.
+//!
+//! ```text
+//! up ─▶ soliciting ─ advertise ─▶ requesting ─ reply ─▶ bound ─▶ renewing ─▶ rebinding
+//!            └─ reply to rapid commit ───────────────▶ ┘  ▲ reply ─┴───────────┤
+//!                                  link: down ─▶ suspended ─ up ─▶ resuming ──┘
+//! up ─▶ informing ─ reply ─▶ informed ─▶ informing …
+//! ```
+//! What was got stays while the link is down, as long as it is valid: hosts behind this router keep their addresses.
+//! When the link is back, any server is asked whether it is still right (RFC 8415, 18.2.12).
+
+mod binding;
+mod receive;
+#[cfg(test)]
+mod tests;
+
+use core::net::Ipv6Addr;
+
+use machine::{Duration, Instant, Machine, Rng};
+
+use super::message::{Association, Kind, Leased, Message, Options, Status, code};
+pub use binding::{Binding, Got};
+
+/// How requests of a kind are repeated: the first wait, the longest, and how often (RFC 8415, 7.6).
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    first: Duration,
+    longest: Duration,
+    most: u32,
+}
+
+impl Pace {
+    const fn new(first_s: u64, longest_s: u64, most: u32) -> Self {
+        Self {
+            first: Duration::from_secs(first_s),
+            longest: Duration::from_secs(longest_s),
+            most,
+        }
+    }
+}
+
+const SOLICIT: Pace = Pace::new(1, 3600, u32::MAX);
+const REQUEST: Pace = Pace::new(1, 30, 10);
+const RENEW: Pace = Pace::new(10, 600, u32::MAX);
+/// Who does not hear soon that it is right here begins anew: servers may say nothing of what they do not know.
+const RESUME: Pace = Pace::new(1, 4, 4);
+const INFORMATION: Pace = Pace::new(1, 3600, u32::MAX);
+/// What is asked for besides: name servers, domains, time servers, and how patient to be.
+const WISHES: [u16; 6] = [
+    code::DNS,
+    code::DOMAINS,
+    code::SNTP,
+    code::NTP,
+    code::REFRESH,
+    code::SOL_MAX_RT,
+];
+
+/// What a client asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// What names this router.
+    pub duid: Vec<u8>,
+    /// The number of its addresses, if it asks for one.
+    pub addresses: Option<u32>,
+    /// The number of its prefixes, if it asks for one.
+    pub prefixes: Option<u32>,
+    /// The prefix that it would like to have; with an unspecified address its length alone.
+    pub hint: Option<(Ipv6Addr, u8)>,
+    /// Whether a prefix without an address will do, where both are asked for.
+    pub prefix_will_do: bool,
+    /// Whether two messages will do.
+    pub rapid_commit: bool,
+    /// The options that it sends besides.
+    pub options: Vec<(u16, Vec<u8>)>,
+}
+
+impl Config {
+    const fn is_information_alone(&self) -> bool {
+        self.addresses.is_none() && self.prefixes.is_none()
+    }
+}
+
+/// What happens to a client.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// It is configured; what is got under another name or number is given back.
+    Configure(Config),
+    /// The link is up, and the interface has a link-local address.
+    Up,
+    /// It is not any more.
+    Down,
+    /// It is switched off: what was got is given back.
+    Stop,
+    /// A message arrived on the interface, from this address.
+    Received(&'a Message, Ipv6Addr),
+    /// A user wants it renewed.
+    Renew,
+    /// A user wants it given back, and asked for anew.
+    Release,
+}
+
+/// What a client wants done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Send this message to all servers of the link.
+    Send(Vec<u8>),
+    /// This holds from now on.
+    Got(Box<Binding>),
+    /// Nothing holds any more.
+    Lost(Why),
+    /// A server refused.
+    Refused(Status),
+}
+
+/// Why nothing holds any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The client is switched off.
+    Stopped,
+    /// Nobody renewed it.
+    Expired,
+    /// It was given back.
+    Released,
+    /// The server took it back.
+    TakenBack,
+}
+
+/// Why a message is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is of another transaction, client or server.
+    Other,
+    /// Nothing of the kind is waited for.
+    Unexpected,
+    /// It gives nothing of what was asked for.
+    Unusable,
+}
+
+/// How far a client has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status6 {
+    /// It waits for its link.
+    Stopped,
+    /// It looks for servers.
+    Searching,
+    /// It asks one.
+    Requesting,
+    /// It has what it asked for.
+    Bound,
+    /// It asks its server for longer.
+    Renewing,
+    /// It asks all servers.
+    Rebinding,
+}
+
+#[derive(Debug)]
+enum State {
+    Stopped,
+    /// The time to begin.
+    Waiting(Instant),
+    /// The best offer so far.
+    Soliciting(Exchange, Option<Offer>),
+    Requesting(Exchange, Offer),
+    Bound(Box<Binding>),
+    Renewing(Exchange, Box<Binding>),
+    Rebinding(Exchange, Box<Binding>),
+    /// The link is down.
+    Suspended(Box<Binding>),
+    /// The link is back: all servers are asked whether what was got is right there.
+    Resuming(Exchange, Box<Binding>),
+    Informing(Exchange),
+    /// What was told, and until when it holds.
+    Informed(Box<Binding>, Instant),
+}
+
+/// What a server offers.
+#[derive(Clone, Debug)]
+struct Offer {
+    server: Vec<u8>,
+    preference: u8,
+    associations: Vec<Association>,
+}
+
+/// Requests that are sent until there is an answer.
+#[derive(Clone, Copy, Debug)]
+struct Exchange {
+    xid: u32,
+    began: Instant,
+    count: u32,
+    wait: Duration,
+    next: Instant,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Client {
+    config: Config,
+    state: State,
+    rng: Rng,
+}
+
+impl Machine for Client {
+    type Event<'a> = Event<'a>;
+    type Action = Action;
+    type Timer = Status6;
+
+    fn handle(&mut self, event: Event<'_>, now: Instant, out: &mut Vec<Action>) {
+        match event {
+            Event::Configure(config) => self.configure(config, now, out),
+            Event::Up => self.up(now, out),
+            Event::Down => self.down(),
+            Event::Stop => self.give_back(Why::Stopped, out),
+            Event::Received(message, from) => _ = self.receive(message, from, now, out),
+            Event::Renew => self.renew(now, out),
+            Event::Release if matches!(self.state, State::Stopped) => {}
+            Event::Release => {
+                self.give_back(Why::Released, out);
+                self.begin(now, out);
+            }
+        }
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        for _ in 0..8 {
+            match self.deadline() {
+                Some((at, _)) if at <= now => self.go_on(now, out),
+                _ => break,
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<(Instant, Status6)> {
+        let at = match &self.state {
+            State::Stopped => None,
+            State::Waiting(at) | State::Informed(_, at) => Some(*at),
+            State::Soliciting(exchange, _)
+            | State::Requesting(exchange, _)
+            | State::Resuming(exchange, _)
+            | State::Informing(exchange) => Some(exchange.next),
+            State::Bound(binding) => binding.renew,
+            State::Renewing(exchange, binding) => {
+                binding.rebind.into_iter().chain([exchange.next]).min()
+            }
+            State::Rebinding(exchange, binding) => {
+                binding.end().into_iter().chain([exchange.next]).min()
+            }
+            State::Suspended(binding) => binding.end(),
+        };
+        at.map(|at| (at, self.status()))
+    }
+}
+
+impl Client {
+    /// A client that waits for its link.
+    pub fn new(config: Config, seed: u64) -> Self {
+        Self {
+            config,
+            state: State::Stopped,
+            rng: Rng::seeded(seed),
+        }
+    }
+
+    /// How far it has come.
+    pub const fn status(&self) -> Status6 {
+        match &self.state {
+            State::Stopped | State::Suspended(_) => Status6::Stopped,
+            State::Waiting(_) | State::Soliciting(..) | State::Informing(_) => Status6::Searching,
+            State::Requesting(..) => Status6::Requesting,
+            State::Bound(_) | State::Informed(..) => Status6::Bound,
+            State::Renewing(..) => Status6::Renewing,
+            State::Rebinding(..) | State::Resuming(..) => Status6::Rebinding,
+        }
+    }
+
+    /// What holds.
+    pub fn binding(&self) -> Option<&Binding> {
+        match &self.state {
+            State::Bound(binding)
+            | State::Renewing(_, binding)
+            | State::Rebinding(_, binding)
+            | State::Resuming(_, binding)
+            | State::Suspended(binding)
+            | State::Informed(binding, _) => Some(binding),
+            _ => None,
+        }
+    }
+
+    /// How it is configured.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn configure(&mut self, config: Config, now: Instant, out: &mut Vec<Action>) {
+        let of = |config: &Config| {
+            let numbers = (config.addresses, config.prefixes);
+            (config.duid.clone(), numbers, config.hint)
+        };
+        let is_another = of(&config) != of(&self.config);
+        if !is_another {
+            self.config = config;
+            return;
+        }
+        let runs = !matches!(self.state, State::Stopped | State::Suspended(_));
+        self.give_back(Why::Released, out);
+        self.config = config;
+        if runs {
+            self.begin(now, out);
+        }
+    }
+
+    fn up(&mut self, now: Instant, out: &mut Vec<Action>) {
+        match core::mem::replace(&mut self.state, State::Stopped) {
+            State::Stopped => self.begin(now, out),
+            State::Suspended(binding) => {
+                self.state = State::Resuming(self.exchange(RESUME, now), binding);
+                self.request_again(now, out);
+            }
+            other => self.state = other,
+        }
+    }
+
+    fn down(&mut self) {
+        self.state = match core::mem::replace(&mut self.state, State::Stopped) {
+            State::Bound(binding)
+            | State::Renewing(_, binding)
+            | State::Rebinding(_, binding)
+            | State::Resuming(_, binding)
+            | State::Suspended(binding) => State::Suspended(binding),
+            _ => State::Stopped,
+        };
+    }
+
+    fn begin(&mut self, now: Instant, out: &mut Vec<Action>) {
+        self.state = match self.config.is_information_alone() {
+            true => State::Informing(self.exchange(INFORMATION, now)),
+            false => State::Soliciting(self.exchange(SOLICIT, now), None),
+        };
+        self.request_again(now, out);
+    }
+
+    fn renew(&mut self, now: Instant, out: &mut Vec<Action>) {
+        match core::mem::replace(&mut self.state, State::Stopped) {
+            State::Bound(binding) | State::Renewing(_, binding) => {
+                self.state = State::Renewing(self.exchange(RENEW, now), binding);
+                self.request_again(now, out);
+            }
+            State::Waiting(_) | State::Informed(..) => self.begin(now, out),
+            other => self.state = other,
+        }
+    }
+
+    /// Tells the server that what was got is free (RFC 8415, 18.2.7). It is told once, and nobody waits for its word.
+    fn give_back(&mut self, why: Why, out: &mut Vec<Action>) {
+        let before = core::mem::replace(&mut self.state, State::Stopped);
+        let binding = match before {
+            State::Bound(binding)
+            | State::Renewing(_, binding)
+            | State::Rebinding(_, binding)
+            | State::Resuming(_, binding) => {
+                let xid = self.rng.next_u32();
+                let mut message = self.message(Kind::Release, xid);
+                message.options.add(code::SERVER_ID, binding.server.clone());
+                message.options.add(code::ELAPSED, [0, 0]);
+                self.add_associations(&binding.got, &mut message.options);
+                out.push(Action::Send(message.encode()));
+                Some(binding)
+            }
+            State::Suspended(binding) | State::Informed(binding, _) => Some(binding),
+            _ => None,
+        };
+        if binding.is_some() {
+            out.push(Action::Lost(why));
+        }
+    }
+
+    fn exchange(&mut self, pace: Pace, now: Instant) -> Exchange {
+        Exchange {
+            xid: self.rng.next_u32() & 0xff_ffff,
+            began: now,
+            count: 0,
+            wait: pace.first,
+            next: now,
+        }
+    }
+
+    fn go_on(&mut self, now: Instant, out: &mut Vec<Action>) {
+        match core::mem::replace(&mut self.state, State::Stopped) {
+            State::Stopped => {}
+            State::Waiting(_) | State::Informed(..) => self.begin(now, out),
+            // RFC 8415, 18.2.1: after the first wait the best offer is taken.
+            State::Soliciting(exchange, Some(offer)) => self.ask(exchange, offer, now, out),
+            State::Requesting(exchange, _) if exchange.count >= REQUEST.most => {
+                self.begin(now, out);
+            }
+            State::Bound(binding) => {
+                self.state = State::Renewing(self.exchange(RENEW, now), binding);
+                self.request_again(now, out);
+            }
+            State::Renewing(_, binding) if binding.rebind.is_some_and(|at| at <= now) => {
+                self.state = State::Rebinding(self.exchange(RENEW, now), binding);
+                self.request_again(now, out);
+            }
+            State::Rebinding(_, binding) if binding.end().is_some_and(|at| at <= now) => {
+                out.push(Action::Lost(Why::Expired));
+                self.begin(now, out);
+            }
+            State::Suspended(_) => out.push(Action::Lost(Why::Expired)),
+            State::Resuming(exchange, _) if exchange.count >= RESUME.most => {
+                out.push(Action::Lost(Why::TakenBack));
+                self.begin(now, out);
+            }
+            other => {
+                self.state = other;
+                self.request_again(now, out);
+            }
+        }
+    }
+
+    /// Asks a server for what it offers.
+    fn ask(&mut self, before: Exchange, offer: Offer, now: Instant, out: &mut Vec<Action>) {
+        let mut exchange = self.exchange(REQUEST, now);
+        exchange.began = before.began;
+        self.state = State::Requesting(exchange, offer);
+        self.request_again(now, out);
+    }
+
+    /// Sends the request of the state that the client is in, and says when it is sent again.
+    fn request_again(&mut self, now: Instant, out: &mut Vec<Action>) {
+        let percent = self.rng.below(20_001);
+        let (exchange, pace) = match &mut self.state {
+            State::Soliciting(exchange, _) => (exchange, SOLICIT),
+            State::Requesting(exchange, _) => (exchange, REQUEST),
+            State::Informing(exchange) => (exchange, INFORMATION),
+            State::Renewing(exchange, _) | State::Rebinding(exchange, _) => (exchange, RENEW),
+            State::Resuming(exchange, _) => (exchange, RESUME),
+            _ => return,
+        };
+        // RFC 8415, 15: each wait is twice the last one, a tenth more or less; the first solicitation waits longer.
+        let wait = match exchange.count {
+            0 => pace.first,
+            _ => exchange.wait * 2,
+        };
+        let wait =
+            wait.min(pace.longest) * 9 / 10 + wait.min(pace.longest) * (percent as u32) / 100_000;
+        let first = exchange.count == 0;
+        exchange.wait = if first { wait.max(pace.first) } else { wait };
+        exchange.count += 1;
+        exchange.next = now + exchange.wait;
+        let exchange = *exchange;
+        out.push(Action::Send(self.request(exchange, now).encode()));
+    }
+
+    /// The request of the state that the client is in.
+    fn request(&self, exchange: Exchange, now: Instant) -> Message {
+        let kind = match &self.state {
+            State::Soliciting(..) => Kind::Solicit,
+            State::Requesting(..) => Kind::Request,
+            State::Renewing(..) => Kind::Renew,
+            State::Rebinding(..) | State::Resuming(..) => Kind::Rebind,
+            _ => Kind::Information,
+        };
+        let mut message = self.message(kind, exchange.xid);
+        let options = &mut message.options;
+        let elapsed = now.saturating_since(exchange.began).as_millis() / 10;
+        let elapsed = u16::try_from(elapsed).unwrap_or(u16::MAX);
+        options.add(code::ELAPSED, elapsed.to_be_bytes());
+        let wishes: Vec<u8> = WISHES.iter().flat_map(|code| code.to_be_bytes()).collect();
+        options.add(code::REQUEST, wishes);
+        match &self.state {
+            State::Soliciting(..) => {
+                if self.config.rapid_commit {
+                    options.add(code::RAPID_COMMIT, []);
+                }
+                self.add_associations(&self.hinted(), options);
+            }
+            State::Requesting(_, offer) => {
+                options.add(code::SERVER_ID, offer.server.clone());
+                for association in &offer.associations {
+                    options.add_association(association);
+                }
+            }
+            State::Renewing(_, binding) => {
+                options.add(code::SERVER_ID, binding.server.clone());
+                self.add_associations(&binding.got, options);
+            }
+            State::Rebinding(_, binding) | State::Resuming(_, binding) => {
+                self.add_associations(&binding.got, options);
+            }
+            _ => {}
+        }
+        for (code, value) in &self.config.options {
+            options.add(*code, value.clone());
+        }
+        message
+    }
+
+    fn message(&self, kind: Kind, xid: u32) -> Message {
+        let mut message = Message::new(kind, xid);
+        message
+            .options
+            .add(code::CLIENT_ID, self.config.duid.clone());
+        message
+    }
+
+    /// The prefix that it would like to have.
+    fn hinted(&self) -> Vec<Got> {
+        let hint = self.config.hint.filter(|(_, len)| *len > 0);
+        let hinted = hint.map(|(address, len)| Got {
+            is_prefix: true,
+            address,
+            len,
+            preferred: None,
+            valid: None,
+        });
+        hinted.into_iter().collect()
+    }
+
+    /// Adds what is asked for, or given back. Servers are not told times that they decide.
+    fn add_associations(&self, got: &[Got], options: &mut Options) {
+        let numbers = [(false, self.config.addresses), (true, self.config.prefixes)];
+        for (is_prefixes, number) in numbers {
+            let Some(id) = number else { continue };
+            let own = got.iter().filter(|got| got.is_prefix == is_prefixes);
+            let leased = own.map(|got| Leased {
+                address: got.address,
+                len: got.len,
+                preferred: 0,
+                valid: 0,
+            });
+            options.add_association(&Association {
+                is_prefixes,
+                id,
+                t1: 0,
+                t2: 0,
+                leased: leased.collect(),
+                status: Status::Success,
+            });
+        }
+    }
+}
