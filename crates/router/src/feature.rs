@@ -15,6 +15,7 @@ pub(crate) mod address;
 pub(crate) mod bonding;
 pub(crate) mod bridge;
 pub(crate) mod check;
+pub(crate) mod dhcp6;
 pub(crate) mod dhcp_client;
 pub(crate) mod discovery;
 pub(crate) mod dns;

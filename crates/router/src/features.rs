@@ -16,6 +16,7 @@ use crate::feature::bonding::Bonds;
 use crate::feature::bridge::Bridges;
 use crate::feature::check::Checks;
 use crate::feature::dhcp_client::DhcpClients;
+use crate::feature::dhcp6::Dhcp6;
 use crate::feature::discovery::Neighbourhood;
 use crate::feature::dns::Dns;
 use crate::feature::echo::Echo;
@@ -41,7 +42,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 27;
+const COUNT: usize = 28;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -91,6 +92,8 @@ pub(crate) struct Features {
     /// DHCP clients.
     dhcp_clients: DhcpClients,
     snmp: Snmp,
+    /// DHCP for IPv6.
+    dhcp6: Dhcp6,
     /// Gateway checks.
     pub(crate) checks: Checks,
     /// Echo requests of users.
@@ -132,6 +135,7 @@ impl Features {
             echo: Echo,
             dhcp_clients: DhcpClients::new(others.next_u64()),
             snmp: Snmp::default(),
+            dhcp6: Dhcp6::new(others.next_u64()),
             checks: Checks::new(id, rng),
             // Another, so that neither takes the other's answers.
             pings: UserPings::new(id.wrapping_add(1)),
@@ -167,6 +171,7 @@ impl Features {
             &self.echo,
             &self.dhcp_clients,
             &self.snmp,
+            &self.dhcp6,
             &self.checks,
             &self.pings,
         ];
@@ -204,6 +209,7 @@ impl Features {
             &mut self.echo,
             &mut self.dhcp_clients,
             &mut self.snmp,
+            &mut self.dhcp6,
             &mut self.checks,
             &mut self.pings,
         ];

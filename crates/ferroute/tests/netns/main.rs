@@ -12,6 +12,7 @@ mod bridge_attack;
 mod bridge_rules;
 mod clients;
 mod confine;
+mod dhcp6;
 mod dhcp_client;
 mod discovery;
 mod drivers;

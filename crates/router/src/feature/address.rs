@@ -52,7 +52,11 @@ fn address4(item: &Item) -> Option<Address4> {
     })
 }
 
+/// One that takes its network from a pool is made with that.
 fn address6(item: &Item) -> Option<Address6> {
+    if name(item, "from-pool").is_some() {
+        return None;
+    }
     let IpNet::V6(net) = item.get("address")?.as_prefix()? else {
         return None;
     };

@@ -10,9 +10,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("address", Kind::Local(Family::V6), "IPv6 address").required(),
-            Property::new("from-pool", Kind::Text, "The pool that gives the prefix")
-                .default("")
-                .inert(),
+            Property::new("from-pool", Kind::Text, "The pool that gives the prefix").default(""),
             Property::new(
                 "from-pool-policy",
                 Kind::Words(&["any", "exact", "recommended", "strict", "without-acquire"]),

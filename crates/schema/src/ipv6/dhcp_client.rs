@@ -2,7 +2,7 @@
 
 pub(crate) mod option;
 
-use menu::{Effect, Family, Kind, Menu, Property, Shape};
+use menu::{Family, Kind, Menu, Property, Shape};
 
 use crate::declare::{
     IPV6, TABLES, U32, between, no, on_items, optional, property, shown, text, with_default, yes,
@@ -51,9 +51,10 @@ const ASK: &[Property] = &[
     yes(
         "validate-server-duid",
         "Whether the server's name is checked",
-    ),
+    )
+    .inert(),
     no("rapid-commit", "Whether two messages will do"),
-    no("allow-reconfigure", "Whether the server may ask to renew"),
+    no("allow-reconfigure", "Whether the server may ask to renew").inert(),
     with_default(
         "dhcp-options",
         Kind::List(&Kind::Reference("dhcp6-client-option")),
@@ -81,7 +82,8 @@ const POOL: &[Property] = &[
         Kind::List(&Kind::Name),
         "",
         "Lists that prefixes are added to",
-    ),
+    )
+    .inert(),
     text("script", "Runs when what was got changes").script(),
     optional("custom-iapd-id", U32, "Number of the request for a prefix"),
     optional(
@@ -107,6 +109,5 @@ pub(crate) static MENU: Menu = Menu {
         on_items("release", "Give everything back and ask again"),
         on_items("renew", "Ask for longer"),
     ],
-    effect: Effect::None,
     ..Menu::new("/ipv6/dhcp-client", Shape::List, "DHCPv6 client settings")
 };

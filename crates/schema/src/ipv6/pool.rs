@@ -2,7 +2,7 @@
 
 pub(crate) mod used;
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Family, Flag, Kind, Menu, Property, Shape};
 
 use crate::declare::{between, optional, property, shown};
 use crate::fragment::COMMENT;
@@ -23,7 +23,8 @@ pub(crate) static MENU: Menu = Menu {
             "from-pool",
             Kind::Name,
             "The pool that the prefix comes from",
-        ),
+        )
+        .inert(),
         shown("actual-prefix", PREFIX, "The prefix in use"),
         shown(
             "valid-lifetime",
@@ -42,6 +43,5 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("ipv6-pool"),
     key: Some("name"),
     kind: "pool",
-    effect: Effect::None,
     ..Menu::new("/ipv6/pool", Shape::List, "IPv6 prefix pools")
 };

@@ -23,6 +23,7 @@ use crate::intent::{ItemId, Name};
 use crate::running::Running;
 
 use read::Wish;
+pub(in crate::feature) use read::{check, tables};
 
 const MENU: &str = "/ip/dhcp-client";
 const OPTIONS: &str = "/ip/dhcp-client/option";

@@ -1,6 +1,6 @@
 //! `/ipv6/dhcp-client/option`: options that clients send.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Kind, Menu, Shape};
 
 use crate::declare::{DEFAULT, PORT, named, property, shown, text};
 use crate::dhcp_option::raw_value;
@@ -18,7 +18,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "code", "value", "raw-value"],
     space: Some("dhcp6-client-option"),
     key: Some("name"),
-    effect: Effect::None,
     derive: Some(raw_value),
     ..Menu::new(
         "/ipv6/dhcp-client/option",

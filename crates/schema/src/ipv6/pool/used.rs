@@ -1,6 +1,6 @@
 //! `/ipv6/pool/used`: who has which prefix of a pool.
 
-use menu::{Effect, Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, Shape};
 
 use crate::declare::shown;
 
@@ -12,6 +12,5 @@ pub(crate) static MENU: Menu = Menu {
         shown("info", Kind::Text, "Who has it"),
     ]],
     columns: &["pool", "prefix", "owner", "info"],
-    effect: Effect::None,
     ..Menu::new("/ipv6/pool/used", Shape::Rows, "Used prefixes of pools")
 };

@@ -1,0 +1,275 @@
+//! Clients: what they hear and send, and how they follow their interfaces.
+
+use core::net::Ipv6Addr;
+use std::collections::BTreeSet;
+
+use dataplane::DropReason;
+use frame::InterfaceId;
+use machine::{Instant, Machine};
+use menu::Item;
+use service::dhcp6::client::{Action, Binding, Client, Config, Event, Fault};
+use service::dhcp6::{ALL_SERVERS, CLIENT_PORT, Message, SERVER_PORT, packet};
+use wire::{EtherType, Mac};
+
+use super::read::{self, Wish, duid_of};
+use super::{Dhcp6, SERVICE};
+use crate::feature::hear::{Hearing, How, Outgoing};
+use crate::feature::{Effect, Effects, View};
+use crate::intent::{ItemId, Name};
+use crate::running::Running;
+
+/// The link address of all servers and relay agents.
+const TO_SERVERS: Mac = Mac([0x33, 0x33, 0, 1, 0, 2]);
+
+/// A client.
+#[derive(Debug)]
+pub(super) struct One {
+    pub(super) wish: Wish,
+    pub(super) machine: Client,
+    /// Its interface, while that is there.
+    pub(super) at: Option<InterfaceId>,
+    /// The address that it speaks with.
+    from: Option<Ipv6Addr>,
+    /// What was made of it.
+    pub(super) told: Option<Box<Binding>>,
+}
+
+impl Dhcp6 {
+    pub(super) fn put_client(&mut self, item: &Item, view: &View<'_>, out: &mut Effects) {
+        let id = item.id.0;
+        let Some(wish) = read::wish(item, view.store) else {
+            return self.take_client(id, view.now, out);
+        };
+        let before = self.clients.get(&id).map(|one| one.wish.interface.clone());
+        if before.is_some_and(|before| before != wish.interface) {
+            self.take_client(id, view.now, out);
+        }
+        out.push(Effect::Look(wish.interface.clone()));
+        self.near.insert((wish.interface.clone(), id));
+        let Some(one) = self.clients.get_mut(&id) else {
+            let one = One {
+                wish,
+                machine: Client::new(Config::default(), self.rng.next_u64()),
+                at: None,
+                from: None,
+                told: None,
+            };
+            self.clients.insert(id, one);
+            return;
+        };
+        let is_other = one.wish != wish;
+        one.wish = wish;
+        if one.wish.disabled {
+            self.feed(id, Event::Stop, view.now, out);
+        } else if is_other && let Some(binding) = one.told.take() {
+            self.tell(id, binding, out);
+        }
+    }
+
+    pub(super) fn take_client(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+        self.feed(id, Event::Stop, now, out);
+        self.leave(id, out);
+        self.timers.set(id, None);
+        if let Some(one) = self.clients.remove(&id) {
+            self.near.remove(&(one.wish.interface, id));
+        }
+    }
+
+    fn leave(&mut self, id: ItemId, out: &mut Effects) {
+        let one = self.clients.get_mut(&id);
+        if let Some(interface) = one.and_then(|one| one.at.take()) {
+            self.at.remove(&(interface, id));
+            if self.clients_on(interface).next().is_none() {
+                out.push(hear(interface, false));
+            }
+        }
+    }
+
+    fn clients_on(&self, interface: InterfaceId) -> impl Iterator<Item = ItemId> {
+        let all = self.at.range((interface, 0)..=(interface, ItemId::MAX));
+        all.map(|(_, item)| *item)
+    }
+
+    fn near(&self, name: &Name) -> impl Iterator<Item = ItemId> {
+        let all = self
+            .near
+            .range((name.clone(), 0)..=(name.clone(), ItemId::MAX));
+        all.map(|(_, item)| *item)
+    }
+
+    pub(super) fn lay_out_clients(
+        &mut self,
+        others: &BTreeSet<InterfaceId>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) {
+        let mut items = BTreeSet::new();
+        for id in others {
+            items.extend(self.clients_on(*id));
+            if let Some(laid) = running.layout.interfaces.get(id) {
+                items.extend(self.near(&laid.name));
+            }
+        }
+        if items.is_empty() {
+            return;
+        }
+        if self.duid.is_empty() {
+            self.duid = first_mac(running).map(duid_of).unwrap_or_default();
+        }
+        for item in items {
+            self.bring_up_to_date(item, running, out);
+        }
+    }
+
+    /// Takes over what is true of a client's interface.
+    fn bring_up_to_date(&mut self, id: ItemId, running: &Running<'_>, out: &mut Effects) {
+        let Some(one) = self.clients.get(&id) else {
+            return;
+        };
+        let named = running.layout.named(&one.wish.interface);
+        let named = named.filter(|(_, laid)| {
+            !laid.disabled && !laid.invalid && !laid.loopback && laid.above.is_none()
+        });
+        let at = named.map(|(interface, _)| interface);
+        if one.at != at {
+            self.feed(id, Event::Down, running.now, out);
+            self.leave(id, out);
+        }
+        let duid = self.duid.clone();
+        let Some(one) = self.clients.get_mut(&id) else {
+            return;
+        };
+        if let Some(interface) = at.filter(|_| one.at.is_none()) {
+            one.at = Some(interface);
+            self.at.insert((interface, id));
+            out.push(hear(interface, true));
+        }
+        let Some((interface, laid)) = named else {
+            return;
+        };
+        one.from = running.link_local(interface);
+        let number = u32::try_from(laid.item).unwrap_or(u32::MAX);
+        let config = one.wish.config(laid.link.mac, number, &duid);
+        let speaks = laid.link.running && one.from.is_some() && !config.duid.is_empty();
+        let event = match speaks && !one.wish.disabled {
+            true => Event::Up,
+            false => Event::Down,
+        };
+        if *one.machine.config() != config {
+            self.feed(id, Event::Configure(config), running.now, out);
+        }
+        self.feed(id, event, running.now, out);
+    }
+
+    pub(super) fn tick_clients(&mut self, now: Instant, out: &mut Effects) {
+        for (id, releases) in core::mem::take(&mut self.commands) {
+            let event = if releases {
+                Event::Release
+            } else {
+                Event::Renew
+            };
+            self.feed(id, event, now, out);
+        }
+        while let Some(id) = self.timers.due(now) {
+            let mut actions = Vec::new();
+            if let Some(one) = self.clients.get_mut(&id) {
+                one.machine.tick(now, &mut actions);
+            }
+            self.do_(id, actions, out);
+        }
+    }
+
+    /// Has the clients of an interface hear an answer.
+    pub(super) fn hear_answer(
+        &mut self,
+        interface: InterfaceId,
+        (message, from): (&Message, Ipv6Addr),
+        now: Instant,
+        out: &mut Effects,
+    ) -> Hearing {
+        let items: Vec<_> = self.clients_on(interface).collect();
+        let mut fault = Fault::Other;
+        for id in items {
+            let Some(one) = self.clients.get_mut(&id) else {
+                continue;
+            };
+            let mut actions = Vec::new();
+            let taken = one.machine.receive(message, from, now, &mut actions);
+            self.do_(id, actions, out);
+            match taken {
+                Ok(()) => return Hearing::Taken,
+                Err(other) => fault = other,
+            }
+        }
+        Hearing::Bad(match fault {
+            Fault::Other => DropReason::DhcpClientOther,
+            Fault::Unexpected => DropReason::DhcpClientUnexpected,
+            Fault::Unusable => DropReason::DhcpClientUnusable,
+        })
+    }
+
+    fn feed(&mut self, id: ItemId, event: Event<'_>, now: Instant, out: &mut Effects) {
+        let mut actions = Vec::new();
+        if let Some(one) = self.clients.get_mut(&id) {
+            one.machine.handle(event, now, &mut actions);
+        }
+        self.do_(id, actions, out);
+    }
+
+    fn do_(&mut self, id: ItemId, actions: Vec<Action>, out: &mut Effects) {
+        for action in actions {
+            let Some(one) = self.clients.get_mut(&id) else {
+                return;
+            };
+            match action {
+                Action::Send(message) => one.send(&message, out),
+                Action::Got(binding) => self.tell(id, binding, out),
+                Action::Lost(why) => {
+                    one.forget(id, why, out);
+                    self.pools.make(id, None);
+                }
+                Action::Refused(status) => one.warn(status, out),
+            }
+        }
+        let machine = self.clients.get(&id).map(|one| &one.machine);
+        let deadline = machine.and_then(|machine| machine.deadline());
+        self.timers.set(id, deadline.map(|(at, _)| at));
+    }
+
+    /// Makes what is new of what was got.
+    fn tell(&mut self, id: ItemId, binding: Box<Binding>, out: &mut Effects) {
+        if let Some(one) = self.clients.get_mut(&id) {
+            self.pools.make(id, one.pool(&binding));
+            one.tell(id, binding, out);
+        }
+    }
+}
+
+impl One {
+    fn send(&self, message: &[u8], out: &mut Effects) {
+        let (Some(interface), Some(from)) = (self.at, self.from) else {
+            return;
+        };
+        out.send(Outgoing {
+            interface,
+            bytes: packet((from, CLIENT_PORT), (ALL_SERVERS, SERVER_PORT), message),
+            how: How::Frame(TO_SERVERS, EtherType::IPV6),
+        });
+    }
+}
+
+/// Whether the answers to clients are heard on an interface.
+const fn hear(interface: InterfaceId, on: bool) -> Effect {
+    Effect::Hear {
+        service: SERVICE,
+        interface,
+        on,
+    }
+}
+
+/// The link address of the first port.
+fn first_mac(running: &Running<'_>) -> Option<Mac> {
+    let laid = running.layout.interfaces.values();
+    let ports = laid.filter(|laid| laid.port_name.is_some() && laid.link.mac != Mac::ZERO);
+    ports.min_by_key(|laid| laid.item).map(|laid| laid.link.mac)
+}

@@ -1,0 +1,226 @@
+//! DHCP for IPv6: clients (`/ipv6/dhcp-client`), pools of prefixes (`/ipv6/pool`), and the addresses that take theirs
+//! from a pool (`/ipv6/address` with `from-pool`).
+//!
+//! ```text
+//! client ─ prefix ─▶ pools ─ piece ─▶ addresses ─▶ router advertisements
+//! ```
+//! They are one feature, as an address is another one whenever its pool is. `service::dhcp6` has the machines.
+
+mod address;
+mod client;
+mod pools;
+mod read;
+mod told;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use dataplane::DropReason;
+use dataplane::service::{Match, Rate, Scope, Service};
+use frame::InterfaceId;
+use machine::{Instant, Rng};
+use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
+use service::dhcp6::{CLIENT_PORT, Message};
+use wire::{ipv6, udp};
+
+use super::hear::{Heard, Hearing};
+use super::{Effects, Feature, View, concerns, each_item};
+use crate::drive::timers::Timers;
+use crate::intent::{ItemId, Name};
+use crate::running::Running;
+
+use address::FromPool;
+use client::One;
+use pools::Pools;
+
+const CLIENTS: &str = "/ipv6/dhcp-client";
+const OPTIONS: &str = "/ipv6/dhcp-client/option";
+const POOLS: &str = "/ipv6/pool";
+const USED: &str = "/ipv6/pool/used";
+const ADDRESSES: &str = "/ipv6/address";
+const SERVICE: &str = "dhcp6-client";
+/// What a worker hears: the answers of a hundred transactions a second.
+const RATE: Rate = Rate {
+    per_second: 200,
+    burst: 64,
+};
+/// Commands that wait.
+const COMMANDS: usize = 1_024;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Dhcp6 {
+    clients: BTreeMap<ItemId, One>,
+    /// By the name of a client's interface.
+    near: BTreeSet<(Name, ItemId)>,
+    /// By the interface, while it is there: several clients may ask on one.
+    at: BTreeSet<(InterfaceId, ItemId)>,
+    commands: Vec<(ItemId, bool)>,
+    timers: Timers<ItemId>,
+    pools: Pools,
+    addresses: BTreeMap<ItemId, FromPool>,
+    /// What names this router, made of the link address of its first port.
+    duid: Vec<u8>,
+    rng: Rng,
+    /// The time that was last told.
+    now: Instant,
+}
+
+impl Feature for Dhcp6 {
+    fn menus(&self) -> &'static [&'static str] {
+        &[CLIENTS, OPTIONS, POOLS, USED, ADDRESSES]
+    }
+
+    fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
+        self.now = view.now;
+        each_item(view, POOLS, changes, |id, item| {
+            self.pools.configure(id, item);
+        });
+        each_item(view, ADDRESSES, changes, |id, item| {
+            self.put_address(id, item.and_then(address::read), out);
+        });
+        if concerns(&[OPTIONS], changes) {
+            for item in view.store.items(CLIENTS) {
+                self.put_client(item, view, out);
+            }
+        }
+        each_item(view, CLIENTS, changes, |id, item| match item {
+            Some(item) => self.put_client(item, view, out),
+            None => self.take_client(id, view.now, out),
+        });
+        self.settle_pools(out);
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Effects) {
+        self.now = now;
+        self.tick_clients(now, out);
+        self.settle_pools(out);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match self.commands.is_empty() {
+            true => self.timers.deadline(),
+            false => Some(Instant::ZERO),
+        }
+    }
+
+    fn rows(
+        &self,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        match menu.path {
+            POOLS => self.pools.dynamic_rows(self.now, filter, each),
+            USED => self.pools.used_rows(filter, each),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn annotate_at(&self, menu: &'static Menu, id: Id, now: Instant, row: &mut Row) {
+        match menu.path {
+            CLIENTS => {
+                if let Some(one) = self.clients.get(&id.0) {
+                    one.annotate(now, row);
+                }
+            }
+            POOLS => self.pools.annotate(id, row),
+            _ => {}
+        }
+    }
+
+    fn act(&mut self, _: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {
+        let releases = match (call.menu.path, call.command) {
+            (CLIENTS, "release") => true,
+            (CLIENTS, "renew") => false,
+            _ => return None,
+        };
+        let room = COMMANDS.saturating_sub(self.commands.len());
+        let asked = call.items.iter().take(room);
+        self.commands.extend(asked.map(|id| (id.0, releases)));
+        Some(Ok(Reply::default()))
+    }
+
+    fn services(&self) -> Vec<Service> {
+        if self.clients.is_empty() {
+            return Vec::new();
+        }
+        let port = Match::Udp {
+            ipv6: true,
+            port: CLIENT_PORT,
+        };
+        // RouterOS: answers meet the rules of input, and the default configuration lets them in.
+        vec![Service {
+            scope: Scope::Asked,
+            ..Service::new(SERVICE, [port], RATE)
+        }]
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+        self.now = running.now;
+        let Some((message, from)) = message(heard.packet()) else {
+            return Hearing::Bad(DropReason::DhcpClientMalformed);
+        };
+        let hearing = self.hear_answer(heard.interface, (&message, from), running.now, out);
+        self.settle_pools(out);
+        hearing
+    }
+
+    fn lay_out(
+        &mut self,
+        others: &BTreeSet<InterfaceId>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) {
+        if self.clients.is_empty() {
+            return;
+        }
+        self.now = running.now;
+        self.lay_out_clients(others, running, out);
+        self.settle_pools(out);
+    }
+}
+
+impl Dhcp6 {
+    /// No client and no pool. All jitter follows from `seed`.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            clients: BTreeMap::new(),
+            near: BTreeSet::new(),
+            at: BTreeSet::new(),
+            commands: Vec::new(),
+            timers: Timers::default(),
+            pools: Pools::default(),
+            addresses: BTreeMap::new(),
+            duid: Vec::new(),
+            rng: Rng::seeded(seed),
+            now: Instant::ZERO,
+        }
+    }
+
+    /// Has what stands on pools follow those that are others.
+    fn settle_pools(&mut self, out: &mut Effects) {
+        let others = self.pools.settle();
+        if others.is_empty() {
+            return;
+        }
+        let users = self
+            .addresses
+            .iter()
+            .filter(|(_, of)| others.contains(&of.pool));
+        let users: Vec<_> = users.map(|(id, _)| *id).collect();
+        for id in users {
+            self.place_address(id, out);
+        }
+    }
+}
+
+/// The message that a packet carries, and who sent it.
+fn message(packet: &[u8]) -> Option<(Message, core::net::Ipv6Addr)> {
+    let packet = ipv6::Packet::new_checked(packet).ok()?;
+    let (from, to) = (packet.src(), packet.dst());
+    let upper = packet.upper().ok()?;
+    let datagram = udp::Datagram::new_checked(upper.payload).ok()?;
+    datagram.verify_v6(from, to).ok()?;
+    Some((Message::decode(datagram.payload()).ok()?, from))
+}
