@@ -22,6 +22,7 @@
 //! - [`ping`]: echo requests that a user sends, and what comes of them.
 //! - [`pool`]: addresses to give out, and who has them.
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
+//! - [`radius`]: what servers that know users say of them.
 //! - [`resolver`]: which addresses names have, asked anew whenever an answer is too old.
 //! - [`snmp`]: answers managers who ask for counters and names, and tells them of what happens.
 //! - [`snooping`]: which ports of a bridge listen to which multicast groups.
@@ -51,6 +52,7 @@ mod outbound;
 pub mod ping;
 pub mod pool;
 pub mod ra;
+pub mod radius;
 pub mod resolver;
 pub mod snmp;
 pub mod snooping;

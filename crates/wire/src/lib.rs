@@ -33,6 +33,7 @@ pub mod mndp;
 pub mod ndp;
 pub mod ntp;
 pub mod protocol;
+pub mod radius;
 pub mod tcp;
 pub mod udp;
 pub mod vlan;

@@ -1,0 +1,427 @@
+//! RADIUS as a client (RFC 2865, 2866, 5080): one question to servers that know users, and what they answer.
+//!
+//! ```text
+//!            ┌── no answer in time, up to TRIES ──┐
+//! new ─▶ asked (server n) ───────────────────────┘── no more tries ─▶ asked (server n+1) … nobody
+//!            └── an answer that is proved ─▶ done
+//! ```
+//! A question has a socket of its own, so that a port of 16 bits, a number of 8 and an authenticator of 128 have to be
+//! guessed by who sends answers that are none. What is sent again is the same packet (RFC 5080, 2.2.1), so that the
+//! server knows it again. Answers that are not proved are counted and forgotten: the real one may still come.
+
+mod secret;
+#[cfg(test)]
+mod tests;
+
+use core::net::{IpAddr, SocketAddr};
+
+use machine::{Duration, Instant, Machine, Rng};
+use wire::radius::{Builder, Packet, code, kind, vendor};
+
+pub use secret::{PASSWORD, is_servers};
+
+/// How often one server is asked.
+const TRIES: u32 = 3;
+/// Servers that are asked one after the other.
+pub const SERVERS: usize = 8;
+
+/// A server of `/radius`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Server {
+    /// The number of its item.
+    pub id: u64,
+    /// Where it is asked.
+    pub address: IpAddr,
+    /// The port for authentication.
+    pub authentication: u16,
+    /// The port for accounting.
+    pub accounting: u16,
+    /// The secret that it shares with this router.
+    pub secret: Vec<u8>,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// The address to ask from.
+    pub source: Option<IpAddr>,
+    /// What stands behind `@` in names of users that have none there.
+    pub realm: String,
+    /// Whether answers about users need a Message-Authenticator.
+    pub needs_message_authenticator: bool,
+}
+
+impl core::fmt::Debug for Server {
+    /// Without the secret.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Server({} {})", self.id, self.address)
+    }
+}
+
+/// Whether a session begins, goes on, or has ended (RFC 2866, 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Start
+    Start = 1,
+    /// Stop
+    Stop = 2,
+    /// Interim-Update
+    Interim = 3,
+}
+
+/// What servers are asked or told.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Question {
+    /// Whether somebody is who he says to be.
+    Access {
+        /// The password.
+        password: Vec<u8>,
+    },
+    /// What becomes of a session.
+    Accounting {
+        /// What of it.
+        status: Status,
+        /// How long it has lasted.
+        seconds: u32,
+    },
+}
+
+/// A question, and about whom.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Request {
+    /// What is asked.
+    pub question: Question,
+    /// The user.
+    pub user: String,
+    /// Where the user is.
+    pub calling: String,
+    /// The name of this router.
+    pub router: String,
+    /// The way in: `ssh`.
+    pub port: &'static str,
+    /// Tells the session from others; empty before there is one.
+    pub session: String,
+    /// What the server said when it let the user in, to be told again.
+    pub classes: Vec<Vec<u8>>,
+}
+
+/// What somebody may do whom a server has let in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accept {
+    /// The group: Mikrotik-Group.
+    pub group: Option<String>,
+    /// How long the session may last, in seconds.
+    pub session_timeout: Option<u32>,
+    /// How long it may be idle, in seconds.
+    pub idle_timeout: Option<u32>,
+    /// How often the server is to be told of it, in seconds.
+    pub interim: Option<u32>,
+    /// What is told again in accounting.
+    pub classes: Vec<Vec<u8>>,
+}
+
+/// What came of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The user comes in.
+    Accept(Accept),
+    /// The user does not. A challenge is one, too: nobody could answer it.
+    Reject,
+    /// The server has taken note.
+    Noted,
+    /// No server has answered.
+    Nobody,
+}
+
+/// What is counted of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// A question was sent for the first time.
+    Request,
+    /// The same again.
+    Resend,
+    /// It has let a user in, or taken note.
+    Accept,
+    /// It has refused a user.
+    Reject,
+    /// There was no answer in time, however often it was asked.
+    Timeout,
+    /// An answer that is none, or not proved, or of another.
+    Bad,
+}
+
+/// What can happen to a question.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// It is asked.
+    Begin,
+    /// A datagram arrived at its socket.
+    Received {
+        /// Whose it is.
+        from: SocketAddr,
+        /// What is in it.
+        bytes: &'a [u8],
+    },
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A datagram goes to a server.
+    Send {
+        /// The server.
+        to: SocketAddr,
+        /// The address that it goes from, where that is said.
+        source: Option<IpAddr>,
+        /// What is in it.
+        bytes: Vec<u8>,
+    },
+    /// Something is counted of the server with this number.
+    Count(u64, Count),
+    /// A server has answered, after so long.
+    Answered(u64, Duration),
+    /// It is over.
+    Done(Outcome),
+}
+
+/// One question to servers, one after the other.
+pub struct Exchange {
+    servers: Vec<Server>,
+    request: Request,
+    rng: Rng,
+    /// Which server is asked, and how often it was.
+    at: usize,
+    tries: u32,
+    asked: Option<Asked>,
+    is_over: bool,
+}
+
+/// What was asked last.
+struct Asked {
+    bytes: Vec<u8>,
+    authenticator: [u8; 16],
+    since: Instant,
+    until: Instant,
+}
+
+impl core::fmt::Debug for Exchange {
+    /// Without secrets.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Exchange")
+            .field("servers", &self.servers)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Exchange {
+    /// A question to these servers, in their order. What cannot be guessed follows from `rng`, which is seeded anew
+    /// for each.
+    pub fn new(mut servers: Vec<Server>, request: Request, rng: Rng) -> Self {
+        servers.truncate(SERVERS);
+        Self {
+            servers,
+            request,
+            rng,
+            at: 0,
+            tries: 0,
+            asked: None,
+            is_over: false,
+        }
+    }
+
+    const fn is_accounting(&self) -> bool {
+        matches!(self.request.question, Question::Accounting { .. })
+    }
+
+    /// Asks the server at hand for the first time, or the next one where it cannot be asked.
+    fn ask(&mut self, now: Instant, out: &mut Vec<Action>) {
+        while let Some(server) = self.servers.get(self.at) {
+            let mut random = [0; 16];
+            let halves = [self.rng.next_u64(), self.rng.next_u64()].map(u64::to_be_bytes);
+            random
+                .iter_mut()
+                .zip(halves.concat())
+                .for_each(|(slot, byte)| *slot = byte);
+            let id = self.rng.next_u32() as u8;
+            if let Some(bytes) = packet(&self.request, server, id, random) {
+                let authenticator =
+                    Packet::new_checked(&bytes).map_or(random, |of| of.authenticator());
+                self.tries = 0;
+                self.asked = Some(Asked {
+                    bytes,
+                    authenticator,
+                    since: now,
+                    until: now,
+                });
+                out.push(Action::Count(server.id, Count::Request));
+                return self.send(now, out);
+            }
+            self.at += 1;
+        }
+        self.finish(Outcome::Nobody, out);
+    }
+
+    fn send(&mut self, now: Instant, out: &mut Vec<Action>) {
+        let is_accounting = self.is_accounting();
+        let (Some(server), Some(asked)) = (self.servers.get(self.at), &mut self.asked) else {
+            return;
+        };
+        self.tries += 1;
+        asked.until = now + server.timeout;
+        let port = match is_accounting {
+            true => server.accounting,
+            false => server.authentication,
+        };
+        out.push(Action::Send {
+            to: SocketAddr::new(server.address, port),
+            source: server.source,
+            bytes: asked.bytes.clone(),
+        });
+    }
+
+    fn finish(&mut self, outcome: Outcome, out: &mut Vec<Action>) {
+        if !core::mem::replace(&mut self.is_over, true) {
+            out.push(Action::Done(outcome));
+        }
+        self.asked = None;
+    }
+
+    fn receive(&mut self, from: SocketAddr, bytes: &[u8], now: Instant, out: &mut Vec<Action>) {
+        let is_accounting = self.is_accounting();
+        let (Some(server), Some(asked)) = (self.servers.get(self.at), &self.asked) else {
+            return;
+        };
+        let outcome = (from.ip().to_canonical() == server.address)
+            .then(|| Packet::new_checked(bytes).ok())
+            .flatten()
+            .filter(|packet| Some(packet.id()) == asked.bytes.get(1).copied())
+            .filter(|packet| {
+                let needs = server.needs_message_authenticator && !is_accounting;
+                secret::is_proved(packet, &asked.authenticator, &server.secret, needs)
+            })
+            .and_then(|packet| outcome(&packet, is_accounting));
+        let id = server.id;
+        let Some(outcome) = outcome else {
+            return out.push(Action::Count(id, Count::Bad));
+        };
+        out.push(Action::Answered(id, now.saturating_since(asked.since)));
+        out.push(Action::Count(
+            id,
+            match outcome {
+                Outcome::Reject => Count::Reject,
+                _ => Count::Accept,
+            },
+        ));
+        self.finish(outcome, out);
+    }
+}
+
+impl Machine for Exchange {
+    type Event<'a> = Event<'a>;
+    type Action = Action;
+    type Timer = &'static str;
+
+    fn handle(&mut self, event: Event<'_>, now: Instant, out: &mut Vec<Action>) {
+        match event {
+            Event::Begin if self.asked.is_none() && !self.is_over => self.ask(now, out),
+            Event::Begin => {}
+            Event::Received { from, bytes } => self.receive(from, bytes, now, out),
+        }
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        if self.asked.as_ref().is_none_or(|asked| now < asked.until) {
+            return;
+        }
+        let Some(id) = self.servers.get(self.at).map(|server| server.id) else {
+            return;
+        };
+        if self.tries < TRIES {
+            out.push(Action::Count(id, Count::Resend));
+            return self.send(now, out);
+        }
+        out.push(Action::Count(id, Count::Timeout));
+        self.at += 1;
+        self.ask(now, out);
+    }
+
+    fn deadline(&self) -> Option<(Instant, &'static str)> {
+        self.asked.as_ref().map(|asked| (asked.until, "answer"))
+    }
+}
+
+/// What an answer says; none where it is none to such a question.
+fn outcome(packet: &Packet<'_>, is_accounting: bool) -> Option<Outcome> {
+    Some(match (packet.code(), is_accounting) {
+        (code::ACCOUNTING_RESPONSE, true) => Outcome::Noted,
+        (code::ACCESS_ACCEPT, false) => {
+            let group = packet.of_vendor(vendor::MIKROTIK, vendor::MIKROTIK_GROUP);
+            let classes = packet.attributes().filter(|of| of.kind == kind::CLASS);
+            Outcome::Accept(Accept {
+                group: group
+                    .and_then(|group| core::str::from_utf8(group).ok())
+                    .map(str::to_owned),
+                session_timeout: packet.number(kind::SESSION_TIMEOUT),
+                idle_timeout: packet.number(kind::IDLE_TIMEOUT),
+                interim: packet.number(kind::INTERIM_INTERVAL),
+                classes: classes.map(|of| of.value.to_vec()).collect(),
+            })
+        }
+        (code::ACCESS_REJECT | code::ACCESS_CHALLENGE, false) => Outcome::Reject,
+        _ => return None,
+    })
+}
+
+/// Service-Type of who administers a device (RFC 2865, 5.6), and of a virtual port (RFC 2865, 5.41).
+const ADMINISTRATIVE: u32 = 6;
+const VIRTUAL: u32 = 5;
+
+/// The packet of a request; none where it does not fit.
+fn packet(request: &Request, server: &Server, id: u8, random: [u8; 16]) -> Option<Vec<u8>> {
+    let user = match server.realm.is_empty() || request.user.contains('@') {
+        true => request.user.clone(),
+        false => format!("{}@{}", request.user, server.realm),
+    };
+    let (code, authenticator) = match request.question {
+        Question::Access { .. } => (code::ACCESS_REQUEST, random),
+        Question::Accounting { .. } => (code::ACCOUNTING_REQUEST, [0; 16]),
+    };
+    let mut built = Builder::new(code, id, authenticator);
+    if let Question::Access { password } = &request.question {
+        if password.len() > PASSWORD {
+            return None;
+        }
+        let hidden = secret::hide(password, &server.secret, &random);
+        // First, so that nobody can put something before it (the advice against CVE-2024-3596).
+        built = built
+            .with(kind::MESSAGE_AUTHENTICATOR, &[0; 16])
+            .with(kind::USER_PASSWORD, &hidden);
+    }
+    built = built
+        .with(kind::USER_NAME, user.as_bytes())
+        .with_number(kind::SERVICE_TYPE, ADMINISTRATIVE)
+        .with_number(kind::NAS_PORT_TYPE, VIRTUAL)
+        .with(kind::NAS_PORT_ID, request.port.as_bytes())
+        .with(kind::NAS_IDENTIFIER, request.router.as_bytes())
+        .with(kind::CALLING_STATION, request.calling.as_bytes());
+    if !request.session.is_empty() {
+        built = built.with(kind::SESSION, request.session.as_bytes());
+    }
+    built = match server.source {
+        Some(IpAddr::V4(v4)) => built.with(kind::NAS_IP_ADDRESS, &v4.octets()),
+        Some(IpAddr::V6(v6)) => built.with(kind::NAS_IPV6_ADDRESS, &v6.octets()),
+        None => built,
+    };
+    if let Question::Accounting { status, seconds } = request.question {
+        // Authenticated by RADIUS (RFC 2866, 5.6).
+        built = built
+            .with_number(kind::STATUS, status as u32)
+            .with_number(kind::AUTHENTIC, 1);
+        if status != Status::Start {
+            built = built.with_number(kind::SESSION_TIME, seconds);
+        }
+        for class in &request.classes {
+            built = built.with(kind::CLASS, class);
+        }
+    }
+    let mut bytes = built.finish()?;
+    secret::sign(&mut bytes, &server.secret, code == code::ACCOUNTING_REQUEST);
+    Some(bytes)
+}

@@ -1,0 +1,411 @@
+//! RADIUS (RFC 2865, 2866, 2869, 5176): packets and their attributes. What proves that a packet is whose it says to be
+//! needs a hash, and is with the machine (`service/src/radius/`).
+//!
+//! ```text
+//! 0      1      2      4                 20
+//! +------+------+------+-----------------+------------------------------+
+//! | code | id   | len  | authenticator   | attributes: kind, len, value |
+//! +------+------+------+-----------------+------------------------------+
+//! ```
+//! An attribute of a vendor ([`kind::VENDOR`]) has the vendor's number and attributes of the same form inside
+//! (RFC 2865, 5.26).
+
+use alloc::vec::Vec;
+
+/// Bytes before the attributes.
+pub const HEADER: usize = 20;
+/// The largest packet (RFC 2865, 3).
+pub const MOST: usize = 4096;
+/// The longest value of an attribute.
+pub const VALUE: usize = 253;
+
+/// What packets are for (RFC 2865, 3; RFC 2866, 3; RFC 5176, 2.3).
+pub mod code {
+    /// Access-Request
+    pub const ACCESS_REQUEST: u8 = 1;
+    /// Access-Accept
+    pub const ACCESS_ACCEPT: u8 = 2;
+    /// Access-Reject
+    pub const ACCESS_REJECT: u8 = 3;
+    /// Accounting-Request
+    pub const ACCOUNTING_REQUEST: u8 = 4;
+    /// Accounting-Response
+    pub const ACCOUNTING_RESPONSE: u8 = 5;
+    /// Access-Challenge
+    pub const ACCESS_CHALLENGE: u8 = 11;
+    /// Disconnect-Request
+    pub const DISCONNECT_REQUEST: u8 = 40;
+    /// Disconnect-ACK
+    pub const DISCONNECT_ACK: u8 = 41;
+    /// Disconnect-NAK
+    pub const DISCONNECT_NAK: u8 = 42;
+    /// CoA-Request
+    pub const COA_REQUEST: u8 = 43;
+    /// CoA-ACK
+    pub const COA_ACK: u8 = 44;
+    /// CoA-NAK
+    pub const COA_NAK: u8 = 45;
+}
+
+/// Kinds of attributes (RFC 2865, 5; RFC 2866, 5; RFC 2869, 5; RFC 3162, 2; RFC 5176, 3).
+pub mod kind {
+    /// User-Name
+    pub const USER_NAME: u8 = 1;
+    /// User-Password
+    pub const USER_PASSWORD: u8 = 2;
+    /// NAS-IP-Address
+    pub const NAS_IP_ADDRESS: u8 = 4;
+    /// NAS-Port
+    pub const NAS_PORT: u8 = 5;
+    /// Service-Type
+    pub const SERVICE_TYPE: u8 = 6;
+    /// Reply-Message
+    pub const REPLY_MESSAGE: u8 = 18;
+    /// State
+    pub const STATE: u8 = 24;
+    /// Class
+    pub const CLASS: u8 = 25;
+    /// Vendor-Specific
+    pub const VENDOR: u8 = 26;
+    /// Session-Timeout
+    pub const SESSION_TIMEOUT: u8 = 27;
+    /// Idle-Timeout
+    pub const IDLE_TIMEOUT: u8 = 28;
+    /// Called-Station-Id
+    pub const CALLED_STATION: u8 = 30;
+    /// Calling-Station-Id
+    pub const CALLING_STATION: u8 = 31;
+    /// NAS-Identifier
+    pub const NAS_IDENTIFIER: u8 = 32;
+    /// Acct-Status-Type
+    pub const STATUS: u8 = 40;
+    /// Acct-Delay-Time
+    pub const DELAY: u8 = 41;
+    /// Acct-Session-Id
+    pub const SESSION: u8 = 44;
+    /// Acct-Authentic
+    pub const AUTHENTIC: u8 = 45;
+    /// Acct-Session-Time
+    pub const SESSION_TIME: u8 = 46;
+    /// Acct-Terminate-Cause
+    pub const TERMINATE_CAUSE: u8 = 49;
+    /// Event-Timestamp
+    pub const EVENT_TIMESTAMP: u8 = 55;
+    /// NAS-Port-Type
+    pub const NAS_PORT_TYPE: u8 = 61;
+    /// Message-Authenticator
+    pub const MESSAGE_AUTHENTICATOR: u8 = 80;
+    /// Acct-Interim-Interval
+    pub const INTERIM_INTERVAL: u8 = 85;
+    /// NAS-Port-Id
+    pub const NAS_PORT_ID: u8 = 87;
+    /// NAS-IPv6-Address
+    pub const NAS_IPV6_ADDRESS: u8 = 95;
+    /// Error-Cause
+    pub const ERROR_CAUSE: u8 = 101;
+}
+
+/// Vendors and the kinds of their attributes.
+pub mod vendor {
+    /// Microsoft (RFC 2548).
+    pub const MICROSOFT: u32 = 311;
+    /// MS-CHAP-Error
+    pub const MS_CHAP_ERROR: u8 = 2;
+    /// MS-CHAP-Challenge
+    pub const MS_CHAP_CHALLENGE: u8 = 11;
+    /// MS-CHAP2-Response
+    pub const MS_CHAP2_RESPONSE: u8 = 25;
+    /// MS-CHAP2-Success
+    pub const MS_CHAP2_SUCCESS: u8 = 26;
+    /// MikroTik.
+    pub const MIKROTIK: u32 = 14_988;
+    /// Mikrotik-Group: the group of a user.
+    pub const MIKROTIK_GROUP: u8 = 3;
+}
+
+/// Why bytes are no packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// They end before the header does, or before the length that it says.
+    Truncated,
+    /// The length is less than the header or more than a packet may have.
+    Length,
+    /// An attribute is shorter than its head, or ends behind the packet.
+    Attribute,
+}
+
+/// A packet that was received.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    bytes: &'a [u8],
+    header: &'a [u8; HEADER],
+    attributes: &'a [u8],
+}
+
+/// An attribute of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribute<'a> {
+    /// What it is.
+    pub kind: u8,
+    /// Its value.
+    pub value: &'a [u8],
+    /// Where the value begins in the packet.
+    pub at: usize,
+}
+
+impl<'a> Packet<'a> {
+    /// Looks at a packet. Bytes behind its length are padding (RFC 2865, 3).
+    ///
+    /// # Errors
+    /// What of it is not as it should be.
+    pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let header: &[u8; HEADER] = bytes.first_chunk().ok_or(Malformed::Truncated)?;
+        let len = usize::from(crate::u16_at(header, 2));
+        if !(HEADER..=MOST).contains(&len) {
+            return Err(Malformed::Length);
+        }
+        let bytes = bytes.get(..len).ok_or(Malformed::Truncated)?;
+        let attributes = bytes.get(HEADER..).ok_or(Malformed::Truncated)?;
+        let packet = Self {
+            bytes,
+            header,
+            attributes,
+        };
+        let mut end = HEADER;
+        for attribute in packet.attributes() {
+            end = attribute.at + attribute.value.len();
+        }
+        match end == len {
+            true => Ok(packet),
+            false => Err(Malformed::Attribute),
+        }
+    }
+
+    /// What it is for.
+    pub const fn code(&self) -> u8 {
+        self.header[0]
+    }
+
+    /// Tells requests and their answers from others.
+    pub const fn id(&self) -> u8 {
+        self.header[1]
+    }
+
+    /// The authenticator.
+    pub fn authenticator(&self) -> [u8; 16] {
+        crate::bytes_at(self.header, 4)
+    }
+
+    /// The packet without padding.
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The attributes, in order.
+    pub fn attributes(&self) -> Attributes<'a> {
+        Attributes {
+            rest: self.attributes,
+            at: HEADER,
+        }
+    }
+
+    /// The first attribute of a kind.
+    pub fn get(&self, kind: u8) -> Option<Attribute<'a>> {
+        self.attributes().find(|attribute| attribute.kind == kind)
+    }
+
+    /// The number of an attribute of 32 bits.
+    pub fn number(&self, kind: u8) -> Option<u32> {
+        let value = self.get(kind)?.value.try_into().ok()?;
+        Some(u32::from_be_bytes(value))
+    }
+
+    /// The first attribute of a vendor's kind.
+    pub fn of_vendor(&self, vendor: u32, kind: u8) -> Option<&'a [u8]> {
+        let all = self
+            .attributes()
+            .filter(|attribute| attribute.kind == kind::VENDOR);
+        let mut its = all.filter_map(|attribute| {
+            let (number, rest) = attribute.value.split_first_chunk()?;
+            let inside = Attributes { rest, at: 0 };
+            (u32::from_be_bytes(*number) == vendor).then_some(inside)
+        });
+        let found = its.find_map(|mut inside| inside.find(|attribute| attribute.kind == kind));
+        found.map(|attribute| attribute.value)
+    }
+}
+
+/// Attributes one after the other; one that is not well formed ends them.
+#[derive(Clone, Copy, Debug)]
+pub struct Attributes<'a> {
+    rest: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = Attribute<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let [kind, len, ..] = *self.rest else {
+            return None;
+        };
+        let value = self.rest.get(2..usize::from(len))?;
+        let attribute = Attribute {
+            kind,
+            value,
+            at: self.at + 2,
+        };
+        self.rest = self.rest.get(usize::from(len)..).unwrap_or_default();
+        self.at += usize::from(len);
+        Some(attribute)
+    }
+}
+
+/// A packet in the making.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    bytes: Vec<u8>,
+    /// Whether something did not fit.
+    full: bool,
+}
+
+impl Builder {
+    /// A packet without attributes.
+    pub fn new(code: u8, id: u8, authenticator: [u8; 16]) -> Self {
+        let mut bytes = Vec::with_capacity(256);
+        bytes.extend([code, id, 0, 0]);
+        bytes.extend(authenticator);
+        Self { bytes, full: false }
+    }
+
+    /// Adds an attribute. One that is too long, or behind the end of the largest packet, makes [`Self::finish`] fail.
+    #[must_use]
+    pub fn with(mut self, kind: u8, value: &[u8]) -> Self {
+        let len = value.len() + 2;
+        match u8::try_from(len) {
+            Ok(len8) if self.bytes.len() + len <= MOST => {
+                self.bytes.extend([kind, len8]);
+                self.bytes.extend(value);
+            }
+            _ => self.full = true,
+        }
+        self
+    }
+
+    /// Adds an attribute of 32 bits.
+    #[must_use]
+    pub fn with_number(self, kind: u8, value: u32) -> Self {
+        self.with(kind, &value.to_be_bytes())
+    }
+
+    /// Adds an attribute of a vendor.
+    #[must_use]
+    pub fn with_vendor(mut self, vendor: u32, kind: u8, value: &[u8]) -> Self {
+        let Ok(len) = u8::try_from(value.len() + 2) else {
+            self.full = true;
+            return self;
+        };
+        let mut inside = Vec::with_capacity(value.len() + 6);
+        inside.extend(vendor.to_be_bytes());
+        inside.extend([kind, len]);
+        inside.extend(value);
+        self.with(kind::VENDOR, &inside)
+    }
+
+    /// Writes the length; none where not all has fitted.
+    pub fn finish(mut self) -> Option<Vec<u8>> {
+        let len = u16::try_from(self.bytes.len())
+            .ok()
+            .filter(|_| !self.full)?;
+        self.bytes
+            .get_mut(2..4)?
+            .copy_from_slice(&len.to_be_bytes());
+        Some(self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet() -> Vec<u8> {
+        let built = Builder::new(code::ACCESS_ACCEPT, 7, [9; 16])
+            .with(kind::USER_NAME, b"anna")
+            .with_number(kind::SESSION_TIMEOUT, 3_600)
+            .with_vendor(vendor::MIKROTIK, vendor::MIKROTIK_GROUP, b"full")
+            .with(kind::CLASS, b"");
+        built.finish().expect("it fits")
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let bytes = packet();
+
+        let read = Packet::new_checked(&bytes).expect("it is one");
+
+        assert_eq!(
+            (read.code(), read.id(), read.authenticator()),
+            (2, 7, [9; 16])
+        );
+        assert_eq!(
+            read.get(kind::USER_NAME).map(|of| (of.value, of.at)),
+            Some((&b"anna"[..], 22))
+        );
+        assert_eq!(read.number(kind::SESSION_TIMEOUT), Some(3_600));
+        assert_eq!(
+            read.number(kind::USER_NAME),
+            Some(u32::from_be_bytes(*b"anna"))
+        );
+        assert_eq!(
+            read.of_vendor(vendor::MIKROTIK, vendor::MIKROTIK_GROUP),
+            Some(&b"full"[..])
+        );
+        assert_eq!(
+            read.of_vendor(vendor::MICROSOFT, vendor::MIKROTIK_GROUP),
+            None
+        );
+        assert_eq!(read.get(kind::CLASS).map(|of| of.value), Some(&b""[..]));
+        assert_eq!(read.attributes().count(), 4);
+        let padded = [&bytes[..], &[0; 9]].concat();
+        assert_eq!(
+            Packet::new_checked(&padded).map(|read| read.bytes().len()),
+            Ok(bytes.len())
+        );
+    }
+
+    #[test]
+    fn no_truncation_and_no_flipped_bit_is_read_beyond() {
+        let whole = packet();
+        for end in 0..whole.len() {
+            assert!(Packet::new_checked(&whole[..end]).is_err());
+        }
+        for bit in 0..whole.len() * 8 {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            if let Ok(read) = Packet::new_checked(&bytes) {
+                let sum: usize = read.attributes().map(|of| of.value.len() + 2).sum();
+                assert_eq!(sum + HEADER, read.bytes().len());
+                let _ = read.of_vendor(vendor::MIKROTIK, vendor::MIKROTIK_GROUP);
+            }
+        }
+        let mut long = whole;
+        long[2..4].copy_from_slice(&4097_u16.to_be_bytes());
+        assert_eq!(Packet::new_checked(&long).err(), Some(Malformed::Length));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_sent() {
+        let empty = || Builder::new(1, 1, [0; 16]);
+        assert!(empty().with(1, &[0; VALUE]).finish().is_some());
+        assert_eq!(empty().with(1, &[0; VALUE + 1]).finish(), None);
+        assert!(
+            empty()
+                .with_vendor(1, 1, &[0; VALUE - 6])
+                .finish()
+                .is_some()
+        );
+        assert_eq!(empty().with_vendor(1, 1, &[0; VALUE - 5]).finish(), None);
+        let full = (0..16).fold(empty(), |built, _| built.with(1, &[0; VALUE]));
+        assert_eq!(full.with(1, &[0; VALUE]).finish(), None);
+    }
+}
