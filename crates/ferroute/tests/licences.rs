@@ -9,13 +9,14 @@ use serde_json::Value;
 
 /// Licences that let a program under Apache-2.0 be given on with the library in it, without a condition beyond
 /// notices.
-const ALLOWED: [&str; 11] = [
+const ALLOWED: [&str; 12] = [
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "BSD-1-Clause",
     "BSD-2-Clause",
     "BSD-3-Clause",
     "CC0-1.0",
+    "CDLA-Permissive-2.0",
     "ISC",
     "MIT",
     "MIT-0",

@@ -143,6 +143,15 @@ impl Property {
         self
     }
 
+    /// Written by the router alone, and shown to nobody.
+    #[must_use]
+    pub const fn kept(mut self) -> Self {
+        self.read_only = true;
+        self.sensitive = true;
+        self.sealed = true;
+        self
+    }
+
     /// A name that print shows without quotes.
     #[must_use]
     pub const fn bare(mut self) -> Self {
@@ -409,6 +418,11 @@ pub struct Menu {
     pub shape: Shape,
     /// Its properties in the order of `print detail`, in fragments that menus share.
     pub properties: &'static [&'static [Property]],
+    /// Values that the router alone writes and nobody is shown ([`Property::kept`]), such as private keys. An item that
+    /// has some cannot be made by a command: exports do not have it, and it is not taken away for want of one.
+    pub kept: &'static [Property],
+    /// Properties that no item changes once it has such values.
+    pub settled: &'static [&'static str],
     /// Its flags in the order of the legend.
     pub flags: &'static [Flag],
     /// The columns of `print brief`; those that are empty in all rows are left out.
@@ -513,6 +527,8 @@ impl Menu {
             help,
             shape,
             properties: &[],
+            kept: &[],
+            settled: &[],
             flags: &[],
             columns: &[],
             stats: &[],
@@ -560,6 +576,11 @@ impl Menu {
         self.properties.iter().flat_map(|fragment| fragment.iter())
     }
 
+    /// All properties, and behind them what is kept beside them: as items have their values.
+    pub(crate) fn all_properties(&self) -> impl Iterator<Item = &'static Property> + use<> {
+        self.properties().chain(self.kept)
+    }
+
     /// The property of this name.
     pub fn property(&self, name: &str) -> Option<&'static Property> {
         self.properties().find(|property| property.name == name)
@@ -567,7 +588,8 @@ impl Menu {
 
     /// The place of a property among the values of an item.
     pub fn index(&self, name: &str) -> Option<usize> {
-        self.properties().position(|property| property.name == name)
+        self.all_properties()
+            .position(|property| property.name == name)
     }
 
     /// Whether a command of this menu does nothing: its own, or one that changes items that do

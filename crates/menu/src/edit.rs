@@ -126,6 +126,7 @@ impl Store {
         }
         stays_with_its_item(&old, &values)?;
         keeps_a_name(&old, &values)?;
+        keeps_what_is_settled(&old, &values)?;
         self.keeps_what_it_needs(index, &old, &values)?;
         self.examine(index, Some(id), &values)?;
         let item = Arc::new(Item {
@@ -559,6 +560,19 @@ fn rename_value(property: &Property, value: &mut Value, space: &str, was: &str, 
             }
         }
         _ => {}
+    }
+}
+
+/// Refuses to change what the values that nobody is shown were made of.
+fn keeps_what_is_settled(old: &Item, values: &[Option<Value>]) -> Result<(), Reason> {
+    if !old.has_kept() {
+        return Ok(());
+    }
+    let places = old.menu.settled.iter();
+    let mut places = places.filter_map(|name| Some((*name, old.menu.index(name)?)));
+    match places.find(|(_, place)| old.values[*place] != values[*place]) {
+        Some((name, _)) => Err(Reason::failure(format!("can not change {name} any more"))),
+        None => Ok(()),
     }
 }
 

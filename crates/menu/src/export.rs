@@ -158,7 +158,7 @@ pub(crate) fn line(store: &Store, item: &Item, options: &Options<'_>) -> String 
 
 /// Whether a whole export has a command for the item.
 pub(crate) fn is_written(store: &Store, item: &Item) -> bool {
-    if item.menu.passing.is_some_and(|passing| passing(item)) {
+    if item.has_kept() || item.menu.passing.is_some_and(|passing| passing(item)) {
         return false;
     }
     let made = item.menu.grows() && item.builtin.is_none() && !item.is_port();

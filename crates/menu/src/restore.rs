@@ -147,7 +147,7 @@ fn merged(from: &Item, to: &Arc<Item>, now: &Item) -> Arc<Item> {
         return Arc::clone(to);
     }
     let mut values = now.values.to_vec();
-    let properties = now.menu.properties().zip(&mut values);
+    let properties = now.menu.all_properties().zip(&mut values);
     for ((property, value), (from, to)) in properties.zip(from.values.iter().zip(&to.values)) {
         // What cannot be set is not taken back, but for the name of what the item goes with.
         let is_kept = property.read_only && now.menu.key != Some(property.name);

@@ -87,10 +87,16 @@ impl Item {
         !self.menu.ports.is_empty() && !self.text("default-name").is_empty()
     }
 
+    /// Whether it has values that no command gives.
+    pub fn has_kept(&self) -> bool {
+        let mut kept = self.menu.kept.iter();
+        kept.any(|property| self.get(property.name).is_some())
+    }
+
     /// The properties that are set.
     pub fn values(&self) -> impl Iterator<Item = (&'static Property, &Value)> {
         let menu = self.menu;
-        menu.properties()
+        menu.all_properties()
             .zip(&self.values)
             .filter_map(|(p, value)| Some((p, value.as_ref()?)))
     }

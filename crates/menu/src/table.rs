@@ -30,7 +30,7 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(menu: &'static Menu, domain: usize) -> Self {
-        let properties: Vec<_> = menu.properties().collect();
+        let properties: Vec<_> = menu.all_properties().collect();
         // A default that its own type refuses would be a fault of the declaration; a test of the
         // schema looks for it.
         let defaults = properties

@@ -14,6 +14,7 @@ pub(crate) mod access;
 pub(crate) mod address;
 pub(crate) mod bonding;
 pub(crate) mod bridge;
+pub(crate) mod certificate;
 pub(crate) mod check;
 pub(crate) mod dhcp6;
 pub(crate) mod dhcp_client;

@@ -14,6 +14,7 @@ use crate::drive::log::Log;
 use crate::feature::address::Addresses;
 use crate::feature::bonding::Bonds;
 use crate::feature::bridge::Bridges;
+use crate::feature::certificate::Certificates;
 use crate::feature::check::Checks;
 use crate::feature::dhcp_client::DhcpClients;
 use crate::feature::dhcp6::Dhcp6;
@@ -42,7 +43,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 28;
+const COUNT: usize = 29;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -53,6 +54,8 @@ pub(crate) struct Features {
     pub(crate) access: access::Access,
     /// What scripts share; a job ends with the rights of its owner.
     pub(crate) scripting: script::Scripting,
+    /// Certificates, and whom the router believes.
+    pub(crate) certificates: Certificates,
     /// When scripts run by themselves.
     pub(crate) schedule: Schedule,
     /// Names: of this router, in address lists, and asked for by others.
@@ -113,6 +116,7 @@ impl Features {
             log: Log::new(),
             access: access::Access::default(),
             scripting: script::Scripting::default(),
+            certificates: Certificates::default(),
             schedule: Schedule::default(),
             dns: Dns::new(core::array::from_fn(|_| others.next_u32() as u8)),
             lookups: Lookups::default(),
@@ -149,6 +153,7 @@ impl Features {
             &self.log,
             &self.access,
             &self.scripting,
+            &self.certificates,
             &self.schedule,
             &self.dns,
             &self.lookups,
@@ -187,6 +192,7 @@ impl Features {
             &mut self.log,
             &mut self.access,
             &mut self.scripting,
+            &mut self.certificates,
             &mut self.schedule,
             &mut self.dns,
             &mut self.lookups,

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use access::{Answer, Attempt, Login, Refused, Service};
+use certificate::Trust;
 use frame::Offloads;
 use ipnet::IpNet;
 use machine::Instant;
@@ -87,6 +89,18 @@ impl Instance {
     /// What runs.
     pub fn control(&mut self) -> &mut Control {
         &mut self.control
+    }
+
+    /// Whom the router believes at this moment: who connects somewhere by TLS asks for each connection.
+    pub fn trust(&self) -> Arc<Trust> {
+        self.control.features.certificates.trust()
+    }
+
+    /// The list of what an authority of `/certificate` has revoked, in DER, by the number of its item.
+    pub fn revocation_list(&mut self, id: Id) -> Option<Vec<u8>> {
+        let clock = self.control.features.log.clock;
+        let certificates = &mut self.control.features.certificates;
+        certificates.list(&self.store, id, clock)
     }
 
     /// Tells which servers the machine underneath asks for names: they are asked where `/ip/dns` has

@@ -18,18 +18,30 @@ type Given = Vec<(&'static str, Option<Value>)>;
 /// # Errors
 /// What the store refuses; nothing has changed then.
 pub fn reach(store: &mut Store, wanted: &Store, by: By) -> Result<Option<Arc<Changes>>, Reason> {
-    reach_in(store, wanted, &|_| true, by)
+    transact(store, by, |store| replace(store, wanted, &|_| true))
 }
 
-/// As [`reach`], in those menus that are concerned; the others stay as they are.
-pub(crate) fn reach_in(
+/// As [`reach`], in those menus that are concerned; the others stay as they are. What no text has, such as
+/// certificates, goes as well.
+pub(crate) fn start_afresh(
     store: &mut Store,
     wanted: &Store,
     concerned: &dyn Fn(&Menu) -> bool,
     by: By,
 ) -> Result<Option<Arc<Changes>>, Reason> {
+    transact(store, by, |store| {
+        remove_kept(store)?;
+        replace(store, wanted, concerned)
+    })
+}
+
+fn transact(
+    store: &mut Store,
+    by: By,
+    change: impl FnOnce(&mut Store) -> Result<(), Reason>,
+) -> Result<Option<Arc<Changes>>, Reason> {
     let mark = store.begin();
-    match replace(store, wanted, concerned) {
+    match change(store) {
         Ok(()) => store.commit_by(mark, by),
         Err(reason) => {
             store.rollback(mark);
@@ -59,6 +71,22 @@ pub(crate) fn replace(
             Shape::List | Shape::Ordered | Shape::Fixed => add_missing(store, wanted, menu)?,
             _ => {}
         }
+    }
+    Ok(())
+}
+
+/// Removes the items that [`replace`] leaves because no command could make them again.
+///
+/// # Errors
+/// What the store refuses.
+fn remove_kept(store: &mut Store) -> Result<(), Reason> {
+    for menu in store.menus().iter().filter(|menu| !menu.kept.is_empty()) {
+        let items = store.items(menu.path);
+        let kept: Vec<_> = items
+            .filter(|item| item.has_kept())
+            .map(|item| item.id)
+            .collect();
+        kept.into_iter().try_for_each(|id| store.remove(menu, id))?;
     }
     Ok(())
 }
@@ -221,7 +249,9 @@ fn remove_unwanted(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Re
         .enumerate()
         .filter(|(place, _)| !kept.contains(place))
         .map(|(_, item)| item)
-        .filter(|item| (item.builtin.is_none() && !item.is_port()) || menu.removable);
+        .filter(|item| (item.builtin.is_none() && !item.is_port()) || menu.removable)
+        // No text has what makes these: that one does not name them says nothing.
+        .filter(|item| !item.has_kept());
     let gone: Vec<_> = surplus.map(|item| item.id).collect();
     gone.into_iter().try_for_each(|id| store.remove(menu, id))
 }
@@ -239,6 +269,7 @@ fn add_missing(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Result
         if let Some(id) = known {
             let given = store
                 .item(menu.path, id)
+                .filter(|item| !item.has_kept())
                 .map(|item| difference(item, target))
                 .unwrap_or_default();
             store.set(menu, id, &given)?;

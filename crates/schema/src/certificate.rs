@@ -4,7 +4,7 @@ use menu::{Effect, Flag, Kind, Menu, Old, Property, Shape, Spelling};
 
 use crate::declare::{
     APPEND, AS_VALUE, DISABLED_SWITCH, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBER, NUMBERS, ONCE,
-    U32, WITHOUT_PAGING, argument, between, idle_command, nanoseconds, no, shown, text,
+    U32, WITHOUT_PAGING, argument, between, command, idle_command, nanoseconds, no, shown, text,
 };
 use crate::fragment::SECOND;
 
@@ -79,6 +79,21 @@ const ALTERNATIVE: Kind = Kind::Spelled(&Spelling {
     },
 });
 
+/// What a signed certificate says can be changed no more.
+const TEMPLATE: &[&str] = &[
+    "digest-algorithm",
+    "common-name",
+    "organization",
+    "unit",
+    "locality",
+    "state",
+    "country",
+    "subject-alt-name",
+    "key-size",
+    "key-usage",
+    "days-valid",
+];
+
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the certificate").required(),
@@ -125,6 +140,12 @@ pub(crate) static MENU: Menu = Menu {
         shown("akid", Kind::Text, "Authority key identifier"),
         shown("skid", Kind::Text, "Subject key identifier"),
     ]],
+    kept: &[
+        Property::new("der", Kind::Text, "The certificate").kept(),
+        Property::new("key", Kind::Text, "The private key").kept(),
+        Property::new("key-stays", Kind::Bool, "The private key is not exported").kept(),
+        Property::new("revoked-by", Kind::Text, "What it has revoked").kept(),
+    ],
     flags: &[
         Flag::new('D', "dynamic", 0),
         Flag::new('K', "private-key", 1),
@@ -138,6 +159,7 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('a', "acme-managed", 8),
     ],
     columns: &["name", "common-name", "subject-alt-name", "fingerprint"],
+    settled: TEMPLATE,
     space: Some("certificate"),
     key: Some("name"),
     kind: "cert",
@@ -186,7 +208,7 @@ pub(crate) static MENU: Menu = Menu {
                 argument("pin", Kind::Sized { min: 0, max: 20 }, "Pin"),
             ],
         ),
-        idle_command(
+        command(
             "create-certificate-request",
             "Write a request to be signed elsewhere",
             &[
@@ -224,7 +246,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle_command(
+        command(
             "export-certificate",
             "Write a certificate to a file",
             &[
@@ -234,7 +256,7 @@ pub(crate) static MENU: Menu = Menu {
                 argument("type", Kind::Words(&["pem", "pkcs12"]), "Type"),
             ],
         ),
-        idle_command(
+        command(
             "import",
             "Read certificates and keys from a file",
             &[
@@ -247,9 +269,9 @@ pub(crate) static MENU: Menu = Menu {
                 argument("trusted", Kind::Bool, "Trusted"),
             ],
         ),
-        idle_command("issued-revoke", "Revoke certificates", &[NUMBERS]),
+        command("issued-revoke", "Revoke certificates", &[NUMBERS]),
         idle_command("scep-renew", "Renew what an SCEP server gave", &[NUMBERS]),
-        idle_command(
+        command(
             "sign",
             "Sign a template",
             &[
@@ -269,7 +291,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle_command(
+        command(
             "sign-certificate-request",
             "Sign a request",
             &[
@@ -281,7 +303,6 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
-    effect: Effect::None,
     conditions: crate::conditions::CERTIFICATE,
     ..Menu::new("/certificate", Shape::List, "Certificates")
 };
@@ -320,7 +341,6 @@ pub(crate) static BUILTIN: Menu = Menu {
         shown("skid", Kind::Text, "Subject key identifier"),
     ]],
     columns: &["common-name", "organization"],
-    effect: Effect::None,
     conditions: crate::conditions::BUILTIN_CERTIFICATE,
     ..Menu::new(
         "/certificate/builtin",
@@ -507,16 +527,16 @@ pub(crate) static SETTINGS: Menu = Menu {
             "What the built-in certificates are trusted for",
         )
         .default("default"),
-        no("crl-download", "Reads lists of revoked certificates"),
+        no("crl-download", "Reads lists of revoked certificates").inert(),
         no("crl-use", "Looks certificates up in the lists"),
         Property::new(
             "crl-store",
             Kind::Words(&["system", "ram"]),
             "Where the lists are kept",
         )
-        .default("ram"),
+        .default("ram")
+        .inert(),
     ]],
-    effect: Effect::None,
     ..Menu::new(
         "/certificate/settings",
         Shape::Settings,

@@ -19,6 +19,8 @@ pub(crate) struct Service {
     pub(crate) max_sessions: usize,
     /// Whether nothing newer than TLS 1.2 is spoken.
     pub(crate) only_tls12: bool,
+    /// The certificate that it shows; empty for the router's own.
+    pub(crate) certificate: String,
 }
 
 impl Service {
@@ -41,6 +43,10 @@ impl Service {
                 .map_or(Vec::new(), |list| list.as_list().to_vec()),
             max_sessions: usize::try_from(number("max-sessions")?).ok()?,
             only_tls12: item.text("tls-version") == "only-1.2",
+            certificate: match item.text("certificate") {
+                "none" => String::new(),
+                name => name.to_owned(),
+            },
         })
     }
 

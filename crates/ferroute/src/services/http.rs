@@ -18,7 +18,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use menu::bytes;
+use menu::{Id, bytes};
 use script::Interrupt;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::{Mutex, oneshot};
@@ -108,6 +108,9 @@ struct Visitor {
 impl Visitor {
     async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Pieces> {
         let path = request.uri().path();
+        if let Some(authority) = list_of(path) {
+            return self.revoked(authority).await;
+        }
         let Some(rest) = path.strip_prefix("/rest").map(str::to_owned) else {
             return match path {
                 "/" => text(
@@ -149,6 +152,17 @@ impl Visitor {
         }
     }
 
+    /// What an authority of the router has revoked: for everybody, as certificates name this place.
+    async fn revoked(&self, authority: Id) -> Response<Pieces> {
+        let shared = Arc::clone(&self.shared);
+        // No task may wait for the router's lock.
+        let list = spawn_blocking(move || shared.lock().revocation_list(authority)).await;
+        match list.ok().flatten() {
+            Some(list) => text(StatusCode::OK, "application/pkix-crl", Bytes::from(list)),
+            None => refuse(&Fault::not_found()),
+        }
+    }
+
     /// Who asks, by the user and password that come with each request.
     async fn enter(&self, headers: &HeaderMap) -> Option<Arc<Entered>> {
         let proof = headers.get(AUTHORIZATION)?;
@@ -169,6 +183,12 @@ impl Visitor {
         *known = Some((proof.clone(), Arc::clone(&entered)));
         Some(entered)
     }
+}
+
+/// The authority whose list a path names: `/crl/1.crl`.
+fn list_of(path: &str) -> Option<Id> {
+    let number = path.strip_prefix("/crl/")?.strip_suffix(".crl")?;
+    number.parse().ok().map(Id)
 }
 
 /// User and password of HTTP Basic (RFC 7617).

@@ -29,6 +29,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::{JoinHandle, spawn_blocking};
+use tokio_rustls::TlsAcceptor;
 
 use crate::access::{Entered, Proof};
 use crate::core::Shared;
@@ -171,16 +172,25 @@ pub(crate) struct Services {
     runtime: Option<Runtime>,
     offers: Vec<Offer>,
     listen: Option<Listen>,
-    tls: Arc<Tls>,
+    tls: Tls,
     revision: Option<u64>,
     open: BTreeMap<&'static str, Open>,
     /// What could not be opened, and why.
     failed: BTreeMap<(&'static str, Side), String>,
+    /// What is there and is not as it should be, and why.
+    lacking: BTreeMap<&'static str, String>,
+}
+
+/// What holds for the next connection to a service.
+struct Terms {
+    service: Service,
+    /// What answers handshakes, where it speaks TLS.
+    tls: Option<TlsAcceptor>,
 }
 
 /// A service that is there.
 struct Open {
-    config: Arc<RwLock<Arc<Service>>>,
+    terms: Arc<RwLock<Arc<Terms>>>,
     lobby: Arc<Lobby>,
     sessions: Arc<AtomicUsize>,
     doors: BTreeMap<Side, Door>,
@@ -216,10 +226,11 @@ impl Services {
             runtime: Some(runtime),
             offers,
             listen,
-            tls: Arc::new(Tls::new(state)?),
+            tls: Tls::new(state)?,
             revision: None,
             open: BTreeMap::new(),
             failed: BTreeMap::new(),
+            lacking: BTreeMap::new(),
         })
     }
 
@@ -233,19 +244,21 @@ impl Services {
         for index in 0..self.offers.len() {
             let name = self.offers[index].name;
             match wanted.iter().find(|service| service.name == name) {
-                Some(service) if !service.disabled => self.adjust(index, host, service),
+                Some(service) if !service.disabled => self.adjust(index, host, service, store),
                 _ => {
                     self.open.remove(name);
+                    self.lacking.remove(name);
                     self.failed.retain(|(failed, _), _| *failed != name);
                 }
             }
         }
     }
 
-    /// The services that are to be open and are not, on one side at least, and why.
+    /// The services that are not as they are to be, on one side at least, and why.
     pub(crate) fn closed(&self) -> ClosedServices {
         let mut closed = ClosedServices::new();
-        for ((name, _), why) in &self.failed {
+        let failed = self.failed.iter().map(|((name, _), why)| (name, why));
+        for (name, why) in failed.chain(&self.lacking) {
             let said = closed.entry(*name).or_default();
             if !said.is_empty() {
                 said.push_str("; ");
@@ -256,16 +269,26 @@ impl Services {
     }
 
     /// Makes one service what the configuration says.
-    fn adjust(&mut self, index: usize, host: Option<&HostPlane>, service: &Service) {
+    fn adjust(&mut self, index: usize, host: Option<&HostPlane>, service: &Service, store: &Store) {
         let name = self.offers[index].name;
+        self.lacking.remove(name);
+        let mut terms = Terms {
+            service: service.clone(),
+            tls: None,
+        };
+        if self.offers[index].tls {
+            let (acceptor, lack) = self.tls.of(service, store);
+            terms.tls = Some(acceptor);
+            self.lacking.extend(lack.map(|lack| (name, lack)));
+        }
+        let terms = Arc::new(terms);
         let open = self.open.entry(name).or_insert_with(|| Open {
-            config: Arc::new(RwLock::new(Arc::new(service.clone()))),
+            terms: Arc::new(RwLock::new(Arc::clone(&terms))),
             lobby: Arc::default(),
             sessions: Arc::default(),
             doors: BTreeMap::new(),
         });
-        let config = Arc::new(service.clone());
-        *open.config.write().unwrap_or_else(PoisonError::into_inner) = config;
+        *open.terms.write().unwrap_or_else(PoisonError::into_inner) = terms;
         open.doors.retain(|_, door| door.port == service.port);
         for side in [Side::Router, Side::Machine] {
             if self.open[name].doors.contains_key(&side) {
@@ -294,11 +317,10 @@ impl Services {
                 self.failed.remove(&(offer.name, side));
                 let doorkeeper = Doorkeeper {
                     name: offer.name,
-                    config: Arc::clone(&open.config),
+                    terms: Arc::clone(&open.terms),
                     lobby: Arc::clone(&open.lobby),
                     sessions: Arc::clone(&open.sessions),
                     speaker: Arc::clone(&offer.speaker),
-                    tls: offer.tls.then(|| Arc::clone(&self.tls)),
                 };
                 let accepting = runtime.spawn(doorkeeper.accept(listener));
                 open.doors.insert(side, Door { port, accepting });
@@ -324,11 +346,10 @@ impl Drop for Services {
 /// Who accepts the connections of a listener.
 struct Doorkeeper {
     name: &'static str,
-    config: Arc<RwLock<Arc<Service>>>,
+    terms: Arc<RwLock<Arc<Terms>>>,
     lobby: Arc<Lobby>,
     sessions: Arc<AtomicUsize>,
     speaker: Arc<dyn Speaker>,
-    tls: Option<Arc<Tls>>,
 }
 
 impl Doorkeeper {
@@ -344,9 +365,9 @@ impl Doorkeeper {
 
     /// Serves a connection in a task of its own, or closes it.
     fn admit(&self, stream: TcpStream, address: SocketAddr) {
-        let config = self.config.read().unwrap_or_else(PoisonError::into_inner);
-        let config = Arc::clone(&config);
-        if !config.admits(address.ip()) {
+        let terms = self.terms.read().unwrap_or_else(PoisonError::into_inner);
+        let terms = Arc::clone(&terms);
+        if !terms.service.admits(address.ip()) {
             tracing::debug!("{}: {address} is not among its addresses", self.name);
             return;
         }
@@ -354,7 +375,7 @@ impl Doorkeeper {
         let place = Place {
             stranger,
             sessions: Arc::clone(&self.sessions),
-            most: config.max_sessions,
+            most: terms.service.max_sessions,
             seat: OnceLock::new(),
         };
         let peer = Peer {
@@ -365,12 +386,12 @@ impl Doorkeeper {
         // What is said is short, and is waited for.
         let _ = stream.set_nodelay(true);
         let stream = Guarded::new(stream, cut);
-        let (speaker, tls) = (Arc::clone(&self.speaker), self.tls.clone());
+        let speaker = Arc::clone(&self.speaker);
         tokio::spawn(async move {
-            match tls {
+            match &terms.tls {
                 None => speaker.serve(Box::new(stream), peer).await,
                 Some(tls) => {
-                    let accepted = tls.acceptor(config.only_tls12).accept(stream);
+                    let accepted = tls.accept(stream);
                     match tokio::time::timeout(HANDSHAKE, accepted).await {
                         Ok(Ok(stream)) => speaker.serve(Box::new(stream), peer).await,
                         Ok(Err(error)) => tracing::debug!("{}: {address}: {error}", peer.service),

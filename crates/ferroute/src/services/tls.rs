@@ -2,14 +2,18 @@
 //!
 //! RouterOS without a certificate speaks anonymous Diffie-Hellman, in which nobody knows whom they
 //! talk to and which TLS 1.3 does not have. Here there is always a certificate: whoever has seen it
-//! once can see that it is still the same router.
+//! once can see that it is still the same router. A certificate of `/certificate` that `/ip/service`
+//! names stands in its place, from the next connection on.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use certificate::{issued_by, of_text};
+use menu::{Item, Store};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use router::private::close_to_others;
 use rustls::ServerConfig;
@@ -17,15 +21,30 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
+use super::config::Service;
+
 /// The folder within the state folder.
 const FOLDER: &str = "tls";
 const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
 
-/// The certificate and how it is used.
+/// The longest chain of certificates that is shown.
+const CHAIN: usize = 8;
+
+/// The router's own certificate, and what was made of others.
 pub(crate) struct Tls {
     any: TlsAcceptor,
     only_tls12: TlsAcceptor,
+    made: BTreeMap<String, Made>,
+}
+
+/// What answers handshakes with a certificate of `/certificate`.
+struct Made {
+    of: Arc<Item>,
+    /// How many certificates there were: others may have been above it since.
+    among: usize,
+    only_tls12: bool,
+    acceptor: TlsAcceptor,
 }
 
 impl Tls {
@@ -46,32 +65,102 @@ impl Tls {
                 Err(error) => return Err(failed(error)),
             },
         };
-        let acceptor = |versions: &[&'static rustls::SupportedProtocolVersion]| {
-            acceptor(&certificate, &key, versions).map_err(failed)
+        let chain = CertificateDer::pem_slice_iter(certificate.as_bytes());
+        let chain = chain
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(invalid)
+            .map_err(failed)?;
+        let acceptor = |only_tls12| {
+            let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(invalid)?;
+            acceptor(chain.clone(), key, only_tls12)
         };
         Ok(Self {
-            any: acceptor(rustls::ALL_VERSIONS)?,
-            only_tls12: acceptor(&[&rustls::version::TLS12])?,
+            any: acceptor(false).map_err(failed)?,
+            only_tls12: acceptor(true).map_err(failed)?,
+            made: BTreeMap::new(),
         })
     }
 
-    /// What answers handshakes.
-    pub(crate) fn acceptor(&self, only_tls12: bool) -> TlsAcceptor {
-        match only_tls12 {
-            true => self.only_tls12.clone(),
-            false => self.any.clone(),
+    /// What answers the handshakes of a service; where its certificate cannot, the router's own and why.
+    pub(crate) fn of(&mut self, service: &Service, store: &Store) -> (TlsAcceptor, Option<String>) {
+        let own = match service.only_tls12 {
+            true => &self.only_tls12,
+            false => &self.any,
+        };
+        let own = own.clone();
+        let name = service.certificate.as_str();
+        if name.is_empty() {
+            self.made.remove(&service.name);
+            return (own, None);
         }
+        match self.with(service, store) {
+            Ok(acceptor) => (acceptor, None),
+            Err(why) => {
+                self.made.remove(&service.name);
+                (
+                    own,
+                    Some(format!(
+                        "certificate {name}: {why}: the router's own is shown"
+                    )),
+                )
+            }
+        }
+    }
+
+    fn with(&mut self, service: &Service, store: &Store) -> Result<TlsAcceptor, String> {
+        let item = store.named("certificate", &service.certificate);
+        let item = item.ok_or("there is none of this name")?;
+        let (among, only_tls12) = (store.count(item.menu.path), service.only_tls12);
+        if let Some(made) = self.made.get(&service.name)
+            && Arc::ptr_eq(&made.of, item)
+            && (made.among, made.only_tls12) == (among, only_tls12)
+        {
+            return Ok(made.acceptor.clone());
+        }
+        let key = of_text(item.text("key")).filter(|key| !key.is_empty());
+        let key = key.ok_or("its key is not here")?;
+        let key = PrivateKeyDer::try_from(key).map_err(str::to_owned)?;
+        let acceptor = acceptor(chain(item, store)?, key, only_tls12);
+        let acceptor = acceptor.map_err(|error| error.to_string())?;
+        let made = Made {
+            of: Arc::clone(item),
+            among,
+            only_tls12,
+            acceptor: acceptor.clone(),
+        };
+        self.made.insert(service.name.clone(), made);
+        Ok(acceptor)
     }
 }
 
+/// A certificate and those above it, but for an authority that signs itself: who believes it has it.
+fn chain(item: &Item, store: &Store) -> Result<Vec<CertificateDer<'static>>, String> {
+    let first = of_text(item.text("der")).filter(|der| !der.is_empty());
+    let first = first.ok_or("it is not signed")?;
+    let others = store
+        .items(item.menu.path)
+        .filter_map(|item| of_text(item.text("der")));
+    let others: Vec<_> = others.filter(|der| !der.is_empty()).collect();
+    let mut chain = vec![first];
+    while let Some(last) = chain.last().filter(|_| chain.len() < CHAIN) {
+        let above = others.iter().find(|der| issued_by(last, der));
+        match above.filter(|above| !issued_by(above, above)) {
+            Some(above) => chain.push(above.clone()),
+            None => break,
+        }
+    }
+    Ok(chain.into_iter().map(CertificateDer::from).collect())
+}
+
 fn acceptor(
-    certificate: &str,
-    key: &str,
-    versions: &[&'static rustls::SupportedProtocolVersion],
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    only_tls12: bool,
 ) -> io::Result<TlsAcceptor> {
-    let chain = CertificateDer::pem_slice_iter(certificate.as_bytes());
-    let chain = chain.collect::<Result<Vec<_>, _>>().map_err(invalid)?;
-    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(invalid)?;
+    let versions: &[_] = match only_tls12 {
+        true => &[&rustls::version::TLS12],
+        false => rustls::ALL_VERSIONS,
+    };
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(versions)

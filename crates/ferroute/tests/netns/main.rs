@@ -21,6 +21,7 @@ mod firewall;
 mod flap;
 mod home;
 mod hostplane;
+mod identity;
 mod jumbo;
 mod life;
 mod loop_protect;

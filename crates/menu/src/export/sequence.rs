@@ -91,7 +91,8 @@ impl Sequence {
         if !menu.is_configuration() {
             return;
         }
-        let stays = |item: &Item| menu.passing.is_none_or(|passing| !passing(item));
+        let stays =
+            |item: &Item| !item.has_kept() && menu.passing.is_none_or(|passing| !passing(item));
         let items = store.items(menu.path);
         let mut items: Vec<_> = items.filter(|item| stays(item) && wanted(item)).collect();
         if menu.shape != Shape::Ordered {

@@ -21,7 +21,7 @@ impl Services {
         let before = std::mem::replace(&mut self.closed, closed);
         for (name, why) in &self.closed {
             if before.get(name) != Some(why) {
-                let message = format!("service {name} is not there: {why}");
+                let message = format!("service {name}: {why}");
                 out.log("system,error", message);
             }
         }

@@ -117,6 +117,10 @@ impl Live for Control {
             _ if menu.space == Some("interface") && self.has_frames(id) => {
                 self.annotate_interface(id, row);
             }
+            "/certificate" => {
+                let clock = self.features.log.clock;
+                self.features.certificates.annotate(id, clock, row);
+            }
             "/ip/address" => self.annotate_address4(id, row),
             "/ipv6/address" => self.annotate_address6(id, row),
             "/ip/arp" | "/ipv6/neighbor" => self.annotate_static(row),
@@ -151,9 +155,10 @@ impl Live for Control {
         self.scripts_of(store, call)
     }
 
-    fn labour(&self, _: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
+    fn labour(&self, store: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
         match (call.menu.path, call.command) {
             ("/system/backup", "save" | "load") => self.key_of_backup(call),
+            ("/certificate", _) => self.piece_of(store, call),
             _ => Ok(None),
         }
     }

@@ -4,6 +4,7 @@
 //! [`menu::Live::manage`], with the configuration in hand.
 
 mod backup;
+mod certificate;
 mod configuration;
 mod file;
 mod key;
@@ -99,6 +100,7 @@ impl Control {
             ("/system/backup", "load") => desk.load(),
             ("/system", "reset-configuration") => desk.reset(),
             ("/system/configuration", command) => desk.configuration(command),
+            ("/certificate", _) => desk.certificate(),
             ("/user/ssh-keys", "import") => desk.import_key(),
             (_, "reset-mac-address") => desk.reset_mac_addresses(),
             _ => return None,

@@ -3,7 +3,7 @@
 use menu::{Menu, Reason, Reply};
 
 use super::Desk;
-use crate::replace::reach_in;
+use crate::replace::start_afresh;
 
 /// The backup that is made before.
 const BEFORE: &str = "auto-before-reset.backup";
@@ -24,7 +24,7 @@ impl Desk<'_> {
         let keep_users = self.is("keep-users");
         let concerned = |menu: &Menu| !(keep_users && is_of_users(menu));
         let by = self.by("system configuration reset");
-        let changes = reach_in(self.store, &wanted, &concerned, by)?;
+        let changes = start_afresh(self.store, &wanted, &concerned, by)?;
         self.control.follow(self.store, changes);
         self.say("system configuration will be reset")?;
         Ok(Reply::default())

@@ -31,9 +31,8 @@ const SERVICE: &[Property] = &[
     optional(
         "certificate",
         CERTIFICATE,
-        "The certificate that the service shows; the router's own serves in any case",
-    )
-    .inert(),
+        "The certificate that the service shows; without one it is the router's own",
+    ),
     optional(
         "tls-version",
         Kind::Words(&["any", "only-1.2"]),

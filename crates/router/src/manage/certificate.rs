@@ -1,0 +1,598 @@
+//! The commands of `/certificate`: signing, importing, exporting, revoking.
+//!
+//! What is slow about them, making keys and opening files, is done before they have the router ([`Control::piece_of`]);
+//! a certificate comes or changes as one transaction.
+
+use std::sync::Arc;
+
+use certificate::{
+    Authority, Digest, Facts, Key, KeySize, Subject, Template, export, import, of_text, request,
+    self_signed, signed, signed_request, to_text,
+};
+use menu::{Call, Id, Item, Labour, Policies, Reason, Reply, Row, Store, Value};
+
+use super::{Desk, one, read_file};
+use crate::drive::Control;
+use crate::feature::certificate::CERTIFICATE;
+use crate::store::vault::random;
+
+/// The shortest passphrase of an exported key. RouterOS: shorter ones export no key.
+const PASSPHRASE: usize = 8;
+/// How many certificates there may be.
+const MOST: usize = 2_000;
+
+fn argument<'a>(call: &'a Call<'_>, name: &str) -> Option<&'a Value> {
+    let mut arguments = call.arguments.iter();
+    arguments
+        .find(|(other, _)| *other == name)
+        .map(|(_, value)| value)
+}
+
+fn text(call: &Call<'_>, name: &str) -> String {
+    argument(call, name)
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}
+
+impl Control {
+    /// What takes long about a command of `/certificate`, if anything does.
+    pub(crate) fn piece_of(
+        &self,
+        store: &Store,
+        call: &Call<'_>,
+    ) -> Result<Option<Labour>, Reason> {
+        let refused = |why: String| Reason::failure(why);
+        match call.command {
+            "sign" | "create-certificate-request" => {
+                let id = match call.command {
+                    "sign" => call.items.first().copied(),
+                    _ => store
+                        .named("certificate", &text(call, "template"))
+                        .map(|item| item.id),
+                };
+                let item = id
+                    .and_then(|id| store.item(CERTIFICATE, id))
+                    .ok_or(Reason::NoItem)?;
+                if item.has_kept() {
+                    return Err(refused(String::from("the certificate is signed already")));
+                }
+                let size = KeySize::of(item.text("key-size")).map_err(refused)?;
+                let key = move || Key::new(size).map(|key| key.der().to_vec());
+                Ok(Some(Box::new(move || key().map_err(refused))))
+            }
+            "import" => {
+                let name = text(call, "file-name");
+                if name.is_empty() {
+                    return Err(Reason::Missing(vec!["file-name"]));
+                }
+                // Who imports it sees nothing of it.
+                let file = read_file(&self.manage.files, &name, "")?;
+                let passphrase = text(call, "passphrase");
+                Ok(Some(Box::new(move || {
+                    let found = import::read(&file, &passphrase);
+                    found
+                        .map(|found| pack(&found))
+                        .map_err(|why| refused(format!("{name}: {why}")))
+                })))
+            }
+            "export-certificate" => self.writing(store, call),
+            _ => Ok(None),
+        }
+    }
+
+    /// The writing of a key, or of PKCS#12, under a passphrase.
+    fn writing(&self, store: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
+        let passphrase = text(call, "export-passphrase");
+        let is_pkcs12 = text(call, "type") == "pkcs12";
+        let [id] = call.items else {
+            return Err(Reason::failure("one certificate can be exported at a time"));
+        };
+        let item = store.item(CERTIFICATE, *id).ok_or(Reason::NoItem)?;
+        let key = match passphrase.len() >= PASSPHRASE {
+            true if item.is("key-stays") => {
+                return Err(Reason::failure("the key was imported with no-key-export"));
+            }
+            true => of_text(item.text("key")).filter(|key| !key.is_empty()),
+            false if !passphrase.is_empty() => {
+                let why = format!("export-passphrase: {PASSPHRASE} characters or more are wanted");
+                return Err(Reason::failure(why));
+            }
+            false => None,
+        };
+        if key.is_none() && !is_pkcs12 {
+            return Ok(None);
+        }
+        let known = self.features.certificates.get(*id).ok_or_else(unsigned)?;
+        let (name, der) = (item.text("name").to_owned(), known.der.clone());
+        let random = random().map_err(|error| Reason::failure(error.to_string()))?;
+        Ok(Some(Box::new(move || {
+            let written = match (is_pkcs12, &key) {
+                (false, Some(key)) => {
+                    export::key_to_pem(key, &passphrase, &random).map(String::into_bytes)
+                }
+                _ => export::to_pkcs12(&name, &[&der], key.as_deref(), &passphrase),
+            };
+            written.map_err(Reason::failure)
+        })))
+    }
+}
+
+fn unsigned() -> Reason {
+    Reason::failure("the certificate is not signed")
+}
+
+/// What was found in a file as what was made for a command: each piece behind its kind and its length.
+fn pack(found: &import::Found) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut push = |kind: u8, piece: &[u8]| {
+        out.push(kind);
+        out.extend((piece.len() as u32).to_be_bytes());
+        out.extend(piece);
+    };
+    for (certificate, key) in &found.certificates {
+        push(b'c', certificate);
+        if let Some(key) = key {
+            push(b'k', key);
+        }
+    }
+    found.keys.iter().for_each(|key| push(b'a', key));
+    push(b'n', &(found.not_opened as u32).to_be_bytes());
+    out
+}
+
+fn unpack(mut made: &[u8]) -> Option<import::Found> {
+    let mut found = import::Found::default();
+    while let Some((kind, rest)) = made.split_first() {
+        let (len, rest) = rest.split_first_chunk()?;
+        let (piece, rest) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;
+        match kind {
+            b'c' => found.certificates.push((piece.to_vec(), None)),
+            b'k' => found.certificates.last_mut()?.1 = Some(piece.to_vec()),
+            b'a' => found.keys.push(piece.to_vec()),
+            _ => found.not_opened = u32::from_be_bytes(piece.try_into().ok()?) as usize,
+        }
+        made = rest;
+    }
+    Some(found)
+}
+
+/// What an item asks a certificate to say.
+fn template(item: &Item, now: i64) -> Result<Template, Reason> {
+    let text = |name| item.text(name).to_owned();
+    let list = |name| {
+        let list = item.get(name).map(Value::as_list).unwrap_or_default();
+        list.iter().map(ToString::to_string).collect()
+    };
+    let random: [u8; 16] = random().map_err(|error| Reason::failure(error.to_string()))?;
+    let common_name = match item.text("common-name") {
+        "" => return Err(Reason::failure("the template has no common-name")),
+        name => name.to_owned(),
+    };
+    Ok(Template {
+        subject: Subject {
+            common_name,
+            organization: text("organization"),
+            unit: text("unit"),
+            locality: text("locality"),
+            state: text("state"),
+            country: text("country"),
+        },
+        names: list("subject-alt-name"),
+        usages: list("key-usage"),
+        not_before: now,
+        days_valid: item.number("days-valid").unwrap_or(365),
+        serial: random,
+        lists: Vec::new(),
+    })
+}
+
+type Given = Vec<(&'static str, Option<Value>)>;
+
+/// What the row of a certificate says that was not made from a template.
+fn given(facts: &Facts) -> Given {
+    let text = |text: &str| Some(Value::text(text));
+    let names = facts
+        .names
+        .iter()
+        .map(|name| Value::text(name.as_str()))
+        .collect();
+    let usages = facts
+        .usages
+        .iter()
+        .map(|usage| Value::Word(usage))
+        .collect();
+    let mut given = vec![
+        ("common-name", text(&facts.subject.common_name)),
+        ("organization", text(&facts.subject.organization)),
+        ("unit", text(&facts.subject.unit)),
+        ("locality", text(&facts.subject.locality)),
+        ("state", text(&facts.subject.state)),
+        ("country", text(&facts.subject.country)),
+        ("subject-alt-name", Some(Value::List(names))),
+        ("key-usage", Some(Value::List(usages))),
+        (
+            "days-valid",
+            Some(Value::Number(facts.days_valid().clamp(0, 36_500))),
+        ),
+    ];
+    given.extend(
+        facts
+            .digest
+            .map(|digest| ("digest-algorithm", Some(Value::Word(digest)))),
+    );
+    given
+}
+
+impl Desk<'_> {
+    pub(super) fn certificate(&mut self) -> Result<Reply, Reason> {
+        match self.call.command {
+            "sign" => self.sign(),
+            "import" => self.import_certificates(),
+            "export-certificate" => self.export_certificate(),
+            "create-certificate-request" => self.ask_for_certificate(),
+            "sign-certificate-request" => self.sign_request(),
+            _ => self.revoke(),
+        }
+    }
+
+    fn now(&self) -> i64 {
+        self.control.features.log.clock.unix_seconds
+    }
+
+    /// One item of the command.
+    fn only(&self) -> Result<Arc<Item>, Reason> {
+        let id = self.call.items.first().ok_or(Reason::NoItem)?;
+        self.store
+            .item(CERTIFICATE, *id)
+            .cloned()
+            .ok_or(Reason::NoItem)
+    }
+
+    /// An authority of the router, with its key.
+    fn authority(&self, name: &str) -> Result<Own, Reason> {
+        let item = self
+            .store
+            .named("certificate", name)
+            .ok_or_else(|| Reason::no_match("ca"))?;
+        let bytes = |name| of_text(item.text(name)).filter(|bytes| !bytes.is_empty());
+        let der = bytes("der").ok_or_else(unsigned)?;
+        let key = bytes("key").ok_or_else(|| Reason::failure("the key of the CA is not here"))?;
+        Ok(Own {
+            item: Arc::clone(item),
+            der,
+            key,
+        })
+    }
+
+    /// Where those who are signed by an authority say that its list of revoked ones is.
+    fn lists_of(authority: &Item) -> Vec<String> {
+        let hosts = authority
+            .get("ca-crl-host")
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let hosts = hosts.split(',').filter(|host| !host.is_empty());
+        hosts
+            .map(|host| format!("http://{host}/crl/{}.crl", authority.id.0))
+            .collect()
+    }
+
+    /// Changes or makes items as one transaction.
+    fn change_items(
+        &mut self,
+        action: &str,
+        change: impl FnOnce(&mut Store) -> Result<Option<Id>, Reason>,
+    ) -> Result<Option<Id>, Reason> {
+        let mark = self.store.begin();
+        let made = match change(self.store) {
+            Ok(made) => made,
+            Err(reason) => {
+                self.store.rollback(mark);
+                return Err(reason);
+            }
+        };
+        let by = self.by(action);
+        let changes = self.store.commit_by(mark, by)?;
+        self.control.follow(self.store, changes);
+        Ok(made)
+    }
+
+    fn sign(&mut self) -> Result<Reply, Reason> {
+        self.without(&["ca-on-smart-card"])?;
+        let item = self.only()?;
+        if item.has_kept() {
+            return Err(Reason::failure("the certificate is signed already"));
+        }
+        let digest = Digest::of(item.text("digest-algorithm")).map_err(Reason::failure)?;
+        let key = Key::read(self.call.made.unwrap_or_default(), digest).map_err(Reason::failure)?;
+        let mut template = template(&item, self.now())?;
+        let ca = self.text("ca").filter(|name| !name.is_empty());
+        let made = match &ca {
+            Some(name) => {
+                let own = self.authority(name)?;
+                template.lists = Self::lists_of(&own.item);
+                let authority =
+                    Authority::new(&own.der, &own.key, digest).map_err(Reason::failure)?;
+                signed(&template, &key, authority)
+            }
+            None => self_signed(&template, &key),
+        };
+        let made = made.map_err(Reason::failure)?;
+        let mut given: Given = vec![
+            ("der", Some(Value::text(to_text(&made)))),
+            ("key", Some(Value::text(to_text(key.der())))),
+            // RouterOS: who signs itself is trusted.
+            ("trusted", Some(Value::Bool(ca.is_none()))),
+        ];
+        if let Some(name) = self.text("name").filter(|name| !name.is_empty()) {
+            given.push(("name", Some(Value::text(name))));
+        }
+        if let Some(hosts) = self.text("ca-crl-host").filter(|hosts| !hosts.is_empty()) {
+            given.push(("ca-crl-host", Some(Value::text(hosts))));
+        }
+        let menu = self.call.menu;
+        self.change_items("certificate signed", |store| {
+            store.set(menu, item.id, &given).map(|()| None)
+        })?;
+        let mut row = Row::default();
+        row.set("progress", Value::text("done"));
+        Ok(one(row))
+    }
+
+    /// RouterOS: certificates are named as the file with a number behind it.
+    fn import_certificates(&mut self) -> Result<Reply, Reason> {
+        let found = self.call.made.and_then(unpack).ok_or(Reason::NoItem)?;
+        let file = self.needed("file-name")?;
+        let leaf = file.rsplit('/').next().unwrap_or(&file).to_owned();
+        let named = self.text("name").filter(|name| !name.is_empty());
+        let (not_opened, mut counts) = (found.not_opened, Counts::default());
+        let uses = self.argument("trust-store").cloned();
+        let common: Given = vec![
+            (
+                "trusted",
+                Some(Value::Bool(
+                    self.argument("trusted").is_none() || self.is("trusted"),
+                )),
+            ),
+            (
+                "key-stays",
+                self.is("no-key-export").then_some(Value::Bool(true)),
+            ),
+        ];
+        if self.store.count(CERTIFICATE) + found.certificates.len() > MOST {
+            return Err(Reason::Limit("certificates"));
+        }
+        let menu = self.call.menu;
+        let counted = &mut counts;
+        self.change_items("certificates imported", |store| {
+            let mut number = 0;
+            for (der, key) in found.certificates {
+                let facts = Facts::read(&der).map_err(Reason::failure)?;
+                if let Some(known) = holder(store, |item| item.text("der") == to_text(&der)) {
+                    counted.keys += usize::from(key.is_some() && known.text("key").is_empty());
+                    give_key(store, &known, key)?;
+                    continue;
+                }
+                let name = free_name(store, named.as_deref(), &leaf, &mut number);
+                let mut given = given(&facts);
+                given.extend(common.iter().cloned());
+                given.push(("name", Some(Value::text(name))));
+                given.push(("der", Some(Value::text(to_text(&der)))));
+                counted.certificates += 1;
+                counted.keys += usize::from(key.is_some());
+                given.extend(key.map(|key| ("key", Some(Value::text(to_text(&key))))));
+                given.extend(uses.clone().map(|uses| ("trust-store", Some(uses))));
+                store.add(menu, &given, None)?;
+            }
+            for key in found.keys {
+                let public = Key::read(&key, Digest::default())
+                    .map_err(Reason::failure)?
+                    .public_key();
+                let is_its = |item: &Item| {
+                    let facts = of_text(item.text("der")).and_then(|der| Facts::read(&der).ok());
+                    facts.is_some_and(|facts| facts.public_key == public)
+                };
+                match holder(store, is_its) {
+                    Some(known) => {
+                        counted.keys += usize::from(known.text("key").is_empty());
+                        give_key(store, &known, Some(key))?;
+                    }
+                    None => counted.alone += 1,
+                }
+            }
+            Ok(None)
+        })?;
+        Ok(one(counts.row(not_opened)))
+    }
+
+    fn export_certificate(&mut self) -> Result<Reply, Reason> {
+        let item = self.only()?;
+        let id = item.id;
+        let known = self
+            .control
+            .features
+            .certificates
+            .get(id)
+            .ok_or_else(unsigned)?;
+        let pem = export::to_pem("CERTIFICATE", &known.der);
+        let usual = format!("cert_export_{}", item.text("name"));
+        let name = self
+            .text("file-name")
+            .filter(|name| !name.is_empty())
+            .unwrap_or(usual);
+        if self.call.made.is_some() && !self.caller.policies.contains(Policies::SENSITIVE) {
+            return Err(Reason::Denied);
+        }
+        match (self.text("type").as_deref(), self.call.made) {
+            (Some("pkcs12"), Some(made)) => self.write(&format!("{name}.p12"), made)?,
+            (_, made) => {
+                let files = &mut self.control.manage.files;
+                menu::Files::write_plain(files, &format!("{name}.crt"), pem.as_bytes())?;
+                if let Some(made) = made {
+                    self.write(&format!("{name}.key"), made)?;
+                }
+            }
+        }
+        Ok(Reply::default())
+    }
+
+    /// RouterOS: the request and its key are files, and nothing else is kept.
+    fn ask_for_certificate(&mut self) -> Result<Reply, Reason> {
+        let template_name = self.needed("template")?;
+        let passphrase = self.needed("key-passphrase")?;
+        if self
+            .text("challenge-passphrase")
+            .is_some_and(|text| !text.is_empty())
+        {
+            return Err(Reason::failure("challenge-passphrase is not supported"));
+        }
+        let item = self.store.named("certificate", &template_name).cloned();
+        let item = item.ok_or_else(|| Reason::no_match("template"))?;
+        let digest = Digest::of(item.text("digest-algorithm")).map_err(Reason::failure)?;
+        let key = Key::read(self.call.made.unwrap_or_default(), digest).map_err(Reason::failure)?;
+        let made = request(&template(&item, self.now())?, &key).map_err(Reason::failure)?;
+        let random = random().map_err(|error| Reason::failure(error.to_string()))?;
+        let sealed =
+            export::key_to_pem(key.der(), &passphrase, &random).map_err(Reason::failure)?;
+        let pem = export::to_pem("CERTIFICATE REQUEST", &made);
+        let files = &mut self.control.manage.files;
+        menu::Files::write_plain(files, "certificate-request.pem", pem.as_bytes())?;
+        self.write("certificate-request_key.pem", sealed.as_bytes())?;
+        Ok(Reply::default())
+    }
+
+    fn sign_request(&mut self) -> Result<Reply, Reason> {
+        let (file, ca) = (self.needed("file-name")?, self.needed("ca")?);
+        let asked = self.read(&file, "")?;
+        let asked = export::of_pem("CERTIFICATE REQUEST", &asked)
+            .ok_or_else(|| Reason::failure("there is no request in the file"))?;
+        let word = self
+            .text("digest-algorithm")
+            .unwrap_or_else(|| String::from("sha256"));
+        let digest = Digest::of(&word).map_err(Reason::failure)?;
+        let own = self.authority(&ca)?;
+        let days = self
+            .argument("days-valid")
+            .and_then(Value::as_number)
+            .unwrap_or(365);
+        let random: [u8; 16] = random().map_err(|error| Reason::failure(error.to_string()))?;
+        let template = Template {
+            not_before: self.now(),
+            days_valid: days.clamp(0, 36_500),
+            serial: random,
+            lists: Self::lists_of(&own.item),
+            ..Template::default()
+        };
+        let authority = Authority::new(&own.der, &own.key, digest).map_err(Reason::failure)?;
+        let made = signed_request(&asked, &template, authority).map_err(Reason::failure)?;
+        let facts = Facts::read(&made).map_err(Reason::failure)?;
+        let leaf = file.rsplit('/').next().unwrap_or(&file).to_owned();
+        let (menu, mut number) = (self.call.menu, 0);
+        self.change_items("certificate request signed", |store| {
+            let mut given = given(&facts);
+            let name = free_name(store, None, &leaf, &mut number);
+            given.push(("name", Some(Value::text(name))));
+            given.push(("der", Some(Value::text(to_text(&made)))));
+            store.add(menu, &given, None).map(Some)
+        })?;
+        let pem = export::to_pem("CERTIFICATE", &made);
+        let files = &mut self.control.manage.files;
+        menu::Files::write_plain(files, "certificate-response.pem", pem.as_bytes())?;
+        Ok(Reply::default())
+    }
+
+    /// Has the authority of each certificate remember that it is revoked; that cannot be taken back by hand.
+    fn revoke(&mut self) -> Result<Reply, Reason> {
+        let now = self.now();
+        let mut wanted = Vec::new();
+        for id in self.call.items {
+            let certificates = &self.control.features.certificates;
+            let known = certificates.get(*id).ok_or_else(unsigned)?;
+            let by = known
+                .by
+                .filter(|by| certificates.get(*by).is_some_and(|by| by.has_key));
+            let by = by.ok_or_else(|| Reason::failure("the certificate was not issued here"))?;
+            if !certificates.is_revoked(known) {
+                wanted.push((by, known.facts.serial.clone()));
+            }
+        }
+        let menu = self.call.menu;
+        self.change_items("certificates revoked", |store| {
+            for (by, serial) in wanted {
+                let item = store.item(CERTIFICATE, by).ok_or(Reason::NoItem)?;
+                let before = item.text("revoked-by");
+                let comma = if before.is_empty() { "" } else { "," };
+                let now = format!("{before}{comma}{serial}:{now}");
+                store.set(menu, by, &[("revoked-by", Some(Value::text(now)))])?;
+            }
+            Ok(None)
+        })?;
+        Ok(Reply::default())
+    }
+}
+
+/// An authority of the router.
+struct Own {
+    item: Arc<Item>,
+    der: Vec<u8>,
+    key: Vec<u8>,
+}
+
+/// What an import has brought.
+#[derive(Default)]
+struct Counts {
+    certificates: usize,
+    keys: usize,
+    alone: usize,
+}
+
+impl Counts {
+    fn row(&self, not_opened: usize) -> Row {
+        let mut row = Row::default();
+        let files = usize::from(self.certificates + self.keys > 0);
+        for (name, count) in [
+            ("certificates-imported", self.certificates),
+            ("private-keys-imported", self.keys),
+            ("files-imported", files),
+            ("decryption-failures", not_opened),
+            ("keys-with-no-certificate", self.alone),
+        ] {
+            row.set(name, Value::Number(count as i64));
+        }
+        row
+    }
+}
+
+/// The first certificate of which something is so.
+fn holder(store: &Store, is: impl Fn(&Item) -> bool) -> Option<Arc<Item>> {
+    let mut items = store.items(CERTIFICATE).filter(|item| item.has_kept());
+    items.find(|item| is(item)).cloned()
+}
+
+fn give_key(store: &mut Store, item: &Item, key: Option<Vec<u8>>) -> Result<(), Reason> {
+    let key = key.filter(|_| item.text("key").is_empty());
+    let Some(key) = key else { return Ok(()) };
+    store.set(
+        item.menu,
+        item.id,
+        &[("key", Some(Value::text(to_text(&key))))],
+    )
+}
+
+/// A name that is free: the one that was asked for, then the file's with a number.
+fn free_name(store: &Store, named: Option<&str>, leaf: &str, number: &mut usize) -> String {
+    let is_free = |name: &str| store.named("certificate", name).is_none();
+    if let Some(name) = named.filter(|name| *number == 0 && is_free(name)) {
+        *number += 1;
+        return name.to_owned();
+    }
+    loop {
+        let name = format!("{}_{number}", named.unwrap_or(leaf));
+        *number += 1;
+        if is_free(&name) {
+            return name;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
