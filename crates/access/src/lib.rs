@@ -27,7 +27,7 @@ mod service;
 mod turns;
 mod user;
 
-pub use login::{Access, Active, Answer, Attempt, Line, Login, Refused, Source, network};
+pub use login::{Access, Active, Answer, Attempt, Line, Login, Refused, Source, Vouched, network};
 pub use service::Service;
 pub use turns::Turns;
 pub use user::{full_users, without_password};

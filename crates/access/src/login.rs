@@ -11,7 +11,7 @@ use menu::{Clock, Grant, Id, Policies, Rights, Store};
 use crate::ending::Ending;
 use crate::limit::{Limit, Limiter};
 use crate::rights::Grants;
-use crate::user::{User, bare_key};
+use crate::user::{User, bare_key, of_group};
 use crate::{Service, password};
 
 /// Sessions at once.
@@ -108,6 +108,17 @@ enum Proof {
     Seal(String),
     /// To have the key.
     Key(String),
+    /// That a server knows the user.
+    Server(Vouched),
+}
+
+/// What a server says of a user whom this router does not know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Vouched {
+    /// The group whose policies the user has.
+    pub group: String,
+    /// How long a session may be idle, where that is limited.
+    pub idle: Option<Duration>,
 }
 
 /// Somebody who has logged in. Whoever holds it tells [`Access::leave`] at the end.
@@ -119,6 +130,8 @@ pub struct Login {
     pub user: String,
     /// The user's item; none for whoever sits at the machine itself.
     pub item: Option<Id>,
+    /// Whether a server has let the user in.
+    pub by_server: bool,
     /// What the user may do, at every moment.
     pub rights: Rights,
     /// How long the session may be idle, where that is limited.
@@ -155,6 +168,8 @@ pub struct Active {
     quiet: bool,
     /// The user's item and what the password was sealed to; none for whoever sits at the machine.
     proved: Option<(Id, String)>,
+    /// What the group has, of a user whom a server has let in.
+    pub(crate) of_server: Option<Grant>,
     ended: Arc<Ending>,
 }
 
@@ -206,6 +221,25 @@ impl Attempt {
 }
 
 impl Answer {
+    /// Whether a server is to be asked: nothing is proved, and nobody here has the name.
+    pub const fn may_be_asked_elsewhere(&self) -> bool {
+        self.attempt.user.is_none() && matches!(self.proof, Proof::Nothing)
+    }
+
+    /// The name that was given.
+    pub fn name(&self) -> &str {
+        &self.attempt.name
+    }
+
+    /// A server has found that the user is who he says to be.
+    #[must_use]
+    pub fn vouched(self, vouched: Vouched) -> Self {
+        Self {
+            proof: Proof::Server(vouched),
+            ..self
+        }
+    }
+
     /// Whether it lets this user in, as the user is configured.
     fn admits(&self, user: &User) -> bool {
         let (address, service) = (self.attempt.address, self.attempt.service);
@@ -213,6 +247,8 @@ impl Answer {
             Proof::Nothing => false,
             Proof::Seal(seal) => user.may_use_password(service) && user.seal == *seal,
             Proof::Key(key) => user.keys.contains(key),
+            // Somebody has made a user of that name meanwhile, who is asked here.
+            Proof::Server(_) => false,
         };
         proved && user.may_enter(address, service)
     }
@@ -279,10 +315,24 @@ impl Access {
         out: &mut Vec<Line>,
     ) -> Result<Login, Refused> {
         let user = User::find(store, &answer.attempt.name);
+        let is_free = user.is_none();
         let user = user.filter(|user| answer.admits(user));
         let Answer { attempt, proof } = answer;
+        let whence = format!(
+            "{} via {}",
+            attempt.address.to_canonical(),
+            attempt.service.name()
+        );
+        if let Proof::Server(vouched) = &proof
+            && is_free
+            && let Some(login) = self.enter_by_server(store, &attempt, vouched, clock)
+        {
+            let login = login?;
+            let line = format!("user {} logged in from {whence}", login.user);
+            out.push(("system,info,account", line));
+            return Ok(login);
+        }
         let (name, address, service) = (attempt.name, attempt.address, attempt.service);
-        let whence = format!("{} via {}", address.to_canonical(), service.name());
         let Some(user) = user else {
             let line = format!("login failure for user {name} from {whence}");
             out.push(("system,error,critical", line));
@@ -323,6 +373,7 @@ impl Access {
             when: clock,
             quiet,
             proved: None,
+            of_server: None,
             ended: Arc::default(),
         };
         if !quiet {
@@ -348,10 +399,40 @@ impl Access {
             when,
             quiet: false,
             proved: Some((user.id, user.seal.clone())),
+            of_server: None,
             ended: Arc::default(),
         };
         let rights = Rights::of(Policies::ALL, self.grants.of(user));
         self.insert(active, rights, user.idle)
+    }
+
+    /// Lets somebody in for whom a server speaks, with the rights of the group; none if these do not suffice.
+    fn enter_by_server(
+        &mut self,
+        store: &Store,
+        attempt: &Attempt,
+        vouched: &Vouched,
+        when: Clock,
+    ) -> Option<Result<Login, Refused>> {
+        let policies = of_group(store, &vouched.group);
+        if !policies.contains(attempt.service.policy()) {
+            return None;
+        }
+        self.sources.give_back(&attempt.source);
+        self.failures.give_back(&attempt.name);
+        let grant = Grant::new(policies);
+        let active = Active {
+            user: attempt.name.clone(),
+            group: vouched.group.clone(),
+            address: Some(attempt.address.to_canonical()),
+            service: attempt.service,
+            when,
+            quiet: false,
+            proved: None,
+            of_server: Some(grant.clone()),
+            ended: Arc::default(),
+        };
+        Some(self.insert(active, Rights::of(Policies::ALL, grant), vouched.idle))
     }
 
     fn insert(
@@ -372,6 +453,7 @@ impl Access {
             id: self.last,
             user: active.user.clone(),
             item: None,
+            by_server: active.of_server.is_some(),
             rights,
             idle,
             ended: Arc::clone(&active.ended),
@@ -396,6 +478,11 @@ impl Access {
         out.push(("system,info,account", line));
     }
 
+    /// Whether a server has let the user of a session in.
+    pub const fn is_of_server(active: &Active) -> bool {
+        active.of_server.is_some()
+    }
+
     /// Tells a session to end. Says whether there is such a session.
     pub fn end(&self, id: u64) -> bool {
         let active = self.sessions.get(&id);
@@ -412,6 +499,16 @@ impl Access {
     pub fn follow(&mut self, store: &Store, by: u64) {
         self.grants.follow(store);
         for (id, active) in &mut self.sessions {
+            if let Some(grant) = &active.of_server {
+                let policies = of_group(store, &active.group);
+                grant.set(policies);
+                // Whoever has the name here now is another.
+                let is_taken = User::find(store, &active.user).is_some();
+                if is_taken || !policies.contains(active.service.policy()) {
+                    active.ended.end();
+                }
+                continue;
+            }
             let (Some(address), Some((item, seal))) = (active.address, &mut active.proved) else {
                 continue;
             };

@@ -69,7 +69,12 @@ impl User {
 
 /// The policies of a user: those of the group; none where the group is gone.
 fn policies(store: &Store, user: &Item) -> Policies {
-    let group = store.named("user-group", user.text("group"));
+    of_group(store, user.text("group"))
+}
+
+/// The policies of a group; none where there is no such group.
+pub(crate) fn of_group(store: &Store, name: &str) -> Policies {
+    let group = store.named("user-group", name);
     let policy = group.and_then(|group| group.get("policy"));
     policy.map(Policies::from_value).unwrap_or_default()
 }

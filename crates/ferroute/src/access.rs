@@ -12,11 +12,13 @@ use menu::{Policies, Reason, Store};
 use router::Instance;
 use rustix::rand::{GetRandomFlags, getrandom};
 use script::Session;
+use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
 use crate::core::{Shared, set_clock};
 use crate::ends::Ends;
 use crate::hashing;
+use crate::radius;
 use crate::seat::Seat;
 
 /// Letters of a password that is made up: five bits each.
@@ -38,6 +40,8 @@ pub(crate) struct Entered {
     ends: Arc<Ends>,
     /// What is held in safe mode goes with it.
     seat: Seat,
+    /// Dropped, it says that the session is over to who tells servers of it.
+    _told: Option<oneshot::Sender<()>>,
 }
 
 impl Entered {
@@ -49,7 +53,18 @@ impl Entered {
             seat: Seat::new(shared, &login.user),
             shared: Arc::clone(shared),
             login,
+            _told: None,
         }
+    }
+
+    /// Servers have let the user in, and are told of the session.
+    fn attended(mut self, session: Option<radius::Session>) -> Self {
+        if let Some(session) = session {
+            let (told, ended) = oneshot::channel();
+            self._told = Some(told);
+            tokio::spawn(session.attend(Arc::clone(&self.shared), self.login.id, ended));
+        }
+        self
     }
 
     /// A session of commands with what the user may do.
@@ -115,9 +130,13 @@ impl Shared {
                 };
                 let (attempt, wait) = self.apart(turn).await?;
                 tokio::time::sleep(wait).await;
-                let answer = hashing::look(attempt, secret).await;
+                let answer = hashing::look(attempt, secret.clone()).await;
                 let answer = answer.ok_or(Refused::TooMany)?;
-                self.apart(|shared| shared.admit(answer)).await
+                // Nobody learns from the time that it takes which names there are here.
+                let from = (address, service);
+                let (answer, session) = radius::ask_about(self, answer, secret, from).await;
+                let entered = self.apart(|shared| shared.admit(answer)).await?;
+                Ok(entered.attended(session))
             }
             Proof::Key(key) => {
                 let prove = move |shared: &Arc<Self>| {

@@ -161,6 +161,20 @@ impl Shared {
         let _ = tokio::time::timeout(left(pause.latest), changed).await;
     }
 
+    /// Does something where the router's own sockets are.
+    ///
+    /// # Errors
+    /// What it says.
+    pub(crate) fn inside<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+    ) -> std::io::Result<T> {
+        match &self.host {
+            Some(host) => host.inside(job),
+            None => job(),
+        }
+    }
+
     /// Tells control what time it is, and lets it do what is due. Says whether there is more.
     pub(crate) fn set_time(&self, instance: &mut Instance) -> bool {
         let now = self.now();

@@ -26,6 +26,7 @@ mod notify;
 mod past;
 mod patterns;
 mod priority;
+mod radius;
 mod reach;
 mod resolve;
 mod resources;

@@ -8,14 +8,14 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use wire::ndp::NdpOption;
 use wire::{
     EtherType, Protocol, arp, cdp as cisco, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6,
-    lacp, lldp as beacon, mndp as routeros, ndp, ntp as ntp_packet, tcp, udp, vlan, vrrp,
-    vxlan as vxlan_header,
+    lacp, lldp as beacon, mndp as routeros, ndp, ntp as ntp_packet, radius as radius_packet, tcp,
+    udp, vlan, vrrp, vxlan as vxlan_header,
 };
 
 use super::Target;
 
 /// Every reader with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 16] = [
+pub const TARGETS: [(&str, Target); 17] = [
     ("arp", arp),
     ("cdp", cdp),
     ("dns", dns),
@@ -28,6 +28,7 @@ pub const TARGETS: [(&str, Target); 16] = [
     ("mndp", mndp),
     ("ndp", ndp),
     ("ntp", ntp),
+    ("radius", radius),
     ("tcp", tcp),
     ("udp", udp),
     ("vrrp", vrrp),
@@ -69,6 +70,27 @@ pub fn frame(bytes: &[u8]) {
         EtherType::LLDP => lldp(payload),
         _ => {}
     }
+}
+
+/// Reads a packet of RADIUS, and writes its attributes again.
+pub fn radius(bytes: &[u8]) {
+    let Ok(packet) = radius_packet::Packet::new_checked(bytes) else {
+        return;
+    };
+    let head = (packet.code(), packet.id(), packet.authenticator());
+    let mut built = radius_packet::Builder::new(head.0, head.1, head.2);
+    for attribute in packet.attributes() {
+        let end = attribute.at + attribute.value.len();
+        assert_eq!(packet.bytes().get(attribute.at..end), Some(attribute.value));
+        assert!(packet.get(attribute.kind).is_some());
+        built = built.with(attribute.kind, attribute.value);
+    }
+    let group = packet.of_vendor(
+        radius_packet::vendor::MIKROTIK,
+        radius_packet::vendor::MIKROTIK_GROUP,
+    );
+    assert!(group.is_none_or(|group| group.len() < radius_packet::VALUE));
+    assert_eq!(built.finish().as_deref(), Some(packet.bytes()));
 }
 
 /// Reads the header of VXLAN, and the frame behind it.

@@ -32,6 +32,7 @@ pub(crate) mod macvlan;
 pub(crate) mod neighbours;
 pub(crate) mod ntp;
 pub(crate) mod ping;
+pub(crate) mod radius;
 pub(crate) mod schedule;
 pub(crate) mod scripting;
 pub(crate) mod services;

@@ -31,6 +31,7 @@ use crate::feature::macvlan::MacVlans;
 use crate::feature::neighbours::Neighbours;
 use crate::feature::ntp::Ntp;
 use crate::feature::ping::UserPings;
+use crate::feature::radius::Radius;
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
 use crate::feature::snmp::Snmp;
@@ -43,7 +44,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 29;
+const COUNT: usize = 30;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -56,6 +57,8 @@ pub(crate) struct Features {
     pub(crate) scripting: script::Scripting,
     /// Certificates, and whom the router believes.
     pub(crate) certificates: Certificates,
+    /// Servers that know users.
+    pub(crate) radius: Radius,
     /// When scripts run by themselves.
     pub(crate) schedule: Schedule,
     /// Names: of this router, in address lists, and asked for by others.
@@ -117,6 +120,7 @@ impl Features {
             access: access::Access::default(),
             scripting: script::Scripting::default(),
             certificates: Certificates::default(),
+            radius: Radius::default(),
             schedule: Schedule::default(),
             dns: Dns::new(core::array::from_fn(|_| others.next_u32() as u8)),
             lookups: Lookups::default(),
@@ -154,6 +158,7 @@ impl Features {
             &self.access,
             &self.scripting,
             &self.certificates,
+            &self.radius,
             &self.schedule,
             &self.dns,
             &self.lookups,
@@ -193,6 +198,7 @@ impl Features {
             &mut self.access,
             &mut self.scripting,
             &mut self.certificates,
+            &mut self.radius,
             &mut self.schedule,
             &mut self.dns,
             &mut self.lookups,

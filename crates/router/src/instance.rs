@@ -18,6 +18,7 @@ use dataplane::Worker;
 
 use crate::Holder;
 use crate::drive::{Control, PortNews, Queue, Setup};
+use crate::feature::radius::Aaa;
 use crate::read;
 
 /// An interface whose other end is a device of the machine, `/interface/veth`: the device is as the container is to
@@ -94,6 +95,22 @@ impl Instance {
     /// Whom the router believes at this moment: who connects somewhere by TLS asks for each connection.
     pub fn trust(&self) -> Arc<Trust> {
         self.control.features.certificates.trust()
+    }
+
+    /// Who is asked about users that this router does not know; none where nobody is.
+    pub fn login_servers(&self) -> Option<Aaa> {
+        Aaa::of(&self.store, &self.control.features.radius)
+    }
+
+    /// Counts what was done about questions to servers.
+    pub fn count_radius(&mut self, actions: &[service::radius::Action]) {
+        let radius = &mut self.control.features.radius;
+        actions.iter().for_each(|action| radius.count(action));
+    }
+
+    /// Ends a session. Says whether there is such a session.
+    pub fn end_session(&self, login: u64) -> bool {
+        self.control.features.access.end(login)
     }
 
     /// The list of what an authority of `/certificate` has revoked, in DER, by the number of its item.

@@ -39,6 +39,7 @@ pub mod store;
 mod tools;
 mod touched;
 
+pub use feature::radius::Aaa;
 pub use feature::services::ClosedServices;
 pub use feature::{Effect, Effects, NewObject};
 pub use instance::{Instance, Veth};

@@ -3,10 +3,20 @@
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
 use crate::declare::{
-    MONITORED, MONITORED_ITEMS, PORT, idle_command, nanoseconds, no, shown, text,
+    MONITORED, MONITORED_ITEMS, PORT, command, idle_command, nanoseconds, no, shown, text,
 };
 use crate::fragment::{COMMENT_DISABLED, SECOND};
 use crate::spelling::HOST;
+
+/// Servers are asked about logins alone.
+fn other_than_login(services: &str) -> bool {
+    services.split(',').any(|service| service != "login")
+}
+
+/// Servers are asked by their addresses.
+fn a_name(host: &str) -> bool {
+    host.parse::<std::net::IpAddr>().is_err()
+}
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -18,10 +28,13 @@ pub(crate) static MENU: Menu = Menu {
                 ])),
                 "What the server is asked about",
             )
-            .required(),
-            text("called-id", "What the called identifier must be"),
-            text("domain", "Domain of the users"),
-            Property::new("address", HOST, "The server").required(),
+            .required()
+            .inert_for(other_than_login),
+            text("called-id", "What the called identifier must be").inert(),
+            text("domain", "Domain of the users").inert(),
+            Property::new("address", HOST, "The server")
+                .required()
+                .inert_for(a_name),
             text("secret", "Secret shared with the server").sensitive(),
             Property::new("authentication-port", PORT, "Port for authentication").default("1812"),
             Property::new("accounting-port", PORT, "Port for accounting").default("1813"),
@@ -36,8 +49,9 @@ pub(crate) static MENU: Menu = Menu {
                 nanoseconds(SECOND / 100, 60 * SECOND),
                 "How long an answer over TLS may take",
             )
-            .default("3s300ms"),
-            no("accounting-backup", "Is for accounting when others fail"),
+            .default("3s300ms")
+            .inert(),
+            no("accounting-backup", "Is for accounting when others fail").inert(),
             text("realm", "Realm of the users"),
             Property::new(
                 "src-address",
@@ -50,13 +64,15 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Words(&["udp", "radsec"]),
                 "Whether it is asked by UDP or over TLS",
             )
-            .default("udp"),
+            .default("udp")
+            .inert_for(|protocol| protocol != "udp"),
             Property::new(
                 "certificate",
                 Kind::Or(&["none"], &Kind::Reference("certificate")),
                 "Own certificate",
             )
-            .default("none"),
+            .default("none")
+            .inert(),
             Property::new(
                 "require-message-auth",
                 Kind::Words(&["no", "yes-for-request-resp"]),
@@ -70,15 +86,14 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["service", "address", "secret"],
     commands: &[
-        idle_command(
+        command(
             "monitor",
             "Show what was asked and answered",
             MONITORED_ITEMS,
         )
         .repeating(),
-        idle_command("reset-counters", "Set the counters to zero", &[]),
+        command("reset-counters", "Set the counters to zero", &[]),
     ],
-    effect: Effect::None,
     ..Menu::new("/radius", Shape::Ordered, "RADIUS servers")
 };
 

@@ -365,3 +365,42 @@ fn another_password_ends_all_sessions_but_that_which_set_it() {
     door.access.follow(&door.store, adam.id);
     assert!(!own.is_ended());
 }
+
+#[test]
+fn a_server_lets_in_whom_nobody_here_knows_with_the_rights_of_a_group() {
+    let mut store = store();
+    let mut access = Access::default();
+    access.follow(&store, 0);
+    let vouched = |group: &str| Vouched {
+        group: group.to_owned(),
+        idle: Some(Duration::from_secs(60)),
+    };
+    let admit = |access: &mut Access, store: &Store, name: &str, group: &str| {
+        let answer = access
+            .attempt(store, name, (HOME, Service::Ssh))
+            .password(b"x");
+        let may = answer.may_be_asked_elsewhere();
+        let mut lines = Vec::new();
+        let admitted = access.admit(
+            store,
+            answer.vouched(vouched(group)),
+            Clock::default(),
+            &mut lines,
+        );
+        (may, admitted)
+    };
+
+    let (may, known) = admit(&mut access, &store, "admin", "full");
+    assert!(!may && known.is_err(), "who is known here is asked here");
+    let (may, nobody) = admit(&mut access, &store, "carol", "nobody");
+    assert!(may && nobody.is_err(), "there is no such group");
+    let (_, carol) = admit(&mut access, &store, "carol", "read");
+    let carol = carol.expect("the group has the policy");
+    assert!(carol.by_server && carol.idle == Some(Duration::from_secs(60)));
+    assert!(carol.rights.now().contains(Policies::READ));
+    assert!(!carol.rights.now().contains(Policies::WRITE));
+
+    add(&mut store, "/user", &[("name", "carol"), ("group", "read")]);
+    access.follow(&store, 0);
+    assert!(carol.is_ended(), "the name is somebody else's now");
+}

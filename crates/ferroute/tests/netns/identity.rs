@@ -1,10 +1,13 @@
-//! Who is who: a web page with a certificate of the router's own authority. The other end is curl.
+//! Who is who: a web page with a certificate of the router's own authority, and users that a RADIUS server knows.
+//! The other ends are curl and FreeRADIUS.
 
 use std::fs;
 
 use ::lab::Lab;
 
-use crate::world::{Folder, PACKET, Router, Start, have, lab, layout, output, text, until};
+use crate::world::{
+    Folder, PACKET, Router, Server, Start, have, lab, layout, output, run, text, until,
+};
 
 /// The router, with an authority and a certificate for its LAN address that it has signed, and a user for REST.
 fn started(lab: &Lab) -> Router {
@@ -88,4 +91,130 @@ fn services_show_a_certificate_of_the_routers_own_authority_and_change_it_while_
     until("the router's own again", || page("").contains("SSL"));
     let row = router.exec("/ip/service/print where name=www-ssl");
     assert!(row.contains("there is none of this name"), "{row}");
+}
+
+/// FreeRADIUS with users of its own, as small as it can be.
+const SERVER: &str = "name = freeradius
+prefix = /usr
+libdir = /usr/lib/freeradius
+run_dir = FOLDER
+logdir = FOLDER
+log {
+ destination = stdout
+}
+security {
+ max_attributes = 200
+ reject_delay = 0
+}
+client all {
+ ipaddr = 0.0.0.0/0
+ secret = testing123
+ require_message_authenticator = yes
+}
+modules {
+ pap {
+ }
+ detail {
+  filename = FOLDER/detail
+ }
+ files {
+  filename = FOLDER/users
+ }
+}
+server default {
+ listen {
+  type = auth
+  ipaddr = 0.0.0.0
+  port = 1812
+ }
+ listen {
+  type = acct
+  ipaddr = 0.0.0.0
+  port = 1813
+ }
+ authorize {
+  files
+  pap
+ }
+ authenticate {
+  Auth-Type PAP {
+   pap
+  }
+ }
+ accounting {
+  detail
+ }
+}
+";
+const USERS: &str = "carol Cleartext-Password := \"horse\"
+\tMikrotik-Group = \"write\",
+\tClass = \"a class\"
+dave Cleartext-Password := \"battery\"
+joe Cleartext-Password := \"staple\"
+";
+
+fn address_of_client(lab: &Lab) -> String {
+    let said = run(lab, "client", "ip -4 -br addr show scope global");
+    let mut words = said.split_whitespace();
+    let found = words.find_map(|word| word.split_once("/24"));
+    found.expect("an address of the layout").0.to_owned()
+}
+
+#[test]
+fn users_of_a_radius_server_log_in_and_the_server_is_told() {
+    let test = "users_of_a_radius_server_log_in_and_the_server_is_told";
+    let Some(lab) = have(test, &["curl", "freeradius"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = started(&lab);
+    let folder = Folder::new();
+    let place = folder.file("").display().to_string();
+    let place = place.trim_end_matches('/');
+    fs::write(folder.file("radiusd.conf"), SERVER.replace("FOLDER", place)).expect("our folder");
+    fs::write(folder.file("users"), USERS).expect("our folder");
+    let line = format!("freeradius -f -l stdout -xx -d {place}");
+    let _server = Server::start(&lab, "client", &line, "Ready to process requests");
+    let client = address_of_client(&lab);
+    let name = |user: &str| {
+        let line = format!("curl -sS -m 30 -u {user} http://192.168.88.1/rest/system/identity");
+        let got = output(&lab, "client", &line);
+        text(&got.stdout)
+    };
+    assert!(name("dave:battery").contains("401"), "nobody is asked yet");
+    router.exec(&format!(
+        "/radius/add service=login address={client} secret=testing123 timeout=2s"
+    ));
+    router.exec("/user/aaa/set use-radius=yes default-group=read");
+    let renamed = |user: &str| {
+        let what = "-H content-type:application/json -d {\"name\":\"other\"}";
+        let line =
+            format!("curl -sS -m 30 -u {user} {what} http://192.168.88.1/rest/system/identity/set");
+        text(&output(&lab, "client", &line).stdout)
+    };
+    let said = renamed("dave:battery");
+    assert!(said.contains("error"), "the default group reads: {said}");
+    let said = renamed("carol:horse");
+    assert!(
+        !said.contains("error"),
+        "the server gives another group: {said}"
+    );
+    router.exec("/system/identity/set name=ferroute");
+    assert!(name("dave:battery").contains("ferroute"));
+    assert!(name("dave:guess").contains("401"));
+    assert!(
+        name("joe:staple").contains("401"),
+        "who is known here is asked here"
+    );
+    assert!(name("joe:secret").contains("ferroute"));
+    let counted = router.exec("/radius/monitor 0 once");
+    assert!(counted.contains("rejects: 1"), "{counted}");
+    until("the server is told", || {
+        let told = fs::read_to_string(folder.file("detail")).unwrap_or_default();
+        told.contains("\"dave\"") && told.contains("Start") && told.contains("Stop")
+    });
+    router.exec("/user/aaa/set use-radius=no");
+    assert!(name("dave:battery").contains("401"));
 }

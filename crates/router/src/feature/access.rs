@@ -48,6 +48,7 @@ impl Feature for Access {
             }
             row.set("via", Value::text(active.service.name()));
             row.set("group", Value::text(&*active.group));
+            row.flag("radius", Self::is_of_server(active));
             give(row, filter, each)?;
         }
         ControlFlow::Continue(())

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::ipv4::{self, Fragment, IpOption};
 use wire::ndp::{self, NdpOption, Options};
 use wire::{
-    EtherType, Mac, Protocol, arp, checksum, ethernet, icmpv4, icmpv6, ipv6, lacp, ntp, tcp, udp,
-    vlan, vrrp, vxlan,
+    EtherType, Mac, Protocol, arp, checksum, ethernet, icmpv4, icmpv6, ipv6, lacp, ntp, radius,
+    tcp, udp, vlan, vrrp, vxlan,
 };
 
 pub(crate) const A: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -42,6 +42,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
     add("lacp", lacps());
     add("ndp", ndps());
     add("ntp", ntps());
+    add("radius", radiuses());
     add("tcp", tcps());
     add("udp", udps());
     add("vrrp", vrrps());
@@ -92,6 +93,22 @@ fn vxlans() -> Vec<(&'static str, Vec<u8>)> {
         ("frame", with(vxlan::to_bytes(5001))),
         ("no-network", with([0; 8])),
     ]
+}
+
+fn radiuses() -> Vec<(&'static str, Vec<u8>)> {
+    let question = radius::Builder::new(radius::code::ACCESS_REQUEST, 7, [9; 16])
+        .with(radius::kind::MESSAGE_AUTHENTICATOR, &[5; 16])
+        .with(radius::kind::USER_NAME, b"anna")
+        .with(radius::kind::USER_PASSWORD, &[6; 16]);
+    let answer = radius::Builder::new(radius::code::ACCESS_ACCEPT, 7, [8; 16])
+        .with_vendor(
+            radius::vendor::MIKROTIK,
+            radius::vendor::MIKROTIK_GROUP,
+            b"full",
+        )
+        .with_number(radius::kind::SESSION_TIMEOUT, 3_600);
+    let finish = |built: radius::Builder| built.finish().expect("it fits");
+    vec![("question", finish(question)), ("answer", finish(answer))]
 }
 
 fn ntps() -> Vec<(&'static str, Vec<u8>)> {

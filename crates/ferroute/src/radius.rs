@@ -1,0 +1,229 @@
+//! Questions to RADIUS servers, each with a socket of its own, and what servers are told of sessions.
+//!
+//! What is asked and what an answer is worth is the machine's ([`service::radius`]); here are its socket and its clock.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use access::{Answer, Service, Vouched};
+use machine::{Machine as _, Rng};
+use router::Aaa;
+use service::radius::{Accept, Action, Event, Exchange, Outcome, Question, Request, Status};
+use tokio::net::UdpSocket;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::spawn_blocking;
+
+use crate::access::random;
+use crate::core::Shared;
+
+/// Questions at a time; others are as if no server had answered.
+static QUESTIONS: Semaphore = Semaphore::const_new(256);
+
+/// The largest datagram that is read: one byte more than a packet may have.
+const DATAGRAM: usize = wire::radius::MOST + 1;
+
+/// A session that servers have let in.
+pub(crate) struct Session {
+    aaa: Aaa,
+    accept: Accept,
+    request: Request,
+}
+
+/// Asks servers about somebody whom this router does not know. Gives the answer back, with what they said.
+pub(crate) async fn ask_about(
+    shared: &Arc<Shared>,
+    answer: Answer,
+    password: Vec<u8>,
+    (address, service): (IpAddr, Service),
+) -> (Answer, Option<Session>) {
+    if !answer.may_be_asked_elsewhere() {
+        return (answer, None);
+    }
+    let asked = Arc::clone(shared);
+    let aaa = spawn_blocking(move || asked.lock().login_servers()).await;
+    let Some(aaa) = aaa.ok().flatten() else {
+        return (answer, None);
+    };
+    let mut request = Request {
+        question: Question::Access { password },
+        user: answer.name().to_owned(),
+        calling: address.to_canonical().to_string(),
+        router: aaa.router.clone(),
+        port: service.name(),
+        session: String::new(),
+        classes: Vec::new(),
+    };
+    let Outcome::Accept(accept) = ask(shared, &aaa, request.clone()).await else {
+        return (answer, None);
+    };
+    let vouched = Vouched {
+        group: aaa.group(accept.group.as_deref()),
+        idle: accept
+            .idle_timeout
+            .map(|seconds| Duration::from_secs(seconds.into())),
+    };
+    request.classes.clone_from(&accept.classes);
+    let session = Session {
+        aaa,
+        accept,
+        request,
+    };
+    (answer.vouched(vouched), Some(session))
+}
+
+/// Puts one question, and waits for what comes of it.
+async fn ask(shared: &Arc<Shared>, aaa: &Aaa, request: Request) -> Outcome {
+    let (Ok(_permit), Ok(seed)) = (QUESTIONS.try_acquire(), random::<8>()) else {
+        return Outcome::Nobody;
+    };
+    let rng = Rng::seeded(u64::from_ne_bytes(seed));
+    let mut exchange = Exchange::new(aaa.servers.to_vec(), request, rng);
+    let (mut out, mut socket, mut outcome) = (Vec::new(), None, None);
+    let mut datagram = vec![0; DATAGRAM];
+    exchange.handle(Event::Begin, shared.now(), &mut out);
+    while outcome.is_none() {
+        let mut counted = Vec::new();
+        for action in out.drain(..) {
+            match action {
+                Action::Send { to, source, bytes } => {
+                    if let Err(error) = send(shared, &mut socket, (to, source), &bytes).await {
+                        tracing::debug!("radius: {to}: {error}");
+                    }
+                }
+                Action::Done(done) => outcome = Some(done),
+                other => counted.push(other),
+            }
+        }
+        count(shared, counted).await;
+        let Some((until, _)) = exchange.deadline().filter(|_| outcome.is_none()) else {
+            break;
+        };
+        let left = until.saturating_since(shared.now());
+        match tokio::time::timeout(left, receive(socket.as_ref(), &mut datagram)).await {
+            Ok((len, from)) => {
+                let bytes = datagram.get(..len).unwrap_or_default();
+                let event = Event::Received { from, bytes };
+                exchange.handle(event, shared.now(), &mut out);
+            }
+            Err(_) => exchange.tick(shared.now(), &mut out),
+        }
+    }
+    outcome.unwrap_or(Outcome::Nobody)
+}
+
+/// Counting takes the router's lock, for which no task may wait.
+async fn count(shared: &Arc<Shared>, actions: Vec<Action>) {
+    if !actions.is_empty() {
+        let shared = Arc::clone(shared);
+        let _ = spawn_blocking(move || shared.lock().count_radius(&actions)).await;
+    }
+}
+
+/// The socket of a question, and where it is connected to: others than the server are not heard.
+type Line = Option<(UdpSocket, SocketAddr)>;
+
+async fn send(
+    shared: &Arc<Shared>,
+    line: &mut Line,
+    (to, source): (SocketAddr, Option<IpAddr>),
+    bytes: &[u8],
+) -> io::Result<()> {
+    if line.as_ref().is_none_or(|(_, server)| *server != to) {
+        let inside = Arc::clone(shared);
+        let open = move || inside.inside(move || connected(to, source));
+        let socket = spawn_blocking(open).await.map_err(io::Error::other)??;
+        *line = Some((UdpSocket::from_std(socket)?, to));
+    }
+    match line {
+        Some((socket, _)) => socket.send(bytes).await.map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// A socket from a port that the kernel chooses at random.
+fn connected(to: SocketAddr, source: Option<IpAddr>) -> io::Result<std::net::UdpSocket> {
+    let any = match to {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let socket = std::net::UdpSocket::bind((source.unwrap_or(any), 0))?;
+    socket.connect(to)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+/// Waits for a datagram; for ever where there is no socket.
+async fn receive(
+    line: Option<&(UdpSocket, SocketAddr)>,
+    datagram: &mut [u8],
+) -> (usize, SocketAddr) {
+    loop {
+        match line {
+            Some((socket, from)) => match socket.recv(datagram).await {
+                Ok(len) => return (len, *from),
+                // That nobody listens there is told at once; the server may yet begin to.
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            },
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Session {
+    /// Tells servers of the session until the sender of `ended` is dropped, and ends it when its time is over.
+    pub(crate) async fn attend(
+        self,
+        shared: Arc<Shared>,
+        login: u64,
+        mut ended: oneshot::Receiver<()>,
+    ) {
+        let begun = shared.now();
+        self.tell(&shared, (login, Status::Start), 0).await;
+        let interim = self.accept.interim.filter(|seconds| *seconds > 0);
+        let interim = interim.map(|seconds| Duration::from_secs(seconds.into()));
+        let interim = self.aaa.interim.or(interim);
+        let most = self
+            .accept
+            .session_timeout
+            .map(|seconds| Duration::from_secs(seconds.into()));
+        let (mut is_ended, mut next) = (false, interim);
+        loop {
+            let lasted = shared.now().saturating_since(begun);
+            let left = |at: Option<Duration>| at.map_or(FOREVER, |at| at.saturating_sub(lasted));
+            let over = most.filter(|_| !is_ended);
+            tokio::select! {
+                _ = &mut ended => break,
+                () = tokio::time::sleep(left(over)) => {
+                    is_ended = true;
+                    let shared = Arc::clone(&shared);
+                    let _ = spawn_blocking(move || shared.lock().end_session(login)).await;
+                }
+                () = tokio::time::sleep(left(next)) => {
+                    let seconds = u32::try_from(lasted.as_secs()).unwrap_or(u32::MAX);
+                    self.tell(&shared, (login, Status::Interim), seconds).await;
+                    next = interim.map(|interim| lasted + interim);
+                }
+            }
+        }
+        let lasted = shared.now().saturating_since(begun).as_secs();
+        let seconds = u32::try_from(lasted).unwrap_or(u32::MAX);
+        self.tell(&shared, (login, Status::Stop), seconds).await;
+    }
+
+    async fn tell(&self, shared: &Arc<Shared>, (login, status): (u64, Status), seconds: u32) {
+        if !self.aaa.accounting {
+            return;
+        }
+        let request = Request {
+            question: Question::Accounting { status, seconds },
+            session: format!("{login:08x}"),
+            ..self.request.clone()
+        };
+        let _ = ask(shared, &self.aaa, request).await;
+    }
+}
+
+/// Longer than any session.
+const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);

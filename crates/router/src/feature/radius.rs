@@ -1,0 +1,276 @@
+//! `/radius`: servers that know users, and what was asked of them. The questions themselves are asked where sockets
+//! are; `service/src/radius/` says how.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use machine::Duration;
+use menu::{Call, Changes, Id, Item, Reason, Reply, Row, Store, Value};
+use service::radius::{Action, Count, Server};
+
+use super::{Effects, Feature, View};
+
+const RADIUS: &str = "/radius";
+const AAA: &str = "/user/aaa";
+
+/// The servers that are asked about logins.
+#[derive(Debug, Default)]
+pub(crate) struct Radius {
+    /// In their order.
+    servers: Arc<[Server]>,
+    counters: BTreeMap<u64, Counters>,
+}
+
+/// What was asked of a server.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    requests: u64,
+    resends: u64,
+    accepts: u64,
+    rejects: u64,
+    timeouts: u64,
+    bad: u64,
+    last_rtt: Option<Duration>,
+}
+
+/// What `/user/aaa` says of logins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aaa {
+    /// The servers to ask, in their order.
+    pub servers: Arc<[Server]>,
+    /// Whether they are told of sessions.
+    pub accounting: bool,
+    /// How often, besides beginning and end.
+    pub interim: Option<Duration>,
+    /// The name of this router.
+    pub router: String,
+    default_group: String,
+    excluded: Vec<String>,
+}
+
+impl Aaa {
+    /// What the configuration says; none where servers are not asked about logins.
+    pub(crate) fn of(store: &Store, radius: &Radius) -> Option<Self> {
+        let item = store.settings(AAA)?;
+        if !item.is("use-radius") || radius.servers.is_empty() {
+            return None;
+        }
+        let interim = item.get("interim-update").and_then(Value::as_nanos);
+        let interim = interim.and_then(|nanos| u64::try_from(nanos).ok());
+        let excluded = item
+            .get("exclude-groups")
+            .map(Value::as_list)
+            .unwrap_or_default();
+        let identity = store.settings("/system/identity");
+        Some(Self {
+            servers: Arc::clone(&radius.servers),
+            accounting: item.is("accounting"),
+            interim: interim.filter(|nanos| *nanos > 0).map(Duration::from_nanos),
+            router: identity.map_or("", |item| item.text("name")).to_owned(),
+            default_group: item.text("default-group").to_owned(),
+            excluded: excluded.iter().map(ToString::to_string).collect(),
+        })
+    }
+
+    /// The group of a user of whom a server says this one, or none. RouterOS: a group that servers cannot give is as
+    /// good as none.
+    pub fn group(&self, said: Option<&str>) -> String {
+        let said = said.filter(|group| self.excluded.iter().all(|excluded| excluded != group));
+        said.unwrap_or(&self.default_group).to_owned()
+    }
+}
+
+fn server(item: &Item) -> Option<Server> {
+    let about_logins = item.get("service").map(Value::as_list).unwrap_or_default();
+    let about_logins = about_logins
+        .iter()
+        .any(|service| service.as_str() == Some("login"));
+    if item.is("disabled") || !about_logins || item.text("protocol") != "udp" {
+        return None;
+    }
+    let port = |name| u16::try_from(item.number(name)?).ok();
+    let timeout = item.get("timeout").and_then(Value::as_nanos)?;
+    Some(Server {
+        id: item.id.0,
+        address: item.get("address").and_then(Value::as_address)?,
+        authentication: port("authentication-port")?,
+        accounting: port("accounting-port")?,
+        secret: menu::bytes::to_bytes(item.text("secret")),
+        timeout: Duration::from_nanos(u64::try_from(timeout).ok()?),
+        source: item.get("src-address").and_then(Value::as_address),
+        realm: item.text("realm").to_owned(),
+        needs_message_authenticator: item.text("require-message-auth") != "no",
+    })
+}
+
+impl Feature for Radius {
+    fn menus(&self) -> &'static [&'static str] {
+        &[RADIUS]
+    }
+
+    fn follow(&mut self, view: &View<'_>, _: Option<&Changes>, _: &mut Effects) {
+        let servers = view.store.items(RADIUS).filter_map(|item| server(item));
+        self.servers = servers.collect();
+        self.counters
+            .retain(|id, _| view.store.item(RADIUS, Id(*id)).is_some());
+    }
+
+    fn act(&mut self, _: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {
+        match call.command {
+            "monitor" => {
+                let rows = call.items.iter().map(|item| self.row(item.0));
+                Some(Ok(Reply {
+                    rows: rows.collect(),
+                    made: None,
+                }))
+            }
+            "reset-counters" => {
+                self.counters.clear();
+                Some(Ok(Reply::default()))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Radius {
+    /// Counts what was done about a question.
+    pub(crate) fn count(&mut self, action: &Action) {
+        let (Action::Count(id, _) | Action::Answered(id, _)) = action else {
+            return;
+        };
+        let of = self.counters.entry(*id).or_default();
+        match action {
+            Action::Answered(_, rtt) => of.last_rtt = Some(*rtt),
+            Action::Count(_, count) => {
+                *match count {
+                    Count::Request => &mut of.requests,
+                    Count::Resend => &mut of.resends,
+                    Count::Accept => &mut of.accepts,
+                    Count::Reject => &mut of.rejects,
+                    Count::Timeout => &mut of.timeouts,
+                    Count::Bad => &mut of.bad,
+                } += 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn row(&self, id: u64) -> Row {
+        let of = self.counters.get(&id).copied().unwrap_or_default();
+        let ended = of.accepts + of.rejects + of.timeouts;
+        let mut row = Row::default();
+        for (name, count) in [
+            ("pending", of.requests.saturating_sub(ended)),
+            ("requests", of.requests),
+            ("accepts", of.accepts),
+            ("rejects", of.rejects),
+            ("resends", of.resends),
+            ("timeouts", of.timeouts),
+            ("bad-replies", of.bad),
+        ] {
+            row.set(name, crate::live::number(count));
+        }
+        let rtt = of
+            .last_rtt
+            .map(|rtt| i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX));
+        row.set("last-request-rtt", Value::Time(rtt.unwrap_or(0)));
+        row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Instance;
+    use crate::drive::Setup;
+    use script::Session;
+
+    fn run(router: &mut Instance, text: &str) -> String {
+        let mut out = String::new();
+        if let Err(refusal) = router.run(&mut Session::new("admin"), text, &mut out) {
+            out.push_str(&refusal.to_string());
+        }
+        out
+    }
+
+    #[test]
+    fn servers_are_asked_as_the_configuration_says() {
+        let made = Instance::new(&Setup::OFFLINE, schema::store());
+        let (mut router, _) = made.expect("memory for a small pool");
+        run(
+            &mut router,
+            "/radius add service=login address=192.0.2.1 secret=one timeout=1s realm=r",
+        );
+        run(
+            &mut router,
+            "/radius add service=ppp address=192.0.2.2 secret=two",
+        );
+        run(
+            &mut router,
+            "/radius add service=ppp,login address=192.0.2.3 secret=three",
+        );
+        run(
+            &mut router,
+            "/radius add service=login address=192.0.2.4 disabled=yes",
+        );
+        assert_eq!(router.login_servers(), None);
+        run(&mut router, "/user group add name=helpers policy=read");
+        run(
+            &mut router,
+            "/user aaa set use-radius=yes default-group=helpers exclude-groups=full interim-update=1m",
+        );
+
+        let aaa = router.login_servers().expect("servers are asked");
+
+        let addresses: Vec<_> = aaa
+            .servers
+            .iter()
+            .map(|of| of.address.to_string())
+            .collect();
+        assert_eq!(addresses, ["192.0.2.1", "192.0.2.3"]);
+        let first = &aaa.servers[0];
+        assert_eq!(
+            (first.secret.as_slice(), first.timeout),
+            (&b"one"[..], Duration::from_secs(1))
+        );
+        assert_eq!((first.realm.as_str(), first.authentication), ("r", 1812));
+        assert_eq!(aaa.interim, Some(Duration::from_secs(60)));
+        assert_eq!(aaa.group(Some("write")), "write");
+        assert_eq!(
+            (aaa.group(Some("full")), aaa.group(None)),
+            ("helpers".into(), "helpers".into())
+        );
+        let said = run(&mut router, "/radius print detail");
+        assert!(
+            !said.contains("one") && said.contains("no-effect"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_was_asked_is_counted_by_server() {
+        let made = Instance::new(&Setup::OFFLINE, schema::store());
+        let (mut router, _) = made.expect("memory for a small pool");
+        run(&mut router, "/radius add service=login address=192.0.2.1");
+        let counts = [Count::Request, Count::Resend, Count::Bad, Count::Reject];
+        for count in counts {
+            router.count_radius(&[Action::Count(1, count)]);
+        }
+        router.count_radius(&[Action::Answered(1, Duration::from_millis(30))]);
+
+        let said = run(&mut router, "/radius monitor 0 once");
+        for line in [
+            "pending: 0",
+            "requests: 1",
+            "rejects: 1",
+            "resends: 1",
+            "bad-replies: 1",
+            "30ms",
+        ] {
+            assert!(said.contains(line), "{line} in {said}");
+        }
+        run(&mut router, "/radius reset-counters");
+        assert!(run(&mut router, "/radius monitor 0 once").contains("requests: 0"));
+    }
+}
