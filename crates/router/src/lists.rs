@@ -66,7 +66,7 @@ impl Lists {
                     self.of.remove(&gone.interface);
                 }
             }
-            let member = item.and_then(|item| read::member(item));
+            let member = item.and_then(read::member);
             if let Some(member) = member.filter(|member| !member.disabled) {
                 let of = self.of.entry(member.interface.clone()).or_default();
                 of.insert((member.list.clone(), id));
