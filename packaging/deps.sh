@@ -17,7 +17,7 @@ for_test='iperf3:iperf3 tcpdump:tcpdump traceroute:traceroute nft:nftables pytho
 dnsmasq:dnsmasq-base udhcpd:udhcpd dhcpd:isc-dhcp-server
 ssh:openssh-client node:nodejs curl:curl certificates:ca-certificates keepalived:keepalived
 ovs-vswitchd:openvswitch-switch chronyd:chrony lldpd:lldpd snmpget:snmp snmptrapd:snmptrapd
-openssl:openssl freeradius:freeradius'
+openssl:openssl freeradius:freeradius udhcpc:udhcpc dhclient:isc-dhcp-client perfdhcp:kea-admin'
 
 say() { printf 'deps: %s\n' "$*" >&2; }
 

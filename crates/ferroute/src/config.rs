@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use menu::{By, Clock, Live, Position, Store};
+use router::store::leases::Leases;
 use router::store::{Durable, KeyFrom, OnDamage};
 use script::{Refused, Session};
 
@@ -13,6 +14,9 @@ use crate::cli::{Check, Parse, Run};
 use crate::core::clock;
 use crate::judge::Judgement;
 use crate::say;
+
+/// A log of leases, and what was in it.
+type Kept = (Leases, BTreeMap<u64, Vec<u8>>);
 
 /// Fills the store from the state folder, or from `--config` (or `default`) when nothing is there
 /// yet, and makes it durable from then on. Gives what was noted beside it, and what there is to say. With an
@@ -61,17 +65,25 @@ pub(crate) fn load(
     Ok((notes, said))
 }
 
-/// Opens the store in a state folder as the command line says.
-fn open(folder: &Path, run: &Run) -> Result<Durable, String> {
-    let from = KeyFrom {
+/// The leases that were kept in a state folder, and where they are kept.
+pub(crate) fn leases(folder: &Path, run: &Run) -> Result<Kept, String> {
+    Leases::open(folder, &key_from(run).key(folder)?)
+}
+
+fn key_from(run: &Run) -> KeyFrom {
+    KeyFrom {
         file: run.store_key.clone(),
         passphrase: run.store_passphrase_file.clone(),
-    };
+    }
+}
+
+/// Opens the store in a state folder as the command line says.
+fn open(folder: &Path, run: &Run) -> Result<Durable, String> {
     let on_damage = match run.recover {
         true => OnDamage::Recover,
         false => OnDamage::Refuse,
     };
-    Durable::open(folder, &from.key(folder)?, on_damage)
+    Durable::open(folder, &key_from(run).key(folder)?, on_damage)
 }
 
 fn read(path: &Path) -> Result<String, String> {

@@ -133,6 +133,10 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     }
     set_clock(&mut instance, machine::Instant::ZERO);
     instance.recall(&notes);
+    if let Some(state) = &place.state {
+        let (log, kept) = crate::config::leases(state, run)?;
+        instance.control().recall_leases(log, kept);
+    }
     say_effects(&mut instance);
     instance.begin(&notes, &said);
     if let Some(state) = &place.state {

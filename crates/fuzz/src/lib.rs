@@ -3,6 +3,7 @@
 //! The libFuzzer targets in `fuzz/` and the tests of this crate, which replay the corpora and mutate
 //! them, call the same functions. A violation panics; nothing else may.
 //!
+//! - [`dhcp`]: DHCP servers.
 //! - [`formats`]: the packet formats of `wire`.
 //! - [`machines`]: the protocol machines of `service`.
 //! - [`router`]: the walk, translation and its helpers, connections and what they carry, software
@@ -11,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod dhcp;
 pub mod formats;
 pub mod machines;
 pub mod requests;

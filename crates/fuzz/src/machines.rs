@@ -25,8 +25,9 @@ pub use ntp::ntp;
 pub use snmp::snmp;
 
 /// Every target with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 11] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("machine-arp", arp),
+    ("machine-dhcp-server", super::dhcp::server),
     ("machine-discovery", discovery),
     ("machine-icmp", icmp),
     ("machine-igmp", igmp_host),
@@ -594,7 +595,7 @@ fn ipv6_packet(
 }
 
 /// The events of a script.
-fn events(script: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+pub(crate) fn events(script: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = script;
     core::iter::from_fn(move || {
         let (&what, tail) = rest.split_first()?;
@@ -606,7 +607,7 @@ fn events(script: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
 }
 
 /// How much time passes after an event: mostly none, at times a minute.
-fn span(data: &[u8]) -> Duration {
+pub(crate) fn span(data: &[u8]) -> Duration {
     match data.last() {
         Some(&byte) if byte >= 0xf0 => Duration::from_secs(4 * u64::from(byte & 15)),
         Some(&byte) if byte >= 0xe0 => Duration::from_millis(100 * u64::from(byte & 15)),

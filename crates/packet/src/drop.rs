@@ -254,6 +254,22 @@ drops! {
     NeighbourFull = "neighbor-table-full",
     /// A message of the port of echo by link address is malformed.
     MacPingMalformed = "mac-ping-malformed",
+    /// A DHCP message is too short, too long, or an option of it goes beyond it; or its datagram is no good.
+    DhcpMalformed = "dhcp-malformed",
+    /// A DHCP message is of no type that a server answers, or of BOOTP where that is not served.
+    DhcpType = "dhcp-type",
+    /// A DHCP client took the offer of another server.
+    DhcpOtherServer = "dhcp-other-server",
+    /// A DHCP client has not asked for as long as `delay-threshold` says.
+    DhcpEarly = "dhcp-too-early",
+    /// A DHCP client has a static lease with `block-access=yes`.
+    DhcpBlocked = "dhcp-blocked",
+    /// A DHCP server has nothing for this client: no static lease, no pool, or not the address that it asks for.
+    DhcpUnknown = "dhcp-unknown-client",
+    /// No address is left for a DHCP client.
+    DhcpNoAddress = "dhcp-no-address",
+    /// A hardware address has as many leases as `client-mac-limit` says.
+    DhcpMacLimit = "dhcp-mac-limit",
     /// The packet in a tunnel's is none, or is cut short.
     TunnelMalformed = "tunnel-malformed",
     /// A datagram for a VXLAN port of this router names a network that no interface has there (RFC 7348, 4).

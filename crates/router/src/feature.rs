@@ -17,7 +17,9 @@ pub(crate) mod bridge;
 pub(crate) mod certificate;
 pub(crate) mod check;
 pub(crate) mod dhcp6;
+pub(crate) mod dhcp_alert;
 pub(crate) mod dhcp_client;
+pub(crate) mod dhcp_server;
 pub(crate) mod discovery;
 pub(crate) mod dns;
 pub(crate) mod echo;
@@ -32,6 +34,7 @@ pub(crate) mod macvlan;
 pub(crate) mod neighbours;
 pub(crate) mod ntp;
 pub(crate) mod ping;
+pub(crate) mod pool;
 pub(crate) mod radius;
 pub(crate) mod schedule;
 pub(crate) mod scripting;
@@ -42,7 +45,7 @@ pub(crate) mod vlan;
 pub(crate) mod vrrp;
 pub(crate) mod vxlan;
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -255,6 +258,9 @@ pub enum Effect {
         /// Who sent it on the link.
         from: Mac,
     },
+    /// An IPv4 neighbour of an interface is known without being asked for, as it leased the address; without a link
+    /// address it is not any more.
+    Arp(InterfaceId, Ipv4Addr, Option<Mac>),
     /// A script runs, by its name or its text, with the rights of the router itself.
     Script {
         /// What started it, as `/system/script/job` shows it.

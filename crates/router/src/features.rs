@@ -16,7 +16,9 @@ use crate::feature::bonding::Bonds;
 use crate::feature::bridge::Bridges;
 use crate::feature::certificate::Certificates;
 use crate::feature::check::Checks;
+use crate::feature::dhcp_alert::DhcpAlerts;
 use crate::feature::dhcp_client::DhcpClients;
+use crate::feature::dhcp_server::DhcpServers;
 use crate::feature::dhcp6::Dhcp6;
 use crate::feature::discovery::Neighbourhood;
 use crate::feature::dns::Dns;
@@ -31,6 +33,7 @@ use crate::feature::macvlan::MacVlans;
 use crate::feature::neighbours::Neighbours;
 use crate::feature::ntp::Ntp;
 use crate::feature::ping::UserPings;
+use crate::feature::pool::AddressPools;
 use crate::feature::radius::Radius;
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
@@ -44,7 +47,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 30;
+const COUNT: usize = 33;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -100,6 +103,11 @@ pub(crate) struct Features {
     snmp: Snmp,
     /// DHCP for IPv6.
     dhcp6: Dhcp6,
+    /// Pools of addresses.
+    address_pools: AddressPools,
+    /// DHCP servers.
+    pub(crate) dhcp_servers: DhcpServers,
+    dhcp_alerts: DhcpAlerts,
     /// Gateway checks.
     pub(crate) checks: Checks,
     /// Echo requests of users.
@@ -115,6 +123,7 @@ impl Features {
         let id = rng.next_u32() as u16;
         let seed = rng.next_u64();
         let mut others = Rng::seeded(seed);
+        let address_pools = AddressPools::default();
         Self {
             log: Log::new(),
             access: access::Access::default(),
@@ -144,6 +153,9 @@ impl Features {
             dhcp_clients: DhcpClients::new(others.next_u64()),
             snmp: Snmp::default(),
             dhcp6: Dhcp6::new(others.next_u64()),
+            dhcp_servers: DhcpServers::new(address_pools.share()),
+            dhcp_alerts: DhcpAlerts::new(others.next_u64()),
+            address_pools,
             checks: Checks::new(id, rng),
             // Another, so that neither takes the other's answers.
             pings: UserPings::new(id.wrapping_add(1)),
@@ -182,6 +194,9 @@ impl Features {
             &self.dhcp_clients,
             &self.snmp,
             &self.dhcp6,
+            &self.address_pools,
+            &self.dhcp_servers,
+            &self.dhcp_alerts,
             &self.checks,
             &self.pings,
         ];
@@ -222,6 +237,9 @@ impl Features {
             &mut self.dhcp_clients,
             &mut self.snmp,
             &mut self.dhcp6,
+            &mut self.address_pools,
+            &mut self.dhcp_servers,
+            &mut self.dhcp_alerts,
             &mut self.checks,
             &mut self.pings,
         ];

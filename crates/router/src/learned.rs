@@ -57,7 +57,7 @@ impl Learned {
     /// The domains, each once.
     #[cfg_attr(
         not(test),
-        expect(dead_code, reason = "what asks such servers is not here yet")
+        expect(dead_code, reason = "what looks for names there is not here yet")
     )]
     pub(crate) fn domains(&self) -> Vec<&str> {
         let mut all: Vec<&str> = Vec::new();

@@ -13,6 +13,7 @@ mod bad_disk;
 pub(crate) mod code;
 #[cfg(test)]
 mod disk;
+pub mod leases;
 mod ledger;
 mod machine_key;
 mod opening;

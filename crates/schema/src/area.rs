@@ -34,9 +34,7 @@ pub(crate) const AREAS: &[Area] = &[
     area(
         "DHCP",
         &[
-            "/ip/dhcp-client",
             "/ip/dhcp-relay",
-            "/ip/dhcp-server",
             "/ipv6/dhcp-client",
             "/ipv6/dhcp-relay",
             "/ipv6/dhcp-server",
@@ -86,7 +84,6 @@ pub(crate) const AREAS: &[Area] = &[
         &["/interface/dot1x", "/interface/macsec"],
     ),
     area("mail", &["/tool/e-mail"]),
-    area("MNDP and LLDP", &["/ip/neighbor"]),
     area("MPLS", &["/interface/vpls", "/mpls"]),
     area(
         "multicast routing",
@@ -106,7 +103,7 @@ pub(crate) const AREAS: &[Area] = &[
         ],
     ),
     area("packages and updates", &["/system/package"]),
-    area("pools", &["/ip/pool", "/ipv6/pool"]),
+    area("pools", &["/ipv6/pool"]),
     area("power line", &["/interface/pwr-line"]),
     area(
         "PPP and its tunnels",
@@ -151,7 +148,6 @@ pub(crate) const AREAS: &[Area] = &[
         "routing settings",
         &["/routing/fantasy", "/routing/id", "/routing/settings"],
     ),
-    area("SNMP", &["/snmp"]),
     area("SSH settings", &["/ip/ssh"]),
     area("switch chips", &["/interface/ethernet/switch"]),
     area("other services", &["/ip/service"]),

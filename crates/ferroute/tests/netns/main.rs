@@ -14,6 +14,7 @@ mod clients;
 mod confine;
 mod dhcp6;
 mod dhcp_client;
+mod dhcp_server;
 mod discovery;
 mod drivers;
 mod ethernet;

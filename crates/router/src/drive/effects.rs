@@ -1,5 +1,6 @@
 //! What features want done, carried out.
 
+use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
 
 use dataplane::DropReason;
@@ -10,6 +11,7 @@ use wire::Mac;
 
 use super::Control;
 use super::groups::Groups;
+use super::half::Waiting;
 use super::objects::Pending;
 use crate::feature::{Effect, Effects, View};
 use crate::learned::Learned;
@@ -130,9 +132,8 @@ impl Control {
 
     /// Does what features want done, but for what is to be followed.
     fn take_effects(&mut self, effects: Effects, pending: &mut Pending) {
-        let worker = effects.worker;
-        self.workers
-            .count_many(DropReason::FeatureSends, effects.lost);
+        let (worker, lost) = (effects.worker, effects.lost);
+        self.workers.count_many(DropReason::FeatureSends, lost);
         for effect in effects {
             match effect {
                 Effect::Log(topics, message) => self.features.log.add(topics, message),
@@ -178,6 +179,7 @@ impl Control {
                     before,
                 } => self.run_later(kind, source, before),
                 Effect::Look(name) => _ = pending.touched.advertised.insert(name),
+                Effect::Arp(at, address, mac) => self.feed4(at, known(address, mac)),
                 Effect::Hear {
                     service,
                     interface,
@@ -206,5 +208,17 @@ impl Control {
             false => self.feed4(interface, Event::Received { packet, from }),
             true => self.feed6(interface, Event::Received { packet, from }),
         }
+    }
+}
+
+/// What a table of neighbours is told of one that is known without being asked for, or not any more.
+fn known(address: Ipv4Addr, mac: Option<Mac>) -> Event<'static, Ipv4Addr, Waiting> {
+    match mac {
+        Some(_) => Event::StaticAdded {
+            address,
+            mac,
+            published: false,
+        },
+        None => Event::StaticRemoved { address },
     }
 }

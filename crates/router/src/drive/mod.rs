@@ -92,6 +92,7 @@ use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
 use crate::link_modes::PortLink;
 use crate::object::Objects;
+use crate::store::leases::Leases;
 
 use half::{Half, Means, TimerKey, Waiting};
 use log::Log;
@@ -550,6 +551,7 @@ impl Control {
     pub fn poll(&mut self, now: Instant) -> bool {
         self.now = self.now.max(now);
         self.anchor();
+        self.features.dhcp_servers.now = self.now;
         if self.rates.is_due(self.now) {
             self.look_at_counters();
         }
@@ -561,6 +563,7 @@ impl Control {
         }
         self.tick_features();
         let busy = self.take_punts();
+        self.keep_leases(busy);
         if core::mem::take(&mut self.detected) {
             self.publish();
             self.offer_dynamic();
@@ -571,6 +574,26 @@ impl Control {
         self.retired.free();
         self.fib.prepare();
         busy || self.workers.is_backed_up()
+    }
+
+    /// Keeps the leases that others were given, and lets the answers go that promise them: once in a step, and
+    /// while there is more to hear once in several.
+    fn keep_leases(&mut self, more: bool) {
+        if self.features.dhcp_servers.has_to_keep(more) {
+            let clock = self.features.log.clock;
+            let mut out = Effects::default();
+            self.features.dhcp_servers.keep(clock, self.now, &mut out);
+            self.carry_out(out);
+        }
+    }
+
+    /// Takes up the leases that were kept, and keeps them from then on.
+    pub fn recall_leases(&mut self, log: Leases, kept: BTreeMap<u64, Vec<u8>>) {
+        let clock = self.features.log.clock;
+        let mut out = Effects::default();
+        let found = (log, kept);
+        { &mut self.features.dhcp_servers }.recall(found, clock, self.now, &mut out);
+        self.carry_out(out);
     }
 
     /// When `poll` is next worth calling, if no worker hands anything over before.

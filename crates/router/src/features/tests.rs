@@ -1,4 +1,5 @@
 mod client;
+mod dhcp_server;
 mod dns;
 mod full;
 mod looped;

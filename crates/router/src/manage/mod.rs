@@ -8,6 +8,7 @@ mod certificate;
 mod configuration;
 mod file;
 mod key;
+mod lease;
 #[cfg(test)]
 mod owners;
 mod reset;
@@ -101,6 +102,7 @@ impl Control {
             ("/system", "reset-configuration") => desk.reset(),
             ("/system/configuration", command) => desk.configuration(command),
             ("/certificate", _) => desk.certificate(),
+            ("/ip/dhcp-server/lease", "make-static") => desk.make_static(),
             ("/user/ssh-keys", "import") => desk.import_key(),
             (_, "reset-mac-address") => desk.reset_mac_addresses(),
             _ => return None,

@@ -7,7 +7,7 @@ pub(crate) mod matcher;
 pub(crate) mod network;
 pub(crate) mod option;
 
-use menu::{Argument, Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Argument, Flag, Kind, Menu, Property, Shape};
 
 use crate::declare::{
     IPV4, NONE_OR_SPAN, argument, between, command, no, optional, seconds, text, with_default,
@@ -66,13 +66,14 @@ const SERVING: &[Property] = &[
     )
     .quiet(),
     no("add-arp", "Whether clients get an ARP entry"),
-    no("add-dns-entries", "Whether clients get a name in the DNS"),
+    no("add-dns-entries", "Whether clients get a name in the DNS").inert(),
     with_default(
         "add-dns-entries-suffix",
         Kind::Sized { min: 1, max: 64 },
         "lan",
         "The domain of such names",
-    ),
+    )
+    .inert(),
     with_default(
         "authoritative",
         Kind::Words(&["no", "after-10sec-delay", "after-2sec-delay", "yes"]),
@@ -80,7 +81,7 @@ const SERVING: &[Property] = &[
         "Whether clients that ask for a foreign address are refused",
     ),
     no("always-broadcast", "Whether all answers are broadcast").quiet(),
-    with_default("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
+    with_default("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked").inert(),
     with_default(
         "client-mac-limit",
         Kind::Or(&["unlimited"], &between(0, 4_294_967_295)),
@@ -101,8 +102,9 @@ const SERVING: &[Property] = &[
         "yes",
         "Whether routes of RADIUS become option 121",
     )
-    .quiet(),
-    no("use-reconfigure", "Whether clients can be told to renew"),
+    .quiet()
+    .inert(),
+    no("use-reconfigure", "Whether clients can be told to renew").inert(),
     text("lease-script", "Runs when a lease begins or ends").script(),
 ];
 
@@ -111,14 +113,16 @@ const QUEUES: &[Property] = &[
         "insert-queue-before",
         QUEUE_PLACE,
         "Where queues for clients are put",
-    ),
+    )
+    .inert(),
     with_default(
         "parent-queue",
         PARENT,
         "none",
         "The queue above those for clients",
     )
-    .quiet(),
+    .quiet()
+    .inert(),
     with_default("dhcp-option-set", OPTION_SET, "none", "Options to send").quiet(),
     with_default(
         "address-lists",
@@ -132,11 +136,13 @@ const QUEUES: &[Property] = &[
         "yes",
         "Whether one queue serves both families",
     )
-    .quiet(),
+    .quiet()
+    .inert(),
     no(
         "support-broadband-tr101",
         "Whether option 82 is passed on to RADIUS (TR-101)",
-    ),
+    )
+    .inert(),
 ];
 
 const SETUP: &[Argument] = &[argument(
@@ -176,6 +182,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "dhcp",
     commands: &[command("setup", "Set up a server", SETUP)],
-    effect: Effect::None,
     ..Menu::new("/ip/dhcp-server", Shape::List, "DHCP server settings")
 };

@@ -28,7 +28,7 @@ pub(in crate::feature) use read::{check, tables};
 const MENU: &str = "/ip/dhcp-client";
 const OPTIONS: &str = "/ip/dhcp-client/option";
 const IDENTITY: &str = "/system/identity";
-const SERVICE: &str = "dhcp-client";
+pub(crate) const SERVICE: &str = "dhcp-client";
 /// What a worker hears: the answers of a hundred transactions a second.
 const RATE: Rate = Rate {
     per_second: 200,

@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/alert`: looking for servers that should not be there.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Kind, Menu, Shape};
 
 use crate::declare::{DISABLED_INVALID, on_items, shown, text, with_default};
 use crate::fragment::{COMMENT_DISABLED, interface};
@@ -36,7 +36,6 @@ pub(crate) static MENU: Menu = Menu {
         "reset-alert",
         "Forget the servers that were found",
     )],
-    effect: Effect::None,
     ..Menu::new(
         "/ip/dhcp-server/alert",
         Shape::List,

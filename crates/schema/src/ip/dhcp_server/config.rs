@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/config`: what all servers have in common.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Kind, Menu, Shape};
 
 use crate::declare::{with_default, yes};
 
@@ -12,22 +12,23 @@ pub(crate) static MENU: Menu = Menu {
             "5m",
             "How often leases are written to disk",
         ),
-        yes("accounting", "Whether RADIUS is told of leases"),
+        yes("accounting", "Whether RADIUS is told of leases").inert(),
         with_default(
             "interim-update",
             Kind::SPAN,
             "0s",
             "How often RADIUS is told in between",
-        ),
+        )
+        .inert(),
         with_default(
             "radius-password",
             Kind::Or(&["empty", "same-as-user"], &Kind::Text),
             "empty",
             "The password that RADIUS is asked with",
         )
-        .sensitive(),
+        .sensitive()
+        .inert(),
     ]],
-    effect: Effect::None,
     ..Menu::new(
         "/ip/dhcp-server/config",
         Shape::Settings,

@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/lease`: who has which address.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape, Unique};
+use menu::{Flag, Kind, Menu, Property, Shape, Unique};
 
 use super::{OPTION_SET, OPTIONS, PARENT, QUEUE_PLACE};
 use crate::declare::{IPV4, no, on_items, optional, property, shown, text, with_default};
@@ -18,15 +18,16 @@ const CLIENT: &[Property] = &[
         "Whether the frame's source is the client's address",
     ),
     text("client-id", "What the client calls itself"),
-    text("rate-limit", "Limit of the client's rate"),
-    text("routes", "Routes to the client's networks"),
+    text("rate-limit", "Limit of the client's rate").inert(),
+    text("routes", "Routes to the client's networks").inert(),
     optional(
         "insert-queue-before",
         QUEUE_PLACE,
         "Where the client's queue is put",
-    ),
-    optional("parent-queue", PARENT, "The queue above the client's"),
-    optional("queue-type", Kind::Name, "The type of the client's queue"),
+    )
+    .inert(),
+    optional("parent-queue", PARENT, "The queue above the client's").inert(),
+    optional("queue-type", Kind::Name, "The type of the client's queue").inert(),
     with_default(
         "address-lists",
         Kind::List(&Kind::Name),
@@ -45,7 +46,8 @@ const CLIENT: &[Property] = &[
         "allow-dual-stack-queue",
         Kind::Bool,
         "Whether one queue serves both families",
-    ),
+    )
+    .inert(),
     with_default(
         "lease-time",
         Kind::SPAN,
@@ -74,8 +76,18 @@ const CLIENT: &[Property] = &[
     ),
 ];
 
+const STATUS: &[&str] = &[
+    "authorizing",
+    "bound",
+    "conflict",
+    "declined",
+    "offered",
+    "testing",
+    "waiting",
+];
+
 const STATE: &[Property] = &[
-    shown("status", Kind::Text, "State of the lease"),
+    shown("status", Kind::Words(STATUS), "State of the lease"),
     shown(
         "expires-after",
         Kind::SPAN,
@@ -149,6 +161,5 @@ pub(crate) static MENU: Menu = Menu {
             failure: "already have static lease with this IP address",
         },
     ],
-    effect: Effect::None,
     ..Menu::new("/ip/dhcp-server/lease", Shape::List, "DHCP leases")
 };

@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/matcher`: clients that get other addresses by what they send.
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Kind, Menu, Property, Shape};
 
 use super::{OPTION_SET, POOL};
 use crate::declare::{DISABLED, between, property, with_default};
@@ -43,7 +43,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "server", "address-pool", "code", "value"],
     space: Some("dhcp-matcher"),
     key: Some("name"),
-    effect: Effect::None,
     ..Menu::new(
         "/ip/dhcp-server/matcher",
         Shape::List,

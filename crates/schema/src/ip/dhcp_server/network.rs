@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/network`: what clients of a network are told.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Shape, Unique};
+use menu::{Family, Flag, Kind, Menu, Shape, Unique};
 
 use super::{OPTION_SET, OPTIONS};
 use crate::declare::{IPV4, between, no, optional, text, with_default};
@@ -51,7 +51,6 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["address"],
         failure: "such network already exists",
     }],
-    effect: Effect::None,
     ..Menu::new(
         "/ip/dhcp-server/network",
         Shape::List,

@@ -2,7 +2,7 @@
 
 pub(crate) mod sets;
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Kind, Menu, Shape};
 
 use crate::declare::{between, named, no, property, shown, text};
 use crate::dhcp_option::raw_value;
@@ -20,7 +20,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "code", "value", "raw-value", "force"],
     space: Some("dhcp-option"),
     key: Some("name"),
-    effect: Effect::None,
     derive: Some(raw_value),
     ..Menu::new(
         "/ip/dhcp-server/option",

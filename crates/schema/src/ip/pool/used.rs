@@ -1,6 +1,6 @@
 //! `/ip/pool/used`: who has which address of a pool.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Kind, Menu, Shape};
 
 use crate::declare::{IPV4, shown};
 
@@ -12,6 +12,5 @@ pub(crate) static MENU: Menu = Menu {
         shown("info", Kind::Text, "Who has it"),
     ]],
     columns: &["pool", "address", "owner", "info"],
-    effect: Effect::None,
     ..Menu::new("/ip/pool/used", Shape::Rows, "Used addresses of pools")
 };

@@ -9,7 +9,7 @@ use machine::Instant;
 use super::{
     Action, Asked, Assigned, Client, Lease, MessageType, ServerId, Servers, State, Static,
 };
-use super::{OFFER, OWNER};
+use super::{OFFER, OWNER, PROBE};
 use crate::pool::Use;
 
 impl Servers {
@@ -102,12 +102,27 @@ impl Servers {
         }
     }
 
+    /// Asks whether the client of a lease is there. One behind a relay agent cannot be asked.
+    pub(super) fn check(&mut self, id: u64, now: Instant, out: &mut Vec<Action>) {
+        let lease = self
+            .leases
+            .get(id)
+            .filter(|lease| lease.state == State::Bound);
+        let at = lease.and_then(|lease| Some((lease.server?, lease.address?)));
+        let Some((server, address)) = at else { return };
+        let config = self.servers.get(&server);
+        if config.is_some_and(|config| config.relay.is_unspecified()) {
+            out.push(Action::Probe(server, address));
+            self.checked.insert(id, now + PROBE);
+        }
+    }
+
     /// Somebody has an address: it is not offered to anybody else.
     pub(super) fn seen(&mut self, address: Ipv4Addr, now: Instant, out: &mut Vec<Action>) {
         let Some(lease) = self.leases.at(address) else {
             return;
         };
-        if lease.state != State::Testing {
+        if self.checked.remove(&lease.id).is_some() || lease.state != State::Testing {
             return;
         }
         let (id, asked) = (lease.id, lease.asked.clone());

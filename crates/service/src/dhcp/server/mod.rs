@@ -82,6 +82,8 @@ pub enum Event {
     Recall(Box<Record>, i64),
     /// A user removes a dynamic lease.
     Remove(u64),
+    /// A user wants to know whether the client of a lease is there: if not, the lease ends.
+    Check(u64),
 }
 
 /// What [`Servers`] want done.
@@ -159,6 +161,8 @@ pub struct Servers {
     networks: BTreeMap<(u8, u32), Network>,
     matchers: Vec<Matcher>,
     leases: Leases,
+    /// Leases whose clients are asked for, by when they have to have answered.
+    checked: BTreeMap<u64, Instant>,
     pools: Pools,
 }
 
@@ -184,6 +188,14 @@ impl Servers {
     /// The lease that an address is in use for.
     pub fn lease_at(&self, address: Ipv4Addr) -> Option<&Lease> {
         self.leases.at(address)
+    }
+
+    /// Whether somebody at this address is being looked for.
+    pub fn is_asked_for(&self, address: Ipv4Addr) -> bool {
+        let lease = self.leases.at(address);
+        lease.is_some_and(|lease| {
+            lease.state == State::Testing || self.checked.contains_key(&lease.id)
+        })
     }
 
     /// A server.
@@ -224,11 +236,15 @@ impl Servers {
             Event::Recall(record, unix_seconds) => self.recall(&record, unix_seconds, now),
             Event::Remove(id) if id & DYNAMIC != 0 => self.end(id, now, out),
             Event::Remove(_) => {}
+            Event::Check(id) => self.check(id, now, out),
         }
     }
 
     /// Does what is due.
     pub fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        let silent = self.checked.extract_if(.., |_, at| *at <= now);
+        let silent: Vec<_> = silent.map(|(id, _)| id).collect();
+        silent.into_iter().for_each(|id| self.end(id, now, out));
         while let Some(id) = self.leases.due(now) {
             let state = self.leases.get(id).map(|lease| lease.state);
             let asked = self.leases.change(id, |lease| lease.asked.take()).flatten();
@@ -241,7 +257,8 @@ impl Servers {
 
     /// When `tick` is next worth calling.
     pub fn deadline(&self) -> Option<Instant> {
-        self.leases.deadline()
+        let checked = self.checked.values().copied();
+        checked.chain(self.leases.deadline()).min()
     }
 
     fn matchers_of(&self, asked: &Asked) -> impl Iterator<Item = &Matcher> {

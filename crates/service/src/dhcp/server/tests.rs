@@ -396,6 +396,22 @@ fn an_address_that_somebody_has_is_not_offered() {
 }
 
 #[test]
+fn a_client_that_is_not_there_loses_its_lease_when_it_is_looked_for() {
+    let mut rig = Rig::new(config());
+    let address = rig.lease(1).expect("an address");
+    let id = rig.servers.lease_at(address).expect("a lease").id;
+    rig.event(Event::Check(id));
+    assert!(matches!(rig.actions[..], [Action::Probe(SERVER, to)] if to == address));
+    rig.event(Event::Seen(address));
+    rig.pass(1_000);
+    assert_eq!(rig.states(), ["bound"]);
+
+    rig.event(Event::Check(id));
+    rig.pass(1_000);
+    assert_eq!(rig.states(), [""; 0]);
+}
+
+#[test]
 fn a_declined_address_is_left_alone_for_a_lease_s_time() {
     let mut rig = Rig::new(config());
     let address = rig.lease(1).expect("an address");

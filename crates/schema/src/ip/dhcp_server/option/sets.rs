@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/option/sets`: options that go together.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Menu, Shape};
 
 use crate::declare::{named, with_default};
 use crate::fragment::COMMENT;
@@ -15,7 +15,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "options"],
     space: Some("dhcp-option-set"),
     key: Some("name"),
-    effect: Effect::None,
     ..Menu::new(
         "/ip/dhcp-server/option/sets",
         Shape::List,

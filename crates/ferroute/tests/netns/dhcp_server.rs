@@ -1,0 +1,211 @@
+//! DHCP servers and clients that others wrote: udhcpc and dhclient get addresses, and have them when the router was
+//! killed in between; perfdhcp asks for thousands.
+
+use std::path::Path;
+
+use lab::Lab;
+
+use crate::world::{Folder, PACKET, Router, Start, have, lab, layout, output, run, shell, until};
+
+const CONFIG: &str = "\
+/ip/address/add address=10.9.0.1/24 interface=ether2
+/ip/pool/add name=lan ranges=10.9.0.100-10.9.0.103
+/ip/dhcp-server/add name=lan interface=ether2 address-pool=lan lease-time=5m conflict-detection=no
+/ip/dhcp-server/network/add address=10.9.0.0/24 gateway=10.9.0.1 dns-server=9.9.9.9 domain=lan
+";
+
+/// Says what a client was given, a value a line.
+const TELL: &str = "#!/bin/sh\nset >\"$(dirname \"$0\")/told-$1\"\n";
+
+fn start<'a>(config: &'a str, state: &'a Path) -> Start<'a> {
+    Start {
+        state: Some(state),
+        ..Start::with(PACKET, config)
+    }
+}
+
+/// Runs udhcpc once, with these arguments; what it was told with the lease.
+fn udhcpc(lab: &Lab, folder: &Folder, arguments: &str) -> String {
+    let script = folder.file("tell");
+    std::fs::write(&script, TELL).expect("room");
+    run(lab, "client", &format!("chmod 755 {}", script.display()));
+    let told = folder.file("told-bound");
+    let _ = std::fs::remove_file(&told);
+    let line = format!(
+        "udhcpc -i eth0 -f -q -n -t 5 -T 1 -s {} {arguments}",
+        script.display()
+    );
+    run(lab, "client", line.trim_end());
+    std::fs::read_to_string(told).expect("it was bound")
+}
+
+fn told(told: &str, name: &str) -> String {
+    let mut lines = told.lines();
+    let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    value.unwrap_or_default().trim_matches('\'').to_owned()
+}
+
+#[test]
+fn stock_clients_get_addresses_and_what_goes_with_them() {
+    let test = "stock_clients_get_addresses_and_what_goes_with_them";
+    let lab = have(test, &["udhcpc", "dhclient"])
+        .then(|| lab(test, layout("plain")))
+        .flatten();
+    let Some(lab) = lab else { return };
+    let folder = Folder::new();
+    run(&lab, "client", "ip address flush dev eth0");
+    let config = format!(
+        "{CONFIG}/ip/dhcp-server/set lan add-arp=yes address-lists=guests \
+         lease-script=\":log info \\\"script \\$leaseBound \\$leaseActIP\\\"\"\n"
+    );
+    let router = Router::start(&lab, &start(&config, &folder.file("state")));
+
+    let given = udhcpc(&lab, &folder, "-x hostname:pc -O domain");
+    for (name, value) in [
+        ("ip", "10.9.0.103"),
+        ("mask", "24"),
+        ("router", "10.9.0.1"),
+        ("dns", "9.9.9.9"),
+        ("domain", "lan"),
+        ("lease", "300"),
+        ("serverid", "10.9.0.1"),
+    ] {
+        assert_eq!(told(&given, name), value, "{given}");
+    }
+    let leases = router.exec("/ip/dhcp-server/lease/print detail without-paging");
+    for part in [
+        "address=10.9.0.103",
+        "host-name=\"pc\"",
+        "status=bound",
+        "server=lan",
+    ] {
+        assert!(leases.contains(part), "{leases}");
+    }
+    let arp = router.exec("/ip/arp/print without-paging");
+    assert!(arp.contains("HC") && arp.contains("10.9.0.103"), "{arp}");
+    let list = router.exec("/ip/firewall/address-list/print without-paging");
+    assert!(
+        list.contains("guests") && list.contains("10.9.0.103"),
+        "{list}"
+    );
+    let used = router.exec("/ip/pool/used/print without-paging");
+    assert!(
+        used.contains("10.9.0.103") && used.contains("DHCP"),
+        "{used}"
+    );
+    until("the script has run", || {
+        router
+            .exec("/log/print without-paging")
+            .contains("script 1 10.9.0.103")
+    });
+
+    it_is_made_static(&lab, &router, &folder);
+    another_takes_and_releases(&lab, &router, &folder);
+    assert!(router.stop().success());
+}
+
+fn it_is_made_static(lab: &Lab, router: &Router, folder: &Folder) {
+    // A lease that is made static stays, and its client has it.
+    router.exec("/ip/dhcp-server/lease/make-static [find address=10.9.0.103]");
+    let export = router.exec("/ip/dhcp-server/lease/export terse");
+    assert!(export.contains("address=10.9.0.103"), "{export}");
+    assert_eq!(told(&udhcpc(lab, folder, ""), "ip"), "10.9.0.103");
+    router.exec("/ip/dhcp-server/lease/set [find address=10.9.0.103] address=10.9.0.50");
+    assert_eq!(told(&udhcpc(lab, folder, ""), "ip"), "10.9.0.50");
+    router.exec("/ip/dhcp-server/lease/remove [find]");
+}
+
+fn another_takes_and_releases(lab: &Lab, router: &Router, folder: &Folder) {
+    // Another client, which really takes the address and releases it.
+    let files = format!(
+        "-sf /bin/true -pf {} -lf {} -cf /dev/null",
+        folder.file("pid").display(),
+        folder.file("leases").display()
+    );
+    run(lab, "client", &format!("dhclient -1 -q {files} eth0"));
+    let leases = std::fs::read_to_string(folder.file("leases")).expect("its leases");
+    assert!(
+        leases.contains("option domain-name-servers 9.9.9.9;"),
+        "{leases}"
+    );
+    run(lab, "client", &format!("dhclient -r -q {files} eth0"));
+    until("the lease is gone", || {
+        let leases = router.exec("/ip/dhcp-server/lease/print count-only");
+        leases.trim() == "0"
+    });
+}
+
+#[test]
+fn leases_are_there_when_the_router_was_killed() {
+    let test = "leases_are_there_when_the_router_was_killed";
+    let lab = have(test, &["udhcpc"])
+        .then(|| lab(test, layout("plain")))
+        .flatten();
+    let Some(lab) = lab else { return };
+    let folder = Folder::new();
+    let state = folder.file("state");
+    run(&lab, "client", "ip address flush dev eth0");
+    let mut held = Vec::new();
+    for round in 0..3 {
+        let router = Router::start(&lab, &start(CONFIG, &state));
+        // One client more each time, each with a name of its own.
+        let given = udhcpc(&lab, &folder, &format!("-C -x 0x3d:0000{round:02}"));
+        held.push(told(&given, "ip"));
+        // Nothing is waited for: it was acknowledged.
+        router.kill();
+    }
+    let router = Router::start(&lab, &start(CONFIG, &state));
+    let leases = router.exec("/ip/dhcp-server/lease/print without-paging");
+    for address in &held {
+        assert!(leases.contains(address), "{held:?}\n{leases}");
+    }
+    held.sort();
+    held.dedup();
+    assert_eq!(held.len(), 3, "nobody got another one's: {leases}");
+    for round in 0..3 {
+        let given = udhcpc(&lab, &folder, &format!("-C -x 0x3d:0000{round:02}"));
+        assert!(held.contains(&told(&given, "ip")), "{given}");
+    }
+    let leases = router.exec("/ip/dhcp-server/lease/print count-only");
+    assert_eq!(leases.trim(), "3");
+    assert!(router.stop().success());
+}
+
+#[test]
+fn a_thousand_clients_a_second_get_addresses() {
+    let test = "a_thousand_clients_a_second_get_addresses";
+    let lab = have(test, &["perfdhcp"])
+        .then(|| lab(test, layout("plain")))
+        .flatten();
+    let Some(lab) = lab else { return };
+    let folder = Folder::new();
+    let config = CONFIG
+        .replace("10.9.0.100-10.9.0.103", "10.9.1.0-10.9.255.254")
+        .replace("10.9.0.1/24", "10.9.0.1/16")
+        .replace("10.9.0.0/24", "10.9.0.0/16")
+        // perfdhcp speaks as a relay agent.
+        .replace("lease-time=5m", "lease-time=5m relay=10.9.0.2");
+    let router = Router::start(&lab, &start(&config, &folder.file("state")));
+    shell(
+        &lab,
+        "client",
+        "ip address flush dev eth0; ip address add 10.9.0.2/16 dev eth0",
+    );
+
+    // perfdhcp says by its status that something was lost, which is what is asked for here.
+    let line = "perfdhcp -4 -r 1000 -R 3000 -n 3000 -W 5 -l eth0";
+    let said = output(&lab, "client", line);
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    until("the leases are there", || {
+        let leases = router.exec("/ip/dhcp-server/lease/print count-only where status=bound");
+        leases.trim().parse().unwrap_or(0) >= 2_900
+    });
+    let counts = router.exec("/ip/pool/print without-paging");
+    assert!(counts.contains("lan"), "{said}{counts}");
+    router.kill();
+    // As many as were acknowledged.
+    let router = Router::start(&lab, &start(&config, &folder.file("state")));
+    let leases = router.exec("/ip/dhcp-server/lease/print count-only where status=bound");
+    assert!(leases.trim().parse().unwrap_or(0) >= 2_900, "{leases}");
+    assert!(router.stop().success());
+}

@@ -1,0 +1,156 @@
+//! What comes with a lease and goes with it: an entry in the table of neighbours, entries in address lists, a script.
+
+use core::fmt::Write as _;
+use core::net::Ipv4Addr;
+
+use frame::InterfaceId;
+use service::dhcp::server::{DYNAMIC, Lease, State};
+use wire::Mac;
+
+use super::{DhcpServers, Effect, Effects};
+use crate::intent::{ItemId, Name};
+
+/// What came with a lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct With {
+    pub(super) address: Ipv4Addr,
+    pub(super) mac: Mac,
+    /// The interface whose neighbour the client is.
+    pub(super) arp: Option<Name>,
+    pub(super) lists: Vec<Name>,
+}
+
+impl DhcpServers {
+    /// A lease begins.
+    pub(super) fn begins(&mut self, id: u64, out: &mut Effects) {
+        self.renew(id, out);
+        if let Some(lease) = self.machine.lease(id) {
+            self.run_script(lease, true, out);
+        }
+    }
+
+    /// A lease has ended.
+    pub(super) fn ends(&mut self, lease: &Lease, out: &mut Effects) {
+        let with = self.with.remove(&lease.id);
+        self.change(with.as_ref(), None, out);
+        self.run_script(lease, false, out);
+    }
+
+    /// Brings up to date what is with the leases of a server, which is configured otherwise.
+    pub(super) fn refresh(&mut self, server: ItemId, out: &mut Effects) {
+        let of_it = self.with.keys().copied();
+        let of_it = of_it.filter(|id| {
+            let lease = self.machine.lease(*id);
+            lease.is_some_and(|lease| lease.server == Some(server))
+        });
+        let of_it: Vec<_> = of_it.collect();
+        of_it.into_iter().for_each(|id| self.renew(id, out));
+    }
+
+    /// Brings up to date what is with a lease.
+    pub(super) fn renew(&mut self, id: u64, out: &mut Effects) {
+        let before = self.with.remove(&id);
+        let now = self.machine.lease(id).and_then(|lease| self.wanted(lease));
+        self.change(before.as_ref(), now.as_ref(), out);
+        self.with.extend(now.map(|now| (id, now)));
+    }
+
+    fn wanted(&self, lease: &Lease) -> Option<With> {
+        if lease.state != State::Bound {
+            return None;
+        }
+        let one = self.all.get(&lease.server?)?;
+        let own = (lease.id & DYNAMIC == 0)
+            .then(|| self.lists.get(&lease.id))
+            .flatten();
+        let is_neighbour = one.add_arp && one.relay.is_none() && lease.client.mac != Mac::ZERO;
+        let mut lists = own
+            .filter(|own| !own.is_empty())
+            .unwrap_or(&one.lists)
+            .clone();
+        lists.sort();
+        lists.dedup();
+        Some(With {
+            address: lease.address?,
+            mac: lease.client.mac,
+            arp: is_neighbour.then(|| one.interface.clone()),
+            lists,
+        })
+    }
+
+    /// Has what was with a lease go, and what is with it now come.
+    fn change(&self, before: Option<&With>, now: Option<&With>, out: &mut Effects) {
+        if before == now {
+            return;
+        }
+        for (with, comes) in [(before, false), (now, true)] {
+            let Some(with) = with else { continue };
+            for list in &with.lists {
+                out.push(Effect::ListEntry {
+                    ipv6: false,
+                    list: list.clone(),
+                    address: with.address.to_bits().into(),
+                    comes,
+                });
+            }
+            let interface = with.arp.as_ref().and_then(|name| self.named.get(name));
+            if let Some(interface) = interface {
+                out.push(Effect::Arp(
+                    *interface,
+                    with.address,
+                    comes.then_some(with.mac),
+                ));
+            }
+        }
+    }
+
+    /// Tells the table of neighbours of an interface, which may have forgotten them, who is there.
+    pub(super) fn tell_arp(&self, interface: InterfaceId, out: &mut Effects) {
+        let Some(link) = self.links.get(&interface) else {
+            return;
+        };
+        let servers = (link.name.clone(), 0)..=(link.name.clone(), ItemId::MAX);
+        let adds = |id: &ItemId| self.all.get(id).is_some_and(|one| one.add_arp);
+        if !{ self.on.range(servers) }.any(|(_, id)| adds(id)) {
+            return;
+        }
+        for with in self.with.values() {
+            if with.arp.as_ref() == Some(&link.name) {
+                out.push(Effect::Arp(interface, with.address, Some(with.mac)));
+            }
+        }
+    }
+
+    /// Runs a server's script. RouterOS: it finds what it is about in variables of these names.
+    fn run_script(&self, lease: &Lease, bound: bool, out: &mut Effects) {
+        let one = lease.server.and_then(|server| self.all.get(&server));
+        let Some(one) = one.filter(|one| !one.script.is_empty()) else {
+            return;
+        };
+        let mut before = String::new();
+        let address = lease.address.map(|address| address.to_string());
+        let digits = |part: Option<&[u8]>| {
+            let part = part.unwrap_or_default().iter();
+            part.map(|byte| format!("{byte:02x}")).collect::<String>()
+        };
+        let variables = [
+            ("leaseBound", if bound { "1" } else { "0" }.to_owned()),
+            ("leaseServerName", one.name.to_string()),
+            ("leaseActMAC", lease.client.mac.to_string()),
+            ("leaseActIP", address.unwrap_or_default()),
+            ("lease-hostname", lease.client.host_name.to_string()),
+            ("lease-agent-circuit-id", digits(lease.client.agent_part(1))),
+            ("lease-agent-remote-id", digits(lease.client.agent_part(2))),
+            ("lease-options", digits(lease.client.id.as_deref())),
+        ];
+        for (name, value) in variables {
+            let value = menu::quote(&value);
+            let _ = write!(before, ":local \"{name}\" {value};");
+        }
+        out.push(Effect::Script {
+            kind: "dhcp-server",
+            source: one.script.clone(),
+            before,
+        });
+    }
+}

@@ -1,0 +1,191 @@
+//! Leases, and what came with them, as menus show them.
+
+use core::ops::ControlFlow;
+use std::net::IpAddr;
+
+use machine::Instant;
+use menu::{Id, Row, RowFilter, Value};
+use service::dhcp::server::{DYNAMIC, Lease, client_id_text};
+
+use super::{DhcpServers, follow::With};
+use crate::live::give;
+
+impl DhcpServers {
+    /// The rows of leases that are none of the configuration.
+    pub(super) fn lease_rows(
+        &self,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        // Of many leases one is looked up.
+        let mut equals = filter.equals.iter();
+        let address = equals.find(|(name, _)| matches!(*name, "address" | "active-address"));
+        if let Some(IpAddr::V4(address)) = address.and_then(|(_, value)| value.as_address()) {
+            let lease = self.machine.lease_at(address);
+            return match lease.filter(|lease| lease.is_dynamic()) {
+                Some(lease) => give(self.lease_row(lease), filter, each),
+                None => ControlFlow::Continue(()),
+            };
+        }
+        for lease in self
+            .machine
+            .leases()
+            .range(DYNAMIC..)
+            .map(|(_, lease)| lease)
+        {
+            give(self.lease_row(lease), filter, each)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn lease_row(&self, lease: &Lease) -> Row {
+        let mut row = Row {
+            id: Some(Id(lease.id)),
+            ..Row::default()
+        };
+        let client = &lease.client;
+        if let Some(address) = lease.address {
+            row.set("address", Value::Address(address.into()));
+        }
+        row.set("mac-address", Value::Mac(client.mac.0));
+        if let Some(id) = &client.id {
+            row.set("client-id", Value::text(client_id_text(id)));
+        }
+        if let Some(one) = lease.server.and_then(|server| self.all.get(&server)) {
+            row.set("server", Value::Reference((&*one.name).into()));
+        }
+        row.flag("dynamic", true);
+        row.flag("radius", false);
+        row.flag("blocked", false);
+        row.flag("disabled", false);
+        self.add_state(lease, &mut row);
+        row
+    }
+
+    /// What a dynamic lease is as an item.
+    pub(crate) fn as_static(&self, id: Id) -> Option<Vec<(&'static str, Value)>> {
+        let lease = self
+            .machine
+            .lease(id.0)
+            .filter(|lease| lease.is_dynamic())?;
+        let one = lease.server.and_then(|server| self.all.get(&server))?;
+        let mut values = vec![
+            ("address", Value::Address(lease.address?.into())),
+            ("mac-address", Value::Mac(lease.client.mac.0)),
+            ("server", Value::Reference((&*one.name).into())),
+        ];
+        if let Some(id) = &lease.client.id {
+            values.push(("client-id", Value::text(client_id_text(id))));
+        }
+        Some(values)
+    }
+
+    /// Shows what has become of a static lease.
+    pub(super) fn annotate_lease(&self, id: Id, row: &mut Row) {
+        row.flag("radius", false);
+        row.flag("dynamic", false);
+        let blocked = row.is("block-access");
+        row.flag("blocked", blocked);
+        if let Some(lease) = self.machine.lease(id.0) {
+            self.add_state(lease, row);
+        }
+    }
+
+    fn add_state(&self, lease: &Lease, row: &mut Row) {
+        row.set("status", Value::Word(lease.state.name()));
+        let now = self.now;
+        let span = |from: Instant, to: Instant| {
+            let nanos = to.saturating_since(from).as_nanos();
+            // Whole seconds are told.
+            let seconds = i64::try_from(nanos / 1_000_000_000).unwrap_or(0);
+            Value::Time(seconds * 1_000_000_000)
+        };
+        let client = &lease.client;
+        if let Some(seen) = lease.seen {
+            row.set("last-seen", span(seen, now));
+        }
+        let Some(address) = lease.address else {
+            return;
+        };
+        if let Some(until) = lease.until {
+            row.set("expires-after", span(now, until));
+        }
+        row.set("age", span(lease.since, now));
+        row.set("active-address", Value::Address(address.into()));
+        row.set("active-mac-address", Value::Mac(client.mac.0));
+        if let Some(id) = &client.id {
+            row.set("active-client-id", Value::text(client_id_text(id)));
+        }
+        if let Some(one) = lease.server.and_then(|server| self.all.get(&server)) {
+            row.set("active-server", Value::text(&*one.name));
+        }
+        for (name, number) in [
+            ("active-agent-circuit-id", 1),
+            ("active-agent-remote-id", 2),
+        ] {
+            if let Some(part) = client.agent_part(number) {
+                let digits = part.iter().map(|byte| format!("{byte:02x}"));
+                row.set(name, Value::text(digits.collect::<String>()));
+            }
+        }
+        for (name, text) in [
+            ("host-name", &client.host_name),
+            ("class-id", &client.class),
+        ] {
+            if !text.is_empty() {
+                row.set(name, Value::text(text.clone()));
+            }
+        }
+        row.set("src-mac-address", Value::Mac(client.src_mac.0));
+    }
+
+    /// The entries that leases have in the table of neighbours.
+    pub(super) fn arp_rows(
+        &self,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for with in self.with.values() {
+            let Some(name) = &with.arp else { continue };
+            let mut row = Row::default();
+            let place = { self.named.get(name) }.map_or(0, |id| u64::from(id.0) << 32);
+            row.id = Some(Id(DYNAMIC | place | u64::from(with.address.to_bits())));
+            row.set("address", Value::Address(with.address.into()));
+            row.set("mac-address", Value::Mac(with.mac.0));
+            row.set("interface", Value::Reference((&**name).into()));
+            row.set("published", Value::Bool(false));
+            row.set("status", Value::Word("permanent"));
+            row.set("vrf", Value::Reference("main".into()));
+            for flag in ["dynamic", "dhcp", "complete"] {
+                row.flag(flag, true);
+            }
+            give(row, filter, each)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The entries that leases have in address lists.
+    pub(super) fn list_rows(
+        &self,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for (lease, with) in &self.with {
+            for (number, list) in with.lists.iter().enumerate() {
+                give(list_row(*lease, number, list, with), filter, each)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn list_row(lease: u64, number: usize, list: &str, with: &With) -> Row {
+    let mut row = Row::default();
+    // Beside those of rules and names, which have others of these bits.
+    let number = (number as u64) << 40 | 1 << 61;
+    row.id = Some(Id(DYNAMIC | number ^ (lease & !DYNAMIC)));
+    row.set("list", Value::text(list));
+    row.set("address", Value::Address(with.address.into()));
+    row.flag("dynamic", true);
+    row
+}

@@ -1,0 +1,305 @@
+//! Leases on disk: a log that is only appended to, a block of entries for each step of the router, synced before
+//! anybody is told of what is in it. Blocks are locked as all of the store is.
+//!
+//! ```text
+//! magic, head │ length, block 0 │ length, block 1 │ … │ a block that was not finished: cut off when it is opened
+//! block: (number, length, record) …; without a record the lease is gone
+//! ```
+//! When most of the file is of leases that are others by now, a new one with those that are there takes its place.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::ledger::{private_file, put_in_place};
+use super::vault::{Head, Key, Place, Vault};
+
+const MAGIC: &[u8] = b"ferroute leases\n";
+const START: usize = MAGIC.len() + Head::LEN;
+/// Bytes of a file that is not yet written anew.
+const SMALL: u64 = 1 << 20;
+/// Bytes of a block at most.
+const BLOCK: usize = 1 << 24;
+
+/// What is kept of leases: by their numbers, as bytes; none where a lease is gone.
+pub type Entries = Vec<(u64, Option<Vec<u8>>)>;
+
+/// The log of leases.
+#[derive(Debug)]
+pub struct Leases {
+    path: PathBuf,
+    file: File,
+    key: Key,
+    vault: Vault,
+    /// The number of the next block, and bytes of the file.
+    block: u64,
+    len: u64,
+    /// Bytes of what is there, by lease, and their sum.
+    live: BTreeMap<u64, u32>,
+    live_len: u64,
+}
+
+impl Leases {
+    /// Opens the log in a folder, and gives what is in it. One that cannot be read is put aside.
+    ///
+    /// # Errors
+    /// The file cannot be opened or made; in words.
+    pub fn open(folder: &Path, key: &Key) -> Result<(Self, BTreeMap<u64, Vec<u8>>), String> {
+        let path = folder.join("leases");
+        let opened = Self::open_at(&path, key);
+        opened.map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    fn open_at(path: &Path, key: &Key) -> io::Result<(Self, BTreeMap<u64, Vec<u8>>)> {
+        let bytes = match std::fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok((Self::make(path, key, &BTreeMap::new())?, BTreeMap::new()));
+            }
+            bytes => bytes?,
+        };
+        let Some((vault, rest)) = head(&bytes, key) else {
+            // Of another machine, or no log: nobody reads it, and nobody loses it.
+            std::fs::rename(path, path.with_extension("unreadable"))?;
+            return Ok((Self::make(path, key, &BTreeMap::new())?, BTreeMap::new()));
+        };
+        let (mut found, mut block, mut whole) = (BTreeMap::new(), 0, START);
+        let mut rest = rest;
+        while let Some((entries, len, behind)) = read_block(&vault, block, rest) {
+            for (id, record) in entries {
+                match record {
+                    Some(record) => _ = found.insert(id, record),
+                    None => _ = found.remove(&id),
+                }
+            }
+            (block, whole, rest) = (block + 1, whole + len, behind);
+        }
+        let file = OpenOptions::new().append(true).open(path)?;
+        file.set_len(whole as u64)?;
+        file.sync_all()?;
+        let live: BTreeMap<_, _> = found
+            .iter()
+            .map(|(id, of)| (*id, of.len() as u32))
+            .collect();
+        let log = Self {
+            path: path.to_owned(),
+            file,
+            key: key.clone(),
+            vault,
+            block,
+            len: whole as u64,
+            live_len: live.values().map(|len| u64::from(*len) + ENTRY).sum(),
+            live,
+        };
+        Ok((log, found))
+    }
+
+    /// A log with these leases, in place of what there was.
+    fn make(path: &Path, key: &Key, all: &BTreeMap<u64, Vec<u8>>) -> io::Result<Self> {
+        let vault = Vault::new(key)?;
+        let unfinished = path.with_extension("new");
+        let mut bytes = [MAGIC, &vault.head.bytes()].concat();
+        let mut block = 0;
+        let entries: Entries = all.iter().map(|(id, of)| (*id, Some(of.clone()))).collect();
+        for some in entries.chunks(1 << 12) {
+            bytes.extend(seal(&vault, block, some)?);
+            block += 1;
+        }
+        let mut file = private_file(&unfinished)?;
+        file.write_all(&bytes)?;
+        file.sync_all()?;
+        put_in_place(&unfinished, path)?;
+        let live: BTreeMap<_, _> = all.iter().map(|(id, of)| (*id, of.len() as u32)).collect();
+        Ok(Self {
+            path: path.to_owned(),
+            file: OpenOptions::new().append(true).open(path)?,
+            key: key.clone(),
+            vault,
+            block,
+            len: bytes.len() as u64,
+            live_len: live.values().map(|len| u64::from(*len) + ENTRY).sum(),
+            live,
+        })
+    }
+
+    /// Keeps entries: they are on disk when it returns.
+    ///
+    /// # Errors
+    /// They cannot be written; what was kept stays.
+    pub fn keep(&mut self, entries: &Entries) -> io::Result<()> {
+        let bytes = seal(&self.vault, self.block, entries)?;
+        let written = { self.file.write_all(&bytes) }.and_then(|()| self.file.sync_data());
+        if let Err(error) = written {
+            // What was written of it would hide what comes behind it.
+            self.file.set_len(self.len)?;
+            return Err(error);
+        }
+        self.block += 1;
+        self.len += bytes.len() as u64;
+        for (id, record) in entries {
+            let len = record.as_ref().map(|record| record.len() as u32);
+            let before = match len {
+                Some(len) => self.live.insert(*id, len),
+                None => self.live.remove(id),
+            };
+            let size = |len: Option<u32>| len.map_or(0, |len| u64::from(len) + ENTRY);
+            self.live_len = (self.live_len + size(len)).saturating_sub(size(before));
+        }
+        Ok(())
+    }
+
+    /// Whether most of the file is of leases that are others by now.
+    pub fn is_stale(&self) -> bool {
+        self.len > SMALL.max(4 * self.live_len)
+    }
+
+    /// Writes the file anew with these leases.
+    ///
+    /// # Errors
+    /// It cannot be written; what was kept stays.
+    pub fn rewrite(&mut self, all: &BTreeMap<u64, Vec<u8>>) -> io::Result<()> {
+        *self = Self::make(&self.path, &self.key, all)?;
+        Ok(())
+    }
+}
+
+/// Bytes of an entry besides its record.
+const ENTRY: u64 = 12;
+
+fn head<'a>(bytes: &'a [u8], key: &Key) -> Option<(Vault, &'a [u8])> {
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (head, rest) = rest.split_at_checked(Head::LEN)?;
+    let head = Head::read(head).filter(|head| head.key == key.name())?;
+    Some((Vault::of(key, head), rest))
+}
+
+fn place(block: u64) -> Place<'static> {
+    Place("leases", "", block)
+}
+
+fn seal(vault: &Vault, block: u64, entries: &[(u64, Option<Vec<u8>>)]) -> io::Result<Vec<u8>> {
+    let mut plain = Vec::new();
+    for (id, record) in entries {
+        let record = record.as_deref().unwrap_or_default();
+        plain.extend(id.to_le_bytes());
+        plain.extend((record.len() as u32).to_le_bytes());
+        plain.extend(record);
+    }
+    let sealed = vault.seal(&place(block), &plain)?;
+    let len = (sealed.len() as u32).to_le_bytes();
+    Ok([&len[..], &sealed].concat())
+}
+
+/// The next block: what is in it, its length, and what stands behind it. None where there is none that is whole.
+fn read_block<'a>(
+    vault: &Vault,
+    block: u64,
+    bytes: &'a [u8],
+) -> Option<(Entries, usize, &'a [u8])> {
+    let (len, rest) = bytes.split_first_chunk()?;
+    let len = usize::try_from(u32::from_le_bytes(*len)).ok()?;
+    let (sealed, behind) = rest.split_at_checked(len.min(BLOCK))?;
+    let plain = vault.open(&place(block), sealed)?;
+    let (mut entries, mut rest) = (Vec::new(), &plain[..]);
+    while let Some((id, behind)) = rest.split_first_chunk() {
+        let (len, behind) = behind.split_first_chunk()?;
+        let len = usize::try_from(u32::from_le_bytes(*len)).ok()?;
+        let (record, behind) = behind.split_at_checked(len)?;
+        let record = (!record.is_empty()).then(|| record.to_vec());
+        entries.push((u64::from_le_bytes(*id), record));
+        rest = behind;
+    }
+    Some((entries, 4 + len, behind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let name = format!("ferroute-leases-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(&path).expect("a folder");
+            Self(path)
+        }
+
+        fn open(&self) -> (Leases, BTreeMap<u64, Vec<u8>>) {
+            let key = Key::new([7; 32], "a test");
+            Leases::open(&self.0, &key).expect("a log")
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn entry(id: u64, byte: u8) -> (u64, Option<Vec<u8>>) {
+        (id, Some(vec![byte; 40]))
+    }
+
+    #[test]
+    fn what_was_kept_is_there_and_what_was_not_finished_is_not() {
+        let folder = Folder::new("kept");
+        let (mut log, found) = folder.open();
+        assert!(found.is_empty());
+        log.keep(&vec![entry(1, 1), entry(2, 2)]).expect("room");
+        log.keep(&vec![(1, None), entry(3, 3)]).expect("room");
+        drop(log);
+        let path = folder.0.join("leases");
+        let whole = std::fs::read(&path).expect("the log");
+
+        // Whatever of a further block is there when the power goes: what was kept before is kept.
+        let mut longer = folder.open().0;
+        longer.keep(&vec![entry(4, 4)]).expect("room");
+        drop(longer);
+        let longer = std::fs::read(&path).expect("the log");
+        for len in whole.len()..longer.len() {
+            std::fs::write(&path, &longer[..len]).expect("room");
+            let (mut log, found) = folder.open();
+            assert_eq!(found.keys().copied().collect::<Vec<_>>(), [2, 3], "{len}");
+            log.keep(&vec![entry(5, 5)]).expect("room");
+            drop(log);
+            assert_eq!(folder.open().1.len(), 3, "{len}");
+        }
+    }
+
+    #[test]
+    fn a_log_of_leases_that_are_others_by_now_is_written_anew() {
+        let folder = Folder::new("anew");
+        let (mut log, _) = folder.open();
+        let mut rounds = 0_u8;
+        while !log.is_stale() {
+            rounds = rounds.wrapping_add(1);
+            let all: Entries = (0..500).map(|id| entry(id, rounds)).collect();
+            log.keep(&all).expect("room");
+        }
+        let all: BTreeMap<_, _> = (0..500).map(|id| (id, vec![9; 40])).collect();
+        log.rewrite(&all).expect("room");
+        assert!(!log.is_stale());
+        log.keep(&vec![(3, None)]).expect("room");
+        drop(log);
+
+        let (log, found) = folder.open();
+        assert_eq!((found.len(), found.get(&3)), (499, None));
+        assert!(log.len < 60_000, "{}", log.len);
+    }
+
+    #[test]
+    fn the_log_of_another_machine_is_put_aside() {
+        let folder = Folder::new("aside");
+        let (mut log, _) = folder.open();
+        log.keep(&vec![entry(1, 1)]).expect("room");
+        drop(log);
+        let other = Key::new([8; 32], "another");
+        let (_, found) = Leases::open(&folder.0, &other).expect("a log");
+
+        assert!(found.is_empty());
+        assert!(folder.0.join("leases.unreadable").exists());
+    }
+}
