@@ -365,7 +365,7 @@ fn ports_are_asked_for_where_a_protocol_may_have_them() {
 #[test]
 fn a_menu_without_effect_is_named_once_for_each_command() {
     let mut store = schema::store();
-    let text = "/ip proxy set enabled=yes\n/ip proxy print\n/ip dns cache flush\n";
+    let text = "/ip proxy set enabled=yes\n/ip proxy print\n/system reboot\n";
 
     let report = script::check(&mut store, text);
 
@@ -399,15 +399,7 @@ fn single_values_without_effect_are_named() {
         .iter()
         .map(|n| (n.line, n.what.as_str()))
         .collect();
-    assert_eq!(
-        what,
-        [
-            (2, "action"),
-            (5, "allow-remote-requests"),
-            (6, "servers"),
-            (8, "check-gateway")
-        ]
-    );
+    assert_eq!(what, [(2, "action"), (6, "servers"), (8, "check-gateway")]);
 }
 
 #[test]

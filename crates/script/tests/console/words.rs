@@ -313,10 +313,14 @@ fn menus_of_older_versions_are_read_and_not_offered() {
 fn what_says_that_there_is_none_of_something_is_not_without_effect() {
     let mut console = Console::new();
 
-    let services = "/ip service print terse proplist=name where name=api-ssl";
-    assert!(!console.run(services).contains('~'));
-    console.quietly(&["/ip service set api-ssl certificate=own"]);
-    assert!(console.run(services).contains('~'));
+    let servers = "/radius print terse proplist=address";
+    console.quietly(&[
+        "/certificate add name=own common-name=own",
+        "/radius add service=login address=192.0.2.1 certificate=none",
+    ]);
+    assert!(!console.run(servers).contains('~'));
+    console.quietly(&["/radius set 0 certificate=own"]);
+    assert!(console.run(servers).contains('~'));
 }
 
 #[test]
