@@ -60,6 +60,8 @@ struct One {
     machine: Client,
     /// Its interface, while that is there and can have an address.
     at: Option<InterfaceId>,
+    /// Who sent the last answer on the link: the server, or who relays for it.
+    by: Option<Mac>,
     /// What objects were made of.
     told: Option<Box<Lease>>,
 }
@@ -158,7 +160,7 @@ impl Feature for DhcpClients {
                 }
                 Hearing::NotMine
             }
-            _ => self.hear_answer(id, heard.packet(), running.now, out),
+            _ => self.hear_answer(id, heard, running.now, out),
         }
     }
 
@@ -224,6 +226,7 @@ impl DhcpClients {
                 wish,
                 machine,
                 at: None,
+                by: None,
                 told: None,
             };
             self.all.insert(id, one);
@@ -295,18 +298,21 @@ impl DhcpClients {
     fn hear_answer(
         &mut self,
         id: ItemId,
-        packet: &[u8],
+        heard: &Heard<'_>,
         now: Instant,
         out: &mut Effects,
     ) -> Hearing {
         let Some(one) = self.all.get_mut(&id) else {
             return Hearing::NotMine;
         };
-        let Some(message) = message(packet) else {
+        let Some(message) = message(heard.packet()) else {
             return Hearing::Bad(DropReason::DhcpClientMalformed);
         };
         let mut actions = Vec::new();
         let taken = one.machine.receive(&message, now, &mut actions);
+        if taken.is_ok() {
+            one.by = Some(heard.source_mac());
+        }
         self.do_(id, actions, out);
         match taken {
             Ok(()) => Hearing::Taken,
@@ -340,7 +346,16 @@ impl DhcpClients {
             let outgoing = match action {
                 Action::Broadcast(packet) => to_all(packet, EtherType::IPV4),
                 Action::Probe(packet) => to_all(packet.to_vec(), EtherType::ARP),
-                Action::Send(packet) => one.at.map(|at| Outgoing::packet(at, packet)),
+                // Nobody has to be asked for the server's link address: what gives the address back is sent by
+                // that address still.
+                Action::Send(packet) => one.at.map(|interface| match one.by {
+                    Some(by) => Outgoing {
+                        interface,
+                        bytes: packet,
+                        how: How::Frame(by, EtherType::IPV4),
+                    },
+                    None => Outgoing::packet(interface, packet),
+                }),
                 Action::Got(lease) => {
                     self.tell(id, lease, out);
                     None
