@@ -166,21 +166,20 @@ impl Index {
     /// The first address behind an index that may be cut short.
     pub(super) fn address_after(&self, index: &[u32]) -> Option<Ipv4Addr> {
         let mut parts = [0; 4];
-        for (part, given) in parts.iter_mut().zip(index) {
-            match u8::try_from(*given) {
-                Ok(given) => *part = given,
-                // All that begins so is behind it.
-                Err(_) => {
-                    let at = index.iter().position(|given| *given > 255)?;
-                    parts[at..].fill(255);
-                    break;
-                }
-            }
+        let mut whole = index.len() >= 4;
+        for (at, given) in index.iter().take(4).enumerate() {
+            let Ok(part) = u8::try_from(*given) else {
+                // It is behind all that begin as it does so far.
+                parts[at..].fill(u8::MAX);
+                whole = true;
+                break;
+            };
+            parts[at] = part;
         }
         let from = Ipv4Addr::from(parts);
-        let from = match index.len() {
-            0..=3 => Bound::Included(from),
-            _ => Bound::Excluded(from),
+        let from = match whole {
+            true => Bound::Excluded(from),
+            false => Bound::Included(from),
         };
         let mut behind = self.addresses.range((from, Bound::Unbounded));
         behind.next().map(|(address, _)| *address)
@@ -214,3 +213,6 @@ impl Index {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
