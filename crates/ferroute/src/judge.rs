@@ -1,13 +1,15 @@
 //! What a board makes of a configuration: which ports of bridges it switches, and who shares a way to its processor.
 
 use menu::{Store, json, visible};
-use router::board::{Asks, Board, Plan, Shared, switch_name};
+use router::board::{Asks, Board, Plan, Shared, beyond, switch_name};
 
 /// What is found out of a configuration.
 pub(crate) struct Judgement {
     board: &'static Board,
     asks: Asks,
     plan: Plan,
+    /// What its switch chips cannot do.
+    beyond: Vec<String>,
 }
 
 impl Judgement {
@@ -15,7 +17,12 @@ impl Judgement {
     pub(crate) fn of(store: &Store, board: &'static Board) -> Self {
         let asks = Asks::of(store);
         let plan = asks.plan(board, None);
-        Self { board, asks, plan }
+        Self {
+            board,
+            asks,
+            plan,
+            beyond: beyond(store, board),
+        }
     }
 
     /// The ways to the processor that ports share.
@@ -45,7 +52,8 @@ impl Judgement {
             let ports = lane.ports.join(", ");
             format!("{ports}: share {rate} to the processor")
         });
-        let lines = ports.chain(lanes);
+        let beyond = self.beyond.iter().map(|said| visible(said).into_owned());
+        let lines = ports.chain(lanes).chain(beyond);
         lines
             .map(|line| format!("{}: {line}", self.board.name))
             .collect()
@@ -90,6 +98,11 @@ impl Judgement {
             }
             out.push_str("]}");
         }
+        out.push_str("],\"beyond\":[");
+        for (at, said) in self.beyond.iter().enumerate() {
+            out.push_str(if at > 0 { "," } else { "" });
+            json::string(said, &mut out);
+        }
         out.push(']');
         out
     }
@@ -131,7 +144,22 @@ mod tests {
              {\"interface\":\"ether2\",\"bridge\":\"data\",\"reason\":\"hw=no\"},\
              {\"interface\":\"ether4\",\"bridge\":\"data\",\"reason\":\"hw=no\"}],\
              \"lanes\":[{\"mbps\":1000,\"ports\":[\"ether1\",\"ether3\",\"ether5\"]},\
-             {\"mbps\":1000,\"ports\":[\"ether2\",\"ether4\"]}]"
+             {\"mbps\":1000,\"ports\":[\"ether2\",\"ether4\"]}],\"beyond\":[]"
+        );
+    }
+    #[test]
+    fn what_a_chip_cannot_do_is_said() {
+        let config = format!(
+            "{JOINED}/interface/ethernet/switch/port set ether2 vlan-mode=secure\n\
+             /interface/ethernet/switch/vlan add switch=switch1 vlan-id=10 ports=ether2\n"
+        );
+        let said = judge(&config).in_words();
+        assert_eq!(
+            said[4..],
+            [
+                "hEX: ether2: MediaTek-MT7621 cannot do vlan-mode",
+                "hEX: switch1: MediaTek-MT7621 has no room for VLAN 10 in a table of its own",
+            ]
         );
     }
 }

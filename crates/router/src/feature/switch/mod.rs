@@ -17,7 +17,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use menu::{Changes, Id, Menu, Row};
+use menu::{Changes, Id, Menu, Row, Store};
 
 use self::read::{ChipConfig, PortConfig, VlanConfig};
 use super::{Effects, Feature, View, concerns};
@@ -109,6 +109,16 @@ impl Feature for Switches {
             _ => {}
         }
     }
+}
+
+/// What of a configuration the switch chips of a board cannot do, a sentence each.
+pub fn beyond(store: &Store, board: &'static Board) -> Vec<String> {
+    let mut switches = Switches {
+        board,
+        ..Switches::default()
+    };
+    switches.read(store);
+    switches.beyond()
 }
 
 impl Switches {
