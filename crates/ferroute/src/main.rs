@@ -23,6 +23,7 @@ mod labs;
 mod memory;
 mod names;
 mod notify;
+mod outgoing;
 mod past;
 mod patterns;
 mod priority;

@@ -355,7 +355,7 @@ impl Outside {
         {
             wait = Some(Duration::ZERO);
         }
-        self.syslog.send(self.host.as_deref(), &datagrams);
+        self.syslog.send(self.host.as_ref(), &datagrams);
         self.names.put(asks);
         self.patterns.begin();
         for job in jobs {

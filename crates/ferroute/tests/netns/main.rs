@@ -43,5 +43,6 @@ mod traceroute;
 mod veth;
 mod vrrp;
 mod vxlan;
+mod watched;
 mod workers;
 mod world;

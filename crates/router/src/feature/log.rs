@@ -1,10 +1,12 @@
 //! `/log`: what it shows, what is added by hand, and the menus that say what goes where.
 
+use core::net::IpAddr;
 use std::ops::ControlFlow;
 
+use machine::Instant;
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter, Value};
 
-use super::{Effects, Feature, View};
+use super::{Effect, Effects, Feature, View};
 use crate::drive::log::Log;
 use crate::live::{DYNAMIC, give, text};
 
@@ -18,8 +20,15 @@ impl Feature for Log {
         ]
     }
 
-    fn follow(&mut self, view: &View<'_>, _: Option<&Changes>, _: &mut Effects) {
+    fn follow(&mut self, view: &View<'_>, _: Option<&Changes>, out: &mut Effects) {
         Self::follow(self, view.store);
+        for (name, wanted) in self.follow_names() {
+            out.push(Effect::Resolve { name, wanted });
+        }
+    }
+
+    fn resolved(&mut self, name: &str, found: &[IpAddr], _: Instant, _: &mut Effects) {
+        Self::resolved(self, name, found.first().copied());
     }
 
     fn rows(

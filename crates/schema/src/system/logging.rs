@@ -1,7 +1,5 @@
 //! `/system/logging`: which messages go where.
 
-use std::net::IpAddr;
-
 use menu::{
     Builtin, Command, Effect, Family, Flag, Item, Kind, Menu, Old, Pick, Property, Shape, Value,
 };
@@ -235,8 +233,7 @@ pub(crate) static ACTION: Menu = Menu {
             Kind::Words(&["udp", "tcp", "tls"]),
             "Protocol of messages to a server",
         )
-        .default("udp")
-        .inert(),
+        .default("udp"),
         no("check-certificate", "Checks the server's certificate").inert(),
         Property::new(
             "cef-event-delimiter",
@@ -343,18 +340,14 @@ pub(crate) static ACTION: Menu = Menu {
     ..Menu::new("/system/logging/action", Shape::List, "Where messages go")
 };
 
-/// Where messages go in vain: by mail, to a script, to a server that has a name only, or in a way that is
-/// not spoken.
+/// Where messages go in vain: by mail, to a script, or in a way that is not spoken.
 fn in_vain(item: &Item) -> Option<&'static str> {
     let is = |name: &str, words: &[&str]| words.contains(&item.text(name));
-    let server = item.get("remote").map(ToString::to_string);
-    let named = server.is_some_and(|server| server.parse::<IpAddr>().is_err());
     match item.text("target") {
         "email" => Some("logging by mail"),
         "script" => Some("logging to a script"),
-        "remote" if named => Some("logging to a server's name"),
         "remote" if is("remote-log-format", &["cef"]) => Some("remote-log-format=cef"),
-        "remote" if is("remote-protocol", &["tcp", "tls"]) => Some("logging by TCP"),
+        "remote" if is("remote-protocol", &["tls"]) => Some("logging by TLS"),
         _ => None,
     }
 }

@@ -16,10 +16,12 @@ mod rule;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
 
 use menu::{Clock, Id, Store};
 
-pub use remote::Datagram;
+pub use remote::{Carrier, Datagram};
 
 use disk::Disk;
 use remote::Remote;
@@ -49,6 +51,8 @@ pub struct Log {
     memory: BTreeMap<Id, VecDeque<Entry>>,
     disks: BTreeMap<Id, Disk>,
     datagrams: VecDeque<Datagram>,
+    /// The addresses of servers that are known by name.
+    servers: BTreeMap<Arc<str>, Option<IpAddr>>,
     /// Entries for the program's own log.
     fresh: VecDeque<Entry>,
     /// The last entries for consoles.
@@ -81,6 +85,32 @@ impl Log {
         self.disks.retain(|id, _| actions.contains_key(id));
         for entry in self.early.take().unwrap_or_default() {
             self.deliver(&entry);
+        }
+    }
+
+    /// Takes over which servers have names: each with whether it is wanted from now on, or not any more.
+    pub(crate) fn follow_names(&mut self) -> Vec<(Arc<str>, bool)> {
+        let wanted = rule::server_names(&self.actions);
+        let gone = { self.servers.keys() }.filter(|name| !wanted.contains(*name));
+        let new = wanted
+            .iter()
+            .filter(|name| !self.servers.contains_key(*name));
+        let gone = gone.map(|name| (Arc::clone(name), false));
+        let new = new.map(|name| (Arc::clone(name), true));
+        let others: Vec<_> = gone.chain(new).collect();
+        for (name, on) in &others {
+            match on {
+                true => drop(self.servers.insert(Arc::clone(name), None)),
+                false => drop(self.servers.remove(name)),
+            }
+        }
+        others
+    }
+
+    /// Takes over the address of a server that is known by name.
+    pub(crate) fn resolved(&mut self, name: &str, address: Option<IpAddr>) {
+        if let Some(known) = self.servers.get_mut(name) {
+            *known = address;
         }
     }
 
@@ -192,12 +222,20 @@ impl Log {
             Target::Remote(remote) => {
                 let bytes = remote.message(&entry, &self.name);
                 let Remote {
-                    to, port, source, ..
+                    port,
+                    source,
+                    carrier,
+                    ..
                 } = *remote;
+                let known = |name: &Arc<str>| self.servers.get(name).copied().flatten();
+                let to = remote.to.as_ref().map_or_else(known, |to| Some(*to));
+                // What is said before the server's name has an address is lost.
+                let Some(to) = to else { return };
                 let datagram = Datagram {
                     to,
                     port,
                     source,
+                    carrier,
                     bytes,
                 };
                 push(&mut self.datagrams, datagram);

@@ -1,6 +1,7 @@
 //! Messages for a server: RouterOS's own form, and that of BSD syslog (RFC 3164).
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use menu::{Clock, visible};
 
@@ -9,7 +10,9 @@ use super::Entry;
 /// A server, and how messages to it look.
 #[derive(Debug)]
 pub(super) struct Remote {
-    pub(super) to: IpAddr,
+    /// Its address, or its name.
+    pub(super) to: Result<IpAddr, Arc<str>>,
+    pub(super) carrier: Carrier,
     pub(super) port: u16,
     pub(super) source: Option<IpAddr>,
     /// Whether facility, severity, time and name stand before a message.
@@ -23,7 +26,16 @@ pub(super) struct Remote {
     pub(super) severity: String,
 }
 
-/// What is to be sent by UDP.
+/// How messages go to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Carrier {
+    /// Each in a datagram (RFC 5426).
+    Udp,
+    /// Each on a line of a connection (RFC 6587, 3.4.2).
+    Tcp,
+}
+
+/// What is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
     /// The server.
@@ -32,6 +44,8 @@ pub struct Datagram {
     pub port: u16,
     /// The address that it is to come from, if that is said.
     pub source: Option<IpAddr>,
+    /// How it goes there.
+    pub carrier: Carrier,
     /// The message.
     pub bytes: Vec<u8>,
 }
@@ -125,7 +139,8 @@ mod tests {
 
     fn remote() -> Remote {
         Remote {
-            to: std::net::Ipv4Addr::LOCALHOST.into(),
+            to: Ok(std::net::Ipv4Addr::LOCALHOST.into()),
+            carrier: Carrier::Udp,
             port: 514,
             source: None,
             syslog: true,

@@ -1,14 +1,15 @@
 //! The rules and actions of `/system/logging`, as they are configured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use menu::{Id, Item, Store, Value};
 use script::Regex;
 
 use super::Entry;
 use super::disk::Config;
-use super::remote::Remote;
+use super::remote::{Carrier, Remote};
 
 /// Which entries go to an action.
 #[derive(Debug)]
@@ -97,6 +98,15 @@ pub(super) fn rules(store: &Store, actions: &BTreeMap<Id, Action>) -> Vec<Rule> 
     items.filter_map(|item| rule(item)).collect()
 }
 
+/// The servers that are known by name.
+pub(super) fn server_names(actions: &BTreeMap<Id, Action>) -> BTreeSet<Arc<str>> {
+    let remotes = actions.values().filter_map(|action| match &action.target {
+        Target::Remote(remote) => remote.to.as_ref().err(),
+        _ => None,
+    });
+    remotes.cloned().collect()
+}
+
 /// All actions.
 pub(super) fn actions(store: &Store) -> BTreeMap<Id, Action> {
     let items = store.items("/system/logging/action");
@@ -130,7 +140,16 @@ fn target(item: &Item) -> Target {
 
 fn remote(item: &Item) -> Option<Remote> {
     let given = |address: &IpAddr| !address.is_unspecified();
-    let to = item.get("remote").map(ToString::to_string)?.parse().ok();
+    let server = item.get("remote")?.to_string();
+    let to = server.parse().map_err(|_| Arc::from(server));
+    if to.as_ref().is_ok_and(|to| !given(to)) {
+        return None;
+    }
+    let carrier = match item.text("remote-protocol") {
+        "udp" => Carrier::Udp,
+        "tcp" => Carrier::Tcp,
+        _ => return None,
+    };
     let source = item.get("src-address").and_then(Value::as_address);
     let facility = item.get("syslog-facility").map(ToString::to_string);
     let severity = item.get("syslog-severity").map(ToString::to_string);
@@ -139,11 +158,9 @@ fn remote(item: &Item) -> Option<Remote> {
         "syslog" => true,
         _ => return None,
     };
-    if item.text("remote-protocol") != "udp" {
-        return None;
-    }
     Some(Remote {
-        to: to.filter(given)?,
+        to,
+        carrier,
         port: u16::try_from(count(item, "remote-port")).unwrap_or(514),
         source: source.filter(given),
         syslog,
