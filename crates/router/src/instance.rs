@@ -82,6 +82,16 @@ impl Instance {
         Ok((instance, workers))
     }
 
+    /// What is counted, as Prometheus reads it.
+    pub fn metrics(&self) -> String {
+        self.control.metrics(&self.store)
+    }
+
+    /// Whether all ports that are configured are there.
+    pub fn has_its_ports(&self) -> bool {
+        self.control.missed.is_empty()
+    }
+
     /// The configuration.
     pub fn store(&self) -> &Store {
         &self.store

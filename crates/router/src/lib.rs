@@ -26,6 +26,7 @@ pub mod link_modes;
 mod lists;
 mod live;
 mod manage;
+pub mod metrics;
 pub mod mirror;
 pub mod object;
 pub mod plan;

@@ -19,6 +19,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use menu::{Id, bytes};
+use router::Instance;
 use script::Interrupt;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::{Mutex, oneshot};
@@ -44,6 +45,12 @@ const BODY_BYTES: usize = 4 << 20;
 
 /// How long a command may take.
 const COMMAND: Duration = Duration::from_secs(60);
+
+/// How long the router may take to say that it is well.
+const HEALTH: Duration = Duration::from_secs(2);
+
+/// The text format of Prometheus.
+const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Pieces of an answer that wait to go out.
 const WAITING: usize = 4;
@@ -118,6 +125,11 @@ impl Visitor {
                     "text/plain",
                     Bytes::from_static(b"ferroute\n"),
                 ),
+                "/healthz" => self.health(|_| true).await,
+                "/readyz" => self.health(Instance::has_its_ports).await,
+                "/metrics" if request.method() == Method::GET => {
+                    self.metrics(request.headers()).await
+                }
                 _ => refuse(&Fault::not_found()),
             };
         };
@@ -160,6 +172,43 @@ impl Visitor {
         match list.ok().flatten() {
             Some(list) => text(StatusCode::OK, "application/pkix-crl", Bytes::from(list)),
             None => refuse(&Fault::not_found()),
+        }
+    }
+
+    /// Whether the router answers in time, and is as it should be. Who asks is not told more than that.
+    async fn health(
+        &self,
+        good: impl FnOnce(&Instance) -> bool + Send + 'static,
+    ) -> Response<Pieces> {
+        let shared = Arc::clone(&self.shared);
+        let look = spawn_blocking(move || good(&shared.lock()));
+        let (status, word) = match timeout(HEALTH, look).await {
+            Ok(Ok(true)) => (StatusCode::OK, &b"ok\n"[..]),
+            Ok(Ok(false)) => (StatusCode::SERVICE_UNAVAILABLE, &b"not ready\n"[..]),
+            Ok(Err(_)) | Err(_) => (StatusCode::SERVICE_UNAVAILABLE, &b"no answer\n"[..]),
+        };
+        text(status, "text/plain", Bytes::from_static(word))
+    }
+
+    /// The page of metrics, for users who may use REST.
+    async fn metrics(&self, headers: &HeaderMap) -> Response<Pieces> {
+        let Some(entered) = self.enter(headers).await else {
+            return refuse(&Fault::unauthorized());
+        };
+        match self.desk.turn(&Asker::new(&entered, "rest-api")).await {
+            Ok(turn) => {
+                let shared = Arc::clone(&self.shared);
+                let page = spawn_blocking(move || {
+                    let page = shared.lock().metrics();
+                    drop(turn);
+                    page
+                });
+                match page.await {
+                    Ok(page) => text(StatusCode::OK, METRICS_TYPE, Bytes::from(page)),
+                    Err(_) => refuse(&Fault::new(500, "the page was not made")),
+                }
+            }
+            Err(reason) => refuse(&Fault::new(503, reason.to_string())),
         }
     }
 

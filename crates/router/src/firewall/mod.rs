@@ -334,6 +334,11 @@ impl Firewall {
         self.desks.iter().find(|desk| desk.which().path == path)
     }
 
+    /// All menus of rules.
+    pub fn desks(&self) -> impl Iterator<Item = &Desk> {
+        self.desks.iter()
+    }
+
     /// What a rule has counted since it was made, or its counters were reset.
     pub fn hits(&self, number: u32) -> Hits {
         self.shared.numbers.hits(number, self.counters())
