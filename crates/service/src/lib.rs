@@ -9,6 +9,7 @@
 //! - [`dns`]: answers questions for names, and keeps what servers answered.
 //! - [`discovery`]: tells neighbours of the router, and hears of them: MNDP, CDP, LLDP.
 //! - [`dhcp6`]: the same of IPv6, with prefixes.
+//! - [`flow`]: tells collectors what connections have carried.
 //! - [`gateway_check`]: whether a gateway answers.
 //! - [`icmp`]: echo replies, errors and redirects, and how many of them.
 //! - [`igmp`]: tells switches and routers which IPv4 groups are received here.
@@ -39,6 +40,7 @@ pub mod dhcp;
 pub mod dhcp6;
 pub mod discovery;
 pub mod dns;
+pub mod flow;
 pub mod gateway_check;
 pub mod icmp;
 pub mod igmp;

@@ -31,6 +31,7 @@ pub mod mac;
 pub mod mac_ping;
 pub mod mndp;
 pub mod ndp;
+pub mod netflow;
 pub mod ntp;
 pub mod protocol;
 pub mod radius;
