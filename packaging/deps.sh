@@ -16,7 +16,7 @@ for_run='ip:iproute2 ethtool:ethtool nsenter:util-linux unshare:util-linux ping:
 for_test='iperf3:iperf3 tcpdump:tcpdump traceroute:traceroute nft:nftables python3:python3 venv:python3-venv
 dnsmasq:dnsmasq-base udhcpd:udhcpd dhcpd:isc-dhcp-server
 ssh:openssh-client node:nodejs curl:curl certificates:ca-certificates keepalived:keepalived
-ovs-vswitchd:openvswitch-switch chronyd:chrony lldpd:lldpd snmpget:snmp snmptrapd:snmptrapd
+ovs-vswitchd:openvswitch-switch chronyd:chrony nfcapd:nfdump lldpd:lldpd snmpget:snmp snmptrapd:snmptrapd
 openssl:openssl freeradius:freeradius udhcpc:udhcpc dhclient:isc-dhcp-client perfdhcp:kea-admin'
 
 say() { printf 'deps: %s\n' "$*" >&2; }

@@ -27,6 +27,7 @@ mod outgoing;
 mod past;
 mod patterns;
 mod priority;
+mod probes;
 mod radius;
 mod reach;
 mod resolve;

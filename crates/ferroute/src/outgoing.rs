@@ -1,15 +1,20 @@
-//! Connections that the router begins, such as to servers of logs: in the host plane, and each with an end to its waits:
-//! a deadline for all of it, or somebody who stops it.
+//! Connections that the router begins: to web servers, mail servers and servers of logs. They are begun in the host
+//! plane, and every wait has an end: a deadline for all of it, or somebody who stops it.
 
-use std::io;
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 use script::Interrupt;
 
 use crate::host::HostPlane;
+
+/// How often somebody who waits looks whether he is to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// The longest head of an answer in bytes, and its longest line.
+const HEAD_MOST: u64 = 64 << 10;
 
 /// The way to a server, for one exchange.
 #[derive(Clone, Copy)]
@@ -24,7 +29,14 @@ pub(crate) struct Road<'a> {
     pub(crate) interrupt: &'a Interrupt,
 }
 
-impl Road<'_> {
+/// A connection.
+pub(crate) struct Line<'a> {
+    stream: TcpStream,
+    until: Instant,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> Road<'a> {
     /// Connects.
     ///
     /// # Errors
@@ -61,5 +73,327 @@ impl Road<'_> {
             }
             Err(error) => Err(io::Error::from(error).to_string()),
         }
+    }
+
+    /// A connection without encryption.
+    pub(crate) const fn plain(&self, stream: TcpStream) -> Line<'a> {
+        Line {
+            stream,
+            until: self.until,
+            interrupt: self.interrupt,
+        }
+    }
+}
+
+impl Line<'_> {
+    /// How long one wait may take. It is an error where nothing is left.
+    fn patience(&self) -> io::Result<Duration> {
+        if self.interrupt.is_on() {
+            return Err(io::Error::other("interrupted"));
+        }
+        let left = self.until.saturating_duration_since(Instant::now());
+        match left.is_zero() {
+            true => Err(io::Error::new(io::ErrorKind::TimedOut, "timeout")),
+            false => Ok(left.min(LOOK)),
+        }
+    }
+
+    /// Does something again and again until it does not have to wait any more.
+    fn wait<T>(&mut self, mut act: impl FnMut(&mut TcpStream) -> io::Result<T>) -> io::Result<T> {
+        loop {
+            let patience = self.patience()?;
+            self.stream.set_read_timeout(Some(patience))?;
+            self.stream.set_write_timeout(Some(patience))?;
+            match act(&mut self.stream) {
+                Err(error) if is_quiet(&error) => {}
+                done => return done,
+            }
+        }
+    }
+}
+
+impl Read for Line<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.wait(|stream| stream.read(bytes))
+    }
+}
+
+impl Write for Line<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.wait(|stream| stream.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.wait(TcpStream::flush)
+    }
+}
+
+fn is_quiet(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    let own = error.get_ref().is_some();
+    !own && matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
+}
+
+/// A request of HTTP.
+#[derive(Clone, Debug)]
+pub(crate) struct Request<'a> {
+    /// `GET`, `POST` and the like.
+    pub(crate) method: &'a str,
+    /// The host and, where it is not the usual one, its port.
+    pub(crate) host: String,
+    /// What is asked for: path and query.
+    pub(crate) target: &'a str,
+    /// Further lines of the head, each checked to be one.
+    pub(crate) fields: Vec<(String, String)>,
+    /// What is sent.
+    pub(crate) body: &'a [u8],
+}
+
+impl Request<'_> {
+    /// Asks for the first page of a host.
+    pub(crate) fn get(host: &str, port: u16) -> Self {
+        // An address of IPv6 stands in brackets (RFC 3986, 3.2.2).
+        let host = match host.contains(':') {
+            true => format!("[{host}]"),
+            false => host.to_owned(),
+        };
+        Self {
+            method: "GET",
+            host: if port == 80 {
+                host
+            } else {
+                format!("{host}:{port}")
+            },
+            target: "/",
+            fields: Vec::new(),
+            body: &[],
+        }
+    }
+}
+
+/// An answer of HTTP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Its status.
+    pub(crate) status: u16,
+    /// The reason behind it.
+    pub(crate) reason: String,
+    /// The lines of its head, names in lower case.
+    pub(crate) fields: Vec<(String, String)>,
+}
+
+impl Answer {
+    /// The first line of this name.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let mut all = self.fields.iter();
+        all.find(|(own, _)| own == name)
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+/// Puts a request, and reads the answer's head; the body is given piece by piece to `each`.
+///
+/// # Errors
+/// What went wrong, in words: of the connection, of the answer, or of `each`.
+pub(crate) fn ask(
+    line: &mut Line<'_>,
+    request: &Request<'_>,
+    each: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+) -> Result<Answer, String> {
+    let words = |error: io::Error| error.to_string();
+    line.write_all(&head(request)).map_err(words)?;
+    line.write_all(request.body).map_err(words)?;
+    line.flush().map_err(words)?;
+    let mut reader = BufReader::new(line);
+    let mut answer = read_head(&mut reader)?;
+    // What a server says before the answer (RFC 9110, 15.2).
+    while (100..200).contains(&answer.status) {
+        answer = read_head(&mut reader)?;
+    }
+    let empty = request.method == "HEAD" || matches!(answer.status, 204 | 304);
+    if !empty {
+        read_body(&mut reader, &answer, each)?;
+    }
+    Ok(answer)
+}
+
+fn head(request: &Request<'_>) -> Vec<u8> {
+    let mut head = format!(
+        "{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n",
+        request.method, request.target, request.host
+    );
+    let has = |name: &str| {
+        let mut all = request.fields.iter();
+        all.any(|(own, _)| own.eq_ignore_ascii_case(name))
+    };
+    if !has("user-agent") {
+        head.push_str("User-Agent: ferroute\r\n");
+    }
+    if !request.body.is_empty() && !has("content-length") {
+        head.push_str(&format!("Content-Length: {}\r\n", request.body.len()));
+    }
+    for (name, value) in &request.fields {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    menu::bytes::to_bytes(&head)
+}
+
+const MALFORMED: &str = "malformed answer";
+
+/// A line without its end; it is an error where it does not end.
+fn read_line(reader: &mut impl BufReadLine) -> Result<String, String> {
+    let bytes = reader.line(HEAD_MOST)?;
+    let bytes = bytes.strip_suffix(b"\r").unwrap_or(&bytes);
+    Ok(menu::bytes::from_bytes(bytes))
+}
+
+/// What lines are read from.
+trait BufReadLine {
+    fn line(&mut self, most: u64) -> Result<Vec<u8>, String>;
+}
+
+impl<R: Read> BufReadLine for BufReader<R> {
+    fn line(&mut self, most: u64) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        let mut limited = self.take(most);
+        limited
+            .read_until(b'\n', &mut bytes)
+            .map_err(|error| error.to_string())?;
+        match bytes.pop() {
+            Some(b'\n') => Ok(bytes),
+            _ => Err(MALFORMED.to_owned()),
+        }
+    }
+}
+
+fn read_head(reader: &mut BufReader<impl Read>) -> Result<Answer, String> {
+    let first = read_line(reader)?;
+    let mut words = first.splitn(3, ' ');
+    let version = words.next().unwrap_or_default();
+    let status = words.next().and_then(|status| status.parse().ok());
+    let status = status.filter(|status| (100..=999).contains(status));
+    let Some(status) = status.filter(|_| version.starts_with("HTTP/1.")) else {
+        return Err(MALFORMED.to_owned());
+    };
+    let mut answer = Answer {
+        status,
+        reason: words.next().unwrap_or_default().to_owned(),
+        fields: Vec::new(),
+    };
+    let mut bytes = 0;
+    loop {
+        let line = read_line(reader)?;
+        if line.is_empty() {
+            return Ok(answer);
+        }
+        bytes += line.len() as u64;
+        if bytes > HEAD_MOST {
+            return Err(MALFORMED.to_owned());
+        }
+        // A line that goes on from the one before says nothing that counts (RFC 9112, 5.2).
+        if let Some((name, value)) = line.split_once(':') {
+            let value = value.trim().to_owned();
+            answer.fields.push((name.to_ascii_lowercase(), value));
+        }
+    }
+}
+
+fn read_body(
+    reader: &mut BufReader<impl Read>,
+    answer: &Answer,
+    each: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+) -> Result<(), String> {
+    let chunked = answer.field("transfer-encoding");
+    if chunked.is_some_and(|coding| coding.to_ascii_lowercase().ends_with("chunked")) {
+        loop {
+            let line = read_line(reader)?;
+            let length = line.split(';').next().unwrap_or_default().trim();
+            let length = u64::from_str_radix(length, 16).map_err(|_| MALFORMED)?;
+            if length == 0 {
+                return Ok(());
+            }
+            pass(reader, Some(length), each)?;
+            read_line(reader)?;
+        }
+    }
+    match answer.field("content-length") {
+        Some(length) => pass(reader, Some(length.parse().map_err(|_| MALFORMED)?), each),
+        None => pass(reader, None, each),
+    }
+}
+
+/// Gives so many bytes on, or all until the end.
+fn pass(
+    reader: &mut BufReader<impl Read>,
+    length: Option<u64>,
+    each: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut left = length;
+    let mut bytes = vec![0; 16 << 10];
+    while left != Some(0) {
+        let most = left.map_or(bytes.len(), |left| {
+            usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()))
+        });
+        let count = reader
+            .read(&mut bytes[..most])
+            .map_err(|error| error.to_string())?;
+        match (count, &mut left) {
+            (0, None) => return Ok(()),
+            (0, Some(_)) => return Err("the answer ended too early".to_owned()),
+            (count, Some(left)) => *left -= count as u64,
+            (_, None) => {}
+        }
+        each(&bytes[..count])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<(Answer, String), String> {
+        let mut reader = BufReader::new(text.as_bytes());
+        let answer = read_head(&mut reader)?;
+        let mut body = Vec::new();
+        read_body(&mut reader, &answer, &mut |piece| {
+            body.extend(piece);
+            Ok(())
+        })?;
+        Ok((answer, String::from_utf8(body).expect("it is text")))
+    }
+
+    #[test]
+    fn answers_are_read_by_length_by_chunks_and_to_the_end() {
+        for text in [
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, and more",
+            "HTTP/1.0 200 OK\r\n\r\nhello",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
+        ] {
+            let (answer, body) = read(text).expect("a good answer");
+            assert_eq!(
+                (answer.status, &*answer.reason, &*body),
+                (200, "OK", "hello")
+            );
+        }
+    }
+
+    #[test]
+    fn answers_that_are_none_are_refused() {
+        for text in [
+            "",
+            "SSH-2.0-x\r\n\r\n",
+            "HTTP/1.1 99 x\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe",
+            "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nhe",
+            "HTTP/1.1 200 OK\r\nX: y",
+        ] {
+            assert!(read(text).is_err(), "{text:?}");
+        }
+        let endless = format!("HTTP/1.1 200 OK\r\n{}", "x: y\r\n".repeat(20_000));
+        assert!(read(&endless).is_err());
     }
 }

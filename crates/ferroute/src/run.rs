@@ -24,6 +24,7 @@ use crate::host::{HostPlane, mirrors::Mirrors};
 use crate::names::Names;
 use crate::notify::notify;
 use crate::patterns::Patterns;
+use crate::probes::Probes;
 use crate::reach::Place;
 use crate::resources::Watch;
 use crate::services::{self, Services};
@@ -183,6 +184,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let services = Services::new(offers, run.listen, place.state.as_deref())?;
     let names = Names::new(host.clone(), waiting.waker());
     let patterns = Patterns::new(waiting.waker());
+    let probes = Probes::new(host.clone(), waiting.waker());
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -196,6 +198,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 rested: started,
                 names,
                 patterns,
+                probes,
                 syslog: Syslog::default(),
             };
             while !stop.load(Ordering::SeqCst) {
@@ -303,13 +306,14 @@ struct Outside {
     rested: SystemInstant,
     names: Names,
     patterns: Patterns,
+    probes: Probes,
     syslog: Syslog,
 }
 
 impl Outside {
     /// One round: links, mirrors, packets from workers, timers; then a sleep until there is more.
     fn round(&mut self, shared: &Arc<Shared>) {
-        let (jobs, datagrams, asks, mirrors);
+        let (jobs, datagrams, asks, probes, mirrors);
         let servers = self.names.look();
         let wait = {
             let mut instance = shared.lock();
@@ -320,6 +324,7 @@ impl Outside {
             }
             asks = self.names.follow(&mut instance, servers);
             self.patterns.follow(&mut instance);
+            probes = self.probes.follow(&mut instance);
             let control = instance.control();
             if let Some(resources) = self.resources.look() {
                 control.set_resources(resources);
@@ -357,6 +362,7 @@ impl Outside {
         }
         self.syslog.send(self.host.as_ref(), &datagrams);
         self.names.put(asks);
+        self.probes.begin(shared, probes);
         self.patterns.begin();
         for job in jobs {
             if let Err(error) = crate::jobs::start(shared, job) {

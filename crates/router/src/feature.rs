@@ -23,6 +23,7 @@ pub(crate) mod dhcp_server;
 pub(crate) mod discovery;
 pub(crate) mod dns;
 pub(crate) mod echo;
+pub(crate) mod flows;
 pub(crate) mod hear;
 pub(crate) mod link4;
 pub(crate) mod link6;
@@ -32,6 +33,7 @@ pub(crate) mod loop_protect;
 pub(crate) mod mac_tools;
 pub(crate) mod macvlan;
 pub(crate) mod neighbours;
+pub(crate) mod netwatch;
 pub(crate) mod ntp;
 pub(crate) mod ping;
 pub(crate) mod pool;
@@ -61,7 +63,7 @@ use menu::{Call, Changes, Clock, Id, Item, Menu, Reason, Reply, Row, RowFilter, 
 
 use wire::Mac;
 
-use self::hear::{Datagram, Heard, Hearing, Outgoing};
+use self::hear::{Datagram, Echo, Heard, Hearing, Outgoing};
 use crate::drive::asking::Asking;
 use crate::intent::{ItemId, Name, Wanted};
 use crate::learned::{Learned, Servers};
@@ -221,6 +223,8 @@ pub enum Effect {
     Send(Outgoing),
     /// A datagram of UDP is sent from this router's own address.
     Datagram(Box<Datagram>),
+    /// An echo request is sent.
+    Echo(Box<Echo>),
     /// The addresses of a name are wanted once more, or once less.
     Resolve {
         /// The name.

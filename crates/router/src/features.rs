@@ -23,6 +23,7 @@ use crate::feature::dhcp6::Dhcp6;
 use crate::feature::discovery::Neighbourhood;
 use crate::feature::dns::Dns;
 use crate::feature::echo::Echo;
+use crate::feature::flows::Flows;
 use crate::feature::hear::{Heard, Hearing};
 use crate::feature::link4::Links4;
 use crate::feature::link6::Links6;
@@ -31,6 +32,7 @@ use crate::feature::loop_protect::LoopProtection;
 use crate::feature::mac_tools::MacTools;
 use crate::feature::macvlan::MacVlans;
 use crate::feature::neighbours::Neighbours;
+use crate::feature::netwatch::Watches;
 use crate::feature::ntp::Ntp;
 use crate::feature::ping::UserPings;
 use crate::feature::pool::AddressPools;
@@ -47,7 +49,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 33;
+const COUNT: usize = 35;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -70,6 +72,10 @@ pub(crate) struct Features {
     pub(crate) lookups: Lookups,
     /// The time from servers, and for others.
     pub(crate) ntp: Ntp,
+    /// Hosts that are watched.
+    pub(crate) watches: Watches,
+    /// Collectors of flows.
+    pub(crate) flows: Flows,
     /// Services that are to listen and cannot.
     pub(crate) services: Services,
     /// VLAN interfaces.
@@ -134,6 +140,8 @@ impl Features {
             dns: Dns::new(core::array::from_fn(|_| others.next_u32() as u8)),
             lookups: Lookups::default(),
             ntp: Ntp::new(others.next_u64()),
+            watches: Watches::new(id.wrapping_add(2)),
+            flows: Flows::default(),
             services: Services::default(),
             vlans: Vlans,
             macvlans: MacVlans,
@@ -175,6 +183,8 @@ impl Features {
             &self.dns,
             &self.lookups,
             &self.ntp,
+            &self.watches,
+            &self.flows,
             &self.services,
             &self.vlans,
             &self.macvlans,
@@ -218,6 +228,8 @@ impl Features {
             &mut self.dns,
             &mut self.lookups,
             &mut self.ntp,
+            &mut self.watches,
+            &mut self.flows,
             &mut self.services,
             &mut self.vlans,
             &mut self.macvlans,

@@ -5,7 +5,7 @@ use std::fs;
 use lab::Lab;
 
 use crate::pair::{PAIR, PEER, ROUTER, start};
-use crate::world::{Folder, Server, have, lab, shell, until};
+use crate::world::{Folder, Server, have, lab, run, shell, until};
 
 /// A lab with these programs, if this machine can have one.
 fn world(test: &str, programs: &[&str]) -> Option<Lab> {
@@ -83,4 +83,98 @@ fn logs_go_to_a_server_by_tcp_and_wait_for_one_that_is_away() {
         lines.starts_with("<29>") || lines.starts_with("<30>"),
         "{lines}"
     );
+}
+
+#[test]
+fn hosts_are_watched_by_echo_by_tcp_and_by_http_and_scripts_hear_of_it() {
+    let test = "hosts_are_watched_by_echo_by_tcp_and_by_http_and_scripts_hear_of_it";
+    let Some(lab) = world(test, &["python3"]) else {
+        return;
+    };
+    let router = start(
+        &lab,
+        &format!(
+            "/tool netwatch\n\
+             add name=echo host={PEER} interval=1s timeout=500ms start-delay=0s startup-delay=0s \
+             up-script=\":log info (\\\"\\$name is \\$status \\\" . \\$\\\"done-tests\\\")\" \
+             down-script=\":log info \\\"\\$host is gone\\\"\"\n\
+             add name=icmp type=icmp host={PEER} interval=2s timeout=500ms packet-count=4 packet-interval=20ms \
+             start-delay=0s startup-delay=0s\n\
+             add name=tcp type=tcp-conn host={PEER} port=8080 interval=1s start-delay=0s startup-delay=0s\n\
+             add name=web type=http-get host={PEER} port=8080 interval=1s start-delay=0s startup-delay=0s\n"
+        ),
+    );
+    let status = |name: &str| router.value("/tool/netwatch/print", name, "status");
+    until("echoes are answered", || {
+        status("echo") == "up" && status("icmp") == "up"
+    });
+    until("nobody listens yet", || {
+        status("tcp") == "down" && status("web") == "down"
+    });
+    assert_eq!(
+        router.number("/tool/netwatch/print", "icmp", "loss-percent"),
+        0
+    );
+    let log = || router.exec("/log/print without-paging");
+    until("the script has run", || log().contains("echo is up 1"));
+
+    let serve = format!("python3 -u -m http.server --bind {PEER} 8080");
+    let server = Server::start(&lab, "peer", &serve, "Serving");
+    until("the page is there", || {
+        status("tcp") == "up" && status("web") == "up"
+    });
+    assert_eq!(
+        router.number("/tool/netwatch/print", "web", "http-status-code"),
+        200
+    );
+    drop(server);
+    until("it is not any more", || {
+        status("tcp") == "down" && status("web") == "down"
+    });
+
+    shell(&lab, "peer", "ip link set eth0 down");
+    until("the host is gone", || {
+        status("echo") == "down" && status("icmp") == "down"
+    });
+    until("the other script has run", || {
+        log().contains(&format!("{PEER} is gone"))
+    });
+}
+
+#[test]
+fn nfdump_reads_the_flows_of_all_versions() {
+    let test = "nfdump_reads_the_flows_of_all_versions";
+    let Some(lab) = world(test, &["nfcapd", "nfdump", "ping"]) else {
+        return;
+    };
+    for (version, port) in [("5", 2055), ("9", 2056), ("ipfix", 2057)] {
+        let folder = Folder::new();
+        let (at, pid) = (folder.file(""), folder.file("pid"));
+        let (at, pid) = (at.display(), pid.display());
+        let line = format!("exec nfcapd -w {at} -p {port} -P {pid} -b {PEER} 2>&1");
+        let argv = ["sh", "-c", &line].map(str::to_owned);
+        let command = lab.command_line("peer", &argv);
+        let _collector = Server::begin(command.expect("a host of the layout"), "Startup");
+        let router = start(
+            &lab,
+            &format!(
+                "/ip firewall connection tracking set enabled=yes\n\
+                 /ip traffic-flow set enabled=yes inactive-flow-timeout=5s\n\
+                 /ip traffic-flow target add dst-address={PEER} port={port} version={version}\n"
+            ),
+        );
+        run(&lab, "peer", &format!("ping -q -c 7 -i 0.05 {ROUTER}"));
+        until("the collector has been told", || {
+            let rows = router.rows("/ip/firewall/connection/print");
+            rows.iter()
+                .any(|row| row.to_string().contains(&format!("{port}")))
+        });
+        // What it has heard is in a file when it ends.
+        shell(&lab, "peer", &format!("kill -TERM $(cat {pid})"));
+        let filter = format!("proto icmp and src ip {PEER} and dst ip {ROUTER} and packets 7");
+        until("nfdump has read the file", || {
+            let read = format!("nfdump -q -R {at} -o line '{filter}' 2>&1 || true");
+            shell(&lab, "peer", &read).contains(&format!("{PEER}:"))
+        });
+    }
 }

@@ -58,6 +58,7 @@ impl Control {
             self.features.bonds.listen(self.now, received);
         }
         self.features.tick(self.now, &mut out);
+        self.look_at_flows(&mut out);
         self.carry_out(out);
         self.tell_resolved();
     }
@@ -170,6 +171,7 @@ impl Control {
                 Effect::Gateway(wanted) => self.check_gateway(wanted),
                 Effect::Send(outgoing) => self.send(outgoing, worker),
                 Effect::Datagram(datagram) => self.send_datagram(&datagram, worker),
+                Effect::Echo(echo) => self.send_echo(&echo, worker),
                 Effect::Resolve { name, wanted } => {
                     self.features.lookups.want(name, wanted, self.now);
                 }

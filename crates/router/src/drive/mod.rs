@@ -18,6 +18,7 @@
 //! - services: `hear.rs` (registry, hearing, sending), `groups.rs` (multicast groups that are joined)
 //! - answers: `icmp.rs`, `reset.rs`, `check.rs` (ways to checked gateways), `ping.rs`
 //! - bridges: `offload.rs` (what is switched below the workers)
+//! - watching: `flows.rs` (what connections counted, for collectors), `netwatch.rs` (trials of the owner)
 //! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names),
 //!   `patterns.rs`
 //! - other: `log/mod.rs`, `rate.rs`, `asking.rs`, `effects.rs` and `objects.rs` (what features
@@ -31,6 +32,7 @@ pub(crate) mod check;
 mod claims;
 mod copy;
 mod effects;
+mod flows;
 mod groups;
 pub mod half;
 pub(crate) mod hear;
@@ -39,6 +41,7 @@ mod items;
 pub mod log;
 mod machines;
 pub mod names;
+pub mod netwatch;
 mod objects;
 pub(crate) mod offload;
 mod output;
@@ -349,6 +352,7 @@ impl Control {
     pub fn set_clock(&mut self, clock: Clock) {
         let moved = clock.offset_seconds != self.features.log.clock.offset_seconds;
         self.features.log.clock = clock;
+        self.features.watches.clock = clock;
         self.manage.files.clock = clock;
         if moved {
             self.due.snapshot = true;

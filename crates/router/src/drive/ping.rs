@@ -15,6 +15,7 @@ use wire::{EtherType, Mac, Protocol, icmpv4, icmpv6, ipv4, ipv6};
 
 use super::Control;
 use super::half::{self, Waiting};
+use crate::feature::hear::Echo;
 use crate::rib::{MAIN, Target};
 
 /// The worker that is given requests.
@@ -189,6 +190,45 @@ impl Control {
             }
         }
         Ok(ticket)
+    }
+
+    /// Sends an echo request of a feature. Without an address that leads to its receiver it is not sent.
+    pub(super) fn send_echo(&mut self, echo: &Echo, worker: u16) {
+        let (id, seq) = echo.numbers;
+        let bytes = usize::from(echo.bytes);
+        let mut message = Vec::with_capacity(bytes);
+        let packet = match (echo.to, echo.source) {
+            (IpAddr::V4(to), source) => {
+                let own = match source {
+                    Some(IpAddr::V4(own)) => Some(own),
+                    _ => self.running().source4(to),
+                };
+                let Some(own) = own else { return };
+                let data = &data(bytes, ipv4::HEADER_LEN);
+                icmpv4::Message::EchoRequest { id, seq, data }.emit(&mut message);
+                let header = ipv4::Repr {
+                    id: self.next_id(),
+                    ttl: echo.ttl,
+                    ..ipv4::Repr::new(Protocol::ICMP, own, to)
+                };
+                [&header.to_bytes(message.len())[..], &message].concat()
+            }
+            (IpAddr::V6(to), source) => {
+                let own = match source {
+                    Some(IpAddr::V6(own)) => Some(own),
+                    _ => self.running().source6(to, InterfaceId::NONE),
+                };
+                let Some(own) = own else { return };
+                let data = &data(bytes, ipv6::HEADER_LEN);
+                icmpv6::Message::EchoRequest { id, seq, data }.emit(own, to, &mut message);
+                let header = ipv6::Repr {
+                    hop_limit: echo.ttl,
+                    ..ipv6::Repr::new(Protocol::ICMPV6, own, to)
+                };
+                [&header.to_bytes(message.len())[..], &message].concat()
+            }
+        };
+        self.output(&packet, InterfaceId::NONE, worker);
     }
 
     /// Whether a routing rule may give a request a way that has no source yet. Linux: who is not told of

@@ -105,6 +105,21 @@ pub struct Datagram {
     pub(crate) data: Vec<u8>,
 }
 
+/// An echo request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echo {
+    /// The address that it leaves from, if that is given.
+    pub(crate) source: Option<IpAddr>,
+    /// Its receiver.
+    pub(crate) to: IpAddr,
+    /// Its identifier and its sequence number.
+    pub(crate) numbers: (u16, u16),
+    /// The length of its packet.
+    pub(crate) bytes: u16,
+    /// Its TTL, or hop limit.
+    pub(crate) ttl: u8,
+}
+
 /// How something leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {

@@ -3,9 +3,9 @@
 pub(crate) mod ipfix;
 pub(crate) mod target;
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Item, Kind, Menu, Shape, Value};
 
-use crate::declare::{INTERFACE, INTERFACE_LIST, U32, command, no, seconds, with_default};
+use crate::declare::{INTERFACE, INTERFACE_LIST, U32, idle_command, no, seconds, with_default};
 
 const FLOWS: Kind = Kind::Words(&[
     "1k", "2k", "4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1M", "2M", "4M", "8M",
@@ -38,15 +38,25 @@ pub(crate) static MENU: Menu = Menu {
             "15s",
             "How long a flow may be silent",
         ),
-        no("packet-sampling", "Whether some packets count for all"),
-        with_default("sampling-interval", U32, "0", "Packets in a row that count"),
-        with_default("sampling-space", U32, "0", "Packets in a row that do not"),
+        no("packet-sampling", "Whether some packets count for all").inert(),
+        with_default("sampling-interval", U32, "0", "Packets in a row that count").inert(),
+        with_default("sampling-space", U32, "0", "Packets in a row that do not").inert(),
     ]],
-    commands: &[command("monitor", "Monitor flows", &[crate::interface::ONCE]).repeating()],
-    effect: Effect::None,
+    commands: &[idle_command("monitor", "Monitor flows", &[crate::interface::ONCE]).repeating()],
+    idle: Some(some_only),
     ..Menu::new(
         "/ip/traffic-flow",
         Shape::Settings,
         "Telling collectors of flows",
     )
 };
+
+/// Flows of some interfaces alone are not picked out.
+fn some_only(item: &Item) -> Option<&'static str> {
+    let all = item
+        .get("interfaces")
+        .map(Value::as_list)
+        .unwrap_or_default();
+    let is_all = all.iter().any(|one| one.to_string() == "all");
+    (!is_all && !all.is_empty()).then_some("interfaces other than all")
+}

@@ -1,6 +1,6 @@
 //! `/tool/netwatch`: watches hosts and runs scripts when they come and go.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Family, Flag, Item, Kind, Menu, Property, Shape};
 
 use crate::declare::{PORT, U32, between, nanoseconds, no, shown, text};
 use crate::fragment::{COMMENT_DISABLED, SECOND};
@@ -127,7 +127,8 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Or(&["none"], &Kind::Reference("certificate")),
                 "Certificate to show to the host",
             )
-            .default("none"),
+            .default("none")
+            .inert(),
             Property::new(
                 "check-certificate",
                 Kind::Words(&["no", "yes", "yes-without-crl"]),
@@ -175,7 +176,16 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 1)],
     columns: &["type", "host", "timeout", "interval", "status", "since"],
-    effect: Effect::None,
+    idle: Some(not_asked),
     conditions: crate::conditions::NETWATCH,
     ..Menu::new("/tool/netwatch", Shape::List, "Hosts that are watched")
 };
+
+/// What hosts are not asked.
+fn not_asked(item: &Item) -> Option<&'static str> {
+    match (item.text("type"), item.text("record-type")) {
+        ("https-get", _) => Some("type=https-get"),
+        ("dns", "MX" | "NS") => Some("record-type other than A and AAAA"),
+        _ => None,
+    }
+}

@@ -1,6 +1,6 @@
 //! `/ip/traffic-flow/target`: the collectors.
 
-use menu::{Effect, Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, Shape};
 
 use crate::declare::{DISABLED, ONLY_DISABLED, PORT, U32, property, seconds, with_default};
 
@@ -35,7 +35,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["src-address", "dst-address", "port", "version"],
-    effect: Effect::None,
     ..Menu::new(
         "/ip/traffic-flow/target",
         Shape::List,
