@@ -14,6 +14,7 @@ mod devices;
 mod docs;
 mod ends;
 mod fair;
+mod fetches;
 mod hashing;
 mod host;
 mod jobs;

@@ -25,6 +25,8 @@ pub(crate) struct Road<'a> {
     pub(crate) source: Option<IpAddr>,
     /// When it has to be over.
     pub(crate) until: Instant,
+    /// How long one wait may take.
+    pub(crate) patience: Duration,
     /// Who stops it.
     pub(crate) interrupt: &'a Interrupt,
 }
@@ -33,6 +35,7 @@ pub(crate) struct Road<'a> {
 pub(crate) struct Line<'a> {
     stream: TcpStream,
     until: Instant,
+    patience: Duration,
     interrupt: &'a Interrupt,
 }
 
@@ -43,6 +46,7 @@ impl<'a> Road<'a> {
     /// What went wrong, in words.
     pub(crate) fn connect(&self, to: SocketAddr) -> Result<TcpStream, String> {
         let left = self.until.saturating_duration_since(Instant::now());
+        let left = left.min(self.patience);
         if left.is_zero() || self.interrupt.is_on() {
             return Err("timeout".to_owned());
         }
@@ -80,6 +84,7 @@ impl<'a> Road<'a> {
         Line {
             stream,
             until: self.until,
+            patience: self.patience,
             interrupt: self.interrupt,
         }
     }
@@ -87,11 +92,11 @@ impl<'a> Road<'a> {
 
 impl Line<'_> {
     /// How long one wait may take. It is an error where nothing is left.
-    fn patience(&self) -> io::Result<Duration> {
+    fn left(&self, until: Instant) -> io::Result<Duration> {
         if self.interrupt.is_on() {
             return Err(io::Error::other("interrupted"));
         }
-        let left = self.until.saturating_duration_since(Instant::now());
+        let left = until.saturating_duration_since(Instant::now());
         match left.is_zero() {
             true => Err(io::Error::new(io::ErrorKind::TimedOut, "timeout")),
             false => Ok(left.min(LOOK)),
@@ -100,8 +105,9 @@ impl Line<'_> {
 
     /// Does something again and again until it does not have to wait any more.
     fn wait<T>(&mut self, mut act: impl FnMut(&mut TcpStream) -> io::Result<T>) -> io::Result<T> {
+        let until = self.until.min(Instant::now() + self.patience);
         loop {
-            let patience = self.patience()?;
+            let patience = self.left(until)?;
             self.stream.set_read_timeout(Some(patience))?;
             self.stream.set_write_timeout(Some(patience))?;
             match act(&mut self.stream) {

@@ -116,6 +116,7 @@ fn attempt(
         host,
         source: probe.source,
         until: begin + probe.timeout,
+        patience: probe.timeout,
         interrupt: &Interrupt::default(),
     };
     let (Trial::Tcp(port) | Trial::Http(port)) = probe.trial else {

@@ -20,6 +20,7 @@ use crate::confine::Confinement;
 use crate::control::Server;
 use crate::core::{Shared, set_clock};
 use crate::devices::Devices;
+use crate::fetches::PageFetches;
 use crate::host::{HostPlane, mirrors::Mirrors};
 use crate::names::Names;
 use crate::notify::notify;
@@ -185,6 +186,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let names = Names::new(host.clone(), waiting.waker());
     let patterns = Patterns::new(waiting.waker());
     let probes = Probes::new(host.clone(), waiting.waker());
+    let fetches = PageFetches::new(host.clone(), waiting.waker());
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -199,6 +201,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 names,
                 patterns,
                 probes,
+                fetches,
                 syslog: Syslog::default(),
             };
             while !stop.load(Ordering::SeqCst) {
@@ -307,13 +310,14 @@ struct Outside {
     names: Names,
     patterns: Patterns,
     probes: Probes,
+    fetches: PageFetches,
     syslog: Syslog,
 }
 
 impl Outside {
     /// One round: links, mirrors, packets from workers, timers; then a sleep until there is more.
     fn round(&mut self, shared: &Arc<Shared>) {
-        let (jobs, datagrams, asks, probes, mirrors);
+        let (jobs, datagrams, asks, probes, fetches, mirrors);
         let servers = self.names.look();
         let wait = {
             let mut instance = shared.lock();
@@ -325,6 +329,7 @@ impl Outside {
             asks = self.names.follow(&mut instance, servers);
             self.patterns.follow(&mut instance);
             probes = self.probes.follow(&mut instance);
+            fetches = self.fetches.follow(&mut instance);
             let control = instance.control();
             if let Some(resources) = self.resources.look() {
                 control.set_resources(resources);
@@ -363,6 +368,7 @@ impl Outside {
         self.syslog.send(self.host.as_ref(), &datagrams);
         self.names.put(asks);
         self.probes.begin(shared, probes);
+        self.fetches.begin(shared, fetches);
         self.patterns.begin();
         for job in jobs {
             if let Err(error) = crate::jobs::start(shared, job) {

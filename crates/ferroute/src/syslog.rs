@@ -141,6 +141,7 @@ fn tell(host: &HostPlane, (to, source): (SocketAddr, Option<IpAddr>), entries: &
             host: Some(host),
             source,
             until: Instant::now() + PATIENCE,
+            patience: PATIENCE,
             // Nobody stops it: it ends by itself.
             interrupt: &Interrupt::default(),
         };

@@ -3,7 +3,7 @@
 use std::task::Waker;
 
 use menu::{Reason, Row};
-use tool::{Echoes, Ping, Pong, Router};
+use tool::{Echoes, Fetches, Ping, Pong, Router};
 
 use crate::drive::Control;
 
@@ -14,6 +14,10 @@ impl Router for Control {
 
     fn clocks(&self) -> Option<Vec<(&'static str, u64)>> {
         Some(self.clocks_of_workers().collect())
+    }
+
+    fn fetches(&mut self) -> Option<&mut dyn Fetches> {
+        Some(self)
     }
 
     fn rates(&self, interface: Option<&str>) -> Option<Row> {

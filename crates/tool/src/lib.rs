@@ -8,6 +8,7 @@
 //! To add one: a file beside this one, and its line in [`TOOLS`].
 
 mod echo;
+mod fetch;
 mod given;
 mod page;
 mod ping;
@@ -22,6 +23,7 @@ mod traffic;
 use menu::Menu;
 
 pub use echo::{Echoes, Ping, Pong, Responder};
+pub use fetch::{Fetch, Fetched, Fetches, Page};
 pub use given::{Given, Site};
 pub use page::page;
 pub use router::Router;
@@ -29,8 +31,9 @@ pub use run::{Form, Look, Next, Run, Tool, Turn};
 pub use table::{Align, Column, line, table};
 
 /// The commands that run by a tool of their own, by menu and name.
-static TOOLS: [(&str, &str, &dyn Tool); 4] = [
+static TOOLS: [(&str, &str, &dyn Tool); 5] = [
     ("/interface", "monitor-traffic", &traffic::MonitorTraffic),
+    ("/tool", "fetch", &fetch::FetchTool),
     ("/tool", "ping", &ping::PingTool),
     ("/tool", "profile", &profile::Profile),
     ("/tool", "traceroute", &traceroute::Traceroute),

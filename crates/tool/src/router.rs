@@ -2,7 +2,7 @@
 
 use menu::{Live, Menu, Offline, Row};
 
-use crate::{Echoes, Tool};
+use crate::{Echoes, Fetches, Tool};
 
 /// The running router, with what tools need of it beside rows and actions.
 ///
@@ -20,6 +20,11 @@ pub trait Router: Live {
 
     /// Clocks that workers have spent since they began, by what they were spent on.
     fn clocks(&self) -> Option<Vec<(&'static str, u64)>> {
+        None
+    }
+
+    /// What fetches pages.
+    fn fetches(&mut self) -> Option<&mut dyn Fetches> {
         None
     }
 

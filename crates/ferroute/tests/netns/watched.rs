@@ -5,7 +5,7 @@ use std::fs;
 use lab::Lab;
 
 use crate::pair::{PAIR, PEER, ROUTER, start};
-use crate::world::{Folder, Server, have, lab, run, shell, until};
+use crate::world::{Folder, Server, have, lab, run, shell, text, until};
 
 /// A lab with these programs, if this machine can have one.
 fn world(test: &str, programs: &[&str]) -> Option<Lab> {
@@ -177,4 +177,44 @@ fn nfdump_reads_the_flows_of_all_versions() {
             shell(&lab, "peer", &read).contains(&format!("{PEER}:"))
         });
     }
+}
+
+#[test]
+fn pages_are_fetched_into_variables_and_files() {
+    let test = "pages_are_fetched_into_variables_and_files";
+    let Some(lab) = world(test, &["python3"]) else {
+        return;
+    };
+    let folder = Folder::new();
+    fs::write(folder.file("page"), "forty-two").expect("a folder of our own");
+    fs::write(folder.file("long"), vec![b'x'; 200_000]).expect("a folder of our own");
+    let at = folder.file("").display().to_string();
+    let serve = format!("python3 -u -m http.server --bind {PEER} --directory {at} 8080");
+    let _server = Server::start(&lab, "peer", &serve, "Serving");
+    let router = start(&lab, "");
+
+    let page = format!("/tool/fetch url=http://{PEER}:8080/page");
+    let shown = router.exec(&format!(":put ([{page} output=user as-value]->\"data\")"));
+    assert_eq!(shown.trim(), "forty-two");
+    router.exec(&format!("{page} dst-path=kept.txt"));
+    let kept = router.exec(":put [/file/get kept.txt contents]");
+    assert_eq!(kept.trim(), "forty-two");
+
+    let fails = |line: &str| {
+        let output = router.command(line);
+        text(&output.stderr) + &text(&output.stdout)
+    };
+    let missing = fails(&format!(
+        "/tool/fetch url=http://{PEER}:8080/none output=none"
+    ));
+    assert!(
+        missing.contains("Fetch failed with status 404"),
+        "{missing}"
+    );
+    let long = fails(&format!(
+        "/tool/fetch url=http://{PEER}:8080/long output=user as-value"
+    ));
+    assert!(long.contains("more than 64512 bytes"), "{long}");
+    let refused = fails(&format!("/tool/fetch url=http://{PEER}:8081/ output=none"));
+    assert!(refused.contains("refused"), "{refused}");
 }

@@ -442,7 +442,7 @@ impl Router {
         self.folder.file("control")
     }
 
-    fn command(&self, line: &str) -> Output {
+    pub(crate) fn command(&self, line: &str) -> Output {
         self.client(&[line])
     }
 

@@ -18,7 +18,8 @@
 //! - services: `hear.rs` (registry, hearing, sending), `groups.rs` (multicast groups that are joined)
 //! - answers: `icmp.rs`, `reset.rs`, `check.rs` (ways to checked gateways), `ping.rs`
 //! - bridges: `offload.rs` (what is switched below the workers)
-//! - watching: `flows.rs` (what connections counted, for collectors), `netwatch.rs` (trials of the owner)
+//! - watching: `flows.rs` (what connections counted, for collectors), `netwatch.rs` (trials of the owner),
+//!   `fetches.rs` (pages)
 //! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names),
 //!   `patterns.rs`
 //! - other: `log/mod.rs`, `rate.rs`, `asking.rs`, `effects.rs` and `objects.rs` (what features
@@ -32,6 +33,7 @@ pub(crate) mod check;
 mod claims;
 mod copy;
 mod effects;
+mod fetches;
 mod flows;
 mod groups;
 pub mod half;
@@ -228,6 +230,8 @@ pub struct Control {
     pub(crate) services: hear::Registry,
     pub(crate) started: Instant,
     pub(crate) now: Instant,
+    /// Pages that commands fetch.
+    fetches: fetches::UnderWay,
     /// The time of day when this router's clock began, in nanoseconds since 1970.
     began: i64,
     pub(crate) rng: Rng,
@@ -311,6 +315,7 @@ impl Control {
             scripts: VecDeque::new(),
             started: now,
             now,
+            fetches: fetches::UnderWay::default(),
             began: 0,
             rng,
             links: BTreeMap::new(),

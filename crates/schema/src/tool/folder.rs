@@ -81,7 +81,7 @@ pub(crate) static MENU: Menu = Menu {
                 argument("zone", Kind::Text, "Zone"),
             ],
         ),
-        idle_command(
+        command(
             "fetch",
             "Copy files by HTTP, FTP, TFTP or SFTP",
             &[
@@ -153,7 +153,8 @@ pub(crate) static MENU: Menu = Menu {
                 argument("user", Kind::Text, "User"),
                 WITHOUT_PAGING,
             ],
-        ),
+        )
+        .repeating(),
         idle_command(
             "flood-ping",
             "Send echo requests as fast as they are answered",
