@@ -1,5 +1,5 @@
-//! Tries hosts that are watched (`/tool/netwatch`): connections, pages, names. Each trial has a thread for as long as it
-//! is under way, so that a host that does not answer holds nobody up. How many there are, control decides.
+//! Tries hosts that are watched (`/tool/netwatch`): connections, pages, names. Each trial has a thread for as long as
+//! it is under way, so that a host that does not answer holds nobody up. How many there are, control decides.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

@@ -186,9 +186,7 @@ impl Control {
                     service,
                     interface,
                     on,
-                } => self
-                    .services
-                    .ask(self.published.table(), (service, interface), on),
+                } => self.ask_for(service, interface, on),
                 Effect::Join {
                     group,
                     interface,
@@ -202,6 +200,12 @@ impl Control {
                 } => self.tell_neighbours(ipv6, interface, &packet, from),
             }
         }
+    }
+
+    /// Hears a service on an interface, or no longer.
+    fn ask_for(&mut self, service: &'static str, interface: InterfaceId, on: bool) {
+        let table = self.published.table();
+        self.services.ask(table, (service, interface), on);
     }
 
     /// Tells the table of neighbours of a packet.

@@ -51,6 +51,14 @@ impl Registry {
         Some(id)
     }
 
+    /// Of what the features of a new router want to hear.
+    pub(super) fn of(wanted: Vec<(usize, Service)>) -> Self {
+        let mut registry = Self::default();
+        let (_, complaints) = registry.register(wanted);
+        debug_assert!(complaints.is_empty(), "{complaints:?}");
+        registry
+    }
+
     /// Takes what all features want to hear, each with its place on their list. Services of one name are one:
     /// the first says how it is heard, and all hear it. Says whether the table is other, with what cannot be.
     pub(super) fn register(&mut self, wanted: Vec<(usize, Service)>) -> (bool, Vec<String>) {

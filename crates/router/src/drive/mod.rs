@@ -271,9 +271,7 @@ impl Control {
     ) -> Self {
         let mut rng = Rng::seeded(seed);
         let features = Features::new(&mut rng);
-        let mut services = hear::Registry::default();
-        let (_, complaints) = services.register(features.services());
-        debug_assert!(complaints.is_empty(), "{complaints:?}");
+        let services = hear::Registry::of(features.services());
         Self {
             intent: Intent::default(),
             objects: Objects::default(),

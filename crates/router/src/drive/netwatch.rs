@@ -1,5 +1,5 @@
-//! Trials of hosts that are watched: the program has the sockets. It takes them with [`Control::take_probes`] and reports
-//! what came of them with [`Control::hear_probe`].
+//! Trials of hosts that are watched: the program has the sockets. It takes them with [`Control::take_probes`] and
+//! reports what came of them with [`Control::hear_probe`].
 
 use super::Control;
 use crate::feature::Effects;
