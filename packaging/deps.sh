@@ -12,7 +12,8 @@ PATH=$HOME/.cargo/bin:$PATH
 # command:package. A package is asked for by a command of it, so that whoever has the command from
 # elsewhere keeps it.
 for_build='cc:gcc ld:binutils crt1.o:libc6-dev'
-for_run='ip:iproute2 ethtool:ethtool nsenter:util-linux unshare:util-linux ping:iputils-ping'
+for_run='ip:iproute2 ethtool:ethtool nsenter:util-linux unshare:util-linux ping:iputils-ping
+dnsmasq:dnsmasq-base udhcpc:udhcpc'
 for_test='iperf3:iperf3 tcpdump:tcpdump traceroute:traceroute nft:nftables python3:python3 venv:python3-venv
 dnsmasq:dnsmasq-base udhcpd:udhcpd dhcpd:isc-dhcp-server
 ssh:openssh-client node:nodejs curl:curl certificates:ca-certificates keepalived:keepalived

@@ -3,7 +3,9 @@
 mod lanes;
 mod measure;
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 use std::thread;
 
 use lab::{Holding, Lab, Layout, Life, Options, Story, program, traffic};
@@ -65,6 +67,8 @@ struct Live {
     lab: Lab,
     router: Running,
     control: PathBuf,
+    /// What runs in hosts; it ends with the lab.
+    daemons: Vec<Child>,
 }
 
 /// A lab with a router and its console, as long as the console is open.
@@ -146,9 +150,10 @@ impl Live {
             name: None,
             life: Life::Owned,
             holding: None,
-            belongings: vec![control.clone(), place.devices()],
+            belongings: vec![control.clone(), place.devices(), script(&control)],
         };
         let lab = Lab::up(layout, &options).map_err(|error| error.to_string())?;
+        let daemons = begin(&lab, layout, &script(&control))?;
         let story = lab::story(layout.name);
         let board = story.and_then(|story| story.board);
         let mut run = Run {
@@ -181,13 +186,67 @@ impl Live {
             lab,
             router,
             control,
+            daemons,
         })
     }
 
     fn end(self) -> Result<(), String> {
         drop(self.router);
-        self.lab.down().map_err(|error| error.to_string())
+        let down = self.lab.down().map_err(|error| error.to_string());
+        for mut daemon in self.daemons {
+            // They have ended with the lab.
+            let _ = daemon.wait();
+        }
+        down
     }
+}
+
+/// Where the script is that DHCP clients of a lab run.
+fn script(control: &Path) -> PathBuf {
+    control.with_extension("lease")
+}
+
+/// Starts what runs in a lab's hosts.
+fn begin(lab: &Lab, layout: &Layout, script: &Path) -> Result<Vec<Child>, String> {
+    let daemons = lab::daemons(layout);
+    if daemons.is_empty() {
+        return Ok(Vec::new());
+    }
+    let broken = |error: std::io::Error| format!("{}: {error}", script.display());
+    std::fs::write(script, lab::LEASE_SCRIPT).map_err(broken)?;
+    let mode = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(script, mode).map_err(broken)?;
+    let own = script.display().to_string();
+    let start = |daemon: &lab::Daemon| {
+        if !installed(daemon.argv[0]) {
+            return Err(format!(
+                "`{}` is not installed, and the lab `{}` needs it: `make deps` installs it",
+                daemon.argv[0], layout.name
+            ));
+        }
+        let word = |word: &&str| match *word {
+            lab::SCRIPT => own.clone(),
+            word => word.to_owned(),
+        };
+        let argv: Vec<_> = daemon.argv.iter().map(word).collect();
+        let mut command =
+            { lab.command_line(daemon.host, &argv) }.map_err(|error| error.to_string())?;
+        let quiet = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        quiet
+            .spawn()
+            .map_err(|error| format!("{}: {error}", daemon.argv[0]))
+    };
+    daemons.iter().map(start).collect()
+}
+
+/// Whether there is a program of this name.
+fn installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    folders.any(|folder| folder.join(program).exists())
 }
 
 /// Starts a router in a thread of its own: that gives up the rights by which this one removes the lab.
@@ -274,7 +333,17 @@ fn needs(layout: &Layout) -> String {
         let (port, end) = match (one.addresses.is_empty(), other.addresses.is_empty()) {
             (true, false) => (one, other),
             (false, true) => (other, one),
-            _ => continue,
+            _ => {
+                let (port, end) = (one, other);
+                let mut daemons = lab::daemons(layout).iter();
+                if daemons.any(|daemon| daemon.host == end.host) {
+                    text.push_str(&format!(
+                        "  at {}: {}, which asks for an address by DHCP\n",
+                        port.device, end.host
+                    ));
+                }
+                continue;
+            }
         };
         let ways = layout.host(end.host).map_or(&[][..], |host| host.routes);
         let ways = ways.iter().map(|route| route.via);
@@ -299,13 +368,17 @@ fn hints(layout: &Layout, name: &str, control: &Path, own: bool) -> String {
     let server = others
         .next()
         .and_then(|end| end.addresses.first()?.split('/').next());
+    let first = match lab::daemons(layout).is_empty() {
+        true => "/interface/print stats",
+        false => "/ip/dhcp-server/lease/print",
+    };
     let from_client = match server.filter(|_| own) {
         Some(server) => format!("ping {server}"),
         None => String::from("ip address"),
     };
     format!(
         "\nThree things to try here, and two from another shell:\n  \
-         /interface/print stats\n  \
+         {first}\n  \
          /ip/route/print\n  \
          /log/print\n  \
          {program} lab exec {name} {client} -- {from_client}\n  \
@@ -322,6 +395,9 @@ mod tests {
     #[test]
     fn hints_can_be_typed_and_fit_what_runs() {
         let home = lab::layout("home").expect("it comes with the program");
+        let asks = "  at ether3: laptop, which asks for an address by DHCP";
+        assert_eq!(needs(home).lines().nth(4), Some(asks));
+        let fixed = lab::layout("static").expect("it comes with the program");
         let control = Path::new("/run/user/0/a b.sock");
 
         let own = hints(home, "home", control, true);
@@ -339,7 +415,7 @@ mod tests {
         let other = hints(home, "home", control, false);
         assert!(!other.contains("203.0.113.1"), "{other}");
         assert_eq!(
-            needs(home).lines().nth(3),
+            needs(fixed).lines().nth(3),
             Some(
                 "  at ether2: client with 192.168.88.10/24 and 2001:2:0:88::10/64, which sends \
                  what is for others to 192.168.88.1 and 2001:2:0:88::1"

@@ -1,23 +1,32 @@
-# The lab "home": ether1 is the internet, ether2 and ether3 are bridged into the LAN, between them what
-# RouterOS puts there by default, on static addresses.
+# The lab "home": RouterOS's default configuration of a home router, as it is exported. ether1 is the internet, and the
+# other ports are bridged into the LAN.
 /interface bridge
 add admin-mac=02:00:00:00:02:01 auto-mac=no comment=defconf name=bridge
-/interface bridge port
-add bridge=bridge comment=defconf interface=ether2
-add bridge=bridge comment=defconf interface=ether3
 /interface list
 add comment=defconf name=WAN
 add comment=defconf name=LAN
+/ip pool
+add name=default-dhcp ranges=192.168.88.10-192.168.88.254
+/ip dhcp-server
+add address-pool=default-dhcp interface=bridge name=defconf
+/interface bridge port
+add bridge=bridge comment=defconf interface=ether2
+add bridge=bridge comment=defconf interface=ether3
+/ip neighbor discovery-settings
+set discover-interface-list=LAN
 /interface list member
 add comment=defconf interface=bridge list=LAN
 add comment=defconf interface=ether1 list=WAN
-/system identity
-set name=ferroute
 /ip address
-add address=203.0.113.2/24 comment=internet interface=ether1
-add address=192.168.88.1/24 comment=defconf interface=bridge
-/ip route
-add dst-address=0.0.0.0/0 gateway=203.0.113.1
+add address=192.168.88.1/24 comment=defconf interface=bridge network=192.168.88.0
+/ip dhcp-client
+add comment=defconf interface=ether1
+/ip dhcp-server network
+add address=192.168.88.0/24 comment=defconf dns-server=192.168.88.1 gateway=192.168.88.1
+/ip dns
+set allow-remote-requests=yes
+/ip dns static
+add address=192.168.88.1 comment=defconf name=router.lan type=A
 /ip firewall filter
 add action=accept chain=input comment="defconf: accept established,related,untracked" connection-state=established,related,untracked
 add action=drop chain=input comment="defconf: drop invalid" connection-state=invalid
@@ -32,11 +41,6 @@ add action=drop chain=forward comment="defconf: drop invalid" connection-state=i
 add action=drop chain=forward comment="defconf: drop all from WAN not DSTNATed" connection-nat-state=!dstnat connection-state=new in-interface-list=WAN
 /ip firewall nat
 add action=masquerade chain=srcnat comment="defconf: masquerade" ipsec-policy=out,none out-interface-list=WAN
-/ipv6 address
-add address=2001:2:0:1::2/64 advertise=no comment=internet interface=ether1
-add address=2001:2:0:88::1/64 comment=LAN interface=bridge
-/ipv6 route
-add dst-address=::/0 gateway=2001:2:0:1::1
 /ipv6 firewall address-list
 add address=::/128 comment="defconf: unspecified address" list=bad_ipv6
 add address=::1/128 comment="defconf: lo" list=bad_ipv6
@@ -71,3 +75,7 @@ add action=accept chain=forward comment="defconf: accept ipsec AH" protocol=ipse
 add action=accept chain=forward comment="defconf: accept ipsec ESP" protocol=ipsec-esp
 add action=accept chain=forward comment="defconf: accept all that matches ipsec policy" ipsec-policy=in,ipsec
 add action=drop chain=forward comment="defconf: drop everything else not coming from LAN" in-interface-list=!LAN
+/tool mac-server
+set allowed-interface-list=LAN
+/tool mac-server mac-winbox
+set allowed-interface-list=LAN

@@ -106,6 +106,7 @@ pub fn layout(name: &str) -> Option<&'static Layout> {
 /// The layouts that come with ferroute.
 pub const LAYOUTS: &[Layout] = &[
     HOME,
+    STATIC,
     PLAIN,
     SEGMENTS,
     JUMBO,
@@ -194,10 +195,76 @@ const LAN: Link = Link {
     ],
 };
 
-// The default firewall drops what uses addresses of documentation; RFC 5180 has some for labs.
+/// A host whose address and route are given to it.
+const fn taker(name: &'static str) -> Host {
+    Host {
+        name,
+        forwards: false,
+        loopback: &[],
+        routes: &[],
+    }
+}
+
 const HOME: Layout = Layout {
     name: "home",
-    summary: "two hosts on the LAN, a router with RouterOS's default bridge and firewall, a server on the internet",
+    summary: "two hosts on the LAN, a router with RouterOS's default configuration, a provider and a server",
+    hosts: &[
+        taker("client"),
+        taker("laptop"),
+        ROUTER_HOST,
+        Host {
+            loopback: &["198.51.100.80/32"],
+            // It knows the way to the LAN: what keeps it out is the router's firewall.
+            routes: &[Route {
+                destination: "192.168.88.0/24",
+                via: "203.0.113.100",
+            }],
+            ..SERVER
+        },
+    ],
+    links: &[
+        Link {
+            ends: [
+                INTERNET.ends[0],
+                End {
+                    addresses: &["203.0.113.1/24"],
+                    ..INTERNET.ends[1]
+                },
+            ],
+            ..INTERNET
+        },
+        Link {
+            ends: [
+                LAN.ends[0],
+                End {
+                    addresses: &[],
+                    ..LAN.ends[1]
+                },
+            ],
+            ..LAN
+        },
+        Link {
+            ends: [
+                End {
+                    device: "ether3",
+                    ..LAN.ends[0]
+                },
+                End {
+                    host: "laptop",
+                    addresses: &[],
+                    ..LAN.ends[1]
+                },
+            ],
+            ..LAN
+        },
+    ],
+    config: include_str!("../configs/home.rsc"),
+};
+
+// The default firewall drops what uses addresses of documentation; RFC 5180 has some for labs.
+const STATIC: Layout = Layout {
+    name: "static",
+    summary: "home, on static addresses, in IPv6 too",
     hosts: &[
         Host {
             routes: &[
@@ -279,7 +346,7 @@ const HOME: Layout = Layout {
             ..LAN
         },
     ],
-    config: include_str!("../configs/home.rsc"),
+    config: include_str!("../configs/static.rsc"),
 };
 
 const PLAIN: Layout = Layout {
@@ -423,7 +490,7 @@ mod tests {
             assert!(layout.host(ROUTER).is_some(), "{}", layout.name);
             let ports = &["ether1", "ether2", "ether3", "ether4"];
             let ports = match layout.name {
-                "home" => &ports[..3],
+                "home" | "static" => &ports[..3],
                 "slow-bridging" => &ports[1..],
                 "shared-lane" => ports,
                 _ => &ports[..2],

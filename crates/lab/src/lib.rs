@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
+mod daemons;
 mod error;
 mod holding;
 mod lab;
@@ -35,6 +36,7 @@ mod story;
 pub mod testing;
 pub mod traffic;
 
+pub use daemons::{Daemon, LEASE_SCRIPT, SCRIPT, daemons};
 pub use error::Error;
 pub use holding::Holding;
 pub use lab::{Lab, Life, Listed, Options};

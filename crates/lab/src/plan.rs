@@ -162,10 +162,10 @@ mod tests {
     use crate::layout;
 
     #[test]
-    fn home_is_made_by_these_commands() {
-        let home = layout("home").expect("built in");
+    fn static_is_made_by_these_commands() {
+        let layout = layout("static").expect("built in");
 
-        let steps = steps(home, |host| PathBuf::from(format!("/ns/{host}")).into());
+        let steps = steps(layout, |host| PathBuf::from(format!("/ns/{host}")).into());
 
         let text: String = steps
             .iter()

@@ -1,14 +1,22 @@
-//! The lab `home`: RouterOS's default firewall between a client, a router and the internet.
+//! RouterOS's default configuration of a home router, as it is exported, with stock clients and a stock provider; and
+//! its firewall on static addresses (the lab `static`).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Command, Stdio};
 
 use lab::Lab;
 
-use crate::world::{PACKET, Router, Start, have, lab, layout, run, works};
+use crate::world::{
+    Folder, PACKET, Router, Server, Start, binary, have, lab, layout, run, shell, text, until,
+    works,
+};
 
 pub(crate) fn home(test: &str) -> Option<(Lab, Router)> {
     let lab = have(test, &["ping"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("static")))
         .flatten()?;
-    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let router = Router::start(&lab, &Start::with(PACKET, layout("static").config));
     Some((lab, router))
 }
 
@@ -42,4 +50,165 @@ fn the_default_firewall_lets_the_lan_out_and_nobody_in() {
     let dropped = "defconf: drop all from WAN not DSTNATed";
     assert_eq!(hits(&router, filter, dropped), 1);
     assert!(hits(&router, "/ip/firewall/nat", "defconf: masquerade") >= 2);
+}
+
+/// The provider and the DHCP clients of the lab; ended with the value.
+struct Daemons {
+    all: Vec<Child>,
+    folder: Folder,
+}
+
+impl Daemons {
+    fn start(lab: &Lab) -> Self {
+        let folder = Folder::new();
+        let script = folder.file("lease");
+        // What the lease says of name servers is what the client's resolver is given.
+        let servers = folder.file("resolv.conf");
+        let told = format!("echo \"nameserver $dns\" > {}\n", servers.display());
+        let written = format!("{}[ -n \"$dns\" ] && {told}", lab::LEASE_SCRIPT);
+        fs::write(&script, written).expect("a folder of our own");
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&script, mode).expect("a file of our own");
+        let start = |daemon: &lab::Daemon| {
+            let word = |word: &&str| match *word {
+                lab::SCRIPT => script.display().to_string(),
+                word => word.to_owned(),
+            };
+            let argv: Vec<_> = daemon.argv.iter().map(word).collect();
+            let mut command = lab
+                .command_line(daemon.host, &argv)
+                .expect("a host of the layout");
+            let quiet = command
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            quiet.spawn().expect("nsenter is there: it made the lab")
+        };
+        let all = lab::daemons(layout("home")).iter().map(start).collect();
+        Self { all, folder }
+    }
+}
+
+impl Drop for Daemons {
+    fn drop(&mut self) {
+        for daemon in &mut self.all {
+            // It fails only if it has ended.
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+    }
+}
+
+/// The IPv4 address that a host has been given.
+fn given(lab: &Lab, host: &str) -> Option<String> {
+    let said = run(lab, host, "ip -4 -br address show dev eth0");
+    let address = said.split_whitespace().find(|word| word.contains('/'))?;
+    address.split('/').next().map(str::to_owned)
+}
+
+/// Names go through the router, and pages through masquerade and FastTrack.
+fn surf(lab: &Lab, router: &Router, folder: &Folder) {
+    let names = fs::read_to_string(folder.file("resolv.conf")).expect("a lease was told");
+    assert_eq!(names.trim(), "nameserver 192.168.88.1");
+    let dig = |name: &str| run(lab, "client", &format!("dig +short @192.168.88.1 {name}"));
+    assert_eq!(dig("router.lan").trim(), "192.168.88.1");
+    assert_eq!(dig("www.example.net").trim(), "198.51.100.80");
+    let fetch = |what: &str| {
+        let resolver = folder.file("resolv.conf");
+        let script = format!(
+            "unshare -m --propagation private sh -ec 'mount --bind {} /etc/resolv.conf; {what}'",
+            resolver.display()
+        );
+        shell(lab, "client", &script)
+    };
+    assert_eq!(
+        fetch("curl -sS http://www.example.net/"),
+        "a page of the internet\n"
+    );
+    let long = fetch("curl -sS http://www.example.net/long | wc -c");
+    assert_eq!(long.trim(), "2000000");
+    assert!(hits(router, "/ip/firewall/nat", "defconf: masquerade") >= 2);
+    let fasttracked = router.number("/ip/settings/print", "", "ipv4-fasttrack-packets");
+    assert!(fasttracked > 500, "{fasttracked}");
+}
+
+#[test]
+fn the_default_configuration_serves_a_home() {
+    let test = "the_default_configuration_serves_a_home";
+    let programs = ["dnsmasq", "udhcpc", "dig", "curl", "python3", "unshare"];
+    let Some(lab) = have(test, &programs)
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    if lab.holding() != lab::Holding::Named {
+        return lab::testing::skip(test, "dnsmasq and udhcpc need root");
+    }
+    let pages = Folder::new();
+    fs::write(pages.file("index.html"), "a page of the internet\n").expect("a folder of our own");
+    fs::write(pages.file("long"), vec![b'x'; 2_000_000]).expect("a folder of our own");
+    let serve = format!(
+        "python3 -u -m http.server 80 --bind 198.51.100.80 --directory {}",
+        pages.file("").display()
+    );
+    let _internet = Server::start(&lab, "server", &serve, "Serving HTTP");
+    let daemons = Daemons::start(&lab);
+    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+
+    // The provider gives the router an address, and the router its hosts.
+    until("the provider gives an address", || {
+        let rows = router.rows("/ip/dhcp-client/print");
+        rows.iter()
+            .any(|row| row["status"] == "bound" && row["address"] == "203.0.113.100/24")
+    });
+    for host in ["client", "laptop"] {
+        until(&format!("{host} has an address"), || {
+            given(&lab, host).is_some_and(|address| address.starts_with("192.168.88."))
+        });
+    }
+    let client = given(&lab, "client").expect("it was there");
+    let leases = router.rows("/ip/dhcp-server/lease/print");
+    let bound = |row: &&serde_json::Value| row["status"] == "bound";
+    assert_eq!(leases.iter().filter(bound).count(), 2, "{leases:#?}");
+
+    surf(&lab, &router, &daemons.folder);
+
+    // From outside nobody gets in, and nothing answers but echo.
+    run(&lab, "server", "ping -q -c 1 -W 10 203.0.113.100");
+    assert!(!works(
+        &lab,
+        "server",
+        &format!("ping -q -c 1 -W 1 {client}")
+    ));
+    assert!(!works(
+        &lab,
+        "server",
+        "curl -sS --connect-timeout 1 http://203.0.113.100/"
+    ));
+    assert!(!works(
+        &lab,
+        "server",
+        "dig +time=1 +tries=1 @203.0.113.100 www.example.net"
+    ));
+    assert!(router.stop().success());
+}
+
+#[test]
+fn of_the_default_configuration_servers_by_link_address_alone_have_no_effect() {
+    let folder = Folder::new();
+    let file = folder.file("home.rsc");
+    fs::write(&file, layout("home").config).expect("a folder of our own");
+    let output = Command::new(binary()).arg("check").arg(file).output();
+    let output = output.expect("the binary under test exists");
+    let said = text(&output.stdout) + &text(&output.stderr);
+    let lines: Vec<_> = said
+        .lines()
+        .filter(|line| line.contains("no effect"))
+        .collect();
+    assert!(
+        lines.iter().all(|line| line.contains("/tool/mac-server")),
+        "{said}"
+    );
+    assert!(said.contains(" 0 refused"), "{said}");
 }

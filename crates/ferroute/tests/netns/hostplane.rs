@@ -270,7 +270,7 @@ const LISTEN: &str = "import socket,sys;\
 fn a_log_server_hears_what_the_rules_send_it() {
     let test = "a_log_server_hears_what_the_rules_send_it";
     let Some(lab) = have(test, &["python3"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("static")))
         .flatten()
     else {
         return;
@@ -282,7 +282,7 @@ fn a_log_server_hears_what_the_rules_send_it() {
     let mut listening = listening.expect("a host of the layout");
     listening.stdin(Stdio::null()).stderr(Stdio::null());
     let _server = Server::begin(listening, "listening");
-    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let router = Router::start(&lab, &Start::with(PACKET, layout("static").config));
 
     router.exec(
         "/system logging action set remote remote=203.0.113.1 src-address=192.168.88.1; \
@@ -310,7 +310,7 @@ const ANSWER: &str = "import socket;\
 fn a_script_asks_a_server_of_the_network_for_a_name() {
     let test = "a_script_asks_a_server_of_the_network_for_a_name";
     let Some(lab) = have(test, &["python3"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("static")))
         .flatten()
     else {
         return;
@@ -320,7 +320,7 @@ fn a_script_asks_a_server_of_the_network_for_a_name() {
     let mut listening = listening.expect("a host of the layout");
     listening.stdin(Stdio::null()).stderr(Stdio::null());
     let _server = Server::begin(listening, "listening");
-    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let router = Router::start(&lab, &Start::with(PACKET, layout("static").config));
 
     let found = router.exec(":put [:resolve www.example.org server=203.0.113.1]");
 

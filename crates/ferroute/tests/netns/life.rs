@@ -98,12 +98,12 @@ const FAREWELL: &str = "import socket,struct,time\n\
 fn hosts_are_told_when_their_router_ends() {
     let test = "hosts_are_told_when_their_router_ends";
     let Some(lab) = have(test, &["python3"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("static")))
         .flatten()
     else {
         return;
     };
-    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let router = Router::start(&lab, &Start::with(PACKET, layout("static").config));
     let listens = ["python3", "-c", FAREWELL].map(str::to_owned);
     let mut listener = lab
         .command_line("client", &listens)

@@ -258,7 +258,8 @@ fn the_same_gets_through_as_through_nftables() {
     if !have(test, &["python3", "nft", "ping"]) {
         return;
     }
-    let (Some(ours), Some(theirs)) = (lab(test, layout("home")), lab(test, layout("home"))) else {
+    let (Some(ours), Some(theirs)) = (lab(test, layout("static")), lab(test, layout("static")))
+    else {
         return;
     };
     if !works(&theirs, "router", "nft add table ip tried") {

@@ -27,7 +27,7 @@ const BRIEF: &str = "0.3";
 fn connections_hear_of_what_concerns_them_and_of_nothing_else() {
     let test = "connections_hear_of_what_concerns_them_and_of_nothing_else";
     let Some(lab) = have(test, &["python3", "ping"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("static")))
         .flatten()
     else {
         return;

@@ -185,7 +185,7 @@ add chain=forward action=reject reject-with=tcp-reset protocol=tcp dst-port=443 
 fn every_matcher_and_every_action_meets_real_packets() {
     let test = "every_matcher_and_every_action_meets_real_packets";
     let Some(lab) = have(test, &["python3", "ping"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("static")))
         .flatten()
     else {
         return;

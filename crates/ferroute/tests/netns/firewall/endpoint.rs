@@ -54,7 +54,7 @@ fn street() -> Layout {
             },
         ],
     };
-    let home = layout("home");
+    let home = layout("static");
     Layout {
         name: "street",
         hosts: [home.hosts, &[OTHER]].concat().leak(),

@@ -51,7 +51,7 @@ fn exchanged(lab: &Lab, address: &str) -> Vec<String> {
 
 fn large_datagrams(driver: &str, test: &str) {
     let Some(lab) = have(test, &["python3", "ping"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("static")))
         .flatten()
     else {
         return;
@@ -110,7 +110,7 @@ fn large_datagrams_pass_a_masquerade_by_xdp_ports() {
 fn a_storm_of_fragments_takes_little_memory_and_no_connection() {
     let test = "a_storm_of_fragments_takes_little_memory_and_no_connection";
     let Some(lab) = have(test, &["python3"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("static")))
         .flatten()
     else {
         return;

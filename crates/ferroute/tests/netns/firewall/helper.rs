@@ -16,11 +16,11 @@ const OUTSIDE: &str = "203.0.113.2";
 /// A lab with RouterOS's default firewall in it.
 fn home(test: &str, arguments: &[&str]) -> Option<(Lab, Router)> {
     let lab = have(test, &["python3"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("static")))
         .flatten()?;
     let start = Start {
         arguments,
-        ..Start::with(PACKET, layout("home").config)
+        ..Start::with(PACKET, layout("static").config)
     };
     let router = Router::start(&lab, &start);
     Some((lab, router))

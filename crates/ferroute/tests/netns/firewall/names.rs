@@ -57,7 +57,7 @@ const SECOND: [&str; 2] = ["198.51.100.80", "2001:2:0:80::80"];
 fn a_list_follows_what_its_names_stand_for() {
     let test = "a_list_follows_what_its_names_stand_for";
     let Some(lab) = have(test, &["python3"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("static")))
         .flatten()
     else {
         return;

@@ -16,7 +16,7 @@ const BRIEF: &str = "0.3";
 fn every_action_does_to_real_packets_what_it_says() {
     let test = "every_action_does_to_real_packets_what_it_says";
     let Some(lab) = have(test, &["python3"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("static")))
         .flatten()
     else {
         return;

@@ -16,12 +16,12 @@ const ACCEPTS: &str = "defconf: accept established,related, untracked";
 fn a_home_gets_out_and_nobody_gets_in() {
     let test = "a_home_gets_out_and_nobody_gets_in";
     let Some(lab) = have(test, &["python3", "iperf3", "traceroute"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("static")))
         .flatten()
     else {
         return;
     };
-    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let router = Router::start(&lab, &Start::with(PACKET, layout("static").config));
     let _server = serve(&lab, "server", &["80", "53"]);
     let _client = serve(&lab, "client", &["22", "80"]);
     until("packets pass", || {
