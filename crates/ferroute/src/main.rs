@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod adlists;
 mod bench;
 mod cli;
 mod client;
@@ -36,6 +37,7 @@ mod resources;
 mod run;
 mod say;
 mod seat;
+mod secure;
 mod services;
 mod shown;
 mod syslog;

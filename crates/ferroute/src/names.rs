@@ -10,10 +10,12 @@ use std::time::{Duration, Instant};
 
 use netio::Waker;
 use router::Instance;
-use router::drive::names::{Ask, Told};
+use router::drive::names::{Ask, Told, Way};
 
+use crate::core::Shared;
 use crate::host::HostPlane;
-use crate::resolve::exchange;
+use crate::resolve::{addresses_of, exchange};
+use crate::secure::Doh;
 
 /// Where the machine keeps whom it asks (resolv.conf(5)), and how often that is read.
 const RESOLVERS: &str = "/etc/resolv.conf";
@@ -30,6 +32,8 @@ pub(crate) struct Names {
     /// Wakes the control thread.
     wake: Waker,
     due: Instant,
+    /// Who asks by HTTPS, once somebody is to be asked so.
+    doh: Option<Arc<Doh>>,
 }
 
 impl Names {
@@ -42,6 +46,7 @@ impl Names {
             told,
             wake,
             due: Instant::now(),
+            doh: None,
         }
     }
 
@@ -70,8 +75,12 @@ impl Names {
     }
 
     /// Puts questions, and does not wait for what comes of them.
-    pub(crate) fn put(&self, asks: Vec<Ask>) {
+    pub(crate) fn put(&mut self, asks: Vec<Ask>, shared: &Arc<Shared>) {
         for ask in asks {
+            if let Way::Secure(_) = &ask.way {
+                self.put_secure(ask, shared);
+                continue;
+            }
             let (tell, wake) = (self.tell.clone(), self.wake.clone());
             let (host, ticket) = (self.host.clone(), ask.ticket);
             let thread = thread::Builder::new().name("name".to_owned());
@@ -83,6 +92,37 @@ impl Names {
                 let _ = self.tell.send((ticket, Told::Silent));
                 self.wake.wake();
             }
+        }
+    }
+}
+
+impl Names {
+    /// Who asks and fetches by HTTPS.
+    pub(crate) fn doh(&mut self) -> Option<Arc<Doh>> {
+        if self.doh.is_none() {
+            match Doh::new(self.host.clone()) {
+                Ok(doh) => self.doh = Some(Arc::new(doh)),
+                Err(error) => tracing::error!("{error}"),
+            }
+        }
+        self.doh.clone()
+    }
+
+    fn put_secure(&mut self, ask: Ask, shared: &Arc<Shared>) {
+        let (tell, wake) = (self.tell.clone(), self.wake.clone());
+        let (ticket, shared) = (ask.ticket, Arc::clone(shared));
+        let tell = move |told| {
+            let _ = tell.send((ticket, told));
+            wake.wake();
+        };
+        match (self.doh(), &ask.way) {
+            (Some(doh), Way::Secure(secure)) => doh.put(
+                secure,
+                (ask.message, ask.patience),
+                move |name| addresses_of(&shared, name),
+                tell,
+            ),
+            _ => tell(Told::Refused),
         }
     }
 }

@@ -98,6 +98,29 @@ fn ask_router(shared: &Shared, message: &[u8], interrupt: &Interrupt) -> Result<
     }
 }
 
+/// The addresses that this router knows of a name.
+pub(crate) fn addresses_of(shared: &Shared, name: &str) -> Vec<IpAddr> {
+    let mut found = Vec::new();
+    for kind in [Kind::A, Kind::Aaaa] {
+        let Some(name) = Name::new(name) else {
+            break;
+        };
+        let id = random();
+        let question = Question { id, name, kind };
+        let mut bytes = [0; MESSAGE_LEN_MAX];
+        let answer = ask_router(shared, question.emit(&mut bytes), &Interrupt::default());
+        if let Ok(answer) = answer
+            && let Ok(answer) = question.answer(&answer)
+        {
+            found.extend(answer.addresses.map(|found| found.address));
+        }
+        if !found.is_empty() {
+            break;
+        }
+    }
+    found
+}
+
 /// Asks a server until there is an answer.
 fn ask_server(
     host: Option<&HostPlane>,

@@ -15,6 +15,7 @@ use router::files::Files;
 use rustix::fs::Mode;
 use signal_hook::iterator::Signals;
 
+use crate::adlists::AdLists;
 use crate::cli::Run;
 use crate::confine::Confinement;
 use crate::control::Server;
@@ -182,11 +183,12 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let stop = Arc::new(AtomicBool::new(false));
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
     let offers = services::offers(&shared, place.state.as_deref())?;
-    let services = Services::new(offers, run.listen, place.state.as_deref())?;
+    let services = Services::new(offers, run.listen, (&shared, place.state.as_deref()))?;
     let names = Names::new(host.clone(), waiting.waker());
     let patterns = Patterns::new(waiting.waker());
     let probes = Probes::new(host.clone(), waiting.waker());
     let fetches = PageFetches::new(host.clone(), waiting.waker());
+    let adlists = AdLists::new(waiting.waker());
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -202,6 +204,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 patterns,
                 probes,
                 fetches,
+                adlists,
                 syslog: Syslog::default(),
             };
             while !stop.load(Ordering::SeqCst) {
@@ -311,6 +314,7 @@ struct Outside {
     patterns: Patterns,
     probes: Probes,
     fetches: PageFetches,
+    adlists: AdLists,
     syslog: Syslog,
 }
 
@@ -330,6 +334,7 @@ impl Outside {
             self.patterns.follow(&mut instance);
             probes = self.probes.follow(&mut instance);
             fetches = self.fetches.follow(&mut instance);
+            self.adlists.follow(&mut instance);
             let control = instance.control();
             if let Some(resources) = self.resources.look() {
                 control.set_resources(resources);
@@ -366,10 +371,12 @@ impl Outside {
             wait = Some(Duration::ZERO);
         }
         self.syslog.send(self.host.as_ref(), &datagrams);
-        self.names.put(asks);
+        self.names.put(asks, shared);
         self.probes.begin(shared, probes);
         self.fetches.begin(shared, fetches);
         self.patterns.begin();
+        let names = &mut self.names;
+        self.adlists.begin(|| names.doh(), shared);
         for job in jobs {
             if let Err(error) = crate::jobs::start(shared, job) {
                 tracing::error!("{error}");

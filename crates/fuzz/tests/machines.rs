@@ -194,6 +194,21 @@ fn scripts() -> Vec<Script> {
             "duplicate",
             [up(), vec![(7, vec![2]), advert(0x20), asked, (8, vec![2])]].concat(),
         ),
+        (
+            "machine-dns",
+            "answers",
+            vec![
+                (0, question(b"\x01a\0")),
+                (
+                    2,
+                    b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01".to_vec(),
+                ),
+                (0, question(b"\x01a\0")),
+                (8, question(b"\x01b\0")),
+                (6, vec![0; 20]),
+                (2, vec![0xff; 4]),
+            ],
+        ),
         ("machine-icmp", "udp", vec![(0x45, vec![0; 40])]),
         (
             "machine-lacp",
@@ -307,4 +322,10 @@ fn snmp_pdu(kind: u8) -> Vec<u8> {
     let list = [&[0x30, binding.len() as u8][..], &binding].concat();
     let content = [&[2, 1, 7, 2, 1, 0, 2, 1, 9][..], &list].concat();
     [&[kind, content.len() as u8][..], &content].concat()
+}
+
+/// A question for the address of a name.
+fn question(name: &[u8]) -> Vec<u8> {
+    let head = [0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    [&head[..], name, &[0, 1, 0, 1]].concat()
 }

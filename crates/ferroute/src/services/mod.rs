@@ -10,6 +10,7 @@ mod desk;
 mod http;
 mod listen;
 mod lobby;
+mod names;
 mod ssh;
 mod tls;
 
@@ -179,6 +180,7 @@ pub(crate) struct Services {
     failed: BTreeMap<(&'static str, Side), String>,
     /// What is there and is not as it should be, and why.
     lacking: BTreeMap<&'static str, String>,
+    names: names::Names,
 }
 
 /// What holds for the next connection to a service.
@@ -213,7 +215,7 @@ impl Services {
     pub(crate) fn new(
         offers: Vec<Offer>,
         listen: Option<Listen>,
-        state: Option<&Path>,
+        (shared, state): (&Arc<Shared>, Option<&Path>),
     ) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
@@ -231,6 +233,7 @@ impl Services {
             open: BTreeMap::new(),
             failed: BTreeMap::new(),
             lacking: BTreeMap::new(),
+            names: names::Names::new(shared),
         })
     }
 
@@ -240,6 +243,7 @@ impl Services {
             return;
         }
         self.revision = Some(store.revision());
+        self.follow_names(host, store);
         let wanted = Service::all(store);
         for index in 0..self.offers.len() {
             let name = self.offers[index].name;
@@ -250,6 +254,18 @@ impl Services {
                     self.lacking.remove(name);
                     self.failed.retain(|(failed, _), _| *failed != name);
                 }
+            }
+        }
+    }
+
+    /// The same of the DNS server.
+    fn follow_names(&mut self, host: Option<&HostPlane>, store: &Store) {
+        let Some(runtime) = &self.runtime else { return };
+        let key = ("dns", Side::Router);
+        match self.names.follow(runtime, host, store) {
+            Ok(()) => drop(self.failed.remove(&key)),
+            Err(error) => {
+                self.failed.insert(key, format!("port 53 by TCP: {error}"));
             }
         }
     }

@@ -16,6 +16,7 @@ mod dhcp6;
 mod dhcp_client;
 mod dhcp_server;
 mod discovery;
+mod dns;
 mod drivers;
 mod ethernet;
 mod firewall;

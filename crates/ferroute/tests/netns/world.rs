@@ -162,6 +162,8 @@ pub(crate) struct Start<'a> {
     pub(crate) state: Option<&'a Path>,
     /// Further arguments of `ferroute run`.
     pub(crate) arguments: &'a [&'a str],
+    /// The authorities that it trusts, in the place of the machine's.
+    pub(crate) authorities: Option<&'a Path>,
 }
 
 impl<'a> Start<'a> {
@@ -178,6 +180,7 @@ impl<'a> Start<'a> {
                 .collect(),
             state: None,
             arguments: &[],
+            authorities: None,
         }
     }
 }
@@ -298,6 +301,9 @@ impl Router {
             command.args(["--port", port]);
         }
         command.args(start.arguments);
+        if let Some(authorities) = start.authorities {
+            command.env("SSL_CERT_FILE", authorities);
+        }
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())

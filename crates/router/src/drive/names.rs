@@ -4,10 +4,13 @@
 use core::net::SocketAddr;
 use std::task::Waker;
 
+use menu::Files as _;
+
 use super::Control;
 use crate::feature::Effects;
 
-pub use service::dns::{Ask, Place, Secure, Server, Told, Way, is_about};
+pub use crate::feature::dns::adlist::{AdList, AdSource};
+pub use service::dns::{Ask, List, Place, Reader, Secure, Server, Told, Way, is_about};
 
 impl Control {
     pub(crate) fn set_machine_servers(&mut self, servers: Vec<SocketAddr>) {
@@ -52,5 +55,27 @@ impl Control {
     /// Whether others may ask this router for names.
     pub fn answers_names(&self) -> bool {
         self.features.dns.is_open()
+    }
+
+    /// The lists of unwanted names that are to be read, each once.
+    pub fn take_lists(&mut self) -> Vec<AdList> {
+        self.features.dns.take_lists()
+    }
+
+    /// Takes such a list, or why it could not be read.
+    pub fn told_list(&mut self, id: u64, round: u64, list: Result<List, String>) {
+        let mut out = Effects::default();
+        let told = (id, round);
+        { &mut self.features.dns }.told_list(told, list, self.now, &mut out);
+        self.carry_out(out);
+    }
+
+    /// The contents of one of the router's files.
+    ///
+    /// # Errors
+    /// There is none of this name, or it cannot be read.
+    pub fn read_file(&self, name: &str) -> Result<Vec<u8>, String> {
+        let file = self.manage.files.read(name);
+        file.map_err(|error| error.to_string())
     }
 }

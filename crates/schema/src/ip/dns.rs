@@ -30,27 +30,24 @@ pub(crate) static MENU: Menu = Menu {
             Kind::List(&Kind::Text),
             "Servers that others told of",
         ),
-        text("use-doh-server", "The server to ask by HTTPS (RFC 8484)").inert(),
+        text("use-doh-server", "The server to ask by HTTPS (RFC 8484)"),
         no(
             "verify-doh-cert",
             "Whether that server's certificate is checked",
-        )
-        .inert(),
+        ),
         with_default(
             "doh-max-server-connections",
             MANY,
             "5",
             "Most connections to that server",
-        )
-        .inert(),
+        ),
         with_default(
             "doh-max-concurrent-queries",
             MANY,
             "50",
             "Most questions to that server at a time",
-        )
-        .inert(),
-        with_default("doh-timeout", SPAN, "5s", "How long that server may take").inert(),
+        ),
+        with_default("doh-timeout", SPAN, "5s", "How long that server may take"),
         no(
             "allow-remote-requests",
             "Whether others may ask this router",
@@ -84,8 +81,7 @@ pub(crate) static MENU: Menu = Menu {
             MANY,
             "20",
             "Most connections at a time",
-        )
-        .inert(),
+        ),
         with_default(
             "cache-size",
             Kind::Kib,

@@ -28,8 +28,12 @@ pub struct Server {
 pub struct Secure {
     /// Where, as it is configured.
     pub url: Arc<str>,
+    /// Its name on the wire, in lower case; empty where it is known by its address. It is not asked for that itself.
+    pub name: Box<[u8]>,
     /// Whether its certificate is checked.
     pub verify: bool,
+    /// Most connections to it.
+    pub connections: usize,
 }
 
 /// Servers that know the same.

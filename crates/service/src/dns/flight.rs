@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use machine::Instant;
 
-use super::config::{Config, Place, Server, Servers};
+use super::config::{Config, Place, Secure, Server, Servers};
 use super::message::{self, NO_NAME};
 use super::question::{CLASS_IN, HEAD, Key, Options, TYPE_OPT, name_len, text_of};
 use super::secret::Secret;
@@ -34,6 +34,17 @@ pub(super) struct Group {
     servers: Servers,
     /// RouterOS: the first one that answers is asked until it fails.
     current: usize,
+}
+
+impl Group {
+    /// The servers that are asked for a name by HTTPS: none for the name of one of them.
+    fn secure(&self, key: &Key) -> &[Arc<Secure>] {
+        let secure = &self.servers.secure;
+        match secure.iter().any(|server| *server.name == *key.name()) {
+            true => &[],
+            false => secure,
+        }
+    }
 }
 
 /// The groups of a configuration; the usual servers have no name.
@@ -215,9 +226,9 @@ impl<C: Clone> Dns<C> {
         let Some(flight) = self.flights.get_mut(&id) else {
             return;
         };
-        let servers = self.groups.get(&flight.group).map(|group| &group.servers);
-        let secure = servers.and_then(|servers| nth(&servers.secure, flight.server));
-        let plain = servers.and_then(|servers| nth(&servers.plain, flight.server));
+        let group = self.groups.get(&flight.group);
+        let secure = group.and_then(|group| nth(group.secure(&flight.key), flight.server));
+        let plain = group.and_then(|group| nth(&group.servers.plain, flight.server));
         let mut patience = self.config.patience;
         let way = match (secure, stream, plain) {
             (Some(secure), ..) => {
@@ -402,7 +413,7 @@ impl<C: Clone> Dns<C> {
         flight.refusals += usize::from(refused);
         let mut count = 0;
         if let Some(group) = self.groups.get_mut(&flight.group) {
-            count = match group.servers.secure.len() {
+            count = match group.secure(&flight.key).len() {
                 0 => group.servers.plain.len(),
                 secure => secure,
             };

@@ -606,6 +606,43 @@ fn questions_under_way_are_bounded_and_who_is_refused_is_told() {
     assert!(bench.ask(5, "5.example", RecordType::A).is_none());
 }
 
+#[test]
+fn a_server_is_asked_by_https_for_all_but_its_own_name() {
+    let mut bench = Bench::new(&[1]);
+    let secure = Secure {
+        url: "https://dns.example/dns-query".into(),
+        name: wire("dns.example"),
+        verify: true,
+        connections: 5,
+    };
+    bench.configure(&[1], |config| {
+        config.servers.secure = vec![Arc::new(secure)]
+    });
+    bench.ask(1, "A.example", RecordType::A);
+    let ask = bench.asks().pop().expect("by HTTPS");
+    assert!(matches!(&ask.way, Way::Secure(to) if to.verify));
+    assert_eq!(ask.message[..2], [0, 0]);
+    assert!(ask.message[12..].starts_with(&wire("a.example")));
+    let records = vec![address("a.example", 1, 60)];
+    let message = reply(&ask.message, ResponseCode::NoError, records, vec![]);
+    bench.event(Event::Told {
+        ticket: ask.ticket,
+        told: Told::Message(message),
+    });
+    assert_eq!(found(&bench.answers()[0].1), [(1, 60)]);
+
+    bench.ask(2, "dns.example", RecordType::A);
+    assert_eq!(bench.sent()[0].to, server(1));
+    // One that cannot be reached has had its try.
+    bench.ask(3, "b.example", RecordType::A);
+    let ask = bench.asks().pop().expect("by HTTPS");
+    bench.event(Event::Told {
+        ticket: ask.ticket,
+        told: Told::Refused,
+    });
+    assert_eq!(code(&bench.answers()[0].1), ResponseCode::ServFail);
+}
+
 /// A line that loses, doubles, holds back and spoils datagrams, and an attacker who guesses.
 #[test]
 fn every_client_gets_one_right_answer_whatever_the_line_does() {

@@ -9,6 +9,7 @@
 //! ```
 //! Names in address lists (`firewall/hosts.rs`) are clients like others: there is one memory of answers.
 
+pub(crate) mod adlist;
 mod packet;
 pub(crate) mod read;
 mod show;
@@ -24,7 +25,9 @@ use dataplane::service::{Addressed, Match, Rate, Service};
 use frame::InterfaceId;
 use machine::{Duration, Instant, Machine as _};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
-use service::dns::{self, Action, Ask, Carrier, Config, Event, Place, Server, Servers, Told};
+use service::dns::{
+    self, Action, Ask, Carrier, Config, Event, Place, Secure, Server, Servers, Told,
+};
 use wire::dns::{MESSAGE_LEN_MAX, PORT, Question};
 
 use super::hear::{Datagram, Heard, Hearing};
@@ -39,6 +42,7 @@ const STATIC: &str = "/ip/dns/static";
 const CACHE: &str = "/ip/dns/cache";
 const CACHE_ALL: &str = "/ip/dns/cache/all";
 const FORWARDERS: &str = "/ip/dns/forwarders";
+const ADLIST: &str = "/ip/dns/adlist";
 
 /// The services: questions of others, and answers of servers.
 const QUESTIONS: &str = "dns";
@@ -78,11 +82,13 @@ pub(crate) struct Dns {
     config: Config,
     /// The servers of the configuration, those that networks tell, and those of the machine underneath.
     servers: Vec<IpAddr>,
+    secure: Option<Arc<Secure>>,
     dynamic: Vec<IpAddr>,
     underneath: Vec<SocketAddr>,
     forwarders: BTreeMap<ItemId, (Arc<str>, Servers)>,
     /// The servers that entries name, and how many do.
     forwards: BTreeMap<ItemId, Arc<str>>,
+    adlists: adlist::AdLists,
     /// Whether others may ask.
     is_open: bool,
     asks: VecDeque<Ask>,
@@ -101,10 +107,12 @@ impl Dns {
             hosts: Hosts::default(),
             config: Config::default(),
             servers: Vec::new(),
+            secure: None,
             dynamic: Vec::new(),
             underneath: Vec::new(),
             forwarders: BTreeMap::new(),
             forwards: BTreeMap::new(),
+            adlists: adlist::AdLists::default(),
             is_open: false,
             asks: VecDeque::new(),
             local: BTreeMap::new(),
@@ -173,7 +181,9 @@ impl Dns {
         now: Instant,
         out: &mut Effects,
     ) -> Option<u64> {
-        if self.local.len() >= LOCAL {
+        let unfit = dns::Query::read(message).err();
+        // What is no question is never answered.
+        if self.local.len() >= LOCAL || unfit == Some(dns::Unfit::NoQuestion) {
             return None;
         }
         self.last += 1;
@@ -234,6 +244,7 @@ impl Dns {
             }));
         }
         config.servers.plain = plain;
+        config.servers.secure.extend(self.secure.clone());
         let named = self.forwarders.values().cloned();
         let single = self.forwards.values().filter_map(|text| {
             let address = text.parse().ok()?;
@@ -431,6 +442,7 @@ impl Feature for Dns {
             CACHE,
             CACHE_ALL,
             FORWARDERS,
+            ADLIST,
         ]
     }
 
@@ -450,6 +462,7 @@ impl Feature for Dns {
             let settings = view.store.settings(DNS).map(|item| &**item);
             self.config = read::settings(settings);
             self.servers = read::servers(settings);
+            self.secure = settings.and_then(read::secure);
             self.is_open = settings.is_some_and(|item| item.is("allow-remote-requests"));
             self.hosts
                 .configure(read::watching(settings), view.now, out);
@@ -458,15 +471,26 @@ impl Feature for Dns {
                 .filter_map(|item| Some((item.id.0, read::forwarder(item)?)))
                 .collect();
             self.configure(view.now, out);
+            if self.is_open && read::is_exposed(view.store) {
+                let message = "everybody may use this router's DNS server: there is a way to the internet, and \
+                               no rule of chain input drops anything";
+                out.log("dns,warning", message.to_owned());
+            }
         }
         if concerns(&[STATIC], changes) {
             self.follow_static(view, changes, out);
+        }
+        if concerns(&[ADLIST], changes) {
+            self.follow_lists(view, changes, out);
         }
         self.turn(Vec::new(), view.now, out);
     }
 
     fn tick(&mut self, now: Instant, out: &mut Effects) {
         self.hosts.tick(now, out);
+        if self.adlists.next.is_some_and(|at| at <= now) {
+            self.reload_lists(now);
+        }
         let mut actions = Vec::new();
         self.forwarder.tick(now, &mut actions);
         self.turn(actions, now, out);
@@ -476,6 +500,7 @@ impl Feature for Dns {
         let forwarder = self.forwarder.deadline().map(|(at, ())| at);
         let looked_up = (!self.looked_up.is_empty()).then_some(self.now);
         let others = self.hosts.deadline().into_iter().chain(looked_up);
+        let others = others.chain(self.adlists.next);
         others.chain(forwarder).min()
     }
 
@@ -492,9 +517,11 @@ impl Feature for Dns {
         }
     }
 
-    fn annotate(&self, menu: &'static Menu, _: Id, row: &mut Row) {
-        if menu.path == DNS {
-            self.annotate_settings(row);
+    fn annotate(&self, menu: &'static Menu, id: Id, row: &mut Row) {
+        match menu.path {
+            DNS => self.annotate_settings(row),
+            ADLIST => self.annotate_list(id.0, row),
+            _ => {}
         }
     }
 
@@ -504,6 +531,10 @@ impl Feature for Dns {
                 // Nobody is answered by that.
                 self.forwarder
                     .handle(Event::Flush, view.now, &mut Vec::new());
+                Some(Ok(Reply::default()))
+            }
+            (ADLIST, "reload") => {
+                self.reload_lists(view.now);
                 Some(Ok(Reply::default()))
             }
             _ => None,

@@ -4,12 +4,15 @@ use core::net::IpAddr;
 use std::sync::Arc;
 
 use machine::Duration;
-use menu::{Item, Value};
-use service::dns::{Config, Data, Entry, Names, Servers};
+use menu::{Item, Store, Value};
+use service::dns::{Config, Data, Entry, Names, Secure, Servers};
 use service::resolver;
 use wire::dns::Name;
 
 use super::server;
+
+/// Most connections to a forwarder's server.
+const CONNECTIONS: usize = 5;
 
 /// The settings, without servers.
 pub(super) fn settings(item: Option<&Item>) -> Config {
@@ -60,16 +63,63 @@ pub(super) fn servers(item: Option<&Item>) -> Vec<IpAddr> {
     servers.iter().filter_map(Value::as_address).collect()
 }
 
+/// The server that is asked by HTTPS.
+pub(super) fn secure(item: &Item) -> Option<Arc<Secure>> {
+    let url = Some(item.text("use-doh-server")).filter(|url| !url.is_empty())?;
+    let connections = item.number("doh-max-server-connections").unwrap_or(5);
+    let connections = usize::try_from(connections).unwrap_or(usize::MAX);
+    Some(secure_at(url, item.is("verify-doh-cert"), connections))
+}
+
+fn secure_at(url: &str, verify: bool, connections: usize) -> Arc<Secure> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    let is_address = host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    let name = if is_address { None } else { wire(host) };
+    Arc::new(Secure {
+        url: url.into(),
+        name: name.unwrap_or_default(),
+        verify,
+        connections,
+    })
+}
+
+/// Whether there is a way to the internet, and nothing that keeps it from the router.
+pub(super) fn is_exposed(store: &Store) -> bool {
+    let some = |path: &str| store.items(path).any(|item| !item.is("disabled"));
+    let leads_out = |item: &Arc<Item>| {
+        let to = item.get("dst-address").and_then(Value::as_prefix);
+        to.is_some_and(|to| to.prefix_len() == 0) && !item.is("disabled")
+    };
+    let mut routes = store.items("/ip/route");
+    let has_way = routes.any(leads_out)
+        || ["/ip/dhcp-client", "/interface/pppoe-client"]
+            .into_iter()
+            .any(some);
+    let stops = |item: &Arc<Item>| {
+        let stops = matches!(item.text("action"), "drop" | "reject" | "tarpit" | "jump");
+        item.text("chain") == "input" && stops && !item.is("disabled")
+    };
+    has_way && !store.items("/ip/firewall/filter").any(stops)
+}
+
 /// A forwarder, by its name.
 pub(super) fn forwarder(item: &Item) -> Option<(Arc<str>, Servers)> {
     if item.is("disabled") {
         return None;
     }
+    let secure = item.get("doh-servers").map(Value::as_list);
+    let secure = secure.unwrap_or_default().iter().filter_map(Value::as_str);
+    let secure = secure.map(|url| secure_at(url, item.is("verify-doh-cert"), CONNECTIONS));
     let plain = item.get("dns-servers").map(Value::as_list);
     let plain = plain.unwrap_or_default().iter();
     let servers = Servers {
         plain: plain.filter_map(Value::as_address).map(server).collect(),
-        secure: Vec::new(),
+        secure: secure.collect(),
     };
     Some((item.text("name").into(), servers))
 }

@@ -1,8 +1,8 @@
 //! `/ip/dns/adlist`: lists of names that are answered with nothing.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Kind, Menu, Shape};
 
-use crate::declare::{DISABLED, argument, command, counter, text, yes};
+use crate::declare::{DISABLED, argument, command, counter, idle_command, text, yes};
 use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
@@ -19,14 +19,13 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["url", "file", "ssl-verify", "match-count", "name-count"],
     commands: &[
-        command(
+        idle_command(
             "pause",
             "Do not use the lists for a while",
             &[argument("duration", Kind::SPAN, "For how long")],
         ),
         command("reload", "Fetch the lists again", &[]),
     ],
-    effect: Effect::None,
     ..Menu::new(
         "/ip/dns/adlist",
         Shape::List,

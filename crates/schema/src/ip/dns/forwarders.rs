@@ -1,9 +1,16 @@
 //! `/ip/dns/forwarders`: servers that are asked for some names.
 
-use menu::{Effect, Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, Shape};
 
 use crate::declare::{DISABLED, named, with_default, yes};
 use crate::fragment::COMMENT_DISABLED;
+
+/// A server that is known by its name alone is not asked.
+fn by_name(servers: &str) -> bool {
+    servers
+        .split(',')
+        .any(|server| server.parse::<core::net::IpAddr>().is_err() && !server.is_empty())
+}
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -14,7 +21,8 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::List(&Kind::Either(&Kind::Address(Family::Any), &Kind::Host)),
                 "",
                 "The servers to ask",
-            ),
+            )
+            .inert_for(by_name),
             with_default(
                 "doh-servers",
                 Kind::List(&Kind::Name),
@@ -32,7 +40,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "dns-servers", "doh-servers", "verify-doh-cert"],
     space: Some("dns-forwarder"),
     key: Some("name"),
-    effect: Effect::None,
     ..Menu::new(
         "/ip/dns/forwarders",
         Shape::List,
