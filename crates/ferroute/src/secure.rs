@@ -1,4 +1,5 @@
-//! Questions for names by HTTPS (RFC 8484): a POST for each, over connections that stay open; and lists that are fetched.
+//! Questions for names by HTTPS (RFC 8484): a POST for each, over connections that stay open; and lists that are
+//! fetched.
 //!
 //! A server is reached from the router's own addresses. Its name is asked of the router like any other; the forwarder
 //! does not ask the server for its own name. Certificates are checked against the authorities of the machine, or those

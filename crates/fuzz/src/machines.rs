@@ -5,6 +5,7 @@
 //! script = { event }    event = | what | len | len bytes |    (the last may be cut short)
 //! ```
 
+mod dns;
 mod ntp;
 mod snmp;
 
@@ -17,15 +18,16 @@ use wire::{Mac, Protocol, ipv4, ipv6};
 
 use service::icmp::{Offender, SentTo, v4, v6};
 use service::neighbour::{self, Arp, Discovery, DuplicateDetection, Family, Neighbours};
-use service::{dns as names, igmp as groups, lacp as aggregation, mld, ra, snooping, vrrp};
+use service::{igmp as groups, lacp as aggregation, mld, ra, snooping, vrrp};
 
 use super::Target;
 
+pub use dns::dns;
 pub use ntp::ntp;
 pub use snmp::snmp;
 
 /// Every target with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("machine-arp", arp),
     ("machine-dhcp-server", super::dhcp::server),
     ("machine-discovery", discovery),
@@ -64,99 +66,6 @@ pub fn icmp(packet: &[u8]) {
         icmp_v4(&offender);
         icmp_v6(&offender);
     }
-}
-
-/// Asks a forwarder, and answers what it asks of servers, rightly or not.
-pub fn dns(script: &[u8]) {
-    let server = names::Server {
-        address: ([192, 0, 2, 1], 53).into(),
-        place: names::Place::Router,
-    };
-    let mut config = names::Config {
-        cache_size: 16 << 10,
-        ..names::Config::default()
-    };
-    config.servers.plain = vec![server];
-    let mut forwarder = names::Dns::new([7; 32]);
-    let mut now = Instant::from_secs(1);
-    let mut out = Vec::new();
-    forwarder.handle(names::Event::Configure(Box::new(config)), now, &mut out);
-    let (mut open, mut clients) = (0_usize, 0_u32);
-    let mut sent: Vec<(u16, Vec<u8>)> = Vec::new();
-    for (what, data) in events(script) {
-        let carrier = match what & 8 {
-            0 => names::Carrier::Datagram(512),
-            _ => names::Carrier::Stream,
-        };
-        match (what % 4, sent.last().cloned()) {
-            (0 | 1, _) | (_, None) => {
-                let mut reply = Vec::new();
-                if !forwarder.answer_at_once((data, carrier), now, &mut reply) {
-                    (open, clients) = (open + 1, clients + 1);
-                    let (client, message) = (clients, data);
-                    let event = names::Event::Asked {
-                        client,
-                        carrier,
-                        message,
-                    };
-                    forwarder.handle(event, now, &mut out);
-                }
-            }
-            (_, Some((port, question))) => {
-                // What follows the question is the fuzzer's, or all of it.
-                let head = if what & 4 == 0 { &question[..] } else { &[] };
-                let mut message = [head, data].concat();
-                if let Some(flags) = message.get_mut(2) {
-                    *flags |= 0x80;
-                }
-                let (from, message) = (server.address, &message[..]);
-                let event = names::Event::Datagram {
-                    port,
-                    from,
-                    message,
-                };
-                forwarder.handle(event, now, &mut out);
-            }
-        }
-        now += span(data);
-        forwarder.tick(now, &mut out);
-        for action in out.drain(..) {
-            match action {
-                names::Action::Answer { message, .. } => {
-                    open -= 1;
-                    assert!(
-                        message.len() >= 12 && message[2] & 0x80 != 0,
-                        "it is an answer"
-                    );
-                }
-                names::Action::Send { port, message, .. } => sent.push((port, message)),
-                names::Action::Ask(ask) => {
-                    let told = names::Told::Silent;
-                    let ticket = ask.ticket;
-                    let mut more = Vec::new();
-                    forwarder.handle(names::Event::Told { ticket, told }, now, &mut more);
-                    open -= more.iter().filter(|one| is_answer(one)).count();
-                }
-                names::Action::Listed(..) | names::Action::Warn(_) => {}
-            }
-        }
-        assert!(
-            forwarder.cache_used() <= 16 << 10,
-            "what is kept is bounded"
-        );
-        forwarder.lines(now, |_, _| {});
-    }
-    // Everybody has his answer in the end.
-    for _ in 0..64 {
-        now += Duration::from_secs(1);
-        forwarder.tick(now, &mut out);
-    }
-    let answers = out.iter().filter(|one| is_answer(one)).count();
-    assert_eq!(answers, open, "one answer for each who waits");
-}
-
-fn is_answer(action: &names::Action<u32>) -> bool {
-    matches!(action, names::Action::Answer { .. })
 }
 
 /// Drives the links of a bond.

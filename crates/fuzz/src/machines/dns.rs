@@ -1,0 +1,122 @@
+//! The forwarder of names, its clients, and a server that answers rightly or not.
+
+use machine::{Duration, Instant, Machine as _};
+use service::dns::{Action, Carrier, Config, Dns, Event, Place, Server, Told};
+
+use super::{events, span};
+
+/// Bytes that answers may take.
+const KEPT: usize = 16 << 10;
+
+const SERVER: ([u8; 4], u16) = ([192, 0, 2, 1], 53);
+
+struct Bench {
+    forwarder: Dns<u32>,
+    now: Instant,
+    /// Who has asked, and how many of them wait.
+    clients: u32,
+    open: usize,
+    /// What was sent to the server, and from which port.
+    sent: Vec<(u16, Vec<u8>)>,
+}
+
+/// Asks a forwarder, and answers what it asks of servers.
+pub fn dns(script: &[u8]) {
+    let mut bench = Bench {
+        forwarder: Dns::new([7; 32]),
+        now: Instant::from_secs(1),
+        clients: 0,
+        open: 0,
+        sent: Vec::new(),
+    };
+    let mut config = Config {
+        cache_size: KEPT,
+        ..Config::default()
+    };
+    config.servers.plain = vec![Server {
+        address: SERVER.into(),
+        place: Place::Router,
+    }];
+    bench.feed(Event::Configure(Box::new(config)));
+    for (what, data) in events(script) {
+        match (what % 4, bench.sent.last().cloned()) {
+            (0 | 1, _) | (_, None) => bench.ask(what, data),
+            (_, Some((port, question))) => bench.answer(port, what, &question, data),
+        }
+        bench.now += span(data);
+        bench.tick();
+        let kept = bench.forwarder.cache_used();
+        assert!(kept <= KEPT, "what is kept is bounded: {kept}");
+        bench.forwarder.lines(bench.now, |_, _| {});
+    }
+    for _ in 0..64 {
+        bench.now += Duration::from_secs(1);
+        bench.tick();
+    }
+    assert_eq!(bench.open, 0, "everybody has his answer in the end");
+}
+
+impl Bench {
+    fn ask(&mut self, what: u8, message: &[u8]) {
+        let carrier = match what & 8 {
+            0 => Carrier::Datagram(512),
+            _ => Carrier::Stream,
+        };
+        let mut reply = Vec::new();
+        let asked = (message, carrier);
+        if !{ &mut self.forwarder }.answer_at_once(asked, self.now, &mut reply) {
+            self.open += 1;
+            self.clients += 1;
+            let client = self.clients;
+            self.feed(Event::Asked {
+                client,
+                carrier,
+                message,
+            });
+        }
+    }
+
+    /// Says something to a port: the question and then the fuzzer's, or only that.
+    fn answer(&mut self, port: u16, what: u8, question: &[u8], data: &[u8]) {
+        let head = if what & 4 == 0 { question } else { &[] };
+        let mut message = [head, data].concat();
+        if let Some(flags) = message.get_mut(2) {
+            *flags |= 0x80;
+        }
+        self.feed(Event::Datagram {
+            port,
+            from: SERVER.into(),
+            message: &message,
+        });
+    }
+
+    fn tick(&mut self) {
+        let mut out = Vec::new();
+        self.forwarder.tick(self.now, &mut out);
+        self.carry_out(out);
+    }
+
+    fn feed(&mut self, event: Event<'_, u32>) {
+        let mut out = Vec::new();
+        self.forwarder.handle(event, self.now, &mut out);
+        self.carry_out(out);
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action<u32>>) {
+        for action in actions {
+            match action {
+                Action::Answer { message, .. } => {
+                    self.open -= 1;
+                    let is_answer = message.len() >= 12 && message[2] & 0x80 != 0;
+                    assert!(is_answer, "{message:?}");
+                }
+                Action::Send { port, message, .. } => self.sent.push((port, message)),
+                Action::Ask(ask) => self.feed(Event::Told {
+                    ticket: ask.ticket,
+                    told: Told::Silent,
+                }),
+                Action::Listed(..) | Action::Warn(_) => {}
+            }
+        }
+    }
+}
