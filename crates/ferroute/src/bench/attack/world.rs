@@ -54,7 +54,9 @@ const LAYOUT: Layout = Layout {
         link("wan", "ether2"),
         link("dmz", "ether3"),
     ],
-    config: "/ip address
+    config: "/ip neighbor discovery-settings
+set discover-interface-list=none
+/ip address
 add address=192.168.88.1/24 interface=ether1
 add address=203.0.113.2/24 interface=ether2
 add address=192.168.99.1/24 interface=ether3
