@@ -218,7 +218,7 @@ mod tests {
     }
 
     fn home(packet: &[&str]) -> (String, u8) {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/configs/home.rsc");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/configs/static.rsc");
         asked(file, packet)
     }
 
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn the_console_shows_the_same_lines_without_inner_words() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/configs/home.rsc");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/configs/static.rsc");
         let packet = "in-interface=bridge src-address=192.168.88.10 dst-address=1.1.1.1 protocol=tcp \
                       src-port=5000 dst-port=443";
         for more in ["", " ttl=1"] {

@@ -162,7 +162,11 @@ fn a_full_disk_leaves_a_router_that_runs_and_refuses_changes() {
             .1
             .contains("kept")
     );
-    let (done, said) = disk.exec("/system/identity/set name=other");
+    // The store's file has room of its own, for some.
+    let source = "x".repeat(1000);
+    let many =
+        format!(":for i from=1 to=8000 do={{/system/script/add name=\"s$i\" source={source}}}");
+    let (done, said) = disk.exec(&many);
     assert!(!done, "it was written to a full disk");
     let path = path_of(&disk.state());
     assert!(said.contains(&path), "{said}");

@@ -258,7 +258,7 @@ drops! {
     DhcpMalformed = "dhcp-malformed",
     /// A DHCP message is of no type that a server answers, or of BOOTP where that is not served.
     DhcpType = "dhcp-type",
-    /// A DHCP client took the offer of another server.
+    /// A DHCP client took the offer of another server, or asks where there is none.
     DhcpOtherServer = "dhcp-other-server",
     /// A DHCP client has not asked for as long as `delay-threshold` says.
     DhcpEarly = "dhcp-too-early",

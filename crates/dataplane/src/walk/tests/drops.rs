@@ -311,7 +311,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         DropReason::FragmentsFull,
     ];
     let reached: Vec<_> = refused().iter().map(|(reason, _)| *reason).collect();
-    for reason in DropReason::ALL {
+    let unknown = DropReason::ALL.iter().filter(|reason| {
         let known = [
             &reached[..],
             &elsewhere_here,
@@ -322,12 +322,15 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
             &OF_VRRP,
             &OF_NTP,
             &OF_DHCP,
+            &OF_MANAGEMENT,
             &OF_NEIGHBOURS,
             &OF_BRIDGES,
             &OF_BONDS,
         ];
-        assert!(known.concat().contains(reason), "{}", reason.name());
-    }
+        !known.concat().contains(reason)
+    });
+    let unknown: Vec<_> = unknown.map(|reason| reason.name()).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
 }
 
 /// Tested where frames are bridged.
@@ -380,11 +383,26 @@ const OF_NTP: [DropReason; 3] = [
 ];
 
 /// Tested with DHCP clients.
-const OF_DHCP: [DropReason; 4] = [
+const OF_DHCP: [DropReason; 12] = [
     DropReason::DhcpClientMalformed,
     DropReason::DhcpClientOther,
     DropReason::DhcpClientUnexpected,
     DropReason::DhcpClientUnusable,
+    DropReason::DhcpMalformed,
+    DropReason::DhcpType,
+    DropReason::DhcpOtherServer,
+    DropReason::DhcpEarly,
+    DropReason::DhcpBlocked,
+    DropReason::DhcpUnknown,
+    DropReason::DhcpNoAddress,
+    DropReason::DhcpMacLimit,
+];
+
+/// Tested with the forwarder of names, and with the agent of SNMP.
+const OF_MANAGEMENT: [DropReason; 3] = [
+    DropReason::DnsMalformed,
+    DropReason::SnmpMalformed,
+    DropReason::SnmpRefused,
 ];
 
 /// Tested where neighbours are heard.

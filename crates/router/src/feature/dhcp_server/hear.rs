@@ -13,7 +13,8 @@ use super::{DhcpServers, Effects};
 use crate::intent::ItemId;
 
 impl DhcpServers {
-    /// Hears what was sent to port 67. What is for no server here may be for a relay agent.
+    /// Hears what was sent to port 67, behind relay agents. What is for no server ends here: it met no rule of `input`,
+    /// so that it must not reach the host stack.
     pub(super) fn hear_request(
         &mut self,
         heard: &Heard<'_>,
@@ -21,20 +22,20 @@ impl DhcpServers {
         out: &mut Effects,
     ) -> Hearing {
         let Some(link) = self.links.get(&heard.interface) else {
-            return Hearing::NotMine;
+            return Hearing::Bad(DropReason::DhcpOtherServer);
         };
         let first = (link.name.clone(), 0);
         if { self.on.range(first..).next() }.is_none_or(|(name, _)| *name != link.name) {
-            return Hearing::NotMine;
+            return Hearing::Bad(DropReason::DhcpOtherServer);
         }
         let Some(message) = read(heard.packet()) else {
             return Hearing::Bad(DropReason::DhcpMalformed);
         };
         if message.is_reply {
-            return Hearing::NotMine;
+            return Hearing::Bad(DropReason::DhcpType);
         }
         let Some(server) = self.server_for(heard, &message) else {
-            return Hearing::NotMine;
+            return Hearing::Bad(DropReason::DhcpOtherServer);
         };
         let own = self.links.get(&heard.interface);
         let asked = Asked {
