@@ -92,7 +92,7 @@ fn server(item: &Item) -> Option<Server> {
     let timeout = item.get("timeout").and_then(Value::as_nanos)?;
     Some(Server {
         id: item.id.0,
-        address: item.get("address").and_then(Value::as_address)?,
+        address: item.text("address").parse().ok()?,
         authentication: port("authentication-port")?,
         accounting: port("accounting-port")?,
         secret: menu::bytes::to_bytes(item.text("secret")),

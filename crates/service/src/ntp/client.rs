@@ -299,7 +299,7 @@ impl Client {
     fn set_raw(&mut self, raw: i64, now: Instant) {
         if let Some(expected) = self.raw_at(now) {
             let by = raw.saturating_sub(expected);
-            if by.abs() >= SET && self.status.is_some() {
+            if by.saturating_abs() >= SET && self.status.is_some() {
                 self.discipline.raw_was_set(by);
                 for one in self.peers.values_mut() {
                     one.filter.raw_was_set(by);
@@ -423,12 +423,12 @@ impl Client {
         let Some(one) = self.peers.get(&id) else {
             return;
         };
-        let good = status.offset.abs() < (4 * status.jitter).max(SECOND / 1_000);
+        let good = status.offset.saturating_abs() < (4 * status.jitter).max(SECOND / 1_000);
         let weight = i32::from(one.poll);
         self.jiggle += if good { weight } else { -2 * weight };
         let by: i8 = match self.jiggle {
             more if more > LIMIT => 1,
-            less if less < -LIMIT || status.offset.abs() >= STEP => -1,
+            less if less < -LIMIT || status.offset.saturating_abs() >= STEP => -1,
             _ => return,
         };
         self.jiggle = 0;

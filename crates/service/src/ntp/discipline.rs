@@ -84,7 +84,7 @@ impl Discipline {
     pub fn update(&mut self, offset: i64, raw: i64) -> Update {
         self.settle(raw);
         let is_first = self.measured.is_none();
-        if offset.abs() >= STEP {
+        if offset.saturating_abs() >= STEP {
             let since = *self.spike.get_or_insert(raw);
             if !is_first && raw.saturating_sub(since) < STEP_OUT {
                 return Update::Waited;
@@ -161,7 +161,7 @@ mod tests {
             let raw = minute * 64 * SECOND;
             let offset = truth(raw) - clock.time(raw);
             if minute > 60 {
-                worst = worst.max(offset.abs());
+                worst = worst.max(offset.saturating_abs());
             }
             clock.update(offset, raw);
         }

@@ -334,7 +334,9 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Tested where frames are bridged.
-const OF_BRIDGES: [DropReason; 16] = [
+const OF_BRIDGES: [DropReason; 18] = [
+    DropReason::SwitchRule,
+    DropReason::SwitchVlan,
     DropReason::BridgeFilter,
     DropReason::BridgeNat,
     DropReason::BridgeSource,

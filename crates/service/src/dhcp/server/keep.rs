@@ -65,6 +65,7 @@ impl Servers {
         };
         if let (Some(pool), Some(address)) = (&lease.pool, lease.address) {
             self.pools.give_back(pool, address);
+            self.reserve_fixed(address);
         }
         let is_kept = matches!(lease.state, State::Bound);
         match lease.is_dynamic() {
@@ -145,7 +146,9 @@ impl Servers {
     ) {
         let fixed = fixed.map(Arc::new);
         let before = self.leases.get(id).and_then(|lease| lease.fixed.clone());
-        if let Some(Assigned::Address(address)) = before.as_deref().map(|fixed| &fixed.address) {
+        if let Some(Assigned::Address(address)) = before.as_deref().map(|fixed| &fixed.address)
+            && { self.leases.at(*address) }.is_none_or(|lease| lease.pool.is_none())
+        {
             self.pools.release(*address);
         }
         self.leases.set_fixed(id, fixed.clone());
@@ -206,6 +209,17 @@ impl Servers {
             (lease.since, lease.seen) = (other.since, other.seen);
         });
         out.extend([Action::Keep(other.id), Action::Keep(id)]);
+    }
+
+    /// An address that a pool has again is kept for the static lease that it is of.
+    fn reserve_fixed(&self, address: Ipv4Addr) {
+        let fixed = self.leases.fixed_at(address);
+        let fixed = fixed.and_then(|id| self.leases.get(id)?.fixed.as_deref());
+        if let Some(fixed) = fixed {
+            let info = fixed.mac.map(|mac| mac.to_string()).unwrap_or_default();
+            let info = info.into_boxed_str();
+            self.pools.reserve(address, &Use { owner: OWNER, info });
+        }
     }
 
     /// Static addresses are kept out of pools that are others now.
