@@ -238,6 +238,16 @@ drops! {
     NtpUnasked = "ntp-unasked",
     /// The sender of NTP questions puts more of them than it may.
     NtpLimit = "ntp-limit",
+    /// A message of DHCP is neither a request for a relay agent here nor an answer to one.
+    DhcpRelayOther = "dhcp-relay-other",
+    /// A request of DHCP has come by too many relay agents, or by this one before (RFC 1542, 4.1.1).
+    DhcpRelayLooped = "dhcp-relay-looped",
+    /// A DHCP client has not asked for as long as its relay agent waits (`delay-threshold`).
+    DhcpRelayEarly = "dhcp-relay-too-early",
+    /// A DHCP client says itself where it is, which is a relay agent's to say (RFC 3046, 2.1).
+    DhcpRelayForged = "dhcp-relay-forged",
+    /// A DHCP relay agent has no address that servers could answer to.
+    DhcpRelayNoAddress = "dhcp-relay-no-address",
     /// An answer to a DHCP client that is no message of DHCP, or whose checksum is wrong.
     DhcpClientMalformed = "dhcp-client-malformed",
     /// An answer to a DHCP client of another transaction, client or server than the one that was asked.

@@ -19,6 +19,7 @@ pub(crate) mod check;
 pub(crate) mod dhcp6;
 pub(crate) mod dhcp_alert;
 pub(crate) mod dhcp_client;
+pub(crate) mod dhcp_relay;
 pub(crate) mod dhcp_server;
 pub(crate) mod discovery;
 pub(crate) mod dns;

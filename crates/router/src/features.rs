@@ -18,6 +18,7 @@ use crate::feature::certificate::Certificates;
 use crate::feature::check::Checks;
 use crate::feature::dhcp_alert::DhcpAlerts;
 use crate::feature::dhcp_client::DhcpClients;
+use crate::feature::dhcp_relay::DhcpRelays;
 use crate::feature::dhcp_server::DhcpServers;
 use crate::feature::dhcp6::Dhcp6;
 use crate::feature::discovery::Neighbourhood;
@@ -49,7 +50,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 35;
+const COUNT: usize = 36;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -104,6 +105,8 @@ pub(crate) struct Features {
     /// Router advertisements and reports of groups.
     pub(crate) links6: Links6,
     echo: Echo,
+    /// DHCP relay agents, which hear before servers do.
+    dhcp_relays: DhcpRelays,
     /// DHCP clients.
     dhcp_clients: DhcpClients,
     snmp: Snmp,
@@ -158,6 +161,7 @@ impl Features {
             links4: Links4::new(others.next_u64()),
             links6: Links6::new(seed),
             echo: Echo,
+            dhcp_relays: DhcpRelays::default(),
             dhcp_clients: DhcpClients::new(others.next_u64()),
             snmp: Snmp::default(),
             dhcp6: Dhcp6::new(others.next_u64()),
@@ -186,6 +190,7 @@ impl Features {
             &self.watches,
             &self.flows,
             &self.services,
+            &self.dhcp_relays,
             &self.vlans,
             &self.macvlans,
             &self.loop_protection,
@@ -231,6 +236,7 @@ impl Features {
             &mut self.watches,
             &mut self.flows,
             &mut self.services,
+            &mut self.dhcp_relays,
             &mut self.vlans,
             &mut self.macvlans,
             &mut self.loop_protection,

@@ -1,4 +1,4 @@
-//! DHCP clients with dnsmasq and udhcpd, and with hosts that mean harm.
+//! DHCP clients with dnsmasq and udhcpd, and with hosts that mean harm; a relay agent between udhcpc and dnsmasq.
 //!
 //! ```text
 //! client ── router (ferroute) ── switch ── server
@@ -331,6 +331,53 @@ fn clients_ask_on_vlans_and_bridges() {
     });
     assert_eq!(shows("slave", "invalid"), "true");
     assert!(!has_tags || works(&lab, "server", "ping -q -c 1 -W 1 10.10.0.50"));
+}
+
+#[test]
+fn requests_are_passed_on_to_a_server_in_another_network() {
+    let test = "requests_are_passed_on_to_a_server_in_another_network";
+    let Some(lab) = segment(test, &["dnsmasq", "udhcpc"]) else {
+        return;
+    };
+    let folder = Folder::new();
+    run(&lab, "server", "ip route add 192.168.88.0/24 via 10.9.0.2");
+    let range = "192.168.88.50,192.168.88.50,255.255.255.0,2m";
+    let tags = "--dhcp-circuitid=set:near,ether2 --dhcp-option=tag:near,15,by.circuit";
+    let _server = dnsmasq(&lab, &folder, "eth0", range, tags);
+    let router = Router::start(
+        &lab,
+        &Start::with(
+            PACKET,
+            "/ip address add address=192.168.88.1/24 interface=ether2\n\
+             /ip address add address=10.9.0.2/24 interface=ether1\n\
+             /ip dhcp-relay add name=relay interface=ether2 dhcp-server=10.9.0.1 add-relay-info=yes\n",
+        ),
+    );
+    let (script, told) = (folder.file("told.sh"), folder.file("told"));
+    let text = format!(
+        "#!/bin/sh\n[ \"$1\" = bound ] && env > {}\nexit 0\n",
+        told.display()
+    );
+    fs::write(&script, text).expect("a folder of our own");
+    shell(&lab, "client", &format!("chmod +x {}", script.display()));
+    let line = format!("udhcpc -i eth0 -n -q -f -t 10 -T 2 -s {}", script.display());
+    run(&lab, "client", &line);
+    let told = fs::read_to_string(&told).expect("the script was run");
+    assert!(told.contains("ip=192.168.88.50"), "{told}");
+    assert!(told.contains("domain=by.circuit"), "{told}");
+    let rows = router.rows("/ip/dhcp-relay/print stats");
+    let count = |name: &str| {
+        rows[0][name]
+            .as_str()
+            .and_then(|count| count.parse::<u64>().ok())
+    };
+    assert!(
+        count("requests") >= Some(2) && count("responses") >= Some(2),
+        "{rows:?}"
+    );
+    router.exec("/ip/dhcp-relay/reset-counters 0");
+    let rows = router.rows("/ip/dhcp-relay/print stats");
+    assert_eq!(rows[0]["requests"], "0");
 }
 
 /// Answers that nobody asked for: noise, other transactions, addresses that no host can have, and datagrams of all

@@ -1,6 +1,6 @@
 //! `/ip/dhcp-relay`: passing requests on to servers in other networks (RFC 3046).
 
-use menu::{Argument, Command, Effect, Kind, Menu, Property, Shape};
+use menu::{Argument, Command, Kind, Menu, Property, Shape};
 
 use crate::declare::{
     DISABLED_INVALID, IPV4, NONE_OR_SPAN, command, no, on_items, text, with_default,
@@ -32,7 +32,8 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Reference("routing-table"),
                 "main",
                 "The VRF that the servers are reached in",
-            ),
+            )
+            .inert(),
             THRESHOLD,
             with_default("local-address", IPV4, "0.0.0.0", "The relay's address"),
             no("add-relay-info", "Whether option 82 is added"),
@@ -53,6 +54,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "relay",
     commands: COMMANDS,
-    effect: Effect::None,
     ..Menu::new("/ip/dhcp-relay", Shape::List, "DHCP relay settings")
 };

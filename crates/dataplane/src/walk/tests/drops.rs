@@ -323,6 +323,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
             &OF_NTP,
             &OF_DHCP,
             &OF_MANAGEMENT,
+            &OF_RELAYS,
             &OF_NEIGHBOURS,
             &OF_BRIDGES,
             &OF_BONDS,
@@ -382,6 +383,15 @@ const OF_NTP: [DropReason; 3] = [
     DropReason::NtpMalformed,
     DropReason::NtpUnasked,
     DropReason::NtpLimit,
+];
+
+/// Tested with DHCP relay agents.
+const OF_RELAYS: [DropReason; 5] = [
+    DropReason::DhcpRelayOther,
+    DropReason::DhcpRelayLooped,
+    DropReason::DhcpRelayEarly,
+    DropReason::DhcpRelayForged,
+    DropReason::DhcpRelayNoAddress,
 ];
 
 /// Tested with DHCP clients.
