@@ -45,6 +45,8 @@ const REDIRECTIONS: usize = 5;
 const SERVERS: usize = 64;
 
 type Sender = SendRequest<Full<Bytes>>;
+/// A server's address, and whether its certificate is checked.
+type Key = (Arc<str>, bool);
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// See the module.
@@ -53,7 +55,7 @@ pub(crate) struct Doh {
     runtime: Runtime,
     checked: TlsConnector,
     unchecked: TlsConnector,
-    servers: Mutex<HashMap<(Arc<str>, bool), Arc<Server>>>,
+    servers: Mutex<HashMap<Key, Arc<Server>>>,
 }
 
 /// A server, and its connections.
