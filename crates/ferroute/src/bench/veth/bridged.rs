@@ -110,7 +110,11 @@ impl Bridging {
         if let Err(reason) = headroom::leave(&lab) {
             eprintln!("frames are sent without the room that XDP wants in front of them: {reason}");
         }
-        self.join(&lab)?;
+        // Not every kernel's bridge knows VLANs.
+        if let Err(reason) = self.join(&lab) {
+            eprintln!("{} is left out: {reason}", self.row);
+            return lab.down().map_err(text);
+        }
         let kernel = Napi::begin(&lab, KERNEL, "k1", cores)?;
         let ports = LAYOUT.ports().into_iter();
         let ports: Vec<String> = ports.map(|port| format!("{port}={via}:{port}")).collect();
