@@ -31,15 +31,7 @@ pub(crate) const AREAS: &[Area] = &[
     ),
     area("containers", &["/container"]),
     area("detect-internet", &["/interface/detect-internet"]),
-    area(
-        "DHCP",
-        &[
-            "/ip/dhcp-relay",
-            "/ipv6/dhcp-client",
-            "/ipv6/dhcp-relay",
-            "/ipv6/dhcp-server",
-        ],
-    ),
+    area("DHCP", &["/ipv6/dhcp-relay", "/ipv6/dhcp-server"]),
     area(
         "disks and file sharing",
         &[
@@ -50,7 +42,6 @@ pub(crate) const AREAS: &[Area] = &[
             "/ip/smb",
         ],
     ),
-    area("DNS server", &["/ip/dns"]),
     area("Dude", &["/dude"]),
     area("Ethernet settings", &["/interface/ethernet"]),
     area("graphs", &["/tool/graphing"]),
@@ -103,7 +94,6 @@ pub(crate) const AREAS: &[Area] = &[
         ],
     ),
     area("packages and updates", &["/system/package"]),
-    area("pools", &["/ipv6/pool"]),
     area("power line", &["/interface/pwr-line"]),
     area(
         "PPP and its tunnels",

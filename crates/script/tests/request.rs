@@ -339,7 +339,10 @@ fn a_command_repeats_by_declaration_or_ends_or_is_refused() {
 fn what_ends_by_itself_takes_once_and_ends() {
     let mut store = schema::store();
     for (asked, name) in [
-        ("/tool/fetch =url=http://192.0.2.1/", "/tool/fetch"),
+        (
+            "/tool/bandwidth-test =address=192.0.2.1",
+            "/tool/bandwidth-test",
+        ),
         ("/tool/torch =interface=lo", "/tool/torch"),
         (
             "/system/package/update/install",

@@ -203,11 +203,11 @@ fn a_script_asks_at_the_console_for_keys_and_lines() {
 #[test]
 fn what_nothing_carries_out_ends_exec_with_1() {
     let router = Router::start("lacking");
-    let fetch = "/tool fetch url=http://192.0.2.1/";
-    let said = "failure: /tool/fetch has no effect here yet\n".to_owned();
+    let idle = "/tool bandwidth-test address=192.0.2.1";
+    let said = "failure: /tool/bandwidth-test has no effect here yet\n".to_owned();
 
-    assert_eq!(router.exec_to_end(fetch), (said, Some(1)));
-    let caught = format!(":do {{ {fetch} }} on-error={{ :put caught }}");
+    assert_eq!(router.exec_to_end(idle), (said, Some(1)));
+    let caught = format!(":do {{ {idle} }} on-error={{ :put caught }}");
     let said = "caught\n".to_owned();
     assert_eq!(router.exec_to_end(&caught), (said, Some(0)));
 }

@@ -200,12 +200,15 @@ fn a_command_that_nothing_carries_out_is_an_error() {
 
     for (command, name) in [
         ("/tool torch interface=ether1", "/tool/torch"),
-        ("/tool fetch url=http://192.0.2.1/", "/tool/fetch"),
+        (
+            "/tool bandwidth-test address=192.0.2.1",
+            "/tool/bandwidth-test",
+        ),
         ("/system reboot", "/system/reboot"),
         (":put [/system reboot]", "/system/reboot"),
         (
-            ":put [/tool fetch url=http://192.0.2.1/ as-value]",
-            "/tool/fetch",
+            ":put [/tool bandwidth-test address=192.0.2.1 as-value]",
+            "/tool/bandwidth-test",
         ),
     ] {
         let lacking = format!("failure: {name} has no effect here yet");
