@@ -378,6 +378,7 @@ impl Store {
                 "already have {space} with such name"
             )));
         }
+        self.check_listed(index, id, values)?;
         if let Some(check) = menu.check {
             let mut values = values.to_vec();
             check(
@@ -390,6 +391,38 @@ impl Store {
             )?;
         }
         Ok(())
+    }
+
+    /// Refuses another name with a comma or a semicolon for what a list names: these part the names of a list, which
+    /// could not be read again.
+    fn check_listed(
+        &self,
+        index: usize,
+        id: Option<Id>,
+        values: &[Option<Value>],
+    ) -> Result<(), Reason> {
+        let table = &self.tables[index];
+        let old = id.and_then(|id| table.items.get(&id));
+        let (Some(space), Some(was)) = (table.menu.space, old.and_then(|old| old.name())) else {
+            return Ok(());
+        };
+        let key = table.menu.key.and_then(|key| table.menu.index(key));
+        let is = key.and_then(|place| values[place].as_ref()?.as_str());
+        let Some(is) = is.filter(|is| *is != was && is.contains([',', ';'])) else {
+            return Ok(());
+        };
+        let users = { self.spaces.get(space) }.and_then(|space| space.users.get(was));
+        let is_listed = users.into_iter().flatten().any(|(user, _)| {
+            let properties = &self.tables[*user].properties;
+            let mut lists = properties.iter().map(|property| &property.kind);
+            lists.any(|kind| matches!(kind, Kind::List(_)) && kind.spaces().contains(&space))
+        });
+        match is_listed {
+            true => Err(Reason::failure(format!(
+                "{is}: a list names {was}, and names in lists have no comma and no semicolon"
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// Makes all that refer to a name refer to another.

@@ -13,8 +13,7 @@ fn runner() -> TestRunner {
     let asked = std::env::var("PROPTEST_CASES").ok();
     let asked = asked.and_then(|text| text.parse().ok());
     let config = ProptestConfig {
-        // With more, a renamed default option that a relay names three times is not read back: an open defect.
-        cases: asked.unwrap_or(90),
+        cases: asked.unwrap_or(96),
         failure_persistence: None,
         ..ProptestConfig::default()
     };
@@ -484,3 +483,35 @@ const SPELLED: &[&str] = &[
     "none",
     "",
 ];
+#[test]
+fn what_a_list_names_is_not_given_a_name_that_parts_lists() {
+    let mut store = with_ports();
+    let mut run = |line: &str| {
+        let mut session = Session::new("admin");
+        script::run(
+            &mut store,
+            &mut Offline,
+            &mut session,
+            line,
+            &mut String::new(),
+        )
+    };
+    let relay = "/ipv6 dhcp-relay add interface=ether4 dhcp-server=fd00::1 dhcp-options=client_mac";
+    assert_eq!(run(relay), Ok(()));
+
+    let refused =
+        run("/ipv6 dhcp-relay option set client_mac name=\"a;b\"").expect_err("of a list");
+    assert!(
+        refused.to_string().contains("a list names client_mac"),
+        "{refused}"
+    );
+    assert_eq!(
+        run("/ipv6 dhcp-relay option set client_mac name=\"a b\""),
+        Ok(())
+    );
+    assert_eq!(run("/ipv6 dhcp-relay remove relay1"), Ok(()));
+    assert_eq!(
+        run("/ipv6 dhcp-relay option set \"a b\" name=\"a;b\""),
+        Ok(())
+    );
+}
