@@ -102,8 +102,8 @@ are trusted, and keep rules for the port of the guests: the switch is a filter b
         layout: &SHARED_LANE,
         board: Some("hEX"),
         tale: "\
-The databases get half of what they got before, and the router's processor is idle. Somebody joined their two ports in\n\
-a bridge, and a hEX switches such ports by its chip. All that is switched has one lane to the processor, of 1 Gbit/s;\n\
+The databases get half of what they got before, and the router's processor is idle. Somebody joined their two ports\n\
+in a bridge, and a hEX switches such ports by its chip. All that is switched has one lane to the processor, of 1 Gbit/s;\n\
 ports that are not switched have two. What is switched within the chip is fast; what is routed to it shares a lane.\n\
 Bridge these ports by the processor (hw=no), and each is on a lane of its own again. What the two send each other is\n\
 the processor's work then.\n\
