@@ -102,7 +102,12 @@ impl Store {
             Some(Lack { area, cause })
         };
         if item.menu.effect == Effect::None {
-            return lack(item.menu, Cause::Menu);
+            let is_off = item.menu.is_off(item);
+            return if is_off {
+                None
+            } else {
+                lack(item.menu, Cause::Menu)
+            };
         }
         if let Some((property, name, root)) = self.rests_on(item, DEEPEST) {
             return lack(root, Cause::Named(property, name));

@@ -58,5 +58,6 @@ pub(crate) static MENU: Menu = Menu {
         &[],
     )],
     effect: Effect::None,
+    off: Some(("enabled", "no")),
     ..Menu::new("/tr069-client", Shape::Settings, "TR-069 client")
 };

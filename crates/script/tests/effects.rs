@@ -368,3 +368,17 @@ fn help_says_what_has_no_effect_yet() {
     assert!(!marked("/interface vlan add ", "vlan-id"));
     assert!(marked("/tool ", "bandwidth-test"));
 }
+
+#[test]
+fn what_is_switched_off_is_as_good_as_done() {
+    let off = after(
+        "/tool romon set enabled=no id=00:00:00:00:00:00\n/tool bandwidth-server set authenticate=no enabled=no\n\
+         /ip proxy set enabled=no\n",
+    );
+    let on = after("/tool romon set enabled=yes\n/ip proxy set enabled=yes\n");
+    for path in ["/tool/romon", "/tool/bandwidth-server", "/ip/proxy"] {
+        let lack = |store: &Store| store.settings(path).and_then(|item| store.lack(item));
+        assert_eq!(lack(&off), None, "{path}");
+        assert!(lack(&on).is_some(), "{path}");
+    }
+}

@@ -35,5 +35,6 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default("1m"),
     ]],
+    off: Some(("detect-interface-list", "none")),
     ..idle_settings("/interface/detect-internet", "Detection of the Internet")
 };

@@ -21,6 +21,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     effect: Effect::None,
+    off: Some(("enabled", "no")),
     older: true,
     ..Menu::new(
         "/ip/accounting",

@@ -130,5 +130,6 @@ pub(crate) static MENU: Menu = Menu {
         command("reset-html", "Write the pages anew", &[]),
     ],
     effect: Effect::None,
+    off: Some(("enabled", "no")),
     ..Menu::new("/ip/proxy", Shape::Settings, "HTTP proxy")
 };

@@ -27,5 +27,6 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     old: &[Old::gone("allow-guests")],
     effect: Effect::None,
+    off: Some(("enabled", "no")),
     ..Menu::new("/ip/smb", Shape::Settings, "File sharing")
 };

@@ -39,5 +39,6 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     effect: Effect::None,
+    off: Some(("enabled", "no")),
     ..Menu::new("/ip/socks", Shape::Settings, "SOCKS server")
 };

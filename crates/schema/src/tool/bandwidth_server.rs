@@ -34,6 +34,7 @@ pub(crate) static MENU: Menu = Menu {
         .default(""),
     ]],
     effect: Effect::None,
+    off: Some(("enabled", "no")),
     ..Menu::new(
         "/tool/bandwidth-server",
         Shape::Settings,

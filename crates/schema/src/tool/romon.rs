@@ -47,6 +47,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
+    off: Some(("enabled", "no")),
     ..Menu::new("/tool/romon", Shape::Settings, "Management over layer 2")
 };
 
