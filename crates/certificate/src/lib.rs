@@ -26,7 +26,7 @@ pub use make::{
     Authority, Revoked, Subject, Template, request, revocation_list, self_signed, signed,
     signed_request,
 };
-pub use trust::{Trust, builtin};
+pub use trust::{Check, Trust, builtin};
 
 #[cfg(test)]
 mod tests;

@@ -47,6 +47,28 @@ impl Uses {
     }
 }
 
+/// How much of a peer's certificate is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// Nothing: whoever answers is believed.
+    Nothing,
+    /// Who signed it, its names, and its time.
+    WithoutLists,
+    /// Also, whether a list says that it was revoked, where there is a list of its authority.
+    Full,
+}
+
+impl Check {
+    /// What a word of `check-certificate` says.
+    pub fn of(word: &str) -> Self {
+        match word {
+            "yes" | "true" => Self::Full,
+            "yes-without-crl" => Self::WithoutLists,
+            _ => Self::Nothing,
+        }
+    }
+}
+
 /// Who is trusted for what, at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {

@@ -1,24 +1,30 @@
 //! Lists of unwanted names, `/ip/dns/adlist`: each is read or fetched in a thread, line by line, so that nobody waits
 //! and only hashes are kept of it.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netio::Waker;
 use router::Instance;
 use router::drive::names::{AdList, AdSource, List, Reader};
+use script::Interrupt;
+use tool::{Fetch, Place};
 
 use crate::core::Shared;
-use crate::resolve::addresses_of;
-use crate::secure::Doh;
+use crate::host::HostPlane;
+use crate::web::{Piece, Visit};
 
 /// The longest line, in bytes, and most bytes of a list.
 const LINE: usize = 4096;
 const BYTES: u64 = 512 << 20;
 /// How long a list may take.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// How long it may wait for anything.
+const IDLE: Duration = Duration::from_secs(30);
+/// Places that a list may have moved to, one after the other.
+const REDIRECTIONS: u32 = 5;
 
 type Read = (u64, u64, Result<List, String>);
 
@@ -59,20 +65,18 @@ impl AdLists {
     }
 
     /// Begins to read what is to be read.
-    pub(crate) fn begin(
-        &mut self,
-        mut doh: impl FnMut() -> Option<Arc<Doh>>,
-        shared: &Arc<Shared>,
-    ) {
+    pub(crate) fn begin(&mut self, host: Option<&Arc<HostPlane>>, shared: &Arc<Shared>) {
         for (wanted, file) in self.wanted.drain(..) {
             let (tell, wake) = (self.tell.clone(), self.wake.clone());
-            let (doh, shared) = (doh(), Arc::clone(shared));
+            let (host, shared) = (host.cloned(), Arc::clone(shared));
             let (id, round) = (wanted.id, wanted.round);
             let thread = thread::Builder::new().name("adlist".to_owned());
             let begun = thread.spawn(move || {
                 let list = match &wanted.source {
                     AdSource::File(_) => file.map(|bytes| read(&wanted, &bytes)),
-                    AdSource::Url(url, verify) => fetch(&wanted, (url, *verify), doh, &shared),
+                    AdSource::Url(url, verify) => {
+                        fetch(&wanted, (url, *verify), host.as_deref(), &shared)
+                    }
                 };
                 let _ = tell.send((id, round, list));
                 wake.wake();
@@ -131,23 +135,40 @@ fn read(wanted: &AdList, bytes: &[u8]) -> List {
 fn fetch(
     wanted: &AdList,
     (url, verify): (&str, bool),
-    doh: Option<Arc<Doh>>,
-    shared: &Arc<Shared>,
+    host: Option<&HostPlane>,
+    shared: &Shared,
 ) -> Result<List, String> {
-    let doh = doh.ok_or("there are no threads for it")?;
-    let lines = Arc::new(Mutex::new(Some(lines(wanted))));
-    let (into, shared) = (Arc::clone(&lines), Arc::clone(shared));
-    let take = move |bytes: &[u8]| {
-        if let Ok(mut lines) = into.lock()
-            && let Some(lines) = lines.as_mut()
-        {
-            lines.take(bytes);
-        }
+    let visit = Visit {
+        host,
+        shared,
+        // Nobody stops it: it ends by itself.
+        stop: &Interrupt::default(),
+        until: Instant::now() + PATIENCE,
+        store: "dns",
     };
-    let resolve = move |name: &str| addresses_of(&shared, name);
-    doh.fetch((url, verify), (BYTES, PATIENCE), resolve, take)?;
-    let taken = lines.lock().ok().and_then(|mut lines| lines.take());
-    taken
-        .map(Lines::finish)
-        .ok_or_else(|| "it was not read".to_owned())
+    let page = Fetch {
+        check: if verify { "yes" } else { "no" },
+        redirects: REDIRECTIONS,
+        patience: IDLE,
+        most: BYTES,
+        ..Fetch::get(Place::of(url)?)
+    };
+    let (mut kept, mut taken) = (lines(wanted), 0);
+    let answer = visit.page(&page, &mut |piece| {
+        match piece {
+            Piece::Begin(_) => (kept, taken) = (lines(wanted), 0),
+            Piece::Bytes(bytes) => {
+                taken += bytes.len() as u64;
+                if taken > BYTES {
+                    return Err("it is too long".to_owned());
+                }
+                kept.take(bytes);
+            }
+        }
+        Ok(())
+    })?;
+    match answer.status {
+        200..300 => Ok(kept.finish()),
+        status => Err(format!("the server says {status} {}", answer.reason)),
+    }
 }

@@ -43,8 +43,8 @@ mod shown;
 mod syslog;
 mod terminal;
 mod trace;
-#[expect(dead_code, reason = "what connects by TLS is not here yet")]
 mod trust;
+mod web;
 mod workers;
 mod zone;
 

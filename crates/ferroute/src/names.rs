@@ -14,7 +14,7 @@ use router::drive::names::{Ask, Told, Way};
 
 use crate::core::Shared;
 use crate::host::HostPlane;
-use crate::resolve::{addresses_of, exchange};
+use crate::resolve::exchange;
 use crate::secure::Doh;
 
 /// Where the machine keeps whom it asks (resolv.conf(5)), and how often that is read.
@@ -97,8 +97,8 @@ impl Names {
 }
 
 impl Names {
-    /// Who asks and fetches by HTTPS.
-    pub(crate) fn doh(&mut self) -> Option<Arc<Doh>> {
+    /// Who asks by HTTPS.
+    fn doh(&mut self) -> Option<Arc<Doh>> {
         if self.doh.is_none() {
             match Doh::new(self.host.clone()) {
                 Ok(doh) => self.doh = Some(Arc::new(doh)),
@@ -116,12 +116,9 @@ impl Names {
             wake.wake();
         };
         match (self.doh(), &ask.way) {
-            (Some(doh), Way::Secure(secure)) => doh.put(
-                secure,
-                (ask.message, ask.patience),
-                move |name| addresses_of(&shared, name),
-                tell,
-            ),
+            (Some(doh), Way::Secure(secure)) => {
+                doh.put(secure, (ask.message, ask.patience), shared, tell)
+            }
             _ => tell(Told::Refused),
         }
     }

@@ -3,10 +3,13 @@
 
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use script::Interrupt;
 
 use crate::host::HostPlane;
@@ -30,6 +33,9 @@ pub(crate) struct Road<'a> {
     /// Who stops it.
     pub(crate) interrupt: &'a Interrupt,
 }
+
+/// A connection that TLS protects.
+pub(crate) type Secured<'a> = StreamOwned<ClientConnection, Line<'a>>;
 
 /// A connection.
 pub(crate) struct Line<'a> {
@@ -77,6 +83,28 @@ impl<'a> Road<'a> {
             }
             Err(error) => Err(io::Error::from(error).to_string()),
         }
+    }
+
+    /// A connection that TLS protects, to the server of this name or address. The handshake is done when it returns.
+    ///
+    /// # Errors
+    /// What went wrong, in words: the server is not believed, or does not speak TLS.
+    pub(crate) fn secured(
+        &self,
+        stream: TcpStream,
+        name: &str,
+        config: ClientConfig,
+    ) -> Result<Secured<'a>, String> {
+        let wrong = |_| format!("{name} is no name that a certificate can have");
+        let name = ServerName::try_from(name.to_owned()).map_err(wrong)?;
+        let client = ClientConnection::new(Arc::new(config), name);
+        let client = client.map_err(|error| error.to_string())?;
+        let mut secured = StreamOwned::new(client, self.plain(stream));
+        while secured.conn.is_handshaking() {
+            let done = secured.conn.complete_io(&mut secured.sock);
+            done.map_err(|error| error.to_string())?;
+        }
+        Ok(secured)
     }
 
     /// A connection without encryption.
@@ -153,11 +181,15 @@ pub(crate) struct Request<'a> {
     pub(crate) fields: Vec<(String, String)>,
     /// What is sent.
     pub(crate) body: &'a [u8],
+    /// Whether a page that leads to another is left unread.
+    pub(crate) follows: bool,
 }
 
 impl Request<'_> {
     /// Asks for the first page of a host.
-    pub(crate) fn get(host: &str, port: u16) -> Self {
+    ///
+    /// `usual` is the port that goes without saying: 80, or 443 of HTTPS.
+    pub(crate) fn get(host: &str, port: u16, usual: u16) -> Self {
         // An address of IPv6 stands in brackets (RFC 3986, 3.2.2).
         let host = match host.contains(':') {
             true => format!("[{host}]"),
@@ -165,7 +197,7 @@ impl Request<'_> {
         };
         Self {
             method: "GET",
-            host: if port == 80 {
+            host: if port == usual {
                 host
             } else {
                 format!("{host}:{port}")
@@ -173,6 +205,7 @@ impl Request<'_> {
             target: "/",
             fields: Vec::new(),
             body: &[],
+            follows: false,
         }
     }
 }
@@ -189,6 +222,12 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Where the page is, if it is elsewhere (RFC 9110, 15.4).
+    pub(crate) fn leads(&self) -> Option<&str> {
+        let leads = matches!(self.status, 301 | 302 | 303 | 307 | 308);
+        self.field("location").filter(|_| leads)
+    }
+
     /// The first line of this name.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut all = self.fields.iter();
@@ -197,14 +236,14 @@ impl Answer {
     }
 }
 
-/// Puts a request, and reads the answer's head; the body is given piece by piece to `each`.
+/// Puts a request, and reads the answer's head; the body is given piece by piece to `each`, with the head.
 ///
 /// # Errors
 /// What went wrong, in words: of the connection, of the answer, or of `each`.
 pub(crate) fn ask(
-    line: &mut Line<'_>,
+    mut line: impl Read + Write,
     request: &Request<'_>,
-    each: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+    mut each: impl FnMut(&Answer, &[u8]) -> Result<(), String>,
 ) -> Result<Answer, String> {
     let words = |error: io::Error| error.to_string();
     line.write_all(&head(request)).map_err(words)?;
@@ -216,9 +255,11 @@ pub(crate) fn ask(
     while (100..200).contains(&answer.status) {
         answer = read_head(&mut reader)?;
     }
-    let empty = request.method == "HEAD" || matches!(answer.status, 204 | 304);
+    let empty = request.method == "HEAD"
+        || matches!(answer.status, 204 | 304)
+        || request.follows && answer.leads().is_some();
     if !empty {
-        read_body(&mut reader, &answer, each)?;
+        read_body(&mut reader, &answer, &mut |piece| each(&answer, piece))?;
     }
     Ok(answer)
 }

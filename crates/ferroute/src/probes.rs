@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
+use certificate::Check;
 use netio::Waker;
 use router::Instance;
 use router::drive::netwatch::{Probe, Probed, Trial};
@@ -14,7 +15,8 @@ use script::{Asked, Interrupt};
 
 use crate::core::Shared;
 use crate::host::HostPlane;
-use crate::outgoing::{Request, Road, ask};
+use crate::outgoing::{Answer, Request, Road, ask};
+use crate::trust;
 
 /// A thread that speaks TLS needs this much.
 const STACK: usize = 512 << 10;
@@ -119,7 +121,7 @@ fn attempt(
         patience: probe.timeout,
         interrupt: &Interrupt::default(),
     };
-    let (Trial::Tcp(port) | Trial::Http(port)) = probe.trial else {
+    let (Trial::Tcp(port) | Trial::Http(port) | Trial::Https(port, _)) = probe.trial else {
         return Ok(());
     };
     let stream = road.connect(SocketAddr::new(to, port))?;
@@ -128,17 +130,26 @@ fn attempt(
         return Ok(());
     }
     let mut seen = 0;
-    let answer = ask(
-        &mut road.plain(stream),
-        &Request::get(&probe.host, port),
-        &mut |piece| {
-            seen += piece.len();
-            match seen > PAGE_MOST {
-                true => Err("the page is too long".to_owned()),
-                false => Ok(()),
-            }
-        },
-    )?;
+    let mut take = |_: &Answer, piece: &[u8]| {
+        seen += piece.len();
+        match seen > PAGE_MOST {
+            true => Err("the page is too long".to_owned()),
+            false => Ok(()),
+        }
+    };
+    let answer = match probe.trial {
+        Trial::Https(_, check) => {
+            let trust = shared.lock().trust();
+            let config = trust::client(&trust, "netwatch", Check::of(check))?;
+            let line = road.secured(stream, &probe.host, config)?;
+            ask(line, &Request::get(&probe.host, port, 443), &mut take)?
+        }
+        _ => ask(
+            road.plain(stream),
+            &Request::get(&probe.host, port, 80),
+            &mut take,
+        )?,
+    };
     probed.code = Some(answer.status);
     Ok(())
 }

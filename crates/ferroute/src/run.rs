@@ -375,8 +375,7 @@ impl Outside {
         self.probes.begin(shared, probes);
         self.fetches.begin(shared, fetches);
         self.patterns.begin();
-        let names = &mut self.names;
-        self.adlists.begin(|| names.doh(), shared);
+        self.adlists.begin(self.host.as_ref(), shared);
         for job in jobs {
             if let Err(error) = crate::jobs::start(shared, job) {
                 tracing::error!("{error}");

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use certificate::{Facts, Trust};
+use certificate::{Check, Facts, Trust};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
@@ -14,17 +14,6 @@ use rustls::server::ParsedCertificate;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
-
-/// How much of a peer's certificate is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Check {
-    /// Nothing: whoever answers is believed.
-    Nothing,
-    /// Who signed it, its names, and its time.
-    WithoutLists,
-    /// Also, whether a list says that it was revoked, where there is a list of its authority.
-    Full,
-}
 
 /// How connections begin for one use, a word of `trust-store` such as `dns` or `fetch`.
 ///

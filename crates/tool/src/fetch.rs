@@ -1,5 +1,5 @@
-//! `/tool/fetch`: gets a page or sends one, by HTTP. The router's owner has the sockets; what is fetched is looked at
-//! again and again until it has ended.
+//! `/tool/fetch`: gets a page or sends one, by HTTP with or without TLS. The router's owner has the sockets; what is
+//! fetched is looked at again and again until it has ended.
 
 use std::net::IpAddr;
 use std::task::Waker;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use menu::{Reason, Row, Value};
 
 use crate::ping::nothing;
+use crate::place::{Place, Scheme};
 use crate::{Form, Given, Look, Next, Run, Tool, Turn};
 
 /// How long it may wait for anything, unless it is said.
@@ -22,14 +23,14 @@ const FILE_MOST: u64 = 64 << 20;
 /// What is fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
-    /// The host.
-    pub host: String,
-    /// Its address, if it is another than the host's name says.
+    /// Where it is.
+    pub place: Place,
+    /// The host's address, if it is another than the host's name says.
     pub address: Option<IpAddr>,
-    /// Its port.
-    pub port: u16,
-    /// Path and query.
-    pub target: String,
+    /// Which addresses of the host's name are taken: of IPv4, of IPv6; in this order.
+    pub families: &'static [bool],
+    /// How much of the server's certificate is looked at: a word of `check-certificate`.
+    pub check: &'static str,
     /// `GET` and the like.
     pub method: &'static str,
     /// Further lines of the request's head.
@@ -50,6 +51,28 @@ pub struct Fetch {
     pub file: Option<String>,
     /// Bytes at most.
     pub most: u64,
+}
+
+impl Fetch {
+    /// Gets a page: nobody is proved, nothing is sent or kept, no other page is followed.
+    pub fn get(place: Place) -> Self {
+        Self {
+            place,
+            address: None,
+            families: &[true, false],
+            check: "no",
+            method: "GET",
+            fields: Vec::new(),
+            body: Vec::new(),
+            user: None,
+            source: None,
+            redirects: 0,
+            patience: IDLE,
+            duration: None,
+            file: None,
+            most: USER_MOST,
+        }
+    }
 }
 
 /// How far it is.
@@ -211,69 +234,75 @@ fn cells(status: &'static str, fetched: &Fetched, took: Duration) -> Vec<(&'stat
 /// The request that the arguments describe.
 fn request(given: &Given<'_>, output: Option<&str>) -> Result<Fetch, Reason> {
     let text = |name: &str| given.text(name);
-    let url = text("url").unwrap_or_default();
-    let (scheme, rest) = match url.split_once("://") {
-        Some((scheme, rest)) => (Some(scheme.to_ascii_lowercase()), rest),
-        None => (None, &*url),
-    };
-    let mode = scheme
-        .or_else(|| text("mode"))
-        .unwrap_or_else(|| "http".to_owned());
-    if mode != "http" {
-        return Err(Reason::failure(format!(
-            "mode={mode} is not supported here"
-        )));
-    }
     if given.is_set("upload") {
         return Err(Reason::failure("upload is not supported here"));
     }
-    let (authority, target) = match rest.find(['/', '?']) {
-        Some(at) => rest.split_at(at),
-        None => (rest, ""),
-    };
-    let authority = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
-    let (host, port) = host_and_port(authority)?;
-    let address = text("address");
-    let host = text("host").filter(|host| !host.is_empty()).unwrap_or(host);
-    let host = if host.is_empty() {
-        address.clone().unwrap_or_default()
-    } else {
-        host
-    };
-    if host.is_empty() {
-        return Err(Reason::Missing(vec!["url"]));
-    }
-    let target = match (target, text("src-path")) {
-        ("", Some(path)) if path.starts_with('/') => path,
-        ("", Some(path)) => format!("/{path}"),
-        ("", None) => "/".to_owned(),
-        (query, _) if query.starts_with('?') => format!("/{query}"),
-        (target, _) => target.to_owned(),
-    };
+    let place = place(given)?;
     let body = menu::bytes::to_bytes(&text("http-data").unwrap_or_default());
     let keeps = given.value("keep-result").and_then(Value::as_bool) != Some(false);
     let file = match output {
         Some("none" | "user" | "user-with-headers") => None,
-        _ => keeps.then(|| text("dst-path").unwrap_or_else(|| name_of(&target))),
+        _ => keeps.then(|| text("dst-path").unwrap_or_else(|| name_of(&place.target))),
     };
     Ok(Fetch {
-        address: address.and_then(|address| address.parse().ok()),
-        port: given.number("port").unwrap_or(port),
+        address: text("address").and_then(|address| address.parse().ok()),
+        families: match text("ip-type").as_deref() {
+            Some("ipv4") => &[true],
+            Some("ipv6") => &[false],
+            _ => &[true, false],
+        },
+        check: match text("check-certificate").as_deref() {
+            Some("yes") => "yes",
+            Some("yes-without-crl") => "yes-without-crl",
+            _ => "no",
+        },
         method: method(text("http-method").as_deref(), !body.is_empty()),
         fields: fields(given)?,
-        user: text("user").map(|user| (user, text("password").unwrap_or_default())),
+        user: { text("user").map(|user| (user, text("password").unwrap_or_default())) }
+            .or_else(|| place.user.clone()),
         source: given.value("src-address").and_then(Value::as_address),
         redirects: given.number("http-max-redirect-count").unwrap_or(0),
         patience: given.span("idle-timeout").unwrap_or(IDLE),
         duration: given.span("duration"),
         most: if file.is_some() { FILE_MOST } else { USER_MOST },
-        host: word(host, "url")?,
-        target: word(target, "url")?,
+        place,
         body,
         file,
     })
+}
+
+/// Where it is: by the URL, or by `mode`, `address`, `host` and `src-path` as older versions had it.
+fn place(given: &Given<'_>) -> Result<Place, Reason> {
+    let text = |name: &str| given.text(name);
+    let url = text("url").unwrap_or_default();
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (Some(scheme.to_owned()), rest),
+        None => (None, &*url),
+    };
+    let mode = scheme
+        .or_else(|| text("mode"))
+        .unwrap_or_else(|| "http".to_owned());
+    let unsupported = || Reason::failure(format!("mode={mode} is not supported here"));
+    let scheme = Scheme::of(&mode).ok_or_else(unsupported)?;
+    let mut place =
+        Place::with(scheme, rest).map_err(|why| Reason::failure(format!("url: {why}")))?;
+    let named = |name| text(name).filter(|host| !host.is_empty());
+    if let Some(host) = named("host") {
+        place.host = host;
+    } else if place.host.is_empty() {
+        place.host = named("address").ok_or(Reason::Missing(vec!["url"]))?;
+    }
+    if let (Some(path), "/") = (text("src-path"), &*place.target) {
+        place.target = if path.starts_with('/') {
+            path
+        } else {
+            format!("/{path}")
+        };
+    }
+    place.port = given.number("port").unwrap_or(place.port);
+    place.host = word(place.host, "host")?;
+    place.target = word(place.target, "src-path")?;
+    Ok(place)
 }
 
 /// RouterOS: what is sent is posted.
@@ -307,18 +336,6 @@ fn word(text: String, name: &'static str) -> Result<String, Reason> {
         true => Err(Reason::no_match(name)),
         false => Ok(text),
     }
-}
-
-fn host_and_port(authority: &str) -> Result<(String, u16), Reason> {
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => (host, Some(port)),
-        _ => (authority, None),
-    };
-    let port = match port {
-        None | Some("") => 80,
-        Some(port) => port.parse().map_err(|_| Reason::no_match("url"))?,
-    };
-    Ok((host.trim_matches(['[', ']']).to_owned(), port))
 }
 
 /// `Name: value`, several of them in a list.

@@ -185,7 +185,7 @@ s.serve_forever()
 ";
 
 /// A certificate of `doh.lan`, its key, and the authority that signed it, as files.
-fn certificate(folder: &Folder) -> [PathBuf; 3] {
+pub(crate) fn certificate(folder: &Folder) -> [PathBuf; 3] {
     let key = KeyPair::generate().expect("a key");
     let mut wanted = CertificateParams::new(Vec::new()).expect("no names");
     wanted.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -220,16 +220,18 @@ fn names_are_asked_by_https_of_who_proves_who_he_is() {
     let argv = ["python3", "-c", SECURE, path(&certificate), path(&key)].map(str::to_owned);
     let server = lab.command_line("server", &argv);
     let _server = Server::begin(server.expect("a host of the layout"), "listening");
-    let start = Start {
-        authorities: Some(&authority),
-        ..Start::with(PACKET, CONFIG)
-    };
-    let router = Router::start(&lab, &start);
+    let router = Router::start(&lab, &Start::with(PACKET, CONFIG));
     router.exec("/ip/dns/static/add name=doh.lan address=203.0.113.1");
     router.exec("/ip/dns/static/add name=other.lan address=203.0.113.1");
     let ask = |more: &str| dig(&lab, "client", &format!("@192.168.88.1 +short {more}"));
 
     router.exec("/ip/dns/set use-doh-server=https://doh.lan/dns-query verify-doh-cert=yes");
+    let refused = dig(&lab, "client", "@192.168.88.1 z.example");
+    assert!(
+        refused.contains("SERVFAIL"),
+        "nobody knows the authority: {refused}"
+    );
+    router.import(&authority);
     until("the server is asked", || ask("a.example") == "192.0.2.44");
     // Many at a time share few connections.
     let names: Vec<_> = (0..40).map(|n| format!("n{n}.example")).collect();

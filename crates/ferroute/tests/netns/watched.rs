@@ -1,6 +1,7 @@
 //! What tells others how the router is: metrics, health, and logs that go elsewhere.
 
 use std::fs;
+use std::path::Path;
 
 use lab::Lab;
 
@@ -217,4 +218,103 @@ fn pages_are_fetched_into_variables_and_files() {
     assert!(long.contains("more than 64512 bytes"), "{long}");
     let refused = fails(&format!("/tool/fetch url=http://{PEER}:8081/ output=none"));
     assert!(refused.contains("refused"), "{refused}");
+}
+
+/// Serves a folder by HTTPS at the address, the port, and with the certificate and the key that it is given.
+const SECURE: &str = "\
+import http.server, os, ssl, sys
+at, port, folder, certificate, key = sys.argv[1:]
+os.chdir(folder)
+class Page(http.server.SimpleHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == '/leads':
+            self.send_response(302)
+            self.send_header('Location', '/page')
+            self.end_headers()
+        else:
+            super().do_GET()
+server = http.server.ThreadingHTTPServer((at, int(port)), Page)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(certificate, key)
+server.socket = context.wrap_socket(server.socket, server_side=True)
+print('Serving', flush=True)
+server.serve_forever()
+";
+
+/// A server of the peer's that gives the folder's pages by HTTPS at port 8443.
+fn secure_pages(lab: &Lab, folder: &Folder, certificate: &Path, key: &Path) -> Server {
+    let path = |path: &Path| path.display().to_string();
+    let at = folder.file("");
+    let argv = [
+        "python3",
+        "-c",
+        SECURE,
+        PEER,
+        "8443",
+        &path(&at),
+        &path(certificate),
+        &path(key),
+    ];
+    let server = lab.command_line("peer", &argv.map(str::to_owned));
+    Server::begin(server.expect("a host of the layout"), "Serving")
+}
+
+#[test]
+fn pages_are_fetched_and_watched_by_https_of_who_proves_who_he_is() {
+    let test = "pages_are_fetched_and_watched_by_https_of_who_proves_who_he_is";
+    let Some(lab) = world(test, &["python3"]) else {
+        return;
+    };
+    let folder = Folder::new();
+    let [certificate, key, authority] = crate::dns::certificate(&folder);
+    fs::write(folder.file("page"), "forty-two").expect("a folder of our own");
+    let _server = secure_pages(&lab, &folder, &certificate, &key);
+    let router = start(&lab, "");
+    for name in ["doh.lan", "other.lan"] {
+        router.exec(&format!("/ip/dns/static/add name={name} address={PEER}"));
+    }
+    let fetch = |url: &str, more: &str| {
+        let fetched = format!("/tool/fetch url=https://{url} output=user as-value {more}");
+        let output = router.command(&format!(":put ([{fetched}]->\"data\")"));
+        text(&output.stdout).trim().to_owned() + text(&output.stderr).trim()
+    };
+
+    assert_eq!(
+        fetch("doh.lan:8443/page", ""),
+        "forty-two",
+        "nobody has to prove anything"
+    );
+    let unknown = fetch("doh.lan:8443/page", "check-certificate=yes");
+    assert!(unknown.contains("certificate"), "{unknown}");
+    router.import(&authority);
+    assert_eq!(
+        fetch("doh.lan:8443/page", "check-certificate=yes"),
+        "forty-two"
+    );
+    assert_eq!(
+        fetch("doh.lan:8443/leads", "http-max-redirect-count=1"),
+        "forty-two"
+    );
+    let other = fetch("other.lan:8443/page", "check-certificate=yes-without-crl");
+    assert!(other.contains("certificate"), "{other}");
+    let plain = fetch(&format!("{PEER}:8444/page"), "");
+    assert!(plain.contains("refused"), "{plain}");
+
+    let watch =
+        "/tool/netwatch/add type=https-get port=8443 interval=1s start-delay=0s startup-delay=0s";
+    router.exec(&format!(
+        "{watch} name=good host=doh.lan check-certificate=yes"
+    ));
+    router.exec(&format!(
+        "{watch} name=bad host=other.lan check-certificate=yes"
+    ));
+    let status = |name: &str| {
+        router.exec(&format!(
+            ":put [/tool/netwatch/get [find name={name}] status]"
+        ))
+    };
+    until("who proves it is up", || status("good").trim() == "up");
+    until("who does not is down", || status("bad").trim() == "down");
+    let code = router.exec(":put [/tool/netwatch/get [find name=good] http-status-code]");
+    assert_eq!(code.trim(), "200");
 }

@@ -162,8 +162,6 @@ pub(crate) struct Start<'a> {
     pub(crate) state: Option<&'a Path>,
     /// Further arguments of `ferroute run`.
     pub(crate) arguments: &'a [&'a str],
-    /// The authorities that it trusts, in the place of the machine's.
-    pub(crate) authorities: Option<&'a Path>,
 }
 
 impl<'a> Start<'a> {
@@ -180,7 +178,6 @@ impl<'a> Start<'a> {
                 .collect(),
             state: None,
             arguments: &[],
-            authorities: None,
         }
     }
 }
@@ -301,15 +298,20 @@ impl Router {
             command.args(["--port", port]);
         }
         command.args(start.arguments);
-        if let Some(authorities) = start.authorities {
-            command.env("SSL_CERT_FILE", authorities);
-        }
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log);
         let child = command.spawn().expect("nsenter is there: it made the lab");
         Self { child, folder }
+    }
+
+    /// Has the router trust the certificates of a file.
+    pub(crate) fn import(&self, file: &Path) {
+        let pem = fs::read_to_string(file).expect("a file of our own");
+        let pem = pem.replace('\r', "").replace('\n', "\\n");
+        self.exec(&format!("/file/add name=imported.pem contents=\"{pem}\""));
+        self.exec("/certificate/import file-name=imported.pem passphrase=\"\"");
     }
 
     /// One console command: what it printed. It must succeed.

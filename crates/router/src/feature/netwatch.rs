@@ -45,6 +45,8 @@ pub enum Trial {
     Tcp(u16),
     /// The page `/` at this port.
     Http(u16),
+    /// The same by TLS, with a word of `check-certificate`.
+    Https(u16, &'static str),
     /// Its name, as a question: of IPv6 addresses or of IPv4 ones, put to this server or to the router's own.
     Dns(bool, Option<SocketAddr>),
 }
@@ -137,10 +139,6 @@ impl Watches {
 
     fn put(&mut self, item: &Item, now: Instant, begins: bool, out: &mut Effects) {
         let id = item.id.0;
-        // What it cannot be asked is said to be without effect.
-        if item.text("type") == "https-get" {
-            return self.take_away(id, now, out);
-        }
         let Some(one) = One::of(item) else {
             return;
         };
@@ -352,12 +350,19 @@ impl Feature for Watches {
     }
 }
 
+fn word(item: &Item, name: &str) -> &'static str {
+    match item.get(name) {
+        Some(Value::Word(word)) => word,
+        _ => "",
+    }
+}
+
 impl One {
     fn of(item: &Item) -> Option<Self> {
         let text = |name: &str| item.text(name).to_owned();
-        let kind = match item.get("type") {
-            Some(Value::Word(kind)) => *kind,
-            _ => "simple",
+        let kind = match word(item, "type") {
+            "" => "simple",
+            kind => kind,
         };
         let number = |name: &str| item.get(name).and_then(Value::as_number);
         let port = |usual: u16| {
@@ -368,6 +373,7 @@ impl One {
         let trial = match kind {
             "tcp-conn" => Some(Trial::Tcp(port(0))),
             "http-get" => Some(Trial::Http(port(80))),
+            "https-get" => Some(Trial::Https(port(443), word(item, "check-certificate"))),
             "dns" => {
                 let server = item.get("dns-server").and_then(Value::as_address);
                 let server = server.map(|to| SocketAddr::new(to, port(53)));
@@ -416,7 +422,9 @@ impl One {
         };
         match self.trial {
             Some(Trial::Tcp(_)) => probed.connected <= self.most,
-            Some(Trial::Http(_)) => probed.took <= self.most && probed.code.is_some_and(takes),
+            Some(Trial::Http(_) | Trial::Https(..)) => {
+                probed.took <= self.most && probed.code.is_some_and(takes)
+            }
             Some(Trial::Dns(..)) => !probed.addresses.is_empty(),
             None => false,
         }
@@ -448,7 +456,7 @@ impl One {
             None => {}
             Some(_) if known.done == 0 => {}
             Some(Trial::Tcp(_)) => facts.push(("tcp-connect-time", time(self.last.connected))),
-            Some(Trial::Http(_)) => {
+            Some(Trial::Http(_) | Trial::Https(..)) => {
                 facts.push(("tcp-connect-time", time(self.last.connected)));
                 facts.push(("http-resp-time", time(self.last.took)));
                 if let Some(code) = self.last.code {

@@ -184,7 +184,6 @@ pub(crate) static MENU: Menu = Menu {
 /// What hosts are not asked.
 fn not_asked(item: &Item) -> Option<&'static str> {
     match (item.text("type"), item.text("record-type")) {
-        ("https-get", _) => Some("type=https-get"),
         ("dns", "MX" | "NS") => Some("record-type other than A and AAAA"),
         _ => None,
     }
