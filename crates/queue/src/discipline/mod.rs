@@ -67,4 +67,12 @@ impl<T: Carried> Discipline<T> {
     pub fn streams(&self) -> u32 {
         0
     }
+
+    /// Packets wait in another manner from now on, in their order.
+    pub fn reconfigure(&mut self, kind: &Kind, now: Instant, lose: Losing<'_, T>) {
+        let mut old = core::mem::replace(self, Self::new(kind));
+        while let Some(packet) = old.dequeue(now, lose) {
+            self.enqueue(packet, now, lose);
+        }
+    }
 }

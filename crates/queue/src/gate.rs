@@ -1,0 +1,153 @@
+//! A gate: a token bucket that several workers charge without a lock.
+//!
+//! Tokens are kept as time: `next` is when the bucket is empty no longer. A packet may pass when that is not in the
+//! future; it puts `next` off by what its bytes take at the gate's rate. A bucket that holds a tenth of a second lets
+//! `next` lie that far in the past at most. So one number says all, whatever the rate.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use machine::Instant;
+
+/// Parts of a nanosecond that times are kept in.
+const PER_NANO: u64 = 64;
+/// Bits of fraction of the cost of a byte.
+const FRACTION: u32 = 16;
+/// Thousandths of a second that are saved up at least: who looks at queues is that late sometimes.
+const LEAST_DEPTH: u64 = 2;
+/// How far one bucket can go into debt by what others are guaranteed: a twentieth of a second.
+const DEBT: u64 = 50_000_000 * PER_NANO;
+
+/// A time in the unit of gates.
+pub const fn ticks(now: Instant) -> u64 {
+    now.as_nanos().saturating_mul(PER_NANO)
+}
+
+/// The time that ticks say.
+pub(crate) const fn instant(ticks: u64) -> Instant {
+    Instant::from_nanos(ticks.div_ceil(PER_NANO))
+}
+
+/// The cost of a byte at a rate in bits per second.
+pub(crate) fn cost(bits: u64) -> u64 {
+    match bits {
+        0 => 0,
+        bits => ((8_000_000_000 * u128::from(PER_NANO)) << FRACTION)
+            .div_ceil(bits.into())
+            .try_into()
+            .unwrap_or(u64::MAX),
+    }
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    /// Ticks of a byte, with a fraction; 0: always open.
+    cost: AtomicU64,
+    /// How far `next` may lie in the past, in ticks.
+    depth: AtomicU64,
+    next: AtomicU64,
+}
+
+impl Gate {
+    /// Sets its rate in bits per second (0: always open) and what it saves up, in thousandths of a second.
+    pub(crate) fn set(&self, bits: u64, thousandths: u64) {
+        let depth = thousandths.max(LEAST_DEPTH) * 1_000_000 * PER_NANO;
+        self.depth.store(depth, Relaxed);
+        self.cost.store(cost(bits), Relaxed);
+    }
+
+    /// Whether it has a rate.
+    pub(crate) fn is_set(&self) -> bool {
+        self.cost.load(Relaxed) != 0
+    }
+
+    /// When it opens; 0 where it has no rate.
+    pub(crate) fn opens_at(&self) -> u64 {
+        match self.is_set() {
+            true => self.next.load(Relaxed),
+            false => 0,
+        }
+    }
+
+    /// Takes tokens for so many bytes, at `cost` a byte if that is given.
+    pub(crate) fn charge(&self, bytes: u32, now: u64, cost: Option<u64>) {
+        let own = self.cost.load(Relaxed);
+        if own == 0 {
+            return;
+        }
+        let takes = (u128::from(cost.unwrap_or(own)) * u128::from(bytes)) >> FRACTION;
+        let takes = u64::try_from(takes).unwrap_or(u64::MAX);
+        let floor = now.saturating_sub(self.depth.load(Relaxed));
+        let ceiling = now.saturating_add(DEBT.max(takes));
+        let mut before = self.next.load(Relaxed);
+        loop {
+            let after = before
+                .max(floor)
+                .saturating_add(takes)
+                .min(ceiling.max(before));
+            match self
+                .next
+                .compare_exchange_weak(before, after, Relaxed, Relaxed)
+            {
+                Ok(_) => return,
+                Err(other) => before = other,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that pass in so many seconds when somebody asks every `step` nanoseconds.
+    fn passed(bits: u64, seconds: u64, step: u64, packet: u32) -> u64 {
+        let gate = Gate::default();
+        gate.set(bits, 100);
+        let mut bytes = 0;
+        // A bucket is full when it is new: so it is emptied first.
+        let begin = 1_000_000_000_000;
+        gate.next.store(begin * PER_NANO, Relaxed);
+        for now in (begin..begin + seconds * 1_000_000_000).step_by(step as usize) {
+            while gate.opens_at() <= now * PER_NANO {
+                gate.charge(packet, now * PER_NANO, None);
+                bytes += u64::from(packet);
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn rates_from_ten_kilobits_to_forty_gigabits_are_kept() {
+        for (bits, packet, step) in [
+            (10_000, 100, 1_000_000),
+            (64_000, 1_500, 1_000_000),
+            (1_000_000, 1_500, 200_000),
+            (1_000_000_000, 1_514, 50_000),
+            (40_000_000_000, 1_514, 100_000),
+        ] {
+            let seconds = if bits > 1_000_000_000 { 1 } else { 10 };
+            let bytes = passed(bits, seconds, step, packet);
+            let wanted = bits * seconds / 8;
+            let more = wanted / 200 + u64::from(packet);
+            assert!(
+                bytes.abs_diff(wanted) <= more,
+                "{bits}: {bytes} of {wanted}"
+            );
+        }
+    }
+
+    #[test]
+    fn tokens_are_saved_up_to_the_depth_and_no_further() {
+        let gate = Gate::default();
+        gate.set(8_000_000, 100);
+        let now = 3_600 * 1_000_000_000 * PER_NANO;
+        let mut bytes = 0;
+        while gate.opens_at() <= now {
+            gate.charge(1_000, now, None);
+            bytes += 1_000;
+        }
+        // A tenth of a second of a megabyte per second, and the packet that passed by the last token.
+        assert_eq!(bytes, 101_000);
+    }
+}

@@ -1,0 +1,423 @@
+//! The schedule: who sends next of all that wait, in the manner of HTB (hierarchical token bucket).
+//!
+//! First come leaves that have not had what they are guaranteed, whatever their priority. Then come those that borrow,
+//! from the nearest that lends, the first priority first; those that are alike take turns, with as many bytes as their
+//! quantum says. A class that may not send stands nowhere, and a timer says when it may.
+
+mod ring;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use core::sync::atomic::Ordering::Relaxed;
+use machine::Instant;
+
+use crate::discipline::Discipline;
+use crate::gate::{instant, ticks};
+use crate::kind::{Kind, Lost};
+use crate::node::{DEPTH, Mode, NOWHERE, Node};
+use crate::packet::{Carried, Packet};
+use ring::{Links, Ring};
+use tree::Row;
+
+/// Levels of rows: that of leaves, and those of what they lie in.
+const LEVELS: usize = DEPTH;
+/// Timers that are left over from before, for each class, before they are thrown away.
+const STALE: usize = 8;
+
+/// A queue as its home worker has it.
+#[derive(Debug)]
+struct Class<T> {
+    node: Arc<Node>,
+    /// The class that it lies in, or nowhere.
+    parent: u32,
+    /// Classes that lie in it.
+    children: u32,
+    /// 0 for leaves; of others the higher, the nearer to the root.
+    level: usize,
+    mode: Mode,
+    /// The priorities with which it has something to send.
+    active: u8,
+    /// The priority that its packets are active with.
+    priority: u8,
+    /// When it is to be looked at, in ticks; 0: nobody waits for that.
+    timer: u64,
+    /// The node was removed.
+    gone: bool,
+    discipline: Option<Discipline<T>>,
+    feeds: Option<Box<[Ring; 8]>>,
+    /// Bytes that it may send at this turn, by level of the lender.
+    credit: [i64; LEVELS],
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Schedule<T> {
+    classes: Vec<Option<Class<T>>>,
+    free: Vec<u32>,
+    links: Links,
+    rows: [Row; LEVELS],
+    timers: BinaryHeap<Reverse<(u64, u32)>>,
+    packets: usize,
+}
+
+impl<T: Carried> Default for Schedule<T> {
+    fn default() -> Self {
+        Self {
+            classes: Vec::new(),
+            free: Vec::new(),
+            links: Links::default(),
+            rows: [Row::EMPTY; LEVELS],
+            timers: BinaryHeap::new(),
+            packets: 0,
+        }
+    }
+}
+
+impl<T: Carried> Schedule<T> {
+    /// How many packets wait.
+    pub fn packets(&self) -> usize {
+        self.packets
+    }
+
+    /// Takes in a packet of a leaf, whose packets wait in the manner of `kind`. What finds no room goes to `lose`.
+    pub fn enqueue(
+        &mut self,
+        leaf: &Arc<Node>,
+        kind: &Kind,
+        packet: Packet<T>,
+        now: Instant,
+        lose: &mut dyn FnMut(Packet<T>, Lost),
+    ) {
+        let (at, ticks) = (self.ensure(leaf, true), ticks(now));
+        match leaf.is_limited_itself(ticks) {
+            true => leaf.by_own.fetch_add(1, Relaxed),
+            false => leaf.by_parent.fetch_add(1, Relaxed),
+        };
+        leaf.wait(true, packet.bytes);
+        self.packets += 1;
+        self.with(at, lose, |discipline, lose| {
+            let discipline = discipline.get_or_insert_with(|| Discipline::new(kind));
+            discipline.enqueue(packet, now, lose);
+        });
+        if self.class(at).active == 0 {
+            self.wake(at, now);
+        }
+    }
+
+    /// The next packet that may be sent, if there is one. What disciplines drop instead goes to `lose`.
+    pub fn dequeue(
+        &mut self,
+        now: Instant,
+        lose: &mut dyn FnMut(Packet<T>, Lost),
+    ) -> Option<Packet<T>> {
+        if self.packets == 0 {
+            return None;
+        }
+        self.expire(now);
+        loop {
+            let mut rows = self.rows.iter().zip(0..);
+            let (priority, level) = rows.find_map(|(row, level)| Some((row.first()?, level)))?;
+            if let Some(packet) = self.take(level, priority, now, lose) {
+                return Some(packet);
+            }
+        }
+    }
+
+    /// When a packet may be sent that waits, if any does; a time that has passed is now.
+    pub fn deadline(&self, now: Instant) -> Option<Instant> {
+        if self.packets == 0 {
+            return None;
+        }
+        if self.rows.iter().any(|row| row.first().is_some()) {
+            return Some(now);
+        }
+        self.timers.peek().map(|Reverse((at, _))| instant(*at))
+    }
+
+    /// A node is no more: what waits in it is let go, in its order. Those that lie in it are removed before it.
+    pub fn remove(&mut self, node: &Node, now: Instant, let_go: &mut dyn FnMut(Packet<T>)) {
+        let at = node.place.load(Relaxed);
+        if at == NOWHERE {
+            return;
+        }
+        let class = self.class(at);
+        class.gone = true;
+        if let Some(mut discipline) = class.discipline.take() {
+            // Whatever its discipline thinks of their rate, they do not wait any longer.
+            let one_line = Kind::Fifo(crate::kind::Fifo {
+                packets: u32::MAX,
+                bytes: u64::MAX,
+            });
+            let (mut count, mut all) = (0, Vec::new());
+            discipline.reconfigure(&one_line, now, &mut |packet, _| all.push(packet));
+            while let Some(packet) = discipline.dequeue(now, &mut |_, _| {}) {
+                all.push(packet);
+            }
+            for packet in all {
+                node.wait(false, packet.bytes);
+                let_go(packet);
+                count += 1;
+            }
+            self.packets -= count;
+        }
+        let active = self.class(at).active;
+        if active != 0 {
+            self.deactivate(at, active);
+        }
+        self.forget(at);
+    }
+
+    /// Packets of a leaf wait in another manner from now on.
+    pub fn reconfigure(
+        &mut self,
+        leaf: &Node,
+        kind: &Kind,
+        now: Instant,
+        lose: &mut dyn FnMut(Packet<T>, Lost),
+    ) {
+        let at = leaf.place.load(Relaxed);
+        if at == NOWHERE {
+            return;
+        }
+        self.with(at, lose, |discipline, lose| {
+            if let Some(discipline) = discipline {
+                discipline.reconfigure(kind, now, lose);
+            }
+        });
+        let active = self.class(at).active;
+        if active != 0 {
+            self.deactivate(at, active);
+        }
+        self.wake(at, now);
+    }
+
+    fn class(&mut self, at: u32) -> &mut Class<T> {
+        let class = self.classes.get_mut(at as usize).and_then(Option::as_mut);
+        class.expect("a class that is linked exists")
+    }
+
+    /// The ring of those that borrow from a class with this priority.
+    fn feed(&mut self, class: u32, priority: u8) -> (&mut Links, &mut Ring) {
+        let class = self
+            .classes
+            .get_mut(class as usize)
+            .and_then(Option::as_mut);
+        let class = class.expect("a class that is linked exists");
+        let feeds = class
+            .feeds
+            .get_or_insert_with(|| Box::new([Ring::EMPTY; 8]));
+        (&mut self.links, &mut feeds[usize::from(priority & 7)])
+    }
+
+    /// The class of a node; it is made if need be, with all that it lies in.
+    fn ensure(&mut self, node: &Arc<Node>, leaf: bool) -> u32 {
+        let at = node.place.load(Relaxed);
+        if at != NOWHERE {
+            return at;
+        }
+        let parent = node.parent().map(|parent| self.ensure(parent, false));
+        let level = match (leaf, parent) {
+            (true, _) => 0,
+            (false, None) => LEVELS - 1,
+            (false, Some(parent)) => self.class(parent).level.saturating_sub(1).max(1),
+        };
+        if let Some(parent) = parent {
+            self.class(parent).children += 1;
+        }
+        let at = self.free.pop().unwrap_or_else(|| {
+            self.classes.push(None);
+            self.links.grow(self.classes.len());
+            self.classes.len() as u32 - 1
+        });
+        node.place.store(at, Relaxed);
+        self.classes[at as usize] = Some(Class {
+            node: Arc::clone(node),
+            parent: parent.unwrap_or(NOWHERE),
+            children: 0,
+            level,
+            mode: Mode::Sends,
+            active: 0,
+            priority: 0,
+            timer: 0,
+            gone: false,
+            discipline: None,
+            feeds: None,
+            credit: [0; LEVELS],
+        });
+        at
+    }
+
+    /// Gives a class's place back, when nothing lies in it any more.
+    fn forget(&mut self, at: u32) {
+        let class = self.class(at);
+        if !class.gone || class.children > 0 {
+            return;
+        }
+        class.node.place.store(NOWHERE, Relaxed);
+        let parent = class.parent;
+        self.classes[at as usize] = None;
+        self.free.push(at);
+        if parent != NOWHERE {
+            self.class(parent).children -= 1;
+            self.forget(parent);
+        }
+    }
+
+    /// Does something with a class's discipline, and counts what that drops.
+    fn with<R>(
+        &mut self,
+        at: u32,
+        lose: &mut dyn FnMut(Packet<T>, Lost),
+        act: impl FnOnce(&mut Option<Discipline<T>>, &mut dyn FnMut(Packet<T>, Lost)) -> R,
+    ) -> R {
+        let class = self.classes.get_mut(at as usize).and_then(Option::as_mut);
+        let Class {
+            node, discipline, ..
+        } = class.expect("a class that is linked exists");
+        let mut lost = 0;
+        let done = act(discipline, &mut |packet, why| {
+            node.wait(false, packet.bytes);
+            node.dropped.fetch_add(1, Relaxed);
+            lost += 1;
+            lose(packet, why);
+        });
+        let streams = discipline.as_ref().map_or(0, Discipline::streams);
+        node.streams.store(streams, Relaxed);
+        self.packets -= lost;
+        done
+    }
+
+    /// A leaf has packets, or other ones than before.
+    fn wake(&mut self, at: u32, now: Instant) {
+        let class = self.class(at);
+        let ready = class.discipline.as_ref().and_then(|one| one.ready(now));
+        match ready {
+            None => {}
+            Some(ready) if ready > now => self.arm(at, ticks(ready)),
+            Some(_) => {
+                class.priority = class.node.priority();
+                let mask = 1 << class.priority;
+                let mut above = at;
+                // What lies above may have changed since something waited here.
+                while above != NOWHERE {
+                    self.look(above, ticks(now));
+                    above = self.class(above).parent;
+                }
+                self.activate(at, mask);
+                self.look_up(at, now);
+            }
+        }
+    }
+
+    /// Looks at a class and all that it lies in.
+    fn look_up(&mut self, mut at: u32, now: Instant) {
+        while at != NOWHERE {
+            self.look(at, ticks(now));
+            at = self.class(at).parent;
+        }
+    }
+
+    /// Takes a packet of the leaf whose turn it is.
+    fn take(
+        &mut self,
+        level: usize,
+        priority: u8,
+        now: Instant,
+        lose: &mut dyn FnMut(Packet<T>, Lost),
+    ) -> Option<Packet<T>> {
+        let mut at = self.rows[level].ring(priority).turn()?;
+        let mut levels = 0;
+        while self.class(at).level > 0 {
+            let Some(below) = self.feed(at, priority).1.turn() else {
+                self.deactivate(at, 1 << priority);
+                return None;
+            };
+            (at, levels) = (below, levels + 1);
+        }
+        let packet = self.with(at, lose, |discipline, lose| {
+            discipline.as_mut().and_then(|one| one.dequeue(now, lose))
+        });
+        let Some(packet) = packet else {
+            let active = self.class(at).active;
+            self.deactivate(at, active);
+            self.wake_later(at, now);
+            return None;
+        };
+        self.packets -= 1;
+        let class = self.class(at);
+        class.node.wait(false, packet.bytes);
+        class.credit[level] -= i64::from(packet.bytes);
+        if class.credit[level] < 0 {
+            class.credit[level] += i64::from(class.node.quantum().max(packet.bytes));
+            self.turn(at, priority);
+        }
+        let class = self.class(at);
+        if class
+            .discipline
+            .as_ref()
+            .is_none_or(|one| one.packets() == 0)
+        {
+            let active = class.active;
+            self.deactivate(at, active);
+        }
+        let node = Arc::clone(&self.class(at).node);
+        node.charge(packet.bytes, ticks(now), levels);
+        self.look_up(at, now);
+        Some(packet)
+    }
+
+    /// A leaf gave nothing: it is empty, or holds packets back for a time of its own.
+    fn wake_later(&mut self, at: u32, now: Instant) {
+        let discipline = self.class(at).discipline.as_ref();
+        if let Some(ready) = discipline.and_then(|one| one.ready(now)) {
+            // One that says "now" and gives nothing is asked again soon, and not at once.
+            let soon = ticks(now) + ticks(Instant::from_nanos(10_000));
+            self.arm(at, ticks(ready).max(soon));
+        }
+    }
+
+    /// Looks at a class at this time.
+    fn arm(&mut self, at: u32, time: u64) {
+        let class = self.class(at);
+        if class.timer == time {
+            return;
+        }
+        class.timer = time;
+        self.timers.push(Reverse((time, at)));
+        if self.timers.len() > STALE * self.classes.len() + 64 {
+            let classes = &self.classes;
+            let is_meant = |Reverse((time, at)): &Reverse<(u64, u32)>| {
+                let class = classes.get(*at as usize).and_then(Option::as_ref);
+                class.is_some_and(|class| class.timer == *time)
+            };
+            self.timers.retain(is_meant);
+        }
+    }
+
+    /// Looks at all classes whose time has come.
+    fn expire(&mut self, now: Instant) {
+        let until = ticks(now);
+        while let Some(Reverse((time, at))) = self.timers.peek().copied() {
+            if time > until {
+                return;
+            }
+            self.timers.pop();
+            let Some(class) = self.classes.get_mut(at as usize).and_then(Option::as_mut) else {
+                continue;
+            };
+            if class.timer != time {
+                continue;
+            }
+            class.timer = 0;
+            match class.active {
+                0 if class.level == 0 => self.wake(at, now),
+                _ => self.look(at, until),
+            }
+        }
+    }
+}

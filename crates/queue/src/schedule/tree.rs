@@ -1,0 +1,169 @@
+//! Which classes may send: they stand in rows by level and priority, or feed what they borrow from.
+
+use super::ring::Ring;
+use super::{LEVELS, Schedule};
+use crate::node::{Mode, NOWHERE};
+use crate::packet::Carried;
+
+/// Rings of a level, by priority.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    rings: [Ring; 8],
+    /// Priorities whose ring is not empty.
+    some: u8,
+}
+
+impl Row {
+    pub(super) const EMPTY: Self = Self {
+        rings: [Ring::EMPTY; 8],
+        some: 0,
+    };
+
+    /// The first priority that has something.
+    pub(super) fn first(&self) -> Option<u8> {
+        (self.some != 0).then(|| self.some.trailing_zeros() as u8)
+    }
+
+    pub(super) fn ring(&mut self, priority: u8) -> &mut Ring {
+        &mut self.rings[usize::from(priority & 7)]
+    }
+}
+
+/// The priorities that a mask names.
+fn each(mut mask: u8) -> impl Iterator<Item = u8> {
+    core::iter::from_fn(move || {
+        let first = (mask != 0).then(|| mask.trailing_zeros() as u8)?;
+        mask &= mask - 1;
+        Some(first)
+    })
+}
+
+impl<T: Carried> Schedule<T> {
+    /// A class has something to send with these priorities.
+    pub(super) fn activate(&mut self, class: u32, mut mask: u8) {
+        let mut at = class;
+        loop {
+            let (mode, parent) = self.standing(at);
+            self.class(at).active |= mask;
+            match mode {
+                Mode::Waits => return,
+                Mode::Sends => {
+                    let level = self.class(at).level;
+                    for priority in each(mask) {
+                        let row = &mut self.rows[level];
+                        row.some |= 1 << priority;
+                        row.ring(priority).insert(&mut self.links, at, priority);
+                    }
+                    return;
+                }
+                Mode::Borrows => {
+                    let mut more = 0;
+                    for priority in each(mask) {
+                        let (links, ring) = self.feed(parent, priority);
+                        more |= u8::from(ring.is_empty()) << priority;
+                        ring.insert(links, at, priority);
+                    }
+                    (at, mask) = (parent, more);
+                }
+            }
+            if mask == 0 {
+                return;
+            }
+        }
+    }
+
+    /// A class has nothing to send with these priorities any more.
+    pub(super) fn deactivate(&mut self, class: u32, mut mask: u8) {
+        let mut at = class;
+        loop {
+            let (mode, parent) = self.standing(at);
+            self.class(at).active &= !mask;
+            self.withdraw(at, mode, mask);
+            if mode != Mode::Borrows {
+                return;
+            }
+            let gone = |priority: &u8| self.feed(parent, *priority).1.is_empty();
+            mask = each(mask).filter(gone).fold(0, |mask, one| mask | 1 << one);
+            if mask == 0 {
+                return;
+            }
+            at = parent;
+        }
+    }
+
+    /// Takes a class out of the rings that it stands in by its mode.
+    fn withdraw(&mut self, at: u32, mode: Mode, mask: u8) {
+        let (level, parent) = (self.class(at).level, self.class(at).parent);
+        for priority in each(mask) {
+            match mode {
+                Mode::Waits => {}
+                Mode::Sends => {
+                    let row = &mut self.rows[level];
+                    let ring = row.ring(priority);
+                    ring.remove(&mut self.links, at, priority);
+                    if ring.is_empty() {
+                        row.some &= !(1 << priority);
+                    }
+                }
+                Mode::Borrows => {
+                    let (links, ring) = self.feed(parent, priority);
+                    ring.remove(links, at, priority);
+                }
+            }
+        }
+    }
+
+    /// Looks what a class may do now, and puts it where it belongs.
+    pub(super) fn look(&mut self, at: u32, now: u64) {
+        let class = self.class(at);
+        let (old, active) = (class.mode, class.active);
+        let new = class.node.mode(now);
+        if new != old {
+            if active != 0 {
+                self.deactivate(at, active);
+            }
+            self.class(at).mode = new;
+            if active != 0 {
+                self.activate(at, active);
+            }
+        }
+        let class = self.class(at);
+        if class.mode != Mode::Sends && class.active != 0 {
+            let at_time = class.node.changes_at(now);
+            self.arm(at, at_time);
+        }
+    }
+
+    fn standing(&mut self, at: u32) -> (Mode, u32) {
+        let class = self.class(at);
+        let mode = match class.mode {
+            Mode::Borrows if class.parent == NOWHERE => Mode::Sends,
+            mode => mode,
+        };
+        (mode, class.parent)
+    }
+
+    /// It is the next one's turn where this class stands with this priority; above it, too, when all have had theirs.
+    pub(super) fn turn(&mut self, class: u32, priority: u8) {
+        let mut at = class;
+        for _ in 0..LEVELS {
+            let (mode, parent) = self.standing(at);
+            let level = self.class(at).level;
+            let all = match mode {
+                Mode::Waits => return,
+                Mode::Sends => {
+                    self.rows[level].ring(priority).advance(&self.links);
+                    return;
+                }
+                Mode::Borrows => {
+                    let (links, ring) = self.feed(parent, priority);
+                    ring.advance(links)
+                }
+            };
+            if !all {
+                return;
+            }
+            at = parent;
+        }
+    }
+}
