@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod ending;
+mod host_key;
 mod limit;
 mod login;
 pub mod password;
@@ -27,6 +28,7 @@ mod service;
 mod turns;
 mod user;
 
+pub use host_key::HostKey;
 pub use login::{Access, Active, Answer, Attempt, Line, Login, Refused, Source, Vouched, network};
 pub use service::Service;
 pub use turns::Turns;

@@ -92,7 +92,10 @@ pub fn to_pkcs12(
 }
 
 /// A key as PKCS#8, whatever form it came in.
-fn to_pkcs8(key: &[u8]) -> Result<Vec<u8>, String> {
+///
+/// # Errors
+/// It is none.
+pub fn to_pkcs8(key: &[u8]) -> Result<Vec<u8>, String> {
     if PrivateKeyInfoRef::try_from(key).is_ok() {
         return Ok(key.to_vec());
     }

@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     /// The revision of the configuration, for who waits for another.
     revision: watch::Sender<u64>,
     /// Where the router's own sockets are.
-    host: Option<Arc<HostPlane>>,
+    pub(crate) host: Option<Arc<HostPlane>>,
     /// The folder of the router's state.
     state: Option<PathBuf>,
     started: SystemInstant,

@@ -87,10 +87,11 @@ impl Item {
         !self.menu.ports.is_empty() && !self.text("default-name").is_empty()
     }
 
-    /// Whether it has values that no command gives.
+    /// Whether it is there by values that no command gives. Settings are there anyway: what is kept beside them
+    /// stays as it is, whatever becomes of them.
     pub fn has_kept(&self) -> bool {
         let mut kept = self.menu.kept.iter();
-        kept.any(|property| self.get(property.name).is_some())
+        self.menu.shape != Shape::Settings && kept.any(|property| self.get(property.name).is_some())
     }
 
     /// The properties that are set.

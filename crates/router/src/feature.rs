@@ -43,6 +43,7 @@ pub(crate) mod schedule;
 pub(crate) mod scripting;
 pub(crate) mod services;
 pub(crate) mod snmp;
+pub(crate) mod ssh;
 pub(crate) mod switch;
 pub(crate) mod vlan;
 pub(crate) mod vrrp;

@@ -41,6 +41,7 @@ use crate::feature::radius::Radius;
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
 use crate::feature::snmp::Snmp;
+use crate::feature::ssh::Ssh;
 use crate::feature::switch::Switches;
 use crate::feature::vlan::Vlans;
 use crate::feature::vrrp::VirtualRouters;
@@ -50,7 +51,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 36;
+const COUNT: usize = 37;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -79,6 +80,8 @@ pub(crate) struct Features {
     pub(crate) flows: Flows,
     /// Services that are to listen and cannot.
     pub(crate) services: Services,
+    /// The host key of SSH.
+    pub(crate) ssh: Ssh,
     /// VLAN interfaces.
     vlans: Vlans,
     /// Interfaces with a link address of their own on another one's link.
@@ -146,6 +149,7 @@ impl Features {
             watches: Watches::new(id.wrapping_add(2)),
             flows: Flows::default(),
             services: Services::default(),
+            ssh: Ssh::default(),
             vlans: Vlans,
             macvlans: MacVlans,
             loop_protection: LoopProtection::default(),
@@ -190,6 +194,7 @@ impl Features {
             &self.watches,
             &self.flows,
             &self.services,
+            &self.ssh,
             &self.dhcp_relays,
             &self.vlans,
             &self.macvlans,
@@ -236,6 +241,7 @@ impl Features {
             &mut self.watches,
             &mut self.flows,
             &mut self.services,
+            &mut self.ssh,
             &mut self.dhcp_relays,
             &mut self.vlans,
             &mut self.macvlans,

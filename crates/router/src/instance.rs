@@ -107,6 +107,11 @@ impl Instance {
         self.control.features.certificates.trust()
     }
 
+    /// Takes over the host key of SSH that the program has made; `/ip/ssh` may have another.
+    pub fn set_host_key(&mut self, key: access::HostKey) {
+        self.control.features.ssh.set_first(key, &self.store);
+    }
+
     /// Who is asked about users that this router does not know; none where nobody is.
     pub fn login_servers(&self) -> Option<Aaa> {
         Aaa::of(&self.store, &self.control.features.radius)

@@ -42,6 +42,7 @@ mod touched;
 
 pub use feature::radius::Aaa;
 pub use feature::services::ClosedServices;
+pub use feature::ssh::kept_host_key;
 pub use feature::{Effect, Effects, NewObject};
 pub use instance::{Instance, Veth};
 pub use manage::Holder;

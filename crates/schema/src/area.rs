@@ -138,7 +138,6 @@ pub(crate) const AREAS: &[Area] = &[
         "routing settings",
         &["/routing/fantasy", "/routing/id", "/routing/settings"],
     ),
-    area("SSH settings", &["/ip/ssh"]),
     area("switch chips", &["/interface/ethernet/switch"]),
     area("other services", &["/ip/service"]),
     area("TR-069", &["/tr069-client"]),

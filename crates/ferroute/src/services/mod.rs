@@ -125,6 +125,9 @@ pub(crate) type Conversation = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub(crate) trait Speaker: Send + Sync + 'static {
     /// Serves a connection to its end.
     fn serve(self: Arc<Self>, stream: Box<dyn Stream>, peer: Peer) -> Conversation;
+
+    /// Takes over what the configuration says besides `/ip/service`. Connections that are there go on as they are.
+    fn follow(&self, _: &Store) {}
 }
 
 /// A service by its name in `/ip/service`.
@@ -244,6 +247,9 @@ impl Services {
         }
         self.revision = Some(store.revision());
         self.follow_names(host, store);
+        for offer in &self.offers {
+            offer.speaker.follow(store);
+        }
         let wanted = Service::all(store);
         for index in 0..self.offers.len() {
             let name = self.offers[index].name;

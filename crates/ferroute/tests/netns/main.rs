@@ -36,6 +36,7 @@ mod routing;
 mod shortcuts;
 mod snmp;
 mod snooping;
+mod ssh;
 mod stories;
 mod switch;
 mod throughput;

@@ -159,6 +159,7 @@ impl Live for Control {
         match (call.menu.path, call.command) {
             ("/system/backup", "save" | "load") => self.key_of_backup(call),
             ("/certificate", _) => self.piece_of(store, call),
+            ("/ip/ssh", _) => self.host_key_of(store, call),
             _ => Ok(None),
         }
     }

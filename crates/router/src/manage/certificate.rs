@@ -277,7 +277,7 @@ impl Desk<'_> {
     }
 
     /// Changes or makes items as one transaction.
-    fn change_items(
+    pub(super) fn change_items(
         &mut self,
         action: &str,
         change: impl FnOnce(&mut Store) -> Result<Option<Id>, Reason>,

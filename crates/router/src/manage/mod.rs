@@ -7,6 +7,7 @@ mod backup;
 mod certificate;
 mod configuration;
 mod file;
+mod host_key;
 mod key;
 mod lease;
 #[cfg(test)]
@@ -102,6 +103,7 @@ impl Control {
             ("/system", "reset-configuration") => desk.reset(),
             ("/system/configuration", command) => desk.configuration(command),
             ("/certificate", _) => desk.certificate(),
+            ("/ip/ssh", _) => desk.host_key(),
             ("/ip/dhcp-server/lease", "make-static") => desk.make_static(),
             ("/user/ssh-keys", "import") => desk.import_key(),
             (_, "reset-mac-address") => desk.reset_mac_addresses(),

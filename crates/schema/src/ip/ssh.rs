@@ -1,6 +1,6 @@
 //! `/ip/ssh`: the SSH server.
 
-use menu::{Argument, Effect, Kind, Menu, Old, Shape};
+use menu::{Argument, Draft, Kind, Menu, Old, Policies, Property, Reason, Shape, Store, Value};
 
 use crate::declare::{argument, command, no, shown, with_default};
 
@@ -14,6 +14,30 @@ const fn password(value: &'static str, with: &'static str) -> Old {
         with: Some(with),
         makes: None,
     }
+}
+
+/// Who has the key of the router can be taken for it.
+const KEYS: Policies = Policies::WRITE.or(Policies::POLICY);
+
+/// Ciphers that nobody should use are refused, rather than left out of what was asked for.
+fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    let ciphers = draft.get("ciphers").map(Value::as_list).unwrap_or_default();
+    for cipher in ciphers {
+        match cipher.to_string().as_str() {
+            "null" => {
+                return Err(Reason::failure(
+                    "ciphers: null would encrypt nothing, and is not done here",
+                ));
+            }
+            "3des-cbc" => {
+                return Err(Reason::failure(
+                    "ciphers: 3des-cbc is not safe, and is not done here",
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 pub(crate) static MENU: Menu = Menu {
@@ -43,7 +67,8 @@ pub(crate) static MENU: Menu = Menu {
             Kind::Words(&["none", "touch-required", "verify-required"]),
             "none",
             "What hardware keys must prove",
-        ),
+        )
+        .inert(),
         no("strong-crypto", "Whether only strong algorithms are taken"),
         with_default(
             "host-key-size",
@@ -54,7 +79,7 @@ pub(crate) static MENU: Menu = Menu {
         with_default(
             "host-key-type",
             Kind::Words(&["rsa", "ed25519"]),
-            "rsa",
+            "ed25519",
             "Type of a new key",
         ),
         shown("host-key-fingerprint", Kind::Text, "Fingerprint of the key"),
@@ -83,6 +108,12 @@ pub(crate) static MENU: Menu = Menu {
         password("no", "yes-if-no-key"),
         Old::gone("allow-none-crypto"),
     ],
-    effect: Effect::None,
+    kept: &[Property::new("host-key", Kind::Text, "The private key").kept()],
+    check: Some(check),
+    command_policies: &[
+        ("export-host-key", KEYS.or(Policies::SENSITIVE)),
+        ("import-host-key", KEYS),
+        ("regenerate-host-key", KEYS),
+    ],
     ..Menu::new("/ip/ssh", Shape::Settings, "SSH server settings")
 };

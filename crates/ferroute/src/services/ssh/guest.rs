@@ -6,13 +6,14 @@ use std::sync::Arc;
 use access::{Access, Service};
 use russh::keys::PublicKey;
 use russh::server::{
-    Auth, ChannelOpenHandle, Handler, Msg, PublicKeyOffer, Session, VerifiedPublicKey,
+    Auth, ChannelOpenHandle, Config, Handler, Msg, PublicKeyOffer, Session, VerifiedPublicKey,
 };
-use russh::{Channel, ChannelId, ChannelOpenFailure, MethodKind, Pty};
+use russh::{Channel, ChannelId, ChannelOpenFailure, MethodKind, MethodSet, Pty};
 use tokio::task::spawn_blocking;
 
 use super::channel::{Open, Size, Work};
-use super::methods;
+use super::forward::Relays;
+use super::settings::Forwards;
 use super::suffix::Suffix;
 use crate::access::{Entered, Proof};
 use crate::core::Shared;
@@ -33,11 +34,22 @@ pub(crate) struct Guest {
     entered: Option<Arc<Entered>>,
     suffix: Suffix,
     channels: BTreeMap<ChannelId, Open>,
+    /// The ways to log in.
+    methods: MethodSet,
+    forwards: Arc<Forwards>,
+    relays: Relays,
 }
 
 impl Guest {
-    pub(crate) fn new(shared: &Arc<Shared>, peer: Peer) -> Self {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        peer: Peer,
+        (config, forwards): (&Config, &Arc<Forwards>),
+    ) -> Self {
         Self {
+            methods: config.methods.clone(),
+            forwards: Arc::clone(forwards),
+            relays: Relays::default(),
             shared: Arc::clone(shared),
             peer,
             tried: 0,
@@ -61,7 +73,7 @@ impl Guest {
 
     /// A refusal that leaves what may be tried next.
     fn reject(&self) -> Auth {
-        let mut methods = methods();
+        let mut methods = self.methods.clone();
         if self.tried >= TRIES {
             methods.remove(MethodKind::Password);
         }
@@ -73,6 +85,12 @@ impl Guest {
 
     fn channel(&mut self, id: ChannelId) -> Option<&mut Open> {
         self.channels.get_mut(&id)
+    }
+
+    /// Says in the log why a connection is not forwarded.
+    fn refuse(&self, why: &str) {
+        let from = self.peer.address.ip();
+        tracing::debug!("ssh: {from}: nothing is forwarded: {why}");
     }
 
     /// Begins to work on a channel, once.
@@ -153,6 +171,61 @@ impl Handler for Guest {
         self.channels.insert(channel.id(), Open::new(channel));
         reply.accept().await;
         Ok(())
+    }
+
+    async fn channel_open_direct_tcpip(
+        &mut self,
+        channel: Channel<Msg>,
+        host: &str,
+        port: u32,
+        _from: &str,
+        _from_port: u32,
+        reply: ChannelOpenHandle,
+        _session: &mut Session,
+    ) -> Done {
+        if !self.forwards.local() {
+            self.refuse("forwarding-enabled does not say local");
+            reply
+                .reject(ChannelOpenFailure::AdministrativelyProhibited)
+                .await;
+            return Ok(());
+        }
+        let peer = (channel, reply);
+        self.relays.lead(&self.shared, (host, port), peer);
+        Ok(())
+    }
+
+    async fn tcpip_forward(
+        &mut self,
+        address: &str,
+        port: &mut u32,
+        session: &mut Session,
+    ) -> Result<bool, Self::Error> {
+        if !self.forwards.remote() {
+            self.refuse("forwarding-enabled does not say remote");
+            return Ok(false);
+        }
+        let wanted = (address, *port);
+        let listening = self.relays.listen(&self.shared, wanted, session.handle());
+        match listening.await {
+            Ok(own) => {
+                *port = own.into();
+                Ok(true)
+            }
+            Err(why) => {
+                self.refuse(&why);
+                Ok(false)
+            }
+        }
+    }
+
+    async fn cancel_tcpip_forward(
+        &mut self,
+        address: &str,
+        port: u32,
+        _session: &mut Session,
+    ) -> Result<bool, Self::Error> {
+        Ok(self.relays.cancel(address, port))
     }
 
     async fn pty_request(

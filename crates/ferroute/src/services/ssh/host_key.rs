@@ -1,14 +1,12 @@
-//! The key by which clients know the router again.
+//! The key by which clients know the router again, as long as `/ip/ssh` has no other.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use access::HostKey;
 use router::private::close_to_others;
-use russh::keys::PrivateKey;
-use russh::keys::ssh_key::LineEnding;
-use russh::keys::ssh_key::private::Ed25519Keypair;
 
 /// The folder within the state folder.
 const FOLDER: &str = "ssh";
@@ -16,7 +14,7 @@ const FILE: &str = "host_ed25519";
 
 /// The key of the state folder, made when it is not there; without a folder it is new at each
 /// start.
-pub(crate) fn load(state: Option<&Path>) -> Result<PrivateKey, String> {
+pub(crate) fn load(state: Option<&Path>) -> Result<HostKey, String> {
     let failed = |error: String| format!("the host key of SSH: {error}");
     let Some(folder) = state.map(|state| state.join(FOLDER)) else {
         return make().map_err(failed);
@@ -24,8 +22,9 @@ pub(crate) fn load(state: Option<&Path>) -> Result<PrivateKey, String> {
     let file = folder.join(FILE);
     close_to_others(&file).map_err(failed)?;
     match fs::read(&file) {
-        Ok(pem) => PrivateKey::from_openssh(pem)
-            .map_err(|error| failed(format!("{}: {error}", file.display()))),
+        Ok(pem) => {
+            HostKey::read(&pem, "").map_err(|error| failed(format!("{}: {error}", file.display())))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let key = make().map_err(failed)?;
             keep(&folder, &key).map_err(failed)?;
@@ -35,16 +34,14 @@ pub(crate) fn load(state: Option<&Path>) -> Result<PrivateKey, String> {
     }
 }
 
-fn make() -> Result<PrivateKey, String> {
+fn make() -> Result<HostKey, String> {
     let seed = crate::access::random::<32>()?;
-    Ok(PrivateKey::from(Ed25519Keypair::from_seed(&seed)))
+    Ok(HostKey::ed25519(&seed))
 }
 
 /// Keeps the key for the router's user alone.
-fn keep(folder: &Path, key: &PrivateKey) -> Result<(), String> {
-    let pem = key
-        .to_openssh(LineEnding::LF)
-        .map_err(|error| error.to_string())?;
+fn keep(folder: &Path, key: &HostKey) -> Result<(), String> {
+    let pem = key.to_pem()?;
     let write = || -> io::Result<()> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700).create(folder)?;
@@ -80,7 +77,7 @@ mod tests {
             .mode();
         fs::remove_dir_all(&state).expect("it was made above");
         assert_eq!(mode & 0o777, 0o600, "it was read by others");
-        assert_eq!(first.public_key(), second.public_key());
-        assert_ne!(first.public_key(), other.public_key());
+        assert_eq!(first.fingerprint(), second.fingerprint());
+        assert_ne!(first.fingerprint(), other.fingerprint());
     }
 }

@@ -2,63 +2,74 @@
 //!
 //! The protocol is the library's (`russh`); here is what it is asked for. A connection has a
 //! handler (`guest.rs`), each of its channels a thread that runs a console or a command
-//! (`channel.rs`), at most as many as `guest.rs` says.
+//! (`channel.rs`), at most as many as `guest.rs` says. Connections are forwarded where
+//! `/ip/ssh` says so (`forward.rs`); it has the key and the algorithms, too (`settings.rs`).
 
 mod channel;
+mod forward;
 mod guest;
 mod host_key;
+mod settings;
 mod suffix;
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError, RwLock};
 
+use access::HostKey;
+use menu::{Item, Store};
+use router::kept_host_key;
 use russh::server::Config;
-use russh::{MethodKind, MethodSet, SshId};
 
 use super::{Conversation, Peer, Speaker, Stream};
 use crate::core::Shared;
 use guest::Guest;
-
-/// How long a rejection takes at least, whatever its reason.
-const REJECTION: Duration = Duration::from_secs(1);
-
-/// How often a silent peer is asked whether it is still there; the third silence ends it.
-const KEEPALIVE: Duration = Duration::from_secs(60);
+use settings::Forwards;
 
 /// The speaker of SSH.
 pub(crate) struct Ssh {
     shared: Arc<Shared>,
+    /// The host key as long as the settings have no other.
+    first: HostKey,
+    terms: RwLock<Terms>,
+    forwards: Arc<Forwards>,
+}
+
+/// What holds for the next connection.
+struct Terms {
+    /// The settings that it was made of.
+    of: Option<Arc<Item>>,
     config: Arc<Config>,
 }
 
 impl Ssh {
     /// A speaker with the host key of the state folder, which is made when it is not there.
     pub(crate) fn new(shared: &Arc<Shared>, state: Option<&Path>) -> Result<Self, String> {
-        let config = Config {
-            // RouterOS: clients choose their dialect by this name.
-            server_id: SshId::Standard("SSH-2.0-ROSSSH".into()),
-            methods: methods(),
-            auth_rejection_time: REJECTION,
-            auth_rejection_time_initial: Some(Duration::ZERO),
-            keys: vec![host_key::load(state)?],
-            // It counts what clients ask before they try a password, each of their keys too.
-            max_auth_attempts: 16,
-            inactivity_timeout: None,
-            keepalive_interval: Some(KEEPALIVE),
-            nodelay: true,
-            ..Config::default()
+        let first = host_key::load(state)?;
+        let mut instance = shared.lock();
+        instance.set_host_key(first.clone());
+        drop(instance);
+        let terms = Terms {
+            of: None,
+            config: Arc::new(settings::config(None, &first)),
         };
         Ok(Self {
             shared: Arc::clone(shared),
-            config: Arc::new(config),
+            first,
+            terms: RwLock::new(terms),
+            forwards: Arc::default(),
         })
+    }
+
+    fn config(&self) -> Arc<Config> {
+        let terms = self.terms.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&terms.config)
     }
 
     async fn converse(self: Arc<Self>, stream: Box<dyn Stream>, peer: Peer) {
         let from = peer.address.ip();
-        let guest = Guest::new(&self.shared, peer);
-        let begun = russh::server::run_stream(Arc::clone(&self.config), stream, guest);
+        let config = self.config();
+        let guest = Guest::new(&self.shared, peer, (&config, &self.forwards));
+        let begun = russh::server::run_stream(config, stream, guest);
         let ended = match begun.await {
             Ok(running) => running.await,
             Err(error) => Err(error),
@@ -69,13 +80,29 @@ impl Ssh {
     }
 }
 
-/// What somebody may prove with who they are.
-fn methods() -> MethodSet {
-    MethodSet::from(&[MethodKind::PublicKey, MethodKind::Password][..])
-}
-
 impl Speaker for Ssh {
     fn serve(self: Arc<Self>, stream: Box<dyn Stream>, peer: Peer) -> Conversation {
         Box::pin(self.converse(stream, peer))
+    }
+
+    fn follow(&self, store: &Store) {
+        let settings = store.settings("/ip/ssh");
+        let mut terms = self.terms.write().unwrap_or_else(PoisonError::into_inner);
+        let same = match (&terms.of, settings) {
+            (Some(before), Some(settings)) => Arc::ptr_eq(before, settings),
+            _ => false,
+        };
+        if same {
+            return;
+        }
+        let key = kept_host_key(store);
+        let key = key.as_ref().unwrap_or(&self.first);
+        let item = settings.map(|item| &**item);
+        self.forwards
+            .set(item.map_or("no", |item| item.text("forwarding-enabled")));
+        *terms = Terms {
+            of: settings.cloned(),
+            config: Arc::new(settings::config(item, key)),
+        };
     }
 }

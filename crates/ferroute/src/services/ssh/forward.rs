@@ -1,0 +1,271 @@
+//! Connections that are forwarded (RFC 4254, 7): the router connects for who has logged in, or listens, and carries
+//! bytes to and fro. Its own side is the host plane, so the rules of `output` and `input` hold.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use russh::server::{ChannelOpenHandle, Handle, Msg};
+use russh::{Channel, ChannelOpenFailure};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use script::{Asked, Interrupt};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::core::Shared;
+
+/// Connections that are forwarded on one connection of SSH at a time, and ports that are listened on.
+const MOST: usize = 32;
+const PORTS: usize = 8;
+/// How long the other end may take to answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What is forwarded on a connection. It ends with it.
+#[derive(Default)]
+pub(super) struct Relays {
+    count: Arc<AtomicUsize>,
+    /// Who listens, by the address and the port that were asked for.
+    listening: BTreeMap<(String, u32), JoinHandle<()>>,
+}
+
+impl Drop for Relays {
+    fn drop(&mut self) {
+        self.listening.values().for_each(JoinHandle::abort);
+    }
+}
+
+/// One of the connections that there may be.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn take(count: &Arc<AtomicUsize>) -> Option<Self> {
+        let more = |count: usize| (count < MOST).then_some(count + 1);
+        let taken = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        taken.ok().map(|_| Self(Arc::clone(count)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Relays {
+    /// Connects to a host for who has logged in, and carries until both sides have ended; other channels go on
+    /// meanwhile.
+    pub(super) fn lead(
+        &self,
+        shared: &Arc<Shared>,
+        (host, port): (&str, u32),
+        (channel, reply): (Channel<Msg>, ChannelOpenHandle),
+    ) {
+        let place = Place::take(&self.count);
+        let (shared, host) = (Arc::clone(shared), host.to_owned());
+        tokio::spawn(async move {
+            let Some(place) = place else {
+                return reply.reject(ChannelOpenFailure::ResourceShortage).await;
+            };
+            match connect(&shared, &host, port).await {
+                Ok(stream) => {
+                    reply.accept().await;
+                    relay(stream, channel, place).await;
+                }
+                Err(why) => {
+                    tracing::debug!("ssh: {host} port {port}: {why}");
+                    reply.reject(ChannelOpenFailure::ConnectFailed).await;
+                }
+            }
+        });
+    }
+
+    /// Begins to listen; gives the port. An error says why not.
+    pub(super) async fn listen(
+        &mut self,
+        shared: &Arc<Shared>,
+        (address, port): (&str, u32),
+        handle: Handle,
+    ) -> Result<u16, String> {
+        self.listening
+            .retain(|_, listening| !listening.is_finished());
+        if self.listening.len() >= PORTS {
+            return Err("too many ports are listened on".to_owned());
+        }
+        let wanted = listened(address)?;
+        let number = u16::try_from(port).map_err(|_| "there is no such port")?;
+        let shared = Arc::clone(shared);
+        let opened = spawn_blocking(move || {
+            let host = shared.host.as_deref();
+            let host = host.ok_or_else(|| io::Error::other("the router has no host plane"))?;
+            host.inside(move || open(wanted, number))
+        });
+        let opened = opened.await.map_err(|error| error.to_string())?;
+        let listener = opened
+            .and_then(TcpListener::from_std)
+            .map_err(|error| error.to_string())?;
+        let own = listener.local_addr().map_err(|error| error.to_string())?;
+        let accepting = accept(
+            listener,
+            address.to_owned(),
+            handle,
+            Arc::clone(&self.count),
+        );
+        let key = (address.to_owned(), own.port().into());
+        self.listening.insert(key, tokio::spawn(accepting));
+        Ok(own.port())
+    }
+
+    /// Listens no more; says whether somebody did. What was accepted goes on.
+    pub(super) fn cancel(&mut self, address: &str, port: u32) -> bool {
+        let listening = self.listening.remove(&(address.to_owned(), port));
+        listening.inspect(JoinHandle::abort).is_some()
+    }
+}
+
+/// Where to listen (RFC 4254, 7.1).
+fn listened(address: &str) -> Result<Vec<IpAddr>, String> {
+    let all = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
+    match address {
+        "" | "*" => Ok(all.to_vec()),
+        "localhost" => Ok(vec![Ipv4Addr::LOCALHOST.into()]),
+        one => one
+            .parse()
+            .map(|one| vec![one])
+            .map_err(|_| format!("{one} is no address")),
+    }
+}
+
+/// Opens the first of these that can be: one of IPv6 stands for both families.
+fn open(wanted: Vec<IpAddr>, port: u16) -> io::Result<std::net::TcpListener> {
+    let mut last = io::Error::other("no address");
+    for address in wanted {
+        match std::net::TcpListener::bind((address, port)) {
+            Ok(listener) => {
+                listener.set_nonblocking(true)?;
+                return Ok(listener);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+async fn connect(shared: &Arc<Shared>, host: &str, port: u32) -> Result<TcpStream, String> {
+    let words = |error: io::Error| error.to_string();
+    let port = u16::try_from(port).map_err(|_| "there is no such port")?;
+    let address = resolve(shared, host).await?;
+    let family = address.is_ipv4();
+    let shared = Arc::clone(shared);
+    let opened = spawn_blocking(move || {
+        let plane = shared.host.as_deref();
+        let plane = plane.ok_or_else(|| io::Error::other("the router has no host plane"))?;
+        plane.inside(move || match family {
+            true => socket(AddressFamily::INET),
+            false => socket(AddressFamily::INET6),
+        })
+    });
+    let opened = opened.await.map_err(|error| error.to_string())?;
+    let socket = TcpSocket::from_std_stream(opened.map_err(words)?.into());
+    let connected = socket.connect(SocketAddr::new(address, port));
+    let connected = tokio::time::timeout(PATIENCE, connected).await;
+    connected.map_err(|_| "timeout")?.map_err(words)
+}
+
+fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socket_with(family, SocketType::STREAM, flags, None)?)
+}
+
+/// The address of a host. Few names are asked for at a time: each takes a thread while it is waited for.
+async fn resolve(shared: &Arc<Shared>, host: &str) -> Result<IpAddr, String> {
+    static NAMES: Semaphore = Semaphore::const_new(2);
+    if let Ok(address) = host.trim_matches(['[', ']']).parse() {
+        return Ok(address);
+    }
+    if host == "localhost" {
+        return Ok(Ipv4Addr::LOCALHOST.into());
+    }
+    let _permit = NAMES.acquire().await.map_err(|error| error.to_string())?;
+    let (shared, name) = (Arc::clone(shared), host.to_owned());
+    let found = spawn_blocking(move || {
+        let asked = Asked {
+            name: &name,
+            families: &[true, false],
+            server: None,
+        };
+        crate::resolve::resolve(
+            &shared,
+            shared.host.as_deref(),
+            &asked,
+            &Interrupt::default(),
+        )
+    });
+    let found = found.await.map_err(|error| error.to_string())?;
+    let found = found.map_err(|reason| reason.to_string())?;
+    found
+        .first()
+        .copied()
+        .ok_or_else(|| "no address".to_owned())
+}
+
+/// Opens a channel for each connection that comes.
+async fn accept(listener: TcpListener, address: String, handle: Handle, count: Arc<AtomicUsize>) {
+    let port = listener.local_addr().map_or(0, |own| own.port());
+    loop {
+        let Ok((stream, from)) = listener.accept().await else {
+            // Out of descriptors, most likely: others must close theirs first.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        // Who finds no place is closed.
+        let Some(place) = Place::take(&count) else {
+            continue;
+        };
+        let (handle, address) = (handle.clone(), address.clone());
+        tokio::spawn(async move {
+            let ip = from.ip().to_canonical().to_string();
+            let asked =
+                handle.channel_open_forwarded_tcpip(address, port.into(), ip, from.port().into());
+            if let Ok(Ok(channel)) = tokio::time::timeout(PATIENCE, asked).await {
+                relay(stream, channel, place).await;
+            }
+        });
+    }
+}
+
+async fn relay(mut stream: TcpStream, channel: Channel<Msg>, place: Place) {
+    let _ = stream.set_nodelay(true);
+    let mut other = channel.into_stream();
+    let _ = copy_bidirectional(&mut stream, &mut other).await;
+    drop(place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_forwarded_than_may_be() {
+        let count = Arc::default();
+        let places: Vec<_> = (0..MOST).map_while(|_| Place::take(&count)).collect();
+
+        assert_eq!(places.len(), MOST);
+        assert!(Place::take(&count).is_none());
+        drop(places);
+        assert!(Place::take(&count).is_some());
+    }
+
+    #[test]
+    fn users_say_where_to_listen() {
+        assert_eq!(listened("").map(|all| all.len()), Ok(2));
+        assert_eq!(listened("localhost"), Ok(vec![Ipv4Addr::LOCALHOST.into()]));
+        assert_eq!(listened("::1"), Ok(vec![Ipv6Addr::LOCALHOST.into()]));
+        assert!(listened("router").is_err());
+    }
+}
