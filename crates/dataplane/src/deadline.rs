@@ -16,6 +16,7 @@ const SENDING: Duration = Duration::from_micros(100);
 /// Whatever holds frames for a time, or looks after something by the clock, is a source here, and does what is due
 /// in the step at that time: else the worker would be stepped again and again.
 pub(crate) fn deadline(outlet: &mut Outlet, now: Instant) -> Option<Instant> {
+    let queues = outlet.queueing.deadline(now);
     let agenda = (!outlet.agenda.is_empty()).then_some(now);
     let gathering = outlet.gathers().then(|| now + GATHERING);
     let sending = outlet.is_sending().then(|| now + SENDING);
@@ -24,6 +25,7 @@ pub(crate) fn deadline(outlet: &mut Outlet, now: Instant) -> Option<Instant> {
     let [fragments4, fragments6] = outlet.fragments.each_ref().map(|held| held.deadline());
     let sources = [
         agenda,
+        queues,
         gathering,
         sending,
         connections,

@@ -20,6 +20,7 @@ pub mod interface;
 pub mod meter;
 mod outlet;
 pub mod punt;
+pub mod queueing;
 pub mod rings;
 pub mod service;
 pub mod snapshot;

@@ -43,6 +43,8 @@ facilities! {
     Firewall = "firewall",
     /// Layer 7 patterns and host names of TLS.
     Layer7 = "l7-matcher",
+    /// Queues: tokens, and packets that wait.
+    Queuing = "queuing",
     /// What control asks, and timers.
     Management = "management",
 }

@@ -16,6 +16,7 @@ use crate::drop::DropReason;
 use crate::meter::Meter;
 use crate::out::{Out, OutId};
 use crate::punt::{Punt, Why};
+use crate::queueing::{self, Queueing};
 use crate::rings::{Handed, RING, Rings};
 use crate::rule;
 use crate::service::Limits;
@@ -72,6 +73,8 @@ pub(crate) struct Outlet {
     pub(crate) bridging: Option<Box<Bridging>>,
     /// What the tables of IP have made of the frame that is bridged at present.
     pub(crate) detoured: Option<Detoured>,
+    /// Queues, and what waits in them here.
+    pub(crate) queueing: Queueing,
     /// What services may still hand to control.
     pub(crate) limits: Limits,
     transmitted: u32,
@@ -102,6 +105,7 @@ impl Outlet {
             agenda: Agenda::new(),
             bridging: Some(Bridging::new()),
             detoured: None,
+            queueing: Queueing::default(),
             limits: Limits::new(),
             index,
             pool,
@@ -290,6 +294,12 @@ impl Outlet {
                 bridge::send_all(cx, slot, vector, self);
                 true
             }
+            Out::Queue(slot) => {
+                for frame in vector.drain() {
+                    queueing::leave(cx, frame, slot, self);
+                }
+                true
+            }
             Out::Station(_) | Out::None => false,
         }
     }
@@ -328,6 +338,7 @@ impl Outlet {
             Out::Tunnel(slot) => self.encapsulate(frame, slot),
             Out::Bond(slot) => bond::leave(cx, core::iter::once(frame), slot, self),
             Out::Station(slot) => walk::leave_station(cx, frame, slot, self),
+            Out::Queue(slot) => queueing::leave(cx, frame, slot, self),
             Out::Bridge(slot) => {
                 let mut frame = core::iter::once(frame);
                 bridge::send_some(cx, slot, (&mut frame, 1), self);
@@ -400,12 +411,7 @@ impl Outlet {
             },
             None => (handed, DropReason::EgressDown),
         };
-        let (Handed::Wire(frame, _)
-        | Handed::Risen(frame)
-        | Handed::Arrived(frame)
-        | Handed::Leaving(frame, _)
-        | Handed::Own(frame, _)) = handed;
-        Some((frame, reason))
+        Some((handed.into_frame(), reason))
     }
 
     /// Sends everything that is queued; returns how many frames were taken by ports since the last
@@ -544,6 +550,8 @@ impl Outlet {
                 self.pool.free(frame);
             }
         }
+        let Self { queueing, pool, .. } = self;
+        queueing.clear(&mut |frame| pool.free(frame));
         let mut waiting = Vector::new();
         while self.agenda.take(&mut waiting).is_some() {
             waiting.drain().for_each(|frame| self.pool.free(frame));

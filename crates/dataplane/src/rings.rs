@@ -1,11 +1,16 @@
 //! Rings between control and the workers, and between workers: one producer and one consumer each, of fixed size,
 //! never waited for.
 
+use std::sync::Arc;
+
+use crossbeam_queue::SegQueue;
 use frame::{Frame, Port};
+use queue::{Leaf, Packet};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::connection::{EntryId, Purge};
 use crate::punt::{Punt, Why};
+use crate::queueing::{Change, Waiting};
 use crate::table::NextHopId;
 use crate::tap::Tapped;
 
@@ -78,6 +83,22 @@ pub enum Handed {
     /// It is this router's own, and its connection lives on the other worker. It leaves by this next hop,
     /// if there is one; else routes say.
     Own(Frame, Option<NextHopId>),
+    /// It is to wait in this queue, whose home the other worker is.
+    Queued(Packet<Waiting>, Arc<Leaf>),
+}
+
+impl Handed {
+    /// The frame itself.
+    pub(crate) fn into_frame(self) -> Frame {
+        match self {
+            Self::Wire(frame, _)
+            | Self::Risen(frame)
+            | Self::Arrived(frame)
+            | Self::Leaving(frame, _)
+            | Self::Own(frame, _) => frame,
+            Self::Queued(packet, _) => packet.carries.frame,
+        }
+    }
 }
 
 /// A worker's ends.
@@ -86,6 +107,8 @@ pub struct Rings {
     pub(crate) commands: Consumer<Command>,
     pub(crate) punts: Producer<Punt>,
     pub(crate) taps: Producer<Tapped>,
+    /// What control tells of queues.
+    pub(crate) changes: Arc<SegQueue<Change>>,
     /// By worker: the ring to it; none to itself.
     pub(crate) to: Vec<Option<Producer<Handed>>>,
     /// By worker: the ring from it.
@@ -110,6 +133,8 @@ pub struct Remote {
     pub punts: Consumer<Punt>,
     /// Copies of frames from the worker.
     pub taps: Consumer<Tapped>,
+    /// Where the worker is told of queues, in order.
+    pub changes: Arc<SegQueue<Change>>,
 }
 
 /// Makes the rings of `workers` workers: their ends, and control's, by worker index.
@@ -130,10 +155,12 @@ pub fn rings(workers: usize) -> (Vec<Rings>, Vec<Remote>) {
             let (command_in, commands) = RingBuffer::new(RING);
             let (punts, punt_out) = RingBuffer::new(RING);
             let (taps, tap_out) = RingBuffer::new(RING);
+            let changes = Arc::new(SegQueue::new());
             let worker = Rings {
                 commands,
                 punts,
                 taps,
+                changes: Arc::clone(&changes),
                 to,
                 from,
             };
@@ -141,6 +168,7 @@ pub fn rings(workers: usize) -> (Vec<Rings>, Vec<Remote>) {
                 commands: command_in,
                 punts: punt_out,
                 taps: tap_out,
+                changes,
             };
             (worker, remote)
         })

@@ -35,6 +35,8 @@ pub struct Snapshot {
     pub zone_seconds: i32,
     /// The services that control hears.
     pub services: Arc<Services>,
+    /// There are simple queues, or queues of `global`.
+    pub queues: bool,
 }
 
 impl Default for Snapshot {
@@ -50,6 +52,7 @@ impl Default for Snapshot {
             fragments4: reassembly::Config::V4,
             zone_seconds: 0,
             services: Arc::default(),
+            queues: false,
         }
     }
 }
@@ -74,6 +77,7 @@ impl Snapshot {
             && self.fragments4 == other.fragments4
             && self.zone_seconds == other.zone_seconds
             && self.services == other.services
+            && self.queues == other.queues
     }
 
     /// What stands behind the port with this number.
@@ -151,16 +155,19 @@ pub enum SlowReason {
     FirewallRules,
     /// Connections are tracked.
     ConnectionTracking,
+    /// There are simple queues, or queues of `global`.
+    Queues,
 }
 
 impl SlowReason {
     /// All of them, in their order.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::NotAllowed,
         Self::RoutingRules,
         Self::ReversePathFilter,
         Self::FirewallRules,
         Self::ConnectionTracking,
+        Self::Queues,
     ];
 
     /// The sentence that a user reads.
@@ -171,6 +178,7 @@ impl SlowReason {
             Self::ReversePathFilter => "rp-filter checks the way back to the source",
             Self::FirewallRules => "the firewall has rules",
             Self::ConnectionTracking => "connections are tracked",
+            Self::Queues => "there are simple queues, or a queue tree of global",
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::handover;
 use crate::interface::{Above, InterfaceTable};
 use crate::meter::Facility;
 use crate::outlet::Outlet;
+use crate::queueing;
 use crate::rings::{Command, Handed, Rings};
 use crate::rule::{Clock, Kept};
 use crate::snapshot::{Role, Snapshot};
@@ -217,6 +218,7 @@ impl Worker {
             now,
             midnight_ms: self.midnight_ms(),
         };
+        queueing::learn(&cx, &mut self.outlet);
         let mut step = Step {
             commands: self.obey(&cx),
             handed: self.take_over(&cx),
@@ -229,12 +231,24 @@ impl Worker {
             self.received(&cx, number);
             self.walk_agenda(&cx);
         }
-        step.waiting = !self.outlet.agenda.is_empty();
+        step.waiting = self.drain_queues(&cx) || !self.outlet.agenda.is_empty();
         self.look_after(&cx);
         step.transmitted = self.outlet.transmit_all(&cx);
         (step.punted, step.handed_to) = self.outlet.take_wakes();
         self.outlet.end_step(step.is_idle());
         step
+    }
+
+    /// Sends what may leave queues; whether more may at once.
+    fn drain_queues(&mut self, cx: &Context<'_>) -> bool {
+        if self.outlet.queueing.is_empty() {
+            return false;
+        }
+        let before = self.outlet.meter.turn(Facility::Queuing);
+        queueing::drain(cx, &mut self.outlet);
+        self.outlet.meter.turn(before);
+        let next = self.outlet.queueing.deadline(cx.now);
+        next.is_some_and(|next| next <= cx.now)
     }
 
     /// Does what is due by the clock, and what follows from connections that ended.
@@ -286,15 +300,8 @@ impl Worker {
         }
         let outlet = &mut self.outlet;
         for ring in outlet.rings.from.iter_mut().flatten() {
-            while let Ok(
-                Handed::Wire(frame, _)
-                | Handed::Risen(frame)
-                | Handed::Arrived(frame)
-                | Handed::Leaving(frame, _)
-                | Handed::Own(frame, _),
-            ) = ring.pop()
-            {
-                outlet.pool.free(frame);
+            while let Ok(handed) = ring.pop() {
+                outlet.pool.free(handed.into_frame());
             }
         }
     }
@@ -342,6 +349,9 @@ impl Worker {
                 match handed {
                     Handed::Leaving(frame, port) => self.outlet.send_own(cx, frame, port),
                     Handed::Own(frame, by) => walk::own_here(cx, frame, by, &mut self.outlet),
+                    Handed::Queued(packet, leaf) => {
+                        queueing::queued(cx, packet, &leaf, &mut self.outlet);
+                    }
                     Handed::Wire(frame, port) => {
                         self.keep(cx, frame, (&mut entry, Entry::Wire(port)));
                     }

@@ -72,6 +72,8 @@ pub struct Frame {
     pub priority: u8,
     /// The priority of the tag that it came with, where tags were taken off it; 0 to 7.
     pub came_priority: u8,
+    /// It went by FastTrack: simple queues do not see it.
+    pub fasttracked: bool,
     /// How many tunnels it went through, in or out.
     pub depth: u8,
     /// Bytes of tags that were taken off it at ingress.
@@ -119,6 +121,7 @@ impl Frame {
             priority: 0,
             came_priority: 0,
             untagged: 0,
+            fasttracked: false,
             depth: 0,
             held: false,
             offload: Offload::FINISHED,
@@ -266,6 +269,7 @@ impl Frame {
         self.came_priority = other.came_priority;
         self.untagged = other.untagged;
         self.depth = other.depth;
+        self.fasttracked = other.fasttracked;
         self.offload = other.offload;
     }
 

@@ -107,6 +107,12 @@ drops! {
     PortOverrun = "port-overrun",
     /// A frame arrived damaged, or too long for the ingress port.
     PortDamaged = "port-damaged",
+    /// It found its queue full (`/queue`).
+    QueueFull = "queue-full",
+    /// The discipline of its queue dropped it to keep the queue or its delay short.
+    QueueEarly = "queue-early",
+    /// It acknowledged what a later packet in the same queue does, too.
+    QueueNeedless = "queue-needless-ack",
     /// The egress port had no room.
     PortFull = "port-full",
     /// The pool had no slot left for a copy, a fragment or a segment.

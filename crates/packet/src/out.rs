@@ -20,6 +20,8 @@ pub enum Out {
     Bond(u32),
     /// The link that the station in this slot shares, and the other stations on it.
     Station(u32),
+    /// The queues of the interface in this slot, and what that leaves by.
+    Queue(u32),
     /// Nothing takes frames.
     None,
 }
@@ -31,6 +33,7 @@ const TUNNEL: u32 = 1;
 const BRIDGE: u32 = 2;
 const BOND: u32 = 3;
 const STATION: u32 = 4;
+const QUEUE: u32 = 5;
 
 impl Default for OutId {
     fn default() -> Self {
@@ -71,6 +74,11 @@ impl OutId {
         Self(STATION << INDEX_BITS | interface.slot() as u32 & INDEX)
     }
 
+    /// The queues of this interface.
+    pub const fn queue(interface: InterfaceId) -> Self {
+        Self(QUEUE << INDEX_BITS | interface.slot() as u32 & INDEX)
+    }
+
     /// What it is.
     #[inline(always)]
     pub const fn out(self) -> Out {
@@ -80,6 +88,7 @@ impl OutId {
             BRIDGE => Out::Bridge(self.0 & INDEX),
             BOND => Out::Bond(self.0 & INDEX),
             STATION => Out::Station(self.0 & INDEX),
+            QUEUE => Out::Queue(self.0 & INDEX),
             _ => Out::None,
         }
     }
@@ -122,6 +131,7 @@ mod tests {
             (tunnel, Out::Tunnel(70_000)),
             (bridge, Out::Bridge(70_001)),
             (bond, Out::Bond(70_002)),
+            (OutId::queue(InterfaceId::new(9, 3)), Out::Queue(9)),
             (OutId::NONE, Out::None),
         ] {
             assert_eq!(out.out(), is);

@@ -18,6 +18,8 @@ mod discipline;
 mod gate;
 mod index;
 mod kind;
+mod leaf;
+mod marks;
 mod node;
 mod packet;
 mod schedule;
@@ -29,6 +31,8 @@ pub use kind::{
     Cake, CakeFlows, CakeTins, Classify, Codel, Delay, Fifo, FqCodel, Kind, Line, Lost, Pcq, Red,
     Sfq,
 };
+pub use leaf::Leaf;
+pub use marks::ByMark;
 pub use node::{Counts, Limits, Node, Settings};
 pub use packet::{Carried, Packet};
 pub use schedule::Schedule;

@@ -278,6 +278,11 @@ impl Node {
         }
     }
 
+    /// A packet of it was dropped before it could wait.
+    pub fn lose(&self) {
+        self.dropped.fetch_add(1, Relaxed);
+    }
+
     /// Whose limit keeps its packets waiting: its own, rather than that of what it lies in.
     pub(crate) fn is_limited_itself(&self, now: u64) -> bool {
         self.mode(now) == Mode::Waits

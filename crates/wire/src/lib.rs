@@ -20,6 +20,7 @@ pub mod cdp;
 pub mod checksum;
 pub mod dhcp;
 pub mod dns;
+pub mod ecn;
 pub mod ethernet;
 pub mod icmpv4;
 pub mod icmpv6;

@@ -86,7 +86,7 @@ fn send(
     of.packets += 1;
     of.bytes += frame.len() as u64;
     match slave.out.out() {
-        Out::Port(_) | Out::Tunnel(_) => outlet.dispatch(cx, frame, slave.out),
+        Out::Port(_) | Out::Tunnel(_) | Out::Queue(_) => outlet.dispatch(cx, frame, slave.out),
         // A slave is a link, and nothing that is made of others.
         _ => outlet.lose(frame, DropReason::EgressDown),
     }

@@ -133,7 +133,7 @@ fn copy(
 #[inline(always)]
 pub(super) fn longest(line: &Interface) -> usize {
     match line.out.out() {
-        Out::Port(_) => line.mtu as usize + BEYOND_MTU,
+        Out::Port(_) | Out::Queue(_) => line.mtu as usize + BEYOND_MTU,
         _ => usize::MAX,
     }
 }

@@ -15,6 +15,8 @@ pub enum WalkReason {
     RulesFollow,
     /// `allow-fast-path=no`.
     NotAllowed,
+    /// There are simple queues, or queues of `global`.
+    Queued,
 }
 
 impl WalkReason {
@@ -24,6 +26,7 @@ impl WalkReason {
             Self::Tapped => "somebody looks at the frames of an interface on the way",
             Self::RulesFollow => "rules mark connections, or read what they have counted",
             Self::NotAllowed => "allow-fast-path=no",
+            Self::Queued => "there are simple queues, or a queue tree of global",
         }
     }
 
@@ -33,12 +36,17 @@ impl WalkReason {
             Self::Tapped => false,
             Self::RulesFollow => !snapshot.firewall.is_steady(ipv6),
             Self::NotAllowed => !snapshot.family(ipv6).allow_fast_path,
+            Self::Queued => snapshot.queues,
         }
     }
 }
 
 /// What keeps packets from shortcuts of devices. Who forbids FastPath says nothing of them.
-const FROM_SHORTCUTS: [WalkReason; 2] = [WalkReason::Tapped, WalkReason::RulesFollow];
+const FROM_SHORTCUTS: [WalkReason; 3] = [
+    WalkReason::Tapped,
+    WalkReason::RulesFollow,
+    WalkReason::Queued,
+];
 /// What keeps packets from FastTrack. Taps see what goes by it, as they are where frames are received and
 /// transmitted; rules have chosen it.
 const FROM_FASTTRACK: [WalkReason; 1] = [WalkReason::NotAllowed];

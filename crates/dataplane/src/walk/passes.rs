@@ -20,6 +20,7 @@ use crate::meter::Facility;
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::punt::Why;
+use crate::queueing;
 use crate::rings::Handed;
 use crate::table::NextHopId;
 use crate::tap;
@@ -37,6 +38,8 @@ pub(crate) struct Scratch {
     /// Where frames go that were wrapped.
     pub(crate) nexts: encap::Nexts,
     pub(crate) targets: encap::Targets,
+    /// The sources that frames came with, where queues ask for them.
+    sources: [u128; VECTOR_FRAMES],
 }
 
 impl Scratch {
@@ -50,7 +53,14 @@ impl Scratch {
             ahead: guarded::Ahead::new(),
             nexts: encap::Nexts::new(),
             targets: encap::Targets::new(),
+            sources: [0; VECTOR_FRAMES],
         })
+    }
+
+    /// Before anything is written into packets.
+    fn note_sources(&mut self, vector: &Vector) {
+        let sources = self.sources.iter_mut().zip(vector.frames());
+        sources.for_each(|(source, frame)| *source = queueing::source(frame));
     }
 }
 
@@ -122,6 +132,20 @@ pub(crate) fn vector(
     if entrance.interface.vlans {
         demultiplex(cx, &entrance, vector.frames_mut(), &outlet.counters);
     }
+    packets(cx, &entrance, vector, scratch, outlet);
+}
+
+/// Packets behind demux: those of an IP interface.
+fn packets(
+    cx: &Context<'_>,
+    entrance: &Entrance,
+    vector: &mut Vector,
+    scratch: &mut Scratch,
+    outlet: &mut Outlet,
+) {
+    if outlet.queueing.looks_at_packets() {
+        scratch.note_sources(vector);
+    }
     let firewall = &cx.snapshot.firewall;
     let guards = firewall.guards(false) || firewall.guards(true);
     let before = outlet.meter.turn(match guards {
@@ -129,11 +153,11 @@ pub(crate) fn vector(
         false => Facility::Networking,
     });
     if guards {
-        guard(cx, &entrance, vector, scratch, outlet);
+        guard(cx, entrance, vector, scratch, outlet);
     } else if cx.snapshot.ipv4.is_fast() && cx.snapshot.ipv6.is_fast() {
-        walk::<true>(cx, &entrance, vector, scratch, outlet);
+        walk::<true>(cx, entrance, vector, scratch, outlet);
     } else {
-        walk::<false>(cx, &entrance, vector, scratch, outlet);
+        walk::<false>(cx, entrance, vector, scratch, outlet);
     }
     outlet.meter.turn(before);
 }
@@ -185,6 +209,9 @@ fn walk<const FAST: bool>(
 
 /// Queues, punts and drops, in order. Returns what ended here.
 fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut Outlet) -> Traffic {
+    if outlet.queueing.looks_at_packets() {
+        return pass4_queued(cx, vector, scratch, outlet);
+    }
     let mut ended = Traffic::default();
     let outs = &scratch.outs[..vector.len().min(VECTOR_FRAMES)];
     let first = outs.first().copied().unwrap_or_default();
@@ -226,6 +253,28 @@ fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut 
         at += run;
     }
     ended
+}
+
+/// The same where packets meet queues first. None of them has gone by the fast path.
+fn pass4_queued(
+    cx: &Context<'_>,
+    vector: &mut Vector,
+    scratch: &Scratch,
+    outlet: &mut Outlet,
+) -> Traffic {
+    let before = outlet.meter.turn(Facility::Queuing);
+    let ways = scratch.outs.iter().zip(&scratch.entered.exits);
+    for (frame, ((out, exit), source)) in vector.drain().zip(ways.zip(&scratch.sources)) {
+        if *out == OutId::NONE {
+            if let Some(frame) = queueing::ending(cx, frame, (*source, *exit), outlet) {
+                settle(cx, frame, *exit, outlet);
+            }
+        } else if let Some(frame) = queueing::postrouting(cx, frame, (*source, *out), outlet) {
+            outlet.dispatch(cx, frame, *out);
+        }
+    }
+    outlet.meter.turn(before);
+    Traffic::default()
 }
 
 /// Does what an exit says.

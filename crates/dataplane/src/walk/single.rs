@@ -14,6 +14,7 @@ use crate::handover;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
 use crate::punt::Why;
+use crate::queueing;
 use crate::rings::Handed;
 use crate::table::{Kind, NextHopId};
 use crate::trace::Silent;
@@ -204,11 +205,18 @@ fn onward(
 /// Sends a frame by itself, or does what its exit says.
 fn go(cx: &Context<'_>, frame: Frame, departed: Result<Departed, Exit>, outlet: &mut Outlet) {
     let exit = match departed {
-        Ok(Departed::Whole(out)) => return outlet.dispatch(cx, frame, out),
+        Ok(Departed::Whole(out)) => {
+            if let Some(frame) = queueing::postrouting(cx, frame, (0, out), outlet) {
+                outlet.dispatch(cx, frame, out);
+            }
+            return;
+        }
         Ok(Departed::Unfinished { out, mtu }) => Exit::Finish { out, mtu },
         Err(exit) => exit,
     };
-    settle(cx, frame, exit, outlet);
+    if let Some(frame) = queueing::ending(cx, frame, (0, exit), outlet) {
+        settle(cx, frame, exit, outlet);
+    }
 }
 
 /// Sends a complete frame of IPv6's own protocols on a link by the interface that `egress` names, if rules let

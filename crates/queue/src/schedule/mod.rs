@@ -172,6 +172,16 @@ impl<T: Carried> Schedule<T> {
         self.forget(at);
     }
 
+    /// Lets all go, in no order: nothing waits any more.
+    pub fn clear(&mut self, let_go: &mut dyn FnMut(Packet<T>)) {
+        let leaves = self.classes.iter().flatten();
+        let leaves = leaves.filter(|class| class.discipline.is_some());
+        let nodes: Vec<_> = leaves.map(|class| Arc::clone(&class.node)).collect();
+        for node in nodes {
+            self.remove(&node, Instant::ZERO, let_go);
+        }
+    }
+
     /// Packets of a leaf wait in another manner from now on.
     pub fn reconfigure(
         &mut self,

@@ -81,6 +81,7 @@ fn slow(ipv6: bool, made: &Snapshot) -> SlowReasons {
         (settings.checks_way_back(), SlowReason::ReversePathFilter),
         (made.firewall.filters(ipv6), SlowReason::FirewallRules),
         (made.firewall.tracks(ipv6), SlowReason::ConnectionTracking),
+        (made.queues, SlowReason::Queues),
     ];
     let reasons = reasons.into_iter();
     reasons

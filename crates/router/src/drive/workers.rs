@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dataplane::counters::{InterfaceTraffic, Traffic, interface_traffic};
 use dataplane::packet::Tuple;
+use dataplane::queueing::Change;
 use dataplane::rule::RuleCounters;
 use dataplane::tap::Tapped;
 use dataplane::{Command, Counters, DropReason, Punt, Remote};
@@ -186,6 +187,14 @@ impl Workers {
     pub fn send_all(&mut self, command: impl Fn() -> Command) {
         for worker in 0..self.len() as u16 {
             self.send(worker, command());
+        }
+    }
+
+    /// Tells all workers of a change of queues.
+    pub fn tell(&mut self, change: &Change) {
+        for (remote, woken) in self.remotes.iter().zip(&mut self.woken) {
+            remote.changes.push(change.clone());
+            *woken = true;
         }
     }
 

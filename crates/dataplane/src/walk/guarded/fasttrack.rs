@@ -72,6 +72,7 @@ fn forward<const IPV6: bool>(
     }
     let shape = Shape::of(&next.adjacency, IPV6);
     shape.depart(frame, seen.len, translated, tracker)?;
+    frame.fasttracked = true;
     Some(shape.out)
 }
 

@@ -318,19 +318,31 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
             &of_control,
             &of_firewall,
             &of_fragments,
-            &OF_TUNNELS,
-            &OF_VRRP,
-            &OF_NTP,
-            &OF_DHCP,
-            &OF_MANAGEMENT,
-            &OF_NEIGHBOURS,
-            &OF_BRIDGES,
-            &OF_BONDS,
         ];
-        !known.concat().contains(reason)
+        !known.concat().contains(reason) && !ELSEWHERE.concat().contains(reason)
     });
     assert_eq!(unknown.next(), None);
 }
+
+/// Tested where they belong.
+const ELSEWHERE: [&[DropReason]; 9] = [
+    &OF_TUNNELS,
+    &OF_VRRP,
+    &OF_NTP,
+    &OF_DHCP,
+    &OF_MANAGEMENT,
+    &OF_NEIGHBOURS,
+    &OF_BRIDGES,
+    &OF_BONDS,
+    &OF_QUEUES,
+];
+
+/// Tested with queues, and with their disciplines.
+const OF_QUEUES: [DropReason; 3] = [
+    DropReason::QueueFull,
+    DropReason::QueueEarly,
+    DropReason::QueueNeedless,
+];
 
 /// Tested where frames are bridged.
 const OF_BRIDGES: [DropReason; 18] = [

@@ -1,0 +1,437 @@
+//! Queues on a packet's way: those of `global` and simple queues behind input and postrouting, those of an interface
+//! before it is dispatched to what the interface leaves by.
+//!
+//! A packet whose limits allow it passes where it is. Another one waits on the home worker of its queue, in
+//! [`queue::Schedule`]; when it leaves that, it meets the queues that are left, and goes where it was about to go.
+
+mod change;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use frame::{Frame, InterfaceId};
+use queue::{ByMark, Carried, Direction, Index, Leaf, Lost, Packet, Schedule, Seen};
+
+use crate::drop::DropReason;
+use crate::out::OutId;
+use crate::outlet::Outlet;
+use crate::packet::Fields;
+use crate::rings::Handed;
+use crate::walk::{self, Context, Exit};
+pub use change::{Change, Simple};
+
+/// Packets that one step takes out of queues at most, so that none starves the ports.
+const PER_STEP: usize = 1024;
+/// Queues that a packet meets at one place at most: of `global`, of a direction, of both.
+const LEAVES: usize = 3;
+/// Where the network header begins behind demux.
+const ETHERNET: usize = 14;
+
+/// Where a packet goes that has passed its queues.
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    Out(OutId),
+    Exit(Exit),
+}
+
+/// A packet in a queue.
+#[derive(Debug)]
+pub struct Waiting {
+    pub(crate) frame: Frame,
+    /// The queues that it meets next.
+    left: [Option<Arc<Leaf>>; LEAVES - 1],
+    then: Then,
+}
+
+impl Carried for Waiting {
+    fn mark_congestion(&mut self) -> bool {
+        let l3 = usize::from(self.frame.l3);
+        wire::ecn::mark(self.frame.bytes_mut().get_mut(l3..).unwrap_or_default())
+    }
+}
+
+/// The queues of an interface.
+#[derive(Debug, Default)]
+struct Own {
+    next: OutId,
+    leaves: ByMark<Arc<Leaf>>,
+}
+
+/// The queues as a worker knows them, and what waits on it.
+#[derive(Debug, Default)]
+pub(crate) struct Queueing {
+    global: ByMark<Arc<Leaf>>,
+    simple: Index<Simple>,
+    /// By interface slot.
+    interfaces: Vec<Option<Box<Own>>>,
+    schedule: Schedule<Waiting>,
+    /// What disciplines have dropped of late.
+    lost: Vec<(Packet<Waiting>, Lost)>,
+}
+
+impl Queueing {
+    /// Whether packets meet queues behind input and postrouting.
+    #[inline(always)]
+    pub(crate) fn looks_at_packets(&self) -> bool {
+        !(self.simple.is_empty() && self.global.is_empty())
+    }
+
+    /// Whether nothing waits here.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.schedule.packets() == 0
+    }
+
+    /// When it wants to be stepped, for what waits.
+    pub(crate) fn deadline(&self, now: machine::Instant) -> Option<machine::Instant> {
+        self.schedule.deadline(now)
+    }
+
+    /// The queues that a packet meets behind postrouting or input, from the first that it may not pass at once.
+    #[inline]
+    fn ask(
+        &self,
+        seen: &Seen,
+        bytes: u32,
+        now: machine::Instant,
+    ) -> Option<[Option<Arc<Leaf>>; LEAVES]> {
+        let global = self.global.find(seen.mark);
+        let (own, total) = match self.simple.find(seen) {
+            Some((Direction::Up, simple)) => (simple.up.as_ref(), simple.total.as_ref()),
+            Some((Direction::Down, simple)) => (simple.down.as_ref(), simple.total.as_ref()),
+            None => (None, None),
+        };
+        stops([global, own, total], bytes, now)
+    }
+
+    fn own(&self, slot: u32) -> Option<&Own> {
+        self.interfaces.get(slot as usize)?.as_deref()
+    }
+}
+
+/// The leaves that are left from the first on that does not let a packet pass; none where all do.
+#[inline]
+fn stops(
+    leaves: [Option<&Arc<Leaf>>; LEAVES],
+    bytes: u32,
+    now: machine::Instant,
+) -> Option<[Option<Arc<Leaf>>; LEAVES]> {
+    let passes = |leaf: &Option<&Arc<Leaf>>| leaf.is_none_or(|leaf| leaf.node.pass(bytes, now));
+    let passed = leaves.iter().take_while(|leaf| passes(leaf)).count();
+    if passed == LEAVES {
+        return None;
+    }
+    let mut left = leaves.into_iter().skip(passed).map(|leaf| leaf.cloned());
+    Some([(); LEAVES].map(|()| left.next().flatten()))
+}
+
+/// The source that a frame has come with, and the interface that it came by. Behind srcnat it has another one, and
+/// what an administrator limits is the host behind that.
+#[inline]
+pub(crate) fn source(frame: &Frame) -> u128 {
+    let bytes = frame.bytes();
+    match (bytes.get(12..ETHERNET), bytes.get(ETHERNET..)) {
+        (Some([0x08, 0x00]), Some(packet)) => packet
+            .get(12..16)
+            .and_then(|at| at.first_chunk())
+            .map_or(0, |source| u32::from_be_bytes(*source).into()),
+        (Some([0x86, 0xdd]), Some(packet)) => packet
+            .get(8..24)
+            .and_then(|at| at.first_chunk())
+            .map_or(0, |source| u128::from_be_bytes(*source)),
+        _ => 0,
+    }
+}
+
+/// A packet has passed postrouting, and is about to leave by this out. Returned where no queue takes it.
+#[inline]
+pub(crate) fn postrouting(
+    cx: &Context<'_>,
+    frame: Frame,
+    (source, out): (u128, OutId),
+    outlet: &mut Outlet,
+) -> Option<Frame> {
+    behind(cx, frame, (source, Then::Out(out)), outlet)
+}
+
+/// A packet that ends in this way has passed input, or is to be finished behind postrouting. Returned where no
+/// queue takes it.
+#[inline]
+pub(crate) fn ending(
+    cx: &Context<'_>,
+    frame: Frame,
+    (source, exit): (u128, Exit),
+    outlet: &mut Outlet,
+) -> Option<Frame> {
+    let meets = exit.is_local() || matches!(exit, Exit::Finish { .. });
+    match meets {
+        true => behind(cx, frame, (source, Then::Exit(exit)), outlet),
+        false => Some(frame),
+    }
+}
+
+#[inline]
+fn behind(
+    cx: &Context<'_>,
+    frame: Frame,
+    (source, then): (u128, Then),
+    outlet: &mut Outlet,
+) -> Option<Frame> {
+    if frame.fasttracked {
+        return Some(frame);
+    }
+    let l3 = usize::from(frame.l3);
+    let Some(seen) = seen(&frame, l3, source) else {
+        return Some(frame);
+    };
+    let bytes = frame.len() as u32;
+    match outlet.queueing.ask(&seen, bytes, cx.now) {
+        None => Some(frame),
+        Some(leaves) => {
+            wait(cx, frame, (leaves, source, then), outlet);
+            None
+        }
+    }
+}
+
+/// What simple queues look at.
+#[inline]
+fn seen(frame: &Frame, l3: usize, source: u128) -> Option<Seen> {
+    let packet = frame.bytes().get(l3..)?;
+    let (ipv6, own, destination) = match packet.first()? >> 4 {
+        4 => {
+            let header = packet.first_chunk::<20>()?;
+            let at = |at: usize| {
+                u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+            };
+            (false, at(12).into(), at(16).into())
+        }
+        6 => {
+            let header = packet.first_chunk::<40>()?;
+            let at = |at: usize| {
+                header[at..]
+                    .first_chunk()
+                    .map_or(0, |bytes| u128::from_be_bytes(*bytes))
+            };
+            (true, at(8), at(24))
+        }
+        _ => return None,
+    };
+    Some(Seen {
+        ipv6,
+        source: if source == 0 { own } else { source },
+        destination,
+        ingress: frame.ingress.0,
+        egress: frame.egress.0,
+        mark: frame.mark,
+    })
+}
+
+/// A packet of the interface in this slot meets the queues of that.
+pub(crate) fn leave(cx: &Context<'_>, frame: Frame, slot: u32, outlet: &mut Outlet) {
+    if outlet.queueing.own(slot).is_none() {
+        // Control tells of queues before frames are led there: it has just told.
+        learn(cx, outlet);
+    }
+    let Some(own) = outlet.queueing.own(slot) else {
+        return outlet.lose(frame, DropReason::EgressDown);
+    };
+    let (leaf, next) = (own.leaves.find(frame.mark), own.next);
+    match stops([leaf, None, None], frame.len() as u32, cx.now) {
+        None => outlet.dispatch(cx, frame, next),
+        Some(leaves) => wait(cx, frame, (leaves, 0, Then::Out(next)), outlet),
+    }
+}
+
+/// Puts a packet into the first of these queues.
+#[cold]
+fn wait(
+    cx: &Context<'_>,
+    frame: Frame,
+    (leaves, source, then): ([Option<Arc<Leaf>>; LEAVES], u128, Then),
+    outlet: &mut Outlet,
+) {
+    let [Some(leaf), first, second] = leaves else {
+        return go(cx, frame, then, outlet);
+    };
+    let at = network_header(&frame);
+    let fields = Fields::of(frame.bytes().get(at..).unwrap_or_default());
+    let mut tuple = fields.tuple;
+    if source != 0 {
+        tuple.source = source;
+    }
+    let packet = Packet {
+        bytes: frame.len() as u32,
+        tuple,
+        tos: fields.tos,
+        is_ack: is_bare_ack(&fields, frame.bytes().get(at..).unwrap_or_default()),
+        carries: Waiting {
+            frame,
+            left: [first, second],
+            then,
+        },
+    };
+    let (index, _) = outlet.place_among();
+    let home = leaf.node.home();
+    if home == index {
+        return queued(cx, packet, &leaf, outlet);
+    }
+    if let Some((frame, reason)) = outlet.hand(home, Handed::Queued(packet, leaf)) {
+        outlet.lose(frame, reason);
+    }
+}
+
+/// Whether a packet acknowledges and says nothing else.
+fn is_bare_ack(fields: &Fields, packet: &[u8]) -> bool {
+    const ACK: u8 = 0x10;
+    let header = packet.get(usize::from(fields.upper) + 12);
+    let header = header.map_or(0, |byte| u32::from(*byte >> 4) * 4);
+    fields.tcp_flags == ACK && header > 0 && fields.len == u32::from(fields.upper) + header
+}
+
+/// Where a frame's network header begins; of one that is bridged nobody has said it.
+fn network_header(frame: &Frame) -> usize {
+    match frame.l3 {
+        0 => {
+            let bytes = frame.bytes();
+            let is_tag =
+                |at: &usize| matches!(bytes.get(*at..*at + 2), Some([0x81, 0x00] | [0x88, 0xa8]));
+            let tags = (12..20).step_by(4).take_while(is_tag).count();
+            ETHERNET + 4 * tags
+        }
+        l3 => usize::from(l3),
+    }
+}
+
+/// Puts a packet into a queue whose home this worker is.
+pub(crate) fn queued(
+    cx: &Context<'_>,
+    mut packet: Packet<Waiting>,
+    leaf: &Leaf,
+    outlet: &mut Outlet,
+) {
+    if !outlet.pool.hold(&mut packet.carries.frame) {
+        leaf.node.lose();
+        return outlet.lose(packet.carries.frame, DropReason::PoolReserve);
+    }
+    let Queueing { schedule, lost, .. } = &mut outlet.queueing;
+    let lose = &mut |packet, why| lost.push((packet, why));
+    schedule.enqueue(&leaf.node, &leaf.kind, packet, cx.now, lose);
+    forget_lost(outlet);
+}
+
+/// Counts and frees what disciplines have dropped.
+fn forget_lost(outlet: &mut Outlet) {
+    while let Some((packet, why)) = outlet.queueing.lost.pop() {
+        let reason = match why {
+            Lost::Full => DropReason::QueueFull,
+            Lost::Early => DropReason::QueueEarly,
+            Lost::Needless => DropReason::QueueNeedless,
+        };
+        outlet.lose(packet.carries.frame, reason);
+    }
+}
+
+/// Sends what may be sent of what waits.
+pub(crate) fn drain(cx: &Context<'_>, outlet: &mut Outlet) {
+    for _ in 0..PER_STEP {
+        let Queueing { schedule, lost, .. } = &mut outlet.queueing;
+        let lose = &mut |packet, why| lost.push((packet, why));
+        let next = schedule.dequeue(cx.now, lose);
+        if !outlet.queueing.lost.is_empty() {
+            forget_lost(outlet);
+        }
+        match next {
+            Some(packet) => proceed(cx, packet, outlet),
+            None => return,
+        }
+    }
+}
+
+/// A packet has waited long enough: it meets the queues that are left.
+fn proceed(cx: &Context<'_>, packet: Packet<Waiting>, outlet: &mut Outlet) {
+    let source = packet.tuple.source;
+    let Waiting {
+        mut frame,
+        left: [first, second],
+        then,
+    } = packet.carries;
+    outlet.pool.let_go(&mut frame);
+    match stops(
+        [first.as_ref(), second.as_ref(), None],
+        packet.bytes,
+        cx.now,
+    ) {
+        None => go(cx, frame, then, outlet),
+        Some(leaves) => wait(cx, frame, (leaves, source, then), outlet),
+    }
+}
+
+/// A packet has passed its queues.
+fn go(cx: &Context<'_>, frame: Frame, then: Then, outlet: &mut Outlet) {
+    match then {
+        Then::Out(out) => outlet.dispatch(cx, frame, out),
+        Then::Exit(exit) => walk::settle(cx, frame, exit, outlet),
+    }
+}
+
+/// Takes in what control has told of queues.
+pub(crate) fn learn(cx: &Context<'_>, outlet: &mut Outlet) {
+    while let Some(change) = outlet.rings.changes.pop() {
+        take(cx, change, outlet);
+    }
+}
+
+fn take(cx: &Context<'_>, change: Change, outlet: &mut Outlet) {
+    let queueing = &mut outlet.queueing;
+    match change {
+        Change::Simple {
+            id,
+            order,
+            matches,
+            within,
+            queue,
+        } => queueing.simple.insert(id, order, (matches, within), queue),
+        Change::NoSimple(id) => drop(queueing.simple.remove(id)),
+        Change::Global(id, marks, leaf) => queueing.global.insert(id, marks, leaf),
+        Change::NoGlobal(id) => drop(queueing.global.remove(id)),
+        Change::Interface(id, next) => queueing.place(id).next = next,
+        Change::NoInterface(id) => {
+            if let Some(own) = queueing.interfaces.get_mut(id.slot()) {
+                *own = None;
+            }
+        }
+        Change::Leaf(interface, id, marks, leaf) => {
+            queueing.place(interface).leaves.insert(id, marks, leaf);
+        }
+        Change::NoLeaf(interface, id) => drop(queueing.place(interface).leaves.remove(id)),
+        Change::Gone(node) => {
+            let mut all = Vec::new();
+            { &mut queueing.schedule }.remove(&node, cx.now, &mut |packet| all.push(packet));
+            all.into_iter()
+                .for_each(|packet| proceed(cx, packet, outlet));
+        }
+        Change::Kind(leaf) => {
+            let Queueing { schedule, lost, .. } = queueing;
+            let lose = &mut |packet, why| lost.push((packet, why));
+            schedule.reconfigure(&leaf.node, &leaf.kind, cx.now, lose);
+            forget_lost(outlet);
+        }
+    }
+}
+
+impl Queueing {
+    fn place(&mut self, id: InterfaceId) -> &mut Own {
+        if self.interfaces.len() <= id.slot() {
+            self.interfaces.resize_with(id.slot() + 1, || None);
+        }
+        self.interfaces[id.slot()].get_or_insert_default()
+    }
+
+    /// What waits, when the worker ends.
+    pub(crate) fn clear(&mut self, each: &mut dyn FnMut(Frame)) {
+        self.schedule
+            .clear(&mut |packet| each(packet.carries.frame));
+    }
+}

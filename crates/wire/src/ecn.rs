@@ -1,0 +1,72 @@
+//! Explicit congestion notification (RFC 3168).
+
+use crate::checksum;
+
+/// The two bits of the type of service.
+const BITS: u8 = 3;
+
+/// Writes "congestion experienced" into a packet, from its network header on, whose ends understand that (RFC 3168,
+/// 5); false, and nothing changed, in others.
+pub fn mark(packet: &mut [u8]) -> bool {
+    match packet.first().map(|first| first >> 4) {
+        Some(4) => mark4(packet),
+        Some(6) => mark6(packet),
+        _ => None,
+    }
+    .unwrap_or(false)
+}
+
+fn mark4(packet: &mut [u8]) -> Option<bool> {
+    let header = packet.first_chunk_mut::<20>()?;
+    if header[1] & BITS == 0 {
+        return Some(false);
+    }
+    let old = u16::from_be_bytes([header[0], header[1]]);
+    header[1] |= BITS;
+    let new = u16::from_be_bytes([header[0], header[1]]);
+    let sum = u16::from_be_bytes([header[10], header[11]]);
+    let sum = checksum::update_u16(sum, old, new).to_be_bytes();
+    (header[10], header[11]) = (sum[0], sum[1]);
+    Some(true)
+}
+
+fn mark6(packet: &mut [u8]) -> Option<bool> {
+    // The traffic class lies across the first two bytes.
+    let class = packet.get_mut(1)?;
+    let marks = *class >> 4 & BITS != 0;
+    if marks {
+        *class |= BITS << 4;
+    }
+    Some(marks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_understands_marks_gets_one_and_others_are_left_alone() {
+        let mut packet = [0; 20];
+        packet[0] = 0x45;
+        packet[1] = 0xb8;
+        let sum = checksum::checksum(&packet).to_be_bytes();
+        packet[10..12].copy_from_slice(&sum);
+        let plain = packet;
+        assert!(!mark(&mut packet));
+        assert_eq!(packet, plain);
+        packet[1] |= 2;
+        packet[10..12].fill(0);
+        let sum = checksum::checksum(&packet).to_be_bytes();
+        packet[10..12].copy_from_slice(&sum);
+        assert!(mark(&mut packet));
+        assert_eq!((packet[1], checksum::checksum(&packet)), (0xbb, 0));
+
+        let mut packet = [0x6f, 0xd0, 0, 0];
+        assert!(mark(&mut packet));
+        assert_eq!(packet, [0x6f, 0xf0, 0, 0]);
+        let mut packet = [0x6f, 0xc0, 0, 0];
+        assert!(!mark(&mut packet));
+        assert_eq!(packet, [0x6f, 0xc0, 0, 0]);
+        assert!(!mark(&mut []));
+    }
+}
