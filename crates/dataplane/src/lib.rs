@@ -21,6 +21,7 @@ pub mod meter;
 mod outlet;
 pub mod punt;
 pub mod queueing;
+mod quiet;
 pub mod rings;
 pub mod service;
 pub mod snapshot;

@@ -1,6 +1,7 @@
 //! The outlet: by which frames leave a worker, to its ports, to control, to other workers, or back to the pool.
 //! Everything that a decision *commits*, other than bytes, goes through here.
 
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use frame::reassembly::{Config, Reassembly};
@@ -17,6 +18,7 @@ use crate::meter::Meter;
 use crate::out::{Out, OutId};
 use crate::punt::{Punt, Why};
 use crate::queueing::{self, Queueing};
+use crate::quiet::{Membership, Places};
 use crate::rings::{Handed, RING, Rings};
 use crate::rule;
 use crate::service::Limits;
@@ -27,6 +29,8 @@ use crate::walk::{self, Context, Memory, Note, Told};
 /// Frames that wait for one transmission. As many as a vector has, whose memory a queue takes over
 /// when all its frames go to one port.
 const QUEUE: usize = VECTOR_FRAMES;
+/// Quiet ports that have something at a time, as far as the pool is concerned.
+const QUIET: usize = 8;
 /// Bytes of a packet that a redirect is told about by.
 const REDIRECT_BYTES: usize = 128;
 /// Bytes of a packet that a line of the log is written from: link header, tags, an IPv6 header with
@@ -43,6 +47,10 @@ struct Attached {
     frames: Vec<Frame>,
     /// What the port's counters showed when they were last looked at.
     counted: PortCounters,
+    /// Of a quiet one: what tells of it, and whether it is on the lists of those that are due and touched.
+    member: Option<Membership>,
+    is_due: bool,
+    is_touched: bool,
 }
 
 /// See the module.
@@ -50,6 +58,8 @@ pub(crate) struct Outlet {
     index: u16,
     pub(crate) pool: Pool,
     ports: Vec<Attached>,
+    /// How a step looks at them.
+    ways: Places,
     /// By port number: its place in `ports`; the first, where this worker has several queues.
     places: Vec<Option<u16>>,
     pub(crate) rings: Rings,
@@ -113,6 +123,7 @@ impl Outlet {
             fragment_bytes_max: small / FRAGMENTS_SHARE,
             fragments4: None,
             ports: Vec::new(),
+            ways: Places::default(),
             places: Vec::new(),
             rings,
             counters,
@@ -157,19 +168,32 @@ impl Outlet {
 
     /// Takes a port's queue in.
     pub(crate) fn attach(&mut self, number: u16, port: Box<dyn Port>) {
+        let member = self.ways.membership(port.crowd());
+        let place = self.ports.len();
         self.ports.push(Attached {
             number,
             port,
-            frames: Vec::with_capacity(QUEUE),
+            frames: Vec::with_capacity(if member.is_some() { 0 } else { QUEUE }),
             counted: PortCounters::default(),
+            member,
+            is_due: false,
+            is_touched: false,
         });
-        self.place();
+        self.put(place);
+        self.reserve();
     }
 
-    /// Says how much of the pool ports and frames on their way take, so that holders leave that alone.
+    /// Says how much of the pool ports and frames on their way take, so that holders leave that alone. Of quiet ports
+    /// few have something at a time.
     fn reserve(&mut self) {
-        let ports = self.ports.iter().map(|one| one.port.slots() + QUEUE);
-        let taken = ports.sum::<usize>() + RING + VECTOR_FRAMES;
+        let busy = self
+            .ways
+            .busy()
+            .iter()
+            .map(|place| &self.ports[usize::from(*place)]);
+        let busy = busy.map(|one| one.port.slots() + QUEUE);
+        let quiet = self.ways.quiet().min(QUIET) * (VECTOR_FRAMES + QUEUE);
+        let taken = busy.sum::<usize>() + quiet + RING + VECTOR_FRAMES;
         self.pool.reserve(taken);
     }
 
@@ -187,38 +211,81 @@ impl Outlet {
             }
         }
         self.ports.retain(|attached| attached.number != number);
-        self.place();
+        self.places.clear();
+        self.ways.clear();
+        for place in 0..self.ports.len() {
+            self.put(place);
+        }
+        self.reserve();
     }
 
-    fn place(&mut self) {
-        self.reserve();
-        self.places.clear();
-        for (place, attached) in self.ports.iter().enumerate().rev() {
-            let number = usize::from(attached.number);
-            if self.places.len() <= number {
-                self.places.resize(number + 1, None);
-            }
-            self.places[number] = Some(place as u16);
+    /// A queue is at this place, behind all others.
+    fn put(&mut self, place: usize) {
+        let attached = &mut self.ports[place];
+        let number = usize::from(attached.number);
+        if self.places.len() <= number {
+            self.places.resize(number + 1, None);
+        }
+        self.places[number].get_or_insert(place as u16);
+        self.ways.put(place as u16, attached.member);
+        attached.is_touched = false;
+        if core::mem::take(&mut attached.is_due) {
+            attached.is_due = true;
+            self.ways.due.push(place as u16);
         }
     }
 
-    /// How many queues there are.
-    pub(crate) fn port_count(&self) -> usize {
-        self.ports.len()
+    /// Finds out which queues to receive from; gives how many there are.
+    pub(crate) fn call(&mut self) -> usize {
+        self.ways.call()
     }
 
-    /// The ports themselves.
-    pub(crate) fn ports(&self) -> impl Iterator<Item = (u16, &dyn Port)> {
-        self.ports
-            .iter()
-            .map(|attached| (attached.number, &*attached.port))
+    /// What to wait on: for each busy port.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let busy = self.ways.busy().iter();
+        busy.filter_map(|place| self.ports[usize::from(*place)].port.wait_fd())
     }
 
-    /// Receives from the queue at `place`; its port's number.
-    pub(crate) fn receive(&mut self, place: usize, into: &mut Vector) -> u16 {
+    /// The same for all quiet ones.
+    pub(crate) fn crowds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.ways.crowds()
+    }
+
+    /// Receives from one of those that [`Self::call`] has found; its port's number.
+    pub(crate) fn receive(&mut self, at: usize, into: &mut Vector) -> u16 {
+        let place = self.ways.called(at);
         let attached = &mut self.ports[place];
         attached.port.receive(&mut self.pool, into);
-        attached.number
+        let number = attached.number;
+        self.touch(place);
+        number
+    }
+
+    /// The counters of a quiet port may have changed.
+    fn touch(&mut self, place: usize) {
+        let attached = &mut self.ports[place];
+        if attached.member.is_some() && !attached.is_touched {
+            attached.is_touched = true;
+            self.ways.touched.push(place as u16);
+        }
+    }
+
+    /// A port's queue, to put something into it.
+    #[inline]
+    fn queue(&mut self, port: u16) -> Option<&mut Vec<Frame>> {
+        let place = self.places.get(usize::from(port)).copied().flatten()?;
+        let attached = self.ports.get_mut(usize::from(place))?;
+        if attached.member.is_some() && !attached.is_due {
+            attached.is_due = true;
+            self.ways.due.push(place);
+            attached.frames = self.ways.take_memory(QUEUE);
+        }
+        Some(&mut attached.frames)
+    }
+
+    /// One of the ports that are asked in every step.
+    fn busy(&self, at: usize) -> Option<usize> {
+        self.ways.busy().get(at).copied().map(usize::from)
     }
 
     fn attached(&mut self, port: u16) -> Option<&mut Attached> {
@@ -228,8 +295,8 @@ impl Outlet {
 
     /// A round begins.
     pub(crate) fn begin(&mut self) {
-        for attached in &mut self.ports {
-            if let Some(offload) = attached.port.offload() {
+        for place in self.ways.busy().iter().copied().map(usize::from) {
+            if let Some(offload) = self.ports[place].port.offload() {
                 offload.begin();
             }
         }
@@ -242,20 +309,26 @@ impl Outlet {
 
     /// Whether packets of connections may go by shortcuts.
     pub(crate) fn gathers(&mut self) -> bool {
-        let mut offloads = self.ports.iter_mut().filter_map(|one| one.port.offload());
-        offloads.any(|offload| offload.gathers())
+        let mut busy = self.ways.busy().iter().copied().map(usize::from);
+        busy.any(|place| {
+            { self.ports[place].port.offload() }.is_some_and(|offload| offload.gathers())
+        })
     }
 
     /// Whether frames wait in a port for its next flush.
     pub(crate) fn is_sending(&self) -> bool {
-        self.ports.iter().any(|one| one.port.is_sending())
+        let mut busy = self.ways.busy().iter().copied().map(usize::from);
+        busy.any(|place| self.ports[place].port.is_sending())
     }
 
     /// Counts for connections what went by their shortcuts.
     pub(crate) fn gather(&mut self, now: Tick) {
         let tracker = &mut self.memory.tracker;
-        let offloads = self.ports.iter_mut().filter_map(|one| one.port.offload());
-        for offload in offloads.filter(|offload| offload.gathers()) {
+        for place in self.ways.busy().iter().copied().map(usize::from) {
+            let offload = self.ports[place].port.offload();
+            let Some(offload) = offload.filter(|offload| offload.gathers()) else {
+                continue;
+            };
             offload.gather(Some(now.0), &mut |gathered| tracker.gather(&gathered, now));
         }
     }
@@ -265,9 +338,11 @@ impl Outlet {
         while let Some(tuple) = self.memory.tracker.take_ended() {
             let (between, service) = (tuple.between(), tuple.service());
             // All ports install into the same table.
-            let mut offloads = self.ports.iter_mut().filter_map(|one| one.port.offload());
-            if let Some(offload) = offloads.next() {
-                offload.remove(&between, &service);
+            for place in self.ways.busy().iter().copied().map(usize::from) {
+                if let Some(offload) = self.ports[place].port.offload() {
+                    offload.remove(&between, &service);
+                    break;
+                }
             }
         }
     }
@@ -282,9 +357,7 @@ impl Outlet {
         out: OutId,
     ) -> bool {
         match out.out() {
-            Out::Port(port) => {
-                { self.attached(port) }.is_some_and(|attached| vector.move_to(&mut attached.frames))
-            }
+            Out::Port(port) => self.queue(port).is_some_and(|queue| vector.move_to(queue)),
             Out::Tunnel(slot) => self.agenda.put_vector(Item::Leaving(slot), vector),
             Out::Bond(slot) => {
                 bond::leave(cx, vector.drain(), slot, self);
@@ -319,9 +392,9 @@ impl Outlet {
         if let Out::Bond(slot) = out.out() {
             return bond::leave(cx, frames.take(count), slot, self);
         }
-        match out.as_port().and_then(|port| self.attached(port)) {
-            Some(attached) if attached.frames.len() + count <= QUEUE => {
-                attached.frames.extend(frames.take(count));
+        match out.as_port().and_then(|port| self.queue(port)) {
+            Some(queue) if queue.len() + count <= QUEUE => {
+                queue.extend(frames.take(count));
             }
             _ => {
                 for frame in frames.take(count) {
@@ -354,7 +427,9 @@ impl Outlet {
             if self.ports[place].frames.len() >= QUEUE {
                 self.transmit(cx, place);
             }
-            self.ports[place].frames.push(frame);
+            if let Some(queue) = self.queue(port) {
+                queue.push(frame);
+            }
             return;
         }
         let workers = cx.snapshot.port(port).map_or(&[][..], |port| &port.workers);
@@ -417,16 +492,28 @@ impl Outlet {
     /// Sends everything that is queued; returns how many frames were taken by ports since the last
     /// call.
     pub(crate) fn transmit_all(&mut self, cx: &Context<'_>) -> u32 {
-        for place in 0..self.ports.len() {
-            self.transmit(cx, place);
-        }
+        self.transmit_queued(cx);
         if core::mem::take(&mut self.mirrored) {
             // Copies may be for a port that was sent by before.
-            for place in 0..self.ports.len() {
-                self.transmit(cx, place);
-            }
+            self.transmit_queued(cx);
         }
         core::mem::take(&mut self.transmitted)
+    }
+
+    fn transmit_queued(&mut self, cx: &Context<'_>) {
+        let mut at = 0;
+        while let Some(place) = self.busy(at) {
+            self.transmit(cx, place);
+            at += 1;
+        }
+        while let Some(place) = self.ways.due.pop() {
+            let place = usize::from(place);
+            self.transmit(cx, place);
+            self.touch(place);
+            let attached = &mut self.ports[place];
+            attached.is_due = false;
+            self.ways.give_memory(core::mem::take(&mut attached.frames));
+        }
     }
 
     fn transmit(&mut self, cx: &Context<'_>, place: usize) {
@@ -457,21 +544,32 @@ impl Outlet {
 
     /// Counts what ports lost since the last call, before it reached us.
     pub(crate) fn count_losses(&mut self, cx: &Context<'_>) {
-        for attached in &mut self.ports {
-            let now = attached.port.counters();
-            let before = core::mem::replace(&mut attached.counted, now);
-            if now == before {
-                continue;
-            }
-            let since = |now: u64, before: u64| now.saturating_sub(before);
-            let overrun = since(now.receive_dropped, before.receive_dropped);
-            let damaged = since(now.receive_errors, before.receive_errors);
-            self.counters.dropped_many(DropReason::PortOverrun, overrun);
-            self.counters.dropped_many(DropReason::PortDamaged, damaged);
-            if let Some(binding) = cx.snapshot.port(attached.number) {
-                let counters = self.counters.interface(binding.interface);
-                counters.rx_drop.add(overrun + damaged);
-            }
+        let mut at = 0;
+        while let Some(place) = self.busy(at) {
+            self.count_losses_of(cx, place);
+            at += 1;
+        }
+        while let Some(place) = self.ways.touched.pop() {
+            self.ports[usize::from(place)].is_touched = false;
+            self.count_losses_of(cx, place.into());
+        }
+    }
+
+    fn count_losses_of(&mut self, cx: &Context<'_>, place: usize) {
+        let attached = &mut self.ports[place];
+        let now = attached.port.counters();
+        let before = core::mem::replace(&mut attached.counted, now);
+        if now == before {
+            return;
+        }
+        let since = |now: u64, before: u64| now.saturating_sub(before);
+        let overrun = since(now.receive_dropped, before.receive_dropped);
+        let damaged = since(now.receive_errors, before.receive_errors);
+        self.counters.dropped_many(DropReason::PortOverrun, overrun);
+        self.counters.dropped_many(DropReason::PortDamaged, damaged);
+        if let Some(binding) = cx.snapshot.port(attached.number) {
+            let counters = self.counters.interface(binding.interface);
+            counters.rx_drop.add(overrun + damaged);
         }
     }
 

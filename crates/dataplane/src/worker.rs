@@ -4,10 +4,11 @@
 //! several in turn. A step takes no lock, allocates nothing, and makes no system call except those of its ports,
 //! once per vector.
 
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
-use frame::{Frame, Pool, Port, Vector};
+use frame::{Frame, Pool, Vector};
 use machine::Instant;
 
 use crate::agenda::Item;
@@ -81,7 +82,7 @@ pub struct Step {
 
 impl Step {
     /// Whether there was nothing to do. After several such steps in a row the caller may sleep
-    /// (`Worker::sleep`, then wait on `Worker::ports`).
+    /// (`Worker::sleep`, then wait on `Worker::waits` and `Worker::crowds`).
     pub fn is_idle(&self) -> bool {
         *self == Self::default()
     }
@@ -162,9 +163,14 @@ impl Worker {
         self.outlet.meter.charged_until()
     }
 
-    /// Its queues, with their ports' numbers.
-    pub fn ports(&self) -> impl Iterator<Item = (u16, &dyn Port)> {
-        self.outlet.ports()
+    /// What to wait on for ports that it asks in every step.
+    pub fn waits(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.outlet.waits()
+    }
+
+    /// What to wait on for all quiet ports together ([`frame::Crowd`]). It stays the same while any of them is there.
+    pub fn crowds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.outlet.crowds()
     }
 
     /// Its pool.
@@ -225,8 +231,8 @@ impl Worker {
             ..Step::default()
         };
         self.walk_agenda(&cx);
-        for place in 0..self.outlet.port_count() {
-            let number = self.outlet.receive(place, &mut self.vector);
+        for at in 0..self.outlet.call() {
+            let number = self.outlet.receive(at, &mut self.vector);
             step.received += self.vector.len() as u32;
             self.received(&cx, number);
             self.walk_agenda(&cx);

@@ -8,10 +8,11 @@ use std::time::Instant as SystemInstant;
 
 use machine::Duration;
 use menu::Survey;
-use netio::{Umem, WaitSet};
+use netio::{Umem, WaitSet, Waker};
 use router::Instance;
 use router::drive::Setup;
 use router::files::Files;
+use router::mirror::MirrorChanges;
 use rustix::fs::Mode;
 use signal_hook::iterator::Signals;
 
@@ -179,7 +180,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         started,
     );
     let shared = Arc::new(shared);
-    let mirrors = first_mirrors(host.as_deref(), &shared);
+    let mirrors = first_mirrors(host.as_deref(), &shared, &waiting.waker());
     let stop = Arc::new(AtomicBool::new(false));
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
     let offers = services::offers(&shared, place.state.as_deref())?;
@@ -277,7 +278,7 @@ fn host_plane(run: &Run, confinement: &Confinement) -> Option<HostPlane> {
 }
 
 /// Makes what the configuration begins with: who hears that the router is ready can reach its services.
-fn first_mirrors(host: Option<&HostPlane>, shared: &Shared) -> Mirrors {
+fn first_mirrors(host: Option<&HostPlane>, shared: &Shared, wake: &Waker) -> Mirrors {
     let mut mirrors = Mirrors::default();
     let next = |mirrors: &mut Mirrors| {
         let mut instance = shared.lock();
@@ -286,7 +287,7 @@ fn first_mirrors(host: Option<&HostPlane>, shared: &Shared) -> Mirrors {
     while let Some(host) = host
         && let Some(changes) = next(&mut mirrors)
     {
-        mirrors.follow(host, &changes, shared);
+        mirrors.follow(host, changes, (shared, wake));
     }
     mirrors
 }
@@ -339,10 +340,10 @@ impl Outside {
             if let Some(resources) = self.resources.look() {
                 control.set_resources(resources);
             }
-            mirrors = self.host.as_deref().and_then(|host| {
-                let changes = self.mirrors.take(control, shared.now())?;
-                Some((host, changes))
-            });
+            mirrors = match self.host {
+                Some(_) => self.mirrors.take(control, shared.now()),
+                None => None,
+            };
             if self.rested.elapsed() >= REST {
                 self.rested = SystemInstant::now();
                 instance.rest();
@@ -365,9 +366,7 @@ impl Outside {
             if busy { Some(Duration::ZERO) } else { until }
         };
         let mut wait = wait;
-        if let Some((host, changes)) = &mirrors
-            && self.mirrors.follow(*host, changes, shared)
-        {
+        if self.mirror(shared, mirrors) {
             wait = Some(Duration::ZERO);
         }
         self.syslog.send(self.host.as_ref(), &datagrams);
@@ -386,6 +385,19 @@ impl Outside {
         if let Err(error) = self.waiting.wait(Some(wait)) {
             tracing::error!("waiting: {error}");
         }
+    }
+}
+
+impl Outside {
+    /// Has mirrors changed, and takes over what was. Says whether there may be more.
+    fn mirror(&mut self, shared: &Shared, changes: Option<MirrorChanges>) -> bool {
+        let (host, wake) = (self.host.as_deref(), self.waiting.waker());
+        host.is_some_and(|host| {
+            if let Some(changes) = changes {
+                self.mirrors.begin(host, changes, &wake);
+            }
+            self.mirrors.settle(host, shared, &wake)
+        })
     }
 }
 

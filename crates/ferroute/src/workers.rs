@@ -85,6 +85,7 @@ impl Workers {
                 worker,
                 waiting,
                 watched: HashSet::new(),
+                crowds: HashSet::new(),
                 sleepers: Arc::clone(&all.sleepers),
                 index,
                 control: control.clone(),
@@ -125,6 +126,8 @@ struct Thread {
     waiting: WaitSet,
     /// The descriptors that are waited on.
     watched: HashSet<RawFd>,
+    /// Those of crowds, which are waited on for good: a crowd lives as long as the program.
+    crowds: HashSet<RawFd>,
     sleepers: Arc<[Sleeper]>,
     index: usize,
     control: Waker,
@@ -213,9 +216,15 @@ impl Thread {
     /// Waits on the ports; those that cannot be waited on are left to the waker.
     fn watch_ports(&mut self) {
         self.watched.clear();
-        for fd in self.worker.ports().filter_map(|(_, port)| port.wait_fd()) {
+        for fd in self.worker.waits() {
             // Many ports may share one.
             if self.watched.insert(fd.as_raw_fd()) {
+                let _ = self.waiting.add(fd);
+            }
+        }
+        // Those of quiet ports stay: to take one in, the kernel looks at all that are behind it.
+        for fd in self.worker.crowds() {
+            if self.crowds.insert(fd.as_raw_fd()) {
                 let _ = self.waiting.add(fd);
             }
         }
@@ -224,7 +233,7 @@ impl Thread {
     /// A socket that is waited on makes the kernel take a lock and look for a sleeper for each
     /// frame that arrives or was sent: while the worker polls, nobody waits.
     fn unwatch_ports(&mut self) {
-        for fd in self.worker.ports().filter_map(|(_, port)| port.wait_fd()) {
+        for fd in self.worker.waits() {
             if self.watched.remove(&fd.as_raw_fd()) {
                 self.waiting.remove(fd);
             }

@@ -25,6 +25,6 @@ pub use fragment::{MTU_MIN, Unfragmentable, fragment, fragment6};
 pub use frame::{Frame, InterfaceId};
 pub use offload::{Offload, Offloads, Segmentation, finish_checksum};
 pub use pool::{Class, HEADROOM, Pool, Sizes};
-pub use port::{Port, PortCounters, Transmitted};
+pub use port::{Crowd, Port, PortCounters, Transmitted};
 pub use segment::{SEGMENTS_MAX, Unfinishable, segment};
 pub use vector::{VECTOR_BYTES, VECTOR_FRAMES, Vector};

@@ -1,6 +1,7 @@
 //! What carries frames in and out: one queue of one device, in the hands of one worker.
 
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 
 use crate::shortcut::FlowOffload;
 use crate::switch::Seat;
@@ -24,6 +25,16 @@ pub struct PortCounters {
     pub receive_errors: u64,
     /// Frames that the device refused.
     pub transmit_errors: u64,
+}
+
+/// What many ports share that nearly always have nothing, so that no worker asks each of them in every step.
+pub trait Crowd: Send + Sync {
+    /// Asks once for all members which of them have something; tells their numbers, of as many as one question
+    /// brings, and of the others with the next one.
+    fn ask(&self, ready: &mut dyn FnMut(u32));
+
+    /// What a worker with nothing to do waits on for all of them.
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>>;
 }
 
 /// One receive and one transmit queue of a device, owned by one worker.
@@ -59,6 +70,13 @@ pub trait Port: Send {
     /// What a worker with nothing to do waits on (readable when frames are there); none for ports
     /// that are always polled.
     fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// The crowd that it is one of, with its number there: then it is received from when the crowd says so, and is
+    /// asked nothing while nothing is sent. It has no offload and nothing to flush, and what it counts changes only
+    /// when it receives or sends.
+    fn crowd(&self) -> Option<(Arc<dyn Crowd>, u32)> {
         None
     }
 

@@ -1,8 +1,8 @@
 //! Which of many quiet ports have something to read: one system call for all of them (epoll(7)).
 //!
 //! A worker asks each of its ports in every step. Ports that nearly always have nothing, of which there may be
-//! hundreds, would cost a read each. They share one epoll instance instead: the port that is asked first in a step
-//! asks the kernel for all, and the others look at a bit.
+//! thousands, would cost a read each. They share one epoll instance instead, which a worker asks once in a step
+//! ([`Crowd`]); who asks the ports themselves has the first of them ask for all, and the others look at a bit.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use frame::Crowd;
 use rustix::event::{Timespec, epoll};
 
 /// Ports that may share one instance; more are asked one by one.
@@ -95,18 +96,29 @@ impl Readiness {
     }
 
     /// Asks the kernel who has something.
-    fn ask(&self) {
+    fn ask(&self, ready: &mut dyn FnMut(u32)) {
         self.rounds.fetch_add(1, Ordering::Relaxed);
         let mut events = [MaybeUninit::uninit(); EVENTS];
-        let Ok((ready, _)) = epoll::wait(&self.epoll, &mut events[..], Some(&NO_TIME)) else {
+        let Ok((found, _)) = epoll::wait(&self.epoll, &mut events[..], Some(&NO_TIME)) else {
             return;
         };
-        for event in ready {
+        for event in found {
             let place = event.data.u64() as usize;
             if let Some(word) = self.bits.get(place / 64) {
                 word.fetch_or(1 << (place % 64), Ordering::Relaxed);
+                ready(place as u32);
             }
         }
+    }
+}
+
+impl Crowd for Readiness {
+    fn ask(&self, ready: &mut dyn FnMut(u32)) {
+        Self::ask(self, ready);
+    }
+
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.epoll.as_fd())
     }
 }
 
@@ -123,10 +135,15 @@ impl Member {
     /// Whether there may be something to read. Who is asked twice begins a new round.
     pub(crate) fn is_ready(&mut self) -> bool {
         if self.of.rounds() == self.seen {
-            self.of.ask();
+            self.of.ask(&mut |_| ());
         }
         self.seen = self.of.rounds();
         self.of.take_bit(self.place)
+    }
+
+    /// What it is a member of, with its number.
+    pub(crate) fn crowd(&self) -> (Arc<dyn Crowd>, u32) {
+        (Arc::clone(&self.of) as Arc<dyn Crowd>, self.place)
     }
 
     /// What a worker with nothing to do waits on: the same for all members.

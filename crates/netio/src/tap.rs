@@ -14,7 +14,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use frame::{Class, Frame, HEADROOM, Offloads, Pool, Port, PortCounters, Transmitted, Vector};
+use frame::{
+    Class, Crowd, Frame, HEADROOM, Offloads, Pool, Port, PortCounters, Transmitted, Vector,
+};
 use libc::{c_uint, c_void, iovec};
 use rustix::fs::{Mode, OFlags};
 
@@ -293,6 +295,10 @@ impl Port for TapPort {
             Some(member) => Some(member.wait_fd()),
             None => Some(self.queue.as_fd()),
         }
+    }
+
+    fn crowd(&self) -> Option<(Arc<dyn Crowd>, u32)> {
+        Some(self.member.as_ref()?.crowd())
     }
 
     fn counters(&self) -> PortCounters {

@@ -12,6 +12,7 @@ mod meter;
 mod offload;
 mod options;
 mod options6;
+mod quiet;
 mod routing;
 mod service;
 mod stations;

@@ -3,10 +3,11 @@
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 
 use frame::{InterfaceId, Offloads, Port};
 use netio::link::Links;
-use netio::{Layer, Readiness, TapPort};
+use netio::{Layer, Readiness, TapPort, Waker};
 use router::mirror::{ErrorRate, Mirror};
 
 use super::HostPlane;
@@ -53,26 +54,35 @@ pub(crate) struct Made {
     pub(crate) port: Box<dyn Port>,
 }
 
+/// What came of steps, in their order.
+pub(crate) type Outcomes = Vec<io::Result<Option<Made>>>;
+
 /// Where devices are made.
 pub(crate) trait Plane {
-    /// Takes the steps in this order, each whether another failed or not; their outcomes.
-    fn take(&self, steps: Vec<Step>) -> Vec<io::Result<Option<Made>>>;
+    /// Takes the steps in this order, each whether another failed or not. Nobody waits for that: `wake` is woken when
+    /// the outcomes are there.
+    fn take(&self, steps: Vec<Step>, wake: &Waker) -> Receiver<Outcomes>;
 }
 
 impl Plane for HostPlane {
-    fn take(&self, steps: Vec<Step>) -> Vec<io::Result<Option<Made>>> {
-        let count = steps.len();
-        let readiness = Arc::clone(&self.readiness);
-        let taken = self.inside(move || {
-            let mut netlink = Netlink::open()?;
-            let take = |step: &Step| step.take(&mut netlink, &readiness);
-            Ok(steps.iter().map(take).collect())
+    fn take(&self, steps: Vec<Step>, wake: &Waker) -> Receiver<Outcomes> {
+        let (readiness, wake) = (Arc::clone(&self.readiness), wake.clone());
+        let (tell, told) = channel();
+        self.begin(move || {
+            let outcomes = match Netlink::open() {
+                Ok(mut netlink) => {
+                    let take = |step: &Step| step.take(&mut netlink, &readiness);
+                    steps.iter().map(take).collect()
+                }
+                Err(error) => {
+                    let again = || Err(io::Error::new(error.kind(), error.to_string()));
+                    std::iter::repeat_with(again).take(steps.len()).collect()
+                }
+            };
+            let _ = tell.send(outcomes);
+            wake.wake();
         });
-        let failed = |error: io::Error| {
-            let again = || Err(io::Error::new(error.kind(), error.to_string()));
-            std::iter::repeat_with(again).take(count).collect()
-        };
-        taken.unwrap_or_else(failed)
+        told
     }
 }
 

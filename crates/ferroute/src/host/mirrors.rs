@@ -1,21 +1,24 @@
 //! The mirror devices, as they follow what control wants.
 //!
-//! The control thread takes what changed while it has the router, has devices made and changed while it has not,
-//! and then gives the new ports to control. Where nothing changed there is nothing to take.
+//! The control thread takes what changed while it has the router, and gives the new ports to control when they are
+//! there. Meanwhile it does other things: where there are thousands of devices, and addresses of IPv6, the kernel takes
+//! tens of milliseconds for each. Where nothing changed there is nothing to take.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::{io, iter};
 
 use frame::InterfaceId;
 use machine::{Duration, Instant};
+use netio::Waker;
 use router::drive::Control;
 use router::mirror::{Mirror, MirrorChanges, NewMirror};
 
-use super::device::{Known, Made, Plane, Step};
+use super::device::{Known, Made, Outcomes, Plane, Step};
 use crate::core::Shared;
 
-/// So many devices are made, changed or removed in one round of the control thread, which does nothing else
-/// meanwhile.
-const BATCH: usize = 64;
+/// So many devices are made, changed or removed at a time. Others who want something of the host plane wait for that.
+const BATCH: usize = 16;
 /// After so long is tried again what failed.
 const RETRY: Duration = Duration::from_secs(10);
 
@@ -38,11 +41,23 @@ pub(crate) struct Mirrors {
     /// What could not be done, and why.
     failed: BTreeMap<InterfaceId, String>,
     retry_at: Option<Instant>,
+    under_way: Option<UnderWay>,
+}
+
+/// What is being done.
+struct UnderWay {
+    changes: MirrorChanges,
+    /// The interface of each step.
+    about: Vec<Option<InterfaceId>>,
+    outcomes: Receiver<Outcomes>,
 }
 
 impl Mirrors {
     /// Takes from control what is to be done, if anything is.
     pub(crate) fn take(&mut self, control: &mut Control, now: Instant) -> Option<MirrorChanges> {
+        if self.under_way.is_some() {
+            return None;
+        }
         if self.retry_at.is_some_and(|at| now >= at) {
             self.retry_at = None;
             control.retry_mirrors(self.failed.keys().copied());
@@ -50,15 +65,58 @@ impl Mirrors {
         control.take_mirror_changes(BATCH)
     }
 
-    /// Does it, and gives control the ports of what was made. Says whether there may be more.
+    /// Begins to do it. [`Self::settle`] sees to what comes of it.
+    pub(crate) fn begin(&mut self, plane: &dyn Plane, changes: MirrorChanges, wake: &Waker) {
+        let (steps, about): (Vec<_>, Vec<_>) = self.steps(&changes).into_iter().unzip();
+        let outcomes = match steps.is_empty() {
+            false => plane.take(steps, wake),
+            true => {
+                let (tell, told) = channel();
+                let _ = tell.send(Vec::new());
+                told
+            }
+        };
+        self.under_way = Some(UnderWay {
+            changes,
+            about,
+            outcomes,
+        });
+    }
+
+    /// Gives control the ports of what was made, if that is done. Says whether there may be more to do.
+    pub(crate) fn settle(&mut self, plane: &dyn Plane, shared: &Shared, wake: &Waker) -> bool {
+        let outcomes = match self.under_way.as_ref().map(|of| of.outcomes.try_recv()) {
+            Some(Ok(outcomes)) => outcomes,
+            Some(Err(TryRecvError::Disconnected)) => Vec::new(),
+            Some(Err(TryRecvError::Empty)) | None => return false,
+        };
+        self.finish(plane, outcomes, (shared, wake))
+    }
+
+    /// Does it and waits for it; the same as [`Self::settle`] then.
     pub(crate) fn follow(
         &mut self,
         plane: &dyn Plane,
-        changes: &MirrorChanges,
-        shared: &Shared,
+        changes: MirrorChanges,
+        (shared, wake): (&Shared, &Waker),
     ) -> bool {
-        let made = self.change(plane, changes);
-        self.route(plane, changes);
+        self.begin(plane, changes, wake);
+        let outcomes = self.under_way.as_ref().map(|of| of.outcomes.recv());
+        let outcomes = outcomes.and_then(Result::ok).unwrap_or_default();
+        self.finish(plane, outcomes, (shared, wake))
+    }
+
+    fn finish(
+        &mut self,
+        plane: &dyn Plane,
+        outcomes: Outcomes,
+        (shared, wake): (&Shared, &Waker),
+    ) -> bool {
+        let Some(UnderWay { changes, about, .. }) = self.under_way.take() else {
+            return false;
+        };
+        let made = self.done_all(&changes, about, outcomes);
+        self.route(plane, &changes, wake);
         if !self.failed.is_empty() {
             self.retry_at.get_or_insert(shared.now() + RETRY);
         }
@@ -72,14 +130,17 @@ impl Mirrors {
         changes.mirrors.len() == BATCH
     }
 
-    /// Removes, changes and makes mirrors.
-    fn change(&mut self, plane: &dyn Plane, changes: &MirrorChanges) -> Vec<NewMirror> {
-        let (steps, about): (Vec<_>, Vec<_>) = self.steps(changes).into_iter().unzip();
+    /// Notes what came of each step; what there is nothing of has failed, as the host plane is gone.
+    fn done_all(
+        &mut self,
+        changes: &MirrorChanges,
+        about: Vec<Option<InterfaceId>>,
+        outcomes: Outcomes,
+    ) -> Vec<NewMirror> {
+        let gone = || Err(io::Error::other("the host plane's thread is gone"));
+        let outcomes = outcomes.into_iter().chain(iter::repeat_with(gone));
         let mut made = Vec::new();
-        if steps.is_empty() {
-            return made;
-        }
-        for (id, outcome) in about.into_iter().zip(plane.take(steps)) {
+        for (id, outcome) in about.into_iter().zip(outcomes) {
             let Some(id) = id else {
                 warn(outcome, "the rate of errors");
                 continue;
@@ -177,7 +238,7 @@ impl Mirrors {
     }
 
     /// Leads the default routes to where they belong.
-    fn route(&mut self, plane: &dyn Plane, changes: &MirrorChanges) {
+    fn route(&mut self, plane: &dyn Plane, changes: &MirrorChanges, wake: &Waker) {
         for (family, id) in [changes.default4, changes.default6].into_iter().enumerate() {
             let Some((id, index)) = id.and_then(|id| Some((id, self.there.get(&id)?.index))) else {
                 continue;
@@ -188,7 +249,8 @@ impl Mirrors {
                 continue;
             }
             let ipv6 = family == 1;
-            let outcome = plane.take(vec![Step::Default { index, ipv6 }]).pop();
+            let outcomes = plane.take(vec![Step::Default { index, ipv6 }], wake).recv();
+            let outcome = outcomes.ok().and_then(|mut outcomes| outcomes.pop());
             if outcome.is_some_and(|outcome| warn(outcome, "default route")) {
                 self.defaults[family] = Some(index);
             }
@@ -197,7 +259,7 @@ impl Mirrors {
 }
 
 /// Warns of what went wrong; says whether nothing did.
-fn warn<T>(outcome: std::io::Result<T>, what: &str) -> bool {
+fn warn<T>(outcome: io::Result<T>, what: &str) -> bool {
     if let Err(error) = &outcome {
         tracing::warn!("host plane: {what}: {error}");
     }

@@ -72,6 +72,11 @@ impl HostPlane {
         answered.recv().map_err(|_| gone())?
     }
 
+    /// Does something in the namespace, and waits for nothing. If the thread is gone, it is not done.
+    fn begin(&self, job: impl FnOnce() + Send + 'static) {
+        let _ = self.jobs.send(Box::new(job));
+    }
+
     /// Where another process of this user finds the namespace.
     pub(crate) fn path(&self) -> String {
         format!(

@@ -171,3 +171,46 @@ fn a_manager_sets_names_and_hears_traps() {
     drop(hears);
     assert!(router.stop().success());
 }
+
+/// Walks that name how long they take; of a build that is optimised: `cargo test --release -- --ignored walks_of`.
+#[test]
+#[ignore = "measures"]
+fn walks_of_ten_thousand_interfaces_are_quick() {
+    const EACH: usize = 3_333;
+    let test = "walks_of_ten_thousand_interfaces_are_quick";
+    let Some(lab) = have(test, &["snmpbulkwalk"])
+        .then(|| lab(test, &THREE))
+        .flatten()
+    else {
+        return;
+    };
+    let mut config = CONFIG.to_owned();
+    for port in 1..=3 {
+        config += "/interface vlan\n";
+        for id in 1..=EACH {
+            config += &format!("add name=v{port}-{id} interface=ether{port} vlan-id={id}\n");
+        }
+    }
+    let begun = std::time::Instant::now();
+    let router = start(&lab, &config);
+    println!("start: {:?}", begun.elapsed());
+    let walk = |how: &str, oid: &str| {
+        let (begun, ticks) = (std::time::Instant::now(), router.ticks());
+        let said = says(
+            &lab,
+            &format!("snmpbulkwalk -v2c {how} -c public 192.0.2.1 {oid}"),
+        );
+        let (took, count) = (begun.elapsed(), lines(&said));
+        println!(
+            "{oid} {how}: {count} values in {took:?}, {} ticks",
+            router.ticks() - ticks
+        );
+        count
+    };
+    for how in ["-Cr10", "-Cr50"] {
+        assert!(walk(how, ".1.3.6.1.2.1.2.2.1.2") > 3 * EACH);
+        assert!(walk(how, ".1.3.6.1.2.1.2.2.1.10") > 3 * EACH);
+        assert!(walk(how, ".1.3.6.1.2.1.2.2") > 21 * 3 * EACH);
+    }
+    assert!(router.stop().success());
+}

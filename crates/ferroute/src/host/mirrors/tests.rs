@@ -1,6 +1,7 @@
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 
 use frame::{Frame, Offloads, Pool, Port, Transmitted, Vector};
 use netio::WaitSet;
@@ -80,11 +81,41 @@ fn what_failed_is_tried_again_later() {
 
     let later = shared.now() + RETRY;
     let changes = mirrors.take(shared.lock().control(), later);
-    mirrors.follow(&plane, &changes.expect("it is due"), &shared);
+    mirrors.follow(&plane, changes.expect("it is due"), (&shared, &waker()));
     let taken = plane.taken.take().concat();
     assert!(
         matches!(&taken[..], [Step::Make(..), Step::Default { .. }]),
         "{taken:?}"
+    );
+}
+
+#[test]
+fn the_control_thread_does_not_wait_for_devices() {
+    let shared = router("/ip/address/add address=10.0.0.1/24 interface=ether1");
+    let (mut mirrors, plane) = (Mirrors::default(), Plan::of(&shared));
+    plane.is_slow.set(true);
+
+    let changes = mirrors.take(shared.lock().control(), shared.now());
+    mirrors.begin(&plane, changes.expect("an address"), &waker());
+    assert!(!mirrors.settle(&plane, &shared, &waker()));
+    run(&shared, "/interface/set ether1 name=lan");
+    assert_eq!(
+        mirrors.take(shared.lock().control(), shared.now()),
+        None,
+        "one after the other"
+    );
+    assert!(mirrors.failed.is_empty());
+
+    let (tell, count) = plane.later.take().expect("it was asked");
+    let outcomes = (0..count).map(|_| Err(io::Error::other("on purpose")));
+    tell.send(outcomes.collect()).expect("somebody listens");
+    plane.is_slow.set(false);
+    assert!(!mirrors.settle(&plane, &shared, &waker()));
+    assert_eq!(mirrors.failed.len(), 1);
+    assert!(
+        mirrors
+            .take(shared.lock().control(), shared.now())
+            .is_some()
     );
 }
 
@@ -120,7 +151,11 @@ fn a_device_has_a_name_that_fits_in_every_generation_of_its_slot() {
 fn turn(mirrors: &mut Mirrors, plane: &Plan<'_>) -> bool {
     let shared = plane.shared;
     let changes = mirrors.take(shared.lock().control(), shared.now());
-    changes.is_some_and(|changes| mirrors.follow(plane, &changes, shared))
+    changes.is_some_and(|changes| mirrors.follow(plane, changes, (shared, &waker())))
+}
+
+fn waker() -> Waker {
+    WaitSet::new().expect("descriptors").waker()
 }
 
 /// Takes no step, and sees to it that none is asked for while somebody has the router.
@@ -129,6 +164,9 @@ struct Plan<'a> {
     taken: RefCell<Vec<Vec<Step>>>,
     made: Cell<u32>,
     fails: Cell<bool>,
+    /// What it is asked for is not done before somebody says so; then it fails.
+    is_slow: Cell<bool>,
+    later: RefCell<Option<(Sender<Outcomes>, usize)>>,
 }
 
 impl<'a> Plan<'a> {
@@ -138,13 +176,19 @@ impl<'a> Plan<'a> {
             taken: RefCell::default(),
             made: Cell::default(),
             fails: Cell::default(),
+            is_slow: Cell::default(),
+            later: RefCell::default(),
         }
     }
 }
 
 impl Plane for Plan<'_> {
-    fn take(&self, steps: Vec<Step>) -> Vec<io::Result<Option<Made>>> {
+    fn take(&self, steps: Vec<Step>, _: &Waker) -> Receiver<Outcomes> {
         assert!(self.shared.is_free());
+        let (tell, told) = channel();
+        if self.is_slow.get() {
+            *self.later.borrow_mut() = Some((tell.clone(), steps.len()));
+        }
         let outcomes = steps.iter().map(|step| match step {
             _ if self.fails.get() => Err(io::Error::other("on purpose")),
             Step::Make(..) => {
@@ -159,7 +203,10 @@ impl Plane for Plan<'_> {
         });
         let outcomes = outcomes.collect();
         self.taken.borrow_mut().push(steps);
-        outcomes
+        if !self.is_slow.get() {
+            tell.send(outcomes).expect("somebody listens");
+        }
+        told
     }
 }
 
