@@ -369,7 +369,7 @@ impl Outside {
         if self.mirror(shared, mirrors) {
             wait = Some(Duration::ZERO);
         }
-        self.syslog.send(self.host.as_ref(), &datagrams);
+        self.syslog.send(shared, self.host.as_ref(), &datagrams);
         self.names.put(asks, shared);
         self.probes.begin(shared, probes);
         self.fetches.begin(shared, fetches);

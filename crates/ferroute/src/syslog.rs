@@ -1,5 +1,5 @@
-//! Sends log entries to servers, from sockets of the host plane: by UDP, or by TCP in a thread for each server, which
-//! waits for the server so that nobody else does.
+//! Sends log entries to servers, from sockets of the host plane: by UDP, or by TCP with or without TLS in a thread for
+//! each server, which waits for the server so that nobody else does.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,11 +10,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread;
 use std::time::{Duration, Instant};
 
+use certificate::Check;
 use router::drive::log::{Carrier, Datagram};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, StreamOwned};
 use script::Interrupt;
 
+use crate::core::Shared;
 use crate::host::HostPlane;
 use crate::outgoing::Road;
+use crate::trust;
 
 /// The address that a socket sends from; none is the kernel's choice.
 type From = IpAddr;
@@ -24,9 +29,19 @@ type From = IpAddr;
 pub(crate) struct Syslog {
     sockets: BTreeMap<From, UdpSocket>,
     /// Servers that are told by TCP, with what waits for each.
-    lines: BTreeMap<(SocketAddr, Option<IpAddr>), SyncSender<Vec<u8>>>,
+    lines: BTreeMap<Server, SyncSender<Vec<u8>>>,
     /// What went wrong last, so that it is said once.
     trouble: Option<String>,
+}
+
+/// A server that is told by TCP, and how.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Server {
+    to: SocketAddr,
+    /// What its certificate is to say.
+    name: Arc<str>,
+    source: Option<IpAddr>,
+    carrier: Carrier,
 }
 
 /// Most sockets that are kept.
@@ -42,11 +57,16 @@ const IDLE: Duration = Duration::from_secs(600);
 
 impl Syslog {
     /// Sends these; what cannot be sent is lost. Nothing is waited for.
-    pub(crate) fn send(&mut self, host: Option<&Arc<HostPlane>>, datagrams: &[Datagram]) {
+    pub(crate) fn send(
+        &mut self,
+        shared: &Arc<Shared>,
+        host: Option<&Arc<HostPlane>>,
+        datagrams: &[Datagram],
+    ) {
         for datagram in datagrams {
             let sent = match datagram.carrier {
                 Carrier::Udp => self.send_one(host.map(|host| &**host), datagram),
-                Carrier::Tcp => self.send_line(host, datagram),
+                Carrier::Tcp | Carrier::Tls { .. } => self.send_line(shared, host, datagram),
             };
             let trouble = sent.err().map(|error| {
                 let Datagram { to, port, .. } = datagram;
@@ -86,12 +106,21 @@ impl Syslog {
     }
 
     /// Gives an entry to the thread of its server.
-    fn send_line(&mut self, host: Option<&Arc<HostPlane>>, datagram: &Datagram) -> io::Result<()> {
+    fn send_line(
+        &mut self,
+        shared: &Arc<Shared>,
+        host: Option<&Arc<HostPlane>>,
+        datagram: &Datagram,
+    ) -> io::Result<()> {
         let host = host.ok_or_else(|| io::Error::other("there is no host plane"))?;
-        let to = SocketAddr::new(datagram.to, datagram.port);
-        let key = (to, datagram.source);
+        let server = Server {
+            to: SocketAddr::new(datagram.to, datagram.port),
+            name: Arc::clone(&datagram.name),
+            source: datagram.source,
+            carrier: datagram.carrier,
+        };
         let mut bytes = datagram.bytes.clone();
-        if let Some(line) = self.lines.get(&key) {
+        if let Some(line) = self.lines.get(&server) {
             match line.try_send(bytes) {
                 Ok(()) => return Ok(()),
                 Err(TrySendError::Full(_)) => return Err(io::Error::other("too many wait")),
@@ -104,53 +133,120 @@ impl Syslog {
         }
         let (line, entries) = sync_channel(WAITING);
         let _ = line.try_send(bytes);
-        let (host, source) = (Arc::clone(host), datagram.source);
+        let teller = Teller {
+            shared: Arc::clone(shared),
+            host: Arc::clone(host),
+            server: server.clone(),
+            trouble: None,
+        };
         thread::Builder::new()
             .name("syslog".to_owned())
-            .spawn(move || tell(&host, (to, source), &entries))?;
-        self.lines.insert(key, line);
+            .spawn(move || teller.tell(&entries))?;
+        self.lines.insert(server, line);
         Ok(())
     }
 }
 
-/// Tells a server what comes, one entry a line, until nobody is there who would say something.
-fn tell(host: &HostPlane, (to, source): (SocketAddr, Option<IpAddr>), entries: &Receiver<Vec<u8>>) {
-    let mut stream: Option<TcpStream> = None;
-    let mut wait = BACKOFF[0];
-    let mut kept = None;
-    loop {
-        let entry = match kept.take() {
-            Some(entry) => entry,
-            None => match entries.recv_timeout(IDLE) {
-                Ok(entry) => entry,
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
-            },
-        };
-        // An entry has no line breaks (`visible`), which would forge others.
-        let line = [&entry[..], b"\n"].concat();
-        let sent = match &mut stream {
-            Some(stream) => stream.write_all(&line).map_err(|error| error.to_string()),
-            None => Err(String::new()),
-        };
-        if sent.is_ok() {
-            wait = BACKOFF[0];
-            continue;
+/// Who tells a server.
+struct Teller {
+    shared: Arc<Shared>,
+    host: Arc<HostPlane>,
+    server: Server,
+    /// What went wrong last, so that it is said once.
+    trouble: Option<String>,
+}
+
+/// A connection to a server.
+enum Line {
+    Plain(TcpStream),
+    Secured(Box<StreamOwned<ClientConnection, TcpStream>>),
+}
+
+impl Line {
+    fn say(&mut self, entry: &[u8]) -> io::Result<()> {
+        match self {
+            // An entry has no line breaks (`visible`), which would forge others.
+            Self::Plain(stream) => stream.write_all(&[entry, b"\n"].concat()),
+            Self::Secured(stream) => {
+                stream.write_all(&[format!("{} ", entry.len()).as_bytes(), entry].concat())?;
+                stream.flush()
+            }
         }
-        kept = Some(entry);
+    }
+}
+
+impl Teller {
+    /// Tells the server what comes until nobody is there who would say something.
+    fn tell(mut self, entries: &Receiver<Vec<u8>>) {
+        let mut line: Option<Line> = None;
+        let mut wait = BACKOFF[0];
+        let mut kept = None;
+        loop {
+            let entry = match kept.take() {
+                Some(entry) => entry,
+                None => match entries.recv_timeout(IDLE) {
+                    Ok(entry) => entry,
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+                },
+            };
+            if line.as_mut().is_some_and(|line| line.say(&entry).is_ok()) {
+                wait = BACKOFF[0];
+                continue;
+            }
+            kept = Some(entry);
+            line = match self.connect() {
+                Ok(line) => {
+                    self.trouble = None;
+                    Some(line)
+                }
+                Err(why) => {
+                    self.complain(why);
+                    thread::sleep(wait);
+                    wait = (wait * 2).min(BACKOFF[1]);
+                    None
+                }
+            };
+        }
+    }
+
+    /// Says what is wrong. Not in the log that is to be sent: it would be sent, too.
+    fn complain(&mut self, why: String) {
+        if self.trouble.as_ref() != Some(&why) {
+            let Server { to, .. } = self.server;
+            tracing::warn!("log entries do not reach {to}: {why}");
+            self.trouble = Some(why);
+        }
+    }
+
+    fn connect(&self) -> Result<Line, String> {
         let road = Road {
-            host: Some(host),
-            source,
+            host: Some(&*self.host),
+            source: self.server.source,
             until: Instant::now() + PATIENCE,
             patience: PATIENCE,
             // Nobody stops it: it ends by itself.
             interrupt: &Interrupt::default(),
         };
-        stream = road.connect(to).ok();
-        if let Some(stream) = &stream {
-            let _ = stream.set_write_timeout(Some(PATIENCE));
-        } else {
-            thread::sleep(wait);
-            wait = (wait * 2).min(BACKOFF[1]);
+        let stream = road.connect(self.server.to)?;
+        let words = |error: io::Error| error.to_string();
+        stream.set_write_timeout(Some(PATIENCE)).map_err(words)?;
+        let Carrier::Tls { check } = self.server.carrier else {
+            return Ok(Line::Plain(stream));
+        };
+        stream.set_read_timeout(Some(PATIENCE)).map_err(words)?;
+        let check = match check {
+            true => Check::Full,
+            false => Check::Nothing,
+        };
+        let trust = self.shared.lock().trust();
+        let config = Arc::new(trust::client(&trust, "logging", check)?);
+        let name = ServerName::try_from(self.server.name.to_string());
+        let name = name.map_err(|error| error.to_string())?;
+        let client = ClientConnection::new(config, name).map_err(|error| error.to_string())?;
+        let mut secured = StreamOwned::new(client, stream);
+        while secured.conn.is_handshaking() {
+            secured.conn.complete_io(&mut secured.sock).map_err(words)?;
         }
+        Ok(Line::Secured(Box::new(secured)))
     }
 }

@@ -87,6 +87,61 @@ fn logs_go_to_a_server_by_tcp_and_wait_for_one_that_is_away() {
 }
 
 #[test]
+fn logs_go_by_tls_to_a_server_that_proves_who_it_is() {
+    let test = "logs_go_by_tls_to_a_server_that_proves_who_it_is";
+    let Some(lab) = world(test, &["python3"]) else {
+        return;
+    };
+    let folder = Folder::new();
+    let file = folder.file("entries");
+    let [certificate, key, authority] = crate::dns::certificate(&folder);
+    let program = format!(
+        "import socket,ssl\ncontext=ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)\n\
+         context.load_cert_chain(\"{}\",\"{}\")\ns=socket.create_server((\"{PEER}\",6514))\n\
+         print(\"listening\",flush=True)\nf=open(\"{}\",\"wb\",buffering=0)\n\
+         while True:\n try:\n  c=context.wrap_socket(s.accept()[0],server_side=True)\n\
+         \u{20} while d:=c.recv(999): f.write(d)\n except OSError: f.write(b\"refused\\n\")",
+        certificate.display(),
+        key.display(),
+        file.display()
+    );
+    let argv = ["python3".to_owned(), "-c".to_owned(), program];
+    let command = lab.command_line("peer", &argv);
+    let _server = Server::begin(command.expect("a host of the layout"), "listening");
+    let router = start(
+        &lab,
+        &format!(
+            "/ip dns static add name=doh.lan address={PEER}\n\
+             /system logging action add name=far target=remote remote=doh.lan remote-port=6514 \
+             remote-protocol=tls check-certificate=yes remote-log-format=syslog\n\
+             /system logging add topics=script action=far\n"
+        ),
+    );
+    let said = || fs::read_to_string(&file).unwrap_or_default();
+    until("the router does not believe the server", || {
+        router.exec("/log/info \"nobody\"");
+        said().contains("refused")
+    });
+    assert!(!said().contains("nobody"), "{}", said());
+    router.import(&authority);
+    until("what waited has come", || said().contains("nobody"));
+    router.exec("/log/warning \"by TLS\"");
+    until("what is said comes", || said().contains("by TLS"));
+
+    // Each stands behind its length (RFC 5425, 4.3).
+    let said = said();
+    let first = said.rfind("refused\n").map_or(0, |at| at + 8);
+    let mut rest = &said[first..];
+    while !rest.is_empty() {
+        let (length, behind) = rest.split_once(' ').expect("a length");
+        let length = length.parse().expect("a number");
+        let (entry, others) = behind.split_at(length);
+        assert!(entry.starts_with('<') && entry.len() > 10, "{entry}");
+        rest = others;
+    }
+}
+
+#[test]
 fn hosts_are_watched_by_echo_by_tcp_and_by_http_and_scripts_hear_of_it() {
     let test = "hosts_are_watched_by_echo_by_tcp_and_by_http_and_scripts_hear_of_it";
     let Some(lab) = world(test, &["python3"]) else {

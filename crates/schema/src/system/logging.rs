@@ -234,7 +234,7 @@ pub(crate) static ACTION: Menu = Menu {
             "Protocol of messages to a server",
         )
         .default("udp"),
-        no("check-certificate", "Checks the server's certificate").inert(),
+        no("check-certificate", "Checks the server's certificate"),
         Property::new(
             "cef-event-delimiter",
             Kind::Text,
@@ -347,7 +347,6 @@ fn in_vain(item: &Item) -> Option<&'static str> {
         "email" => Some("logging by mail"),
         "script" => Some("logging to a script"),
         "remote" if is("remote-log-format", &["cef"]) => Some("remote-log-format=cef"),
-        "remote" if is("remote-protocol", &["tls"]) => Some("logging by TLS"),
         _ => None,
     }
 }

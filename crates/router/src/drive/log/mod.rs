@@ -233,6 +233,7 @@ impl Log {
                 let Some(to) = to else { return };
                 let datagram = Datagram {
                     to,
+                    name: Arc::clone(&remote.name),
                     port,
                     source,
                     carrier,

@@ -12,6 +12,7 @@ use super::Entry;
 pub(super) struct Remote {
     /// Its address, or its name.
     pub(super) to: Result<IpAddr, Arc<str>>,
+    pub(super) name: Arc<str>,
     pub(super) carrier: Carrier,
     pub(super) port: u16,
     pub(super) source: Option<IpAddr>,
@@ -33,6 +34,11 @@ pub enum Carrier {
     Udp,
     /// Each on a line of a connection (RFC 6587, 3.4.2).
     Tcp,
+    /// Each behind its length, by TLS (RFC 5425, 4.3).
+    Tls {
+        /// Whether the server has to prove who it is.
+        check: bool,
+    },
 }
 
 /// What is to be sent.
@@ -40,6 +46,8 @@ pub enum Carrier {
 pub struct Datagram {
     /// The server.
     pub to: IpAddr,
+    /// Its name or its address, as it is configured: what its certificate is to say.
+    pub name: Arc<str>,
     /// Its port.
     pub port: u16,
     /// The address that it is to come from, if that is said.
@@ -140,6 +148,7 @@ mod tests {
     fn remote() -> Remote {
         Remote {
             to: Ok(std::net::Ipv4Addr::LOCALHOST.into()),
+            name: Arc::from("127.0.0.1"),
             carrier: Carrier::Udp,
             port: 514,
             source: None,

@@ -141,13 +141,17 @@ fn target(item: &Item) -> Target {
 fn remote(item: &Item) -> Option<Remote> {
     let given = |address: &IpAddr| !address.is_unspecified();
     let server = item.get("remote")?.to_string();
-    let to = server.parse().map_err(|_| Arc::from(server));
+    let name: Arc<str> = Arc::from(server);
+    let to = name.parse().map_err(|_| Arc::clone(&name));
     if to.as_ref().is_ok_and(|to| !given(to)) {
         return None;
     }
     let carrier = match item.text("remote-protocol") {
         "udp" => Carrier::Udp,
         "tcp" => Carrier::Tcp,
+        "tls" => Carrier::Tls {
+            check: item.is("check-certificate"),
+        },
         _ => return None,
     };
     let source = item.get("src-address").and_then(Value::as_address);
@@ -160,6 +164,7 @@ fn remote(item: &Item) -> Option<Remote> {
     };
     Some(Remote {
         to,
+        name,
         carrier,
         port: u16::try_from(count(item, "remote-port")).unwrap_or(514),
         source: source.filter(given),
