@@ -19,7 +19,7 @@ dnsmasq:dnsmasq-base udhcpd:udhcpd dhcpd:isc-dhcp-server
 ssh:openssh-client node:nodejs curl:curl certificates:ca-certificates keepalived:keepalived
 ovs-vswitchd:openvswitch-switch chronyd:chrony nfcapd:nfdump lldpd:lldpd snmpget:snmp snmptrapd:snmptrapd
 openssl:openssl freeradius:freeradius udhcpc:udhcpc dhclient:isc-dhcp-client perfdhcp:kea-admin
-dig:bind9-dnsutils dnsperf:dnsperf'
+dig:bind9-dnsutils dnsperf:dnsperf aiosmtpd:python3-aiosmtpd'
 
 say() { printf 'deps: %s\n' "$*" >&2; }
 

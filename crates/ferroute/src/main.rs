@@ -22,6 +22,7 @@ mod jobs;
 mod judge;
 mod keyboard;
 mod labs;
+mod mails;
 mod memory;
 mod names;
 mod notify;

@@ -24,6 +24,7 @@ use crate::core::{Shared, set_clock};
 use crate::devices::Devices;
 use crate::fetches::PageFetches;
 use crate::host::{HostPlane, mirrors::Mirrors};
+use crate::mails::Mails;
 use crate::names::Names;
 use crate::notify::notify;
 use crate::patterns::Patterns;
@@ -190,6 +191,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let probes = Probes::new(host.clone(), waiting.waker());
     let fetches = PageFetches::new(host.clone(), waiting.waker());
     let adlists = AdLists::new(waiting.waker());
+    let mails = Mails::new(host.clone(), waiting.waker());
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -206,6 +208,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 probes,
                 fetches,
                 adlists,
+                mails,
                 syslog: Syslog::default(),
             };
             while !stop.load(Ordering::SeqCst) {
@@ -316,6 +319,7 @@ struct Outside {
     probes: Probes,
     fetches: PageFetches,
     adlists: AdLists,
+    mails: Mails,
     syslog: Syslog,
 }
 
@@ -336,6 +340,7 @@ impl Outside {
             probes = self.probes.follow(&mut instance);
             fetches = self.fetches.follow(&mut instance);
             self.adlists.follow(&mut instance);
+            self.mails.follow(shared, &mut instance);
             let control = instance.control();
             if let Some(resources) = self.resources.look() {
                 control.set_resources(resources);

@@ -33,6 +33,7 @@ pub(crate) mod lookups;
 pub(crate) mod loop_protect;
 pub(crate) mod mac_tools;
 pub(crate) mod macvlan;
+pub(crate) mod mail;
 pub(crate) mod neighbours;
 pub(crate) mod netwatch;
 pub(crate) mod ntp;

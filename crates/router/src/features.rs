@@ -32,6 +32,7 @@ use crate::feature::lookups::Lookups;
 use crate::feature::loop_protect::LoopProtection;
 use crate::feature::mac_tools::MacTools;
 use crate::feature::macvlan::MacVlans;
+use crate::feature::mail::Mails;
 use crate::feature::neighbours::Neighbours;
 use crate::feature::netwatch::Watches;
 use crate::feature::ntp::Ntp;
@@ -51,7 +52,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 37;
+const COUNT: usize = 38;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -82,6 +83,8 @@ pub(crate) struct Features {
     pub(crate) services: Services,
     /// The host key of SSH.
     pub(crate) ssh: Ssh,
+    /// Mails that are to be sent.
+    pub(crate) mails: Mails,
     /// VLAN interfaces.
     vlans: Vlans,
     /// Interfaces with a link address of their own on another one's link.
@@ -150,6 +153,7 @@ impl Features {
             flows: Flows::default(),
             services: Services::default(),
             ssh: Ssh::default(),
+            mails: Mails::default(),
             vlans: Vlans,
             macvlans: MacVlans,
             loop_protection: LoopProtection::default(),
@@ -195,6 +199,7 @@ impl Features {
             &self.flows,
             &self.services,
             &self.ssh,
+            &self.mails,
             &self.dhcp_relays,
             &self.vlans,
             &self.macvlans,
@@ -242,6 +247,7 @@ impl Features {
             &mut self.flows,
             &mut self.services,
             &mut self.ssh,
+            &mut self.mails,
             &mut self.dhcp_relays,
             &mut self.vlans,
             &mut self.macvlans,

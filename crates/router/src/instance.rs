@@ -18,6 +18,7 @@ use dataplane::Worker;
 
 use crate::Holder;
 use crate::drive::{Control, PortNews, Queue, Setup};
+use crate::feature::mail::{Letter, Sent};
 use crate::feature::radius::Aaa;
 use crate::read;
 
@@ -105,6 +106,19 @@ impl Instance {
     /// Whom the router believes at this moment: who connects somewhere by TLS asks for each connection.
     pub fn trust(&self) -> Arc<Trust> {
         self.control.features.certificates.trust()
+    }
+
+    /// The mails that are to be sent now, each once; [`Self::mail_sent`] hears of each.
+    pub fn take_letters(&mut self) -> Vec<Letter> {
+        let features = &mut self.control.features;
+        let name = self.control.intent.identity.to_string();
+        features.mails.take(&mut features.log, &name)
+    }
+
+    /// Hears what came of a mail.
+    pub fn mail_sent(&mut self, sent: Sent) {
+        let features = &mut self.control.features;
+        features.mails.sent(sent, &mut features.log);
     }
 
     /// Takes over the host key of SSH that the program has made; `/ip/ssh` may have another.

@@ -40,6 +40,7 @@ pub mod store;
 mod tools;
 mod touched;
 
+pub use feature::mail::{Letter, Sent, Tls, bare as bare_address};
 pub use feature::radius::Aaa;
 pub use feature::services::ClosedServices;
 pub use feature::ssh::kept_host_key;

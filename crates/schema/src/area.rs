@@ -74,7 +74,6 @@ pub(crate) const AREAS: &[Area] = &[
         "MACsec and 802.1X",
         &["/interface/dot1x", "/interface/macsec"],
     ),
-    area("mail", &["/tool/e-mail"]),
     area("MPLS", &["/interface/vpls", "/mpls"]),
     area(
         "multicast routing",

@@ -56,6 +56,7 @@ pub mod pool;
 pub mod ra;
 pub mod radius;
 pub mod resolver;
+pub mod smtp;
 pub mod snmp;
 pub mod snooping;
 pub mod stp;

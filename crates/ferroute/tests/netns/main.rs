@@ -27,6 +27,7 @@ mod identity;
 mod jumbo;
 mod life;
 mod loop_protect;
+mod mail;
 mod ntp;
 mod odd;
 mod offload;

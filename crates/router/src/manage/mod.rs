@@ -10,6 +10,7 @@ mod file;
 mod host_key;
 mod key;
 mod lease;
+mod mail;
 #[cfg(test)]
 mod owners;
 mod reset;
@@ -104,6 +105,7 @@ impl Control {
             ("/system/configuration", command) => desk.configuration(command),
             ("/certificate", _) => desk.certificate(),
             ("/ip/ssh", _) => desk.host_key(),
+            ("/tool/e-mail", _) => desk.send_mail(),
             ("/ip/dhcp-server/lease", "make-static") => desk.make_static(),
             ("/user/ssh-keys", "import") => desk.import_key(),
             (_, "reset-mac-address") => desk.reset_mac_addresses(),

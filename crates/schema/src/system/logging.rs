@@ -273,15 +273,14 @@ pub(crate) static ACTION: Menu = Menu {
             "Severity that messages bear",
         )
         .default("auto"),
-        text("email-to", "Who gets messages by mail").inert(),
+        text("email-to", "Who gets messages by mail"),
         Property::new(
             "email-cc",
             Kind::List(&Kind::Text),
             "Who else gets messages by mail",
         )
-        .default("")
-        .inert(),
-        no("email-start-tls", "Sends mail over TLS").inert(),
+        .default(""),
+        no("email-start-tls", "Sends mail over TLS"),
         yes(
             "remember",
             "Keeps messages for a console that is not open yet",
@@ -340,11 +339,10 @@ pub(crate) static ACTION: Menu = Menu {
     ..Menu::new("/system/logging/action", Shape::List, "Where messages go")
 };
 
-/// Where messages go in vain: by mail, to a script, or in a way that is not spoken.
+/// Where messages go in vain: to a script, or in a form that is not spoken.
 fn in_vain(item: &Item) -> Option<&'static str> {
     let is = |name: &str, words: &[&str]| words.contains(&item.text(name));
     match item.text("target") {
-        "email" => Some("logging by mail"),
         "script" => Some("logging to a script"),
         "remote" if is("remote-log-format", &["cef"]) => Some("remote-log-format=cef"),
         _ => None,

@@ -1,8 +1,8 @@
 //! `/tool/e-mail`: sends mail.
 
-use menu::{Draft, Effect, Family, Kind, Menu, Old, Property, Shape, Value};
+use menu::{Draft, Family, Kind, Menu, Old, Property, Shape, Value};
 
-use crate::declare::{AS_VALUE, PORT, argument, idle_command, shown, text};
+use crate::declare::{AS_VALUE, PORT, argument, command, shown, text};
 use crate::spelling::HOST;
 
 /// RouterOS: version 6 said `start-tls=tls-only`.
@@ -19,7 +19,9 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("server", HOST, "The mail server").default("0.0.0.0"),
         Property::new("port", PORT, "The mail server's port").default("25"),
         Property::new("tls", TLS, "Whether the connection is encrypted").default("no"),
-        Property::new("vrf", Kind::Name, "The VRF of the mail server").default("main"),
+        Property::new("vrf", Kind::Name, "The VRF of the mail server")
+            .default("main")
+            .inert(),
         Property::new("from", Kind::Text, "Who sends the mail").default("<>"),
         text("user", "Name at the mail server"),
         text("password", "Password at the mail server").sensitive(),
@@ -47,7 +49,7 @@ pub(crate) static MENU: Menu = Menu {
         Old::renamed("start-tls", "tls"),
     ],
     derive: Some(starttls),
-    commands: &[idle_command(
+    commands: &[command(
         "send",
         "Send a mail",
         &[
@@ -70,6 +72,5 @@ pub(crate) static MENU: Menu = Menu {
             argument("user", Kind::Text, "User"),
         ],
     )],
-    effect: Effect::None,
     ..Menu::new("/tool/e-mail", Shape::Settings, "Mail")
 };

@@ -4,6 +4,7 @@
 //! add ─▶ rules ─┬▶ memory: the last entries of each action, which `/log` shows
 //!               ├▶ disk:   lines for files, which control appends now and then
 //!               ├▶ remote: datagrams of syslog, which the binary sends
+//!               ├▶ email:  lines, which the feature for mail makes a mail of
 //!               └▶ echo:   entries for consoles
 //!     └▶ the program's own log, whatever the rules are
 //! ```
@@ -43,6 +44,15 @@ pub struct Entry {
     pub message: String,
 }
 
+/// Entries that go by mail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LogMail {
+    pub(crate) to: Vec<String>,
+    pub(crate) copies: Vec<String>,
+    pub(crate) starttls: bool,
+    pub(crate) lines: VecDeque<String>,
+}
+
 /// The log.
 #[derive(Debug, Default)]
 pub struct Log {
@@ -51,6 +61,8 @@ pub struct Log {
     memory: BTreeMap<Id, VecDeque<Entry>>,
     disks: BTreeMap<Id, Disk>,
     datagrams: VecDeque<Datagram>,
+    /// What waits to be sent by mail, of each action.
+    mails: BTreeMap<Id, LogMail>,
     /// The addresses of servers that are known by name.
     servers: BTreeMap<Arc<str>, Option<IpAddr>>,
     /// Entries for the program's own log.
@@ -83,6 +95,7 @@ impl Log {
         let actions = &self.actions;
         self.memory.retain(|id, _| actions.contains_key(id));
         self.disks.retain(|id, _| actions.contains_key(id));
+        self.mails.retain(|id, _| actions.contains_key(id));
         for entry in self.early.take().unwrap_or_default() {
             self.deliver(&entry);
         }
@@ -167,6 +180,11 @@ impl Log {
         self.datagrams.drain(..).collect()
     }
 
+    /// Entries that wait to go by mail: one mail of each action.
+    pub(crate) fn take_mails(&mut self) -> Vec<LogMail> {
+        core::mem::take(&mut self.mails).into_values().collect()
+    }
+
     /// Forgets what an action keeps in memory.
     pub(crate) fn clear(&mut self, action: &str) {
         let named = self.actions.iter().filter(|(_, a)| a.name == action);
@@ -240,6 +258,25 @@ impl Log {
                     bytes,
                 };
                 push(&mut self.datagrams, datagram);
+            }
+            Target::Mail {
+                to,
+                copies,
+                starttls,
+            } => {
+                // What is said of mails would be the next one.
+                if entry.topics.split(',').any(|topic| topic == "e-mail") {
+                    return;
+                }
+                let mail = self.mails.entry(id).or_insert_with(|| LogMail {
+                    to: to.clone(),
+                    copies: copies.clone(),
+                    starttls: *starttls,
+                    lines: VecDeque::new(),
+                });
+                let (time, topics) = (entry.at.date_time(), menu::visible(&entry.topics));
+                let line = format!("{time} {topics} {}", menu::visible(&entry.message));
+                push(&mut mail.lines, line);
             }
             Target::Echo => push(&mut self.echoes, entry),
             Target::Other => {}

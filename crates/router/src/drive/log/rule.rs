@@ -37,6 +37,12 @@ pub(super) enum Target {
     },
     Disk(Config),
     Remote(Remote),
+    /// Mails to and copies to these, and whether TLS has to begin before anything is said.
+    Mail {
+        to: Vec<String>,
+        copies: Vec<String>,
+        starttls: bool,
+    },
     /// Consoles.
     Echo,
     /// What this router cannot do.
@@ -133,6 +139,14 @@ fn target(item: &Item) -> Target {
             stop: item.is("disk-stop-on-full"),
         }),
         "echo" => Target::Echo,
+        "email" => {
+            let copies = item.get("email-cc").map(Value::as_list).unwrap_or_default();
+            Target::Mail {
+                to: vec![item.text("email-to").to_owned()],
+                copies: copies.iter().map(ToString::to_string).collect(),
+                starttls: item.is("email-start-tls"),
+            }
+        }
         "remote" => remote(item).map_or(Target::Other, Target::Remote),
         _ => Target::Other,
     }

@@ -1,0 +1,308 @@
+//! `/tool/e-mail`: mails that wait to be sent, and what came of the last one. The program has the connections: it takes
+//! mails ([`crate::Instance::take_letters`]) and tells what came of them.
+
+use core::net::IpAddr;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use menu::{Changes, Id, Item, Menu, Reason, Row, Value};
+use service::smtp;
+
+use super::{Effects, Feature, View};
+use crate::drive::log::{Log, LogMail};
+
+pub(crate) const MAIL: &str = "/tool/e-mail";
+/// Mails that wait, their bytes, and how many are sent at a time.
+const WAITING: usize = 100;
+const BYTES: usize = 64 << 20;
+const AT_ONCE: usize = 4;
+
+/// How the connection is protected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tls {
+    /// Not at all.
+    #[default]
+    No,
+    /// TLS begins when the server has greeted (RFC 3207).
+    StartTls,
+    /// TLS begins first (RFC 8314, 3.3).
+    Yes,
+}
+
+impl Tls {
+    /// What a word of `tls` says.
+    pub(crate) fn of(word: &str) -> Self {
+        match word {
+            "starttls" => Self::StartTls,
+            "yes" | "tls-only" => Self::Yes,
+            _ => Self::No,
+        }
+    }
+}
+
+/// A server, and how mails are given to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Server {
+    /// Its address, or its name.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// How the connection is protected.
+    pub tls: Tls,
+    /// How much of its certificate is looked at: a word of `certificate-verification`.
+    pub check: String,
+    /// User and password; without a user nobody is told of.
+    pub user: Option<(String, String)>,
+}
+
+/// A mail.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Letter {
+    /// Who takes it.
+    pub server: Server,
+    /// The name of this router.
+    pub host: String,
+    /// Who sends it.
+    pub from: String,
+    /// Who gets it.
+    pub to: Vec<String>,
+    /// Who gets a copy.
+    pub copies: Vec<String>,
+    /// What it is about.
+    pub subject: String,
+    /// What it says.
+    pub body: String,
+    /// Files that go with it: names and contents.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
+/// What came of a mail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// What it was about.
+    pub subject: String,
+    /// The server's address, as far as it was found out.
+    pub address: Option<IpAddr>,
+    /// What went wrong, in words.
+    pub end: Result<(), String>,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Mails {
+    settings: Option<Arc<Item>>,
+    waiting: VecDeque<Letter>,
+    under_way: usize,
+    status: Option<&'static str>,
+    address: Option<IpAddr>,
+}
+
+/// The address of a sender or a receiver: what stands between angle brackets, if there are some.
+pub fn bare(text: &str) -> &str {
+    let inner = text
+        .split_once('<')
+        .and_then(|(_, rest)| rest.split_once('>'));
+    inner.map_or(text, |(inner, _)| inner).trim()
+}
+
+impl Letter {
+    fn bytes(&self) -> usize {
+        self.body.len()
+            + self
+                .files
+                .iter()
+                .map(|(_, bytes)| bytes.len())
+                .sum::<usize>()
+    }
+
+    /// What the settings say of all mails.
+    pub(crate) fn of(settings: &Item) -> Self {
+        let text = |name: &str| settings.text(name).to_owned();
+        let shown = |name: &str| {
+            settings
+                .get(name)
+                .map(ToString::to_string)
+                .unwrap_or_default()
+        };
+        let port = settings
+            .number("port")
+            .and_then(|port| u16::try_from(port).ok());
+        Self {
+            server: Server {
+                host: shown("server"),
+                port: port.unwrap_or(25),
+                tls: Tls::of(settings.text("tls")),
+                check: text("certificate-verification"),
+                user: Some((text("user"), text("password"))).filter(|(user, _)| !user.is_empty()),
+            },
+            from: text("from"),
+            ..Self::default()
+        }
+    }
+
+    /// Refuses what no server would take.
+    fn check(&self) -> Result<(), Reason> {
+        let host = &self.server.host;
+        if host.is_empty() || host.parse().is_ok_and(|host: IpAddr| host.is_unspecified()) {
+            return Err(Reason::failure("no mail server is set"));
+        }
+        let from = bare(&self.from);
+        if !from.is_empty() && !smtp::is_address(from) {
+            return Err(Reason::no_match("from"));
+        }
+        let wrong = |to: &String| !smtp::is_address(bare(to));
+        if self.to.is_empty() || self.to.iter().any(wrong) {
+            return Err(Reason::no_match("to"));
+        }
+        match self.copies.iter().any(wrong) {
+            true => Err(Reason::no_match("cc")),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Mails {
+    /// Takes a mail.
+    ///
+    /// # Errors
+    /// It cannot be sent, or too many wait.
+    pub(crate) fn send(&mut self, letter: Letter) -> Result<(), Reason> {
+        letter.check()?;
+        let waiting: usize = self.waiting.iter().map(Letter::bytes).sum();
+        if self.waiting.len() >= WAITING || waiting + letter.bytes() > BYTES {
+            return Err(Reason::failure("too many mails wait to be sent"));
+        }
+        self.waiting.push_back(letter);
+        self.status = Some("in-progress");
+        Ok(())
+    }
+
+    /// Gives those that are to be sent now, with those of the log.
+    pub(crate) fn take(&mut self, log: &mut Log, name: &str) -> Vec<Letter> {
+        if self.under_way >= AT_ONCE {
+            return Vec::new();
+        }
+        for mail in log.take_mails() {
+            if let Err(why) = self.send_log(mail, name) {
+                log.add("e-mail,error", format!("log entries are lost: {why}"));
+            }
+        }
+        let most = AT_ONCE
+            .saturating_sub(self.under_way)
+            .min(self.waiting.len());
+        let mut letters: Vec<_> = self.waiting.drain(..most).collect();
+        for letter in &mut letters {
+            name.clone_into(&mut letter.host);
+        }
+        self.under_way += letters.len();
+        letters
+    }
+
+    fn send_log(&mut self, mail: LogMail, name: &str) -> Result<(), Reason> {
+        let settings = self.settings.as_deref();
+        let mut letter = Letter::of(settings.ok_or(Reason::NoItem)?);
+        if mail.starttls {
+            letter.server.tls = Tls::StartTls;
+        }
+        letter.to = mail.to;
+        letter.copies = mail.copies;
+        letter.subject = format!("log of {name}");
+        letter.body = mail
+            .lines
+            .iter()
+            .map(|line| format!("{line}\r\n"))
+            .collect();
+        self.send(letter)
+    }
+
+    /// Hears what came of one.
+    pub(crate) fn sent(&mut self, sent: Sent, log: &mut Log) {
+        self.under_way = self.under_way.saturating_sub(1);
+        self.address = sent.address.or(self.address);
+        self.status = Some(match sent.end {
+            Ok(()) => "succeeded",
+            Err(why) => {
+                // RouterOS: the same words.
+                let text = format!("Error sending e-mail <{}>: {why}", sent.subject);
+                log.add("e-mail,error", text);
+                "failed"
+            }
+        });
+    }
+}
+
+impl Feature for Mails {
+    fn menus(&self) -> &'static [&'static str] {
+        &[MAIL]
+    }
+
+    fn follow(&mut self, view: &View<'_>, _: Option<&Changes>, _: &mut Effects) {
+        self.settings = view.store.settings(MAIL).cloned();
+    }
+
+    fn annotate(&self, _: &'static Menu, _: Id, row: &mut Row) {
+        row.set("last-status", Value::Word(self.status.unwrap_or("none")));
+        if let Some(address) = self.address {
+            row.set("last-address", Value::Address(address));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letter() -> Letter {
+        Letter {
+            server: Server {
+                host: "mail.example.org".to_owned(),
+                port: 25,
+                ..Server::default()
+            },
+            from: "Router <router@example.org>".to_owned(),
+            to: vec!["noc@example.org".to_owned()],
+            ..Letter::default()
+        }
+    }
+
+    #[test]
+    fn few_are_sent_at_a_time_and_no_more_wait_than_may() {
+        let (mut mails, mut log) = (Mails::default(), Log::new());
+        for _ in 0..WAITING {
+            mails.send(letter()).expect("there is room");
+        }
+        assert!(mails.send(letter()).is_err());
+        assert_eq!(mails.take(&mut log, "router").len(), AT_ONCE);
+        assert!(mails.take(&mut log, "router").is_empty());
+        let sent = |end| Sent {
+            subject: String::new(),
+            address: None,
+            end,
+        };
+        mails.sent(sent(Err("no".to_owned())), &mut log);
+        assert_eq!(mails.status, Some("failed"));
+        mails.sent(sent(Ok(())), &mut log);
+        assert_eq!(mails.status, Some("succeeded"));
+        assert_eq!(mails.take(&mut log, "router").len(), 2);
+    }
+
+    #[test]
+    fn what_no_server_takes_is_refused() {
+        type Change = fn(&mut Letter);
+        let changes: [Change; 5] = [
+            |letter| letter.server.host = "0.0.0.0".to_owned(),
+            |letter| letter.to.clear(),
+            |letter| letter.to.push("a@b>\r\nRCPT TO:<c@d".to_owned()),
+            |letter| letter.copies.push("nobody".to_owned()),
+            |letter| letter.from = "a b@c".to_owned(),
+        ];
+        for change in changes {
+            let mut letter = letter();
+            change(&mut letter);
+            assert!(Mails::default().send(letter).is_err());
+        }
+        let mut letter = letter();
+        letter.from = "<>".to_owned();
+        assert!(Mails::default().send(letter).is_ok());
+    }
+}

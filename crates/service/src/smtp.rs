@@ -1,0 +1,372 @@
+//! A client of SMTP: a mail is given to a server (RFC 5321), with STARTTLS (RFC 3207) and AUTH (RFC 4954).
+//!
+//! ```text
+//! greeting ─▶ EHLO ─▶ (STARTTLS ─▶ EHLO) ─▶ (AUTH) ─▶ MAIL ─▶ RCPT … ─▶ DATA ─▶ the mail ─▶ QUIT
+//! ```
+//! The owner has the connection: it gives each line that comes to [`Client::handle`] and does what that says.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// Lines of one answer at most.
+const LINES: usize = 100;
+/// Bytes of a line at most (RFC 5321, 4.5.3.1.5, and what servers send in fact).
+pub const LINE_MAX: usize = 2_048;
+
+/// What is given to the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mail {
+    /// The name by which this host greets.
+    pub host: String,
+    /// The address that errors go to; it may be empty.
+    pub from: String,
+    /// The addresses that it goes to.
+    pub to: Vec<String>,
+    /// User and password, if the server is to be told.
+    pub user: Option<(String, String)>,
+    /// Whether TLS has to begin on the connection before anything is said.
+    pub starttls: bool,
+    /// The mail with its head, lines ending with CR LF.
+    pub bytes: Vec<u8>,
+}
+
+/// What the owner is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The answer goes on.
+    Wait,
+    /// Send this.
+    Send(Vec<u8>),
+    /// Begin TLS. What came already and was not given is forged. Then [`Client::secured`] says what to send.
+    StartTls,
+    /// Send this and close: the server has the mail.
+    Done(Vec<u8>),
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Greeting,
+    Ehlo,
+    StartTls,
+    Plain,
+    User,
+    Password,
+    From,
+    To(usize),
+    Data,
+    Taken,
+    Over,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Client {
+    mail: Mail,
+    state: State,
+    secured: bool,
+    /// What the server has said of itself in its answer to EHLO.
+    starttls: bool,
+    plain: bool,
+    login: bool,
+    lines: usize,
+}
+
+fn line(text: &str) -> Next {
+    Next::Send(format!("{text}\r\n").into_bytes())
+}
+
+/// Whether an address can stand in an envelope: nothing in it ends the command that it is in.
+pub fn is_address(text: &str) -> bool {
+    let bad = |letter: char| letter.is_control() || letter == ' ' || letter == '<' || letter == '>';
+    text.len() <= 254 && text.contains('@') && !text.contains(bad)
+}
+
+impl Client {
+    /// A client that waits for the server's greeting. `is_secured` says that TLS protects the connection from the
+    /// beginning.
+    pub fn new(mail: Mail, is_secured: bool) -> Self {
+        Self {
+            mail,
+            state: State::Greeting,
+            secured: is_secured,
+            starttls: false,
+            plain: false,
+            login: false,
+            lines: 0,
+        }
+    }
+
+    /// TLS protects the connection now: the server is asked anew what it can do (RFC 3207, 4.2).
+    pub fn secured(&mut self) -> Vec<u8> {
+        self.secured = true;
+        self.ehlo()
+    }
+
+    /// Takes a line without its end.
+    ///
+    /// # Errors
+    /// The server refuses, or says what nobody understands; in words for users.
+    pub fn handle(&mut self, bytes: &[u8]) -> Result<Next, String> {
+        let text = String::from_utf8_lossy(bytes);
+        let malformed = || "the server does not speak SMTP".to_owned();
+        let code = bytes
+            .get(..3)
+            .filter(|code| code.iter().all(u8::is_ascii_digit));
+        let code = code.and_then(|code| core::str::from_utf8(code).ok()?.parse::<u16>().ok());
+        let code = code.ok_or_else(malformed)?;
+        let goes_on = match bytes.get(3) {
+            Some(b'-') => true,
+            Some(b' ') | None => false,
+            Some(_) => return Err(malformed()),
+        };
+        self.lines += 1;
+        if self.lines > LINES {
+            return Err(malformed());
+        }
+        if self.state == State::Ehlo && code == 250 {
+            self.learn(text.get(4..).unwrap_or_default());
+        }
+        if goes_on {
+            return Ok(Next::Wait);
+        }
+        self.lines = 0;
+        let wanted = match self.state {
+            State::Greeting | State::StartTls => 220..=220,
+            State::Ehlo | State::From | State::Taken => 250..=250,
+            State::To(_) => 250..=251,
+            State::User | State::Password => 334..=334,
+            State::Plain => 235..=235,
+            State::Data => 354..=354,
+            State::Over => return Err(malformed()),
+        };
+        match wanted.contains(&code) {
+            true => self.go_on(),
+            false => Err(format!("the server says: {}", text.trim_end())),
+        }
+    }
+
+    /// What it can do (RFC 5321, 4.1.1.1).
+    fn learn(&mut self, keyword: &str) {
+        let mut words = keyword
+            .split_ascii_whitespace()
+            .map(str::to_ascii_uppercase);
+        match words.next().as_deref() {
+            Some("STARTTLS") => self.starttls = true,
+            Some("AUTH") => {
+                let methods: Vec<_> = words.collect();
+                let has = |name: &str| methods.iter().any(|method| method == name);
+                (self.plain, self.login) = (has("PLAIN"), has("LOGIN"));
+            }
+            _ => {}
+        }
+    }
+
+    fn ehlo(&mut self) -> Vec<u8> {
+        (self.starttls, self.plain, self.login) = (false, false, false);
+        self.state = State::Ehlo;
+        format!("EHLO {}\r\n", self.mail.host).into_bytes()
+    }
+
+    /// The server agrees with what was said last.
+    fn go_on(&mut self) -> Result<Next, String> {
+        let (state, next) = match self.state {
+            State::Greeting => return Ok(Next::Send(self.ehlo())),
+            State::Ehlo if self.mail.starttls && !self.secured => match self.starttls {
+                true => (State::StartTls, line("STARTTLS")),
+                false => return Err("the server does not offer STARTTLS".to_owned()),
+            },
+            State::StartTls => return Ok(Next::StartTls),
+            State::Ehlo => return self.log_in(),
+            State::User => {
+                let user = self.mail.user.as_ref().map_or("", |(user, _)| user);
+                (State::Password, line(&base64(user.as_bytes())))
+            }
+            State::Password => {
+                let password = self.mail.user.as_ref().map_or("", |(_, password)| password);
+                (State::Plain, line(&base64(password.as_bytes())))
+            }
+            State::Plain => self.mail_from(),
+            State::From => self.rcpt_to(0),
+            State::To(at) => self.rcpt_to(at + 1),
+            State::Data => (State::Taken, Next::Send(stuffed(&self.mail.bytes))),
+            State::Taken | State::Over => (State::Over, Next::Done(b"QUIT\r\n".to_vec())),
+        };
+        self.state = state;
+        Ok(next)
+    }
+
+    fn log_in(&mut self) -> Result<Next, String> {
+        let (state, next) = match &self.mail.user {
+            None => self.mail_from(),
+            Some((user, password)) if self.plain => {
+                let proof = base64(format!("\0{user}\0{password}").as_bytes());
+                (State::Plain, line(&format!("AUTH PLAIN {proof}")))
+            }
+            Some(_) if self.login => (State::User, line("AUTH LOGIN")),
+            Some(_) => return Err("the server takes no user by PLAIN or LOGIN".to_owned()),
+        };
+        self.state = state;
+        Ok(next)
+    }
+
+    fn mail_from(&self) -> (State, Next) {
+        let from = format!("MAIL FROM:<{}>", self.mail.from);
+        (State::From, line(&from))
+    }
+
+    fn rcpt_to(&self, at: usize) -> (State, Next) {
+        match self.mail.to.get(at) {
+            Some(to) => (State::To(at), line(&format!("RCPT TO:<{to}>"))),
+            None => (State::Data, line("DATA")),
+        }
+    }
+}
+
+/// A mail as it is sent: a line that begins with a dot has one more, and a dot alone ends it (RFC 5321, 4.5.2).
+fn stuffed(mail: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(mail.len() + 64);
+    for part in mail.split_inclusive(|byte| *byte == b'\n') {
+        if part.starts_with(b".") {
+            out.push(b'.');
+        }
+        match part.strip_suffix(b"\n") {
+            // A line feed alone is no end of a line (RFC 5321, 2.3.8).
+            Some(bare) if !bare.ends_with(b"\r") => {
+                out.extend_from_slice(bare);
+                out.extend_from_slice(b"\r\n");
+            }
+            _ => out.extend_from_slice(part),
+        }
+    }
+    if !out.ends_with(b"\r\n") {
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b".\r\n");
+    out
+}
+
+fn base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mail() -> Mail {
+        Mail {
+            host: "router".to_owned(),
+            from: "router@example.org".to_owned(),
+            to: vec!["noc@example.org".to_owned(), "two@example.org".to_owned()],
+            user: None,
+            starttls: false,
+            bytes: b"Subject: x\r\n\r\n.dot\r\nend".to_vec(),
+        }
+    }
+
+    /// What is sent for these answers; `TLS` where it begins.
+    fn talk(client: &mut Client, answers: &str) -> Vec<String> {
+        let mut said = Vec::new();
+        for answer in answers.split('|') {
+            match client.handle(answer.as_bytes()) {
+                Ok(Next::Wait) => {}
+                Ok(Next::Send(bytes)) => said.push(String::from_utf8(bytes).expect("text")),
+                Ok(Next::Done(bytes)) => {
+                    said.push(String::from_utf8(bytes).expect("text"));
+                    said.push("over".to_owned());
+                }
+                Ok(Next::StartTls) => {
+                    said.push("TLS".to_owned());
+                    said.push(String::from_utf8(client.secured()).expect("text"));
+                }
+                Err(why) => said.push(why),
+            }
+        }
+        said.iter().map(|said| said.trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_mail_is_given_to_a_server_and_its_dots_are_doubled() {
+        let mut client = Client::new(mail(), false);
+
+        let said = talk(
+            &mut client,
+            "220-hello|220 there|250-mx|250 SIZE 1000|250 ok|250 ok|251 will forward|354 go|250 taken",
+        );
+
+        assert_eq!(
+            said,
+            [
+                "EHLO router",
+                "MAIL FROM:<router@example.org>",
+                "RCPT TO:<noc@example.org>",
+                "RCPT TO:<two@example.org>",
+                "DATA",
+                "Subject: x\r\n\r\n..dot\r\nend\r\n.",
+                "QUIT",
+                "over"
+            ]
+        );
+        assert!(client.handle(b"250 more").is_err());
+    }
+
+    #[test]
+    fn a_password_goes_out_behind_starttls_only_and_what_was_offered_before_is_forgotten() {
+        let mut wanted = mail();
+        wanted.starttls = true;
+        wanted.user = Some(("joe".to_owned(), "secret".to_owned()));
+        let mut client = Client::new(wanted.clone(), false);
+
+        let said = talk(
+            &mut client,
+            "220 hello|250-mx|250-AUTH PLAIN|250 STARTTLS|220 go|250-mx|250 auth LOGIN|334 x|334 y|235 yes",
+        );
+
+        assert_eq!(
+            said,
+            [
+                "EHLO router",
+                "STARTTLS",
+                "TLS",
+                "EHLO router",
+                "AUTH LOGIN",
+                "am9l",
+                "c2VjcmV0",
+                "MAIL FROM:<router@example.org>"
+            ]
+        );
+        let mut client = Client::new(wanted.clone(), false);
+        let said = talk(&mut client, "220 hello|250-mx|250 AUTH PLAIN");
+        assert_eq!(
+            said.last().map(String::as_str),
+            Some("the server does not offer STARTTLS")
+        );
+        wanted.starttls = false;
+        let mut client = Client::new(wanted, true);
+        let said = talk(&mut client, "220 hello|250-mx|250 AUTH PLAIN LOGIN|535 no");
+        assert_eq!(
+            said[1..],
+            ["AUTH PLAIN AGpvZQBzZWNyZXQ=", "the server says: 535 no"]
+        );
+    }
+
+    #[test]
+    fn what_no_server_says_ends_it() {
+        for answer in ["", "22", "abc hello", "220x", "250 too early", "220\u{e9}"] {
+            let mut client = Client::new(mail(), false);
+            assert!(client.handle(answer.as_bytes()).is_err(), "{answer}");
+        }
+        let mut client = Client::new(mail(), false);
+        let endless = (0..=LINES).map(|_| client.handle(b"220-again")).last();
+        assert!(endless.is_some_and(|last| last.is_err()));
+    }
+
+    #[test]
+    fn nothing_in_an_address_ends_the_command_that_it_is_in() {
+        assert!(is_address("noc@example.org"));
+        for bad in ["noc", "a@b>\r\nRCPT TO:<c@d", "a b@c", "<a@b>"] {
+            assert!(!is_address(bad), "{bad}");
+        }
+    }
+}
