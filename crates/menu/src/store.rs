@@ -57,6 +57,11 @@ pub struct Item {
 }
 
 impl Item {
+    /// Its place among the items of its menu, in their order.
+    pub const fn position(&self) -> u64 {
+        self.position
+    }
+
     /// The value of a property, by name; `None` if it is unset.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.values.get(self.menu.index(name)?)?.as_ref()

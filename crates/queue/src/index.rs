@@ -107,10 +107,14 @@ impl Hasher for Product {
     }
 }
 
+/// A place in the list: of the outermost queue, then of those within each other. Places compare one after the other, so
+/// that a queue comes and goes between others without their places changing.
+pub type Order = Box<[u64]>;
+
 /// A queue of the list.
 #[derive(Debug)]
 struct Entry<V> {
-    order: u64,
+    order: Order,
     matches: Match,
     /// What it lies in: that has to match, too.
     within: Vec<Match>,
@@ -120,7 +124,7 @@ struct Entry<V> {
 /// See the module.
 #[derive(Debug)]
 pub struct Index<V> {
-    lists: HashMap<Key, Vec<(u64, u64)>, BuildHasherDefault<Product>>,
+    lists: HashMap<Key, Vec<(Order, u64)>, BuildHasherDefault<Product>>,
     entries: HashMap<u64, Entry<V>, BuildHasherDefault<Product>>,
     /// How many targets have a prefix of this length: IPv4, IPv6.
     lens: [Vec<u32>; 2],
@@ -201,15 +205,16 @@ impl<V> Index<V> {
     pub fn insert(
         &mut self,
         id: u64,
-        order: u64,
+        order: Order,
         (matches, within): (Match, Vec<Match>),
         value: V,
     ) {
         self.remove(id);
         for key in Self::keys(&matches) {
             let list = self.lists.entry(key).or_default();
-            let at = list.partition_point(|one| *one < (order, id));
-            list.insert(at, (order, id));
+            let place = (order.clone(), id);
+            let at = list.partition_point(|one| *one < place);
+            list.insert(at, place);
             self.count(&key.target, true);
         }
         self.marked += usize::from(!matches.marks.is_empty());
@@ -227,9 +232,7 @@ impl<V> Index<V> {
         let entry = self.entries.remove(&id)?;
         for key in Self::keys(&entry.matches) {
             if let Some(list) = self.lists.get_mut(&key) {
-                if let Ok(at) = list.binary_search(&(entry.order, id)) {
-                    list.remove(at);
-                }
+                list.retain(|(_, other)| *other != id);
                 if list.is_empty() {
                     self.lists.remove(&key);
                 }
@@ -368,11 +371,11 @@ mod tests {
 
     /// What RouterOS does: the list, one after the other.
     fn walk<'a>(
-        list: &'a [(u64, u64, Match, Vec<Match>)],
+        list: &'a [(u64, Order, Match, Vec<Match>)],
         seen: &Seen,
     ) -> Option<(Direction, &'a u64)> {
         let mut list: Vec<_> = list.iter().collect();
-        list.sort_by_key(|(id, order, ..)| (*order, *id));
+        list.sort_by_key(|(id, order, ..)| (order.clone(), *id));
         list.into_iter().find_map(|(id, _, matches, within)| {
             let takes = |way| {
                 core::iter::once(matches)
@@ -458,8 +461,8 @@ mod tests {
             let mut list = Vec::new();
             for (id, (order, matches, within)) in queues.into_iter().enumerate() {
                 let (id, within) = (id as u64, Vec::from_iter(within));
-                let order = order * 100 + id;
-                index.insert(id, order, (matches.clone(), within.clone()), id);
+                let order = Order::from([order, id]);
+                index.insert(id, order.clone(), (matches.clone(), within.clone()), id);
                 list.push((id, order, matches, within));
             }
             for id in gone {

@@ -6,13 +6,15 @@ use crate::kind::Kind;
 use crate::node::Node;
 
 /// A node, and how packets wait in it.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Leaf {
     /// Its limits and counters.
     pub node: Arc<Node>,
     /// How packets wait.
     pub kind: Kind,
 }
+
+impl Eq for Leaf {}
 
 impl Leaf {
     /// Whether all its packets go by its discipline, as that holds them back by itself.

@@ -26,7 +26,7 @@ mod schedule;
 
 pub use discipline::Discipline;
 pub use gate::ticks;
-pub use index::{Direction, Index, Match, Seen, Target};
+pub use index::{Direction, Index, Match, Order, Seen, Target};
 pub use kind::{
     Cake, CakeFlows, CakeTins, Classify, Codel, Delay, Fifo, FqCodel, Kind, Line, Lost, Pcq, Red,
     Sfq,

@@ -109,6 +109,15 @@ pub struct Node {
     pub(crate) place: AtomicU32,
 }
 
+/// A node is itself alone.
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Node {}
+
 /// What a node may do at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {

@@ -6,6 +6,9 @@ use packet::Tuple;
 pub trait Carried {
     /// Marks congestion (RFC 3168, 5) in a packet whose ends understand that; false, and nothing changed, in others.
     fn mark_congestion(&mut self) -> bool;
+
+    /// Clears the DSCP; what says congestion stays.
+    fn clear_class(&mut self);
 }
 
 /// A packet that waits, or asks to.

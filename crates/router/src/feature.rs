@@ -39,6 +39,7 @@ pub(crate) mod netwatch;
 pub(crate) mod ntp;
 pub(crate) mod ping;
 pub(crate) mod pool;
+pub(crate) mod queue;
 pub(crate) mod radius;
 pub(crate) mod schedule;
 pub(crate) mod scripting;
@@ -283,6 +284,8 @@ pub enum Effect {
     Learn(Owner, Option<Servers>),
     /// Gateway checks want something of routes.
     Gateway(check::Wanted),
+    /// Something of queues is wanted.
+    Queues(queue::Wanted),
 }
 
 /// Frames that a feature may send for one that it hears.

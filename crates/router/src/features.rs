@@ -38,6 +38,7 @@ use crate::feature::netwatch::Watches;
 use crate::feature::ntp::Ntp;
 use crate::feature::ping::UserPings;
 use crate::feature::pool::AddressPools;
+use crate::feature::queue::Queues;
 use crate::feature::radius::Radius;
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
@@ -100,6 +101,8 @@ pub(crate) struct Features {
     pub(crate) virtual_routers: VirtualRouters,
     /// Networks of VXLAN.
     pub(crate) vxlans: Vxlans,
+    /// Queues.
+    pub(crate) queues: Queues,
     /// Addresses of interfaces.
     addresses: Addresses,
     neighbours: Neighbours,
@@ -162,6 +165,7 @@ impl Features {
             bridges: Bridges::default(),
             virtual_routers: VirtualRouters::default(),
             vxlans: Vxlans::new(others.next_u64()),
+            queues: Queues::default(),
             addresses: Addresses,
             neighbours: Neighbours,
             neighbourhood: Neighbourhood::default(),
@@ -209,6 +213,7 @@ impl Features {
             &self.bridges,
             &self.virtual_routers,
             &self.vxlans,
+            &self.queues,
             &self.addresses,
             &self.neighbours,
             &self.neighbourhood,
@@ -257,6 +262,7 @@ impl Features {
             &mut self.bridges,
             &mut self.virtual_routers,
             &mut self.vxlans,
+            &mut self.queues,
             &mut self.addresses,
             &mut self.neighbours,
             &mut self.neighbourhood,

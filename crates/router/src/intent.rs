@@ -41,6 +41,10 @@ pub struct Intent {
     pub held: BTreeSet<(ItemId, &'static str)>,
     /// Which of them others take the frames of.
     pub slaves: Slaves,
+    /// The interfaces that have queues before what they leave by, by name.
+    pub queued: BTreeSet<Name>,
+    /// Packets meet simple queues, or those of `global`.
+    pub queues: bool,
     /// `/interface/list`, by name.
     pub lists: BTreeMap<Name, InterfaceList>,
     /// `/interface/list/member`.

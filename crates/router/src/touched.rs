@@ -84,6 +84,18 @@ impl Intent {
         }
     }
 
+    /// Notes that an interface has queues, or has none any more.
+    pub(crate) fn queue(&mut self, interface: &Name, on: bool, touched: &mut Touched) {
+        let is_other = match on {
+            true => self.queued.insert(interface.clone()),
+            false => self.queued.remove(interface),
+        };
+        if is_other {
+            let named = self.interfaces.first_named(interface);
+            touched.interfaces.extend(named);
+        }
+    }
+
     /// Holds an interface down for a reason, or not any more.
     pub(crate) fn hold(
         &mut self,

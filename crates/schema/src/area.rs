@@ -123,7 +123,6 @@ pub(crate) const AREAS: &[Area] = &[
             "/ip/tftp",
         ],
     ),
-    area("queues", &["/queue"]),
     area(
         "RADIUS and user manager",
         &["/radius", "/tool/user-manager", "/user-manager"],

@@ -20,14 +20,14 @@ pub(crate) const COMMANDS: &[Command] = &[
         name: "reset-counters",
         help: "Reset counters of queues",
         arguments: &[NUMBERS],
-        effect: Effect::None,
+        effect: Effect::Full,
         repeats: false,
     },
     Command {
         name: "reset-counters-all",
         help: "Reset all counters",
         arguments: &[],
-        effect: Effect::None,
+        effect: Effect::Full,
         repeats: false,
     },
 ];

@@ -258,12 +258,12 @@ fn the_log_says_what_was_put_into_use_in_vain() {
         std::mem::take(&mut live.0)
     };
 
-    let said = "system,warning queue simple a has no effect here yet: queues";
-    let add = "/queue simple add name=a target=192.0.2.1/32";
+    let said = "system,warning ppp secret a has no effect here yet: PPP and its tunnels";
+    let add = "/ppp secret add name=a";
     assert_eq!(run(add), [said]);
-    let set = "/queue simple set a comment=x; /queue simple set a disabled=yes";
+    let set = "/ppp secret set a comment=x; /ppp secret set a disabled=yes";
     assert_eq!(run(set), [""; 0]);
-    assert_eq!(run("/queue simple enable a"), [said]);
+    assert_eq!(run("/ppp secret enable a"), [said]);
     let said = "system,warning ip address address=10.0.0.1/24 network=10.0.0.0 interface=br \
                 has no effect here yet: virtual interfaces (interface=br)";
     let add = "/ip address add address=10.0.0.1/24 interface=br";
@@ -278,7 +278,7 @@ fn the_log_says_what_was_put_into_use_in_vain() {
         [""; 0]
     );
     // A loop says it once.
-    let each = ":for n from=1 to=9 do={ /queue simple add name=$n target=192.0.2.1/32 }";
+    let each = ":for n from=1 to=9 do={ /ppp secret add name=$n }";
     assert_eq!(run(each).len(), 1);
 }
 

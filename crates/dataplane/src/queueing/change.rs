@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use frame::InterfaceId;
-use queue::{Leaf, Match, Node};
+use queue::{Leaf, Match, Node, Order};
 
 use crate::out::OutId;
 
 /// The leaves of a simple queue. Packets meet one of the two directions, then that of both together.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Simple {
     /// For what comes from the target.
     pub up: Option<Arc<Leaf>>,
@@ -19,14 +19,14 @@ pub struct Simple {
 }
 
 /// Something about queues that has changed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A simple queue, new or other than before.
     Simple {
         /// Its number.
         id: u64,
         /// Its place in the list; no two are alike.
-        order: u64,
+        order: Order,
         /// Which packets it is for.
         matches: Match,
         /// What the queues that it lies in are for: that has to match, too.
@@ -42,8 +42,6 @@ pub enum Change {
     NoGlobal(u64),
     /// An interface has queues: its frames leave by `OutId::queue`, and behind that by this out.
     Interface(InterfaceId, OutId),
-    /// It has none any more. What waits is let go before, by `Gone`.
-    NoInterface(InterfaceId),
     /// A leaf of the trees of an interface, as for `Global`.
     Leaf(InterfaceId, u64, Vec<u32>, Arc<Leaf>),
     /// It is no more.

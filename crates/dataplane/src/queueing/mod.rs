@@ -49,6 +49,11 @@ impl Carried for Waiting {
         let l3 = usize::from(self.frame.l3);
         wire::ecn::mark(self.frame.bytes_mut().get_mut(l3..).unwrap_or_default())
     }
+
+    fn clear_class(&mut self) {
+        let l3 = usize::from(self.frame.l3);
+        wire::ecn::clear_class(self.frame.bytes_mut().get_mut(l3..).unwrap_or_default());
+    }
 }
 
 /// The queues of an interface.
@@ -397,11 +402,6 @@ fn take(cx: &Context<'_>, change: Change, outlet: &mut Outlet) {
         Change::Global(id, marks, leaf) => queueing.global.insert(id, marks, leaf),
         Change::NoGlobal(id) => drop(queueing.global.remove(id)),
         Change::Interface(id, next) => queueing.place(id).next = next,
-        Change::NoInterface(id) => {
-            if let Some(own) = queueing.interfaces.get_mut(id.slot()) {
-                *own = None;
-            }
-        }
         Change::Leaf(interface, id, marks, leaf) => {
             queueing.place(interface).leaves.insert(id, marks, leaf);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use machine::{Duration, Instant};
-use queue::{Fifo, Kind, Leaf, Limits, Match, Node, Settings, Target};
+use queue::{Fifo, Kind, Leaf, Limits, Match, Node, Red, Settings, Target};
 
 use super::{Change, Simple};
 use crate::DropReason;
@@ -68,7 +68,7 @@ fn limited(workers: usize, download: &Arc<Leaf>, total: Option<&Arc<Leaf>>) -> R
     };
     let change = Change::Simple {
         id: 1,
-        order: 1,
+        order: [1].into(),
         matches: network(0x0b00_0000, 8),
         within: Vec::new(),
         queue,
@@ -157,6 +157,27 @@ fn what_a_queue_has_no_room_for_is_dropped_by_name_and_counted_there() {
 }
 
 #[test]
+fn a_discipline_drops_early_by_name() {
+    let red = Kind::Red(Red {
+        limit: 60,
+        least: 1,
+        most: 3,
+        burst: 1,
+        packet_bytes: 1_000,
+    });
+    let leaf = leaf(1, 0, 8_000, red);
+    let mut rig = limited(1, &leaf, None);
+    for number in 0..200 {
+        send(&mut rig, number..number + 1);
+    }
+    let early = rig
+        .drops()
+        .iter()
+        .any(|(reason, _)| *reason == DropReason::QueueEarly);
+    assert!(early, "{:?}", rig.drops());
+}
+
+#[test]
 fn both_directions_of_a_queue_share_what_it_has_in_total() {
     let (own, total) = (leaf(1, 0, 0, fifo(50)), leaf(2, 0, 80_000, fifo(50)));
     let mut rig = limited(1, &own, Some(&total));
@@ -228,7 +249,7 @@ fn packets_for_the_router_itself_meet_queues_behind_input() {
     let mut rig = limited(1, &leaf, None);
     let change = Change::Simple {
         id: 2,
-        order: 0,
+        order: [0].into(),
         matches: network(0x0a00_0001, 32),
         within: Vec::new(),
         queue: Simple {

@@ -33,6 +33,7 @@ mod odd;
 mod offload;
 mod pair;
 mod pmtu;
+mod queue;
 mod routing;
 mod shortcuts;
 mod snmp;

@@ -426,7 +426,8 @@ impl<T: Carried> Schedule<T> {
             class.timer = 0;
             match class.active {
                 0 if class.level == 0 => self.wake(at, now),
-                _ => self.look(at, until),
+                // What it lies in was last looked at when it had nothing to send, perhaps.
+                _ => self.look_up(at, now),
             }
         }
     }

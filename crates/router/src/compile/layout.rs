@@ -188,6 +188,8 @@ pub struct Laid {
     pub parent: Option<(InterfaceId, (u16, u16))>,
     /// The link that it shares with another interface.
     pub station: Option<Shares>,
+    /// What its frames leave by behind its queues, if it has any; `link.out` are those.
+    pub queued: Option<OutId>,
     /// What its frames are wrapped into.
     pub tunnel: Option<Tunnel>,
     /// Several routers have its addresses in turn: nobody looks for duplicates.
@@ -499,6 +501,9 @@ impl Layout {
                 _ => laid.invalid = true,
             },
         }
+        if ground.intent.queued.contains(&laid.name) {
+            laid.queue_before(id);
+        }
         laid.above = self.master(&laid, ground.intent);
         if laid.carries > 0 {
             laid.link.mtu = laid.link.mtu.min(laid.carries);
@@ -569,6 +574,14 @@ impl Laid {
         self.tunnel = Some(Tunnel::Vxlan(network)).filter(|_| !self.disabled);
     }
 
+    /// Its frames meet its queues before what it leaves by.
+    fn queue_before(&mut self, id: InterfaceId) {
+        if self.link.out != OutId::NONE {
+            self.queued = Some(self.link.out);
+            self.link.out = OutId::queue(id);
+        }
+    }
+
     /// Whether stations may share its link: they have none of their own to share.
     fn carries_stations(&self) -> bool {
         !self.invalid && self.link.ethernet && self.station.is_none() && !self.loopback
@@ -622,6 +635,7 @@ impl Laid {
             half_duplex: false,
             parent: None,
             station: None,
+            queued: None,
             tunnel: None,
             shared: false,
             waits: false,

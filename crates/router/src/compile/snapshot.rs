@@ -55,6 +55,7 @@ pub fn compile(
         send_redirects: intent.ipv4.send_redirects,
         firewall: Arc::clone(firewall),
         fragments4: intent.ipv4.fragments(),
+        queues: intent.queues,
         ..Snapshot::default()
     };
     snapshot.ipv4.slow = slow(false, &snapshot);

@@ -4,6 +4,7 @@ use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
 
 use dataplane::DropReason;
+use dataplane::queueing::Change;
 use frame::InterfaceId;
 use menu::{Changes, Store};
 use service::neighbour::Event;
@@ -13,7 +14,8 @@ use super::Control;
 use super::groups::Groups;
 use super::half::Waiting;
 use super::objects::Pending;
-use crate::feature::{Effect, Effects, View};
+use crate::feature::{Effect, Effects, View, queue};
+use crate::intent::Name;
 use crate::learned::Learned;
 
 /// Rounds in which features answer each other's changes: more than interfaces lie upon each other.
@@ -131,6 +133,50 @@ impl Control {
         }
     }
 
+    fn take_queues(&mut self, wanted: queue::Wanted, pending: &mut Pending) {
+        match wanted {
+            queue::Wanted::Change {
+                change,
+                marks,
+                within,
+            } => self.tell_queue(change, &marks, &within),
+            queue::Wanted::Before(interface, on) => {
+                { &mut self.intent }.queue(&interface, on, &mut pending.touched);
+            }
+            queue::Wanted::Packets(on) => {
+                self.intent.queues = on;
+                self.due.snapshot = true;
+            }
+        }
+    }
+
+    /// Tells workers of queues; marks have numbers there. A mark that no number is left for is no packet's.
+    fn tell_queue(&mut self, mut change: Change, marks: &[Name], within: &[Vec<Name>]) {
+        if !marks.is_empty() || within.iter().any(|marks| !marks.is_empty()) {
+            self.firewall.keep_marks();
+            self.due.snapshot = true;
+        }
+        let mut numbers = |names: &[Name]| -> Vec<u32> {
+            let number = |name| self.firewall.packet_mark_number(name).unwrap_or(u32::MAX);
+            names.iter().map(number).collect()
+        };
+        match &mut change {
+            Change::Simple {
+                matches,
+                within: above,
+                ..
+            } => {
+                matches.marks = numbers(marks);
+                for (matches, marks) in above.iter_mut().zip(within) {
+                    matches.marks = numbers(marks);
+                }
+            }
+            Change::Global(_, own, _) | Change::Leaf(_, _, own, _) => *own = numbers(marks),
+            _ => {}
+        }
+        self.workers.tell(&change);
+    }
+
     /// Does what features want done, but for what is to be followed.
     fn take_effects(&mut self, effects: Effects, pending: &mut Pending) {
         let (worker, lost) = (effects.worker, effects.lost);
@@ -169,6 +215,7 @@ impl Control {
                     self.due.learned |= self.wanted.learned.set(owner, servers);
                 }
                 Effect::Gateway(wanted) => self.check_gateway(wanted),
+                Effect::Queues(wanted) => self.take_queues(wanted, pending),
                 Effect::Send(outgoing) => self.send(outgoing, worker),
                 Effect::Datagram(datagram) => self.send_datagram(&datagram, worker),
                 Effect::Echo(echo) => self.send_echo(&echo, worker),

@@ -270,7 +270,8 @@ impl Control {
         now: Instant,
     ) -> Self {
         let mut rng = Rng::seeded(seed);
-        let features = Features::new(&mut rng);
+        let mut features = Features::new(&mut rng);
+        features.queues.set_workers(workers.len());
         let services = hear::Registry::of(features.services());
         Self {
             intent: Intent::default(),

@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dataplane::queueing::Change;
 use frame::InterfaceId;
 use frame::shortcut::Which;
 use service::icmp::Rate;
@@ -131,6 +132,13 @@ impl Control {
         let relaid = self.layout.lay_out(items, &ground, &mut self.numbers);
         for (id, before) in &relaid.before {
             let now = self.layout.interfaces.get(id);
+            let queued = now.and_then(|laid| laid.queued);
+            if let Some(next) =
+                queued.filter(|_| queued != before.as_ref().and_then(|laid| laid.queued))
+            {
+                // Before frames are led there.
+                self.workers.tell(&Change::Interface(*id, next));
+            }
             let mirror = before.as_ref().and_then(|laid| laid.mirror);
             if let Some((_, mirror)) = mirror
                 && now.and_then(|laid| laid.mirror).map(|(_, id)| id) != Some(mirror)

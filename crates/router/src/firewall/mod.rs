@@ -92,6 +92,8 @@ pub struct Firewall {
     none: Arc<dataplane::rule::Table>,
     /// Bridges take no fast path.
     bridges_are_slow: bool,
+    /// Queues read packet marks.
+    keeps_marks: bool,
     joining: Option<Joining>,
     compiled: Arc<dataplane::firewall::Firewall>,
 }
@@ -116,6 +118,7 @@ impl Firewall {
             chips_have_rules: true,
             none: Arc::default(),
             bridges_are_slow: false,
+            keeps_marks: false,
             joining: None,
             compiled: Arc::default(),
         }
@@ -276,6 +279,13 @@ impl Firewall {
         is_other
     }
 
+    /// Packets keep their marks from now on, for queues that read them.
+    pub(crate) fn keep_marks(&mut self) {
+        if !core::mem::replace(&mut self.keeps_marks, true) {
+            self.put_together();
+        }
+    }
+
     /// Makes what workers run; says whether it is other than before.
     fn put_together(&mut self) -> bool {
         let table = |kind: Kind, ipv6: bool| {
@@ -307,7 +317,7 @@ impl Firewall {
             tracks6: self.tracking.is_active(self.has_rules(true)),
             settings: self.tracking.settings.clone(),
             services: self.services.clone(),
-            keeps_marks: false,
+            keeps_marks: self.keeps_marks,
             sought: Default::default(),
         };
         let same = is_same(&made, &self.compiled);
@@ -444,6 +454,11 @@ impl Firewall {
         let desk = self.shared.owners.get(&number)?;
         let (desk, item) = (self.desks.get(desk.0)?, desk.1);
         Some((desk.which(), desk.rule(item)?))
+    }
+
+    /// The number of a packet's mark, given if it has none; none if all are taken.
+    pub(crate) fn packet_mark_number(&mut self, name: &Name) -> Option<u32> {
+        self.shared.packet_marks.number(name)
     }
 
     /// The number of a packet's mark, if a rule names it.

@@ -1,10 +1,9 @@
 //! `/queue/interface`: the queue before each interface.
 
-use menu::{Follow, Kind, Menu, Property};
+use menu::{Follow, Kind, Menu, Property, Shape};
 
 use super::TYPE;
 use crate::declare::{reference, shown};
-use crate::fragment::idle_fixed;
 
 const fn with(path: &'static str, queue: &'static [(&'static str, &'static str)]) -> Follow {
     Follow {
@@ -47,5 +46,5 @@ pub(crate) static MENU: Menu = Menu {
         with("/interface/ppp-client", &[]),
         with("/interface/veth", &[]),
     ],
-    ..idle_fixed("/queue/interface", "Queues of interfaces")
+    ..Menu::new("/queue/interface", Shape::Fixed, "Queues of interfaces")
 };

@@ -1,10 +1,10 @@
 //! `/queue/simple`: limits for networks and interfaces, the first that matches.
 
-use menu::{Family, Flag, Kind, Menu, Old, Property};
+use menu::{Family, Flag, Kind, Menu, Old, Property, Shape};
 
 use super::{COMMANDS, PRIORITY, TYPE, count};
 use crate::declare::{list, number, span};
-use crate::fragment::{COMMENT_DISABLED, idle_rules};
+use crate::fragment::COMMENT_DISABLED;
 
 const TARGET: Kind = Kind::Either(&Kind::Prefix(Family::Any), &Kind::Reference("interface"));
 const RATES: Kind = Kind::Pair(&Kind::Rate);
@@ -79,7 +79,8 @@ const TOTAL: &[Property] = &[
         crate::declare::TIME_OF_WEEK,
         "When the queue counts",
     )
-    .optional(),
+    .optional()
+    .inert(),
     count("total-bytes", "Bytes both ways"),
     count("packets", "Packets up and down"),
     count("total-packets", "Packets both ways"),
@@ -127,5 +128,5 @@ pub(crate) static MENU: Menu = Menu {
         Old::renamed("interface", "target"),
         Old::gone("direction"),
     ],
-    ..idle_rules("/queue/simple", "Simple queues")
+    ..Menu::new("/queue/simple", Shape::Ordered, "Simple queues")
 };

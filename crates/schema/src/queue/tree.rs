@@ -1,10 +1,10 @@
 //! `/queue/tree`: queues by packet mark, each within its parent.
 
-use menu::{Flag, Kind, Menu, Property};
+use menu::{Flag, Kind, Menu, Property, Shape};
 
 use super::{COMMANDS, PRIORITY, TYPE, count};
 use crate::declare::{list, span};
-use crate::fragment::{COMMENT_DISABLED, idle_list};
+use crate::fragment::COMMENT_DISABLED;
 
 const PARENT: Kind = Kind::Or(
     &["global", "global-in", "global-out", "global-total"],
@@ -67,5 +67,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "queue",
     commands: COMMANDS,
-    ..idle_list("/queue/tree", "Tree of queues")
+    ..Menu::new("/queue/tree", Shape::List, "Tree of queues")
 };

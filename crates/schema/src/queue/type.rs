@@ -1,9 +1,9 @@
 //! `/queue/type`: kinds of queues.
 
-use menu::{Builtin, Flag, Item, Kind, Menu, Pick, Property, Unique, Value};
+use menu::{Builtin, Flag, Item, Kind, Menu, Pick, Property, Shape, Unique, Value};
 
 use crate::declare::{list, named, no, number, span, within, words, yes};
-use crate::fragment::{COMMENT, idle_list};
+use crate::fragment::COMMENT;
 
 const KINDS: &[&str] = &[
     "bfifo", "cake", "codel", "fq-codel", "mq-pfifo", "none", "pcq", "pfifo", "red", "sfq",
@@ -98,7 +98,7 @@ const CODEL: &[Property] = &[
 
 const CAKE: &[Property] = &[
     rate("cake-bandwidth", "Rate; 0 is no limit"),
-    no("cake-autorate-ingress", "Finds the rate out"),
+    no("cake-autorate-ingress", "Finds the rate out").inert(),
     words("cake-atm", &["atm", "none", "ptm"], "Cells of the line").default("none"),
     number("cake-overhead", -64, 256, "Bytes that the line adds").default("0"),
     number("cake-mpu", 0, 256, "Bytes of the smallest packet").default("0"),
@@ -112,7 +112,7 @@ const CAKE: &[Property] = &[
     words("cake-rtt-scheme", RTT, "How far flows go").optional(),
     words("cake-diffserv", DIFFSERV, "How packets are sorted").default("diffserv3"),
     words("cake-flowmode", FLOWS, "What tells flows apart").default("triple-isolate"),
-    no("cake-nat", "Looks at addresses before NAT"),
+    no("cake-nat", "Looks at addresses before NAT").inert(),
     no("cake-wash", "Clears the DSCP"),
     words(
         "cake-ack-filter",
@@ -233,5 +233,5 @@ pub(crate) static MENU: Menu = Menu {
         ]),
     ],
     pick: Pick::Number,
-    ..idle_list("/queue/type", "Types of queues")
+    ..Menu::new("/queue/type", Shape::List, "Types of queues")
 };

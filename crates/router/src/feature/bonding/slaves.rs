@@ -41,7 +41,10 @@ impl Link {
     /// That of an interface, if a bond takes its frames and can send by it.
     fn of(id: InterfaceId, laid: &Laid, bond: InterfaceId, running: &Running<'_>) -> Option<Self> {
         let is_slave = laid.above == Some((Above::Bond, bond));
-        let is_link = matches!(laid.link.out.out(), Out::Port(_) | Out::Tunnel(_));
+        let is_link = matches!(
+            laid.link.out.out(),
+            Out::Port(_) | Out::Tunnel(_) | Out::Queue(_)
+        );
         let is_whole = laid.link.tags.is_empty() && laid.station.is_none();
         if !(is_slave && is_link && is_whole) {
             return None;

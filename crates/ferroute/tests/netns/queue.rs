@@ -1,0 +1,139 @@
+//! Queues between a client and a server that iperf3 sends through.
+
+use lab::Lab;
+
+use crate::world::{PACKET, Router, Server, Start, have, lab, layout, output, until};
+
+const SERVER: &str = "203.0.113.1";
+/// How often iperf3 is asked.
+const TRIES: usize = 4;
+/// What rates say of the payload of segments with 1,448 bytes: frames have 66 more.
+const PAYLOAD: f64 = 1_448.0 / 1_514.0;
+
+fn world(test: &str, config: &str) -> Option<(Lab, Router)> {
+    let lab = { have(test, &["iperf3"]) }.then(|| lab(test, layout("plain")));
+    let lab = lab.flatten()?;
+    let config = format!("{}\n{config}", layout("plain").config);
+    let router = Router::start(&lab, &Start::with(PACKET, &config));
+    Some((lab, router))
+}
+
+/// Megabits a second of payload that one connection brings. iperf3's own messages wait in the queue as well, and now
+/// and then it loses its way over that: then it is asked again.
+fn rate(lab: &Lab, arguments: &str) -> f64 {
+    for _ in 0..TRIES {
+        let listen = "timeout 20 iperf3 --server --one-off --forceflush";
+        let server = Server::start(lab, "server", listen, "Server listening");
+        let line = format!("timeout 15 iperf3 --client {SERVER} --json --time 3 {arguments}");
+        let report = output(lab, "client", &line).stdout;
+        drop(server);
+        let report: serde_json::Value = serde_json::from_slice(&report).unwrap_or_default();
+        if let Some(bits) = report["end"]["sum_received"]["bits_per_second"].as_f64() {
+            return bits / 1e6;
+        }
+    }
+    panic!("iperf3 reports nothing, {TRIES} times");
+}
+
+/// What TCP makes of a limit: never more than that and what a bucket saves up in three seconds, and most of it.
+fn is_held(rate: f64, megabits: f64) -> bool {
+    let most = megabits * PAYLOAD * 1.05;
+    (megabits * 0.7..=most).contains(&rate)
+}
+
+const MASQUERADE: &str = "/ip firewall nat add chain=srcnat action=masquerade out-interface=ether1";
+
+#[test]
+fn a_simple_queue_holds_both_directions_of_a_host_behind_masquerade() {
+    let test = "a_simple_queue_holds_both_directions_of_a_host_behind_masquerade";
+    let queue = "/queue simple add name=lan target=192.168.88.0/24 max-limit=8M/16M";
+    let Some((lab, router)) = world(test, &format!("{MASQUERADE}\n{queue}")) else {
+        return;
+    };
+    let (up, down) = (rate(&lab, ""), rate(&lab, "--reverse"));
+    assert!(is_held(up, 8.0), "{up} up");
+    assert!(is_held(down, 16.0), "{down} down");
+    let row = &router.rows("/queue/simple/print stats")[0];
+    let [up, down] = pair(row["bytes"].as_str());
+    assert!(up > 2_000_000 && down > 4_000_000, "{row:#}");
+    let [lost, _] = pair(row["dropped"].as_str());
+    assert!(lost > 0, "TCP finds the limit by losses: {row:#}");
+
+    // Other limits hold at once, for what flows already.
+    router.exec("/queue simple set lan max-limit=0/32M");
+    let (up, down) = (rate(&lab, ""), rate(&lab, "--reverse"));
+    assert!(up > 16.0, "no limit any more: {up}");
+    assert!(is_held(down, 32.0), "{down} down");
+    router.exec("/queue simple reset-counters lan");
+    router.exec("/queue simple remove lan");
+    assert!(rate(&lab, "--reverse") > 40.0);
+}
+
+#[test]
+fn fasttrack_passes_simple_queues_and_meets_the_tree_of_an_interface() {
+    let test = "fasttrack_passes_simple_queues_and_meets_the_tree_of_an_interface";
+    let config = format!(
+        "{MASQUERADE}\n\
+         /queue simple add name=lan target=192.168.88.0/24 max-limit=4M/4M\n\
+         /ip firewall filter add chain=forward action=fasttrack-connection connection-state=established,related\n\
+         /ip firewall filter add chain=forward action=accept connection-state=established,related"
+    );
+    let Some((lab, router)) = world(test, &config) else {
+        return;
+    };
+    let fast = rate(&lab, "");
+    assert!(fast > 20.0, "FastTrack passes simple queues: {fast}");
+    router.exec("/queue tree add name=wan parent=ether1 max-limit=8M queue=default");
+    let held = rate(&lab, "");
+    assert!(is_held(held, 8.0), "and no queue of an interface: {held}");
+    let rows = router.rows("/queue/interface/print where interface=ether1");
+    assert_eq!(rows[0]["active-queue"], "queue-tree", "{rows:#?}");
+    router.exec("/queue tree remove wan");
+    let free = rate(&lab, "");
+    assert!(free > 20.0, "{free}");
+}
+
+#[test]
+fn a_tree_shares_by_marks_and_priority() {
+    let test = "a_tree_shares_by_marks_and_priority";
+    let config = "/ip firewall mangle\n\
+         add chain=forward protocol=udp dst-port=5202 action=mark-packet new-packet-mark=voice passthrough=no\n\
+         add chain=forward action=mark-packet new-packet-mark=rest passthrough=no\n\
+         /queue tree\n\
+         add name=wan parent=ether1 max-limit=10M\n\
+         add name=voice parent=wan packet-mark=voice priority=1 limit-at=2M max-limit=10M queue=default\n\
+         add name=rest parent=wan packet-mark=rest priority=8 max-limit=10M queue=default";
+    let Some((lab, router)) = world(test, config) else {
+        return;
+    };
+    let alone = rate(&lab, "");
+    assert!(is_held(alone, 10.0), "{alone}");
+    let rows = router.rows("/queue/tree/print stats");
+    let bytes = |name: &str| {
+        let row = rows
+            .iter()
+            .find(|row| row["name"] == name)
+            .expect("a queue");
+        number(row["bytes"].as_str())
+    };
+    assert_eq!(bytes("voice"), 0);
+    assert!(bytes("rest") > 2_000_000);
+    assert_eq!(
+        bytes("wan"),
+        bytes("rest"),
+        "what lies in it is its own as well"
+    );
+    until("nothing waits any more", || {
+        router.value("/queue/tree/print stats", "rest", "queued-packets") == "0"
+    });
+}
+
+fn number(text: Option<&str>) -> u64 {
+    let number = text.and_then(|text| text.parse().ok());
+    number.unwrap_or_else(|| panic!("{text:?} is a count"))
+}
+
+fn pair(text: Option<&str>) -> [u64; 2] {
+    let (up, down) = text.and_then(|text| text.split_once('/')).expect("up/down");
+    [up, down].map(|text| number(Some(text)))
+}

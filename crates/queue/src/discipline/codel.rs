@@ -1,0 +1,184 @@
+//! CoDel (RFC 8289): packets are dropped, or marked, while the delay of all of them has been too long for too long.
+
+use std::collections::VecDeque;
+
+use machine::{Duration, Instant};
+
+use super::Losing;
+use crate::kind::{Codel, Delay, Lost};
+use crate::packet::{Carried, Packet};
+
+/// The longest packet: a line of less is not dropped from (RFC 8289, 5.4).
+const LONGEST: u64 = 1_514;
+
+/// A packet, and when it came.
+#[derive(Debug)]
+pub(super) struct Came<T> {
+    pub(super) packet: Packet<T>,
+    pub(super) at: Instant,
+}
+
+/// A line with CoDel's state, of which FQ-CoDel has many.
+#[derive(Debug)]
+pub(super) struct Line<T> {
+    pub(super) line: VecDeque<Came<T>>,
+    pub(super) bytes: u64,
+    /// When the delay will have been too long for an interval.
+    first_above: Option<Instant>,
+    dropping: bool,
+    next_drop: Instant,
+    count: u32,
+    last_count: u32,
+}
+
+impl<T> Default for Line<T> {
+    fn default() -> Self {
+        Self {
+            line: VecDeque::new(),
+            bytes: 0,
+            first_above: None,
+            dropping: false,
+            next_drop: Instant::ZERO,
+            count: 0,
+            last_count: 0,
+        }
+    }
+}
+
+/// The control law: drops come the closer, the more there were (RFC 8289, 5.3).
+fn later(from: Instant, interval: Duration, count: u32) -> Instant {
+    let nanos = interval.as_nanos() as f64 / f64::from(count.max(1)).sqrt();
+    from + Duration::from_nanos(nanos as u64)
+}
+
+impl<T: Carried> Line<T> {
+    pub(super) fn push(&mut self, packet: Packet<T>, now: Instant) {
+        self.bytes += u64::from(packet.bytes);
+        self.line.push_back(Came { packet, at: now });
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Came<T>> {
+        let came = self.line.pop_front()?;
+        self.bytes -= u64::from(came.packet.bytes);
+        Some(came)
+    }
+
+    /// The next packet, and whether its delay is one to drop for.
+    fn look(&mut self, delay: &Delay, now: Instant) -> Option<(Came<T>, bool)> {
+        let Some(came) = self.pop() else {
+            self.first_above = None;
+            return None;
+        };
+        let waited = now.saturating_since(came.at);
+        if waited < delay.target || self.bytes <= LONGEST {
+            self.first_above = None;
+            return Some((came, false));
+        }
+        let until = *self.first_above.get_or_insert(now + delay.interval);
+        Some((came, now >= until))
+    }
+
+    /// The next packet, as CoDel has it (RFC 8289, 5.5).
+    pub(super) fn dequeue(
+        &mut self,
+        delay: &Delay,
+        now: Instant,
+        lose: Losing<'_, T>,
+    ) -> Option<Packet<T>> {
+        let (mut came, mut is_late) = self.look(delay, now)?;
+        if self.dropping {
+            if !is_late {
+                self.dropping = false;
+            }
+            while self.dropping && now >= self.next_drop {
+                self.count += 1;
+                if marks(delay, &mut came.packet) {
+                    self.next_drop = later(self.next_drop, delay.interval, self.count);
+                    break;
+                }
+                lose(came.packet, Lost::Early);
+                let next = self.look(delay, now);
+                let Some(next) = next else {
+                    self.dropping = false;
+                    return None;
+                };
+                (came, is_late) = next;
+                match is_late {
+                    true => self.next_drop = later(self.next_drop, delay.interval, self.count),
+                    false => self.dropping = false,
+                }
+            }
+        } else if is_late {
+            if !marks(delay, &mut came.packet) {
+                lose(came.packet, Lost::Early);
+                let next = self.look(delay, now);
+                self.begin(delay, now);
+                came = next?.0;
+            } else {
+                self.begin(delay, now);
+            }
+        }
+        let waited = now.saturating_since(came.at);
+        if delay
+            .ce_threshold
+            .is_some_and(|threshold| waited > threshold)
+        {
+            came.packet.carries.mark_congestion();
+        }
+        Some(came.packet)
+    }
+
+    /// Dropping begins; soon after it ended it goes on about as it was (RFC 8289, 5.5).
+    fn begin(&mut self, delay: &Delay, now: Instant) {
+        self.dropping = true;
+        let recent = now.saturating_since(self.next_drop) < delay.interval * 16;
+        let delta = self.count.saturating_sub(self.last_count);
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.next_drop = later(now, delay.interval, self.count);
+        self.last_count = self.count;
+    }
+}
+
+/// Marks congestion instead of a drop, where that is wanted and understood.
+fn marks<T: Carried>(delay: &Delay, packet: &mut Packet<T>) -> bool {
+    delay.ecn && packet.carries.mark_congestion()
+}
+
+/// One line with CoDel.
+#[derive(Debug)]
+pub struct CodelLine<T> {
+    settings: Codel,
+    line: Line<T>,
+}
+
+impl<T: Carried> CodelLine<T> {
+    pub(super) fn new(settings: Codel) -> Self {
+        Self {
+            settings,
+            line: Line::default(),
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, packet: Packet<T>, now: Instant, lose: Losing<'_, T>) {
+        match self.line.line.len() >= self.settings.limit as usize {
+            true => lose(packet, Lost::Full),
+            false => self.line.push(packet, now),
+        }
+    }
+
+    pub(super) fn dequeue(&mut self, now: Instant, lose: Losing<'_, T>) -> Option<Packet<T>> {
+        self.line.dequeue(&self.settings.delay, now, lose)
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Packet<T>> {
+        self.line.pop().map(|came| came.packet)
+    }
+
+    pub(super) fn packets(&self) -> u32 {
+        self.line.line.len() as u32
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.line.bytes
+    }
+}

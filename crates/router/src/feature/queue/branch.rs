@@ -1,0 +1,180 @@
+//! A branch: a queue in one direction, as workers have it.
+
+use std::sync::Arc;
+
+use dataplane::queueing::Change;
+use machine::{Duration, Instant};
+use queue::{Counts, Kind, Leaf, Limits, Node, Settings};
+
+use super::Wanted;
+use super::read::Side;
+use crate::feature::{Effect, Effects};
+
+/// Numbers of nodes, and the workers that trees are spread over.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    last: u64,
+    /// How many workers there are.
+    pub(super) workers: u16,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self {
+            last: 0,
+            workers: 1,
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Branch {
+    /// What those within it lie in.
+    pub(super) node: Arc<Node>,
+    /// Where its own packets wait: in the node itself, or, as that has others within it, in a node within it.
+    pub(super) leaf: Option<Arc<Leaf>>,
+    /// What was counted before counters were reset.
+    base: Counts,
+    /// The bytes and packets of when rates were last worked out, and those rates.
+    seen: (Instant, u64, u64),
+    pub(super) rate: (u64, u64),
+}
+
+/// How often rates are worked out.
+pub(super) const LOOK: Duration = Duration::from_secs(1);
+
+impl Branch {
+    /// A branch within another one. `own`: it has packets of its own, which wait in this manner; `parts`: others lie
+    /// within it.
+    pub(super) fn new(
+        numbers: &mut Numbers,
+        parent: Option<&Self>,
+        side: &Side,
+        own: Option<&Kind>,
+        parts: bool,
+    ) -> Self {
+        let node = numbers.node(
+            parent.map(|parent| &parent.node),
+            &side.limits,
+            own.filter(|_| !parts),
+        );
+        let leaf = own.map(|kind| {
+            let node = match parts {
+                true => numbers.node(Some(&node), &Limits::default(), own),
+                false => Arc::clone(&node),
+            };
+            Arc::new(Leaf {
+                node,
+                kind: kind.clone(),
+            })
+        });
+        Self {
+            node,
+            leaf,
+            base: Counts::default(),
+            seen: (Instant::ZERO, 0, 0),
+            rate: (0, 0),
+        }
+    }
+
+    /// Packets wait in another manner from now on; says whether they do.
+    pub(super) fn wait_in(&mut self, kind: &Kind, out: &mut Effects) -> bool {
+        let Some(leaf) = self.leaf.as_ref().filter(|leaf| leaf.kind != *kind) else {
+            return false;
+        };
+        let leaf = Arc::new(Leaf {
+            node: Arc::clone(&leaf.node),
+            kind: kind.clone(),
+        });
+        leaf.node.set_shapes(Leaf::shapes(kind));
+        tell(out, Change::Kind(Arc::clone(&leaf)));
+        self.leaf = Some(leaf);
+        true
+    }
+
+    /// Nothing leads to it any more.
+    pub(super) fn end(&self, out: &mut Effects) {
+        if let Some(leaf) = self.leaf.as_ref().filter(|leaf| leaf.node != self.node) {
+            tell(out, Change::Gone(Arc::clone(&leaf.node)));
+        }
+        tell(out, Change::Gone(Arc::clone(&self.node)));
+    }
+
+    /// What it has counted since counters were reset.
+    pub(super) fn counts(&self) -> Counts {
+        let now = self.node.counts();
+        let own = self.leaf.as_ref().filter(|leaf| leaf.node != self.node);
+        let own = own.map_or_else(Counts::default, |leaf| leaf.node.counts());
+        Counts {
+            packets: now.packets.saturating_sub(self.base.packets),
+            bytes: now.bytes.saturating_sub(self.base.bytes),
+            dropped: (now.dropped + own.dropped).saturating_sub(self.base.dropped),
+            streams: now.streams + own.streams,
+            ..now
+        }
+    }
+
+    /// Counts from zero on.
+    pub(super) fn reset(&mut self) {
+        let Counts {
+            packets,
+            bytes,
+            dropped,
+            ..
+        } = self.counts();
+        self.base.packets += packets;
+        self.base.bytes += bytes;
+        self.base.dropped += dropped;
+    }
+
+    /// Works out its rates: bits and packets a second.
+    pub(super) fn look(&mut self, now: Instant) {
+        let counts = self.node.counts();
+        let (then, bytes, packets) =
+            core::mem::replace(&mut self.seen, (now, counts.bytes, counts.packets));
+        let nanos = now.saturating_since(then).as_nanos().max(1);
+        let per_second = |count: u64| (u128::from(count) * 1_000_000_000 / nanos) as u64;
+        self.rate = match then == Instant::ZERO {
+            true => (0, 0),
+            false => (
+                per_second((counts.bytes - bytes) * 8),
+                per_second(counts.packets - packets),
+            ),
+        };
+    }
+}
+
+impl Numbers {
+    /// A number of its own.
+    pub(super) fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    fn node(
+        &mut self,
+        parent: Option<&Arc<Node>>,
+        limits: &Limits,
+        kind: Option<&Kind>,
+    ) -> Arc<Node> {
+        let id = self.next();
+        let own_home = (id % u64::from(self.workers.max(1))) as u16;
+        Node::new(Settings {
+            id,
+            home: parent.map_or(own_home, |parent| parent.home()),
+            parent: parent.cloned(),
+            limits: *limits,
+            shapes: kind.is_some_and(Leaf::shapes),
+        })
+    }
+}
+
+/// Tells workers of a change that names no marks.
+pub(super) fn tell(out: &mut Effects, change: Change) {
+    out.push(Effect::Queues(Wanted::Change {
+        change,
+        marks: Vec::new(),
+        within: Vec::new(),
+    }));
+}

@@ -1,0 +1,299 @@
+//! Queues, `/queue`: who may send how much.
+//!
+//! ```text
+//! items ──read──▶ simple.rs, tree.rs: what lies in what ──▶ branch.rs: nodes and leaves ──Effect::Queue──▶ workers
+//! interfaces ──lay_out──▶ which names stand for which; which have queues (Effect::Queued)
+//! ```
+//! Workers know queues by changes, each told to all of them; nodes are shared, so that what they count is read here.
+
+mod branch;
+mod read;
+mod show;
+mod simple;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::queueing::Change;
+use frame::InterfaceId;
+use machine::Instant;
+use menu::{Call, Changes, Id, Menu, Reason, Reply, Row};
+use queue::{Fifo, Kind};
+
+use self::branch::{LOOK, Numbers};
+use self::simple::Simples;
+use self::tree::Trees;
+use super::{Effect, Effects, Feature, View, each_item};
+use crate::intent::Name;
+use crate::running::Running;
+
+const SIMPLE: &str = "/queue/simple";
+const TREE: &str = "/queue/tree";
+const TYPE: &str = "/queue/type";
+const INTERFACE: &str = "/queue/interface";
+/// How deep queues lie in each other at most, the outermost included: workers have one level more.
+const DEEP: usize = 7;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    simple: Simples,
+    trees: Trees,
+    types: BTreeMap<Name, Kind>,
+    type_names: BTreeMap<u64, Name>,
+    interface_names: BTreeMap<u64, Name>,
+    interfaces: BTreeMap<Name, InterfaceId>,
+    named: BTreeMap<InterfaceId, Name>,
+    numbers: Numbers,
+    /// Control was told that packets meet queues.
+    told: bool,
+    /// When rates are worked out next.
+    look: Option<Instant>,
+}
+
+/// Something that is wanted of control.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Workers are told of a change; marks are named.
+    Change {
+        /// What has changed.
+        change: Change,
+        /// Marks of a queue's packets.
+        marks: Vec<Name>,
+        /// Marks of the packets of what it lies in.
+        within: Vec<Vec<Name>>,
+    },
+    /// An interface has queues before what it leaves by, or has none any more.
+    Before(Name, bool),
+    /// Packets meet simple queues or those of `global`, or do not any more.
+    Packets(bool),
+}
+
+/// What queues are built upon.
+#[derive(Debug)]
+struct Ground<'a> {
+    types: &'a BTreeMap<Name, Kind>,
+    interfaces: &'a BTreeMap<Name, InterfaceId>,
+    numbers: &'a mut Numbers,
+}
+
+impl Ground<'_> {
+    /// How packets of a type wait.
+    fn kind(&self, name: &Name) -> Kind {
+        self.types.get(name).cloned().unwrap_or_else(usual)
+    }
+}
+
+/// `default-small`.
+fn usual() -> Kind {
+    Kind::Fifo(Fifo {
+        packets: 10,
+        bytes: u64::MAX,
+    })
+}
+
+/// The parts of the feature that change each other.
+macro_rules! ground {
+    ($of:ident) => {
+        &mut Ground {
+            types: &$of.types,
+            interfaces: &$of.interfaces,
+            numbers: &mut $of.numbers,
+        }
+    };
+}
+
+impl Queues {
+    /// How many workers trees are spread over.
+    pub(crate) fn set_workers(&mut self, workers: usize) {
+        self.numbers.workers = u16::try_from(workers).unwrap_or(1);
+    }
+
+    fn follow_types(&mut self, view: &View<'_>, changes: Option<&Changes>) -> BTreeSet<Name> {
+        let mut others = BTreeSet::new();
+        each_item(view, TYPE, changes, |id, item| {
+            others.extend(self.type_names.remove(&id));
+            if let Some(name) = item.and_then(|item| item.name()) {
+                let name = Name::from(name);
+                self.type_names.insert(id, name.clone());
+                others.insert(name);
+            }
+        });
+        for name in &others {
+            let item = view.store.named("queue-type", name);
+            match item {
+                Some(item) => self.types.insert(name.clone(), read::kind(item)),
+                None => self.types.remove(name),
+            };
+        }
+        others
+    }
+
+    fn follow_interfaces(&mut self, view: &View<'_>, changes: Option<&Changes>) {
+        each_item(view, INTERFACE, changes, |id, item| {
+            if let Some(name) = self.interface_names.remove(&id) {
+                self.trees.set_type(name, None);
+            }
+            let said = item.and_then(|item| {
+                let kind = item.text("queue");
+                Some((crate::read::name(item, "interface")?, Name::from(kind)))
+            });
+            if let Some((name, kind)) = said {
+                self.interface_names.insert(id, name.clone());
+                self.trees.set_type(name, Some(kind));
+            }
+        });
+    }
+
+    /// A load begins anew: what is not configured any more goes.
+    fn forget_gone(&mut self, view: &View<'_>, out: &mut Effects) {
+        let is_gone = |path: &str, id: &u64| view.store.item(path, Id(*id)).is_none();
+        let simple: BTreeSet<_> = self.simple.branches().map(|(id, _)| *id).collect();
+        for id in simple.into_iter().filter(|id| is_gone(SIMPLE, id)) {
+            self.simple.take_away(id, ground!(self), out);
+        }
+        let trees: BTreeSet<_> = self.trees.branches().map(|(id, _)| *id).collect();
+        for id in trees.into_iter().filter(|id| is_gone(TREE, id)) {
+            self.trees.take_away(id, out);
+        }
+    }
+
+    /// Tells what follows from what was done.
+    fn settle(&mut self, now: Instant, out: &mut Effects) {
+        self.trees.settle(ground!(self), out);
+        let any = self.simple.any() || self.trees.any_global();
+        if core::mem::replace(&mut self.told, any) != any {
+            out.push(Effect::Queues(Wanted::Packets(any)));
+        }
+        self.look = match any || self.trees.any() {
+            true => Some(self.look.unwrap_or(now + LOOK)),
+            false => None,
+        };
+    }
+}
+
+impl Feature for Queues {
+    fn name(&self) -> &'static str {
+        "queue"
+    }
+
+    fn menus(&self) -> &'static [&'static str] {
+        &[SIMPLE, TREE, TYPE, INTERFACE]
+    }
+
+    fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
+        if changes.is_none() {
+            self.forget_gone(view, out);
+        }
+        for name in self.follow_types(view, changes) {
+            self.simple.retyped(&name, ground!(self), out);
+            self.trees.retyped(&name, ground!(self), out);
+        }
+        self.follow_interfaces(view, changes);
+        each_item(view, SIMPLE, changes, |id, item| {
+            match item.and_then(|item| Some((read::simple(item)?, item.position()))) {
+                Some((settings, position)) => {
+                    self.simple.put(id, settings, position, ground!(self), out);
+                }
+                None => self.simple.take_away(id, ground!(self), out),
+            }
+        });
+        each_item(view, TREE, changes, |id, item| {
+            match item.and_then(read::tree) {
+                Some(settings) => self.trees.put(id, settings, ground!(self), out),
+                None => self.trees.take_away(id, out),
+            }
+        });
+        self.settle(view.now, out);
+    }
+
+    fn lay_out(
+        &mut self,
+        others: &BTreeSet<InterfaceId>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) {
+        let mut names = BTreeSet::new();
+        for id in others {
+            let now = running
+                .layout
+                .interfaces
+                .get(id)
+                .map(|laid| laid.name.clone());
+            let now = now.filter(|name| running.layout.by_name.get(name) == Some(id));
+            if self.named.get(id) == now.as_ref() {
+                continue;
+            }
+            if let Some(before) = self.named.remove(id) {
+                if self.interfaces.get(&before) == Some(id) {
+                    self.interfaces.remove(&before);
+                }
+                names.insert(before);
+            }
+            if let Some(name) = now {
+                self.named.insert(*id, name.clone());
+                self.interfaces.insert(name.clone(), *id);
+                names.insert(name);
+            }
+        }
+        if names.is_empty() {
+            return;
+        }
+        for name in names {
+            self.simple.moved(&name, ground!(self), out);
+            self.trees.moved(&name, ground!(self), out);
+        }
+        self.settle(running.now, out);
+    }
+
+    fn tick(&mut self, now: Instant, _: &mut Effects) {
+        if self.look.is_some_and(|at| at <= now) {
+            self.look = Some(now + LOOK);
+            let simple = self.simple.branches().map(|(_, branch)| branch);
+            simple.for_each(|branch| branch.look(now));
+            let trees = self.trees.branches().map(|(_, branch)| branch);
+            trees.for_each(|branch| branch.look(now));
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.look
+    }
+
+    fn annotate(&self, menu: &'static Menu, id: Id, row: &mut Row) {
+        match menu.path {
+            SIMPLE => show::simple(self.simple.get(id.0), row),
+            TREE => show::tree(self.trees.get(id.0), row),
+            INTERFACE => {
+                let name = row.get("interface").and_then(|name| name.as_str());
+                let active = name.and_then(|name| self.trees.active(name));
+                if let Some(active) = active {
+                    row.set("active-queue", menu::Value::text(active));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn act(&mut self, _: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {
+        let all = match call.command {
+            "reset-counters" => false,
+            "reset-counters-all" => true,
+            _ => return None,
+        };
+        let is_meant = |id: &u64| all || call.items.contains(&Id(*id));
+        let reset = |(id, branch): (&u64, &mut branch::Branch)| {
+            if is_meant(id) {
+                branch.reset();
+            }
+        };
+        match call.menu.path {
+            SIMPLE => self.simple.branches().for_each(reset),
+            TREE => self.trees.branches().for_each(reset),
+            _ => return None,
+        }
+        Some(Ok(Reply::default()))
+    }
+}

@@ -1,0 +1,356 @@
+//! Simple queues: the first of the list that a packet matches holds it, and those that lie in that.
+//!
+//! A queue is followed by itself: what lies in others is built when these are, and goes with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::queueing::{self, Change};
+use queue::{Match, Target};
+
+use super::branch::{Branch, tell};
+use super::read::{Side, Simple, Whom};
+use super::{DEEP, Ground, Wanted};
+use crate::feature::{Effect, Effects};
+use crate::intent::{ItemId, Name};
+
+/// What stands behind all that lies in a queue: what none of those takes.
+const LAST: u64 = u64::MAX;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Simples {
+    all: BTreeMap<ItemId, One>,
+    by_name: BTreeMap<Name, ItemId>,
+    /// Those that lie in the queue of a name.
+    within: BTreeSet<(Name, ItemId)>,
+    /// Those that name an interface.
+    near: BTreeSet<(Name, ItemId)>,
+    /// How many workers know of.
+    live: usize,
+}
+
+/// A queue.
+#[derive(Debug)]
+pub(super) struct One {
+    settings: Simple,
+    /// Its place in the list.
+    position: u64,
+    /// Up, down, both together; none where it does not work.
+    pub(super) branches: Option<[Option<Branch>; 3]>,
+    /// It was built for others to lie in it.
+    parts: bool,
+}
+
+impl Simples {
+    /// Whether packets meet any.
+    pub(super) fn any(&self) -> bool {
+        self.live > 0
+    }
+
+    pub(super) fn get(&self, id: ItemId) -> Option<&One> {
+        self.all.get(&id)
+    }
+
+    pub(super) fn branches(&mut self) -> impl Iterator<Item = (&ItemId, &mut Branch)> {
+        let all = self.all.iter_mut();
+        all.flat_map(|(id, one)| {
+            one.branches
+                .iter_mut()
+                .flatten()
+                .flatten()
+                .map(move |branch| (id, branch))
+        })
+    }
+
+    /// Takes over an item.
+    pub(super) fn put(
+        &mut self,
+        id: ItemId,
+        settings: Simple,
+        position: u64,
+        ground: &mut Ground<'_>,
+        out: &mut Effects,
+    ) {
+        let place = |one: &Simple| (one.name.clone(), one.disabled, one.parent.clone());
+        let is_same =
+            { self.all.get(&id) }.is_some_and(|one| place(&one.settings) == place(&settings));
+        if is_same {
+            return self.refresh(id, settings, position, ground, out);
+        }
+        self.take_away(id, ground, out);
+        self.by_name.insert(settings.name.clone(), id);
+        self.within
+            .extend(settings.parent.clone().map(|parent| (parent, id)));
+        self.near
+            .extend(interfaces(&settings).map(|name| (name, id)));
+        let one = One {
+            settings,
+            position,
+            branches: None,
+            parts: false,
+        };
+        self.all.insert(id, one);
+        self.begin(id, ground, out);
+    }
+
+    /// An item is gone.
+    pub(super) fn take_away(&mut self, id: ItemId, ground: &mut Ground<'_>, out: &mut Effects) {
+        self.end(id, out);
+        let Some(one) = self.all.remove(&id) else {
+            return;
+        };
+        let settings = one.settings;
+        if self.by_name.get(&settings.name) == Some(&id) {
+            self.by_name.remove(&settings.name);
+        }
+        for name in interfaces(&settings) {
+            self.near.remove(&(name, id));
+        }
+        if let Some(parent) = settings.parent {
+            self.within.remove(&(parent, id));
+        }
+        _ = ground;
+    }
+
+    /// An interface of this name is another one, or gone.
+    pub(super) fn moved(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
+        for id in of(&self.near, name) {
+            self.end(id, out);
+            self.begin(id, ground, out);
+        }
+    }
+
+    /// A type of queues says something else.
+    pub(super) fn retyped(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
+        let has = |one: &One| one.settings.sides.iter().any(|side| side.kind == *name);
+        let with = self
+            .all
+            .iter()
+            .filter(|(_, one)| has(one))
+            .map(|(id, _)| *id);
+        for id in with.collect::<Vec<_>>() {
+            self.wait_as_said(id, ground, out);
+        }
+    }
+
+    /// Others lie in the same place, with other limits or for other packets.
+    fn refresh(
+        &mut self,
+        id: ItemId,
+        settings: Simple,
+        position: u64,
+        ground: &mut Ground<'_>,
+        out: &mut Effects,
+    ) {
+        let Some(one) = self.all.get_mut(&id) else {
+            return;
+        };
+        let before = core::mem::replace(&mut one.settings, settings);
+        let was = core::mem::replace(&mut one.position, position);
+        let now = &one.settings;
+        let sees = |one: &Simple| (one.targets.clone(), one.peer.clone(), one.marks.clone());
+        let sees_others = sees(&before) != sees(now);
+        let total = |one: &Simple| is_limited(&one.sides[2]);
+        let rebuilds = total(&before) != total(now) || sees_others && one.branches.is_none();
+        for name in interfaces(&before) {
+            self.near.remove(&(name, id));
+        }
+        self.near.extend(interfaces(now).map(|name| (name, id)));
+        if rebuilds || sees_others && !self.is_complete(id, ground) {
+            self.end(id, out);
+            return self.begin(id, ground, out);
+        }
+        let Some(one) = self.all.get_mut(&id) else {
+            return;
+        };
+        for (branch, side) in one.branches.iter().flatten().zip(&one.settings.sides) {
+            if let Some(branch) = branch {
+                branch.node.set(&side.limits);
+            }
+        }
+        self.wait_as_said(id, ground, out);
+        if sees_others || was != position {
+            self.emit_all(id, ground, out);
+        }
+    }
+
+    /// Its packets wait as the types say that it has.
+    fn wait_as_said(&mut self, id: ItemId, ground: &Ground<'_>, out: &mut Effects) {
+        let Some(one) = self.all.get_mut(&id) else {
+            return;
+        };
+        let sides = one.settings.sides.clone();
+        let mut others = false;
+        for (branch, side) in one.branches.iter_mut().flatten().zip(sides) {
+            let branch = branch.as_mut();
+            others |= branch.is_some_and(|branch| branch.wait_in(&ground.kind(&side.kind), out));
+        }
+        if others {
+            self.emit(id, ground, out);
+        }
+    }
+
+    /// Whether what it names is there.
+    fn is_complete(&self, id: ItemId, ground: &Ground<'_>) -> bool {
+        let Some(One { settings, .. }) = self.all.get(&id) else {
+            return false;
+        };
+        !settings.disabled
+            && !settings.targets.is_empty()
+            && interfaces(settings).all(|name| ground.interfaces.contains_key(&name))
+    }
+
+    /// Builds a queue, if it can work, and what lies in it.
+    fn begin(&mut self, id: ItemId, ground: &mut Ground<'_>, out: &mut Effects) {
+        let Some(one) = self.all.get(&id).filter(|one| one.branches.is_none()) else {
+            return;
+        };
+        if !self.is_complete(id, ground) || self.above(id).len() > DEEP {
+            return;
+        }
+        let mut parent = None;
+        if let Some(name) = &one.settings.parent {
+            let above = self.by_name.get(name).copied();
+            let Some((above, built)) = above.and_then(|above| Some((above, self.all.get(&above)?)))
+            else {
+                return;
+            };
+            let Some(branches) = &built.branches else {
+                return;
+            };
+            if !built.parts {
+                // It becomes one that others lie in, this one among them.
+                self.end(above, out);
+                return self.begin(above, ground, out);
+            }
+            parent = Some(branches);
+        }
+        let name = one.settings.name.clone();
+        let inner = of(&self.within, &name);
+        let parts = inner.iter().any(|id| self.is_complete(*id, ground));
+        let sides = one.settings.sides.clone();
+        let mut at = 0;
+        let branches = sides.each_ref().map(|side| {
+            let above = parent.and_then(|parent| parent[at].as_ref());
+            let wanted = at < 2 || is_limited(side) || above.is_some();
+            at += 1;
+            let kind = ground.kind(&side.kind);
+            wanted.then(|| Branch::new(ground.numbers, above, side, Some(&kind), parts))
+        });
+        if let Some(one) = self.all.get_mut(&id) {
+            (one.branches, one.parts) = (Some(branches), parts);
+            self.live += 1;
+        }
+        self.emit(id, ground, out);
+        for id in inner {
+            self.begin(id, ground, out);
+        }
+    }
+
+    /// Takes a queue down, and what lies in it before.
+    fn end(&mut self, id: ItemId, out: &mut Effects) {
+        let Some(one) = self.all.get(&id).filter(|one| one.branches.is_some()) else {
+            return;
+        };
+        for inner in of(&self.within, &one.settings.name.clone()) {
+            self.end(inner, out);
+        }
+        tell(out, Change::NoSimple(id));
+        let branches = { self.all.get_mut(&id) }.and_then(|one| one.branches.take());
+        for branch in branches.iter().flatten().flatten() {
+            branch.end(out);
+        }
+        self.live -= 1;
+    }
+
+    /// It and what it lies in, from the outermost on.
+    fn above(&self, id: ItemId) -> Vec<&One> {
+        let mut all = Vec::new();
+        let mut next = self.all.get(&id);
+        while let Some(one) = next {
+            all.push(one);
+            let parent = one
+                .settings
+                .parent
+                .as_ref()
+                .filter(|_| all.len() <= DEEP + 1);
+            let parent = parent.and_then(|name| self.by_name.get(name));
+            next = parent.and_then(|id| self.all.get(id));
+        }
+        all.reverse();
+        all
+    }
+
+    /// Tells workers of a queue and of all that lies in it.
+    fn emit_all(&self, id: ItemId, ground: &Ground<'_>, out: &mut Effects) {
+        self.emit(id, ground, out);
+        if let Some(one) = self.all.get(&id) {
+            for inner in of(&self.within, &one.settings.name) {
+                self.emit_all(inner, ground, out);
+            }
+        }
+    }
+
+    fn emit(&self, id: ItemId, ground: &Ground<'_>, out: &mut Effects) {
+        let Some(one) = self.all.get(&id) else { return };
+        let Some(branches) = &one.branches else {
+            return;
+        };
+        let above = self.above(id);
+        let places = above.iter().map(|one| one.position);
+        let places = places.chain(one.parts.then_some(LAST));
+        let outer = &above[..above.len().saturating_sub(1)];
+        let [up, down, total] = branches.each_ref().map(|branch| {
+            let branch = branch.as_ref();
+            branch.and_then(|branch| branch.leaf.clone())
+        });
+        out.push(Effect::Queues(Wanted::Change {
+            change: Change::Simple {
+                id,
+                order: places.collect(),
+                matches: ground.matches(&one.settings),
+                within: outer
+                    .iter()
+                    .map(|one| ground.matches(&one.settings))
+                    .collect(),
+                queue: queueing::Simple { up, down, total },
+            },
+            marks: one.settings.marks.clone(),
+            within: outer.iter().map(|one| one.settings.marks.clone()).collect(),
+        }));
+    }
+}
+
+impl Ground<'_> {
+    /// Which packets a queue is for, but for their marks.
+    fn matches(&self, settings: &Simple) -> Match {
+        let target = |whom: &Whom| match whom {
+            Whom::Network(target) => Some(*target),
+            Whom::Interface(name) => Some(Target::Interface(self.interfaces.get(name)?.0)),
+        };
+        Match {
+            targets: settings.targets.iter().filter_map(target).collect(),
+            peer: settings.peer.as_ref().and_then(target),
+            marks: Vec::new(),
+        }
+    }
+}
+
+/// The interfaces that a queue names.
+fn interfaces(settings: &Simple) -> impl Iterator<Item = Name> {
+    let all = settings.targets.iter().chain(&settings.peer);
+    all.filter_map(|whom| match whom {
+        Whom::Interface(name) => Some(name.clone()),
+        Whom::Network(_) => None,
+    })
+}
+
+fn is_limited(side: &Side) -> bool {
+    side.limits.max_limit > 0 || side.limits.limit_at > 0
+}
+
+/// The items that stand under a name.
+pub(super) fn of(set: &BTreeSet<(Name, ItemId)>, name: &Name) -> Vec<ItemId> {
+    let range = set.range((name.clone(), ItemId::MIN)..=(name.clone(), ItemId::MAX));
+    range.map(|(_, id)| *id).collect()
+}

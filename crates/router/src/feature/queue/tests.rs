@@ -1,0 +1,178 @@
+//! What workers are told of queues, by what items say.
+
+use std::collections::BTreeMap;
+
+use dataplane::queueing::Change;
+use frame::InterfaceId;
+use queue::{Index, Seen};
+
+use super::branch::Numbers;
+use super::read::{Side, Simple, Whom};
+use super::simple::Simples;
+use super::{Ground, Wanted};
+use crate::feature::{Effect, Effects};
+use crate::intent::Name;
+
+/// Simple queues, and workers that are told of them.
+#[derive(Default)]
+struct World {
+    simple: Simples,
+    numbers: Numbers,
+    interfaces: BTreeMap<Name, InterfaceId>,
+    /// Queues by what a worker knows, with the numbers of their leaves: up, down.
+    index: Index<(u64, [u64; 2])>,
+    gone: usize,
+}
+
+impl World {
+    fn tell(&mut self, act: impl FnOnce(&mut Simples, &mut Ground<'_>, &mut Effects)) {
+        let mut out = Effects::default();
+        let types = BTreeMap::new();
+        let mut ground = Ground {
+            types: &types,
+            interfaces: &self.interfaces,
+            numbers: &mut self.numbers,
+        };
+        act(&mut self.simple, &mut ground, &mut out);
+        for effect in out {
+            let Effect::Queues(Wanted::Change { change, .. }) = effect else {
+                panic!("{effect:?}");
+            };
+            match change {
+                Change::Simple {
+                    id,
+                    order,
+                    matches,
+                    within,
+                    queue,
+                } => {
+                    let leaves = [queue.up, queue.down].map(|leaf| leaf.expect("a leaf").node.id());
+                    self.index
+                        .insert(id, order, (matches, within), (id, leaves));
+                }
+                Change::NoSimple(id) => _ = self.index.remove(id),
+                Change::Gone(node) => {
+                    self.gone += 1;
+                    assert_eq!(node.counts().queued_packets, 0);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn put(&mut self, id: u64, position: u64, settings: Simple) {
+        self.tell(|simple, ground, out| simple.put(id, settings, position, ground, out));
+    }
+
+    fn take_away(&mut self, id: u64) {
+        self.tell(|simple, ground, out| simple.take_away(id, ground, out));
+    }
+
+    /// The queue that a packet to this host meets.
+    fn to(&self, host: u128) -> Option<u64> {
+        let seen = Seen {
+            destination: 0x0a00_0000 + host,
+            ..Seen::default()
+        };
+        self.index.find(&seen).map(|(_, (id, _))| *id)
+    }
+}
+
+fn queue(name: &str, parent: Option<&str>, low: u128, len: u8) -> Simple {
+    let side = || Side {
+        limits: queue::Limits::default(),
+        kind: "default-small".into(),
+    };
+    let target = queue::Target::Prefix {
+        ipv6: false,
+        address: 0x0a00_0000 + low,
+        len,
+    };
+    Simple {
+        name: name.into(),
+        disabled: false,
+        parent: parent.map(Name::from),
+        targets: vec![Whom::Network(target)],
+        peer: None,
+        marks: Vec::new(),
+        sides: [side(), side(), side()],
+    }
+}
+
+#[test]
+fn the_first_queue_of_the_list_counts_and_a_move_changes_that() {
+    let mut world = World::default();
+    world.put(1, 10, queue("all", None, 0, 24));
+    world.put(2, 20, queue("one", None, 7, 32));
+    assert_eq!(world.to(7), Some(1));
+    world.put(2, 5, queue("one", None, 7, 32));
+    assert_eq!((world.to(7), world.to(8)), (Some(2), Some(1)));
+    world.take_away(1);
+    assert_eq!((world.to(7), world.to(8)), (Some(2), None));
+}
+
+#[test]
+fn what_lies_in_a_queue_comes_before_the_rest_of_it_and_goes_with_it() {
+    let mut world = World::default();
+    // In whatever order they come: a child before its parent, too.
+    world.put(3, 30, queue("child", Some("parent"), 7, 32));
+    assert_eq!(world.to(7), None);
+    world.put(2, 20, queue("parent", None, 0, 24));
+    world.put(1, 25, queue("later", None, 0, 8));
+    assert_eq!(
+        [7, 8, 300].map(|host| world.to(host)),
+        [Some(3), Some(2), Some(1)]
+    );
+    // A child does not reach beyond its parent.
+    world.put(4, 40, queue("wide", Some("parent"), 0, 8));
+    assert_eq!(
+        [7, 8, 300].map(|host| world.to(host)),
+        [Some(3), Some(4), Some(1)]
+    );
+    let parent = Simple {
+        disabled: true,
+        ..queue("parent", None, 0, 24)
+    };
+    world.put(2, 20, parent);
+    assert_eq!([7, 8, 300].map(|host| world.to(host)), [Some(1); 3]);
+}
+
+#[test]
+fn a_queue_for_an_interface_works_while_that_is_there() {
+    let mut world = World::default();
+    let mut settings = queue("guests", None, 0, 24);
+    settings.targets = vec![Whom::Interface("vlan7".into())];
+    world.put(1, 10, settings);
+    let seen = Seen {
+        egress: 9,
+        ..Seen::default()
+    };
+    assert!(world.index.find(&seen).is_none());
+    world.interfaces.insert("vlan7".into(), InterfaceId(9));
+    world.tell(|simple, ground, out| simple.moved(&"vlan7".into(), ground, out));
+    assert!(world.index.find(&seen).is_some());
+    world.interfaces.clear();
+    world.tell(|simple, ground, out| simple.moved(&"vlan7".into(), ground, out));
+    assert!(world.index.find(&seen).is_none());
+}
+
+#[test]
+fn other_limits_leave_nodes_as_they_are_and_what_is_taken_down_is_told_gone() {
+    let mut world = World::default();
+    world.put(1, 10, queue("one", None, 7, 32));
+    let leaves = |world: &World| world.index.get(1).map(|(_, leaves)| *leaves);
+    let before = leaves(&world);
+    let mut settings = queue("one", None, 7, 32);
+    settings.sides[0].limits.max_limit = 1_000_000;
+    world.put(1, 10, settings.clone());
+    assert_eq!(leaves(&world), before);
+    assert_eq!(world.gone, 0);
+    // With a limit for both together it is built anew.
+    settings.sides[2].limits.max_limit = 1_000_000;
+    world.put(1, 10, settings);
+    assert_ne!(leaves(&world), before);
+    assert_eq!(world.gone, 2);
+    world.take_away(1);
+    assert_eq!(world.gone, 5);
+    assert!(world.index.is_empty());
+}

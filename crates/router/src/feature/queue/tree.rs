@@ -1,0 +1,346 @@
+//! Queues of a tree, and the queue of an interface.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::queueing::Change;
+use frame::InterfaceId;
+use queue::Leaf;
+
+use super::branch::{Branch, tell};
+use super::read::{Side, Tree};
+use super::simple::of;
+use super::{DEEP, Ground, Wanted};
+use crate::feature::{Effect, Effects};
+use crate::intent::{ItemId, Name};
+
+/// Numbers of the leaves that interfaces have without a tree: above those of items.
+const OWN: u64 = 1 << 62;
+
+/// What a tree stands at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Root {
+    Global,
+    Interface(Name, InterfaceId),
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Trees {
+    all: BTreeMap<ItemId, One>,
+    by_name: BTreeMap<Name, ItemId>,
+    /// By the name of what they lie in: a queue, an interface.
+    within: BTreeSet<(Name, ItemId)>,
+    /// How many trees each interface has that work, and how many stand at `global`.
+    roots: BTreeMap<Name, usize>,
+    global: usize,
+    /// What `/queue/interface` says: the type of each.
+    types: BTreeMap<Name, Name>,
+    /// The interfaces whose type shapes, without a tree.
+    own: BTreeMap<Name, (InterfaceId, Branch)>,
+    /// The interfaces that the layout was told to have queues.
+    queued: BTreeSet<Name>,
+}
+
+/// A queue.
+#[derive(Debug)]
+pub(super) struct One {
+    settings: Tree,
+    pub(super) branch: Option<Branch>,
+    root: Root,
+    parts: bool,
+}
+
+impl Trees {
+    /// Whether packets meet any behind input and postrouting.
+    pub(super) fn any_global(&self) -> bool {
+        self.global > 0
+    }
+
+    pub(super) fn get(&self, id: ItemId) -> Option<&One> {
+        self.all.get(&id)
+    }
+
+    pub(super) fn branches(&mut self) -> impl Iterator<Item = (&ItemId, &mut Branch)> {
+        let all = self.all.iter_mut();
+        all.filter_map(|(id, one)| Some((id, one.branch.as_mut()?)))
+    }
+
+    /// Whether there is anything to look at.
+    pub(super) fn any(&self) -> bool {
+        self.global > 0 || !self.roots.is_empty()
+    }
+
+    /// What packets of an interface wait in at present, for `/queue/interface`.
+    pub(super) fn active(&self, interface: &str) -> Option<&str> {
+        match self.roots.contains_key(interface) {
+            true => Some("queue-tree"),
+            false => self.types.get(interface).map(|kind| &**kind),
+        }
+    }
+
+    pub(super) fn put(
+        &mut self,
+        id: ItemId,
+        settings: Tree,
+        ground: &mut Ground<'_>,
+        out: &mut Effects,
+    ) {
+        let place = |one: &Tree| (one.name.clone(), one.disabled, one.parent.clone());
+        let same = { self.all.get_mut(&id) }.filter(|one| place(&one.settings) == place(&settings));
+        if let Some(one) = same {
+            let before = core::mem::replace(&mut one.settings, settings);
+            let marks = before.marks != one.settings.marks;
+            let kind = ground.kind(&one.settings.side.kind);
+            let limits = one.settings.side.limits;
+            let other = one.branch.as_mut().is_some_and(|branch| {
+                branch.node.set(&limits);
+                branch.wait_in(&kind, out)
+            });
+            if marks || other {
+                self.emit(id, out);
+            }
+            return;
+        }
+        self.take_away(id, out);
+        self.by_name.insert(settings.name.clone(), id);
+        self.within.insert((settings.parent.clone(), id));
+        let one = One {
+            settings,
+            branch: None,
+            root: Root::Global,
+            parts: false,
+        };
+        self.all.insert(id, one);
+        self.begin(id, ground, out);
+    }
+
+    pub(super) fn take_away(&mut self, id: ItemId, out: &mut Effects) {
+        self.end(id, out);
+        let Some(one) = self.all.remove(&id) else {
+            return;
+        };
+        if self.by_name.get(&one.settings.name) == Some(&id) {
+            self.by_name.remove(&one.settings.name);
+        }
+        self.within.remove(&(one.settings.parent, id));
+    }
+
+    /// What `/queue/interface` says of an interface.
+    pub(super) fn set_type(&mut self, interface: Name, kind: Option<Name>) {
+        match kind {
+            Some(kind) => self.types.insert(interface, kind),
+            None => self.types.remove(&interface),
+        };
+    }
+
+    /// An interface of this name is another one, or gone.
+    pub(super) fn moved(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
+        if self.by_name.contains_key(name) {
+            return;
+        }
+        for id in of(&self.within, name) {
+            self.end(id, out);
+            self.begin(id, ground, out);
+        }
+        if let Some((id, branch)) = self.own.remove(name) {
+            tell(out, Change::NoLeaf(id, OWN));
+            branch.end(out);
+        }
+    }
+
+    /// A type of queues says something else.
+    pub(super) fn retyped(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
+        let with = self
+            .all
+            .iter()
+            .filter(|(_, one)| one.settings.side.kind == *name);
+        for id in with.map(|(id, _)| *id).collect::<Vec<_>>() {
+            let kind = ground.kind(name);
+            let branch = self.all.get_mut(&id).and_then(|one| one.branch.as_mut());
+            if branch.is_some_and(|branch| branch.wait_in(&kind, out)) {
+                self.emit(id, out);
+            }
+        }
+        let of_type = self.types.iter().filter(|(_, kind)| *kind == name);
+        for interface in of_type
+            .map(|(interface, _)| interface.clone())
+            .collect::<Vec<_>>()
+        {
+            if let Some((id, branch)) = self.own.remove(&interface) {
+                tell(out, Change::NoLeaf(id, OWN));
+                branch.end(out);
+            }
+        }
+    }
+
+    /// Gives interfaces without a tree their own queue where its type shapes, and tells the layout which have any.
+    pub(super) fn settle(&mut self, ground: &mut Ground<'_>, out: &mut Effects) {
+        let wanted = |(name, kind): (&Name, &Name)| {
+            let shapes = Leaf::shapes(&ground.kind(kind)) && !self.roots.contains_key(name);
+            let id = ground.interfaces.get(name).filter(|_| shapes)?;
+            Some((name.clone(), (*id, kind.clone())))
+        };
+        let wanted: BTreeMap<_, _> = self.types.iter().filter_map(wanted).collect();
+        self.own.retain(|name, (id, branch)| {
+            let stays = wanted.get(name).is_some_and(|(wanted, _)| wanted == id);
+            if !stays {
+                tell(out, Change::NoLeaf(*id, OWN));
+                branch.end(out);
+            }
+            stays
+        });
+        for (name, (id, kind)) in wanted {
+            if self.own.contains_key(&name) {
+                continue;
+            }
+            let side = Side {
+                limits: queue::Limits::default(),
+                kind: kind.clone(),
+            };
+            let branch = Branch::new(
+                ground.numbers,
+                None,
+                &side,
+                Some(
+                    &ground
+                        .types
+                        .get(&kind)
+                        .cloned()
+                        .unwrap_or_else(super::usual),
+                ),
+                false,
+            );
+            if let Some(leaf) = branch.leaf.clone() {
+                tell(out, Change::Leaf(id, OWN, Vec::new(), leaf));
+            }
+            self.own.insert(name, (id, branch));
+        }
+        let queued: BTreeSet<_> = self.roots.keys().chain(self.own.keys()).cloned().collect();
+        for name in queued.symmetric_difference(&self.queued) {
+            let wanted = Wanted::Before(name.clone(), queued.contains(name));
+            out.push(Effect::Queues(wanted));
+        }
+        self.queued = queued;
+    }
+
+    /// Whether it may work as far as it goes itself.
+    fn is_complete(&self, id: ItemId) -> bool {
+        self.all.get(&id).is_some_and(|one| !one.settings.disabled)
+    }
+
+    fn begin(&mut self, id: ItemId, ground: &mut Ground<'_>, out: &mut Effects) {
+        let Some(one) = self.all.get(&id).filter(|one| one.branch.is_none()) else {
+            return;
+        };
+        if !self.is_complete(id) || self.depth(id) > DEEP {
+            return;
+        }
+        let parent = one.settings.parent.clone();
+        let above = self
+            .by_name
+            .get(&parent)
+            .copied()
+            .filter(|above| *above != id);
+        let (root, branch) = match above {
+            Some(above) => {
+                let Some(built) = self.all.get(&above).filter(|built| built.branch.is_some())
+                else {
+                    return;
+                };
+                if !built.parts {
+                    self.end(above, out);
+                    return self.begin(above, ground, out);
+                }
+                (built.root.clone(), built.branch.as_ref())
+            }
+            // Those of RouterOS 5 have become one.
+            None if parent.starts_with("global") => (Root::Global, None),
+            None => match ground.interfaces.get(&parent) {
+                Some(interface) => (Root::Interface(parent.clone(), *interface), None),
+                None => return,
+            },
+        };
+        let inner = of(&self.within, &one.settings.name);
+        let parts = inner
+            .iter()
+            .any(|inner| *inner != id && self.is_complete(*inner));
+        let kind = ground.kind(&one.settings.side.kind);
+        let own = (!parts).then_some(&kind);
+        let branch = Branch::new(ground.numbers, branch, &one.settings.side, own, parts);
+        match &root {
+            _ if above.is_some() => {}
+            Root::Global => self.global += 1,
+            Root::Interface(name, _) => *self.roots.entry(name.clone()).or_default() += 1,
+        }
+        if let Some(one) = self.all.get_mut(&id) {
+            (one.branch, one.root, one.parts) = (Some(branch), root, parts);
+        }
+        self.emit(id, out);
+        for id in inner {
+            self.begin(id, ground, out);
+        }
+    }
+
+    fn end(&mut self, id: ItemId, out: &mut Effects) {
+        let Some(one) = self.all.get(&id).filter(|one| one.branch.is_some()) else {
+            return;
+        };
+        let (name, root, parent) = (
+            one.settings.name.clone(),
+            one.root.clone(),
+            one.settings.parent.clone(),
+        );
+        for inner in of(&self.within, &name) {
+            if inner != id {
+                self.end(inner, out);
+            }
+        }
+        let change = match &root {
+            Root::Global => Change::NoGlobal(id),
+            Root::Interface(_, interface) => Change::NoLeaf(*interface, id),
+        };
+        tell(out, change);
+        if let Some(branch) = { self.all.get_mut(&id) }.and_then(|one| one.branch.take()) {
+            branch.end(out);
+        }
+        match root {
+            _ if self.by_name.contains_key(&parent) && !parent.starts_with("global") => {}
+            Root::Global => self.global -= 1,
+            Root::Interface(name, _) => {
+                if let Some(count) = self.roots.get_mut(&name) {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.roots.remove(&name);
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many queues it lies in.
+    fn depth(&self, id: ItemId) -> usize {
+        let mut depth = 0;
+        let mut next = self.all.get(&id);
+        while let Some(one) = next.filter(|_| depth <= DEEP + 1) {
+            depth += 1;
+            let parent = self.by_name.get(&one.settings.parent);
+            next = parent.and_then(|id| self.all.get(id));
+        }
+        depth
+    }
+
+    fn emit(&self, id: ItemId, out: &mut Effects) {
+        let Some(one) = self.all.get(&id) else { return };
+        let leaf = one.branch.as_ref().and_then(|branch| branch.leaf.clone());
+        let Some(leaf) = leaf else { return };
+        let change = match &one.root {
+            Root::Global => Change::Global(id, Vec::new(), leaf),
+            Root::Interface(_, interface) => Change::Leaf(*interface, id, Vec::new(), leaf),
+        };
+        out.push(Effect::Queues(Wanted::Change {
+            change,
+            marks: one.settings.marks.clone(),
+            within: Vec::new(),
+        }));
+    }
+}
