@@ -53,7 +53,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 38;
+const COUNT: usize = 39;
 
 /// The features of a router.
 #[derive(Debug)]
