@@ -8,6 +8,9 @@ log=$PWD/target/test.log
 export FERROUTE_SKIPS=$PWD/target/skips
 : >"$FERROUTE_SKIPS"
 
+# Most tests of namespaces wait for something: they take turns on the cores.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
+
 cargo test --locked --workspace --no-fail-fast "$@" 2>&1 | tee "$log"
 status=$?
 

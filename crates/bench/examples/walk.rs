@@ -2,9 +2,12 @@
 //!
 //! Arguments narrow it: `ipv4`, `ipv6`, `frame=64`, `flows=64000`, `routes=1`, `runs=31`; each may
 //! be given several times. With `row=stateful`, `row=vlan` and the like it prints those of the firewall,
-//! of layers or of bridges instead, with at most as many `connections=` as are given.
+//! of layers, of bridges or of queues instead, with at most as many `connections=` as are given.
 
-use bench::{BRIDGED, Family, GUARDED, Invalid, LAYERED, Options, bridged, guarded, layered, run};
+use bench::{
+    BRIDGED, Family, GUARDED, Invalid, LAYERED, Options, QUEUED, bridged, guarded, layered, queued,
+    run,
+};
 
 #[global_allocator]
 static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
@@ -20,7 +23,7 @@ fn main() -> Result<(), String> {
     for argument in std::env::args().skip(1) {
         let (name, value) = argument.split_once('=').unwrap_or((&argument, "0"));
         if name == "row" {
-            let row = [GUARDED, LAYERED, BRIDGED]
+            let row = [GUARDED, LAYERED, BRIDGED, QUEUED]
                 .concat()
                 .into_iter()
                 .find(|row| *row == value);
@@ -55,6 +58,7 @@ fn main() -> Result<(), String> {
             let mut print = |row: bench::Row| println!("{}", row.to_json());
             layered(&options, &of(LAYERED), &mut print)
                 .and_then(|()| bridged(&options, &of(BRIDGED), &mut print))
+                .and_then(|()| queued(&options, &of(QUEUED), &mut print))
                 .and_then(|()| guarded(&options, &of(GUARDED), &mut print))
         }
     };

@@ -1,5 +1,5 @@
 //! The benchmark in memory: the rows `routing-fast-path` (the walk), those of the firewall
-//! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of bridges ([`BRIDGED`]), and `fib-update` (a change of the
+//! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of bridges ([`BRIDGED`]), of queues ([`QUEUED`]), and `fib-update` (a change of the
 //! routes).
 //!
 //! Of the walk, what is timed is everything from a received vector to a transmitted one, in a whole worker:
@@ -12,6 +12,7 @@ mod guarded;
 mod layered;
 mod measure;
 mod packets;
+mod queued;
 mod rig;
 mod row;
 mod rules;
@@ -24,6 +25,7 @@ pub use bridged::{BRIDGED, bridged};
 pub use guarded::{GUARDED, guarded};
 pub use layered::{LAYERED, layered};
 pub use packets::packet;
+pub use queued::{QUEUED, queued};
 pub use row::{Peer, Row, Spread};
 pub use ruleset::{Ruleset, answer};
 pub use traffic::finish;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use frame::{InterfaceId, Pool, Sizes, VECTOR_FRAMES};
 use machine::{Duration, Instant, Rng};
+use queue::Leaf;
 use wire::{Mac, vxlan};
 
 use super::ends::{End, Meter};
@@ -23,9 +24,10 @@ use dataplane::interface::{
     Details, DontFragment, Interface, InterfaceTable, Ip4Tunnel, Own6, Peer, Tag, Tunnel, Vxlan,
 };
 use dataplane::out::OutId;
+use dataplane::queueing::Change;
 use dataplane::rings::{Command, Remote, rings};
 use dataplane::rule::Class;
-use dataplane::snapshot::{FamilySettings, PortBinding, Snapshot};
+use dataplane::snapshot::{FamilySettings, PortBinding, SlowReason, Snapshot};
 use dataplane::table::{Adjacency, FibWriter, Host, HostKey, HostKind, Kind, Network, NextHopId};
 use dataplane::worker::{Parts, Worker};
 
@@ -74,6 +76,8 @@ pub(super) struct Rig {
     writer: FibWriter,
     /// The next hops that routes are spread over.
     gateways: Vec<NextHopId>,
+    remotes: Vec<Remote>,
+    snapshot: Arc<ArcSwap<Snapshot>>,
 }
 
 /// A worker between ports of its own.
@@ -146,6 +150,8 @@ impl Rig {
             interfaces,
             writer,
             gateways,
+            remotes,
+            snapshot,
         })
     }
 
@@ -227,6 +233,40 @@ impl Rig {
             self.writer.set_next_hop(*hop, &inner);
         }
         Ok(())
+    }
+
+    /// Packets meet these simple queues.
+    pub(super) fn queue(&mut self, changes: &[Change]) {
+        self.tell(changes);
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        snapshot.queues = true;
+        for family in [&mut snapshot.ipv4, &mut snapshot.ipv6] {
+            family.slow = [SlowReason::Queues].into_iter().collect();
+        }
+        self.snapshot.store(Arc::new(snapshot));
+    }
+
+    /// Everything leaves by the queues of the far side.
+    pub(super) fn queue_far_side(&mut self, leaf: &Arc<Leaf>) {
+        self.tell(&[
+            Change::Interface(EGRESS, OutId::port(1)),
+            Change::Leaf(EGRESS, 1, Vec::new(), Arc::clone(leaf)),
+        ]);
+        for (number, hop) in (0..).zip(&self.gateways) {
+            let queued = Adjacency {
+                out: OutId::queue(EGRESS),
+                ..gateway(self.family, number)
+            };
+            self.writer.set_next_hop(*hop, &queued);
+        }
+    }
+
+    fn tell(&self, changes: &[Change]) {
+        for remote in &self.remotes {
+            changes
+                .iter()
+                .for_each(|change| remote.changes.push(change.clone()));
+        }
     }
 
     /// Everything leaves by a bond of both ports, by addresses and ports of packets.

@@ -1,6 +1,6 @@
 //! Nothing is allocated while packets are walked: with an allocator of its own.
 
-use bench::{BRIDGED, LAYERED, Options, bridged, layered, run};
+use bench::{BRIDGED, LAYERED, Options, QUEUED, bridged, layered, queued, run};
 
 #[global_allocator]
 static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
@@ -39,6 +39,22 @@ fn frames_of_interfaces_on_interfaces_allocate_nothing() {
     let mut rows = 0;
     let result = layered(&options, LAYERED, &mut |_| rows += 1);
     assert_eq!((result, rows), (Ok(()), 2 * LAYERED.len()));
+}
+
+#[test]
+fn a_packet_that_passes_queues_allocates_nothing() {
+    for workers in [1, 2] {
+        let options = Options {
+            frames: vec![64],
+            runs: 2,
+            workers,
+            allocations: Some(kernels::CountingAllocator::count),
+            ..Options::default()
+        };
+        let mut rows = 0;
+        let result = queued(&options, QUEUED, &mut |_| rows += 1);
+        assert_eq!((result, rows), (Ok(()), 2 * QUEUED.len()));
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod veth;
 
 use std::sync::LazyLock;
 
-use bench::{BRIDGED, GUARDED, LAYERED, Options, Peer, Row};
+use bench::{BRIDGED, GUARDED, LAYERED, Options, Peer, QUEUED, Row};
 
 use crate::cli::{Bench, BenchPart, Via};
 use crate::say;
@@ -30,7 +30,7 @@ const BRIDGE_OFFLOAD: &str = veth::BRIDGE_OFFLOAD;
 
 /// Whether there is a row of this name.
 fn exists(row: &str) -> bool {
-    [ROWS, GUARDED, LAYERED, BRIDGED]
+    [ROWS, GUARDED, LAYERED, BRIDGED, QUEUED]
         .iter()
         .any(|rows| rows.contains(&row))
 }
@@ -43,7 +43,9 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
             "no row is called {unknown}; there are: {}",
-            [ROWS, GUARDED, LAYERED, BRIDGED].concat().join(", ")
+            [ROWS, GUARDED, LAYERED, BRIDGED, QUEUED]
+                .concat()
+                .join(", ")
         ));
     }
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
@@ -79,7 +81,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
         return Err(format!("{BRIDGE_OFFLOAD} is measured with --via xdp"));
     }
     let all = bench.rows.is_empty();
-    let guarded = GUARDED.iter().chain(LAYERED).chain(BRIDGED).copied();
+    let guarded = [GUARDED, LAYERED, BRIDGED, QUEUED].concat().into_iter();
     let guarded: Vec<_> = guarded
         .filter(|row| asked(row) || (all && bench.via == Via::Memory))
         .collect();
@@ -158,6 +160,7 @@ fn memory(
     };
     bench::layered(&options, &of(LAYERED), &mut print)
         .and_then(|()| bench::bridged(&options, &of(BRIDGED), &mut print))
+        .and_then(|()| bench::queued(&options, &of(QUEUED), &mut print))
         .and_then(|()| bench::guarded(&options, &of(GUARDED), &mut print))
         .map_err(|invalid| invalid.to_string())
 }

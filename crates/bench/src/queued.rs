@@ -1,0 +1,124 @@
+//! The rows of queues: the walk of `routing-fast-path` past simple queues of which none is full, and by the queues of
+//! the interface that everything leaves by.
+
+use std::sync::Arc;
+
+use dataplane::firewall::Firewall;
+use dataplane::queueing::{Change, Simple};
+use queue::{Fifo, Kind, Leaf, Limits, Match, Node, Settings, Target};
+
+use super::measure::Bench;
+use super::packets::Templates;
+use super::rig::{CLIENTS4, CLIENTS6, Rig};
+use super::{Family, Invalid, Options, Row};
+
+/// The rows of this kind, by name. Of simple queues each is for a network of its own but the last, which is for all:
+/// flows come from all of them.
+pub const QUEUED: &[&str] = &["simple-queues-25", "simple-queues-30000", "interface-queue"];
+
+/// How many flows they have.
+const FLOWS: u32 = 1_000;
+/// Bits per second that nothing here reaches.
+const PLENTY: u64 = 1_000_000_000_000;
+
+/// Measures the rows of these names, for each family and frame length of the options.
+///
+/// # Errors
+/// As [`super::run`].
+pub fn queued(
+    options: &Options,
+    rows: &[&'static str],
+    emit: &mut dyn FnMut(Row),
+) -> Result<(), Invalid> {
+    for &name in rows {
+        for &family in &options.families {
+            let mut bench =
+                Bench::new(options, |workers| rig(family, workers, name, options.seed))?;
+            for &frame in &options.frames {
+                bench.load(|rig, seed| {
+                    rig.load_these(|rig, worker| Templates::new(rig, FLOWS, frame, seed + worker));
+                });
+                emit(Row {
+                    row: name,
+                    family: family.name(),
+                    frame,
+                    flows: FLOWS,
+                    routes: 1,
+                    ..bench.measure()?
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn rig(family: Family, workers: u16, name: &str, seed: u64) -> Result<Rig, Invalid> {
+    let mut rig = Rig::new(family, 1, workers, Firewall::default(), seed)?;
+    let (count, bits) = match name {
+        "simple-queues-25" => (25, 5),
+        "simple-queues-30000" => (30_000, 15),
+        _ => {
+            rig.queue_far_side(&leaf(1));
+            return Ok(rig);
+        }
+    };
+    let changes: Vec<_> = (0..count)
+        .map(|at| simple(family, (at, count), bits))
+        .collect();
+    rig.queue(&changes);
+    Ok(rig)
+}
+
+fn leaf(id: u64) -> Arc<Leaf> {
+    let node = Node::new(Settings {
+        id,
+        home: 0,
+        parent: None,
+        limits: Limits {
+            max_limit: PLENTY,
+            ..Limits::default()
+        },
+        shapes: false,
+    });
+    let kind = Kind::Fifo(Fifo {
+        packets: 50,
+        bytes: u64::MAX,
+    });
+    Arc::new(Leaf { node, kind })
+}
+
+/// The queue at a place of so many, whose networks take so many bits of the clients' addresses.
+fn simple(family: Family, (at, count): (u64, u64), bits: u8) -> Change {
+    let (ipv6, clients, own) = match family {
+        Family::Ipv4 => (false, u128::from(CLIENTS4), 22),
+        Family::Ipv6 => (true, CLIENTS6, 64),
+    };
+    let all = if ipv6 { 128 } else { 32 };
+    let target = match at + 1 == count {
+        true => Target::Prefix {
+            ipv6,
+            address: 0,
+            len: 0,
+        },
+        false => Target::Prefix {
+            ipv6,
+            address: clients | u128::from(at) << (own - bits),
+            len: all - own + bits,
+        },
+    };
+    let both = |way| Some(leaf(at * 2 + way));
+    Change::Simple {
+        id: at,
+        order: [at].into(),
+        matches: Match {
+            targets: vec![target],
+            ..Match::default()
+        },
+        within: Vec::new(),
+        queue: Simple {
+            up: both(0),
+            down: both(1),
+            total: None,
+        },
+    }
+}
