@@ -1,6 +1,6 @@
 //! The benchmark in memory: the rows `routing-fast-path` (the walk), those of the firewall
-//! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of bridges ([`BRIDGED`]), of queues ([`QUEUED`]), and `fib-update` (a change of the
-//! routes).
+//! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of bridges ([`BRIDGED`]), of queues ([`QUEUED`]),
+//! and `fib-update` (a change of the routes).
 //!
 //! Of the walk, what is timed is everything from a received vector to a transmitted one, in a whole worker:
 //! commands and rings, header checks, lookup, lifetime, link header, counters, queues. What is not

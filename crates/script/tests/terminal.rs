@@ -159,23 +159,20 @@ fn where_nobody_sits_nobody_is_asked_and_nothing_is_drawn() {
 
 #[test]
 fn what_is_put_into_use_without_effect_is_told_at_the_console_alone() {
-    let line = "/queue simple add name=a target=192.0.2.1/32 disabled=yes; \
-                /queue simple set a comment=b; :put still";
+    let line = "/ppp secret add name=a disabled=yes; \
+                /ppp secret set a comment=b; :put still";
     let mut desk = Desk::default();
     assert_eq!(run(&mut desk, line), Ok(()));
     assert_eq!(desk.shown, "still\n");
 
     for line in [
-        "/queue simple add name=a target=192.0.2.1/32",
-        "/queue simple add name=a target=192.0.2.1/32 disabled=yes; /queue simple enable a",
-        ":foreach n in=(\"a\",\"b\") do={ /queue simple add name=$n target=192.0.2.1/32 }",
+        "/ppp secret add name=a",
+        "/ppp secret add name=a disabled=yes; /ppp secret enable a",
+        ":foreach n in=(\"a\",\"b\") do={ /ppp secret add name=$n }",
     ] {
         let mut desk = Desk::default();
         assert_eq!(run(&mut desk, line), Ok(()));
-        assert_eq!(
-            desk.shown, "queue simple has no effect here yet\n",
-            "{line}"
-        );
+        assert_eq!(desk.shown, "ppp secret has no effect here yet\n", "{line}");
 
         let (mut store, mut out) = (schema::store(), String::new());
         let mut session = Session::new("admin");

@@ -1,5 +1,5 @@
 //! DHCP servers and clients that others wrote: udhcpc and dhclient get addresses, and have them when the router was
-//! killed in between; perfdhcp asks for thousands.
+//! killed in between; perfdhcp asks for a thousand.
 
 use std::path::Path;
 
@@ -181,8 +181,8 @@ fn leases_are_there_when_the_router_was_killed() {
 }
 
 #[test]
-fn a_thousand_clients_a_second_get_addresses() {
-    let test = "a_thousand_clients_a_second_get_addresses";
+fn a_thousand_clients_get_addresses() {
+    let test = "a_thousand_clients_get_addresses";
     let lab = have(test, &["perfdhcp"])
         .then(|| lab(test, layout("plain")))
         .flatten();
@@ -201,20 +201,27 @@ fn a_thousand_clients_a_second_get_addresses() {
         "ip address flush dev eth0; ip address add 10.9.0.2/16 dev eth0",
     );
 
-    // perfdhcp says by its status that something was lost, which is what is asked for here.
-    let line = "perfdhcp -4 -r 1000 -R 3000 -n 3000 -W 5 -l eth0";
-    let said = output(&lab, "client", line);
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    until("the leases are there", || {
-        let leases = router.exec("/ip/dhcp-server/lease/print count-only where status=bound");
-        leases.trim().parse().unwrap_or(0) >= 2_900
+    // Each run speaks for random ones of the same thousand clients and asks once: what a busy
+    // machine loses is asked for again. perfdhcp's status says that something was lost.
+    let line = "perfdhcp -4 -r 500 -R 1000 -n 1500 -W 1 -l eth0";
+    let runs = (1..=20).find(|_| {
+        output(&lab, "client", line);
+        bound(&router) >= 950
     });
-    let counts = router.exec("/ip/pool/print without-paging");
-    assert!(counts.contains("lan"), "{said}{counts}");
+    assert!(
+        runs.is_some(),
+        "{}",
+        router.exec("/ip/dhcp-server/print detail")
+    );
+    let acknowledged = bound(&router);
     router.kill();
-    // As many as were acknowledged.
     let router = Router::start(&lab, &start(&config, &folder.file("state")));
-    let leases = router.exec("/ip/dhcp-server/lease/print count-only where status=bound");
-    assert!(leases.trim().parse().unwrap_or(0) >= 2_900, "{leases}");
+    assert!(bound(&router) >= acknowledged);
     assert!(router.stop().success());
+}
+
+fn bound(router: &Router) -> u32 {
+    let line = "/ip/dhcp-server/lease/print count-only where status=bound";
+    let said = router.exec(line);
+    said.trim().parse().unwrap_or_else(|_| panic!("{said}"))
 }
