@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dataplane::firewall::Firewall;
 use dataplane::queueing::{Change, Simple};
-use queue::{Fifo, Kind, Leaf, Limits, Match, Node, Settings, Target};
+use queue::{Fifo, Kind, Leaf, Limits, Match, Node, Order, Settings, Target};
 
 use super::measure::Bench;
 use super::packets::Templates;
@@ -58,18 +58,18 @@ fn rig(family: Family, workers: u16, name: &str, seed: u64) -> Result<Rig, Inval
         "simple-queues-25" => (25, 5),
         "simple-queues-30000" => (30_000, 15),
         _ => {
-            rig.queue_far_side(&leaf(1));
+            rig.queue_far_side(&leaf(1, workers));
             return Ok(rig);
         }
     };
     let changes: Vec<_> = (0..count)
-        .map(|at| simple(family, (at, count), bits))
+        .map(|at| simple(family, (at, count), bits, workers))
         .collect();
     rig.queue(&changes);
     Ok(rig)
 }
 
-fn leaf(id: u64) -> Arc<Leaf> {
+fn leaf(id: u64, workers: u16) -> Arc<Leaf> {
     let node = Node::new(Settings {
         id,
         home: 0,
@@ -79,6 +79,7 @@ fn leaf(id: u64) -> Arc<Leaf> {
             ..Limits::default()
         },
         shapes: false,
+        shared: workers > 1,
     });
     let kind = Kind::Fifo(Fifo {
         packets: 50,
@@ -88,7 +89,7 @@ fn leaf(id: u64) -> Arc<Leaf> {
 }
 
 /// The queue at a place of so many, whose networks take so many bits of the clients' addresses.
-fn simple(family: Family, (at, count): (u64, u64), bits: u8) -> Change {
+fn simple(family: Family, (at, count): (u64, u64), bits: u8, workers: u16) -> Change {
     let (ipv6, clients, own) = match family {
         Family::Ipv4 => (false, u128::from(CLIENTS4), 22),
         Family::Ipv6 => (true, CLIENTS6, 64),
@@ -106,10 +107,10 @@ fn simple(family: Family, (at, count): (u64, u64), bits: u8) -> Change {
             len: all - own + bits,
         },
     };
-    let both = |way| Some(leaf(at * 2 + way));
+    let both = |way| Some(leaf(at * 2 + way, workers));
     Change::Simple {
         id: at,
-        order: [at].into(),
+        order: Order::from_slice(&[at]),
         matches: Match {
             targets: vec![target],
             ..Match::default()

@@ -217,6 +217,12 @@ impl FamilySettings {
         self.slow.is_empty()
     }
 
+    /// Whether the shortest walk does for packets: only queues behind it look at them.
+    #[inline(always)]
+    pub const fn is_short(&self) -> bool {
+        self.slow.0 & !(1 << SlowReason::Queues as u8) == 0
+    }
+
     /// Whether the way back is checked.
     #[inline(always)]
     pub const fn checks_way_back(&self) -> bool {

@@ -26,8 +26,8 @@ pub(crate) struct Burst {
 
 impl Burst {
     /// Bursts at `limit` bits per second below an average of `threshold`, over `ticks` of time; none where one of
-    /// them is 0.
-    pub(crate) fn set(&self, limit: u64, threshold: u64, ticks: u64) {
+    /// them is 0. Whether there are any.
+    pub(crate) fn set(&self, limit: u64, threshold: u64, ticks: u64) -> bool {
         let slot = match limit == 0 || threshold == 0 {
             true => 0,
             false => ticks / SLOTS,
@@ -41,6 +41,7 @@ impl Burst {
             self.at.store(0, Relaxed);
             self.allowed.store(slot != 0, Relaxed);
         }
+        slot != 0
     }
 
     /// The cost of a byte while a burst is allowed.

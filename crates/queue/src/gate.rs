@@ -69,8 +69,9 @@ impl Gate {
         }
     }
 
-    /// Takes tokens for so many bytes, at `cost` a byte if that is given.
-    pub(crate) fn charge(&self, bytes: u32, now: u64, cost: Option<u64>) {
+    /// Takes tokens for so many bytes, at `cost` a byte if that is given. `shared`: others do at the same time.
+    #[inline]
+    pub(crate) fn charge(&self, bytes: u32, now: u64, cost: Option<u64>, shared: bool) {
         let own = self.cost.load(Relaxed);
         if own == 0 {
             return;
@@ -79,19 +80,18 @@ impl Gate {
         let takes = u64::try_from(takes).unwrap_or(u64::MAX);
         let floor = now.saturating_sub(self.depth.load(Relaxed));
         let ceiling = now.saturating_add(DEBT.max(takes));
+        let after = |before: u64| {
+            let after = before.max(floor).saturating_add(takes);
+            after.min(ceiling.max(before))
+        };
         let mut before = self.next.load(Relaxed);
-        loop {
-            let after = before
-                .max(floor)
-                .saturating_add(takes)
-                .min(ceiling.max(before));
-            match self
-                .next
-                .compare_exchange_weak(before, after, Relaxed, Relaxed)
-            {
-                Ok(_) => return,
-                Err(other) => before = other,
-            }
+        if !shared {
+            return self.next.store(after(before), Relaxed);
+        }
+        while let Err(other) =
+            { &self.next }.compare_exchange_weak(before, after(before), Relaxed, Relaxed)
+        {
+            before = other;
         }
     }
 }
@@ -110,7 +110,7 @@ mod tests {
         gate.next.store(begin * PER_NANO, Relaxed);
         for now in (begin..begin + seconds * 1_000_000_000).step_by(step as usize) {
             while gate.opens_at() <= now * PER_NANO {
-                gate.charge(packet, now * PER_NANO, None);
+                gate.charge(packet, now * PER_NANO, None, true);
                 bytes += u64::from(packet);
             }
         }
@@ -144,7 +144,7 @@ mod tests {
         let now = 3_600 * 1_000_000_000 * PER_NANO;
         let mut bytes = 0;
         while gate.opens_at() <= now {
-            gate.charge(1_000, now, None);
+            gate.charge(1_000, now, None, false);
             bytes += 1_000;
         }
         // A tenth of a second of a megabyte per second, and the packet that passed by the last token.

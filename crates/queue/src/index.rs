@@ -6,71 +6,18 @@
 //! queue has. The first in the list's order is the one that the walk would have found.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-/// What a queue is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// Addresses with this prefix; IPv4 in the low 32 bits, `len` counts from their first bit.
-    Prefix {
-        /// IPv6 rather than IPv4.
-        ipv6: bool,
-        /// The prefix; what lies behind it is 0.
-        address: u128,
-        /// How many bits it has.
-        len: u8,
-    },
-    /// What comes in or goes out by this interface.
-    Interface(u32),
-}
+use smallvec::SmallVec;
 
-/// Which way a packet goes, as the target sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the target.
-    Up,
-    /// To the target.
-    Down,
-}
+use crate::target::{Direction, Match, Seen, Target, masked};
 
-/// Which packets a queue is for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Match {
-    /// Any of them.
-    pub targets: Vec<Target>,
-    /// Whom the target exchanges packets with, if that counts.
-    pub peer: Option<Target>,
-    /// Marks, any of them; none: whatever the mark.
-    pub marks: Vec<u32>,
-}
+/// A table whose keys no stranger chooses.
+pub(crate) type Table<K, V> = HashMap<K, V, BuildHasherDefault<Product>>;
 
-/// What is looked at of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// IPv6 rather than IPv4.
-    pub ipv6: bool,
-    /// Its source as it came.
-    pub source: u128,
-    /// Its destination as it leaves.
-    pub destination: u128,
-    /// The interface that it came by; 0: none.
-    pub ingress: u32,
-    /// The interface that it leaves by; 0: none.
-    pub egress: u32,
-    /// Its mark; 0: none.
-    pub mark: u32,
-}
-
-/// Queues that have a target and a mark in common. No mark is 0 here: those for whatever mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    target: Target,
-    mark: u32,
-}
-
-/// Few words, none of which a stranger chooses: so a product does.
+/// Of few words: so a product does.
 #[derive(Default)]
-struct Product(u64);
+pub(crate) struct Product(u64);
 
 impl Hasher for Product {
     fn finish(&self) -> u64 {
@@ -109,97 +56,55 @@ impl Hasher for Product {
 
 /// A place in the list: of the outermost queue, then of those within each other. Places compare one after the other, so
 /// that a queue comes and goes between others without their places changing.
-pub type Order = Box<[u64]>;
+pub type Order = SmallVec<[u64; 2]>;
 
-/// A queue of the list.
+/// A queue, where a packet finds it.
 #[derive(Debug)]
-struct Entry<V> {
+struct Candidate<V> {
     order: Order,
-    matches: Match,
-    /// What it lies in: that has to match, too.
-    within: Vec<Match>,
+    id: u64,
+    /// What has to match besides the target and the mark that it is found by.
+    asks: Vec<Match>,
     value: V,
+}
+
+/// Queues with one target and one mark, in their order. Most have a target of their own: that lies in the table.
+type List<V> = SmallVec<[Candidate<V>; 1]>;
+
+/// Lists by mark and by the rest of a target; mark 0: whatever the mark.
+type Lists<K, V> = Table<(K, u32), List<V>>;
+
+/// Targets of one length.
+#[derive(Debug)]
+struct Prefixes<V> {
+    len: u8,
+    lists: Lists<u128, V>,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub struct Index<V> {
-    lists: HashMap<Key, Vec<(Order, u64)>, BuildHasherDefault<Product>>,
-    entries: HashMap<u64, Entry<V>, BuildHasherDefault<Product>>,
-    /// How many targets have a prefix of this length: IPv4, IPv6.
-    lens: [Vec<u32>; 2],
-    /// The lengths that some have, longest first.
-    used: [Vec<u8>; 2],
-    /// How many targets are interfaces, and how many entries want marks.
-    interfaces: usize,
+    /// Of IPv4, of IPv6: by length, longest first.
+    prefixes: [Vec<Prefixes<V>>; 2],
+    interfaces: Lists<u32, V>,
+    /// What was put in, by number.
+    matches: Table<u64, Match>,
+    /// How many want marks.
     marked: usize,
 }
 
 impl<V> Default for Index<V> {
     fn default() -> Self {
         Self {
-            lists: HashMap::default(),
-            entries: HashMap::default(),
-            lens: [vec![0; 33], vec![0; 129]],
-            used: [Vec::new(), Vec::new()],
-            interfaces: 0,
+            prefixes: [Vec::new(), Vec::new()],
+            interfaces: Table::default(),
+            matches: Table::default(),
             marked: 0,
         }
     }
 }
 
-/// An address without the bits behind a prefix of this length.
-fn masked(address: u128, ipv6: bool, len: u8) -> u128 {
-    let bits = if ipv6 { 128 } else { 32 };
-    let rest = bits - u32::from(len).min(bits);
-    match rest {
-        128 => 0,
-        rest => address >> rest << rest,
-    }
-}
-
-impl Target {
-    fn covers(&self, ipv6: bool, address: u128, interface: u32) -> bool {
-        match *self {
-            Self::Prefix {
-                ipv6: of,
-                address: prefix,
-                len,
-            } => of == ipv6 && masked(address, ipv6, len) == prefix,
-            Self::Interface(id) => id == interface,
-        }
-    }
-}
-
-impl Match {
-    /// Whether a packet that goes this way is meant.
-    fn takes(&self, seen: &Seen, direction: Direction) -> bool {
-        let (own, peer) = seen.ends(direction);
-        let is_peer = |target: &Target| target.covers(seen.ipv6, peer.0, peer.1);
-        let is_own = |target: &Target| target.covers(seen.ipv6, own.0, own.1);
-        (self.marks.is_empty() || self.marks.contains(&seen.mark))
-            && self.peer.as_ref().is_none_or(is_peer)
-            && self.targets.iter().any(is_own)
-    }
-}
-
-impl Seen {
-    /// Address and interface on the target's side, and on the other.
-    fn ends(&self, direction: Direction) -> ((u128, u32), (u128, u32)) {
-        let (from, to) = ((self.source, self.ingress), (self.destination, self.egress));
-        match direction {
-            Direction::Down => (to, from),
-            Direction::Up => (from, to),
-        }
-    }
-}
-
-impl<V> Index<V> {
-    /// Whether it has no queue.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
+impl<V: Clone> Index<V> {
     /// Puts a queue in, or puts it elsewhere: under a number of its own, at this place of the order. What it lies in
     /// has to match as well (`within`).
     pub fn insert(
@@ -210,157 +115,160 @@ impl<V> Index<V> {
         value: V,
     ) {
         self.remove(id);
-        for key in Self::keys(&matches) {
-            let list = self.lists.entry(key).or_default();
-            let place = (order.clone(), id);
-            let at = list.partition_point(|one| *one < place);
-            list.insert(at, place);
-            self.count(&key.target, true);
+        let mut asks = within;
+        if matches.peer.is_some() {
+            asks.insert(0, matches.clone());
+        }
+        for (target, mark) in keys(&matches) {
+            let candidate = Candidate {
+                order: order.clone(),
+                id,
+                asks: asks.clone(),
+                value: value.clone(),
+            };
+            match target {
+                Target::Prefix { ipv6, address, len } => {
+                    put(self.of_len(ipv6, len), (address, mark), candidate);
+                }
+                Target::Interface(id) => put(&mut self.interfaces, (id, mark), candidate),
+            }
         }
         self.marked += usize::from(!matches.marks.is_empty());
-        let entry = Entry {
-            order,
-            matches,
-            within,
-            value,
-        };
-        self.entries.insert(id, entry);
+        self.matches.insert(id, matches);
     }
 
-    /// Takes a queue out.
-    pub fn remove(&mut self, id: u64) -> Option<V> {
-        let entry = self.entries.remove(&id)?;
-        for key in Self::keys(&entry.matches) {
-            if let Some(list) = self.lists.get_mut(&key) {
-                list.retain(|(_, other)| *other != id);
-                if list.is_empty() {
-                    self.lists.remove(&key);
+    /// The targets of a length.
+    fn of_len(&mut self, ipv6: bool, len: u8) -> &mut Lists<u128, V> {
+        let all = &mut self.prefixes[usize::from(ipv6)];
+        let at = all.partition_point(|prefixes| prefixes.len > len);
+        if all.get(at).is_none_or(|prefixes| prefixes.len != len) {
+            let lists = Table::default();
+            all.insert(at, Prefixes { len, lists });
+        }
+        &mut all[at].lists
+    }
+}
+
+impl<V> Index<V> {
+    /// Whether it has no queue.
+    pub fn is_empty(&self) -> bool {
+        self.matches.is_empty()
+    }
+
+    /// Takes a queue out; whether it was there.
+    pub fn remove(&mut self, id: u64) -> bool {
+        let Some(matches) = self.matches.remove(&id) else {
+            return false;
+        };
+        for (target, mark) in keys(&matches) {
+            match target {
+                Target::Interface(of) => take(&mut self.interfaces, (of, mark), id),
+                Target::Prefix { ipv6, address, len } => {
+                    let all = &mut self.prefixes[usize::from(ipv6)];
+                    for prefixes in all.iter_mut().filter(|prefixes| prefixes.len == len) {
+                        take(&mut prefixes.lists, (address, mark), id);
+                    }
+                    all.retain(|prefixes| !prefixes.lists.is_empty());
                 }
             }
-            self.count(&key.target, false);
         }
-        self.marked -= usize::from(!entry.matches.marks.is_empty());
-        Some(entry.value)
-    }
-
-    /// What was put in under a number.
-    pub fn get(&self, id: u64) -> Option<&V> {
-        self.entries.get(&id).map(|entry| &entry.value)
+        self.marked -= usize::from(!matches.marks.is_empty());
+        true
     }
 
     /// The queue that a packet is of, and which way it goes.
+    #[inline]
     pub fn find(&self, seen: &Seen) -> Option<(Direction, &V)> {
         let down = self.first(seen, Direction::Down);
         let up = self.first(seen, Direction::Up);
-        let (direction, entry) = match (down, up) {
+        let (direction, found) = match (down, up) {
             (Some(down), Some(up)) if up.order < down.order => (Direction::Up, up),
             (Some(down), _) => (Direction::Down, down),
             (None, up) => (Direction::Up, up?),
         };
-        Some((direction, &entry.value))
+        Some((direction, &found.value))
     }
 
     /// The first that takes a packet as one that goes this way.
-    fn first(&self, seen: &Seen, direction: Direction) -> Option<&Entry<V>> {
-        let ((address, interface), _) = seen.ends(direction);
-        let ipv6 = seen.ipv6;
-        let mut best: Option<&Entry<V>> = None;
-        for len in &self.used[usize::from(ipv6)] {
-            let address = masked(address, ipv6, *len);
-            let len = *len;
-            let target = Target::Prefix { ipv6, address, len };
-            best = self.better(best, target, seen, direction);
-        }
-        if self.interfaces > 0 && interface != 0 {
-            best = self.better(best, Target::Interface(interface), seen, direction);
-        }
-        best
-    }
-
-    /// The first of those found before and of those with this target.
     #[inline]
-    fn better<'a>(
-        &'a self,
-        mut best: Option<&'a Entry<V>>,
-        target: Target,
-        seen: &Seen,
-        direction: Direction,
-    ) -> Option<&'a Entry<V>> {
-        let marks = [0, seen.mark];
-        let marks = match self.marked > 0 && seen.mark != 0 {
-            true => &marks[..],
-            false => &marks[..1],
-        };
-        for mark in marks {
-            let list = self.lists.get(&Key {
-                target,
-                mark: *mark,
-            });
-            for (order, id) in list.into_iter().flatten() {
-                if best.is_some_and(|best| best.order <= *order) {
-                    break;
-                }
-                let entry = self.entries.get(id);
-                let takes = |entry: &&Entry<V>| {
-                    let plain = entry.matches.peer.is_none() && entry.within.is_empty();
-                    let mut all = core::iter::once(&entry.matches).chain(&entry.within);
-                    plain || all.all(|one| one.takes(seen, direction))
-                };
-                if let Some(entry) = entry.filter(takes) {
-                    best = Some(entry);
-                    break;
-                }
-            }
+    fn first(&self, seen: &Seen, direction: Direction) -> Option<&Candidate<V>> {
+        let ((address, interface), _) = seen.ends(direction);
+        let mark = if self.marked > 0 { seen.mark } else { 0 };
+        let mut best = None;
+        for Prefixes { len, lists } in &self.prefixes[usize::from(seen.ipv6)] {
+            let key = masked(address, seen.ipv6, *len);
+            best = better(best, lists, (key, mark), (seen, direction));
+        }
+        if !self.interfaces.is_empty() && interface != 0 {
+            best = better(best, &self.interfaces, (interface, mark), (seen, direction));
         }
         best
     }
+}
 
-    /// Where a queue is to be found.
-    fn keys(matches: &Match) -> Vec<Key> {
-        let marks = match matches.marks.is_empty() {
-            true => &[0][..],
-            false => &matches.marks,
-        };
-        let of = |target: &Target| {
-            marks
-                .iter()
-                .map(|mark| (*target, *mark))
-                .collect::<Vec<_>>()
-        };
-        let mut keys: Vec<_> = matches.targets.iter().flat_map(of).collect();
-        let mut seen = Vec::new();
-        keys.retain(|key| {
-            !seen.contains(key) && {
-                seen.push(*key);
-                true
-            }
-        });
-        keys.into_iter()
-            .map(|(target, mark)| Key { target, mark })
-            .collect()
+/// The first of the one found before and of those under this key: for this mark, and for whatever mark.
+#[inline]
+fn better<'a, K: Hash + Eq + Copy, V>(
+    best: Option<&'a Candidate<V>>,
+    lists: &'a Lists<K, V>,
+    (key, mark): (K, u32),
+    (seen, direction): (&Seen, Direction),
+) -> Option<&'a Candidate<V>> {
+    let takes = |one: &&Candidate<V>| one.asks.iter().all(|asks| asks.takes(seen, direction));
+    let first = |mark: u32| lists.get(&(key, mark))?.iter().find(takes);
+    let any = earlier(best, first(0));
+    match mark {
+        0 => any,
+        mark => earlier(any, first(mark)),
     }
+}
 
-    /// Counts a target that comes or goes.
-    fn count(&mut self, target: &Target, comes: bool) {
-        let Target::Prefix { ipv6, len, .. } = *target else {
-            return match comes {
-                true => self.interfaces += 1,
-                false => self.interfaces -= 1,
-            };
-        };
-        let family = usize::from(ipv6);
-        let Some(count) = self.lens[family].get_mut(usize::from(len)) else {
-            return;
-        };
-        match comes {
-            true => *count += 1,
-            false => *count -= 1,
+#[inline]
+fn earlier<'a, V>(
+    one: Option<&'a Candidate<V>>,
+    other: Option<&'a Candidate<V>>,
+) -> Option<&'a Candidate<V>> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.order < one.order => Some(other),
+        (None, other) => other,
+        (one, _) => one,
+    }
+}
+
+/// Puts a candidate at its place of a list.
+fn put<K: Hash + Eq, V>(lists: &mut Lists<K, V>, key: (K, u32), candidate: Candidate<V>) {
+    let list = lists.entry(key).or_default();
+    let place = (&candidate.order, candidate.id);
+    let at = list.partition_point(|one| (&one.order, one.id) < place);
+    list.insert(at, candidate);
+}
+
+/// Takes a candidate out of a list.
+fn take<K: Hash + Eq, V>(lists: &mut Lists<K, V>, key: (K, u32), id: u64) {
+    if let Some(list) = lists.get_mut(&key) {
+        list.retain(|one| one.id != id);
+        if list.is_empty() {
+            lists.remove(&key);
         }
-        let lens = self.lens[family].iter().zip(0..);
-        let used = lens.filter(|(count, _)| **count > 0);
-        self.used[family] = used.map(|(_, len)| len).collect();
-        self.used[family].reverse();
     }
+}
+
+/// Targets and marks that a queue is found by, each once.
+fn keys(matches: &Match) -> Vec<(Target, u32)> {
+    let marks = match matches.marks.is_empty() {
+        true => &[0][..],
+        false => &matches.marks,
+    };
+    let of = |target: &Target| {
+        marks
+            .iter()
+            .map(|mark| (*target, *mark))
+            .collect::<Vec<_>>()
+    };
+    let mut keys: Vec<_> = matches.targets.iter().flat_map(of).collect();
+    let mut met = std::collections::HashSet::new();
+    keys.retain(|key| met.insert(*key));
+    keys
 }
 
 #[cfg(test)]
@@ -461,12 +369,12 @@ mod tests {
             let mut list = Vec::new();
             for (id, (order, matches, within)) in queues.into_iter().enumerate() {
                 let (id, within) = (id as u64, Vec::from_iter(within));
-                let order = Order::from([order, id]);
+                let order = Order::from_slice(&[order, id]);
                 index.insert(id, order.clone(), (matches.clone(), within.clone()), id);
                 list.push((id, order, matches, within));
             }
             for id in gone {
-                prop_assert_eq!(index.remove(id).is_some(), list.iter().any(|one| one.0 == id));
+                prop_assert_eq!(index.remove(id), list.iter().any(|one| one.0 == id));
                 list.retain(|one| one.0 != id);
             }
             for packet in packets {

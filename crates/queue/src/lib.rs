@@ -23,10 +23,11 @@ mod marks;
 mod node;
 mod packet;
 mod schedule;
+mod target;
 
 pub use discipline::Discipline;
 pub use gate::ticks;
-pub use index::{Direction, Index, Match, Order, Seen, Target};
+pub use index::{Index, Order};
 pub use kind::{
     Cake, CakeFlows, CakeTins, Classify, Codel, Delay, Fifo, FqCodel, Kind, Line, Lost, Pcq, Red,
     Sfq,
@@ -36,3 +37,4 @@ pub use marks::ByMark;
 pub use node::{Counts, Limits, Node, Settings};
 pub use packet::{Carried, Packet};
 pub use schedule::Schedule;
+pub use target::{Direction, Match, Seen, Target};

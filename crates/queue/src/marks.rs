@@ -2,22 +2,29 @@
 
 use std::collections::HashMap;
 
-/// What stands for packets without a mark of their own here: whatever their mark.
-const ANY: u32 = 0;
+use smallvec::SmallVec;
+
+use crate::index::Table;
+
+/// Values by number, in its order; mostly there is one.
+type List<V> = SmallVec<[(u64, V); 1]>;
 
 /// Values by mark. RouterOS: all leaves of a tree are asked at once; one without marks takes what no other does.
 #[derive(Debug)]
 pub struct ByMark<V> {
-    /// By mark: numbers, in their order.
-    marks: HashMap<u32, Vec<u64>>,
-    values: HashMap<u64, (Vec<u32>, V)>,
+    /// Those without marks.
+    any: List<V>,
+    marked: Table<u32, List<V>>,
+    /// What was put in, by number: its marks.
+    marks: HashMap<u64, Vec<u32>>,
 }
 
 impl<V> Default for ByMark<V> {
     fn default() -> Self {
         Self {
+            any: List::new(),
+            marked: Table::default(),
             marks: HashMap::new(),
-            values: HashMap::new(),
         }
     }
 }
@@ -25,51 +32,57 @@ impl<V> Default for ByMark<V> {
 impl<V> ByMark<V> {
     /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.marks.is_empty()
     }
 
-    /// Puts a value in for packets with one of these marks, or, without marks, for those that no other takes. Of
-    /// several for one mark that with the lowest number counts.
-    pub fn insert(&mut self, id: u64, marks: Vec<u32>, value: V) {
-        self.remove(id);
-        for mark in Self::each(&marks) {
-            let list = self.marks.entry(mark).or_default();
-            let at = list.partition_point(|other| *other < id);
-            list.insert(at, id);
-        }
-        self.values.insert(id, (marks, value));
-    }
-
-    /// Takes one out.
-    pub fn remove(&mut self, id: u64) -> Option<V> {
-        let (marks, value) = self.values.remove(&id)?;
-        for mark in Self::each(&marks) {
-            if let Some(list) = self.marks.get_mut(&mark) {
-                list.retain(|other| *other != id);
+    /// Takes a value out; whether it was there.
+    pub fn remove(&mut self, id: u64) -> bool {
+        let Some(marks) = self.marks.remove(&id) else {
+            return false;
+        };
+        self.any.retain(|(other, _)| *other != id);
+        for mark in marks {
+            if let Some(list) = self.marked.get_mut(&mark) {
+                list.retain(|(other, _)| *other != id);
                 if list.is_empty() {
-                    self.marks.remove(&mark);
+                    self.marked.remove(&mark);
                 }
             }
         }
-        Some(value)
+        true
     }
 
     /// The one for a packet with this mark.
+    #[inline]
     pub fn find(&self, mark: u32) -> Option<&V> {
-        let own = (mark != ANY).then(|| self.marks.get(&mark)).flatten();
-        let id = own.or_else(|| self.marks.get(&ANY))?.first()?;
-        self.values.get(id).map(|(_, value)| value)
+        let own = match self.marked.is_empty() {
+            true => None,
+            false => self.marked.get(&mark),
+        };
+        own.unwrap_or(&self.any).first().map(|(_, value)| value)
     }
+}
 
-    fn each(marks: &[u32]) -> Vec<u32> {
-        let mut each = marks.to_vec();
-        if each.is_empty() {
-            each.push(ANY);
+impl<V: Clone> ByMark<V> {
+    /// Puts a value in for packets with one of these marks, or, without marks, for those that no other takes. Of
+    /// several for one mark that with the lowest number counts.
+    pub fn insert(&mut self, id: u64, mut marks: Vec<u32>, value: V) {
+        self.remove(id);
+        marks.sort_unstable();
+        marks.dedup();
+        if marks.is_empty() {
+            put(&mut self.any, id, value.clone());
         }
-        each.sort_unstable();
-        each.dedup();
-        each
+        for mark in &marks {
+            put(self.marked.entry(*mark).or_default(), id, value.clone());
+        }
+        self.marks.insert(id, marks);
     }
+}
+
+fn put<V>(list: &mut List<V>, id: u64, value: V) {
+    let at = list.partition_point(|(other, _)| *other < id);
+    list.insert(at, (id, value));
 }
 
 #[cfg(test)]
@@ -96,6 +109,6 @@ mod tests {
         assert_eq!([7, 8].map(|mark| *tree.find(mark).unwrap()), ['a', 'c']);
         tree.remove(3);
         tree.remove(9);
-        assert!(tree.is_empty() && tree.marks.is_empty());
+        assert!(tree.is_empty() && tree.marked.is_empty() && tree.any.is_empty());
     }
 }

@@ -57,6 +57,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Its discipline holds packets back by itself, so that all go by it.
     pub shapes: bool,
+    /// Several workers let packets pass at the same time.
+    pub shared: bool,
 }
 
 /// What a node has counted.
@@ -82,22 +84,25 @@ pub struct Counts {
 
 /// See the module. What it says of rates can change at any time; what it lies in stays.
 #[derive(Debug)]
-#[repr(align(128))]
+#[repr(C, align(128))]
 pub struct Node {
-    id: u64,
-    home: u16,
+    // What a packet that passes touches lies together.
     parent: Option<Arc<Self>>,
     /// How many packets of the tree wait; of the tree's root.
     waiting: AtomicU32,
     shapes: AtomicBool,
+    bursts: AtomicBool,
+    shared: bool,
     priority: AtomicU8,
-    /// The rate that it is guaranteed, and that which it never exceeds.
-    pub(crate) guarantee: Gate,
+    /// The rate that it never exceeds, and that which it is guaranteed.
     pub(crate) ceiling: Gate,
-    /// Bytes of it at a turn, among those that are alike.
-    pub(crate) quantum: AtomicU32,
     packets: AtomicU64,
     bytes: AtomicU64,
+    pub(crate) guarantee: Gate,
+    /// Bytes of it at a turn, among those that are alike.
+    pub(crate) quantum: AtomicU32,
+    id: u64,
+    home: u16,
     burst: Burst,
     pub(crate) dropped: AtomicU64,
     pub(crate) queued_packets: AtomicU64,
@@ -143,6 +148,8 @@ impl Node {
             parent: settings.parent,
             waiting: AtomicU32::new(0),
             shapes: AtomicBool::new(settings.shapes),
+            bursts: AtomicBool::new(false),
+            shared: settings.shared,
             priority: AtomicU8::new(0),
             guarantee: Gate::default(),
             ceiling: Gate::default(),
@@ -173,7 +180,8 @@ impl Node {
         self.ceiling.set(most, limits.bucket);
         let time = ticks(Instant::ZERO + limits.burst_time);
         let burst = limits.burst_limit.max(most);
-        self.burst.set(burst, limits.burst_threshold, time);
+        let bursts = self.burst.set(burst, limits.burst_threshold, time);
+        self.bursts.store(bursts, Relaxed);
         let quantum = (limits.limit_at / 80).clamp(QUANTUM.0, QUANTUM.1);
         self.quantum.store(quantum as u32, Relaxed);
         self.priority
@@ -272,18 +280,32 @@ impl Node {
         let mut node = self;
         let mut at = 0;
         loop {
-            node.packets.fetch_add(1, Relaxed);
-            node.bytes.fetch_add(bytes.into(), Relaxed);
-            node.ceiling.charge(bytes, now, node.burst.cost(now));
-            node.burst.count(bytes, now);
+            node.add(&node.packets, 1);
+            node.add(&node.bytes, bytes.into());
+            let mut cost = None;
+            if node.bursts.load(Relaxed) {
+                cost = node.burst.cost(now);
+                node.burst.count(bytes, now);
+            }
+            node.ceiling.charge(bytes, now, cost, node.shared);
             if at >= level {
-                node.guarantee.charge(bytes, now, None);
+                node.guarantee.charge(bytes, now, None, node.shared);
             }
             at += 1;
             match node.parent.as_deref() {
                 Some(parent) => node = parent,
                 None => return,
             }
+        }
+    }
+
+    /// Adds to what workers alone write: while there is one, without a locked instruction.
+    #[inline]
+    fn add(&self, counter: &AtomicU64, more: u64) {
+        if self.shared {
+            counter.fetch_add(more, Relaxed);
+        } else {
+            counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
         }
     }
 

@@ -11,7 +11,7 @@ mod tests;
 use std::sync::Arc;
 
 use frame::{Frame, InterfaceId};
-use queue::{ByMark, Carried, Direction, Index, Leaf, Lost, Packet, Schedule, Seen};
+use queue::{ByMark, Carried, Direction, Index, Leaf, Lost, Node, Packet, Schedule, Seen};
 
 use crate::drop::DropReason;
 use crate::out::OutId;
@@ -25,6 +25,8 @@ pub use change::{Change, Simple};
 const PER_STEP: usize = 1024;
 /// Queues that a packet meets at one place at most: of `global`, of a direction, of both.
 const LEAVES: usize = 3;
+/// Packets that are looked up together, so that the memory of one is fetched while others are.
+const TOGETHER: usize = 16;
 /// Where the network header begins behind demux.
 const ETHERNET: usize = 14;
 
@@ -56,18 +58,60 @@ impl Carried for Waiting {
     }
 }
 
+/// A leaf, and its node without a step between.
+#[derive(Clone, Debug)]
+struct Way {
+    node: Arc<Node>,
+    leaf: Arc<Leaf>,
+}
+
+impl Way {
+    fn of(leaf: Arc<Leaf>) -> Self {
+        Self {
+            node: Arc::clone(&leaf.node),
+            leaf,
+        }
+    }
+}
+
+/// The ways of a simple queue: from the target, to it, and for both together.
+#[derive(Clone, Debug)]
+struct Ways {
+    up: Option<Way>,
+    down: Option<Way>,
+    total: Option<Way>,
+}
+
+impl Ways {
+    fn of(queue: Simple) -> Self {
+        Self {
+            up: queue.up.map(Way::of),
+            down: queue.down.map(Way::of),
+            total: queue.total.map(Way::of),
+        }
+    }
+}
+
+/// A packet of a vector that has to wait.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// Its place in the vector.
+    pub(crate) at: usize,
+    leaves: [Option<Arc<Leaf>>; LEAVES],
+}
+
 /// The queues of an interface.
 #[derive(Debug, Default)]
 struct Own {
     next: OutId,
-    leaves: ByMark<Arc<Leaf>>,
+    leaves: ByMark<Way>,
 }
 
 /// The queues as a worker knows them, and what waits on it.
 #[derive(Debug, Default)]
 pub(crate) struct Queueing {
-    global: ByMark<Arc<Leaf>>,
-    simple: Index<Simple>,
+    global: ByMark<Way>,
+    simple: Index<Ways>,
     /// By interface slot.
     interfaces: Vec<Option<Box<Own>>>,
     schedule: Schedule<Waiting>,
@@ -93,21 +137,44 @@ impl Queueing {
         self.schedule.deadline(now)
     }
 
-    /// The queues that a packet meets behind postrouting or input, from the first that it may not pass at once.
+    /// The queues that a packet meets behind postrouting or input.
     #[inline]
-    fn ask(
-        &self,
-        seen: &Seen,
-        bytes: u32,
-        now: machine::Instant,
-    ) -> Option<[Option<Arc<Leaf>>; LEAVES]> {
+    fn ways(&self, seen: &Seen) -> [Option<&Way>; LEAVES] {
         let global = self.global.find(seen.mark);
         let (own, total) = match self.simple.find(seen) {
-            Some((Direction::Up, simple)) => (simple.up.as_ref(), simple.total.as_ref()),
-            Some((Direction::Down, simple)) => (simple.down.as_ref(), simple.total.as_ref()),
+            Some((Direction::Up, ways)) => (ways.up.as_ref(), ways.total.as_ref()),
+            Some((Direction::Down, ways)) => (ways.down.as_ref(), ways.total.as_ref()),
             None => (None, None),
         };
-        stops([global, own, total], bytes, now)
+        [global, own, total]
+    }
+
+    /// Asks the queues about those packets of a vector that meet some; they came with these sources. What has to wait
+    /// is put into `held`, in order.
+    pub(crate) fn ask_all(
+        &self,
+        cx: &Context<'_>,
+        frames: &[Frame],
+        (sources, meets): (&[u128], impl Fn(usize) -> bool),
+        held: &mut Vec<Held>,
+    ) {
+        let mut begin = 0;
+        for (frames, sources) in frames.chunks(TOGETHER).zip(sources.chunks(TOGETHER)) {
+            let mut ways = [[None; LEAVES]; TOGETHER];
+            for (place, (frame, source)) in frames.iter().zip(sources).enumerate() {
+                if !frame.fasttracked && meets(begin + place) {
+                    let seen = seen(frame, usize::from(frame.l3), *source);
+                    ways[place] = seen.map_or([None; LEAVES], |seen| self.ways(&seen));
+                }
+            }
+            for (place, (frame, ways)) in frames.iter().zip(ways).enumerate() {
+                if let Some(leaves) = stops(ways, frame.len() as u32, cx.now) {
+                    let at = begin + place;
+                    held.push(Held { at, leaves });
+                }
+            }
+            begin += frames.len();
+        }
     }
 
     fn own(&self, slot: u32) -> Option<&Own> {
@@ -118,17 +185,20 @@ impl Queueing {
 /// The leaves that are left from the first on that does not let a packet pass; none where all do.
 #[inline]
 fn stops(
-    leaves: [Option<&Arc<Leaf>>; LEAVES],
+    ways: [Option<&Way>; LEAVES],
     bytes: u32,
     now: machine::Instant,
 ) -> Option<[Option<Arc<Leaf>>; LEAVES]> {
-    let passes = |leaf: &Option<&Arc<Leaf>>| leaf.is_none_or(|leaf| leaf.node.pass(bytes, now));
-    let passed = leaves.iter().take_while(|leaf| passes(leaf)).count();
-    if passed == LEAVES {
-        return None;
-    }
-    let mut left = leaves.into_iter().skip(passed).map(|leaf| leaf.cloned());
-    Some([(); LEAVES].map(|()| left.next().flatten()))
+    let passes = |way: &Option<&Way>| way.is_none_or(|way| way.node.pass(bytes, now));
+    let passed = ways.iter().take_while(|way| passes(way)).count();
+    (passed < LEAVES).then(|| left(&ways[passed..]))
+}
+
+/// The leaves of these ways.
+#[cold]
+fn left(ways: &[Option<&Way>]) -> [Option<Arc<Leaf>>; LEAVES] {
+    let mut left = ways.iter().map(|way| way.map(|way| Arc::clone(&way.leaf)));
+    [(); LEAVES].map(|()| left.next().flatten())
 }
 
 /// The source that a frame has come with, and the interface that it came by. Behind srcnat it has another one, and
@@ -160,6 +230,28 @@ pub(crate) fn postrouting(
     behind(cx, frame, (source, Then::Out(out)), outlet)
 }
 
+/// Whether a packet that ends in this way meets queues: it has passed input, or is to be finished behind postrouting.
+#[inline]
+pub(crate) const fn meets(exit: Exit) -> bool {
+    exit.is_local() || matches!(exit, Exit::Finish { .. })
+}
+
+/// A packet of a vector waits that came with this source, and is about to leave by this out or, without one, to end
+/// in this way.
+pub(crate) fn hold(
+    cx: &Context<'_>,
+    frame: Frame,
+    held: Held,
+    (source, out, exit): (u128, OutId, Exit),
+    outlet: &mut Outlet,
+) {
+    let then = match out == OutId::NONE {
+        true => Then::Exit(exit),
+        false => Then::Out(out),
+    };
+    wait(cx, frame, (held.leaves, source, then), outlet);
+}
+
 /// A packet that ends in this way has passed input, or is to be finished behind postrouting. Returned where no
 /// queue takes it.
 #[inline]
@@ -169,8 +261,7 @@ pub(crate) fn ending(
     (source, exit): (u128, Exit),
     outlet: &mut Outlet,
 ) -> Option<Frame> {
-    let meets = exit.is_local() || matches!(exit, Exit::Finish { .. });
-    match meets {
+    match meets(exit) {
         true => behind(cx, frame, (source, Then::Exit(exit)), outlet),
         false => Some(frame),
     }
@@ -191,7 +282,7 @@ fn behind(
         return Some(frame);
     };
     let bytes = frame.len() as u32;
-    match outlet.queueing.ask(&seen, bytes, cx.now) {
+    match stops(outlet.queueing.ways(&seen), bytes, cx.now) {
         None => Some(frame),
         Some(leaves) => {
             wait(cx, frame, (leaves, source, then), outlet);
@@ -363,6 +454,8 @@ fn proceed(cx: &Context<'_>, packet: Packet<Waiting>, outlet: &mut Outlet) {
         then,
     } = packet.carries;
     outlet.pool.let_go(&mut frame);
+    let ways = [first, second].map(|leaf| leaf.map(Way::of));
+    let [first, second] = &ways;
     match stops(
         [first.as_ref(), second.as_ref(), None],
         packet.bytes,
@@ -397,15 +490,25 @@ fn take(cx: &Context<'_>, change: Change, outlet: &mut Outlet) {
             matches,
             within,
             queue,
-        } => queueing.simple.insert(id, order, (matches, within), queue),
-        Change::NoSimple(id) => drop(queueing.simple.remove(id)),
-        Change::Global(id, marks, leaf) => queueing.global.insert(id, marks, leaf),
-        Change::NoGlobal(id) => drop(queueing.global.remove(id)),
+        } => {
+            let ways = Ways::of(queue);
+            queueing.simple.insert(id, order, (matches, within), ways);
+        }
+        Change::NoSimple(id) => {
+            queueing.simple.remove(id);
+        }
+        Change::Global(id, marks, leaf) => queueing.global.insert(id, marks, Way::of(leaf)),
+        Change::NoGlobal(id) => {
+            queueing.global.remove(id);
+        }
         Change::Interface(id, next) => queueing.place(id).next = next,
         Change::Leaf(interface, id, marks, leaf) => {
-            queueing.place(interface).leaves.insert(id, marks, leaf);
+            let own = queueing.place(interface);
+            own.leaves.insert(id, marks, Way::of(leaf));
         }
-        Change::NoLeaf(interface, id) => drop(queueing.place(interface).leaves.remove(id)),
+        Change::NoLeaf(interface, id) => {
+            queueing.place(interface).leaves.remove(id);
+        }
         Change::Gone(node) => {
             let mut all = Vec::new();
             { &mut queueing.schedule }.remove(&node, cx.now, &mut |packet| all.push(packet));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use machine::{Duration, Instant};
-use queue::{Fifo, Kind, Leaf, Limits, Match, Node, Red, Settings, Target};
+use queue::{Fifo, Kind, Leaf, Limits, Match, Node, Order, Red, Settings, Target};
 
 use super::{Change, Simple};
 use crate::DropReason;
@@ -32,6 +32,7 @@ fn leaf(id: u64, home: u16, bits: u64, kind: Kind) -> Arc<Leaf> {
         parent: None,
         limits,
         shapes: false,
+        shared: true,
     });
     Arc::new(Leaf { node, kind })
 }
@@ -68,7 +69,7 @@ fn limited(workers: usize, download: &Arc<Leaf>, total: Option<&Arc<Leaf>>) -> R
     };
     let change = Change::Simple {
         id: 1,
-        order: [1].into(),
+        order: Order::from_slice(&[1]),
         matches: network(0x0b00_0000, 8),
         within: Vec::new(),
         queue,
@@ -249,7 +250,7 @@ fn packets_for_the_router_itself_meet_queues_behind_input() {
     let mut rig = limited(1, &leaf, None);
     let change = Change::Simple {
         id: 2,
-        order: [0].into(),
+        order: Order::from_slice(&[0]),
         matches: network(0x0a00_0001, 32),
         within: Vec::new(),
         queue: Simple {

@@ -34,10 +34,11 @@ pub(super) fn pass3<const FAST: bool>(
     let count = frames.len().min(VECTOR_FRAMES);
     let mut state = Tally::new(cx);
     scratch.near.forget();
-    let teacher = if FAST {
-        Teacher::of(cx, entrance, outlet)
-    } else {
-        None
+    // Queues that are asked behind this: what they look at has not gone by FastPath.
+    let is_fast_path = FAST && !cx.snapshot.queues;
+    let teacher = match is_fast_path {
+        true => Teacher::of(cx, entrance, outlet),
+        false => None,
     };
     let mut at = 0;
     while at < count {
@@ -108,6 +109,10 @@ fn straight_run<const IPV6: bool>(
     let hops = hops.get(*used..).unwrap_or_default();
     let lanes = scratch.entered.lanes.get(from..).unwrap_or_default();
     let outs = scratch.outs.get_mut(from..).unwrap_or_default();
+    let speed = match cx.snapshot.queues {
+        true => Speed::Slow,
+        false => Speed::FastPath,
+    };
     let mut key = state.run.key;
     let (mut packets, mut bytes, mut headers) = (0, 0, 0);
     let mut done = 0;
@@ -122,7 +127,7 @@ fn straight_run<const IPV6: bool>(
             break;
         }
         *out = next.adjacency.out;
-        if on_port {
+        if on_port && speed == Speed::FastPath {
             // Of the port's own interface all is counted together.
             let ingress = outlet.counters.interface(frame.ingress);
             ingress.fp_rx.add(1, received);
@@ -130,7 +135,7 @@ fn straight_run<const IPV6: bool>(
         let leaves = RunKey {
             egress: next.adjacency.egress,
             ipv6: IPV6,
-            speed: Speed::FastPath,
+            speed,
         };
         if leaves != key {
             state.run.add(packets, bytes, headers);
@@ -287,10 +292,11 @@ fn one<const FAST: bool>(
     };
     match depart(cx, frame, &way, &mut state.redirects, outlet) {
         Ok(departed) => {
-            let fast = FAST || slow_is_fast(cx, frame, ipv6);
+            let is_fast_path = FAST && !cx.snapshot.queues;
+            let fast = is_fast_path || slow_is_fast(cx, frame, ipv6);
             let speed = if fast { Speed::FastPath } else { Speed::Slow };
             state.count(cx, frame, ipv6, speed, &outlet.counters);
-            if (!FAST || frame.ingress != entrance) && fast {
+            if (!is_fast_path || frame.ingress != entrance) && fast {
                 let ingress = outlet.counters.interface(frame.ingress);
                 ingress.fp_rx.add(1, received);
             }

@@ -40,6 +40,8 @@ pub(crate) struct Scratch {
     pub(crate) targets: encap::Targets,
     /// The sources that frames came with, where queues ask for them.
     sources: [u128; VECTOR_FRAMES],
+    /// Frames that have to wait in queues.
+    held: Vec<queueing::Held>,
 }
 
 impl Scratch {
@@ -54,6 +56,7 @@ impl Scratch {
             nexts: encap::Nexts::new(),
             targets: encap::Targets::new(),
             sources: [0; VECTOR_FRAMES],
+            held: Vec::new(),
         })
     }
 
@@ -154,7 +157,7 @@ fn packets(
     });
     if guards {
         guard(cx, entrance, vector, scratch, outlet);
-    } else if cx.snapshot.ipv4.is_fast() && cx.snapshot.ipv6.is_fast() {
+    } else if cx.snapshot.ipv4.is_short() && cx.snapshot.ipv6.is_short() {
         walk::<true>(cx, entrance, vector, scratch, outlet);
     } else {
         walk::<false>(cx, entrance, vector, scratch, outlet);
@@ -199,7 +202,7 @@ fn walk<const FAST: bool>(
     main.ipv6.lookup_vector(entered.destinations6(), hops6);
     depart::pass3::<FAST>(cx, entrance, frames, scratch, outlet);
     let ended = pass4(cx, vector, scratch, outlet);
-    if FAST {
+    if FAST && !cx.snapshot.queues {
         let packets = came.packets.wrapping_sub(ended.packets);
         let bytes = came.bytes.wrapping_sub(ended.bytes);
         let counters = outlet.counters.interface(entrance.id);
@@ -208,9 +211,14 @@ fn walk<const FAST: bool>(
 }
 
 /// Queues, punts and drops, in order. Returns what ended here.
-fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut Outlet) -> Traffic {
-    if outlet.queueing.looks_at_packets() {
-        return pass4_queued(cx, vector, scratch, outlet);
+fn pass4(
+    cx: &Context<'_>,
+    vector: &mut Vector,
+    scratch: &mut Scratch,
+    outlet: &mut Outlet,
+) -> Traffic {
+    if outlet.queueing.looks_at_packets() && ask_queues(cx, vector, scratch, outlet) {
+        return pass4_held(cx, vector, scratch, outlet);
     }
     let mut ended = Traffic::default();
     let outs = &scratch.outs[..vector.len().min(VECTOR_FRAMES)];
@@ -255,25 +263,48 @@ fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut 
     ended
 }
 
-/// The same where packets meet queues first. None of them has gone by the fast path.
-fn pass4_queued(
+/// Asks the queues that packets meet behind postrouting and input. Whether some have to wait: `scratch.held`.
+fn ask_queues(
+    cx: &Context<'_>,
+    vector: &Vector,
+    scratch: &mut Scratch,
+    outlet: &mut Outlet,
+) -> bool {
+    let before = outlet.meter.turn(Facility::Queuing);
+    let Scratch {
+        outs,
+        entered,
+        sources,
+        held,
+        ..
+    } = scratch;
+    let meets = |at: usize| outs[at] != OutId::NONE || queueing::meets(entered.exits[at]);
+    outlet
+        .queueing
+        .ask_all(cx, vector.frames(), (sources, meets), held);
+    outlet.meter.turn(before);
+    !held.is_empty()
+}
+
+/// Pass 4 where some packets wait in queues first. None of them has gone by the fast path.
+fn pass4_held(
     cx: &Context<'_>,
     vector: &mut Vector,
-    scratch: &Scratch,
+    scratch: &mut Scratch,
     outlet: &mut Outlet,
 ) -> Traffic {
-    let before = outlet.meter.turn(Facility::Queuing);
+    let mut held = scratch.held.drain(..).peekable();
     let ways = scratch.outs.iter().zip(&scratch.entered.exits);
-    for (frame, ((out, exit), source)) in vector.drain().zip(ways.zip(&scratch.sources)) {
-        if *out == OutId::NONE {
-            if let Some(frame) = queueing::ending(cx, frame, (*source, *exit), outlet) {
-                settle(cx, frame, *exit, outlet);
+    for ((at, frame), (out, exit)) in vector.drain().enumerate().zip(ways) {
+        match held.next_if(|held| held.at == at) {
+            Some(held) => {
+                let way = (scratch.sources[at], *out, *exit);
+                queueing::hold(cx, frame, held, way, outlet);
             }
-        } else if let Some(frame) = queueing::postrouting(cx, frame, (*source, *out), outlet) {
-            outlet.dispatch(cx, frame, *out);
+            None if *out == OutId::NONE => settle(cx, frame, *exit, outlet),
+            None => outlet.dispatch(cx, frame, *out),
         }
     }
-    outlet.meter.turn(before);
     Traffic::default()
 }
 

@@ -234,7 +234,7 @@ impl<T> PcqLines<T> {
             stream.credit -= i64::from(bytes);
             let time = ticks(now);
             let cost = stream.burst.as_ref().and_then(|burst| burst.cost(time));
-            stream.gate.charge(bytes, time, cost);
+            stream.gate.charge(bytes, time, cost, false);
             if let Some(burst) = &stream.burst {
                 burst.count(bytes, time);
             }

@@ -36,6 +36,7 @@ fn node(id: u64, parent: Option<&Arc<Node>>, limits: Limits) -> Arc<Node> {
         parent: parent.cloned(),
         limits,
         shapes: false,
+        shared: true,
     })
 }
 

@@ -166,6 +166,7 @@ impl Numbers {
             parent: parent.cloned(),
             limits: *limits,
             shapes: kind.is_some_and(Leaf::shapes),
+            shared: self.workers > 1,
         })
     }
 }
