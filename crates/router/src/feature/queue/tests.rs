@@ -70,11 +70,16 @@ impl World {
 
     /// The queue that a packet to this host meets.
     fn to(&self, host: u128) -> Option<u64> {
+        self.met_by(host).map(|(id, _)| id)
+    }
+
+    /// The same with its leaves.
+    fn met_by(&self, host: u128) -> Option<(u64, [u64; 2])> {
         let seen = Seen {
             destination: 0x0a00_0000 + host,
             ..Seen::default()
         };
-        self.index.find(&seen).map(|(_, (id, _))| *id)
+        self.index.find(&seen).map(|(_, found)| *found)
     }
 }
 
@@ -160,17 +165,16 @@ fn a_queue_for_an_interface_works_while_that_is_there() {
 fn other_limits_leave_nodes_as_they_are_and_what_is_taken_down_is_told_gone() {
     let mut world = World::default();
     world.put(1, 10, queue("one", None, 7, 32));
-    let leaves = |world: &World| world.index.get(1).map(|(_, leaves)| *leaves);
-    let before = leaves(&world);
+    let before = world.met_by(7);
     let mut settings = queue("one", None, 7, 32);
     settings.sides[0].limits.max_limit = 1_000_000;
     world.put(1, 10, settings.clone());
-    assert_eq!(leaves(&world), before);
+    assert_eq!(world.met_by(7), before);
     assert_eq!(world.gone, 0);
     // With a limit for both together it is built anew.
     settings.sides[2].limits.max_limit = 1_000_000;
     world.put(1, 10, settings);
-    assert_ne!(leaves(&world), before);
+    assert_ne!(world.met_by(7), before);
     assert_eq!(world.gone, 2);
     world.take_away(1);
     assert_eq!(world.gone, 5);
