@@ -146,8 +146,8 @@ pub(crate) struct Exec {
     pub(crate) command: Vec<String>,
 }
 
-/// A configuration to be checked. The exit code is 0 if all of it is applied, 3 if some of it has no
-/// effect yet, 1 if some of it is refused.
+/// A configuration to be checked, and its mistakes. The exit code is 0 if all of it is applied, 3 if some of it has no
+/// effect yet, 1 if some of it is refused, 4 if it has mistakes that --deny names.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Answer in JSON.
@@ -157,8 +157,38 @@ pub(crate) struct Check {
     /// which share a way to its processor.
     #[arg(long, value_name = "NAME", value_parser = board)]
     pub(crate) board: Option<&'static Board>,
+    /// Answer in SARIF, as forges show it beside the lines.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) sarif: bool,
+    /// Print commands that mend mistakes, where nobody has to decide.
+    #[arg(long, conflicts_with_all = ["json", "sarif"])]
+    pub(crate) fix: bool,
+    /// Which mistakes make the exit code 4: errors, warnings as well, or all.
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) deny: Option<Level>,
     /// The configuration (.rsc); - is the standard input.
     pub(crate) file: PathBuf,
+}
+
+/// From how bad a mistake on a check fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Level {
+    /// Any mistake.
+    Advice,
+    /// Warnings and errors.
+    Warning,
+    /// Errors.
+    Error,
+}
+
+impl From<Level> for doctor::Severity {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Advice => Self::Advice,
+            Level::Warning => Self::Warning,
+            Level::Error => Self::Error,
+        }
+    }
 }
 
 /// The board of this name.

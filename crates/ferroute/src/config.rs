@@ -8,10 +8,11 @@ use std::path::Path;
 use menu::{By, Clock, Live, Position, Store};
 use router::store::leases::Leases;
 use router::store::{Durable, KeyFrom, OnDamage};
-use script::{Refused, Session};
+use script::{Refused, Report, Session};
 
 use crate::cli::{Check, Parse, Run};
 use crate::core::clock;
+use crate::findings::Findings;
 use crate::judge::Judgement;
 use crate::say;
 
@@ -209,60 +210,77 @@ fn harmless(command: &str) -> String {
     text
 }
 
-/// `ferroute check`: what would become of a file.
+/// `ferroute check`: what would become of a file, and the mistakes in it.
 pub(crate) fn check(check: &Check) -> Result<u8, String> {
     let text = read(&check.file)?;
     let file = check.file.display().to_string();
     let mut store = schema::store();
     let report = script::check(&mut store, &text);
     let judged = check.board.map(|board| Judgement::of(&store, board));
+    let findings = Findings::of(&store, &report);
     if check.json {
-        let report = report.to_json(&file);
-        let judged = judged.map(|judged| format!(",{}}}", judged.to_json()));
-        // Both are members of one object.
-        let begun = match judged {
-            Some(_) => report.strip_suffix('}').unwrap_or(&report),
-            None => &report,
-        };
-        say::line(format_args!("{begun}{}", judged.unwrap_or_default()))?;
+        let begun = report.to_json(&file);
+        // All are members of one object.
+        let begun = begun.strip_suffix('}').unwrap_or(&begun);
+        let judged = judged.map(|judged| format!(",{}", judged.to_json()));
+        let judged = judged.unwrap_or_default();
+        say::line(format_args!("{begun}{judged},{}}}", findings.to_json()))?;
+    } else if check.sarif {
+        say::line(findings.to_sarif(&file))?;
+    } else if check.fix {
+        findings.script().into_iter().try_for_each(say::line)?;
     } else {
-        for refused in &report.refused {
-            say::line(format_args!("{file}: {}", with_place(refused)))?;
-            say::line(format_args!("    {}", harmless(&refused.command)))?;
-        }
-        for item in &report.no_effect {
-            say::line(format_args!(
-                "{file}: line {}: no effect: {}: {}",
-                item.line,
-                menu::visible(&item.item),
-                menu::visible(&item.missing)
-            ))?;
-        }
-        for item in &report.made {
-            say::line(format_args!(
-                "{file}: line {}: makes {}, which version 6 made by itself",
-                item.line, item.what
-            ))?;
-        }
+        say_report(&file, &report)?;
         for line in judged.iter().flat_map(Judgement::in_words) {
             say::line(line)?;
         }
+        let found = findings.in_words(&file);
+        found.into_iter().try_for_each(say::line)?;
         say::line(format_args!(
-            "{} commands: {} applied, {} without effect, {} refused",
+            "{} commands: {} applied, {} without effect, {} refused; {}",
             report.commands,
             report.applied,
             report.no_effect.len(),
-            report.refused.len()
+            report.refused.len(),
+            findings.summary()
         ))?;
     }
+    let denied = check.deny.map(doctor::Severity::from);
+    let fails = denied.is_some_and(|from| findings.worst() >= Some(from));
     Ok(
         match (report.refused.is_empty(), report.no_effect.is_empty()) {
             (false, _) => 1,
+            (true, _) if fails => MISTAKEN,
             (true, false) => IN_PART,
             (true, true) => 0,
         },
     )
 }
 
+/// Says what is refused, what has no effect, and what is made besides.
+fn say_report(file: &str, report: &Report) -> Result<(), String> {
+    for refused in &report.refused {
+        say::line(format_args!("{file}: {}", with_place(refused)))?;
+        say::line(format_args!("    {}", harmless(&refused.command)))?;
+    }
+    for item in &report.no_effect {
+        say::line(format_args!(
+            "{file}: line {}: no effect: {}: {}",
+            item.line,
+            menu::visible(&item.item),
+            menu::visible(&item.missing)
+        ))?;
+    }
+    for item in &report.made {
+        say::line(format_args!(
+            "{file}: line {}: makes {}, which version 6 made by itself",
+            item.line, item.what
+        ))?;
+    }
+    Ok(())
+}
+
+/// What `ferroute check` ends with where the file has mistakes that are denied.
+const MISTAKEN: u8 = 4;
 /// What `ferroute check` ends with where all is taken and some of it has no effect.
 const IN_PART: u8 = 3;

@@ -16,6 +16,7 @@ mod docs;
 mod ends;
 mod fair;
 mod fetches;
+mod findings;
 mod hashing;
 mod host;
 mod jobs;

@@ -211,8 +211,9 @@ fn closing_brings_every_slot_home_and_takes_the_program_off() {
 
             assert_eq!(free_slots(&mut pool), free, "round {round}");
         }
-        let (_, shown) = run("ip", "-d link show left");
-        assert!(!shown.contains("xdp"), "{shown}");
+        // The kernel takes a program off a moment after its last user is gone.
+        let is_off = || !run("ip", "-d link show left").1.contains("xdp");
+        assert!((0..1_000).any(|_| is_off()), "the program is still there");
     });
 }
 

@@ -503,6 +503,7 @@ pub const ALL: &[&Menu] = &[
     &file::MENU,
     &safe_mode::MENU,
     &system::backup::MENU,
+    &system::doctor::MENU,
     &system::configuration::MENU,
     &system::configuration::EFFECTS,
     &system::configuration::HISTORY,

@@ -5,6 +5,7 @@ pub(crate) mod clock;
 pub(crate) mod configuration;
 pub(crate) mod console;
 pub(crate) mod device_mode;
+pub(crate) mod doctor;
 pub(crate) mod folder;
 pub(crate) mod gps;
 pub(crate) mod hardware;

@@ -75,6 +75,8 @@ pub struct Report {
     pub refused: Vec<Refused>,
     /// What is made though no command adds it.
     pub made: Vec<Made>,
+    /// The line, from 1, of the command that an item comes from; of settings, of the last that changed them.
+    pub lines: BTreeMap<(&'static str, Id), u32>,
 }
 
 impl Report {
@@ -193,10 +195,18 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn report(mut self) -> Report {
+        let mut lines = BTreeMap::new();
+        for (line, _, (menu, id)) in &self.touched {
+            let first = lines.entry((menu.path, *id)).or_insert(*line);
+            if menu.shape == Shape::Settings {
+                *first = *line;
+            }
+        }
         self.note_items();
         let mut report = Report {
             commands: self.fates.len(),
             made: self.made,
+            lines,
             ..Report::default()
         };
         for fate in self.fates {

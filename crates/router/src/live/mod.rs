@@ -6,6 +6,7 @@
 
 mod action;
 mod connection;
+mod doctor;
 mod drop;
 mod firewall;
 mod interface;
@@ -81,6 +82,7 @@ impl Live for Control {
             path if self.firewall.desk(path).is_some() => self.fasttrack_rows(menu, filter, each),
             "/tool/drop" => self.drop_rows(filter, each),
             "/tool/meter" => self.meter_rows(filter, each),
+            "/system/doctor" => doctor::rows(store, filter, each),
             "/file" => self.file_rows(filter, each),
             "/system/resource/cpu" => self.core_rows(filter, each),
             "/ip/vrf" => give(main_vrf(), filter, each),

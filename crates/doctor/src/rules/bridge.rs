@@ -1,0 +1,399 @@
+//! Bridges, their ports and VLANs. MikroTik's manual: "Layer2 misconfiguration".
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use menu::Item;
+
+use crate::config::{Config, FILTER, FILTER6, MANGLE, NAT, RAW, has, name, shown, title, words};
+use crate::packet::names_port;
+use crate::{Rule, Severity};
+
+const BRIDGE: &str = "/interface/bridge";
+const VLAN: &str = "/interface/vlan";
+
+pub(super) const BRIDGE_FILTER_SLOWPATH: Rule = Rule {
+    name: "bridge-filter-slowpath",
+    severity: Severity::Warning,
+    cause: "a rule of the bridge's filter or NAT that names no interface takes all bridged frames off FastPath and off \
+            the switch chip, trusted ports' too",
+    mend: "name the interface that the rule is for: in-interface, out-interface or their lists",
+    find: |config, found| {
+        for rule in ["/interface/bridge/filter", "/interface/bridge/nat"]
+            .iter()
+            .flat_map(|path| config.enabled(path))
+        {
+            let scopes = [
+                "in-interface",
+                "out-interface",
+                "in-interface-list",
+                "out-interface-list",
+                "in-bridge",
+                "out-bridge",
+            ];
+            if !crate::config::has_any(rule, &scopes) {
+                found.add(
+                    &[rule],
+                    format!("{} looks at the frames of all ports", title(rule)),
+                );
+            }
+        }
+    },
+};
+
+pub(super) const USE_IP_FIREWALL_FOR_QUEUE: Rule = Rule {
+    name: "use-ip-firewall-for-queue",
+    severity: Severity::Warning,
+    cause: "use-ip-firewall=yes sends all bridged traffic through the firewall so that a simple queue sees some of it: \
+            that costs more than the queue, and the queue still misses what is switched",
+    mend: "mark packets in the bridge's filter, limit them in a queue tree whose parent is the port, and set \
+           use-ip-firewall=no",
+    find: |config, found| {
+        let settings = config.settings("/interface/bridge/settings");
+        let Some(settings) = settings.filter(|settings| settings.is("use-ip-firewall")) else {
+            return;
+        };
+        for queue in config.enabled("/queue/simple") {
+            let mut targets = words(queue.get("target")).into_iter();
+            if let Some((port, bridge)) =
+                targets.find_map(|name| Some((name.to_owned(), config.bridge_of(name)?.0)))
+            {
+                let said = format!(
+                    "simple queue {} is for {port}, a port of {bridge}",
+                    title(queue)
+                );
+                found.add(&[queue, settings], said);
+            }
+        }
+    },
+};
+
+pub(super) const RULE_ON_SLAVE_INTERFACE: Rule = Rule {
+    name: "rule-on-slave-interface",
+    severity: Severity::Error,
+    cause: "IP sees what comes by a port of a bridge as coming by the bridge: the rule matches nothing",
+    mend: "name the bridge; or in-bridge-port with use-ip-firewall=yes",
+    find: |config, found| {
+        for rule in [FILTER, FILTER6, NAT, MANGLE, RAW]
+            .iter()
+            .flat_map(|path| config.enabled(path))
+        {
+            for property in ["in-interface", "out-interface"] {
+                let port = name(rule, property);
+                let Some((port, (bridge, _))) =
+                    port.and_then(|port| Some((port, config.bridge_of(port)?)))
+                else {
+                    continue;
+                };
+                let fix = format!("{}/set {} {property}={bridge}", rule.menu.path, rule.id);
+                let said = format!("{property}={port}, which is a port of {bridge}");
+                found.fixed(&[rule], said, vec![fix]);
+            }
+        }
+    },
+};
+
+pub(super) const IP_ON_SLAVE_INTERFACE: Rule = Rule {
+    name: "ip-on-slave-interface",
+    severity: Severity::Error,
+    cause: "IP lives on the bridge: an address or a DHCP server or client on one of its ports is not reached, or only \
+            now and then",
+    mend: "move it to the bridge",
+    find: |config, found| {
+        for path in [
+            "/ip/address",
+            "/ipv6/address",
+            "/ip/dhcp-server",
+            "/ip/dhcp-client",
+            "/ipv6/dhcp-client",
+        ] {
+            for item in config.enabled(path) {
+                let port = item.text("interface");
+                if let Some((bridge, _)) = config.bridge_of(port) {
+                    let fix = format!("{path}/set {} interface={bridge}", item.id);
+                    let said = format!("{path} {}: {port} is a port of {bridge}", title(item));
+                    found.fixed(&[item], said, vec![fix]);
+                }
+            }
+        }
+    },
+};
+
+pub(super) const VLAN_ON_SLAVE_INTERFACE: Rule = Rule {
+    name: "vlan-on-slave-interface",
+    severity: Severity::Error,
+    cause: "the bridge takes the frames of its ports before a VLAN interface on such a port sees them",
+    mend: "put the VLAN interface on the bridge, and let the bridge filter VLANs",
+    find: |config, found| {
+        for vlan in config.enabled(VLAN) {
+            let port = vlan.text("interface");
+            if let Some((bridge, _)) = config.bridge_of(port) {
+                let fix = format!("{VLAN}/set {} interface={bridge}", title(vlan));
+                let said = format!("{} is on {port}, a port of {bridge}", title(vlan));
+                found.fixed(&[vlan], said, vec![fix]);
+            }
+        }
+    },
+};
+
+/// What a VLAN interface is on, if it is a port of a bridge: its item, and what it is a port of.
+fn bridged_vlans<'a>(config: &Config<'a>) -> Vec<(&'a Item, &'a str)> {
+    let vlans = config.enabled(VLAN).into_iter();
+    vlans
+        .filter_map(|vlan| Some((vlan, config.bridge_of(vlan.text("name"))?.0)))
+        .collect()
+}
+
+pub(super) const BRIDGE_IN_BRIDGE_VLAN: Rule = Rule {
+    name: "bridge-in-bridge-vlan",
+    severity: Severity::Error,
+    cause: "a VLAN interface of one bridge is a port of another one: frames go through both, hosts are learnt twice, \
+            and BPDUs of one spanning tree turn up in the other",
+    mend: "one bridge with vlan-filtering=yes and its VLAN table",
+    find: |config, found| {
+        let bridges: BTreeSet<_> = config
+            .enabled(BRIDGE)
+            .iter()
+            .map(|bridge| bridge.text("name"))
+            .collect();
+        for (vlan, bridge) in bridged_vlans(config) {
+            let parent = vlan.text("interface");
+            if bridges.contains(parent) {
+                found.add(
+                    &[vlan],
+                    format!("{} of {parent} is a port of {bridge}", title(vlan)),
+                );
+            }
+        }
+    },
+};
+
+pub(super) const BRIDGED_VLAN_ON_PORT: Rule = Rule {
+    name: "bridged-vlan-on-port",
+    severity: Severity::Warning,
+    cause: "a bridge with spanning tree and a VLAN interface as its port sends BPDUs with a tag, which other makers' \
+            switches take for another tree",
+    mend: "one bridge with vlan-filtering=yes whose ports are the interfaces themselves",
+    find: |config, found| {
+        let trees: BTreeSet<_> = config
+            .enabled(BRIDGE)
+            .into_iter()
+            .filter(|bridge| has_tree(bridge))
+            .collect_names();
+        let mut told = BTreeSet::new();
+        for (vlan, bridge) in bridged_vlans(config) {
+            let others = config
+                .ports()
+                .filter(|(port, of, _)| *of == bridge && *port != vlan.text("name"));
+            let physical = others
+                .into_iter()
+                .any(|(port, _, _)| !is_vlan(config, port));
+            if trees.contains(bridge) && physical && told.insert(bridge) {
+                found.add(
+                    &[vlan],
+                    format!(
+                        "{} is a port of {bridge}, which runs a spanning tree",
+                        title(vlan)
+                    ),
+                );
+            }
+        }
+    },
+};
+
+trait Names<'a> {
+    fn collect_names(self) -> BTreeSet<&'a str>;
+}
+
+impl<'a, I: Iterator<Item = &'a Item>> Names<'a> for I {
+    fn collect_names(self) -> BTreeSet<&'a str> {
+        self.map(|item| item.text("name")).collect()
+    }
+}
+
+fn has_tree(bridge: &Item) -> bool {
+    bridge.text("protocol-mode") != "none"
+}
+
+fn is_vlan(config: &Config<'_>, name: &str) -> bool {
+    config
+        .enabled(VLAN)
+        .iter()
+        .any(|vlan| vlan.text("name") == name)
+}
+
+pub(super) const BRIDGED_VLANS_LOOP: Rule = Rule {
+    name: "bridged-vlans-loop",
+    severity: Severity::Error,
+    cause: "VLAN interfaces with one VLAN id on several ports are bridged, and so may the ports be elsewhere: a loop \
+            that no spanning tree sees, as its BPDUs go with other tags",
+    mend: "one bridge with vlan-filtering=yes, and VLAN interfaces on that",
+    find: |config, found| {
+        let mut by_id: BTreeMap<_, Vec<&Item>> = BTreeMap::new();
+        for (vlan, bridge) in bridged_vlans(config) {
+            by_id
+                .entry((bridge, vlan.number("vlan-id")))
+                .or_default()
+                .push(vlan);
+        }
+        let without: BTreeSet<_> = config
+            .enabled(BRIDGE)
+            .into_iter()
+            .filter(|bridge| !has_tree(bridge))
+            .collect_names();
+        for ((bridge, id), vlans) in by_id {
+            let parents: BTreeSet<_> = vlans.iter().map(|vlan| vlan.text("interface")).collect();
+            if parents.len() > 1 && !without.contains(bridge) {
+                let id = id.unwrap_or(1);
+                found.add(
+                    &vlans,
+                    format!("{bridge} joins VLAN {id} of {}", join(&parents)),
+                );
+            }
+        }
+    },
+};
+
+fn join(names: &BTreeSet<&str>) -> String {
+    names.iter().copied().collect::<Vec<_>>().join(" and ")
+}
+
+pub(super) const VLAN_IDS_MULTI_ACCESS: Rule = Rule {
+    name: "vlan-ids-multi-access",
+    severity: Severity::Warning,
+    cause: "an entry with several VLANs sends the frames of all of them untagged by its access port: the VLANs leak \
+            into each other",
+    mend: "an entry for each VLAN that has an untagged port",
+    find: |config, found| {
+        for entry in config.enabled("/interface/bridge/vlan") {
+            let ids = shown(entry, "vlan-ids");
+            if ids.contains([',', '-']) && has(entry, "untagged") {
+                let said = format!("vlan-ids={ids} has untagged={}", shown(entry, "untagged"));
+                found.add(&[entry], said);
+            }
+        }
+    },
+};
+
+pub(super) const VLAN_FILTERING_LOCKOUT: Rule = Rule {
+    name: "vlan-filtering-lockout",
+    severity: Severity::Error,
+    cause: "the router is a port of its bridge like others: a VLAN whose entry does not name the bridge does not reach \
+            the router's address in it",
+    mend: "add the bridge to tagged= of the VLAN's entry",
+    find: |config, found| {
+        for bridge in config
+            .enabled(BRIDGE)
+            .into_iter()
+            .filter(|bridge| bridge.is("vlan-filtering"))
+        {
+            let of = bridge.text("name");
+            let entries = config.enabled("/interface/bridge/vlan").into_iter();
+            let entries: Vec<_> = entries.filter(|entry| entry.text("bridge") == of).collect();
+            for vlan in config
+                .enabled(VLAN)
+                .into_iter()
+                .filter(|vlan| vlan.text("interface") == of)
+            {
+                let id = vlan
+                    .number("vlan-id")
+                    .and_then(|id| u16::try_from(id).ok())
+                    .unwrap_or(1);
+                let entry = entries
+                    .iter()
+                    .find(|entry| names_port(&shown(entry, "vlan-ids"), id));
+                let Some(entry) = entry else { continue };
+                let members = [entry.get("tagged"), entry.get("untagged")];
+                let is_member = members.iter().any(|members| words(*members).contains(&of));
+                let addressed = config
+                    .enabled("/ip/address")
+                    .iter()
+                    .any(|item| item.text("interface") == vlan.text("name"));
+                if !is_member && addressed {
+                    let mut tagged = words(entry.get("tagged"));
+                    tagged.push(of);
+                    let fix = format!(
+                        "/interface/bridge/vlan/set {} tagged={}",
+                        entry.id,
+                        tagged.join(",")
+                    );
+                    let said = format!(
+                        "{} is not reached: VLAN {id} does not have {of} as a member",
+                        title(vlan)
+                    );
+                    found.fixed(&[entry, vlan], said, vec![fix]);
+                }
+            }
+        }
+    },
+};
+
+pub(super) const BPDU_BY_BRIDGE_FILTER: Rule = Rule {
+    name: "bpdu-by-bridge-filter",
+    severity: Severity::Error,
+    cause: "a bridge with a spanning tree takes BPDUs before its filter is asked: the rule drops none",
+    mend: "set bpdu-guard=yes or edge=yes on the port",
+    find: |config, found| {
+        for rule in config.enabled("/interface/bridge/filter") {
+            let bpdus = shown(rule, "dst-mac-address")
+                .to_uppercase()
+                .starts_with("01:80:C2:00:00:00");
+            let trees = config.enabled(BRIDGE).iter().any(|bridge| has_tree(bridge));
+            if bpdus && trees && rule.text("action") == "drop" {
+                found.add(
+                    &[rule],
+                    String::from("the rule is to drop BPDUs, and sees none"),
+                );
+            }
+        }
+    },
+};
+
+pub(super) const HORIZON_DISTINCT_VALUES: Rule = Rule {
+    name: "horizon-distinct-values",
+    severity: Severity::Error,
+    cause: "ports with the same horizon do not talk to each other; with different ones they do",
+    mend: "give the ports that are to be kept apart one value",
+    find: |config, found| {
+        let mut by_bridge: BTreeMap<&str, Vec<(String, &Item)>> = BTreeMap::new();
+        for item in config.enabled("/interface/bridge/port") {
+            let horizon = shown(item, "horizon");
+            if !horizon.is_empty() && horizon != "none" {
+                by_bridge
+                    .entry(item.text("bridge"))
+                    .or_default()
+                    .push((horizon, item));
+            }
+        }
+        for (bridge, ports) in by_bridge {
+            let values: BTreeSet<_> = ports.iter().map(|(horizon, _)| horizon).collect();
+            if ports.len() > 1 && values.len() == ports.len() {
+                let items: Vec<_> = ports.iter().map(|(_, item)| *item).collect();
+                found.add(&items, format!("each port of {bridge} has another horizon"));
+            }
+        }
+    },
+};
+
+pub(super) const LAG_HASH_SINGLE_FLOW: Rule = Rule {
+    name: "lag-hash-single-flow",
+    severity: Severity::Advice,
+    cause: "with transmit-hash-policy=layer-2 all packets for one neighbour take one link: towards a router the bond is \
+            as fast as that",
+    mend: "set transmit-hash-policy=layer-3-and-4 or layer-2-and-3",
+    find: |config, found| {
+        for bond in config.enabled("/interface/bonding") {
+            let hashes = matches!(bond.text("mode"), "802.3ad" | "balance-xor");
+            if hashes && matches!(bond.text("transmit-hash-policy"), "layer-2" | "") {
+                let fix = format!(
+                    "/interface/bonding/set {} transmit-hash-policy=layer-2-and-3",
+                    title(bond)
+                );
+                found.fixed(
+                    &[bond],
+                    format!("{} spreads by hardware addresses alone", title(bond)),
+                    vec![fix],
+                );
+            }
+        }
+    },
+};

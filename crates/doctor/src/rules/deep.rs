@@ -1,0 +1,163 @@
+//! Matchers that look into payload: Layer7 patterns and names of TLS.
+
+use menu::Item;
+
+use crate::config::{FILTER, MANGLE, has, has_any, name, shown, title};
+use crate::packet::names_port;
+use crate::{Rule, Severity};
+
+pub(super) const L7_DROP_UNSCOPED: Rule = Rule {
+    name: "l7-drop-unscoped",
+    severity: Severity::Warning,
+    cause: "a rule drops by layer7-protocol whatever the connection: every packet of every connection is searched for \
+            the pattern, and most have been let through before the pattern is complete",
+    mend: "let mangle mark the connection once (a protocol and port, connection-mark=no-mark), and drop by the mark",
+    find: |config, found| {
+        for rule in config.enabled(FILTER) {
+            let drops = matches!(rule.text("action"), "drop" | "reject" | "tarpit");
+            let scoped = has_any(
+                rule,
+                &[
+                    "dst-port",
+                    "port",
+                    "connection-mark",
+                    "packet-mark",
+                    "connection-bytes",
+                ],
+            );
+            if drops && has(rule, "layer7-protocol") && !scoped {
+                let pattern = rule.text("layer7-protocol");
+                found.add(
+                    &[rule],
+                    format!("all connections are searched for {pattern}"),
+                );
+            }
+        }
+    },
+};
+
+pub(super) const L7_ONE_DIRECTION: Rule = Rule {
+    name: "l7-one-direction",
+    severity: Severity::Warning,
+    cause: "Layer7 collects both directions of a connection; a rule of input or prerouting alone sees one of what the \
+            router itself exchanges",
+    mend: "use forward, or have the same rule in output or postrouting as well",
+    find: |config, found| {
+        for (path, chain, twin) in [
+            (FILTER, "input", "output"),
+            (MANGLE, "prerouting", "postrouting"),
+        ] {
+            let twins = config.chain(path, twin);
+            for rule in config.chain(path, chain) {
+                let pattern = rule.text("layer7-protocol");
+                let answered = twins
+                    .iter()
+                    .any(|twin| twin.text("layer7-protocol") == pattern);
+                if !pattern.is_empty() && !answered {
+                    found.add(
+                        &[rule],
+                        format!("{pattern} is looked for in {chain}, not in {twin}"),
+                    );
+                }
+            }
+        }
+    },
+};
+
+pub(super) const L7_HTTPS: Rule = Rule {
+    name: "l7-https",
+    severity: Severity::Warning,
+    cause: "what TLS carries is encrypted: a pattern does not find names of pages in it",
+    mend: "ask for tls-host=*.name with protocol=tcp dst-port=443, or refuse the name in DNS",
+    find: |config, found| {
+        for rule in [FILTER, MANGLE]
+            .iter()
+            .flat_map(|path| config.enabled(path))
+        {
+            let https =
+                names_port(&shown(rule, "dst-port"), 443) && shown(rule, "dst-port") != "0-65535";
+            if has(rule, "layer7-protocol") && https {
+                let pattern = rule.text("layer7-protocol");
+                found.add(&[rule], format!("{pattern} is looked for on port 443"));
+            }
+        }
+    },
+};
+
+/// Matchers that want to see more of a connection than its first packet.
+const DEEP: &[&str] = &["tls-host", "layer7-protocol", "content", "connection-rate"];
+
+pub(super) const TLS_AFTER_FASTTRACK: Rule = Rule {
+    name: "tls-after-fasttrack",
+    severity: Severity::Error,
+    cause: "packets of an established connection leave by FastTrack, or are accepted, before this rule: what it looks \
+            for comes in such a packet, so its counter stays at 0",
+    mend: "have connection-bytes=10000-0 in the FastTrack rule and in the accept behind it, and this rule before them",
+    find: |config, found| {
+        for fasttrack in config.fasttracks() {
+            if has(fasttrack, "connection-bytes") {
+                continue;
+            }
+            let chain = config.chain(FILTER, fasttrack.text("chain"));
+            let behind = chain
+                .iter()
+                .skip_while(|rule| rule.id != fasttrack.id)
+                .skip(1);
+            for rule in behind.filter(|rule| has_any(rule, DEEP)) {
+                let what = DEEP.iter().find(|what| has(rule, what)).unwrap_or(&"");
+                let said = format!(
+                    "{what}={} is looked for behind FastTrack",
+                    shown(rule, what)
+                );
+                found.add(&[rule, fasttrack], said);
+            }
+        }
+    },
+};
+
+fn asks_https(rule: &Item) -> bool {
+    name(rule, "protocol") == Some("tcp") && has_any(rule, &["dst-port", "port"])
+}
+
+pub(super) const TLS_HOST_NOT_TCP443: Rule = Rule {
+    name: "tls-host-not-tcp443",
+    severity: Severity::Advice,
+    cause: "a rule with tls-host and without a port looks into every connection for a handshake of TLS",
+    mend: "add protocol=tcp dst-port=443",
+    find: |config, found| {
+        for rule in config.enabled(FILTER) {
+            let host = shown(rule, "tls-host");
+            // QUIC has names, too.
+            let quic = name(rule, "protocol") == Some("udp");
+            if !host.is_empty() && !quic && !asks_https(rule) {
+                found.add(
+                    &[rule],
+                    format!("tls-host={host} is looked for on all ports"),
+                );
+            }
+        }
+    },
+};
+
+pub(super) const TLS_HOST_BARE_DOMAIN: Rule = Rule {
+    name: "tls-host-bare-domain",
+    severity: Severity::Advice,
+    cause: "*.name is not name itself",
+    mend: "have another rule with the name itself",
+    find: |config, found| {
+        let rules = config.enabled(FILTER);
+        for rule in &rules {
+            let host = shown(rule, "tls-host");
+            let Some(bare) = host.strip_prefix("*.") else {
+                continue;
+            };
+            let is_there = |other: &&Item| {
+                let glob = shown(other, "tls-host");
+                glob == bare || glob == format!("*{bare}") || glob == format!("*{bare}*")
+            };
+            if !rules.iter().any(is_there) {
+                found.add(&[rule], format!("{} takes {host}, not {bare}", title(rule)));
+            }
+        }
+    },
+};

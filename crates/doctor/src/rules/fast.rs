@@ -1,0 +1,236 @@
+//! FastPath and FastTrack: what goes past whom.
+
+use menu::Item;
+
+use crate::config::{FILTER, MANGLE, RAW, has, shown, title, words};
+use crate::{Rule, Severity};
+
+/// Whether a rule of filter takes established connections before others are asked.
+fn takes_established(rule: &Item) -> bool {
+    words(rule.get("connection-state")).contains(&"established")
+}
+
+pub(super) const FASTTRACK_NO_ACCEPT: Rule = Rule {
+    name: "fasttrack-no-accept",
+    severity: Severity::Error,
+    cause: "FastTrack carries TCP and UDP, and even of these some packets take the slow path: they meet the rules \
+            below, and are dropped there",
+    mend: "accept the same states right behind the FastTrack rule",
+    find: |config, found| {
+        for fasttrack in config.fasttracks() {
+            let chain = config.chain(FILTER, fasttrack.text("chain"));
+            let behind = chain
+                .iter()
+                .skip_while(|rule| rule.id != fasttrack.id)
+                .skip(1);
+            let behind: Vec<_> = behind
+                .filter(|rule| rule.text("action") != "fasttrack-connection")
+                .collect();
+            let drops = behind
+                .iter()
+                .position(|rule| matches!(rule.text("action"), "drop" | "reject"));
+            let accept = behind.iter().position(|rule| {
+                matches!(rule.text("action"), "accept" | "jump")
+                    && (takes_established(rule) || !has(rule, "connection-state"))
+            });
+            // A rule that drops what is invalid does not meet these packets.
+            let hurts = drops.and_then(|at| behind.get(at)).is_some_and(|rule| {
+                words(rule.get("connection-state")).is_empty() || takes_established(rule)
+            });
+            if let Some(drop) =
+                drops.filter(|drop| hurts && accept.is_none_or(|accept| accept > *drop))
+            {
+                let said = format!(
+                    "packets that FastTrack does not carry reach \"{}\"",
+                    title(behind[drop])
+                );
+                let states = shown(fasttrack, "connection-state");
+                let fix = match states.is_empty() {
+                    true => Vec::new(),
+                    false => vec![format!(
+                        "/ip/firewall/filter/add chain={} action=accept connection-state={states} place-before={}",
+                        fasttrack.text("chain"),
+                        behind[0].id
+                    )],
+                };
+                found.fixed(&[fasttrack, behind[drop]], said, fix);
+            }
+        }
+    },
+};
+
+/// Whether a rule leaves out some connections, so that somebody has thought of them.
+fn is_scoped(rule: &Item) -> bool {
+    const SCOPES: &[&str] = &[
+        "connection-mark",
+        "packet-mark",
+        "src-address",
+        "dst-address",
+        "src-address-list",
+        "dst-address-list",
+        "in-interface",
+        "out-interface",
+        "in-interface-list",
+        "out-interface-list",
+        "routing-mark",
+        "protocol",
+    ];
+    crate::config::has_any(rule, SCOPES)
+}
+
+pub(super) const FASTTRACK_BYPASSES_QUEUES: Rule = Rule {
+    name: "fasttrack-bypasses-queues",
+    severity: Severity::Warning,
+    cause: "what FastTrack carries passes neither simple queues nor queue trees of global: they limit next to nothing",
+    mend: "keep the connections that queues are for out of the FastTrack rule (by address or connection-mark), or have \
+           a queue tree whose parent is an interface: that sees FastTrack's packets, too",
+    find: |config, found| {
+        let all = config.fasttracks();
+        let Some(fasttrack) = all.iter().find(|rule| !is_scoped(rule)) else {
+            return;
+        };
+        let simple = config.enabled("/queue/simple");
+        let mut trees = config.enabled("/queue/tree");
+        trees.retain(|queue| queue.text("parent") == "global");
+        for (what, queues) in [("simple queue", simple), ("queue tree", trees)] {
+            let Some(first) = queues.first() else {
+                continue;
+            };
+            let said = match queues.len() {
+                1 => format!(
+                    "{what} {} does not see what FastTrack carries",
+                    title(first)
+                ),
+                more => format!(
+                    "{more} {what}s do not see what FastTrack carries, the first is {}",
+                    title(first)
+                ),
+            };
+            found.add(&[first, fasttrack], said);
+        }
+    },
+};
+
+pub(super) const FASTTRACK_VS_MARK_ROUTING: Rule = Rule {
+    name: "fasttrack-vs-mark-routing",
+    severity: Severity::Error,
+    cause: "FastTrack's packets skip mangle, so they are routed by table main whatever mark-routing says",
+    mend: "send only connections without a mark by FastTrack: connection-mark=no-mark",
+    find: |config, found| {
+        let all = config.fasttracks();
+        let Some(fasttrack) = all.iter().find(|rule| !is_scoped(rule)) else {
+            return;
+        };
+        let marks = config.enabled(MANGLE).into_iter();
+        let mut marks = marks.filter(|rule| {
+            rule.text("action") == "mark-routing" && rule.text("chain") == "prerouting"
+        });
+        if let Some(mark) = marks.next() {
+            let said = format!("routing mark {} is lost on FastTrack", rule_mark(mark));
+            let fix = format!(
+                "/ip/firewall/filter/set {} connection-mark=no-mark",
+                fasttrack.id
+            );
+            found.fixed(&[fasttrack, mark], said, vec![fix]);
+        }
+    },
+};
+
+fn rule_mark(rule: &Item) -> &str {
+    rule.text("new-routing-mark")
+}
+
+pub(super) const FASTTRACK_VS_IPSEC: Rule = Rule {
+    name: "fasttrack-vs-ipsec",
+    severity: Severity::Error,
+    cause: "FastTrack's packets skip the look at policies of IPsec: traffic of tunnels stalls, or leaves in the clear",
+    mend: "accept ipsec-policy=in,ipsec and ipsec-policy=out,ipsec in forward before the FastTrack rule",
+    find: |config, found| {
+        let policies = config.policies();
+        let (Some(policy), Some(fasttrack)) =
+            (policies.first(), config.fasttracks().into_iter().next())
+        else {
+            return;
+        };
+        let before = config.chain(FILTER, fasttrack.text("chain")).into_iter();
+        let mut before = before.take_while(|rule| rule.id != fasttrack.id);
+        let excepted = before.any(|rule| {
+            has(rule, "ipsec-policy") || rule.text("action") == "accept" && is_scoped(rule)
+        });
+        let untracked = config
+            .enabled(RAW)
+            .iter()
+            .any(|rule| rule.text("action") == "notrack");
+        if !excepted && !untracked && !is_scoped(fasttrack) {
+            let add = |way: &str| {
+                format!(
+                    "/ip/firewall/filter/add chain=forward action=accept ipsec-policy={way},ipsec place-before={}",
+                    fasttrack.id
+                )
+            };
+            let said = String::from("connections of IPsec's policies go by FastTrack");
+            found.fixed(&[fasttrack, policy], said, vec![add("in"), add("out")]);
+        }
+    },
+};
+
+pub(super) const FASTTRACK_VS_HOTSPOT: Rule = Rule {
+    name: "fasttrack-vs-hotspot",
+    severity: Severity::Warning,
+    cause: "FastTrack's packets skip HotSpot's accounting and limits",
+    mend: "keep HotSpot's networks out of the FastTrack rule",
+    find: |config, found| {
+        let hotspots = config.enabled("/ip/hotspot");
+        let fasttracks = config.fasttracks();
+        let fasttrack = fasttracks.iter().find(|rule| !is_scoped(rule));
+        if let (Some(hotspot), Some(fasttrack)) = (hotspots.first(), fasttrack) {
+            let said = format!("users of HotSpot {} are not accounted", title(hotspot));
+            found.add(&[fasttrack, hotspot], said);
+        }
+    },
+};
+
+pub(super) const FASTTRACK_INACTIVE: Rule = Rule {
+    name: "fasttrack-inactive",
+    severity: Severity::Warning,
+    cause: "with allow-fast-path=no nothing goes by FastTrack, whatever the filter says",
+    mend: "set allow-fast-path=yes in /ip/settings",
+    find: |config, found| {
+        let settings = config.settings("/ip/settings");
+        let off = settings
+            .filter(|settings| has(settings, "allow-fast-path") && !settings.is("allow-fast-path"));
+        if let (Some(off), Some(fasttrack)) = (off, config.fasttracks().first()) {
+            let fix = String::from("/ip/settings/set allow-fast-path=yes");
+            let said = String::from("the FastTrack rule has no effect");
+            found.fixed(&[fasttrack, off], said, vec![fix]);
+        }
+    },
+};
+
+pub(super) const ALLOW_FAST_PATH_OFF: Rule = Rule {
+    name: "allow-fast-path-off",
+    severity: Severity::Advice,
+    cause: "allow-fast-path=no sends every packet the slow way, also where nothing looks at it there",
+    mend: "set allow-fast-path=yes",
+    find: |config, found| {
+        for path in [
+            "/ip/settings",
+            "/ipv6/settings",
+            "/interface/bridge/settings",
+        ] {
+            let Some(settings) = config.settings(path) else {
+                continue;
+            };
+            // Said of the FastTrack rule already.
+            let said_before = path == "/ip/settings" && !config.fasttracks().is_empty();
+            if has(settings, "allow-fast-path") && !settings.is("allow-fast-path") && !said_before {
+                let fix = format!("{path}/set allow-fast-path=yes");
+                found.fixed(
+                    &[settings],
+                    format!("{path} has allow-fast-path=no"),
+                    vec![fix],
+                );
+            }
+        }
+    },
+};

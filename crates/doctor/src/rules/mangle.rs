@@ -1,0 +1,60 @@
+//! Marks.
+
+use crate::config::{MANGLE, has_any, shown, words};
+use crate::{Rule, Severity};
+
+/// Matchers that cost a look into payload or a list at each packet.
+const HEAVY: &[&str] = &[
+    "layer7-protocol",
+    "content",
+    "tls-host",
+    "src-address-list",
+    "dst-address-list",
+];
+
+pub(super) const MANGLE_PACKET_PER_PACKET: Rule = Rule {
+    name: "mangle-packet-per-packet",
+    severity: Severity::Advice,
+    cause: "the rule looks into every packet, though what it finds is the same for all packets of a connection",
+    mend: "mark new connections by these matchers, and packets by connection-mark",
+    find: |config, found| {
+        for rule in config.enabled(MANGLE) {
+            let light = has_any(rule, &["connection-mark", "connection-state"]);
+            let what = ["layer7-protocol", "content", "tls-host"]
+                .iter()
+                .find(|what| has_any(rule, &[what]));
+            if let (true, false, Some(what)) = (rule.text("action") == "mark-packet", light, what) {
+                found.add(
+                    &[rule],
+                    format!("{what}={} is asked of each packet", shown(rule, what)),
+                );
+            }
+        }
+    },
+};
+
+pub(super) const MARK_CONNECTION_NOT_NEW: Rule = Rule {
+    name: "mark-connection-not-new",
+    severity: Severity::Advice,
+    cause: "the connection gets its mark anew at every packet",
+    mend: "add connection-mark=no-mark or connection-state=new",
+    find: |config, found| {
+        for rule in config
+            .enabled(MANGLE)
+            .into_iter()
+            .filter(|rule| rule.text("action") == "mark-connection")
+        {
+            let once = has_any(rule, &["connection-mark"])
+                || words(rule.get("connection-state")).contains(&"new");
+            if !once && has_any(rule, HEAVY) {
+                let mark = shown(rule, "new-connection-mark");
+                let fix = format!("{MANGLE}/set {} connection-mark=no-mark", rule.id);
+                found.fixed(
+                    &[rule],
+                    format!("mark {mark} is set at every packet"),
+                    vec![fix],
+                );
+            }
+        }
+    },
+};

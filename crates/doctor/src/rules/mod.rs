@@ -1,0 +1,66 @@
+//! The list of rules, by what they are about.
+
+mod bridge;
+mod deep;
+mod fast;
+mod input;
+mod mangle;
+mod nat;
+mod queues;
+mod tunnels;
+
+use crate::Rule;
+
+/// All rules.
+pub const RULES: &[Rule] = &[
+    deep::L7_DROP_UNSCOPED,
+    deep::L7_ONE_DIRECTION,
+    deep::L7_HTTPS,
+    deep::TLS_AFTER_FASTTRACK,
+    deep::TLS_HOST_NOT_TCP443,
+    deep::TLS_HOST_BARE_DOMAIN,
+    fast::FASTTRACK_NO_ACCEPT,
+    fast::FASTTRACK_BYPASSES_QUEUES,
+    fast::FASTTRACK_VS_MARK_ROUTING,
+    fast::FASTTRACK_VS_IPSEC,
+    fast::FASTTRACK_VS_HOTSPOT,
+    fast::FASTTRACK_INACTIVE,
+    fast::ALLOW_FAST_PATH_OFF,
+    bridge::BRIDGE_FILTER_SLOWPATH,
+    bridge::USE_IP_FIREWALL_FOR_QUEUE,
+    bridge::RULE_ON_SLAVE_INTERFACE,
+    bridge::IP_ON_SLAVE_INTERFACE,
+    bridge::VLAN_ON_SLAVE_INTERFACE,
+    bridge::BRIDGE_IN_BRIDGE_VLAN,
+    bridge::BRIDGED_VLAN_ON_PORT,
+    bridge::BRIDGED_VLANS_LOOP,
+    bridge::VLAN_IDS_MULTI_ACCESS,
+    bridge::VLAN_FILTERING_LOCKOUT,
+    bridge::BPDU_BY_BRIDGE_FILTER,
+    bridge::HORIZON_DISTINCT_VALUES,
+    bridge::LAG_HASH_SINGLE_FLOW,
+    nat::MASQUERADE_IPSEC,
+    nat::MASQUERADE_STATIC_IP,
+    nat::MASQUERADE_EVERYTHING,
+    nat::NOTRACK_WITHOUT_ACCEPT,
+    nat::NOTRACK_ONE_DIRECTION,
+    nat::NO_DROP_INVALID,
+    nat::DSTNAT_IN_INTERFACE_HAIRPIN,
+    input::INPUT_OPEN_WAN,
+    input::DNS_OPEN_RESOLVER,
+    input::MGMT_SERVICE_OPEN,
+    input::RP_FILTER_STRICT_MULTIWAN,
+    mangle::MANGLE_PACKET_PER_PACKET,
+    mangle::MARK_CONNECTION_NOT_NEW,
+    queues::QUEUE_TARGET_BRIDGE_PORT,
+    queues::SIMPLE_QUEUE_ORDER_SHADOW,
+    queues::SIMPLE_QUEUE_BOTH_MATCH,
+    queues::QUEUE_CHILD_EXCEEDS_PARENT,
+    queues::QUEUE_NO_MAXLIMIT_PRIORITY,
+    queues::PCQ_NO_LIMITS,
+    queues::QUEUE_MARK_NOWHERE,
+    tunnels::FASTPATH_TUNNEL_IPSEC,
+    tunnels::FASTPATH_TUNNEL_BYPASS,
+    tunnels::PPTP_SECURITY,
+    tunnels::DOUBLE_ENCAPSULATION,
+];

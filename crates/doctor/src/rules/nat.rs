@@ -1,0 +1,281 @@
+//! NAT and what goes around the tracking of connections.
+
+use menu::Item;
+
+use crate::config::{Config, FILTER, NAT, RAW, has, has_any, name, shown, title, words};
+use crate::{Rule, Severity};
+
+/// Whether a rule of srcnat changes sources.
+fn translates(rule: &Item) -> bool {
+    rule.text("chain") == "srcnat"
+        && matches!(
+            rule.text("action"),
+            "masquerade" | "src-nat" | "netmap" | "same"
+        )
+}
+
+pub(super) const MASQUERADE_IPSEC: Rule = Rule {
+    name: "masquerade-ipsec",
+    severity: Severity::Error,
+    cause: "srcnat comes before policies of IPsec: a packet whose source is changed fits its policy no more, and leaves \
+            in the clear or not at all",
+    mend: "add ipsec-policy=out,none to the rule, or accept the policy's traffic before it",
+    find: |config, found| {
+        let policies = config.policies();
+        let Some(policy) = policies.first() else {
+            return;
+        };
+        if config
+            .enabled(RAW)
+            .iter()
+            .any(|rule| rule.text("action") == "notrack")
+        {
+            return;
+        }
+        for rule in config.chain(NAT, "srcnat") {
+            if rule.text("action") == "accept"
+                && has_any(rule, &["dst-address", "dst-address-list", "ipsec-policy"])
+            {
+                return;
+            }
+            let narrow = has_any(
+                rule,
+                &[
+                    "ipsec-policy",
+                    "dst-address",
+                    "dst-address-list",
+                    "protocol",
+                ],
+            );
+            if translates(rule) && !narrow {
+                let fix = format!("{NAT}/set {} ipsec-policy=out,none", rule.id);
+                let said = format!("{} takes what IPsec is to encrypt", title(rule));
+                found.fixed(&[rule, policy], said, vec![fix]);
+            }
+        }
+    },
+};
+
+pub(super) const MASQUERADE_STATIC_IP: Rule = Rule {
+    name: "masquerade-static-ip",
+    severity: Severity::Advice,
+    cause: "masquerade asks for the interface's address at each new connection, and forgets all connections when the \
+            interface goes down; where the address stays the same neither is needed",
+    mend: "action=src-nat with to-addresses= that address",
+    find: |config, found| {
+        let addresses = config.enabled("/ip/address");
+        for rule in config
+            .chain(NAT, "srcnat")
+            .into_iter()
+            .filter(|rule| rule.text("action") == "masquerade")
+        {
+            let Some(out) = name(rule, "out-interface") else {
+                continue;
+            };
+            let mut own = addresses
+                .iter()
+                .filter(|item| item.text("interface") == out);
+            let (Some(address), None) = (own.next(), own.next()) else {
+                continue;
+            };
+            let dynamic = config
+                .enabled("/ip/dhcp-client")
+                .iter()
+                .any(|client| client.text("interface") == out);
+            if !dynamic {
+                let to = shown(address, "address");
+                let to = to.split('/').next().unwrap_or_default();
+                let fix = format!("{NAT}/set {} action=src-nat to-addresses={to}", rule.id);
+                found.fixed(
+                    &[rule, address],
+                    format!("{out} always has {to}"),
+                    vec![fix],
+                );
+            }
+        }
+    },
+};
+
+pub(super) const MASQUERADE_EVERYTHING: Rule = Rule {
+    name: "masquerade-everything",
+    severity: Severity::Warning,
+    cause: "masquerade without an interface hides sources also between the networks behind this router: servers see \
+            the router, and rules by address match nothing",
+    mend: "add out-interface or out-interface-list of what leads outside",
+    find: |config, found| {
+        for rule in config
+            .chain(NAT, "srcnat")
+            .into_iter()
+            .filter(|rule| rule.text("action") == "masquerade")
+        {
+            let scopes = [
+                "out-interface",
+                "out-interface-list",
+                "dst-address",
+                "dst-address-list",
+                "src-address",
+                "src-address-list",
+                "routing-mark",
+                "connection-mark",
+                "packet-mark",
+                "protocol",
+                "dst-address-type",
+                "out-bridge-port",
+                "connection-nat-state",
+                "hotspot",
+            ];
+            if !has_any(rule, &scopes) {
+                found.add(&[rule], String::from("all that is routed is masqueraded"));
+            }
+        }
+    },
+};
+
+/// Rules that take packets off the tracking.
+fn untracked<'a>(config: &Config<'a>) -> Vec<&'a Item> {
+    let mut rules = config.enabled(RAW);
+    rules.retain(|rule| rule.text("action") == "notrack");
+    rules
+}
+
+pub(super) const NOTRACK_WITHOUT_ACCEPT: Rule = Rule {
+    name: "notrack-without-accept",
+    severity: Severity::Error,
+    cause: "what is not tracked is neither established nor related: the rule that accepts those leaves it to the drop \
+            at the end",
+    mend: "add untracked to the states that are accepted",
+    find: |config, found| {
+        let untracked = untracked(config);
+        let Some(notrack) = untracked.first() else {
+            return;
+        };
+        let forward = config.chain(FILTER, "forward");
+        let drops = forward.iter().position(|rule| {
+            rule.text("action") == "drop"
+                && !has_any(
+                    rule,
+                    &[
+                        "src-address",
+                        "dst-address",
+                        "protocol",
+                        "src-address-list",
+                        "dst-address-list",
+                    ],
+                )
+                && (!has(rule, "connection-state")
+                    || words(rule.get("connection-state")).contains(&"new"))
+        });
+        let Some(end) = drops else { return };
+        let before = &forward[..end];
+        let accepts = |rule: &&Item| {
+            let states = words(rule.get("connection-state"));
+            rule.text("action") == "accept" && (states.is_empty() || states.contains(&"untracked"))
+        };
+        let established = before
+            .iter()
+            .find(|rule| words(rule.get("connection-state")).contains(&"established"));
+        if let (Some(rule), false) = (established, before.iter().any(accepts)) {
+            let states = shown(rule, "connection-state");
+            let fix = format!(
+                "{FILTER}/set {} connection-state={states},untracked",
+                rule.id
+            );
+            found.fixed(
+                &[notrack, rule],
+                String::from("untracked packets are dropped in forward"),
+                vec![fix],
+            );
+        }
+    },
+};
+
+pub(super) const NOTRACK_ONE_DIRECTION: Rule = Rule {
+    name: "notrack-one-direction",
+    severity: Severity::Error,
+    cause: "one direction of these connections is tracked and the other is not: what is tracked never gets an answer, \
+            and is invalid",
+    mend: "have the same rule with source and destination exchanged",
+    find: |config, found| {
+        let rules = untracked(config);
+        for rule in &rules {
+            let (from, to) = (shown(rule, "src-address"), shown(rule, "dst-address"));
+            let mirrored = |other: &&Item| {
+                shown(other, "src-address") == to && shown(other, "dst-address") == from
+            };
+            if from != to && !from.is_empty() && !to.is_empty() && !rules.iter().any(mirrored) {
+                let chain = rule.text("chain");
+                let fix = format!(
+                    "{RAW}/add chain={chain} action=notrack src-address={to} dst-address={from}"
+                );
+                found.fixed(
+                    &[rule],
+                    format!("what goes from {to} to {from} is tracked"),
+                    vec![fix],
+                );
+            }
+        }
+    },
+};
+
+pub(super) const NO_DROP_INVALID: Rule = Rule {
+    name: "no-drop-invalid",
+    severity: Severity::Advice,
+    cause: "packets that belong to no connection are not translated: they leave with private sources",
+    mend: "drop connection-state=invalid in forward",
+    find: |config, found| {
+        let rules = config.chain(NAT, "srcnat");
+        let Some(nat) = rules.iter().find(|rule| translates(rule)) else {
+            return;
+        };
+        let forward = config.chain(FILTER, "forward");
+        let drops = |rule: &&Item| {
+            matches!(rule.text("action"), "drop" | "reject" | "jump")
+                && (words(rule.get("connection-state")).contains(&"invalid")
+                    || !has(rule, "connection-state"))
+        };
+        if !forward.is_empty() && !forward.iter().any(drops) {
+            let fix = format!(
+                "{FILTER}/add chain=forward action=drop connection-state=invalid place-before={}",
+                forward[0].id
+            );
+            found.fixed(
+                &[nat],
+                String::from("forward lets invalid packets pass"),
+                vec![fix],
+            );
+        }
+    },
+};
+
+pub(super) const DSTNAT_IN_INTERFACE_HAIRPIN: Rule = Rule {
+    name: "dstnat-in-interface-hairpin",
+    severity: Severity::Advice,
+    cause: "the rule takes only what comes from outside: hosts inside do not reach the server by the public address",
+    mend: "match dst-address, and masquerade what goes from the network inside to the server",
+    find: |config, found| {
+        let srcnat = config.chain(NAT, "srcnat");
+        let hairpins =
+            |rule: &&Item| has_any(rule, &["src-address", "src-address-list"]) && translates(rule);
+        if srcnat.iter().any(hairpins) {
+            return;
+        }
+        for rule in config.chain(NAT, "dstnat") {
+            let by_interface = has_any(rule, &["in-interface", "in-interface-list"]);
+            let address = has_any(
+                rule,
+                &["dst-address", "dst-address-type", "dst-address-list"],
+            );
+            if rule.text("action") == "dst-nat" && by_interface && !address {
+                let said = format!(
+                    "{} is for what comes by {}{}",
+                    title(rule),
+                    shown(rule, "in-interface"),
+                    shown(rule, "in-interface-list")
+                );
+                // Once: it is said of all of them.
+                found.add(&[rule], said);
+                return;
+            }
+        }
+    },
+};

@@ -1,0 +1,275 @@
+//! Queues.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ipnet::IpNet;
+use menu::{Item, Value};
+
+use crate::config::{MANGLE, has, rate, shown, side, title, words};
+use crate::{Rule, Severity};
+
+const SIMPLE: &str = "/queue/simple";
+const TREE: &str = "/queue/tree";
+
+pub(super) const QUEUE_TARGET_BRIDGE_PORT: Rule = Rule {
+    name: "queue-target-bridge-port",
+    severity: Severity::Error,
+    cause: "IP sees what comes by a port of a bridge as coming by the bridge: a simple queue for the port sees nothing \
+            that is routed, and what is bridged only with use-ip-firewall=yes",
+    mend: "have the bridge or its network as the target, or a queue tree whose parent is the port",
+    find: |config, found| {
+        for queue in config.enabled(SIMPLE) {
+            for port in words(queue.get("target")) {
+                if let Some((bridge, _)) = config.bridge_of(port) {
+                    let said = format!("target={port}, which is a port of {bridge}");
+                    found.add(&[queue], said);
+                }
+            }
+        }
+    },
+};
+
+/// The networks that a queue is for.
+fn targets(queue: &Item) -> Vec<IpNet> {
+    let net = |value: &Value| match value {
+        Value::Prefix(net) => Some(*net),
+        _ => None,
+    };
+    match queue.get("target") {
+        Some(Value::List(list)) => list.iter().filter_map(net).collect(),
+        Some(one) => net(one).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+/// Whether a queue takes no more than its targets say.
+fn is_plain(queue: &Item) -> bool {
+    let marks = words(queue.get("packet-marks"))
+        .into_iter()
+        .any(|mark| !mark.is_empty());
+    !has(queue, "dst") && !marks && shown(queue, "time").is_empty()
+}
+
+pub(super) const SIMPLE_QUEUE_ORDER_SHADOW: Rule = Rule {
+    name: "simple-queue-order-shadow",
+    severity: Severity::Error,
+    cause: "the first simple queue of the list that a packet matches takes it: the later one gets none",
+    mend: "move the narrower queue before the wider one, or make the wider one its parent",
+    find: |config, found| {
+        // The places of wide queues, by prefix: what covers a later target is found by its shorter prefixes.
+        let mut wide: BTreeMap<IpNet, &Item> = BTreeMap::new();
+        for queue in config.enabled(SIMPLE) {
+            if !shown(queue, "parent").is_empty() && shown(queue, "parent") != "none" {
+                continue;
+            }
+            let own = targets(queue);
+            let covering = |net: &IpNet| {
+                (0..=net.prefix_len()).find_map(|len| {
+                    let wider = IpNet::new(net.addr(), len).ok()?.trunc();
+                    wide.get(&wider).copied()
+                })
+            };
+            let shadows: Vec<_> = own.iter().map(covering).collect();
+            let only_nets = words(queue.get("target")).is_empty();
+            if let (false, true, Some(first)) = (
+                own.is_empty(),
+                only_nets,
+                shadows.first().copied().flatten(),
+            ) && shadows.iter().all(Option::is_some)
+            {
+                let said = format!(
+                    "{} comes before {} and takes all its packets",
+                    title(first),
+                    title(queue)
+                );
+                let fix = format!("{SIMPLE}/move {} destination={}", queue.id, first.id);
+                found.fixed(&[queue, first], said, vec![fix]);
+            }
+            if is_plain(queue) {
+                for net in own {
+                    wide.entry(net.trunc()).or_insert(queue);
+                }
+            }
+        }
+    },
+};
+
+pub(super) const SIMPLE_QUEUE_BOTH_MATCH: Rule = Rule {
+    name: "simple-queue-both-match",
+    severity: Severity::Error,
+    cause: "a packet whose source and destination both lie in the target is download: what hosts send is limited and \
+            counted as what they receive",
+    mend: "narrow the target to the hosts, or name the other side in dst=",
+    find: |config, found| {
+        for queue in config.enabled(SIMPLE) {
+            let all = targets(queue).into_iter().find(|net| net.prefix_len() == 0);
+            let (up, down) = (
+                rate(side(queue, "max-limit", 0)),
+                rate(side(queue, "max-limit", 1)),
+            );
+            if let (Some(net), false, true) = (all, has(queue, "dst"), up != down) {
+                found.add(
+                    &[queue],
+                    format!("target={net} takes both directions as download"),
+                );
+            }
+        }
+    },
+};
+
+/// What is wrong with the first of several queues.
+fn with_others(said: String, count: usize) -> String {
+    match count {
+        1 => said,
+        count => format!("{said}; so it is with {count} queues"),
+    }
+}
+
+/// Limits of a queue, one way.
+fn limits(queue: &Item, at: usize) -> (u64, u64) {
+    (
+        rate(side(queue, "limit-at", at)),
+        rate(side(queue, "max-limit", at)),
+    )
+}
+
+pub(super) const QUEUE_CHILD_EXCEEDS_PARENT: Rule = Rule {
+    name: "queue-child-exceeds-parent",
+    severity: Severity::Warning,
+    cause: "what queues are guaranteed together is more than what they lie in has: the parent's max-limit is exceeded, \
+            or the guarantees are not kept",
+    mend: "have the sum of limit-at of the children no more than the parent's max-limit",
+    find: |config, found| {
+        for (path, ways) in [(SIMPLE, 2), (TREE, 1)] {
+            let queues = config.enabled(path);
+            let by_name: BTreeMap<_, _> = queues
+                .iter()
+                .map(|queue| (queue.text("name"), *queue))
+                .collect();
+            for way in 0..ways {
+                let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+                for queue in &queues {
+                    *sums.entry(queue.text("parent")).or_default() += limits(queue, way).0;
+                }
+                for (parent, sum) in sums {
+                    let Some(parent) = by_name.get(parent) else {
+                        continue;
+                    };
+                    let most = limits(parent, way).1;
+                    if most > 0 && sum > most {
+                        let sum = Value::Rate(sum as i64);
+                        let most = Value::Rate(most as i64);
+                        let said = format!(
+                            "children of {} are guaranteed {sum}, it has {most}",
+                            title(parent)
+                        );
+                        found.add(&[parent], said);
+                        break;
+                    }
+                }
+            }
+        }
+    },
+};
+
+pub(super) const QUEUE_NO_MAXLIMIT_PRIORITY: Rule = Rule {
+    name: "queue-no-maxlimit-priority",
+    severity: Severity::Warning,
+    cause: "priority says who gets first what is left up to max-limit; without max-limit the queue is never asked",
+    mend: "set max-limit",
+    find: |config, found| {
+        let trees = config.enabled(TREE);
+        let parents: BTreeSet<_> = trees.iter().map(|queue| queue.text("parent")).collect();
+        let priority = |queue: &Item| {
+            side(queue, "priority", 0)
+                .and_then(Value::as_number)
+                .unwrap_or(8)
+        };
+        let is_leaf = |queue: &&Item| !parents.contains(queue.text("name"));
+        let never_asked = |queue: &&Item| priority(queue) != 8 && limits(queue, 0) == (0, 0);
+        let all: Vec<_> = trees
+            .into_iter()
+            .filter(is_leaf)
+            .filter(never_asked)
+            .collect();
+        if let Some(first) = all.first() {
+            let said = format!(
+                "{} has priority={} and no max-limit",
+                title(first),
+                priority(first)
+            );
+            found.add(&all, with_others(said, all.len()));
+        }
+    },
+};
+
+pub(super) const PCQ_NO_LIMITS: Rule = Rule {
+    name: "pcq-no-limits",
+    severity: Severity::Warning,
+    cause: "without pcq-rate PCQ shares what the queue has: one without max-limit has all, so nothing is shared",
+    mend: "set max-limit of the queue, or pcq-rate of the type",
+    find: |config, found| {
+        let types = config.enabled("/queue/type").into_iter();
+        let pcq: BTreeMap<_, _> = types
+            .filter(|kind| kind.text("kind") == "pcq" && rate(kind.get("pcq-rate")) == 0)
+            .map(|kind| (kind.text("name"), kind))
+            .collect();
+        for queue in config.enabled(TREE) {
+            let kind = pcq.get(queue.text("queue"));
+            let above = |queue: &Item| {
+                let parent = queue.text("parent");
+                config
+                    .enabled(TREE)
+                    .into_iter()
+                    .find(|other| other.text("name") == parent)
+            };
+            let mut next = Some(queue);
+            let mut limited = false;
+            for _ in 0..8 {
+                limited |= next.is_some_and(|queue| limits(queue, 0).1 > 0);
+                next = next.and_then(above);
+            }
+            if let (Some(kind), false) = (kind, limited) {
+                let said = format!("{} has type {} and no max-limit", title(queue), title(kind));
+                found.add(&[queue, kind], said);
+            }
+        }
+    },
+};
+
+pub(super) const QUEUE_MARK_NOWHERE: Rule = Rule {
+    name: "queue-mark-nowhere",
+    severity: Severity::Error,
+    cause: "no rule gives packets the mark that the queue is for: it sees none",
+    mend: "mark packets in mangle (forward or prerouting) or in the bridge's filter, or mend the name",
+    find: |config, found| {
+        let menus = [
+            MANGLE,
+            "/ipv6/firewall/mangle",
+            "/interface/bridge/filter",
+            "/interface/bridge/nat",
+        ];
+        let rules: Vec<_> = menus.iter().flat_map(|path| config.enabled(path)).collect();
+        let is_set = |mark: &str| {
+            rules
+                .iter()
+                .any(|rule| rule.text("new-packet-mark") == mark)
+        };
+        let mut all = Vec::new();
+        let mut first = None;
+        for (path, property) in [(TREE, "packet-mark"), (SIMPLE, "packet-marks")] {
+            for queue in config.enabled(path) {
+                let mut marks = words(queue.get(property)).into_iter();
+                let missing = marks.find(|mark| !matches!(*mark, "" | "no-mark") && !is_set(mark));
+                first = first.or(missing);
+                all.extend(missing.map(|_| queue));
+            }
+        }
+        if let Some(mark) = first {
+            found.add(
+                &all,
+                with_others(format!("no rule sets packet mark {mark}"), all.len()),
+            );
+        }
+    },
+};

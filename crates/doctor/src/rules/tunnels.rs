@@ -1,0 +1,123 @@
+//! Tunnels.
+
+use std::net::IpAddr;
+
+use menu::{Item, Value};
+
+use crate::config::{FILTER, MANGLE, NAT, has, shown, title};
+use crate::{Rule, Severity};
+
+const FAST: &[&str] = &["/interface/eoip", "/interface/gre", "/interface/ipip"];
+
+pub(super) const FASTPATH_TUNNEL_IPSEC: Rule = Rule {
+    name: "fastpath-tunnel-ipsec",
+    severity: Severity::Error,
+    cause: "FastPath of a tunnel goes past the policies of IPsec: with ipsec-secret RouterOS refuses the two together",
+    mend: "set allow-fast-path=no on the tunnel",
+    find: |config, found| {
+        for tunnel in FAST.iter().flat_map(|path| config.enabled(path)) {
+            if has(tunnel, "ipsec-secret") && tunnel.is("allow-fast-path") {
+                let fix = format!(
+                    "{}/set {} allow-fast-path=no",
+                    tunnel.menu.path,
+                    title(tunnel)
+                );
+                found.fixed(&[tunnel], format!("{} has both", title(tunnel)), vec![fix]);
+            }
+        }
+    },
+};
+
+pub(super) const FASTPATH_TUNNEL_BYPASS: Rule = Rule {
+    name: "fastpath-tunnel-bypass",
+    severity: Severity::Advice,
+    cause: "what a tunnel's FastPath carries is not seen by rules and queues of the packet outside it",
+    mend: "set allow-fast-path=no on the tunnel if rules are to see its packets",
+    find: |config, found| {
+        let gre = |rule: &&Item| {
+            matches!(
+                shown(rule, "protocol").as_str(),
+                "gre" | "ipencap" | "47" | "4"
+            ) && matches!(
+                rule.text("action"),
+                "drop" | "reject" | "mark-packet" | "mark-connection"
+            )
+        };
+        let rules: Vec<_> = [FILTER, MANGLE, NAT]
+            .iter()
+            .flat_map(|path| config.enabled(path))
+            .collect();
+        let Some(rule) = rules.iter().find(|rule| gre(rule)) else {
+            return;
+        };
+        for tunnel in FAST.iter().flat_map(|path| config.enabled(path)) {
+            if tunnel.is("allow-fast-path") && has(tunnel, "allow-fast-path") {
+                found.add(
+                    &[tunnel, rule],
+                    format!("{} may go past {}", title(tunnel), title(rule)),
+                );
+            }
+        }
+    },
+};
+
+pub(super) const PPTP_SECURITY: Rule = Rule {
+    name: "pptp-security",
+    severity: Severity::Warning,
+    cause: "PPTP's MS-CHAPv2 and MPPE are broken: who records a login reads all of it",
+    mend: "WireGuard, IKEv2, or L2TP with use-ipsec=required",
+    find: |config, found| {
+        let server = config.settings("/interface/pptp-server/server");
+        for server in server.into_iter().filter(|server| server.is("enabled")) {
+            let fix = String::from("/interface/pptp-server/server/set enabled=no");
+            found.fixed(
+                &[server],
+                String::from("the PPTP server is enabled"),
+                vec![fix],
+            );
+        }
+        for client in config.enabled("/interface/pptp-client") {
+            found.add(&[client], format!("{} is PPTP", title(client)));
+        }
+    },
+};
+
+pub(super) const DOUBLE_ENCAPSULATION: Rule = Rule {
+    name: "double-encapsulation",
+    severity: Severity::Warning,
+    cause: "EoIP within a tunnel of PPP to get layer 2: two headers, twice the fragments, and TCP in TCP where the \
+            outer one is SSTP or OpenVPN",
+    mend: "EoIP to the other site's own address, with ipsec-secret= for secrecy; or BCP in the PPP tunnel",
+    find: |config, found| {
+        let secrets = config.enabled("/ppp/secret");
+        let far: Vec<_> = secrets
+            .iter()
+            .map(|secret| address(secret.get("remote-address")))
+            .collect();
+        let profiles = config.enabled("/ppp/profile");
+        let near: Vec<_> = profiles
+            .iter()
+            .chain(&secrets)
+            .map(|item| address(item.get("local-address")))
+            .collect();
+        for tunnel in config.enabled("/interface/eoip") {
+            let to = address(tunnel.get("remote-address"));
+            if to.is_some() && (far.contains(&to) || near.contains(&to)) {
+                let said = format!(
+                    "{} leads to {}, which is inside PPP",
+                    title(tunnel),
+                    shown(tunnel, "remote-address")
+                );
+                found.add(&[tunnel], said);
+            }
+        }
+    },
+};
+
+fn address(value: Option<&Value>) -> Option<IpAddr> {
+    match value {
+        Some(Value::Address(address)) => Some(*address),
+        Some(other) => other.as_str()?.parse().ok(),
+        None => None,
+    }
+}

@@ -1,0 +1,240 @@
+//! What the doctor finds in a file: in words, as members of a JSON object, as SARIF, and as commands that mend it.
+
+use std::collections::BTreeSet;
+
+use doctor::{Finding, RULES, Severity};
+use menu::{Id, Store, visible};
+use script::Report;
+use serde_json::{Value, json};
+
+/// The findings of a file.
+pub(crate) struct Findings<'a> {
+    store: &'a Store,
+    report: &'a Report,
+    all: Vec<Finding>,
+}
+
+impl<'a> Findings<'a> {
+    /// Looks at what a file has made of a store.
+    pub(crate) fn of(store: &'a Store, report: &'a Report) -> Self {
+        let mut all = doctor::examine(store);
+        all.sort_by_key(|finding| line(report, finding));
+        Self { store, report, all }
+    }
+
+    /// The worst of them.
+    pub(crate) fn worst(&self) -> Option<Severity> {
+        self.all.iter().map(|finding| finding.rule.severity).max()
+    }
+
+    /// A line for each; the first of a kind with cause and mend.
+    pub(crate) fn in_words(&self, file: &str) -> Vec<String> {
+        let (mut lines, mut told) = (Vec::new(), BTreeSet::new());
+        for finding in &self.all {
+            let rule = finding.rule;
+            let (severity, said) = (rule.severity.name(), visible(&finding.said));
+            let at = line(self.report, finding)
+                .map_or_else(String::new, |line| format!("line {line}: "));
+            lines.push(format!("{file}: {at}{severity}: {}: {said}", rule.name));
+            if told.insert(rule.name) {
+                lines.push(format!("    {}", rule.cause));
+                lines.push(format!("    right: {}", rule.mend));
+            }
+        }
+        lines
+    }
+
+    /// How many there are, by severity.
+    pub(crate) fn summary(&self) -> String {
+        let of = |severity| {
+            self.all
+                .iter()
+                .filter(|finding| finding.rule.severity == severity)
+                .count()
+        };
+        let [errors, warnings, advice] =
+            [Severity::Error, Severity::Warning, Severity::Advice].map(of);
+        format!("{errors} errors, {warnings} warnings, {advice} pieces of advice")
+    }
+
+    /// The same as members of a JSON object.
+    pub(crate) fn to_json(&self) -> String {
+        let all: Vec<_> = self.all.iter().map(|finding| self.one(finding)).collect();
+        format!("\"findings\":{}", Value::Array(all))
+    }
+
+    fn one(&self, finding: &Finding) -> Value {
+        let places = finding.places.iter().map(|(path, id)| {
+            let title = self.store.item(path, *id).map(|item| item.title());
+            let line = self.report.lines.get(&(*path, *id));
+            json!({"menu": path, "item": title, "line": line})
+        });
+        json!({
+            "rule": finding.rule.name,
+            "severity": finding.rule.severity.name(),
+            "line": line(self.report, finding),
+            "finding": finding.said,
+            "cause": finding.rule.cause,
+            "mend": finding.rule.mend,
+            "places": places.collect::<Vec<_>>(),
+            "fix": self.fix(finding),
+        })
+    }
+
+    /// The same as SARIF 2.1.0, which forges show beside the lines.
+    pub(crate) fn to_sarif(&self, file: &str) -> String {
+        let level = |severity| match severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Advice => "note",
+        };
+        let rules = RULES.iter().map(|rule| {
+            json!({
+                "id": rule.name,
+                "shortDescription": {"text": rule.cause},
+                "help": {"text": rule.mend},
+                "defaultConfiguration": {"level": level(rule.severity)},
+            })
+        });
+        let results = self.all.iter().map(|finding| {
+            let line = line(self.report, finding).unwrap_or(1);
+            json!({
+                "ruleId": finding.rule.name,
+                "level": level(finding.rule.severity),
+                "message": {"text": format!("{}: {}", finding.said, finding.rule.mend)},
+                "locations": [{"physicalLocation": {
+                    "artifactLocation": {"uri": file},
+                    "region": {"startLine": line},
+                }}],
+            })
+        });
+        json!({
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+            "version": "2.1.0",
+            "runs": [{
+                "tool": {"driver": {"name": "ferroute", "rules": rules.collect::<Vec<_>>()}},
+                "results": results.collect::<Vec<_>>(),
+            }],
+        })
+        .to_string()
+    }
+
+    /// A script that mends what nobody has to decide.
+    pub(crate) fn script(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for finding in self.all.iter().filter(|finding| !finding.fix.is_empty()) {
+            lines.push(format!(
+                "# {}: {}",
+                finding.rule.name,
+                visible(&finding.said)
+            ));
+            lines.extend(self.fix(finding));
+        }
+        lines
+    }
+
+    /// The commands that mend a finding; numbers of items are those of this store, so they are found by their places.
+    fn fix(&self, finding: &Finding) -> Vec<String> {
+        finding
+            .fix
+            .iter()
+            .map(|command| self.portable(command))
+            .collect()
+    }
+
+    fn portable(&self, command: &str) -> String {
+        let words = command.split(' ').map(|word| {
+            let (before, id) = word.split_once('*').unwrap_or((word, ""));
+            let Ok(number) = u64::from_str_radix(id, 16) else {
+                return word.to_owned();
+            };
+            if !(before.is_empty() || before.ends_with('=')) {
+                return word.to_owned();
+            }
+            let menu = command
+                .split(' ')
+                .next()
+                .and_then(|path| Some(path.rsplit_once('/')?.0));
+            let place = menu.and_then(|menu| {
+                self.store
+                    .items(menu)
+                    .position(|item| item.id == Id(number))
+            });
+            // The counters of FastTrack are rows, too.
+            let of = match menu.is_some_and(|menu| menu.contains("/firewall/")) {
+                true => "[find dynamic=no]",
+                false => "[find]",
+            };
+            place.map_or_else(
+                || word.to_owned(),
+                |place| format!("{before}[:pick {of} {place}]"),
+            )
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The line of the item at fault.
+fn line(report: &Report, finding: &Finding) -> Option<u32> {
+    finding
+        .places
+        .iter()
+        .find_map(|place| report.lines.get(place).copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHADOWED: &str = "/ip firewall filter
+add chain=forward action=accept connection-state=established,related
+add chain=forward action=fasttrack-connection connection-state=established,related
+add chain=forward action=drop
+/queue simple
+add name=one target=10.0.0.7/32
+";
+
+    #[test]
+    fn findings_have_lines_and_commands_that_mend_them_elsewhere() {
+        let mut store = schema::store();
+        let report = script::check(&mut store, SHADOWED);
+        let findings = Findings::of(&store, &report);
+        let said = findings.in_words("a.rsc");
+        assert!(
+            said.iter().any(|said| said.starts_with("a.rsc: line 6: warning: fasttrack-bypasses-queues: ")),
+            "{said:#?}"
+        );
+        let fix = "/ip/firewall/filter/add chain=forward action=accept connection-state=established,related \
+                   place-before=[:pick [find dynamic=no] 2]";
+        let script = findings.script();
+        assert!(script.iter().any(|line| line == fix), "{script:#?}");
+
+        // What was printed is run by another router.
+        let mut other = schema::store();
+        script::check(&mut other, SHADOWED);
+        let mended = script::check(&mut other, &script.join("\n"));
+        assert!(mended.refused.is_empty(), "{:?}", mended.refused);
+        let left = doctor::examine(&other);
+        assert!(
+            left.iter()
+                .all(|left| left.rule.name != "fasttrack-no-accept")
+        );
+    }
+
+    #[test]
+    fn sarif_names_rule_level_and_line() {
+        let mut store = schema::store();
+        let report = script::check(&mut store, SHADOWED);
+        let sarif = Findings::of(&store, &report).to_sarif("a.rsc");
+        let sarif: Value = serde_json::from_str(&sarif).expect("it is JSON");
+        let result = &sarif["runs"][0]["results"][0];
+        assert_eq!(result["ruleId"], "fasttrack-no-accept");
+        assert_eq!(result["level"], "error");
+        assert_eq!(
+            result["locations"][0]["physicalLocation"]["region"]["startLine"],
+            3
+        );
+        let rules = sarif["runs"][0]["tool"]["driver"]["rules"].as_array();
+        assert_eq!(rules.map(Vec::len), Some(RULES.len()));
+    }
+}
