@@ -34,6 +34,9 @@ pub trait Tracer {
     /// The stage asks rules.
     #[inline(always)]
     fn asks(&mut self, _stage: Stage) {}
+    /// What queues look at: the packet has come by this interface, and leaves or ends with this mark.
+    #[inline(always)]
+    fn marked(&mut self, _ingress: InterfaceId, _mark: u32) {}
     /// What is assumed of the packet's connection.
     #[inline(always)]
     fn assumed(&self) -> Assumed {
@@ -108,6 +111,7 @@ pub struct Recorder {
     pub assumed: Assumed,
     asking: Option<Stage>,
     sought: Option<Sought>,
+    marked: Option<(InterfaceId, u32)>,
     /// The services that packets may be for.
     services: Arc<Services>,
 }
@@ -144,6 +148,10 @@ impl Tracer for Recorder {
 
     fn asks(&mut self, stage: Stage) {
         self.asking = Some(stage);
+    }
+
+    fn marked(&mut self, ingress: InterfaceId, mark: u32) {
+        self.marked = Some((ingress, mark));
     }
 
     fn assumed(&self) -> Assumed {
@@ -298,6 +306,8 @@ pub struct Walked {
     pub lines: Vec<Line>,
     /// Where it ends.
     pub end: End,
+    /// What queues look at: the interface that it has come by, and its mark; none where it meets none.
+    pub marked: Option<(InterfaceId, u32)>,
 }
 
 /// Where a traced packet ends.
@@ -377,6 +387,7 @@ pub fn trace(
     };
     Walked {
         lines: recorder.lines,
+        marked: recorder.marked,
         end: match decided {
             Ok(egress) => End::Sent(egress),
             Err(exit) => End::Exit(exit),

@@ -78,7 +78,7 @@ impl Target {
 
 impl Match {
     /// Whether a packet that goes this way is meant.
-    pub(crate) fn takes(&self, seen: &Seen, direction: Direction) -> bool {
+    pub fn takes(&self, seen: &Seen, direction: Direction) -> bool {
         let (own, peer) = seen.ends(direction);
         let is_peer = |target: &Target| target.covers(seen.ipv6, peer.0, peer.1);
         let is_own = |target: &Target| target.covers(seen.ipv6, own.0, own.1);

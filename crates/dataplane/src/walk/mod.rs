@@ -530,6 +530,7 @@ fn route<W: Watcher>(
         };
         return guarded::decide(cx, view, local, memory, watch);
     }
+    watch.marked(place.interface, watch.assumed().marks.packet);
     let key = entered?;
     let destination = match key {
         Key::V4(address) => routing::Address::V4(address),

@@ -81,6 +81,12 @@ fn fasttrack_passes_simple_queues_and_meets_the_tree_of_an_interface() {
     let Some((lab, router)) = world(test, &config) else {
         return;
     };
+    let trace = "/tool/trace in-interface=ether2 src-address=192.168.88.2 dst-address=203.0.113.1";
+    let said = router.exec(trace);
+    assert!(
+        said.contains("simple queue lan, upload: max-limit=4M"),
+        "{said}"
+    );
     let fast = rate(&lab, "");
     assert!(fast > 20.0, "FastTrack passes simple queues: {fast}");
     router.exec("/queue tree add name=wan parent=ether1 max-limit=8M queue=default");

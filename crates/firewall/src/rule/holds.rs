@@ -4,9 +4,9 @@ use packet::{Fields, Fragment, Tuple, protocol};
 
 use super::action::Mss;
 use super::header;
-use super::matcher::{Compare, Icmp, Match, Matcher, When};
+use super::matcher::{Compare, Icmp, Match, Matcher};
 use super::run::Watch;
-use super::subject::{Clock, Facts, Subject};
+use super::subject::{Facts, Subject};
 use super::worker::Worker;
 
 /// What a matcher may read.
@@ -180,18 +180,9 @@ fn of_connection<F: Facts>(what: &Match, asked: &mut Asked<'_, '_, F>) -> Answer
         Match::ConnectionType(helper) => Some(facts.helper() == Some(*helper)),
         Match::Realm(realm) => facts.realm().map(|found| found == *realm),
         Match::Hotspot { set, clear } => Some(facts.hotspot().0 & (set.0 | clear.0) == set.0),
-        Match::Time(when) => Some(is_now(when, &asked.worker.clock)),
+        Match::Time(when) => Some(when.holds(&asked.worker.clock)),
         _ => return None,
     })
-}
-
-fn is_now(when: &When, clock: &Clock) -> bool {
-    let second = clock.second_of_day;
-    let within = match when.first <= when.last {
-        true => when.first <= second && second <= when.last,
-        false => second >= when.first || second <= when.last,
-    };
-    within && when.days >> (clock.weekday & 7) & 1 != 0
 }
 
 /// Matchers that remember. They are last in their rule.

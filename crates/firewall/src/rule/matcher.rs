@@ -17,6 +17,7 @@ use super::link::LinkMatch;
 use super::list::List;
 use super::shared::fold;
 use super::stream::{Glob, Layer7};
+use super::subject::Clock;
 
 /// One condition of a rule.
 #[derive(Clone, Debug)]
@@ -396,4 +397,16 @@ pub struct When {
     /// Days of the week, bit 0 is Sunday. The day on which the packet comes counts, also behind
     /// midnight.
     pub days: u8,
+}
+
+impl When {
+    /// Whether it is now.
+    pub const fn holds(&self, clock: &Clock) -> bool {
+        let second = clock.second_of_day;
+        let within = match self.first <= self.last {
+            true => self.first <= second && second <= self.last,
+            false => second >= self.first || second <= self.last,
+        };
+        within && self.days >> (clock.weekday & 7) & 1 != 0
+    }
 }

@@ -357,6 +357,8 @@ impl Control {
         let moved = clock.offset_seconds != self.features.log.clock.offset_seconds;
         self.features.log.clock = clock;
         self.features.watches.clock = clock;
+        let local = clock.unix_seconds + i64::from(clock.offset_seconds);
+        self.features.queues.set_clock(local);
         self.manage.files.clock = clock;
         if moved {
             self.due.snapshot = true;

@@ -257,7 +257,7 @@ pub(super) fn headers(value: &Value) -> Option<Headers> {
 }
 
 /// `8h-17h,mon,tue`.
-pub(super) fn time(value: &Value) -> Option<When> {
+pub(crate) fn time(value: &Value) -> Option<When> {
     const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
     let second = |value: &Value| Some(span(value)?.as_secs().min(86_399) as u32);
     let bit = |word: &str| {

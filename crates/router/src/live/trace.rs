@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use core::net::IpAddr;
 use dataplane::connection::{Awaited, Known, NatState, NextSegment, Row as Entry, State};
 use dataplane::packet::protocol;
 use dataplane::rule::{Clock, Marks};
@@ -10,7 +11,9 @@ use dataplane::trace::{Assumed, End, Line, Question, Sought, Tried, Walked, trac
 use dataplane::walk::Exit;
 use dataplane::{DropReason, Why};
 use frame::InterfaceId;
+
 use menu::{Call, Cause, Id, Lack, Reason, Reply, Row, Store, Value};
+use queue::Seen;
 use wire::tcp::Flags;
 
 use super::number;
@@ -65,6 +68,7 @@ impl Control {
         rows.extend(awaited.iter().map(awaited_row));
         let lines = walked.lines.iter();
         rows.extend(lines.map(|line| self.line_row(store, line, ipv6, &mut places)));
+        rows.extend(self.queue_rows(&probe, known.as_ref(), &walked));
         rows.push(self.path_row(&probe, known.as_ref(), &walked.end));
         rows.push(self.end_row(&walked, ipv6));
         Ok(Reply { rows, made: None })
@@ -236,6 +240,48 @@ impl Control {
             }
         };
         row.set("decision", Value::text(decision));
+    }
+
+    /// The queues that it meets on its way out, or into this router.
+    fn queue_rows(&self, probe: &Probe, known: Option<&Known>, walked: &Walked) -> Vec<Row> {
+        let egress = match walked.end {
+            End::Sent(egress) => Some(egress),
+            End::Exit(exit) if exit.is_local() => None,
+            End::Exit(_) => return Vec::new(),
+        };
+        let Some((ingress, mark)) = walked.marked else {
+            return Vec::new();
+        };
+        let bits = |address: IpAddr| match address {
+            IpAddr::V4(address) => u128::from(u32::from(address)),
+            IpAddr::V6(address) => address.into(),
+        };
+        // Behind dstnat it is what routing looked for.
+        let sought = walked.lines.iter().rev().find_map(|line| line.sought);
+        let seen = Seen {
+            ipv6: probe.source.is_ipv6(),
+            source: bits(probe.source),
+            destination: sought.map_or(bits(probe.destination), |sought| sought.destination),
+            ingress: ingress.0,
+            egress: egress.map_or(0, |egress| egress.0),
+            mark,
+        };
+        let fasttracked = known.is_some_and(|known| {
+            self.fasttrack_refuses(probe, &known.row, &walked.end)
+                .is_none()
+        });
+        let number = |name: &str| self.firewall.known_packet_mark(name);
+        let met = self
+            .features
+            .queues
+            .met(&seen, (egress, fasttracked), &number);
+        let row = |decision: String| {
+            let mut row = Row::default();
+            row.set("stage", Value::Word("queues"));
+            row.set("decision", Value::text(decision));
+            row
+        };
+        met.into_iter().map(row).collect()
     }
 
     /// Whether it takes the fast path, and why not.

@@ -79,8 +79,7 @@ const TOTAL: &[Property] = &[
         crate::declare::TIME_OF_WEEK,
         "When the queue counts",
     )
-    .optional()
-    .inert(),
+    .optional(),
     count("total-bytes", "Bytes both ways"),
     count("packets", "Packets up and down"),
     count("total-packets", "Packets both ways"),

@@ -469,9 +469,11 @@ pub(super) fn decide<W: Watcher>(
         passage: &mut passage,
         met: Met::Unknown,
         early: None,
-        watch,
+        watch: &mut *watch,
     };
-    guard.forwarded(local).map(|onward| onward.adjacency)
+    let onward = guard.forwarded(local);
+    watch.marked(view.ingress, passage.marks.packet);
+    onward.map(|onward| onward.adjacency)
 }
 
 /// How a packet, from its network header on, fits a link of this layer-3 MTU. `own` says that it is this

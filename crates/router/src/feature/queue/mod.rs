@@ -17,10 +17,11 @@ mod tree;
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::queueing::Change;
+use dataplane::rule::Clock;
 use frame::InterfaceId;
 use machine::Instant;
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row};
-use queue::{Fifo, Kind};
+use queue::{Direction, Fifo, Kind, Match, Seen};
 
 use self::branch::{LOOK, Numbers};
 use self::simple::Simples;
@@ -51,6 +52,8 @@ pub(crate) struct Queues {
     told: bool,
     /// When rates are worked out next.
     look: Option<Instant>,
+    /// The time, as rules see it.
+    clock: Clock,
 }
 
 /// Something that is wanted of control.
@@ -77,6 +80,7 @@ struct Ground<'a> {
     types: &'a BTreeMap<Name, Kind>,
     interfaces: &'a BTreeMap<Name, InterfaceId>,
     numbers: &'a mut Numbers,
+    clock: &'a Clock,
 }
 
 impl Ground<'_> {
@@ -101,14 +105,66 @@ macro_rules! ground {
             types: &$of.types,
             interfaces: &$of.interfaces,
             numbers: &mut $of.numbers,
+            clock: &$of.clock,
         }
     };
 }
 
 impl Queues {
+    /// Tells the time: local seconds since 1970.
+    pub(crate) fn set_clock(&mut self, local_seconds: i64) {
+        self.clock = Clock::at(Instant::ZERO, local_seconds);
+    }
+
     /// How many workers trees are spread over.
     pub(crate) fn set_workers(&mut self, workers: usize) {
         self.numbers.workers = u16::try_from(workers).unwrap_or(1);
+    }
+
+    /// The queues that a packet meets, in order, each in words. It leaves by `egress`, if it does; FastTrack's packets
+    /// meet those of that interface alone. `number` knows marks by name.
+    pub(crate) fn met(
+        &self,
+        seen: &Seen,
+        (egress, is_fasttracked): (Option<InterfaceId>, bool),
+        number: &dyn Fn(&str) -> Option<u32>,
+    ) -> Vec<String> {
+        let mut said = Vec::new();
+        let has = |marks: &[Name]| marks.iter().any(|mark| number(mark) == Some(seen.mark));
+        let tree = |what: &str, tree: &read::Tree| {
+            format!("{what} {}: {}", tree.name, show::limits(&tree.side.limits))
+        };
+        if !is_fasttracked {
+            said.extend(
+                self.trees
+                    .met(None, &has)
+                    .map(|met| tree("queue tree of global", met)),
+            );
+            let matches = |one: &read::Simple| {
+                let marks = one
+                    .marks
+                    .iter()
+                    .map(|mark| number(mark).unwrap_or(u32::MAX));
+                Match {
+                    marks: marks.collect(),
+                    ..simple::matches(&self.interfaces, one)
+                }
+            };
+            if let Some((way, one)) = self.simple.met(seen, &matches) {
+                let (way, side) = match way {
+                    Direction::Up => ("upload", &one.sides[0]),
+                    Direction::Down => ("download", &one.sides[1]),
+                };
+                said.push(format!(
+                    "simple queue {}, {way}: {}",
+                    one.name,
+                    show::limits(&side.limits)
+                ));
+            }
+        }
+        let own = egress.and_then(|egress| self.trees.met(Some(egress), &has));
+        said.extend(own.map(|met| tree("queue tree of the interface", met)));
+        said
     }
 
     fn follow_types(&mut self, view: &View<'_>, changes: Option<&Changes>) -> BTreeSet<Name> {
@@ -162,12 +218,13 @@ impl Queues {
 
     /// Tells what follows from what was done.
     fn settle(&mut self, now: Instant, out: &mut Effects) {
+        self.simple.keep_time(ground!(self), out);
         self.trees.settle(ground!(self), out);
         let any = self.simple.any() || self.trees.any_global();
         if core::mem::replace(&mut self.told, any) != any {
             out.push(Effect::Queues(Wanted::Packets(any)));
         }
-        self.look = match any || self.trees.any() {
+        self.look = match any || self.trees.any() || self.simple.any_timed() {
             true => Some(self.look.unwrap_or(now + LOOK)),
             false => None,
         };
@@ -184,6 +241,8 @@ impl Feature for Queues {
     }
 
     fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
+        let clock = view.clock;
+        self.set_clock(clock.unix_seconds + i64::from(clock.offset_seconds));
         if changes.is_none() {
             self.forget_gone(view, out);
         }
@@ -248,13 +307,14 @@ impl Feature for Queues {
         self.settle(running.now, out);
     }
 
-    fn tick(&mut self, now: Instant, _: &mut Effects) {
+    fn tick(&mut self, now: Instant, out: &mut Effects) {
         if self.look.is_some_and(|at| at <= now) {
             self.look = Some(now + LOOK);
             let simple = self.simple.branches().map(|(_, branch)| branch);
             simple.for_each(|branch| branch.look(now));
             let trees = self.trees.branches().map(|(_, branch)| branch);
             trees.for_each(|branch| branch.look(now));
+            self.settle(now, out);
         }
     }
 

@@ -1,5 +1,6 @@
 //! What items of `/queue` say.
 
+use dataplane::rule::When;
 use machine::Duration;
 use menu::{Item, Value};
 use queue::{
@@ -7,6 +8,7 @@ use queue::{
     Sfq, Target,
 };
 
+use crate::firewall::value::time;
 use crate::intent::Name;
 use crate::read;
 
@@ -33,6 +35,8 @@ pub(super) struct Simple {
     pub(super) targets: Vec<Whom>,
     pub(super) peer: Option<Whom>,
     pub(super) marks: Vec<Name>,
+    /// When it counts; none: always.
+    pub(super) time: Option<When>,
     /// Up, down, both together.
     pub(super) sides: [Side; 3],
 }
@@ -62,6 +66,7 @@ pub(super) fn simple(item: &Item) -> Option<Simple> {
         targets: target,
         peer: item.get("dst").and_then(whom),
         marks: names(item, "packet-marks"),
+        time: item.get("time").and_then(time),
         sides: [
             side(item, "", 0),
             side(item, "", 1),

@@ -1,7 +1,7 @@
 //! What is shown of queues.
 
 use menu::{Row, Value};
-use queue::Counts;
+use queue::{Counts, Limits};
 
 use super::branch::Branch;
 use super::{simple, tree};
@@ -36,10 +36,25 @@ fn shown(name: &str, number: u64) -> String {
     }
 }
 
+/// Limits as they are typed.
+pub(super) fn limits(limits: &Limits) -> String {
+    let rate = |rate: u64| Value::Rate(i64::try_from(rate).unwrap_or(i64::MAX));
+    match (limits.limit_at, limits.max_limit) {
+        (0, 0) => String::from("no limit"),
+        (0, most) => format!("max-limit={}", rate(most)),
+        (least, 0) => format!("limit-at={}", rate(least)),
+        (least, most) => format!("limit-at={} max-limit={}", rate(least), rate(most)),
+    }
+}
+
 /// A row of `/queue/simple`.
 pub(super) fn simple(one: Option<&simple::One>, row: &mut Row) {
     let branches = one.and_then(|one| one.branches.as_ref());
-    row.flag("invalid", branches.is_none() && !row.is("disabled"));
+    let rests = one.is_some_and(|one| one.rests);
+    row.flag(
+        "invalid",
+        branches.is_none() && !rests && !row.is("disabled"),
+    );
     let none = [None, None, None];
     let [up, down, total] = branches.unwrap_or(&none);
     let number = |branch: &Option<Branch>, read: fn(&Branch, &Counts) -> u64| {

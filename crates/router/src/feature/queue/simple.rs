@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::queueing::{self, Change};
-use queue::{Match, Target};
+use frame::InterfaceId;
+use queue::{Direction, Match, Order, Seen, Target};
 
 use super::branch::{Branch, tell};
 use super::read::{Side, Simple, Whom};
@@ -25,6 +26,8 @@ pub(super) struct Simples {
     within: BTreeSet<(Name, ItemId)>,
     /// Those that name an interface.
     near: BTreeSet<(Name, ItemId)>,
+    /// Those that count at some times alone.
+    timed: BTreeSet<ItemId>,
     /// How many workers know of.
     live: usize,
 }
@@ -39,6 +42,8 @@ pub(super) struct One {
     pub(super) branches: Option<[Option<Branch>; 3]>,
     /// It was built for others to lie in it.
     parts: bool,
+    /// It does not work for the time being, as it is not its time.
+    pub(super) rests: bool,
 }
 
 impl Simples {
@@ -49,6 +54,32 @@ impl Simples {
 
     pub(super) fn get(&self, id: ItemId) -> Option<&One> {
         self.all.get(&id)
+    }
+
+    /// The queue that a packet is of, and which way it goes: the list is walked.
+    pub(super) fn met(
+        &self,
+        seen: &Seen,
+        matches: &dyn Fn(&Simple) -> Match,
+    ) -> Option<(Direction, &Simple)> {
+        let works = self.all.iter().filter(|(_, one)| one.branches.is_some());
+        let takes = |(id, one): (&ItemId, _)| {
+            let above = self.above(*id);
+            let all: Vec<_> = above.iter().map(|one| matches(&one.settings)).collect();
+            let mut ways = [Direction::Down, Direction::Up].into_iter();
+            let way = ways.find(|way| all.iter().all(|one| one.takes(seen, *way)))?;
+            Some((self.places(&above), way, one))
+        };
+        let first = works
+            .filter_map(takes)
+            .min_by(|one, other| one.0.cmp(&other.0));
+        first.map(|(_, way, one): (_, _, &One)| (way, &one.settings))
+    }
+
+    /// The place of a queue that lies in these, itself the last.
+    fn places(&self, above: &[&One]) -> Order {
+        let last = above.last().is_some_and(|one| one.parts).then_some(LAST);
+        above.iter().map(|one| one.position).chain(last).collect()
     }
 
     pub(super) fn branches(&mut self) -> impl Iterator<Item = (&ItemId, &mut Branch)> {
@@ -71,7 +102,7 @@ impl Simples {
         ground: &mut Ground<'_>,
         out: &mut Effects,
     ) {
-        let place = |one: &Simple| (one.name.clone(), one.disabled, one.parent.clone());
+        let place = |one: &Simple| (one.name.clone(), one.disabled, one.parent.clone(), one.time);
         let is_same =
             { self.all.get(&id) }.is_some_and(|one| place(&one.settings) == place(&settings));
         if is_same {
@@ -79,6 +110,9 @@ impl Simples {
         }
         self.take_away(id, ground, out);
         self.by_name.insert(settings.name.clone(), id);
+        if settings.time.is_some() {
+            self.timed.insert(id);
+        }
         self.within
             .extend(settings.parent.clone().map(|parent| (parent, id)));
         self.near
@@ -88,6 +122,7 @@ impl Simples {
             position,
             branches: None,
             parts: false,
+            rests: false,
         };
         self.all.insert(id, one);
         self.begin(id, ground, out);
@@ -96,6 +131,7 @@ impl Simples {
     /// An item is gone.
     pub(super) fn take_away(&mut self, id: ItemId, ground: &mut Ground<'_>, out: &mut Effects) {
         self.end(id, out);
+        self.timed.remove(&id);
         let Some(one) = self.all.remove(&id) else {
             return;
         };
@@ -117,6 +153,26 @@ impl Simples {
         for id in of(&self.near, name) {
             self.end(id, out);
             self.begin(id, ground, out);
+        }
+    }
+
+    /// Whether some count at some times alone.
+    pub(super) fn any_timed(&self) -> bool {
+        !self.timed.is_empty()
+    }
+
+    /// Those whose time has come work, the others rest.
+    pub(super) fn keep_time(&mut self, ground: &mut Ground<'_>, out: &mut Effects) {
+        for id in self.timed.clone() {
+            let when = self.all.get(&id).and_then(|one| one.settings.time);
+            let is_on = when.is_none_or(|when| when.holds(ground.clock));
+            match is_on {
+                true => self.begin(id, ground, out),
+                false => self.end(id, out),
+            }
+            if let Some(one) = self.all.get_mut(&id) {
+                one.rests = !is_on;
+            }
         }
     }
 
@@ -197,6 +253,7 @@ impl Simples {
         };
         !settings.disabled
             && !settings.targets.is_empty()
+            && settings.time.is_none_or(|when| when.holds(ground.clock))
             && interfaces(settings).all(|name| ground.interfaces.contains_key(&name))
     }
 
@@ -297,8 +354,6 @@ impl Simples {
             return;
         };
         let above = self.above(id);
-        let places = above.iter().map(|one| one.position);
-        let places = places.chain(one.parts.then_some(LAST));
         let outer = &above[..above.len().saturating_sub(1)];
         let [up, down, total] = branches.each_ref().map(|branch| {
             let branch = branch.as_ref();
@@ -307,11 +362,11 @@ impl Simples {
         out.push(Effect::Queues(Wanted::Change {
             change: Change::Simple {
                 id,
-                order: places.collect(),
-                matches: ground.matches(&one.settings),
+                order: self.places(&above),
+                matches: matches(ground.interfaces, &one.settings),
                 within: outer
                     .iter()
-                    .map(|one| ground.matches(&one.settings))
+                    .map(|one| matches(ground.interfaces, &one.settings))
                     .collect(),
                 queue: queueing::Simple { up, down, total },
             },
@@ -321,18 +376,16 @@ impl Simples {
     }
 }
 
-impl Ground<'_> {
-    /// Which packets a queue is for, but for their marks.
-    fn matches(&self, settings: &Simple) -> Match {
-        let target = |whom: &Whom| match whom {
-            Whom::Network(target) => Some(*target),
-            Whom::Interface(name) => Some(Target::Interface(self.interfaces.get(name)?.0)),
-        };
-        Match {
-            targets: settings.targets.iter().filter_map(target).collect(),
-            peer: settings.peer.as_ref().and_then(target),
-            marks: Vec::new(),
-        }
+/// Which packets a queue is for, but for their marks.
+pub(super) fn matches(interfaces: &BTreeMap<Name, InterfaceId>, settings: &Simple) -> Match {
+    let target = |whom: &Whom| match whom {
+        Whom::Network(target) => Some(*target),
+        Whom::Interface(name) => Some(Target::Interface(interfaces.get(name)?.0)),
+    };
+    Match {
+        targets: settings.targets.iter().filter_map(target).collect(),
+        peer: settings.peer.as_ref().and_then(target),
+        marks: Vec::new(),
     }
 }
 

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use dataplane::queueing::Change;
+use dataplane::rule::{Clock, When};
 use frame::InterfaceId;
-use queue::{Index, Seen};
+use machine::Instant;
+use queue::{Direction, Index, Seen};
 
 use super::branch::Numbers;
 use super::read::{Side, Simple, Whom};
-use super::simple::Simples;
+use super::simple::{self, Simples};
 use super::{Ground, Wanted};
 use crate::feature::{Effect, Effects};
 use crate::intent::Name;
@@ -22,6 +24,7 @@ struct World {
     /// Queues by what a worker knows, with the numbers of their leaves: up, down.
     index: Index<(u64, [u64; 2])>,
     gone: usize,
+    clock: Clock,
 }
 
 impl World {
@@ -32,6 +35,7 @@ impl World {
             types: &types,
             interfaces: &self.interfaces,
             numbers: &mut self.numbers,
+            clock: &self.clock,
         };
         act(&mut self.simple, &mut ground, &mut out);
         for effect in out {
@@ -100,6 +104,7 @@ fn queue(name: &str, parent: Option<&str>, low: u128, len: u8) -> Simple {
         targets: vec![Whom::Network(target)],
         peer: None,
         marks: Vec::new(),
+        time: None,
         sides: [side(), side(), side()],
     }
 }
@@ -179,4 +184,51 @@ fn other_limits_leave_nodes_as_they_are_and_what_is_taken_down_is_told_gone() {
     world.take_away(1);
     assert_eq!(world.gone, 5);
     assert!(world.index.is_empty());
+}
+
+#[test]
+fn a_queue_with_a_time_works_while_it_is_that_time() {
+    let mut world = World::default();
+    let office = When {
+        first: 8 * 3_600,
+        last: 17 * 3_600,
+        days: 0b011_1110,
+    };
+    let settings = Simple {
+        time: Some(office),
+        ..queue("office", None, 0, 24)
+    };
+    world.put(1, 10, settings);
+    // 1970 began on a Thursday.
+    for (hours, works) in [
+        (0, false),
+        (9, true),
+        (18, false),
+        (24 + 12, true),
+        (48 + 12, false),
+    ] {
+        world.clock = Clock::at(Instant::ZERO, hours * 3_600);
+        world.tell(|simple, ground, out| simple.keep_time(ground, out));
+        assert_eq!(world.to(7).is_some(), works, "{hours}");
+    }
+}
+
+#[test]
+fn the_queue_that_is_told_is_the_one_that_workers_find() {
+    let mut world = World::default();
+    world.put(2, 20, queue("parent", None, 0, 24));
+    world.put(3, 30, queue("child", Some("parent"), 7, 32));
+    world.put(1, 25, queue("later", None, 0, 8));
+    let none = BTreeMap::new();
+    for host in [7, 8, 300] {
+        let seen = Seen {
+            source: 0x0a00_0000 + host,
+            ..Seen::default()
+        };
+        let told = world.simple.met(&seen, &|one| simple::matches(&none, one));
+        let (way, told) = told.expect("a queue");
+        let (_, (id, _)) = world.index.find(&seen).expect("a queue");
+        assert_eq!(way, Direction::Up);
+        assert_eq!(&*told.name, ["later", "parent", "child"][*id as usize - 1]);
+    }
 }

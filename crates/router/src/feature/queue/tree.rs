@@ -65,6 +65,27 @@ impl Trees {
         all.filter_map(|(id, one)| Some((id, one.branch.as_mut()?)))
     }
 
+    /// The queues that a packet meets with one of these marks, or else, without marks: at `global`, or at an interface.
+    pub(super) fn met(
+        &self,
+        at: Option<InterfaceId>,
+        has: &dyn Fn(&[Name]) -> bool,
+    ) -> Option<&Tree> {
+        let stands = |root: &Root| match (root, at) {
+            (Root::Global, None) => true,
+            (Root::Interface(_, id), Some(at)) => *id == at,
+            _ => false,
+        };
+        let leaf = |one: &&One| {
+            let branch = one.branch.as_ref();
+            stands(&one.root) && branch.is_some_and(|branch| branch.leaf.is_some())
+        };
+        let mut leaves: Vec<_> = self.all.values().filter(leaf).collect();
+        leaves.sort_by_key(|one| one.settings.marks.is_empty());
+        let mut takes = leaves.into_iter().map(|one| &one.settings);
+        takes.find(|settings| settings.marks.is_empty() || has(&settings.marks))
+    }
+
     /// Whether there is anything to look at.
     pub(super) fn any(&self) -> bool {
         self.global > 0 || !self.roots.is_empty()
