@@ -398,6 +398,55 @@ pub(crate) struct Bench {
 pub(crate) enum BenchPart {
     /// Attack a router, and see what its console and the connections through it notice.
     Attack(Attack),
+    /// Send more than a queue lets through, and see what becomes of rate and latency.
+    Queues(Queues),
+}
+
+/// Queues that are measured.
+#[derive(Debug, Args)]
+pub(crate) struct Queues {
+    /// The kinds; all by default.
+    #[arg(value_enum, value_name = "KIND")]
+    pub(crate) kinds: Vec<QueueKind>,
+    /// Draw rate, latency and bursts over time: rate.svg, latency.svg and bucket.svg in this folder.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) plot: Option<PathBuf>,
+    /// How long each is measured, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=60))]
+    pub(crate) seconds: u16,
+}
+
+/// How packets wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum QueueKind {
+    /// One after the other, 50 packets.
+    Pfifo,
+    /// Streams in turn.
+    Sfq,
+    /// Streams in turn, by their ports.
+    Pcq,
+    /// Streams in turn, each with a bounded delay.
+    FqCodel,
+    /// The same by hosts, too.
+    Cake,
+}
+
+impl QueueKind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Pfifo, Self::Sfq, Self::Pcq, Self::FqCodel, Self::Cake];
+
+    /// The word of `/queue/type`.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Pfifo => "pfifo",
+            Self::Sfq => "sfq",
+            Self::Pcq => "pcq",
+            Self::FqCodel => "fq-codel",
+            Self::Cake => "cake",
+        }
+    }
 }
 
 /// Attacks.

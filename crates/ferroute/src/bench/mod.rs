@@ -2,6 +2,7 @@
 
 mod attack;
 mod process;
+mod queues;
 mod store;
 mod tap;
 mod update;
@@ -37,8 +38,10 @@ fn exists(row: &str) -> bool {
 
 /// Measures what is asked for and prints it, a row at a time.
 pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
-    if let Some(BenchPart::Attack(attack)) = &bench.part {
-        return attack::run(attack).map(|()| 0);
+    match &bench.part {
+        Some(BenchPart::Attack(attack)) => return attack::run(attack).map(|()| 0),
+        Some(BenchPart::Queues(queues)) => return queues::run(queues).map(|()| 0),
+        None => {}
     }
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(

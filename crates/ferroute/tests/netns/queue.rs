@@ -1,8 +1,12 @@
 //! Queues between a client and a server that iperf3 sends through.
 
+use std::process::Command;
+
 use lab::Lab;
 
-use crate::world::{PACKET, Router, Server, Start, have, lab, layout, output, until};
+use crate::world::{
+    Folder, PACKET, Router, Server, Start, binary, have, lab, layout, output, until,
+};
 
 const SERVER: &str = "203.0.113.1";
 /// How often iperf3 is asked.
@@ -132,6 +136,41 @@ fn a_tree_shares_by_marks_and_priority() {
     until("nothing waits any more", || {
         router.value("/queue/tree/print stats", "rest", "queued-packets") == "0"
     });
+}
+
+#[test]
+fn pictures_of_queues_have_lines_of_what_went_through() {
+    let test = "pictures_of_queues_have_lines_of_what_went_through";
+    if lab(test, layout("plain")).is_none() {
+        return;
+    }
+    let folder = Folder::new();
+    let pictures = folder.file("pictures");
+    let done = Command::new(binary())
+        .args([
+            "bench",
+            "queues",
+            "pfifo",
+            "fq-codel",
+            "--seconds",
+            "2",
+            "--plot",
+        ])
+        .arg(&pictures)
+        .output()
+        .expect("the program");
+    let said = String::from_utf8_lossy(&done.stdout);
+    let complaint = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}{complaint}");
+    for (name, lines) in [("rate", 2), ("latency", 2), ("bucket", 3)] {
+        let path = pictures.join(name).with_extension("svg");
+        let picture = std::fs::read_to_string(path).expect("a picture");
+        let drawn = picture.lines().filter(|line| line.starts_with("<polyline"));
+        let points = drawn.map(|line| line.matches(',').count());
+        let points: Vec<_> = points.collect();
+        assert_eq!(points.len(), lines, "{picture}");
+        assert!(points.iter().all(|points| *points > 5), "{points:?}");
+    }
 }
 
 fn number(text: Option<&str>) -> u64 {

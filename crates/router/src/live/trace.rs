@@ -246,6 +246,10 @@ impl Control {
     fn queue_rows(&self, probe: &Probe, known: Option<&Known>, walked: &Walked) -> Vec<Row> {
         let egress = match walked.end {
             End::Sent(egress) => Some(egress),
+            // It waits for its neighbour first.
+            End::Exit(Exit::Punt(Why::Unresolved(hop))) => {
+                Some(self.fib().adjacencies.read(hop).egress)
+            }
             End::Exit(exit) if exit.is_local() => None,
             End::Exit(_) => return Vec::new(),
         };
