@@ -288,7 +288,8 @@ mod tests {
             span: (1.0, 2.0),
         };
         let rate = course.rates()[15].1;
-        assert!((rate - 1_242.0 * 8.0 / 1_000.0).abs() < 0.1, "{rate}");
+        // A window has a datagram more or less.
+        assert!((rate - 1_242.0 * 8.0 / 1_000.0).abs() < 0.2, "{rate}");
         assert_eq!(course.delays().len(), 2);
         let [idle, median, _] = course.latency();
         assert!((idle - 5.0).abs() < 1e-6 && (median - 15.0).abs() < 1e-6);
