@@ -184,6 +184,10 @@ pub(crate) fn side<'a>(item: &'a Item, property: &str, at: usize) -> Option<&'a 
 /// How an item is written in a sentence.
 pub(crate) fn title(item: &Item) -> String {
     match item.title() {
+        title if title.is_empty() && has(item, "chain") => {
+            let action = name(item, "action").unwrap_or("accept");
+            format!("{action} in {}", item.text("chain"))
+        }
         title if title.is_empty() => item.menu.path.to_owned(),
         title => title,
     }
