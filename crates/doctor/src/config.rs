@@ -9,6 +9,8 @@ pub(crate) const FILTER6: &str = "/ipv6/firewall/filter";
 pub(crate) const NAT: &str = "/ip/firewall/nat";
 pub(crate) const MANGLE: &str = "/ip/firewall/mangle";
 pub(crate) const RAW: &str = "/ip/firewall/raw";
+/// How deep lists of interfaces are within each other, as far as it is followed.
+const LISTS_DEEP: usize = 8;
 
 /// See the module.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(crate) struct Config<'a> {
     ports: BTreeMap<&'a str, (&'a str, &'a Item)>,
     /// Members of lists of interfaces.
     lists: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    /// Rules of the firewall that are not disabled, by table and chain.
+    chains: BTreeMap<&'static str, BTreeMap<&'a str, Vec<&'a Item>>>,
 }
 
 impl<'a> Config<'a> {
@@ -26,7 +30,15 @@ impl<'a> Config<'a> {
             store,
             ports: BTreeMap::new(),
             lists: BTreeMap::new(),
+            chains: BTreeMap::new(),
         };
+        for path in [FILTER, FILTER6, NAT, MANGLE, RAW] {
+            let mut chains: BTreeMap<_, Vec<_>> = BTreeMap::new();
+            for rule in config.enabled(path) {
+                chains.entry(rule.text("chain")).or_default().push(rule);
+            }
+            config.chains.insert(path, chains);
+        }
         for item in config.enabled("/interface/list/member") {
             let list = config.lists.entry(item.text("list")).or_default();
             list.insert(item.text("interface"));
@@ -50,16 +62,28 @@ impl<'a> Config<'a> {
         items.filter(|item| !item.is("disabled")).collect()
     }
 
+    /// The names of the items of a menu that are not disabled.
+    pub(crate) fn names(&self, path: &str) -> BTreeSet<&'a str> {
+        self.values(path, "name")
+    }
+
+    /// The words that a property has in the items of a menu that are not disabled.
+    pub(crate) fn values(&self, path: &str, property: &str) -> BTreeSet<&'a str> {
+        self.enabled(path)
+            .iter()
+            .map(|item| item.text(property))
+            .collect()
+    }
+
     /// The settings of a menu.
     pub(crate) fn settings(&self, path: &str) -> Option<&'a Item> {
         self.store.settings(path).map(|item| &**item)
     }
 
     /// The rules of a chain that are not disabled, in their order.
-    pub(crate) fn chain(&self, path: &str, chain: &str) -> Vec<&'a Item> {
-        let mut rules = self.enabled(path);
-        rules.retain(|rule| rule.text("chain") == chain);
-        rules
+    pub(crate) fn chain(&self, path: &str, chain: &str) -> &[&'a Item] {
+        let rules = self.chains.get(path).and_then(|chains| chains.get(chain));
+        rules.map_or(&[], |rules| rules)
     }
 
     /// The bridge that an interface is a port of, and the item that says so.
@@ -73,21 +97,27 @@ impl<'a> Config<'a> {
         ports.map(|(port, (bridge, item))| (*port, *bridge, *item))
     }
 
-    /// Whether an interface is in a list.
+    /// Whether an interface is in a list, by itself or by lists within it.
     pub(crate) fn is_in(&self, interface: &str, list: &str) -> bool {
-        let named = |list: &str| {
-            self.lists
-                .get(list)
-                .is_some_and(|list| list.contains(interface))
-        };
-        list == "all" || named(list) || self.included(list).any(named)
+        self.is_within(interface, list, LISTS_DEEP)
     }
 
-    /// The lists that a list includes.
-    fn included(&self, list: &str) -> impl Iterator<Item = &'a str> {
-        let mut items = self.store.items("/interface/list");
-        let item = items.find(|item| item.text("name") == list);
-        words(item.and_then(|item| item.get("include"))).into_iter()
+    fn is_within(&self, interface: &str, list: &str, deep: usize) -> bool {
+        let own = self.lists.get(list);
+        if list == "all" || own.is_some_and(|own| own.contains(interface)) {
+            return true;
+        }
+        let item = self.store.named("interface-list", list);
+        let (Some(item), true) = (item, deep > 0) else {
+            return false;
+        };
+        let any = |property: &str| {
+            let lists = words(item.get(property)).into_iter();
+            lists
+                .into_iter()
+                .any(|list| self.is_within(interface, list, deep - 1))
+        };
+        any("include") && !any("exclude")
     }
 
     /// The interfaces that lead to strangers: with a DHCP client, a client of PPP, or masqueraded.

@@ -86,16 +86,14 @@ struct One {
 
 impl Found {
     /// A mistake of these items.
-    fn add(&mut self, items: &[&menu::Item], said: String) -> &mut One {
-        self.fixed(items, said, Vec::new())
+    fn add(&mut self, items: &[&menu::Item], said: String) {
+        self.fixed(items, said, Vec::new());
     }
 
     /// A mistake that these commands mend.
-    fn fixed(&mut self, items: &[&menu::Item], said: String, fix: Vec<String>) -> &mut One {
+    fn fixed(&mut self, items: &[&menu::Item], said: String, fix: Vec<String>) {
         let places = items.iter().map(|item| (item.menu.path, item.id)).collect();
         self.0.push(One { places, said, fix });
-        let last = self.0.len() - 1;
-        &mut self.0[last]
     }
 }
 

@@ -42,8 +42,9 @@ const NOT_ASKED: &[&str] = &[
     "invalid",
     "hw-offload",
 ];
-/// How far chains are followed.
+/// How far chains are followed, and how many rules are asked: chains may jump to each other many times.
 const DEEP: usize = 8;
+const RULES: usize = 20_000;
 
 /// What becomes of the packet in a chain; nothing if it comes out at its end.
 pub(crate) fn through(
@@ -52,17 +53,22 @@ pub(crate) fn through(
     chain: &str,
     packet: Packet<'_>,
 ) -> Option<Fate> {
-    follow(config, (path, chain), packet, DEEP)
+    let mut left = RULES;
+    follow(config, (path, chain), packet, (DEEP, &mut left))
 }
 
 fn follow(
     config: &Config<'_>,
     (path, chain): (&str, &str),
     packet: Packet<'_>,
-    deep: usize,
+    (deep, left): (usize, &mut usize),
 ) -> Option<Fate> {
     let mut unsure = false;
     for rule in config.chain(path, chain) {
+        let Some(less) = left.checked_sub(1) else {
+            return Some(Fate::Unknown);
+        };
+        *left = less;
         let sure = meets(config, rule, packet);
         if sure == Some(false) {
             continue;
@@ -70,14 +76,16 @@ fn follow(
         let fate = match rule.text("action") {
             "accept" | "" => Some(Fate::Accepted),
             "drop" | "reject" | "tarpit" => Some(Fate::Dropped),
-            "return" => return unsure.then_some(Fate::Unknown),
+            "return" if sure == Some(true) => return unsure.then_some(Fate::Unknown),
+            "return" => Some(Fate::Unknown),
             "jump" if deep > 0 => {
-                follow(config, (path, rule.text("jump-target")), packet, deep - 1)
+                let target = (path, rule.text("jump-target"));
+                follow(config, target, packet, (deep - 1, left))
             }
             _ => None,
         };
         match (fate, sure) {
-            (Some(_), None) => unsure = true,
+            (Some(Fate::Unknown), _) | (Some(_), None) => unsure = true,
             (Some(Fate::Accepted), _) if unsure => return Some(Fate::Unknown),
             (Some(fate), _) => return Some(fate),
             (None, _) => {}
@@ -126,9 +134,13 @@ fn asks(config: &Config<'_>, property: &str, value: &Value, packet: Packet<'_>) 
 
 /// Whether a list of ports and ranges has a port.
 pub(crate) fn names_port(list: &str, port: u16) -> bool {
-    list.split(',').any(|range| {
+    ranges(list).any(|(from, to)| (from..=to).contains(&port))
+}
+
+/// The ranges of a list of numbers; what is none is left out.
+pub(crate) fn ranges(list: &str) -> impl Iterator<Item = (u16, u16)> {
+    list.split(',').filter_map(|range| {
         let (from, to) = range.split_once('-').unwrap_or((range, range));
-        let number = |text: &str| text.trim().parse::<u16>();
-        matches!((number(from), number(to)), (Ok(from), Ok(to)) if (from..=to).contains(&port))
+        Some((from.trim().parse().ok()?, to.trim().parse().ok()?))
     })
 }

@@ -20,7 +20,8 @@ fn found(config: &str) -> BTreeSet<&'static str> {
 
 const FASTTRACK: &str = "/ip/firewall/filter/add chain=forward action=fasttrack-connection \
                          connection-state=established,related\n";
-const ACCEPT: &str = "/ip/firewall/filter/add chain=forward action=accept connection-state=established,related,untracked\n";
+const ACCEPT: &str = "/ip/firewall/filter/add chain=forward action=accept \
+                      connection-state=established,related,untracked\n";
 const DROP: &str = "/ip/firewall/filter/add chain=forward action=drop\n";
 const BRIDGE: &str = "/interface/bridge/add name=lan\n/interface/bridge/port/add bridge=lan interface=ether2\n\
                       /interface/bridge/port/add bridge=lan interface=ether3\n";
@@ -35,29 +36,35 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "l7-drop-unscoped",
         &[
-            "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=forward action=drop layer7-protocol=v",
+            "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=forward \
+             action=drop layer7-protocol=v",
         ],
         &[
-            "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=forward action=drop protocol=udp dst-port=53 layer7-protocol=v",
+            "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=forward \
+             action=drop protocol=udp dst-port=53 layer7-protocol=v",
         ],
     ),
     (
         "l7-one-direction",
         &[
-            "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=80 layer7-protocol=v",
+            "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=input \
+             action=accept protocol=tcp dst-port=80 layer7-protocol=v",
         ],
         &[
-            "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=80 layer7-protocol=v\n\
+            "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=input \
+             action=accept protocol=tcp dst-port=80 layer7-protocol=v\n\
            /ip/firewall/filter/add chain=output action=accept protocol=tcp src-port=80 layer7-protocol=v",
         ],
     ),
     (
         "l7-https",
         &[
-            "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=forward action=drop protocol=tcp dst-port=443 layer7-protocol=v",
+            "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=forward \
+             action=drop protocol=tcp dst-port=443 layer7-protocol=v",
         ],
         &[
-            "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=forward action=drop protocol=tcp dst-port=80 layer7-protocol=v",
+            "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=forward \
+             action=drop protocol=tcp dst-port=80 layer7-protocol=v",
         ],
     ),
     (
@@ -103,7 +110,8 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
             "/queue/simple/add name=q target=10.0.0.7/32 max-limit=1M/1M",
         ],
         &[
-            "/ip/firewall/filter/add chain=forward action=fasttrack-connection connection-state=established connection-mark=no-mark\n",
+            "/ip/firewall/filter/add chain=forward action=fasttrack-connection connection-state=established \
+             connection-mark=no-mark\n",
             ACCEPT,
             "/queue/simple/add name=q target=10.0.0.7/32 max-limit=1M/1M",
         ],
@@ -113,12 +121,15 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &[
             FASTTRACK,
             ACCEPT,
-            "/routing/table/add name=two fib\n/ip/firewall/mangle/add chain=prerouting action=mark-routing new-routing-mark=two src-address=10.0.0.0/24",
+            "/routing/table/add name=two fib\n/ip/firewall/mangle/add chain=prerouting action=mark-routing \
+             new-routing-mark=two src-address=10.0.0.0/24",
         ],
         &[
-            "/ip/firewall/filter/add chain=forward action=fasttrack-connection connection-state=established connection-mark=no-mark\n",
+            "/ip/firewall/filter/add chain=forward action=fasttrack-connection connection-state=established \
+             connection-mark=no-mark\n",
             ACCEPT,
-            "/routing/table/add name=two fib\n/ip/firewall/mangle/add chain=prerouting action=mark-routing new-routing-mark=two src-address=10.0.0.0/24",
+            "/routing/table/add name=two fib\n/ip/firewall/mangle/add chain=prerouting action=mark-routing \
+             new-routing-mark=two src-address=10.0.0.0/24",
         ],
     ),
     (
@@ -126,7 +137,8 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &[POLICY, FASTTRACK, ACCEPT],
         &[
             POLICY,
-            "/ip/firewall/filter/add chain=forward action=accept ipsec-policy=in,ipsec\n/ip/firewall/filter/add chain=forward action=accept ipsec-policy=out,ipsec\n",
+            "/ip/firewall/filter/add chain=forward action=accept ipsec-policy=in,ipsec\n/ip/firewall/filter/add \
+             chain=forward action=accept ipsec-policy=out,ipsec\n",
             FASTTRACK,
             ACCEPT,
         ],
@@ -161,7 +173,8 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         "use-ip-firewall-for-queue",
         &[
             BRIDGE,
-            "/interface/bridge/settings/set use-ip-firewall=yes\n/queue/simple/add name=q target=ether2 max-limit=1M/1M",
+            "/interface/bridge/settings/set use-ip-firewall=yes\n/queue/simple/add name=q target=ether2 \
+             max-limit=1M/1M",
         ],
         &[
             BRIDGE,
@@ -199,26 +212,35 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         "bridge-in-bridge-vlan",
         &[
             BRIDGE,
-            "/interface/vlan/add name=v interface=lan vlan-id=7\n/interface/bridge/add name=two\n/interface/bridge/port/add bridge=two interface=v",
+            "/interface/vlan/add name=v interface=lan vlan-id=7\n/interface/bridge/add \
+             name=two\n/interface/bridge/port/add bridge=two interface=v",
         ],
         &[BRIDGE, "/interface/vlan/add name=v interface=lan vlan-id=7"],
     ),
     (
         "bridged-vlan-on-port",
         &[
-            "/interface/vlan/add name=v interface=ether2 vlan-id=7\n/interface/bridge/add name=b\n/interface/bridge/port/add bridge=b interface=v\n/interface/bridge/port/add bridge=b interface=ether3",
+            "/interface/vlan/add name=v interface=ether2 vlan-id=7\n/interface/bridge/add \
+             name=b\n/interface/bridge/port/add bridge=b interface=v\n/interface/bridge/port/add bridge=b \
+             interface=ether3",
         ],
         &[
-            "/interface/vlan/add name=v interface=ether2 vlan-id=7\n/interface/bridge/add name=b protocol-mode=none\n/interface/bridge/port/add bridge=b interface=v\n/interface/bridge/port/add bridge=b interface=ether3",
+            "/interface/vlan/add name=v interface=ether2 vlan-id=7\n/interface/bridge/add name=b \
+             protocol-mode=none\n/interface/bridge/port/add bridge=b interface=v\n/interface/bridge/port/add \
+             bridge=b interface=ether3",
         ],
     ),
     (
         "bridged-vlans-loop",
         &[
-            "/interface/vlan/add name=v interface=ether2 vlan-id=7\n/interface/vlan/add name=w interface=ether3 vlan-id=7\n/interface/bridge/add name=b\n/interface/bridge/port/add bridge=b interface=v\n/interface/bridge/port/add bridge=b interface=w",
+            "/interface/vlan/add name=v interface=ether2 vlan-id=7\n/interface/vlan/add name=w interface=ether3 \
+             vlan-id=7\n/interface/bridge/add name=b\n/interface/bridge/port/add bridge=b \
+             interface=v\n/interface/bridge/port/add bridge=b interface=w",
         ],
         &[
-            "/interface/vlan/add name=v interface=ether2 vlan-id=7\n/interface/vlan/add name=w interface=ether3 vlan-id=8\n/interface/bridge/add name=b\n/interface/bridge/port/add bridge=b interface=v\n/interface/bridge/port/add bridge=b interface=w",
+            "/interface/vlan/add name=v interface=ether2 vlan-id=7\n/interface/vlan/add name=w interface=ether3 \
+             vlan-id=8\n/interface/bridge/add name=b\n/interface/bridge/port/add bridge=b \
+             interface=v\n/interface/bridge/port/add bridge=b interface=w",
         ],
     ),
     (
@@ -236,12 +258,14 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         "vlan-filtering-lockout",
         &[
             BRIDGE,
-            "/interface/bridge/set lan vlan-filtering=yes\n/interface/bridge/vlan/add bridge=lan vlan-ids=10 tagged=ether2\n\
+            "/interface/bridge/set lan vlan-filtering=yes\n/interface/bridge/vlan/add bridge=lan vlan-ids=10 \
+             tagged=ether2\n\
              /interface/vlan/add name=v interface=lan vlan-id=10\n/ip/address/add address=10.0.0.1/24 interface=v",
         ],
         &[
             BRIDGE,
-            "/interface/bridge/set lan vlan-filtering=yes\n/interface/bridge/vlan/add bridge=lan vlan-ids=10 tagged=ether2,lan\n\
+            "/interface/bridge/set lan vlan-filtering=yes\n/interface/bridge/vlan/add bridge=lan vlan-ids=10 \
+             tagged=ether2,lan\n\
              /interface/vlan/add name=v interface=lan vlan-id=10\n/ip/address/add address=10.0.0.1/24 interface=v",
         ],
     ),
@@ -249,20 +273,24 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         "bpdu-by-bridge-filter",
         &[
             BRIDGE,
-            "/interface/bridge/filter/add chain=input action=drop in-interface=ether2 dst-mac-address=01:80:C2:00:00:00/FF:FF:FF:FF:FF:FF",
+            "/interface/bridge/filter/add chain=input action=drop in-interface=ether2 \
+             dst-mac-address=01:80:C2:00:00:00/FF:FF:FF:FF:FF:FF",
         ],
         &[
             BRIDGE,
-            "/interface/bridge/filter/add chain=input action=drop in-interface=ether2 dst-mac-address=01:00:5E:00:00:00/FF:FF:FF:00:00:00",
+            "/interface/bridge/filter/add chain=input action=drop in-interface=ether2 \
+             dst-mac-address=01:00:5E:00:00:00/FF:FF:FF:00:00:00",
         ],
     ),
     (
         "horizon-distinct-values",
         &[
-            "/interface/bridge/add name=b\n/interface/bridge/port/add bridge=b interface=ether2 horizon=1\n/interface/bridge/port/add bridge=b interface=ether3 horizon=2",
+            "/interface/bridge/add name=b\n/interface/bridge/port/add bridge=b interface=ether2 \
+             horizon=1\n/interface/bridge/port/add bridge=b interface=ether3 horizon=2",
         ],
         &[
-            "/interface/bridge/add name=b\n/interface/bridge/port/add bridge=b interface=ether2 horizon=1\n/interface/bridge/port/add bridge=b interface=ether3 horizon=1",
+            "/interface/bridge/add name=b\n/interface/bridge/port/add bridge=b interface=ether2 \
+             horizon=1\n/interface/bridge/port/add bridge=b interface=ether3 horizon=1",
         ],
     ),
     (
@@ -286,7 +314,8 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "masquerade-static-ip",
         &[
-            "/ip/address/add address=192.0.2.7/24 interface=ether1\n/ip/firewall/nat/add chain=srcnat action=masquerade out-interface=ether1",
+            "/ip/address/add address=192.0.2.7/24 interface=ether1\n/ip/firewall/nat/add chain=srcnat \
+             action=masquerade out-interface=ether1",
         ],
         &[
             WAN,
@@ -301,7 +330,8 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "notrack-without-accept",
         &[
-            "/ip/firewall/raw/add chain=prerouting action=notrack src-address=10.1.0.0/24\n/ip/firewall/filter/add chain=forward action=accept connection-state=established,related\n",
+            "/ip/firewall/raw/add chain=prerouting action=notrack src-address=10.1.0.0/24\n/ip/firewall/filter/add \
+             chain=forward action=accept connection-state=established,related\n",
             DROP,
         ],
         &[
@@ -335,10 +365,12 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "dstnat-in-interface-hairpin",
         &[
-            "/ip/firewall/nat/add chain=dstnat action=dst-nat in-interface=ether1 protocol=tcp dst-port=80 to-addresses=10.0.0.7",
+            "/ip/firewall/nat/add chain=dstnat action=dst-nat in-interface=ether1 protocol=tcp dst-port=80 \
+             to-addresses=10.0.0.7",
         ],
         &[
-            "/ip/firewall/nat/add chain=dstnat action=dst-nat dst-address=192.0.2.7 protocol=tcp dst-port=80 to-addresses=10.0.0.7",
+            "/ip/firewall/nat/add chain=dstnat action=dst-nat dst-address=192.0.2.7 protocol=tcp dst-port=80 \
+             to-addresses=10.0.0.7",
         ],
     ),
     (
@@ -370,7 +402,8 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "rp-filter-strict-multiwan",
         &[
-            "/ip/settings/set rp-filter=strict\n/ip/route/add gateway=192.0.2.1\n/ip/route/add gateway=198.51.100.1 distance=2",
+            "/ip/settings/set rp-filter=strict\n/ip/route/add gateway=192.0.2.1\n/ip/route/add \
+             gateway=198.51.100.1 distance=2",
         ],
         &["/ip/settings/set rp-filter=strict\n/ip/route/add gateway=192.0.2.1"],
     ),
@@ -386,10 +419,12 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "mark-connection-not-new",
         &[
-            "/ip/firewall/mangle/add chain=prerouting action=mark-connection new-connection-mark=c dst-address-list=far",
+            "/ip/firewall/mangle/add chain=prerouting action=mark-connection new-connection-mark=c \
+             dst-address-list=far",
         ],
         &[
-            "/ip/firewall/mangle/add chain=prerouting action=mark-connection new-connection-mark=c dst-address-list=far connection-mark=no-mark",
+            "/ip/firewall/mangle/add chain=prerouting action=mark-connection new-connection-mark=c \
+             dst-address-list=far connection-mark=no-mark",
         ],
     ),
     (
@@ -406,10 +441,12 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "simple-queue-order-shadow",
         &[
-            "/queue/simple/add name=all target=10.0.0.0/24 max-limit=9M/9M\n/queue/simple/add name=one target=10.0.0.7/32 max-limit=1M/1M",
+            "/queue/simple/add name=all target=10.0.0.0/24 max-limit=9M/9M\n/queue/simple/add name=one \
+             target=10.0.0.7/32 max-limit=1M/1M",
         ],
         &[
-            "/queue/simple/add name=all target=10.0.0.0/24 max-limit=9M/9M\n/queue/simple/add name=one parent=all target=10.0.0.7/32 max-limit=1M/1M",
+            "/queue/simple/add name=all target=10.0.0.0/24 max-limit=9M/9M\n/queue/simple/add name=one parent=all \
+             target=10.0.0.7/32 max-limit=1M/1M",
         ],
     ),
     (
@@ -420,10 +457,12 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "queue-child-exceeds-parent",
         &[
-            "/queue/tree/add name=p parent=global max-limit=10M\n/queue/tree/add name=a parent=p limit-at=6M max-limit=10M\n/queue/tree/add name=b parent=p limit-at=6M max-limit=10M",
+            "/queue/tree/add name=p parent=global max-limit=10M\n/queue/tree/add name=a parent=p limit-at=6M \
+             max-limit=10M\n/queue/tree/add name=b parent=p limit-at=6M max-limit=10M",
         ],
         &[
-            "/queue/tree/add name=p parent=global max-limit=12M\n/queue/tree/add name=a parent=p limit-at=6M max-limit=10M\n/queue/tree/add name=b parent=p limit-at=6M max-limit=10M",
+            "/queue/tree/add name=p parent=global max-limit=12M\n/queue/tree/add name=a parent=p limit-at=6M \
+             max-limit=10M\n/queue/tree/add name=b parent=p limit-at=6M max-limit=10M",
         ],
     ),
     (
@@ -437,14 +476,16 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
             "/queue/type/add name=p kind=pcq pcq-classifier=dst-address\n/queue/tree/add name=a parent=global queue=p",
         ],
         &[
-            "/queue/type/add name=p kind=pcq pcq-classifier=dst-address\n/queue/tree/add name=a parent=global queue=p max-limit=10M",
+            "/queue/type/add name=p kind=pcq pcq-classifier=dst-address\n/queue/tree/add name=a parent=global \
+             queue=p max-limit=10M",
         ],
     ),
     (
         "queue-mark-nowhere",
         &["/queue/tree/add name=a parent=global packet-mark=m max-limit=1M"],
         &[
-            "/ip/firewall/mangle/add chain=forward action=mark-packet new-packet-mark=m connection-mark=c\n/queue/tree/add name=a parent=global packet-mark=m max-limit=1M",
+            "/ip/firewall/mangle/add chain=forward action=mark-packet new-packet-mark=m \
+             connection-mark=c\n/queue/tree/add name=a parent=global packet-mark=m max-limit=1M",
         ],
     ),
     (
@@ -459,10 +500,12 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "fastpath-tunnel-bypass",
         &[
-            "/interface/gre/add name=g remote-address=192.0.2.7\n/ip/firewall/mangle/add chain=output action=mark-packet new-packet-mark=m protocol=gre connection-state=new",
+            "/interface/gre/add name=g remote-address=192.0.2.7\n/ip/firewall/mangle/add chain=output \
+             action=mark-packet new-packet-mark=m protocol=gre connection-state=new",
         ],
         &[
-            "/interface/gre/add name=g remote-address=192.0.2.7 allow-fast-path=no\n/ip/firewall/mangle/add chain=output action=mark-packet new-packet-mark=m protocol=gre connection-state=new",
+            "/interface/gre/add name=g remote-address=192.0.2.7 allow-fast-path=no\n/ip/firewall/mangle/add \
+             chain=output action=mark-packet new-packet-mark=m protocol=gre connection-state=new",
         ],
     ),
     (
@@ -473,10 +516,12 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "double-encapsulation",
         &[
-            "/ppp/secret/add name=s remote-address=10.9.0.2\n/interface/eoip/add name=e remote-address=10.9.0.2 tunnel-id=1",
+            "/ppp/secret/add name=s remote-address=10.9.0.2\n/interface/eoip/add name=e remote-address=10.9.0.2 \
+             tunnel-id=1",
         ],
         &[
-            "/ppp/secret/add name=s remote-address=10.9.0.2\n/interface/eoip/add name=e remote-address=192.0.2.7 tunnel-id=1",
+            "/ppp/secret/add name=s remote-address=10.9.0.2\n/interface/eoip/add name=e remote-address=192.0.2.7 \
+             tunnel-id=1",
         ],
     ),
 ];
@@ -535,4 +580,36 @@ fn mends_are_commands_that_mend() {
     }
     assert!(complaints.is_empty(), "{complaints:#?}");
     assert!(mended > 10, "{mended}");
+}
+
+#[test]
+fn lists_within_lists_count_and_what_they_exclude_does_not() {
+    let lists = "/interface/list/add name=inner\n/interface/list/add name=WAN include=inner\n\
+                 /interface/list/member/add list=inner interface=ether1\n";
+    let rules = "/ip/firewall/filter/add chain=input action=drop in-interface-list=WAN";
+    let dropped = [WAN, lists, rules].concat();
+    assert!(!found(&dropped).contains("input-open-wan"));
+    let excepted = dropped.replace("include=inner", "include=all exclude=inner");
+    assert!(found(&excepted).contains("input-open-wan"));
+}
+
+#[test]
+fn what_is_not_sure_is_no_finding_and_chains_that_jump_about_come_to_an_end() {
+    let trusted = "/ip/firewall/filter/add chain=input action=return src-address-list=trusted\n\
+                   /ip/firewall/filter/add chain=input action=drop\n";
+    assert!(!found(&[WAN, trusted].concat()).contains("input-open-wan"));
+    let mut jumps = String::from(WAN);
+    for (chain, target) in [
+        ("input", "a"),
+        ("a", "b"),
+        ("b", "c"),
+        ("c", "d"),
+        ("d", "e"),
+    ] {
+        let jump =
+            format!("/ip/firewall/filter/add chain={chain} action=jump jump-target={target}\n");
+        jumps.push_str(&jump.repeat(40));
+    }
+    // A hundred million ways through these chains.
+    found(&jumps);
 }

@@ -143,12 +143,14 @@ impl<'a> Findings<'a> {
     }
 
     fn portable(&self, command: &str) -> String {
-        let words = command.split(' ').map(|word| {
+        let words = command.split(' ').enumerate().map(|(at, word)| {
             let (before, id) = word.split_once('*').unwrap_or((word, ""));
             let Ok(number) = u64::from_str_radix(id, 16) else {
                 return word.to_owned();
             };
-            if !(before.is_empty() || before.ends_with('=')) {
+            // Elsewhere it is part of a name.
+            let names_item = matches!(before, "place-before=" | "destination=");
+            if !(names_item || before.is_empty() && at == 1) {
                 return word.to_owned();
             }
             let menu = command

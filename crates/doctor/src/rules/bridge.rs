@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use menu::Item;
 
-use crate::config::{Config, FILTER, FILTER6, MANGLE, NAT, RAW, has, name, shown, title, words};
-use crate::packet::names_port;
+use crate::config::{
+    Config, FILTER, FILTER6, MANGLE, NAT, RAW, has, has_any, name, shown, title, words,
+};
+use crate::packet::ranges;
 use crate::{Rule, Severity};
 
 const BRIDGE: &str = "/interface/bridge";
@@ -30,7 +32,7 @@ pub(super) const BRIDGE_FILTER_SLOWPATH: Rule = Rule {
                 "in-bridge",
                 "out-bridge",
             ];
-            if !crate::config::has_any(rule, &scopes) {
+            if !has_any(rule, &scopes) {
                 found.add(
                     &[rule],
                     format!("{} looks at the frames of all ports", title(rule)),
@@ -150,11 +152,7 @@ pub(super) const BRIDGE_IN_BRIDGE_VLAN: Rule = Rule {
             and BPDUs of one spanning tree turn up in the other",
     mend: "one bridge with vlan-filtering=yes and its VLAN table",
     find: |config, found| {
-        let bridges: BTreeSet<_> = config
-            .enabled(BRIDGE)
-            .iter()
-            .map(|bridge| bridge.text("name"))
-            .collect();
+        let bridges = config.names(BRIDGE);
         for (vlan, bridge) in bridged_vlans(config) {
             let parent = vlan.text("interface");
             if bridges.contains(parent) {
@@ -174,51 +172,27 @@ pub(super) const BRIDGED_VLAN_ON_PORT: Rule = Rule {
             switches take for another tree",
     mend: "one bridge with vlan-filtering=yes whose ports are the interfaces themselves",
     find: |config, found| {
-        let trees: BTreeSet<_> = config
-            .enabled(BRIDGE)
-            .into_iter()
-            .filter(|bridge| has_tree(bridge))
-            .collect_names();
+        let (trees, vlans) = (with_tree(config), config.names(VLAN));
+        let ports = config.ports().filter(|(port, ..)| !vlans.contains(port));
+        let physical: BTreeSet<_> = ports.map(|(_, bridge, _)| bridge).collect();
         let mut told = BTreeSet::new();
         for (vlan, bridge) in bridged_vlans(config) {
-            let others = config
-                .ports()
-                .filter(|(port, of, _)| *of == bridge && *port != vlan.text("name"));
-            let physical = others
-                .into_iter()
-                .any(|(port, _, _)| !is_vlan(config, port));
-            if trees.contains(bridge) && physical && told.insert(bridge) {
-                found.add(
-                    &[vlan],
-                    format!(
-                        "{} is a port of {bridge}, which runs a spanning tree",
-                        title(vlan)
-                    ),
+            if trees.contains(bridge) && physical.contains(bridge) && told.insert(bridge) {
+                let said = format!(
+                    "{} is a port of {bridge}, which runs a spanning tree",
+                    title(vlan)
                 );
+                found.add(&[vlan], said);
             }
         }
     },
 };
 
-trait Names<'a> {
-    fn collect_names(self) -> BTreeSet<&'a str>;
-}
-
-impl<'a, I: Iterator<Item = &'a Item>> Names<'a> for I {
-    fn collect_names(self) -> BTreeSet<&'a str> {
-        self.map(|item| item.text("name")).collect()
-    }
-}
-
-fn has_tree(bridge: &Item) -> bool {
-    bridge.text("protocol-mode") != "none"
-}
-
-fn is_vlan(config: &Config<'_>, name: &str) -> bool {
-    config
-        .enabled(VLAN)
-        .iter()
-        .any(|vlan| vlan.text("name") == name)
+/// The bridges with a spanning tree.
+fn with_tree<'a>(config: &Config<'a>) -> BTreeSet<&'a str> {
+    let bridges = config.enabled(BRIDGE).into_iter();
+    let with = bridges.filter(|bridge| bridge.text("protocol-mode") != "none");
+    with.map(|bridge| bridge.text("name")).collect()
 }
 
 pub(super) const BRIDGED_VLANS_LOOP: Rule = Rule {
@@ -235,14 +209,10 @@ pub(super) const BRIDGED_VLANS_LOOP: Rule = Rule {
                 .or_default()
                 .push(vlan);
         }
-        let without: BTreeSet<_> = config
-            .enabled(BRIDGE)
-            .into_iter()
-            .filter(|bridge| !has_tree(bridge))
-            .collect_names();
+        let trees = with_tree(config);
         for ((bridge, id), vlans) in by_id {
             let parents: BTreeSet<_> = vlans.iter().map(|vlan| vlan.text("interface")).collect();
-            if parents.len() > 1 && !without.contains(bridge) {
+            if parents.len() > 1 && trees.contains(bridge) {
                 let id = id.unwrap_or(1);
                 found.add(
                     &vlans,
@@ -276,50 +246,29 @@ pub(super) const VLAN_IDS_MULTI_ACCESS: Rule = Rule {
 
 pub(super) const VLAN_FILTERING_LOCKOUT: Rule = Rule {
     name: "vlan-filtering-lockout",
-    severity: Severity::Error,
-    cause: "the router is a port of its bridge like others: a VLAN whose entry does not name the bridge does not reach \
-            the router's address in it",
+    severity: Severity::Advice,
+    cause: "the router is a port of its bridge like others. Here, and in RouterOS from 7.16 on, a VLAN interface on \
+            the bridge makes it a member of the VLAN; an older RouterOS is not reached in it",
     mend: "add the bridge to tagged= of the VLAN's entry",
     find: |config, found| {
-        for bridge in config
-            .enabled(BRIDGE)
-            .into_iter()
-            .filter(|bridge| bridge.is("vlan-filtering"))
-        {
+        let addressed = config.values("/ip/address", "interface");
+        let filtering = config.enabled(BRIDGE).into_iter();
+        for bridge in filtering.filter(|bridge| bridge.is("vlan-filtering")) {
             let of = bridge.text("name");
-            let entries = config.enabled("/interface/bridge/vlan").into_iter();
-            let entries: Vec<_> = entries.filter(|entry| entry.text("bridge") == of).collect();
-            for vlan in config
-                .enabled(VLAN)
-                .into_iter()
-                .filter(|vlan| vlan.text("interface") == of)
-            {
-                let id = vlan
-                    .number("vlan-id")
-                    .and_then(|id| u16::try_from(id).ok())
-                    .unwrap_or(1);
-                let entry = entries
-                    .iter()
-                    .find(|entry| names_port(&shown(entry, "vlan-ids"), id));
-                let Some(entry) = entry else { continue };
-                let members = [entry.get("tagged"), entry.get("untagged")];
-                let is_member = members.iter().any(|members| words(*members).contains(&of));
-                let addressed = config
-                    .enabled("/ip/address")
-                    .iter()
-                    .any(|item| item.text("interface") == vlan.text("name"));
-                if !is_member && addressed {
-                    let mut tagged = words(entry.get("tagged"));
+            let entries = entries_by_id(config, of);
+            for vlan in config.enabled(VLAN) {
+                let id = vlan.number("vlan-id").and_then(|id| u16::try_from(id).ok());
+                let entry = id.and_then(|id| entries.get(&id));
+                let here = vlan.text("interface") == of && addressed.contains(vlan.text("name"));
+                let Some(entry) = entry.filter(|_| here) else {
+                    continue;
+                };
+                let mut tagged = words(entry.get("tagged"));
+                if !tagged.contains(&of) && !words(entry.get("untagged")).contains(&of) {
                     tagged.push(of);
-                    let fix = format!(
-                        "/interface/bridge/vlan/set {} tagged={}",
-                        entry.id,
-                        tagged.join(",")
-                    );
-                    let said = format!(
-                        "{} is not reached: VLAN {id} does not have {of} as a member",
-                        title(vlan)
-                    );
+                    let (id, tagged) = (entry.id, tagged.join(","));
+                    let fix = format!("/interface/bridge/vlan/set {id} tagged={tagged}");
+                    let said = format!("{} has an address, and {of} is no member", title(vlan));
                     found.fixed(&[entry, vlan], said, vec![fix]);
                 }
             }
@@ -327,18 +276,33 @@ pub(super) const VLAN_FILTERING_LOCKOUT: Rule = Rule {
     },
 };
 
+/// The entries of a bridge's VLAN table, by VLAN.
+fn entries_by_id<'a>(config: &Config<'a>, bridge: &str) -> BTreeMap<u16, &'a Item> {
+    let mut by_id = BTreeMap::new();
+    let entries = config.enabled("/interface/bridge/vlan").into_iter();
+    for entry in entries.filter(|entry| entry.text("bridge") == bridge) {
+        for (from, to) in ranges(&shown(entry, "vlan-ids")) {
+            // VLANs end at 4,094, whatever a text says.
+            (from..=to.min(4_094)).for_each(|id| _ = by_id.entry(id).or_insert(entry));
+        }
+    }
+    by_id
+}
+
 pub(super) const BPDU_BY_BRIDGE_FILTER: Rule = Rule {
     name: "bpdu-by-bridge-filter",
     severity: Severity::Error,
     cause: "a bridge with a spanning tree takes BPDUs before its filter is asked: the rule drops none",
     mend: "set bpdu-guard=yes or edge=yes on the port",
     find: |config, found| {
+        if with_tree(config).is_empty() {
+            return;
+        }
         for rule in config.enabled("/interface/bridge/filter") {
             let bpdus = shown(rule, "dst-mac-address")
                 .to_uppercase()
                 .starts_with("01:80:C2:00:00:00");
-            let trees = config.enabled(BRIDGE).iter().any(|bridge| has_tree(bridge));
-            if bpdus && trees && rule.text("action") == "drop" {
+            if bpdus && rule.text("action") == "drop" {
                 found.add(
                     &[rule],
                     String::from("the rule is to drop BPDUs, and sees none"),
@@ -377,8 +341,8 @@ pub(super) const HORIZON_DISTINCT_VALUES: Rule = Rule {
 pub(super) const LAG_HASH_SINGLE_FLOW: Rule = Rule {
     name: "lag-hash-single-flow",
     severity: Severity::Advice,
-    cause: "with transmit-hash-policy=layer-2 all packets for one neighbour take one link: towards a router the bond is \
-            as fast as that",
+    cause: "with transmit-hash-policy=layer-2 all packets for one neighbour take one link: towards a router the bond \
+            is as fast as that",
     mend: "set transmit-hash-policy=layer-3-and-4 or layer-2-and-3",
     find: |config, found| {
         for bond in config.enabled("/interface/bonding") {

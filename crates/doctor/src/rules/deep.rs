@@ -1,5 +1,7 @@
 //! Matchers that look into payload: Layer7 patterns and names of TLS.
 
+use std::collections::BTreeSet;
+
 use menu::Item;
 
 use crate::config::{FILTER, MANGLE, has, has_any, name, shown, title};
@@ -146,16 +148,14 @@ pub(super) const TLS_HOST_BARE_DOMAIN: Rule = Rule {
     mend: "have another rule with the name itself",
     find: |config, found| {
         let rules = config.enabled(FILTER);
-        for rule in &rules {
+        let hosts: BTreeSet<_> = rules.iter().map(|rule| shown(rule, "tls-host")).collect();
+        for rule in rules {
             let host = shown(rule, "tls-host");
             let Some(bare) = host.strip_prefix("*.") else {
                 continue;
             };
-            let is_there = |other: &&Item| {
-                let glob = shown(other, "tls-host");
-                glob == bare || glob == format!("*{bare}") || glob == format!("*{bare}*")
-            };
-            if !rules.iter().any(is_there) {
+            let others = [bare.to_owned(), format!("*{bare}"), format!("*{bare}*")];
+            if !others.iter().any(|other| hosts.contains(other)) {
                 found.add(&[rule], format!("{} takes {host}, not {bare}", title(rule)));
             }
         }

@@ -2,7 +2,7 @@
 
 use menu::Item;
 
-use crate::config::{FILTER, MANGLE, RAW, has, shown, title, words};
+use crate::config::{Config, FILTER, MANGLE, RAW, has, has_any, shown, title, words};
 use crate::{Rule, Severity};
 
 /// Whether a rule of filter takes established connections before others are asked.
@@ -75,7 +75,13 @@ fn is_scoped(rule: &Item) -> bool {
         "routing-mark",
         "protocol",
     ];
-    crate::config::has_any(rule, SCOPES)
+    has_any(rule, SCOPES)
+}
+
+/// A FastTrack rule that leaves out none.
+fn takes_all<'a>(config: &Config<'a>) -> Option<&'a Item> {
+    let mut rules = config.fasttracks().into_iter();
+    rules.find(|rule| !is_scoped(rule))
 }
 
 pub(super) const FASTTRACK_BYPASSES_QUEUES: Rule = Rule {
@@ -85,8 +91,7 @@ pub(super) const FASTTRACK_BYPASSES_QUEUES: Rule = Rule {
     mend: "keep the connections that queues are for out of the FastTrack rule (by address or connection-mark), or have \
            a queue tree whose parent is an interface: that sees FastTrack's packets, too",
     find: |config, found| {
-        let all = config.fasttracks();
-        let Some(fasttrack) = all.iter().find(|rule| !is_scoped(rule)) else {
+        let Some(fasttrack) = takes_all(config) else {
             return;
         };
         let simple = config.enabled("/queue/simple");
@@ -117,8 +122,7 @@ pub(super) const FASTTRACK_VS_MARK_ROUTING: Rule = Rule {
     cause: "FastTrack's packets skip mangle, so they are routed by table main whatever mark-routing says",
     mend: "send only connections without a mark by FastTrack: connection-mark=no-mark",
     find: |config, found| {
-        let all = config.fasttracks();
-        let Some(fasttrack) = all.iter().find(|rule| !is_scoped(rule)) else {
+        let Some(fasttrack) = takes_all(config) else {
             return;
         };
         let marks = config.enabled(MANGLE).into_iter();
@@ -126,7 +130,10 @@ pub(super) const FASTTRACK_VS_MARK_ROUTING: Rule = Rule {
             rule.text("action") == "mark-routing" && rule.text("chain") == "prerouting"
         });
         if let Some(mark) = marks.next() {
-            let said = format!("routing mark {} is lost on FastTrack", rule_mark(mark));
+            let said = format!(
+                "routing mark {} is lost on FastTrack",
+                mark.text("new-routing-mark")
+            );
             let fix = format!(
                 "/ip/firewall/filter/set {} connection-mark=no-mark",
                 fasttrack.id
@@ -135,10 +142,6 @@ pub(super) const FASTTRACK_VS_MARK_ROUTING: Rule = Rule {
         }
     },
 };
-
-fn rule_mark(rule: &Item) -> &str {
-    rule.text("new-routing-mark")
-}
 
 pub(super) const FASTTRACK_VS_IPSEC: Rule = Rule {
     name: "fasttrack-vs-ipsec",
@@ -152,7 +155,7 @@ pub(super) const FASTTRACK_VS_IPSEC: Rule = Rule {
         else {
             return;
         };
-        let before = config.chain(FILTER, fasttrack.text("chain")).into_iter();
+        let before = config.chain(FILTER, fasttrack.text("chain")).iter();
         let mut before = before.take_while(|rule| rule.id != fasttrack.id);
         let excepted = before.any(|rule| {
             has(rule, "ipsec-policy") || rule.text("action") == "accept" && is_scoped(rule)
@@ -181,8 +184,7 @@ pub(super) const FASTTRACK_VS_HOTSPOT: Rule = Rule {
     mend: "keep HotSpot's networks out of the FastTrack rule",
     find: |config, found| {
         let hotspots = config.enabled("/ip/hotspot");
-        let fasttracks = config.fasttracks();
-        let fasttrack = fasttracks.iter().find(|rule| !is_scoped(rule));
+        let fasttrack = takes_all(config);
         if let (Some(hotspot), Some(fasttrack)) = (hotspots.first(), fasttrack) {
             let said = format!("users of HotSpot {} are not accounted", title(hotspot));
             found.add(&[fasttrack, hotspot], said);

@@ -113,8 +113,8 @@ pub(super) const MGMT_SERVICE_OPEN: Rule = Rule {
 pub(super) const RP_FILTER_STRICT_MULTIWAN: Rule = Rule {
     name: "rp-filter-strict-multiwan",
     severity: Severity::Error,
-    cause: "with rp-filter=strict a packet is dropped whose way back leads elsewhere: with several ways out, or virtual \
-            routers, that is every other packet",
+    cause: "with rp-filter=strict a packet is dropped whose way back leads elsewhere: with several ways out, or \
+            virtual routers, that is every other packet",
     mend: "set rp-filter=loose",
     find: |config, found| {
         let Some(settings) = config

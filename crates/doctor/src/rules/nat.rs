@@ -1,5 +1,7 @@
 //! NAT and what goes around the tracking of connections.
 
+use std::collections::BTreeSet;
+
 use menu::Item;
 
 use crate::config::{Config, FILTER, NAT, RAW, has, has_any, name, shown, title, words};
@@ -17,8 +19,8 @@ fn translates(rule: &Item) -> bool {
 pub(super) const MASQUERADE_IPSEC: Rule = Rule {
     name: "masquerade-ipsec",
     severity: Severity::Error,
-    cause: "srcnat comes before policies of IPsec: a packet whose source is changed fits its policy no more, and leaves \
-            in the clear or not at all",
+    cause: "srcnat comes before policies of IPsec: a packet whose source is changed fits its policy no more, and \
+            leaves in the clear or not at all",
     mend: "add ipsec-policy=out,none to the rule, or accept the policy's traffic before it",
     find: |config, found| {
         let policies = config.policies();
@@ -66,7 +68,7 @@ pub(super) const MASQUERADE_STATIC_IP: Rule = Rule {
         let addresses = config.enabled("/ip/address");
         for rule in config
             .chain(NAT, "srcnat")
-            .into_iter()
+            .iter()
             .filter(|rule| rule.text("action") == "masquerade")
         {
             let Some(out) = name(rule, "out-interface") else {
@@ -105,7 +107,7 @@ pub(super) const MASQUERADE_EVERYTHING: Rule = Rule {
     find: |config, found| {
         for rule in config
             .chain(NAT, "srcnat")
-            .into_iter()
+            .iter()
             .filter(|rule| rule.text("action") == "masquerade")
         {
             let scopes = [
@@ -197,12 +199,12 @@ pub(super) const NOTRACK_ONE_DIRECTION: Rule = Rule {
     mend: "have the same rule with source and destination exchanged",
     find: |config, found| {
         let rules = untracked(config);
-        for rule in &rules {
-            let (from, to) = (shown(rule, "src-address"), shown(rule, "dst-address"));
-            let mirrored = |other: &&Item| {
-                shown(other, "src-address") == to && shown(other, "dst-address") == from
-            };
-            if from != to && !from.is_empty() && !to.is_empty() && !rules.iter().any(mirrored) {
+        let ends = |rule: &Item| (shown(rule, "src-address"), shown(rule, "dst-address"));
+        let all: BTreeSet<_> = rules.iter().map(|rule| ends(rule)).collect();
+        for rule in rules {
+            let (from, to) = ends(rule);
+            let mirrored = all.contains(&(to.clone(), from.clone()));
+            if from != to && !from.is_empty() && !to.is_empty() && !mirrored {
                 let chain = rule.text("chain");
                 let fix = format!(
                     "{RAW}/add chain={chain} action=notrack src-address={to} dst-address={from}"

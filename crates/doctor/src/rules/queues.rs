@@ -10,6 +10,8 @@ use crate::{Rule, Severity};
 
 const SIMPLE: &str = "/queue/simple";
 const TREE: &str = "/queue/tree";
+/// How deep queues lie in each other, as far as it is followed.
+const DEEP: usize = 8;
 
 pub(super) const QUEUE_TARGET_BRIDGE_PORT: Rule = Rule {
     name: "queue-target-bridge-port",
@@ -149,7 +151,8 @@ pub(super) const QUEUE_CHILD_EXCEEDS_PARENT: Rule = Rule {
             for way in 0..ways {
                 let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
                 for queue in &queues {
-                    *sums.entry(queue.text("parent")).or_default() += limits(queue, way).0;
+                    let sum = sums.entry(queue.text("parent")).or_default();
+                    *sum = sum.saturating_add(limits(queue, way).0);
                 }
                 for (parent, sum) in sums {
                     let Some(parent) = by_name.get(parent) else {
@@ -157,8 +160,8 @@ pub(super) const QUEUE_CHILD_EXCEEDS_PARENT: Rule = Rule {
                     };
                     let most = limits(parent, way).1;
                     if most > 0 && sum > most {
-                        let sum = Value::Rate(sum as i64);
-                        let most = Value::Rate(most as i64);
+                        let [sum, most] = [sum, most]
+                            .map(|rate| Value::Rate(i64::try_from(rate).unwrap_or(i64::MAX)));
                         let said = format!(
                             "children of {} are guaranteed {sum}, it has {most}",
                             title(parent)
@@ -214,21 +217,16 @@ pub(super) const PCQ_NO_LIMITS: Rule = Rule {
             .filter(|kind| kind.text("kind") == "pcq" && rate(kind.get("pcq-rate")) == 0)
             .map(|kind| (kind.text("name"), kind))
             .collect();
-        for queue in config.enabled(TREE) {
+        let trees = config.enabled(TREE);
+        let by_name: BTreeMap<_, _> = trees
+            .iter()
+            .map(|queue| (queue.text("name"), *queue))
+            .collect();
+        for queue in trees {
             let kind = pcq.get(queue.text("queue"));
-            let above = |queue: &Item| {
-                let parent = queue.text("parent");
-                config
-                    .enabled(TREE)
-                    .into_iter()
-                    .find(|other| other.text("name") == parent)
-            };
-            let mut next = Some(queue);
-            let mut limited = false;
-            for _ in 0..8 {
-                limited |= next.is_some_and(|queue| limits(queue, 0).1 > 0);
-                next = next.and_then(above);
-            }
+            let above = |queue: &&Item| by_name.get(queue.text("parent")).copied();
+            let mut lies_in = core::iter::successors(Some(queue), above).take(DEEP);
+            let limited = lies_in.any(|queue| limits(queue, 0).1 > 0);
             if let (Some(kind), false) = (kind, limited) {
                 let said = format!("{} has type {} and no max-limit", title(queue), title(kind));
                 found.add(&[queue, kind], said);
@@ -249,18 +247,16 @@ pub(super) const QUEUE_MARK_NOWHERE: Rule = Rule {
             "/interface/bridge/filter",
             "/interface/bridge/nat",
         ];
-        let rules: Vec<_> = menus.iter().flat_map(|path| config.enabled(path)).collect();
-        let is_set = |mark: &str| {
-            rules
-                .iter()
-                .any(|rule| rule.text("new-packet-mark") == mark)
-        };
+        let set: BTreeSet<_> = { menus.iter() }
+            .flat_map(|path| config.values(path, "new-packet-mark"))
+            .collect();
         let mut all = Vec::new();
         let mut first = None;
         for (path, property) in [(TREE, "packet-mark"), (SIMPLE, "packet-marks")] {
             for queue in config.enabled(path) {
                 let mut marks = words(queue.get(property)).into_iter();
-                let missing = marks.find(|mark| !matches!(*mark, "" | "no-mark") && !is_set(mark));
+                let missing =
+                    marks.find(|mark| !matches!(*mark, "" | "no-mark") && !set.contains(mark));
                 first = first.or(missing);
                 all.extend(missing.map(|_| queue));
             }

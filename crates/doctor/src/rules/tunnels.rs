@@ -1,5 +1,6 @@
 //! Tunnels.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use menu::{Item, Value};
@@ -90,19 +91,16 @@ pub(super) const DOUBLE_ENCAPSULATION: Rule = Rule {
     mend: "EoIP to the other site's own address, with ipsec-secret= for secrecy; or BCP in the PPP tunnel",
     find: |config, found| {
         let secrets = config.enabled("/ppp/secret");
-        let far: Vec<_> = secrets
-            .iter()
-            .map(|secret| address(secret.get("remote-address")))
-            .collect();
+        let far = secrets.iter().map(|secret| secret.get("remote-address"));
         let profiles = config.enabled("/ppp/profile");
-        let near: Vec<_> = profiles
+        let near = profiles
             .iter()
             .chain(&secrets)
-            .map(|item| address(item.get("local-address")))
-            .collect();
+            .map(|item| item.get("local-address"));
+        let inside: BTreeSet<_> = far.chain(near).filter_map(address).collect();
         for tunnel in config.enabled("/interface/eoip") {
             let to = address(tunnel.get("remote-address"));
-            if to.is_some() && (far.contains(&to) || near.contains(&to)) {
+            if to.is_some_and(|to| inside.contains(&to)) {
                 let said = format!(
                     "{} leads to {}, which is inside PPP",
                     title(tunnel),
