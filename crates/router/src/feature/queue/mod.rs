@@ -218,7 +218,6 @@ impl Queues {
 
     /// Tells what follows from what was done.
     fn settle(&mut self, now: Instant, out: &mut Effects) {
-        self.simple.keep_time(ground!(self), out);
         self.trees.settle(ground!(self), out);
         let any = self.simple.any() || self.trees.any_global();
         if core::mem::replace(&mut self.told, any) != any {
@@ -314,6 +313,7 @@ impl Feature for Queues {
             simple.for_each(|branch| branch.look(now));
             let trees = self.trees.branches().map(|(_, branch)| branch);
             trees.for_each(|branch| branch.look(now));
+            self.simple.keep_time(ground!(self), out);
             self.settle(now, out);
         }
     }

@@ -1,6 +1,6 @@
 //! What items of `/queue` say.
 
-use dataplane::rule::When;
+use dataplane::rule::{Clock, When};
 use machine::Duration;
 use menu::{Item, Value};
 use queue::{
@@ -39,6 +39,13 @@ pub(super) struct Simple {
     pub(super) time: Option<When>,
     /// Up, down, both together.
     pub(super) sides: [Side; 3],
+}
+
+impl Simple {
+    /// Whether it counts now.
+    pub(super) fn is_on(&self, clock: &Clock) -> bool {
+        self.time.is_none_or(|when| when.holds(clock))
+    }
 }
 
 /// An item of `/queue/tree`.

@@ -63,12 +63,17 @@ impl Simples {
         matches: &dyn Fn(&Simple) -> Match,
     ) -> Option<(Direction, &Simple)> {
         let works = self.all.iter().filter(|(_, one)| one.branches.is_some());
+        let way = |all: &[Match]| {
+            let mut ways = [Direction::Down, Direction::Up].into_iter();
+            ways.find(|way| all.iter().all(|one| one.takes(seen, *way)))
+        };
         let takes = |(id, one): (&ItemId, _)| {
+            let own: &One = one;
+            // Most are left out by what they are for themselves.
+            way(&[matches(&own.settings)])?;
             let above = self.above(*id);
             let all: Vec<_> = above.iter().map(|one| matches(&one.settings)).collect();
-            let mut ways = [Direction::Down, Direction::Up].into_iter();
-            let way = ways.find(|way| all.iter().all(|one| one.takes(seen, *way)))?;
-            Some((self.places(&above), way, one))
+            Some((self.places(&above), way(&all)?, one))
         };
         let first = works
             .filter_map(takes)
@@ -117,12 +122,13 @@ impl Simples {
             .extend(settings.parent.clone().map(|parent| (parent, id)));
         self.near
             .extend(interfaces(&settings).map(|name| (name, id)));
+        let rests = !settings.is_on(ground.clock);
         let one = One {
             settings,
             position,
             branches: None,
             parts: false,
-            rests: false,
+            rests,
         };
         self.all.insert(id, one);
         self.begin(id, ground, out);
@@ -164,14 +170,13 @@ impl Simples {
     /// Those whose time has come work, the others rest.
     pub(super) fn keep_time(&mut self, ground: &mut Ground<'_>, out: &mut Effects) {
         for id in self.timed.clone() {
-            let when = self.all.get(&id).and_then(|one| one.settings.time);
-            let is_on = when.is_none_or(|when| when.holds(ground.clock));
-            match is_on {
-                true => self.begin(id, ground, out),
-                false => self.end(id, out),
-            }
-            if let Some(one) = self.all.get_mut(&id) {
-                one.rests = !is_on;
+            let Some(one) = self.all.get_mut(&id) else {
+                continue;
+            };
+            one.rests = !one.settings.is_on(ground.clock);
+            match one.rests {
+                true => self.end(id, out),
+                false => self.begin(id, ground, out),
             }
         }
     }
@@ -253,7 +258,7 @@ impl Simples {
         };
         !settings.disabled
             && !settings.targets.is_empty()
-            && settings.time.is_none_or(|when| when.holds(ground.clock))
+            && settings.is_on(ground.clock)
             && interfaces(settings).all(|name| ground.interfaces.contains_key(&name))
     }
 
