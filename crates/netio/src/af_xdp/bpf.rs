@@ -75,7 +75,7 @@ pub(super) fn load(instructions: &[u64], pieces: bool) -> io::Result<OwnedFd> {
         // call; the kernel writes to the log alone.
         unsafe { descriptor(PROG_LOAD, &attributes) }
     };
-    let error = match attempt(&mut []) {
+    let error = match undisturbed(|| attempt(&mut [])) {
         Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EACCES)) => error,
         loaded => return loaded,
     };
@@ -95,6 +95,21 @@ pub(super) fn load(instructions: &[u64], pieces: bool) -> io::Result<OwnedFd> {
         }
         _ => Err(error),
     }
+}
+
+/// Attempts again what a signal disturbed: the verifier gives up with EAGAIN when one is pending, however good the
+/// program. libbpf attempts as often.
+fn undisturbed<T>(attempt: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    const ATTEMPTS: usize = 5;
+    let disturbed =
+        |error: &io::Error| matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR));
+    for _ in 1..ATTEMPTS {
+        match attempt() {
+            Err(error) if disturbed(&error) => {}
+            done => return done,
+        }
+    }
+    attempt()
 }
 
 /// Attaches a program to a device, as these flags say. It goes with the descriptor.

@@ -37,6 +37,8 @@ pub(crate) fn group(number: usize) -> Group {
 impl Bed {
     /// None, and the reason is printed, where the kernel has no such maps.
     pub(crate) fn new() -> Option<Self> {
+        // A kernel that takes no program that switches says why in the log.
+        let _ = tracing_subscriber::fmt().with_test_writer().try_init();
         let offload = match XdpOffload::new(0x0123_4567_89ab_cdef) {
             Ok(offload) => offload,
             Err(error) => {
