@@ -374,7 +374,7 @@ fn assignment(property: &Property, value: &Value) -> String {
         Value::List(values) if values.is_empty() => format!("{}=\"\"", property.name),
         value if property.stats => format!("{}={}", property.name, grouped(&text_of(value))),
         Value::Number(bits) if property.unit == "bps" => {
-            format!("{}={}", property.name, rate(*bits))
+            format!("{}={}", property.name, bits_per_second(*bits))
         }
         value => format!("{}={}", property.name, text_of(value)),
     }
@@ -385,13 +385,13 @@ fn measured(property: &Property, value: &Value) -> String {
     match (property.unit, value) {
         _ if property.kind == Kind::Presence => String::new(),
         ("B", Value::Number(bytes)) => size(*bytes),
-        ("bps", Value::Number(bits)) => rate(*bits),
+        ("bps", Value::Number(bits)) => bits_per_second(*bits),
         (unit, value) => format!("{}{unit}", text_of(value)),
     }
 }
 
 /// A number of bits a second as `0bps`, `155.3kbps`, `5.1Mbps`.
-pub(crate) fn rate(bits: i64) -> String {
+pub fn bits_per_second(bits: i64) -> String {
     let units = [("G", 1_000_000_000), ("M", 1_000_000), ("k", 1_000)];
     let Some((unit, step)) = units.into_iter().find(|(_, step)| bits >= *step) else {
         return format!("{bits}bps");
@@ -455,7 +455,7 @@ pub(crate) const fn is_numbered(menu: &Menu) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, rate};
+    use super::{bits_per_second, grouped};
 
     #[test]
     fn numbers_are_shown_in_groups_and_nothing_else_is() {
@@ -466,7 +466,7 @@ mod tests {
 
     #[test]
     fn rates_have_the_largest_unit_that_they_reach() {
-        let shown = [0, 999, 1_000, 155_399, 5_100_000, 2_000_000_000].map(rate);
+        let shown = [0, 999, 1_000, 155_399, 5_100_000, 2_000_000_000].map(bits_per_second);
 
         let expected = [
             "0bps",

@@ -3,7 +3,7 @@
 use std::task::Waker;
 
 use menu::{Reason, Row};
-use tool::{Echoes, Fetches, Ping, Pong, Router};
+use tool::{Echoes, Fetches, Looks, Ping, Pong, Router};
 
 use crate::drive::Control;
 
@@ -17,6 +17,10 @@ impl Router for Control {
     }
 
     fn fetches(&mut self) -> Option<&mut dyn Fetches> {
+        Some(self)
+    }
+
+    fn looks(&mut self) -> Option<&mut dyn Looks> {
         Some(self)
     }
 

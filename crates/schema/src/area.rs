@@ -147,7 +147,6 @@ pub(crate) const AREAS: &[Area] = &[
             "/ip/firewall/calea",
             "/tool/calea",
             "/tool/netinstall",
-            "/tool/sniffer",
             "/tool/traffic-generator",
             "/tool/traffic-monitor",
         ],

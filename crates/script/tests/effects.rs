@@ -366,7 +366,7 @@ fn help_says_what_has_no_effect_yet() {
     assert!(!marked("/interface ", "vlan"));
     assert!(marked("/interface vlan add ", "mvrp"));
     assert!(!marked("/interface vlan add ", "vlan-id"));
-    assert!(marked("/tool ", "bandwidth-test"));
+    assert!(marked("/tool ", "snmp-walk"));
 }
 
 #[test]

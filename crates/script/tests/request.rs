@@ -339,11 +339,7 @@ fn a_command_repeats_by_declaration_or_ends_or_is_refused() {
 fn what_ends_by_itself_takes_once_and_ends() {
     let mut store = schema::store();
     for (asked, name) in [
-        (
-            "/tool/bandwidth-test =address=192.0.2.1",
-            "/tool/bandwidth-test",
-        ),
-        ("/tool/torch =interface=lo", "/tool/torch"),
+        ("/tool/snmp-walk =address=192.0.2.1", "/tool/snmp-walk"),
         (
             "/system/package/update/install",
             "/system/package/update/install",

@@ -10,6 +10,7 @@
 mod echo;
 mod fetch;
 mod given;
+mod look;
 mod page;
 mod ping;
 mod place;
@@ -26,6 +27,7 @@ use menu::Menu;
 pub use echo::{Echoes, Ping, Pong, Responder};
 pub use fetch::{Fetch, Fetched, Fetches, Page};
 pub use given::{Given, Site};
+pub use look::{Looks, View};
 pub use page::page;
 pub use place::{Place, Scheme};
 pub use router::Router;
@@ -33,12 +35,14 @@ pub use run::{Form, Look, Next, Run, Tool, Turn};
 pub use table::{Align, Column, line, table};
 
 /// The commands that run by a tool of their own, by menu and name.
-static TOOLS: [(&str, &str, &dyn Tool); 5] = [
+static TOOLS: [(&str, &str, &dyn Tool); 7] = [
     ("/interface", "monitor-traffic", &traffic::MonitorTraffic),
     ("/tool", "fetch", &fetch::FetchTool),
     ("/tool", "ping", &ping::PingTool),
     ("/tool", "profile", &profile::Profile),
+    ("/tool", "torch", &look::LookTool::TORCH),
     ("/tool", "traceroute", &traceroute::Traceroute),
+    ("/tool/sniffer", "quick", &look::LookTool::QUICK),
 ];
 
 /// The tool of a menu's command. One without a tool of its own that is declared to go on is an action of the

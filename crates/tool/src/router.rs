@@ -2,7 +2,7 @@
 
 use menu::{Live, Menu, Offline, Row};
 
-use crate::{Echoes, Fetches, Tool};
+use crate::{Echoes, Fetches, Looks, Tool};
 
 /// The running router, with what tools need of it beside rows and actions.
 ///
@@ -25,6 +25,11 @@ pub trait Router: Live {
 
     /// What fetches pages.
     fn fetches(&mut self) -> Option<&mut dyn Fetches> {
+        None
+    }
+
+    /// What looks at frames.
+    fn looks(&mut self) -> Option<&mut dyn Looks> {
         None
     }
 

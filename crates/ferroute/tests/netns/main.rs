@@ -24,6 +24,7 @@ mod flap;
 mod home;
 mod hostplane;
 mod identity;
+mod instruments;
 mod jumbo;
 mod life;
 mod loop_protect;

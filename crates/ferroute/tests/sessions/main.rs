@@ -203,8 +203,8 @@ fn a_script_asks_at_the_console_for_keys_and_lines() {
 #[test]
 fn what_nothing_carries_out_ends_exec_with_1() {
     let router = Router::start("lacking");
-    let idle = "/tool bandwidth-test address=192.0.2.1";
-    let said = "failure: /tool/bandwidth-test has no effect here yet\n".to_owned();
+    let idle = "/tool snmp-walk address=192.0.2.1";
+    let said = "failure: /tool/snmp-walk has no effect here yet\n".to_owned();
 
     assert_eq!(router.exec_to_end(idle), (said, Some(1)));
     let caught = format!(":do {{ {idle} }} on-error={{ :put caught }}");

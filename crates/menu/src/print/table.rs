@@ -1,6 +1,6 @@
 //! The table of `print brief` and `print stats`.
 
-use super::{Options, Style, flags, grouped, is_numbered, letter, rate, text_of};
+use super::{Options, Style, bits_per_second, flags, grouped, is_numbered, letter, text_of};
 use crate::{Menu, Row, Value};
 
 /// Which columns a table has and how wide they are.
@@ -173,7 +173,7 @@ impl Column {
 
     fn text(&self, row: &Row) -> String {
         match row.get(self.name) {
-            Some(Value::Number(bits)) if self.rate => rate(*bits),
+            Some(Value::Number(bits)) if self.rate => bits_per_second(*bits),
             Some(value) if self.counter => grouped(&text_of(value)),
             value => value.map(text_of).unwrap_or_default(),
         }

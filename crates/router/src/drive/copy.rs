@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 
 use dataplane::rule::Sniff;
-use dataplane::tap::{By, Tapped};
+use dataplane::tap::By;
 use frame::{Frame, InterfaceId};
 use wire::{Protocol, ipv4, udp};
 
@@ -21,16 +21,18 @@ impl Control {
         self.fib.forget_shortcuts();
     }
 
-    /// Sees to the copies of a worker's taps: those of rules are sent away. Says whether there may be more.
+    /// Sees to the copies of a worker's taps: those of rules are sent away, those of interfaces shown to instruments.
+    /// Says whether there may be more.
     pub(super) fn take_copies(&mut self, worker: u16) -> bool {
         for _ in 0..PER_POLL {
-            let Some(Tapped { frame, by, .. }) = self.workers.tapped(worker) else {
+            let Some(tapped) = self.workers.tapped(worker) else {
                 return false;
             };
-            if let By::Rule(how) = by {
-                self.send_copy(&frame, how);
+            match tapped.by {
+                By::Rule(how) => self.send_copy(&tapped.frame, how),
+                By::Interface { .. } => self.see_copy(&tapped, worker),
             }
-            self.workers.free(frame);
+            self.workers.free(tapped.frame);
         }
         true
     }
@@ -39,27 +41,37 @@ impl Control {
     pub(super) fn send_copy(&mut self, frame: &Frame, how: Sniff) {
         let payload = match how.id {
             Some(case) => self.case_copy(frame, case),
-            None => tzsp_copy(frame),
+            None => tzsp_copy(frame.bytes()),
         };
+        if !how.ipv6 {
+            self.send_payload(&payload, (Ipv4Addr::from(how.target as u32), how.port));
+        }
+    }
+
+    /// Sends the bytes of a frame to a collector of TZSP.
+    pub(super) fn send_tzsp(&mut self, bytes: &[u8], to: (Ipv4Addr, u16)) {
+        self.send_payload(&tzsp_copy(bytes), to);
+    }
+
+    fn send_payload(&mut self, payload: &[u8], (to, port): (Ipv4Addr, u16)) {
         let header = udp::Repr {
-            src_port: how.port,
-            dst_port: how.port,
+            src_port: port,
+            dst_port: port,
         };
-        let to = Ipv4Addr::from(how.target as u32);
-        let Some(from) = self.running().source4(to).filter(|_| !how.ipv6) else {
+        let Some(from) = self.running().source4(to) else {
             return;
         };
         // What does not fit a datagram is not sent.
         if payload.len() > 65_507 {
             return;
         }
-        let upper = header.to_bytes_v4(&payload, from, to);
+        let upper = header.to_bytes_v4(payload, from, to);
         let ip = ipv4::Repr {
             id: self.next_id(),
             ..ipv4::Repr::new(Protocol::UDP, from, to)
         };
         let len = upper.len() + payload.len();
-        let packet = [&ip.to_bytes(len)[..], &upper, &payload].concat();
+        let packet = [&ip.to_bytes(len)[..], &upper, payload].concat();
         self.output(&packet, InterfaceId::NONE, 0);
     }
 
@@ -77,9 +89,9 @@ impl Control {
 }
 
 /// TaZmen Sniffer Protocol: version 1, a received packet, of Ethernet, and no more tags.
-fn tzsp_copy(frame: &Frame) -> Vec<u8> {
+fn tzsp_copy(frame: &[u8]) -> Vec<u8> {
     const HEADER: [u8; 5] = [1, 0, 0, 1, 1];
-    [&HEADER[..], frame.bytes()].concat()
+    [&HEADER[..], frame].concat()
 }
 
 /// A time in nanoseconds since 1970 as seconds since 1900 and their 2^32nd parts (RFC 5905, 6).

@@ -171,6 +171,7 @@ impl Control {
         let (features, _, running) = self.features();
         features.lay_out(others, &running, &mut out);
         self.carry_out(out);
+        self.retap();
     }
 
     /// Lets the features of a service hear a frame.

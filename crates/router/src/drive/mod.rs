@@ -19,7 +19,7 @@
 //! - answers: `icmp.rs`, `reset.rs`, `check.rs` (ways to checked gateways), `ping.rs`
 //! - bridges: `offload.rs` (what is switched below the workers)
 //! - watching: `flows.rs` (what connections counted, for collectors), `netwatch.rs` (trials of the owner),
-//!   `fetches.rs` (pages)
+//!   `fetches.rs` (pages), `looks/` (torch, sniffer)
 //! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names),
 //!   `patterns.rs`
 //! - other: `log/mod.rs`, `rate.rs`, `asking.rs`, `effects.rs` and `objects.rs` (what features
@@ -41,6 +41,7 @@ pub(crate) mod hear;
 mod icmp;
 mod items;
 pub mod log;
+mod looks;
 mod machines;
 pub mod names;
 pub mod netwatch;
@@ -232,6 +233,8 @@ pub struct Control {
     pub(crate) now: Instant,
     /// Pages that commands fetch.
     fetches: fetches::UnderWay,
+    /// What looks at frames.
+    pub(crate) instruments: looks::Instruments,
     /// The time of day when this router's clock began, in nanoseconds since 1970.
     began: i64,
     pub(crate) rng: Rng,
@@ -315,6 +318,7 @@ impl Control {
             started: now,
             now,
             fetches: fetches::UnderWay::default(),
+            instruments: looks::Instruments::default(),
             began: 0,
             rng,
             links: BTreeMap::new(),
@@ -573,6 +577,9 @@ impl Control {
         }
         self.tick_features();
         let busy = self.take_punts();
+        if self.instruments.is_due(self.now) {
+            self.write_sniffed();
+        }
         self.keep_leases(busy);
         if core::mem::take(&mut self.detected) {
             self.publish();
@@ -614,7 +621,7 @@ impl Control {
         let features = self.features.deadline();
         let scripts = (!self.scripts.is_empty()).then_some(self.now);
         let others = { confirm.into_iter() }.chain(entries).chain(features);
-        let others = others.chain(scripts);
+        let others = others.chain(scripts).chain(self.instruments.deadline());
         timers.chain(others).min()
     }
 

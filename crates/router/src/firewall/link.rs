@@ -247,8 +247,16 @@ const KINDS: [(&str, u16, u16); 24] = [
     ("vlan", ethertype::VLAN, ethertype::VLAN),
 ];
 
+/// The name of what stands in frames, where RouterOS has one for that number alone.
+pub(crate) fn kind_name(number: u16) -> Option<&'static str> {
+    let mut known = KINDS.iter();
+    known
+        .find(|(_, first, last)| first == last && *first == number)
+        .map(|(name, ..)| *name)
+}
+
 /// What stands in frames of this name or number, first and last.
-fn kinds(value: &Value) -> Option<(u16, u16)> {
+pub(crate) fn kinds(value: &Value) -> Option<(u16, u16)> {
     if let Some(number) = value::small(value) {
         return Some((number, number));
     }

@@ -49,6 +49,7 @@ use rule::Rule;
 use sets::Sets;
 use table::{Desk, Kind, MENUS, Shared};
 
+pub(crate) use link::{kind_name, kinds as kinds_of};
 pub use numbers::Hits;
 pub(crate) use sets::is_in;
 pub use table::Which;

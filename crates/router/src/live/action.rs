@@ -47,6 +47,7 @@ impl Control {
             }
             (_, "monitor") => Ok(self.monitor(store, call.items)),
             ("/tool", "trace") => self.trace(store, call),
+            ("/tool/sniffer", _) => self.act_sniffer(store, call),
             ("/ip/route", "check") => {
                 let to = argument(call, "dst-ip").and_then(Value::as_address);
                 let to = to.ok_or_else(|| Reason::no_match("dst-ip"))?;

@@ -364,7 +364,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle_command(
+        command(
             "torch",
             "Show traffic as it passes",
             &[

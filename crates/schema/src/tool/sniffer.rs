@@ -1,10 +1,10 @@
 //! `/tool/sniffer`: packets are captured.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Family, Flag, Kind, Menu, Property, Shape};
 
 use crate::declare::{
-    AS_VALUE, DURATION, FREEZE, PORT, PROPLIST, U32, WITHOUT_PAGING, argument, between,
-    idle_command, no, shown, text, unnamed_argument, yes,
+    AS_VALUE, DURATION, FREEZE, PORT, PROPLIST, U32, WITHOUT_PAGING, argument, between, command,
+    no, shown, text, unnamed_argument, yes,
 };
 use crate::spelling::SOCKET;
 
@@ -221,7 +221,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("running", Kind::Bool, "Running"),
     ]],
     commands: &[
-        idle_command(
+        command(
             "quick",
             "Show packets as they pass",
             &[
@@ -257,13 +257,14 @@ pub(crate) static MENU: Menu = Menu {
                 argument("vlan-id", VLANS, "VLAN identifier"),
                 WITHOUT_PAGING,
             ],
-        ),
-        idle_command(
+        )
+        .repeating(),
+        command(
             "save",
             "Write what was captured to a file",
             &[argument("file-name", Kind::Text, "File name")],
         ),
-        idle_command(
+        command(
             "start",
             "Begin to capture",
             &[
@@ -293,9 +294,8 @@ pub(crate) static MENU: Menu = Menu {
                 argument("vlan-id", VLANS, "VLAN identifier"),
             ],
         ),
-        idle_command("stop", "Stop to capture", &[]),
+        command("stop", "Stop to capture", &[]),
     ],
-    effect: Effect::None,
     ..Menu::new("/tool/sniffer", Shape::Settings, "Capture of packets")
 };
 
@@ -309,7 +309,6 @@ pub(crate) static CONNECTION: Menu = Menu {
     ]],
     flags: &[Flag::new('A', "active", 1)],
     columns: &["src-address", "dst-address", "bytes", "resends", "mss"],
-    effect: Effect::None,
     ..Menu::new(
         "/tool/sniffer/connection",
         Shape::Rows,
@@ -325,7 +324,6 @@ pub(crate) static HOSTS: Menu = Menu {
         shown("total", Kind::Text, "Total"),
     ]],
     columns: &["address", "rate", "peak-rate", "total"],
-    effect: Effect::None,
     ..Menu::new("/tool/sniffer/host", Shape::Rows, "Hosts that were seen")
 };
 
@@ -334,6 +332,11 @@ pub(crate) static PACKET: Menu = Menu {
         shown("time", U32, "Time"),
         shown("num", U32, "Number of"),
         shown("direction", Kind::Words(&["rx", "tx"]), "Direction"),
+        shown(
+            "path",
+            Kind::Text,
+            "The way through the router, as far as it was known",
+        ),
         shown("src-mac", Kind::Mac, "Source MAC"),
         shown("dst-mac", Kind::Mac, "Destination MAC"),
         shown("vlan", Kind::Text, "VLAN"),
@@ -358,13 +361,13 @@ pub(crate) static PACKET: Menu = Menu {
         "time",
         "interface",
         "direction",
+        "path",
         "src-address",
         "dst-address",
         "ip-protocol",
         "size",
         "cpu",
     ],
-    effect: Effect::None,
     ..Menu::new(
         "/tool/sniffer/packet",
         Shape::Rows,
@@ -389,7 +392,6 @@ pub(crate) static PROTOCOL: Menu = Menu {
         "bytes",
         "share",
     ],
-    effect: Effect::None,
     ..Menu::new(
         "/tool/sniffer/protocol",
         Shape::Rows,

@@ -199,16 +199,13 @@ fn a_command_that_nothing_carries_out_is_an_error() {
     let mut console = Console::new();
 
     for (command, name) in [
-        ("/tool torch interface=ether1", "/tool/torch"),
-        (
-            "/tool bandwidth-test address=192.0.2.1",
-            "/tool/bandwidth-test",
-        ),
+        ("/tool mac-scan interface=ether1", "/tool/mac-scan"),
+        ("/tool snmp-walk address=192.0.2.1", "/tool/snmp-walk"),
         ("/system reboot", "/system/reboot"),
         (":put [/system reboot]", "/system/reboot"),
         (
-            ":put [/tool bandwidth-test address=192.0.2.1 as-value]",
-            "/tool/bandwidth-test",
+            ":put [/tool snmp-walk address=192.0.2.1 as-value]",
+            "/tool/snmp-walk",
         ),
     ] {
         let lacking = format!("failure: {name} has no effect here yet");

@@ -116,12 +116,8 @@ fn a_mistyped_table_is_refused_and_not_made() {
 fn what_a_tool_is_about_needs_no_name() {
     let mut console = Console::new();
     for command in [
-        "/tool torch ether1",
-        "/tool torch ether1 port=any",
-        "/tool sniffer quick ether1",
         "/tool mac-scan ether1",
-        "/tool flood-ping 192.0.2.1",
-        "/tool bandwidth-test 192.0.2.1 duration=1s",
+        "/tool mac-telnet 00:0C:42:00:00:01",
         "/system ssh 192.0.2.1 user=admin",
     ] {
         let said = console.run(command);

@@ -1,0 +1,277 @@
+//! Instruments that look at frames: `/tool/torch`, `/tool/sniffer`. Workers copy the frames of tapped interfaces; the
+//! copies of all workers come together here (`copy.rs`).
+//!
+//! An interface is tapped as long as somebody looks at it. Copies are as long as the one needs who needs most.
+
+mod filter;
+mod ports;
+mod rows;
+mod sniffer;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::tap::{By, Direction, Tapped};
+use frame::InterfaceId;
+use machine::Instant;
+use menu::{Reason, Row, Value};
+use sniff::{Filter, Head, Memory, Path, Seen, Torch};
+use tool::{Looks, View};
+
+use self::filter::Places;
+use self::sniffer::Sniffer;
+use super::Control;
+
+/// Instruments at a time at most, beside the sniffer.
+const MOST: usize = 32;
+/// Bytes that headers take.
+const HEADERS: u32 = 192;
+/// Bytes of frames that are shown whole.
+const WHOLE: u32 = 2_048;
+/// Flows of torch that are shown.
+const FLOWS: usize = 200;
+/// Bytes of packets that wait to be shown.
+const WAITING: usize = 1 << 20;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Instruments {
+    last: u64,
+    open: BTreeMap<u64, Open>,
+    pub(super) sniffer: Sniffer,
+    tapped: BTreeSet<InterfaceId>,
+}
+
+/// An instrument that looks.
+#[derive(Debug)]
+struct Open {
+    places: Places,
+    filter: Filter,
+    began: Instant,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    Torch {
+        torch: Torch,
+        looked: Instant,
+    },
+    /// Packets, as many lines of them at a time, perhaps with their bytes.
+    Packets {
+        memory: Memory,
+        lines: usize,
+        frame: bool,
+    },
+}
+
+impl Open {
+    fn see(&mut self, seen: &Seen<'_>) {
+        match &mut self.what {
+            What::Torch { torch, .. } => {
+                // A flow is one in both directions: its source is at the interface's side.
+                let seen = if seen.sent { seen.turned() } else { *seen };
+                if self.filter.passes(&seen) {
+                    torch.see(&seen);
+                }
+            }
+            What::Packets { memory, .. } if self.filter.passes(seen) => {
+                memory.see(seen, seen.bytes.len());
+            }
+            What::Packets { .. } => {}
+        }
+    }
+
+    fn snap(&self) -> u32 {
+        match self.what {
+            What::Packets { frame: true, .. } => WHOLE,
+            _ => HEADERS,
+        }
+    }
+}
+
+impl Instruments {
+    /// When what the sniffer saw is to be written.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.sniffer.deadline()
+    }
+
+    /// Whether it is.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.deadline().is_some_and(|at| at <= now)
+    }
+
+    /// Whether the sniffer runs.
+    pub(crate) fn is_sniffing(&self) -> bool {
+        self.sniffer.is_running()
+    }
+}
+
+impl Control {
+    /// Shows the copy of an interface's frame to all who look at that.
+    pub(super) fn see_copy(&mut self, tapped: &Tapped, cpu: u16) {
+        let Tapped { frame, len, at, by } = tapped;
+        let By::Interface { id, direction, .. } = *by else {
+            return;
+        };
+        let sent = direction == Direction::Transmitted;
+        let path = match (sent, frame.fasttracked) {
+            (false, _) => Path::Ingress,
+            (true, true) => Path::FastTrack,
+            (true, false) if frame.ingress == InterfaceId::NONE => Path::Output,
+            (true, false) => Path::Forward,
+        };
+        let seen = Seen {
+            at: *at,
+            interface: id,
+            sent,
+            path,
+            cpu,
+            len: *len,
+            bytes: frame.bytes(),
+            head: Head::of(frame.bytes()),
+        };
+        let name = self.layout.name(id);
+        let open = self.instruments.open.values_mut();
+        for open in open.filter(|open| open.places.have(name)) {
+            open.see(&seen);
+        }
+        if self.instruments.sniffer.wants(name, &seen) {
+            self.sniff(&seen);
+        }
+    }
+
+    /// Has workers copy the frames of those interfaces that somebody looks at, and of no others.
+    pub(super) fn retap(&mut self) {
+        let looks = &self.instruments;
+        let places = looks.open.values().map(|open| &open.places);
+        let places: Vec<_> = places.chain(looks.sniffer.places()).collect();
+        if places.is_empty() && looks.tapped.is_empty() {
+            return;
+        }
+        let all = self.layout.interfaces.iter();
+        let wanted = all.filter(|(_, laid)| places.iter().any(|places| places.have(&laid.name)));
+        let wanted: BTreeSet<_> = wanted.map(|(id, _)| *id).collect();
+        let snaps = looks.open.values().map(Open::snap);
+        let snap = snaps.chain(looks.sniffer.snap()).max();
+        self.published.table().set_snap(snap.unwrap_or(HEADERS));
+        let before = core::mem::replace(&mut self.instruments.tapped, wanted.clone());
+        for id in before.symmetric_difference(&wanted) {
+            self.set_tap(*id, wanted.contains(id));
+        }
+    }
+
+    fn open_look(
+        &mut self,
+        view: View,
+        arguments: &[(&'static str, Value)],
+    ) -> Result<u64, Reason> {
+        if self.instruments.open.len() >= MOST {
+            return Err(Reason::failure("too many instruments look at packets"));
+        }
+        let said = |name: &str| {
+            let found = arguments.iter().find(|(own, _)| *own == name);
+            found.map(|(_, value)| value.clone())
+        };
+        let (now, interface) = (self.now, said("interface"));
+        let (places, filter, what) = match view {
+            View::Torch => {
+                let interface = interface.ok_or(Reason::Missing(vec!["interface"]))?;
+                let (columns, filter) = filter::lit(&said)?;
+                let (torch, looked) = (Torch::new(columns), now);
+                let what = What::Torch { torch, looked };
+                (filter::places(Some(&interface)), filter, what)
+            }
+            View::Packets { lines } => {
+                let frame = said("show-frame").and_then(|value| value.as_bool()) == Some(true);
+                let memory = Memory::new(WAITING, true);
+                let what = What::Packets {
+                    memory,
+                    lines,
+                    frame,
+                };
+                (
+                    filter::places(interface.as_ref()),
+                    filter::sniffed(&said)?,
+                    what,
+                )
+            }
+        };
+        if let Places::Named(names) = &places
+            && names.iter().any(|name| self.layout.named(name).is_none())
+        {
+            return Err(Reason::no_match("interface"));
+        }
+        self.instruments.last += 1;
+        let ticket = self.instruments.last;
+        let open = Open {
+            places,
+            filter,
+            began: now,
+            what,
+        };
+        self.instruments.open.insert(ticket, open);
+        self.retap();
+        Ok(ticket)
+    }
+}
+
+impl Looks for Control {
+    fn open(&mut self, view: View, arguments: &[(&'static str, Value)]) -> Result<u64, Reason> {
+        self.open_look(view, arguments)
+    }
+
+    fn look(&mut self, ticket: u64) -> Option<(Vec<Row>, u64)> {
+        let (now, layout) = (self.now, &self.layout);
+        let open = self.instruments.open.get_mut(&ticket)?;
+        match &mut open.what {
+            What::Torch { torch, looked } => {
+                let seconds = now.saturating_since(*looked).as_secs_f64().max(0.001);
+                *looked = now;
+                Some((flows(torch, now, seconds), 0))
+            }
+            What::Packets {
+                memory,
+                lines,
+                frame,
+            } => {
+                let (packets, left_out) = memory.take();
+                let beyond = packets.len().saturating_sub(*lines);
+                let name = |id| layout.name(id).to_owned();
+                let shown = packets[beyond..].iter();
+                let rows = shown.map(|kept| rows::packet(kept, open.began, &name, *frame));
+                Some((rows.collect(), left_out + beyond as u64))
+            }
+        }
+    }
+
+    fn close(&mut self, ticket: u64) {
+        self.instruments.open.remove(&ticket);
+        self.retap();
+    }
+}
+
+/// The biggest flows, what the others carry together, and all of them.
+fn flows(torch: &mut Torch, now: Instant, seconds: f64) -> Vec<Row> {
+    let (flows, rest, total) = torch.take(now, FLOWS);
+    let mut all: Vec<_> = flows.iter().map(|flow| rows::flow(flow, seconds)).collect();
+    if let Some(rest) = rest {
+        let mut row = Row::default();
+        row.set("src-address", Value::text("others"));
+        rows::traffic(&mut row, &rest, seconds);
+        all.push(row);
+    }
+    let mut row = Row::default();
+    rows::traffic(&mut row, &total, seconds);
+    all.push(row);
+    all
+}
+
+impl Places {
+    /// Whether an interface is among them.
+    fn have(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Named(names) => names.iter().any(|own| **own == *name),
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! `/tool/sniffer`: packets are kept in memory, written to a file, and sent to a collector, until it is stopped.
+
+use core::net::{IpAddr, Ipv4Addr};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use frame::InterfaceId;
+use machine::{Duration, Instant};
+use menu::{Call, Item, Reason, Reply, Row, RowFilter, Store, Value};
+use sniff::pcapng::{self, Packet};
+use sniff::{Connections, Filter, Hosts, Memory, Path, Protocols, Seen};
+
+use super::filter::{self, Places};
+use super::{HEADERS, rows};
+use crate::drive::Control;
+use crate::live::give;
+use crate::probe::argument;
+
+const MENU: &str = "/tool/sniffer";
+/// Bytes that wait to be written.
+const BUFFER: usize = 64 << 10;
+/// How long they wait at most.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// See the module. What was seen stays until it is started again.
+#[derive(Debug, Default)]
+pub(crate) struct Sniffer {
+    running: Option<Running>,
+    began: Instant,
+    memory: Memory,
+    hosts: Hosts,
+    connections: Connections,
+    protocols: Protocols,
+}
+
+#[derive(Debug)]
+struct Running {
+    places: Places,
+    filter: Filter,
+    /// Bytes of a packet that are kept.
+    most: u32,
+    headers_only: bool,
+    file: Option<Written>,
+    stream: Option<Stream>,
+}
+
+/// The file that packets go to.
+#[derive(Debug)]
+struct Written {
+    name: String,
+    limit: usize,
+    /// Bytes that were written, and those that wait, since when.
+    bytes: usize,
+    waiting: Vec<u8>,
+    since: Instant,
+    interfaces: BTreeMap<InterfaceId, u32>,
+}
+
+/// Whom packets are sent to.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    to: Ipv4Addr,
+    port: u16,
+    /// Nothing between the router and the collector is looked at.
+    filters: bool,
+}
+
+impl Sniffer {
+    /// Whether it looks at this frame.
+    pub(super) fn wants(&self, name: &str, seen: &Seen<'_>) -> bool {
+        let Some(running) = &self.running else {
+            return false;
+        };
+        running.places.have(name)
+            && running.filter.passes(seen)
+            && running.stream.is_none_or(|stream| !stream.is_its(seen))
+    }
+
+    /// Where it looks.
+    pub(super) fn places(&self) -> Option<&Places> {
+        self.running.as_ref().map(|running| &running.places)
+    }
+
+    /// How much of a frame it needs.
+    pub(super) fn snap(&self) -> Option<u32> {
+        let running = self.running.as_ref()?;
+        Some(match running.headers_only {
+            true => HEADERS,
+            false => running.most.max(HEADERS),
+        })
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// When what waits is to be written.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let file = self.running.as_ref()?.file.as_ref()?;
+        (!file.waiting.is_empty()).then(|| file.since + WAIT)
+    }
+}
+
+impl Stream {
+    /// Whether a frame is part of it. What this router sends to the collector is never looked at: each packet would
+    /// make another one.
+    fn is_its(self, seen: &Seen<'_>) -> bool {
+        let Some(ip) = &seen.head.ip else {
+            return false;
+        };
+        let collector = IpAddr::V4(self.to);
+        let is_to = ip.dst == collector && ip.ports.is_some_and(|(_, to)| to == self.port);
+        let is_from = ip.src == collector && ip.ports.is_some_and(|(from, _)| from == self.port);
+        match self.filters {
+            true => is_to || is_from,
+            false => is_to && seen.path == Path::Output,
+        }
+    }
+}
+
+impl Control {
+    /// Takes a frame that the sniffer looks at.
+    pub(super) fn sniff(&mut self, seen: &Seen<'_>) {
+        let sniffer = &mut self.instruments.sniffer;
+        let Some(running) = &mut sniffer.running else {
+            return;
+        };
+        let most = match running.headers_only {
+            true => seen.head.headers,
+            false => running.most as usize,
+        };
+        let bytes = &seen.bytes[..seen.bytes.len().min(most)];
+        sniffer.memory.see(seen, most);
+        sniffer.hosts.see(seen);
+        sniffer.protocols.see(seen);
+        // Of a forwarded segment the copy that leaves is no resend.
+        if matches!(seen.path, Path::Ingress | Path::Output) {
+            sniffer.connections.see(seen);
+        }
+        let stream = running.stream;
+        if let Some(stream) = stream {
+            self.send_tzsp(bytes, (stream.to, stream.port));
+        }
+        self.write_packet(seen, bytes);
+    }
+
+    /// Puts a packet behind those that wait for the file, and writes them if they are many.
+    fn write_packet(&mut self, seen: &Seen<'_>, bytes: &[u8]) {
+        let unix_nanos = self.time_of(seen.at).max(0) as u64;
+        let name = self.layout.name(seen.interface).to_owned();
+        let running = self.instruments.sniffer.running.as_mut();
+        let Some(file) = running.and_then(|running| running.file.as_mut()) else {
+            return;
+        };
+        if file.waiting.is_empty() {
+            file.since = self.now;
+        }
+        let next = file.interfaces.len() as u32;
+        let interface = *file.interfaces.entry(seen.interface).or_insert_with(|| {
+            file.waiting.extend(pcapng::interface(&name, 0));
+            next
+        });
+        let packet = Packet {
+            interface,
+            unix_nanos,
+            sent: seen.sent,
+            len: seen.len,
+            bytes,
+            comment: seen.path.name(),
+        };
+        file.waiting.extend(packet.to_bytes());
+        if file.waiting.len() >= BUFFER {
+            self.write_sniffed();
+        }
+    }
+
+    /// Writes what waits for the file. At the file's limit, and where it cannot be written, no more goes there.
+    pub(in crate::drive) fn write_sniffed(&mut self) {
+        let Some(running) = self.instruments.sniffer.running.as_mut() else {
+            return;
+        };
+        let Some(file) = running
+            .file
+            .as_mut()
+            .filter(|file| !file.waiting.is_empty())
+        else {
+            return;
+        };
+        let waiting = core::mem::take(&mut file.waiting);
+        let full = file.bytes + waiting.len() > file.limit;
+        let why = match full {
+            true => "file-limit is reached".to_owned(),
+            false => match self.manage.files.append(&file.name, &waiting) {
+                Ok(()) => {
+                    file.bytes += waiting.len();
+                    return;
+                }
+                Err(reason) => reason.to_string(),
+            },
+        };
+        let said = format!("no more packets are written to {}: {why}", file.name);
+        running.file = None;
+        self.features.log.add("sniffer,warning", said);
+    }
+
+    /// `start`, `stop`, `save`.
+    pub(crate) fn act_sniffer(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
+        match call.command {
+            "start" => self.start_sniffer(store, call)?,
+            "stop" => {
+                self.write_sniffed();
+                self.instruments.sniffer.running = None;
+                self.retap();
+            }
+            _ => {
+                let name = argument(call, "file-name").and_then(Value::as_str);
+                let name = name.ok_or(Reason::Missing(vec!["file-name"]))?.to_owned();
+                let contents = self.sniffed_file();
+                menu::Files::write(&mut self.manage.files, &name, &contents)?;
+            }
+        }
+        Ok(Reply::default())
+    }
+
+    fn start_sniffer(&mut self, store: &Store, call: &Call<'_>) -> Result<(), Reason> {
+        if self.instruments.sniffer.is_running() {
+            return Err(Reason::failure("sniffer is running; stop it first"));
+        }
+        let settings = store.settings(MENU).ok_or(Reason::NoItem)?;
+        let running = self.read_sniffer(settings, call)?;
+        let kib = |name| {
+            let kib = settings.get(name).and_then(Value::as_number).unwrap_or(0);
+            usize::try_from(kib).unwrap_or(0).saturating_mul(1_024)
+        };
+        self.instruments.sniffer = Sniffer {
+            running: Some(running),
+            began: self.now,
+            memory: Memory::new(kib("memory-limit"), settings.is("memory-scroll")),
+            ..Sniffer::default()
+        };
+        self.retap();
+        Ok(())
+    }
+
+    /// Reads the settings, before which arguments of the command come; begins its file.
+    fn read_sniffer(&mut self, settings: &Item, call: &Call<'_>) -> Result<Running, Reason> {
+        let said = |name: &str| {
+            let own = argument(call, name).cloned();
+            own.or_else(|| settings.get(&format!("filter-{name}")).cloned())
+        };
+        let stream = match settings.is("streaming-enabled") {
+            true => Some(collector(settings)?),
+            false => None,
+        };
+        let most = settings.get("max-packet-size").and_then(Value::as_number);
+        let name = settings.text("file-name");
+        let file = match name.is_empty() {
+            true => None,
+            false => Some(self.begin_file(name, settings)?),
+        };
+        Ok(Running {
+            places: filter::places(said("interface").as_ref()),
+            filter: filter::sniffed(&said)?,
+            most: most
+                .and_then(|most| u32::try_from(most).ok())
+                .unwrap_or(2_048),
+            headers_only: settings.is("only-headers"),
+            file,
+            stream,
+        })
+    }
+
+    fn begin_file(&mut self, name: &str, settings: &Item) -> Result<Written, Reason> {
+        let kib = settings.get("file-limit").and_then(Value::as_number);
+        let head = pcapng::head("ferroute");
+        menu::Files::write_plain(&mut self.manage.files, name, &head)?;
+        Ok(Written {
+            name: name.to_owned(),
+            limit: usize::try_from(kib.unwrap_or(0))
+                .unwrap_or(0)
+                .saturating_mul(1_024),
+            bytes: head.len(),
+            waiting: Vec::new(),
+            since: self.now,
+            interfaces: BTreeMap::new(),
+        })
+    }
+
+    /// What is in memory, as a file.
+    fn sniffed_file(&self) -> Vec<u8> {
+        let mut interfaces = BTreeMap::new();
+        let mut contents = pcapng::head("ferroute");
+        for kept in self.instruments.sniffer.memory.packets() {
+            let next = interfaces.len() as u32;
+            let interface = *interfaces.entry(kept.interface).or_insert_with(|| {
+                contents.extend(pcapng::interface(self.layout.name(kept.interface), 0));
+                next
+            });
+            let packet = Packet {
+                interface,
+                unix_nanos: self.time_of(kept.at).max(0) as u64,
+                sent: kept.sent,
+                len: kept.len,
+                bytes: &kept.bytes,
+                comment: kept.path.name(),
+            };
+            contents.extend(packet.to_bytes());
+        }
+        contents
+    }
+
+    /// The rows of the sniffer's menus.
+    pub(crate) fn sniffed_rows(
+        &self,
+        path: &str,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let sniffer = &self.instruments.sniffer;
+        match path {
+            "/tool/sniffer/packet" => {
+                let name = |id| self.layout.name(id).to_owned();
+                for kept in sniffer.memory.packets() {
+                    give(rows::packet(kept, sniffer.began, &name, true), filter, each)?;
+                }
+            }
+            "/tool/sniffer/host" => {
+                let hosts = sniffer.hosts.rows(self.now);
+                for (at, (address, host)) in hosts.iter().enumerate() {
+                    give(rows::host(at, *address, host), filter, each)?;
+                }
+            }
+            "/tool/sniffer/connection" => {
+                let connections = sniffer.connections.rows();
+                for (at, (ends, connection)) in connections.iter().enumerate() {
+                    give(rows::connection(at, *ends, connection), filter, each)?;
+                }
+            }
+            _ => {
+                let all = sniffer.protocols.all();
+                for (at, (kind, ip, port, share)) in sniffer.protocols.rows().enumerate() {
+                    let row = rows::sort(at, (kind, ip, port), (share, all));
+                    give(row, filter, each)?;
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// `streaming-server`: an address, or an address and a port.
+fn collector(settings: &Item) -> Result<Stream, Reason> {
+    /// TaZmen Sniffer Protocol (IANA).
+    const TZSP: u16 = 37_008;
+    let text = settings.text("streaming-server");
+    let (address, port) = text.rsplit_once(':').unwrap_or((text, ""));
+    let to = address
+        .parse()
+        .map_err(|_| Reason::no_match("streaming-server"))?;
+    if to == Ipv4Addr::UNSPECIFIED {
+        return Err(Reason::failure("streaming-server is not set"));
+    }
+    Ok(Stream {
+        to,
+        port: port.parse().unwrap_or(TZSP),
+        filters: settings.is("filter-stream"),
+    })
+}

@@ -1,0 +1,116 @@
+//! Which frames an instrument looks at (RouterOS: `/tool/sniffer`, `filter-*`).
+
+use core::net::IpAddr;
+use core::ops::RangeInclusive;
+
+use ipnet::IpNet;
+use wire::Mac;
+
+use crate::{Ip, Seen};
+
+/// Values, some of which may be meant the other way round. An empty list lets everything pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List<T>(pub Vec<(bool, T)>);
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> List<T> {
+    /// Whether any entry matches; with `all`, whether all do.
+    fn matches(&self, all: bool, is: impl Fn(&T) -> bool) -> bool {
+        let mut entries = self.0.iter();
+        let mut fits = |(not, entry): &(bool, T)| is(entry) != *not;
+        match (self.0.is_empty(), all) {
+            (true, _) => true,
+            (false, true) => entries.all(fits),
+            (false, false) => entries.any(&mut fits),
+        }
+    }
+}
+
+/// What frames must be like. All lists have to match.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Of a list with several entries all have to match, rather than any.
+    pub all: bool,
+    /// Whether only transmitted ones are meant, or only received ones.
+    pub sent: Option<bool>,
+    /// The hardware address of sender or receiver.
+    pub macs: List<Mac>,
+    /// The hardware address of the sender.
+    pub src_macs: List<Mac>,
+    /// The hardware address of the receiver.
+    pub dst_macs: List<Mac>,
+    /// The type of a tag, or of what is behind the tags.
+    pub kinds: List<RangeInclusive<u16>>,
+    /// The address of sender or receiver, of either family.
+    pub addresses: List<IpNet>,
+    /// The sender's address.
+    pub src_addresses: List<IpNet>,
+    /// The receiver's address.
+    pub dst_addresses: List<IpNet>,
+    /// What IP carries.
+    pub protocols: List<u8>,
+    /// The port of sender or receiver.
+    pub ports: List<u16>,
+    /// The sender's port.
+    pub src_ports: List<u16>,
+    /// The receiver's port.
+    pub dst_ports: List<u16>,
+    /// The id of the outermost tag.
+    pub vlans: List<u16>,
+    /// The DSCP.
+    pub dscps: List<u8>,
+    /// The worker.
+    pub cpus: List<u16>,
+    /// The length of the frame in bytes.
+    pub sizes: List<RangeInclusive<usize>>,
+}
+
+impl Filter {
+    /// Whether a frame is looked at.
+    pub fn passes(&self, seen: &Seen<'_>) -> bool {
+        self.sent.is_none_or(|sent| sent == seen.sent)
+            && self.cpus.matches(self.all, |cpu| *cpu == seen.cpu)
+            && self
+                .sizes
+                .matches(self.all, |size| size.contains(&seen.len))
+            && self.passes_link(seen)
+            && self.passes_ip(seen.head.ip.as_ref())
+    }
+
+    fn passes_link(&self, seen: &Seen<'_>) -> bool {
+        let (head, all) = (&seen.head, self.all);
+        let kinds = head.kinds.iter().enumerate();
+        // A type of 0 is none, unless it is the length that stands there (IEEE 802.3).
+        let kinds = kinds.filter(|(place, kind)| *place == 0 || **kind != 0);
+        let kinds: Vec<_> = kinds.map(|(_, kind)| *kind).collect();
+        self.macs
+            .matches(all, |mac| *mac == head.src_mac || *mac == head.dst_mac)
+            && self.src_macs.matches(all, |mac| *mac == head.src_mac)
+            && self.dst_macs.matches(all, |mac| *mac == head.dst_mac)
+            && { &self.kinds }.matches(all, |own| kinds.iter().any(|kind| own.contains(kind)))
+            && self.vlans.matches(all, |vlan| head.vlan == Some(*vlan))
+    }
+
+    fn passes_ip(&self, ip: Option<&Ip>) -> bool {
+        let all = self.all;
+        let is = |of: fn(&Ip) -> IpAddr, net: &IpNet| ip.is_some_and(|ip| net.contains(&of(ip)));
+        let (src, dst): (fn(&Ip) -> IpAddr, fn(&Ip) -> IpAddr) = (|ip| ip.src, |ip| ip.dst);
+        let ports = ip.and_then(|ip| ip.ports);
+        let from = |port: &u16| ports.is_some_and(|(from, _)| from == *port);
+        let to = |port: &u16| ports.is_some_and(|(_, to)| to == *port);
+        self.addresses
+            .matches(all, |net| is(src, net) || is(dst, net))
+            && self.src_addresses.matches(all, |net| is(src, net))
+            && self.dst_addresses.matches(all, |net| is(dst, net))
+            && { &self.protocols }.matches(all, |own| ip.is_some_and(|ip| ip.protocol == *own))
+            && { &self.dscps }.matches(all, |own| ip.is_some_and(|ip| ip.dscp == *own))
+            && self.ports.matches(all, |port| from(port) || to(port))
+            && self.src_ports.matches(all, from)
+            && self.dst_ports.matches(all, to)
+    }
+}

@@ -1,0 +1,185 @@
+//! `/tool/torch` and `/tool/sniffer/quick`: what interfaces carry, as it passes.
+
+use std::time::Duration;
+
+use menu::{Reason, Row, Value};
+
+use crate::ping::nothing;
+use crate::{Align, Column, Form, Given, Look, Next, Run, Tool, Turn};
+
+/// How often packets are looked at.
+const PACKETS: Duration = Duration::from_millis(250);
+/// RouterOS: `quick-rows`.
+const LINES: usize = 20;
+
+/// What is seen of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// What flows carry.
+    Torch,
+    /// The packets, so many with each look at most.
+    Packets {
+        /// How many.
+        lines: usize,
+    },
+}
+
+/// What looks at frames.
+pub trait Looks {
+    /// Begins to look; gives a ticket. The arguments are those of the command.
+    ///
+    /// # Errors
+    /// An argument stands for nothing, or too many look.
+    fn open(&mut self, view: View, arguments: &[(&'static str, Value)]) -> Result<u64, Reason>;
+
+    /// What was seen since the last look, and how many frames were left out; none if there is no such ticket.
+    fn look(&mut self, ticket: u64) -> Option<(Vec<Row>, u64)>;
+
+    /// Ends to look.
+    fn close(&mut self, ticket: u64);
+}
+
+/// See the module.
+pub(crate) struct LookTool {
+    form: Form,
+    /// Whether packets are looked at, rather than flows.
+    packets: bool,
+}
+
+impl LookTool {
+    pub(crate) const TORCH: Self = Self {
+        form: Form::Table(&FLOWS),
+        packets: false,
+    };
+    pub(crate) const QUICK: Self = Self {
+        form: Form::Lines(&LINE),
+        packets: true,
+    };
+}
+
+static FLOWS: [Column; 12] = [
+    Column::new("mac-protocol", "MAC-PROTOCOL").optional(),
+    Column::new("vlan-id", "VLAN-ID").optional(),
+    Column::new("ip-protocol", "IP-PROTOCOL").optional(),
+    Column::new("src-address", "SRC-ADDRESS").optional(),
+    Column::new("src-port", "SRC-PORT").optional(),
+    Column::new("dst-address", "DST-ADDRESS").optional(),
+    Column::new("dst-port", "DST-PORT").optional(),
+    Column::new("dscp", "DSCP").optional(),
+    Column::new("tx", "TX").showing(|row| rate(row, "tx")),
+    Column::new("rx", "RX").showing(|row| rate(row, "rx")),
+    Column::new("tx-packets", "TX-PACKETS"),
+    Column::new("rx-packets", "RX-PACKETS"),
+];
+
+static LINE: [Column; 10] = [
+    Column::new("interface", "INTERFACE").at(10, Align::Left),
+    Column::new("time", "TIME")
+        .at(9, Align::Right)
+        .showing(time),
+    Column::new("num", "NUM").at(6, Align::Right),
+    Column::new("direction", "DIR").at(3, Align::Left),
+    Column::new("path", "PATH").at(9, Align::Left),
+    Column::new("src-address", "SRC")
+        .at(26, Align::Left)
+        .showing(|row| end(row, "src")),
+    Column::new("dst-address", "DST")
+        .at(26, Align::Left)
+        .showing(|row| end(row, "dst")),
+    Column::new("protocol", "PROTOCOL")
+        .at(11, Align::Left)
+        .showing(carried),
+    Column::new("size", "SIZE").at(5, Align::Right),
+    Column::new("cpu", "CPU").at(3, Align::Right),
+];
+
+/// RouterOS: `1.2Mbps`.
+fn rate(row: &Row, name: &str) -> String {
+    let bits = row.get(name).and_then(Value::as_number).unwrap_or(0);
+    menu::print::bits_per_second(bits)
+}
+
+/// Seconds since the begin, with three digits behind the point.
+fn time(row: &Row) -> String {
+    match row.get("time") {
+        Some(Value::Thousandths(millis)) => format!("{}.{:03}", millis / 1_000, millis % 1_000),
+        other => other.map(ToString::to_string).unwrap_or_default(),
+    }
+}
+
+/// The address of an end, or who it is on the link.
+fn end(row: &Row, which: &str) -> String {
+    let cell = row.get(&format!("{which}-address"));
+    let cell = cell.or_else(|| row.get(&format!("{which}-mac")));
+    cell.map(ToString::to_string).unwrap_or_default()
+}
+
+/// What IP carries, or what the frame does.
+fn carried(row: &Row) -> String {
+    let cell = row.get("ip-protocol").or_else(|| row.get("protocol"));
+    cell.map(ToString::to_string).unwrap_or_default()
+}
+
+struct Looking {
+    view: View,
+    arguments: Vec<(&'static str, Value)>,
+    interval: Duration,
+    ticket: Option<u64>,
+    left_out: u64,
+}
+
+impl Tool for LookTool {
+    fn form(&self) -> Form {
+        self.form
+    }
+
+    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+        let lines = given.number("rows").unwrap_or(LINES).clamp(1, 1_000);
+        let (view, interval) = match self.packets {
+            true => (View::Packets { lines }, PACKETS),
+            false => (View::Torch, given.interval),
+        };
+        Ok(Box::new(Looking {
+            view,
+            arguments: std::mem::take(&mut given.arguments),
+            interval,
+            ticket: None,
+            left_out: 0,
+        }))
+    }
+}
+
+impl Run for Looking {
+    fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
+        let missing = || Reason::failure("there are no frames here: it needs a running router");
+        let looks = turn.router.looks().ok_or_else(missing)?;
+        let next = Next::At(turn.now.saturating_add(self.interval));
+        let Some(ticket) = self.ticket else {
+            self.ticket = Some(looks.open(self.view, &self.arguments)?);
+            return Ok(nothing(next));
+        };
+        let Some((rows, left_out)) = looks.look(ticket) else {
+            return Ok(nothing(Next::Over));
+        };
+        self.left_out += left_out;
+        // Packets are lines: without any there is nothing to add.
+        let is_new = self.view == View::Torch || !rows.is_empty();
+        Ok(Look {
+            rows: is_new.then_some(rows),
+            next,
+        })
+    }
+
+    fn summary(&self) -> String {
+        match self.left_out {
+            0 => String::new(),
+            left_out => format!("{left_out} packets were seen that are not shown\n"),
+        }
+    }
+
+    fn stop(&mut self, turn: &mut Turn<'_>) {
+        if let (Some(ticket), Some(looks)) = (self.ticket.take(), turn.router.looks()) {
+            looks.close(ticket);
+        }
+    }
+}
