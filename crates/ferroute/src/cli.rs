@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Check(Check),
     /// Show which way a packet would take, and why: stage by stage, rule by rule.
     Trace(Box<Trace>),
+    /// Ask a configuration what becomes of packets, and compare that with what is expected of it.
+    Test(Test),
     /// Show a script as the language understands it, without running anything.
     Parse(Parse),
     /// Make labs of hosts in network namespaces, and work in them.
@@ -262,6 +264,19 @@ pub(crate) struct Trace {
     /// Which router, without a file.
     #[command(flatten)]
     pub(crate) reach: Reach,
+}
+
+/// Configurations whose expectations are tested. They stand in comments of a configuration (`# expect drop in=ether1
+/// src=198.51.100.1 dst=192.0.2.1 proto=tcp dport=22`), or without the # in a file beside it, rules.expect beside
+/// rules.rsc. The exit code is 0 if all of them hold, 4 if some do not.
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    /// The configurations (.rsc), in which all ports have a link.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Answer in JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// A script to be read.

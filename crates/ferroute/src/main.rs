@@ -14,6 +14,7 @@ mod core;
 mod devices;
 mod docs;
 mod ends;
+mod expect;
 mod fair;
 mod fetches;
 mod findings;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         Command::Exec(exec) => client::exec(&exec),
         Command::Check(check) => config::check(&check),
         Command::Trace(asked) => trace::trace(&asked),
+        Command::Test(test) => expect::test(&test),
         Command::Parse(parse) => config::parse(&parse),
         Command::Lab(command) => labs::run(&command),
         Command::Host(Host::Exec { reach, command }) => {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use console::protocol::Message;
 use frame::Offloads;
 use machine::{Duration, Instant};
-use menu::quote_always;
+use menu::{Store, quote_always};
 use router::Instance;
 use router::drive::{PortNews, Setup};
 use router::mirror::NewMirror;
@@ -90,7 +90,7 @@ fn command(trace: &Trace) -> Result<String, String> {
 }
 
 /// `10.0.0.1`, `10.0.0.1:80`, `2001:db8::1`, `[2001:db8::1]:80`: the address, and the port.
-fn end<'a>(option: &str, text: &'a str) -> Result<(&'a str, Option<&'a str>), String> {
+pub(crate) fn end<'a>(option: &str, text: &'a str) -> Result<(&'a str, Option<&'a str>), String> {
     let bad =
         || format!("{option} {text}: an address is wanted, or address:port, or [address]:port");
     let parts = if let Some(rest) = text.strip_prefix('[') {
@@ -124,49 +124,64 @@ fn ask(place: &Place, command: &str) -> Result<String, String> {
 fn offline(file: &std::path::Path, command: &str) -> Result<String, String> {
     let mut store = schema::store();
     crate::config::import_file(&mut store, file)?;
-    let ports: Vec<_> = store
-        .members("interface")
-        .filter(|item| item.is_port())
-        .map(|item| item.text("default-name").to_owned())
-        .collect();
-    let made = Instance::new(&Setup::OFFLINE, store);
-    let (mut instance, _workers) = made.map_err(|error| format!("memory: {error}"))?;
-    crate::core::set_clock(&mut instance, Instant::ZERO);
-    for (number, port) in ports.iter().enumerate() {
-        let news = PortNews {
-            up: true,
-            mac: Mac([2, 0, 0, 0, 1, number as u8]),
-            mtu: 0,
-        };
-        instance
-            .attach_port(port, news, Offloads::default(), Vec::new())
-            .map_err(|reason| format!("{port}: {reason}"))?;
-    }
-    // IPv6 addresses are used when nobody has objected for a while.
-    for second in 1..=5 {
-        while instance.poll(Instant::ZERO + Duration::from_secs(second)) {}
-    }
-    // What is for everybody on a link is taken where somebody may listen: as by a router that runs.
-    let control = instance.control();
-    let changes = control.take_mirror_changes(usize::MAX);
-    let made = changes.unwrap_or_default().mirrors.into_keys();
-    let made = made.map(|interface| NewMirror {
-        interface,
-        offloads: Offloads::default(),
-        queues: Vec::new(),
-    });
-    control.attach_mirrors(made.collect());
-    let mut out = String::new();
-    let ran = instance.run(&mut Session::new("admin"), command, &mut out);
-    ran.map_err(|refusal| refusal.to_string())?;
-    Ok(out)
+    Still::new(store)?.ask(command)
 }
 
-fn text<'a>(step: &'a Value, name: &str) -> &'a str {
+/// A router that runs nowhere and can be asked: all its ports have a link.
+pub(crate) struct Still(Instance);
+
+impl Still {
+    /// The router of a configuration.
+    pub(crate) fn new(store: Store) -> Result<Self, String> {
+        let ports: Vec<_> = store
+            .members("interface")
+            .filter(|item| item.is_port())
+            .map(|item| item.text("default-name").to_owned())
+            .collect();
+        let made = Instance::new(&Setup::OFFLINE, store);
+        let (mut instance, _workers) = made.map_err(|error| format!("memory: {error}"))?;
+        crate::core::set_clock(&mut instance, Instant::ZERO);
+        for (number, port) in ports.iter().enumerate() {
+            let news = PortNews {
+                up: true,
+                mac: Mac([2, 0, 0, 0, 1, number as u8]),
+                mtu: 0,
+            };
+            instance
+                .attach_port(port, news, Offloads::default(), Vec::new())
+                .map_err(|reason| format!("{port}: {reason}"))?;
+        }
+        // IPv6 addresses are used when nobody has objected for a while.
+        for second in 1..=5 {
+            while instance.poll(Instant::ZERO + Duration::from_secs(second)) {}
+        }
+        // What is for everybody on a link is taken where somebody may listen: as by a router that runs.
+        let control = instance.control();
+        let changes = control.take_mirror_changes(usize::MAX);
+        let made = changes.unwrap_or_default().mirrors.into_keys();
+        let made = made.map(|interface| NewMirror {
+            interface,
+            offloads: Offloads::default(),
+            queues: Vec::new(),
+        });
+        control.attach_mirrors(made.collect());
+        Ok(Self(instance))
+    }
+
+    /// What it answers to a console command.
+    pub(crate) fn ask(&mut self, command: &str) -> Result<String, String> {
+        let mut out = String::new();
+        let ran = self.0.run(&mut Session::new("admin"), command, &mut out);
+        ran.map_err(|refusal| refusal.to_string())?;
+        Ok(out)
+    }
+}
+
+pub(crate) fn text<'a>(step: &'a Value, name: &str) -> &'a str {
     step.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn verdict(steps: &[Value]) -> Option<&Value> {
+pub(crate) fn verdict(steps: &[Value]) -> Option<&Value> {
     steps.iter().find(|step| text(step, "stage") == "verdict")
 }
 
@@ -197,7 +212,7 @@ fn to_json(steps: &[Value]) -> Value {
 }
 
 /// The layout of the console.
-fn to_text(steps: &[Value]) -> String {
+pub(crate) fn to_text(steps: &[Value]) -> String {
     script::trace_text(steps, |step, name| match step.get(name)? {
         Value::String(text) => Some(text.clone()),
         value => Some(value.to_string()),

@@ -1,0 +1,150 @@
+//! `ferroute test`: what is expected of a configuration, beside what its router answers. It is the router's own
+//! forwarding code that is asked, by `/tool/trace`; nothing runs and nobody needs rights.
+
+mod line;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use self::line::Expectation;
+use crate::cli::Test;
+use crate::say;
+use crate::trace::{Still, to_text};
+
+/// The exit code if expectations fail.
+const FAILED: u8 = 4;
+
+/// What came of an expectation.
+struct Outcome {
+    /// The file and the line that it stands in.
+    place: String,
+    /// As it was written.
+    text: String,
+    /// Why it does not hold; empty if it does.
+    why: Vec<String>,
+    steps: Vec<Value>,
+}
+
+/// Does what `ferroute test` was asked to; the result is the process's exit code.
+pub(crate) fn test(test: &Test) -> Result<u8, String> {
+    let mut outcomes = Vec::new();
+    for file in &test.files {
+        let before = outcomes.len();
+        outcomes.extend(outcomes_of(file)?);
+        if outcomes.len() == before {
+            return Err(format!(
+                "{}: nothing is expected of it: write `# expect accept in=… src=… dst=…` into it, or into {}",
+                file.display(),
+                beside(file).display()
+            ));
+        }
+    }
+    say::text(match test.json {
+        true => format!("{}\n", to_json(&outcomes)),
+        false => shown(&outcomes),
+    })?;
+    let failed = outcomes.iter().any(|outcome| !outcome.why.is_empty());
+    Ok(if failed { FAILED } else { 0 })
+}
+
+/// The file of expectations beside a configuration.
+fn beside(file: &Path) -> std::path::PathBuf {
+    file.with_extension("expect")
+}
+
+fn outcomes_of(file: &Path) -> Result<Vec<Outcome>, String> {
+    let read = |file: &Path| {
+        let bytes = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        Ok::<_, String>(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let mut found = expectations(file, &read(file)?, true)?;
+    let beside = beside(file);
+    if beside.exists() {
+        found.extend(expectations(&beside, &read(&beside)?, false)?);
+    }
+    let mut store = schema::store();
+    crate::config::import_file(&mut store, file)?;
+    let mut router = Still::new(store)?;
+    let outcomes = found.into_iter().map(|(place, text, expectation)| {
+        let said = router.ask(&expectation.command());
+        let said = said.map_err(|why| format!("{place}: {why}"))?;
+        let steps: Vec<Value> = serde_json::from_str(said.trim())
+            .map_err(|_| format!("{place}: the router's answer is no trace: {}", said.trim()))?;
+        let why = expectation.failures(&steps);
+        Ok(Outcome {
+            place,
+            text,
+            why,
+            steps,
+        })
+    });
+    outcomes.collect()
+}
+
+/// The expectations of a file, with their places and as they are written: in comments, or in lines of their own.
+fn expectations(
+    file: &Path,
+    text: &str,
+    in_comments: bool,
+) -> Result<Vec<(String, String, Expectation)>, String> {
+    let mut found = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        let said = match (in_comments, line.strip_prefix('#')) {
+            (true, Some(comment)) => comment.trim_start(),
+            (true, None) | (false, Some(_)) => continue,
+            (false, None) => line,
+        };
+        let place = format!("{}:{number}", file.display());
+        match said.strip_prefix("expect ") {
+            Some(rest) => {
+                let expectation =
+                    Expectation::read(rest).map_err(|why| format!("{place}: {why}"))?;
+                found.push((place, said.to_owned(), expectation));
+            }
+            None if in_comments || said.is_empty() => {}
+            None => return Err(format!("{place}: a line begins with `expect` or with #")),
+        }
+    }
+    Ok(found)
+}
+
+fn shown(outcomes: &[Outcome]) -> String {
+    let mut text = String::new();
+    for outcome in outcomes {
+        let word = if outcome.why.is_empty() {
+            "ok  "
+        } else {
+            "FAIL"
+        };
+        let _ = writeln!(text, "{word} {}: {}", outcome.place, outcome.text);
+        for why in &outcome.why {
+            let _ = writeln!(text, "     {why}");
+        }
+        if !outcome.why.is_empty() {
+            for line in to_text(&outcome.steps).lines() {
+                let _ = writeln!(text, "     | {line}");
+            }
+        }
+    }
+    let failed = outcomes.iter().filter(|outcome| !outcome.why.is_empty());
+    let (failed, all) = (failed.count(), outcomes.len());
+    let _ = writeln!(text, "{} hold, {failed} do not", all - failed);
+    text
+}
+
+fn to_json(outcomes: &[Outcome]) -> Value {
+    let each = outcomes.iter().map(|outcome| {
+        json!({
+            "place": outcome.place,
+            "expectation": outcome.text,
+            "holds": outcome.why.is_empty(),
+            "why": outcome.why,
+            "trace": outcome.steps,
+        })
+    });
+    each.collect()
+}

@@ -1,0 +1,312 @@
+//! One expectation: a packet, and what is to become of it.
+//!
+//! ```text
+//! expect accept in=ether2 src=192.168.88.10 dst=1.1.1.1 proto=tcp dport=443 via=masquerade out=ether1
+//! ```
+
+use std::fmt::Write as _;
+
+use menu::quote_always;
+use serde_json::Value;
+
+use crate::trace::{end, text, verdict};
+
+/// What may be expected.
+const VERDICTS: [(&str, &[&str]); 6] = [
+    ("accept", &["sent", "delivered"]),
+    ("forward", &["sent"]),
+    ("input", &["delivered"]),
+    ("drop", &["discarded"]),
+    ("reject", &["refused"]),
+    ("deny", &["discarded", "refused"]),
+];
+
+/// Words for a packet, and the arguments of `/tool/trace` that they are; those are taken by their own names, too.
+const PACKET: [(&str, &str); 20] = [
+    ("in", "in-interface"),
+    ("src", "src-address"),
+    ("dst", "dst-address"),
+    ("proto", "protocol"),
+    ("sport", "src-port"),
+    ("dport", "dst-port"),
+    ("flags", "tcp-flags"),
+    ("icmp-type", "icmp-type"),
+    ("icmp-code", "icmp-code"),
+    ("icmp-id", "icmp-id"),
+    ("size", "packet-size"),
+    ("ttl", "ttl"),
+    ("dscp", "dscp"),
+    ("mac", "src-mac-address"),
+    ("vlan", "vlan-id"),
+    ("state", "connection-state"),
+    ("nat-state", "connection-nat-state"),
+    ("connection-mark", "connection-mark"),
+    ("packet-mark", "packet-mark"),
+    ("routing-mark", "routing-mark"),
+];
+
+/// Words for its way.
+const WAY: [&str; 7] = ["via", "out", "from", "to", "path", "because", "queue"];
+
+/// See the module.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Expectation {
+    verdict: &'static str,
+    /// Arguments of `/tool/trace`.
+    packet: Vec<(&'static str, String)>,
+    /// What its way is to be like.
+    way: Vec<(&'static str, String)>,
+}
+
+impl Expectation {
+    /// Reads what stands behind `expect`.
+    ///
+    /// # Errors
+    /// What is wrong, and what would be right.
+    pub(super) fn read(line: &str) -> Result<Self, String> {
+        let words = words(line)?;
+        let mut words = words.iter();
+        let first = words.next().map(String::as_str).unwrap_or_default();
+        let known = VERDICTS.iter().find(|(name, _)| *name == first);
+        let (verdict, _) = known.ok_or_else(|| {
+            let names = VERDICTS.map(|(name, _)| name).join(", ");
+            format!("`{first}`: behind `expect` comes one of {names}")
+        })?;
+        let mut expectation = Self {
+            verdict,
+            packet: Vec::new(),
+            way: Vec::new(),
+        };
+        for word in words {
+            let (name, value) = word
+                .split_once('=')
+                .ok_or_else(|| format!("`{word}`: name=value is wanted"))?;
+            expectation.take(name, value)?;
+        }
+        for (word, name) in [
+            ("in", "in-interface"),
+            ("src", "src-address"),
+            ("dst", "dst-address"),
+        ] {
+            if !expectation.packet.iter().any(|(own, _)| *own == name) {
+                return Err(format!("{word}= is missing"));
+            }
+        }
+        Ok(expectation)
+    }
+
+    fn take(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if let Some(name) = WAY.iter().find(|own| **own == name) {
+            self.way.push((name, value.to_owned()));
+            return Ok(());
+        }
+        let mut known = PACKET.iter();
+        let found = known.find(|(word, own)| *word == name || *own == name);
+        let (_, argument) = found.ok_or_else(|| {
+            let names: Vec<_> = { PACKET.iter().map(|(word, _)| *word) }
+                .chain(WAY)
+                .collect();
+            format!("`{name}`: there are {}", names.join(", "))
+        })?;
+        let port = match *argument {
+            "src-address" => Some("src-port"),
+            "dst-address" => Some("dst-port"),
+            _ => None,
+        };
+        match port {
+            Some(argument_of_port) => {
+                let (address, port) = end(name, value)?;
+                self.packet.push((argument, address.to_owned()));
+                self.packet
+                    .extend(port.map(|port| (argument_of_port, port.to_owned())));
+            }
+            None => self.packet.push((argument, value.to_owned())),
+        }
+        Ok(())
+    }
+
+    /// The console command that asks for the packet's way.
+    pub(super) fn command(&self) -> String {
+        let mut command = String::from(":put [:serialize to=json value=[/tool/trace as-value");
+        for (name, value) in &self.packet {
+            let _ = write!(command, " {name}={}", quote_always(value));
+        }
+        command.push_str("]]");
+        command
+    }
+
+    /// What of the way is not as expected.
+    pub(super) fn failures(&self, steps: &[Value]) -> Vec<String> {
+        let end = verdict(steps);
+        let became = end.map(|step| text(step, "verdict")).unwrap_or_default();
+        let said = end.map(|step| text(step, "decision")).unwrap_or_default();
+        let mut failures = Vec::new();
+        let allowed = VERDICTS.iter().find(|(name, _)| *name == self.verdict);
+        if !allowed.is_some_and(|(_, allowed)| allowed.contains(&became)) {
+            failures.push(format!("expected {}, but it is {said}", self.verdict));
+        }
+        for (name, value) in &self.way {
+            let found: Vec<String> = match *name {
+                "via" => met(steps),
+                "out" => routed(steps),
+                "from" => translated(steps)
+                    .map(|(from, _)| from)
+                    .into_iter()
+                    .collect(),
+                "to" => translated(steps).map(|(_, to)| to).into_iter().collect(),
+                "path" => paths(steps),
+                "queue" => of_stage(steps, "queues", "decision"),
+                _ => vec![said.to_owned()],
+            };
+            let holds = |found: &String| match *name {
+                "queue" => found.contains(&**value),
+                "because" => found.contains(&format!("({value})")),
+                "from" | "to" => {
+                    found == value || found.rsplit_once(':').is_some_and(|(at, _)| at == value)
+                }
+                _ => found == value,
+            };
+            if !found.iter().any(holds) {
+                let found = match found.is_empty() {
+                    true => "nothing".to_owned(),
+                    false => found.join(", "),
+                };
+                failures.push(format!("expected {name}={value}, but there is {found}"));
+            }
+        }
+        failures
+    }
+}
+
+/// Actions, comments and chains of the rules that it met.
+fn met(steps: &[Value]) -> Vec<String> {
+    let matched = steps
+        .iter()
+        .filter(|step| text(step, "decision").starts_with("matched"));
+    let mut all: Vec<_> = matched
+        .flat_map(|step| ["action", "comment", "chain"].map(|name| text(step, name).to_owned()))
+        .filter(|word| !word.is_empty())
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The interfaces that routes lead it to.
+fn routed(steps: &[Value]) -> Vec<String> {
+    let decisions = of_stage(steps, "routing", "decision");
+    let leaves = decisions
+        .iter()
+        .filter_map(|said| said.split_once("leaves by "));
+    let mut by: Vec<String> = leaves.map(|(_, by)| by.to_owned()).collect();
+    // The last one counts.
+    by.drain(..by.len().saturating_sub(1));
+    by
+}
+
+/// Its ends behind all translations.
+fn translated(steps: &[Value]) -> Option<(String, String)> {
+    let said = steps.iter().rev().map(|step| text(step, "decision"));
+    let mut becomes = said.filter_map(|said| said.split_once(" becomes "));
+    let (_, ends) = becomes.next()?;
+    let (from, to) = ends.split_once("->")?;
+    Some((from.to_owned(), to.to_owned()))
+}
+
+/// `fast` or `slow`.
+fn paths(steps: &[Value]) -> Vec<String> {
+    let said = of_stage(steps, "path", "decision");
+    let first = |said: &String| said.split([':', ' ']).next().unwrap_or_default().to_owned();
+    said.iter().map(first).collect()
+}
+
+fn of_stage(steps: &[Value], stage: &str, name: &str) -> Vec<String> {
+    let own = steps.iter().filter(|step| text(step, "stage") == stage);
+    own.map(|step| text(step, name).to_owned()).collect()
+}
+
+/// The words of a line; a value with spaces stands between quotation marks.
+fn words(line: &str) -> Result<Vec<String>, String> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+    for letter in line.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            letter if letter.is_whitespace() && !quoted => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            letter => word.push(letter),
+        }
+    }
+    if quoted {
+        return Err("a quotation mark is missing".to_owned());
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::Still;
+
+    #[test]
+    fn what_is_wrong_in_a_line_is_said_with_what_would_be_right() {
+        fn wrong(line: &str) -> String {
+            Expectation::read(line).expect_err(line)
+        }
+        let ends = "in=ether1 src=192.0.2.1 dst=192.0.2.2";
+        assert!(wrong("pass").contains("accept, forward"));
+        assert!(wrong("drop in=ether1 src=192.0.2.1").contains("dst= is missing"));
+        assert!(wrong(&format!("drop {ends} port=5")).contains("there are in, src"));
+        assert!(wrong(&format!("drop {ends} tcp")).contains("name=value"));
+        assert!(wrong("drop in=ether1 src=router dst=192.0.2.2").contains("an address is wanted"));
+        assert!(wrong("drop in=\"ether1").contains("quotation mark"));
+    }
+
+    /// What of an expectation of the default configuration of a home router does not hold.
+    fn failures(line: &str) -> String {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/configs/static.rsc");
+        let mut store = schema::store();
+        let imported = crate::config::import_file(&mut store, std::path::Path::new(file));
+        imported.expect("a configuration");
+        let expectation = Expectation::read(line).expect(line);
+        let mut router = Still::new(store).expect("a router");
+        let said = router.ask(&expectation.command()).expect(line);
+        let steps: Vec<Value> = serde_json::from_str(said.trim()).expect("JSON");
+        expectation.failures(&steps).join("\n")
+    }
+
+    #[test]
+    fn expectations_hold_or_say_what_is_instead() {
+        let out = "in=bridge src=192.168.88.10:5000 dst=1.1.1.1 dport=443";
+        for holds in [
+            format!(
+                "accept {out} via=masquerade out=ether1 path=slow from=203.0.113.2 to=1.1.1.1:443"
+            ),
+            format!("forward {out} via=\"defconf: masquerade\" from=203.0.113.2:5000"),
+            "drop in=ether1 src=198.51.100.80 dst=192.168.88.10:22 because=firewall-filter"
+                .to_owned(),
+            "input in=bridge src=192.168.88.10 dst=192.168.88.1 proto=udp dport=53".to_owned(),
+            "deny in=ether1 src=198.51.100.80 dst=203.0.113.2:22".to_owned(),
+        ] {
+            assert_eq!(failures(&holds), "", "{holds}");
+        }
+        let said = failures(&format!("drop {out} out=ether2 via=dst-nat"));
+        assert!(
+            said.contains("expected drop, but it is sent to 203.0.113.1"),
+            "{said}"
+        );
+        assert!(
+            said.contains("expected out=ether2, but there is ether1"),
+            "{said}"
+        );
+        assert!(
+            said.contains("expected via=dst-nat, but there is"),
+            "{said}"
+        );
+    }
+}
