@@ -20,6 +20,8 @@ ssh:openssh-client node:nodejs curl:curl certificates:ca-certificates keepalived
 ovs-vswitchd:openvswitch-switch chronyd:chrony nfcapd:nfdump lldpd:lldpd snmpget:snmp snmptrapd:snmptrapd
 openssl:openssl freeradius:freeradius udhcpc:udhcpc dhclient:isc-dhcp-client perfdhcp:kea-admin
 dig:bind9-dnsutils dnsperf:dnsperf aiosmtpd:python3-aiosmtpd'
+# Not every distribution has it as a package; the test of the page says that it is skipped then.
+for_page='chromium:chromium chromedriver:chromium-driver'
 
 say() { printf 'deps: %s\n' "$*" >&2; }
 
@@ -76,6 +78,15 @@ need() {
     say "missing and not installable from here: $*"
     say "as root: apt-get install $*"
     return 1
+}
+
+# Of these packages those that the distribution has.
+available() {
+    for package in "$@"; do
+        if apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [0-9]'; then
+            printf '%s ' "$package"
+        fi
+    done
 }
 
 wanted=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
@@ -153,6 +164,7 @@ for part in "$@"; do
         # What a test lacks, it names when it is skipped.
         test)
             need $(missing $for_test) || say 'tests that need these are skipped'
+            need $(available $(missing $for_page)) || say 'the test of the page is skipped'
             packaging/clients.sh || say 'tests with these clients are skipped'
             ;;
         # libFuzzer itself is compiled with the targets, and is C++.

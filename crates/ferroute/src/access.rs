@@ -82,6 +82,15 @@ impl Entered {
         &self.login.user
     }
 
+    /// The names of the policies that the user has.
+    pub(crate) fn policies(&self) -> Vec<&'static str> {
+        let now = self.login.rights.now();
+        let words = Policies::WORDS.iter().copied();
+        words
+            .filter(|word| now.contains(Policies::of(word)))
+            .collect()
+    }
+
     /// Whether the user may manage users: there is always room for such.
     pub(crate) fn is_administrator(&self) -> bool {
         self.login.rights.now().contains(Policies::POLICY)

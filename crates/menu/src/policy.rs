@@ -72,7 +72,11 @@ impl Policies {
     /// To log in by REST.
     pub const REST_API: Self = Self::of("rest-api");
 
-    const fn of(word: &str) -> Self {
+    /// The policy of one of [`Self::WORDS`].
+    ///
+    /// # Panics
+    /// The word is another one.
+    pub const fn of(word: &str) -> Self {
         let mut index = 0;
         while index < Self::WORDS.len() {
             if equal(Self::WORDS[index].as_bytes(), word.as_bytes()) {

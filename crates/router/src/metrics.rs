@@ -115,6 +115,11 @@ pub const METRICS: &[Metric] = &[
         "Packets that were discarded, by reason.",
     ),
     (
+        "ferroute_copies_lost_total",
+        true,
+        "Copies of frames for torch, the sniffer and rules that found no room.",
+    ),
+    (
         "ferroute_service_heard_total",
         true,
         "Frames that a service of the router heard.",
@@ -303,6 +308,9 @@ impl Control {
             let count: u64 = all.iter().map(|counters| counters.drops(*reason)).sum();
             page.row("ferroute_drops_total", &[("reason", reason.name())], count);
         }
+        let lost = all.iter().map(|counters| counters.taps_lost.get());
+        page.begin("ferroute_copies_lost_total");
+        page.row("ferroute_copies_lost_total", &[], lost.sum::<u64>());
         for name in [
             "ferroute_service_heard_total",
             "ferroute_service_lost_total",

@@ -1,4 +1,4 @@
-//! HTTP at `www` and `www-ssl`: carries requests of REST to the threads in which they run.
+//! HTTP at `www` and `www-ssl`: the page, and requests of REST, which are carried to the threads in which they run.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -13,7 +13,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes, Frame, Incoming};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue,
+    REFERRER_POLICY, SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -27,6 +30,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::desk::{Asker, Desk, Turn};
+use super::page::{self, Sessions};
 use super::{Conversation, Peer, Speaker, Stream};
 use crate::access::{Entered, Proof};
 use crate::core::Shared;
@@ -59,12 +63,17 @@ const WAITING: usize = 4;
 pub(crate) struct Http {
     shared: Arc<Shared>,
     desk: Arc<Desk>,
+    sessions: Arc<Sessions>,
 }
 
 impl Http {
     /// A speaker for this router.
-    pub(crate) const fn new(shared: Arc<Shared>, desk: Arc<Desk>) -> Self {
-        Self { shared, desk }
+    pub(crate) fn new(shared: Arc<Shared>, desk: Arc<Desk>) -> Self {
+        Self {
+            shared,
+            desk,
+            sessions: Arc::default(),
+        }
     }
 }
 
@@ -74,6 +83,7 @@ impl Speaker for Http {
             let visitor = Arc::new(Visitor {
                 shared: Arc::clone(&self.shared),
                 desk: Arc::clone(&self.desk),
+                sessions: Arc::clone(&self.sessions),
                 peer,
                 known: Mutex::new(None),
             });
@@ -107,6 +117,7 @@ impl Speaker for Http {
 struct Visitor {
     shared: Arc<Shared>,
     desk: Arc<Desk>,
+    sessions: Arc<Sessions>,
     peer: Peer,
     /// The words that proved who it is, and who that is.
     known: Mutex<Option<(HeaderValue, Arc<Entered>)>>,
@@ -120,47 +131,72 @@ impl Visitor {
         }
         let Some(rest) = path.strip_prefix("/rest").map(str::to_owned) else {
             return match path {
-                "/" => text(
-                    StatusCode::OK,
-                    "text/plain",
-                    Bytes::from_static(b"ferroute\n"),
-                ),
+                "/session" => self.session(request).await,
+                "/schema.json" => text(StatusCode::OK, "application/json", menus()),
                 "/healthz" => self.health(|_| true).await,
                 "/readyz" => self.health(Instance::has_its_ports).await,
                 "/metrics" if request.method() == Method::GET => {
                     self.metrics(request.headers()).await
                 }
-                _ => refuse(&Fault::not_found()),
+                path => file(path),
             };
         };
-        let Some(entered) = self.enter(request.headers()).await else {
-            return refuse(&Fault::unauthorized());
+        let Some((entered, via)) = self.enter(request.headers()).await else {
+            return stranger(request.headers());
         };
         if rest == "/openapi.json" && request.method() == Method::GET {
             return text(StatusCode::OK, "application/json", description());
         }
         let (head, body) = request.into_parts();
-        // Who says how long the body is need not send it first.
-        if body.size_hint().lower() > BODY_BYTES as u64 {
-            return refuse(&Fault::new(413, "the body is too long"));
-        }
-        let collected = timeout(BODY, Limited::new(body, BODY_BYTES).collect()).await;
-        let body = match collected {
-            Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                return refuse(&Fault::new(413, "the body is too long"));
-            }
-            Ok(Err(_)) | Err(_) => return refuse(&Fault::new(400, "the body did not arrive")),
+        let body = match collect(body).await {
+            Ok(body) => body,
+            Err(fault) => return refuse(&fault),
         };
         let command = Command {
+            via,
             method: head.method,
             path: rest,
             query: head.uri.query().unwrap_or_default().to_owned(),
             body,
         };
-        match self.desk.turn(&Asker::new(&entered, "rest-api")).await {
+        match self.desk.turn(&Asker::new(&entered, via)).await {
             Ok(turn) => command.run(Arc::clone(&self.shared), &entered, turn).await,
             Err(reason) => refuse(&Fault::new(503, reason.to_string())),
+        }
+    }
+
+    /// The session of the page: who has it, its begin, its end.
+    async fn session(&self, request: Request<Incoming>) -> Response<Pieces> {
+        let (head, body) = request.into_parts();
+        if head.method == Method::DELETE {
+            let ended = self.sessions.end(&head.headers);
+            return with_cookie(text(StatusCode::NO_CONTENT, "", Bytes::new()), ended);
+        }
+        if head.method != Method::POST {
+            return match self.sessions.of(&head.headers) {
+                Some(entered) => text(StatusCode::OK, "application/json", who(&entered)),
+                None => stranger(&head.headers),
+            };
+        }
+        let claim = match collect(body).await {
+            Ok(body) => page::claim(&body),
+            Err(fault) => return refuse(&fault),
+        };
+        let Some((user, password)) = claim else {
+            return refuse(&Fault::new(400, "user and password are wanted"));
+        };
+        let (proof, from) = (Proof::Password(password), self.peer.address.ip());
+        let entered = self.shared.authenticate(user, proof, from, Service::Web);
+        let Ok(entered) = entered.await else {
+            return stranger(&head.headers);
+        };
+        let (entered, tls) = (Arc::new(entered), self.peer.service == "www-ssl");
+        let said = who(&entered);
+        match self.sessions.begin(entered, tls) {
+            Some(cookie) => {
+                with_cookie(text(StatusCode::OK, "application/json", said), Some(cookie))
+            }
+            None => refuse(&Fault::new(503, "too many sessions of the page")),
         }
     }
 
@@ -192,10 +228,10 @@ impl Visitor {
 
     /// The page of metrics, for users who may use REST.
     async fn metrics(&self, headers: &HeaderMap) -> Response<Pieces> {
-        let Some(entered) = self.enter(headers).await else {
+        let Some((entered, via)) = self.enter(headers).await else {
             return refuse(&Fault::unauthorized());
         };
-        match self.desk.turn(&Asker::new(&entered, "rest-api")).await {
+        match self.desk.turn(&Asker::new(&entered, via)).await {
             Ok(turn) => {
                 let shared = Arc::clone(&self.shared);
                 let page = spawn_blocking(move || {
@@ -212,9 +248,16 @@ impl Visitor {
         }
     }
 
-    /// Who asks, by the user and password that come with each request.
-    async fn enter(&self, headers: &HeaderMap) -> Option<Arc<Entered>> {
-        let proof = headers.get(AUTHORIZATION)?;
+    /// Who asks, and by what: by the session of the page, or the user and password that come with each request.
+    async fn enter(&self, headers: &HeaderMap) -> Option<(Arc<Entered>, &'static str)> {
+        let Some(proof) = headers.get(AUTHORIZATION) else {
+            return self.sessions.of(headers).map(|entered| (entered, "web"));
+        };
+        let entered = self.prove(proof).await?;
+        Some((entered, "rest-api"))
+    }
+
+    async fn prove(&self, proof: &HeaderValue) -> Option<Arc<Entered>> {
         let mut known = self.known.lock().await;
         if let Some((words, entered)) = &*known
             && words == proof
@@ -260,8 +303,73 @@ fn description() -> Bytes {
     MADE.get_or_init(make).clone()
 }
 
+/// What the page is told of the menus, made when somebody asks for it first.
+fn menus() -> Bytes {
+    static MADE: OnceLock<Bytes> = OnceLock::new();
+    let make = || Bytes::from(::page::describe(schema::ALL));
+    MADE.get_or_init(make).clone()
+}
+
+/// A file of the page.
+fn file(path: &str) -> Response<Pieces> {
+    let Some(asset) = ::page::asset(path) else {
+        return refuse(&Fault::not_found());
+    };
+    let text = Bytes::from_static(asset.text.as_bytes());
+    let mut response = self::text(StatusCode::OK, asset.kind, text);
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, ::page::POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        // Another version of the router has other files.
+        (CACHE_CONTROL, "no-cache"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Who has logged in, and what they may do.
+fn who(entered: &Entered) -> Bytes {
+    let said = serde_json::json!({ "user": entered.user(), "policies": entered.policies() });
+    Bytes::from(said.to_string())
+}
+
+/// Refuses who is not known. A browser would ask for a password by itself; the page does that.
+fn stranger(headers: &HeaderMap) -> Response<Pieces> {
+    let mut response = refuse(&Fault::unauthorized());
+    if page::is_its(headers) {
+        response.headers_mut().remove(WWW_AUTHENTICATE);
+    }
+    response
+}
+
+fn with_cookie(mut response: Response<Pieces>, cookie: Option<HeaderValue>) -> Response<Pieces> {
+    if let Some(cookie) = cookie {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// A body, as far as it is not too long.
+async fn collect(body: Incoming) -> Result<Bytes, Fault> {
+    let too_long = || Fault::new(413, "the body is too long");
+    // Who says how long the body is need not send it first.
+    if body.size_hint().lower() > BODY_BYTES as u64 {
+        return Err(too_long());
+    }
+    match timeout(BODY, Limited::new(body, BODY_BYTES).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
+        Ok(Err(_)) | Err(_) => Err(Fault::new(400, "the body did not arrive")),
+    }
+}
+
 /// A request of REST.
 struct Command {
+    /// By what the user came, as logs and lists have it.
+    via: &'static str,
     method: Method,
     path: String,
     query: String,
@@ -272,7 +380,7 @@ impl Command {
     /// Runs it in a thread of its own and answers when it has begun to answer.
     async fn run(self, shared: Arc<Shared>, entered: &Entered, turn: Turn) -> Response<Pieces> {
         let mut session = entered.session();
-        session.via = "rest-api";
+        session.via = self.via;
         let stop = Stop(session.interrupter());
         let alarm = Arc::clone(&stop.0);
         let alarm = tokio::spawn(async move {

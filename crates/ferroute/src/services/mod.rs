@@ -11,6 +11,7 @@ mod http;
 mod listen;
 mod lobby;
 mod names;
+mod page;
 mod ssh;
 mod tls;
 

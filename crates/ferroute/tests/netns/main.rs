@@ -32,6 +32,7 @@ mod mail;
 mod ntp;
 mod odd;
 mod offload;
+mod page;
 mod pair;
 mod pmtu;
 mod queue;

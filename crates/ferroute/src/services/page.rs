@@ -1,0 +1,149 @@
+//! Sessions of the page: who logged in there, known by a cookie.
+//!
+//! The cookie is 256 random bits. It counts together with a header that a page from elsewhere cannot send
+//! (`crates/page` says why), so that nobody else's page acts with it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hyper::header::{COOKIE, HeaderMap, HeaderValue};
+use tokio::task::spawn_blocking;
+
+use crate::access::Entered;
+
+/// Sessions at a time at most.
+const MOST: usize = 64;
+/// How long one is kept that nobody uses, and at all.
+const IDLE: Duration = Duration::from_secs(30 * 60);
+const LIFE: Duration = Duration::from_secs(12 * 60 * 60);
+/// The cookie's name.
+const NAME: &str = "session";
+/// What the page says of its requests.
+const HEADER: (&str, &str) = ("x-ferroute", "page");
+
+/// What is kept of a session. The secret is looked for by a keyed hash, which tells nobody how near a guess is.
+struct Kept {
+    entered: Arc<Entered>,
+    began: Instant,
+    used: Instant,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Sessions(Mutex<HashMap<[u8; 32], Kept>>);
+
+/// User and password of a request that begins a session: `{"user": …, "password": …}`.
+pub(super) fn claim(body: &[u8]) -> Option<(String, Vec<u8>)> {
+    let said: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let [user, password] = ["user", "password"].map(|name| said.get(name)?.as_str());
+    Some((user?.to_owned(), menu::bytes::to_bytes(password?)))
+}
+
+impl Sessions {
+    /// Begins a session; gives the cookie, which browsers send by TLS alone if it came so. None if there are too many.
+    pub(super) fn begin(&self, entered: Arc<Entered>, tls: bool) -> Option<HeaderValue> {
+        let secret = crate::access::random().ok()?;
+        let now = Instant::now();
+        self.forget_old(now);
+        let mut all = self.lock();
+        if all.len() >= MOST {
+            drop(all);
+            let _ = spawn_blocking(move || drop(entered));
+            return None;
+        }
+        let kept = Kept {
+            entered,
+            began: now,
+            used: now,
+        };
+        all.insert(secret, kept);
+        let secure = if tls { "; Secure" } else { "" };
+        cookie(&format!("{}{secure}", URL_SAFE_NO_PAD.encode(secret)))
+    }
+
+    /// Whose session a request is part of.
+    pub(super) fn of(&self, headers: &HeaderMap) -> Option<Arc<Entered>> {
+        let secret = secret(headers)?;
+        let now = Instant::now();
+        self.forget_old(now);
+        let mut all = self.lock();
+        let kept = all.get_mut(&secret)?;
+        kept.used = now;
+        Some(Arc::clone(&kept.entered))
+    }
+
+    /// Ends the session of a request; gives the cookie that takes the other one's place.
+    pub(super) fn end(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let kept = self.lock().remove(&secret(headers)?)?;
+        kept.entered.leave();
+        leave(vec![kept]);
+        cookie("; Max-Age=0")
+    }
+
+    fn forget_old(&self, now: Instant) {
+        let mut all = self.lock();
+        let is_over = |kept: &Kept| {
+            let idle = now.saturating_duration_since(kept.used);
+            idle > IDLE
+                || now.saturating_duration_since(kept.began) > LIFE
+                || kept.entered.is_over(idle)
+        };
+        let old = all.extract_if(|_, kept| is_over(kept));
+        let old: Vec<_> = old.map(|(_, kept)| kept).collect();
+        drop(all);
+        if !old.is_empty() {
+            leave(old);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], Kept>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// To leave takes the router's lock, for which no task may wait.
+fn leave(kept: Vec<Kept>) {
+    let _ = spawn_blocking(move || drop(kept));
+}
+
+/// A cookie of this value, which attributes may follow.
+fn cookie(value: &str) -> Option<HeaderValue> {
+    let text = format!("{NAME}={value}; Path=/; HttpOnly; SameSite=Strict");
+    HeaderValue::from_str(&text).ok()
+}
+
+/// Whether a request is one of the page's own.
+pub(super) fn is_its(headers: &HeaderMap) -> bool {
+    let (name, value) = HEADER;
+    headers.get(name).is_some_and(|own| own == value)
+}
+
+/// The secret that a request of the page brings.
+fn secret(headers: &HeaderMap) -> Option<[u8; 32]> {
+    let cookies = is_its(headers).then(|| headers.get_all(COOKIE).iter())?;
+    let cookies = cookies.filter_map(|cookies| cookies.to_str().ok());
+    let mut pairs = cookies.flat_map(|cookies| cookies.split(';'));
+    let coded = pairs.find_map(|pair| pair.trim().strip_prefix(NAME)?.strip_prefix('='))?;
+    URL_SAFE_NO_PAD.decode(coded).ok()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_counts_with_the_header_of_the_page_alone() {
+        let coded = URL_SAFE_NO_PAD.encode([7; 32]);
+        let mut headers = HeaderMap::new();
+        let cookies = format!("other=1; session={coded}");
+        headers.insert(COOKIE, HeaderValue::from_str(&cookies).expect("text"));
+        assert_eq!(secret(&headers), None);
+        headers.insert("x-ferroute", HeaderValue::from_static("page"));
+        assert_eq!(secret(&headers), Some([7; 32]));
+        headers.insert(COOKIE, HeaderValue::from_static("session=short"));
+        assert_eq!(secret(&headers), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! The page, in a browser of a client on the LAN.
+
+use std::fs;
+
+use crate::world::{
+    Folder, PACKET, Router, Server, Start, have, lab, layout, output, run, text, until,
+};
+
+const ROUTER: &str = "192.168.88.1";
+const CONFIG: &str = "/user set admin password=Sesamesesame1\n\
+    /user add name=guest group=read password=Guestguest1\n\
+    /ip service set www disabled=no\n\
+    /ip firewall filter\n\
+    add chain=forward action=accept connection-state=established,related comment=known\n\
+    add chain=forward action=drop connection-state=invalid\n\
+    /ip firewall nat add chain=srcnat action=masquerade out-interface=ether1\n";
+
+#[test]
+fn a_browser_changes_drags_and_traces_by_the_page() {
+    let test = "a_browser_changes_drags_and_traces_by_the_page";
+    let programs = ["chromium", "chromedriver", "python3", "curl"];
+    let Some(lab) = have(test, &programs)
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    let config = format!("{}\n{CONFIG}", layout("plain").config);
+    let router = Router::start(&lab, &Start::with(PACKET, &config));
+    let folder = Folder::new();
+    until("www answers", || {
+        let page = output(&lab, "client", &format!("curl -s http://{ROUTER}/")).stdout;
+        text(&page).contains("<title>ferroute</title>")
+    });
+    // A connection that FastTrack does not carry.
+    let ping = Server::start(&lab, "client", "ping -i 0.2 203.0.113.1", "bytes from");
+    let script = folder.file("page.py");
+    fs::write(&script, include_str!("page.py")).expect("a folder of our own");
+    // Whoever wants to look at pictures names a folder for them.
+    let pictures = std::env::var("FERROUTE_PICTURES").unwrap_or_else(|_| "-".to_owned());
+    let line = format!(
+        "env HOME={0} python3 {1} http://{ROUTER}/ Sesamesesame1 {pictures}",
+        folder.file("").display(),
+        script.display()
+    );
+    let told = output(&lab, "client", &line);
+    drop(ping);
+    let said = format!("{}{}", text(&told.stdout), text(&told.stderr));
+    assert!(told.status.success() && said.ends_with("done\n"), "{said}");
+
+    // Without the header of the page the cookie is worth nothing, and its session ends when it is told to.
+    let jar = folder.file("jar");
+    let curl = |arguments: &str| {
+        let jar = jar.display();
+        run(
+            &lab,
+            "client",
+            &format!("curl -s -b {jar} -c {jar} {arguments}"),
+        )
+    };
+    let session = format!("http://{ROUTER}/session");
+    let own = "-H X-Ferroute:page";
+    let claim = r#"{"user":"admin","password":"Sesamesesame1"}"#;
+    assert!(curl(&format!("{own} -d {claim} {session}")).contains("\"write\""));
+    let identity = format!("http://{ROUTER}/rest/system/identity");
+    assert!(curl(&format!("{own} {identity}")).contains("\"name\""));
+    assert!(curl(&identity).contains("401"));
+    curl(&format!("{own} -X DELETE {session}"));
+    assert!(curl(&format!("{own} {identity}")).contains("401"));
+    assert!(router.stop().success());
+}

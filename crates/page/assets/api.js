@@ -1,0 +1,43 @@
+// What the page asks of its router.
+
+/** What the router refuses, in its own words. */
+export class Refused extends Error {
+  constructor(status, detail) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+async function ask(method, path, body) {
+  const request = { method, headers: { "X-Ferroute": "page" }, credentials: "same-origin" };
+  if (body !== undefined) {
+    request.headers["Content-Type"] = "application/json";
+    request.body = JSON.stringify(body);
+  }
+  let response;
+  try {
+    response = await fetch(path, request);
+  } catch {
+    throw new Refused(0, "the router does not answer");
+  }
+  const text = await response.text();
+  let answer = null;
+  try { answer = text ? JSON.parse(text) : null; } catch { /* it is no JSON */ }
+  if (response.ok) return answer;
+  if (response.status === 401 && path !== "/session") dispatchEvent(new Event("session-over"));
+  throw new Refused(response.status, answer?.detail || answer?.message || response.statusText);
+}
+
+const escaped = (path) => path.split("/").map((part) => encodeURIComponent(part)).join("/");
+
+export const session = {
+  get: () => ask("GET", "/session"),
+  begin: (user, password) => ask("POST", "/session", { user, password }),
+  end: () => ask("DELETE", "/session"),
+};
+export const schema = () => ask("GET", "/schema.json");
+export const print = (menu) => ask("GET", "/rest" + menu);
+export const add = (menu, values) => ask("PUT", "/rest" + menu, values);
+export const set = (menu, id, values) => ask("PATCH", "/rest" + menu + (id ? "/" + escaped(id) : ""), values);
+export const remove = (menu, id) => ask("DELETE", `/rest${menu}/${escaped(id)}`);
+export const run = (command, values = {}) => ask("POST", "/rest" + command, values);

@@ -1,0 +1,121 @@
+// The page's beginning: who is logged in, the frame, and which part of the router is shown.
+import * as api from "./api.js";
+import { dashboard } from "./dashboard.js";
+import { doctor } from "./doctor.js";
+import { fill, h, whileShown } from "./dom.js";
+import { navigation, search } from "./nav.js";
+import { menuPage } from "./table.js";
+import { terminal } from "./terminal.js";
+import { walk } from "./walk.js";
+
+const page = document.getElementById("page");
+const PLACES = { walk: ["Packet walk", walk], doctor: ["Doctor", doctor], terminal: ["Terminal", terminal] };
+
+/** What all parts of the page know. */
+const world = { user: null, policies: [], menus: new Map(), spaces: {}, may: (policy) => world.policies.includes(policy) };
+
+function theme(next) {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  let now = localStorage.getItem("theme") || dark;
+  if (next) {
+    now = now === "dark" ? "light" : "dark";
+    localStorage.setItem("theme", now);
+  }
+  document.documentElement.dataset.theme = now;
+}
+
+function login(message = "") {
+  const error = h("p", { class: "error", role: "alert" }, message);
+  const user = h("input", { id: "user", name: "user", autocomplete: "username", required: true, value: "admin" });
+  const password = h("input", { id: "password", type: "password", autocomplete: "current-password" });
+  const enter = async (event) => {
+    event.preventDefault();
+    try {
+      await begin(await api.session.begin(user.value, password.value));
+    } catch (refused) {
+      error.textContent = refused.status === 401 ? "This user and password are not known." : refused.message;
+      password.value = "";
+      password.focus();
+    }
+  };
+  fill(page, h("main", {}, h("form", { class: "card login", on: { submit: enter } },
+    h("h1", {}, "ferroute"),
+    h("label", {}, "User", user), h("label", {}, "Password", password), error,
+    h("button", { class: "main", id: "login" }, "Log in"))));
+  password.focus();
+}
+
+async function begin(session) {
+  Object.assign(world, { user: session.user, policies: session.policies });
+  if (!world.menus.size) {
+    const told = await api.schema();
+    world.menus = new Map(told.menus.map((menu) => [menu.path, menu]));
+    world.spaces = told.spaces;
+  }
+  const identity = await api.print("/system/identity").catch(() => ({ name: "" }));
+  document.title = `${identity.name || "router"} – ferroute`;
+  frame(identity.name);
+  show();
+}
+
+function frame(name) {
+  const nav = h("nav", { "aria-label": "Menus", id: "nav" });
+  const toggle = () => nav.classList.toggle("open");
+  const out = async () => { await api.session.end().catch(() => {}); world.user = null; login(); };
+  const undo = h("button", { id: "undo", title: "Take the last change back", on: { click: () => act("/undo") } }, "Undo");
+  const redo = h("button", { id: "redo", on: { click: () => act("/redo") } }, "Redo");
+  const safe = h("button", { id: "safe", "aria-pressed": "false", title: "Changes are taken back if this session ends badly",
+    on: { click: () => act("/safe-mode/toggle").then(look) } }, "Safe mode");
+  const look = async () => {
+    const [state] = [].concat(await api.run("/safe-mode/print"));
+    const on = state.enabled === "true";
+    safe.setAttribute("aria-pressed", String(on));
+    safe.className = on ? "main" : "";
+    safe.disabled = on && state.current !== "true";
+    unroll.hidden = !(on && state.current === "true");
+    safe.textContent = !on ? "Safe mode" : state.current === "true" ? "Keep changes" : `Safe mode: ${state.user}`;
+  };
+  const unroll = h("button", { id: "unroll", hidden: true, on: { click: () => act("/safe-mode/unroll").then(look) } }, "Take changes back");
+  const notice = h("span", { id: "notice", class: "error", role: "status" });
+  const act = async (command) => {
+    try { await api.run(command); notice.textContent = ""; show(); } catch (refused) { notice.textContent = refused.message; }
+  };
+  fill(page, h("div", { class: "frame" },
+    h("header", { class: "top" },
+      h("button", { id: "menu-button", "aria-label": "Show menus", on: { click: toggle } }, "☰"),
+      h("a", { class: "name", href: "#/" }, name || "ferroute"), search(world),
+      world.may("write") && [undo, redo, safe, unroll], notice,
+      h("span", { class: "faint" }, world.user),
+      h("button", { "aria-label": "Light or dark", on: { click: () => theme(true) } }, "◐"),
+      h("button", { id: "logout", on: { click: out } }, "Log out")),
+    nav, h("main", { id: "main", tabindex: "-1" })));
+  if (world.may("write")) whileShown(safe, 5000, look);
+  navigation(nav, world, Object.entries(PLACES).map(([place, [title]]) => [place, title]));
+}
+
+function show() {
+  const main = document.getElementById("main");
+  if (!main) return;
+  const [place, query = ""] = decodeURI(location.hash.slice(1) || "/").split("?");
+  const arguments_ = new URLSearchParams(query);
+  document.getElementById("nav").classList.remove("open");
+  for (const link of document.querySelectorAll("#nav a")) {
+    const own = link.getAttribute("href").slice(1);
+    const is = own === place || (own !== "/" && place.startsWith(own + "/*"));
+    if (is) {
+      link.setAttribute("aria-current", "page");
+      for (let up = link.closest("details"); up; up = up.parentElement.closest("details")) up.open = true;
+    } else link.removeAttribute("aria-current");
+  }
+  if (PLACES[place]) return PLACES[place][1](main, world, arguments_);
+  if (place === "/") return dashboard(main, world);
+  const [, path, id] = place.match(/^(.*?)(?:\/(\*[0-9A-Fa-f]+|new))?$/);
+  const menu = world.menus.get(path);
+  if (!menu) return fill(main, h("h1", {}, "There is no such menu"), h("p", {}, place));
+  menuPage(main, world, menu, id, arguments_);
+}
+
+theme(false);
+addEventListener("hashchange", show);
+addEventListener("session-over", () => { if (world.user) { world.user = null; login("The session is over."); } });
+api.session.get().then(begin, () => login());

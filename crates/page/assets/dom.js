@@ -1,0 +1,58 @@
+// Elements without markup in strings: what the router says is only ever text.
+
+/** An element. Of its properties `class`, `on` (listeners), `data` and attributes are known; children may be nested. */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "on") {
+      for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    } else if (name === "data") {
+      Object.assign(element.dataset, value);
+    } else if (name === "class") {
+      element.className = value;
+    } else if (name === "value") {
+      element.value = value;
+    } else {
+      element.setAttribute(name, value === true ? "" : value);
+    }
+  }
+  append(element, children);
+  return element;
+}
+
+function append(element, children) {
+  for (const child of children) {
+    if (Array.isArray(child)) append(element, child);
+    else if (child !== undefined && child !== null && child !== false) element.append(child);
+  }
+}
+
+/** Puts these children in the place of those that an element has. */
+export function fill(element, ...children) {
+  element.replaceChildren();
+  append(element, children);
+  return element;
+}
+
+/** `1234567` bits a second as `1.2 Mbps`. */
+export function rate(bits) {
+  for (const [unit, step] of [["Gbps", 1e9], ["Mbps", 1e6], ["kbps", 1e3]]) {
+    if (bits >= step) return `${(bits / step).toFixed(1)} ${unit}`;
+  }
+  return `${Math.round(bits)} bps`;
+}
+
+/** Repeats a job as long as an element is in the document and the page is looked at. */
+export function whileShown(element, milliseconds, job) {
+  let due = null;
+  const turn = async () => {
+    if (!element.isConnected) return;
+    if (!document.hidden) {
+      try { await job(); } catch { /* the next turn tries again */ }
+    }
+    due = setTimeout(turn, milliseconds);
+  };
+  queueMicrotask(turn);
+  return () => clearTimeout(due);
+}

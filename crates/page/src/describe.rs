@@ -1,0 +1,136 @@
+//! What the page is told of the menus: enough to draw tables and forms, nothing that it does not draw.
+
+use std::collections::BTreeMap;
+
+use menu::{Effect, Kind, Menu, Property, Shape};
+use serde_json::{Map, Value, json};
+
+/// All menus as JSON: `menus`, and where names of each space of names are listed.
+pub fn describe(menus: &'static [&'static Menu]) -> String {
+    let shown = || menus.iter().filter(|menu| !menu.hidden && !menu.older);
+    let mut spaces: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for menu in shown() {
+        let Some(space) = menu.space.filter(|_| menu.has_rows()) else {
+            continue;
+        };
+        let paths = spaces.entry(space).or_default();
+        match menu.shape {
+            // A view has all names of its space.
+            Shape::View => *paths = vec![menu.path],
+            _ if paths.iter().any(|path| is_view(menus, path)) => {}
+            _ => paths.push(menu.path),
+        }
+    }
+    let all: Vec<_> = shown().map(|menu| one(menu)).collect();
+    json!({ "menus": all, "spaces": spaces }).to_string()
+}
+
+fn is_view(menus: &[&Menu], path: &str) -> bool {
+    let mut menus = menus.iter();
+    menus.any(|menu| menu.path == path && menu.shape == Shape::View)
+}
+
+fn one(menu: &'static Menu) -> Value {
+    let shape = match menu.shape {
+        Shape::List => "list",
+        Shape::Ordered => "ordered",
+        Shape::Fixed => "fixed",
+        Shape::Settings => "settings",
+        Shape::Status => "status",
+        Shape::Rows => "rows",
+        Shape::View => "view",
+        Shape::Folder => "folder",
+    };
+    let flags = menu
+        .flags
+        .iter()
+        .map(|flag| json!([flag.letter.to_string(), flag.name]));
+    let properties = menu.properties().map(property);
+    let mut said = json!({
+        "path": menu.path,
+        "help": menu.help,
+        "shape": shape,
+        "columns": menu.columns,
+        "flags": flags.collect::<Value>(),
+        "properties": properties.collect::<Value>(),
+        "commands": commands(menu),
+    });
+    if let Some(members) = said.as_object_mut() {
+        mark(members, "add", menu.takes("add"));
+        mark(members, "remove", menu.takes("remove"));
+        mark(members, "idle", menu.effect == Effect::None);
+        if let Some(key) = menu.key {
+            members.insert("key".to_owned(), json!(key));
+        }
+    }
+    said
+}
+
+/// The commands that are buttons: those of its own that end by themselves.
+fn commands(menu: &'static Menu) -> Value {
+    let own = menu.commands.iter().filter(|command| !command.repeats);
+    let own = own.filter(|command| !menu.is_idle(command.name));
+    let each = own.map(|command| {
+        let arguments = command.arguments.iter().map(|argument| {
+            let mut said = kind(argument.name, argument.kind, argument.help);
+            mark(&mut said, "required", argument.required);
+            Value::Object(said)
+        });
+        json!({
+            "name": command.name,
+            "help": command.help,
+            "arguments": arguments.collect::<Value>(),
+        })
+    });
+    each.collect()
+}
+
+fn property(property: &Property) -> Value {
+    let mut said = kind(property.name, property.kind, property.help);
+    mark(&mut said, "required", property.required);
+    mark(&mut said, "readOnly", property.read_only);
+    mark(&mut said, "unset", property.unset);
+    mark(&mut said, "secret", property.sensitive || property.sealed);
+    mark(&mut said, "script", property.script);
+    mark(&mut said, "idle", property.effect == Effect::None);
+    if let Some(default) = property.default {
+        said.insert("default".to_owned(), json!(default));
+    }
+    if !property.unit.is_empty() {
+        said.insert("unit".to_owned(), json!(property.unit));
+    }
+    Value::Object(said)
+}
+
+fn kind(name: &str, kind: Kind, help: &str) -> Map<String, Value> {
+    let mut said = Map::new();
+    let mut say = |name: &str, value: Value| {
+        said.insert(name.to_owned(), value);
+    };
+    say("name", json!(name));
+    say("help", json!(help));
+    match kind {
+        Kind::Bool | Kind::Presence => say("bool", json!(true)),
+        Kind::Words(words) => {
+            say("words", json!(words));
+            say("closed", json!(true));
+        }
+        _ => {
+            let words = kind.words();
+            if !words.is_empty() {
+                say("words", json!(words));
+            }
+            if let Some(space) = kind.space() {
+                say("space", json!(space));
+            }
+            say("form", json!(kind.describe()));
+        }
+    }
+    said
+}
+
+fn mark(members: &mut Map<String, Value>, name: &str, is: bool) {
+    if is {
+        members.insert(name.to_owned(), json!(true));
+    }
+}

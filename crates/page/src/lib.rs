@@ -1,0 +1,158 @@
+//! The page that a browser shows: its files, and what it is told of the menus.
+//!
+//! The files are part of the program and load nothing from elsewhere. The page asks the router by REST, as anybody may;
+//! what it shows of menus follows from [`describe`]. The server's part is this:
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /`, `GET /app.js` … | [`asset`], with [`POLICY`] |
+//! | `POST /session` `{"user", "password"}` | 200 `{"user", "policies"}` and a cookie, or 401 |
+//! | `GET /session`, `DELETE /session` | the same; the session ends |
+//! | `GET /schema.json` | [`describe`] |
+//! | `/rest/…` with the cookie and `X-Ferroute: page` | REST |
+//!
+//! A page of somebody else's cannot send that header without the router's leave, which it never gives: so nobody acts
+//! with the cookie but this page.
+
+mod describe;
+
+pub use describe::describe;
+
+/// What a browser lets the page do (Content Security Policy, level 3): load its own files and ask its own router.
+pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// A file of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asset {
+    /// Its path, from the first slash on.
+    pub path: &'static str,
+    /// Its media type.
+    pub kind: &'static str,
+    /// What is in it.
+    pub text: &'static str,
+}
+
+const JS: &str = "text/javascript; charset=utf-8";
+
+/// Declares files of `assets/`.
+macro_rules! assets {
+    ($($path:literal $kind:expr, $file:literal;)*) => {
+        &[$(Asset {
+            path: $path,
+            kind: $kind,
+            text: include_str!(concat!("../assets/", $file)),
+        }),*]
+    };
+}
+
+/// All files.
+pub const ASSETS: &[Asset] = assets! {
+    "/" "text/html; charset=utf-8", "index.html";
+    "/style.css" "text/css; charset=utf-8", "style.css";
+    "/icon.svg" "image/svg+xml", "icon.svg";
+    "/app.js" JS, "app.js";
+    "/api.js" JS, "api.js";
+    "/dom.js" JS, "dom.js";
+    "/nav.js" JS, "nav.js";
+    "/table.js" JS, "table.js";
+    "/form.js" JS, "form.js";
+    "/plot.js" JS, "plot.js";
+    "/dashboard.js" JS, "dashboard.js";
+    "/walk.js" JS, "walk.js";
+    "/doctor.js" JS, "doctor.js";
+    "/terminal.js" JS, "terminal.js";
+};
+
+/// The file at a path.
+pub fn asset(path: &str) -> Option<&'static Asset> {
+    ASSETS.iter().find(|asset| asset.path == path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_named_are_there_and_small() {
+        let names = |text: &str, before: &str| -> Vec<String> {
+            let parts = text.split(before).skip(1);
+            let parts = parts.filter_map(|rest| rest.split(['"', '\'']).next());
+            parts.map(str::to_owned).collect()
+        };
+        for file in ASSETS {
+            let mut named = names(file.text, "from \"./");
+            named.extend(
+                names(file.text, "href=\"/")
+                    .into_iter()
+                    .filter(|name| name.contains('.')),
+            );
+            named.extend(names(file.text, "src=\"/"));
+            for name in named {
+                assert!(
+                    asset(&format!("/{name}")).is_some(),
+                    "{}: {name}",
+                    file.path
+                );
+            }
+        }
+        let bytes: usize = ASSETS.iter().map(|file| file.text.len()).sum();
+        assert!(bytes < 200_000, "{bytes}");
+    }
+
+    #[test]
+    fn nothing_is_loaded_from_elsewhere_or_written_into_the_page_as_code() {
+        for file in ASSETS {
+            let text = file.text.replace("http://www.w3.org/", "");
+            for word in [
+                "http://",
+                "https://",
+                "innerHTML",
+                "eval(",
+                "style=\"",
+                "onclick=",
+                "new Function",
+            ] {
+                assert!(!text.contains(word), "{}: {word}", file.path);
+            }
+        }
+        let html = asset("/").expect("the page").text;
+        assert!(
+            !html
+                .replace("<script type=\"module\" src=", "")
+                .contains("<script")
+        );
+        assert!(!html.contains("<style"));
+    }
+
+    #[test]
+    fn menus_are_described_with_what_they_take() {
+        let text = describe(schema::ALL);
+        let all: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let menus = all["menus"].as_array().expect("menus");
+        let menu = |path: &str| menus.iter().find(|menu| menu["path"] == path).expect(path);
+        let filter = menu("/ip/firewall/filter");
+        assert_eq!(filter["shape"], "ordered");
+        let properties = filter["properties"].as_array().expect("properties");
+        let property = |name: &str| {
+            properties
+                .iter()
+                .find(|own| own["name"] == name)
+                .expect(name)
+        };
+        assert!(
+            property("action")["words"]
+                .as_array()
+                .is_some_and(|words| words.len() > 5)
+        );
+        assert_eq!(property("chain")["required"], true);
+        assert_eq!(property("in-interface")["space"], "interface");
+        assert_eq!(menu("/system/identity")["shape"], "settings");
+        assert!(
+            all["spaces"]["interface"]
+                .as_array()
+                .is_some_and(|paths| !paths.is_empty())
+        );
+        assert!(text.len() < 1_500_000, "{}", text.len());
+    }
+}
