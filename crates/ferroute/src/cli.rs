@@ -37,6 +37,10 @@ pub(crate) enum Command {
     Trace(Box<Trace>),
     /// Ask a configuration what becomes of packets, and compare that with what is expected of it.
     Test(Test),
+    /// Say where the bottleneck of a board lies for the traffic that is expected of it, and what would be better.
+    Plan(Plan),
+    /// Calculate: rates of layers, windows of TCP, token buckets, overhead of tunnels, wireless rates, networks.
+    Calc(Calc),
     /// Show a script as the language understands it, without running anything.
     Parse(Parse),
     /// Make labs of hosts in network namespaces, and work in them.
@@ -277,6 +281,33 @@ pub(crate) struct Test {
     /// Answer in JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Traffic between ports of a board. The exit code is 4 if some lane to the processor is overloaded.
+#[derive(Debug, Args)]
+pub(crate) struct Plan {
+    /// The board of RouterOS's maker, such as hEX or RB3011.
+    #[arg(long, value_name = "NAME", value_parser = board)]
+    pub(crate) board: &'static Board,
+    /// Traffic from a port to another in bits a second, such as ether2-ether4=700M; with what goes back, =700M/300M.
+    #[arg(long = "flow", value_name = "PORT-PORT=RATE[/BACK]", required = true)]
+    pub(crate) flows: Vec<String>,
+    /// Ports that the board's chips switch, separated by commas: what goes between two of a chip takes no lane.
+    #[arg(long, value_delimiter = ',', value_name = "PORTS")]
+    pub(crate) switched: Vec<String>,
+    /// Answer in JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A calculator; without a name all are listed.
+#[derive(Debug, Args)]
+pub(crate) struct Calc {
+    /// Its name.
+    pub(crate) name: Option<String>,
+    /// What it takes, such as frame=1518; what is left out has a usual value.
+    #[arg(value_name = "NAME=VALUE")]
+    pub(crate) values: Vec<String>,
 }
 
 /// A script to be read.

@@ -5,6 +5,7 @@
 mod access;
 mod adlists;
 mod bench;
+mod calculate;
 mod cli;
 mod client;
 mod config;
@@ -31,6 +32,7 @@ mod notify;
 mod outgoing;
 mod past;
 mod patterns;
+mod planner;
 mod priority;
 mod probes;
 mod radius;
@@ -70,6 +72,8 @@ fn main() -> ExitCode {
         Command::Check(check) => config::check(&check),
         Command::Trace(asked) => trace::trace(&asked),
         Command::Test(test) => expect::test(&test),
+        Command::Plan(asked) => planner::plan(&asked),
+        Command::Calc(asked) => calculate::calculate(&asked),
         Command::Parse(parse) => config::parse(&parse),
         Command::Lab(command) => labs::run(&command),
         Command::Host(Host::Exec { reach, command }) => {

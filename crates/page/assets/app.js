@@ -1,5 +1,6 @@
 // The page's beginning: who is logged in, the frame, and which part of the router is shown.
 import * as api from "./api.js";
+import { calculators } from "./calculators.js";
 import { dashboard } from "./dashboard.js";
 import { doctor } from "./doctor.js";
 import { fill, h, whileShown } from "./dom.js";
@@ -9,7 +10,8 @@ import { terminal } from "./terminal.js";
 import { walk } from "./walk.js";
 
 const page = document.getElementById("page");
-const PLACES = { walk: ["Packet walk", walk], doctor: ["Doctor", doctor], terminal: ["Terminal", terminal] };
+const PLACES = { walk: ["Packet walk", walk], doctor: ["Doctor", doctor], terminal: ["Terminal", terminal],
+  calculators: ["Calculators", calculators] };
 
 /** What all parts of the page know. */
 const world = { user: null, policies: [], menus: new Map(), spaces: {}, may: (policy) => world.policies.includes(policy) };
@@ -51,6 +53,7 @@ async function begin(session) {
     const told = await api.schema();
     world.menus = new Map(told.menus.map((menu) => [menu.path, menu]));
     world.spaces = told.spaces;
+    world.calculators = told.calculators;
   }
   const identity = await api.print("/system/identity").catch(() => ({ name: "" }));
   document.title = `${identity.name || "router"} – ferroute`;

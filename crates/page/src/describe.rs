@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use menu::{Effect, Kind, Menu, Property, Shape};
 use serde_json::{Map, Value, json};
 
-/// All menus as JSON: `menus`, and where names of each space of names are listed.
+/// All menus as JSON: `menus`, where names of each space of names are listed, and the calculators.
 pub fn describe(menus: &'static [&'static Menu]) -> String {
     let shown = || menus.iter().filter(|menu| !menu.hidden && !menu.older);
     let mut spaces: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -22,7 +22,21 @@ pub fn describe(menus: &'static [&'static Menu]) -> String {
         }
     }
     let all: Vec<_> = shown().map(|menu| one(menu)).collect();
-    json!({ "menus": all, "spaces": spaces }).to_string()
+    json!({ "menus": all, "spaces": spaces, "calculators": calculators() }).to_string()
+}
+
+fn calculators() -> Value {
+    let each = calc::CALCULATORS.iter().map(|calculator| {
+        let arguments = calculator.arguments.iter().map(|argument| {
+            json!({ "name": argument.name, "help": argument.help, "default": argument.default })
+        });
+        json!({
+            "name": calculator.name,
+            "help": calculator.help,
+            "arguments": arguments.collect::<Value>(),
+        })
+    });
+    each.collect()
 }
 
 fn is_view(menus: &[&Menu], path: &str) -> bool {

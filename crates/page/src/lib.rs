@@ -62,6 +62,7 @@ pub const ASSETS: &[Asset] = assets! {
     "/walk.js" JS, "walk.js";
     "/doctor.js" JS, "doctor.js";
     "/terminal.js" JS, "terminal.js";
+    "/calculators.js" JS, "calculators.js";
 };
 
 /// The file at a path.

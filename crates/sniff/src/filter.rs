@@ -1,6 +1,5 @@
 //! Which frames an instrument looks at (RouterOS: `/tool/sniffer`, `filter-*`).
 
-use core::net::IpAddr;
 use core::ops::RangeInclusive;
 
 use ipnet::IpNet;
@@ -98,15 +97,14 @@ impl Filter {
 
     fn passes_ip(&self, ip: Option<&Ip>) -> bool {
         let all = self.all;
-        let is = |of: fn(&Ip) -> IpAddr, net: &IpNet| ip.is_some_and(|ip| net.contains(&of(ip)));
-        let (src, dst): (fn(&Ip) -> IpAddr, fn(&Ip) -> IpAddr) = (|ip| ip.src, |ip| ip.dst);
+        let src = |net: &IpNet| ip.is_some_and(|ip| net.contains(&ip.src));
+        let dst = |net: &IpNet| ip.is_some_and(|ip| net.contains(&ip.dst));
         let ports = ip.and_then(|ip| ip.ports);
         let from = |port: &u16| ports.is_some_and(|(from, _)| from == *port);
         let to = |port: &u16| ports.is_some_and(|(_, to)| to == *port);
-        self.addresses
-            .matches(all, |net| is(src, net) || is(dst, net))
-            && self.src_addresses.matches(all, |net| is(src, net))
-            && self.dst_addresses.matches(all, |net| is(dst, net))
+        self.addresses.matches(all, |net| src(net) || dst(net))
+            && self.src_addresses.matches(all, src)
+            && self.dst_addresses.matches(all, dst)
             && { &self.protocols }.matches(all, |own| ip.is_some_and(|ip| ip.protocol == *own))
             && { &self.dscps }.matches(all, |own| ip.is_some_and(|ip| ip.dscp == *own))
             && self.ports.matches(all, |port| from(port) || to(port))

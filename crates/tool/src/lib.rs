@@ -7,12 +7,16 @@
 //!
 //! To add one: a file beside this one, and its line in [`TOOLS`].
 
+mod calculate;
 mod echo;
 mod fetch;
+mod flood_ping;
 mod given;
+mod ip_scan;
 mod look;
 mod page;
 mod ping;
+mod ping_speed;
 mod place;
 mod profile;
 mod router;
@@ -35,10 +39,14 @@ pub use run::{Form, Look, Next, Run, Tool, Turn};
 pub use table::{Align, Column, line, table};
 
 /// The commands that run by a tool of their own, by menu and name.
-static TOOLS: [(&str, &str, &dyn Tool); 7] = [
+static TOOLS: [(&str, &str, &dyn Tool); 11] = [
     ("/interface", "monitor-traffic", &traffic::MonitorTraffic),
+    ("/tool", "calculate", &calculate::Calculate),
     ("/tool", "fetch", &fetch::FetchTool),
+    ("/tool", "flood-ping", &flood_ping::FloodPing),
+    ("/tool", "ip-scan", &ip_scan::IpScan),
     ("/tool", "ping", &ping::PingTool),
+    ("/tool", "ping-speed", &ping_speed::PingSpeed),
     ("/tool", "profile", &profile::Profile),
     ("/tool", "torch", &look::LookTool::TORCH),
     ("/tool", "traceroute", &traceroute::Traceroute),

@@ -280,7 +280,7 @@ fn micros(span: Duration) -> i64 {
     i64::try_from(micros).unwrap_or(i64::MAX / 1_000)
 }
 
-fn time(span: Duration) -> Value {
+pub(crate) fn time(span: Duration) -> Value {
     Value::Time(micros(span) * 1_000)
 }
 

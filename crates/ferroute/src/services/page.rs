@@ -51,7 +51,7 @@ impl Sessions {
         let mut all = self.lock();
         if all.len() >= MOST {
             drop(all);
-            let _ = spawn_blocking(move || drop(entered));
+            drop(spawn_blocking(move || drop(entered)));
             return None;
         }
         let kept = Kept {
@@ -106,7 +106,7 @@ impl Sessions {
 
 /// To leave takes the router's lock, for which no task may wait.
 fn leave(kept: Vec<Kept>) {
-    let _ = spawn_blocking(move || drop(kept));
+    drop(spawn_blocking(move || drop(kept)));
 }
 
 /// A cookie of this value, which attributes may follow.

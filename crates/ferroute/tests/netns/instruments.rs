@@ -1,6 +1,7 @@
 //! Instruments that look at frames, beside what others say of the same traffic.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use lab::Lab;
@@ -28,6 +29,19 @@ fn count(router: &Router, filter: &str) -> usize {
     rows.iter().filter(has).count()
 }
 
+/// A collector of TZSP: it writes each datagram's bytes as a line of a file.
+fn collector(lab: &Lab, file: &Path) -> Server {
+    let program = format!(
+        "import socket\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\ns.bind((\"{SERVER}\",37008))\n\
+         print(\"listening\",flush=True)\nf=open(\"{}\",\"w\")\n\
+         while True:\n d=s.recv(9999)\n f.write(d.hex()+\"\\n\")\n f.flush()",
+        file.display()
+    );
+    let argv = ["python3".to_owned(), "-c".to_owned(), program];
+    let command = lab.command_line("server", &argv);
+    Server::begin(command.expect("a host of the layout"), "listening")
+}
+
 #[test]
 fn the_sniffer_keeps_what_tcpdump_reads_and_streams_it() {
     let test = "the_sniffer_keeps_what_tcpdump_reads_and_streams_it";
@@ -36,15 +50,7 @@ fn the_sniffer_keeps_what_tcpdump_reads_and_streams_it() {
         return;
     };
     let streamed = folder.file("streamed");
-    let program = format!(
-        "import socket\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\ns.bind((\"{SERVER}\",37008))\n\
-         print(\"listening\",flush=True)\nf=open(\"{}\",\"w\")\n\
-         while True:\n d=s.recv(9999)\n f.write(d.hex()+\"\\n\")\n f.flush()",
-        streamed.display()
-    );
-    let argv = ["python3".to_owned(), "-c".to_owned(), program];
-    let command = lab.command_line("server", &argv);
-    let _server = Server::begin(command.expect("a host of the layout"), "listening");
+    let _collector = collector(&lab, &streamed);
     router.exec(&format!(
         "/tool/sniffer/set file-name=seen.pcapng streaming-enabled=yes streaming-server={SERVER}"
     ));
@@ -82,6 +88,16 @@ fn the_sniffer_keeps_what_tcpdump_reads_and_streams_it() {
         frames().lines().filter(whole).count() == 20
     });
 
+    shows_what_passed(&router);
+    // What is in memory is the same as a file.
+    router.exec("/tool/sniffer/save file-name=again.pcapng");
+    let again = fs::read(folder.file("state").join("files/again.pcapng")).expect("a file");
+    assert_eq!(again, fs::read(&file).expect("a file"));
+    assert!(router.stop().success());
+}
+
+/// The first packet and the hosts of ten echo requests of 200 bytes, and their answers.
+fn shows_what_passed(router: &Router) {
     let packet = &router.rows("/tool/sniffer/packet/print")[0];
     let cell = |name: &str| packet[name].as_str().unwrap_or_default().to_owned();
     assert_eq!(
@@ -105,12 +121,6 @@ fn the_sniffer_keeps_what_tcpdump_reads_and_streams_it() {
         .find(|row| row["address"] == CLIENT)
         .expect("the client");
     assert_eq!(host["total"], "2420/2420");
-
-    // What is in memory is the same as a file.
-    router.exec("/tool/sniffer/save file-name=again.pcapng");
-    let again = fs::read(folder.file("state").join("files/again.pcapng")).expect("a file");
-    assert_eq!(again, fs::read(&file).expect("a file"));
-    assert!(router.stop().success());
 }
 
 #[test]
@@ -173,5 +183,38 @@ fn torch_shows_a_flow_once_with_both_directions() {
 
     let refused = router.command("/tool/torch ether9");
     assert!(text(&refused.stderr).contains("input does not match any value of interface"));
+    assert!(router.stop().success());
+}
+
+#[test]
+fn scans_and_floods_find_who_answers() {
+    let test = "scans_and_floods_find_who_answers";
+    let folder = Folder::new();
+    let Some((_lab, router)) = world(test, &[], &folder) else {
+        return;
+    };
+    let rows = |command: &str| -> Vec<serde_json::Value> {
+        let said = router.exec(&format!(":put [:serialize to=json value=[{command}]]"));
+        serde_json::from_str(&said).unwrap_or_else(|_| panic!("a list of rows: {said}"))
+    };
+    let found = rows("/tool/ip-scan ether2 address-range=192.168.88.0/28 duration=3s as-value");
+    let client = found.iter().find(|row| row["address"] == CLIENT);
+    let mac = client.and_then(|row| row["mac-address"].as_str());
+    assert!(mac.is_some_and(|mac| mac.len() == 17), "{found:?}");
+    // Without a range it is the interface's own network.
+    let own = rows("/tool/ip-scan ether2 duration=3s as-value");
+    assert!(own.iter().any(|row| row["address"] == CLIENT), "{own:?}");
+    let refused = router.command("/tool/ip-scan ether2 address-range=10.0.0.0/8");
+    assert!(text(&refused.stderr).contains("more than 65536 addresses"));
+
+    let received = router.exec(&format!(":put [/tool/flood-ping {CLIENT} count=200]"));
+    assert!(received.trim_end().ends_with("200"), "{received}");
+    let speed = rows(&format!("/tool/ping-speed {CLIENT} duration=3s as-value"));
+    assert!(
+        speed[0]["current"]
+            .as_str()
+            .is_some_and(|rate| rate.ends_with("bps")),
+        "{speed:?}"
+    );
     assert!(router.stop().success());
 }

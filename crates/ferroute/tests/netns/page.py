@@ -153,6 +153,15 @@ def why_slow():
     print("a connection tells why it is slow")
 
 
+def calculators():
+    show("calculators")
+    write("#calc-rates-frame", "1518")
+    until("it calculates", lambda: "81274" in js("return document.querySelector('#calc-rates').innerText"))
+    write("#calc-rates-frame", "1")
+    until("what is wrong is said", lambda: "frame" in js("return document.querySelector('main .error:not(:empty)')?.innerText ?? ''"))
+    print("calculators calculate")
+
+
 def others():
     click("#logout")
     log_in("guest", "Guestguest1")
@@ -183,7 +192,7 @@ try:
             assert time.monotonic() < end, "chromedriver does not answer"
             time.sleep(0.05)
     ask("POST", f"{session}/url", {"url": ROUTER})
-    for part in [dashboard, rules, walk, why_slow, others]:
+    for part in [dashboard, rules, walk, why_slow, calculators, others]:
         part()
     noise = [line["message"] for line in ask("POST", f"{session}/se/log", {"type": "browser"})]
     assert not [line for line in noise if "Security Policy" in line or "Uncaught" in line], noise

@@ -68,6 +68,28 @@ pub(crate) static MENU: Menu = Menu {
             ],
         )
         .repeating(),
+        command(
+            "calculate",
+            "Work out rates, windows of TCP, token buckets, overhead of tunnels, wireless rates, networks",
+            &[
+                AS_VALUE,
+                required_argument(
+                    "calculator",
+                    Kind::Words(&[
+                        "rates", "capacity", "window", "bucket", "tunnel", "wireless", "network",
+                    ]),
+                    "Which one",
+                ),
+                PROPLIST,
+                argument(
+                    "values",
+                    Kind::Text,
+                    "What it takes, such as \"frame=1518 speed=10G\"; what is left out has a usual value",
+                ),
+                WITHOUT_PAGING,
+            ],
+        )
+        .repeating(),
         idle_command(
             "dns-update",
             "Send a dynamic update to a DNS server",
@@ -155,7 +177,7 @@ pub(crate) static MENU: Menu = Menu {
             ],
         )
         .repeating(),
-        idle_command(
+        command(
             "flood-ping",
             "Send echo requests as fast as they are answered",
             &[
@@ -176,7 +198,7 @@ pub(crate) static MENU: Menu = Menu {
             ],
         )
         .repeating(),
-        idle_command(
+        command(
             "ip-scan",
             "Look for addresses in use",
             &[
@@ -192,7 +214,8 @@ pub(crate) static MENU: Menu = Menu {
                 PROPLIST,
                 WITHOUT_PAGING,
             ],
-        ),
+        )
+        .repeating(),
         idle_command(
             "mac-scan",
             "Look for devices by their hardware addresses",
@@ -243,7 +266,7 @@ pub(crate) static MENU: Menu = Menu {
             effect: Effect::Full,
             repeats: true,
         },
-        idle_command(
+        command(
             "ping-speed",
             "Estimate throughput by echo requests",
             &[

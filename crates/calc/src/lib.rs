@@ -1,0 +1,164 @@
+//! Calculators: rates of layers, windows of TCP, token buckets, overhead of tunnels, rates of wireless, networks.
+//!
+//! Each is a value on [`CALCULATORS`]: its name, what it takes, and a pure function. Console, page, command line and
+//! documentation follow from that list. Values come in and go out as texts, as people write them: `1G`, `1500`, `60ms`.
+
+mod bucket;
+mod network;
+mod rates;
+mod tunnel;
+mod units;
+mod window;
+mod wireless;
+
+/// A calculator.
+#[derive(Debug)]
+pub struct Calculator {
+    /// Its name.
+    pub name: &'static str,
+    /// What it tells, in a sentence.
+    pub help: &'static str,
+    /// What it takes.
+    pub arguments: &'static [Argument],
+    run: fn(&Given<'_>) -> Result<Rows, String>,
+}
+
+/// What a calculator takes.
+#[derive(Debug)]
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, with its unit.
+    pub help: &'static str,
+    /// Its value where it is not said; one without is needed.
+    pub default: Option<&'static str>,
+}
+
+/// What is told: names and values, in order.
+pub type Rows = Vec<(String, String)>;
+
+/// A number of bits a second, as people write it: `700M`, `1G`, `64k`.
+///
+/// # Errors
+/// What would be right.
+pub fn bits_per_second(text: &str) -> Result<f64, String> {
+    units::rate(text)
+}
+
+const fn argument(name: &'static str, help: &'static str, default: &'static str) -> Argument {
+    Argument {
+        name,
+        help,
+        default: Some(default),
+    }
+}
+
+/// All calculators.
+pub static CALCULATORS: &[Calculator] = &[
+    rates::RATES,
+    rates::CAPACITY,
+    window::WINDOW,
+    bucket::BUCKET,
+    tunnel::TUNNEL,
+    wireless::WIRELESS,
+    network::NETWORK,
+];
+
+/// The calculator of a name.
+///
+/// # Errors
+/// There is none; the error lists those that there are.
+pub fn named(name: &str) -> Result<&'static Calculator, String> {
+    let found = CALCULATORS.iter().find(|own| own.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<_> = CALCULATORS.iter().map(|own| own.name).collect();
+        format!("no calculator {name}: there are {}", names.join(", "))
+    })
+}
+
+impl Calculator {
+    /// Calculates with these values.
+    ///
+    /// # Errors
+    /// A name is none of its arguments, one is missing, or a value cannot be read; the error says what would be right.
+    pub fn run(&self, values: &[(&str, &str)]) -> Result<Rows, String> {
+        for (name, _) in values {
+            if !self.arguments.iter().any(|own| own.name == *name) {
+                let names: Vec<_> = self.arguments.iter().map(|own| own.name).collect();
+                let names = names.join(", ");
+                return Err(format!("{name}: {} takes {names}", self.name));
+            }
+        }
+        (self.run)(&Given {
+            calculator: self,
+            values,
+        })
+    }
+}
+
+/// The values that a calculator is given.
+struct Given<'a> {
+    calculator: &'a Calculator,
+    values: &'a [(&'a str, &'a str)],
+}
+
+impl<'a> Given<'a> {
+    /// The text of an argument; empty where it is not said and has no default.
+    fn text(&self, name: &str) -> &'a str {
+        let mut said = self.values.iter();
+        if let Some((_, value)) = said.find(|(own, value)| *own == name && !value.is_empty()) {
+            return value;
+        }
+        let mut arguments = self.calculator.arguments.iter();
+        let own = arguments.find(|own| own.name == name);
+        own.and_then(|own| own.default).unwrap_or_default()
+    }
+
+    /// An argument, read.
+    fn read<T>(&self, name: &str, read: fn(&str) -> Result<T, String>) -> Result<T, String> {
+        let text = self.text(name);
+        if text.is_empty() {
+            return Err(format!("{name} is missing"));
+        }
+        read(text).map_err(|why| format!("{name}={text}: {why}"))
+    }
+}
+
+fn row(name: impl Into<String>, value: impl Into<String>) -> (String, String) {
+    (name.into(), value.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_calculator_says_what_is_wrong_and_what_would_be_right() {
+        for calculator in CALCULATORS {
+            let said = calculator
+                .run(&[("nonsense", "1")])
+                .expect_err("no such argument");
+            assert!(said.contains(calculator.arguments[0].name), "{said}");
+            for argument in calculator.arguments {
+                let said = calculator.run(&[(argument.name, "?!")]);
+                let said = said.expect_err(argument.name);
+                assert!(
+                    said.starts_with(argument.name),
+                    "{}: {said}",
+                    calculator.name
+                );
+            }
+        }
+        assert!(
+            named("rate")
+                .expect_err("no such")
+                .contains("rates, capacity")
+        );
+    }
+
+    #[test]
+    fn names_are_told_apart() {
+        let names: std::collections::BTreeSet<_> = CALCULATORS.iter().map(|own| own.name).collect();
+        assert_eq!(names.len(), CALCULATORS.len());
+    }
+}

@@ -1,0 +1,70 @@
+//! What one connection of TCP carries: at most a whole window in each round-trip time (RFC 9293, 3.8.6; RFC 7323, 1.1).
+
+use crate::units::{as_rate, bytes, number, rate, span};
+use crate::{Calculator, Given, Rows, argument, row};
+
+pub(crate) const WINDOW: Calculator = Calculator {
+    name: "window",
+    help: "What a connection of TCP carries by its window and round-trip time, and which window a rate needs",
+    arguments: &[
+        argument("rtt", "round-trip time", "60ms"),
+        argument("window", "the window in bytes, with its scaling", "65535"),
+        argument("rate", "the rate that is wanted, in bits a second", "1G"),
+        argument("loss", "packets that are lost, in percent", "0"),
+        argument("mss", "bytes of data in a segment", "1460"),
+    ],
+    run: window,
+};
+
+fn window(given: &Given<'_>) -> Result<Rows, String> {
+    let (rtt, size) = (given.read("rtt", span)?, given.read("window", bytes)?);
+    let (wanted, loss) = (given.read("rate", rate)?, given.read("loss", number)?);
+    let mss = given.read("mss", number)?;
+    if rtt == 0.0 {
+        return Err("rtt=0: a time is wanted that is not 0".to_owned());
+    }
+    if loss >= 100.0 {
+        return Err(format!("loss={loss}: less than 100 percent are wanted"));
+    }
+    let (carries, needs) = (size * 8.0 / rtt, wanted * rtt / 8.0);
+    let mut rows = vec![
+        row("one connection carries", as_rate(carries)),
+        row("window for the rate", format!("{needs:.0} bytes")),
+        row(
+            "connections for the rate",
+            format!("{:.0}", (wanted / carries).ceil().max(1.0)),
+        ),
+    ];
+    if loss > 0.0 {
+        // Mathis, Semke, Mahdavi, Ott: "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997.
+        let most = mss * 8.0 / rtt * (1.5 / (loss / 100.0)).sqrt();
+        rows.push(row("Reno with that loss", as_rate(most.min(carries))));
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two windows that were captured, with the rates that were worked out by hand.
+    #[test]
+    fn windows_and_times_make_rates() {
+        let first =
+            |values: &[(&str, &str)]| WINDOW.run(values).expect("it calculates")[0].1.clone();
+        assert_eq!(
+            first(&[("window", "4225024"), ("rtt", "60ms")]),
+            "563.34 Mbps"
+        );
+        assert_eq!(first(&[("window", "18944"), ("rtt", "6ms")]), "25.26 Mbps");
+        let rows = WINDOW
+            .run(&[("rtt", "100ms"), ("rate", "1G")])
+            .expect("it calculates");
+        assert_eq!(rows[1].1, "12500000 bytes");
+        let lossy = WINDOW
+            .run(&[("window", "4MiB"), ("loss", "1")])
+            .expect("it calculates");
+        assert_eq!(lossy[3].1, "2.38 Mbps");
+        assert!(WINDOW.run(&[("rtt", "0")]).is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! Rates of wireless links (IEEE 802.11-2020, tables 19-27 to 19-41 and 21-30 to 21-61; 20-14 of 802.11ad).
+
+use crate::units::as_rate;
+use crate::{Calculator, Given, Rows, argument, row};
+
+pub(crate) const WIRELESS: Calculator = Calculator {
+    name: "wireless",
+    help: "The data rate of a wireless link",
+    arguments: &[
+        argument("standard", "n, ac or ad", "ac"),
+        argument(
+            "mcs",
+            "modulation and coding: n 0 to 31, ac 0 to 9, ad 1 to 12",
+            "9",
+        ),
+        argument("streams", "spatial streams of ac, 1 to 8", "2"),
+        argument("width", "of the channel in MHz: 20, 40, 80 or 160", "80"),
+        argument("guard", "interval: short or long", "short"),
+    ],
+    run: wireless,
+};
+
+/// Bits of a subcarrier in a symbol, by the code's rate, for MCS 0 to 9.
+const BITS: [f64; 10] = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 20.0 / 3.0];
+/// Single carrier of 802.11ad in Mbit/s, MCS 1 to 12.
+const AD: [f64; 12] = [
+    385.0, 770.0, 962.5, 1_155.0, 1_251.25, 1_540.0, 1_925.0, 2_310.0, 2_502.5, 3_080.0, 3_850.0,
+    4_620.0,
+];
+
+fn wireless(given: &Given<'_>) -> Result<Rows, String> {
+    let mcs = given.read("mcs", |text| {
+        text.parse::<usize>()
+            .map_err(|_| "a number is wanted".to_owned())
+    })?;
+    let streams = given.read("streams", streams)?;
+    let carriers = given.read("width", carriers)?;
+    let symbol = given.read("guard", |text| match text {
+        "short" => Ok(3.6e-6),
+        "long" => Ok(4.0e-6),
+        _ => Err("short or long is wanted".to_owned()),
+    })?;
+    let rate = match given.text("standard") {
+        "n" if mcs > 31 => return Err(format!("mcs={mcs}: 802.11n has 0 to 31")),
+        "n" if carriers > 108.0 => {
+            return Err("width: 802.11n has channels of 20 and 40 MHz".to_owned());
+        }
+        "n" => carriers * BITS[mcs % 8] * (mcs / 8 + 1) as f64 / symbol,
+        "ac" if mcs > 9 => return Err(format!("mcs={mcs}: 802.11ac has 0 to 9")),
+        "ac" => ac(mcs, streams, carriers, symbol)?,
+        "ad" => {
+            let rate = mcs.checked_sub(1).and_then(|mcs| AD.get(mcs));
+            rate.ok_or_else(|| format!("mcs={mcs}: 802.11ad has 1 to 12"))? * 1e6
+        }
+        other => return Err(format!("standard={other}: n, ac or ad is wanted")),
+    };
+    Ok(vec![row("data rate", as_rate(rate))])
+}
+
+fn ac(mcs: usize, streams: u8, carriers: f64, symbol: f64) -> Result<f64, String> {
+    // Combinations whose bits do not fill whole symbols of all encoders are not there.
+    let missing = match (carriers as u32, mcs) {
+        (52, 9) => !matches!(streams, 3 | 6),
+        (234, 6) => matches!(streams, 3 | 7),
+        (234, 9) => streams == 6,
+        (468, 9) => streams == 3,
+        _ => false,
+    };
+    match missing {
+        true => Err(format!(
+            "mcs={mcs}: 802.11ac has it not with {streams} streams at this width"
+        )),
+        false => Ok(carriers * BITS[mcs] * f64::from(streams) / symbol),
+    }
+}
+
+fn streams(text: &str) -> Result<u8, String> {
+    let streams = text
+        .parse()
+        .ok()
+        .filter(|streams| (1..=8).contains(streams));
+    streams.ok_or_else(|| "1 to 8 are wanted".to_owned())
+}
+
+/// Subcarriers of data in a channel of so many MHz.
+fn carriers(text: &str) -> Result<f64, String> {
+    match text {
+        "20" => Ok(52.0),
+        "40" => Ok(108.0),
+        "80" => Ok(234.0),
+        "160" => Ok(468.0),
+        _ => Err("20, 40, 80 or 160 is wanted".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(standard: &str, mcs: &str, streams: &str, width: &str) -> String {
+        let values = [
+            ("standard", standard),
+            ("mcs", mcs),
+            ("streams", streams),
+            ("width", width),
+        ];
+        WIRELESS
+            .run(&values)
+            .map_or_else(|why| why, |rows| rows[0].1.clone())
+    }
+
+    #[test]
+    fn rates_are_those_of_the_standards_tables() {
+        assert_eq!(rate("n", "7", "1", "20"), "72.22 Mbps");
+        assert_eq!(rate("n", "15", "1", "40"), "300.00 Mbps");
+        assert_eq!(rate("n", "31", "1", "40"), "600.00 Mbps");
+        assert_eq!(rate("ac", "7", "1", "80"), "325.00 Mbps");
+        assert_eq!(rate("ac", "9", "2", "160"), "1.73 Gbps");
+        assert_eq!(rate("ac", "9", "3", "20"), "288.89 Mbps");
+        assert_eq!(rate("ad", "12", "1", "80"), "4.62 Gbps");
+    }
+
+    #[test]
+    fn what_there_is_not_is_said() {
+        assert!(rate("ac", "9", "1", "20").contains("has it not"));
+        assert!(rate("ac", "9", "3", "160").contains("has it not"));
+        assert!(rate("n", "7", "1", "80").contains("20 and 40 MHz"));
+        assert!(rate("ad", "0", "1", "80").contains("1 to 12"));
+    }
+}

@@ -1,0 +1,45 @@
+//! `ferroute calc`: the calculators of `calc`, which the console has as `/tool/calculate`.
+
+use std::fmt::Write as _;
+
+use crate::cli::Calc;
+use crate::say;
+
+/// Does what `ferroute calc` was asked to; the result is the process's exit code.
+pub(crate) fn calculate(asked: &Calc) -> Result<u8, String> {
+    let Some(name) = &asked.name else {
+        say::text(list())?;
+        return Ok(0);
+    };
+    let pairs: Result<Vec<_>, String> = { asked.values.iter() }
+        .map(|word| {
+            let wrong = || format!("{word}: name=value is wanted");
+            word.split_once('=').ok_or_else(wrong)
+        })
+        .collect();
+    let rows = calc::named(name)?.run(&pairs?)?;
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (name, value) in rows {
+        let _ = writeln!(text, "{name:<width$}  {value}");
+    }
+    say::text(text)?;
+    Ok(0)
+}
+
+/// All calculators with what they take.
+fn list() -> String {
+    let mut text = String::new();
+    for calculator in calc::CALCULATORS {
+        let _ = writeln!(text, "{:<10}{}", calculator.name, calculator.help);
+        for argument in calculator.arguments {
+            let default = argument.default.unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "          {}={default}  {}",
+                argument.name, argument.help
+            );
+        }
+    }
+    text
+}
