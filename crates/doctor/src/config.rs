@@ -62,6 +62,11 @@ impl<'a> Config<'a> {
         items.filter(|item| !item.is("disabled")).collect()
     }
 
+    /// All items of a menu, in their order.
+    pub(crate) fn all(&self, path: &str) -> Vec<&'a Item> {
+        self.store.items(path).map(|item| &**item).collect()
+    }
+
     /// The names of the items of a menu that are not disabled.
     pub(crate) fn names(&self, path: &str) -> BTreeSet<&'a str> {
         self.values(path, "name")

@@ -524,6 +524,32 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
              tunnel-id=1",
         ],
     ),
+    (
+        "rule-shadowed",
+        &[
+            "/ip/firewall/filter\nadd chain=forward action=drop in-interface=ether1\n\
+           add chain=forward action=accept in-interface=ether1 protocol=tcp dst-port=443\n",
+        ],
+        &[
+            "/ip/firewall/filter\nadd chain=forward action=accept in-interface=ether1 protocol=tcp dst-port=443\n\
+           add chain=forward action=drop in-interface=ether1\n\
+           add chain=input action=accept protocol=icmp limit=5,5:packet\n\
+           add chain=input action=accept protocol=icmp limit=5,5:packet in-interface=ether1\n",
+        ],
+    ),
+    (
+        "address-list-unused",
+        &[
+            "/ip/firewall/address-list/add list=bogons address=10.0.0.0/8\n",
+            "/ip/firewall/filter/add chain=input action=drop src-address-list=bogon\n",
+        ],
+        &[
+            "/ip/firewall/address-list/add list=bogons address=10.0.0.0/8\n\
+           /ip/firewall/address-list/add list=asked address=192.0.2.1\n\
+           /ip/firewall/filter/add chain=input action=drop src-address-list=!bogons\n\
+           /system/script/add name=s source=\"/ip firewall address-list print where list=asked\"\n",
+        ],
+    ),
 ];
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use access::{Answer, Login, Refused, Service, password};
 use menu::{Policies, Reason, Store};
-use router::Instance;
+use router::{Holder, Instance};
 use rustix::rand::{GetRandomFlags, getrandom};
 use script::Session;
 use tokio::sync::oneshot;
@@ -94,6 +94,11 @@ impl Entered {
     /// Whether the user may manage users: there is always room for such.
     pub(crate) fn is_administrator(&self) -> bool {
         self.login.rights.now().contains(Policies::POLICY)
+    }
+
+    /// Whether the session holds safe mode. It waits for the router's lock.
+    pub(crate) fn is_in_safe_mode(&self) -> bool {
+        self.seat.safe_mode() == Holder::Own
     }
 
     /// The session leaves in order: what it holds in safe mode is kept.

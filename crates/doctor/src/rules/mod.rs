@@ -7,6 +7,7 @@ mod input;
 mod mangle;
 mod nat;
 mod queues;
+mod reach;
 mod tunnels;
 
 use crate::Rule;
@@ -59,6 +60,8 @@ pub const RULES: &[Rule] = &[
     queues::QUEUE_NO_MAXLIMIT_PRIORITY,
     queues::PCQ_NO_LIMITS,
     queues::QUEUE_MARK_NOWHERE,
+    reach::RULE_SHADOWED,
+    reach::ADDRESS_LIST_UNUSED,
     tunnels::FASTPATH_TUNNEL_IPSEC,
     tunnels::FASTPATH_TUNNEL_BYPASS,
     tunnels::PPTP_SECURITY,

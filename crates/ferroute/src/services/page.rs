@@ -4,13 +4,14 @@
 //! (`crates/page` says why), so that nobody else's page acts with it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::header::{COOKIE, HeaderMap, HeaderValue};
 use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
 use crate::access::Entered;
 
@@ -19,6 +20,10 @@ const MOST: usize = 64;
 /// How long one is kept that nobody uses, and at all.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 const LIFE: Duration = Duration::from_secs(12 * 60 * 60);
+/// How long one in safe mode is kept that nobody uses: a page that is open asks every few seconds.
+const SAFE: Duration = Duration::from_secs(60);
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_secs(15);
 /// The cookie's name.
 const NAME: &str = "session";
 /// What the page says of its requests.
@@ -44,7 +49,7 @@ pub(super) fn claim(body: &[u8]) -> Option<(String, Vec<u8>)> {
 
 impl Sessions {
     /// Begins a session; gives the cookie, which browsers send by TLS alone if it came so. None if there are too many.
-    pub(super) fn begin(&self, entered: Arc<Entered>, tls: bool) -> Option<HeaderValue> {
+    pub(super) fn begin(self: &Arc<Self>, entered: Arc<Entered>, tls: bool) -> Option<HeaderValue> {
         let secret = crate::access::random().ok()?;
         let now = Instant::now();
         self.forget_old(now);
@@ -60,6 +65,8 @@ impl Sessions {
             used: now,
         };
         all.insert(secret, kept);
+        drop(all);
+        tokio::spawn(watch(Arc::downgrade(self), secret));
         let secure = if tls { "; Secure" } else { "" };
         cookie(&format!("{}{secure}", URL_SAFE_NO_PAD.encode(secret)))
     }
@@ -99,8 +106,41 @@ impl Sessions {
         }
     }
 
+    /// How long nobody has used a session, and who has it.
+    fn idle(&self, secret: &[u8; 32], now: Instant) -> Option<(Duration, Arc<Entered>)> {
+        let all = self.lock();
+        let kept = all.get(secret)?;
+        let idle = now.saturating_duration_since(kept.used);
+        Some((idle, Arc::clone(&kept.entered)))
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], Kept>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends a session in time that nobody uses any more. Changes of safe mode are taken back with it.
+async fn watch(sessions: Weak<Sessions>, secret: [u8; 32]) {
+    loop {
+        sleep(LOOK).await;
+        let Some(sessions) = sessions.upgrade() else {
+            return;
+        };
+        let now = Instant::now();
+        sessions.forget_old(now);
+        let Some((idle, entered)) = sessions.idle(&secret, now) else {
+            return;
+        };
+        // The router's lock: no task may wait for it.
+        let is_safe = idle > SAFE
+            && spawn_blocking(move || entered.is_in_safe_mode())
+                .await
+                .unwrap_or(false);
+        if is_safe {
+            let kept = sessions.lock().remove(&secret);
+            leave(kept.into_iter().collect());
+            return;
+        }
     }
 }
 

@@ -1,0 +1,224 @@
+//! Rules that no packet reaches, and lists that nobody asks.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use menu::{Item, Value};
+
+use crate::config::{Config, FILTER, FILTER6, MANGLE, NAT, RAW, has, shown, title};
+use crate::{Found, Rule, Severity};
+
+/// Tables of rules.
+const TABLES: [&str; 9] = [
+    FILTER,
+    FILTER6,
+    NAT,
+    "/ipv6/firewall/nat",
+    MANGLE,
+    "/ipv6/firewall/mangle",
+    RAW,
+    "/ipv6/firewall/raw",
+    "/interface/bridge/filter",
+];
+/// Properties of rules that say nothing about which packets they match.
+const NO_MATCHER: &[&str] = &[
+    "action",
+    "address-list",
+    "address-list-timeout",
+    "chain",
+    "comment",
+    "disabled",
+    "hw-offload",
+    "jump-target",
+    "log",
+    "log-prefix",
+    "reject-with",
+    "randomise-ports",
+    "same-not-by-dst",
+    "sniff-id",
+    "sniff-target",
+    "sniff-target-port",
+    "to-addresses",
+    "to-ports",
+];
+/// Matchers that do not match each packet that is like another.
+const NOW_AND_THEN: &[&str] = &[
+    "connection-limit",
+    "dst-limit",
+    "limit",
+    "nth",
+    "psd",
+    "random",
+];
+/// Matchers of a rule of which all combinations are looked at: a rule with more is compared as a whole.
+const COMBINED: usize = 8;
+
+pub(super) const RULE_SHADOWED: Rule = Rule {
+    name: "rule-shadowed",
+    severity: Severity::Warning,
+    cause: "an earlier rule of the chain takes every packet that the rule would match: it is never reached",
+    mend: "move the narrower rule before the wider one, or remove it",
+    find: |config, found| {
+        for table in TABLES {
+            let mut chains: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
+            for rule in config.enabled(table) {
+                chains.entry(rule.text("chain")).or_default().push(rule);
+            }
+            for rules in chains.into_values() {
+                shadowed(&rules, found);
+            }
+        }
+    },
+};
+
+/// Looks for what each rule of a chain has in common with those before it.
+fn shadowed(rules: &[&Item], found: &mut Found) {
+    // Rules that end the chain for what they match, by their matchers.
+    let mut ends: HashMap<Vec<String>, &Item> = HashMap::new();
+    for rule in rules {
+        let own = matchers(rule);
+        // A return that is never reached is missed by nobody.
+        if rule.text("action") == "return" && covering(&own, &ends).is_some() {
+            continue;
+        }
+        if let Some(first) = covering(&own, &ends) {
+            let same = shown(first, "action") == shown(rule, "action");
+            let said = format!("{} comes after {}", named(rule), named(first));
+            match same && !changes(rule) {
+                // Without it nothing is other.
+                true => found.fixed(
+                    &[rule, first],
+                    said,
+                    vec![format!("{}/remove {}", rule.menu.path, rule.id)],
+                ),
+                false => found.add(&[rule, first], said),
+            }
+            continue;
+        }
+        let sure = !NOW_AND_THEN.iter().any(|name| has(rule, name));
+        if sure && ends_chain(rule) {
+            ends.entry(own).or_insert(rule);
+        }
+    }
+}
+
+/// The rule whose matchers are all among these.
+fn covering<'a>(own: &[String], ends: &HashMap<Vec<String>, &'a Item>) -> Option<&'a Item> {
+    if ends.is_empty() {
+        return None;
+    }
+    if own.len() > COMBINED {
+        return [own, &[]].iter().find_map(|some| ends.get(*some).copied());
+    }
+    let combinations = 0..1_usize << own.len();
+    combinations.into_iter().find_map(|bits| {
+        let some = own.iter().enumerate().filter(|(at, _)| bits >> at & 1 != 0);
+        let some: Vec<_> = some.map(|(_, matcher)| matcher.clone()).collect();
+        ends.get(&some).copied()
+    })
+}
+
+/// What a rule matches by, in the order of its properties.
+fn matchers(rule: &Item) -> Vec<String> {
+    let properties = rule.menu.properties();
+    let own = properties.filter(|property| {
+        let name = property.name;
+        let says = NO_MATCHER.contains(&name) || name.starts_with("new-") || name == "passthrough";
+        !property.read_only && !says && has(rule, name)
+    });
+    own.map(|property| format!("{}={}", property.name, shown(rule, property.name)))
+        .collect()
+}
+
+/// Whether what a rule matches meets no other of its chain.
+fn ends_chain(rule: &Item) -> bool {
+    match rule.text("action") {
+        "" | "accept" | "drop" | "reject" | "tarpit" | "return" | "masquerade" | "src-nat"
+        | "dst-nat" | "redirect" | "netmap" | "same" => true,
+        mark if mark.starts_with("mark-") => {
+            rule.get("passthrough").and_then(Value::as_bool) == Some(false)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the rule does more with a packet than to let it pass or not.
+fn changes(rule: &Item) -> bool {
+    rule.is("log") || !matches!(rule.text("action"), "" | "accept" | "drop" | "return")
+}
+
+/// A rule in a sentence: its comment, or what it does with what it matches.
+fn named(rule: &Item) -> String {
+    let comment = shown(rule, "comment");
+    if !comment.is_empty() {
+        return format!("\u{201c}{comment}\u{201d}");
+    }
+    let matchers = matchers(rule).join(" ");
+    format!("{} {matchers}", title(rule)).trim_end().to_owned()
+}
+
+pub(super) const ADDRESS_LIST_UNUSED: Rule = Rule {
+    name: "address-list-unused",
+    severity: Severity::Advice,
+    cause: "no rule asks the address list: whoever is in it is treated as everybody else",
+    mend: "name it in src-address-list or dst-address-list of a rule, or remove it",
+    find: |config, found| {
+        for (family, others) in [("/ip", IP_USERS), ("/ipv6", IP6_USERS)] {
+            let menu = format!("{family}/firewall/address-list");
+            let mut lists: BTreeMap<&str, (&Item, usize)> = BTreeMap::new();
+            for entry in config.enabled(&menu) {
+                lists.entry(entry.text("list")).or_insert((entry, 0)).1 += 1;
+            }
+            // A file of lists alone is part of something else.
+            if lists.is_empty() || others.iter().all(|menu| config.all(menu).is_empty()) {
+                continue;
+            }
+            let used = used(config, others);
+            let scripts = scripts(config);
+            for (list, (entry, count)) in lists {
+                if !used.contains(list) && !scripts.iter().any(|text| text.contains(list)) {
+                    let said = format!("nobody asks {list}, which has {count} entries");
+                    found.add(&[entry], said);
+                }
+            }
+        }
+    },
+};
+
+/// Menus whose items may name address lists.
+const IP_USERS: &[&str] = &[FILTER, NAT, MANGLE, RAW];
+const IP6_USERS: &[&str] = &[
+    FILTER6,
+    "/ipv6/firewall/nat",
+    "/ipv6/firewall/mangle",
+    "/ipv6/firewall/raw",
+];
+
+/// The lists that rules ask, or go by; disabled ones count, as somebody may enable them.
+fn used(config: &Config<'_>, menus: &[&'static str]) -> BTreeSet<String> {
+    let rules = menus.iter().flat_map(|menu| config.all(menu));
+    let names = rules
+        .flat_map(|rule| ["src-address-list", "dst-address-list"].map(|name| shown(rule, name)));
+    names
+        .map(|name| name.trim_start_matches('!').to_owned())
+        .collect()
+}
+
+/// Texts of scripts, of routing filters, and networks of BGP, which may name a list.
+fn scripts<'a>(config: &Config<'a>) -> Vec<&'a str> {
+    let mut texts = Vec::new();
+    for (menu, property) in [
+        ("/system/script", "source"),
+        ("/system/scheduler", "on-event"),
+        ("/tool/netwatch", "up-script"),
+        ("/tool/netwatch", "down-script"),
+        ("/ip/dhcp-server", "lease-script"),
+        ("/ip/dhcp-client", "script"),
+        ("/routing/filter/rule", "rule"),
+        ("/routing/bgp/connection", "output.network"),
+        ("/routing/bgp/template", "output.network"),
+        ("/ip/ipsec/mode-config", "src-address-list"),
+    ] {
+        texts.extend(config.all(menu).iter().map(|item| item.text(property)));
+    }
+    texts
+}
