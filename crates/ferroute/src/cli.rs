@@ -446,6 +446,20 @@ pub(crate) enum BenchPart {
     Attack(Attack),
     /// Send more than a queue lets through, and see what becomes of rate and latency.
     Queues(Queues),
+    /// Print this machine's figures as makers of routers print theirs, beside some boards.
+    Table(Table),
+}
+
+/// A table of test results, in Markdown.
+#[derive(Debug, Args)]
+pub(crate) struct Table {
+    /// Runs of each row; the table has the median.
+    #[arg(long, value_name = "N", default_value_t = 31)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) runs: u32,
+    /// Answer in JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Queues that are measured.

@@ -3,7 +3,7 @@
 //! Every layout has a host `router`, whose devices `ether1`, `ether2` … carry no addresses: they
 //! are there to be taken over as ports. The other hosts are the kernel's.
 
-use crate::story::{SHARED_LANE, SLOW_BRIDGING};
+use crate::story::{SHARED_LANE, SLOW_BRIDGING, TRANSPARENT_QUEUING};
 
 /// A lab as a value: who is in it and how they are wired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +114,7 @@ pub const LAYOUTS: &[Layout] = &[
     TWO_QUEUES,
     SLOW_BRIDGING,
     SHARED_LANE,
+    TRANSPARENT_QUEUING,
 ];
 
 /// The host in every layout that ferroute runs in.

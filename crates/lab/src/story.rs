@@ -139,6 +139,54 @@ the processor's work then.\n\
         ],
         chip: Some("chip"),
     },
+    Story {
+        layout: &TRANSPARENT_QUEUING,
+        board: None,
+        tale: "\
+Guests are to get 10 Mbit/s, whatever it is that they load: from the internet, or from the server beside them. So\n\
+somebody had IP look at what is bridged, and put a simple queue on the guests' port. What is routed to the guests is\n\
+not held all the same: to IP it leaves by the bridge, not by one of its ports. And every bridged frame now costs\n\
+connection tracking. The one place where bridged and routed frames come together is the port's own queue: a tree\n\
+whose parent is the port holds both, and IP need not look at what is bridged.\n\
+(Of what is bridged RouterOS's simple queue would hold something; this router's sees nothing of it.)\n",
+        looks: &[
+            ("/system/doctor/print", "what is wrong with the queue"),
+            (
+                "/queue/simple/print stats",
+                "what the simple queue has seen",
+            ),
+            (
+                "/tool/torch ether4 src-address=0.0.0.0/0 dst-address=0.0.0.0/0",
+                "what the guests get, and from whom",
+            ),
+            (
+                "/tool/profile",
+                "what the processor is busy with; a key ends it",
+            ),
+        ],
+        right: include_str!("../configs/transparent-queuing-right.rsc"),
+        flows: &[
+            Flow {
+                name: "internet to guest",
+                from: "internet",
+                to: "guest",
+                address: "192.168.88.200",
+                datagrams: 4_000,
+                mbps: 20,
+                welcome: true,
+            },
+            Flow {
+                name: "server to guest",
+                from: "server",
+                to: "guest",
+                address: "192.168.88.200",
+                datagrams: 4_000,
+                mbps: 20,
+                welcome: true,
+            },
+        ],
+        chip: None,
+    },
 ];
 
 const fn host(name: &'static str, routes: &'static [Route]) -> Host {
@@ -191,6 +239,32 @@ pub(crate) const SLOW_BRIDGING: Layout = Layout {
         ),
     ],
     config: include_str!("../configs/slow-bridging.rsc"),
+};
+
+pub(crate) const TRANSPARENT_QUEUING: Layout = Layout {
+    name: "transparent-queuing",
+    summary: "story: a simple queue on a port of a bridge misses what is routed; the port's own queue holds all",
+    hosts: &[
+        host("internet", &[by("203.0.113.2")]),
+        host("server", &[by("192.168.88.1")]),
+        host("guest", &[by("192.168.88.1")]),
+        ROUTER_HOST,
+    ],
+    links: &[
+        wire(
+            end(ROUTER, "ether1", &[]),
+            end("internet", "eth0", &["203.0.113.1/24"]),
+        ),
+        wire(
+            end(ROUTER, "ether2", &[]),
+            end("server", "eth0", &["192.168.88.10/24"]),
+        ),
+        wire(
+            end(ROUTER, "ether4", &[]),
+            end("guest", "eth0", &["192.168.88.200/24"]),
+        ),
+    ],
+    config: include_str!("../configs/transparent-queuing.rsc"),
 };
 
 const fn by(via: &'static str) -> Route {

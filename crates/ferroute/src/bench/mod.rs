@@ -4,6 +4,7 @@ mod attack;
 mod process;
 mod queues;
 mod store;
+mod table;
 mod tap;
 mod update;
 mod veth;
@@ -41,6 +42,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     match &bench.part {
         Some(BenchPart::Attack(attack)) => return attack::run(attack).map(|()| 0),
         Some(BenchPart::Queues(queues)) => return queues::run(queues).map(|()| 0),
+        Some(BenchPart::Table(table)) => return table::run(table).map(|()| 0),
         None => {}
     }
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {

@@ -126,3 +126,24 @@ fn ports_that_a_hex_switches_share_a_lane_to_its_processor() {
         assert!((8_000..9_000).contains(&up), "{right:#}");
     }
 }
+
+#[test]
+fn a_simple_queue_on_a_bridge_port_misses_what_is_routed_and_a_tree_does_not() {
+    let test = "a_simple_queue_on_a_bridge_port_misses_what_is_routed_and_a_tree_does_not";
+    if tried(test, "transparent-queuing").is_none() {
+        return;
+    }
+    let Some([wrong, right]) = measured(test, "transparent-queuing") else {
+        return;
+    };
+    let names = ["internet to guest", "server to guest"];
+    for (measured, name) in [&wrong, &right].into_iter().zip(names) {
+        assert_eq!(flow(measured, name)[0], 4_000, "{measured:#}");
+    }
+    // What is routed comes as it was sent, whatever the queue says.
+    let [sent, routed] = flow(&wrong, names[0]);
+    assert!(routed * 10 > sent * 9, "{wrong:#}");
+    // Of what both send together, four times what the port may have, most is lost there.
+    let together: u64 = names.iter().map(|name| flow(&right, name)[1]).sum();
+    assert!(together > 500 && together < 4_000, "{right:#}");
+}

@@ -275,7 +275,6 @@ impl Control {
         let mut rng = Rng::seeded(seed);
         let mut features = Features::new(&mut rng);
         features.queues.set_workers(workers.len());
-        let services = hear::Registry::of(features.services());
         Self {
             intent: Intent::default(),
             objects: Objects::default(),
@@ -312,8 +311,8 @@ impl Control {
             segments: Limiter::new(Rate::SEGMENTS, rng.next_u64()),
             tarpit_key: rng.next_u64(),
             told: told::Told::default(),
+            services: hear::Registry::of(features.services()),
             features,
-            services,
             scripts: VecDeque::new(),
             started: now,
             now,

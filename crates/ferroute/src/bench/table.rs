@@ -1,0 +1,219 @@
+//! `ferroute bench table`: this machine in the form of RouterOS's maker's test results, beside boards of theirs.
+//!
+//! Boards forward between all their ports; this machine is measured in memory, on one core, without devices: it tells
+//! what the code takes, not what its ports carry.
+
+use std::fmt::Write as _;
+
+use bench::{Family, Options, Row};
+use serde_json::{Value, json};
+
+use super::pin;
+use crate::cli::Table;
+use crate::say;
+
+/// Lengths of frames with FCS.
+const FRAMES: [u16; 3] = [1518, 512, 64];
+
+/// A line of the table: mode, configuration, and the row of the benchmark that measures it.
+const LINES: [(&str, &str, &str); 5] = [
+    ("Bridging", "none (fast path)", "bridging-fast-path"),
+    ("Bridging", "25 bridge filter rules", "bridge-filter-25"),
+    ("Routing", "none (fast path)", "routing-fast-path"),
+    ("Routing", "25 simple queues", "simple-queues-25"),
+    ("Routing", "25 ip filter rules", "filter-25"),
+];
+
+/// Thousands of packets a second by line and length of frame.
+type Results = [[Option<f64>; 3]; 5];
+
+/// Boards, with all their ports in use (test results of RouterOS's maker).
+const BOARDS: [(&str, [[f64; 3]; 5]); 6] = [
+    (
+        "hEX (RB750Gr3)",
+        [
+            [162.4, 443.7, 1039.1],
+            [162.4, 168.1, 174.3],
+            [162.4, 444.4, 1035.0],
+            [162.4, 179.6, 171.4],
+            [92.9, 94.1, 93.8],
+        ],
+    ),
+    (
+        "RB3011UiAS-RM",
+        [
+            [325.0, 939.8, 1530.2],
+            [325.0, 384.2, 348.6],
+            [325.0, 939.8, 1437.6],
+            [325.0, 419.6, 419.7],
+            [202.0, 204.1, 188.4],
+        ],
+    ),
+    (
+        "RB1100AHx2",
+        [
+            [406.0, 704.0, 1690.0],
+            [308.0, 396.0, 412.0],
+            [345.0, 704.0, 1495.0],
+            [258.0, 616.0, 654.0],
+            [243.0, 262.0, 278.0],
+        ],
+    ),
+    (
+        "RB1100AHx4",
+        [
+            [606.5, 1736.4, 5509.7],
+            [606.5, 1107.8, 1153.2],
+            [606.5, 1736.4, 5092.3],
+            [606.5, 933.6, 960.3],
+            [543.7, 561.8, 564.6],
+        ],
+    ),
+    (
+        "hAP ac (RB962)",
+        [
+            [161.9, 345.5, 435.6],
+            [125.5, 126.5, 128.8],
+            [161.9, 334.2, 397.9],
+            [161.9, 183.9, 203.3],
+            [78.1, 77.8, 77.5],
+        ],
+    ),
+    (
+        "RB4011",
+        [
+            [806.4, 2312.9, 5509.7],
+            [806.4, 1037.4, 1153.2],
+            [806.4, 1923.3, 5092.3],
+            [806.4, 1046.6, 960.3],
+            [593.7, 625.2, 564.6],
+        ],
+    ),
+];
+
+/// Measures, and prints the table.
+pub(super) fn run(asked: &Table) -> Result<(), String> {
+    let options = Options {
+        families: vec![Family::Ipv4],
+        frames: FRAMES.to_vec(),
+        flows: vec![1_000],
+        routes: vec![1],
+        runs: asked.runs,
+        pin: Some(pin),
+        ..Options::default()
+    };
+    let mut rows = Vec::new();
+    let mut keep = |row: Row| rows.push(row);
+    bench::run(&options, &mut keep)
+        .and_then(|()| {
+            bench::bridged(
+                &options,
+                &["bridging-fast-path", "bridge-filter-25"],
+                &mut keep,
+            )
+        })
+        .and_then(|()| bench::queued(&options, &["simple-queues-25"], &mut keep))
+        .and_then(|()| bench::guarded(&options, &["filter-25"], &mut keep))
+        .map_err(|invalid| invalid.to_string())?;
+    let own = results(&rows);
+    say::text(match asked.json {
+        true => format!("{}\n", to_json(&own)),
+        false => to_markdown(&own),
+    })
+}
+
+/// The figures of the table's lines; of several rows the one with a thousand flows or hosts.
+fn results(rows: &[Row]) -> Results {
+    LINES.map(|(_, _, name)| {
+        FRAMES.map(|frame| {
+            let mut own = rows
+                .iter()
+                .filter(|row| row.row == name && row.frame == frame);
+            let usual = own
+                .clone()
+                .find(|row| row.flows == 1_000 || row.hosts == 1_000);
+            usual.or_else(|| own.next_back()).map(Row::kpps)
+        })
+    })
+}
+
+/// Megabits a second of layer 2.
+fn mbps(kpps: f64, frame: u16) -> f64 {
+    kpps * f64::from(frame) * 8.0 / 1e3
+}
+
+fn to_markdown(own: &Results) -> String {
+    let mut text = String::new();
+    let title = "this machine, one core, in memory";
+    let _ = write!(text, "{}", one_table(title, own));
+    for (name, results) in BOARDS {
+        let results = results.map(|line| line.map(Some));
+        let _ = write!(text, "\n{}", one_table(name, &results));
+    }
+    text.push_str(
+        "\nFrames have their FCS; Mbps are of layer 2. Boards: all ports, by their maker. This machine: what one core\n\
+         takes without devices, a thousand flows, the median. Rules were measured with the shortest frames alone:\n\
+         they look at headers.\n",
+    );
+    text
+}
+
+fn one_table(title: &str, results: &Results) -> String {
+    let mut text = format!("| {title} | |");
+    for frame in FRAMES {
+        let _ = write!(text, " {frame} kpps | Mbps |");
+    }
+    text.push_str("\n|---|---|---:|---:|---:|---:|---:|---:|\n");
+    for ((mode, configuration, _), line) in LINES.iter().zip(results) {
+        let _ = write!(text, "| {mode} | {configuration} |");
+        for (kpps, frame) in line.iter().zip(FRAMES) {
+            let _ = match kpps {
+                Some(kpps) => write!(text, " {kpps:.1} | {:.1} |", mbps(*kpps, frame)),
+                None => write!(text, " – | – |"),
+            };
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn to_json(own: &Results) -> Value {
+    let lines = |results: &Results| -> Value {
+        let lines = LINES.iter().zip(results);
+        let each = lines.flat_map(|((mode, configuration, _), line)| {
+            let cells = line.iter().zip(FRAMES);
+            cells.filter_map(move |(kpps, frame)| {
+                let kpps = (*kpps)?;
+                Some(json!({
+                    "mode": mode, "configuration": configuration, "frame": frame,
+                    "kpps": kpps, "mbps": mbps(kpps, frame),
+                }))
+            })
+        });
+        each.collect()
+    };
+    let boards = BOARDS.map(|(name, results)| {
+        json!({ "name": name, "results": lines(&results.map(|line| line.map(Some))) })
+    });
+    json!({ "own": lines(own), "boards": boards })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_have_a_line_for_each_configuration_and_say_what_is_not_measured() {
+        let mut own: Results = [[Some(1_000.0); 3]; 5];
+        own[4][0] = None;
+        let text = one_table("x", &own);
+        assert_eq!(text.lines().count(), 2 + LINES.len());
+        assert!(
+            text.contains("| Routing | none (fast path) | 1000.0 | 12144.0 | 1000.0 | 4096.0 |")
+        );
+        assert!(text.contains("| Routing | 25 ip filter rules | – | – |"));
+        let json = to_json(&own);
+        assert_eq!(json["own"].as_array().map(Vec::len), Some(14));
+        assert_eq!(json["boards"][0]["results"][2]["kpps"], 1039.1);
+    }
+}
