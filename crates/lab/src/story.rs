@@ -147,8 +147,7 @@ Guests are to get 10 Mbit/s, whatever it is that they load: from the internet, o
 somebody had IP look at what is bridged, and put a simple queue on the guests' port. What is routed to the guests is\n\
 not held all the same: to IP it leaves by the bridge, not by one of its ports. And every bridged frame now costs\n\
 connection tracking. The one place where bridged and routed frames come together is the port's own queue: a tree\n\
-whose parent is the port holds both, and IP need not look at what is bridged.\n\
-(Of what is bridged RouterOS's simple queue would hold something; this router's sees nothing of it.)\n",
+whose parent is the port holds both, and IP need not look at what is bridged.\n",
         looks: &[
             ("/system/doctor/print", "what is wrong with the queue"),
             (

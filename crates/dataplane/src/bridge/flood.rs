@@ -9,7 +9,8 @@ use crate::drop::DropReason;
 use crate::interface::Interface;
 use crate::out::Out;
 use crate::outlet::Outlet;
-use crate::walk::{self, Context};
+use crate::queueing;
+use crate::walk::{self, Context, Exit};
 
 /// Bytes that a frame has beyond the layer-3 MTU of its link: the Ethernet header and a tag (as Linux has it).
 const BEYOND_MTU: usize = 18;
@@ -181,7 +182,29 @@ pub(super) fn leave(
             outlet.counters.bridge_fast_path.add(1, bytes);
         }
     }
-    walk::finish(cx, outlet, frame, line.out, u32::MAX);
+    let exit = Exit::Finish {
+        out: line.out,
+        mtu: u32::MAX,
+    };
+    if let Some(frame) = queued(cx, source, frame, exit, outlet) {
+        walk::finish(cx, outlet, frame, line.out, u32::MAX);
+    }
+}
+
+/// RouterOS: a packet that has passed the tables of IP meets the queues behind them, by the ports that it came and
+/// leaves by. Returned where no queue takes it.
+fn queued(
+    cx: &Context<'_>,
+    source: &Source<'_>,
+    mut frame: Frame,
+    exit: Exit,
+    outlet: &mut Outlet,
+) -> Option<Frame> {
+    if outlet.detoured.is_none() || !outlet.queueing.looks_at_packets() {
+        return Some(frame);
+    }
+    frame.ingress = source.interface;
+    queueing::ending(cx, frame, (0, exit), outlet)
 }
 
 /// Puts the tags of a VLAN's interface, which is a port, on a frame that leaves by it.

@@ -143,6 +143,9 @@ fn a_simple_queue_on_a_bridge_port_misses_what_is_routed_and_a_tree_does_not() {
     // What is routed comes as it was sent, whatever the queue says.
     let [sent, routed] = flow(&wrong, names[0]);
     assert!(routed * 10 > sent * 9, "{wrong:#}");
+    // What is bridged meets the queue, as IP looks at it: half of it is lost there.
+    let [sent, bridged] = flow(&wrong, names[1]);
+    assert!(bridged > 500 && bridged * 4 < sent * 3, "{wrong:#}");
     // Of what both send together, four times what the port may have, most is lost there.
     let together: u64 = names.iter().map(|name| flow(&right, name)[1]).sum();
     assert!(together > 500 && together < 4_000, "{right:#}");
