@@ -37,9 +37,10 @@ const LONG_FILES: [(&str, usize); 5] = [
 ];
 
 /// Crates that touch no file, socket or process, outside of their tests.
-const PURE: [&str; 17] = [
+const PURE: [&str; 18] = [
     "access",
     "api",
+    "btest",
     "conntrack",
     "console",
     "dataplane",
