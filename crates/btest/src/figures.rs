@@ -1,0 +1,100 @@
+//! What a test shows: rates of both directions, losses, loads.
+
+use machine::Duration;
+
+/// What a test has measured so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// How long data have been under way.
+    pub duration: Duration,
+    /// What this end sent, as the other end tells of what it received.
+    pub tx: Rates,
+    /// What this end received.
+    pub rx: Rates,
+    /// Datagrams to this end that were lost.
+    pub lost_packets: u64,
+    /// Load of this end's processor in percent.
+    pub local_cpu_percent: u8,
+    /// Load of the other end's processor in percent; None until it says.
+    pub remote_cpu_percent: Option<u8>,
+}
+
+/// What one direction carries, in bit/s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rates {
+    /// In the last second.
+    pub current_bps: u64,
+    /// In the last ten seconds.
+    pub ten_second_average_bps: u64,
+    /// Since the beginning.
+    pub total_average_bps: u64,
+    /// Bytes since the beginning.
+    pub total_bytes: u64,
+}
+
+/// Seconds that are kept for the average.
+const KEPT: usize = 10;
+
+/// Measures one direction, second by second.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Meter {
+    last: [(u64, Duration); KEPT],
+    count: usize,
+    total: (u64, Duration),
+}
+
+impl Meter {
+    /// So many bytes were carried in the last span of about a second.
+    pub(crate) fn push(&mut self, bytes: u64, span: Duration) {
+        self.last[self.count % KEPT] = (bytes, span);
+        self.count += 1;
+        let (total, spans) = self.total;
+        self.total = (total.saturating_add(bytes), spans.saturating_add(span));
+    }
+
+    pub(crate) fn rates(&self) -> Rates {
+        let newest = self.count.checked_sub(1).map(|at| self.last[at % KEPT]);
+        let sum = |sum: (u64, Duration), one: &(u64, Duration)| (sum.0 + one.0, sum.1 + one.1);
+        let last = self.last.iter().fold((0, Duration::ZERO), sum);
+        Rates {
+            current_bps: bps(newest.unwrap_or_default()),
+            ten_second_average_bps: bps(last),
+            total_average_bps: bps(self.total),
+            total_bytes: self.total.0,
+        }
+    }
+}
+
+fn bps((bytes, span): (u64, Duration)) -> u64 {
+    let bits = u128::from(bytes) * 8 * 1_000_000_000;
+    let bps = bits.checked_div(span.as_nanos()).unwrap_or_default();
+    u64::try_from(bps).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn averages_are_over_ten_seconds_and_over_all() {
+        let mut meter = Meter::default();
+        assert_eq!(meter.rates(), Rates::default());
+        for second in 1..=20 {
+            meter.push(second * 1000, Duration::from_secs(1));
+        }
+        let rates = meter.rates();
+        assert_eq!(rates.current_bps, 160_000);
+        assert_eq!(rates.ten_second_average_bps, 124_000);
+        assert_eq!(rates.total_average_bps, 84_000);
+        assert_eq!(rates.total_bytes, 210_000);
+    }
+
+    #[test]
+    fn a_second_that_took_longer_counts_as_such() {
+        let mut meter = Meter::default();
+        meter.push(1000, Duration::from_millis(2000));
+        assert_eq!(meter.rates().current_bps, 4000);
+        meter.push(u64::MAX / 2, Duration::ZERO);
+        assert_eq!(meter.rates().current_bps, 0);
+    }
+}

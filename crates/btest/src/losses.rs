@@ -1,0 +1,141 @@
+//! How many datagrams were lost, by the gaps in their numbers.
+//!
+//! RouterOS 7 sends from several ports to one. Whether it numbers the datagrams of each port or
+//! those of all together is not known, so both are counted: numbers that come more often than they
+//! can are each port's; otherwise the smaller count is the right one.
+
+/// Most ports that are counted each. A command can ask for 255.
+const PORTS: usize = 255;
+/// A jump by more is a new beginning.
+const JUMP: u32 = 1 << 20;
+
+/// What datagrams have arrived.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Losses {
+    all: Run,
+    ports: Vec<(u16, Run)>,
+}
+
+impl Losses {
+    /// A datagram with this number came from this port.
+    pub(crate) fn hear(&mut self, port: u16, number: u32) {
+        self.all.hear(number);
+        if let Some((_, run)) = self.ports.iter_mut().find(|(own, _)| *own == port) {
+            run.hear(number);
+        } else if self.ports.len() < PORTS {
+            let mut run = Run::default();
+            run.hear(number);
+            self.ports.push((port, run));
+        }
+    }
+
+    /// The ports that datagrams came from, in the order in which they were first heard.
+    pub(crate) fn ports(&self) -> impl ExactSizeIterator<Item = u16> {
+        self.ports.iter().map(|(port, _)| *port)
+    }
+
+    /// How many datagrams are missing.
+    pub(crate) fn lost(&self) -> u64 {
+        let by_port = self.ports.iter().map(|(_, run)| run.lost()).sum();
+        if self.all.is_shared() {
+            return by_port;
+        }
+        self.all.lost().min(by_port)
+    }
+}
+
+/// Datagrams that are numbered together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    /// The highest number; None before the first datagram.
+    highest: Option<u32>,
+    /// Numbers from the first to the highest.
+    numbers: u64,
+    received: u64,
+    /// Lost before the last new beginning.
+    before: u64,
+}
+
+impl Run {
+    fn hear(&mut self, number: u32) {
+        let ahead = self.highest.map(|highest| number.wrapping_sub(highest));
+        match ahead {
+            Some(ahead) if ahead <= JUMP => {
+                self.received += 1;
+                self.numbers += u64::from(ahead);
+                self.highest = Some(number);
+            }
+            // Late, or twice.
+            Some(ahead) if ahead.wrapping_neg() <= JUMP => self.received += 1,
+            _ => {
+                *self = Self {
+                    highest: Some(number),
+                    numbers: 1,
+                    received: 1,
+                    before: self.lost(),
+                };
+            }
+        }
+    }
+
+    fn lost(&self) -> u64 {
+        self.before + self.numbers.saturating_sub(self.received)
+    }
+
+    /// Whether numbers came more often than they can where they are one sequence.
+    const fn is_shared(&self) -> bool {
+        self.received > self.numbers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn losses(heard: impl IntoIterator<Item = (u16, u32)>) -> Losses {
+        let mut losses = Losses::default();
+        for (port, number) in heard {
+            losses.hear(port, number);
+        }
+        losses
+    }
+
+    #[test]
+    fn gaps_are_lost_and_the_first_number_may_be_any() {
+        let heard = [5, 6, 9, 10, 8].map(|number| (1, number));
+        assert_eq!(losses(heard).lost(), 1, "7; 8 was late");
+        assert_eq!(losses([]).lost(), 0);
+    }
+
+    #[test]
+    fn ports_may_be_numbered_together() {
+        let heard = (0..1000)
+            .filter(|n| n % 100 != 50)
+            .map(|n| (n as u16 % 7, n));
+        let losses = losses(heard);
+        assert_eq!(losses.lost(), 10);
+        assert_eq!(losses.ports().len(), 7);
+    }
+
+    #[test]
+    fn ports_may_be_numbered_each() {
+        let heard = (0..1000).flat_map(|n| [1, 2, 3].map(|port| (port, n)));
+        let heard = heard.filter(|&(port, n)| port != 2 || n % 100 != 50);
+        assert_eq!(losses(heard).lost(), 10);
+    }
+
+    #[test]
+    fn numbers_go_on_behind_the_last_one_and_begin_anew_after_a_jump() {
+        let wrapped = [u32::MAX - 1, u32::MAX, 1].map(|number| (1, number));
+        assert_eq!(losses(wrapped).lost(), 1);
+        let jumped = [1, 3, 0x8000_0000, 0x8000_0001].map(|number| (1, number));
+        assert_eq!(losses(jumped).lost(), 1);
+    }
+
+    #[test]
+    fn ports_are_bounded() {
+        let losses = losses((0..=u16::MAX).map(|port| (port, u32::from(port))));
+        assert_eq!(losses.ports().len(), PORTS);
+        assert_eq!(losses.lost(), 0);
+    }
+}
