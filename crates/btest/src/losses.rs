@@ -20,12 +20,17 @@ impl Losses {
     /// A datagram with this number came from this port.
     pub(crate) fn hear(&mut self, port: u16, number: u32) {
         self.all.hear(number);
+        self.know(port);
         if let Some((_, run)) = self.ports.iter_mut().find(|(own, _)| *own == port) {
             run.hear(number);
-        } else if self.ports.len() < PORTS {
-            let mut run = Run::default();
-            run.hear(number);
-            self.ports.push((port, run));
+        }
+    }
+
+    /// A datagram without a number came from this port.
+    pub(crate) fn know(&mut self, port: u16) {
+        let known = self.ports.iter().any(|(own, _)| *own == port);
+        if !known && self.ports.len() < PORTS {
+            self.ports.push((port, Run::default()));
         }
     }
 

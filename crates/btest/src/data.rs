@@ -1,0 +1,317 @@
+//! The part of a test in which data flow, the same for both ends: what arrives is counted, and once
+//! a second each receiver tells the sender how much it was.
+//!
+//! A *line* is a TCP connection: all that carry data, or the control connection of a UDP test. Both
+//! ends of a UDP test send status messages on it. In a TCP test who receives data sends them, on
+//! each line what arrived on that line; so whoever adds them up has the whole.
+
+use std::net::IpAddr;
+
+use machine::{Duration, Instant};
+
+use crate::figures::{Figures, Meter};
+use crate::finder::Finder;
+use crate::flow::Flow;
+use crate::inbox::Inbox;
+use crate::losses::Losses;
+use crate::reason::Reason;
+use crate::wire::{self, Command, Protocol, STATUS_LEN, Status};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Which end of a test this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Client,
+    Server,
+}
+
+/// A test whose data flow.
+#[derive(Debug)]
+pub(crate) struct Data {
+    protocol: Protocol,
+    flow: Option<Flow>,
+    receives: bool,
+    /// Bytes of a datagram's headers.
+    overhead: u16,
+    lines: Vec<Line>,
+    losses: Losses,
+    /// Bytes of datagrams in this second.
+    received: u64,
+    reports: Reports,
+    rx: Meter,
+    cpu_percent: u8,
+    remote_cpu_percent: Option<u8>,
+    /// Whether data may flow; before that the other connections of the test join.
+    is_open: bool,
+    began: Instant,
+    /// When the last second ended.
+    last: Instant,
+    second: u32,
+}
+
+/// A status message to be sent on a line.
+pub(crate) type Message = (u64, [u8; STATUS_LEN]);
+
+impl Data {
+    /// What a command asks for, with the line on which it was accepted. `limit_bps` is what this
+    /// end may send, 0 for no limit; `peer` tells how long a datagram's headers are.
+    pub(crate) fn new(
+        end: End,
+        command: &Command,
+        limit_bps: u64,
+        peer: IpAddr,
+        line: u64,
+        now: Instant,
+    ) -> Self {
+        let direction = command.direction;
+        let (sends, receives, size) = match end {
+            End::Client => (
+                direction.client_sends(),
+                direction.server_sends(),
+                command.client_size,
+            ),
+            End::Server => (
+                direction.server_sends(),
+                direction.client_sends(),
+                command.server_size,
+            ),
+        };
+        let overhead = header_len(peer);
+        let size = match (size, command.protocol) {
+            (0, Protocol::Udp) => wire::UDP_SIZE,
+            _ => size,
+        };
+        let kind = (command.protocol, command.fill);
+        let overhead_sent = match command.protocol {
+            Protocol::Udp => overhead,
+            Protocol::Tcp => 0,
+        };
+        Self {
+            protocol: command.protocol,
+            flow: sends.then(|| Flow::new(kind, size, overhead_sent, limit_bps, now)),
+            receives,
+            overhead,
+            lines: vec![Line::new(line)],
+            losses: Losses::default(),
+            received: 0,
+            reports: Reports::default(),
+            rx: Meter::default(),
+            cpu_percent: 0,
+            remote_cpu_percent: None,
+            is_open: false,
+            began: now,
+            last: now,
+            second: 0,
+        }
+    }
+
+    /// A further connection carries data.
+    pub(crate) fn add(&mut self, line: u64) {
+        self.lines.push(Line::new(line));
+    }
+
+    /// A connection is no more.
+    pub(crate) fn remove(&mut self, line: u64) {
+        self.lines.retain(|own| own.id != line);
+    }
+
+    /// The connections that carry data, or the control connection.
+    pub(crate) fn lines(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.lines.iter().map(|line| line.id)
+    }
+
+    /// Data may flow from here on.
+    pub(crate) fn open(&mut self, now: Instant) {
+        self.is_open = true;
+        (self.began, self.last) = (now, now);
+    }
+
+    /// What this end may send; None where it sends nothing, or nothing yet.
+    pub(crate) fn flow(&mut self) -> Option<&mut Flow> {
+        self.flow.as_mut().filter(|_| self.is_open)
+    }
+
+    /// The ports that datagrams came from.
+    pub(crate) const fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// Sets this end's load, which the other end is told.
+    pub(crate) fn set_cpu_percent(&mut self, percent: u8) {
+        self.cpu_percent = percent.min(100);
+    }
+
+    /// Takes what arrived on a line.
+    ///
+    /// # Errors
+    ///
+    /// The control connection of a UDP test carries something else than status messages.
+    pub(crate) fn receive(&mut self, line: u64, mut bytes: &[u8]) -> Result<(), Reason> {
+        let Some(line) = self.lines.iter_mut().find(|own| own.id == line) else {
+            return Ok(());
+        };
+        let mut found = Vec::new();
+        match self.protocol {
+            Protocol::Tcp => line.received += line.finder.feed(bytes, &mut found) as u64,
+            Protocol::Udp => {
+                while let Some(message) = line.inbox.take::<STATUS_LEN>(&mut bytes) {
+                    found.push(Status::parse(&message).ok_or(Reason::BadStatus)?);
+                }
+            }
+        }
+        for status in found {
+            self.hear(&status);
+        }
+        Ok(())
+    }
+
+    /// Takes a datagram that came from this port.
+    pub(crate) fn receive_datagram(&mut self, port: u16, datagram: &[u8]) {
+        // An empty one opens the way for others, and is no data.
+        if let Some(number) = wire::datagram_number(datagram) {
+            self.losses.hear(port, number);
+            self.received += datagram.len() as u64 + u64::from(self.overhead);
+        } else {
+            self.losses.know(port);
+        }
+    }
+
+    /// When the second ends.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.is_open.then_some(self.last + SECOND)
+    }
+
+    /// When data began to flow.
+    pub(crate) fn began(&self) -> Option<Instant> {
+        self.is_open.then_some(self.began)
+    }
+
+    /// Ends a second that is over, and gives the messages about it.
+    pub(crate) fn tick(&mut self, now: Instant, out: &mut Vec<Message>) {
+        if self.deadline().is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        let span = now - self.last;
+        self.last = now;
+        self.second = self.second.wrapping_add(1);
+        let datagrams = core::mem::take(&mut self.received);
+        let mut total = datagrams;
+        for line in &mut self.lines {
+            let received = core::mem::take(&mut line.received);
+            total += received;
+            if self.protocol == Protocol::Tcp && !self.receives {
+                continue;
+            }
+            let status = Status {
+                cpu_percent: Some(self.cpu_percent),
+                second: self.second,
+                // The field begins again at 2^32.
+                bytes: (received + datagrams) as u32,
+            };
+            out.push((line.id, status.to_bytes()));
+        }
+        self.rx.push(total, span);
+    }
+
+    /// What has been measured.
+    pub(crate) fn figures(&self, now: Instant) -> Figures {
+        Figures {
+            duration: self.began().map_or(Duration::ZERO, |began| now - began),
+            tx: self.reports.meter.rates(),
+            rx: self.rx.rates(),
+            lost_packets: self.losses.lost(),
+            local_cpu_percent: self.cpu_percent,
+            remote_cpu_percent: self.remote_cpu_percent,
+        }
+    }
+
+    fn hear(&mut self, status: &Status) {
+        self.remote_cpu_percent = status.cpu_percent.or(self.remote_cpu_percent);
+        if let Some(flow) = &mut self.flow {
+            self.reports.hear(status, self.lines.len());
+            flow.adapt(u64::from(status.bytes));
+        }
+    }
+}
+
+/// Length of the headers of IP and UDP, which count with a datagram.
+///
+/// RouterOS: the size of a UDP test is that of its IPv4 packets. Of IPv6 nothing is known; here it
+/// is that of the packet, too.
+const fn header_len(peer: IpAddr) -> u16 {
+    match peer {
+        IpAddr::V4(_) => 28,
+        IpAddr::V6(_) => 48,
+    }
+}
+
+/// A TCP connection of the test.
+#[derive(Debug)]
+struct Line {
+    id: u64,
+    finder: Finder,
+    inbox: Inbox,
+    /// Bytes of data in this second.
+    received: u64,
+}
+
+impl Line {
+    fn new(id: u64) -> Self {
+        Self {
+            id,
+            finder: Finder::default(),
+            inbox: Inbox::default(),
+            received: 0,
+        }
+    }
+}
+
+/// What the other end tells of what arrived, put together from all lines.
+#[derive(Debug, Default)]
+struct Reports {
+    meter: Meter,
+    /// The second that messages are about.
+    second: u32,
+    /// The last second that is complete.
+    complete: u32,
+    bytes: u64,
+    heard: usize,
+}
+
+impl Reports {
+    /// Takes a message of one of so many lines.
+    fn hear(&mut self, status: &Status, lines: usize) {
+        let ahead = status.second.wrapping_sub(self.second);
+        if ahead != 0 && ahead < u32::MAX / 2 {
+            if self.heard > 0 {
+                self.end();
+            }
+            self.second = status.second;
+        }
+        self.bytes += u64::from(status.bytes);
+        self.heard += 1;
+        if self.heard >= lines {
+            self.end();
+        }
+    }
+
+    /// The second is complete. What comes late counts with the next one.
+    fn end(&mut self) {
+        self.heard = 0;
+        let seconds = match self.complete {
+            0 => 1,
+            complete => self.second.wrapping_sub(complete),
+        };
+        if seconds == 0 {
+            return;
+        }
+        self.complete = self.second;
+        let bytes = core::mem::take(&mut self.bytes);
+        let span = Duration::from_secs(u64::from(seconds));
+        self.meter.push(bytes, span);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! A test as its server sees it.
+
+use std::net::IpAddr;
+
+use machine::Instant;
+
+use super::{Action, Connection, PATIENCE, Server, Timer};
+use crate::data::{Data, End};
+use crate::figures::Figures;
+use crate::reason::Reason;
+use crate::wire::{CLIENT_PORT_OFFSET, Command, Protocol, REFUSED, Token, Word};
+
+/// What there is to see of a session (`/tool/bandwidth-server/session`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View<'a> {
+    /// Its first connection.
+    pub session: Connection,
+    /// The client.
+    pub peer: IpAddr,
+    /// The user; empty where nobody had to say.
+    pub user: &'a str,
+    /// What the client asked for.
+    pub command: Command,
+    /// How many TCP connections carry data.
+    pub connections: usize,
+    /// What has been measured; `tx` is what the server sends.
+    pub figures: Figures,
+}
+
+/// A session.
+pub(super) struct Session {
+    peer: IpAddr,
+    user: String,
+    command: Command,
+    pub(super) token: Option<Token>,
+    pub(super) data: Data,
+    /// When the client was accepted.
+    since: Instant,
+    is_begun: bool,
+    /// The server's UDP port.
+    port: u16,
+    /// Which of the peer's ports comes next.
+    turn: usize,
+}
+
+impl Session {
+    pub(super) fn new(
+        first: Connection,
+        peer: IpAddr,
+        user: &str,
+        command: Command,
+        token: Option<Token>,
+        now: Instant,
+    ) -> Self {
+        let limit_bps = u64::from(command.server_speed_bps);
+        Self {
+            peer,
+            user: user.to_owned(),
+            command,
+            token,
+            data: Data::new(End::Server, &command, limit_bps, peer, first.0, now),
+            since: now,
+            is_begun: false,
+            port: 0,
+            turn: 0,
+        }
+    }
+
+    /// Whether a further connection of this peer may join with this token.
+    pub(super) fn takes(&self, token: Token, peer: IpAddr) -> bool {
+        self.token == Some(token) && self.peer == peer && !self.is_complete() && !self.is_begun
+    }
+
+    /// Whether all connections are there.
+    pub(super) fn is_complete(&self) -> bool {
+        let wanted = match self.command.protocol {
+            Protocol::Tcp => self.command.connections(),
+            Protocol::Udp => 1,
+        };
+        self.data.lines().len() >= usize::from(wanted)
+    }
+
+    /// Whether those that have joined have to be enough.
+    pub(super) fn is_late(&self, now: Instant) -> bool {
+        self.token.is_some() && !self.is_begun && self.since + PATIENCE <= now
+    }
+
+    pub(super) fn begin(&mut self, first: Connection, now: Instant, out: &mut Vec<Action>) {
+        self.is_begun = true;
+        self.data.open(now);
+        let lines = match self.command.protocol {
+            Protocol::Tcp => self.data.lines().map(Connection).collect(),
+            Protocol::Udp => Vec::new(),
+        };
+        out.push(Action::Begin(first, lines));
+    }
+
+    pub(super) fn deadline(&self) -> Option<(Instant, Timer)> {
+        if self.token.is_some() && !self.is_begun {
+            return Some((self.since + PATIENCE, Timer::Handshake));
+        }
+        self.data.deadline().map(|at| (at, Timer::Second))
+    }
+
+    pub(super) fn destination(&mut self) -> Option<u16> {
+        let ports = self.data.losses().ports();
+        let count = ports.len();
+        if count == 0 {
+            return self.port.checked_add(CLIENT_PORT_OFFSET);
+        }
+        self.turn = (self.turn + 1) % count;
+        self.data.losses().ports().nth(self.turn)
+    }
+
+    pub(super) fn view(&self, session: Connection, now: Instant) -> View<'_> {
+        View {
+            session,
+            peer: self.peer,
+            user: &self.user,
+            command: self.command,
+            connections: self.data.lines().len(),
+            figures: self.data.figures(now),
+        }
+    }
+}
+
+impl Server {
+    /// The socket of a session is open.
+    pub(super) fn udp_opened(
+        &mut self,
+        first: Connection,
+        port: u16,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        let session = self.sessions.get_mut(&first);
+        let waits =
+            |session: &&mut Session| session.command.protocol == Protocol::Udp && !session.is_begun;
+        let Some(session) = session.filter(waits) else {
+            return;
+        };
+        session.port = port;
+        let word = Word::Accepted(None).to_bytes();
+        let message = [&word[..], &port.to_be_bytes()].concat();
+        out.push(Action::Send(first, message));
+        session.begin(first, now, out);
+    }
+
+    /// The socket of a session cannot be opened.
+    pub(super) fn udp_failed(&mut self, first: Connection, out: &mut Vec<Action>) {
+        let waits = self.sessions.get(&first).is_some_and(|own| !own.is_begun);
+        if waits {
+            out.push(Action::Send(first, REFUSED.to_vec()));
+            self.end(first, Reason::NoPort, out);
+        }
+    }
+}
