@@ -223,6 +223,11 @@ impl Server {
         self.settings = settings;
     }
 
+    /// The configuration.
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Sets this end's load in percent, which clients are told.
     pub fn set_cpu_percent(&mut self, percent: u8) {
         self.cpu_percent = percent;

@@ -8,7 +8,7 @@ use super::{Action, Connection, PATIENCE, Server, Timer};
 use crate::data::{Data, End};
 use crate::figures::Figures;
 use crate::reason::Reason;
-use crate::wire::{CLIENT_PORT_OFFSET, Command, Protocol, REFUSED, Token, Word};
+use crate::wire::{CLIENT_PORT_OFFSET, Command, Protocol, Token, Word};
 
 /// What there is to see of a session (`/tool/bandwidth-server/session`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl Server {
     pub(super) fn udp_failed(&mut self, first: Connection, out: &mut Vec<Action>) {
         let waits = self.sessions.get(&first).is_some_and(|own| !own.is_begun);
         if waits {
-            out.push(Action::Send(first, REFUSED.to_vec()));
+            // A refusal would read as one of the user.
             self.end(first, Reason::NoPort, out);
         }
     }
