@@ -24,11 +24,8 @@ pub(crate) struct Finder {
 impl Finder {
     /// Takes the next bytes. Appends the messages that end in them; gives how many bytes were data.
     pub(crate) fn feed(&mut self, bytes: &[u8], found: &mut Vec<Status>) -> usize {
-        let (mut data, mut at) = match self.feed_held(bytes, found) {
-            Some(counts) => counts,
-            None => return 0,
-        };
-        while let Some(rest) = bytes.get(at..) {
+        let (mut data, mut at) = self.feed_held(bytes, found);
+        while let Some(rest) = bytes.get(at..).filter(|_| self.held_len == 0) {
             let Some(skipped) = memchr::memchr(7, rest) else {
                 return data + rest.len();
             };
@@ -53,8 +50,8 @@ impl Finder {
     }
 
     /// Goes over what was held, with the first bytes of the next piece behind it. Gives how many
-    /// bytes were data and how many of the piece belong to a message; None if all is held still.
-    fn feed_held(&mut self, bytes: &[u8], found: &mut Vec<Status>) -> Option<(usize, usize)> {
+    /// bytes were data and how many of the piece are done with; all if some are held again.
+    fn feed_held(&mut self, bytes: &[u8], found: &mut Vec<Status>) -> (usize, usize) {
         let held = core::mem::take(&mut self.held_len);
         let mut window = [0; 2 * STATUS_LEN];
         let more = bytes.len().min(STATUS_LEN);
@@ -70,7 +67,7 @@ impl Finder {
                 }
                 Look::Short => {
                     self.hold(&window[at..]);
-                    return None;
+                    return (data, bytes.len());
                 }
                 Look::Data => {
                     data += 1;
@@ -78,7 +75,7 @@ impl Finder {
                 }
             }
         }
-        Some((data, at - held))
+        (data, at - held)
     }
 
     /// Keeps less than a message.
@@ -174,6 +171,16 @@ mod tests {
         for piece in 1..50 {
             let (messages, data) = found(&bytes, piece);
             assert_eq!((messages.len(), data), (99, 0), "{piece}");
+        }
+    }
+
+    #[test]
+    fn beginnings_of_messages_within_beginnings_are_counted() {
+        let mut bytes = vec![0; 100];
+        bytes[40..50].copy_from_slice(&[7, 0, 0, 0, 1, 7, 0, 0, 0, 0x30]);
+        bytes.extend(message(1).to_bytes());
+        for piece in 1..60 {
+            assert_eq!(found(&bytes, piece), (vec![message(1)], 100), "{piece}");
         }
     }
 

@@ -20,7 +20,7 @@ pub(crate) fn begin(test: Test, server: SocketAddr) -> Arc<Host<Client>> {
 /// Ends a test.
 pub(crate) fn stop(host: &Arc<Host<Client>>) {
     host.tell(|client, now, out| client.handle(Event::Stop, now, out));
-    host.wait(|client, _| client.status() == Status::Done);
+    host.wait(|client, _| !matches!(client.status(), Status::Connecting | Status::Running));
     host.stop();
 }
 

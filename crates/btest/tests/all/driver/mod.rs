@@ -119,6 +119,12 @@ impl<M: Side> Host<M> {
         self.wake.notify_all();
     }
 
+    /// Looks at the machine.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&M, Instant) -> T) -> T {
+        let inner = self.lock();
+        look(&inner.machine, inner.now)
+    }
+
     /// Waits until something is true of the machine; a minute at most.
     pub(crate) fn wait(&self, is_true: impl Fn(&mut M, Instant) -> bool) -> bool {
         let mut inner = self.lock();

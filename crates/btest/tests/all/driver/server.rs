@@ -4,9 +4,9 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::thread;
 
+use btest::Flow;
 use btest::server::{Action, Authentication, Connection, Credential, Event, Server, Settings};
 use btest::srp::Verifier;
-use btest::{Figures, Flow};
 use machine::{Instant, Machine};
 
 use super::{Host, Inner, Side, Socket, random};
@@ -118,14 +118,5 @@ impl Side for Server {
 impl Inner<Server> {
     fn authentication(&self) -> Authentication {
         self.machine.settings().authentication
-    }
-}
-
-impl Host<Server> {
-    /// What the first session has measured.
-    pub(crate) fn figures(&self) -> Figures {
-        let inner = self.lock();
-        let view = inner.machine.sessions(inner.now).next();
-        view.map(|view| view.figures).unwrap_or_default()
     }
 }
