@@ -97,7 +97,7 @@ fn client(address: &str, words: &[&str]) -> Option<()> {
         remote_speed_bps: bps,
         connections: connections.parse().ok()?,
         user: user.to_owned(),
-        password: password.to_owned(),
+        password: password.into(),
         duration: Some(Duration::from_secs(seconds.parse().ok()?)),
     };
     let host = driver::client::begin(test, address);

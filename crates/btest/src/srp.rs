@@ -19,6 +19,8 @@
 //! Steps with secrets take constant time but for `hash` to a point, which tries numbers until one
 //! is a point. So is the protocol, and its number of tries depends on the password's x.
 
+use core::fmt;
+
 use curve25519_dalek::{EdwardsPoint, Scalar};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -36,7 +38,7 @@ pub struct BadPoint;
 
 /// What a server keeps of a password. Who has it can pretend to be the server, not the user; and
 /// can try passwords on it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Verifier {
     /// Random bytes that make the verifiers of equal passwords different.
     pub salt: [u8; SALT_LEN],
@@ -65,6 +67,13 @@ impl Verifier {
             salt,
             gamma: Public::of(&mul_generator(&i)),
         }
+    }
+}
+
+impl fmt::Debug for Verifier {
+    /// Who reads a log shall not try passwords on it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Verifier(..)")
     }
 }
 
@@ -103,7 +112,7 @@ impl Challenge {
 }
 
 /// What each end sends to prove that it knows the password, or the verifier.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Proofs {
     /// The client's.
     pub client: [u8; PROOF_LEN],

@@ -93,7 +93,7 @@ impl Client {
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), Reason> {
-        let answer = md5::Answer::new(&self.test.user, &self.test.password, challenge);
+        let answer = md5::Answer::new(&self.test.user, self.test.password.as_str(), challenge);
         let answer = answer.ok_or(Reason::BadUser)?;
         out.push(Action::Send(0, answer.to_bytes().to_vec()));
         self.enter(State::Accept, now);
@@ -127,7 +127,7 @@ impl Client {
             State::Exchange(key) => {
                 let challenge = <&[u8; Challenge::LEN]>::try_from(message);
                 let challenge = Challenge::parse(challenge.map_err(|_| Reason::BadExchange)?);
-                let proofs = key.proofs(&self.test.user, &self.test.password, &challenge);
+                let proofs = key.proofs(&self.test.user, self.test.password.as_str(), &challenge);
                 let proofs = proofs.map_err(|_| Reason::BadPoint)?;
                 out.push(Action::Send(0, framed(&proofs.client)));
                 self.enter(State::Proof(Box::new(proofs)), now);

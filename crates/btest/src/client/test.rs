@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use machine::Duration;
 
+use crate::password::Password;
 use crate::wire::{Command, Direction, Fill, Protocol, TCP_SIZE, UDP_SIZE};
 
 /// What is to be tested.
@@ -32,7 +33,7 @@ pub struct Test {
     /// The user's name at the server.
     pub user: String,
     /// His password.
-    pub password: String,
+    pub password: Password,
     /// How long data flow; None until it is stopped.
     pub duration: Option<Duration>,
 }

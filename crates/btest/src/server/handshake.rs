@@ -141,7 +141,7 @@ impl Server {
                 let Credential::Password(password) = credential else {
                     return Err(refuse(connection, Reason::BadProof, out));
                 };
-                if !answer.proves(&password, &link.challenge()) {
+                if !answer.proves(password.as_str(), &link.challenge()) {
                     return Err(refuse(connection, Reason::BadProof, out));
                 }
                 self.accept(connection, command, &user, now, out)
@@ -151,7 +151,7 @@ impl Server {
                 let verifier = match credential {
                     Credential::Verifier(verifier) => verifier,
                     Credential::Password(password) => {
-                        Verifier::of(user, &password, link.challenge())
+                        Verifier::of(user, password.as_str(), link.challenge())
                     }
                     // Who tries names learns nothing until his proof is wrong.
                     Credential::Unknown => Verifier::decoy(user, &self.secret),

@@ -23,6 +23,7 @@ use crate::curve::Public;
 use crate::flow::Flow;
 use crate::inbox::Inbox;
 use crate::md5;
+use crate::password::Password;
 use crate::reason::Reason;
 use crate::srp::{Proofs, Verifier};
 use crate::wire::{CHALLENGE_LEN, Command, HELLO};
@@ -65,7 +66,7 @@ pub enum Credential {
     /// There is no such user, or he may not test.
     Unknown,
     /// His password. MD5 needs it.
-    Password(String),
+    Password(Password),
     /// What proves his password by EC-SRP5.
     Verifier(Verifier),
 }

@@ -158,7 +158,7 @@ fn server_event<'a>(rng: &mut Rng, connection: Connection, bytes: &'a [u8]) -> s
         },
         6 => server::Event::Closed(connection),
         7 => server::Event::Credential(connection, Credential::Unknown),
-        8 | 9 => server::Event::Credential(connection, Credential::Password("x".to_owned())),
+        8 | 9 => server::Event::Credential(connection, Credential::Password("x".into())),
         10 | 11 => server::Event::UdpOpened(connection, rng.next_u32() as u16),
         12 => server::Event::UdpFailed(connection),
         13 | 14 => server::Event::Datagram {

@@ -154,7 +154,7 @@ fn wrong_passwords_and_unknown_users_fail_in_the_same_words() {
     for authentication in [Authentication::Md5, Authentication::EcSrp5] {
         for user in ["admin", "nobody"] {
             let mut test = test(Protocol::Tcp, Direction::Receive, 1);
-            (test.user, test.password) = (user.to_owned(), "wrong".to_owned());
+            (test.user, test.password) = (user.to_owned(), "wrong".into());
             let mut world = World::new(test, authentication, 9);
             world.start();
             world.run(seconds(1));

@@ -31,7 +31,7 @@ pub(crate) fn test(protocol: Protocol, direction: Direction, connections: u8) ->
         remote_speed_bps: 0,
         connections,
         user: "admin".to_owned(),
-        password: "secret".to_owned(),
+        password: "secret".into(),
         duration: None,
     }
 }
@@ -156,7 +156,7 @@ impl World {
                     }
                 }
                 server::Action::Ask(connection, user) => {
-                    let known = Credential::Password(self.password.to_owned());
+                    let known = Credential::Password(self.password.into());
                     let known = if user == "admin" {
                         known
                     } else {

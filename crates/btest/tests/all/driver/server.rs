@@ -87,7 +87,7 @@ impl Side for Server {
                 let verifier = || Verifier::of(&user, &inner.password, salt);
                 let known = match inner.authentication() {
                     Authentication::EcSrp5 => Credential::Verifier(verifier()),
-                    _ => Credential::Password(inner.password.clone()),
+                    _ => Credential::Password(inner.password.as_str().into()),
                 };
                 host.tell_inner(inner, |server, now, out| {
                     server.handle(Event::Credential(connection, known), now, out);
