@@ -54,7 +54,9 @@ impl Meter {
 
     pub(crate) fn rates(&self) -> Rates {
         let newest = self.count.checked_sub(1).map(|at| self.last[at % KEPT]);
-        let sum = |sum: (u64, Duration), one: &(u64, Duration)| (sum.0 + one.0, sum.1 + one.1);
+        let sum = |sum: (u64, Duration), one: &(u64, Duration)| {
+            (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
+        };
         let last = self.last.iter().fold((0, Duration::ZERO), sum);
         Rates {
             current_bps: bps(newest.unwrap_or_default()),

@@ -153,7 +153,7 @@ impl Flow {
     }
 
     fn spend(&mut self, bytes: usize, now: Instant) {
-        self.sent += bytes as u64;
+        self.sent = self.sent.saturating_add(bytes as u64);
         let from = self.next.max(earlier(now, self.latest()));
         let nanos = self.interval.as_nanos() * bytes as u128 / self.counted().max(1) as u128;
         self.next = from + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));

@@ -56,12 +56,16 @@ impl Verifier {
         }
     }
 
-    /// A verifier for a user who does not exist, which no password fits. With the same `secret` of
-    /// 32 random bytes the same name has the same salt, so that asking twice tells nothing.
-    pub fn decoy(user: &str, secret: &[u8; 32]) -> Self {
+    /// The salt of a name for which none is stored. With the same `secret` of 32 random bytes it is
+    /// always the same, as a stored one is.
+    pub fn salt(user: &str, secret: &[u8; 32]) -> [u8; SALT_LEN] {
         let seed = hash(&[secret, b"salt", user.as_bytes()]);
-        let mut salt = [0; SALT_LEN];
-        salt.copy_from_slice(&seed[..SALT_LEN]);
+        core::array::from_fn(|at| seed[at])
+    }
+
+    /// A verifier for a user who does not exist, which no password fits.
+    pub fn decoy(user: &str, secret: &[u8; 32]) -> Self {
+        let salt = Self::salt(user, secret);
         let i = scalar(hash(&[secret, b"gamma", user.as_bytes()]));
         Self {
             salt,

@@ -301,6 +301,10 @@ impl Client {
         match reason {
             Reason::Stopped | Reason::Duration => Status::Done,
             Reason::NotConnected => Status::CanNotConnect,
+            // Some servers hang up instead of a refusal.
+            Reason::Closed if matches!(self.state, State::Proof(_) | State::Accept) => {
+                Status::AuthenticationFailed
+            }
             Reason::Timeout if matches!(self.state, State::Hello) => Status::CanNotConnect,
             // What a busy RouterOS says is not known; before any proof it cannot mean the user.
             Reason::RefusedCommand => Status::RemoteBusy,

@@ -151,7 +151,9 @@ impl Server {
                 let verifier = match credential {
                     Credential::Verifier(verifier) => verifier,
                     Credential::Password(password) => {
-                        Verifier::of(user, password.as_str(), link.challenge())
+                        // The salt is as steady as that of users who do not exist.
+                        let salt = Verifier::salt(user, &self.secret);
+                        Verifier::of(user, password.as_str(), salt)
                     }
                     // Who tries names learns nothing until his proof is wrong.
                     Credential::Unknown => Verifier::decoy(user, &self.secret),

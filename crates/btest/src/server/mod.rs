@@ -191,7 +191,7 @@ impl Link {
         self.random_part(0)
     }
 
-    /// The challenge, or a salt.
+    /// The challenge of MD5.
     fn challenge(&self) -> [u8; CHALLENGE_LEN] {
         self.random_part(32)
     }
@@ -207,7 +207,8 @@ impl Link {
 }
 
 impl Server {
-    /// A server without connections. `secret` are 32 random bytes that nobody can guess.
+    /// A server without connections. `secret` are 32 random bytes that nobody can guess. They make
+    /// the salts of users that are not known; if they change, who compares salts finds out who is.
     pub const fn new(settings: Settings, secret: [u8; 32]) -> Self {
         Self {
             settings,

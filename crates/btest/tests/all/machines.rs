@@ -5,7 +5,7 @@ use btest::client::{Event, Status};
 use btest::server::{self, Authentication, Connection, Settings};
 use btest::wire::{Direction, Protocol};
 use btest::{Reason, client};
-use machine::{Duration, Machine};
+use machine::{Duration, Instant, Machine};
 
 const DIRECTIONS: [Direction; 3] = [Direction::Receive, Direction::Transmit, Direction::Both];
 const AUTHENTICATIONS: [Authentication; 3] = [
@@ -165,6 +165,79 @@ fn wrong_passwords_and_unknown_users_fail_in_the_same_words() {
             assert_eq!(world.server.sessions(world.now).count(), 0);
         }
     }
+}
+
+#[test]
+fn a_server_that_hangs_up_on_a_proof_has_refused_it() {
+    let test = test(Protocol::Tcp, Direction::Receive, 1);
+    let mut out = Vec::new();
+    let mut client = client::Client::new(test, [1; 32]);
+    let now = Instant::from_secs(1);
+    client.handle(Event::Start, now, &mut out);
+    let challenge = [&[1, 0, 0, 0, 2, 0, 0, 0][..], &[9; 16]].concat();
+    client.handle(Event::Received(0, &challenge), now, &mut out);
+    client.handle(Event::Closed(0), now, &mut out);
+    assert_eq!(client.status(), Status::AuthenticationFailed);
+    assert_eq!(client.reason(), Some(Reason::Closed));
+}
+
+#[test]
+fn a_server_with_one_connection_does_not_support_more() {
+    let mut out = Vec::new();
+    let test = test(Protocol::Tcp, Direction::Receive, 2);
+    let mut client = client::Client::new(test, [1; 32]);
+    let now = Instant::from_secs(1);
+    client.handle(Event::Start, now, &mut out);
+    let words = [1, 0, 0, 0, 1, 0, 0, 0];
+    client.handle(Event::Received(0, &words), now, &mut out);
+    assert_eq!(client.status(), Status::Unsupported);
+    assert_eq!(client.reason(), Some(Reason::NoToken));
+}
+
+#[test]
+fn a_users_salt_is_the_same_each_time_whether_there_is_such_a_user_or_not() {
+    for user in ["admin", "nobody"] {
+        let [first, second] = [1, 2].map(|seed| salt_of(user, seed));
+        assert_eq!(first, second, "{user}");
+    }
+    assert_ne!(salt_of("admin", 1), salt_of("nobody", 1));
+}
+
+/// The salt that a server tells of a user.
+fn salt_of(user: &str, random: u8) -> Vec<u8> {
+    let settings = Settings {
+        authentication: Authentication::EcSrp5,
+        max_sessions: 1,
+    };
+    let mut server = server::Server::new(settings, [3; 32]);
+    let mut out = Vec::new();
+    let connection = Connection(0);
+    let mut tell = |event| {
+        out.clear();
+        server.handle(event, Instant::ZERO, &mut out);
+        out.clone()
+    };
+    tell(server::Event::Accepted {
+        connection,
+        peer: world::PEER,
+        random: Box::new([random; 64]),
+    });
+    tell(server::Event::Received(connection, &[1; 16]));
+    let key = btest::srp::ClientKey::new([random; 32]);
+    let message = [user.as_bytes(), &[0], &key.public().to_bytes()].concat();
+    let message = [&[message.len() as u8][..], &message].concat();
+    tell(server::Event::Received(connection, &message));
+    let known = if user == "admin" {
+        server::Credential::Password("secret".into())
+    } else {
+        server::Credential::Unknown
+    };
+    let said = tell(server::Event::Credential(connection, known));
+    let [server::Action::Send(_, challenge)] = &said[..] else {
+        panic!("{said:?}");
+    };
+    assert_eq!(challenge.len(), 50);
+    challenge[34..].to_vec()
 }
 
 #[test]
