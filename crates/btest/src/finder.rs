@@ -3,8 +3,8 @@
 //! A test of TCP has data and status messages on the same connection, without any framing. What
 //! RouterOS does about that is not known. Two things tell a message from data: its fixed bytes
 //! (07, the load with its highest bit, two zeros), and that seconds count up. Together they leave
-//! one chance in 2^55 that random bytes look like a message, which is less than one in a year at
-//! 10 Gbit/s; and zeros never do.
+//! each random byte one chance in 2^54 to look like the first one of a message: twice a year at
+//! 10 Gbit/s, and the count of seconds mends itself after at most eight. Zeros never do.
 
 use crate::wire::{STATUS_LEN, Status};
 

@@ -74,6 +74,7 @@ impl Flow {
             limit_bps,
             interval: Duration::ZERO,
             next: now,
+            // Which number is RouterOS's first is not known. Receivers look at gaps alone.
             number: 1,
             sent: 0,
         };
