@@ -39,11 +39,8 @@ fn exists(row: &str) -> bool {
 
 /// Measures what is asked for and prints it, a row at a time.
 pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
-    match &bench.part {
-        Some(BenchPart::Attack(attack)) => return attack::run(attack).map(|()| 0),
-        Some(BenchPart::Queues(queues)) => return queues::run(queues).map(|()| 0),
-        Some(BenchPart::Table(table)) => return table::run(table).map(|()| 0),
-        None => {}
+    if let Some(part) = &bench.part {
+        return apart(part).map(|()| 0);
     }
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
@@ -108,6 +105,15 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
         store::run(bench)?;
     }
     Ok(0)
+}
+
+/// What is measured besides rows.
+fn apart(part: &BenchPart) -> Result<(), String> {
+    match part {
+        BenchPart::Attack(attack) => attack::run(attack),
+        BenchPart::Queues(queues) => queues::run(queues),
+        BenchPart::Table(table) => table::run(table),
+    }
 }
 
 /// `routing-fast-path` and the rows of the firewall: one table.
