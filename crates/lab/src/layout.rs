@@ -494,6 +494,7 @@ mod tests {
                 "home" | "static" => &ports[..3],
                 "slow-bridging" => &ports[1..],
                 "shared-lane" => ports,
+                "transparent-queuing" => &["ether1", "ether2", "ether4"],
                 _ => &ports[..2],
             };
             assert_eq!(layout.ports(), ports, "{}", layout.name);
