@@ -14,3 +14,5 @@ set name=ferroute
 /ip address
 add address=192.168.88.1/24 interface=bridge
 add address=203.0.113.2/24 interface=ether1
+/ip firewall nat
+add action=masquerade chain=srcnat out-interface=ether1
