@@ -3,7 +3,7 @@
 use std::task::Waker;
 
 use menu::{Reason, Row};
-use tool::{Echoes, Fetches, Looks, Ping, Pong, Router};
+use tool::{Echoes, Fetches, Ping, Pong, Router, Sniffs};
 
 use crate::drive::Control;
 
@@ -20,7 +20,7 @@ impl Router for Control {
         Some(self)
     }
 
-    fn looks(&mut self) -> Option<&mut dyn Looks> {
+    fn sniffs(&mut self) -> Option<&mut dyn Sniffs> {
         Some(self)
     }
 

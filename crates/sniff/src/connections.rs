@@ -3,9 +3,10 @@
 use core::net::SocketAddr;
 use std::collections::HashMap;
 
+use frame::InterfaceId;
 use wire::tcp::Flags;
 
-use crate::{ROWS, Seen, Tcp};
+use crate::{Path, ROWS, Seen, Tcp};
 
 /// What one end of a connection sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,10 +19,16 @@ pub struct Side {
     pub mss: u16,
     /// The number behind the last byte of data.
     end: Option<u32>,
+    /// Where it was seen first.
+    at: Option<InterfaceId>,
 }
 
 impl Side {
-    fn see(&mut self, segment: &Tcp) {
+    /// Counts a segment. One that comes by a port of a bridge is seen there and at the bridge, and counts once.
+    fn see(&mut self, segment: &Tcp, at: InterfaceId) {
+        if *self.at.get_or_insert(at) != at {
+            return;
+        }
         if let Some(mss) = segment.mss {
             self.mss = mss;
         }
@@ -52,9 +59,12 @@ pub struct Connection {
 pub struct Connections(HashMap<(SocketAddr, SocketAddr), Connection>);
 
 impl Connections {
-    /// Counts a frame. One that is seen at several interfaces is counted where it comes in: elsewhere its data would
-    /// count as sent again.
-    pub fn see(&mut self, seen: &Seen<'_>) {
+    /// Counts a frame where it comes in, or where the router sends it: of one that is forwarded the copy that leaves
+    /// is no second one.
+    pub fn see(&mut self, seen: &Seen) {
+        if !matches!(seen.path, Path::Ingress | Path::Output) {
+            return;
+        }
         let Some(ip) = &seen.head.ip else { return };
         let (Some((from, to)), Some(segment)) = (ip.ports, &ip.tcp) else {
             return;
@@ -78,7 +88,7 @@ impl Connections {
             active: true,
             sides: [Side::default(); 2],
         });
-        connection.sides[way].see(segment);
+        connection.sides[way].see(segment, seen.interface);
         let flags = segment.flags;
         if flags.contains(Flags::FIN) || flags.contains(Flags::RST) {
             connection.active = false;

@@ -71,7 +71,7 @@ pub struct Filter {
 
 impl Filter {
     /// Whether a frame is looked at.
-    pub fn passes(&self, seen: &Seen<'_>) -> bool {
+    pub fn passes(&self, seen: &Seen) -> bool {
         self.sent.is_none_or(|sent| sent == seen.sent)
             && self.cpus.matches(self.all, |cpu| *cpu == seen.cpu)
             && self
@@ -81,7 +81,7 @@ impl Filter {
             && self.passes_ip(seen.head.ip.as_ref())
     }
 
-    fn passes_link(&self, seen: &Seen<'_>) -> bool {
+    fn passes_link(&self, seen: &Seen) -> bool {
         let (head, all) = (&seen.head, self.all);
         let kinds = head.kinds.iter().enumerate();
         // A type of 0 is none, unless it is the length that stands there (IEEE 802.3).

@@ -45,7 +45,7 @@ pub struct Hosts(HashMap<IpAddr, Host>);
 
 impl Hosts {
     /// Counts a frame for both its hosts.
-    pub fn see(&mut self, seen: &Seen<'_>) {
+    pub fn see(&mut self, seen: &Seen) {
         let Some(ip) = &seen.head.ip else { return };
         let second = second(seen.at);
         for (way, address) in [ip.src, ip.dst].into_iter().enumerate() {

@@ -2,10 +2,7 @@
 
 use std::collections::VecDeque;
 
-use frame::InterfaceId;
-use machine::Instant;
-
-use crate::{Head, Path, Seen};
+use crate::Seen;
 
 /// Bytes that a packet takes beside its own.
 const OVERHEAD: usize = size_of::<Kept>();
@@ -15,22 +12,10 @@ const OVERHEAD: usize = size_of::<Kept>();
 pub struct Kept {
     /// Its number, from 0 in the order in which they were seen.
     pub number: u64,
-    /// When.
-    pub at: Instant,
-    /// Where.
-    pub interface: InterfaceId,
-    /// Whether it was transmitted there.
-    pub sent: bool,
-    /// Its way through the router.
-    pub path: Path,
-    /// The worker that had it.
-    pub cpu: u16,
-    /// The length of the whole frame in bytes.
-    pub len: usize,
-    /// What is kept of it.
+    /// When and where it was seen, and what its headers say.
+    pub seen: Seen,
+    /// What is kept of its bytes.
     pub bytes: Box<[u8]>,
-    /// What its headers say.
-    pub head: Head,
 }
 
 /// See the module. It takes so much memory and no more.
@@ -57,11 +42,10 @@ impl Memory {
         }
     }
 
-    /// Keeps the first bytes of a frame, so many at most.
-    pub fn see(&mut self, seen: &Seen<'_>, most: usize) {
+    /// Keeps these bytes of a frame.
+    pub fn see(&mut self, seen: &Seen, bytes: &[u8]) {
         let number = self.next;
         self.next += 1;
-        let bytes = &seen.bytes[..seen.bytes.len().min(most)];
         let needs = bytes.len() + OVERHEAD;
         while self.scrolls && self.bytes + needs > self.limit {
             let Some(oldest) = self.packets.pop_front() else {
@@ -77,14 +61,8 @@ impl Memory {
         self.bytes += needs;
         self.packets.push_back(Kept {
             number,
-            at: seen.at,
-            interface: seen.interface,
-            sent: seen.sent,
-            path: seen.path,
-            cpu: seen.cpu,
-            len: seen.len,
+            seen: *seen,
             bytes: bytes.into(),
-            head: seen.head,
         });
     }
 

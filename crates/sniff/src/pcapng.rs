@@ -1,5 +1,11 @@
 //! Files of packets that Wireshark's tools read (draft-ietf-opsawg-pcapng, sections 3 and 4).
 
+use std::collections::BTreeMap;
+
+use frame::InterfaceId;
+
+use crate::Seen;
+
 /// Block types (section 11.1).
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -14,8 +20,51 @@ const FLAGS: u16 = 2;
 /// Frames of Ethernet (LINKTYPE_ETHERNET).
 const ETHERNET: u16 = 1;
 
-/// The head of a file.
-pub fn head(application: &str) -> Vec<u8> {
+/// A file as it grows: blocks that are to be written.
+#[derive(Debug)]
+pub struct File {
+    waiting: Vec<u8>,
+    /// Interfaces that were described, by their numbers.
+    interfaces: BTreeMap<InterfaceId, u32>,
+}
+
+impl File {
+    /// One that this program writes.
+    pub fn new(application: &str) -> Self {
+        Self {
+            waiting: head(application),
+            interfaces: BTreeMap::new(),
+        }
+    }
+
+    /// Adds these bytes of a packet, whose interface has this name, and the time in nanoseconds since 1970.
+    pub fn add(&mut self, seen: &Seen, bytes: &[u8], (name, unix_nanos): (&str, u64)) {
+        let next = self.interfaces.len() as u32;
+        let number = *self.interfaces.entry(seen.interface).or_insert_with(|| {
+            self.waiting.extend(interface(name));
+            next
+        });
+        self.waiting
+            .extend(packet(seen, bytes, (number, unix_nanos)));
+    }
+
+    /// Bytes that are to be written.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Forgets what was added behind so many bytes that are to be written.
+    pub fn cut(&mut self, waiting: usize) {
+        self.waiting.truncate(waiting);
+    }
+
+    /// Takes what is to be written.
+    pub fn take(&mut self) -> Vec<u8> {
+        core::mem::take(&mut self.waiting)
+    }
+}
+
+fn head(application: &str) -> Vec<u8> {
     let mut body = Vec::new();
     // The order of bytes, version 1.0, and no length of the section.
     body.extend(0x1a2b_3c4d_u32.to_le_bytes());
@@ -26,53 +75,32 @@ pub fn head(application: &str) -> Vec<u8> {
     block(SECTION, &body)
 }
 
-/// Describes an interface; its number is how many were described before it. Times are in nanoseconds.
-pub fn interface(name: &str, snap: u32) -> Vec<u8> {
+/// Describes an interface, whose times are in nanoseconds and whose packets have any length.
+fn interface(name: &str) -> Vec<u8> {
     let mut body = Vec::new();
     body.extend(ETHERNET.to_le_bytes());
-    body.extend([0, 0]);
-    body.extend(snap.to_le_bytes());
+    body.extend([0; 2 + 4]);
     option(&mut body, NAME, name.as_bytes());
     option(&mut body, RESOLUTION, &[9]);
     option(&mut body, END, &[]);
     block(INTERFACE, &body)
 }
 
-/// A packet.
-#[derive(Clone, Copy, Debug)]
-pub struct Packet<'a> {
-    /// The interface's number.
-    pub interface: u32,
-    /// Nanoseconds since 1970.
-    pub unix_nanos: u64,
-    /// Whether it was transmitted.
-    pub sent: bool,
-    /// The length of the whole frame in bytes.
-    pub len: usize,
-    /// Its beginning.
-    pub bytes: &'a [u8],
-    /// What is said of it.
-    pub comment: &'a str,
-}
-
-impl Packet<'_> {
-    /// Its block.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut body = Vec::with_capacity(self.bytes.len() + 64);
-        body.extend(self.interface.to_le_bytes());
-        body.extend(((self.unix_nanos >> 32) as u32).to_le_bytes());
-        body.extend((self.unix_nanos as u32).to_le_bytes());
-        body.extend((self.bytes.len() as u32).to_le_bytes());
-        body.extend((self.len as u32).to_le_bytes());
-        body.extend(self.bytes);
-        body.resize(body.len().next_multiple_of(4), 0);
-        // The two lowest bits: 1 inbound, 2 outbound.
-        let flags: u32 = if self.sent { 2 } else { 1 };
-        option(&mut body, FLAGS, &flags.to_le_bytes());
-        option(&mut body, COMMENT, self.comment.as_bytes());
-        option(&mut body, END, &[]);
-        block(PACKET, &body)
-    }
+fn packet(seen: &Seen, bytes: &[u8], (interface, unix_nanos): (u32, u64)) -> Vec<u8> {
+    let mut body = Vec::with_capacity(bytes.len() + 64);
+    body.extend(interface.to_le_bytes());
+    body.extend(((unix_nanos >> 32) as u32).to_le_bytes());
+    body.extend((unix_nanos as u32).to_le_bytes());
+    body.extend((bytes.len() as u32).to_le_bytes());
+    body.extend((seen.len as u32).to_le_bytes());
+    body.extend(bytes);
+    body.resize(body.len().next_multiple_of(4), 0);
+    // The two lowest bits: 1 inbound, 2 outbound.
+    let flags: u32 = if seen.sent { 2 } else { 1 };
+    option(&mut body, FLAGS, &flags.to_le_bytes());
+    option(&mut body, COMMENT, seen.path.name().as_bytes());
+    option(&mut body, END, &[]);
+    block(PACKET, &body)
 }
 
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {

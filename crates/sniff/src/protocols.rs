@@ -26,7 +26,7 @@ pub struct Protocols {
 
 impl Protocols {
     /// Counts a frame.
-    pub fn see(&mut self, seen: &Seen<'_>) {
+    pub fn see(&mut self, seen: &Seen) {
         let kind = seen.head.kind();
         let ip = seen.head.ip.as_ref();
         let protocol = ip.map(|ip| ip.protocol);

@@ -12,9 +12,9 @@ use wire::{EtherType, Mac, Protocol, ethernet, ipv4, ipv6};
 /// IANA, Assigned Internet Protocol Numbers.
 const DCCP: Protocol = Protocol(33);
 
-/// A frame that was seen at an interface.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+/// A frame that was seen at an interface: all but its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
     /// When.
     pub at: Instant,
     /// Where.
@@ -27,13 +27,11 @@ pub struct Seen<'a> {
     pub cpu: u16,
     /// The length of the whole frame in bytes, without FCS.
     pub len: usize,
-    /// Its beginning.
-    pub bytes: &'a [u8],
     /// What its headers say.
     pub head: Head,
 }
 
-impl Seen<'_> {
+impl Seen {
     /// The same as if it went the other way: source and destination change places.
     pub fn turned(&self) -> Self {
         let mut turned = *self;

@@ -34,10 +34,6 @@ pub struct Columns {
     pub vlan: bool,
     /// The DSCP.
     pub dscp: bool,
-    /// The hardware address at the interface's side.
-    pub src_mac: bool,
-    /// The hardware address at the router's side.
-    pub dst_mac: bool,
 }
 
 /// A flow, in both directions: the source is who sends what the interface receives.
@@ -59,10 +55,6 @@ pub struct Key {
     pub vlan: Option<u16>,
     /// The DSCP.
     pub dscp: Option<u8>,
-    /// The hardware address at the interface's side.
-    pub src_mac: Option<wire::Mac>,
-    /// The hardware address at the router's side.
-    pub dst_mac: Option<wire::Mac>,
 }
 
 /// What was carried since the last look.
@@ -79,7 +71,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    fn add(&mut self, seen: &Seen<'_>) {
+    fn add(&mut self, seen: &Seen) {
         let (bytes, packets) = match seen.sent {
             true => (&mut self.tx, &mut self.tx_packets),
             false => (&mut self.rx, &mut self.rx_packets),
@@ -125,7 +117,7 @@ impl Torch {
     }
 
     /// Counts a frame. One that is transmitted is to be turned before ([`Seen::turned`]).
-    pub fn see(&mut self, seen: &Seen<'_>) {
+    pub fn see(&mut self, seen: &Seen) {
         let key = self.columns.key(seen);
         if let Some((traffic, last)) = self.flows.get_mut(&key) {
             traffic.add(seen);
@@ -171,13 +163,11 @@ impl Torch {
 }
 
 impl Columns {
-    fn key(&self, seen: &Seen<'_>) -> Key {
+    fn key(&self, seen: &Seen) -> Key {
         let head = &seen.head;
         let mut key = Key {
             kind: self.kind.then_some(head.kind()),
             vlan: head.vlan.filter(|_| self.vlan),
-            src_mac: self.src_mac.then_some(head.src_mac),
-            dst_mac: self.dst_mac.then_some(head.dst_mac),
             ..Key::default()
         };
         let Some(ip) = &head.ip else { return key };

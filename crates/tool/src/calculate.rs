@@ -18,16 +18,8 @@ impl Tool for Calculate {
     fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
         let name = given.text("calculator").unwrap_or_default();
         let values = given.text("values").unwrap_or_default();
-        let failure = |why: String| Reason::failure(why);
-        let pairs: Result<Vec<_>, Reason> = values
-            .split_whitespace()
-            .map(|word| {
-                let wrong = || failure(format!("{word}: name=value is wanted"));
-                word.split_once('=').ok_or_else(wrong)
-            })
-            .collect();
-        let calculator = calc::named(&name).map_err(failure)?;
-        let rows = calculator.run(&pairs?).map_err(failure)?;
+        let rows = calc::calculate(&name, values.split_whitespace());
+        let rows = rows.map_err(Reason::failure)?;
         Ok(Box::new(Calculated(rows)))
     }
 }
@@ -44,5 +36,19 @@ impl Run for Calculated {
             rows: Some(rows.collect()),
             next: Next::Over,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_menu_offers_all_calculators() {
+        let store = schema::store();
+        let menu = store.menu("/tool").expect("a menu");
+        let command = menu.commands.iter().find(|own| own.name == "calculate");
+        let argument = command.expect("a command").arguments.iter();
+        let words = argument.clone().find(|own| own.name == "calculator");
+        let names: Vec<_> = calc::CALCULATORS.iter().map(|own| own.name).collect();
+        assert_eq!(words.expect("an argument").kind.words(), names);
     }
 }

@@ -13,7 +13,6 @@ mod fetch;
 mod flood_ping;
 mod given;
 mod ip_scan;
-mod look;
 mod page;
 mod ping;
 mod ping_speed;
@@ -22,6 +21,7 @@ mod profile;
 mod router;
 mod run;
 mod sample;
+mod sniff;
 mod table;
 mod traceroute;
 mod traffic;
@@ -31,11 +31,11 @@ use menu::Menu;
 pub use echo::{Echoes, Ping, Pong, Responder};
 pub use fetch::{Fetch, Fetched, Fetches, Page};
 pub use given::{Given, Site};
-pub use look::{Looks, View};
 pub use page::page;
 pub use place::{Place, Scheme};
 pub use router::Router;
 pub use run::{Form, Look, Next, Run, Tool, Turn};
+pub use sniff::{Sniffs, View};
 pub use table::{Align, Column, line, table};
 
 /// The commands that run by a tool of their own, by menu and name.
@@ -48,9 +48,9 @@ static TOOLS: [(&str, &str, &dyn Tool); 11] = [
     ("/tool", "ping", &ping::PingTool),
     ("/tool", "ping-speed", &ping_speed::PingSpeed),
     ("/tool", "profile", &profile::Profile),
-    ("/tool", "torch", &look::LookTool::TORCH),
+    ("/tool", "torch", &sniff::SniffTool::TORCH),
     ("/tool", "traceroute", &traceroute::Traceroute),
-    ("/tool/sniffer", "quick", &look::LookTool::QUICK),
+    ("/tool/sniffer", "quick", &sniff::SniffTool::QUICK),
 ];
 
 /// The tool of a menu's command. One without a tool of its own that is declared to go on is an action of the

@@ -12,6 +12,8 @@ use crate::{Form, Given, Look, Next, Ping, Run, Tool, Turn};
 /// RouterOS's sizes.
 const SHORT: u16 = 32;
 const LONG: u16 = 1_500;
+/// Headers of IPv6 and of its echo request.
+const HEADERS: u16 = 48;
 /// How long an answer is waited for.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -43,14 +45,18 @@ impl Tool for PingSpeed {
     }
 
     fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
-        let least = |to: IpAddr| if to.is_ipv4() { SHORT } else { 64 };
-        let ping = request(given, Some(least))?;
+        let short = |to: IpAddr| if to.is_ipv4() { SHORT } else { HEADERS };
+        let ping = request(given, Some(short))?;
         let sizes = [
             given.number("first-ping-size").unwrap_or(ping.bytes),
             given.number("second-ping-size").unwrap_or(LONG),
         ];
-        if sizes[0] < ping.bytes.min(48) || sizes[1] <= sizes[0] {
-            let text = "second-ping-size must be more than first-ping-size, which holds a header";
+        if ping.to.is_ipv6() && sizes[0] < HEADERS {
+            let text = format!("first-ping-size: a request of IPv6 has {HEADERS} bytes or more");
+            return Err(Reason::failure(text));
+        }
+        if sizes[1] <= sizes[0] {
+            let text = "second-ping-size must be more than first-ping-size";
             return Err(Reason::failure(text));
         }
         Ok(Box::new(Measuring {

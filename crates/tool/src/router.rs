@@ -2,7 +2,7 @@
 
 use menu::{Live, Menu, Offline, Row};
 
-use crate::{Echoes, Fetches, Looks, Tool};
+use crate::{Echoes, Fetches, Sniffs, Tool};
 
 /// The running router, with what tools need of it beside rows and actions.
 ///
@@ -29,7 +29,7 @@ pub trait Router: Live {
     }
 
     /// What looks at frames.
-    fn looks(&mut self) -> Option<&mut dyn Looks> {
+    fn sniffs(&mut self) -> Option<&mut dyn Sniffs> {
         None
     }
 

@@ -124,6 +124,41 @@ fn shows_what_passed(router: &Router) {
 }
 
 #[test]
+fn the_file_ends_at_its_limit_and_quick_shows_what_settings_say() {
+    let test = "the_file_ends_at_its_limit_and_quick_shows_what_settings_say";
+    let folder = Folder::new();
+    let Some((lab, router)) = world(test, &["tcpdump"], &folder) else {
+        return;
+    };
+    router.exec("/tool/sniffer/set file-name=short.pcapng file-limit=1KiB quick-show-frame=yes quick-rows=1");
+    router.exec("/tool/sniffer/start interface=ether2 ip-protocol=icmp");
+    let line = format!("ping -i 0.2 -s 200 {SERVER}");
+    let _ping = Server::start(&lab, "client", &line, "bytes from");
+    until("the limit is told of", || {
+        let log = router.exec("/log/print without-paging");
+        log.contains("short.pcapng: file-limit is reached")
+    });
+    // As many packets as fit are there, whole.
+    let file = folder.file("state").join("files/short.pcapng");
+    let bytes = fs::read(&file).expect("a file").len();
+    assert!((700..=1_024).contains(&bytes), "{bytes}");
+    let read = Command::new("tcpdump").arg("-nr").arg(&file).output();
+    let read = read.expect("tcpdump is there");
+    assert_eq!(
+        text(&read.stdout).lines().count(),
+        3,
+        "{}",
+        text(&read.stderr)
+    );
+
+    let quick = router.exec("/tool/sniffer/quick interface=ether2 ip-protocol=icmp duration=2s");
+    assert!(quick.contains("    0010  "), "{quick}");
+    let without = "/tool/sniffer/quick interface=ether2 ip-protocol=icmp duration=2s show-frame=no";
+    assert!(!router.exec(without).contains("    0010  "));
+    assert!(router.stop().success());
+}
+
+#[test]
 fn torch_shows_a_flow_once_with_both_directions() {
     let test = "torch_shows_a_flow_once_with_both_directions";
     let folder = Folder::new();

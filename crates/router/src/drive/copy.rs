@@ -14,13 +14,6 @@ use super::punt::packet_of;
 const PER_POLL: usize = 256;
 
 impl Control {
-    /// Has workers copy the frames of an interface, or no more. Whatever went by shortcuts of devices is seen from
-    /// now on: new ones are not made where somebody looks.
-    pub fn set_tap(&mut self, id: InterfaceId, on: bool) {
-        self.published.table().set_tap(id, on);
-        self.fib.forget_shortcuts();
-    }
-
     /// Sees to the copies of a worker's taps: those of rules are sent away, those of interfaces shown to instruments.
     /// Says whether there may be more.
     pub(super) fn take_copies(&mut self, worker: u16) -> bool {

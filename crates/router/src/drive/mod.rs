@@ -19,7 +19,7 @@
 //! - answers: `icmp.rs`, `reset.rs`, `check.rs` (ways to checked gateways), `ping.rs`
 //! - bridges: `offload.rs` (what is switched below the workers)
 //! - watching: `flows.rs` (what connections counted, for collectors), `netwatch.rs` (trials of the owner),
-//!   `fetches.rs` (pages), `looks/` (torch, sniffer)
+//!   `fetches.rs` (pages), `sniff/` (torch, sniffer)
 //! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names),
 //!   `patterns.rs`
 //! - other: `log/mod.rs`, `rate.rs`, `asking.rs`, `effects.rs` and `objects.rs` (what features
@@ -41,7 +41,6 @@ pub(crate) mod hear;
 mod icmp;
 mod items;
 pub mod log;
-mod looks;
 mod machines;
 pub mod names;
 pub mod netwatch;
@@ -59,6 +58,7 @@ mod reconcile;
 mod reset;
 mod retired;
 pub mod sink;
+mod sniff;
 pub mod timers;
 mod told;
 pub mod workers;
@@ -234,7 +234,7 @@ pub struct Control {
     /// Pages that commands fetch.
     fetches: fetches::UnderWay,
     /// What looks at frames.
-    pub(crate) instruments: looks::Instruments,
+    pub(crate) instruments: sniff::Instruments,
     /// The time of day when this router's clock began, in nanoseconds since 1970.
     began: i64,
     pub(crate) rng: Rng,
@@ -317,7 +317,7 @@ impl Control {
             started: now,
             now,
             fetches: fetches::UnderWay::default(),
-            instruments: looks::Instruments::default(),
+            instruments: sniff::Instruments::default(),
             began: 0,
             rng,
             links: BTreeMap::new(),

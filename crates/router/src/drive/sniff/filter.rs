@@ -98,8 +98,6 @@ pub(super) fn lit(said: &Said<'_>) -> Result<(Columns, Filter), Reason> {
         ports: given("port"),
         vlan: given("vlan-id"),
         dscp: given("dscp"),
-        src_mac: given("src-mac-address"),
-        dst_mac: given("dst-mac-address"),
     };
     let any = |value: &Value| value.as_str() == Some("any");
     let wanted = |name: &str| said(name).filter(|value| !any(value));

@@ -24,8 +24,9 @@ pub(super) fn packet(
         id: Some(Id(DYNAMIC | kept.number)),
         ..Row::default()
     };
-    let head = &kept.head;
-    let since = kept.at.saturating_since(began).as_millis();
+    let seen = &kept.seen;
+    let head = &seen.head;
+    let since = seen.at.saturating_since(began).as_millis();
     row.set(
         "time",
         Value::Thousandths(i64::try_from(since).unwrap_or(i64::MAX)),
@@ -33,18 +34,18 @@ pub(super) fn packet(
     row.set("num", number(kept.number));
     row.set(
         "direction",
-        Value::Word(if kept.sent { "tx" } else { "rx" }),
+        Value::Word(if seen.sent { "tx" } else { "rx" }),
     );
-    row.set("interface", Value::text(name(kept.interface)));
-    row.set("path", Value::text(kept.path.name()));
+    row.set("interface", Value::text(name(seen.interface)));
+    row.set("path", Value::text(seen.path.name()));
     row.set("src-mac", Value::Mac(head.src_mac.0));
     row.set("dst-mac", Value::Mac(head.dst_mac.0));
     if let Some(vlan) = head.vlan {
         row.set("vlan", number(vlan.into()));
     }
     row.set("protocol", Value::text(kind(head.kind())));
-    row.set("size", number(kept.len as u64));
-    row.set("cpu", number(kept.cpu.into()));
+    row.set("size", number(seen.len as u64));
+    row.set("cpu", number(seen.cpu.into()));
     if let Some(ip) = &head.ip {
         let ports = ip
             .ports

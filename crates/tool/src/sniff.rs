@@ -11,6 +11,10 @@ use crate::{Align, Column, Form, Given, Look, Next, Run, Tool, Turn};
 const PACKETS: Duration = Duration::from_millis(250);
 /// RouterOS: `quick-rows`.
 const LINES: usize = 20;
+/// Lines of one look at most.
+const MOST_LINES: usize = 1_000;
+/// Bytes of a frame on a line.
+const BYTES: usize = 16;
 
 /// What is seen of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +25,13 @@ pub enum View {
     Packets {
         /// How many.
         lines: usize,
+        /// Whether with their bytes.
+        frame: bool,
     },
 }
 
 /// What looks at frames.
-pub trait Looks {
+pub trait Sniffs {
     /// Begins to look; gives a ticket. The arguments are those of the command.
     ///
     /// # Errors
@@ -40,13 +46,13 @@ pub trait Looks {
 }
 
 /// See the module.
-pub(crate) struct LookTool {
+pub(crate) struct SniffTool {
     form: Form,
     /// Whether packets are looked at, rather than flows.
     packets: bool,
 }
 
-impl LookTool {
+impl SniffTool {
     pub(crate) const TORCH: Self = Self {
         form: Form::Table(&FLOWS),
         packets: false,
@@ -90,7 +96,9 @@ static LINE: [Column; 10] = [
         .at(11, Align::Left)
         .showing(carried),
     Column::new("size", "SIZE").at(5, Align::Right),
-    Column::new("cpu", "CPU").at(3, Align::Right),
+    Column::new("cpu", "CPU")
+        .at(3, Align::Right)
+        .showing(cpu_and_bytes),
 ];
 
 /// RouterOS: `1.2Mbps`.
@@ -114,10 +122,39 @@ fn end(row: &Row, which: &str) -> String {
     cell.map(ToString::to_string).unwrap_or_default()
 }
 
+/// The worker, and below it the frame's bytes, where they are wanted.
+fn cpu_and_bytes(row: &Row) -> String {
+    let cell = |name| row.get(name).map(ToString::to_string).unwrap_or_default();
+    let mut text = format!("{:>3}", cell("cpu"));
+    for (at, line) in cell("data").as_bytes().chunks(2 * BYTES).enumerate() {
+        let pairs = line.chunks(2).map(String::from_utf8_lossy);
+        let pairs: Vec<_> = pairs.collect();
+        text.push_str(&format!("\n    {:04x}  {}", at * BYTES, pairs.join(" ")));
+    }
+    text
+}
+
 /// What IP carries, or what the frame does.
 fn carried(row: &Row) -> String {
     let cell = row.get("ip-protocol").or_else(|| row.get("protocol"));
     cell.map(ToString::to_string).unwrap_or_default()
+}
+
+/// How packets are shown: as the arguments say, else as the settings do.
+fn packets(given: &mut Given<'_>) -> Result<View, Reason> {
+    let (rows, frame) = given.ask(|store, _| {
+        let settings = store.settings("/tool/sniffer");
+        let rows = settings.and_then(|item| item.get("quick-rows")?.as_number());
+        let frame = settings.is_some_and(|item| item.is("quick-show-frame"));
+        Ok((rows.and_then(|rows| usize::try_from(rows).ok()), frame))
+    })?;
+    let lines = given.number("rows").or(rows).unwrap_or(LINES);
+    Ok(View::Packets {
+        lines: lines.clamp(1, MOST_LINES),
+        frame: given
+            .value("show-frame")
+            .map_or(frame, |said| said.as_bool() == Some(true)),
+    })
 }
 
 struct Looking {
@@ -128,15 +165,14 @@ struct Looking {
     left_out: u64,
 }
 
-impl Tool for LookTool {
+impl Tool for SniffTool {
     fn form(&self) -> Form {
         self.form
     }
 
     fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
-        let lines = given.number("rows").unwrap_or(LINES).clamp(1, 1_000);
         let (view, interval) = match self.packets {
-            true => (View::Packets { lines }, PACKETS),
+            true => (packets(given)?, PACKETS),
             false => (View::Torch, given.interval),
         };
         Ok(Box::new(Looking {
@@ -152,13 +188,13 @@ impl Tool for LookTool {
 impl Run for Looking {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         let missing = || Reason::failure("there are no frames here: it needs a running router");
-        let looks = turn.router.looks().ok_or_else(missing)?;
+        let sniffs = turn.router.sniffs().ok_or_else(missing)?;
         let next = Next::At(turn.now.saturating_add(self.interval));
         let Some(ticket) = self.ticket else {
-            self.ticket = Some(looks.open(self.view, &self.arguments)?);
+            self.ticket = Some(sniffs.open(self.view, &self.arguments)?);
             return Ok(nothing(next));
         };
-        let Some((rows, left_out)) = looks.look(ticket) else {
+        let Some((rows, left_out)) = sniffs.look(ticket) else {
             return Ok(nothing(Next::Over));
         };
         self.left_out += left_out;
@@ -178,8 +214,8 @@ impl Run for Looking {
     }
 
     fn stop(&mut self, turn: &mut Turn<'_>) {
-        if let (Some(ticket), Some(looks)) = (self.ticket.take(), turn.router.looks()) {
-            looks.close(ticket);
+        if let (Some(ticket), Some(sniffs)) = (self.ticket.take(), turn.router.sniffs()) {
+            sniffs.close(ticket);
         }
     }
 }

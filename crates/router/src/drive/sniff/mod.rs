@@ -15,7 +15,7 @@ use frame::InterfaceId;
 use machine::Instant;
 use menu::{Reason, Row, Value};
 use sniff::{Filter, Head, Memory, Path, Seen, Torch};
-use tool::{Looks, View};
+use tool::{Sniffs, View};
 
 use self::filter::Places;
 use self::sniffer::Sniffer;
@@ -65,7 +65,7 @@ enum What {
 }
 
 impl Open {
-    fn see(&mut self, seen: &Seen<'_>) {
+    fn see(&mut self, seen: &Seen, bytes: &[u8]) {
         match &mut self.what {
             What::Torch { torch, .. } => {
                 // A flow is one in both directions: its source is at the interface's side.
@@ -75,7 +75,7 @@ impl Open {
                 }
             }
             What::Packets { memory, .. } if self.filter.passes(seen) => {
-                memory.see(seen, seen.bytes.len());
+                memory.see(seen, bytes);
             }
             What::Packets { .. } => {}
         }
@@ -127,16 +127,15 @@ impl Control {
             path,
             cpu,
             len: *len,
-            bytes: frame.bytes(),
             head: Head::of(frame.bytes()),
         };
         let name = self.layout.name(id);
         let open = self.instruments.open.values_mut();
         for open in open.filter(|open| open.places.have(name)) {
-            open.see(&seen);
+            open.see(&seen, frame.bytes());
         }
         if self.instruments.sniffer.wants(name, &seen) {
-            self.sniff(&seen);
+            self.sniff(&seen, frame.bytes());
         }
     }
 
@@ -156,7 +155,11 @@ impl Control {
         self.published.table().set_snap(snap.unwrap_or(HEADERS));
         let before = core::mem::replace(&mut self.instruments.tapped, wanted.clone());
         for id in before.symmetric_difference(&wanted) {
-            self.set_tap(*id, wanted.contains(id));
+            self.published.table().set_tap(*id, wanted.contains(id));
+        }
+        if before != wanted {
+            // What went by shortcuts of devices is seen from now on: none is made where somebody looks.
+            self.fib.forget_shortcuts();
         }
     }
 
@@ -181,8 +184,7 @@ impl Control {
                 let what = What::Torch { torch, looked };
                 (filter::places(Some(&interface)), filter, what)
             }
-            View::Packets { lines } => {
-                let frame = said("show-frame").and_then(|value| value.as_bool()) == Some(true);
+            View::Packets { lines, frame } => {
                 let memory = Memory::new(WAITING, true);
                 let what = What::Packets {
                     memory,
@@ -215,7 +217,7 @@ impl Control {
     }
 }
 
-impl Looks for Control {
+impl Sniffs for Control {
     fn open(&mut self, view: View, arguments: &[(&'static str, Value)]) -> Result<u64, Reason> {
         self.open_look(view, arguments)
     }

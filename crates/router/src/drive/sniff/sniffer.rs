@@ -1,14 +1,11 @@
 //! `/tool/sniffer`: packets are kept in memory, written to a file, and sent to a collector, until it is stopped.
 
 use core::net::{IpAddr, Ipv4Addr};
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use frame::InterfaceId;
 use machine::{Duration, Instant};
 use menu::{Call, Item, Reason, Reply, Row, RowFilter, Store, Value};
-use sniff::pcapng::{self, Packet};
-use sniff::{Connections, Filter, Hosts, Memory, Path, Protocols, Seen};
+use sniff::{Connections, Filter, Hosts, Memory, Path, Protocols, Seen, pcapng};
 
 use super::filter::{self, Places};
 use super::{HEADERS, rows};
@@ -17,6 +14,8 @@ use crate::live::give;
 use crate::probe::argument;
 
 const MENU: &str = "/tool/sniffer";
+/// Who wrote a file, as its head says.
+const PROGRAM: &str = "ferroute";
 /// Bytes that wait to be written.
 const BUFFER: usize = 64 << 10;
 /// How long they wait at most.
@@ -49,11 +48,11 @@ struct Running {
 struct Written {
     name: String,
     limit: usize,
-    /// Bytes that were written, and those that wait, since when.
+    /// Bytes that were written.
     bytes: usize,
-    waiting: Vec<u8>,
+    /// What waits to be written, and since when.
+    file: pcapng::File,
     since: Instant,
-    interfaces: BTreeMap<InterfaceId, u32>,
 }
 
 /// Whom packets are sent to.
@@ -67,7 +66,7 @@ struct Stream {
 
 impl Sniffer {
     /// Whether it looks at this frame.
-    pub(super) fn wants(&self, name: &str, seen: &Seen<'_>) -> bool {
+    pub(super) fn wants(&self, name: &str, seen: &Seen) -> bool {
         let Some(running) = &self.running else {
             return false;
         };
@@ -97,14 +96,14 @@ impl Sniffer {
     /// When what waits is to be written.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let file = self.running.as_ref()?.file.as_ref()?;
-        (!file.waiting.is_empty()).then(|| file.since + WAIT)
+        (file.file.waiting() > 0).then(|| file.since + WAIT)
     }
 }
 
 impl Stream {
     /// Whether a frame is part of it. What this router sends to the collector is never looked at: each packet would
     /// make another one.
-    fn is_its(self, seen: &Seen<'_>) -> bool {
+    fn is_its(self, seen: &Seen) -> bool {
         let Some(ip) = &seen.head.ip else {
             return false;
         };
@@ -119,8 +118,8 @@ impl Stream {
 }
 
 impl Control {
-    /// Takes a frame that the sniffer looks at.
-    pub(super) fn sniff(&mut self, seen: &Seen<'_>) {
+    /// Takes a frame that the sniffer looks at, and its beginning.
+    pub(super) fn sniff(&mut self, seen: &Seen, bytes: &[u8]) {
         let sniffer = &mut self.instruments.sniffer;
         let Some(running) = &mut sniffer.running else {
             return;
@@ -129,78 +128,65 @@ impl Control {
             true => seen.head.headers,
             false => running.most as usize,
         };
-        let bytes = &seen.bytes[..seen.bytes.len().min(most)];
-        sniffer.memory.see(seen, most);
+        let bytes = &bytes[..bytes.len().min(most)];
+        sniffer.memory.see(seen, bytes);
         sniffer.hosts.see(seen);
         sniffer.protocols.see(seen);
-        // Of a forwarded segment the copy that leaves is no resend.
-        if matches!(seen.path, Path::Ingress | Path::Output) {
-            sniffer.connections.see(seen);
-        }
-        let stream = running.stream;
-        if let Some(stream) = stream {
+        sniffer.connections.see(seen);
+        if let Some(stream) = running.stream {
             self.send_tzsp(bytes, (stream.to, stream.port));
         }
         self.write_packet(seen, bytes);
     }
 
-    /// Puts a packet behind those that wait for the file, and writes them if they are many.
-    fn write_packet(&mut self, seen: &Seen<'_>, bytes: &[u8]) {
+    /// Puts a packet behind those that wait for the file, and writes them if they are many. At the file's limit no
+    /// more goes there.
+    fn write_packet(&mut self, seen: &Seen, bytes: &[u8]) {
         let unix_nanos = self.time_of(seen.at).max(0) as u64;
-        let name = self.layout.name(seen.interface).to_owned();
+        let name = self.layout.name(seen.interface);
         let running = self.instruments.sniffer.running.as_mut();
-        let Some(file) = running.and_then(|running| running.file.as_mut()) else {
+        let Some(written) = running.and_then(|running| running.file.as_mut()) else {
             return;
         };
-        if file.waiting.is_empty() {
-            file.since = self.now;
+        let before = written.file.waiting();
+        if before == 0 {
+            written.since = self.now;
         }
-        let next = file.interfaces.len() as u32;
-        let interface = *file.interfaces.entry(seen.interface).or_insert_with(|| {
-            file.waiting.extend(pcapng::interface(&name, 0));
-            next
-        });
-        let packet = Packet {
-            interface,
-            unix_nanos,
-            sent: seen.sent,
-            len: seen.len,
-            bytes,
-            comment: seen.path.name(),
-        };
-        file.waiting.extend(packet.to_bytes());
-        if file.waiting.len() >= BUFFER {
+        written.file.add(seen, bytes, (name, unix_nanos));
+        let full = written.bytes + written.file.waiting() > written.limit;
+        if full {
+            written.file.cut(before);
+        }
+        if full || written.file.waiting() >= BUFFER {
             self.write_sniffed();
+        }
+        if full {
+            self.end_file("file-limit is reached");
         }
     }
 
-    /// Writes what waits for the file. At the file's limit, and where it cannot be written, no more goes there.
+    /// Writes what waits for the file. Where that is not possible, no more goes there.
     pub(in crate::drive) fn write_sniffed(&mut self) {
-        let Some(running) = self.instruments.sniffer.running.as_mut() else {
+        let running = self.instruments.sniffer.running.as_mut();
+        let Some(written) = running.and_then(|running| running.file.as_mut()) else {
             return;
         };
-        let Some(file) = running
-            .file
-            .as_mut()
-            .filter(|file| !file.waiting.is_empty())
-        else {
+        let waiting = written.file.take();
+        if waiting.is_empty() {
             return;
-        };
-        let waiting = core::mem::take(&mut file.waiting);
-        let full = file.bytes + waiting.len() > file.limit;
-        let why = match full {
-            true => "file-limit is reached".to_owned(),
-            false => match self.manage.files.append(&file.name, &waiting) {
-                Ok(()) => {
-                    file.bytes += waiting.len();
-                    return;
-                }
-                Err(reason) => reason.to_string(),
-            },
-        };
-        let said = format!("no more packets are written to {}: {why}", file.name);
-        running.file = None;
-        self.features.log.add("sniffer,warning", said);
+        }
+        match self.manage.files.append(&written.name, &waiting) {
+            Ok(()) => written.bytes += waiting.len(),
+            Err(reason) => self.end_file(&reason.to_string()),
+        }
+    }
+
+    fn end_file(&mut self, why: &str) {
+        let running = self.instruments.sniffer.running.as_mut();
+        if let Some(written) = running.and_then(|running| running.file.take()) {
+            let said = format!("no more packets are written to {}: {why}", written.name);
+            self.features.log.add("sniffer,warning", said);
+        }
     }
 
     /// `start`, `stop`, `save`.
@@ -228,14 +214,13 @@ impl Control {
         }
         let settings = store.settings(MENU).ok_or(Reason::NoItem)?;
         let running = self.read_sniffer(settings, call)?;
-        let kib = |name| {
-            let kib = settings.get(name).and_then(Value::as_number).unwrap_or(0);
-            usize::try_from(kib).unwrap_or(0).saturating_mul(1_024)
-        };
         self.instruments.sniffer = Sniffer {
             running: Some(running),
             began: self.now,
-            memory: Memory::new(kib("memory-limit"), settings.is("memory-scroll")),
+            memory: Memory::new(
+                bytes(settings, "memory-limit"),
+                settings.is("memory-scroll"),
+            ),
             ..Sniffer::default()
         };
         self.retap();
@@ -253,14 +238,19 @@ impl Control {
             false => None,
         };
         let most = settings.get("max-packet-size").and_then(Value::as_number);
+        let (places, filter) = (
+            filter::places(said("interface").as_ref()),
+            filter::sniffed(&said)?,
+        );
         let name = settings.text("file-name");
+        // The last step: what is wrong with anything else leaves an old file as it is.
         let file = match name.is_empty() {
             true => None,
             false => Some(self.begin_file(name, settings)?),
         };
         Ok(Running {
-            places: filter::places(said("interface").as_ref()),
-            filter: filter::sniffed(&said)?,
+            places,
+            filter,
             most: most
                 .and_then(|most| u32::try_from(most).ok())
                 .unwrap_or(2_048),
@@ -271,42 +261,28 @@ impl Control {
     }
 
     fn begin_file(&mut self, name: &str, settings: &Item) -> Result<Written, Reason> {
-        let kib = settings.get("file-limit").and_then(Value::as_number);
-        let head = pcapng::head("ferroute");
+        let mut file = pcapng::File::new(PROGRAM);
+        let head = file.take();
         menu::Files::write_plain(&mut self.manage.files, name, &head)?;
         Ok(Written {
             name: name.to_owned(),
-            limit: usize::try_from(kib.unwrap_or(0))
-                .unwrap_or(0)
-                .saturating_mul(1_024),
+            limit: bytes(settings, "file-limit"),
             bytes: head.len(),
-            waiting: Vec::new(),
+            file,
             since: self.now,
-            interfaces: BTreeMap::new(),
         })
     }
 
     /// What is in memory, as a file.
     fn sniffed_file(&self) -> Vec<u8> {
-        let mut interfaces = BTreeMap::new();
-        let mut contents = pcapng::head("ferroute");
+        let mut file = pcapng::File::new(PROGRAM);
         for kept in self.instruments.sniffer.memory.packets() {
-            let next = interfaces.len() as u32;
-            let interface = *interfaces.entry(kept.interface).or_insert_with(|| {
-                contents.extend(pcapng::interface(self.layout.name(kept.interface), 0));
-                next
-            });
-            let packet = Packet {
-                interface,
-                unix_nanos: self.time_of(kept.at).max(0) as u64,
-                sent: kept.sent,
-                len: kept.len,
-                bytes: &kept.bytes,
-                comment: kept.path.name(),
-            };
-            contents.extend(packet.to_bytes());
+            let seen = &kept.seen;
+            let unix_nanos = self.time_of(seen.at).max(0) as u64;
+            let name = self.layout.name(seen.interface);
+            file.add(seen, &kept.bytes, (name, unix_nanos));
         }
-        contents
+        file.take()
     }
 
     /// The rows of the sniffer's menus.
@@ -346,6 +322,13 @@ impl Control {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// A number of KiB of the settings, in bytes.
+fn bytes(settings: &Item, name: &str) -> usize {
+    let kib = settings.get(name).and_then(Value::as_number);
+    let kib = kib.and_then(|kib| usize::try_from(kib).ok());
+    kib.unwrap_or(0).saturating_mul(1_024)
 }
 
 /// `streaming-server`: an address, or an address and a port.
