@@ -49,8 +49,8 @@ const NOW_AND_THEN: &[&str] = &[
     "psd",
     "random",
 ];
-/// Matchers of a rule of which all combinations are looked at: a rule with more is compared as a whole.
-const COMBINED: usize = 8;
+/// What a rule matches by: names, and values as they are typed.
+type Matchers = BTreeMap<&'static str, String>;
 
 pub(super) const RULE_SHADOWED: Rule = Rule {
     name: "rule-shadowed",
@@ -70,62 +70,68 @@ pub(super) const RULE_SHADOWED: Rule = Rule {
     },
 };
 
+/// Rules that end the chain for what they match: by the names of their matchers, and by these with their values. A
+/// chain has few combinations of names, however long it is.
+#[derive(Default)]
+struct Ends<'a>(BTreeMap<Vec<&'static str>, HashMap<Vec<String>, &'a Item>>);
+
+impl<'a> Ends<'a> {
+    fn add(&mut self, own: &Matchers, rule: &'a Item) {
+        let names = own.keys().copied().collect();
+        let values = own.values().cloned().collect();
+        let alike = self.0.entry(names).or_default();
+        alike.entry(values).or_insert(rule);
+    }
+
+    /// The rule whose matchers are all among these.
+    fn covering(&self, own: &Matchers) -> Option<&'a Item> {
+        self.0.iter().find_map(|(names, alike)| {
+            let values = names.iter().map(|name| own.get(name).cloned());
+            alike.get(&values.collect::<Option<Vec<_>>>()?).copied()
+        })
+    }
+}
+
 /// Looks for what each rule of a chain has in common with those before it.
 fn shadowed(rules: &[&Item], found: &mut Found) {
-    // Rules that end the chain for what they match, by their matchers.
-    let mut ends: HashMap<Vec<String>, &Item> = HashMap::new();
+    let mut ends = Ends::default();
     for rule in rules {
         let own = matchers(rule);
-        // A return that is never reached is missed by nobody.
-        if rule.text("action") == "return" && covering(&own, &ends).is_some() {
-            continue;
-        }
-        if let Some(first) = covering(&own, &ends) {
-            let same = shown(first, "action") == shown(rule, "action");
-            let said = format!("{} comes after {}", named(rule), named(first));
-            match same && !changes(rule) {
-                // Without it nothing is other.
-                true => found.fixed(
-                    &[rule, first],
-                    said,
-                    vec![format!("{}/remove {}", rule.menu.path, rule.id)],
-                ),
-                false => found.add(&[rule, first], said),
+        if let Some(first) = ends.covering(&own) {
+            // A return that is never reached is missed by nobody.
+            if rule.text("action") != "return" {
+                report(rule, first, found);
             }
             continue;
         }
         let sure = !NOW_AND_THEN.iter().any(|name| has(rule, name));
         if sure && ends_chain(rule) {
-            ends.entry(own).or_insert(rule);
+            ends.add(&own, rule);
         }
     }
 }
 
-/// The rule whose matchers are all among these.
-fn covering<'a>(own: &[String], ends: &HashMap<Vec<String>, &'a Item>) -> Option<&'a Item> {
-    if ends.is_empty() {
-        return None;
+fn report(rule: &Item, first: &Item, found: &mut Found) {
+    let same = shown(first, "action") == shown(rule, "action");
+    let said = format!("{} comes after {}", named(rule), named(first));
+    match same && !changes(rule) {
+        // Without it nothing is other.
+        true => {
+            let fix = format!("{}/remove {}", rule.menu.path, rule.id);
+            found.fixed(&[rule, first], said, vec![fix]);
+        }
+        false => found.add(&[rule, first], said),
     }
-    if own.len() > COMBINED {
-        return [own, &[]].iter().find_map(|some| ends.get(*some).copied());
-    }
-    let combinations = 0..1_usize << own.len();
-    combinations.into_iter().find_map(|bits| {
-        let some = own.iter().enumerate().filter(|(at, _)| bits >> at & 1 != 0);
-        let some: Vec<_> = some.map(|(_, matcher)| matcher.clone()).collect();
-        ends.get(&some).copied()
-    })
 }
 
-/// What a rule matches by, in the order of its properties.
-fn matchers(rule: &Item) -> Vec<String> {
+fn matchers(rule: &Item) -> Matchers {
     let properties = rule.menu.properties();
     let own = properties.filter(|property| {
         let name = property.name;
         let says = NO_MATCHER.contains(&name) || name.starts_with("new-") || name == "passthrough";
         !property.read_only && !says && has(rule, name)
     });
-    own.map(|property| format!("{}={}", property.name, shown(rule, property.name)))
+    own.map(|property| (property.name, shown(rule, property.name)))
         .collect()
 }
 
@@ -152,8 +158,9 @@ fn named(rule: &Item) -> String {
     if !comment.is_empty() {
         return format!("\u{201c}{comment}\u{201d}");
     }
-    let matchers = matchers(rule).join(" ");
-    format!("{} {matchers}", title(rule)).trim_end().to_owned()
+    let matchers = matchers(rule).into_iter();
+    let matchers = matchers.map(|(name, value)| format!(" {name}={value}"));
+    format!("{}{}", title(rule), matchers.collect::<String>())
 }
 
 pub(super) const ADDRESS_LIST_UNUSED: Rule = Rule {
