@@ -76,6 +76,19 @@ pub fn named(name: &str) -> Result<&'static Calculator, String> {
     })
 }
 
+/// Calculates with values as they are typed, `name=value` each.
+///
+/// # Errors
+/// There is no such calculator, or as of [`Calculator::run`].
+pub fn calculate<'a>(name: &str, words: impl Iterator<Item = &'a str>) -> Result<Rows, String> {
+    let pairs = words.map(|word| {
+        let wrong = || format!("{word}: name=value is wanted");
+        word.split_once('=').ok_or_else(wrong)
+    });
+    let pairs: Result<Vec<_>, String> = pairs.collect();
+    named(name)?.run(&pairs?)
+}
+
 impl Calculator {
     /// Calculates with these values.
     ///

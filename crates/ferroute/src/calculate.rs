@@ -11,13 +11,7 @@ pub(crate) fn calculate(asked: &Calc) -> Result<u8, String> {
         say::text(list())?;
         return Ok(0);
     };
-    let pairs: Result<Vec<_>, String> = { asked.values.iter() }
-        .map(|word| {
-            let wrong = || format!("{word}: name=value is wanted");
-            word.split_once('=').ok_or_else(wrong)
-        })
-        .collect();
-    let rows = calc::named(name)?.run(&pairs?)?;
+    let rows = calc::calculate(name, asked.values.iter().map(String::as_str))?;
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (name, value) in rows {

@@ -44,12 +44,19 @@ pub(crate) fn plan(asked: &Plan) -> Result<u8, String> {
     let flows = flows?;
     let switched: BTreeSet<&str> = asked.switched.iter().map(String::as_str).collect();
     let board = asked.board;
-    for name in flows.iter().flat_map(|flow| [&flow.from, &flow.to]) {
+    if board.lanes.is_empty() {
+        return Err(format!(
+            "nobody has said how ports of {} reach its processor",
+            board.name
+        ));
+    }
+    let named = flows.iter().flat_map(|flow| [&flow.from, &flow.to]);
+    for name in named.chain(&asked.switched) {
         if !has_port(board, name) {
             let ports = ports_of(board).join(", ");
+            let board = board.name;
             return Err(format!(
-                "{name}: of {} it is known how {ports} reach the processor",
-                board.name
+                "{name}: it is known of {ports} how they reach the processor of {board}"
             ));
         }
     }

@@ -41,12 +41,20 @@ pub(crate) fn trace(trace: &Trace) -> Result<u8, String> {
     Ok(code(&steps))
 }
 
+/// The console command that asks about a packet of these arguments of `/tool/trace`.
+pub(crate) fn question<'a>(packet: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut command = String::from(":put [:serialize to=json value=[/tool/trace as-value");
+    for (name, value) in packet {
+        let _ = write!(command, " {name}={}", quote_always(value));
+    }
+    command.push_str("]]");
+    command
+}
+
 /// The console command that asks.
 fn command(trace: &Trace) -> Result<String, String> {
-    let mut command = String::from(":put [:serialize to=json value=[/tool/trace as-value");
-    let mut add = |name: &str, value: &str| {
-        let _ = write!(command, " {name}={}", quote_always(value));
-    };
+    let mut packet: Vec<(&str, &str)> = Vec::new();
+    let mut add = |name, value| packet.push((name, value));
     let (source, source_port) = end("--src", &trace.src)?;
     let (destination, destination_port) = end("--dst", &trace.dst)?;
     add("in-interface", &trace.ingress);
@@ -85,8 +93,7 @@ fn command(trace: &Trace) -> Result<String, String> {
             add(name, value);
         }
     }
-    command.push_str("]]");
-    Ok(command)
+    Ok(question(packet.into_iter()))
 }
 
 /// `10.0.0.1`, `10.0.0.1:80`, `2001:db8::1`, `[2001:db8::1]:80`: the address, and the port.

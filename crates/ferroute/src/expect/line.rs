@@ -4,12 +4,9 @@
 //! expect accept in=ether2 src=192.168.88.10 dst=1.1.1.1 proto=tcp dport=443 via=masquerade out=ether1
 //! ```
 
-use std::fmt::Write as _;
-
-use menu::quote_always;
 use serde_json::Value;
 
-use crate::trace::{end, text, verdict};
+use crate::trace::{end, question, text, verdict};
 
 /// What may be expected.
 const VERDICTS: [(&str, &[&str]); 6] = [
@@ -127,12 +124,8 @@ impl Expectation {
 
     /// The console command that asks for the packet's way.
     pub(super) fn command(&self) -> String {
-        let mut command = String::from(":put [:serialize to=json value=[/tool/trace as-value");
-        for (name, value) in &self.packet {
-            let _ = write!(command, " {name}={}", quote_always(value));
-        }
-        command.push_str("]]");
-        command
+        let packet = self.packet.iter();
+        question(packet.map(|(name, value)| (*name, &**value)))
     }
 
     /// What of the way is not as expected.

@@ -44,8 +44,9 @@ const HEAD_BYTES: usize = 64 << 10;
 /// How long a peer may take for the body of a request.
 const BODY: Duration = Duration::from_secs(60);
 
-/// The longest body in bytes.
+/// The longest body in bytes, and that of who is not known yet.
 const BODY_BYTES: usize = 4 << 20;
+const CLAIM_BYTES: usize = 4 << 10;
 
 /// How long a command may take.
 const COMMAND: Duration = Duration::from_secs(60);
@@ -148,7 +149,7 @@ impl Visitor {
             return text(StatusCode::OK, "application/json", description());
         }
         let (head, body) = request.into_parts();
-        let body = match collect(body).await {
+        let body = match collect(body, BODY_BYTES).await {
             Ok(body) => body,
             Err(fault) => return refuse(&fault),
         };
@@ -178,7 +179,7 @@ impl Visitor {
                 None => stranger(&head.headers),
             };
         }
-        let claim = match collect(body).await {
+        let claim = match collect(body, CLAIM_BYTES).await {
             Ok(body) => page::claim(&body),
             Err(fault) => return refuse(&fault),
         };
@@ -352,14 +353,14 @@ fn with_cookie(mut response: Response<Pieces>, cookie: Option<HeaderValue>) -> R
     response
 }
 
-/// A body, as far as it is not too long.
-async fn collect(body: Incoming) -> Result<Bytes, Fault> {
+/// A body of so many bytes at most.
+async fn collect(body: Incoming, most: usize) -> Result<Bytes, Fault> {
     let too_long = || Fault::new(413, "the body is too long");
     // Who says how long the body is need not send it first.
-    if body.size_hint().lower() > BODY_BYTES as u64 {
+    if body.size_hint().lower() > most as u64 {
         return Err(too_long());
     }
-    match timeout(BODY, Limited::new(body, BODY_BYTES).collect()).await {
+    match timeout(BODY, Limited::new(body, most).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
         Ok(Err(_)) | Err(_) => Err(Fault::new(400, "the body did not arrive")),
