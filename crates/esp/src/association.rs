@@ -67,6 +67,12 @@ pub struct Outbound {
     bytes: AtomicU64,
 }
 
+impl AsRef<Shared> for Outbound {
+    fn as_ref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
 /// Counters of an association by which packets leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
@@ -178,6 +184,12 @@ pub struct Inbound {
     integrity: AtomicU64,
     padding: AtomicU64,
     unhandled: AtomicU64,
+}
+
+impl AsRef<Shared> for Inbound {
+    fn as_ref(&self) -> &Shared {
+        &self.shared
+    }
 }
 
 /// Counters of an association by which packets arrive.

@@ -34,18 +34,68 @@ impl Mac {
             Authentication::Sha512 => Self::Sha512(Keyed::new(SHA512, key)),
         }
     }
+}
 
-    /// The HMAC of `message` and of `implied` behind it, not truncated; bytes behind it mean nothing.
-    pub(crate) fn sum(&self, message: &[u8], implied: &[u8]) -> [u8; LONGEST] {
-        match self {
-            Self::None => [0; LONGEST],
-            Self::Md5(keyed) => keyed.sum(message, implied),
-            Self::Sha1(keyed) => keyed.sum(message, implied),
-            Self::Sha256(keyed) => keyed.sum(message, implied),
-            Self::Sha384(keyed) => keyed.sum(message, implied),
-            Self::Sha512(keyed) => keyed.sum(message, implied),
+/// What is authenticated: bytes of a packet, and bytes that are not sent.
+pub(crate) struct Message<'m> {
+    pub(crate) mac: &'m Mac,
+    pub(crate) bytes: &'m [u8],
+    pub(crate) implied: Option<[u8; 4]>,
+}
+
+/// An HMAC that is not truncated; bytes behind the length of the hash mean nothing.
+pub(crate) type Sum = [u8; LONGEST];
+
+impl Message<'_> {
+    /// Its HMAC.
+    pub(crate) fn sum(&self) -> Sum {
+        match self.mac {
+            Mac::None => [0; LONGEST],
+            Mac::Md5(keyed) => keyed.sum(self),
+            Mac::Sha1(keyed) => keyed.sum(self),
+            Mac::Sha256(keyed) => keyed.sum(self),
+            Mac::Sha384(keyed) => keyed.sum(self),
+            Mac::Sha512(keyed) => keyed.sum(self),
         }
     }
+
+    fn implied(&self) -> &[u8] {
+        self.implied.as_ref().map_or(&[], |implied| implied)
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.len() + self.implied().len()
+    }
+}
+
+/// The HMACs of two messages. If both are of one algorithm, their blocks alternate, so that the
+/// processor works on both at once: a hash's rounds wait for one another.
+pub(crate) fn sums(one: &Message<'_>, other: &Message<'_>) -> [Sum; 2] {
+    match (one.mac, other.mac) {
+        (Mac::Md5(first), Mac::Md5(second)) => together([first, second], [one, other]),
+        (Mac::Sha1(first), Mac::Sha1(second)) => together([first, second], [one, other]),
+        (Mac::Sha256(first), Mac::Sha256(second)) => together([first, second], [one, other]),
+        (Mac::Sha384(first), Mac::Sha384(second)) => together([first, second], [one, other]),
+        (Mac::Sha512(first), Mac::Sha512(second)) => together([first, second], [one, other]),
+        _ => [one.sum(), other.sum()],
+    }
+}
+
+/// Both HMACs, block by block.
+fn together<H: Hash>(keyed: [&Keyed<H>; 2], messages: [&Message<'_>; 2]) -> [Sum; 2] {
+    let [mut one, mut other] = keyed.map(|keyed| keyed.inner);
+    let shorter = messages[0].bytes.len().min(messages[1].bytes.len());
+    let common = shorter / H::BLOCK * H::BLOCK;
+    let [(first, first_rest), (second, second_rest)] =
+        messages.map(|message| message.bytes.split_at(common));
+    let blocks = first.chunks_exact(H::BLOCK);
+    for (first, second) in blocks.zip(second.chunks_exact(H::BLOCK)) {
+        one.compress(first);
+        other.compress(second);
+    }
+    one.finish(first_rest, messages[0]);
+    other.finish(second_rest, messages[1]);
+    [keyed[0].outer(&one), keyed[1].outer(&other)]
 }
 
 /// A hash by its compression.
@@ -59,7 +109,7 @@ pub(crate) trait Hash: Copy {
     fn compress(&mut self, blocks: &[u8]);
 
     /// What it gives.
-    fn output(&self) -> [u8; LONGEST];
+    fn output(&self) -> Sum;
 
     /// Forgets everything.
     fn wipe(&mut self);
@@ -98,33 +148,40 @@ impl<H: Hash> Keyed<H> {
         }
     }
 
-    fn sum(&self, message: &[u8], implied: &[u8]) -> [u8; LONGEST] {
+    fn sum(&self, message: &Message<'_>) -> Sum {
         let mut state = self.inner;
-        let whole = message.len() / H::BLOCK * H::BLOCK;
-        let (blocks, rest) = message.split_at(whole);
-        state.compress(blocks);
-        state.finish(rest, implied, H::BLOCK + message.len() + implied.len());
-        let mut outer = self.outer;
-        outer.finish(&state.output()[..H::OUTPUT], &[], H::BLOCK + H::OUTPUT);
-        outer.output()
+        state.finish(message.bytes, message);
+        self.outer(&state)
+    }
+
+    /// The hash of what the inner one gives.
+    fn outer(&self, inner: &H) -> Sum {
+        let mut state = self.outer;
+        let output = inner.output();
+        let (blocks, used) = last::<H>(&output[..H::OUTPUT], &[], H::OUTPUT);
+        state.compress(&blocks[..used]);
+        state.output()
     }
 }
 
 /// The end of a message.
 trait Finish {
-    /// Takes in the last bytes, less than a block and a few more, and the padding. `len` is of the
-    /// whole message, in bytes.
-    fn finish(&mut self, rest: &[u8], implied: &[u8], len: usize);
+    /// Takes in the last bytes of a message, what is not sent of it, and the padding.
+    fn finish(&mut self, bytes: &[u8], message: &Message<'_>);
 }
 
 impl<H: Hash> Finish for H {
-    fn finish(&mut self, rest: &[u8], implied: &[u8], len: usize) {
-        let (blocks, used) = last::<H>(rest, implied, len);
+    #[inline(always)]
+    fn finish(&mut self, bytes: &[u8], message: &Message<'_>) {
+        let (blocks, rest) = bytes.split_at(bytes.len() / H::BLOCK * H::BLOCK);
+        self.compress(blocks);
+        let (blocks, used) = last::<H>(rest, message.implied(), message.len());
         self.compress(&blocks[..used]);
     }
 }
 
-/// The last blocks of a message, padding included, and how many bytes they are.
+/// The last blocks of a message behind the key's block, padding included, and how many bytes they are.
+#[inline(always)]
 fn last<H: Hash>(rest: &[u8], implied: &[u8], len: usize) -> ([u8; 2 * BLOCK_MAX], usize) {
     let mut blocks = [0; 2 * BLOCK_MAX];
     let end = rest.len() + implied.len();
@@ -133,7 +190,7 @@ fn last<H: Hash>(rest: &[u8], implied: &[u8], len: usize) -> ([u8; 2 * BLOCK_MAX
     blocks[end] = 0x80;
     // The mark, and the length in an eighth of a block.
     let used = (end + 1 + H::BLOCK / 8).next_multiple_of(H::BLOCK);
-    H::length(&mut blocks[used - 8..used], 8 * len as u64);
+    H::length(&mut blocks[used - 8..used], 8 * (H::BLOCK + len) as u64);
     (blocks, used)
 }
 
@@ -150,7 +207,7 @@ impl Hash for Md5 {
         md5(&mut self.0, blocks.as_chunks().0);
     }
 
-    fn output(&self) -> [u8; LONGEST] {
+    fn output(&self) -> Sum {
         words(&self.0.map(u32::to_le_bytes))
     }
 
@@ -182,7 +239,7 @@ impl Hash for Sha1 {
         sha1(&mut self.0, blocks.as_chunks().0);
     }
 
-    fn output(&self) -> [u8; LONGEST] {
+    fn output(&self) -> Sum {
         words(&self.0.map(u32::to_be_bytes))
     }
 
@@ -217,7 +274,7 @@ impl Hash for Sha256 {
         sha256(&mut self.0, blocks.as_chunks().0);
     }
 
-    fn output(&self) -> [u8; LONGEST] {
+    fn output(&self) -> Sum {
         words(&self.0.map(u32::to_be_bytes))
     }
 
@@ -262,7 +319,7 @@ impl<const SIZE: usize> Hash for Sha512<SIZE> {
         sha512(&mut self.0, blocks.as_chunks().0);
     }
 
-    fn output(&self) -> [u8; LONGEST] {
+    fn output(&self) -> Sum {
         words(&self.0.map(u64::to_be_bytes))
     }
 
@@ -276,7 +333,7 @@ impl<const SIZE: usize> Hash for Sha512<SIZE> {
 }
 
 /// Words one after the other.
-fn words<const BYTES: usize>(words: &[[u8; BYTES]]) -> [u8; LONGEST] {
+fn words<const BYTES: usize>(words: &[[u8; BYTES]]) -> Sum {
     let mut bytes = [0; LONGEST];
     for (place, word) in bytes.chunks_exact_mut(BYTES).zip(words) {
         place.copy_from_slice(word);

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use subtle::ConstantTimeEq;
 
 use crate::association::{HEADER, Inbound, TRAILER};
-use crate::work::{Work, group, runs};
+use crate::work::{Work, authenticate, group, parts, runs};
 use crate::{BATCH, Fault};
 
 /// A packet to be opened.
@@ -74,9 +74,12 @@ fn open_part(part: &mut [Opening<'_>]) {
             }
         }
     }
-    group(&mut work, |sa| &sa.shared);
+    group(&mut work);
+    for part in parts(&mut work) {
+        prove(part);
+    }
     for run in runs(&mut work) {
-        open_run(run);
+        finish(run);
     }
 }
 
@@ -102,35 +105,41 @@ fn look(sa: &Inbound, bytes: &[u8]) -> Result<(usize, usize, u64), Fault> {
     Ok((front, end, number.ok_or(Fault::Replayed)?))
 }
 
-/// Opens the packets of one association.
-fn open_run(run: &mut [Packet<'_>]) {
-    let Some(sa) = run.first().map(|work| work.sa) else {
+/// Proves and decrypts a few packets with the same algorithms; those that are not proved have a fault.
+fn prove(part: &mut [Packet<'_>]) {
+    let Some(suite) = part.first().map(|work| work.sa.shared.suite) else {
         return;
     };
-    if sa.shared.cipher.is_aead() {
-        for work in &mut *run {
-            sa.shared
-                .cipher
-                .unlock(work, sa.shared.implied(work.number));
-        }
-    } else {
-        for work in &mut *run {
-            let implied = sa.shared.implied(work.number);
-            let implied = implied.as_ref().map_or(&[][..], |high| &high[..]);
-            let (message, icv) = work.bytes.split_at(work.end);
-            let sum = sa.shared.mac.sum(message, implied);
+    if !suite.encryption.is_aead() {
+        authenticate(part, |work, sum| {
+            let icv = work.icv();
             if !bool::from(sum[..icv.len()].ct_eq(icv)) {
                 work.fault = Some(Fault::Integrity);
             }
+        });
+    }
+    for run in runs(part) {
+        let Some(sa) = run.first().map(|work| work.sa) else {
+            continue;
+        };
+        if suite.encryption.is_aead() {
+            sa.shared.cipher.unlock(&sa.shared, run);
+        } else {
+            sa.shared.cipher.decrypt(run);
         }
     }
-    // The order of the batch, as far as it matters for the window, is still there.
+}
+
+/// Takes the numbers of packets of one association, and tells what came of them.
+fn finish(run: &mut [Packet<'_>]) {
+    let Some(sa) = run.first().map(|work| work.sa) else {
+        return;
+    };
     sa.window.take(
         run,
         |work| work.fault.is_none().then_some(work.number),
         |work| work.fault = Some(Fault::Replayed),
     );
-    sa.shared.cipher.decrypt(run);
     let (mut packets, mut bytes) = (0, 0);
     for work in run {
         let opened = match work.fault {

@@ -4,7 +4,8 @@ use cipher::Array;
 use smallvec::SmallVec;
 
 use crate::association::{HEADER, Outbound, TRAILER};
-use crate::work::{Work, group, runs};
+use crate::cipher::Cipher;
+use crate::work::{Work, authenticate, group, parts, runs};
 use crate::{BATCH, Fault, suite::Encryption};
 
 /// A packet to be sealed.
@@ -35,7 +36,7 @@ impl<'a> Sealing<'a> {
     }
 }
 
-type Packets<'p> = SmallVec<[Work<'p, Outbound, u64>; BATCH]>;
+type Packet<'p> = Work<'p, Outbound, u64>;
 
 /// Seals packets of any associations, in place, and writes what came of each into its outcome.
 /// Packets of one association get their numbers in the order in which they stand here.
@@ -46,7 +47,7 @@ pub fn seal(batch: &mut [Sealing<'_>]) {
 }
 
 fn seal_part(part: &mut [Sealing<'_>]) {
-    let mut work = Packets::new();
+    let mut work = SmallVec::<[Packet<'_>; BATCH]>::new();
     for (index, packet) in (0..).zip(part) {
         let (front, back) = packet.sa.room(packet.payload);
         if packet.bytes.len() != front + packet.payload + back {
@@ -70,9 +71,15 @@ fn seal_part(part: &mut [Sealing<'_>]) {
             outcome: &mut packet.outcome,
         });
     }
-    group(&mut work, |sa| &sa.shared);
+    group(&mut work);
     for run in runs(&mut work) {
-        seal_run(run);
+        begin(run);
+    }
+    for part in parts(&mut work) {
+        protect(part);
+    }
+    for run in runs(&mut work) {
+        finish(run);
     }
 }
 
@@ -87,15 +94,16 @@ fn pad(trailer: &mut [u8], next_header: u8) {
     }
 }
 
-/// Seals the packets of one association.
-fn seal_run(run: &mut [Work<'_, Outbound, u64>]) {
+/// Gives packets of one association their numbers and vectors.
+fn begin(run: &mut [Packet<'_>]) {
     let Some(sa) = run.first().map(|work| work.sa) else {
         return;
     };
     let numbers = sa.reserve(run.len());
     let (run, rest) = run.split_at_mut((numbers.end - numbers.start) as usize);
     for work in rest {
-        *work.outcome = Err(Fault::Exhausted);
+        work.fault = Some(Fault::Exhausted);
+        work.end = work.front;
     }
     for (work, number) in run.iter_mut().zip(numbers) {
         work.number = number;
@@ -105,31 +113,68 @@ fn seal_run(run: &mut [Work<'_, Outbound, u64>]) {
         }
     }
     write_vectors(sa, run);
-    if sa.shared.cipher.is_aead() {
-        for work in &mut *run {
-            sa.shared.cipher.lock(work, sa.shared.implied(work.number));
+}
+
+/// Encrypts and authenticates a few packets with the same algorithms.
+fn protect(part: &mut [Packet<'_>]) {
+    let Some(suite) = part.first().map(|work| work.sa.shared.suite) else {
+        return;
+    };
+    if suite.encryption.is_aead() {
+        for run in runs(part) {
+            if let Some(sa) = run.first().map(|work| work.sa) {
+                sa.shared.cipher.lock(&sa.shared, run);
+            }
         }
-    } else {
-        sa.shared.cipher.encrypt(run);
-        for work in &mut *run {
-            let implied = sa.shared.implied(work.number);
-            let implied = implied.as_ref().map_or(&[][..], |high| &high[..]);
-            let (message, icv) = work.bytes.split_at_mut(work.end);
-            let sum = sa.shared.mac.sum(message, implied);
-            icv.copy_from_slice(&sum[..icv.len()]);
+        return;
+    }
+    encrypt(part);
+    authenticate(part, |work, sum| {
+        let icv = work.icv();
+        icv.copy_from_slice(&sum[..icv.len()]);
+    });
+}
+
+/// Encrypts a few packets with the same algorithms: chains of one key side by side, or of several.
+fn encrypt(part: &mut [Packet<'_>]) {
+    let Some(first) = part.first().map(|work| work.sa) else {
+        return;
+    };
+    let associations = runs(part).count();
+    if associations > 1 && part.len() < MANY * associations {
+        first.shared.cipher.encrypt_mixed(own_cipher, part);
+        return;
+    }
+    for run in runs(part) {
+        if let Some(sa) = run.first().map(|work| work.sa) {
+            sa.shared.cipher.encrypt(run);
         }
     }
-    let mut bytes = 0;
-    for work in &mut *run {
-        bytes += work.payload as u64;
+}
+
+fn own_cipher(sa: &Outbound) -> &Cipher {
+    &sa.shared.cipher
+}
+
+/// Tells what came of packets of one association.
+fn finish(run: &mut [Packet<'_>]) {
+    let Some(sa) = run.first().map(|work| work.sa) else {
+        return;
+    };
+    let (mut packets, mut bytes) = (0, 0);
+    for work in run {
+        if work.fault.is_none() {
+            packets += 1;
+            bytes += work.payload as u64;
+        }
         *work.outcome = work.fault.map_or(Ok(work.number), Err);
     }
-    sa.count(run.len() as u64, bytes);
+    sa.count(packets, bytes);
 }
 
 /// Initialization vectors: numbers where they must be unique, and encrypted ones where they must be
 /// unpredictable.
-fn write_vectors(sa: &Outbound, run: &mut [Work<'_, Outbound, u64>]) {
+fn write_vectors(sa: &Outbound, run: &mut [Packet<'_>]) {
     match sa.shared.suite.encryption {
         Encryption::Null => {}
         Encryption::AesCtr(_) | Encryption::AesGcm(_) | Encryption::ChaCha20Poly1305 => {
@@ -156,3 +201,5 @@ fn write_vectors(sa: &Outbound, run: &mut [Work<'_, Outbound, u64>]) {
 
 /// Vectors that are made at once.
 const VECTORS: usize = 32;
+/// Packets of one association from which on its chains fill the cipher.
+const MANY: usize = 4;

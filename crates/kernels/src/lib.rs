@@ -1,6 +1,6 @@
 //! The few operations that safe Rust cannot say, behind safe functions: prefetch hints, the time
-//! stamp counter, compares of many small numbers, the choice of the instruction set, memory on huge
-//! pages, an allocator that counts.
+//! stamp counter, compares of many small numbers, the choice of the instruction set, carry-less
+//! multiplication, memory on huge pages, an allocator that counts.
 //!
 //! Nothing here knows packets. Each `unsafe` block states why it is sound.
 
@@ -11,6 +11,7 @@
 
 mod allocations;
 mod cycles;
+mod ghash;
 mod lanes;
 mod prefetch;
 mod region;
@@ -19,6 +20,7 @@ mod zeroed;
 
 pub use allocations::CountingAllocator;
 pub use cycles::{measure_hz, tsc};
+pub use ghash::Ghash;
 pub use lanes::{Baseline, Every, Lanes, Line, Squeeze, parted};
 pub use prefetch::{prefetch, prefetch_write};
 pub use region::{Pages, Region};

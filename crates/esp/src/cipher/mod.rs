@@ -3,19 +3,23 @@
 mod aead;
 mod cbc;
 mod ctr;
+mod gcm;
 
 use aes::{Aes128, Aes192, Aes256};
-use aws_lc_rs::aead::{
-    AES_128_GCM, AES_192_GCM, AES_256_GCM, Algorithm, CHACHA20_POLY1305, LessSafeKey, UnboundKey,
-};
+use aws_lc_rs::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
 use blowfish::Blowfish;
 use camellia::{Camellia128, Camellia192, Camellia256};
+use cipher::consts::U16;
 use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, Key, KeyInit};
 use des::{Des, TdesEde3};
 use twofish::Twofish;
 
+use ctr::First;
+use gcm::Gcm;
+
+use crate::association::{HEADER, Shared};
 use crate::suite::{Bits, Encryption};
-use crate::work::Work;
+use crate::work::{Work, runs};
 
 /// Key schedules. Wiped when dropped.
 pub(crate) enum Cipher {
@@ -33,7 +37,10 @@ pub(crate) enum Cipher {
     Ctr128(Box<Aes128>, Salt),
     Ctr192(Box<Aes192>, Salt),
     Ctr256(Box<Aes256>, Salt),
-    Aead(Box<LessSafeKey>, Salt),
+    Gcm128(Box<Gcm<Aes128>>),
+    Gcm192(Box<Gcm<Aes192>>),
+    Gcm256(Box<Gcm<Aes256>>),
+    ChaCha20Poly1305(Box<LessSafeKey>, Salt),
 }
 
 /// The part of a nonce that comes with the key.
@@ -64,17 +71,21 @@ impl Cipher {
             Encryption::AesCtr(Bits::B128) => Self::Ctr128(schedule(key), salt),
             Encryption::AesCtr(Bits::B192) => Self::Ctr192(schedule(key), salt),
             Encryption::AesCtr(Bits::B256) => Self::Ctr256(schedule(key), salt),
-            Encryption::AesGcm(Bits::B128) => Self::Aead(aead(&AES_128_GCM, key), salt),
-            Encryption::AesGcm(Bits::B192) => Self::Aead(aead(&AES_192_GCM, key), salt),
-            Encryption::AesGcm(Bits::B256) => Self::Aead(aead(&AES_256_GCM, key), salt),
-            Encryption::ChaCha20Poly1305 => Self::Aead(aead(&CHACHA20_POLY1305, key), salt),
+            Encryption::AesGcm(Bits::B128) => Self::Gcm128(gcm(key, salt)),
+            Encryption::AesGcm(Bits::B192) => Self::Gcm192(gcm(key, salt)),
+            Encryption::AesGcm(Bits::B256) => Self::Gcm256(gcm(key, salt)),
+            Encryption::ChaCha20Poly1305 => {
+                let key = UnboundKey::new(&CHACHA20_POLY1305, key).expect(CHECKED);
+                Self::ChaCha20Poly1305(Box::new(LessSafeKey::new(key)), salt)
+            }
         }
     }
 
     /// Encrypts what the packets have between vector and ICV, which is whole blocks.
     pub(crate) fn encrypt<S, O>(&self, work: &mut [Work<'_, S, O>]) {
         match self {
-            Self::Null | Self::Aead(..) => {}
+            Self::Null => {}
+            Self::Gcm128(_) | Self::Gcm192(_) | Self::Gcm256(_) | Self::ChaCha20Poly1305(..) => {}
             Self::Des(cipher) => cbc::encrypt(&**cipher, work),
             Self::TripleDes(cipher) => cbc::encrypt(&**cipher, work),
             Self::Blowfish(cipher) => cbc::encrypt(&**cipher, work),
@@ -85,16 +96,49 @@ impl Cipher {
             Self::Camellia128(cipher) => cbc::encrypt(&**cipher, work),
             Self::Camellia192(cipher) => cbc::encrypt(&**cipher, work),
             Self::Camellia256(cipher) => cbc::encrypt(&**cipher, work),
-            Self::Ctr128(cipher, salt) => ctr::apply(&**cipher, salt, work),
-            Self::Ctr192(cipher, salt) => ctr::apply(&**cipher, salt, work),
-            Self::Ctr256(cipher, salt) => ctr::apply(&**cipher, salt, work),
+            Self::Ctr128(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
+            Self::Ctr192(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
+            Self::Ctr256(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
+        }
+    }
+
+    /// The same for packets of several associations, whose ciphers are of this kind.
+    pub(crate) fn encrypt_mixed<'p, S, O>(
+        &self,
+        own: impl Fn(&'p S) -> &'p Self,
+        work: &mut [Work<'p, S, O>],
+    ) {
+        /// The packets, and how their cipher's key schedule is found.
+        macro_rules! mixed {
+            ($variant:ident) => {
+                cbc::encrypt_mixed(
+                    |sa| match own(sa) {
+                        Self::$variant(cipher) => Some(&**cipher),
+                        _ => None,
+                    },
+                    work,
+                )
+            };
+        }
+        match self {
+            Self::Aes128(_) => mixed!(Aes128),
+            Self::Aes192(_) => mixed!(Aes192),
+            Self::Aes256(_) => mixed!(Aes256),
+            _ => {
+                for run in runs(work) {
+                    if let Some(first) = run.first() {
+                        own(first.sa).encrypt(run);
+                    }
+                }
+            }
         }
     }
 
     /// Decrypts what [`Cipher::encrypt`] encrypts; packets with a fault are left alone.
     pub(crate) fn decrypt<S, O>(&self, work: &mut [Work<'_, S, O>]) {
         match self {
-            Self::Null | Self::Aead(..) => {}
+            Self::Null => {}
+            Self::Gcm128(_) | Self::Gcm192(_) | Self::Gcm256(_) | Self::ChaCha20Poly1305(..) => {}
             Self::Des(cipher) => cbc::decrypt(&**cipher, work),
             Self::TripleDes(cipher) => cbc::decrypt(&**cipher, work),
             Self::Blowfish(cipher) => cbc::decrypt(&**cipher, work),
@@ -105,29 +149,67 @@ impl Cipher {
             Self::Camellia128(cipher) => cbc::decrypt(&**cipher, work),
             Self::Camellia192(cipher) => cbc::decrypt(&**cipher, work),
             Self::Camellia256(cipher) => cbc::decrypt(&**cipher, work),
-            Self::Ctr128(cipher, salt) => ctr::apply(&**cipher, salt, work),
-            Self::Ctr192(cipher, salt) => ctr::apply(&**cipher, salt, work),
-            Self::Ctr256(cipher, salt) => ctr::apply(&**cipher, salt, work),
+            Self::Ctr128(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
+            Self::Ctr192(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
+            Self::Ctr256(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
         }
     }
 
-    /// Encrypts a packet with an AEAD and writes its ICV; a failure is a fault of the packet.
-    pub(crate) fn lock<S, O>(&self, work: &mut Work<'_, S, O>, implied: Option<[u8; 4]>) {
-        if let Self::Aead(key, salt) = self {
-            aead::lock(key, salt, work, implied);
+    /// Encrypts packets with an AEAD, and writes their ICVs; a failure is a fault of the packet.
+    pub(crate) fn lock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
+        match self {
+            Self::Gcm128(gcm) => gcm.lock(shared, work),
+            Self::Gcm192(gcm) => gcm.lock(shared, work),
+            Self::Gcm256(gcm) => gcm.lock(shared, work),
+            Self::ChaCha20Poly1305(key, salt) => aead::lock(key, salt, shared, work),
+            _ => {}
         }
     }
 
-    /// Decrypts a packet with an AEAD, if its ICV is right; otherwise it has a fault.
-    pub(crate) fn unlock<S, O>(&self, work: &mut Work<'_, S, O>, implied: Option<[u8; 4]>) {
-        if let Self::Aead(key, salt) = self {
-            aead::unlock(key, salt, work, implied);
+    /// Decrypts packets with an AEAD, if their ICVs are right; otherwise they have a fault.
+    pub(crate) fn unlock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
+        match self {
+            Self::Gcm128(gcm) => gcm.unlock(shared, work),
+            Self::Gcm192(gcm) => gcm.unlock(shared, work),
+            Self::Gcm256(gcm) => gcm.unlock(shared, work),
+            Self::ChaCha20Poly1305(key, salt) => aead::unlock(key, salt, shared, work),
+            _ => {}
         }
     }
+}
 
-    /// Whether packets are authenticated by it.
-    pub(crate) const fn is_aead(&self) -> bool {
-        matches!(self, Self::Aead(..))
+/// What an AEAD authenticates and does not encrypt: SPI and number, which is whole where numbers are
+/// extended (RFC 4106, 5).
+struct Additional {
+    bytes: [u8; 16],
+    len: usize,
+}
+
+impl Additional {
+    fn of(packet: &[u8], implied: Option<[u8; 4]>) -> Self {
+        let mut bytes = [0; 16];
+        let [spi @ .., n0, n1, n2, n3] = packet.first_chunk::<HEADER>().unwrap_or(&[0; HEADER]);
+        bytes[..4].copy_from_slice(spi);
+        let at = match implied {
+            None => 4,
+            Some(high) => {
+                bytes[4..8].copy_from_slice(&high);
+                8
+            }
+        };
+        bytes[at..at + 4].copy_from_slice(&[*n0, *n1, *n2, *n3]);
+        Self { bytes, len: at + 4 }
+    }
+
+    /// Filled with zeroes.
+    fn block(&self) -> [u8; 16] {
+        self.bytes
+    }
+}
+
+impl AsRef<[u8]> for Additional {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 }
 
@@ -137,9 +219,9 @@ fn schedule<C: KeyInit + BlockCipherEncrypt + BlockCipherDecrypt>(key: &[u8]) ->
     Box::new(C::new(key))
 }
 
-fn aead(algorithm: &'static Algorithm, key: &[u8]) -> Box<LessSafeKey> {
-    let key = UnboundKey::new(algorithm, key).expect(CHECKED);
-    Box::new(LessSafeKey::new(key))
+fn gcm<C: KeyInit + BlockCipherEncrypt<BlockSize = U16>>(key: &[u8], salt: Salt) -> Box<Gcm<C>> {
+    let key: &Key<C> = key.try_into().expect(CHECKED);
+    Box::new(Gcm::new(C::new(key), salt))
 }
 
 #[cfg(test)]
