@@ -128,28 +128,13 @@ fn protect(part: &mut [Packet<'_>]) {
         }
         return;
     }
-    encrypt(part);
+    if let Some(first) = part.first() {
+        first.sa.shared.cipher.encrypt(own_cipher, part);
+    }
     authenticate(part, |work, sum| {
         let icv = work.icv();
         icv.copy_from_slice(&sum[..icv.len()]);
     });
-}
-
-/// Encrypts a few packets with the same algorithms: chains of one key side by side, or of several.
-fn encrypt(part: &mut [Packet<'_>]) {
-    let Some(first) = part.first().map(|work| work.sa) else {
-        return;
-    };
-    let associations = runs(part).count();
-    if associations > 1 && part.len() < MANY * associations {
-        first.shared.cipher.encrypt_mixed(own_cipher, part);
-        return;
-    }
-    for run in runs(part) {
-        if let Some(sa) = run.first().map(|work| work.sa) {
-            sa.shared.cipher.encrypt(run);
-        }
-    }
 }
 
 fn own_cipher(sa: &Outbound) -> &Cipher {
@@ -201,5 +186,3 @@ fn write_vectors(sa: &Outbound, run: &mut [Packet<'_>]) {
 
 /// Vectors that are made at once.
 const VECTORS: usize = 32;
-/// Packets of one association from which on its chains fill the cipher.
-const MANY: usize = 4;

@@ -23,41 +23,6 @@ pub(super) fn encrypt<C: BlockCipherEncrypt, S, O>(cipher: &C, work: &mut [Work<
     cipher.encrypt_with_backend(Chains::<_, _, C::BlockSize>(work, PhantomData));
 }
 
-/// Encrypts packets of several associations: block by block in turn, so that the processor works on
-/// several chains, but with as many keys.
-pub(super) fn encrypt_mixed<'c, C: BlockCipherEncrypt + 'c, S, O>(
-    cipher: impl Fn(&'c S) -> Option<&'c C>,
-    work: &mut [Work<'c, S, O>],
-) {
-    if !work.is_sorted_by(|one, other| one.text_len() >= other.text_len()) {
-        work.sort_unstable_by_key(|work| Reverse(work.text_len()));
-    }
-    let size = C::block_size();
-    for lanes in work.chunks_mut(MIXED) {
-        let mut ciphers = [None; MIXED];
-        let mut heads = [const { None }; MIXED];
-        for ((lane, own), head) in lanes.iter().zip(&mut ciphers).zip(&mut heads) {
-            *own = cipher(lane.sa);
-            *head = Some(vector::<C::BlockSize>(lane.iv()));
-        }
-        let longest = lanes.first().map_or(0, Work::text_len);
-        for at in (0..longest).step_by(size) {
-            for ((lane, own), head) in lanes.iter_mut().zip(ciphers).zip(&mut heads) {
-                let block = lane.text().get_mut(at..at + size);
-                let (Some(block), Some(cipher), Some(head)) = (block, own, head) else {
-                    break;
-                };
-                mix(head, block);
-                cipher.encrypt_block(head);
-                block.copy_from_slice(head);
-            }
-        }
-    }
-}
-
-/// Chains of several keys that advance together.
-const MIXED: usize = 8;
-
 /// Decrypts the packets, but for those with a fault.
 pub(super) fn decrypt<C: BlockCipherDecrypt, S, O>(cipher: &C, work: &mut [Work<'_, S, O>]) {
     cipher.decrypt_with_backend(Chains::<_, _, C::BlockSize>(work, PhantomData));

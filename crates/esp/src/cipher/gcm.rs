@@ -39,10 +39,31 @@ impl Drop for Hash {
     }
 }
 
-impl<C: BlockCipherEncrypt<BlockSize = U16>> Gcm<C> {
+/// A cipher in counter mode.
+pub(super) trait Stream {
+    /// The block of zeroes, encrypted.
+    fn hash_key(&self) -> [u8; 16];
+
+    /// Mixes the first counter block with the ICV, and the others with the text, of packets without a
+    /// fault.
+    fn mix<S, O>(&self, salt: &Salt, work: &mut [Work<'_, S, O>]);
+}
+
+impl<C: BlockCipherEncrypt<BlockSize = U16>> Stream for C {
+    fn hash_key(&self) -> [u8; 16] {
+        let mut key = [0; 16];
+        self.encrypt_block((&mut key).into());
+        key
+    }
+
+    fn mix<S, O>(&self, salt: &Salt, work: &mut [Work<'_, S, O>]) {
+        ctr::apply(self, salt, First::Mask, work);
+    }
+}
+
+impl<C: Stream> Gcm<C> {
     pub(super) fn new(cipher: C, salt: Salt) -> Self {
-        let mut key = Zeroizing::new([0; 16]);
-        cipher.encrypt_block((&mut *key).into());
+        let key = Zeroizing::new(cipher.hash_key());
         let hash = match kernels::Ghash::new(&key) {
             Some(hash) => Hash::Wide(Box::new(hash)),
             None => Hash::Portable(Box::new(GHash::new((&*key).into()))),
@@ -56,7 +77,7 @@ impl<C: BlockCipherEncrypt<BlockSize = U16>> Gcm<C> {
             for packet in &mut *part {
                 packet.icv().fill(0);
             }
-            ctr::apply(&self.cipher, &self.salt, First::Mask, part);
+            self.cipher.mix(&self.salt, part);
             for packet in part {
                 self.add_hash(shared, packet);
             }
@@ -69,7 +90,7 @@ impl<C: BlockCipherEncrypt<BlockSize = U16>> Gcm<C> {
             for packet in &mut *part {
                 self.add_hash(shared, packet);
             }
-            ctr::apply(&self.cipher, &self.salt, First::Mask, part);
+            self.cipher.mix(&self.salt, part);
             for packet in part {
                 // Hash and mask are the ICV: nothing is left of one that is right.
                 if !bool::from(packet.icv().ct_eq(&[0; 16])) {

@@ -4,6 +4,7 @@ mod aead;
 mod cbc;
 mod ctr;
 mod gcm;
+mod wide;
 
 use aes::{Aes128, Aes192, Aes256};
 use aws_lc_rs::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
@@ -16,6 +17,7 @@ use twofish::Twofish;
 
 use ctr::First;
 use gcm::Gcm;
+use wide::Wide;
 
 use crate::association::{HEADER, Shared};
 use crate::suite::{Bits, Encryption};
@@ -37,6 +39,9 @@ pub(crate) enum Cipher {
     Ctr128(Box<Aes128>, Salt),
     Ctr192(Box<Aes192>, Salt),
     Ctr256(Box<Aes256>, Salt),
+    Cbc(Box<Wide>),
+    Ctr(Box<Wide>, Salt),
+    Gcm(Box<Gcm<Wide>>),
     Gcm128(Box<Gcm<Aes128>>),
     Gcm192(Box<Gcm<Aes192>>),
     Gcm256(Box<Gcm<Aes256>>),
@@ -54,6 +59,20 @@ impl Cipher {
     pub(crate) fn new(encryption: Encryption, key: &[u8]) -> Self {
         let (key, salt) = key.split_at(key.len() - encryption.salt_len());
         let salt = salt.try_into().unwrap_or_default();
+        let wide = match encryption {
+            Encryption::AesCbc(_) | Encryption::AesCtr(_) | Encryption::AesGcm(_) => Wide::new(key),
+            _ => None,
+        };
+        match (encryption, wide) {
+            (Encryption::AesCbc(_), Some(wide)) => Self::Cbc(wide),
+            (Encryption::AesCtr(_), Some(wide)) => Self::Ctr(wide, salt),
+            (Encryption::AesGcm(_), Some(wide)) => Self::Gcm(Box::new(Gcm::new(*wide, salt))),
+            _ => Self::portable(encryption, key, salt),
+        }
+    }
+
+    /// By libraries, on any processor.
+    fn portable(encryption: Encryption, key: &[u8], salt: Salt) -> Self {
         match encryption {
             Encryption::Null => Self::Null,
             Encryption::Des => Self::Des(schedule(key)),
@@ -81,11 +100,34 @@ impl Cipher {
         }
     }
 
-    /// Encrypts what the packets have between vector and ICV, which is whole blocks.
-    pub(crate) fn encrypt<S, O>(&self, work: &mut [Work<'_, S, O>]) {
+    /// Encrypts what packets of associations with such ciphers have between vector and ICV, which is
+    /// whole blocks. `own` finds the cipher of an association.
+    pub(crate) fn encrypt<'p, S, O>(
+        &self,
+        own: impl Fn(&'p S) -> &'p Self,
+        work: &mut [Work<'p, S, O>],
+    ) {
+        if let Self::Cbc(_) = self {
+            let wide = |sa| match own(sa) {
+                Self::Cbc(wide) => Some(&**wide),
+                _ => None,
+            };
+            Wide::chain(wide, work);
+            return;
+        }
+        for run in runs(work) {
+            if let Some(first) = run.first() {
+                own(first.sa).encrypt_alike(run);
+            }
+        }
+    }
+
+    /// Encrypts the packets of one association.
+    fn encrypt_alike<S, O>(&self, work: &mut [Work<'_, S, O>]) {
         match self {
-            Self::Null => {}
-            Self::Gcm128(_) | Self::Gcm192(_) | Self::Gcm256(_) | Self::ChaCha20Poly1305(..) => {}
+            Self::Null | Self::Cbc(_) => {}
+            Self::Gcm(_) | Self::Gcm128(_) | Self::Gcm192(_) | Self::Gcm256(_) => {}
+            Self::ChaCha20Poly1305(..) => {}
             Self::Des(cipher) => cbc::encrypt(&**cipher, work),
             Self::TripleDes(cipher) => cbc::encrypt(&**cipher, work),
             Self::Blowfish(cipher) => cbc::encrypt(&**cipher, work),
@@ -96,49 +138,18 @@ impl Cipher {
             Self::Camellia128(cipher) => cbc::encrypt(&**cipher, work),
             Self::Camellia192(cipher) => cbc::encrypt(&**cipher, work),
             Self::Camellia256(cipher) => cbc::encrypt(&**cipher, work),
+            Self::Ctr(wide, salt) => wide.count(salt, work),
             Self::Ctr128(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
             Self::Ctr192(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
             Self::Ctr256(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
         }
     }
 
-    /// The same for packets of several associations, whose ciphers are of this kind.
-    pub(crate) fn encrypt_mixed<'p, S, O>(
-        &self,
-        own: impl Fn(&'p S) -> &'p Self,
-        work: &mut [Work<'p, S, O>],
-    ) {
-        /// The packets, and how their cipher's key schedule is found.
-        macro_rules! mixed {
-            ($variant:ident) => {
-                cbc::encrypt_mixed(
-                    |sa| match own(sa) {
-                        Self::$variant(cipher) => Some(&**cipher),
-                        _ => None,
-                    },
-                    work,
-                )
-            };
-        }
-        match self {
-            Self::Aes128(_) => mixed!(Aes128),
-            Self::Aes192(_) => mixed!(Aes192),
-            Self::Aes256(_) => mixed!(Aes256),
-            _ => {
-                for run in runs(work) {
-                    if let Some(first) = run.first() {
-                        own(first.sa).encrypt(run);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Decrypts what [`Cipher::encrypt`] encrypts; packets with a fault are left alone.
+    /// Decrypts what [`Cipher::encrypt`] encrypts, of one association; packets with a fault are left
+    /// alone.
     pub(crate) fn decrypt<S, O>(&self, work: &mut [Work<'_, S, O>]) {
         match self {
-            Self::Null => {}
-            Self::Gcm128(_) | Self::Gcm192(_) | Self::Gcm256(_) | Self::ChaCha20Poly1305(..) => {}
+            Self::Cbc(wide) => wide.unchain(work),
             Self::Des(cipher) => cbc::decrypt(&**cipher, work),
             Self::TripleDes(cipher) => cbc::decrypt(&**cipher, work),
             Self::Blowfish(cipher) => cbc::decrypt(&**cipher, work),
@@ -149,15 +160,15 @@ impl Cipher {
             Self::Camellia128(cipher) => cbc::decrypt(&**cipher, work),
             Self::Camellia192(cipher) => cbc::decrypt(&**cipher, work),
             Self::Camellia256(cipher) => cbc::decrypt(&**cipher, work),
-            Self::Ctr128(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
-            Self::Ctr192(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
-            Self::Ctr256(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
+            // Counter mode is its own inverse, and AEADs decrypt where they prove.
+            _ => self.encrypt_alike(work),
         }
     }
 
     /// Encrypts packets with an AEAD, and writes their ICVs; a failure is a fault of the packet.
     pub(crate) fn lock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
         match self {
+            Self::Gcm(gcm) => gcm.lock(shared, work),
             Self::Gcm128(gcm) => gcm.lock(shared, work),
             Self::Gcm192(gcm) => gcm.lock(shared, work),
             Self::Gcm256(gcm) => gcm.lock(shared, work),
@@ -169,6 +180,7 @@ impl Cipher {
     /// Decrypts packets with an AEAD, if their ICVs are right; otherwise they have a fault.
     pub(crate) fn unlock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
         match self {
+            Self::Gcm(gcm) => gcm.unlock(shared, work),
             Self::Gcm128(gcm) => gcm.unlock(shared, work),
             Self::Gcm192(gcm) => gcm.unlock(shared, work),
             Self::Gcm256(gcm) => gcm.unlock(shared, work),
