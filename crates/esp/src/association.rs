@@ -266,6 +266,11 @@ impl Inbound {
         self.window.top()
     }
 
+    /// Goes on behind this number, all up to it seen: for a state that was stored, and for tests.
+    pub fn set_number(&mut self, last: u64) {
+        self.window.begin(last);
+    }
+
     /// What has arrived.
     pub fn counters(&self) -> Received {
         Received {

@@ -340,3 +340,6 @@ fn words<const BYTES: usize>(words: &[[u8; BYTES]]) -> Sum {
     }
     bytes
 }
+
+#[cfg(test)]
+mod tests;

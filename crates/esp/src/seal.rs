@@ -49,8 +49,8 @@ pub fn seal(batch: &mut [Sealing<'_>]) {
 fn seal_part(part: &mut [Sealing<'_>]) {
     let mut work = SmallVec::<[Packet<'_>; BATCH]>::new();
     for (index, packet) in (0..).zip(part) {
-        let (front, back) = packet.sa.room(packet.payload);
-        if packet.bytes.len() != front + packet.payload + back {
+        let (front, back) = packet.sa.room(packet.payload.min(packet.bytes.len()));
+        if packet.bytes.len().checked_sub(front + back) != Some(packet.payload) {
             packet.outcome = Err(Fault::Room);
             continue;
         }

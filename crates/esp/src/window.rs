@@ -59,6 +59,17 @@ impl Window {
         self.top.load(Relaxed)
     }
 
+    /// Begins with all numbers up to this one seen.
+    pub(crate) fn begin(&mut self, last: u64) {
+        *self.top.get_mut() = last;
+        for word in &mut self.ring {
+            *word.get_mut() = u64::MAX;
+        }
+        // Numbers that share the word of the last one are new.
+        let word = last as usize / 64 & (self.ring.len() - 1);
+        *self.ring[word].get_mut() = u64::MAX >> (63 - last % 64);
+    }
+
     /// The whole number of which a packet carries `low`; none where it would lie before the first.
     pub(crate) fn infer(&self, low: u32, numbering: Numbering) -> Option<u64> {
         match numbering {
@@ -140,5 +151,4 @@ fn extend(top: u64, size: u64, low: u32) -> Option<u64> {
 }
 
 #[cfg(test)]
-#[path = "tests/window.rs"]
 mod tests;

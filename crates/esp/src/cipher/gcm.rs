@@ -40,7 +40,7 @@ impl Drop for Hash {
 }
 
 /// A cipher in counter mode.
-pub(super) trait Stream {
+pub(crate) trait Stream {
     /// The block of zeroes, encrypted.
     fn hash_key(&self) -> [u8; 16];
 
@@ -108,23 +108,31 @@ impl<C: Stream> Gcm<C> {
         let bits = |bytes: usize| 8 * bytes as u64;
         let lengths = u128::from(bits(additional.as_ref().len())) << 64 | u128::from(bits(text));
         let (first, last) = (additional.block(), lengths.to_be_bytes());
-        let hash = match &self.hash {
-            Hash::Wide(hash) => hash.hash(&first, packet.text(), &last),
-            Hash::Portable(hash) => portable(hash, &first, packet.text(), &last),
-        };
+        let hash = self.hash.of(&first, packet.text(), &last);
         for (byte, hash) in packet.icv().iter_mut().zip(hash) {
             *byte ^= hash;
         }
     }
 }
 
-fn portable(hash: &GHash, first: &[u8; 16], text: &[u8], last: &[u8; 16]) -> [u8; 16] {
-    let mut hash = hash.clone();
-    hash.update_padded(first);
-    hash.update_padded(text);
-    hash.update_padded(last);
-    hash.finalize().into()
+impl Hash {
+    /// The hash of a block, of a text whose last block is filled with zeroes, and of another block.
+    fn of(&self, first: &[u8; 16], text: &[u8], last: &[u8; 16]) -> [u8; 16] {
+        match self {
+            Self::Wide(hash) => hash.hash(first, text, last),
+            Self::Portable(hash) => {
+                let mut hash = (**hash).clone();
+                hash.update_padded(first);
+                hash.update_padded(text);
+                hash.update_padded(last);
+                hash.finalize().into()
+            }
+        }
+    }
 }
 
 /// Packets between the cipher and the hash: they stay in the first-level cache.
 const CACHED: usize = 16;
+
+#[cfg(test)]
+mod tests;

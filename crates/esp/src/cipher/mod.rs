@@ -78,9 +78,7 @@ impl Cipher {
             Encryption::Des => Self::Des(schedule(key)),
             Encryption::TripleDes => Self::TripleDes(schedule(key)),
             Encryption::Blowfish => Self::Blowfish(schedule(key)),
-            Encryption::Twofish => {
-                Self::Twofish(Box::new(Twofish::new_from_slice(key).expect(CHECKED)))
-            }
+            Encryption::Twofish => Self::Twofish(schedule(key)),
             Encryption::AesCbc(Bits::B128) => Self::Aes128(schedule(key)),
             Encryption::AesCbc(Bits::B192) => Self::Aes192(schedule(key)),
             Encryption::AesCbc(Bits::B256) => Self::Aes256(schedule(key)),
@@ -227,8 +225,7 @@ impl AsRef<[u8]> for Additional {
 
 /// What a cipher of blocks does with its key beforehand.
 fn schedule<C: KeyInit + BlockCipherEncrypt + BlockCipherDecrypt>(key: &[u8]) -> Box<C> {
-    let key: &Key<C> = key.try_into().expect(CHECKED);
-    Box::new(C::new(key))
+    Box::new(C::new_from_slice(key).expect(CHECKED))
 }
 
 fn gcm<C: KeyInit + BlockCipherEncrypt<BlockSize = U16>>(key: &[u8], salt: Salt) -> Box<Gcm<C>> {
@@ -237,5 +234,4 @@ fn gcm<C: KeyInit + BlockCipherEncrypt<BlockSize = U16>>(key: &[u8], salt: Salt)
 }
 
 #[cfg(test)]
-#[path = "../tests/cipher.rs"]
 mod tests;
