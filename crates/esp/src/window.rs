@@ -66,7 +66,7 @@ impl Window {
             *word.get_mut() = u64::MAX;
         }
         // Numbers that share the word of the last one are new.
-        let word = last as usize / 64 & (self.ring.len() - 1);
+        let word = (last / 64) as usize & (self.ring.len() - 1);
         *self.ring[word].get_mut() = u64::MAX >> (63 - last % 64);
     }
 

@@ -333,8 +333,8 @@ mod wide {
                 heads[lane] = _mm_xor_si128(heads[lane], block);
             }
             for round in 1..last {
-                for lane in 0..N {
-                    heads[lane] = _mm_aesenc_si128(heads[lane], load(&keys[lane][round]));
+                for (head, keys) in heads.iter_mut().zip(keys) {
+                    *head = _mm_aesenc_si128(*head, load(&keys[round]));
                 }
             }
             for lane in 0..N {
@@ -473,7 +473,7 @@ mod tests {
     }
 
     fn text(len: usize) -> Vec<u8> {
-        (0..len).map(|at| (at * 151 >> 3) as u8).collect()
+        (0..len).map(|at| ((at * 151) >> 3) as u8).collect()
     }
 
     #[test]

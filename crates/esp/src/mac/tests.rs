@@ -89,7 +89,7 @@ fn wycheproof_agrees_about_hmac() {
 
 #[test]
 fn two_messages_together_have_the_sums_that_each_has() {
-    let bytes: Vec<u8> = (0..600_u32).map(|at| (at * 73 >> 2) as u8).collect();
+    let bytes: Vec<u8> = (0..600_u32).map(|at| ((at * 73) >> 2) as u8).collect();
     for authentication in Authentication::all() {
         let key = |byte| vec![byte; authentication.key_len()];
         let macs = [mac(authentication, &key(1)), mac(authentication, &key(2))];
@@ -98,7 +98,7 @@ fn two_messages_together_have_the_sums_that_each_has() {
             let message = |at: usize, len: usize| Message {
                 mac: &macs[at],
                 bytes: &bytes[at..at + len],
-                implied: (len % 2 == 0).then_some([len as u8; 4]),
+                implied: len.is_multiple_of(2).then_some([len as u8; 4]),
             };
             let (one, other) = (message(0, one), message(1, other));
 

@@ -118,7 +118,7 @@ fn texts_of_every_length_are_what_aws_lc_makes_of_them() {
         let oracle =
             LessSafeKey::new(UnboundKey::new(algorithm, &key).expect("its length is right"));
         for len in (0..520).chain([1400, 1499, 9000]) {
-            let text: Vec<u8> = (0..len).map(|at| (at * 91 >> 3) as u8).collect();
+            let text: Vec<u8> = (0..len).map(|at| ((at * 91) >> 3) as u8).collect();
             let nonce = [len as u8; 12];
             let additional = &[7; 12][..if len % 2 == 0 { 8 } else { 12 }];
             let mut wanted = text.clone();
