@@ -71,7 +71,10 @@ pub(crate) fn group<S: AsRef<Shared>, O>(work: &mut [Work<'_, S, O>]) {
         let address = ptr::from_ref(work.sa).addr();
         (suite.encryption, suite.authentication, address, work.index)
     };
-    if !work.is_sorted_by_key(key) {
+    // Of one association they are in order.
+    let is_grouped =
+        work.is_sorted_by(|one, other| ptr::eq(one.sa, other.sa) || key(one) < key(other));
+    if !is_grouped {
         work.sort_unstable_by_key(key);
     }
 }

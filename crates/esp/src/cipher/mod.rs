@@ -197,18 +197,20 @@ struct Additional {
 
 impl Additional {
     fn of(packet: &[u8], implied: Option<[u8; 4]>) -> Self {
-        let mut bytes = [0; 16];
-        let [spi @ .., n0, n1, n2, n3] = packet.first_chunk::<HEADER>().unwrap_or(&[0; HEADER]);
-        bytes[..4].copy_from_slice(spi);
-        let at = match implied {
-            None => 4,
+        let header = packet.first_chunk::<HEADER>().copied();
+        let header = u64::from_be_bytes(header.unwrap_or_default());
+        let (spi, low) = (u128::from(header >> 32), u128::from(header as u32));
+        let (block, len) = match implied {
+            None => (spi << 96 | low << 64, 8),
             Some(high) => {
-                bytes[4..8].copy_from_slice(&high);
-                8
+                let high = u128::from(u32::from_be_bytes(high));
+                (spi << 96 | high << 64 | low << 32, 12)
             }
         };
-        bytes[at..at + 4].copy_from_slice(&[*n0, *n1, *n2, *n3]);
-        Self { bytes, len: at + 4 }
+        Self {
+            bytes: block.to_be_bytes(),
+            len,
+        }
     }
 
     /// Filled with zeroes.
