@@ -3,6 +3,7 @@
 //! The libFuzzer targets in `fuzz/` and the tests of this crate, which replay the corpora and mutate
 //! them, call the same functions. A violation panics; nothing else may.
 //!
+//! - [`associations`]: ESP and AH.
 //! - [`dhcp`]: DHCP servers.
 //! - [`formats`]: the packet formats of `wire`.
 //! - [`machines`]: the protocol machines of `service`.
@@ -12,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod associations;
 pub mod dhcp;
 pub mod formats;
 pub mod machines;

@@ -1,6 +1,6 @@
 //! The few operations that safe Rust cannot say, behind safe functions: prefetch hints, the time
-//! stamp counter, compares of many small numbers, the choice of the instruction set, memory on huge
-//! pages, an allocator that counts.
+//! stamp counter, compares of many small numbers, the choice of the instruction set, AES and
+//! carry-less multiplication, memory on huge pages, an allocator that counts.
 //!
 //! Nothing here knows packets. Each `unsafe` block states why it is sound.
 
@@ -9,16 +9,20 @@
     reason = "this crate is where the data plane's unsafe kernels live"
 )]
 
+mod aes;
 mod allocations;
 mod cycles;
+mod ghash;
 mod lanes;
 mod prefetch;
 mod region;
 mod widest;
 mod zeroed;
 
+pub use aes::{Aes, Chain, chain};
 pub use allocations::CountingAllocator;
 pub use cycles::{measure_hz, tsc};
+pub use ghash::Ghash;
 pub use lanes::{Baseline, Every, Lanes, Line, Squeeze, parted};
 pub use prefetch::{prefetch, prefetch_write};
 pub use region::{Pages, Region};

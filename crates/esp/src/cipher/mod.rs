@@ -1,0 +1,239 @@
+//! Ciphers over the packets of one association.
+
+mod aead;
+mod cbc;
+mod ctr;
+mod gcm;
+mod wide;
+
+use aes::{Aes128, Aes192, Aes256};
+use aws_lc_rs::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
+use blowfish::Blowfish;
+use camellia::{Camellia128, Camellia192, Camellia256};
+use cipher::consts::U16;
+use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, Key, KeyInit};
+use des::{Des, TdesEde3};
+use twofish::Twofish;
+
+use ctr::First;
+use gcm::Gcm;
+use wide::Wide;
+
+use crate::association::{HEADER, Shared};
+use crate::suite::{Bits, Encryption};
+use crate::work::{Work, runs};
+
+/// Key schedules. Wiped when dropped.
+pub(crate) enum Cipher {
+    Null,
+    Des(Box<Des>),
+    TripleDes(Box<TdesEde3>),
+    Blowfish(Box<Blowfish>),
+    Twofish(Box<Twofish>),
+    Aes128(Box<Aes128>),
+    Aes192(Box<Aes192>),
+    Aes256(Box<Aes256>),
+    Camellia128(Box<Camellia128>),
+    Camellia192(Box<Camellia192>),
+    Camellia256(Box<Camellia256>),
+    Ctr128(Box<Aes128>, Salt),
+    Ctr192(Box<Aes192>, Salt),
+    Ctr256(Box<Aes256>, Salt),
+    Cbc(Box<Wide>),
+    Ctr(Box<Wide>, Salt),
+    Gcm(Box<Gcm<Wide>>),
+    Gcm128(Box<Gcm<Aes128>>),
+    Gcm192(Box<Gcm<Aes192>>),
+    Gcm256(Box<Gcm<Aes256>>),
+    ChaCha20Poly1305(Box<LessSafeKey>, Salt),
+}
+
+/// The part of a nonce that comes with the key.
+pub(crate) type Salt = [u8; 4];
+
+/// Why the length of a key fits.
+const CHECKED: &str = "the length of the key was checked";
+
+impl Cipher {
+    /// `key` has the length of the algorithm, its salt at the end.
+    pub(crate) fn new(encryption: Encryption, key: &[u8]) -> Self {
+        let (key, salt) = key.split_at(key.len() - encryption.salt_len());
+        let salt = salt.try_into().unwrap_or_default();
+        let wide = match encryption {
+            Encryption::AesCbc(_) | Encryption::AesCtr(_) | Encryption::AesGcm(_) => Wide::new(key),
+            _ => None,
+        };
+        match (encryption, wide) {
+            (Encryption::AesCbc(_), Some(wide)) => Self::Cbc(wide),
+            (Encryption::AesCtr(_), Some(wide)) => Self::Ctr(wide, salt),
+            (Encryption::AesGcm(_), Some(wide)) => Self::Gcm(Box::new(Gcm::new(*wide, salt))),
+            _ => Self::portable(encryption, key, salt),
+        }
+    }
+
+    /// By libraries, on any processor.
+    fn portable(encryption: Encryption, key: &[u8], salt: Salt) -> Self {
+        match encryption {
+            Encryption::Null => Self::Null,
+            Encryption::Des => Self::Des(schedule(key)),
+            Encryption::TripleDes => Self::TripleDes(schedule(key)),
+            Encryption::Blowfish => Self::Blowfish(schedule(key)),
+            Encryption::Twofish => Self::Twofish(schedule(key)),
+            Encryption::AesCbc(Bits::B128) => Self::Aes128(schedule(key)),
+            Encryption::AesCbc(Bits::B192) => Self::Aes192(schedule(key)),
+            Encryption::AesCbc(Bits::B256) => Self::Aes256(schedule(key)),
+            Encryption::Camellia(Bits::B128) => Self::Camellia128(schedule(key)),
+            Encryption::Camellia(Bits::B192) => Self::Camellia192(schedule(key)),
+            Encryption::Camellia(Bits::B256) => Self::Camellia256(schedule(key)),
+            Encryption::AesCtr(Bits::B128) => Self::Ctr128(schedule(key), salt),
+            Encryption::AesCtr(Bits::B192) => Self::Ctr192(schedule(key), salt),
+            Encryption::AesCtr(Bits::B256) => Self::Ctr256(schedule(key), salt),
+            Encryption::AesGcm(Bits::B128) => Self::Gcm128(gcm(key, salt)),
+            Encryption::AesGcm(Bits::B192) => Self::Gcm192(gcm(key, salt)),
+            Encryption::AesGcm(Bits::B256) => Self::Gcm256(gcm(key, salt)),
+            Encryption::ChaCha20Poly1305 => {
+                let key = UnboundKey::new(&CHACHA20_POLY1305, key).expect(CHECKED);
+                Self::ChaCha20Poly1305(Box::new(LessSafeKey::new(key)), salt)
+            }
+        }
+    }
+
+    /// Encrypts what packets of associations with such ciphers have between vector and ICV, which is
+    /// whole blocks. `own` finds the cipher of an association.
+    pub(crate) fn encrypt<'p, S, O>(
+        &self,
+        own: impl Fn(&'p S) -> &'p Self,
+        work: &mut [Work<'p, S, O>],
+    ) {
+        if let Self::Cbc(_) = self {
+            let wide = |sa| match own(sa) {
+                Self::Cbc(wide) => Some(&**wide),
+                _ => None,
+            };
+            Wide::chain(wide, work);
+            return;
+        }
+        for run in runs(work) {
+            if let Some(first) = run.first() {
+                own(first.sa).encrypt_alike(run);
+            }
+        }
+    }
+
+    /// Encrypts the packets of one association.
+    fn encrypt_alike<S, O>(&self, work: &mut [Work<'_, S, O>]) {
+        match self {
+            Self::Null | Self::Cbc(_) => {}
+            Self::Gcm(_) | Self::Gcm128(_) | Self::Gcm192(_) | Self::Gcm256(_) => {}
+            Self::ChaCha20Poly1305(..) => {}
+            Self::Des(cipher) => cbc::encrypt(&**cipher, work),
+            Self::TripleDes(cipher) => cbc::encrypt(&**cipher, work),
+            Self::Blowfish(cipher) => cbc::encrypt(&**cipher, work),
+            Self::Twofish(cipher) => cbc::encrypt(&**cipher, work),
+            Self::Aes128(cipher) => cbc::encrypt(&**cipher, work),
+            Self::Aes192(cipher) => cbc::encrypt(&**cipher, work),
+            Self::Aes256(cipher) => cbc::encrypt(&**cipher, work),
+            Self::Camellia128(cipher) => cbc::encrypt(&**cipher, work),
+            Self::Camellia192(cipher) => cbc::encrypt(&**cipher, work),
+            Self::Camellia256(cipher) => cbc::encrypt(&**cipher, work),
+            Self::Ctr(wide, salt) => wide.count(salt, work),
+            Self::Ctr128(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
+            Self::Ctr192(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
+            Self::Ctr256(cipher, salt) => ctr::apply(&**cipher, salt, First::Text, work),
+        }
+    }
+
+    /// Decrypts what [`Cipher::encrypt`] encrypts, of one association; packets with a fault are left
+    /// alone.
+    pub(crate) fn decrypt<S, O>(&self, work: &mut [Work<'_, S, O>]) {
+        match self {
+            Self::Cbc(wide) => wide.unchain(work),
+            Self::Des(cipher) => cbc::decrypt(&**cipher, work),
+            Self::TripleDes(cipher) => cbc::decrypt(&**cipher, work),
+            Self::Blowfish(cipher) => cbc::decrypt(&**cipher, work),
+            Self::Twofish(cipher) => cbc::decrypt(&**cipher, work),
+            Self::Aes128(cipher) => cbc::decrypt(&**cipher, work),
+            Self::Aes192(cipher) => cbc::decrypt(&**cipher, work),
+            Self::Aes256(cipher) => cbc::decrypt(&**cipher, work),
+            Self::Camellia128(cipher) => cbc::decrypt(&**cipher, work),
+            Self::Camellia192(cipher) => cbc::decrypt(&**cipher, work),
+            Self::Camellia256(cipher) => cbc::decrypt(&**cipher, work),
+            // Counter mode is its own inverse, and AEADs decrypt where they prove.
+            _ => self.encrypt_alike(work),
+        }
+    }
+
+    /// Encrypts packets with an AEAD, and writes their ICVs; a failure is a fault of the packet.
+    pub(crate) fn lock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
+        match self {
+            Self::Gcm(gcm) => gcm.lock(shared, work),
+            Self::Gcm128(gcm) => gcm.lock(shared, work),
+            Self::Gcm192(gcm) => gcm.lock(shared, work),
+            Self::Gcm256(gcm) => gcm.lock(shared, work),
+            Self::ChaCha20Poly1305(key, salt) => aead::lock(key, salt, shared, work),
+            _ => {}
+        }
+    }
+
+    /// Decrypts packets with an AEAD, if their ICVs are right; otherwise they have a fault.
+    pub(crate) fn unlock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
+        match self {
+            Self::Gcm(gcm) => gcm.unlock(shared, work),
+            Self::Gcm128(gcm) => gcm.unlock(shared, work),
+            Self::Gcm192(gcm) => gcm.unlock(shared, work),
+            Self::Gcm256(gcm) => gcm.unlock(shared, work),
+            Self::ChaCha20Poly1305(key, salt) => aead::unlock(key, salt, shared, work),
+            _ => {}
+        }
+    }
+}
+
+/// What an AEAD authenticates and does not encrypt: SPI and number, which is whole where numbers are
+/// extended (RFC 4106, 5).
+struct Additional {
+    bytes: [u8; 16],
+    len: usize,
+}
+
+impl Additional {
+    fn of(packet: &[u8], implied: Option<[u8; 4]>) -> Self {
+        let header = packet.first_chunk::<HEADER>().copied();
+        let header = u64::from_be_bytes(header.unwrap_or_default());
+        let (spi, low) = (u128::from(header >> 32), u128::from(header as u32));
+        let (block, len) = match implied {
+            None => (spi << 96 | low << 64, 8),
+            Some(high) => {
+                let high = u128::from(u32::from_be_bytes(high));
+                (spi << 96 | high << 64 | low << 32, 12)
+            }
+        };
+        Self {
+            bytes: block.to_be_bytes(),
+            len,
+        }
+    }
+
+    /// Filled with zeroes.
+    fn block(&self) -> [u8; 16] {
+        self.bytes
+    }
+}
+
+impl AsRef<[u8]> for Additional {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// What a cipher of blocks does with its key beforehand.
+fn schedule<C: KeyInit + BlockCipherEncrypt + BlockCipherDecrypt>(key: &[u8]) -> Box<C> {
+    Box::new(C::new_from_slice(key).expect(CHECKED))
+}
+
+fn gcm<C: KeyInit + BlockCipherEncrypt<BlockSize = U16>>(key: &[u8], salt: Salt) -> Box<Gcm<C>> {
+    let key: &Key<C> = key.try_into().expect(CHECKED);
+    Box::new(Gcm::new(C::new(key), salt))
+}
+
+#[cfg(test)]
+mod tests;

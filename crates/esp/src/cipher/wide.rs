@@ -1,0 +1,97 @@
+//! AES by the processor's instructions, where it has them: packets of several associations advance
+//! together, each with its own key.
+
+use core::cmp::Reverse;
+
+use kernels::{Aes, Chain};
+use smallvec::SmallVec;
+
+use super::Salt;
+use super::gcm::Stream;
+use crate::work::Work;
+
+/// Round keys, wiped when dropped.
+pub(crate) struct Wide(Aes);
+
+impl Drop for Wide {
+    fn drop(&mut self) {
+        self.0.wipe();
+    }
+}
+
+impl Wide {
+    /// None where the processor lacks the instructions.
+    pub(super) fn new(key: &[u8]) -> Option<Box<Self>> {
+        Aes::new(key).map(|aes| Box::new(Self(aes)))
+    }
+
+    /// CBC; `own` finds the key of an association.
+    pub(super) fn chain<'p, S, O>(
+        own: impl Fn(&'p S) -> Option<&'p Self>,
+        work: &mut [Work<'p, S, O>],
+    ) {
+        if !work.is_sorted_by(|one, other| one.text_len() >= other.text_len()) {
+            work.sort_unstable_by_key(|work| Reverse(work.text_len()));
+        }
+        for lanes in work.chunks_mut(LANES) {
+            let chains = lanes.iter_mut().filter_map(|packet| {
+                let vector = vector(packet.iv());
+                let Self(aes) = own(packet.sa)?;
+                Some(Chain {
+                    aes,
+                    vector,
+                    text: packet.text(),
+                })
+            });
+            kernels::chain(&mut chains.collect::<SmallVec<[_; LANES]>>());
+        }
+    }
+
+    /// CBC backwards, but for packets with a fault.
+    pub(super) fn unchain<S, O>(&self, work: &mut [Work<'_, S, O>]) {
+        for packet in work.iter_mut().filter(|packet| packet.fault.is_none()) {
+            let vector = vector(packet.iv());
+            self.0.unchain(&vector, packet.text());
+        }
+    }
+
+    /// Counter mode, but for packets with a fault.
+    pub(super) fn count<S, O>(&self, salt: &Salt, work: &mut [Work<'_, S, O>]) {
+        for packet in work.iter_mut().filter(|packet| packet.fault.is_none()) {
+            let nonce = nonce(salt, packet.iv());
+            self.0.count(&nonce, None, packet.text());
+        }
+    }
+}
+
+impl Stream for Wide {
+    fn hash_key(&self) -> [u8; 16] {
+        self.0.encrypt([0; 16])
+    }
+
+    fn mix<S, O>(&self, salt: &Salt, work: &mut [Work<'_, S, O>]) {
+        for packet in work.iter_mut().filter(|packet| packet.fault.is_none()) {
+            let nonce = nonce(salt, packet.iv());
+            let rest = packet.bytes.get_mut(packet.front..).unwrap_or_default();
+            if let Some((text, mask)) = rest.split_last_chunk_mut() {
+                self.0.count(&nonce, Some(mask), text);
+            }
+        }
+    }
+}
+
+fn vector(iv: &[u8]) -> [u8; 16] {
+    iv.first_chunk().copied().unwrap_or_default()
+}
+
+fn nonce(salt: &Salt, iv: &[u8]) -> [u8; 12] {
+    let mut nonce = [0; 12];
+    nonce[..4].copy_from_slice(salt);
+    if let Some(iv) = iv.first_chunk::<8>() {
+        nonce[4..].copy_from_slice(iv);
+    }
+    nonce
+}
+
+/// Chains that advance together.
+const LANES: usize = 8;

