@@ -13,8 +13,10 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod crypto;
 mod engine;
 mod event;
+mod message;
 mod suite;
 
 pub use config::{
