@@ -253,8 +253,8 @@ pub struct Child {
     pub remote: SocketAddr,
     /// Whether packets are in datagrams of UDP between these ports (RFC 3948); else the ports are of no account.
     pub natt: bool,
-    /// Transport mode through translators: the addresses that the two know themselves by, own one first, for the
-    /// checksums of payloads (RFC 3948, 3.1.2).
+    /// Transport mode through translators: the addresses that the peer's checksums of payloads are of, which are not
+    /// those of its packets: this side's as the peer knows it, and the peer's own (RFC 3948, 3.1.2).
     pub original: Option<(IpAddr, IpAddr)>,
     /// When it was made.
     pub born: Instant,
@@ -390,16 +390,12 @@ pub struct Traffic {
 /// What the engine waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
-    /// A message is sent again.
-    Retransmit,
-    /// A lifetime ends, or a replacement is due.
-    Lifetime,
-    /// A peer is asked whether it lives.
-    DeadPeer,
-    /// A keepalive is due.
-    Keepalive,
-    /// What is half done is given up, or what was replaced is removed.
-    Cleanup,
+    /// A message is sent again, a peer is asked whether it lives, an IKE SA is made anew or is over.
+    Sa,
+    /// A pair is replaced, used, or removed.
+    Child,
+    /// A peer is talked to, because policies need SAs.
+    Peer,
 }
 
 impl Default for Settings {

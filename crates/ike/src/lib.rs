@@ -14,10 +14,13 @@
 
 mod config;
 mod crypto;
+mod der;
 mod engine;
 mod event;
 mod message;
 mod suite;
+mod v1;
+mod v2;
 
 pub use config::{
     Auth, Certified, EapLogin, EapMethod, Exchange, GeneratePolicy, Id, Identity, Level, Mode,

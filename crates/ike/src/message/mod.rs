@@ -240,6 +240,19 @@ impl Chain {
         self
     }
 
+    /// The same chain with a payload in front.
+    pub(crate) fn behind(&self, kind: u8, body: &[u8]) -> Self {
+        let mut chain = Self::default().with(kind, body);
+        if let Some(next) = chain.bytes.first_mut() {
+            *next = self.first;
+        }
+        chain.last = self
+            .last
+            .map_or(chain.last, |at| Some(at + chain.bytes.len()));
+        chain.bytes.extend_from_slice(&self.bytes);
+        chain
+    }
+
     /// The kind of the first payload.
     pub(crate) const fn first(&self) -> u8 {
         self.first
