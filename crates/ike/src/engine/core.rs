@@ -471,8 +471,10 @@ impl Context<'_> {
     pub(crate) fn remove(&mut self, id: ChildId, why: Why) -> Option<Child> {
         let heirs = self.core.children.values();
         let heirs = heirs.filter(|kept| kept.child.replaces == Some(id));
-        let heirs: Vec<_> = heirs.map(|kept| kept.child.id).collect();
-        heirs.into_iter().for_each(|heir| self.activate(heir));
+        let newest = heirs.map(|kept| (kept.child.active, kept.child.id)).max();
+        if let Some((false, heir)) = newest {
+            self.activate(heir);
+        }
         let kept = self.core.children.remove(&id)?;
         self.core.spis.remove(&kept.child.inbound.spi);
         self.core.agenda.set(Key::Child(id), None);

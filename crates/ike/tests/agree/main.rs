@@ -1,0 +1,5 @@
+//! Two engines agree on keys, over a network that loses, repeats and reorders, in virtual time.
+
+mod garbage;
+mod one;
+mod world;
