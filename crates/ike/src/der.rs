@@ -19,6 +19,18 @@ fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8], &[u8])> {
     Some((*tag, contents, whole, after))
 }
 
+/// The tag and the contents of an element, behind which there is nothing.
+pub(crate) fn of(bytes: &[u8]) -> Option<(u8, &[u8])> {
+    let (tag, contents, _, after) = element(bytes)?;
+    after.is_empty().then_some((tag, contents))
+}
+
+/// The contents of the first element, and what follows it.
+pub(crate) fn first(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (_, contents, _, after) = element(bytes)?;
+    Some((contents, after))
+}
+
 /// Elements of the part that is signed, from the serial number on.
 fn fields(certificate: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     let (_, certificate, ..) = element(certificate)?;

@@ -15,9 +15,12 @@
 mod config;
 mod crypto;
 mod der;
+mod eap;
 mod engine;
 mod event;
 mod message;
+mod mode_config;
+mod mschap;
 mod suite;
 mod v1;
 mod v2;
@@ -27,6 +30,7 @@ pub use config::{
     ModeConfig, Peer, PeerId, Policy, PolicyId, Profile, Proposal, ProposalCheck, Protocol,
     RemoteId, Scheme, Secret, Selector, Signer, Verifier,
 };
+pub use eap::EapServer;
 pub use engine::{Counters, Engine, Entropy};
 pub use event::{
     Action, Child, ChildId, EapReply, Event, Lease, Level as LogLevel, Log, Phase2, Row, Sa, SaId,

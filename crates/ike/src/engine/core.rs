@@ -7,7 +7,7 @@ use std::sync::Arc;
 use machine::{Duration, Instant};
 
 use super::{Counters, Entropy};
-use crate::config::{Exchange, Mode, Peer, PeerId, Policy, PolicyId, Selector};
+use crate::config::{Exchange, Peer, PeerId, Policy, PolicyId};
 use crate::event::{
     Action, Child, ChildId, Level, Log, Phase2, SaId, Settings, Side, State, Traffic, Why,
 };
@@ -125,7 +125,6 @@ pub(crate) struct Common {
     pub(crate) translated: (bool, bool),
     pub(crate) spis: (u64, u64),
     pub(crate) state: State,
-    pub(crate) born: Instant,
     pub(crate) established: Option<Instant>,
     pub(crate) last_seen: Instant,
     pub(crate) last_sent: Instant,
@@ -165,7 +164,6 @@ impl Common {
             translated: (false, false),
             spis: (0, 0),
             state: State::Starting,
-            born: now,
             established: None,
             last_seen: now,
             last_sent: now,
@@ -190,6 +188,15 @@ impl Common {
     /// Whether it is being made.
     pub(crate) fn is_half_open(&self) -> bool {
         self.state < State::Established
+    }
+
+    /// Why it is over when its time is.
+    pub(crate) const fn end(&self) -> Why {
+        match self.state {
+            State::Established => Why::Expired,
+            State::Expired => Why::Replaced,
+            _ => Why::Unreachable,
+        }
     }
 
     /// Sends a message.
@@ -487,27 +494,13 @@ impl Context<'_> {
     }
 }
 
-/// The policy of these selectors, for traffic of which `own` is this side's end and `peer` the peer's: one with the
-/// peer that has exactly these.
-pub(crate) fn exact_policy(
-    core: &Core,
-    peer_id: PeerId,
-    mode: Mode,
-    payload: u8,
-    matches: impl Fn(&Selector, &Selector) -> bool,
-) -> Option<(PolicyId, Arc<Policy>)> {
-    let policies = core.policies_of(peer_id).into_iter();
-    let mut policies =
-        policies.filter(|(_, policy)| policy.mode == mode && policy.protocol == payload);
-    policies.find(|(_, policy)| matches(&policy.source, &policy.destination))
-}
-
 /// A message that is sent until it is answered.
 #[derive(Debug)]
 pub(crate) struct Resend {
     /// The message, in fragments if it has some.
     pub(crate) bytes: Vec<Vec<u8>>,
     sent: u32,
+    since: Instant,
     /// When it is sent again.
     pub(crate) at: Instant,
 }
@@ -521,6 +514,7 @@ impl Resend {
         Self {
             bytes,
             sent: 1,
+            since: now,
             at: now + Duration::from_secs(1),
         }
     }
@@ -530,7 +524,9 @@ impl Resend {
         if cx.now < self.at {
             return true;
         }
-        if self.sent >= MOST_SENT {
+        // A peer that is heard meanwhile lives: only the answers are lost.
+        let lives = common.last_seen > self.since;
+        if self.sent >= if lives { 2 * MOST_SENT } else { MOST_SENT } {
             return false;
         }
         // 1, 2, 4, 8, 16, 16 seconds: given up after 63.

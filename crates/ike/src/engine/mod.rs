@@ -13,9 +13,7 @@ use machine::{Duration, Instant, Machine};
 use self::core::{Context, Core, Key};
 use self::sa::Sa;
 use crate::config::{Exchange, Mode, Peer, PeerId, Policy, PolicyId};
-use crate::event::{
-    Action, ChildId, Event, Level, Phase2, Row, SaId, Settings, Side, State, Timer, Why,
-};
+use crate::event::{Action, ChildId, Event, Level, Phase2, Row, SaId, Side, State, Timer, Why};
 use crate::message::{Header, Version};
 use crate::{v1, v2};
 
@@ -384,8 +382,10 @@ impl Engine {
 
     /// The SA that a message is of.
     fn find(&self, header: &Header, remote: SocketAddr) -> Option<SaId> {
-        if header.responder == 0 {
-            return self.by_first.get(&(remote, header.initiator)).copied();
+        if header.responder == 0
+            && let Some(id) = self.by_first.get(&(remote, header.initiator))
+        {
+            return Some(*id);
         }
         let fits = |spi: u64| {
             let id = self.by_spi.get(&spi)?;

@@ -8,8 +8,8 @@ mod sa;
 mod tests;
 
 pub(crate) use payload::{
-    Attribute, Configuration, Delete, Identification, Notify, Range, Value, address, attributes,
-    id_body, octets, read_id, read_ranges, write_attributes, write_ranges,
+    Attribute, Configuration, Delete, Identification, Notify, Range, address, attributes, id_body,
+    octets, read_id, read_ranges, write_attributes, write_ranges,
 };
 pub(crate) use sa::{Offer, Transform, read_offers, write_offers};
 

@@ -273,11 +273,7 @@ impl Sa {
     /// Does what is due. An error ends the SA.
     pub(crate) fn tick(&mut self, cx: &mut Context<'_>) -> Result<(), Why> {
         if self.over_at <= cx.now {
-            return Err(if self.common.is_half_open() {
-                Why::Unreachable
-            } else {
-                Why::Expired
-            });
+            return Err(self.common.end());
         }
         if let Some(mut resend) = self.resend.take() {
             let more = resend.again(&mut self.common, cx);

@@ -63,3 +63,8 @@ fn broken(exchange: Exchange) {
 fn broken_messages_of_ikev1_change_nothing() {
     broken(Exchange::Main);
 }
+
+#[test]
+fn broken_messages_of_ikev2_change_nothing() {
+    broken(Exchange::Ike2);
+}

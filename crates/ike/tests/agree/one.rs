@@ -114,12 +114,8 @@ fn phase_1_is_made_anew_and_keeps_the_pairs() {
     }
     let rows: Vec<_> = world.sides[0].engine.peers().collect();
     assert!(rows.iter().all(|row| row.id != first), "{rows:?}");
-    assert!(
-        world.sides[1]
-            .removed
-            .iter()
-            .all(|why| *why == Why::Replaced)
-    );
+    let expected = |why: &Why| matches!(why, Why::Replaced | Why::Deleted);
+    assert!(world.sides[1].removed.iter().all(expected));
 }
 
 #[test]
