@@ -118,7 +118,9 @@ impl Engine {
         let others = self.sas.values().map(Sa::common).filter(|other| {
             let same = other.peer_id == common.peer_id && other.remote_id == common.remote_id;
             let there = other.remote.ip() == common.remote.ip() || common.remote_id.is_some();
-            same && there && other.id < id && !other.is_half_open()
+            // One that came to be while this one did is not of a life before: both sides may begin at once.
+            let before = other.established.is_some_and(|at| at < common.born);
+            same && there && before && other.id != id
         });
         let others: Vec<_> = others.map(|other| other.id).collect();
         for other in others {
