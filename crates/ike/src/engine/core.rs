@@ -142,6 +142,8 @@ pub(crate) struct Common {
 
 /// How many policies wait for an IKE SA at most.
 const WANTED: usize = 1024;
+/// How long a pair stays behind the one that replaced it, if nobody deletes it.
+const BEHIND: Duration = Duration::from_secs(60);
 /// How often a keepalive is sent (RFC 3948, 4).
 pub(crate) const KEEPALIVE: Duration = Duration::from_secs(20);
 
@@ -449,6 +451,7 @@ impl Context<'_> {
         self.out.push(Action::Install(Box::new(child)));
         if let Some(old) = replaces.and_then(|old| self.core.children.get_mut(&old)) {
             old.replaced = true;
+            old.hard_at = old.hard_at.min(self.now + BEHIND);
             old.soft_at = None;
             let old = old.child.id;
             self.core.reschedule(old);

@@ -309,13 +309,19 @@ impl Engine {
             out.extend(policy.map(|policy| Action::Failed(policy, Why::NoAddress)));
             return;
         };
-        self.initiate_at(id, (SocketAddr::new(local, 500), remote), policy, now, out);
+        self.initiate_at(
+            id,
+            ((SocketAddr::new(local, 500), remote), false),
+            policy,
+            now,
+            out,
+        );
     }
 
     fn initiate_at(
         &mut self,
         id: PeerId,
-        ends: (SocketAddr, SocketAddr),
+        ends: ((SocketAddr, SocketAddr), bool),
         policy: Option<PolicyId>,
         now: Instant,
         out: &mut Vec<Action>,
@@ -459,7 +465,7 @@ impl Engine {
             // IKEv1 has no cookies: who is not known must wait.
             return cx.core.count("too-many-half-open");
         } else {
-            v1::Sa::respond(sa_id, (id, peer), ends, (header, bytes), &mut cx)
+            v1::Sa::respond(sa_id, (id, peer), (ends, natt), (header, bytes), &mut cx)
                 .map(|sa| Sa::One(Box::new(sa)))
         };
         if let Some(sa) = begun {

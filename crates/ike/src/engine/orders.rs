@@ -9,8 +9,6 @@ use super::sa::Sa;
 use super::{Engine, RETRY};
 use crate::event::{Action, ChildId, SaId, Side, State, Why};
 
-/// An IKE SA of IKEv1 that a peer makes anew is older than this.
-const YOUNG: Duration = Duration::from_secs(30);
 /// How long an IKE SA of IKEv1 stays behind the one that took its place, on the side that made that one, and on the
 /// other.
 const BEHIND: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
@@ -71,7 +69,7 @@ impl Engine {
         if !natt {
             ends.0.set_port(500);
         }
-        self.initiate_at(peer, ends, None, now, out);
+        self.initiate_at(peer, (ends, natt), None, now, out);
     }
 
     /// An IKE SA of IKEv1 is there: it takes what one before it had.
@@ -80,12 +78,12 @@ impl Engine {
             return;
         };
         let (peer, remote, side) = (new.common.peer_id, new.common.remote.ip(), new.common.side);
-        let who = new.common.remote_id.clone();
+        let (who, born) = (new.common.remote_id.clone(), new.common.born);
         let is_older = |common: &Common| {
             let same =
                 common.peer_id == peer && common.remote.ip() == remote && common.remote_id == who;
-            let age = common.established.map(|at| now.saturating_since(at));
-            let old = age.is_some_and(|age| age >= YOUNG);
+            // Both sides may begin at once: one that came to be meanwhile is not older.
+            let old = common.established.is_some_and(|at| at < born);
             same && common.id != id && common.state == State::Established && old
         };
         let older = self

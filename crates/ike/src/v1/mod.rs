@@ -199,12 +199,13 @@ impl Sa {
     pub(crate) fn initiate(
         id: SaId,
         peer: (PeerId, Arc<Peer>),
-        ends: (SocketAddr, SocketAddr),
+        (ends, natt): ((SocketAddr, SocketAddr), bool),
         cx: &mut Context<'_>,
     ) -> Result<Self, Why> {
         let exchange = peer.1.exchange;
         let common = Common::new(id, peer, Side::Initiator, ends, cx.now);
         let mut sa = Self::new(common, exchange, cx.now);
+        sa.common.natt = natt;
         sa.common.spis.0 = cx.core.random_u64();
         sa.begin(cx)?;
         Ok(sa)
@@ -214,7 +215,7 @@ impl Sa {
     pub(crate) fn respond(
         id: SaId,
         peer: (PeerId, Arc<Peer>),
-        ends: (SocketAddr, SocketAddr),
+        (ends, natt): ((SocketAddr, SocketAddr), bool),
         (header, message): (&Header, &[u8]),
         cx: &mut Context<'_>,
     ) -> Option<Self> {
@@ -222,7 +223,8 @@ impl Sa {
         let common = Common::new(id, peer, Side::Responder, ends, cx.now);
         let mut sa = Self::new(common, exchange, cx.now);
         sa.common.spis = (header.initiator, cx.core.random_u64());
-        match sa.input(header, message, ends, false, cx) {
+        sa.common.natt = natt;
+        match sa.input(header, message, ends, natt, cx) {
             Ok(()) if !sa.last.heard.is_empty() => Some(sa),
             _ => None,
         }

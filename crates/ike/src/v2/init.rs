@@ -117,12 +117,13 @@ impl Sa {
     pub(crate) fn initiate(
         id: SaId,
         peer: (PeerId, Arc<Peer>),
-        ends: (SocketAddr, SocketAddr),
+        (ends, natt): ((SocketAddr, SocketAddr), bool),
         cx: &mut Context<'_>,
     ) -> Result<Self, Why> {
         let group = *peer.1.profile.groups.first().ok_or(Why::NoProposal)?;
         let common = Common::new(id, peer, Side::Initiator, ends, cx.now);
         let mut sa = Self::new(common, cx.now);
+        sa.common.natt = natt;
         let usable = sa.common.peer.identities.iter().position(|identity| {
             matches!(
                 identity.auth,
