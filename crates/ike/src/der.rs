@@ -1,0 +1,79 @@
+//! The few fields of a certificate that are said in messages: its subject, and its public key (RFC 5280, 4.1).
+
+/// Takes an element off the front: its tag, its contents, the element with its header, and what follows.
+fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8], &[u8])> {
+    let (tag, rest) = bytes.split_first()?;
+    let (first, rest) = rest.split_first()?;
+    let (len, rest) = if *first < 0x80 {
+        (usize::from(*first), rest)
+    } else {
+        let count = usize::from(first & 0x7f);
+        let (digits, rest) = rest.split_at_checked(count).filter(|_| count <= 4)?;
+        let len = digits
+            .iter()
+            .fold(0_usize, |all, byte| all << 8 | usize::from(*byte));
+        (len, rest)
+    };
+    let (contents, after) = rest.split_at_checked(len)?;
+    let whole = bytes.get(..bytes.len() - after.len())?;
+    Some((*tag, contents, whole, after))
+}
+
+/// The tag and the contents of an element, behind which there is nothing.
+pub(crate) fn of(bytes: &[u8]) -> Option<(u8, &[u8])> {
+    let (tag, contents, _, after) = element(bytes)?;
+    after.is_empty().then_some((tag, contents))
+}
+
+/// The contents of the first element, and what follows it.
+pub(crate) fn first(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (_, contents, _, after) = element(bytes)?;
+    Some((contents, after))
+}
+
+/// Elements of the part that is signed, from the serial number on.
+fn fields(certificate: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
+    let (_, certificate, ..) = element(certificate)?;
+    let (_, mut rest, ..) = element(certificate)?;
+    let (tag, .., after) = element(rest)?;
+    if tag == 0xa0 {
+        rest = after;
+    }
+    Some(core::iter::from_fn(move || {
+        let (.., whole, after) = element(rest)?;
+        rest = after;
+        Some(whole)
+    }))
+}
+
+/// The subject's name.
+pub(crate) fn subject(certificate: &[u8]) -> Option<Vec<u8>> {
+    fields(certificate)?.nth(4).map(<[u8]>::to_vec)
+}
+
+/// The public key with its kind.
+pub(crate) fn public_key(certificate: &[u8]) -> Option<Vec<u8>> {
+    fields(certificate)?.nth(5).map(<[u8]>::to_vec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subject_and_key_are_the_fifth_and_the_sixth_field() {
+        let mut signed = vec![0xa0, 3, 2, 1, 2];
+        for field in 1..=6 {
+            signed.extend_from_slice(&[0x30, 1, field]);
+        }
+        let mut tbs = vec![0x30, signed.len() as u8];
+        tbs.extend_from_slice(&signed);
+        let mut certificate = vec![0x30, 0x81, tbs.len() as u8];
+        certificate.extend_from_slice(&tbs);
+        assert_eq!(subject(&certificate), Some(vec![0x30, 1, 5]));
+        assert_eq!(public_key(&certificate), Some(vec![0x30, 1, 6]));
+        for len in 0..certificate.len() {
+            assert_eq!(subject(&certificate[..len]), None);
+        }
+    }
+}

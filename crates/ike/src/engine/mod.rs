@@ -1,0 +1,678 @@
+//! The engine: all IKE SAs of the router. It finds the SA of a message, begins SAs that policies need, and ends them.
+
+pub(crate) mod core;
+mod orders;
+mod sa;
+
+use ::core::net::{IpAddr, SocketAddr};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use machine::{Duration, Instant, Machine};
+
+use self::core::{Context, Core, Key};
+use self::sa::Sa;
+use crate::config::{Exchange, Mode, Peer, PeerId, Policy, PolicyId};
+use crate::event::{Action, ChildId, Event, Level, Phase2, Row, SaId, Side, State, Timer, Why};
+use crate::message::{Header, Version};
+use crate::{v1, v2};
+
+/// Fills bytes with random ones of a cryptographic source: for keys, nonces, SPIs and cookies.
+pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
+
+/// What was not done, by name, and how often.
+pub type Counters = BTreeMap<&'static str, u64>;
+
+/// After how long a peer is tried again.
+const RETRY: Duration = Duration::from_secs(10);
+/// After how long a pair that could not be replaced is tried again.
+const REKEY_RETRY: Duration = Duration::from_secs(7);
+
+/// All IKE SAs of the router.
+pub struct Engine {
+    core: Core,
+    sas: BTreeMap<SaId, Sa>,
+    /// SAs by the SPI that this side chose.
+    by_spi: BTreeMap<u64, SaId>,
+    /// SAs of which the peer sent the first message, by where it came from and its SPI.
+    by_first: BTreeMap<(SocketAddr, u64), SaId>,
+    /// SAs that peers began and that are not there yet, and how many each address has.
+    half_open: BTreeMap<SaId, IpAddr>,
+    half_open_of: BTreeMap<IpAddr, usize>,
+    cookies: v2::Cookies,
+}
+
+impl Engine {
+    /// An engine without peers. `entropy` fills bytes with random ones of a cryptographic source.
+    pub fn new(entropy: Entropy) -> Self {
+        Self {
+            core: Core::new(entropy),
+            sas: BTreeMap::new(),
+            by_spi: BTreeMap::new(),
+            by_first: BTreeMap::new(),
+            half_open: BTreeMap::new(),
+            half_open_of: BTreeMap::new(),
+            cookies: v2::Cookies::new(),
+        }
+    }
+
+    /// The lines of `/ip/ipsec/active-peers`.
+    pub fn peers(&self) -> impl Iterator<Item = Row> + '_ {
+        self.sas.values().map(|sa| {
+            let common = sa.common();
+            Row {
+                id: common.id,
+                peer: common.peer_id,
+                local: common.local,
+                remote: common.remote,
+                remote_id: common.remote_id.clone(),
+                state: common.state,
+                side: common.side,
+                established: common.established,
+                last_seen: common.last_seen,
+                children: self.core.pairs_with(common.id).len(),
+                natt: common.translated.0 || common.translated.1,
+                leased: common.leased,
+                spis: common.spis,
+                suite: common.suite,
+                received: common.received,
+                sent: common.sent,
+            }
+        })
+    }
+
+    /// How far the SAs of a policy are, and how many pairs there are of it (`ph2-state`, `ph2-count`).
+    pub fn phase2(&self, policy: PolicyId) -> (Phase2, usize) {
+        let (state, count) = self.core.phase2(policy);
+        if count > 0 {
+            return (state, count);
+        }
+        if self.sas.values().any(|sa| sa.is_busy_with(policy)) {
+            return (Phase2::Message1Sent, 0);
+        }
+        let waits = |sa: &Sa| sa.common().wanted.iter().any(|(id, _)| *id == policy);
+        if self.sas.values().any(waits) {
+            return (Phase2::Starting, 0);
+        }
+        (Phase2::NoPhase2, 0)
+    }
+
+    /// Messages that were not understood or not answered, by the reason's name.
+    pub const fn counters(&self) -> &Counters {
+        &self.core.counters
+    }
+
+    fn context<'a>(&'a mut self, now: Instant, out: &'a mut Vec<Action>) -> Context<'a> {
+        Context {
+            core: &mut self.core,
+            now,
+            out,
+        }
+    }
+
+    /// Has an SA do something; it ends if that fails.
+    fn with(
+        &mut self,
+        id: SaId,
+        now: Instant,
+        out: &mut Vec<Action>,
+        act: impl FnOnce(&mut Sa, &mut Context<'_>) -> Result<(), Why>,
+    ) {
+        let Some(mut sa) = self.sas.remove(&id) else {
+            return;
+        };
+        let done = act(&mut sa, &mut self.context(now, out));
+        self.put(sa);
+        if let Err(why) = done {
+            self.close(id, why, now, out);
+        }
+    }
+
+    /// Keeps an SA, and knows when it is to be called and what it is found by.
+    fn put(&mut self, sa: Sa) {
+        let id = sa.common().id;
+        self.core.agenda.set(Key::Sa(id), Some(sa.deadline()));
+        let common = sa.common();
+        self.by_spi.insert(common.own_spi(), id);
+        if common.side == Side::Responder && common.is_half_open() {
+            let address = common.remote.ip();
+            if self.half_open.insert(id, address).is_none() {
+                *self.half_open_of.entry(address).or_default() += 1;
+                self.by_first.insert((common.remote, common.spis.0), id);
+            }
+        } else {
+            self.no_longer_half_open(id);
+        }
+        self.sas.insert(id, sa);
+    }
+
+    fn no_longer_half_open(&mut self, id: SaId) {
+        let Some(address) = self.half_open.remove(&id) else {
+            return;
+        };
+        if let Some(count) = self.half_open_of.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                self.half_open_of.remove(&address);
+            }
+        }
+    }
+
+    /// Ends an SA, and its pairs unless another SA takes them.
+    fn close(&mut self, id: SaId, why: Why, now: Instant, out: &mut Vec<Action>) {
+        let Some(mut sa) = self.sas.remove(&id) else {
+            return;
+        };
+        let mut cx = self.context(now, out);
+        if matches!(
+            why,
+            Why::Expired | Why::Replaced | Why::Killed | Why::Reconfigured
+        ) {
+            sa.say_goodbye(&mut cx);
+        }
+        let common = sa.common();
+        let heir = match (&sa, why) {
+            (Sa::One(_), Why::Expired | Why::Replaced | Why::Deleted) => {
+                self.other_of(common.peer_id, common.remote.ip())
+            }
+            _ => None,
+        };
+        let mut cx = self.context(now, out);
+        for child in cx.core.pairs_with(id) {
+            match heir {
+                Some(heir) => cx.core.move_pair(child, heir),
+                None => drop(cx.remove(child, why)),
+            }
+        }
+        for policy in sa.unfinished() {
+            cx.out.push(Action::Failed(policy, why));
+        }
+        let (peer, label, spi) = (common.peer_id, common.label(), common.own_spi());
+        let first = (common.remote, common.spis.0);
+        let level = match why {
+            Why::Expired | Why::Replaced | Why::Killed | Why::Reconfigured | Why::Deleted => {
+                Level::Info
+            }
+            _ => Level::Error,
+        };
+        cx.log(level, format!("{label}: IKE SA closed: {}", why.name()));
+        cx.out.push(Action::Closed(id, why));
+        self.core.agenda.set(Key::Sa(id), None);
+        if self.by_spi.get(&spi) == Some(&id) {
+            self.by_spi.remove(&spi);
+        }
+        if self.by_first.get(&first) == Some(&id) {
+            self.by_first.remove(&first);
+        }
+        self.by_first.retain(|_, of| *of != id);
+        self.no_longer_half_open(id);
+        self.try_later(peer, now + RETRY);
+    }
+
+    /// An SA with a peer that is there.
+    fn other_of(&self, peer: PeerId, remote: IpAddr) -> Option<SaId> {
+        let mut sas = self.sas.values().rev().map(Sa::common);
+        let found = sas.find(|common| {
+            common.peer_id == peer
+                && common.remote.ip() == remote
+                && common.state == State::Established
+        });
+        found.map(|common| common.id)
+    }
+
+    /// The SA that new pairs with a peer are made by: one that is there, or else one that is being made.
+    fn best_of(&self, peer: PeerId) -> Option<SaId> {
+        let sas = self.sas.values().map(Sa::common);
+        let usable =
+            sas.filter(|common| common.peer_id == peer && common.state <= State::Established);
+        usable
+            .max_by_key(|common| (common.state, common.id))
+            .map(|common| common.id)
+    }
+
+    fn try_later(&mut self, peer: PeerId, at: Instant) {
+        let begins = self
+            .core
+            .peers
+            .get(&peer)
+            .is_some_and(|peer| !peer.passive && is_host(peer));
+        self.core.agenda.set(Key::Peer(peer), begins.then_some(at));
+    }
+
+    /// Has SAs for what a peer's policies need, where this side begins.
+    fn bring_up(&mut self, id: PeerId, now: Instant, out: &mut Vec<Action>) {
+        self.try_later(id, now + RETRY);
+        let Some(peer) = self.core.peers.get(&id).cloned() else {
+            return;
+        };
+        if peer.passive || !is_host(&peer) {
+            return;
+        }
+        let asks = |identity: &crate::Identity| {
+            identity
+                .mode_config
+                .as_ref()
+                .is_some_and(|config| !config.responder)
+        };
+        if peer.identities.first().is_some_and(asks) && self.best_of(id).is_none() {
+            self.initiate(id, None, now, out);
+        }
+        for (policy, _) in self.core.policies_of(id) {
+            if self.phase2(policy).0 == Phase2::NoPhase2 {
+                self.acquire(policy, now, out);
+            }
+        }
+    }
+
+    /// SAs for a policy are needed.
+    fn acquire(&mut self, policy: PolicyId, now: Instant, out: &mut Vec<Action>) {
+        let peer = self
+            .core
+            .policies
+            .get(&policy)
+            .and_then(|policy| policy.peer);
+        let Some(peer) = peer.filter(|_| self.phase2(policy).0 == Phase2::NoPhase2) else {
+            return;
+        };
+        match self.best_of(peer) {
+            Some(sa) => self.with(sa, now, out, |sa, cx| {
+                sa.acquire(policy, None, cx);
+                Ok(())
+            }),
+            None => self.initiate(peer, Some(policy), now, out),
+        }
+    }
+
+    /// Begins an IKE SA with a peer that has one address.
+    fn initiate(
+        &mut self,
+        id: PeerId,
+        policy: Option<PolicyId>,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(peer) = self
+            .core
+            .peers
+            .get(&id)
+            .filter(|peer| is_host(peer))
+            .cloned()
+        else {
+            return;
+        };
+        let remote = SocketAddr::new(peer.address.addr(), peer.port);
+        let policy_of = policy.and_then(|policy| self.core.policies.get(&policy));
+        let local = peer.local.or_else(|| own_end(policy_of?));
+        let Some(local) = local.filter(|_| !remote.ip().is_unspecified()) else {
+            let text = format!("{}: no address to send from or to", peer.name);
+            self.context(now, out).log(Level::Error, text);
+            out.extend(policy.map(|policy| Action::Failed(policy, Why::NoAddress)));
+            return;
+        };
+        self.initiate_at(
+            id,
+            ((SocketAddr::new(local, 500), remote), false),
+            policy,
+            now,
+            out,
+        );
+    }
+
+    fn initiate_at(
+        &mut self,
+        id: PeerId,
+        ends: ((SocketAddr, SocketAddr), bool),
+        policy: Option<PolicyId>,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) -> Option<SaId> {
+        let peer = self.core.peers.get(&id).cloned()?;
+        if self.sas.len() >= self.core.settings.sas {
+            self.core.count("ike-too-many");
+            return None;
+        }
+        let sa_id = SaId(self.core.number());
+        let two = peer.exchange == Exchange::Ike2;
+        let mut cx = self.context(now, out);
+        let begun = if two {
+            v2::Sa::initiate(sa_id, (id, peer.clone()), ends, &mut cx)
+                .map(|sa| Sa::Two(Box::new(sa)))
+        } else {
+            v1::Sa::initiate(sa_id, (id, peer.clone()), ends, &mut cx)
+                .map(|sa| Sa::One(Box::new(sa)))
+        };
+        match begun {
+            Ok(mut sa) => {
+                if let Some(policy) = policy {
+                    sa.common_mut().want(policy, None);
+                }
+                self.put(sa);
+                Some(sa_id)
+            }
+            Err(why) => {
+                cx.log(
+                    Level::Error,
+                    format!("{}: cannot begin: {}", peer.name, why.name()),
+                );
+                out.extend(policy.map(|policy| Action::Failed(policy, why)));
+                None
+            }
+        }
+    }
+
+    /// Takes a datagram.
+    fn datagram(
+        &mut self,
+        ends: (SocketAddr, SocketAddr),
+        natt: bool,
+        bytes: &[u8],
+        (now, out): (Instant, &mut Vec<Action>),
+    ) {
+        if bytes.len() <= 1 {
+            return;
+        }
+        let header = match Header::read(bytes) {
+            Ok((header, _)) => header,
+            Err(fault) => return self.core.count(fault.name()),
+        };
+        if let Some(id) = self.find(&header, ends.1) {
+            return self.with(id, now, out, |sa, cx| {
+                sa.input(&header, bytes, ends, natt, cx)
+            });
+        }
+        if header.responder != 0 || header.initiator == 0 {
+            return self.core.count("unknown-spi");
+        }
+        self.first(&header, bytes, (ends, natt), (now, out));
+    }
+
+    /// The SA that a message is of.
+    fn find(&self, header: &Header, remote: SocketAddr) -> Option<SaId> {
+        if header.responder == 0
+            && let Some(id) = self.by_first.get(&(remote, header.initiator))
+        {
+            return Some(*id);
+        }
+        let fits = |spi: u64| {
+            let id = self.by_spi.get(&spi)?;
+            let common = self.sas.get(id)?.common();
+            let own = match common.side {
+                Side::Initiator => header.initiator,
+                Side::Responder => header.responder,
+            };
+            let theirs = match common.side {
+                Side::Initiator => (common.spis.1, header.responder),
+                Side::Responder => (common.spis.0, header.initiator),
+            };
+            let version =
+                matches!(self.sas.get(id)?, Sa::One(_)) == (header.version == Version::One);
+            let fits = own == spi && (theirs.0 == theirs.1 || theirs.0 == 0) && version;
+            fits.then_some(*id)
+        };
+        fits(header.responder).or_else(|| fits(header.initiator))
+    }
+
+    /// Answers a first message, if there is a peer for it and not too many are half done.
+    fn first(
+        &mut self,
+        header: &Header,
+        bytes: &[u8],
+        (ends, natt): ((SocketAddr, SocketAddr), bool),
+        (now, out): (Instant, &mut Vec<Action>),
+    ) {
+        let exchange = match header.version {
+            Version::One => v1::Sa::first_exchange(header.exchange),
+            Version::Two => v2::is_first(header).then_some(Exchange::Ike2),
+        };
+        let Some(exchange) = exchange else {
+            return self.core.count("unknown-spi");
+        };
+        let (local, remote) = (ends.0.ip(), ends.1.ip());
+        let Some(id) = self.core.peer_for(local, remote, exchange) else {
+            let text = format!("no peer for {remote}");
+            self.context(now, out).log(Level::Debug, text);
+            return self.core.count("no-peer");
+        };
+        let settings = self.core.settings;
+        let of_address = self.half_open_of.get(&remote).copied().unwrap_or(0);
+        let bounded = self.half_open.len() >= settings.half_open
+            || of_address >= settings.half_open_per_address;
+        if self.sas.len() >= settings.sas || bounded {
+            return self.core.count("too-many-half-open");
+        }
+        let Some(peer) = self.core.peers.get(&id).cloned() else {
+            return;
+        };
+        let busy = self.half_open.len() >= settings.cookie_threshold;
+        let sa_id = SaId(self.core.number());
+        let mut cx = Context {
+            core: &mut self.core,
+            now,
+            out,
+        };
+        let begun = if exchange == Exchange::Ike2 {
+            let cookies = busy.then_some(&mut self.cookies);
+            v2::Sa::respond(
+                sa_id,
+                (id, peer),
+                (ends, natt),
+                (header, bytes),
+                cookies,
+                &mut cx,
+            )
+            .map(|sa| Sa::Two(Box::new(sa)))
+        } else if busy {
+            // IKEv1 has no cookies: who is not known must wait.
+            return cx.core.count("too-many-half-open");
+        } else {
+            v1::Sa::respond(sa_id, (id, peer), (ends, natt), (header, bytes), &mut cx)
+                .map(|sa| Sa::One(Box::new(sa)))
+        };
+        if let Some(sa) = begun {
+            self.put(sa);
+        }
+    }
+
+    fn set_peer(
+        &mut self,
+        id: PeerId,
+        peer: Option<Box<Peer>>,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        let same = self.core.peers.get(&id).map(|peer| &**peer) == peer.as_deref();
+        if same {
+            return;
+        }
+        let of_peer: Vec<_> = self
+            .sas
+            .values()
+            .map(Sa::common)
+            .filter(|one| one.peer_id == id)
+            .map(|one| one.id)
+            .collect();
+        for sa in of_peer {
+            self.close(sa, Why::Reconfigured, now, out);
+        }
+        self.core.peers.remove(&id);
+        let Some(peer) = peer else {
+            return self.core.agenda.set(Key::Peer(id), None);
+        };
+        if peer.exchange == Exchange::Base {
+            let text = format!("{}: exchange-mode base is not supported", peer.name);
+            return self.context(now, out).log(Level::Error, text);
+        }
+        self.core.peers.insert(id, Arc::new(*peer));
+        self.try_later(id, now);
+    }
+
+    fn set_policy(
+        &mut self,
+        id: PolicyId,
+        policy: Option<Box<Policy>>,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        let before = self.core.policies.get(&id);
+        // A policy that only moved keeps its SAs.
+        let mut moved = before.map(|before| (**before).clone());
+        if let (Some(moved), Some(policy)) = (&mut moved, &policy) {
+            moved.place = policy.place;
+        }
+        if moved.as_ref() != policy.as_deref() {
+            let pairs = self
+                .core
+                .children
+                .values()
+                .filter(|kept| kept.child.policy == id);
+            let pairs: Vec<_> = pairs.map(|kept| kept.child.id).collect();
+            for pair in pairs {
+                self.remove(pair, Why::Reconfigured, now, out);
+            }
+        }
+        let Some(policy) = policy else {
+            self.core.policies.remove(&id);
+            return;
+        };
+        let peer = policy.peer.filter(|_| policy.template.is_none());
+        self.core.policies.insert(id, Arc::new(*policy));
+        if let Some(peer) = peer {
+            self.try_later(peer, now);
+        }
+    }
+
+    /// Removes a pair, and tells the peer.
+    fn remove(&mut self, id: ChildId, why: Why, now: Instant, out: &mut Vec<Action>) {
+        let Some(child) = self.context(now, out).remove(id, why) else {
+            return;
+        };
+        self.with(child.sa, now, out, |sa, cx| {
+            sa.delete_child(&child, cx);
+            Ok(())
+        });
+        self.try_later(child.peer, now + RETRY);
+    }
+
+    /// Replaces a pair.
+    fn rekey(&mut self, id: ChildId, now: Instant, out: &mut Vec<Action>) {
+        let Some(kept) = self
+            .core
+            .children
+            .get_mut(&id)
+            .filter(|kept| !kept.replaced)
+        else {
+            return;
+        };
+        kept.soft_at = Some(now + REKEY_RETRY);
+        let (policy, sa) = (kept.child.policy, kept.child.sa);
+        self.core.reschedule(id);
+        self.with(sa, now, out, |sa, cx| {
+            sa.acquire(policy, Some(id), cx);
+            Ok(())
+        });
+    }
+
+    fn tick_child(&mut self, id: ChildId, now: Instant, out: &mut Vec<Action>) {
+        let Some(kept) = self.core.children.get_mut(&id) else {
+            return self.core.agenda.set(Key::Child(id), None);
+        };
+        if kept.hard_at <= now {
+            let why = if kept.replaced {
+                Why::Replaced
+            } else {
+                Why::Expired
+            };
+            return self.remove(id, why, now, out);
+        }
+        if kept.active_at.is_some_and(|at| at <= now) {
+            self.context(now, out).activate(id);
+        }
+        let due = self.core.children.get(&id).and_then(|kept| kept.soft_at);
+        if due.is_some_and(|at| at <= now) {
+            self.rekey(id, now, out);
+        }
+        self.core.reschedule(id);
+    }
+}
+
+/// Whether a peer has one address, so that it can be talked to first.
+fn is_host(peer: &Peer) -> bool {
+    peer.address.prefix_len() == peer.address.max_prefix_len()
+}
+
+/// This side's address, as a policy says it.
+fn own_end(policy: &Policy) -> Option<IpAddr> {
+    let source = policy.source.prefix;
+    let host = source.prefix_len() == source.max_prefix_len();
+    let source = (policy.mode == Mode::Transport && host).then(|| source.addr());
+    Some(policy.ends.0)
+        .filter(|address| !address.is_unspecified())
+        .or(source)
+}
+
+impl Machine for Engine {
+    type Event<'a> = Event<'a>;
+    type Action = Action;
+    type Timer = Timer;
+
+    fn handle(&mut self, event: Event<'_>, now: Instant, out: &mut Vec<Action>) {
+        match event {
+            Event::Peer(id, peer) => self.set_peer(id, peer, now, out),
+            Event::Policy(id, policy) => self.set_policy(id, policy, now, out),
+            Event::Settings(settings) => self.core.settings = settings,
+            Event::Datagram {
+                local,
+                remote,
+                natt,
+                bytes,
+            } => self.datagram((local, remote), natt, bytes, (now, out)),
+            Event::Acquire(policy) => self.acquire(policy, now, out),
+            Event::Spent(child) => self.rekey(child, now, out),
+            Event::Heard(child) => self.heard(child, now, out),
+            Event::UnknownSpi { remote, spi } => self.unknown_spi(remote, spi, now, out),
+            Event::Kill(sa) => self.close(sa, Why::Killed, now, out),
+            Event::Remove(child) => self.remove(child, Why::Killed, now, out),
+            Event::Flush => {
+                let all: Vec<_> = self.core.children.keys().copied().collect();
+                all.into_iter()
+                    .for_each(|child| self.remove(child, Why::Killed, now, out));
+            }
+            Event::Leased(sa, address) => self.with(sa, now, out, |sa, cx| sa.leased(address, cx)),
+            Event::Eap(sa, reply) => self.with(sa, now, out, |sa, cx| sa.eap(reply, cx)),
+        }
+        self.carry_out(now, out);
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        while let Some((at, key)) = self.core.agenda.first() {
+            if at > now {
+                break;
+            }
+            match key {
+                Key::Sa(id) => {
+                    // What is due is done, and the next time is later: an SA that says otherwise waits a little.
+                    self.with(id, now, out, Sa::tick);
+                    if self.sas.get(&id).is_some_and(|sa| sa.deadline() <= now) {
+                        let later = now + Duration::from_millis(100);
+                        self.core.agenda.set(key, Some(later));
+                    } else if !self.sas.contains_key(&id) {
+                        self.core.agenda.set(key, None);
+                    }
+                }
+                Key::Child(id) => self.tick_child(id, now, out),
+                Key::Peer(id) => self.bring_up(id, now, out),
+            }
+            self.carry_out(now, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<(Instant, Timer)> {
+        let (at, key) = self.core.agenda.first()?;
+        let timer = match key {
+            Key::Sa(_) => Timer::Sa,
+            Key::Child(_) => Timer::Child,
+            Key::Peer(_) => Timer::Peer,
+        };
+        Some((at, timer))
+    }
+}

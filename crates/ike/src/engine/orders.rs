@@ -1,0 +1,162 @@
+//! What reaches beyond one IKE SA: new ones in place of others, ones of a life before, pairs that were heard.
+
+use core::net::IpAddr;
+
+use machine::{Duration, Instant};
+
+use super::core::{Common, Core, Order};
+use super::sa::Sa;
+use super::{Engine, RETRY};
+use crate::event::{Action, ChildId, SaId, Side, State, Why};
+
+/// How long an IKE SA of IKEv1 stays behind the one that took its place, on the side that made that one, and on the
+/// other.
+const BEHIND: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
+
+impl Core {
+    /// Another IKE SA has a pair.
+    pub(crate) fn move_pair(&mut self, id: ChildId, to: SaId) {
+        if let Some(kept) = self.children.get_mut(&id) {
+            kept.child.sa = to;
+        }
+    }
+}
+
+impl Engine {
+    /// Does what SAs asked for.
+    pub(super) fn carry_out(&mut self, now: Instant, out: &mut Vec<Action>) {
+        while let Some(order) = self.core.orders.pop_front() {
+            match order {
+                Order::Renew(id) => self.renew(id, now, out),
+                Order::Established(id) => self.established(id, now),
+                Order::OnlyOne(id) => self.only_one(id, now, out),
+                Order::Failed(policy, why) => {
+                    out.push(Action::Failed(policy, why));
+                    let peer = self
+                        .core
+                        .policies
+                        .get(&policy)
+                        .and_then(|policy| policy.peer);
+                    if let Some(peer) = peer {
+                        self.try_later(peer, now + RETRY);
+                    }
+                }
+                Order::Adopt(mut sa) => {
+                    sa.adopted(now);
+                    self.put(Sa::Two(sa));
+                }
+            }
+        }
+    }
+
+    /// Begins an IKE SA in place of another, from where that is to where that is.
+    fn renew(&mut self, id: SaId, now: Instant, out: &mut Vec<Action>) {
+        let Some(common) = self.sas.get(&id).map(Sa::common) else {
+            return;
+        };
+        let (peer, mut ends) = (common.peer_id, (common.local, common.remote));
+        let needed = !self.core.pairs_with(id).is_empty() || !common.peer.passive;
+        let newer = self.sas.values().map(Sa::common).any(|other| {
+            other.peer_id == peer
+                && other.remote.ip() == ends.1.ip()
+                && other.id > id
+                && other.state <= State::Established
+        });
+        if !needed || newer {
+            return;
+        }
+        let natt = common.natt;
+        if !natt {
+            ends.0.set_port(500);
+        }
+        self.initiate_at(peer, (ends, natt), None, now, out);
+    }
+
+    /// An IKE SA of IKEv1 is there: it takes what one before it had.
+    fn established(&mut self, id: SaId, now: Instant) {
+        let Some(Sa::One(new)) = self.sas.get(&id) else {
+            return;
+        };
+        let (peer, remote, side) = (new.common.peer_id, new.common.remote.ip(), new.common.side);
+        let (who, born) = (new.common.remote_id.clone(), new.common.born);
+        let is_older = |common: &Common| {
+            let same =
+                common.peer_id == peer && common.remote.ip() == remote && common.remote_id == who;
+            // Both sides may begin at once: one that came to be meanwhile is not older.
+            let old = common.established.is_some_and(|at| at < born);
+            same && common.id != id && common.state == State::Established && old
+        };
+        let older = self
+            .sas
+            .values()
+            .map(Sa::common)
+            .filter(|common| is_older(common));
+        let older: Vec<_> = older.map(|common| common.id).collect();
+        for old in older {
+            for child in self.core.pairs_with(old) {
+                self.core.move_pair(child, id);
+            }
+            if let Some(Sa::One(mut sa)) = self.sas.remove(&old) {
+                let after = if side == Side::Initiator {
+                    BEHIND.0
+                } else {
+                    BEHIND.1
+                };
+                sa.retire(after, now);
+                self.put(Sa::One(sa));
+            }
+        }
+    }
+
+    /// The peer has no SA but this: others are of a life before.
+    fn only_one(&mut self, id: SaId, now: Instant, out: &mut Vec<Action>) {
+        let Some(common) = self.sas.get(&id).map(Sa::common) else {
+            return;
+        };
+        let others = self.sas.values().map(Sa::common).filter(|other| {
+            let same = other.peer_id == common.peer_id && other.remote_id == common.remote_id;
+            let there = other.remote.ip() == common.remote.ip() || common.remote_id.is_some();
+            // One that came to be while this one did is not of a life before: both sides may begin at once.
+            let before = other.established.is_some_and(|at| at < common.born);
+            same && there && before && other.id != id
+        });
+        let others: Vec<_> = others.map(|other| other.id).collect();
+        for other in others {
+            self.close(other, Why::InitialContact, now, out);
+        }
+    }
+
+    /// A packet arrived under a pair: the peer lives, and has the pair.
+    pub(super) fn heard(&mut self, child: ChildId, now: Instant, out: &mut Vec<Action>) {
+        let Some(sa) = self.core.children.get(&child).map(|kept| kept.child.sa) else {
+            return;
+        };
+        self.context(now, out).activate(child);
+        self.with(sa, now, out, |sa, cx| {
+            sa.heard(cx.now);
+            Ok(())
+        });
+    }
+
+    /// A packet arrived under an SPI that there is not: who sent it should know, if there is a way to say so that it
+    /// can believe.
+    pub(super) fn unknown_spi(
+        &mut self,
+        remote: IpAddr,
+        spi: u32,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        let mut sas = self.sas.values().map(Sa::common);
+        let Some(sa) =
+            sas.find(|common| common.remote.ip() == remote && common.state == State::Established)
+        else {
+            return self.core.count("unknown-child-spi");
+        };
+        let id = sa.id;
+        self.with(id, now, out, |sa, cx| {
+            sa.forget(spi, cx);
+            Ok(())
+        });
+    }
+}

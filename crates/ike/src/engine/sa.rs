@@ -1,0 +1,112 @@
+//! An IKE SA of either version.
+
+use core::net::{IpAddr, SocketAddr};
+
+use machine::Instant;
+
+use super::core::{Common, Context};
+use crate::config::PolicyId;
+use crate::event::{Child, ChildId, EapReply, Why};
+use crate::message::Header;
+use crate::{v1, v2};
+
+/// An IKE SA.
+pub(crate) enum Sa {
+    /// Of IKEv1.
+    One(Box<v1::Sa>),
+    /// Of IKEv2.
+    Two(Box<v2::Sa>),
+}
+
+/// The same for both.
+macro_rules! both {
+    ($self:ident, $sa:ident => $act:expr) => {
+        match $self {
+            Sa::One($sa) => $act,
+            Sa::Two($sa) => $act,
+        }
+    };
+}
+
+impl Sa {
+    pub(super) fn common(&self) -> &Common {
+        both!(self, sa => &sa.common)
+    }
+
+    pub(super) fn common_mut(&mut self) -> &mut Common {
+        both!(self, sa => &mut sa.common)
+    }
+
+    pub(super) fn input(
+        &mut self,
+        header: &Header,
+        message: &[u8],
+        ends: (SocketAddr, SocketAddr),
+        natt: bool,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Why> {
+        both!(self, sa => sa.input(header, message, ends, natt, cx))
+    }
+
+    pub(super) fn tick(&mut self, cx: &mut Context<'_>) -> Result<(), Why> {
+        both!(self, sa => sa.tick(cx))
+    }
+
+    pub(super) fn deadline(&self) -> Instant {
+        both!(self, sa => sa.deadline())
+    }
+
+    pub(super) fn acquire(
+        &mut self,
+        policy: PolicyId,
+        replaces: Option<ChildId>,
+        cx: &mut Context<'_>,
+    ) {
+        both!(self, sa => sa.acquire(policy, replaces, cx));
+    }
+
+    pub(super) fn is_busy_with(&self, policy: PolicyId) -> bool {
+        both!(self, sa => sa.is_busy_with(policy))
+    }
+
+    pub(super) fn heard(&mut self, now: Instant) {
+        both!(self, sa => sa.heard(now));
+    }
+
+    pub(super) fn delete_child(&mut self, child: &Child, cx: &mut Context<'_>) {
+        both!(self, sa => sa.delete_child(child, cx));
+    }
+
+    /// The peer uses an SPI that there is not.
+    pub(super) fn forget(&mut self, spi: u32, cx: &mut Context<'_>) {
+        both!(self, sa => sa.forget(spi, cx));
+    }
+
+    pub(super) fn say_goodbye(&mut self, cx: &mut Context<'_>) {
+        both!(self, sa => sa.say_goodbye(cx));
+    }
+
+    /// Policies that wait for SAs or are being agreed on.
+    pub(super) fn unfinished(&self) -> Vec<PolicyId> {
+        let waiting = self.common().wanted.iter().map(|(policy, _)| *policy);
+        waiting.chain(both!(self, sa => sa.unfinished())).collect()
+    }
+
+    pub(super) fn leased(
+        &mut self,
+        address: Option<IpAddr>,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Why> {
+        match self {
+            Self::One(_) => Ok(()),
+            Self::Two(sa) => sa.leased(address, cx),
+        }
+    }
+
+    pub(super) fn eap(&mut self, reply: EapReply, cx: &mut Context<'_>) -> Result<(), Why> {
+        match self {
+            Self::One(_) => Ok(()),
+            Self::Two(sa) => sa.eap(reply, cx),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! IKEv1 (RFC 2407 to 2409) and IKEv2 (RFC 7296) as one machine without I/O: it agrees with peers on keys, and says
+//! which SAs of ESP and AH the data plane is to have.
+//!
+//! ```text
+//! peers, policies ──▶ ┌────────┐ ──▶ Send
+//! Datagram ─────────▶ │ Engine │ ──▶ Install, Activate, Remove     (pairs of SAs with their keys)
+//! Acquire ──────────▶ └────────┘ ──▶ Established, Closed, Log      peers(), phase2(), counters()
+//! ```
+//!
+//! The engine owns no socket, no clock and no thread; time is passed in, and keys, nonces, SPIs and cookies come from
+//! a source that its owner gives it.
+
+#![forbid(unsafe_code)]
+
+mod config;
+mod crypto;
+mod der;
+mod eap;
+mod engine;
+mod event;
+mod message;
+mod mode_config;
+mod mschap;
+mod suite;
+mod v1;
+mod v2;
+
+pub use config::{
+    Auth, Certified, EapLogin, EapMethod, Exchange, GeneratePolicy, Id, Identity, Level, Mode,
+    ModeConfig, Peer, PeerId, Policy, PolicyId, Profile, Proposal, ProposalCheck, Protocol,
+    RemoteId, Scheme, Secret, Selector, Signer, Verifier,
+};
+pub use eap::EapServer;
+pub use engine::{Counters, Engine, Entropy};
+pub use event::{
+    Action, Child, ChildId, EapReply, Event, Lease, Level as LogLevel, Log, Phase2, Row, Sa, SaId,
+    Settings, Side, State, Timer, Traffic, Why,
+};
+pub use suite::{ChildSuite, Cipher, Encryption, Group, Hash, Kind};

@@ -1,0 +1,276 @@
+//! Messages of both versions: the header, the chain of payloads, and what payloads say.
+//!
+//! Reading is bounded and never fails otherwise than by a [`Fault`]; writing makes what reading takes.
+
+mod payload;
+mod sa;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use payload::{
+    Attribute, Configuration, Delete, Identification, Notify, Range, address, attributes, id_body,
+    octets, read_id, read_ranges, write_attributes, write_ranges,
+};
+pub(crate) use sa::{Offer, Transform, read_offers, write_offers};
+
+/// Bytes of a header.
+pub(crate) const HEADER: usize = 28;
+/// The longest message that is read.
+const LONGEST: usize = 65_000;
+/// The most payloads of a message.
+const PAYLOADS: usize = 64;
+
+/// Which of the two forms payloads have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    /// IKEv1.
+    One,
+    /// IKEv2.
+    Two,
+}
+
+/// Why bytes are no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Shorter than it says.
+    Short,
+    /// A length that cannot be.
+    Length,
+    /// Another version.
+    Version,
+    /// More payloads, proposals or transforms than anybody sends.
+    Many,
+    /// A field has a value that it cannot have.
+    Value,
+}
+
+impl Fault {
+    /// Its name in counters.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Short => "message-short",
+            Self::Length => "message-length",
+            Self::Version => "message-version",
+            Self::Many => "message-too-many-parts",
+            Self::Value => "message-value",
+        }
+    }
+}
+
+/// The header (RFC 2408, 3.1; RFC 7296, 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// SPI, or cookie, of the initiator.
+    pub(crate) initiator: u64,
+    /// SPI, or cookie, of the responder; 0 in the first message.
+    pub(crate) responder: u64,
+    /// The kind of the first payload.
+    pub(crate) next: u8,
+    /// 0x10 or 0x20; the minor version is not looked at.
+    pub(crate) version: Version,
+    /// The kind of the exchange.
+    pub(crate) exchange: u8,
+    /// Flags.
+    pub(crate) flags: u8,
+    /// Which message it is.
+    pub(crate) id: u32,
+}
+
+/// A payload: what kind, whether it must be understood, and its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Payload<'a> {
+    /// The kind.
+    pub(crate) kind: u8,
+    /// The flag `critical` of IKEv2.
+    pub(crate) critical: bool,
+    /// The body, without the generic header.
+    pub(crate) body: &'a [u8],
+    /// The body with the generic header.
+    pub(crate) whole: &'a [u8],
+}
+
+/// Takes bytes off the front of others.
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Fault> {
+        let (head, tail) = self.0.split_at_checked(len).ok_or(Fault::Short)?;
+        self.0 = tail;
+        Ok(head)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+        let (head, tail) = self.0.split_first_chunk().ok_or(Fault::Short)?;
+        self.0 = tail;
+        Ok(*head)
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, Fault> {
+        self.array().map(|[byte]| byte)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, Fault> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, Fault> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, Fault> {
+        self.array().map(u64::from_be_bytes)
+    }
+
+    /// The rest of a structure of which `len` bytes are all, and `read` bytes have been taken.
+    pub(crate) fn rest_of(&mut self, len: u16, read: usize) -> Result<&'a [u8], Fault> {
+        let rest = usize::from(len).checked_sub(read).ok_or(Fault::Length)?;
+        self.take(rest)
+    }
+}
+
+impl Header {
+    /// Reads a header, and gives it with what follows it, as much as it says.
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), Fault> {
+        let mut reader = Reader(bytes);
+        let initiator = reader.u64()?;
+        let responder = reader.u64()?;
+        let next = reader.u8()?;
+        let version = match reader.u8()? >> 4 {
+            1 => Version::One,
+            2 => Version::Two,
+            _ => return Err(Fault::Version),
+        };
+        let exchange = reader.u8()?;
+        let flags = reader.u8()?;
+        let id = reader.u32()?;
+        let len = reader.u32()? as usize;
+        if len > LONGEST {
+            return Err(Fault::Length);
+        }
+        let body = reader.take(len.checked_sub(HEADER).ok_or(Fault::Length)?)?;
+        let header = Self {
+            initiator,
+            responder,
+            next,
+            version,
+            exchange,
+            flags,
+            id,
+        };
+        Ok((header, body))
+    }
+
+    /// Writes it before a body of `len` bytes.
+    pub(crate) fn write(&self, len: usize) -> Vec<u8> {
+        let mut out = Vec::with_capacity(HEADER + len);
+        out.extend_from_slice(&self.initiator.to_be_bytes());
+        out.extend_from_slice(&self.responder.to_be_bytes());
+        let version = match self.version {
+            Version::One => 0x10,
+            Version::Two => 0x20,
+        };
+        out.extend_from_slice(&[self.next, version, self.exchange, self.flags]);
+        out.extend_from_slice(&self.id.to_be_bytes());
+        out.extend_from_slice(&((HEADER + len) as u32).to_be_bytes());
+        out
+    }
+}
+
+/// Reads a chain of payloads that begins with one of kind `first`. What follows the last is padding, and not looked
+/// at. The last payload of kind `end` has another chain inside, and ends this one (RFC 7296, 3.14).
+pub(crate) fn payloads<'a>(
+    first: u8,
+    bytes: &'a [u8],
+    end: &[u8],
+) -> Result<Vec<Payload<'a>>, Fault> {
+    let mut found = Vec::new();
+    let mut reader = Reader(bytes);
+    let mut kind = first;
+    while kind != 0 {
+        if found.len() == PAYLOADS {
+            return Err(Fault::Many);
+        }
+        let start = reader.0;
+        let next = reader.u8()?;
+        let flags = reader.u8()?;
+        let len = reader.u16()?;
+        let body = reader.rest_of(len, 4)?;
+        let whole = start.get(..usize::from(len)).ok_or(Fault::Short)?;
+        found.push(Payload {
+            kind,
+            critical: flags & 0x80 != 0,
+            body,
+            whole,
+        });
+        if end.contains(&kind) {
+            break;
+        }
+        kind = next;
+    }
+    Ok(found)
+}
+
+/// A chain of payloads to be written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chain {
+    first: u8,
+    bytes: Vec<u8>,
+    last: Option<usize>,
+}
+
+impl Chain {
+    /// Appends a payload. One that is too long for its length to be written is left out, and so is none of ours.
+    pub(crate) fn push(&mut self, kind: u8, body: &[u8]) {
+        let Ok(len) = u16::try_from(body.len() + 4) else {
+            return;
+        };
+        match self.last.and_then(|at| self.bytes.get_mut(at)) {
+            Some(next) => *next = kind,
+            None => self.first = kind,
+        }
+        self.last = Some(self.bytes.len());
+        self.bytes.extend_from_slice(&[0, 0]);
+        self.bytes.extend_from_slice(&len.to_be_bytes());
+        self.bytes.extend_from_slice(body);
+    }
+
+    /// The same, for a kind that may be missing.
+    pub(crate) fn with(mut self, kind: u8, body: &[u8]) -> Self {
+        self.push(kind, body);
+        self
+    }
+
+    /// The same chain with a payload in front.
+    pub(crate) fn behind(&self, kind: u8, body: &[u8]) -> Self {
+        let mut chain = Self::default().with(kind, body);
+        if let Some(next) = chain.bytes.first_mut() {
+            *next = self.first;
+        }
+        chain.last = self
+            .last
+            .map_or(chain.last, |at| Some(at + chain.bytes.len()));
+        chain.bytes.extend_from_slice(&self.bytes);
+        chain
+    }
+
+    /// The kind of the first payload.
+    pub(crate) const fn first(&self) -> u8 {
+        self.first
+    }
+
+    /// The payloads.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The message that a header makes of them.
+    pub(crate) fn message(&self, header: &Header) -> Vec<u8> {
+        let header = Header {
+            next: self.first,
+            ..*header
+        };
+        let mut out = header.write(self.bytes.len());
+        out.extend_from_slice(&self.bytes);
+        out
+    }
+}

@@ -1,0 +1,247 @@
+//! Deletions and notifications (RFC 2408, 4.8), and whether the peer lives (RFC 3706).
+
+use machine::{Duration, Instant};
+
+use super::quick::Quick;
+use super::{Bad, ENCRYPTED, Sa, bodies, chain, exchange, kind};
+use crate::config::Protocol;
+use crate::engine::core::{Context, Order};
+use crate::event::{Child, Level, State, Why};
+use crate::message::{Chain, Delete, Header, Notify, Version};
+
+const ARE_YOU_THERE: u16 = 36_136;
+const I_AM_HERE: u16 = 36_137;
+const INITIAL_CONTACT: u16 = 24_578;
+/// Kinds from here on are no errors (RFC 2408, 3.14.1).
+const STATUS: u16 = 16_384;
+/// How long an answer may take before the question is repeated.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Sa {
+    /// Takes a message of the informational exchange.
+    pub(super) fn informational(
+        &mut self,
+        header: &Header,
+        message: &[u8],
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        if header.flags & ENCRYPTED == 0 {
+            return self.in_clear(header, message, cx);
+        }
+        if self.recent.contains(&header.id) {
+            return Err(Bad::Ignored("ike1-repeated"));
+        }
+        let iv = self
+            .keys
+            .as_ref()
+            .map(|keys| keys.iv_of(header.id))
+            .unwrap_or_default();
+        let (plain, _) = self.open(header, &iv, message)?;
+        let found = self.verified(header, &plain, &[&header.id.to_be_bytes()])?;
+        self.remember(header.id);
+        self.heard(cx.now);
+        for body in bodies(&found, kind::NOTIFY) {
+            self.notified(&Notify::read(Version::One, body)?, cx);
+        }
+        for body in bodies(&found, kind::DELETE) {
+            self.deleted(&Delete::read(Version::One, body)?, cx)?;
+        }
+        Ok(())
+    }
+
+    /// A message that anybody could have sent: it is logged, and nothing else.
+    fn in_clear(&self, header: &Header, message: &[u8], cx: &mut Context<'_>) -> Result<(), Bad> {
+        let (_, body) = Header::read(message)?;
+        for body in bodies(&chain(header.next, body)?, kind::NOTIFY) {
+            let notify = Notify::read(Version::One, body)?;
+            if notify.kind < STATUS && self.common.is_half_open() {
+                let text = format!(
+                    "the peer says error {} ({})",
+                    notify.kind,
+                    name(notify.kind)
+                );
+                self.say(Level::Error, &text, cx);
+            }
+        }
+        Err(Bad::Ignored("ike1-not-encrypted"))
+    }
+
+    fn notified(&mut self, notify: &Notify<'_>, cx: &mut Context<'_>) {
+        let number = notify.data.try_into().ok().map(u32::from_be_bytes);
+        match notify.kind {
+            ARE_YOU_THERE => {
+                // Questions are numbered upwards, so that none is answered twice (RFC 3706, 6).
+                let Some(number) = number else {
+                    return;
+                };
+                self.dead_peer.heard = Some(number);
+                let cookies = super::keys::cookies(self.common.spis);
+                self.notify_about((1, &cookies), I_AM_HERE, &number.to_be_bytes(), cx);
+            }
+            I_AM_HERE if number == Some(self.dead_peer.sequence) => self.heard(cx.now),
+            INITIAL_CONTACT => cx.core.orders.push_back(Order::OnlyOne(self.common.id)),
+            error if error < STATUS => {
+                let text = format!("the peer says error {error} ({})", name(error));
+                self.say(Level::Error, &text, cx);
+                let why = if error == 18 {
+                    Why::NoTraffic
+                } else {
+                    Why::NoProposal
+                };
+                self.refused(notify.spi, why, cx);
+            }
+            _ => {}
+        }
+    }
+
+    fn deleted(&mut self, delete: &Delete, cx: &mut Context<'_>) -> Result<(), Bad> {
+        for spi in &delete.spis {
+            if let Some(child) = cx.core.pair_out(self.common.id, *spi) {
+                cx.remove(child, Why::Deleted);
+            }
+        }
+        if delete.cookies.contains(&self.common.spis) {
+            return Err(Bad::Over(Why::Deleted));
+        }
+        Ok(())
+    }
+
+    /// Sends payloads in an exchange of their own.
+    fn inform(&mut self, payloads: &Chain, cx: &mut Context<'_>) {
+        let id = self.fresh_id(cx);
+        self.remember(id);
+        let Some(keys) = &self.keys else {
+            return;
+        };
+        let mut iv = keys.iv_of(id);
+        let number = id.to_be_bytes();
+        if let Some(bytes) =
+            self.sealed((exchange::INFORMATIONAL, id), &mut iv, &[&number], payloads)
+        {
+            self.common.send(bytes, cx);
+        }
+    }
+
+    fn notify_about(
+        &mut self,
+        (protocol, spi): (u8, &[u8]),
+        number: u16,
+        data: &[u8],
+        cx: &mut Context<'_>,
+    ) {
+        let notify = Notify {
+            protocol,
+            spi,
+            kind: number,
+            data,
+        };
+        let payloads = Chain::default().with(kind::NOTIFY, &notify.write(Version::One));
+        self.inform(&payloads, cx);
+    }
+
+    /// Says an error about what the peer asked for under an SPI.
+    pub(super) fn notify(&mut self, number: u16, spi: &[u8], cx: &mut Context<'_>) {
+        self.notify_about((3, spi), number, &[], cx);
+    }
+
+    /// Says that a pair is gone.
+    pub(crate) fn delete_child(&mut self, child: &Child, cx: &mut Context<'_>) {
+        self.delete(child.protocol, child.inbound.spi, cx);
+    }
+
+    /// Says that an SPI is gone, of which the peer sends packets; once a second at most.
+    pub(crate) fn forget(&mut self, spi: u32, cx: &mut Context<'_>) {
+        if self
+            .forgot_at
+            .is_none_or(|at| at + Duration::from_secs(1) <= cx.now)
+        {
+            self.forgot_at = Some(cx.now);
+            self.delete(Protocol::Esp, spi, cx);
+        }
+    }
+
+    fn delete(&mut self, protocol: Protocol, spi: u32, cx: &mut Context<'_>) {
+        let protocol = super::offer::protocol_number(protocol);
+        let delete = Delete {
+            protocol,
+            spis: vec![spi],
+            cookies: Vec::new(),
+        };
+        let payloads = Chain::default().with(kind::DELETE, &delete.write(Version::One));
+        self.inform(&payloads, cx);
+    }
+
+    /// Says that the SA is gone.
+    pub(crate) fn say_goodbye(&mut self, cx: &mut Context<'_>) {
+        if self.common.is_half_open() {
+            return;
+        }
+        let delete = Delete {
+            protocol: 1,
+            spis: Vec::new(),
+            cookies: vec![self.common.spis],
+        };
+        let payloads = Chain::default().with(kind::DELETE, &delete.write(Version::One));
+        self.inform(&payloads, cx);
+    }
+
+    /// Policies for which pairs were asked for in vain.
+    pub(crate) fn unfinished(&self) -> Vec<crate::config::PolicyId> {
+        let asking = self.quicks.values().filter(|quick| quick.is_asking());
+        asking.map(Quick::policy).collect()
+    }
+
+    /// When the peer is asked whether it lives.
+    pub(super) fn ask_at(&self) -> Option<Instant> {
+        let (interval, _) = self.common.peer.profile.dpd?;
+        let usable = self.dead_peer.known && self.common.state == State::Established;
+        if !usable || interval.is_zero() {
+            return None;
+        }
+        Some(match self.dead_peer.asked_at {
+            Some(asked) => asked + interval.min(PATIENCE),
+            None => self.common.last_seen + interval,
+        })
+    }
+
+    /// Asks the peer whether it lives, if that is due. It is dead if it was asked often enough.
+    pub(super) fn ask(&mut self, cx: &mut Context<'_>) -> Result<(), Why> {
+        if self.ask_at().is_none_or(|at| at > cx.now) {
+            return Ok(());
+        }
+        let most = self
+            .common
+            .peer
+            .profile
+            .dpd
+            .map_or(1, |(_, most)| most.max(1));
+        if self.dead_peer.asked >= most {
+            return Err(Why::Unreachable);
+        }
+        if self.dead_peer.sequence == 0 {
+            self.dead_peer.sequence = cx.core.random_u64() as u32 & 0x7fff_ffff;
+        }
+        self.dead_peer.sequence = self.dead_peer.sequence.wrapping_add(1);
+        self.dead_peer.asked += 1;
+        self.dead_peer.asked_at = Some(cx.now);
+        let cookies = super::keys::cookies(self.common.spis);
+        let sequence = self.dead_peer.sequence.to_be_bytes();
+        self.notify_about((1, &cookies), ARE_YOU_THERE, &sequence, cx);
+        Ok(())
+    }
+}
+
+/// What an error is called (RFC 2408, 3.14.1).
+const fn name(number: u16) -> &'static str {
+    match number {
+        4 => "INVALID-COOKIE",
+        14 => "NO-PROPOSAL-CHOSEN",
+        16 => "PAYLOAD-MALFORMED",
+        17 => "INVALID-KEY-INFORMATION",
+        18 => "INVALID-ID-INFORMATION",
+        23 => "INVALID-HASH-INFORMATION",
+        24 => "AUTHENTICATION-FAILED",
+        25 => "INVALID-SIGNATURE",
+        _ => "unknown",
+    }
+}

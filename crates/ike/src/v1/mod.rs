@@ -1,0 +1,450 @@
+//! IKEv1 (RFC 2407 to 2409, RFC 3706, RFC 3947): an IKE SA with its exchanges.
+//!
+//! ```text
+//!  phase1.rs   main and aggressive mode          ──▶ keys.rs
+//!  quick.rs    pairs of SAs, with offer.rs
+//!  info.rs     deletions, notifications, dead peers
+//! ```
+//! A message of which this side is not sure that the peer made it changes nothing.
+
+mod info;
+mod keys;
+mod offer;
+mod phase1;
+mod quick;
+
+use core::net::{IpAddr, SocketAddr};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use machine::{Duration, Instant};
+
+use crate::config::{Auth, Exchange, Peer, PeerId, PolicyId};
+use crate::crypto::{Agreement, digest};
+use crate::engine::core::{Common, Context, Order, Resend};
+use crate::event::{ChildId, Level, SaId, Side, State, Why};
+use crate::message::{Chain, Fault, Header, Payload, Version, payloads};
+use crate::suite::Hash;
+use keys::Keys;
+use offer::{Method, Phase1};
+use quick::Quick;
+
+/// Kinds of payloads (RFC 2408, 3.1; RFC 3947).
+mod kind {
+    pub(super) const SA: u8 = 1;
+    pub(super) const KE: u8 = 4;
+    pub(super) const ID: u8 = 5;
+    pub(super) const CERT: u8 = 6;
+    pub(super) const CERT_REQUEST: u8 = 7;
+    pub(super) const HASH: u8 = 8;
+    pub(super) const SIGNATURE: u8 = 9;
+    pub(super) const NONCE: u8 = 10;
+    pub(super) const NOTIFY: u8 = 11;
+    pub(super) const DELETE: u8 = 12;
+    pub(super) const VENDOR: u8 = 13;
+    pub(super) const NAT_D: u8 = 20;
+    pub(super) const NAT_OA: u8 = 21;
+    pub(super) const NAT_D_DRAFT: u8 = 130;
+    pub(super) const NAT_OA_DRAFT: u8 = 131;
+}
+
+/// Kinds of exchanges.
+mod exchange {
+    pub(super) const MAIN: u8 = 2;
+    pub(super) const AGGRESSIVE: u8 = 4;
+    pub(super) const INFORMATIONAL: u8 = 5;
+    pub(super) const QUICK: u8 = 32;
+}
+
+const ENCRYPTED: u8 = 1;
+
+/// How long phase 1 may take.
+const PHASE1: Duration = Duration::from_secs(75);
+/// How many exchanges of quick mode go on at once at most.
+const QUICKS: usize = 64;
+/// How many numbers of finished exchanges are remembered, so that they do not happen twice.
+const RECENT: usize = 128;
+/// How often an answer is given again at most.
+const AGAIN: u32 = 16;
+
+/// Which form of NAT traversal both know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Natt {
+    None,
+    /// draft-ietf-ipsec-nat-t-ike-02 and 03: other numbers.
+    Draft,
+    /// RFC 3947.
+    Rfc,
+}
+
+/// How far phase 1 is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// Main mode: proposals. Aggressive mode: all that comes first.
+    First,
+    /// Main mode: public values.
+    Second,
+    /// Main mode: identities.
+    Third,
+    /// It is there.
+    Done,
+}
+
+/// What was heard last, and what was answered: the same is answered to the same.
+#[derive(Debug, Default)]
+struct Last {
+    heard: Vec<u8>,
+    answer: Option<Vec<u8>>,
+    times: u32,
+}
+
+impl Last {
+    fn set(&mut self, heard: &[u8], answer: Option<Vec<u8>>) {
+        *self = Self {
+            heard: digest(Hash::Sha256, &[heard]),
+            answer,
+            times: 0,
+        };
+    }
+
+    /// Whether it is what was heard last; if it was answered, with the answer, though not endlessly.
+    fn again(&mut self, heard: &[u8]) -> Option<Option<Vec<u8>>> {
+        if self.heard != digest(Hash::Sha256, &[heard]) {
+            return None;
+        }
+        self.times += 1;
+        Some(self.answer.clone().filter(|_| self.times <= AGAIN))
+    }
+}
+
+/// Whether the peer lives (RFC 3706).
+#[derive(Debug, Default)]
+struct DeadPeer {
+    known: bool,
+    sequence: u32,
+    asked: u32,
+    asked_at: Option<Instant>,
+    heard: Option<u32>,
+}
+
+/// An IKE SA of IKEv1.
+pub(crate) struct Sa {
+    pub(crate) common: Common,
+    exchange: Exchange,
+    step: Step,
+    offers: Vec<u8>,
+    agreed: Option<Phase1>,
+    agreement: Option<Agreement>,
+    /// Public values, nonces and identities of the initiator and the responder.
+    values: (Vec<u8>, Vec<u8>),
+    nonces: (Vec<u8>, Vec<u8>),
+    ids: (Vec<u8>, Vec<u8>),
+    keys: Option<Keys>,
+    natt: Natt,
+    last: Last,
+    resend: Option<Resend>,
+    quicks: BTreeMap<u32, Quick>,
+    recent: VecDeque<u32>,
+    dead_peer: DeadPeer,
+    /// When it is made anew, and when it is over.
+    renew_at: Option<Instant>,
+    over_at: Instant,
+    forgot_at: Option<Instant>,
+}
+
+/// The body of the only payload of a kind.
+fn body<'a>(payloads: &[Payload<'a>], kind: u8) -> Result<&'a [u8], Fault> {
+    let mut found = payloads.iter().filter(|payload| payload.kind == kind);
+    let payload = found.next().ok_or(Fault::Value)?;
+    match found.next() {
+        None => Ok(payload.body),
+        Some(_) => Err(Fault::Many),
+    }
+}
+
+/// Bodies of payloads of a kind.
+fn bodies<'a>(payloads: &[Payload<'a>], kind: u8) -> impl Iterator<Item = &'a [u8]> {
+    payloads
+        .iter()
+        .filter(move |payload| payload.kind == kind)
+        .map(|payload| payload.body)
+}
+
+impl Sa {
+    fn new(common: Common, exchange: Exchange, now: Instant) -> Self {
+        Self {
+            common,
+            exchange,
+            step: Step::First,
+            offers: Vec::new(),
+            agreed: None,
+            agreement: None,
+            values: Default::default(),
+            nonces: Default::default(),
+            ids: Default::default(),
+            keys: None,
+            natt: Natt::None,
+            last: Last::default(),
+            resend: None,
+            quicks: BTreeMap::new(),
+            recent: VecDeque::new(),
+            dead_peer: DeadPeer::default(),
+            renew_at: None,
+            over_at: now + PHASE1,
+            forgot_at: None,
+        }
+    }
+
+    /// Begins phase 1 with a peer.
+    pub(crate) fn initiate(
+        id: SaId,
+        peer: (PeerId, Arc<Peer>),
+        (ends, natt): ((SocketAddr, SocketAddr), bool),
+        cx: &mut Context<'_>,
+    ) -> Result<Self, Why> {
+        let exchange = peer.1.exchange;
+        let common = Common::new(id, peer, Side::Initiator, ends, cx.now);
+        let mut sa = Self::new(common, exchange, cx.now);
+        sa.common.natt = natt;
+        sa.common.spis.0 = cx.core.random_u64();
+        sa.begin(cx)?;
+        Ok(sa)
+    }
+
+    /// Answers the first message of a peer; none if there is nothing to answer.
+    pub(crate) fn respond(
+        id: SaId,
+        peer: (PeerId, Arc<Peer>),
+        (ends, natt): ((SocketAddr, SocketAddr), bool),
+        (header, message): (&Header, &[u8]),
+        cx: &mut Context<'_>,
+    ) -> Option<Self> {
+        let exchange = peer.1.exchange;
+        let common = Common::new(id, peer, Side::Responder, ends, cx.now);
+        let mut sa = Self::new(common, exchange, cx.now);
+        sa.common.spis = (header.initiator, cx.core.random_u64());
+        sa.common.natt = natt;
+        match sa.input(header, message, ends, natt, cx) {
+            Ok(()) if !sa.last.heard.is_empty() => Some(sa),
+            _ => None,
+        }
+    }
+
+    /// The exchange of a first message, if it is one.
+    pub(crate) const fn first_exchange(number: u8) -> Option<Exchange> {
+        match number {
+            exchange::MAIN => Some(Exchange::Main),
+            exchange::AGGRESSIVE => Some(Exchange::Aggressive),
+            _ => None,
+        }
+    }
+
+    /// Takes a message. An error ends the SA.
+    pub(crate) fn input(
+        &mut self,
+        header: &Header,
+        message: &[u8],
+        ends: (SocketAddr, SocketAddr),
+        natt: bool,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Why> {
+        self.common.count(message.len());
+        let taken = match header.exchange {
+            exchange::MAIN | exchange::AGGRESSIVE => self.phase1(header, message, (ends, natt), cx),
+            exchange::INFORMATIONAL => self.informational(header, message, cx),
+            exchange::QUICK => self.quick(header, message, cx),
+            _ => {
+                cx.core.count("ike1-unknown-exchange");
+                return Ok(());
+            }
+        };
+        match taken {
+            Ok(()) => Ok(()),
+            Err(Bad::Ignored(name)) => {
+                cx.core.count(name);
+                Ok(())
+            }
+            Err(Bad::Fault(fault)) => {
+                cx.core.count(fault.name());
+                Ok(())
+            }
+            Err(Bad::Over(why)) => Err(why),
+        }
+    }
+
+    /// Does what is due. An error ends the SA.
+    pub(crate) fn tick(&mut self, cx: &mut Context<'_>) -> Result<(), Why> {
+        if self.over_at <= cx.now {
+            return Err(self.common.end());
+        }
+        if let Some(mut resend) = self.resend.take() {
+            let more = resend.again(&mut self.common, cx);
+            if !more && self.common.is_half_open() {
+                return Err(Why::Unreachable);
+            }
+            self.resend = more.then_some(resend);
+        }
+        if self.renew_at.is_some_and(|at| at <= cx.now) {
+            self.renew_at = None;
+            cx.core.orders.push_back(Order::Renew(self.common.id));
+        }
+        self.tick_quicks(cx);
+        self.common.keep_alive(cx);
+        self.ask(cx)
+    }
+
+    /// When `tick` is worth a call.
+    pub(crate) fn deadline(&self) -> Instant {
+        let times = [
+            self.resend.as_ref().map(|resend| resend.at),
+            self.renew_at,
+            self.common.keepalive_at(),
+            self.ask_at(),
+        ];
+        let quicks = self.quicks.values().map(Quick::due);
+        let times = times.into_iter().flatten().chain(quicks);
+        times.fold(self.over_at, Instant::min)
+    }
+
+    /// Whether another can take its place: until then it only listens.
+    pub(crate) fn retire(&mut self, after: Duration, now: Instant) {
+        self.common.state = State::Expired;
+        self.renew_at = None;
+        self.over_at = self.over_at.min(now + after);
+    }
+
+    /// SAs of a policy are wanted.
+    pub(crate) fn acquire(
+        &mut self,
+        policy: PolicyId,
+        replaces: Option<ChildId>,
+        cx: &mut Context<'_>,
+    ) {
+        if self.common.state != State::Established || self.quicks.len() >= QUICKS {
+            self.common.want(policy, replaces);
+            return;
+        }
+        let busy = self.quicks.values().any(|quick| quick.is_for(policy));
+        if !busy {
+            self.begin_quick(policy, replaces, cx);
+        }
+    }
+
+    /// Whether SAs of a policy are being agreed on.
+    pub(crate) fn is_busy_with(&self, policy: PolicyId) -> bool {
+        self.quicks.values().any(|quick| quick.is_for(policy))
+    }
+
+    /// The peer was heard under a pair of SAs.
+    pub(crate) const fn heard(&mut self, now: Instant) {
+        self.common.last_seen = now;
+        self.dead_peer.asked = 0;
+        self.dead_peer.asked_at = None;
+    }
+
+    /// A header for a message of this SA.
+    const fn header(&self, exchange: u8, flags: u8, id: u32) -> Header {
+        Header {
+            initiator: self.common.spis.0,
+            responder: self.common.spis.1,
+            next: 0,
+            version: Version::One,
+            exchange,
+            flags,
+            id,
+        }
+    }
+
+    /// Payloads encrypted as a message; the vector is set for the next one.
+    fn seal(&self, exchange: u8, id: u32, iv: &mut Vec<u8>, chain: &Chain) -> Option<Vec<u8>> {
+        let keys = self.keys.as_ref()?;
+        let body = keys.encrypt(iv, chain.bytes());
+        let header = Header {
+            next: chain.first(),
+            ..self.header(exchange, ENCRYPTED, id)
+        };
+        let mut out = header.write(body.len());
+        out.extend_from_slice(&body);
+        Some(out)
+    }
+
+    /// Decrypts a message: its payloads, and the vector for the next one.
+    fn open(&self, header: &Header, iv: &[u8], message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Bad> {
+        let keys = self.keys.as_ref().ok_or(Bad::Ignored("ike1-no-keys"))?;
+        if header.flags & ENCRYPTED == 0 {
+            return Err(Bad::Ignored("ike1-not-encrypted"));
+        }
+        let (_, body) = Header::read(message)?;
+        keys.decrypt(iv, body).ok_or(Bad::Ignored("ike1-length"))
+    }
+
+    /// A random number of an exchange that is not in use.
+    fn fresh_id(&self, cx: &mut Context<'_>) -> u32 {
+        loop {
+            let id = cx.core.random_u64() as u32;
+            if id != 0 && !self.quicks.contains_key(&id) && !self.recent.contains(&id) {
+                return id;
+            }
+        }
+    }
+
+    fn remember(&mut self, id: u32) {
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(id);
+    }
+
+    /// How the identity in use proves who the two are.
+    fn auth(&self) -> Option<Auth> {
+        let identity = self.common.peer.identities.get(self.common.identity)?;
+        Some(identity.auth.clone())
+    }
+
+    /// What the peer should know of an address: its hash (RFC 3947, 3.2).
+    fn nat_hash(&self, end: SocketAddr) -> Vec<u8> {
+        let hash = self.agreed.map_or(Hash::Sha1, |agreed| agreed.hash);
+        let cookies = keys::cookies(self.common.spis);
+        let port = end.port().to_be_bytes();
+        match end.ip() {
+            IpAddr::V4(address) => digest(hash, &[&cookies, &address.octets(), &port]),
+            IpAddr::V6(address) => digest(hash, &[&cookies, &address.octets(), &port]),
+        }
+    }
+
+    fn say(&self, level: Level, text: &str, cx: &mut Context<'_>) {
+        cx.log(level, format!("{}: {text}", self.common.label()));
+    }
+}
+
+/// Why a message was not taken.
+#[derive(Debug)]
+enum Bad {
+    /// It is counted and forgotten.
+    Ignored(&'static str),
+    /// It is none.
+    Fault(Fault),
+    /// The SA is over.
+    Over(Why),
+}
+
+impl From<Fault> for Bad {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// Whether a payload is a method that the identity has.
+const fn method_of(auth: &Auth) -> Option<Method> {
+    match auth {
+        Auth::Psk(_) => Some(Method::Psk),
+        Auth::Signature(_) => Some(Method::Rsa),
+        Auth::PskXauth { .. } => Some(Method::Xauth),
+        Auth::Eap(_) | Auth::EapRadius(_) => None,
+    }
+}
+
+/// Payloads of a message that is not encrypted, or was decrypted.
+fn chain(first: u8, bytes: &[u8]) -> Result<Vec<Payload<'_>>, Fault> {
+    payloads(first, bytes, &[])
+}

@@ -1,0 +1,371 @@
+//! Proposals of IKEv1: phase 1's (RFC 2409, Appendix A), and those of quick mode (RFC 2407, 4.4 and 4.5).
+
+use machine::Duration;
+
+use crate::config::{Mode, Policy, Profile, ProposalCheck, Protocol};
+use crate::message::{Attribute, Offer, Transform};
+use crate::suite::{ChildSuite, Cipher, Encryption, Group, Hash, Kind};
+
+/// The most transforms of a proposal: their numbers have one byte, and messages should not need fragments.
+const MOST: usize = 40;
+
+/// How the two prove who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// A secret.
+    Psk,
+    /// Signatures by RSA.
+    Rsa,
+    /// A secret, and then the initiator's name and password.
+    Xauth,
+}
+
+impl Method {
+    const fn number(self) -> u64 {
+        match self {
+            Self::Psk => 1,
+            Self::Rsa => 3,
+            Self::Xauth => 65_001,
+        }
+    }
+}
+
+/// What phase 1 agrees on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Phase1 {
+    pub(super) cipher: Cipher,
+    pub(super) hash: Hash,
+    pub(super) group: Group,
+    pub(super) method: Method,
+    pub(super) lifetime: Duration,
+}
+
+const fn cipher_number(cipher: Cipher) -> (u64, Option<u64>) {
+    match cipher {
+        Cipher::Des => (1, None),
+        Cipher::Blowfish => (3, Some(128)),
+        Cipher::TripleDes => (5, None),
+        Cipher::Aes128 => (7, Some(128)),
+        Cipher::Aes192 => (7, Some(192)),
+        Cipher::Aes256 => (7, Some(256)),
+        Cipher::Camellia128 => (8, Some(128)),
+        Cipher::Camellia192 => (8, Some(192)),
+        Cipher::Camellia256 => (8, Some(256)),
+    }
+}
+
+const fn hash_number(hash: Hash) -> u64 {
+    match hash {
+        Hash::Md5 => 1,
+        Hash::Sha1 => 2,
+        Hash::Sha256 => 4,
+        Hash::Sha384 => 5,
+        Hash::Sha512 => 6,
+    }
+}
+
+/// The offer of phase 1: every combination, best first.
+pub(super) fn phase1(profile: &Profile, method: Method) -> Vec<Offer> {
+    let mut transforms = Vec::new();
+    for cipher in &profile.encryption {
+        for hash in &profile.hash {
+            for group in &profile.groups {
+                if transforms.len() == MOST {
+                    break;
+                }
+                let (number, bits) = cipher_number(*cipher);
+                let mut attributes = vec![
+                    Attribute::number(11, 1),
+                    Attribute::number(12, profile.lifetime.as_secs()),
+                    Attribute::number(1, number),
+                ];
+                attributes.extend(bits.map(|bits| Attribute::number(14, bits)));
+                attributes.extend([
+                    Attribute::number(3, method.number()),
+                    Attribute::number(2, hash_number(*hash)),
+                    Attribute::number(4, u64::from(group.number())),
+                ]);
+                if profile.life_bytes > 0 {
+                    attributes.push(Attribute::number(11, 2));
+                    attributes.push(Attribute::number(12, profile.life_bytes.div_ceil(1024)));
+                }
+                transforms.push(Transform {
+                    kind: transforms.len() as u8 + 1,
+                    id: 1,
+                    attributes,
+                });
+            }
+        }
+    }
+    vec![Offer {
+        number: 1,
+        protocol: 1,
+        spi: Vec::new(),
+        transforms,
+    }]
+}
+
+/// The lifetime in seconds that attributes say: each kind is followed by its duration.
+fn lifetime(attributes: &[Attribute], (kind, duration): (u16, u16)) -> Option<Duration> {
+    let mut seconds = false;
+    for attribute in attributes {
+        if attribute.kind == kind {
+            seconds = attribute.value.number() == Some(1);
+        } else if attribute.kind == duration && seconds {
+            return attribute.value.number().map(Duration::from_secs);
+        }
+    }
+    None
+}
+
+/// The lifetime that holds; none if it cannot be agreed on.
+fn agree(check: ProposalCheck, offered: Option<Duration>, own: Duration) -> Option<Duration> {
+    let offered = offered.filter(|offered| !offered.is_zero()).unwrap_or(own);
+    match check {
+        ProposalCheck::Obey => Some(offered),
+        ProposalCheck::Strict | ProposalCheck::Claim => Some(offered.min(own)),
+        ProposalCheck::Exact => (offered == own).then_some(own),
+    }
+}
+
+/// The first transform that a profile accepts, with what it says.
+pub(super) fn choose_phase1(
+    offers: &[Offer],
+    profile: &Profile,
+    methods: &[Method],
+) -> Option<(Offer, Phase1)> {
+    let offer = offers.iter().find(|offer| offer.protocol == 1)?;
+    offer.transforms.iter().find_map(|transform| {
+        let number = |kind| transform.value(kind);
+        let cipher = profile.encryption.iter().find(|cipher| {
+            let (wanted, bits) = cipher_number(**cipher);
+            number(1) == Some(wanted) && number(14).or(bits) == bits
+        })?;
+        let mut hashes = profile.hash.iter();
+        let hash = hashes.find(|hash| number(2) == Some(hash_number(**hash)))?;
+        let mut groups = profile.groups.iter();
+        let group = groups.find(|group| number(4) == Some(u64::from(group.number())))?;
+        let mut methods = methods.iter();
+        let method = methods.find(|method| number(3) == Some(method.number()))?;
+        let offered = lifetime(&transform.attributes, (11, 12));
+        let chosen = Phase1 {
+            cipher: *cipher,
+            hash: *hash,
+            group: *group,
+            method: *method,
+            lifetime: agree(profile.proposal_check, offered, profile.lifetime)?,
+        };
+        let transforms = vec![transform.clone()];
+        Some((
+            Offer {
+                transforms,
+                ..offer.clone()
+            },
+            chosen,
+        ))
+    })
+}
+
+/// What quick mode agrees on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Phase2 {
+    pub(super) suite: ChildSuite,
+    pub(super) group: Option<Group>,
+    pub(super) mode: Mode,
+    /// Whether packets are in datagrams of UDP.
+    pub(super) natt: bool,
+    pub(super) lifetime: Duration,
+}
+
+const fn kind_number(kind: Kind) -> Option<u16> {
+    Some(match kind {
+        Kind::Des => 2,
+        Kind::TripleDes => 3,
+        Kind::Blowfish => 7,
+        Kind::Null => 11,
+        Kind::AesCbc => 12,
+        Kind::AesCtr => 13,
+        Kind::AesGcm => 20,
+        Kind::Camellia => 22,
+        Kind::Twofish => 253,
+        Kind::ChaCha20Poly1305 => return None,
+    })
+}
+
+const fn has_length(kind: Kind) -> bool {
+    !matches!(kind, Kind::Des | Kind::TripleDes | Kind::Null)
+}
+
+/// Numbers of authentication: as an attribute of ESP, and as a transform of AH.
+const fn auth_numbers(hash: Hash) -> (u64, u16) {
+    match hash {
+        Hash::Md5 => (1, 2),
+        Hash::Sha1 => (2, 3),
+        Hash::Sha256 => (5, 5),
+        Hash::Sha384 => (6, 6),
+        Hash::Sha512 => (7, 7),
+    }
+}
+
+/// The protocol's number in proposals.
+pub(super) const fn protocol_number(protocol: Protocol) -> u8 {
+    match protocol {
+        Protocol::Ah => 2,
+        Protocol::Esp => 3,
+    }
+}
+
+/// The number of an encapsulation; those of drafts begin at 61443 (draft-ietf-ipsec-nat-t-ike-02, 5.1).
+fn mode_number(mode: Mode, natt: Option<bool>) -> u64 {
+    let mode = match mode {
+        Mode::Tunnel => 1,
+        Mode::Transport => 2,
+    };
+    match natt {
+        None => mode,
+        Some(false) => mode + 2,
+        Some(true) => mode + 61_442,
+    }
+}
+
+/// Suites that a policy accepts, best first.
+fn suites(policy: &Policy) -> Vec<ChildSuite> {
+    let auths = policy.proposal.auth.iter().map(|hash| Some(*hash));
+    if policy.ipsec == Protocol::Ah {
+        let encryption = Encryption::new(Kind::Null, 0);
+        let suites = auths.map(|authentication| ChildSuite {
+            encryption,
+            authentication,
+        });
+        return suites.collect();
+    }
+    let mut found = Vec::new();
+    for encryption in &policy.proposal.encryption {
+        let none = encryption.is_aead() || policy.proposal.auth.is_empty();
+        let auths = if none {
+            vec![None]
+        } else {
+            auths.clone().collect()
+        };
+        found.extend(auths.into_iter().map(|authentication| ChildSuite {
+            encryption: *encryption,
+            authentication,
+        }));
+    }
+    found.retain(|suite| kind_number(suite.encryption.kind).is_some());
+    found
+}
+
+/// The transform's id, the length of the key, and the authentication of a suite.
+fn transform_of(protocol: Protocol, suite: ChildSuite) -> Option<(u16, Option<u64>, Option<u64>)> {
+    let auth = suite.authentication.map(auth_numbers);
+    if protocol == Protocol::Ah {
+        let (attribute, id) = auth?;
+        return Some((id, None, Some(attribute)));
+    }
+    let id = kind_number(suite.encryption.kind)?;
+    let bits = u64::from(suite.encryption.bits);
+    let bits = has_length(suite.encryption.kind).then_some(bits);
+    Some((id, bits, auth.map(|(attribute, _)| attribute)))
+}
+
+/// The offer of quick mode. `natt` is none without datagrams of UDP, else whether numbers are those of drafts.
+pub(super) fn phase2(policy: &Policy, mode: Mode, natt: Option<bool>, spi: u32) -> Vec<Offer> {
+    let mut transforms = Vec::new();
+    for suite in suites(policy) {
+        let Some((id, bits, auth)) = transform_of(policy.ipsec, suite) else {
+            continue;
+        };
+        if transforms.len() == MOST {
+            break;
+        }
+        let mut attributes = vec![
+            Attribute::number(1, 1),
+            Attribute::number(2, policy.proposal.lifetime.as_secs()),
+            Attribute::number(4, mode_number(mode, natt)),
+        ];
+        attributes.extend(bits.map(|bits| Attribute::number(6, bits)));
+        attributes.extend(auth.map(|auth| Attribute::number(5, auth)));
+        let group = policy.proposal.pfs;
+        attributes.extend(group.map(|group| Attribute::number(3, u64::from(group.number()))));
+        transforms.push(Transform {
+            kind: transforms.len() as u8 + 1,
+            id,
+            attributes,
+        });
+    }
+    vec![Offer {
+        number: 1,
+        protocol: protocol_number(policy.ipsec),
+        spi: spi.to_be_bytes().to_vec(),
+        transforms,
+    }]
+}
+
+/// The mode, and whether in datagrams, that a transform asks for; transport is what no word means (RFC 2407, 4.5,
+/// leaves it to hosts).
+fn read_mode(transform: &Transform) -> Option<(Mode, bool)> {
+    Some(match transform.value(4) {
+        Some(1) => (Mode::Tunnel, false),
+        Some(2) | None => (Mode::Transport, false),
+        Some(3 | 61_443) => (Mode::Tunnel, true),
+        Some(4 | 61_444) => (Mode::Transport, true),
+        Some(_) => return None,
+    })
+}
+
+/// The mode of a proposal's first transform.
+pub(super) fn asked_mode(offers: &[Offer]) -> Option<Mode> {
+    let offer = offers
+        .iter()
+        .find(|offer| offer.protocol == 3 || offer.protocol == 2)?;
+    read_mode(offer.transforms.first()?).map(|(mode, _)| mode)
+}
+
+/// The first transform that a policy accepts, with what it says.
+pub(super) fn choose_phase2(
+    offers: &[Offer],
+    policy: &Policy,
+    mode: Mode,
+    check: ProposalCheck,
+) -> Option<(Offer, Phase2)> {
+    let protocol = protocol_number(policy.ipsec);
+    let offers = offers.iter();
+    let mut offers = offers.filter(|offer| offer.protocol == protocol && offer.spi32().is_some());
+    let suites = suites(policy);
+    offers.find_map(|offer| {
+        offer.transforms.iter().find_map(|transform| {
+            let suite = suites.iter().find(|suite| {
+                transform_of(policy.ipsec, **suite).is_some_and(|(id, bits, auth)| {
+                    let asked = transform.value(5);
+                    transform.id == id && transform.value(6).or(bits) == bits && asked == auth
+                })
+            })?;
+            let (asked, natt) = read_mode(transform)?;
+            let group = match transform.value(3) {
+                None => None,
+                Some(number) => Some(Group::of(u16::try_from(number).ok()?)?),
+            };
+            let strict = matches!(check, ProposalCheck::Strict | ProposalCheck::Exact);
+            if asked != mode || (strict && group != policy.proposal.pfs) {
+                return None;
+            }
+            let offered = lifetime(&transform.attributes, (1, 2));
+            let chosen = Phase2 {
+                suite: *suite,
+                group,
+                mode,
+                natt,
+                lifetime: agree(check, offered, policy.proposal.lifetime)?,
+            };
+            let transforms = vec![transform.clone()];
+            Some((
+                Offer {
+                    transforms,
+                    ..offer.clone()
+                },
+                chosen,
+            ))
+        })
+    })
+}

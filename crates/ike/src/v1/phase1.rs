@@ -1,0 +1,723 @@
+//! Phase 1: main mode, the identity protection exchange, and aggressive mode (RFC 2409, 5).
+//!
+//! ```text
+//!  main                                    aggressive
+//!  SA ▶            ◀ SA            First    SA KE Ni ID ▶    ◀ SA KE Nr ID HASH_R    First
+//!  KE Ni ▶         ◀ KE Nr         Second   HASH_I ▶                                 Done
+//!  ID HASH_I ▶     ◀ ID HASH_R     Third
+//! ```
+
+use core::net::SocketAddr;
+
+use super::keys::{Keys, skeyid_psk, skeyid_signature};
+use super::offer::{Method, choose_phase1, phase1};
+use super::{Bad, Natt, Sa, Step, bodies, body, chain, exchange, kind, method_of};
+use crate::config::{Auth, Certified, Exchange, Id, RemoteId, Scheme};
+use crate::crypto::{Agreement, equal};
+use crate::der;
+use crate::engine::core::{Context, Order, Resend};
+use crate::event::{Action, Level, Side, State, Why};
+use crate::message::{
+    Chain, Header, Identification, Notify, Payload, Version, id_body, read_id, read_offers,
+    write_offers,
+};
+
+const NATT_RFC: [u8; 16] = 0x4a13_1c81_0703_5845_5c57_28f2_0e95_452f_u128.to_be_bytes();
+const NATT_DRAFT_3: [u8; 16] = 0x7d94_19a6_5310_ca6f_2c17_9d92_1552_9d56_u128.to_be_bytes();
+/// Of draft 02; what was hashed ends with a new line, as most have it.
+const NATT_DRAFT_2N: [u8; 16] = 0x90cb_8091_3ebb_696e_0863_81b5_ec42_7b1f_u128.to_be_bytes();
+const NATT_DRAFT_2: [u8; 16] = 0xcd60_4643_35df_21f8_7cfd_b2fc_68b6_a448_u128.to_be_bytes();
+const DEAD_PEER: [u8; 16] = 0xafca_d713_68a1_f1c9_6b86_96fc_7757_0100_u128.to_be_bytes();
+
+const INITIAL_CONTACT: u16 = 24_578;
+/// A certificate for signatures, X.509 (RFC 2408, 3.9).
+const X509: u8 = 4;
+
+/// Ends of a message, and whether it came with the marker.
+type From = ((SocketAddr, SocketAddr), bool);
+
+impl Sa {
+    /// Sends the first message.
+    pub(super) fn begin(&mut self, cx: &mut Context<'_>) -> Result<(), Why> {
+        let identities = self.common.peer.identities.iter();
+        let methods = identities.map(|identity| method_of(&identity.auth));
+        let found = methods
+            .enumerate()
+            .find_map(|(at, method)| Some((at, method?)));
+        let (identity, method) = found.ok_or(Why::Authentication)?;
+        self.common.identity = identity;
+        let peer = self.common.peer.clone();
+        let mut offers = phase1(&peer.profile, method);
+        if self.exchange == Exchange::Aggressive {
+            // The group is that of the first message's value: others cannot be chosen (RFC 2409, 5).
+            let group = peer.profile.groups.first().ok_or(Why::NoProposal)?;
+            let number = u64::from(group.number());
+            for offer in &mut offers {
+                offer.transforms.retain(|one| one.value(4) == Some(number));
+            }
+            self.agreement = Agreement::new(*group, &mut cx.core.entropy);
+        }
+        if offers.iter().all(|offer| offer.transforms.is_empty()) {
+            return Err(Why::NoProposal);
+        }
+        self.offers = write_offers(Version::One, &offers);
+        let mut message = Chain::default().with(kind::SA, &self.offers);
+        let number = if self.exchange == Exchange::Aggressive {
+            self.values.0 = self.public();
+            self.nonces.0 = cx.core.random(32);
+            self.ids.0 = self.own_id();
+            message.push(kind::KE, &self.values.0);
+            message.push(kind::NONCE, &self.nonces.0);
+            message.push(kind::ID, &self.ids.0);
+            exchange::AGGRESSIVE
+        } else {
+            exchange::MAIN
+        };
+        self.push_vendors(&mut message);
+        let bytes = message.message(&self.header(number, 0, 0));
+        self.ask_phase1(bytes, State::Message1, cx);
+        Ok(())
+    }
+
+    /// Sends a message of this exchange until it is answered.
+    fn ask_phase1(&mut self, bytes: Vec<u8>, state: State, cx: &mut Context<'_>) {
+        self.common.state = state;
+        self.resend = Some(Resend::new(vec![bytes.clone()], cx.now));
+        self.common.send(bytes, cx);
+    }
+
+    fn public(&self) -> Vec<u8> {
+        let agreement = self.agreement.as_ref();
+        agreement
+            .map(|one| one.public().to_vec())
+            .unwrap_or_default()
+    }
+
+    fn push_vendors(&self, message: &mut Chain) {
+        if self.common.peer.profile.nat_traversal {
+            for vendor in [NATT_RFC, NATT_DRAFT_3, NATT_DRAFT_2N, NATT_DRAFT_2] {
+                message.push(kind::VENDOR, &vendor);
+            }
+        }
+        message.push(kind::VENDOR, &DEAD_PEER);
+    }
+
+    fn read_vendors(&mut self, payloads: &[Payload<'_>]) {
+        for vendor in bodies(payloads, kind::VENDOR) {
+            let natt = match vendor {
+                _ if vendor == DEAD_PEER => {
+                    self.dead_peer.known = true;
+                    continue;
+                }
+                _ if vendor == NATT_RFC => Natt::Rfc,
+                _ if [NATT_DRAFT_3, NATT_DRAFT_2N, NATT_DRAFT_2]
+                    .iter()
+                    .any(|one| vendor == one) =>
+                {
+                    Natt::Draft
+                }
+                _ => continue,
+            };
+            if self.common.peer.profile.nat_traversal {
+                self.natt = self.natt.max(natt);
+            }
+        }
+    }
+
+    fn push_nat(&self, message: &mut Chain) {
+        let number = match self.natt {
+            Natt::None => return,
+            Natt::Draft => kind::NAT_D_DRAFT,
+            Natt::Rfc => kind::NAT_D,
+        };
+        message.push(number, &self.nat_hash(self.common.remote));
+        message.push(number, &self.nat_hash(self.common.local));
+    }
+
+    /// Finds translators: the first hash is that of where the message was sent, the others of where from.
+    fn read_nat(&mut self, payloads: &[Payload<'_>]) {
+        let number = if self.natt == Natt::Rfc {
+            kind::NAT_D
+        } else {
+            kind::NAT_D_DRAFT
+        };
+        let mut hashes = bodies(payloads, number);
+        let Some(own) = hashes.next().filter(|_| self.natt != Natt::None) else {
+            return;
+        };
+        let remote = self.nat_hash(self.common.remote);
+        let is_translated = !hashes.any(|hash| hash == remote);
+        self.common.translated = (own != self.nat_hash(self.common.local), is_translated);
+    }
+
+    const fn is_translated(&self) -> bool {
+        self.common.translated.0 || self.common.translated.1
+    }
+
+    /// Takes a message of phase 1.
+    pub(super) fn phase1(
+        &mut self,
+        header: &Header,
+        message: &[u8],
+        from: From,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        if let Some(answer) = self.last.again(message) {
+            if let Some(answer) = answer {
+                self.common.send(answer, cx);
+            }
+            return Ok(());
+        }
+        let expected = Self::first_exchange(header.exchange) == Some(self.exchange);
+        if !expected || header.id != 0 {
+            return Err(Bad::Ignored("ike1-other-exchange"));
+        }
+        let (_, clear) = Header::read(message)?;
+        let mut vector = None;
+        let opened;
+        let plain = if header.flags & super::ENCRYPTED != 0 {
+            let iv = self.keys.as_ref().map(|keys| keys.iv.clone());
+            let (bytes, next) = self.open(header, &iv.unwrap_or_default(), message)?;
+            (vector, opened) = (Some(next), bytes);
+            opened.as_slice()
+        } else {
+            clear
+        };
+        let found = match chain(header.next, plain) {
+            Ok(found) => found,
+            Err(_) if vector.is_some() => return Err(self.undecipherable(cx)),
+            Err(fault) => return Err(fault.into()),
+        };
+        let answer = match (self.exchange, self.common.side, self.step) {
+            (Exchange::Main, Side::Responder, Step::First) => self.main_first(&found, cx),
+            (Exchange::Main, Side::Initiator, Step::First) => self.main_values(header, &found, cx),
+            (Exchange::Main, Side::Responder, Step::Second) => self.main_answer_values(&found, cx),
+            (Exchange::Main, Side::Initiator, Step::Second) => self.main_identity(&found, cx),
+            (Exchange::Main, Side::Responder, Step::Third) => {
+                self.proof_of_peer((&found, vector), from, cx)?;
+                self.main_answer_identity(cx)
+            }
+            (Exchange::Main, Side::Initiator, Step::Third) => {
+                self.proof_of_peer((&found, vector), from, cx)?;
+                Ok(None)
+            }
+            (Exchange::Aggressive, Side::Responder, Step::First) => {
+                self.aggressive_answer(&found, cx)
+            }
+            (Exchange::Aggressive, Side::Initiator, Step::First) => {
+                self.aggressive_proof(header, &found, cx)
+            }
+            (Exchange::Aggressive, Side::Responder, Step::Second) => {
+                self.read_nat(&found);
+                self.proof_of_peer((&found, vector), from, cx)?;
+                Ok(None)
+            }
+            _ => return Err(Bad::Ignored("ike1-unexpected")),
+        }?;
+        self.last.set(message, answer);
+        self.advance(cx);
+        Ok(())
+    }
+
+    /// The message was taken: what comes next.
+    fn advance(&mut self, cx: &mut Context<'_>) {
+        let aggressive = self.exchange == Exchange::Aggressive;
+        self.step = match (self.step, self.common.side) {
+            (Step::First, Side::Initiator) if aggressive => Step::Done,
+            (Step::Second, Side::Responder) if aggressive => Step::Done,
+            (Step::First, _) => Step::Second,
+            (Step::Second, _) => Step::Third,
+            (Step::Third | Step::Done, _) => Step::Done,
+        };
+        if self.step == Step::Done {
+            self.establish(cx);
+        }
+    }
+
+    fn undecipherable(&self, cx: &mut Context<'_>) -> Bad {
+        let text = "a message cannot be decrypted: the secrets differ?";
+        self.say(Level::Error, text, cx);
+        Bad::Ignored("ike1-undecipherable")
+    }
+
+    /// Methods that an identity has for a peer that says to be this one, or has not said so yet.
+    fn methods(&self) -> Vec<Method> {
+        let identities = self.common.peer.identities.iter();
+        identities
+            .filter_map(|identity| method_of(&identity.auth))
+            .collect()
+    }
+
+    /// Chooses the identity: of those with the method, the first that names the peer, or any.
+    fn choose_identity(&mut self, id: Option<&Id>) -> Result<(), Bad> {
+        let method = self.agreed.map(|agreed| agreed.method);
+        let address = Id::Address(self.common.remote.ip());
+        let id = id.unwrap_or(&address);
+        let identities = self.common.peer.identities.iter().enumerate();
+        let mut fitting = identities.filter(|(_, one)| method_of(&one.auth) == method);
+        let named = fitting
+            .clone()
+            .find(|(_, one)| one.remote_id == RemoteId::Is(id.clone()));
+        let any = || fitting.find(|(_, one)| !matches!(one.remote_id, RemoteId::Is(_)));
+        let chosen = named.or_else(any).map(|(at, _)| at);
+        let first = || {
+            self.common
+                .peer
+                .identities
+                .iter()
+                .position(|one| method_of(&one.auth) == method)
+        };
+        // In main mode a secret must be found before the identity is known, which is compared later.
+        let last = || (self.exchange == Exchange::Main).then(first).flatten();
+        let chosen = chosen.or_else(last).ok_or(Bad::Over(Why::Authentication))?;
+        self.common.identity = chosen;
+        Ok(())
+    }
+
+    /// As responder: chooses of the proposals.
+    fn choose(&mut self, offers: &[u8], cx: &mut Context<'_>) -> Result<Vec<u8>, Bad> {
+        let read = read_offers(Version::One, offers)?;
+        let peer = self.common.peer.clone();
+        let Some((chosen, agreed)) = choose_phase1(&read, &peer.profile, &self.methods()) else {
+            self.say(Level::Error, "no proposal of phase 1 is acceptable", cx);
+            let notify = Notify {
+                protocol: 1,
+                spi: &[],
+                kind: 14,
+                data: &[],
+            };
+            let chain = Chain::default().with(kind::NOTIFY, &notify.write(Version::One));
+            let id = self.fresh_id(cx);
+            let bytes = chain.message(&self.header(exchange::INFORMATIONAL, 0, id));
+            self.common.send(bytes, cx);
+            return Err(Bad::Over(Why::NoProposal));
+        };
+        self.offers = offers.to_vec();
+        self.set_agreed(agreed);
+        Ok(write_offers(Version::One, &[chosen]))
+    }
+
+    fn set_agreed(&mut self, agreed: super::Phase1) {
+        self.agreed = Some(agreed);
+        self.common.suite = Some((agreed.cipher, agreed.hash, agreed.hash, agreed.group));
+    }
+
+    /// As initiator: what the responder chose must have been offered.
+    fn chosen(&mut self, body: &[u8]) -> Result<(), Bad> {
+        let answer = read_offers(Version::One, body)?;
+        let asked = read_offers(Version::One, &self.offers)?;
+        let transform = answer.first().and_then(|offer| offer.transforms.first());
+        let transform = transform.ok_or(Bad::Ignored("ike1-no-transform"))?;
+        let mut asked = asked.iter().flat_map(|offer| &offer.transforms);
+        let offered = asked.any(|one| {
+            [1, 2, 3, 4, 14]
+                .iter()
+                .all(|kind| one.value(*kind) == transform.value(*kind))
+        });
+        if !offered {
+            return Err(Bad::Ignored("ike1-not-offered"));
+        }
+        let peer = self.common.peer.clone();
+        let (_, agreed) = choose_phase1(&answer, &peer.profile, &self.methods())
+            .ok_or(Bad::Ignored("ike1-not-offered"))?;
+        self.set_agreed(agreed);
+        Ok(())
+    }
+
+    /// Main mode, the first message.
+    fn main_first(
+        &mut self,
+        found: &[Payload<'_>],
+        cx: &mut Context<'_>,
+    ) -> Result<Option<Vec<u8>>, Bad> {
+        self.read_vendors(found);
+        let chosen = self.choose(body(found, kind::SA)?, cx)?;
+        self.choose_identity(None)?;
+        let mut message = Chain::default().with(kind::SA, &chosen);
+        self.push_vendors(&mut message);
+        let bytes = message.message(&self.header(exchange::MAIN, 0, 0));
+        self.common.state = State::Message2;
+        self.common.send(bytes.clone(), cx);
+        Ok(Some(bytes))
+    }
+
+    /// Main mode, the second message: the initiator sends its value.
+    fn main_values(
+        &mut self,
+        header: &Header,
+        found: &[Payload<'_>],
+        cx: &mut Context<'_>,
+    ) -> Result<Option<Vec<u8>>, Bad> {
+        self.chosen(body(found, kind::SA)?)?;
+        self.read_vendors(found);
+        self.common.spis.1 = header.responder;
+        self.draw(cx);
+        (self.values.0, self.nonces.0) = (self.public(), cx.core.random(32));
+        let mut message = Chain::default().with(kind::KE, &self.values.0);
+        message.push(kind::NONCE, &self.nonces.0);
+        self.push_nat(&mut message);
+        let bytes = message.message(&self.header(exchange::MAIN, 0, 0));
+        self.ask_phase1(bytes.clone(), State::Message3, cx);
+        Ok(Some(bytes))
+    }
+
+    fn draw(&mut self, cx: &mut Context<'_>) {
+        let group = self.agreed.map(|agreed| agreed.group);
+        self.agreement = group.and_then(|group| Agreement::new(group, &mut cx.core.entropy));
+    }
+
+    /// Main mode, the third message: the responder sends its value, and has keys.
+    fn main_answer_values(
+        &mut self,
+        found: &[Payload<'_>],
+        cx: &mut Context<'_>,
+    ) -> Result<Option<Vec<u8>>, Bad> {
+        let value = body(found, kind::KE)?.to_vec();
+        let nonce = body(found, kind::NONCE)?.to_vec();
+        self.read_nat(found);
+        self.draw(cx);
+        self.values = (value, self.public());
+        self.nonces = (nonce, cx.core.random(32));
+        self.derive()?;
+        let mut message = Chain::default().with(kind::KE, &self.values.1);
+        message.push(kind::NONCE, &self.nonces.1);
+        self.push_requests(&mut message);
+        self.push_nat(&mut message);
+        let bytes = message.message(&self.header(exchange::MAIN, 0, 0));
+        self.common.state = State::Message4;
+        self.common.send(bytes.clone(), cx);
+        Ok(Some(bytes))
+    }
+
+    /// Main mode, the fourth message: the initiator proves who it is.
+    fn main_identity(
+        &mut self,
+        found: &[Payload<'_>],
+        cx: &mut Context<'_>,
+    ) -> Result<Option<Vec<u8>>, Bad> {
+        self.values.1 = body(found, kind::KE)?.to_vec();
+        self.nonces.1 = body(found, kind::NONCE)?.to_vec();
+        self.read_nat(found);
+        self.derive()?;
+        if self.is_translated() {
+            self.common.move_to_4500();
+        }
+        self.ids.0 = self.own_id();
+        let mut message = Chain::default().with(kind::ID, &self.ids.0.clone());
+        self.push_proof(&mut message)?;
+        self.push_requests(&mut message);
+        self.push_contact(&mut message, cx);
+        let bytes = self.seal_phase1(exchange::MAIN, &message)?;
+        self.ask_phase1(bytes.clone(), State::Message4, cx);
+        Ok(Some(bytes))
+    }
+
+    /// Main mode, the fifth message was right: the responder proves who it is.
+    fn main_answer_identity(&mut self, cx: &mut Context<'_>) -> Result<Option<Vec<u8>>, Bad> {
+        let mut message = Chain::default().with(kind::ID, &self.ids.1.clone());
+        self.push_proof(&mut message)?;
+        let bytes = self.seal_phase1(exchange::MAIN, &message)?;
+        self.common.send(bytes.clone(), cx);
+        Ok(Some(bytes))
+    }
+
+    fn seal_phase1(&mut self, number: u8, message: &Chain) -> Result<Vec<u8>, Bad> {
+        let mut iv = self
+            .keys
+            .as_ref()
+            .map(|keys| keys.iv.clone())
+            .unwrap_or_default();
+        let bytes = self.seal(number, 0, &mut iv, message);
+        if let Some(keys) = &mut self.keys {
+            keys.iv = iv;
+        }
+        bytes.ok_or(Bad::Over(Why::Protocol))
+    }
+
+    /// Aggressive mode, the first message.
+    fn aggressive_answer(
+        &mut self,
+        found: &[Payload<'_>],
+        cx: &mut Context<'_>,
+    ) -> Result<Option<Vec<u8>>, Bad> {
+        self.read_vendors(found);
+        let chosen = self.choose(body(found, kind::SA)?, cx)?;
+        self.ids.0 = body(found, kind::ID)?.to_vec();
+        let (who, ..) = read_id(&self.ids.0)?;
+        let Identification::Who(id) = who else {
+            return Err(Bad::Ignored("ike1-identity"));
+        };
+        self.choose_identity(Some(&id))?;
+        self.draw(cx);
+        self.values = (body(found, kind::KE)?.to_vec(), self.public());
+        self.nonces = (body(found, kind::NONCE)?.to_vec(), cx.core.random(32));
+        self.derive()?;
+        self.ids.1 = self.own_id();
+        let mut message = Chain::default().with(kind::SA, &chosen);
+        message.push(kind::KE, &self.values.1);
+        message.push(kind::NONCE, &self.nonces.1);
+        message.push(kind::ID, &self.ids.1.clone());
+        self.push_proof(&mut message)?;
+        self.push_requests(&mut message);
+        self.push_nat(&mut message);
+        self.push_vendors(&mut message);
+        let bytes = message.message(&self.header(exchange::AGGRESSIVE, 0, 0));
+        self.common.state = State::Message2;
+        self.common.send(bytes.clone(), cx);
+        Ok(Some(bytes))
+    }
+
+    /// Aggressive mode, the second message: the initiator proves who it is.
+    fn aggressive_proof(
+        &mut self,
+        header: &Header,
+        found: &[Payload<'_>],
+        cx: &mut Context<'_>,
+    ) -> Result<Option<Vec<u8>>, Bad> {
+        self.common.spis.1 = header.responder;
+        self.chosen(body(found, kind::SA)?)?;
+        self.read_vendors(found);
+        self.values.1 = body(found, kind::KE)?.to_vec();
+        self.nonces.1 = body(found, kind::NONCE)?.to_vec();
+        self.read_nat(found);
+        self.derive()?;
+        let from = ((self.common.local, self.common.remote), self.common.natt);
+        self.proof_of_peer((found, None), from, cx)?;
+        if self.is_translated() {
+            self.common.move_to_4500();
+        }
+        let mut message = Chain::default();
+        self.push_proof(&mut message)?;
+        self.push_contact(&mut message, cx);
+        self.push_nat(&mut message);
+        let bytes = self.seal_phase1(exchange::AGGRESSIVE, &message)?;
+        self.resend = None;
+        self.common.send(bytes.clone(), cx);
+        Ok(Some(bytes))
+    }
+
+    /// All keys, once both values and nonces are there.
+    fn derive(&mut self) -> Result<(), Bad> {
+        let agreed = self.agreed.ok_or(Bad::Over(Why::Protocol))?;
+        let agreement = self.agreement.as_ref().ok_or(Bad::Over(Why::Protocol))?;
+        let (theirs, nonce) = match self.common.side {
+            Side::Initiator => (&self.values.1, &self.nonces.1),
+            Side::Responder => (&self.values.0, &self.nonces.0),
+        };
+        if !(8..=256).contains(&nonce.len()) {
+            return Err(Bad::Ignored("ike1-nonce"));
+        }
+        let shared = agreement
+            .shared(theirs)
+            .ok_or(Bad::Ignored("ike1-public-value"))?;
+        let nonces = (self.nonces.0.as_slice(), self.nonces.1.as_slice());
+        let skeyid = match self.auth() {
+            Some(Auth::Psk(secret) | Auth::PskXauth { secret, .. }) => {
+                skeyid_psk(agreed.hash, secret.bytes(), nonces)
+            }
+            Some(Auth::Signature(_)) => skeyid_signature(agreed.hash, shared.bytes(), nonces),
+            _ => return Err(Bad::Over(Why::Authentication)),
+        };
+        let values = (self.values.0.as_slice(), self.values.1.as_slice());
+        let algorithms = (agreed.cipher, agreed.hash);
+        self.keys = Some(Keys::new(
+            algorithms,
+            skeyid,
+            shared.bytes(),
+            self.common.spis,
+            values,
+        ));
+        Ok(())
+    }
+
+    /// Who this side is: as configured, or by its certificate, or by its address.
+    fn own_id(&self) -> Vec<u8> {
+        let identity = self.common.peer.identities.get(self.common.identity);
+        let configured = identity.and_then(|identity| identity.my_id.clone());
+        let named = || match &identity?.auth {
+            Auth::Signature(certified) => der::subject(certified.chain.first()?).map(Id::Dn),
+            _ => None,
+        };
+        let id = configured.or_else(named);
+        id_body(&id.unwrap_or(Id::Address(self.common.local.ip())), 0, 0)
+    }
+
+    /// HASH_I or HASH_R.
+    fn proof(&self, side: Side) -> Vec<u8> {
+        let Some(keys) = &self.keys else {
+            return Vec::new();
+        };
+        let (initiator, responder) = (self.values.0.as_slice(), self.values.1.as_slice());
+        let spis = self.common.spis;
+        match side {
+            Side::Initiator => keys.proof((initiator, responder), spis, &self.offers, &self.ids.0),
+            Side::Responder => keys.proof(
+                (responder, initiator),
+                (spis.1, spis.0),
+                &self.offers,
+                &self.ids.1,
+            ),
+        }
+    }
+
+    /// The proof of this side, and the certificates that it needs.
+    fn push_proof(&self, message: &mut Chain) -> Result<(), Bad> {
+        let proof = self.proof(self.common.side);
+        let Some(Auth::Signature(certified)) = self.auth() else {
+            message.push(kind::HASH, &proof);
+            return Ok(());
+        };
+        for certificate in &certified.chain {
+            message.push(kind::CERT, &[&[X509], certificate.as_slice()].concat());
+        }
+        let signature = certified.signer.sign(Scheme::RsaRaw, &proof);
+        message.push(
+            kind::SIGNATURE,
+            &signature.ok_or(Bad::Over(Why::Authentication))?,
+        );
+        Ok(())
+    }
+
+    fn push_requests(&self, message: &mut Chain) {
+        if let Some(Auth::Signature(certified)) = self.auth() {
+            for name in certified.verifier.names() {
+                message.push(kind::CERT_REQUEST, &[&[X509], name.as_slice()].concat());
+            }
+        }
+    }
+
+    fn push_contact(&self, message: &mut Chain, cx: &Context<'_>) {
+        let remote = self.common.remote.ip();
+        let others = cx
+            .core
+            .children
+            .values()
+            .any(|kept| kept.child.remote.ip() == remote);
+        if self.common.peer.send_initial_contact && !others {
+            let cookies = super::keys::cookies(self.common.spis);
+            let notify = Notify {
+                protocol: 1,
+                spi: &cookies,
+                kind: INITIAL_CONTACT,
+                data: &[],
+            };
+            message.push(kind::NOTIFY, &notify.write(Version::One));
+        }
+    }
+
+    /// The peer's proof. If it is right, the message was the peer's, and where it came from is where the peer is.
+    fn proof_of_peer(
+        &mut self,
+        (found, vector): (&[Payload<'_>], Option<Vec<u8>>),
+        (ends, natt): From,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        let must_hide = self.exchange == Exchange::Main;
+        if must_hide && vector.is_none() {
+            return Err(Bad::Ignored("ike1-not-encrypted"));
+        }
+        let side = match self.common.side {
+            Side::Initiator => Side::Responder,
+            Side::Responder => Side::Initiator,
+        };
+        if let Ok(id) = body(found, kind::ID) {
+            match side {
+                Side::Initiator => self.ids.0 = id.to_vec(),
+                Side::Responder => self.ids.1 = id.to_vec(),
+            }
+        }
+        let theirs = if side == Side::Initiator {
+            &self.ids.0
+        } else {
+            &self.ids.1
+        };
+        let (Identification::Who(id), ..) =
+            read_id(theirs).map_err(|_| Bad::Ignored("ike1-identity"))?
+        else {
+            return Err(Bad::Ignored("ike1-identity"));
+        };
+        if let Err(reason) = self.judge(found, side, &id) {
+            self.say(
+                Level::Error,
+                &format!("authentication failed: {reason}"),
+                cx,
+            );
+            return Err(Bad::Ignored("ike1-authentication"));
+        }
+        if let (Some(keys), Some(vector)) = (&mut self.keys, vector) {
+            keys.iv = vector;
+        }
+        self.common.remote_id = Some(id);
+        if self.common.side == Side::Responder {
+            self.ids.1 = self.own_id();
+        }
+        (self.common.local, self.common.remote, self.common.natt) = (ends.0, ends.1, natt);
+        self.heard(cx.now);
+        self.resend = None;
+        for notify in bodies(found, kind::NOTIFY) {
+            if Notify::read(Version::One, notify).is_ok_and(|notify| notify.kind == INITIAL_CONTACT)
+            {
+                cx.core.orders.push_back(Order::OnlyOne(self.common.id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the peer's proof is right, and whether it is who it should be.
+    fn judge(&self, found: &[Payload<'_>], side: Side, id: &Id) -> Result<(), String> {
+        let peer = &self.common.peer;
+        let identity = peer
+            .identities
+            .get(self.common.identity)
+            .ok_or("no identity")?;
+        if let RemoteId::Is(wanted) = &identity.remote_id
+            && wanted != id
+        {
+            return Err(format!("the peer says to be {id}"));
+        }
+        let wanted = self.proof(side);
+        let Some(Auth::Signature(certified)) = self.auth() else {
+            let proof = body(found, kind::HASH).map_err(|_| "no proof")?;
+            return equal(proof, &wanted)
+                .then_some(())
+                .ok_or("the secrets differ".into());
+        };
+        let certified: Certified = certified;
+        let chain: Vec<_> = bodies(found, kind::CERT)
+            .filter_map(|body| body.split_first())
+            .filter(|(encoding, _)| **encoding == X509)
+            .map(|(_, certificate)| certificate.to_vec())
+            .collect();
+        let signature = body(found, kind::SIGNATURE).map_err(|_| "no signature")?;
+        let named = (identity.remote_id != RemoteId::Ignore).then_some(id);
+        certified
+            .verifier
+            .verify(&chain, named, Scheme::RsaRaw, &wanted, signature)
+    }
+
+    /// Phase 1 is done.
+    fn establish(&mut self, cx: &mut Context<'_>) {
+        let lifetime = self.agreed.map(|agreed| agreed.lifetime);
+        let lifetime = lifetime.unwrap_or(self.common.peer.profile.lifetime);
+        self.common.state = State::Established;
+        self.common.established = Some(cx.now);
+        self.over_at = cx.now + lifetime;
+        // The initiator makes it anew; a responder only if the initiator does not, as long as it can reach it.
+        let tenths = if self.common.side == Side::Initiator {
+            9
+        } else {
+            19
+        };
+        let share = if tenths == 9 { 10 } else { 20 };
+        self.renew_at = Some(cx.now + lifetime * tenths / share);
+        self.agreement = None;
+        cx.out.push(Action::Established(self.common.id));
+        self.say(Level::Info, "phase 1 established", cx);
+        cx.core.orders.push_back(Order::Established(self.common.id));
+        for (policy, replaces) in core::mem::take(&mut self.common.wanted) {
+            if replaces.is_some() || cx.core.pairs_of(policy) == 0 {
+                self.acquire(policy, replaces, cx);
+            }
+        }
+    }
+}

@@ -1,0 +1,776 @@
+//! Quick mode: pairs of SAs (RFC 2409, 5.5).
+//!
+//! ```text
+//!  initiator                                responder
+//!  HASH(1) SA Ni [KE] IDci IDcr ▶                        has the inbound SA from now on
+//!  has both from now on       ◀ HASH(2) SA Nr [KE] IDci IDcr, until it hears
+//!  HASH(3) ▶                                             packets leave under the outbound SA from now on
+//! ```
+
+use core::net::IpAddr;
+use std::sync::Arc;
+
+use ipnet::IpNet;
+use machine::{Duration, Instant};
+
+use super::offer::{Phase2, asked_mode, choose_phase2, phase2, protocol_number};
+use super::{Bad, Last, Natt, QUICKS, Sa, bodies, body, chain, exchange, kind};
+use crate::config::{GeneratePolicy, Id, Mode, Policy, PolicyId, Selector};
+use crate::crypto::{Agreement, equal};
+use crate::engine::core::{Common, Context, Order, Resend};
+use crate::event::{Child, ChildId, Level, Sa as Direction, Side, State, Why};
+use crate::message::{
+    Attribute, Chain, Header, Identification, Notify, Offer, Payload, Version, address, attributes,
+    id_body, octets, read_id, read_offers, write_attributes, write_offers,
+};
+
+/// How long an exchange is kept, to answer what is said again.
+const KEPT: Duration = Duration::from_secs(60);
+/// How long the initiator keeps the pair that it replaced.
+const LINGER: Duration = Duration::from_secs(15);
+/// After how long the initiator uses a pair that replaces another, if it hears nothing under it: so long, the third
+/// message may be lost twice.
+const CAUTION: Duration = Duration::from_secs(4);
+
+const RESPONDER_LIFETIME: u16 = 24_576;
+/// NO-PROPOSAL-CHOSEN, and INVALID-ID-INFORMATION.
+const NO_PROPOSAL: u16 = 14;
+const INVALID_ID: u16 = 18;
+
+/// One exchange of quick mode.
+pub(super) struct Quick {
+    side: Side,
+    policy_id: PolicyId,
+    policy: Arc<Policy>,
+    generated: bool,
+    /// This side's, and the peer's.
+    selectors: (Selector, Selector),
+    replaces: Option<ChildId>,
+    /// Of the initiator, and of the responder.
+    nonces: (Vec<u8>, Vec<u8>),
+    /// IDci and IDcr.
+    ids: (Vec<u8>, Vec<u8>),
+    agreement: Option<Agreement>,
+    /// This side's, and the peer's.
+    pub(super) spis: (u32, u32),
+    mode: Mode,
+    iv: Vec<u8>,
+    last: Last,
+    pub(super) resend: Option<Resend>,
+    pub(super) child: Option<ChildId>,
+    original: Option<(IpAddr, IpAddr)>,
+    over_at: Instant,
+}
+
+impl Quick {
+    /// Whether it is about a policy, and not yet done.
+    pub(super) fn is_for(&self, policy: PolicyId) -> bool {
+        self.policy_id == policy && self.resend.is_some()
+    }
+
+    /// When it is worth a look.
+    pub(super) fn due(&self) -> Instant {
+        self.resend
+            .as_ref()
+            .map_or(self.over_at, |resend| resend.at.min(self.over_at))
+    }
+
+    /// Whether this side began it, and nothing was answered.
+    pub(super) fn is_asking(&self) -> bool {
+        self.side == Side::Initiator && self.child.is_none()
+    }
+
+    /// Its policy.
+    pub(super) const fn policy(&self) -> PolicyId {
+        self.policy_id
+    }
+}
+
+/// A selector as an identity of quick mode.
+fn selector_id(selector: &Selector, protocol: u8) -> Vec<u8> {
+    let prefix = selector.prefix;
+    let host = prefix.prefix_len() == prefix.max_prefix_len();
+    if host {
+        return id_body(&Id::Address(prefix.addr()), protocol, selector.port);
+    }
+    let kind = if prefix.addr().is_ipv4() { 4 } else { 6 };
+    let mut out = vec![kind, protocol];
+    out.extend_from_slice(&selector.port.to_be_bytes());
+    out.extend_from_slice(&octets(prefix.network()));
+    out.extend_from_slice(&octets(prefix.netmask()));
+    out
+}
+
+/// An identity of quick mode as a selector, with its protocol.
+fn read_selector(body: &[u8]) -> Result<(Selector, u8), Bad> {
+    let (who, protocol, port) = read_id(body)?;
+    let prefix = match who {
+        Identification::Who(Id::Address(address)) => IpNet::from(address),
+        Identification::Addresses(first, last) => {
+            let nets: Vec<IpNet> = match (first, last) {
+                (IpAddr::V4(first), IpAddr::V4(last)) => ipnet::Ipv4Subnets::new(first, last, 0)
+                    .map(IpNet::V4)
+                    .take(2)
+                    .collect(),
+                (IpAddr::V6(first), IpAddr::V6(last)) => ipnet::Ipv6Subnets::new(first, last, 0)
+                    .map(IpNet::V6)
+                    .take(2)
+                    .collect(),
+                _ => Vec::new(),
+            };
+            match nets.as_slice() {
+                [net] => *net,
+                _ => return Err(Bad::Ignored("ike1-range")),
+            }
+        }
+        Identification::Who(_) => return Err(Bad::Ignored("ike1-identity")),
+    };
+    Ok((Selector { prefix, port }, protocol))
+}
+
+/// Payloads of a message whose HASH is in front, and the bytes that it is of.
+fn hashed(first: u8, plain: &[u8]) -> Result<(Vec<Payload<'_>>, &[u8], &[u8]), Bad> {
+    let found = chain(first, plain)?;
+    let (front, rest) = found.split_first().ok_or(Bad::Ignored("ike1-empty"))?;
+    if front.kind != kind::HASH {
+        return Err(Bad::Ignored("ike1-no-hash"));
+    }
+    let start = front.whole.len();
+    let len: usize = rest.iter().map(|payload| payload.whole.len()).sum();
+    let bytes = plain.get(start..start + len).unwrap_or_default();
+    let hash = front.body;
+    Ok((rest.to_vec(), hash, bytes))
+}
+
+impl Sa {
+    /// Reads a protected message of which the first part of the hashed bytes is given.
+    pub(super) fn verified<'a>(
+        &self,
+        header: &Header,
+        plain: &'a [u8],
+        before: &[&[u8]],
+    ) -> Result<Vec<Payload<'a>>, Bad> {
+        let keys = self.keys.as_ref().ok_or(Bad::Ignored("ike1-no-keys"))?;
+        let (found, hash, bytes) =
+            hashed(header.next, plain).map_err(|_| Bad::Ignored("ike1-undecipherable"))?;
+        let mut parts = before.to_vec();
+        parts.push(bytes);
+        if !equal(hash, &keys.authenticate(&parts)) {
+            return Err(Bad::Ignored("ike1-hash"));
+        }
+        Ok(found)
+    }
+
+    /// Payloads with their hash in front, encrypted.
+    pub(super) fn sealed(
+        &self,
+        (number, id): (u8, u32),
+        iv: &mut Vec<u8>,
+        before: &[&[u8]],
+        payloads: &Chain,
+    ) -> Option<Vec<u8>> {
+        let keys = self.keys.as_ref()?;
+        let mut parts = before.to_vec();
+        parts.push(payloads.bytes());
+        let hash = keys.authenticate(&parts);
+        self.seal(number, id, iv, &payloads.behind(kind::HASH, &hash))
+    }
+
+    /// Whether packets of a mode must be in datagrams: none without, else whether numbers are those of drafts.
+    fn encapsulation(&self) -> Option<bool> {
+        let translated = self.common.translated.0 || self.common.translated.1;
+        translated.then_some(self.natt == Natt::Draft)
+    }
+
+    /// Begins quick mode for a policy.
+    pub(super) fn begin_quick(
+        &mut self,
+        id: PolicyId,
+        replaces: Option<ChildId>,
+        cx: &mut Context<'_>,
+    ) {
+        let generated = replaces
+            .and_then(|old| cx.core.children.get(&old))
+            .map(|kept| {
+                let child = &kept.child;
+                let selectors = child.selectors.first().copied();
+                (child.generated, selectors, child.mode, child.payload)
+            });
+        let Some(policy) = cx.core.policies.get(&id).cloned() else {
+            return;
+        };
+        let mut policy = (*policy).clone();
+        let mut is_generated = false;
+        if let Some((true, Some(selectors), mode, payload)) = generated {
+            (policy.source, policy.destination) = selectors;
+            (policy.mode, policy.protocol, is_generated) = (mode, payload, true);
+        }
+        let number = self.fresh_id(cx);
+        let mut quick = Quick {
+            side: Side::Initiator,
+            policy_id: id,
+            generated: is_generated,
+            selectors: (policy.source, policy.destination),
+            replaces,
+            nonces: (cx.core.random(32), Vec::new()),
+            ids: (
+                selector_id(&policy.source, policy.protocol),
+                selector_id(&policy.destination, policy.protocol),
+            ),
+            agreement: policy
+                .proposal
+                .pfs
+                .and_then(|group| Agreement::new(group, &mut cx.core.entropy)),
+            spis: (cx.core.random_spi(), 0),
+            mode: policy.mode,
+            iv: self
+                .keys
+                .as_ref()
+                .map(|keys| keys.iv_of(number))
+                .unwrap_or_default(),
+            last: Last::default(),
+            resend: None,
+            child: None,
+            original: None,
+            over_at: cx.now + KEPT * 2,
+            policy: Arc::new(policy),
+        };
+        let offers = phase2(
+            &quick.policy,
+            quick.mode,
+            self.encapsulation(),
+            quick.spis.0,
+        );
+        if offers.iter().all(|offer| offer.transforms.is_empty()) {
+            cx.core.orders.push_back(Order::Failed(id, Why::NoProposal));
+            return;
+        }
+        let mut payloads = Chain::default().with(kind::SA, &write_offers(Version::One, &offers));
+        payloads.push(kind::NONCE, &quick.nonces.0);
+        if let Some(agreement) = &quick.agreement {
+            payloads.push(kind::KE, agreement.public());
+        }
+        payloads.push(kind::ID, &quick.ids.0);
+        payloads.push(kind::ID, &quick.ids.1);
+        self.push_original(&quick, &mut payloads);
+        let (at, mut iv) = ((exchange::QUICK, number), core::mem::take(&mut quick.iv));
+        if let Some(bytes) = self.sealed(at, &mut iv, &[&number.to_be_bytes()], &payloads) {
+            quick.resend = Some(Resend::new(vec![bytes.clone()], cx.now));
+            self.common.send(bytes, cx);
+        }
+        quick.iv = iv;
+        self.quicks.insert(number, quick);
+    }
+
+    /// The addresses that the two know, for transport mode through translators (RFC 3947, 5.2).
+    fn push_original(&self, quick: &Quick, payloads: &mut Chain) {
+        if quick.mode != Mode::Transport || self.encapsulation().is_none() {
+            return;
+        }
+        let number = if self.natt == Natt::Rfc {
+            kind::NAT_OA
+        } else {
+            kind::NAT_OA_DRAFT
+        };
+        let (local, remote) = (self.common.local.ip(), self.common.remote.ip());
+        let (first, second) = match quick.side {
+            Side::Initiator => (local, remote),
+            Side::Responder => (remote, local),
+        };
+        for address in [first, second] {
+            payloads.push(number, &id_body(&Id::Address(address), 0, 0));
+        }
+    }
+
+    /// The addresses that the peer says to know: this side's, and its own.
+    fn read_original(&self, side: Side, found: &[Payload<'_>]) -> Option<(IpAddr, IpAddr)> {
+        let number = if self.natt == Natt::Rfc {
+            kind::NAT_OA
+        } else {
+            kind::NAT_OA_DRAFT
+        };
+        let mut addresses = bodies(found, number).map(|body| address(body.get(4..)?));
+        let first = addresses.next()??;
+        // A draft has only the sender's own.
+        let second = addresses.next().flatten();
+        match (side, second) {
+            (Side::Initiator, Some(second)) => Some((first, second)),
+            (Side::Responder, Some(second)) => Some((second, first)),
+            (_, None) => Some((self.common.local.ip(), first)),
+        }
+    }
+
+    /// Takes a message of quick mode.
+    pub(super) fn quick(
+        &mut self,
+        header: &Header,
+        message: &[u8],
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        let id = header.id;
+        let Some(mut quick) = self.quicks.remove(&id) else {
+            return self.answer_quick(header, message, cx);
+        };
+        let taken = match quick.last.again(message) {
+            Some(answer) => {
+                if let Some(answer) = answer {
+                    self.common.send(answer, cx);
+                }
+                Ok(())
+            }
+            None if quick.resend.is_none() => Err(Bad::Ignored("ike1-unexpected")),
+            None => match quick.side {
+                Side::Initiator => self.finish_quick(&mut quick, header, message, cx),
+                Side::Responder => self.confirm_quick(&mut quick, header, message, cx),
+            },
+        };
+        self.quicks.insert(id, quick);
+        taken
+    }
+
+    /// The first message, as responder.
+    fn answer_quick(
+        &mut self,
+        header: &Header,
+        message: &[u8],
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        let usable = matches!(self.common.state, State::Established | State::Expired);
+        if !usable || self.recent.contains(&header.id) || self.quicks.len() >= QUICKS {
+            return Err(Bad::Ignored("ike1-unexpected"));
+        }
+        let iv = self
+            .keys
+            .as_ref()
+            .map(|keys| keys.iv_of(header.id))
+            .unwrap_or_default();
+        let (plain, iv) = self.open(header, &iv, message)?;
+        let number = header.id.to_be_bytes();
+        let found = self.verified(header, &plain, &[&number])?;
+        self.heard(cx.now);
+        let offers = read_offers(Version::One, body(&found, kind::SA)?)?;
+        let nonce = body(&found, kind::NONCE)?.to_vec();
+        let mut ids = bodies(&found, kind::ID);
+        let ids = match (ids.next(), ids.next()) {
+            (Some(theirs), Some(own)) => (theirs.to_vec(), own.to_vec()),
+            _ => (
+                id_body(&Id::Address(self.common.remote.ip()), 0, 0),
+                id_body(&Id::Address(self.common.local.ip()), 0, 0),
+            ),
+        };
+        let (their_selector, payload) = read_selector(&ids.0)?;
+        let (own_selector, _) = read_selector(&ids.1)?;
+        let mode = asked_mode(&offers).ok_or(Bad::Ignored("ike1-mode"))?;
+        let asked = (own_selector, their_selector);
+        let Some((policy_id, policy, generated)) = self.policy_for(asked, payload, mode, cx) else {
+            let text =
+                format!("no policy for {own_selector:?} {their_selector:?} protocol {payload}");
+            self.say(Level::Error, &text, cx);
+            self.notify(INVALID_ID, &[], cx);
+            self.remember(header.id);
+            return Err(Bad::Ignored("ike1-no-policy"));
+        };
+        let check = self.common.peer.profile.proposal_check;
+        let Some((chosen, agreed)) = choose_phase2(&offers, &policy, mode, check) else {
+            self.say(Level::Error, "no proposal of phase 2 is acceptable", cx);
+            let spi = offers
+                .first()
+                .map(|offer| offer.spi.clone())
+                .unwrap_or_default();
+            self.notify(NO_PROPOSAL, &spi, cx);
+            self.remember(header.id);
+            return Err(Bad::Ignored("ike1-no-proposal"));
+        };
+        let selectors = (policy.source, policy.destination);
+        let quick = Quick {
+            side: Side::Responder,
+            replaces: newest(policy_id, selectors, self.common.peer_id, cx),
+            policy_id,
+            policy,
+            generated,
+            selectors,
+            nonces: (nonce, cx.core.random(32)),
+            ids,
+            agreement: agreed
+                .group
+                .and_then(|group| Agreement::new(group, &mut cx.core.entropy)),
+            spis: (cx.core.random_spi(), chosen.spi32().unwrap_or(0)),
+            mode,
+            iv,
+            last: Last::default(),
+            resend: None,
+            child: None,
+            original: self.read_original(Side::Responder, &found),
+            over_at: cx.now + KEPT * 2,
+        };
+        self.send_answer(quick, (chosen, agreed), (header, message), &found, cx)
+    }
+
+    /// The second message, as responder; the inbound SA is there before the peer can use it.
+    fn send_answer(
+        &mut self,
+        mut quick: Quick,
+        (chosen, agreed): (Offer, Phase2),
+        (header, message): (&Header, &[u8]),
+        found: &[Payload<'_>],
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        let shared = match &quick.agreement {
+            None => None,
+            Some(agreement) => {
+                let shared = agreement.shared(body(found, kind::KE)?);
+                Some(shared.ok_or(Bad::Ignored("ike1-public-value"))?)
+            }
+        };
+        let chosen = Offer {
+            spi: quick.spis.0.to_be_bytes().to_vec(),
+            ..chosen
+        };
+        let mut payloads = Chain::default().with(kind::SA, &write_offers(Version::One, &[chosen]));
+        payloads.push(kind::NONCE, &quick.nonces.1);
+        if let Some(agreement) = &quick.agreement {
+            payloads.push(kind::KE, agreement.public());
+        }
+        payloads.push(kind::ID, &quick.ids.0);
+        payloads.push(kind::ID, &quick.ids.1);
+        self.push_original(&quick, &mut payloads);
+        if self.common.peer.profile.proposal_check == crate::config::ProposalCheck::Claim {
+            let lifetime = agreed.lifetime.as_secs();
+            let said = write_attributes(&[Attribute::number(1, 1), Attribute::number(2, lifetime)]);
+            let notify = Notify {
+                protocol: protocol_number(quick.policy.ipsec),
+                spi: &quick.spis.0.to_be_bytes(),
+                kind: RESPONDER_LIFETIME,
+                data: &said,
+            };
+            payloads.push(kind::NOTIFY, &notify.write(Version::One));
+        }
+        let number = header.id.to_be_bytes();
+        let mut iv = core::mem::take(&mut quick.iv);
+        let before = [&number[..], &quick.nonces.0];
+        let bytes = self.sealed((exchange::QUICK, header.id), &mut iv, &before, &payloads);
+        let bytes = bytes.ok_or(Bad::Ignored("ike1-no-keys"))?;
+        quick.iv = iv;
+        quick.child = Some(self.install(&quick, &agreed, shared.as_ref(), cx));
+        quick.last.set(message, Some(bytes.clone()));
+        quick.resend = Some(Resend::new(vec![bytes.clone()], cx.now));
+        self.common.send(bytes, cx);
+        self.quicks.insert(header.id, quick);
+        Ok(())
+    }
+
+    /// The second message, as initiator.
+    fn finish_quick(
+        &mut self,
+        quick: &mut Quick,
+        header: &Header,
+        message: &[u8],
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        let (plain, mut iv) = self.open(header, &quick.iv, message)?;
+        let number = header.id.to_be_bytes();
+        let found = self.verified(header, &plain, &[&number, &quick.nonces.0])?;
+        self.heard(cx.now);
+        let offers = read_offers(Version::One, body(&found, kind::SA)?)?;
+        let policy = quick.policy.clone();
+        let check = crate::config::ProposalCheck::Obey;
+        let (chosen, mut agreed) = choose_phase2(&offers, &policy, quick.mode, check)
+            .filter(|(_, agreed)| agreed.group == policy.proposal.pfs)
+            .ok_or(Bad::Ignored("ike1-not-offered"))?;
+        let ids: Vec<_> = bodies(&found, kind::ID).collect();
+        let same = ids.is_empty() || ids == [quick.ids.0.as_slice(), quick.ids.1.as_slice()];
+        if !same && quick.mode == Mode::Tunnel {
+            return Err(Bad::Ignored("ike1-other-selectors"));
+        }
+        quick.nonces.1 = body(&found, kind::NONCE)?.to_vec();
+        quick.spis.1 = chosen.spi32().unwrap_or(0);
+        quick.original = self.read_original(Side::Initiator, &found);
+        let shared = match &quick.agreement {
+            None => None,
+            Some(agreement) => {
+                let shared = agreement.shared(body(&found, kind::KE)?);
+                Some(shared.ok_or(Bad::Ignored("ike1-public-value"))?)
+            }
+        };
+        if let Some(claimed) = claimed_lifetime(&found) {
+            agreed.lifetime = agreed.lifetime.min(claimed);
+        }
+        let keys = self.keys.as_ref().ok_or(Bad::Ignored("ike1-no-keys"))?;
+        let hash = keys.authenticate(&[&[0], &number, &quick.nonces.0, &quick.nonces.1]);
+        let last = Chain::default().with(kind::HASH, &hash);
+        let bytes = self.seal(exchange::QUICK, header.id, &mut iv, &last);
+        let bytes = bytes.ok_or(Bad::Ignored("ike1-no-keys"))?;
+        quick.iv = iv;
+        quick.resend = None;
+        quick.over_at = cx.now + KEPT;
+        quick.last.set(message, Some(bytes.clone()));
+        let child = self.install(quick, &agreed, shared.as_ref(), cx);
+        quick.child = Some(child);
+        self.common.send(bytes, cx);
+        match quick
+            .replaces
+            .and_then(|old| cx.core.children.get_mut(&old))
+        {
+            None => cx.activate(child),
+            Some(old) => {
+                old.hard_at = old.hard_at.min(cx.now + LINGER);
+                let old = old.child.id;
+                cx.core.reschedule(old);
+                cx.activate_later(child, CAUTION);
+            }
+        }
+        self.remember(header.id);
+        Ok(())
+    }
+
+    /// The third message, as responder.
+    fn confirm_quick(
+        &mut self,
+        quick: &mut Quick,
+        header: &Header,
+        message: &[u8],
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        let (plain, iv) = self.open(header, &quick.iv, message)?;
+        let keys = self.keys.as_ref().ok_or(Bad::Ignored("ike1-no-keys"))?;
+        let (_, hash, _) =
+            hashed(header.next, &plain).map_err(|_| Bad::Ignored("ike1-undecipherable"))?;
+        let number = header.id.to_be_bytes();
+        let wanted = keys.authenticate(&[&[0], &number, &quick.nonces.0, &quick.nonces.1]);
+        if !equal(hash, &wanted) {
+            return Err(Bad::Ignored("ike1-hash"));
+        }
+        self.heard(cx.now);
+        quick.iv = iv;
+        quick.resend = None;
+        quick.over_at = cx.now + KEPT;
+        quick.last.set(message, None);
+        if let Some(child) = quick.child {
+            cx.activate(child);
+        }
+        self.remember(header.id);
+        Ok(())
+    }
+
+    /// Has the pair that was agreed on, not yet used for packets that leave.
+    fn install(
+        &self,
+        quick: &Quick,
+        agreed: &Phase2,
+        shared: Option<&crate::config::Secret>,
+        cx: &mut Context<'_>,
+    ) -> ChildId {
+        let protocol = protocol_number(quick.policy.ipsec);
+        let nonces = (quick.nonces.0.as_slice(), quick.nonces.1.as_slice());
+        let lens = (
+            agreed.suite.encryption.key_len(),
+            agreed.suite.authentication_len(),
+        );
+        let direction = |spi| {
+            let keys = self.keys.as_ref();
+            let material =
+                keys.map(|keys| keys.material(shared, protocol, spi, nonces, lens.0 + lens.1));
+            let material = material.unwrap_or_default();
+            let (encryption, authentication) = material
+                .bytes()
+                .split_at_checked(lens.0)
+                .unwrap_or_default();
+            Direction {
+                spi,
+                encryption_key: crate::config::Secret::new(encryption),
+                authentication_key: crate::config::Secret::new(authentication),
+            }
+        };
+        let percent = match quick.side {
+            Side::Initiator => 80 - (cx.core.random_u64() % 5) as u32,
+            Side::Responder => 90,
+        };
+        let soft = agreed.lifetime * percent / 100;
+        let id = ChildId(cx.core.number());
+        let child = Child {
+            id,
+            sa: self.common.id,
+            peer: self.common.peer_id,
+            policy: quick.policy_id,
+            generated: quick.generated,
+            protocol: quick.policy.ipsec,
+            mode: agreed.mode,
+            selectors: vec![quick.selectors],
+            payload: quick.policy.protocol,
+            suite: agreed.suite,
+            inbound: direction(quick.spis.0),
+            outbound: direction(quick.spis.1),
+            local: self.common.local,
+            remote: self.common.remote,
+            natt: agreed.natt,
+            original: quick
+                .original
+                .filter(|_| agreed.natt && agreed.mode == Mode::Transport),
+            born: cx.now,
+            soft,
+            hard: agreed.lifetime,
+            bytes: None,
+            replaces: quick.replaces,
+            active: false,
+        };
+        cx.install(child, Some(soft));
+        id
+    }
+
+    /// The policy for what a peer asks for: one that has exactly this, or one that a template allows.
+    fn policy_for(
+        &self,
+        (own, theirs): (Selector, Selector),
+        payload: u8,
+        mode: Mode,
+        cx: &Context<'_>,
+    ) -> Option<(PolicyId, Arc<Policy>, bool)> {
+        let Common {
+            local,
+            remote,
+            translated,
+            ..
+        } = &self.common;
+        // Behind a translator the peer says the address that it has there, which no policy knows.
+        let seen = |selector: &Selector, hidden: bool, end: IpAddr| {
+            let prefix = if hidden && mode == Mode::Transport {
+                IpNet::from(end)
+            } else {
+                selector.prefix
+            };
+            Selector {
+                prefix,
+                ..*selector
+            }
+        };
+        let own_seen = seen(&own, translated.0, local.ip());
+        let theirs_seen = seen(&theirs, translated.1, remote.ip());
+        let policies = cx.core.policies_of(self.common.peer_id).into_iter();
+        let mut policies =
+            policies.filter(|(_, policy)| policy.mode == mode && policy.protocol == payload);
+        let found = policies.find(|(_, policy)| {
+            let here = policy.source == own || policy.source == own_seen;
+            here && (policy.destination == theirs || policy.destination == theirs_seen)
+        });
+        if let Some((id, policy)) = found {
+            return Some((id, policy, false));
+        }
+        let identity = self.common.peer.identities.get(self.common.identity)?;
+        let (mut own, mut theirs) = (own_seen, theirs_seen);
+        match identity.generate_policy {
+            GeneratePolicy::No => return None,
+            GeneratePolicy::PortOverride => (own.port, theirs.port) = (0, 0),
+            GeneratePolicy::PortStrict => {}
+        }
+        let allows = |allowed: &Selector, asked: &Selector| {
+            let any = allowed.prefix.prefix_len() == 0;
+            (any || allowed.prefix.contains(&asked.prefix))
+                && (allowed.port == 0 || allowed.port == asked.port)
+        };
+        let mut templates = cx.core.templates(&identity.template_group);
+        let (id, template) = templates.find(|(_, template)| {
+            let protocol = template.protocol == 0 || template.protocol == payload;
+            protocol && allows(&template.source, &own) && allows(&template.destination, &theirs)
+        })?;
+        let policy = Policy {
+            source: own,
+            destination: theirs,
+            protocol: payload,
+            mode,
+            ..(**template).clone()
+        };
+        Some((id, Arc::new(policy), true))
+    }
+
+    /// Sends again what is due, and forgets what is done.
+    pub(super) fn tick_quicks(&mut self, cx: &mut Context<'_>) {
+        let due: Vec<_> = self
+            .quicks
+            .iter()
+            .filter(|(_, quick)| quick.due() <= cx.now)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in due {
+            let Some(mut quick) = self.quicks.remove(&id) else {
+                continue;
+            };
+            if let Some(resend) = &mut quick.resend
+                && quick.over_at > cx.now
+                && resend.again(&mut self.common, cx)
+            {
+                self.quicks.insert(id, quick);
+                continue;
+            }
+            if quick.resend.is_none() && quick.over_at > cx.now {
+                self.quicks.insert(id, quick);
+                continue;
+            }
+            if quick.resend.is_some() {
+                self.fail_quick(quick, Why::Unreachable, cx);
+            }
+            self.remember(id);
+        }
+    }
+
+    /// An exchange came to nothing.
+    fn fail_quick(&self, quick: Quick, why: Why, cx: &mut Context<'_>) {
+        if let Some(child) = quick.child {
+            cx.remove(child, why);
+        }
+        if quick.side == Side::Initiator {
+            cx.core
+                .orders
+                .push_back(Order::Failed(quick.policy_id, why));
+        }
+        self.say(Level::Error, &format!("phase 2 failed: {}", why.name()), cx);
+    }
+
+    /// The peer does not want what this side asked for under an SPI; or, if only one thing was asked for, that.
+    pub(super) fn refused(&mut self, spi: &[u8], why: Why, cx: &mut Context<'_>) {
+        let asking = self.quicks.iter().filter(|(_, quick)| quick.is_asking());
+        let asking: Vec<_> = asking.map(|(id, quick)| (*id, quick.spis.0)).collect();
+        let named = asking.iter().find(|(_, own)| own.to_be_bytes() == spi);
+        let only = asking.first().filter(|_| asking.len() == 1);
+        let Some((id, _)) = named.or(only).copied() else {
+            return;
+        };
+        self.remember(id);
+        if let Some(quick) = self.quicks.remove(&id) {
+            self.fail_quick(quick, why, cx);
+        }
+    }
+}
+
+/// The lifetime that a responder says in a notification.
+fn claimed_lifetime(found: &[Payload<'_>]) -> Option<Duration> {
+    bodies(found, kind::NOTIFY).find_map(|body| {
+        let notify = Notify::read(Version::One, body).ok()?;
+        let said = attributes(notify.data)
+            .ok()
+            .filter(|_| notify.kind == RESPONDER_LIFETIME)?;
+        let in_seconds = said.first()?.value.number() == Some(1);
+        let value = said
+            .get(1)?
+            .value
+            .number()
+            .filter(|value| in_seconds && *value > 0)?;
+        Some(Duration::from_secs(value))
+    })
+}
+
+/// The newest pair of a policy with these selectors, which a new one replaces.
+fn newest(
+    policy: PolicyId,
+    selectors: (Selector, Selector),
+    peer: crate::config::PeerId,
+    cx: &Context<'_>,
+) -> Option<ChildId> {
+    let pairs = cx.core.children.values().filter(|kept| {
+        let child = &kept.child;
+        !kept.replaced
+            && child.policy == policy
+            && child.peer == peer
+            && child.selectors == [selectors]
+    });
+    pairs.map(|kept| kept.child.id).max()
+}

@@ -1,0 +1,391 @@
+//! IKE_AUTH (RFC 7296, 1.2, 2.15, 2.16 and 2.19): who both are, the first pair, EAP, and mode config.
+
+use core::net::IpAddr;
+
+use super::child::Wanted;
+use super::{
+    OPENING, Reply, Request, Sa, Stage, bodies, body, error, exchange, kind, notified, notify,
+    push_notify, refusal,
+};
+use crate::config::{Auth, GeneratePolicy, Id, RemoteId};
+use crate::der;
+use crate::eap;
+use crate::engine::core::{Context, Order};
+use crate::event::{Action, EapReply, Level, State, Why};
+use crate::message::{Chain, Configuration, Identification, Payload, id_body, payloads, read_id};
+use crate::mode_config;
+
+impl Sa {
+    /// Who this side is: as configured, or by its certificate, or by its address.
+    fn own_id(&self) -> Vec<u8> {
+        let identity = self.common.peer.identities.get(self.common.identity);
+        let configured = identity.and_then(|identity| identity.my_id.clone());
+        let named = || match &identity?.auth {
+            Auth::Signature(certified) | Auth::EapRadius(certified) => {
+                der::subject(certified.chain.first()?).map(Id::Dn)
+            }
+            Auth::Eap(login) => Some(Id::UserFqdn(login.user.clone())),
+            _ => None,
+        };
+        let id = configured.or_else(named);
+        id_body(&id.unwrap_or(Id::Address(self.common.local.ip())), 0, 0)
+    }
+
+    /// As initiator: says who this side is, and what first pair it wants.
+    pub(super) fn begin_auth(&mut self, cx: &mut Context<'_>) {
+        self.stage = Stage::Auth;
+        self.common.state = State::Message3;
+        self.ids.0 = self.own_id();
+        let mut chain = Chain::default().with(kind::ID_I, &self.ids.0);
+        self.push_requests(&mut chain);
+        let identity = self
+            .common
+            .peer
+            .identities
+            .get(self.common.identity)
+            .cloned();
+        if let Some(RemoteId::Is(id)) = identity.as_ref().map(|identity| &identity.remote_id) {
+            chain.push(kind::ID_R, &id_body(id, 0, 0));
+        }
+        match self.auth() {
+            Some(Auth::Eap(login)) => self.eap = Some(eap::Client::new(&login)),
+            // Keys that cannot sign leave the proof out, and the responder says so.
+            _ => drop(self.push_proof(&mut chain)),
+        }
+        let remote = self.common.remote.ip();
+        let others = cx
+            .core
+            .children
+            .values()
+            .any(|kept| kept.child.remote.ip() == remote);
+        if self.common.peer.send_initial_contact && !others {
+            push_notify(&mut chain, notify::INITIAL_CONTACT, &[]);
+        }
+        let asks = identity
+            .and_then(|identity| identity.mode_config)
+            .filter(|config| !config.responder);
+        if asks.is_some() {
+            chain.push(kind::CP, &mode_config::request().write());
+        }
+        let wanted = self.first_wanted(asks.is_some(), cx);
+        if let Some(wanted) = &wanted {
+            self.push_wanted(wanted, false, &mut chain);
+        }
+        self.ask(
+            exchange::AUTH,
+            &chain,
+            Request::Auth(wanted.map(Box::new)),
+            cx,
+        );
+    }
+
+    /// The pair that comes with IKE_AUTH: of the first policy that waits, or of a template if addresses are asked for.
+    fn first_wanted(&mut self, asks: bool, cx: &mut Context<'_>) -> Option<Wanted> {
+        while let Some((policy, _)) = self.common.wanted.pop_front() {
+            if let Some(wanted) = self.wanted(policy, None, false, cx) {
+                return Some(wanted);
+            }
+        }
+        let policies = cx.core.policies_of(self.common.peer_id);
+        if let Some((policy, _)) = policies.first() {
+            return self.wanted(*policy, None, false, cx);
+        }
+        let identity = self.common.peer.identities.get(self.common.identity)?;
+        if !asks || identity.generate_policy == GeneratePolicy::No {
+            return None;
+        }
+        let group = identity.template_group.clone();
+        let (template, _) = cx.core.templates(&group).next()?;
+        self.wanted(template, None, false, cx)
+    }
+
+    /// As initiator: takes what the responder says.
+    pub(super) fn auth_response(
+        &mut self,
+        found: &[Payload<'_>],
+        wanted: Option<Box<Wanted>>,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Why> {
+        let has_auth = body(found, kind::AUTH).is_ok();
+        if let Some(number) = error(found).filter(|_| !has_auth) {
+            self.say(Level::Error, &format!("the peer says error {number}"), cx);
+            let fatal = number == notify::AUTHENTICATION_FAILED;
+            self.gone = true;
+            return Err(if fatal {
+                Why::Authentication
+            } else {
+                Why::Protocol
+            });
+        }
+        // With EAP the responder proves itself in its first answer, and again by the key that EAP gave.
+        let proves = self.stage == Stage::Auth || self.msk.is_some();
+        if proves && let Err(reason) = self.judge_responder(found) {
+            self.say(
+                Level::Error,
+                &format!("authentication failed: {reason}"),
+                cx,
+            );
+            return Err(Why::Authentication);
+        }
+        if self.eap.is_some() {
+            return self.eap_step(found, wanted, cx);
+        }
+        self.establish(cx);
+        if let Some(reply) = body(found, kind::CP)
+            .ok()
+            .and_then(|body| Configuration::read(body).ok())
+        {
+            let lease = mode_config::lease(&reply);
+            self.common.leased = lease.address;
+            cx.out.push(Action::Leased {
+                sa: self.common.id,
+                peer: self.common.peer_id,
+                lease,
+            });
+        }
+        if let Some(wanted) = wanted {
+            let policy = wanted.policy_id();
+            if let Err(why) = self.take_pair(&wanted, found, None, cx) {
+                self.say(Level::Error, &format!("no pair of SAs: {}", why.name()), cx);
+                cx.core.orders.push_back(Order::Failed(policy, why));
+            }
+        }
+        Ok(())
+    }
+
+    fn judge_responder(&mut self, found: &[Payload<'_>]) -> Result<(), String> {
+        if self.msk.is_none() {
+            self.ids.1 = body(found, kind::ID_R).map_err(|_| "no identity")?.to_vec();
+        }
+        let id = read_who(&self.ids.1).ok_or("an identity that is not known")?;
+        self.judge(found, &id)?;
+        self.common.remote_id = Some(id);
+        Ok(())
+    }
+
+    /// As initiator: goes on with EAP; once that is done, proves to have its key.
+    fn eap_step(
+        &mut self,
+        found: &[Payload<'_>],
+        wanted: Option<Box<Wanted>>,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Why> {
+        self.stage = Stage::Eap;
+        self.common.state = State::Eap;
+        let message = body(found, kind::EAP).map_err(|_| Why::Authentication)?;
+        let mut chain = Chain::default();
+        let challenge = cx.core.random(16);
+        let client = self.eap.as_mut().ok_or(Why::Authentication)?;
+        match client.step(message, &challenge) {
+            eap::Step::Answer(answer) => chain.push(kind::EAP, &answer),
+            eap::Step::Success(msk) => {
+                self.msk = Some(msk);
+                self.eap = None;
+                self.push_proof(&mut chain)?;
+            }
+            eap::Step::Failure(reason) => {
+                self.say(Level::Error, &format!("EAP failed: {reason}"), cx);
+                return Err(Why::Authentication);
+            }
+        }
+        self.ask(exchange::AUTH, &chain, Request::Auth(wanted), cx);
+        Ok(())
+    }
+
+    /// Chooses the identity: the first that names the peer, or one for any.
+    fn choose_identity(&mut self, id: &Id, with_eap: bool, found: &[Payload<'_>]) -> bool {
+        let by_secret = body(found, kind::AUTH).is_ok_and(|proof| proof.first() == Some(&2));
+        let fits = |auth: &Auth| match auth {
+            Auth::Psk(_) => !with_eap && by_secret,
+            Auth::Signature(_) => !with_eap && !by_secret,
+            Auth::EapRadius(_) => with_eap,
+            Auth::Eap(_) | Auth::PskXauth { .. } => false,
+        };
+        let identities = self.common.peer.identities.iter().enumerate();
+        let mut fitting = identities.filter(|(_, one)| fits(&one.auth));
+        let named = fitting
+            .clone()
+            .find(|(_, one)| one.remote_id == RemoteId::Is(id.clone()));
+        let any = || fitting.find(|(_, one)| !matches!(one.remote_id, RemoteId::Is(_)));
+        match named.or_else(any) {
+            Some((at, _)) => {
+                self.common.identity = at;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// As responder: takes what the initiator says.
+    pub(super) fn auth_request(&mut self, found: &[Payload<'_>], cx: &mut Context<'_>) -> Reply {
+        match self.stage {
+            Stage::Auth => self.first_request(found, cx),
+            Stage::Eap => match body(found, kind::EAP) {
+                Ok(message) => self.ask_server(message.to_vec(), cx),
+                Err(_) => Reply::Over(refusal(notify::INVALID_SYNTAX), Why::Protocol),
+            },
+            _ => {
+                let id = self.common.remote_id.clone();
+                match id
+                    .ok_or_else(String::new)
+                    .and_then(|id| self.judge(found, &id))
+                {
+                    Ok(()) => self.finish_auth(None, cx),
+                    Err(reason) => self.rejected(&reason, cx),
+                }
+            }
+        }
+    }
+
+    fn rejected(&self, reason: &str, cx: &mut Context<'_>) -> Reply {
+        self.say(
+            Level::Error,
+            &format!("authentication failed: {reason}"),
+            cx,
+        );
+        Reply::Over(refusal(notify::AUTHENTICATION_FAILED), Why::Authentication)
+    }
+
+    fn first_request(&mut self, found: &[Payload<'_>], cx: &mut Context<'_>) -> Reply {
+        self.ids.0 = body(found, kind::ID_I).unwrap_or_default().to_vec();
+        let Some(id) = read_who(&self.ids.0) else {
+            return Reply::Over(refusal(notify::INVALID_SYNTAX), Why::Protocol);
+        };
+        self.common.state = State::Message3;
+        let with_eap = body(found, kind::AUTH).is_err();
+        if !self.choose_identity(&id, with_eap, found) {
+            return self.rejected(&format!("no identity for {id}"), cx);
+        }
+        self.ids.1 = self.own_id();
+        if with_eap {
+            self.common.remote_id = Some(id);
+            self.common.state = State::Eap;
+            self.stage = Stage::Eap;
+            let mut chain = Chain::default().with(kind::ID_R, &self.ids.1);
+            if let Err(why) = self.push_proof(&mut chain) {
+                return Reply::Over(refusal(notify::AUTHENTICATION_FAILED), why);
+            }
+            chain.push(kind::EAP, &eap::identity_request());
+            return Reply::Now(chain);
+        }
+        if let Err(reason) = self.judge(found, &id) {
+            return self.rejected(&reason, cx);
+        }
+        self.common.remote_id = Some(id);
+        if notified(found, notify::INITIAL_CONTACT).is_some() {
+            cx.core.orders.push_back(Order::OnlyOne(self.common.id));
+        }
+        self.finish_auth(None, cx)
+    }
+
+    /// As responder: another host decides about the user.
+    fn ask_server(&self, message: Vec<u8>, cx: &mut Context<'_>) -> Reply {
+        cx.out.push(Action::Eap {
+            sa: self.common.id,
+            id: self
+                .common
+                .remote_id
+                .clone()
+                .unwrap_or(Id::KeyId(Vec::new())),
+            message,
+        });
+        Reply::Later
+    }
+
+    /// What the other host decided.
+    pub(crate) fn eap(&mut self, reply: EapReply, cx: &mut Context<'_>) -> Result<(), Why> {
+        if self.stage != Stage::Eap || self.waiting.take().is_none() {
+            return Ok(());
+        }
+        self.over_at = cx.now + OPENING;
+        let message = |bytes: &[u8]| Chain::default().with(kind::EAP, bytes);
+        let reply = match reply {
+            EapReply::Message(bytes) => Reply::Now(message(&bytes)),
+            EapReply::Success(bytes, msk) => {
+                self.stage = Stage::EapProof;
+                self.msk = Some(msk);
+                Reply::Now(message(&bytes))
+            }
+            EapReply::Failure(bytes) => {
+                self.say(Level::Error, "EAP failed", cx);
+                Reply::Over(message(&bytes), Why::Authentication)
+            }
+        };
+        self.reply(exchange::AUTH, reply, cx)
+    }
+
+    /// The address that was asked for.
+    pub(crate) fn leased(
+        &mut self,
+        address: Option<IpAddr>,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Why> {
+        let waits = matches!(self.stage, Stage::Auth | Stage::EapProof);
+        if !waits || self.waiting.take().is_none() {
+            return Ok(());
+        }
+        let reply = self.finish_auth(Some(address), cx);
+        self.reply(exchange::AUTH, reply, cx)
+    }
+
+    /// As responder: the peer is who it says. `leased` is the answer of the pool, if that was asked.
+    fn finish_auth(&mut self, leased: Option<Option<IpAddr>>, cx: &mut Context<'_>) -> Reply {
+        let (first, plain) = self.opening.clone();
+        let Ok(found) = payloads(first, &plain, &[]) else {
+            return Reply::Over(refusal(notify::INVALID_SYNTAX), Why::Protocol);
+        };
+        let identity = self.common.peer.identities.get(self.common.identity);
+        let config = identity
+            .and_then(|identity| identity.mode_config.clone())
+            .filter(|config| config.responder);
+        let asked = body(&found, kind::CP)
+            .ok()
+            .and_then(|body| Configuration::read(body).ok());
+        let mut given = None;
+        if let (Some(config), Some(asked)) = (config, asked) {
+            let address = match (&config.pool, leased) {
+                (Some(pool), None) if config.address.is_none() => {
+                    cx.out.push(Action::LeaseWanted {
+                        sa: self.common.id,
+                        pool: pool.clone(),
+                        wish: mode_config::lease(&asked).address,
+                    });
+                    return Reply::Later;
+                }
+                (_, leased) => config.address.or(leased.flatten()),
+            };
+            self.common.leased = address;
+            given = Some(mode_config::reply(&config, address));
+        }
+        let mut chain = Chain::default();
+        if self.msk.is_none() {
+            chain.push(kind::ID_R, &self.ids.1);
+        }
+        if let Err(why) = self.push_proof(&mut chain) {
+            return Reply::Over(refusal(notify::AUTHENTICATION_FAILED), why);
+        }
+        self.establish(cx);
+        match given {
+            Some(_) if self.common.leased.is_none() => {
+                push_notify(&mut chain, notify::NO_ADDRESS, &[]);
+                return Reply::Now(chain);
+            }
+            Some(given) => chain.push(kind::CP, &given.write()),
+            None => {}
+        }
+        if bodies(&found, kind::SA).next().is_some() {
+            if let Err((number, data)) = self.answer_pair(&found, None, &mut chain, cx) {
+                push_notify(&mut chain, number, &data);
+            }
+        }
+        Reply::Now(chain)
+    }
+}
+
+/// Who an identity payload names.
+fn read_who(body: &[u8]) -> Option<Id> {
+    match read_id(body).ok()? {
+        (Identification::Who(id), ..) => Some(id),
+        _ => None,
+    }
+}

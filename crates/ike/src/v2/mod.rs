@@ -1,0 +1,686 @@
+//! IKEv2 (RFC 7296): an IKE SA with its exchanges.
+//!
+//! ```text
+//!  init.rs      IKE_SA_INIT, cookies          ──▶ keys.rs
+//!  auth.rs      IKE_AUTH: secrets, signatures (prove.rs), EAP
+//!  child.rs     pairs of SAs, with offer.rs and traffic.rs
+//!  renew.rs     the IKE SA made anew
+//!  info.rs      deletions, and whether the peer lives
+//! ```
+//! Each side asks one thing at a time (a window of 1), and gives the same answer to the same question.
+
+mod auth;
+mod child;
+mod info;
+mod init;
+mod keys;
+mod offer;
+mod prove;
+mod renew;
+mod traffic;
+
+use core::net::SocketAddr;
+use std::collections::{BTreeMap, VecDeque};
+
+use machine::{Duration, Instant};
+
+use crate::config::{PolicyId, Protocol};
+use crate::crypto::Agreement;
+use crate::engine::core::{Common, Context, Order, Resend};
+use crate::event::{Action, ChildId, Level, SaId, Side, State, Why};
+use crate::message::{Chain, Fault, Header, Notify, Payload, Version, payloads};
+use crate::suite::Hash;
+use child::Wanted;
+use keys::Keys;
+use renew::Renewal;
+
+pub(crate) use init::{Cookies, is_first};
+
+/// Kinds of payloads (RFC 7296, 3.2).
+mod kind {
+    pub(super) const SA: u8 = 33;
+    pub(super) const KE: u8 = 34;
+    pub(super) const ID_I: u8 = 35;
+    pub(super) const ID_R: u8 = 36;
+    pub(super) const CERT: u8 = 37;
+    pub(super) const CERT_REQUEST: u8 = 38;
+    pub(super) const AUTH: u8 = 39;
+    pub(super) const NONCE: u8 = 40;
+    pub(super) const NOTIFY: u8 = 41;
+    pub(super) const DELETE: u8 = 42;
+    pub(super) const TS_I: u8 = 44;
+    pub(super) const TS_R: u8 = 45;
+    pub(super) const CP: u8 = 47;
+    pub(super) const EAP: u8 = 48;
+}
+
+/// Kinds of exchanges.
+mod exchange {
+    pub(super) const INIT: u8 = 34;
+    pub(super) const AUTH: u8 = 35;
+    pub(super) const CHILD: u8 = 36;
+    pub(super) const INFORMATIONAL: u8 = 37;
+}
+
+/// Kinds of notifications (RFC 7296, 3.10.1; RFC 7383; RFC 7427).
+mod notify {
+    pub(super) const UNSUPPORTED: u16 = 1;
+    pub(super) const INVALID_SYNTAX: u16 = 7;
+    pub(super) const NO_PROPOSAL: u16 = 14;
+    pub(super) const INVALID_KE: u16 = 17;
+    pub(super) const AUTHENTICATION_FAILED: u16 = 24;
+    pub(super) const NO_ADDRESS: u16 = 36;
+    pub(super) const TS_UNACCEPTABLE: u16 = 38;
+    pub(super) const TEMPORARY: u16 = 43;
+    pub(super) const NO_CHILD: u16 = 44;
+    /// Kinds from here on are no errors.
+    pub(super) const STATUS: u16 = 16_384;
+    pub(super) const INITIAL_CONTACT: u16 = 16_384;
+    pub(super) const NAT_SOURCE: u16 = 16_388;
+    pub(super) const NAT_DESTINATION: u16 = 16_389;
+    pub(super) const COOKIE: u16 = 16_390;
+    pub(super) const TRANSPORT: u16 = 16_391;
+    pub(super) const REKEY: u16 = 16_393;
+    pub(super) const FRAGMENTS: u16 = 16_430;
+    pub(super) const HASHES: u16 = 16_431;
+}
+
+/// The flag of messages of the one who began the IKE SA.
+pub(crate) const INITIATOR: u8 = 0x08;
+const RESPONSE: u8 = 0x20;
+
+/// How long an IKE SA may take to come to be.
+const OPENING: Duration = Duration::from_secs(75);
+/// Longer messages are sent in fragments, if the peer knows those (RFC 7383); so long are fragments.
+const FRAGMENT: usize = 1200;
+/// The most fragments of a message.
+const FRAGMENTS: u16 = 64;
+/// The most things that wait to be asked.
+const TASKS: usize = 1024;
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Init,
+    Auth,
+    /// EAP goes on.
+    Eap,
+    /// EAP was successful, and is to be proved by its key.
+    EapProof,
+    Done,
+}
+
+/// What is to be asked.
+#[derive(Debug)]
+enum Task {
+    Child(PolicyId, Option<ChildId>),
+    Renew,
+    /// This side's SPI, and its pair, if there is one.
+    Delete(Protocol, u32, Option<ChildId>),
+    Leave(Why),
+    Alive,
+}
+
+/// What was asked.
+enum Request {
+    Init,
+    /// With the pair that comes with it.
+    Auth(Option<Box<Wanted>>),
+    Child(Box<Wanted>),
+    Renew(Box<Renewal>),
+    Delete(Option<ChildId>),
+    Leave(Why),
+    Alive,
+}
+
+struct Asked {
+    id: u32,
+    request: Request,
+    resend: Resend,
+}
+
+/// What is answered.
+enum Reply {
+    Now(Chain),
+    /// Somebody must be asked before.
+    Later,
+    /// The SA is over after that.
+    Over(Chain, Why),
+}
+
+/// Fragments of a message.
+#[derive(Default)]
+struct Gather {
+    of: Option<(u32, u8, u16)>,
+    first: u8,
+    parts: BTreeMap<u16, Vec<u8>>,
+}
+
+/// An IKE SA of IKEv2.
+pub(crate) struct Sa {
+    pub(crate) common: Common,
+    stage: Stage,
+    agreement: Option<Agreement>,
+    tries: u8,
+    cookie: Vec<u8>,
+    /// Of the initiator, and of the responder.
+    nonces: (Vec<u8>, Vec<u8>),
+    init: (Vec<u8>, Vec<u8>),
+    ids: (Vec<u8>, Vec<u8>),
+    keys: Option<Keys>,
+    next_out: u32,
+    next_in: u32,
+    asked: Option<Asked>,
+    answered: Vec<Vec<u8>>,
+    tasks: VecDeque<Task>,
+    gather: Gather,
+    fragments: bool,
+    /// Hashes that the peer takes in signatures (RFC 7427).
+    hashes: Vec<Hash>,
+    /// As responder: the payloads of the first message of IKE_AUTH, and the message that waits for an answer.
+    opening: (u8, Vec<u8>),
+    waiting: Option<u32>,
+    msk: Option<crate::config::Secret>,
+    eap: Option<crate::eap::Client>,
+    /// The SA that the peer made in place of this one while this side made one, too: it, and the lower nonce.
+    rival: Option<(SaId, Vec<u8>)>,
+    renew_at: Option<Instant>,
+    over_at: Instant,
+    gone: bool,
+}
+
+/// The body of the first payload of a kind.
+fn body<'a>(payloads: &[Payload<'a>], kind: u8) -> Result<&'a [u8], Fault> {
+    bodies(payloads, kind).next().ok_or(Fault::Value)
+}
+
+/// Bodies of payloads of a kind.
+fn bodies<'a>(payloads: &[Payload<'a>], kind: u8) -> impl Iterator<Item = &'a [u8]> {
+    payloads
+        .iter()
+        .filter(move |payload| payload.kind == kind)
+        .map(|payload| payload.body)
+}
+
+/// The notifications of a message.
+fn notifies<'a>(payloads: &[Payload<'a>]) -> impl Iterator<Item = Notify<'a>> {
+    bodies(payloads, kind::NOTIFY).filter_map(|body| Notify::read(Version::Two, body).ok())
+}
+
+/// The notification of a kind.
+fn notified<'a>(payloads: &[Payload<'a>], number: u16) -> Option<Notify<'a>> {
+    notifies(payloads).find(|notify| notify.kind == number)
+}
+
+/// The first error that a message says.
+fn error(payloads: &[Payload<'_>]) -> Option<u16> {
+    notifies(payloads)
+        .map(|notify| notify.kind)
+        .find(|kind| *kind < notify::STATUS)
+}
+
+fn push_notify(chain: &mut Chain, number: u16, data: &[u8]) {
+    chain.push(
+        kind::NOTIFY,
+        &Notify::plain(number, data).write(Version::Two),
+    );
+}
+
+/// An answer that only says an error.
+fn refusal(number: u16) -> Chain {
+    let mut chain = Chain::default();
+    push_notify(&mut chain, number, &[]);
+    chain
+}
+
+impl Sa {
+    fn new(common: Common, now: Instant) -> Self {
+        Self {
+            common,
+            stage: Stage::Init,
+            agreement: None,
+            tries: 0,
+            cookie: Vec::new(),
+            nonces: Default::default(),
+            init: Default::default(),
+            ids: Default::default(),
+            keys: None,
+            next_out: 0,
+            next_in: 0,
+            asked: None,
+            answered: Vec::new(),
+            tasks: VecDeque::new(),
+            gather: Gather::default(),
+            fragments: false,
+            hashes: Vec::new(),
+            opening: Default::default(),
+            waiting: None,
+            msk: None,
+            eap: None,
+            rival: None,
+            renew_at: None,
+            over_at: now + OPENING,
+            gone: false,
+        }
+    }
+
+    /// A header for a message of this SA.
+    const fn header(&self, exchange: u8, response: bool, id: u32) -> Header {
+        let side = match self.common.side {
+            Side::Initiator => INITIATOR,
+            Side::Responder => 0,
+        };
+        Header {
+            initiator: self.common.spis.0,
+            responder: self.common.spis.1,
+            next: 0,
+            version: Version::Two,
+            exchange,
+            flags: if response { side | RESPONSE } else { side },
+            id,
+        }
+    }
+
+    /// Payloads as a protected message, in fragments if that is needed.
+    fn seal(&self, header: &Header, chain: &Chain, cx: &mut Context<'_>) -> Vec<Vec<u8>> {
+        let Some(keys) = &self.keys else {
+            return Vec::new();
+        };
+        let block = keys.agreed.cipher.block_len();
+        let mut seal = |first, payloads: &[u8], fragment| {
+            let iv = cx.core.random(block);
+            keys.seal(header, (first, payloads), fragment, &iv)
+        };
+        if !self.fragments || chain.bytes().len() <= FRAGMENT {
+            return vec![seal(chain.first(), chain.bytes(), None)];
+        }
+        let parts: Vec<_> = chain.bytes().chunks(FRAGMENT).collect();
+        let total = parts.len() as u16;
+        let numbered = (1..).zip(parts);
+        let sealed = numbered.map(|(at, part)| {
+            let first = if at == 1 { chain.first() } else { 0 };
+            seal(first, part, Some((at, total)))
+        });
+        sealed.collect()
+    }
+
+    /// Asks something.
+    fn ask(&mut self, number: u8, chain: &Chain, request: Request, cx: &mut Context<'_>) {
+        let id = self.next_out;
+        self.next_out += 1;
+        let messages = self.seal(&self.header(number, false, id), chain, cx);
+        for message in messages.clone() {
+            self.common.send(message, cx);
+        }
+        self.asked = Some(Asked {
+            id,
+            request,
+            resend: Resend::new(messages, cx.now),
+        });
+    }
+
+    /// Answers the question that is due.
+    fn answer(&mut self, number: u8, chain: &Chain, cx: &mut Context<'_>) {
+        let header = self.header(number, true, self.next_in);
+        self.answered = self.seal(&header, chain, cx);
+        self.next_in += 1;
+        for message in self.answered.clone() {
+            self.common.send(message, cx);
+        }
+    }
+
+    /// Takes a message. An error ends the SA.
+    pub(crate) fn input(
+        &mut self,
+        header: &Header,
+        message: &[u8],
+        ends: (SocketAddr, SocketAddr),
+        natt: bool,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Why> {
+        self.common.count(message.len());
+        if header.exchange == exchange::INIT {
+            return self.init_message(header, message, cx);
+        }
+        let by_initiator = header.flags & INITIATOR != 0;
+        let Some(keys) = self
+            .keys
+            .as_ref()
+            .filter(|_| by_initiator == (self.common.side == Side::Responder))
+        else {
+            cx.core.count("ike2-unexpected");
+            return Ok(());
+        };
+        let opened = match keys.open(header, message) {
+            Ok(opened) => opened,
+            Err(_) => {
+                cx.core.count("ike2-integrity");
+                return Ok(());
+            }
+        };
+        self.heard(cx.now);
+        let is_response = header.flags & RESPONSE != 0;
+        let is_new = if is_response {
+            self.asked
+                .as_ref()
+                .is_some_and(|asked| asked.id == header.id)
+        } else {
+            header.id == self.next_in
+        };
+        if is_new {
+            self.common.follow(ends, natt, cx);
+        } else if !is_response && header.id.wrapping_add(1) == self.next_in {
+            // The answer was lost; to a fragment but the first nothing is said (RFC 7383, 2.6.1).
+            let again = opened.fragment.is_none_or(|(at, _)| at == 1);
+            for message in self.answered.clone().into_iter().filter(|_| again) {
+                self.common.send(message, cx);
+            }
+            return Ok(());
+        } else {
+            cx.core.count("ike2-message-id");
+            return Ok(());
+        }
+        let Some((first, plain)) = self.gather.take(header, opened) else {
+            return Ok(());
+        };
+        let found = match payloads(first, &plain, &[]) {
+            Ok(found) => found,
+            Err(fault) => {
+                cx.core.count(fault.name());
+                if !is_response {
+                    self.answer(header.exchange, &refusal(notify::INVALID_SYNTAX), cx);
+                }
+                return Ok(());
+            }
+        };
+        if is_response {
+            return self.response(header.exchange, &found, cx);
+        }
+        self.request(header.exchange, (first, &plain), &found, cx)
+    }
+
+    /// Answers what the peer asks.
+    fn request(
+        &mut self,
+        number: u8,
+        (first, plain): (u8, &[u8]),
+        found: &[Payload<'_>],
+        cx: &mut Context<'_>,
+    ) -> Result<(), Why> {
+        if self.waiting.is_some() {
+            return Ok(());
+        }
+        let unknown = found
+            .iter()
+            .any(|one| one.critical && !(33..=48).contains(&one.kind));
+        let reply = match (number, self.stage) {
+            _ if unknown => Reply::Now(refusal(notify::UNSUPPORTED)),
+            (exchange::AUTH, Stage::Auth | Stage::Eap | Stage::EapProof) => {
+                if self.stage == Stage::Auth {
+                    self.opening = (first, plain.to_vec());
+                }
+                self.auth_request(found, cx)
+            }
+            (exchange::CHILD, Stage::Done) => self.child_request(found, cx),
+            (exchange::INFORMATIONAL, Stage::Done) => self.informational(found, cx),
+            _ => {
+                cx.core.count("ike2-unexpected");
+                return Ok(());
+            }
+        };
+        self.reply(number, reply, cx)
+    }
+
+    fn reply(&mut self, number: u8, reply: Reply, cx: &mut Context<'_>) -> Result<(), Why> {
+        match reply {
+            Reply::Now(chain) => {
+                self.answer(number, &chain, cx);
+                self.go_on(cx);
+                Ok(())
+            }
+            Reply::Later => {
+                self.waiting = Some(self.next_in);
+                Ok(())
+            }
+            Reply::Over(chain, why) => {
+                self.answer(number, &chain, cx);
+                self.gone = true;
+                Err(why)
+            }
+        }
+    }
+
+    /// Takes an answer of the peer.
+    fn response(
+        &mut self,
+        number: u8,
+        found: &[Payload<'_>],
+        cx: &mut Context<'_>,
+    ) -> Result<(), Why> {
+        let Some(asked) = self.asked.take() else {
+            return Ok(());
+        };
+        let fits = match asked.request {
+            Request::Init => false,
+            Request::Auth(_) => number == exchange::AUTH,
+            Request::Child(_) | Request::Renew(_) => number == exchange::CHILD,
+            Request::Delete(_) | Request::Leave(_) | Request::Alive => {
+                number == exchange::INFORMATIONAL
+            }
+        };
+        if !fits {
+            cx.core.count("ike2-unexpected");
+            self.asked = Some(asked);
+            return Ok(());
+        }
+        match asked.request {
+            Request::Init | Request::Alive => {}
+            Request::Auth(wanted) => {
+                let policy = wanted.as_ref().map(|wanted| wanted.policy_id());
+                if let Err(why) = self.auth_response(found, wanted, cx) {
+                    let failed = policy.map(|policy| Order::Failed(policy, why));
+                    cx.core.orders.extend(failed);
+                    return Err(why);
+                }
+            }
+            Request::Child(wanted) => self.child_response(*wanted, found, cx),
+            Request::Renew(renewal) => self.renewed(*renewal, found, cx),
+            Request::Delete(child) => {
+                if let Some(child) = child {
+                    cx.remove(child, Why::Replaced);
+                }
+            }
+            Request::Leave(why) => {
+                self.gone = true;
+                return Err(why);
+            }
+        }
+        self.go_on(cx);
+        Ok(())
+    }
+
+    /// Asks what waits to be asked, if nothing is being asked.
+    fn go_on(&mut self, cx: &mut Context<'_>) {
+        while self.asked.is_none() && self.stage == Stage::Done {
+            let Some(task) = self.tasks.pop_front() else {
+                return;
+            };
+            let retired = self.common.state == State::Expired;
+            match task {
+                Task::Child(..) | Task::Renew if retired => {}
+                Task::Child(policy, replaces) => self.ask_child(policy, replaces, cx),
+                Task::Renew => self.ask_renewal(cx),
+                Task::Delete(protocol, spi, child) => self.ask_delete(protocol, spi, child, cx),
+                Task::Leave(why) => self.ask_leave(why, cx),
+                Task::Alive => {
+                    let chain = Chain::default();
+                    self.ask(exchange::INFORMATIONAL, &chain, Request::Alive, cx);
+                }
+            }
+        }
+    }
+
+    fn push_task(&mut self, task: Task) {
+        if self.tasks.len() < TASKS {
+            self.tasks.push_back(task);
+        }
+    }
+
+    /// Does what is due. An error ends the SA.
+    pub(crate) fn tick(&mut self, cx: &mut Context<'_>) -> Result<(), Why> {
+        if self.over_at <= cx.now {
+            self.gone |= self.common.is_half_open();
+            return Err(self.common.end());
+        }
+        if let Some(mut asked) = self.asked.take() {
+            let more = asked.resend.again(&mut self.common, cx);
+            self.asked = Some(asked);
+            if !more {
+                self.gone = true;
+                let retired = self.common.state == State::Expired;
+                return Err(if retired {
+                    Why::Replaced
+                } else {
+                    Why::Unreachable
+                });
+            }
+        }
+        if self.renew_at.is_some_and(|at| at <= cx.now) {
+            self.renew_at = Some(cx.now + Duration::from_secs(10));
+            if !self.tasks.iter().any(|task| matches!(task, Task::Renew)) {
+                self.push_task(Task::Renew);
+            }
+        }
+        if self.alive_at().is_some_and(|at| at <= cx.now) {
+            self.push_task(Task::Alive);
+        }
+        self.common.keep_alive(cx);
+        self.go_on(cx);
+        Ok(())
+    }
+
+    /// When the peer is asked whether it lives: it was silent, and nothing is being asked.
+    fn alive_at(&self) -> Option<Instant> {
+        let (interval, _) = self.common.peer.profile.dpd?;
+        let idle = self.asked.is_none() && self.tasks.is_empty() && self.stage == Stage::Done;
+        (idle && !interval.is_zero()).then(|| self.common.last_seen + interval)
+    }
+
+    /// When `tick` is worth a call.
+    pub(crate) fn deadline(&self) -> Instant {
+        let times = [
+            self.asked.as_ref().map(|asked| asked.resend.at),
+            self.renew_at,
+            self.alive_at(),
+            self.common.keepalive_at(),
+        ];
+        times.into_iter().flatten().fold(self.over_at, Instant::min)
+    }
+
+    /// SAs of a policy are wanted.
+    pub(crate) fn acquire(
+        &mut self,
+        policy: PolicyId,
+        replaces: Option<ChildId>,
+        cx: &mut Context<'_>,
+    ) {
+        if self.common.state != State::Established {
+            self.common.want(policy, replaces);
+            return;
+        }
+        let waits = self.tasks.iter().any(|task| match task {
+            Task::Child(one, old) => *one == policy && *old == replaces,
+            _ => false,
+        });
+        let asks = match self.asked.as_ref().map(|asked| &asked.request) {
+            Some(Request::Child(wanted)) => wanted.is_for(policy, replaces),
+            _ => false,
+        };
+        if !waits && !asks {
+            self.push_task(Task::Child(policy, replaces));
+            self.go_on(cx);
+        }
+    }
+
+    /// Whether SAs of a policy are being agreed on.
+    pub(crate) fn is_busy_with(&self, policy: PolicyId) -> bool {
+        self.unfinished().contains(&policy)
+    }
+
+    /// Policies for which pairs were asked for, or will be.
+    pub(crate) fn unfinished(&self) -> Vec<PolicyId> {
+        let asked = match self.asked.as_ref().map(|asked| &asked.request) {
+            Some(Request::Child(wanted) | Request::Auth(Some(wanted))) => Some(wanted.policy_id()),
+            _ => None,
+        };
+        let waiting = self.tasks.iter().filter_map(|task| match task {
+            Task::Child(policy, _) => Some(*policy),
+            _ => None,
+        });
+        asked.into_iter().chain(waiting).collect()
+    }
+
+    /// The peer was heard.
+    pub(crate) const fn heard(&mut self, now: Instant) {
+        self.common.last_seen = now;
+    }
+
+    /// It is there.
+    fn establish(&mut self, cx: &mut Context<'_>) {
+        self.stage = Stage::Done;
+        self.begin_life(cx);
+        cx.out.push(Action::Established(self.common.id));
+        self.say(Level::Info, "IKE SA established", cx);
+        cx.core.orders.push_back(Order::Established(self.common.id));
+        for (policy, replaces) in core::mem::take(&mut self.common.wanted) {
+            if cx.core.pairs_of(policy) == 0 {
+                self.push_task(Task::Child(policy, replaces));
+            }
+        }
+    }
+
+    /// Sets when it is made anew, and when it is over.
+    fn begin_life(&mut self, cx: &mut Context<'_>) {
+        self.common.state = State::Established;
+        self.common.established = Some(cx.now);
+        let lifetime = self.common.peer.profile.lifetime;
+        let percent = match self.common.side {
+            Side::Initiator => 90 - (cx.core.random_u64() % 5) as u32,
+            Side::Responder => 95,
+        };
+        self.renew_at = Some(cx.now + lifetime * percent / 100);
+        self.over_at = cx.now + lifetime;
+    }
+
+    fn say(&self, level: Level, text: &str, cx: &mut Context<'_>) {
+        cx.log(level, format!("{}: {text}", self.common.label()));
+    }
+}
+
+impl Gather {
+    /// The payloads, once all fragments are there.
+    fn take(&mut self, header: &Header, opened: keys::Opened) -> Option<(u8, Vec<u8>)> {
+        let Some((at, total)) = opened.fragment else {
+            return Some((opened.first, opened.plain));
+        };
+        if at == 0 || at > total || total > FRAGMENTS {
+            return None;
+        }
+        let of = (header.id, header.flags & RESPONSE, total);
+        if self.of != Some(of) {
+            *self = Self {
+                of: Some(of),
+                ..Self::default()
+            };
+        }
+        if at == 1 {
+            self.first = opened.first;
+        }
+        self.parts.insert(at, opened.plain);
+        if self.parts.len() < usize::from(total) {
+            return None;
+        }
+        let whole = core::mem::take(self);
+        Some((whole.first, whole.parts.into_values().flatten().collect()))
+    }
+}

@@ -1,0 +1,347 @@
+//! How the two prove who they are (RFC 7296, 2.15 and 3.8; RFC 7427; RFC 4754).
+
+use super::{Sa, bodies, body, kind};
+use crate::config::{Auth, Certified, Id, RemoteId, Scheme, Secret, Verifier};
+use crate::crypto::{digest, equal};
+use crate::event::{Side, Why};
+use crate::message::{Chain, Payload};
+use crate::suite::Hash;
+
+/// Methods of authentication.
+const RSA: u8 = 1;
+const SECRET: u8 = 2;
+const SIGNATURE: u8 = 14;
+/// A certificate for signatures, X.509.
+const X509: u8 = 4;
+
+/// The object identifiers 1.2.840.113549.1.1 (RSA), 1.2.840.10045.4.3 (ECDSA), 2.16.840.1.101.3.4.2 (SHA-2).
+const OF_RSA: [u8; 8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
+const OF_ECDSA: [u8; 7] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03];
+const OF_SHA2: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02];
+
+/// An element of DER that is shorter than 128 bytes.
+fn element(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let contents = parts.concat();
+    [&[tag, contents.len() as u8], contents.as_slice()].concat()
+}
+
+/// The algorithm identifier of a scheme (RFC 7427, Appendix A); none if it has none.
+fn algorithm(scheme: Scheme) -> Option<Vec<u8>> {
+    let oid = |prefix: &[u8], last: u8| element(6, &[prefix, &[last]]);
+    let null = [5, 0];
+    Some(match scheme {
+        Scheme::RsaPkcs1(hash) => {
+            let last = match hash {
+                Hash::Sha1 => 5,
+                Hash::Sha256 => 11,
+                Hash::Sha384 => 12,
+                Hash::Sha512 => 13,
+                Hash::Md5 => return None,
+            };
+            element(0x30, &[&oid(&OF_RSA, last), &null])
+        }
+        Scheme::RsaPss(hash) => {
+            let (last, size) = match hash {
+                Hash::Sha256 => (1, 32),
+                Hash::Sha384 => (2, 48),
+                Hash::Sha512 => (3, 64),
+                _ => return None,
+            };
+            let hash = element(0x30, &[&oid(&OF_SHA2, last), &null]);
+            let mask = element(0x30, &[&oid(&OF_RSA, 8), &hash]);
+            let salt = element(2, &[&[size]]);
+            let (hash, mask) = (element(0xa0, &[&hash]), element(0xa1, &[&mask]));
+            let parameters = element(0x30, &[&hash, &mask, &element(0xa2, &[&salt])]);
+            element(0x30, &[&oid(&OF_RSA, 10), &parameters])
+        }
+        Scheme::EcdsaP256 => element(0x30, &[&oid(&OF_ECDSA, 2)]),
+        Scheme::EcdsaP384 => element(0x30, &[&oid(&OF_ECDSA, 3)]),
+        Scheme::EcdsaP521 => element(0x30, &[&oid(&OF_ECDSA, 4)]),
+        Scheme::RsaRaw => return None,
+    })
+}
+
+/// Schemes that have algorithm identifiers, best first, with the hash that the peer must know.
+const SCHEMES: [(Scheme, Hash); 10] = [
+    (Scheme::EcdsaP256, Hash::Sha256),
+    (Scheme::EcdsaP384, Hash::Sha384),
+    (Scheme::EcdsaP521, Hash::Sha512),
+    (Scheme::RsaPkcs1(Hash::Sha256), Hash::Sha256),
+    (Scheme::RsaPkcs1(Hash::Sha384), Hash::Sha384),
+    (Scheme::RsaPkcs1(Hash::Sha512), Hash::Sha512),
+    (Scheme::RsaPss(Hash::Sha256), Hash::Sha256),
+    (Scheme::RsaPss(Hash::Sha384), Hash::Sha384),
+    (Scheme::RsaPss(Hash::Sha512), Hash::Sha512),
+    (Scheme::RsaPkcs1(Hash::Sha1), Hash::Sha1),
+];
+
+/// The methods of RFC 4754, with the scheme of each.
+const CURVES: [(u8, Scheme); 3] = [
+    (9, Scheme::EcdsaP256),
+    (10, Scheme::EcdsaP384),
+    (11, Scheme::EcdsaP521),
+];
+
+/// Bytes of r and of s; none with RSA.
+const fn half(scheme: Scheme) -> Option<usize> {
+    match scheme {
+        Scheme::EcdsaP256 => Some(32),
+        Scheme::EcdsaP384 => Some(48),
+        Scheme::EcdsaP521 => Some(66),
+        _ => None,
+    }
+}
+
+/// Two numbers as DER has them (RFC 3279, 2.2.3).
+fn to_der(signature: &[u8], half: usize) -> Option<Vec<u8>> {
+    let (r, s) = signature.split_at_checked(half)?;
+    let number = |bytes: &[u8]| {
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+        let bytes = bytes.get(zeros..).unwrap_or_default();
+        let sign: &[u8] = if bytes.first().is_none_or(|byte| *byte >= 0x80) {
+            &[0]
+        } else {
+            &[]
+        };
+        element(2, &[sign, bytes])
+    };
+    let contents = [number(r), number(s)].concat();
+    let len = contents.len() as u8;
+    let head: &[u8] = if len < 0x80 {
+        &[0x30, len]
+    } else {
+        &[0x30, 0x81, len]
+    };
+    Some([head, &contents].concat())
+}
+
+/// The same back.
+fn of_der(bytes: &[u8], half: usize) -> Option<Vec<u8>> {
+    let (_, contents) = crate::der::of(bytes)?;
+    let mut out = Vec::new();
+    let mut rest = contents;
+    for _ in 0..2 {
+        let (number, after) = crate::der::first(rest)?;
+        let zeros = number.iter().take_while(|byte| **byte == 0).count();
+        let number = number.get(zeros..)?;
+        out.resize(out.len() + half.checked_sub(number.len())?, 0);
+        out.extend_from_slice(number);
+        rest = after;
+    }
+    Some(out)
+}
+
+impl Sa {
+    /// What a side signs: its first message, the other's nonce, its identity.
+    fn signed(&self, side: Side) -> Vec<u8> {
+        let Some(keys) = &self.keys else {
+            return Vec::new();
+        };
+        match side {
+            Side::Initiator => keys.signed(true, &self.init.0, &self.nonces.1, &self.ids.0),
+            Side::Responder => keys.signed(false, &self.init.1, &self.nonces.0, &self.ids.1),
+        }
+    }
+
+    /// AUTH of a secret, or of EAP's key.
+    pub(super) fn prove_by_secret(&self, secret: &Secret, side: Side) -> Vec<u8> {
+        let keys = self.keys.as_ref();
+        let proof = keys
+            .map(|keys| keys.proof(secret.bytes(), &self.signed(side)))
+            .unwrap_or_default();
+        [&[SECRET, 0, 0, 0], proof.as_slice()].concat()
+    }
+
+    /// AUTH of a key, in the best way that the peer knows.
+    fn prove_by_key(&self, certified: &Certified) -> Option<Vec<u8>> {
+        let message = self.signed(self.common.side);
+        let known = SCHEMES
+            .iter()
+            .filter(|(_, hash)| self.hashes.contains(hash));
+        for (scheme, _) in known.filter(|(scheme, _)| certified.signer.can(*scheme)) {
+            let algorithm = algorithm(*scheme)?;
+            let mut signature = certified.signer.sign(*scheme, &message)?;
+            if let Some(half) = half(*scheme) {
+                signature = to_der(&signature, half)?;
+            }
+            let head = [SIGNATURE, 0, 0, 0, algorithm.len() as u8];
+            return Some([&head[..], &algorithm, &signature].concat());
+        }
+        let curves = CURVES
+            .iter()
+            .filter(|(_, scheme)| certified.signer.can(*scheme));
+        let rsa = (RSA, Scheme::RsaPkcs1(Hash::Sha1));
+        let (method, scheme) = curves.chain([&rsa]).next()?;
+        let signature = certified.signer.sign(*scheme, &message)?;
+        Some([&[*method, 0, 0, 0], signature.as_slice()].concat())
+    }
+
+    /// The own proof, with the certificates that it needs.
+    pub(super) fn push_proof(&self, chain: &mut Chain) -> Result<(), Why> {
+        if let Some(msk) = &self.msk {
+            chain.push(kind::AUTH, &self.prove_by_secret(msk, self.common.side));
+            return Ok(());
+        }
+        match self.auth() {
+            Some(Auth::Psk(secret)) => {
+                chain.push(kind::AUTH, &self.prove_by_secret(&secret, self.common.side));
+                Ok(())
+            }
+            Some(Auth::Signature(certified) | Auth::EapRadius(certified)) => {
+                for certificate in &certified.chain {
+                    chain.push(kind::CERT, &[&[X509], certificate.as_slice()].concat());
+                }
+                let proof = self.prove_by_key(&certified).ok_or(Why::Authentication)?;
+                chain.push(kind::AUTH, &proof);
+                Ok(())
+            }
+            _ => Err(Why::Authentication),
+        }
+    }
+
+    /// Asks for certificates of authorities that are trusted.
+    pub(super) fn push_requests(&self, chain: &mut Chain) {
+        let mut keys = Vec::new();
+        for identity in &self.common.peer.identities {
+            let verifier = match &identity.auth {
+                Auth::Signature(certified) => &certified.verifier,
+                Auth::Eap(login) => &login.verifier,
+                _ => continue,
+            };
+            keys.extend(verifier.authorities());
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        if !keys.is_empty() {
+            chain.push(
+                kind::CERT_REQUEST,
+                &[&[X509], keys.concat().as_slice()].concat(),
+            );
+        }
+    }
+
+    /// The authentication of the identity in use.
+    pub(super) fn auth(&self) -> Option<Auth> {
+        let identity = self.common.peer.identities.get(self.common.identity)?;
+        Some(identity.auth.clone())
+    }
+
+    /// Whether the peer is who it should be, and whether its proof is right.
+    pub(super) fn judge(&self, found: &[Payload<'_>], id: &Id) -> Result<(), String> {
+        let identity = self
+            .common
+            .peer
+            .identities
+            .get(self.common.identity)
+            .ok_or("no identity")?;
+        if let RemoteId::Is(wanted) = &identity.remote_id
+            && wanted != id
+        {
+            return Err(format!("the peer says to be {id}"));
+        }
+        let theirs = match self.common.side {
+            Side::Initiator => Side::Responder,
+            Side::Responder => Side::Initiator,
+        };
+        let proof = body(found, kind::AUTH).map_err(|_| "no proof")?;
+        let secret = match (&self.msk, &identity.auth) {
+            (Some(msk), _) => Some(msk),
+            (None, Auth::Psk(secret)) => Some(secret),
+            _ => None,
+        };
+        if let Some(secret) = secret {
+            let wanted = self.prove_by_secret(secret, theirs);
+            // The three bytes behind the method are of no account.
+            let same = proof.first() == Some(&SECRET)
+                && equal(proof.get(4..).unwrap_or_default(), &wanted[4..]);
+            return same
+                .then_some(())
+                .ok_or_else(|| "the secrets differ".into());
+        }
+        let verifier = match &identity.auth {
+            Auth::Signature(certified) => &certified.verifier,
+            Auth::Eap(login) => &login.verifier,
+            _ => return Err("no way to authenticate".into()),
+        };
+        let named = (identity.remote_id != RemoteId::Ignore).then_some(id);
+        self.judge_signature(found, proof, named, &**verifier, &self.signed(theirs))
+    }
+
+    fn judge_signature(
+        &self,
+        found: &[Payload<'_>],
+        proof: &[u8],
+        id: Option<&Id>,
+        verifier: &dyn Verifier,
+        message: &[u8],
+    ) -> Result<(), String> {
+        let (head, data) = proof.split_at_checked(4).ok_or("no proof")?;
+        let (scheme, signature) = match head[0] {
+            RSA => (Scheme::RsaPkcs1(Hash::Sha1), data.to_vec()),
+            SIGNATURE => {
+                let (len, rest) = data.split_first().ok_or("no algorithm")?;
+                let (name, signature) = rest
+                    .split_at_checked(usize::from(*len))
+                    .ok_or("no algorithm")?;
+                let mut schemes = SCHEMES.iter().map(|(scheme, _)| *scheme);
+                let scheme = schemes.find(|scheme| algorithm(*scheme).as_deref() == Some(name));
+                let scheme = scheme.ok_or("the algorithm of the signature is not known")?;
+                let signature = match half(scheme) {
+                    None => signature.to_vec(),
+                    Some(half) => of_der(signature, half).ok_or("no signature")?,
+                };
+                (scheme, signature)
+            }
+            method => {
+                let curve = CURVES.iter().find(|(number, _)| *number == method);
+                let (_, scheme) = curve.ok_or_else(|| format!("authentication method {method}"))?;
+                (*scheme, data.to_vec())
+            }
+        };
+        let chain: Vec<_> = bodies(found, kind::CERT)
+            .filter_map(|body| body.split_first())
+            .filter(|(encoding, _)| **encoding == X509)
+            .map(|(_, certificate)| certificate.to_vec())
+            .collect();
+        verifier.verify(&chain, id, scheme, message, &signature)
+    }
+}
+
+/// SHA-1 of a certificate's public key, as requests name authorities (RFC 7296, 3.7).
+pub(crate) fn authority(certificate: &[u8]) -> Option<[u8; 20]> {
+    let key = crate::der::public_key(certificate)?;
+    digest(Hash::Sha1, &[&key]).try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::tests::hex;
+
+    #[test]
+    fn algorithms_are_named_as_rfc_7427_names_them() {
+        let of = |scheme| hex(&algorithm(scheme).expect("a name"));
+        assert_eq!(
+            of(Scheme::RsaPkcs1(Hash::Sha256)),
+            "300d06092a864886f70d01010b0500"
+        );
+        assert_eq!(of(Scheme::EcdsaP384), "300a06082a8648ce3d040303");
+        let pss = "304106092a864886f70d01010a3034a00f300d06096086480165030402010500a11c301a06092a86\
+                   4886f70d010108300d06096086480165030402010500a203020120";
+        assert_eq!(of(Scheme::RsaPss(Hash::Sha256)), pss);
+    }
+
+    #[test]
+    fn signatures_of_curves_are_two_numbers() {
+        for (half, first) in [(32, 0x80), (32, 0), (48, 0x7f), (66, 1)] {
+            let mut signature = vec![0x91; 2 * half];
+            signature[0] = first;
+            signature[half] = 0;
+            let der = to_der(&signature, half).expect("numbers");
+            assert_eq!(of_der(&der, half), Some(signature));
+            for len in 0..der.len() {
+                assert_eq!(of_der(&der[..len], half), None);
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Two engines agree on keys, over a network that loses, repeats and reorders, in virtual time.
+
+mod garbage;
+mod keys;
+mod one;
+mod two;
+mod world;

@@ -1,0 +1,412 @@
+//! Two engines and the network between them, in virtual time.
+//!
+//! The network loses, repeats and reorders datagrams, and may have a translator before the first engine. After every
+//! step it is checked that what either side sends with can be received by the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+
+use ike::{
+    Action, Auth, Child, ChildId, Cipher, Encryption, Engine, Event, Exchange, GeneratePolicy,
+    Group, Hash, Identity, Kind, Level, Mode, Peer, PeerId, Policy, PolicyId, Profile, Proposal,
+    ProposalCheck, Protocol, RemoteId, SaId, Secret, Selector, State, Why,
+};
+use machine::{Duration, Instant, Machine as _, Rng};
+
+pub const PEER: PeerId = PeerId(1);
+pub const POLICY: PolicyId = PolicyId(2);
+/// The public address of the translator.
+pub const PUBLIC: &str = "203.0.113.1";
+
+/// One side: its engine, and what a data plane would have.
+pub struct Side {
+    pub engine: Engine,
+    pub address: IpAddr,
+    pub children: BTreeMap<ChildId, Child>,
+    pub used: Vec<ChildId>,
+    pub actions: Vec<String>,
+    pub removed: Vec<Why>,
+    pub closed: Vec<Why>,
+    pub failed: Vec<Why>,
+    pub wanted: Vec<(SaId, String)>,
+    pub eap: Vec<(SaId, Vec<u8>)>,
+    pub lease: Option<ike::Lease>,
+}
+
+struct Flight {
+    at: Instant,
+    to: usize,
+    local: SocketAddr,
+    remote: SocketAddr,
+    natt: bool,
+    bytes: Vec<u8>,
+}
+
+pub struct World {
+    pub now: Instant,
+    pub sides: [Side; 2],
+    pub loss: u8,
+    pub repeat: u8,
+    pub translated: bool,
+    pub checked: bool,
+    /// Nothing arrives.
+    pub cut: bool,
+    pub sent: usize,
+    flights: Vec<Flight>,
+    met: BTreeSet<u32>,
+    rng: Rng,
+}
+
+pub fn address(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+pub fn profile() -> Profile {
+    Profile {
+        name: "default".into(),
+        hash: vec![Hash::Sha1],
+        encryption: vec![Cipher::Aes128, Cipher::TripleDes],
+        groups: vec![Group::X25519],
+        prf: None,
+        lifetime: Duration::from_secs(86_400),
+        life_bytes: 0,
+        nat_traversal: true,
+        dpd: Some((Duration::from_secs(8), 4)),
+        proposal_check: ProposalCheck::Obey,
+    }
+}
+
+pub fn identity(auth: Auth) -> Identity {
+    Identity {
+        auth,
+        my_id: None,
+        remote_id: RemoteId::Auto,
+        generate_policy: GeneratePolicy::No,
+        template_group: "default".into(),
+        mode_config: None,
+    }
+}
+
+pub fn psk() -> Identity {
+    identity(Auth::Psk(Secret::new(b"secret".as_slice())))
+}
+
+pub fn peer(address: &str, exchange: Exchange) -> Peer {
+    Peer {
+        name: "peer".into(),
+        address: address.parse().expect("a prefix"),
+        port: 500,
+        local: None,
+        exchange,
+        passive: false,
+        send_initial_contact: true,
+        profile: profile(),
+        identities: vec![psk()],
+    }
+}
+
+pub fn selector(prefix: &str, port: u16) -> Selector {
+    let prefix = prefix.parse().expect("a prefix");
+    Selector { prefix, port }
+}
+
+pub fn proposal() -> Proposal {
+    Proposal {
+        name: "default".into(),
+        auth: vec![Hash::Sha1],
+        encryption: vec![
+            Encryption::new(Kind::AesCbc, 256),
+            Encryption::new(Kind::AesCbc, 128),
+        ],
+        lifetime: Duration::from_secs(1800),
+        pfs: Some(Group::X25519),
+    }
+}
+
+pub fn policy(source: &str, destination: &str, mode: Mode) -> Policy {
+    let unspecified = address("0.0.0.0");
+    Policy {
+        peer: Some(PEER),
+        template: None,
+        place: 0,
+        source: selector(source, 0),
+        destination: selector(destination, 0),
+        protocol: if mode == Mode::Transport { 47 } else { 0 },
+        mode,
+        ends: (unspecified, unspecified),
+        level: Level::Require,
+        ipsec: Protocol::Esp,
+        proposal: proposal(),
+    }
+}
+
+impl Side {
+    fn new(seed: u64, own: &str) -> Self {
+        let mut rng = Rng::seeded(seed);
+        let engine = Engine::new(Box::new(move |bytes| {
+            bytes
+                .iter_mut()
+                .for_each(|byte| *byte = rng.next_u64() as u8);
+        }));
+        Self {
+            engine,
+            address: address(own),
+            children: BTreeMap::new(),
+            used: Vec::new(),
+            actions: Vec::new(),
+            removed: Vec::new(),
+            closed: Vec::new(),
+            failed: Vec::new(),
+            wanted: Vec::new(),
+            eap: Vec::new(),
+            lease: None,
+        }
+    }
+
+    /// The pair that packets leave under.
+    pub fn active(&self) -> Option<&Child> {
+        self.used.last().and_then(|id| self.children.get(id))
+    }
+
+    pub fn established(&self) -> usize {
+        self.engine
+            .peers()
+            .filter(|row| row.state == State::Established)
+            .count()
+    }
+
+    fn note(&mut self, action: &Action) {
+        match action {
+            Action::Install(child) => {
+                self.children.insert(child.id, (**child).clone());
+                if child.active {
+                    self.used.push(child.id);
+                }
+            }
+            Action::Activate(id) => self.used.push(*id),
+            Action::Remove { child, why, .. } => {
+                assert!(self.children.remove(child).is_some(), "{child:?} was there");
+                self.used.retain(|id| id != child);
+                self.removed.push(*why);
+            }
+            Action::Moved {
+                child,
+                local,
+                remote,
+            } => {
+                let child = self.children.get_mut(child).expect("a pair");
+                (child.local, child.remote) = (*local, *remote);
+            }
+            Action::Closed(_, why) => self.closed.push(*why),
+            Action::Failed(_, why) => self.failed.push(*why),
+            Action::Log(log) => self.actions.push(log.text.clone()),
+            Action::LeaseWanted { sa, pool, .. } => self.wanted.push((*sa, pool.clone())),
+            Action::Eap { sa, message, .. } => self.eap.push((*sa, message.clone())),
+            Action::Leased { lease, .. } => self.lease = Some(lease.clone()),
+            Action::Send { .. } | Action::Keepalive { .. } | Action::Established(_) => {}
+        }
+    }
+}
+
+impl World {
+    pub fn new(seed: u64) -> Self {
+        Self {
+            now: Instant::from_secs(1000),
+            sides: [
+                Side::new(seed * 2 + 1, "192.0.2.1"),
+                Side::new(seed * 2 + 2, "198.51.100.2"),
+            ],
+            loss: 0,
+            repeat: 0,
+            translated: false,
+            checked: true,
+            cut: false,
+            sent: 0,
+            flights: Vec::new(),
+            met: BTreeSet::new(),
+            rng: Rng::seeded(seed),
+        }
+    }
+
+    pub fn event(&mut self, side: usize, event: Event<'_>) {
+        let mut out = Vec::new();
+        self.sides[side].engine.handle(event, self.now, &mut out);
+        self.carry_out(side, out);
+    }
+
+    pub fn peer(&mut self, side: usize, peer: Peer) {
+        self.event(side, Event::Peer(PEER, Some(Box::new(peer))));
+    }
+
+    pub fn policy(&mut self, side: usize, policy: Policy) {
+        self.event(side, Event::Policy(POLICY, Some(Box::new(policy))));
+    }
+
+    /// Where a datagram of the first side seems to come from.
+    fn outside(&self, from: SocketAddr) -> SocketAddr {
+        if self.translated {
+            return SocketAddr::new(address(PUBLIC), 40_000 + from.port());
+        }
+        from
+    }
+
+    fn carry_out(&mut self, side: usize, out: Vec<Action>) {
+        for action in out {
+            if std::env::var("IKE_TRACE").is_ok() {
+                match &action {
+                    Action::Send { bytes, .. } => eprintln!(
+                        "{:?} {side} send x{} f{:x} id {}",
+                        self.now, bytes[18], bytes[19], bytes[23]
+                    ),
+                    Action::Install(c) => eprintln!(
+                        "{:?} {side} install {:?} in {:x} out {:x} replaces {:?} active {}",
+                        self.now, c.id, c.inbound.spi, c.outbound.spi, c.replaces, c.active
+                    ),
+                    a => eprintln!("{:?} {side} {a:?}", self.now),
+                }
+            }
+            self.sides[side].note(&action);
+            let Action::Send {
+                mut local,
+                mut remote,
+                natt,
+                bytes,
+            } = action
+            else {
+                continue;
+            };
+            self.sent += 1;
+            if side == 0 {
+                local = self.outside(local);
+            } else if self.translated && remote.ip() == address(PUBLIC) {
+                remote = SocketAddr::new(self.sides[0].address, remote.port() - 40_000);
+            }
+            let copies = 1 + usize::from(self.rng.percent(self.repeat));
+            for _ in 0..copies {
+                if self.rng.percent(self.loss) {
+                    continue;
+                }
+                let delay = Duration::from_millis(5 + self.rng.below(40));
+                self.flights.push(Flight {
+                    at: self.now + delay,
+                    to: 1 - side,
+                    local: remote,
+                    remote: local,
+                    natt,
+                    bytes: bytes.clone(),
+                });
+            }
+        }
+        self.check();
+    }
+
+    /// What either side sends under, the other has, with the same keys.
+    ///
+    /// A responder of IKEv2 has its first pair before the initiator has it: until that has been met, it may.
+    fn check(&mut self) {
+        for side in [0, 1].into_iter().filter(|_| self.checked) {
+            let Some(child) = self.sides[side].active() else {
+                continue;
+            };
+            let others = self.sides[1 - side].children.values();
+            let mut others = others.filter(|other| other.inbound.spi == child.outbound.spi);
+            let Some(other) = others.next() else {
+                let first = child.replaces.is_none() && !self.met.contains(&child.outbound.spi);
+                assert!(first, "side {side} sends into nothing: {child:?}");
+                continue;
+            };
+            self.met.insert(child.outbound.spi);
+            assert_eq!(other.inbound, child.outbound);
+            assert_eq!(other.suite, child.suite);
+            assert_eq!((other.mode, other.payload), (child.mode, child.payload));
+            assert_eq!(other.outbound, child.inbound);
+            assert!(!child.outbound.encryption_key.bytes().is_empty());
+        }
+    }
+
+    /// Goes on to the next thing that happens, but not beyond `end`. False if nothing more happens before.
+    fn step(&mut self, end: Instant) -> bool {
+        let flight = self
+            .flights
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, flight)| flight.at);
+        let flight = flight.map(|(at, flight)| (flight.at, at));
+        let timer = |side: &Side| side.engine.deadline().map(|(at, _)| at);
+        let timers = [timer(&self.sides[0]), timer(&self.sides[1])];
+        let first = timers.iter().flatten().min().copied();
+        let next = [flight.map(|(at, _)| at), first]
+            .into_iter()
+            .flatten()
+            .min();
+        let Some(next) = next.filter(|next| *next <= end) else {
+            self.now = end;
+            return false;
+        };
+        self.now = self.now.max(next);
+        match flight.filter(|(at, _)| *at <= self.now) {
+            Some((_, at)) => {
+                let flight = self.flights.remove(at);
+                if !self.cut {
+                    let event = Event::Datagram {
+                        local: flight.local,
+                        remote: flight.remote,
+                        natt: flight.natt,
+                        bytes: &flight.bytes,
+                    };
+                    self.event(flight.to, event);
+                }
+            }
+            None => {
+                for side in 0..2 {
+                    let mut out = Vec::new();
+                    self.sides[side].engine.tick(self.now, &mut out);
+                    self.carry_out(side, out);
+                }
+            }
+        }
+        true
+    }
+
+    pub fn run(&mut self, seconds: u64) {
+        let end = self.now + Duration::from_secs(seconds);
+        while self.step(end) {}
+    }
+
+    /// Runs until something is so; the test fails if it is not in time.
+    pub fn until(&mut self, what: &str, seconds: u64, so: impl Fn(&Self) -> bool) {
+        let end = self.now + Duration::from_secs(seconds);
+        while !so(self) {
+            assert!(
+                self.step(end),
+                "not in {seconds} s: {what}\n{:#?}\n{:#?}\n{:?} {:?}",
+                self.sides[0].actions,
+                self.sides[1].actions,
+                self.sides[0].engine.counters(),
+                self.sides[1].engine.counters()
+            );
+        }
+    }
+
+    pub fn both_have_pairs(&self) -> bool {
+        self.sides.iter().all(|side| side.active().is_some())
+    }
+
+    /// Two sides that know each other, and a policy between them that both have.
+    pub fn between(seed: u64, exchange: Exchange, mode: Mode) -> Self {
+        let mut world = Self::new(seed);
+        let (one, two) = match mode {
+            Mode::Transport => ("192.0.2.1/32", "198.51.100.2/32"),
+            Mode::Tunnel => ("10.1.0.0/16", "10.2.0.0/16"),
+        };
+        let mut initiator = peer("198.51.100.2/32", exchange);
+        initiator.local = Some(address("192.0.2.1"));
+        let mut responder = peer("192.0.2.1/32", exchange);
+        responder.passive = true;
+        world.policy(0, policy(one, two, mode));
+        world.policy(1, policy(two, one, mode));
+        world.peer(1, responder);
+        world.peer(0, initiator);
+        world
+    }
+}
