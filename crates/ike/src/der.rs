@@ -1,7 +1,10 @@
 //! The few fields of a certificate that are said in messages: its subject, and its public key (RFC 5280, 4.1).
 
-/// Takes an element off the front: its tag, its contents, the element with its header, and what follows.
-fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8], &[u8])> {
+/// An element: its tag, its contents, the element with its header, and what follows.
+type Element<'a> = (u8, &'a [u8], &'a [u8], &'a [u8]);
+
+/// Takes an element off the front.
+fn element(bytes: &[u8]) -> Option<Element<'_>> {
     let (tag, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;
     let (len, rest) = if *first < 0x80 {
@@ -51,17 +54,12 @@ pub(crate) fn subject(certificate: &[u8]) -> Option<Vec<u8>> {
     fields(certificate)?.nth(4).map(<[u8]>::to_vec)
 }
 
-/// The public key with its kind.
-pub(crate) fn public_key(certificate: &[u8]) -> Option<Vec<u8>> {
-    fields(certificate)?.nth(5).map(<[u8]>::to_vec)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn subject_and_key_are_the_fifth_and_the_sixth_field() {
+    fn the_subject_is_the_fifth_field() {
         let mut signed = vec![0xa0, 3, 2, 1, 2];
         for field in 1..=6 {
             signed.extend_from_slice(&[0x30, 1, field]);
@@ -71,7 +69,6 @@ mod tests {
         let mut certificate = vec![0x30, 0x81, tbs.len() as u8];
         certificate.extend_from_slice(&tbs);
         assert_eq!(subject(&certificate), Some(vec![0x30, 1, 5]));
-        assert_eq!(public_key(&certificate), Some(vec![0x30, 1, 6]));
         for len in 0..certificate.len() {
             assert_eq!(subject(&certificate[..len]), None);
         }

@@ -40,7 +40,9 @@ type Block<C> = Array<u8, <C as BlockSizeUser>::BlockSize>;
 fn begin<C: KeyInit + BlockSizeUser>(key: &[u8], iv: &[u8], data: &[u8]) -> Option<(C, Block<C>)> {
     let cipher = C::new_from_slice(key).ok()?;
     let iv = Block::<C>::try_from(iv).ok()?;
-    (data.len() % C::block_size() == 0).then_some((cipher, iv))
+    data.len()
+        .is_multiple_of(C::block_size())
+        .then_some((cipher, iv))
 }
 
 fn forth<C: KeyInit + BlockCipherEncrypt>(key: &[u8], iv: &[u8], data: &mut [u8]) -> bool {

@@ -165,7 +165,7 @@ mod tests {
 
     const SPIS: (u64, u64) = (0x0102_0304_0506_0708, 0x1112_1314_1516_1718);
 
-    fn keys(cipher: Cipher) -> Keys {
+    fn keys_for(cipher: Cipher) -> Keys {
         let nonces: (&[u8], &[u8]) = (&[0x11; 16], &[0x22; 16]);
         let shared: Vec<u8> = (0..=255).collect();
         let skeyid = skeyid_psk(Hash::Sha1, b"secret", nonces);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn keys_are_those_of_the_vectors() {
-        let keys = keys(Cipher::Aes256);
+        let keys = keys_for(Cipher::Aes256);
         assert_eq!(
             hex(keys.skeyid.bytes()),
             "d24530830c40b426af181a87c9815fc30b2fa2d4"
@@ -191,7 +191,7 @@ mod tests {
         let long = "a702e5e3a024260102db41cd46f1f9dfdcd9135ba2055e4c63a3b342c41780fe";
         assert_eq!(hex(keys.encrypt.bytes()), long);
         assert_eq!(hex(&keys.iv), "7ca38021b40341671e03b40a22f57309");
-        let short = super::tests::keys(Cipher::Aes128);
+        let short = keys_for(Cipher::Aes128);
         assert_eq!(
             hex(short.encrypt.bytes()),
             "528fc0f10fd490c43ffa55c5e0811f0e"
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn messages_are_chained_by_their_last_block() {
-        let keys = keys(Cipher::TripleDes);
+        let keys = keys_for(Cipher::TripleDes);
         let (mut one, mut two) = (keys.iv_of(7), keys.iv_of(7));
         for text in [&b"first"[..], b"a second message"] {
             let sent = keys.encrypt(&mut one, text);

@@ -7,9 +7,11 @@
 //! ```
 //! A message of which this side is not sure that the peer made it changes nothing.
 
+mod establish;
 mod info;
 mod keys;
 mod offer;
+mod parts;
 mod phase1;
 mod quick;
 

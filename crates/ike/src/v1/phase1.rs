@@ -9,14 +9,15 @@
 
 use core::net::SocketAddr;
 
+use super::establish::X509;
 use super::keys::{Keys, skeyid_psk, skeyid_signature};
 use super::offer::{Method, choose_phase1, phase1};
 use super::{Bad, Natt, Sa, Step, bodies, body, chain, exchange, kind, method_of};
-use crate::config::{Auth, Certified, Exchange, Id, RemoteId, Scheme};
-use crate::crypto::{Agreement, equal};
+use crate::config::{Auth, Exchange, Id, RemoteId, Scheme};
+use crate::crypto::Agreement;
 use crate::der;
 use crate::engine::core::{Context, Order, Resend};
-use crate::event::{Action, Level, Side, State, Why};
+use crate::event::{Level, Side, State, Why};
 use crate::message::{
     Chain, Header, Identification, Notify, Payload, Version, id_body, read_id, read_offers,
     write_offers,
@@ -30,8 +31,6 @@ const NATT_DRAFT_2: [u8; 16] = 0xcd60_4643_35df_21f8_7cfd_b2fc_68b6_a448_u128.to
 const DEAD_PEER: [u8; 16] = 0xafca_d713_68a1_f1c9_6b86_96fc_7757_0100_u128.to_be_bytes();
 
 const INITIAL_CONTACT: u16 = 24_578;
-/// A certificate for signatures, X.509 (RFC 2408, 3.9).
-const X509: u8 = 4;
 
 /// Ends of a message, and whether it came with the marker.
 type From = ((SocketAddr, SocketAddr), bool);
@@ -543,7 +542,7 @@ impl Sa {
     }
 
     /// HASH_I or HASH_R.
-    fn proof(&self, side: Side) -> Vec<u8> {
+    pub(super) fn proof(&self, side: Side) -> Vec<u8> {
         let Some(keys) = &self.keys else {
             return Vec::new();
         };
@@ -661,63 +660,5 @@ impl Sa {
             }
         }
         Ok(())
-    }
-
-    /// Whether the peer's proof is right, and whether it is who it should be.
-    fn judge(&self, found: &[Payload<'_>], side: Side, id: &Id) -> Result<(), String> {
-        let peer = &self.common.peer;
-        let identity = peer
-            .identities
-            .get(self.common.identity)
-            .ok_or("no identity")?;
-        if let RemoteId::Is(wanted) = &identity.remote_id
-            && wanted != id
-        {
-            return Err(format!("the peer says to be {id}"));
-        }
-        let wanted = self.proof(side);
-        let Some(Auth::Signature(certified)) = self.auth() else {
-            let proof = body(found, kind::HASH).map_err(|_| "no proof")?;
-            return equal(proof, &wanted)
-                .then_some(())
-                .ok_or("the secrets differ".into());
-        };
-        let certified: Certified = certified;
-        let chain: Vec<_> = bodies(found, kind::CERT)
-            .filter_map(|body| body.split_first())
-            .filter(|(encoding, _)| **encoding == X509)
-            .map(|(_, certificate)| certificate.to_vec())
-            .collect();
-        let signature = body(found, kind::SIGNATURE).map_err(|_| "no signature")?;
-        let named = (identity.remote_id != RemoteId::Ignore).then_some(id);
-        certified
-            .verifier
-            .verify(&chain, named, Scheme::RsaRaw, &wanted, signature)
-    }
-
-    /// Phase 1 is done.
-    fn establish(&mut self, cx: &mut Context<'_>) {
-        let lifetime = self.agreed.map(|agreed| agreed.lifetime);
-        let lifetime = lifetime.unwrap_or(self.common.peer.profile.lifetime);
-        self.common.state = State::Established;
-        self.common.established = Some(cx.now);
-        self.over_at = cx.now + lifetime;
-        // The initiator makes it anew; a responder only if the initiator does not, as long as it can reach it.
-        let tenths = if self.common.side == Side::Initiator {
-            9
-        } else {
-            19
-        };
-        let share = if tenths == 9 { 10 } else { 20 };
-        self.renew_at = Some(cx.now + lifetime * tenths / share);
-        self.agreement = None;
-        cx.out.push(Action::Established(self.common.id));
-        self.say(Level::Info, "phase 1 established", cx);
-        cx.core.orders.push_back(Order::Established(self.common.id));
-        for (policy, replaces) in core::mem::take(&mut self.common.wanted) {
-            if replaces.is_some() || cx.core.pairs_of(policy) == 0 {
-                self.acquire(policy, replaces, cx);
-            }
-        }
     }
 }

@@ -14,14 +14,17 @@ use ipnet::IpNet;
 use machine::{Duration, Instant};
 
 use super::offer::{Phase2, asked_mode, choose_phase2, phase2, protocol_number};
-use super::{Bad, Last, Natt, QUICKS, Sa, bodies, body, chain, exchange, kind};
+use super::parts::{
+    RESPONDER_LIFETIME, asked_policy, claimed_lifetime, hashed, newest, read_selector, selector_id,
+};
+use super::{Bad, Last, Natt, QUICKS, Sa, bodies, body, exchange, kind};
 use crate::config::{GeneratePolicy, Id, Mode, Policy, PolicyId, Selector};
 use crate::crypto::{Agreement, equal};
 use crate::engine::core::{Common, Context, Order, Resend};
 use crate::event::{Child, ChildId, Level, Sa as Direction, Side, State, Why};
 use crate::message::{
-    Attribute, Chain, Header, Identification, Notify, Offer, Payload, Version, address, attributes,
-    id_body, octets, read_id, read_offers, write_attributes, write_offers,
+    Attribute, Chain, Header, Notify, Offer, Payload, Version, address, id_body, read_offers,
+    write_attributes, write_offers,
 };
 
 /// How long an exchange is kept, to answer what is said again.
@@ -32,7 +35,6 @@ const LINGER: Duration = Duration::from_secs(15);
 /// message may be lost twice.
 const CAUTION: Duration = Duration::from_secs(4);
 
-const RESPONDER_LIFETIME: u16 = 24_576;
 /// NO-PROPOSAL-CHOSEN, and INVALID-ID-INFORMATION.
 const NO_PROPOSAL: u16 = 14;
 const INVALID_ID: u16 = 18;
@@ -86,62 +88,6 @@ impl Quick {
     }
 }
 
-/// A selector as an identity of quick mode.
-fn selector_id(selector: &Selector, protocol: u8) -> Vec<u8> {
-    let prefix = selector.prefix;
-    let host = prefix.prefix_len() == prefix.max_prefix_len();
-    if host {
-        return id_body(&Id::Address(prefix.addr()), protocol, selector.port);
-    }
-    let kind = if prefix.addr().is_ipv4() { 4 } else { 6 };
-    let mut out = vec![kind, protocol];
-    out.extend_from_slice(&selector.port.to_be_bytes());
-    out.extend_from_slice(&octets(prefix.network()));
-    out.extend_from_slice(&octets(prefix.netmask()));
-    out
-}
-
-/// An identity of quick mode as a selector, with its protocol.
-fn read_selector(body: &[u8]) -> Result<(Selector, u8), Bad> {
-    let (who, protocol, port) = read_id(body)?;
-    let prefix = match who {
-        Identification::Who(Id::Address(address)) => IpNet::from(address),
-        Identification::Addresses(first, last) => {
-            let nets: Vec<IpNet> = match (first, last) {
-                (IpAddr::V4(first), IpAddr::V4(last)) => ipnet::Ipv4Subnets::new(first, last, 0)
-                    .map(IpNet::V4)
-                    .take(2)
-                    .collect(),
-                (IpAddr::V6(first), IpAddr::V6(last)) => ipnet::Ipv6Subnets::new(first, last, 0)
-                    .map(IpNet::V6)
-                    .take(2)
-                    .collect(),
-                _ => Vec::new(),
-            };
-            match nets.as_slice() {
-                [net] => *net,
-                _ => return Err(Bad::Ignored("ike1-range")),
-            }
-        }
-        Identification::Who(_) => return Err(Bad::Ignored("ike1-identity")),
-    };
-    Ok((Selector { prefix, port }, protocol))
-}
-
-/// Payloads of a message whose HASH is in front, and the bytes that it is of.
-fn hashed(first: u8, plain: &[u8]) -> Result<(Vec<Payload<'_>>, &[u8], &[u8]), Bad> {
-    let found = chain(first, plain)?;
-    let (front, rest) = found.split_first().ok_or(Bad::Ignored("ike1-empty"))?;
-    if front.kind != kind::HASH {
-        return Err(Bad::Ignored("ike1-no-hash"));
-    }
-    let start = front.whole.len();
-    let len: usize = rest.iter().map(|payload| payload.whole.len()).sum();
-    let bytes = plain.get(start..start + len).unwrap_or_default();
-    let hash = front.body;
-    Ok((rest.to_vec(), hash, bytes))
-}
-
 impl Sa {
     /// Reads a protected message of which the first part of the hashed bytes is given.
     pub(super) fn verified<'a>(
@@ -189,22 +135,9 @@ impl Sa {
         replaces: Option<ChildId>,
         cx: &mut Context<'_>,
     ) {
-        let generated = replaces
-            .and_then(|old| cx.core.children.get(&old))
-            .map(|kept| {
-                let child = &kept.child;
-                let selectors = child.selectors.first().copied();
-                (child.generated, selectors, child.mode, child.payload)
-            });
-        let Some(policy) = cx.core.policies.get(&id).cloned() else {
+        let Some((policy, is_generated)) = asked_policy(id, replaces, cx) else {
             return;
         };
-        let mut policy = (*policy).clone();
-        let mut is_generated = false;
-        if let Some((true, Some(selectors), mode, payload)) = generated {
-            (policy.source, policy.destination) = selectors;
-            (policy.mode, policy.protocol, is_generated) = (mode, payload, true);
-        }
         let number = self.fresh_id(cx);
         let mut quick = Quick {
             side: Side::Initiator,
@@ -223,11 +156,7 @@ impl Sa {
                 .and_then(|group| Agreement::new(group, &mut cx.core.entropy)),
             spis: (cx.core.random_spi(), 0),
             mode: policy.mode,
-            iv: self
-                .keys
-                .as_ref()
-                .map(|keys| keys.iv_of(number))
-                .unwrap_or_default(),
+            iv: self.first_iv(number),
             last: Last::default(),
             resend: None,
             child: None,
@@ -328,6 +257,18 @@ impl Sa {
         taken
     }
 
+    /// The vector that the first message of an exchange is encrypted with.
+    fn first_iv(&self, id: u32) -> Vec<u8> {
+        let keys = self.keys.as_ref();
+        keys.map(|keys| keys.iv_of(id)).unwrap_or_default()
+    }
+
+    /// The identities of both ends by themselves, where none are said: the peer's, and the own one.
+    fn hosts(&self) -> (Vec<u8>, Vec<u8>) {
+        let of = |address| id_body(&Id::Address(address), 0, 0);
+        (of(self.common.remote.ip()), of(self.common.local.ip()))
+    }
+
     /// The first message, as responder.
     fn answer_quick(
         &mut self,
@@ -339,12 +280,7 @@ impl Sa {
         if !usable || self.recent.contains(&header.id) || self.quicks.len() >= QUICKS {
             return Err(Bad::Ignored("ike1-unexpected"));
         }
-        let iv = self
-            .keys
-            .as_ref()
-            .map(|keys| keys.iv_of(header.id))
-            .unwrap_or_default();
-        let (plain, iv) = self.open(header, &iv, message)?;
+        let (plain, iv) = self.open(header, &self.first_iv(header.id), message)?;
         let number = header.id.to_be_bytes();
         let found = self.verified(header, &plain, &[&number])?;
         self.heard(cx.now);
@@ -353,10 +289,7 @@ impl Sa {
         let mut ids = bodies(&found, kind::ID);
         let ids = match (ids.next(), ids.next()) {
             (Some(theirs), Some(own)) => (theirs.to_vec(), own.to_vec()),
-            _ => (
-                id_body(&Id::Address(self.common.remote.ip()), 0, 0),
-                id_body(&Id::Address(self.common.local.ip()), 0, 0),
-            ),
+            _ => self.hosts(),
         };
         let (their_selector, payload) = read_selector(&ids.0)?;
         let (own_selector, _) = read_selector(&ids.1)?;
@@ -739,38 +672,4 @@ impl Sa {
             self.fail_quick(quick, why, cx);
         }
     }
-}
-
-/// The lifetime that a responder says in a notification.
-fn claimed_lifetime(found: &[Payload<'_>]) -> Option<Duration> {
-    bodies(found, kind::NOTIFY).find_map(|body| {
-        let notify = Notify::read(Version::One, body).ok()?;
-        let said = attributes(notify.data)
-            .ok()
-            .filter(|_| notify.kind == RESPONDER_LIFETIME)?;
-        let in_seconds = said.first()?.value.number() == Some(1);
-        let value = said
-            .get(1)?
-            .value
-            .number()
-            .filter(|value| in_seconds && *value > 0)?;
-        Some(Duration::from_secs(value))
-    })
-}
-
-/// The newest pair of a policy with these selectors, which a new one replaces.
-fn newest(
-    policy: PolicyId,
-    selectors: (Selector, Selector),
-    peer: crate::config::PeerId,
-    cx: &Context<'_>,
-) -> Option<ChildId> {
-    let pairs = cx.core.children.values().filter(|kept| {
-        let child = &kept.child;
-        !kept.replaced
-            && child.policy == policy
-            && child.peer == peer
-            && child.selectors == [selectors]
-    });
-    pairs.map(|kept| kept.child.id).max()
 }

@@ -373,10 +373,10 @@ impl Sa {
             Some(given) => chain.push(kind::CP, &given.write()),
             None => {}
         }
-        if bodies(&found, kind::SA).next().is_some() {
-            if let Err((number, data)) = self.answer_pair(&found, None, &mut chain, cx) {
-                push_notify(&mut chain, number, &data);
-            }
+        if bodies(&found, kind::SA).next().is_some()
+            && let Err((number, data)) = self.answer_pair(&found, None, &mut chain, cx)
+        {
+            push_notify(&mut chain, number, &data);
         }
         Reply::Now(chain)
     }

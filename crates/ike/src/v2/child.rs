@@ -10,9 +10,9 @@ use ipnet::IpNet;
 
 use super::init::{read_nonce, read_value, write_value};
 use super::offer::{Chosen, child as offers_of, choose_child};
-use super::traffic::{Traffic, generate, is_within, narrow, range, selector};
+use super::traffic::{is_within, range, selector};
 use super::{Reply, Request, Sa, Task, body, error, exchange, kind, notified, notify, push_notify};
-use crate::config::{GeneratePolicy, Mode, Policy, PolicyId, Protocol, Secret, Selector};
+use crate::config::{Mode, Policy, PolicyId, Protocol, Secret, Selector};
 use crate::crypto::Agreement;
 use crate::engine::core::{Context, Order};
 use crate::event::{Child, ChildId, Level, Sa as Direction, State, Why};
@@ -76,14 +76,17 @@ struct Made<'a> {
 }
 
 /// What a peer asks for, and what is allowed.
-struct Allowed {
-    policy_id: PolicyId,
-    policy: Arc<Policy>,
-    generated: bool,
-    mode: Mode,
-    selectors: Vec<(Selector, Selector)>,
-    payload: u8,
+pub(super) struct Allowed {
+    pub(super) policy_id: PolicyId,
+    pub(super) policy: Arc<Policy>,
+    pub(super) generated: bool,
+    pub(super) mode: Mode,
+    pub(super) selectors: Vec<(Selector, Selector)>,
+    pub(super) payload: u8,
 }
+
+/// The nonces of an exchange, and the pair that is replaced in it.
+type Exchanged = ((Vec<u8>, Vec<u8>), Option<ChildId>);
 
 const fn protocol_number(protocol: Protocol) -> u8 {
     match protocol {
@@ -316,7 +319,8 @@ impl Sa {
             let within = |one| asked.iter().any(|asked| is_within(one, asked));
             !said.is_empty() && said.iter().all(within)
         };
-        if !translated && !(fits(&own, &wanted.own) && fits(&theirs, &wanted.theirs)) {
+        let fit = fits(&own, &wanted.own) && fits(&theirs, &wanted.theirs);
+        if !translated && !fit {
             return self.take_back(wanted, Why::NoTraffic);
         }
         let mut selectors = vec![(wanted.policy.source, wanted.policy.destination)];
@@ -489,7 +493,7 @@ impl Sa {
     pub(super) fn answer_pair(
         &mut self,
         found: &[Payload<'_>],
-        exchange: Option<((Vec<u8>, Vec<u8>), Option<ChildId>)>,
+        exchange: Option<Exchanged>,
         chain: &mut Chain,
         cx: &mut Context<'_>,
     ) -> Result<ChildId, Refusal> {
@@ -580,97 +584,6 @@ impl Sa {
             put(theirs, translated.1, self.common.remote.ip()),
         )
     }
-
-    /// What policies, or templates, allow of what a peer asks for.
-    fn allowed(
-        &self,
-        own: &[Range],
-        theirs: &[Range],
-        transport: bool,
-        cx: &Context<'_>,
-    ) -> Option<Allowed> {
-        let modes: &[Mode] = if transport {
-            &[Mode::Transport, Mode::Tunnel]
-        } else {
-            &[Mode::Tunnel]
-        };
-        let policies = cx.core.policies_of(self.common.peer_id);
-        let one = |(source, destination, payload): Traffic| (vec![(source, destination)], payload);
-        for mode in modes {
-            let of_mode = policies.iter().filter(|(_, policy)| policy.mode == *mode);
-            for (id, policy) in of_mode {
-                if let Some(traffic) = narrow(policy, own, theirs) {
-                    let (selectors, payload) = one(traffic);
-                    return Some(Allowed {
-                        policy_id: *id,
-                        policy: policy.clone(),
-                        generated: false,
-                        mode: *mode,
-                        selectors,
-                        payload,
-                    });
-                }
-            }
-        }
-        let identity = self.common.peer.identities.get(self.common.identity)?;
-        if identity.generate_policy == GeneratePolicy::No {
-            return None;
-        }
-        // Who was given an address uses that, and reaches what it was told.
-        let config = identity
-            .mode_config
-            .as_ref()
-            .filter(|config| config.responder);
-        let leased = self.common.leased.filter(|_| config.is_some());
-        let host = leased.map(|address| range(&host(address), 0));
-        let theirs: Vec<Range> = match host {
-            Some(host) if theirs.iter().any(|asked| is_within(&host, asked)) => vec![host],
-            _ => theirs.to_vec(),
-        };
-        let nets = config.map_or(&[][..], |config| &config.split_include);
-        let nets = nets.iter().map(|net| {
-            range(
-                &Selector {
-                    prefix: *net,
-                    port: 0,
-                },
-                0,
-            )
-        });
-        let nets: Vec<_> = nets
-            .filter(|net| own.iter().any(|asked| is_within(net, asked)))
-            .collect();
-        let lists: Vec<Vec<Range>> = if nets.is_empty() {
-            vec![own.to_vec()]
-        } else {
-            nets.into_iter().map(|net| vec![net]).collect()
-        };
-        cx.core
-            .templates(&identity.template_group)
-            .find_map(|(id, template)| {
-                let traffic = lists
-                    .iter()
-                    .filter_map(|own| generate(template, identity.generate_policy, own, &theirs));
-                let traffic: Vec<_> = traffic.collect();
-                let (.., payload) = *traffic.first()?;
-                Some(Allowed {
-                    policy_id: id,
-                    policy: template.clone(),
-                    generated: true,
-                    mode: modes[0],
-                    selectors: traffic
-                        .into_iter()
-                        .map(|(source, destination, _)| (source, destination))
-                        .collect(),
-                    payload,
-                })
-            })
-    }
-}
-
-fn host(address: IpAddr) -> Selector {
-    let prefix = IpNet::from(address);
-    Selector { prefix, port: 0 }
 }
 
 /// Selectors as ranges: this side's, and the peer's, each once.

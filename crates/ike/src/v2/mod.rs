@@ -9,6 +9,7 @@
 //! ```
 //! Each side asks one thing at a time (a window of 1), and gives the same answer to the same question.
 
+mod allow;
 mod auth;
 mod child;
 mod info;
@@ -351,12 +352,9 @@ impl Sa {
             cx.core.count("ike2-unexpected");
             return Ok(());
         };
-        let opened = match keys.open(header, message) {
-            Ok(opened) => opened,
-            Err(_) => {
-                cx.core.count("ike2-integrity");
-                return Ok(());
-            }
+        let Ok(opened) = keys.open(header, message) else {
+            cx.core.count("ike2-integrity");
+            return Ok(());
         };
         self.heard(cx.now);
         let is_response = header.flags & RESPONSE != 0;

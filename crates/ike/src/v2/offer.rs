@@ -241,6 +241,18 @@ pub(super) struct Chosen {
     pub(super) spi: u32,
 }
 
+/// Chooses the group of an offer that has some; the inner none is that the peer takes none.
+fn choose_group(offer: &Offer, policy: &Policy) -> Option<Option<Group>> {
+    if let Some(group) = policy.proposal.pfs {
+        let number = |group: Group| (group.number(), None);
+        return first(offer, GROUP, &[group], number).map(Some);
+    }
+    // Who has none accepts that of the peer: it can only be better.
+    let groups = offer.transforms.iter().filter(|one| one.kind == GROUP);
+    let mut groups = groups.map(|one| (one.id != 0).then_some(one.id));
+    groups.find_map(|id| id.map_or(Some(None), |id| Group::of(id).map(Some)))
+}
+
 /// Chooses a pair. `with_group` is whether groups count: in IKE_AUTH there are none.
 pub(super) fn choose_child(
     offers: &[Offer],
@@ -284,21 +296,9 @@ pub(super) fn choose_child(
                 transforms.push(transform(INTEGRITY, integrity_number(hash), None));
                 Some(hash)
             };
-            let group = match policy.proposal.pfs {
-                _ if !with_group || !has(GROUP) => None,
-                Some(group) => Some(first(offer, GROUP, &[group], |group| {
-                    (group.number(), None)
-                })?),
-                // Who has none accepts that of the peer: it can only be better.
-                None => {
-                    let groups = offer.transforms.iter().filter(|one| one.kind == GROUP);
-                    let mut groups = groups.map(|one| (one.id != 0).then_some(one.id));
-                    match groups.find_map(|id| id.map_or(Some(None), |id| Group::of(id).map(Some)))
-                    {
-                        None => return None,
-                        Some(group) => group,
-                    }
-                }
+            let group = match with_group && has(GROUP) {
+                true => choose_group(offer, policy)?,
+                false => None,
             };
             transforms.extend(group.map(|group| transform(GROUP, group.number(), None)));
             if has(SEQUENCE) {

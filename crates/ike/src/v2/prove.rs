@@ -2,7 +2,7 @@
 
 use super::{Sa, bodies, body, kind};
 use crate::config::{Auth, Certified, Id, RemoteId, Scheme, Secret, Verifier};
-use crate::crypto::{digest, equal};
+use crate::crypto::equal;
 use crate::event::{Side, Why};
 use crate::message::{Chain, Payload};
 use crate::suite::Hash;
@@ -158,7 +158,8 @@ impl Sa {
         let known = SCHEMES
             .iter()
             .filter(|(_, hash)| self.hashes.contains(hash));
-        for (scheme, _) in known.filter(|(scheme, _)| certified.signer.can(*scheme)) {
+        let mut known = known.filter(|(scheme, _)| certified.signer.can(*scheme));
+        if let Some((scheme, _)) = known.next() {
             let algorithm = algorithm(*scheme)?;
             let mut signature = certified.signer.sign(*scheme, &message)?;
             if let Some(half) = half(*scheme) {
@@ -305,12 +306,6 @@ impl Sa {
             .collect();
         verifier.verify(&chain, id, scheme, message, &signature)
     }
-}
-
-/// SHA-1 of a certificate's public key, as requests name authorities (RFC 7296, 3.7).
-pub(crate) fn authority(certificate: &[u8]) -> Option<[u8; 20]> {
-    let key = crate::der::public_key(certificate)?;
-    digest(Hash::Sha1, &[&key]).try_into().ok()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ike::{Certified, Id, Scheme, Signer, Verifier};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Key {
+pub(crate) enum Key {
     Rsa,
     P256,
 }
@@ -79,7 +79,7 @@ impl Verifier for Test {
 }
 
 /// The certificate of a name, and a judge that trusts some.
-pub fn certified(name: &str, key: Key, trusts: &[&str]) -> Certified {
+pub(crate) fn certified(name: &str, key: Key, trusts: &[&str]) -> Certified {
     let test = Arc::new(Test {
         name: name.into(),
         key,

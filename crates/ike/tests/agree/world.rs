@@ -13,24 +13,24 @@ use ike::{
 };
 use machine::{Duration, Instant, Machine as _, Rng};
 
-pub const PEER: PeerId = PeerId(1);
-pub const POLICY: PolicyId = PolicyId(2);
+pub(crate) const PEER: PeerId = PeerId(1);
+pub(crate) const POLICY: PolicyId = PolicyId(2);
 /// The public address of the translator.
-pub const PUBLIC: &str = "203.0.113.1";
+pub(crate) const PUBLIC: &str = "203.0.113.1";
 
 /// One side: its engine, and what a data plane would have.
-pub struct Side {
-    pub engine: Engine,
-    pub address: IpAddr,
-    pub children: BTreeMap<ChildId, Child>,
-    pub used: Vec<ChildId>,
-    pub actions: Vec<String>,
-    pub removed: Vec<Why>,
-    pub closed: Vec<Why>,
-    pub failed: Vec<Why>,
-    pub wanted: Vec<(SaId, String)>,
-    pub eap: Vec<(SaId, Vec<u8>)>,
-    pub lease: Option<ike::Lease>,
+pub(crate) struct Side {
+    pub(crate) engine: Engine,
+    pub(crate) address: IpAddr,
+    pub(crate) children: BTreeMap<ChildId, Child>,
+    pub(crate) used: Vec<ChildId>,
+    pub(crate) actions: Vec<String>,
+    pub(crate) removed: Vec<Why>,
+    pub(crate) closed: Vec<Why>,
+    pub(crate) failed: Vec<Why>,
+    pub(crate) wanted: Vec<(SaId, String)>,
+    pub(crate) eap: Vec<(SaId, Vec<u8>)>,
+    pub(crate) lease: Option<ike::Lease>,
 }
 
 struct Flight {
@@ -42,26 +42,26 @@ struct Flight {
     bytes: Vec<u8>,
 }
 
-pub struct World {
-    pub now: Instant,
-    pub sides: [Side; 2],
-    pub loss: u8,
-    pub repeat: u8,
-    pub translated: bool,
-    pub checked: bool,
+pub(crate) struct World {
+    pub(crate) now: Instant,
+    pub(crate) sides: [Side; 2],
+    pub(crate) loss: u8,
+    pub(crate) repeat: u8,
+    pub(crate) translated: bool,
+    pub(crate) checked: bool,
     /// Nothing arrives.
-    pub cut: bool,
-    pub sent: usize,
+    pub(crate) cut: bool,
+    pub(crate) sent: usize,
     flights: Vec<Flight>,
     met: BTreeSet<u32>,
     rng: Rng,
 }
 
-pub fn address(text: &str) -> IpAddr {
+pub(crate) fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-pub fn profile() -> Profile {
+pub(crate) fn profile() -> Profile {
     Profile {
         name: "default".into(),
         hash: vec![Hash::Sha1],
@@ -76,7 +76,7 @@ pub fn profile() -> Profile {
     }
 }
 
-pub fn identity(auth: Auth) -> Identity {
+pub(crate) fn identity(auth: Auth) -> Identity {
     Identity {
         auth,
         my_id: None,
@@ -87,11 +87,11 @@ pub fn identity(auth: Auth) -> Identity {
     }
 }
 
-pub fn psk() -> Identity {
+pub(crate) fn psk() -> Identity {
     identity(Auth::Psk(Secret::new(b"secret".as_slice())))
 }
 
-pub fn peer(address: &str, exchange: Exchange) -> Peer {
+pub(crate) fn peer(address: &str, exchange: Exchange) -> Peer {
     Peer {
         name: "peer".into(),
         address: address.parse().expect("a prefix"),
@@ -105,12 +105,12 @@ pub fn peer(address: &str, exchange: Exchange) -> Peer {
     }
 }
 
-pub fn selector(prefix: &str, port: u16) -> Selector {
+pub(crate) fn selector(prefix: &str, port: u16) -> Selector {
     let prefix = prefix.parse().expect("a prefix");
     Selector { prefix, port }
 }
 
-pub fn proposal() -> Proposal {
+pub(crate) fn proposal() -> Proposal {
     Proposal {
         name: "default".into(),
         auth: vec![Hash::Sha1],
@@ -123,7 +123,7 @@ pub fn proposal() -> Proposal {
     }
 }
 
-pub fn policy(source: &str, destination: &str, mode: Mode) -> Policy {
+pub(crate) fn policy(source: &str, destination: &str, mode: Mode) -> Policy {
     let unspecified = address("0.0.0.0");
     Policy {
         peer: Some(PEER),
@@ -164,11 +164,11 @@ impl Side {
     }
 
     /// The pair that packets leave under.
-    pub fn active(&self) -> Option<&Child> {
+    pub(crate) fn active(&self) -> Option<&Child> {
         self.used.last().and_then(|id| self.children.get(id))
     }
 
-    pub fn established(&self) -> usize {
+    pub(crate) fn established(&self) -> usize {
         self.engine
             .peers()
             .filter(|row| row.state == State::Established)
@@ -209,7 +209,7 @@ impl Side {
 }
 
 impl World {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             now: Instant::from_secs(1000),
             sides: [
@@ -228,17 +228,17 @@ impl World {
         }
     }
 
-    pub fn event(&mut self, side: usize, event: Event<'_>) {
+    pub(crate) fn event(&mut self, side: usize, event: Event<'_>) {
         let mut out = Vec::new();
         self.sides[side].engine.handle(event, self.now, &mut out);
         self.carry_out(side, out);
     }
 
-    pub fn peer(&mut self, side: usize, peer: Peer) {
+    pub(crate) fn peer(&mut self, side: usize, peer: Peer) {
         self.event(side, Event::Peer(PEER, Some(Box::new(peer))));
     }
 
-    pub fn policy(&mut self, side: usize, policy: Policy) {
+    pub(crate) fn policy(&mut self, side: usize, policy: Policy) {
         self.event(side, Event::Policy(POLICY, Some(Box::new(policy))));
     }
 
@@ -368,13 +368,13 @@ impl World {
         true
     }
 
-    pub fn run(&mut self, seconds: u64) {
+    pub(crate) fn run(&mut self, seconds: u64) {
         let end = self.now + Duration::from_secs(seconds);
         while self.step(end) {}
     }
 
     /// Runs until something is so; the test fails if it is not in time.
-    pub fn until(&mut self, what: &str, seconds: u64, so: impl Fn(&Self) -> bool) {
+    pub(crate) fn until(&mut self, what: &str, seconds: u64, so: impl Fn(&Self) -> bool) {
         let end = self.now + Duration::from_secs(seconds);
         while !so(self) {
             assert!(
@@ -388,12 +388,12 @@ impl World {
         }
     }
 
-    pub fn both_have_pairs(&self) -> bool {
+    pub(crate) fn both_have_pairs(&self) -> bool {
         self.sides.iter().all(|side| side.active().is_some())
     }
 
     /// Two sides that know each other, and a policy between them that both have.
-    pub fn between(seed: u64, exchange: Exchange, mode: Mode) -> Self {
+    pub(crate) fn between(seed: u64, exchange: Exchange, mode: Mode) -> Self {
         let mut world = Self::new(seed);
         let (one, two) = match mode {
             Mode::Transport => ("192.0.2.1/32", "198.51.100.2/32"),

@@ -12,13 +12,13 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use crate::esp;
 use crate::peer::{Charon, OURS};
 
-pub struct Driver<'a> {
-    pub engine: Engine,
-    pub children: BTreeMap<ChildId, Child>,
-    pub used: Vec<ChildId>,
+pub(crate) struct Driver<'a> {
+    pub(crate) engine: Engine,
+    pub(crate) children: BTreeMap<ChildId, Child>,
+    pub(crate) used: Vec<ChildId>,
     /// Messages of the informational exchange that were heard.
-    pub asked: usize,
-    pub log: Vec<String>,
+    pub(crate) asked: usize,
+    pub(crate) log: Vec<String>,
     charon: &'a Charon,
     sockets: [UdpSocket; 2],
     start: Clock,
@@ -27,7 +27,7 @@ pub struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    pub fn new(charon: &'a Charon) -> Self {
+    pub(crate) fn new(charon: &'a Charon) -> Self {
         let space = format!("/run/netns/{}", charon.spaces[0]);
         let sockets = std::thread::spawn(move || {
             let space = File::open(space).expect("the namespace");
@@ -65,18 +65,18 @@ impl<'a> Driver<'a> {
         Instant::from_secs(1) + self.start.elapsed()
     }
 
-    pub fn active(&self) -> Option<&Child> {
+    pub(crate) fn active(&self) -> Option<&Child> {
         self.used.last().and_then(|id| self.children.get(id))
     }
 
-    pub fn established(&self) -> usize {
+    pub(crate) fn established(&self) -> usize {
         self.engine
             .peers()
             .filter(|row| row.state == State::Established)
             .count()
     }
 
-    pub fn event(&mut self, event: Event<'_>) {
+    pub(crate) fn event(&mut self, event: Event<'_>) {
         let mut out = Vec::new();
         self.engine.handle(event, self.now(), &mut out);
         self.carry_out(out);
@@ -161,7 +161,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    pub fn until(&mut self, what: &str, so: impl Fn(&Self) -> bool) {
+    pub(crate) fn until(&mut self, what: &str, so: impl Fn(&Self) -> bool) {
         let end = Clock::now() + Duration::from_secs(25);
         while !so(self) {
             let log = || {
@@ -178,7 +178,7 @@ impl<'a> Driver<'a> {
     }
 
     /// A ping through the newest pair is answered.
-    pub fn ping(&mut self) {
+    pub(crate) fn ping(&mut self) {
         let before = self.replies;
         let mut sent = Clock::now() - Duration::from_secs(1);
         let end = Clock::now() + Duration::from_secs(20);

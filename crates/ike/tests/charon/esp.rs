@@ -28,7 +28,7 @@ fn sum(bytes: &[u8]) -> [u8; 2] {
 }
 
 /// An echo request from 10.1.0.1 to 10.2.0.1.
-pub fn ping() -> Vec<u8> {
+pub(crate) fn ping() -> Vec<u8> {
     let mut icmp = vec![8, 0, 0, 0, 0, 7, 0, 1];
     icmp.extend_from_slice(b"through the tunnel");
     let icmp_sum = sum(&icmp);
@@ -44,14 +44,14 @@ pub fn ping() -> Vec<u8> {
 }
 
 /// Whether a packet is the answer to it.
-pub fn is_reply(packet: &[u8]) -> bool {
+pub(crate) fn is_reply(packet: &[u8]) -> bool {
     packet.len() > 28
         && packet[9] == 1
         && packet[20] == 0
         && packet[12..20] == [10, 2, 0, 1, 10, 1, 0, 1]
 }
 
-pub fn seal(sa: &Sa, sequence: u32, packet: &[u8]) -> Vec<u8> {
+pub(crate) fn seal(sa: &Sa, sequence: u32, packet: &[u8]) -> Vec<u8> {
     let mut plain = packet.to_vec();
     let padding = (plain.len() + 2).next_multiple_of(16) - plain.len() - 2;
     plain.extend(1..=padding as u8);
@@ -70,7 +70,7 @@ pub fn seal(sa: &Sa, sequence: u32, packet: &[u8]) -> Vec<u8> {
     out
 }
 
-pub fn open(sa: &Sa, bytes: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn open(sa: &Sa, bytes: &[u8]) -> Option<Vec<u8>> {
     let (covered, icv) = bytes.split_at_checked(bytes.len().checked_sub(12)?)?;
     if check(sa, covered) != icv {
         return None;

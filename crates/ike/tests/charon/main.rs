@@ -178,7 +178,10 @@ fn whole_life(test: &str, version: u8, exchange: Exchange, extra: &str) {
     println!("{sas}");
     assert_eq!(sas.matches("INSTALLED").count(), 1, "{sas}");
 
-    // Now charon begins.
+    charon_begins(&charon, &mut driver, exchange);
+}
+
+fn charon_begins(charon: &Charon, driver: &mut Driver<'_>, exchange: Exchange) {
     let mut passive = peer(exchange, Group::Modp2048);
     passive.passive = true;
     driver.event(Event::Peer(PEER, Some(Box::new(passive))));

@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-pub const OURS: &str = "10.99.0.1";
-pub const THEIRS: &str = "10.99.0.2";
+pub(crate) const OURS: &str = "10.99.0.1";
+pub(crate) const THEIRS: &str = "10.99.0.2";
 
 const CHARON: &str = "/usr/lib/ipsec/charon";
 const PLUGINS: [&str; 18] = [
@@ -32,10 +32,10 @@ const PLUGINS: [&str; 18] = [
 ];
 const MORE: &str = "vici updown eap-identity eap-mschapv2 md4 constraints revocation";
 
-pub struct Charon {
+pub(crate) struct Charon {
     /// The namespaces: ours, and charon's.
-    pub spaces: [String; 2],
-    pub folder: PathBuf,
+    pub(crate) spaces: [String; 2],
+    pub(crate) folder: PathBuf,
     child: Option<Child>,
 }
 
@@ -49,12 +49,16 @@ fn works(command: &str) -> bool {
 
 impl Charon {
     /// Starts it with connections; none, with the reason printed, if that cannot be here.
-    pub fn start(test: &str, connections: &str) -> Option<Self> {
+    pub(crate) fn start(test: &str, connections: &str) -> Option<Self> {
         Self::start_with(test, connections, |_| {})
     }
 
     /// The same, with files in its folder.
-    pub fn start_with(test: &str, connections: &str, files: impl FnOnce(&Path)) -> Option<Self> {
+    pub(crate) fn start_with(
+        test: &str,
+        connections: &str,
+        files: impl FnOnce(&Path),
+    ) -> Option<Self> {
         for needed in [
             CHARON,
             "/usr/sbin/swanctl",
@@ -152,13 +156,13 @@ impl Charon {
     }
 
     /// What a command of swanctl says.
-    pub fn swanctl(&self, arguments: &str) -> String {
+    pub(crate) fn swanctl(&self, arguments: &str) -> String {
         let done = self.command(arguments).output().expect("swanctl runs");
         String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned()
     }
 
     /// Begins a command of swanctl that goes on until the engine has answered.
-    pub fn begin(&self, arguments: &str) {
+    pub(crate) fn begin(&self, arguments: &str) {
         let mut command = self.command(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().expect("swanctl runs");
@@ -166,7 +170,7 @@ impl Charon {
     }
 
     /// What charon logged.
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 }

@@ -1,0 +1,71 @@
+//! The end of phase 1: the peer's proof, and what follows from an IKE SA that is there.
+
+use super::{Sa, bodies, body, kind};
+use crate::config::{Auth, Certified, Id, RemoteId, Scheme};
+use crate::crypto::equal;
+use crate::engine::core::{Context, Order};
+use crate::event::{Action, Level, Side, State};
+use crate::message::Payload;
+
+/// A certificate for signatures, X.509 (RFC 2408, 3.9).
+pub(super) const X509: u8 = 4;
+
+impl Sa {
+    /// Whether the peer's proof is right, and whether it is who it should be.
+    pub(super) fn judge(&self, found: &[Payload<'_>], side: Side, id: &Id) -> Result<(), String> {
+        let peer = &self.common.peer;
+        let identity = peer
+            .identities
+            .get(self.common.identity)
+            .ok_or("no identity")?;
+        if let RemoteId::Is(wanted) = &identity.remote_id
+            && wanted != id
+        {
+            return Err(format!("the peer says to be {id}"));
+        }
+        let wanted = self.proof(side);
+        let Some(Auth::Signature(certified)) = self.auth() else {
+            let proof = body(found, kind::HASH).map_err(|_| "no proof")?;
+            return equal(proof, &wanted)
+                .then_some(())
+                .ok_or("the secrets differ".into());
+        };
+        let certified: Certified = certified;
+        let chain: Vec<_> = bodies(found, kind::CERT)
+            .filter_map(|body| body.split_first())
+            .filter(|(encoding, _)| **encoding == X509)
+            .map(|(_, certificate)| certificate.to_vec())
+            .collect();
+        let signature = body(found, kind::SIGNATURE).map_err(|_| "no signature")?;
+        let named = (identity.remote_id != RemoteId::Ignore).then_some(id);
+        certified
+            .verifier
+            .verify(&chain, named, Scheme::RsaRaw, &wanted, signature)
+    }
+
+    /// Phase 1 is done.
+    pub(super) fn establish(&mut self, cx: &mut Context<'_>) {
+        let lifetime = self.agreed.map(|agreed| agreed.lifetime);
+        let lifetime = lifetime.unwrap_or(self.common.peer.profile.lifetime);
+        self.common.state = State::Established;
+        self.common.established = Some(cx.now);
+        self.over_at = cx.now + lifetime;
+        // The initiator makes it anew; a responder only if the initiator does not, as long as it can reach it.
+        let tenths = if self.common.side == Side::Initiator {
+            9
+        } else {
+            19
+        };
+        let share = if tenths == 9 { 10 } else { 20 };
+        self.renew_at = Some(cx.now + lifetime * tenths / share);
+        self.agreement = None;
+        cx.out.push(Action::Established(self.common.id));
+        self.say(Level::Info, "phase 1 established", cx);
+        cx.core.orders.push_back(Order::Established(self.common.id));
+        for (policy, replaces) in core::mem::take(&mut self.common.wanted) {
+            if replaces.is_some() || cx.core.pairs_of(policy) == 0 {
+                self.acquire(policy, replaces, cx);
+            }
+        }
+    }
+}

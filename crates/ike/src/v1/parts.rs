@@ -1,0 +1,129 @@
+//! Parts of quick mode: selectors as identities, the hash in front, lifetimes, and the pair that a new one replaces.
+
+use core::net::IpAddr;
+
+use ipnet::IpNet;
+use machine::Duration;
+
+use super::{Bad, bodies, chain, kind};
+use crate::config::{Id, PeerId, Policy, PolicyId, Selector};
+use crate::engine::core::Context;
+use crate::event::ChildId;
+use crate::message::{
+    Identification, Notify, Payload, Version, attributes, id_body, octets, read_id,
+};
+
+pub(super) const RESPONDER_LIFETIME: u16 = 24_576;
+
+/// A selector as an identity of quick mode.
+pub(super) fn selector_id(selector: &Selector, protocol: u8) -> Vec<u8> {
+    let prefix = selector.prefix;
+    let host = prefix.prefix_len() == prefix.max_prefix_len();
+    if host {
+        return id_body(&Id::Address(prefix.addr()), protocol, selector.port);
+    }
+    let kind = if prefix.addr().is_ipv4() { 4 } else { 6 };
+    let mut out = vec![kind, protocol];
+    out.extend_from_slice(&selector.port.to_be_bytes());
+    out.extend_from_slice(&octets(prefix.network()));
+    out.extend_from_slice(&octets(prefix.netmask()));
+    out
+}
+
+/// An identity of quick mode as a selector, with its protocol.
+pub(super) fn read_selector(body: &[u8]) -> Result<(Selector, u8), Bad> {
+    let (who, protocol, port) = read_id(body)?;
+    let prefix = match who {
+        Identification::Who(Id::Address(address)) => IpNet::from(address),
+        Identification::Addresses(first, last) => {
+            let nets: Vec<IpNet> = match (first, last) {
+                (IpAddr::V4(first), IpAddr::V4(last)) => ipnet::Ipv4Subnets::new(first, last, 0)
+                    .map(IpNet::V4)
+                    .take(2)
+                    .collect(),
+                (IpAddr::V6(first), IpAddr::V6(last)) => ipnet::Ipv6Subnets::new(first, last, 0)
+                    .map(IpNet::V6)
+                    .take(2)
+                    .collect(),
+                _ => Vec::new(),
+            };
+            match nets.as_slice() {
+                [net] => *net,
+                _ => return Err(Bad::Ignored("ike1-range")),
+            }
+        }
+        Identification::Who(_) => return Err(Bad::Ignored("ike1-identity")),
+    };
+    Ok((Selector { prefix, port }, protocol))
+}
+
+/// The payloads behind a hash, the hash, and the bytes that it is of.
+type Hashed<'a> = (Vec<Payload<'a>>, &'a [u8], &'a [u8]);
+
+/// Payloads of a message whose HASH is in front, and the bytes that it is of.
+pub(super) fn hashed(first: u8, plain: &[u8]) -> Result<Hashed<'_>, Bad> {
+    let found = chain(first, plain)?;
+    let (front, rest) = found.split_first().ok_or(Bad::Ignored("ike1-empty"))?;
+    if front.kind != kind::HASH {
+        return Err(Bad::Ignored("ike1-no-hash"));
+    }
+    let start = front.whole.len();
+    let len: usize = rest.iter().map(|payload| payload.whole.len()).sum();
+    let bytes = plain.get(start..start + len).unwrap_or_default();
+    let hash = front.body;
+    Ok((rest.to_vec(), hash, bytes))
+}
+
+/// The lifetime that a responder says in a notification.
+pub(super) fn claimed_lifetime(found: &[Payload<'_>]) -> Option<Duration> {
+    bodies(found, kind::NOTIFY).find_map(|body| {
+        let notify = Notify::read(Version::One, body).ok()?;
+        let said = attributes(notify.data)
+            .ok()
+            .filter(|_| notify.kind == RESPONDER_LIFETIME)?;
+        let in_seconds = said.first()?.value.number() == Some(1);
+        let value = said
+            .get(1)?
+            .value
+            .number()
+            .filter(|value| in_seconds && *value > 0)?;
+        Some(Duration::from_secs(value))
+    })
+}
+
+/// The newest pair of a policy with these selectors, which a new one replaces.
+pub(super) fn newest(
+    policy: PolicyId,
+    selectors: (Selector, Selector),
+    peer: PeerId,
+    cx: &Context<'_>,
+) -> Option<ChildId> {
+    let pairs = cx.core.children.values().filter(|kept| {
+        let child = &kept.child;
+        !kept.replaced
+            && child.policy == policy
+            && child.peer == peer
+            && child.selectors == [selectors]
+    });
+    pairs.map(|kept| kept.child.id).max()
+}
+
+/// The policy that a pair is asked for by, and whether it was generated: then it is what the pair that is replaced was
+/// agreed on.
+pub(super) fn asked_policy(
+    id: PolicyId,
+    replaces: Option<ChildId>,
+    cx: &Context<'_>,
+) -> Option<(Policy, bool)> {
+    let mut policy = Policy::clone(cx.core.policies.get(&id)?);
+    let kept = replaces.and_then(|old| cx.core.children.get(&old));
+    let Some(child) = kept.map(|kept| &kept.child).filter(|child| child.generated) else {
+        return Some((policy, false));
+    };
+    let Some(selectors) = child.selectors.first() else {
+        return Some((policy, false));
+    };
+    (policy.source, policy.destination) = *selectors;
+    (policy.mode, policy.protocol) = (child.mode, child.payload);
+    Some((policy, true))
+}
