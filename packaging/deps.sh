@@ -19,7 +19,9 @@ dnsmasq:dnsmasq-base udhcpd:udhcpd dhcpd:isc-dhcp-server
 ssh:openssh-client node:nodejs curl:curl certificates:ca-certificates keepalived:keepalived
 ovs-vswitchd:openvswitch-switch chronyd:chrony nfcapd:nfdump lldpd:lldpd snmpget:snmp snmptrapd:snmptrapd
 openssl:openssl freeradius:freeradius udhcpc:udhcpc dhclient:isc-dhcp-client perfdhcp:kea-admin
-dig:bind9-dnsutils dnsperf:dnsperf aiosmtpd:python3-aiosmtpd'
+dig:bind9-dnsutils dnsperf:dnsperf aiosmtpd:python3-aiosmtpd
+charon:strongswan-charon swanctl:strongswan-swanctl kernel-libipsec.so:libcharon-extra-plugins
+openssl.so:libstrongswan-standard-plugins curve25519.so:libstrongswan-extra-plugins'
 # Not every distribution has it as a package; the test of the page says that it is skipped then.
 for_page='chromium:chromium chromedriver:chromium-driver'
 
@@ -29,6 +31,8 @@ has() {
     case $1 in
         crt1.o) path=$(cc -print-file-name=crt1.o 2>/dev/null) && [ "$path" != crt1.o ] ;;
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
+        charon) [ -x /usr/lib/ipsec/charon ] ;;
+        *.so) [ -e "/usr/lib/ipsec/plugins/libstrongswan-$1" ] ;;
         certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] ;;
         *) command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ] ;;
     esac

@@ -6,6 +6,7 @@ use super::packets::Templates;
 use super::rig::{Dug, Rig};
 use super::{Family, Invalid, Options, Row};
 use dataplane::firewall::Firewall;
+use dataplane::interface::Carries;
 
 /// The rows of this kind, by name: frames of one VLAN, of 64 VLANs in random order, of those and without a tag;
 /// packets that are wrapped into those of a tunnel, and that come out of them; the same with frames of VXLAN; packets
@@ -14,8 +15,12 @@ pub const LAYERED: &[&str] = &[
     "vlan",
     "vlan-64",
     "vlan-mixed",
-    "tunnel-out",
-    "tunnel-in",
+    "ipip-out",
+    "ipip-in",
+    "gre-out",
+    "gre-in",
+    "eoip-out",
+    "eoip-in",
     "vxlan-out",
     "vxlan-in",
     "bond",
@@ -27,6 +32,9 @@ const FLOWS: u32 = 1_000;
 const TAGGED: u16 = 68;
 const WRAPPED: u16 = 84;
 const FRAMED: u16 = 114;
+
+/// EoIP, with a number.
+const EOIP: Dug = Dug::Between(Carries::Frames(100));
 
 /// What a row is about.
 #[derive(Clone, Copy)]
@@ -52,8 +60,12 @@ pub fn layered(
             "vlan" => (Kind::Vlans(1, false), TAGGED),
             "vlan-64" => (Kind::Vlans(64, false), TAGGED),
             "vlan-mixed" => (Kind::Vlans(64, true), TAGGED),
-            "tunnel-out" => (Kind::Out(Dug::Ip4), 64),
-            "tunnel-in" => (Kind::In(Dug::Ip4), WRAPPED),
+            "ipip-out" => (Kind::Out(Dug::Between(Carries::Packets)), 64),
+            "ipip-in" => (Kind::In(Dug::Between(Carries::Packets)), WRAPPED),
+            "gre-out" => (Kind::Out(Dug::Between(Carries::Gre)), 64),
+            "gre-in" => (Kind::In(Dug::Between(Carries::Gre)), WRAPPED + 4),
+            "eoip-out" => (Kind::Out(EOIP), 64),
+            "eoip-in" => (Kind::In(EOIP), WRAPPED + 22),
             "vxlan-out" => (Kind::Out(Dug::Vxlan), 64),
             "bond" => (Kind::Bond, 64),
             _ => (Kind::In(Dug::Vxlan), FRAMED),
@@ -92,7 +104,7 @@ fn templates(rig: &Rig, frame: u16, kind: Kind, seed: u64) -> Templates {
     match kind {
         Kind::Vlans(vlans, mixed) => Templates::tagged(rig, (FLOWS, frame), (vlans, mixed), seed),
         Kind::Out(_) | Kind::Bond => Templates::new(rig, FLOWS, frame, seed),
-        Kind::In(Dug::Ip4) => Templates::wrapped(rig, (FLOWS, frame), seed),
+        Kind::In(Dug::Between(carries)) => Templates::wrapped(rig, carries, (FLOWS, frame), seed),
         Kind::In(Dug::Vxlan) => Templates::framed(rig, (FLOWS, frame), seed),
     }
 }

@@ -1,5 +1,6 @@
 //! The benchmark's packets: UDP, each flow with addresses and ports of its own.
 
+use dataplane::interface::Carries;
 use machine::Rng;
 use wire::vxlan;
 
@@ -57,25 +58,56 @@ impl Templates {
     }
 
     /// Packets in those of the tunnel, in frames of `frame` bytes.
-    pub(super) fn wrapped(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Self {
+    pub(super) fn wrapped(
+        rig: &Rig,
+        carries: Carries,
+        (flows, frame): (u32, u16),
+        seed: u64,
+    ) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x7e3a);
         let len = length(frame);
         let destinations = rig.destinations(flows, seed).into_iter();
-        let inner = frame - OUTER;
+        let behind = match carries {
+            Carries::Packets => 0,
+            Carries::Gre => 4,
+            // With the frame's own link header, which has no check sequence.
+            Carries::Frames(_) => 22,
+        };
+        let inner = frame - OUTER - behind;
         let packets = destinations.map(|one| {
-            let mut frame = packet(rig.family(), inner, one, &mut rng);
+            let frame = packet(rig.family(), inner, one, &mut rng);
             let mut header = [0; OUTER as usize];
             header[0] = 0x45;
             header[2..4].copy_from_slice(&((len - 14) as u16).to_be_bytes());
             header[8] = 64;
-            header[9] = if frame[12] == 0x08 { 4 } else { 41 };
+            header[9] = match (carries, frame[12]) {
+                (Carries::Packets, 0x08) => 4,
+                (Carries::Packets, _) => 41,
+                _ => 47,
+            };
             header[12..16].copy_from_slice(&FAR_END.to_be_bytes());
             header[16..20].copy_from_slice(&OWN4.to_be_bytes());
             let sum = !wire::checksum::sum(&header);
             header[10..12].copy_from_slice(&sum.to_be_bytes());
-            frame[12..14].copy_from_slice(&[0x08, 0x00]);
-            frame.splice(14..14, header);
-            frame
+            let mut carried = match carries {
+                Carries::Packets => Vec::new(),
+                Carries::Gre => vec![0, 0, frame[12], frame[13]],
+                Carries::Frames(number) => {
+                    let mut eoip = vec![0x20, 0x01, 0x64, 0x00];
+                    eoip.extend((frame.len() as u16).to_be_bytes());
+                    eoip.extend(number.to_le_bytes());
+                    eoip.extend(TUNNEL_MAC);
+                    eoip.extend(STATION);
+                    eoip.extend(&frame[12..14]);
+                    eoip
+                }
+            };
+            carried.extend(&frame[14..]);
+            let mut outer = frame[..12].to_vec();
+            outer.extend([0x08, 0x00]);
+            outer.extend(header);
+            outer.extend(carried);
+            outer
         });
         Self::of(packets, len, seed)
     }
@@ -126,6 +158,13 @@ impl Templates {
             order,
             next: 0,
         }
+    }
+
+    /// What becomes of all frames, which are as long as each other then, in random order.
+    pub(super) fn map(self, seed: u64, wrap: impl Fn(&[u8]) -> Vec<u8>) -> Self {
+        let frames: Vec<_> = self.bytes.chunks_exact(self.len).map(wrap).collect();
+        let len = frames.first().map_or(0, Vec::len);
+        Self::of(frames, len, seed)
     }
 
     /// How many frames there are.

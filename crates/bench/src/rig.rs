@@ -21,8 +21,10 @@ use dataplane::connection;
 use dataplane::counters::Counters;
 use dataplane::firewall::Firewall;
 use dataplane::interface::{
-    Details, DontFragment, Interface, InterfaceTable, Ip4Tunnel, Own6, Peer, Tag, Tunnel, Vxlan,
+    Between, Carries, Details, DontFragment, Heard, Interface, InterfaceTable, Own6, Peer, Tag,
+    Tunnel, Vxlan,
 };
+use dataplane::ipsec::Ipsec;
 use dataplane::out::OutId;
 use dataplane::queueing::Change;
 use dataplane::rings::{Command, Remote, rings};
@@ -235,6 +237,31 @@ impl Rig {
         Ok(())
     }
 
+    /// Packets meet policies of IPsec: everything leaves by them, or what comes in is of them.
+    pub(super) fn protect(&mut self, ipsec: Ipsec, out: bool) -> Result<(), Invalid> {
+        let local = Adjacency {
+            kind: Kind::Local,
+            egress: INGRESS,
+            ..Adjacency::default()
+        };
+        let (outer, address) = match out {
+            true => (gateway(Family::Ipv4, 0xfc), FAR_END),
+            false => (local, OWN4),
+        };
+        let full = |_| Invalid::TableFull;
+        let hop = self.writer.add_next_hop(&outer).map_err(full)?;
+        let table = self.writer.table(0).map_err(full)?;
+        let written = table.ipv4.change([(Network::new(address, 32), hop)]);
+        written.map_err(|_| Invalid::TableFull)?;
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        snapshot.ipsec = ipsec;
+        for family in [&mut snapshot.ipv4, &mut snapshot.ipv6] {
+            family.slow = [SlowReason::IpsecPolicies].into_iter().collect();
+        }
+        self.snapshot.store(Arc::new(snapshot));
+        Ok(())
+    }
+
     /// Packets meet these simple queues.
     pub(super) fn queue(&mut self, changes: &[Change]) {
         self.tell(changes);
@@ -439,8 +466,8 @@ const FAR_STATION: Host = Host {
 /// A kind of tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dug {
-    /// Of packets in packets of IPv4.
-    Ip4,
+    /// Between two addresses of IPv4.
+    Between(Carries),
     /// Of frames in datagrams over IPv4.
     Vxlan,
 }
@@ -448,10 +475,17 @@ pub(super) enum Dug {
 fn tunnel(kind: Dug, id: InterfaceId) -> Tunnel {
     let [local, remote] = [OWN4, FAR_END].map(Ipv4Addr::from_bits);
     match kind {
-        Dug::Ip4 => Tunnel::Ip4(Ip4Tunnel {
-            local,
-            remote,
-            ttl: 64,
+        Dug::Between(carries) => Tunnel::Between(Between {
+            id,
+            carries,
+            local: local.into(),
+            remote: remote.into(),
+            ttl: 255,
+            dscp: None,
+            inherits_dont_fragment: false,
+            fast: true,
+            clamp: None,
+            heard: Heard::default(),
         }),
         Dug::Vxlan => Tunnel::Vxlan(Vxlan {
             id,

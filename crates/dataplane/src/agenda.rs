@@ -20,8 +20,12 @@ const BATCHES: usize = 2 * ROOM / VECTOR_FRAMES;
 pub(crate) enum Item {
     /// Into the tunnel of the interface in this slot.
     Leaving(u32),
+    /// Into IPsec, by the policy in this slot.
+    Protecting(u32),
     /// Into the bridge of the interface in this slot, as the router's.
     Bridging(u32),
+    /// As packets of this router's own.
+    Own,
     /// Behind ingress, on this interface.
     Arrived(InterfaceId),
     /// As frames that this interface received.
@@ -83,7 +87,9 @@ impl Agenda {
 
     fn queue(&mut self, item: Item) -> &mut Queue {
         match item {
-            Item::Leaving(_) | Item::Bridging(_) => &mut self.leaving,
+            Item::Leaving(_) | Item::Protecting(_) | Item::Bridging(_) | Item::Own => {
+                &mut self.leaving
+            }
             Item::Arrived(_) | Item::Framed(_) => &mut self.arrived,
         }
     }

@@ -17,6 +17,7 @@ pub mod counters;
 mod deadline;
 mod encap;
 pub mod interface;
+pub mod ipsec;
 pub mod meter;
 mod outlet;
 pub mod punt;

@@ -45,6 +45,8 @@ facilities! {
     Layer7 = "l7-matcher",
     /// Queues: tokens, and packets that wait.
     Queuing = "queuing",
+    /// IPsec: encryption, decryption, and the headers around them.
+    Encrypting = "encrypting",
     /// What control asks, and timers.
     Management = "management",
 }

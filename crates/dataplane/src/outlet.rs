@@ -66,6 +66,8 @@ pub(crate) struct Outlet {
     pub(crate) counters: Arc<Counters>,
     /// Fragments and segments of the frame at hand; empty between two frames.
     pub(crate) pieces: Vec<Frame>,
+    /// Whole packets that IPsec is about to protect; empty between two vectors.
+    pub(crate) protecting: Vec<Frame>,
     /// Fragments of datagrams that are not whole yet: of IPv4, of IPv6.
     pub(crate) fragments: [Reassembly<()>; 2],
     /// What they may use of the pool, in bytes each.
@@ -128,6 +130,7 @@ impl Outlet {
             rings,
             counters,
             pieces: Vec::with_capacity(frame::SEGMENTS_MAX),
+            protecting: Vec::new(),
             transmitted: 0,
             mirrored: false,
             punted: 0,
@@ -359,6 +362,7 @@ impl Outlet {
         match out.out() {
             Out::Port(port) => self.queue(port).is_some_and(|queue| vector.move_to(queue)),
             Out::Tunnel(slot) => self.agenda.put_vector(Item::Leaving(slot), vector),
+            Out::Protect(slot) => self.agenda.put_vector(Item::Protecting(slot), vector),
             Out::Bond(slot) => {
                 bond::leave(cx, vector.drain(), slot, self);
                 true
@@ -408,7 +412,8 @@ impl Outlet {
     pub(crate) fn dispatch(&mut self, cx: &Context<'_>, frame: Frame, out: OutId) {
         match out.out() {
             Out::Port(port) => self.send(cx, frame, port),
-            Out::Tunnel(slot) => self.encapsulate(frame, slot),
+            Out::Tunnel(slot) => self.leave(Item::Leaving(slot), frame),
+            Out::Protect(slot) => self.leave(Item::Protecting(slot), frame),
             Out::Bond(slot) => bond::leave(cx, core::iter::once(frame), slot, self),
             Out::Station(slot) => walk::leave_station(cx, frame, slot, self),
             Out::Queue(slot) => queueing::leave(cx, frame, slot, self),
@@ -450,10 +455,10 @@ impl Outlet {
         self.discard(frame, reason);
     }
 
-    /// Leaves a frame for the tunnel in this slot, which takes it when the vector is walked.
+    /// Leaves a frame for a tunnel or for IPsec, which take it when the vector is walked.
     #[cold]
-    fn encapsulate(&mut self, frame: Frame, slot: u32) {
-        if let Err(frame) = self.agenda.put(Item::Leaving(slot), frame) {
+    fn leave(&mut self, item: Item, frame: Frame) {
+        if let Err(frame) = self.agenda.put(item, frame) {
             self.lose(frame, DropReason::AgendaFull);
         }
     }

@@ -52,6 +52,9 @@ pub enum Why {
     /// A rule tells control about it; the packet itself goes its way, and this is a copy of its
     /// beginning.
     Told(Event),
+    /// The policy of IPsec in this slot protects it, and there are no keys yet: they are owed, and the packet is
+    /// dropped.
+    Unprotected(u32),
 }
 
 impl Why {
@@ -73,6 +76,7 @@ impl Why {
             Self::Rejected(_) => "rejected",
             Self::Tarpit => "tarpit",
             Self::Told(_) => "told",
+            Self::Unprotected(_) => "unprotected",
         }
     }
 }
@@ -96,12 +100,13 @@ impl Why {
             Self::Rejected(_) => "a rule rejects it",
             Self::Tarpit => "a rule holds its connection (tarpit)",
             Self::Told(_) => "a rule has it logged or copied",
+            Self::Unprotected(_) => "a policy of IPsec protects it, and there are no keys yet",
         }
     }
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 15;
+pub const REASONS: usize = 16;
 
 impl Why {
     /// The index of its counter, below [`REASONS`].
@@ -122,6 +127,7 @@ impl Why {
             Self::Rejected(_) => 12,
             Self::Tarpit => 13,
             Self::Told(_) => 14,
+            Self::Unprotected(_) => 15,
         }
     }
 
@@ -143,6 +149,7 @@ impl Why {
             Why::Rejected(Reject::TcpReset).name(),
             Why::Tarpit.name(),
             "told",
+            Why::Unprotected(0).name(),
         ];
         NAMES[index % REASONS]
     }
@@ -161,6 +168,7 @@ impl Why {
             Self::UnknownOption(_) => Some(DropReason::Ipv6UnknownOption),
             Self::Rejected(_) => Some(DropReason::FirewallReject),
             Self::Tarpit => Some(DropReason::FirewallTarpit),
+            Self::Unprotected(_) => Some(DropReason::IpsecNoKeys),
             Self::Service { .. }
             | Self::Local
             | Self::Unresolved(_)

@@ -9,6 +9,7 @@ use frame::{InterfaceId, Offloads, reassembly};
 
 use crate::firewall::Firewall;
 pub use crate::flow::MultipathHash;
+use crate::ipsec::Ipsec;
 use crate::service::Services;
 
 /// Everything that the walk reads and that changes only by configuration or link state.
@@ -37,6 +38,8 @@ pub struct Snapshot {
     pub services: Arc<Services>,
     /// There are simple queues, or queues of `global`.
     pub queues: bool,
+    /// What IPsec protects, and how.
+    pub ipsec: Ipsec,
 }
 
 impl Default for Snapshot {
@@ -53,6 +56,7 @@ impl Default for Snapshot {
             zone_seconds: 0,
             services: Arc::default(),
             queues: false,
+            ipsec: Ipsec::default(),
         }
     }
 }
@@ -78,6 +82,7 @@ impl Snapshot {
             && self.zone_seconds == other.zone_seconds
             && self.services == other.services
             && self.queues == other.queues
+            && self.ipsec == other.ipsec
     }
 
     /// What stands behind the port with this number.
@@ -157,17 +162,20 @@ pub enum SlowReason {
     ConnectionTracking,
     /// There are simple queues, or queues of `global`.
     Queues,
+    /// `/ip/ipsec/policy` has enabled policies.
+    IpsecPolicies,
 }
 
 impl SlowReason {
     /// All of them, in their order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::NotAllowed,
         Self::RoutingRules,
         Self::ReversePathFilter,
         Self::FirewallRules,
         Self::ConnectionTracking,
         Self::Queues,
+        Self::IpsecPolicies,
     ];
 
     /// The sentence that a user reads.
@@ -179,6 +187,7 @@ impl SlowReason {
             Self::FirewallRules => "the firewall has rules",
             Self::ConnectionTracking => "connections are tracked",
             Self::Queues => "there are simple queues, or a queue tree of global",
+            Self::IpsecPolicies => "/ip/ipsec/policy has enabled policies",
         }
     }
 }

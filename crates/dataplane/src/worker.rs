@@ -21,6 +21,7 @@ use crate::encap;
 use crate::firewall::Firewall;
 use crate::handover;
 use crate::interface::{Above, InterfaceTable};
+use crate::ipsec;
 use crate::meter::Facility;
 use crate::outlet::Outlet;
 use crate::queueing;
@@ -387,10 +388,20 @@ impl Worker {
                     encap::leave(cx, slot, vector, (nexts, targets), outlet);
                     outlet.meter.turn(before);
                 }
+                Some(Item::Protecting(slot)) => {
+                    let before = outlet.meter.turn(Facility::Encrypting);
+                    ipsec::protect(cx, slot, vector, &mut self.scratch.nexts, outlet);
+                    outlet.meter.turn(before);
+                }
                 Some(Item::Bridging(slot)) => {
                     let before = outlet.meter.turn(Facility::Bridging);
                     bridge::send_all(cx, slot, vector, outlet);
                     outlet.meter.turn(before);
+                }
+                Some(Item::Own) => {
+                    for frame in vector.drain() {
+                        walk::own(cx, frame, None, outlet);
+                    }
                 }
                 Some(Item::Arrived(id)) => {
                     let entry = Entry::Arrived(id);

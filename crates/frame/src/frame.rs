@@ -35,6 +35,18 @@ impl InterfaceId {
     }
 }
 
+/// What IPsec has done to a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Guarded {
+    /// Nothing.
+    #[default]
+    Clear,
+    /// It came out of IPsec: its association's policy lets it in.
+    Revealed,
+    /// It is what IPsec made of a packet: no policy looks at it again.
+    Protected,
+}
+
 /// The unique owner of a pool's slot, and of the bytes in it.
 ///
 /// The layout of a slot: `| headroom … | the frame's bytes | tailroom … |`; headers are pushed into
@@ -78,6 +90,8 @@ pub struct Frame {
     pub depth: u8,
     /// Bytes of tags that were taken off it at ingress.
     pub untagged: u8,
+    /// What IPsec has done to it.
+    pub guarded: Guarded,
     /// A holder has it, and its pool counts it.
     pub(crate) held: bool,
     /// What is unfinished about it.
@@ -123,6 +137,7 @@ impl Frame {
             untagged: 0,
             fasttracked: false,
             depth: 0,
+            guarded: Guarded::Clear,
             held: false,
             offload: Offload::FINISHED,
         }
@@ -269,6 +284,7 @@ impl Frame {
         self.came_priority = other.came_priority;
         self.untagged = other.untagged;
         self.depth = other.depth;
+        self.guarded = other.guarded;
         self.fasttracked = other.fasttracked;
         self.offload = other.offload;
     }

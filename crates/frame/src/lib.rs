@@ -22,7 +22,7 @@ pub mod switch;
 mod vector;
 
 pub use fragment::{MTU_MIN, Unfragmentable, fragment, fragment6};
-pub use frame::{Frame, InterfaceId};
+pub use frame::{Frame, Guarded, InterfaceId};
 pub use offload::{Offload, Offloads, Segmentation, finish_checksum};
 pub use pool::{Class, HEADROOM, Pool, Sizes};
 pub use port::{Crowd, Port, PortCounters, Transmitted};

@@ -288,6 +288,8 @@ drops! {
     DhcpMacLimit = "dhcp-mac-limit",
     /// The packet in a tunnel's is none, or is cut short.
     TunnelMalformed = "tunnel-malformed",
+    /// No address of this router is one that packets to the other end of a tunnel could come from.
+    TunnelNoSource = "tunnel-no-source",
     /// A datagram for a VXLAN port of this router names a network that no interface has there (RFC 7348, 4).
     VxlanUnknown = "vxlan-unknown-network",
     /// No other end of a VXLAN is known: neither of the host that a frame is for, nor one to flood it to.
@@ -296,6 +298,32 @@ drops! {
     VxlanNoSource = "vxlan-no-source",
     /// A frame came out of a VXLAN that has the link address of this end as its source: it is an echo.
     VxlanEcho = "vxlan-echo",
+    /// A policy of IPsec discards it (`action=discard`).
+    IpsecDiscard = "ipsec-discard",
+    /// A policy of IPsec asks for protection, and the packet came in without (RFC 4301, 5.2).
+    IpsecClear = "ipsec-unprotected",
+    /// A policy of IPsec asks for protection, and there are no keys yet. They are asked for.
+    IpsecNoKeys = "ipsec-no-keys",
+    /// No association of IPsec has the number that the packet names (RFC 4301, 5.2).
+    IpsecUnknown = "ipsec-unknown-spi",
+    /// The packet is too short for its association, or what is in it is no packet.
+    IpsecMalformed = "ipsec-malformed",
+    /// The packet came before, or is older than the window of its association (RFC 4303, 3.4.3).
+    IpsecReplayed = "ipsec-replayed",
+    /// The packet's integrity check failed: another key, or it was altered.
+    IpsecIntegrity = "ipsec-integrity",
+    /// What came out of IPsec is not what the policy of its association lets in (RFC 4301, 5.2).
+    IpsecMismatch = "ipsec-policy-mismatch",
+    /// A packet without content, sent to hide how much there is (RFC 4303, 2.6).
+    IpsecDummy = "ipsec-dummy",
+    /// A datagram that keeps a translator's entry alive (RFC 3948, 4).
+    IpsecKeepalive = "ipsec-nat-keepalive",
+    /// The association has used up its numbers: new keys are owed (RFC 4303, 3.3.3).
+    IpsecExhausted = "ipsec-sequence-exhausted",
+    /// A datagram for a port of IKE is malformed.
+    IkeMalformed = "ike-malformed",
+    /// The packet's headers are such that what is behind them cannot be protected alone.
+    IpsecHeaders = "ipsec-headers",
     /// The packet ends before what a rule changes in it.
     FirewallTruncated = "firewall-truncated",
     /// A helper would have to remember more than it may: connections that are expected, or that it

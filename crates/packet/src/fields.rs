@@ -23,8 +23,14 @@ pub mod protocol {
     pub const IPV6: u8 = 41;
     /// Generic routing encapsulation (RFC 2784, RFC 2637).
     pub const GRE: u8 = 47;
+    /// Encapsulating security payload (RFC 4303).
+    pub const ESP: u8 = 50;
+    /// Authentication header (RFC 4302).
+    pub const AH: u8 = 51;
     /// Internet control messages of IPv6 (RFC 4443).
     pub const ICMPV6: u8 = 58;
+    /// Ethernet in IPv6, as EoIP uses it (RFC 3378 gave it the number).
+    pub const EOIP6: u8 = 97;
     /// Stream control transmission (RFC 9260).
     pub const SCTP: u8 = 132;
     /// Datagrams whose checksum may be partial (RFC 3828).

@@ -22,6 +22,8 @@ pub enum Out {
     Station(u32),
     /// The queues of the interface in this slot, and what that leaves by.
     Queue(u32),
+    /// IPsec, by the policy in this slot: packets are protected and go on.
+    Protect(u32),
     /// Nothing takes frames.
     None,
 }
@@ -34,6 +36,7 @@ const BRIDGE: u32 = 2;
 const BOND: u32 = 3;
 const STATION: u32 = 4;
 const QUEUE: u32 = 5;
+const PROTECT: u32 = 6;
 
 impl Default for OutId {
     fn default() -> Self {
@@ -79,6 +82,17 @@ impl OutId {
         Self(QUEUE << INDEX_BITS | interface.slot() as u32 & INDEX)
     }
 
+    /// IPsec, by the policy in this slot, below 2^20.
+    pub const fn protect(slot: u32) -> Self {
+        Self(PROTECT << INDEX_BITS | slot & INDEX)
+    }
+
+    /// Whether it is IPsec.
+    #[inline(always)]
+    pub const fn is_protect(self) -> bool {
+        self.0 >> INDEX_BITS == PROTECT
+    }
+
     /// What it is.
     #[inline(always)]
     pub const fn out(self) -> Out {
@@ -89,6 +103,7 @@ impl OutId {
             BOND => Out::Bond(self.0 & INDEX),
             STATION => Out::Station(self.0 & INDEX),
             QUEUE => Out::Queue(self.0 & INDEX),
+            PROTECT => Out::Protect(self.0 & INDEX),
             _ => Out::None,
         }
     }
@@ -132,6 +147,7 @@ mod tests {
             (bridge, Out::Bridge(70_001)),
             (bond, Out::Bond(70_002)),
             (OutId::queue(InterfaceId::new(9, 3)), Out::Queue(9)),
+            (OutId::protect(16_383), Out::Protect(16_383)),
             (OutId::NONE, Out::None),
         ] {
             assert_eq!(out.out(), is);

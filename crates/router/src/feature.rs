@@ -26,6 +26,7 @@ pub(crate) mod dns;
 pub(crate) mod echo;
 pub(crate) mod flows;
 pub(crate) mod hear;
+pub(crate) mod ipsec;
 pub(crate) mod link4;
 pub(crate) mod link6;
 mod log;
@@ -47,6 +48,7 @@ pub(crate) mod services;
 pub(crate) mod snmp;
 pub(crate) mod ssh;
 pub(crate) mod switch;
+pub(crate) mod tunnels;
 pub(crate) mod vlan;
 pub(crate) mod vrrp;
 pub(crate) mod vxlan;
@@ -60,6 +62,7 @@ use std::sync::Arc;
 use dataplane::bond::Bond;
 use dataplane::bridge::Bridge;
 use dataplane::interface::Above;
+use dataplane::ipsec::Policies;
 use dataplane::service::Service;
 use frame::InterfaceId;
 use machine::Instant;
@@ -286,6 +289,8 @@ pub enum Effect {
     Gateway(check::Wanted),
     /// Something of queues is wanted.
     Queues(queue::Wanted),
+    /// Workers are told which packets IPsec protects.
+    Policies(Arc<Policies>),
 }
 
 /// Frames that a feature may send for one that it hears.

@@ -26,6 +26,7 @@ use crate::feature::dns::Dns;
 use crate::feature::echo::Echo;
 use crate::feature::flows::Flows;
 use crate::feature::hear::{Heard, Hearing};
+use crate::feature::ipsec::Ipsec;
 use crate::feature::link4::Links4;
 use crate::feature::link6::Links6;
 use crate::feature::lookups::Lookups;
@@ -45,6 +46,7 @@ use crate::feature::services::Services;
 use crate::feature::snmp::Snmp;
 use crate::feature::ssh::Ssh;
 use crate::feature::switch::Switches;
+use crate::feature::tunnels::Tunnels;
 use crate::feature::vlan::Vlans;
 use crate::feature::vrrp::VirtualRouters;
 use crate::feature::vxlan::Vxlans;
@@ -53,7 +55,7 @@ use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 39;
+const COUNT: usize = 41;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -101,6 +103,10 @@ pub(crate) struct Features {
     pub(crate) virtual_routers: VirtualRouters,
     /// Networks of VXLAN.
     pub(crate) vxlans: Vxlans,
+    /// Tunnels between two addresses.
+    pub(crate) tunnels: Tunnels,
+    /// Packets that are protected, and their keys.
+    pub(crate) ipsec: Ipsec,
     /// Queues.
     pub(crate) queues: Queues,
     /// Addresses of interfaces.
@@ -165,6 +171,8 @@ impl Features {
             bridges: Bridges::default(),
             virtual_routers: VirtualRouters::default(),
             vxlans: Vxlans::new(others.next_u64()),
+            tunnels: Tunnels::default(),
+            ipsec: Ipsec::new(crate::store::vault::entropy),
             queues: Queues::default(),
             addresses: Addresses,
             neighbours: Neighbours,
@@ -213,6 +221,8 @@ impl Features {
             &self.bridges,
             &self.virtual_routers,
             &self.vxlans,
+            &self.tunnels,
+            &self.ipsec,
             &self.queues,
             &self.addresses,
             &self.neighbours,
@@ -262,6 +272,8 @@ impl Features {
             &mut self.bridges,
             &mut self.virtual_routers,
             &mut self.vxlans,
+            &mut self.tunnels,
+            &mut self.ipsec,
             &mut self.queues,
             &mut self.addresses,
             &mut self.neighbours,

@@ -16,7 +16,7 @@ use machine::Duration;
 use service::neighbour::Mode;
 use wire::Mac;
 
-use dataplane::interface::{Above, Vxlan};
+use dataplane::interface::{Above, Between, Vxlan};
 use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
 
 use crate::link_modes::LinkWish;
@@ -45,6 +45,8 @@ pub struct Intent {
     pub queued: BTreeSet<Name>,
     /// Packets meet simple queues, or those of `global`.
     pub queues: bool,
+    /// What IPsec protects, and how.
+    pub ipsec: dataplane::ipsec::Ipsec,
     /// `/interface/list`, by name.
     pub lists: BTreeMap<Name, InterfaceList>,
     /// `/interface/list/member`.
@@ -129,6 +131,7 @@ impl Indexed for Interface {
             InterfaceKind::Tagged { on, .. } | InterfaceKind::Station { on, .. } => Some(on),
             InterfaceKind::Vxlan { group_on, .. } => group_on.as_ref(),
             InterfaceKind::Joined { .. }
+            | InterfaceKind::Between { .. }
             | InterfaceKind::Loopback
             | InterfaceKind::PointToPoint
             | InterfaceKind::Idle => None,
@@ -245,6 +248,13 @@ pub enum InterfaceKind {
         network: Box<Vxlan>,
         /// The interface that its group is joined on.
         group_on: Option<Name>,
+    },
+    /// A tunnel between two addresses, which runs while it is enabled and nobody holds it down.
+    Between {
+        /// Its link address, where it carries frames; none takes one that is made from its number.
+        mac: Option<Mac>,
+        /// It, as workers are told of it, but for the number of its interface.
+        tunnel: Box<Between>,
     },
     /// The interface of addresses that belong to no link: nothing leaves by it, and it always runs.
     Loopback,

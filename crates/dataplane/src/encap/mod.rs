@@ -5,31 +5,31 @@
 //! router's own. Decapsulation is an exit of `input`: what comes out of packets of one tunnel that follow each other
 //! enters the walk together, on the tunnel's interface. The depth of a frame counts its tunnels and ends loops.
 
-mod ipip;
+mod between;
+mod segment_size;
 #[cfg(test)]
 mod tests;
 mod vxlan;
 mod way;
 
-use frame::{Frame, InterfaceId, Vector};
+use frame::{Frame, Guarded, InterfaceId, Vector};
 
 pub(crate) use self::vxlan::Targets;
-pub(crate) use self::way::Nexts;
+pub(crate) use self::way::{Next, Nexts, beside_ipsec};
 
 use self::vxlan::Arrival;
-use self::way::Next;
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
-use crate::interface::{Ends, Interface, Tunnel};
+use crate::interface::{Ends, Tunnel};
 use crate::outlet::Outlet;
 use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
 
 /// Bytes of the Ethernet header that every packet stands behind in the walk.
-const ETHERNET: usize = 14;
+pub(crate) const ETHERNET: usize = 14;
 /// Tunnels within tunnels.
-const DEPTH: u8 = 8;
+pub(crate) const DEPTH: u8 = 8;
 
 /// Wraps the frames that leave by the tunnel in this slot, and sends them on.
 pub(crate) fn leave(
@@ -46,7 +46,7 @@ pub(crate) fn leave(
         }
     }
     let wrapped = cx.interfaces.tunnel(slot, |tunnel| match tunnel {
-        Tunnel::Ip4(tunnel) => ipip::leave(cx, tunnel, frames.frames_mut(), nexts, outlet),
+        Tunnel::Between(tunnel) => between::leave(cx, tunnel, frames.frames_mut(), nexts, outlet),
         Tunnel::Vxlan(network) => {
             vxlan::leave(cx, network, frames.frames_mut(), (nexts, targets), outlet);
         }
@@ -62,12 +62,13 @@ pub(crate) fn leave(
 /// # Errors
 /// It went into too many.
 #[inline(always)]
-fn descend(frame: &mut Frame) -> Result<(), DropReason> {
+pub(crate) fn descend(frame: &mut Frame) -> Result<(), DropReason> {
     if frame.depth >= DEPTH {
         return Err(DropReason::TunnelDepth);
     }
     frame.depth += 1;
     frame.rise(InterfaceId::NONE, InterfaceId::NONE);
+    frame.guarded = Guarded::Clear;
     (frame.walked, frame.priority) = (false, 0);
     Ok(())
 }
@@ -75,8 +76,11 @@ fn descend(frame: &mut Frame) -> Result<(), DropReason> {
 /// What becomes of a packet for this router that comes out of a tunnel, or is meant to; none of any other.
 #[cold]
 pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
-    if let Some(ends) = ipip::ends(packet) {
-        return cx.interfaces.tunnel_of(&ends).map(Exit::Decapsulate);
+    if let Some(ends) = between::ends(packet) {
+        return network(cx, &ends).map(Exit::Decapsulate);
+    }
+    if between::is_piece(cx, packet) {
+        return Some(Exit::Collect);
     }
     Some(match vxlan::arrival(cx, packet)? {
         Arrival::Of(ends) => match network(cx, &ends) {
@@ -88,7 +92,7 @@ pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     })
 }
 
-/// The interface of a network with these ends, or with those without an address.
+/// The interface of a tunnel with these ends, or with those without an address.
 fn network(cx: &Context<'_>, ends: &Ends) -> Option<InterfaceId> {
     let found = cx.interfaces.tunnel_of(ends);
     found.or_else(|| cx.interfaces.tunnel_of(&ends.without_address()))
@@ -104,7 +108,7 @@ impl Arrivals {
     /// As [`arrival`], of packets that follow each other: none where more is to be decided.
     #[inline(always)]
     pub(crate) fn of(&mut self, cx: &Context<'_>, packet: &[u8]) -> Option<InterfaceId> {
-        let ends = match ipip::ends(packet) {
+        let ends = match between::ends(packet) {
             Some(ends) => ends,
             None => match vxlan::arrival(cx, packet)? {
                 Arrival::Of(ends) => ends,
@@ -129,16 +133,19 @@ pub(crate) fn arrive(
     id: InterfaceId,
     outlet: &mut Outlet,
 ) -> Traffic {
-    let interface = cx.interfaces.get(id).filter(|interface| interface.running);
+    let interface = cx.interfaces.get(id);
     let mut frames = frames.take(count);
     let arrived = interface.and_then(|interface| {
         cx.interfaces.tunnel(id.slot() as u32, |tunnel| {
             let frames = (&mut frames, count);
             match tunnel {
-                Tunnel::Ip4(_) => emerge(cx, frames, (id, &interface), outlet),
-                Tunnel::Vxlan(network) => {
+                Tunnel::Between(tunnel) => {
+                    between::emerge(cx, frames, (tunnel, &interface), outlet)
+                }
+                Tunnel::Vxlan(network) if interface.running => {
                     vxlan::emerge(cx, frames, (id, &interface, network), outlet)
                 }
+                Tunnel::Vxlan(_) => Traffic::default(),
             }
         })
     });
@@ -153,54 +160,20 @@ pub(crate) fn arrive(
     })
 }
 
-/// Takes IP packets out of the packets of a tunnel: they go on behind ingress.
-fn emerge(
-    cx: &Context<'_>,
-    (frames, count): (impl Iterator<Item = Frame>, usize),
-    (id, interface): (InterfaceId, &Interface),
-    outlet: &mut Outlet,
-) -> Traffic {
-    let item = Item::Arrived(id);
-    let mut batch = outlet.agenda.batch(item, count);
-    let (mut all, mut inner) = (Traffic::default(), Traffic::default());
-    for mut frame in frames {
-        all.packets += 1;
-        all.bytes += frame.len() as u64 + u64::from(frame.untagged);
-        let unwrapped = match frame.depth < DEPTH {
-            true => ipip::unwrap(&mut frame, interface.mac),
-            false => Err(DropReason::TunnelDepth),
-        };
-        if let Err(reason) = unwrapped {
-            outlet.discard(frame, reason);
-            continue;
-        }
-        ascend(&mut frame, id);
-        inner.packets += 1;
-        inner.bytes += frame.len() as u64;
-        tap::show(cx, (id, Direction::Received), (&frame, 0), outlet);
-        put(&mut batch, item, frame, outlet);
-    }
-    if let Some(batch) = batch {
-        outlet.agenda.put_batch(item, batch);
-    }
-    let counters = outlet.counters.interface(id);
-    counters.rx.add(inner.packets, inner.bytes);
-    all
-}
-
 /// A frame has come out of the tunnel of this interface.
 #[inline(always)]
 fn ascend(frame: &mut Frame, id: InterfaceId) {
     frame.depth += 1;
     frame.rise(frame.ingress, id);
     frame.egress = InterfaceId::NONE;
+    frame.guarded = Guarded::Clear;
     (frame.walked, frame.priority) = (false, 0);
     (frame.untagged, frame.came_priority) = (0, 0);
 }
 
 /// Leaves a frame to be walked, with those that it came with if there is room for all of them.
 #[inline(always)]
-fn put(batch: &mut Option<Vec<Frame>>, item: Item, frame: Frame, outlet: &mut Outlet) {
+pub(crate) fn put(batch: &mut Option<Vec<Frame>>, item: Item, frame: Frame, outlet: &mut Outlet) {
     match batch {
         Some(batch) => batch.push(frame),
         None => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use frame::InterfaceId;
 
 use crate::firewall::Firewall;
-use crate::interface::{Details, Interface, Ip4Tunnel, Tunnel};
+use crate::interface::{Between, Carries, Details, Heard, Interface, Tunnel};
 use crate::out::OutId;
 use crate::table::{Adjacency, Kind, NextHopId};
 use crate::testing::{ETHER1, ETHER2, GATEWAY, MAC, Rig, Udp4, Udp6, ethernet};
@@ -34,19 +34,27 @@ fn add_tunnel(rig: &mut Rig, id: InterfaceId, remote: u32) -> NextHopId {
         under: id,
         ..Interface::default()
     };
-    let tunnel = Ip4Tunnel {
-        local: Ipv4Addr::from_bits(HERE),
-        remote: Ipv4Addr::from_bits(remote),
+    let tunnel = Between {
+        id,
+        carries: Carries::Packets,
+        local: Ipv4Addr::from_bits(HERE).into(),
+        remote: Ipv4Addr::from_bits(remote).into(),
         ttl: 64,
+        dscp: None,
+        inherits_dont_fragment: false,
+        fast: true,
+        clamp: None,
+        heard: Heard::default(),
     };
+    let ends = tunnel.ends();
     let details = Details {
         name: format!("tunnel{}", id.0).into(),
-        tunnel: Some(Tunnel::Ip4(tunnel)),
+        tunnel: Some(Tunnel::Between(tunnel)),
         ..Details::default()
     };
     rig.interfaces.set(id, &interface);
     rig.interfaces.set_details(id, Arc::new(details));
-    rig.interfaces.set_tunnel(tunnel.ends(), Some(id));
+    rig.interfaces.set_tunnel(ends, Some(id));
     rig.add_hop(&Adjacency {
         kind: Kind::Forward,
         header_len: 14,

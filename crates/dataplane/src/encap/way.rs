@@ -13,7 +13,7 @@ use crate::walk::{self, Context};
 
 /// Where a wrapped frame goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// It is ready for this out.
     Out(OutId),
     /// It is too long for this out's link, of that layer-3 MTU.
@@ -37,8 +37,16 @@ impl Next {
 }
 
 /// The next hop of a tunnel's packets to one other end, where nothing looks at them: no rule of the firewall, no
-/// connection tracking, no routing rule.
+/// connection tracking, no routing rule, no policy of IPsec.
 pub(super) fn direct(cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency> {
+    match cx.snapshot.ipsec.is_empty() {
+        true => beside_ipsec(cx, remote),
+        false => None,
+    }
+}
+
+/// The same of packets that no policy of IPsec looks at.
+pub(crate) fn beside_ipsec(cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency> {
     if cx.snapshot.firewall.guards(remote.is_ipv6()) || !cx.snapshot.rules.is_empty() {
         return None;
     }
@@ -77,13 +85,13 @@ impl Nexts {
 
     /// The frame at this place goes there.
     #[inline(always)]
-    pub(super) fn set(&mut self, at: usize, next: Next) {
+    pub(crate) fn set(&mut self, at: usize, next: Next) {
         self.nexts[at % VECTOR_FRAMES] = next;
     }
 
     /// Where a wrapped packet goes by this next hop, whose link header is written then; or as routes say.
     #[inline(always)]
-    pub(super) fn by(
+    pub(crate) fn by(
         &mut self,
         cx: &Context<'_>,
         frame: &mut Frame,
@@ -130,7 +138,7 @@ impl Nexts {
     }
 
     /// Sends the frames on, in order.
-    pub(super) fn send(&mut self, cx: &Context<'_>, frames: &mut Vector, outlet: &mut Outlet) {
+    pub(crate) fn send(&mut self, cx: &Context<'_>, frames: &mut Vector, outlet: &mut Outlet) {
         self.flush(cx, outlet);
         let nexts = &self.nexts[..frames.len().min(VECTOR_FRAMES)];
         let first = nexts.first().copied().unwrap_or(Next::Own);

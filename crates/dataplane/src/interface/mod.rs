@@ -18,7 +18,7 @@ pub use own::OwnAddresses;
 pub use peers::Peers;
 pub use station::STATIONS;
 pub use table::{INTERFACES, InterfaceTable};
-pub use tunnel::{DontFragment, Ends, Ip4Tunnel, Peer, Tunnel, Vxlan};
+pub use tunnel::{Between, Carries, DontFragment, Ends, Heard, Peer, Tunnel, Vxlan};
 pub use vlan::Tag;
 
 use frame::InterfaceId;

@@ -221,6 +221,11 @@ impl InterfaceTable {
         self.tunnels.any_port()
     }
 
+    /// Whether there is any tunnel between two addresses.
+    pub(crate) fn has_tunnels(&self) -> bool {
+        self.tunnels.any_between()
+    }
+
     /// Names the interface of the tunnel with these ends; none takes it away. Only control calls this.
     pub fn set_tunnel(&self, ends: Ends, tunnel: Option<InterfaceId>) {
         self.tunnels.set(ends, tunnel);

@@ -12,8 +12,8 @@ use crate::flow::mix64;
 /// What the frames of an interface are wrapped into, by kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tunnel {
-    /// Packets in packets of IPv4, between two addresses.
-    Ip4(Ip4Tunnel),
+    /// Packets or frames in packets between two addresses.
+    Between(Between),
     /// Frames in datagrams, to the peer behind which a station is.
     Vxlan(Vxlan),
 }
@@ -22,28 +22,79 @@ impl Tunnel {
     /// What tells its packets from those of others; a network with a group has two.
     pub fn ends(&self) -> impl Iterator<Item = Ends> {
         let (first, second) = match self {
-            Self::Ip4(tunnel) => (tunnel.ends(), None),
+            Self::Between(tunnel) => (tunnel.ends(), None),
             Self::Vxlan(network) => network.ends(),
         };
         core::iter::once(first).chain(second)
     }
 }
 
-/// A tunnel of IPv4 and IPv6 between two addresses of IPv4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ip4Tunnel {
-    /// This router's end.
-    pub local: Ipv4Addr,
+/// A tunnel between two addresses of one family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Between {
+    /// Its interface.
+    pub id: InterfaceId,
+    /// What its packets carry.
+    pub carries: Carries,
+    /// This router's end. The unspecified one: the address of the interface that packets leave by.
+    pub local: IpAddr,
     /// The other end.
-    pub remote: Ipv4Addr,
+    pub remote: IpAddr,
     /// The lifetime of its packets.
     pub ttl: u8,
+    /// The DSCP of its packets, 0 to 63; none takes the type of service of the packets in them.
+    pub dscp: Option<u8>,
+    /// Whether its packets over IPv4 may not be fragmented where those in them may not.
+    pub inherits_dont_fragment: bool,
+    /// Whether its packets go past the firewall where that looks at nothing (RouterOS: `allow-fast-path`).
+    pub fast: bool,
+    /// The layer-3 MTU to which the segment size of TCP connections is lowered that come out of it; none leaves it.
+    pub clamp: Option<u32>,
+    /// Where packets are counted by which the other end says that it is there.
+    pub heard: Heard,
 }
 
-impl Ip4Tunnel {
+/// What packets of a tunnel carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// Packets of IPv4 and IPv6 (RFC 2003, RFC 4213, RFC 2473).
+    Packets,
+    /// The same behind a header of GRE (RFC 2784, RFC 7676).
+    Gre,
+    /// Frames of Ethernet behind a header of EoIP, with the number of the tunnel: 16 bits over IPv4, 12 bits over
+    /// IPv6.
+    Frames(u16),
+}
+
+/// A counter that control reads and workers add to.
+#[derive(Clone, Debug, Default)]
+pub struct Heard(Arc<AtomicU64>);
+
+impl Heard {
+    /// One more packet.
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl PartialEq for Heard {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Heard {}
+
+impl Between {
     /// What tells its packets from those of others.
     pub fn ends(&self) -> Ends {
-        Ends::Ip4 {
+        Ends::Between {
+            carries: self.carries,
             local: self.local,
             remote: self.remote,
         }
@@ -115,12 +166,14 @@ pub enum DontFragment {
 /// What tells the packets of a tunnel, for this router, from those of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
-    /// Packets of IP in IPv4.
-    Ip4 {
-        /// This router's address.
-        local: Ipv4Addr,
+    /// Packets between two addresses.
+    Between {
+        /// What they carry.
+        carries: Carries,
+        /// This router's address; the unspecified one of a family is any.
+        local: IpAddr,
         /// The other one.
-        remote: Ipv4Addr,
+        remote: IpAddr,
     },
     /// Datagrams with frames of a network (RFC 7348).
     Vxlan {
@@ -134,14 +187,13 @@ pub enum Ends {
 }
 
 impl Ends {
-    /// Those of a network that takes packets to any address of this router.
+    /// Those of a tunnel that takes packets to any address of this router.
     pub(crate) fn without_address(mut self) -> Self {
-        if let Self::Vxlan { local, .. } = &mut self {
-            *local = match local {
-                IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-                IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-            };
-        }
+        let (Self::Vxlan { local, .. } | Self::Between { local, .. }) = &mut self;
+        *local = match local {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
         self
     }
 
@@ -154,8 +206,17 @@ impl Ends {
             }
         };
         let number = match *self {
-            Self::Ip4 { local, remote } => {
-                u64::from(local.to_bits()) << 32 | u64::from(remote.to_bits())
+            Self::Between {
+                carries,
+                local,
+                remote,
+            } => {
+                let carries = match carries {
+                    Carries::Packets => 0,
+                    Carries::Gre => 1,
+                    Carries::Frames(number) => 2 + u64::from(number),
+                };
+                of(local).rotate_left(32) ^ mix64(of(remote)) ^ carries
             }
             Self::Vxlan { port, local, vni } => {
                 mix64(of(local)) ^ u64::from(port) << 32 ^ u64::from(vni)
@@ -176,6 +237,8 @@ pub(super) struct Tunnels {
     lists: Box<[ArcSwap<List>]>,
     /// The UDP ports of networks, a bit each.
     ports: Box<[AtomicU64]>,
+    /// How many tunnels between two addresses there are.
+    between: AtomicU64,
 }
 
 /// Ports of a word of them.
@@ -188,6 +251,7 @@ impl Tunnels {
         Self {
             lists: lists.collect(),
             ports: ports.collect(),
+            between: AtomicU64::new(0),
         }
     }
 
@@ -196,6 +260,11 @@ impl Tunnels {
     pub(super) fn has_port(&self, port: u16) -> bool {
         let word = self.ports[usize::from(port / WORD)].load(Ordering::Relaxed);
         word >> (port % WORD) & 1 != 0
+    }
+
+    /// Whether there is any tunnel between two addresses.
+    pub(super) fn any_between(&self) -> bool {
+        self.between.load(Ordering::Relaxed) != 0
     }
 
     /// Whether any network has a UDP port.
@@ -229,7 +298,14 @@ impl Tunnels {
     pub(super) fn set(&self, ends: Ends, interface: Option<InterfaceId>) {
         let place = &self.lists[ends.hash()];
         let mut list = List::clone(&place.load());
+        let before = list.len();
         list.retain(|(of, _)| *of != ends);
+        if matches!(ends, Ends::Between { .. }) {
+            let gone = (before - list.len()) as u64;
+            let now = self.between.load(Ordering::Relaxed) - gone;
+            let now = now + u64::from(interface.is_some());
+            self.between.store(now, Ordering::Relaxed);
+        }
         list.extend(interface.map(|interface| (ends, interface)));
         place.store(Arc::new(list));
         self.note_port(&ends, interface.is_some());

@@ -17,6 +17,8 @@ pub enum WalkReason {
     NotAllowed,
     /// There are simple queues, or queues of `global`.
     Queued,
+    /// Policies of IPsec look at packets.
+    Ipsec,
 }
 
 impl WalkReason {
@@ -27,6 +29,7 @@ impl WalkReason {
             Self::RulesFollow => "rules mark connections, or read what they have counted",
             Self::NotAllowed => "allow-fast-path=no",
             Self::Queued => "there are simple queues, or a queue tree of global",
+            Self::Ipsec => "/ip/ipsec/policy has enabled policies",
         }
     }
 
@@ -37,15 +40,17 @@ impl WalkReason {
             Self::RulesFollow => !snapshot.firewall.is_steady(ipv6),
             Self::NotAllowed => !snapshot.family(ipv6).allow_fast_path,
             Self::Queued => snapshot.queues,
+            Self::Ipsec => !snapshot.ipsec.is_empty(),
         }
     }
 }
 
 /// What keeps packets from shortcuts of devices. Who forbids FastPath says nothing of them.
-const FROM_SHORTCUTS: [WalkReason; 3] = [
+const FROM_SHORTCUTS: [WalkReason; 4] = [
     WalkReason::Tapped,
     WalkReason::RulesFollow,
     WalkReason::Queued,
+    WalkReason::Ipsec,
 ];
 /// What keeps packets from FastTrack. Taps see what goes by it, as they are where frames are received and
 /// transmitted; rules have chosen it.

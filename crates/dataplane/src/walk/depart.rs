@@ -11,7 +11,7 @@ use super::ingress::Entrance;
 use super::passes::Scratch;
 use super::tally::{RunKey, Speed, Tally, received, slow_is_fast};
 use super::teach::Teacher;
-use super::{Context, Exit, Leaving, egress, options};
+use super::{Context, Exit, Leaving, egress, options, postrouting};
 use crate::drop::DropReason;
 use crate::encap::Arrivals;
 use crate::out::OutId;
@@ -295,7 +295,9 @@ fn one<const FAST: bool>(
             let is_fast_path = FAST && !cx.snapshot.queues;
             let fast = is_fast_path || slow_is_fast(cx, frame, ipv6);
             let speed = if fast { Speed::FastPath } else { Speed::Slow };
-            state.count(cx, frame, ipv6, speed, &outlet.counters);
+            if !departed.is_protected() {
+                state.count(cx, frame, ipv6, speed, &outlet.counters);
+            }
             if (!is_fast_path || frame.ingress != entrance) && fast {
                 let ingress = outlet.counters.interface(frame.ingress);
                 ingress.fp_rx.add(1, received);
@@ -328,6 +330,13 @@ pub(super) enum Departed {
     Unfinished { out: OutId, mtu: u32 },
 }
 
+impl Departed {
+    /// Whether IPsec takes it, so that it does not leave by its interface yet.
+    pub(super) const fn is_protected(&self) -> bool {
+        matches!(self, Self::Whole(out) if out.is_protect())
+    }
+}
+
 /// Pass 3 for one frame: decides, and commits what was decided to its bytes.
 pub(super) fn depart(
     cx: &Context<'_>,
@@ -341,6 +350,7 @@ pub(super) fn depart(
         offload: &frame.offload,
         ipv6: way.ipv6,
         own: way.own,
+        guarded: frame.guarded,
     };
     let followed;
     let adjacency = if way.adjacency.kind == Kind::Forward {
@@ -354,13 +364,17 @@ pub(super) fn depart(
                     *redirects = false;
                     outlet.redirect(frame, hop);
                 }
-                return Err(*exit);
+                return match exit.is_local() && *exit != Exit::Reveal {
+                    true => Err(admitted(cx, frame, true).err().unwrap_or(*exit)),
+                    false => Err(*exit),
+                };
             }
         }
     };
-    let fit = super::leave(cx, &leaving, adjacency, &mut Silent)?;
+    admitted(cx, frame, false)?;
+    let (fit, protects) = super::leave(cx, &leaving, adjacency, &mut Silent)?;
     // Back where it came from: control may owe its sender a redirect. One per vector says it.
-    if (adjacency.egress == frame.ingress) & *redirects {
+    if (adjacency.egress == frame.ingress) & *redirects & protects.is_none() {
         *redirects = false;
         outlet.redirect(frame, way.hop);
     }
@@ -375,7 +389,19 @@ pub(super) fn depart(
     if !(aged && egress::rewrite(frame, adjacency)) {
         return Err(Exit::Drop(DropReason::NoBuffer));
     }
-    Ok(departed(frame, adjacency, fit == Fit::Whole))
+    Ok(match protects {
+        Some(out) => Departed::Whole(out),
+        None => departed(frame, adjacency, fit == Fit::Whole),
+    })
+}
+
+/// Whether a packet may go on as it came; this router's own always may.
+#[inline(always)]
+fn admitted(cx: &Context<'_>, frame: &Frame, local: bool) -> Result<(), Exit> {
+    match frame.ingress == InterfaceId::NONE {
+        true => Ok(()),
+        false => postrouting::admit(cx, packet(frame), (frame.guarded, local)),
+    }
 }
 
 /// The next hop of a packet that will go back where it came from as soon as that neighbour's link address is known.

@@ -55,6 +55,10 @@ impl Entrance {
         self.interface.stations = false;
         self.interface.slaves = false;
         self.counts = false;
+        // Packets that came out of a tunnel stand behind a link header to its interface, though that sends none.
+        if self.interface.running {
+            self.mac = number(self.interface.mac);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::drop::DropReason;
 use crate::encap;
 use crate::flow::upper6;
 use crate::interface::{Details, Interface};
+use crate::ipsec;
 use crate::punt::Why;
 use crate::service::Found;
 
@@ -28,11 +29,16 @@ pub(crate) fn unicast(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8]) -> 
 #[cold]
 #[inline(never)]
 pub(crate) fn group(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8]) -> Exit {
-    if let Some(exit) = encap::arrival(cx, packet) {
+    if let Some(exit) = arrival(cx, packet) {
         return exit;
     }
     // Nobody here listens, and a group is never told.
     local(cx, ingress, packet, true).unwrap_or(Exit::Drop(DropReason::MulticastNotMine))
+}
+
+/// What becomes of a packet for this router that has another one in it; none of any other.
+pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
+    ipsec::arrival(cx, packet).or_else(|| encap::arrival(cx, packet))
 }
 
 /// Who takes a packet for this router: the service that hears it, else the sockets of the host stack.

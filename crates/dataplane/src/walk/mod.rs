@@ -62,7 +62,7 @@ mod teach;
 #[cfg(test)]
 mod tests;
 
-use frame::{Frame, InterfaceId, Offload};
+use frame::{Frame, Guarded, InterfaceId, Offload};
 use machine::Instant;
 use wire::Mac;
 
@@ -150,6 +150,8 @@ pub enum Exit {
     Deliver(u16),
     /// It is the packet of this interface's tunnel: the one in it is taken out and walked.
     Decapsulate(InterfaceId),
+    /// It is a packet of IPsec: the one in it is taken out and walked.
+    Reveal,
     /// Rewritten already, but too long for its link (of this layer-3 MTU) or unfinished: fragments,
     /// segments and checksums are made before this port takes it.
     Finish {
@@ -164,7 +166,7 @@ impl Exit {
     /// Whether the packet is for this router, and so meets `input`.
     pub const fn is_local(self) -> bool {
         match self {
-            Self::Deliver(_) | Self::Decapsulate(_) | Self::Punt(Why::Local) => true,
+            Self::Deliver(_) | Self::Decapsulate(_) | Self::Reveal | Self::Punt(Why::Local) => true,
             Self::Punt(Why::Service { meets_rules, .. }) => meets_rules,
             _ => false,
         }
@@ -181,6 +183,7 @@ impl core::fmt::Display for Exit {
             Self::HandOver(_) => f.write_str("it is of another worker's connection"),
             Self::Deliver(_) => f.write_str("it is for this router"),
             Self::Decapsulate(_) => f.write_str("it is for this router: the packet of a tunnel"),
+            Self::Reveal => f.write_str("it is for this router: a packet of IPsec"),
             Self::Finish { mtu, .. } => write!(f, "in pieces of {mtu} bytes at most"),
         }
     }
@@ -355,13 +358,15 @@ fn follow<T: Tracer>(
 
 /// What pass 3 decides from, beside the next hop.
 #[derive(Clone, Copy)]
-struct Leaving<'a> {
+pub(crate) struct Leaving<'a> {
     /// From its network header on.
-    packet: &'a [u8],
+    pub(crate) packet: &'a [u8],
     offload: &'a Offload,
     ipv6: bool,
     /// It is the router's own: its lifetime is not touched.
     own: bool,
+    /// What IPsec has done to it.
+    guarded: Guarded,
 }
 
 /// The second half of pass 3: forward and postrouting.
@@ -371,7 +376,7 @@ fn leave<T: Tracer>(
     leaving: &Leaving<'_>,
     adjacency: &Adjacency,
     tracer: &mut T,
-) -> Result<Fit, Exit> {
+) -> Result<(Fit, Option<OutId>), Exit> {
     tracer.passed(Stage::Routing, || leaves_by(cx, adjacency));
     let fit = fit(cx, leaving, adjacency);
     match &fit {
@@ -380,12 +385,35 @@ fn leave<T: Tracer>(
         Err(exit) => tracer.left(Stage::Forward, exit),
     }
     let fit = fit?;
-    if let Err(exit) = postrouting::run(cx, adjacency) {
-        tracer.left(Stage::Postrouting, &exit);
-        return Err(exit);
+    let protects = match postrouting::run(cx, leaving) {
+        Ok(protects) => protects,
+        Err(exit) => {
+            tracer.left(Stage::Postrouting, &exit);
+            return Err(exit);
+        }
+    };
+    match protects {
+        Some(out) => tracer.passed(Stage::Postrouting, || protected_by(cx, out)),
+        None => tracer.passed(Stage::Egress, || sent_by(cx, adjacency)),
     }
-    tracer.passed(Stage::Egress, || sent_by(cx, adjacency));
-    Ok(fit)
+    Ok((fit, protects))
+}
+
+/// How a packet, as it is, fits a link of this layer-3 MTU.
+pub(crate) fn fit_link(leaving: &Leaving<'_>, mtu: u32) -> Result<Fit, Exit> {
+    guarded::fit(leaving.packet, leaving.own, leaving.offload, mtu)
+}
+
+/// What is said of a packet that IPsec protects.
+fn protected_by(cx: &Context<'_>, out: OutId) -> String {
+    let Out::Protect(slot) = out.out() else {
+        return String::new();
+    };
+    let leaving = cx.snapshot.ipsec.associations.leaving(slot);
+    match leaving.as_ref().and_then(|leaving| leaving.as_deref()) {
+        Some(leaving) => format!("IPsec protects it: {leaving}"),
+        None => "IPsec protects it, as soon as there are keys".to_owned(),
+    }
 }
 
 /// What routing says of a packet that it sends on.
@@ -526,6 +554,7 @@ fn route<W: Watcher>(
             offload,
             ingress: place.interface,
             port: InterfaceId::NONE,
+            guarded: Guarded::Clear,
             sender: sender_of(bytes, (place.l3, 0)),
         };
         return guarded::decide(cx, view, local, memory, watch);
@@ -548,10 +577,15 @@ fn route<W: Watcher>(
         offload,
         ipv6,
         own: false,
+        guarded: Guarded::Clear,
     };
     let mut adjacency = cx.fib.adjacencies.read(hop);
     if adjacency.kind != Kind::Forward {
         adjacency = follow(cx, packet, place.interface, hop, watch)?;
+    }
+    if let Err(exit) = postrouting::admit(cx, packet, (Guarded::Clear, false)) {
+        watch.left(Stage::Forward, &exit);
+        return Err(exit);
     }
     leave(cx, &leaving, &adjacency, watch)?;
     Ok(adjacency)

@@ -74,6 +74,7 @@ pub(super) fn on_link(
             offload: &frame.offload,
             ingress: InterfaceId::NONE,
             port: InterfaceId::NONE,
+            guarded: frame.guarded,
             sender: None,
         },
         passage: &mut passage,

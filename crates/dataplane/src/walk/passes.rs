@@ -16,6 +16,7 @@ use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::encap;
 use crate::interface::Above;
+use crate::ipsec;
 use crate::meter::Facility;
 use crate::out::OutId;
 use crate::outlet::Outlet;
@@ -244,6 +245,18 @@ fn pass4(
                 at += run;
                 continue;
             }
+            if scratch.entered.exits[at] == Exit::Reveal {
+                let exits = outs[at..].iter().zip(&scratch.entered.exits[at..]);
+                let run = exits.take_while(|exit| *exit == (&OutId::NONE, &Exit::Reveal));
+                let run = run.count();
+                let before = outlet.meter.turn(Facility::Encrypting);
+                let came = ipsec::reveal(cx, (&mut frames, run), outlet);
+                outlet.meter.turn(before);
+                ended.packets += came.packets;
+                ended.bytes += came.bytes;
+                at += run;
+                continue;
+            }
             if let Some(frame) = frames.next() {
                 let exit = scratch.entered.exits[at];
                 if !matches!(exit, Exit::Finish { .. }) {
@@ -345,6 +358,9 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
         Exit::Finish { out, mtu } => egress::finish(cx, outlet, frame, out, mtu),
         Exit::Decapsulate(id) => {
             encap::arrive(cx, (core::iter::once(frame), 1), id, outlet);
+        }
+        Exit::Reveal => {
+            ipsec::reveal(cx, (core::iter::once(frame), 1), outlet);
         }
         Exit::Deliver(port) => {
             gather::stays(&mut frame);

@@ -7,7 +7,6 @@ use super::ingress::Arrived;
 use super::prerouting::{address, is_link_local6};
 use super::{Context, Exit, input};
 use crate::drop::DropReason;
-use crate::encap;
 use crate::flow;
 use crate::punt::Why;
 use crate::snapshot::{Prefix, RoutingRule, RpFilter, RuleAction};
@@ -259,7 +258,7 @@ pub(crate) fn resolve(
 
 fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
     match cx.interfaces.get(query.ingress) {
-        Some(interface) => encap::arrival(cx, query.packet)
+        Some(interface) => input::arrival(cx, query.packet)
             .unwrap_or_else(|| input::unicast(cx, (query.ingress, &interface), query.packet)),
         // The host stack keeps what it sends to itself; control looks at what comes here anyway.
         None => Exit::Punt(Why::Local),

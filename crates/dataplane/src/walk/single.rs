@@ -7,7 +7,9 @@ use super::depart::{self, Departed, Way, depart, packet};
 use super::ingress::Arrived;
 use super::passes::settle;
 use super::tally::Tally;
-use super::{Context, Exit, Fit, Key, egress, gather, guarded, output, routing};
+use super::{
+    Context, Exit, Fit, Key, Leaving, egress, gather, guarded, output, postrouting, routing,
+};
 use crate::drop::DropReason;
 use crate::flow;
 use crate::handover;
@@ -168,7 +170,10 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
 /// Passes 3 and 4 for a frame by itself.
 fn one(cx: &Context<'_>, mut frame: Frame, way: &Way<'_>, outlet: &mut Outlet) {
     let departed = depart(cx, &mut frame, way, &mut false, outlet);
-    if departed.is_ok() {
+    if departed
+        .as_ref()
+        .is_ok_and(|departed| !departed.is_protected())
+    {
         egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
     }
     go(cx, frame, departed, outlet);
@@ -195,6 +200,16 @@ fn onward(
     }
     let own = frame.ingress == InterfaceId::NONE;
     let fit = guarded::fit(packet(frame), own, &frame.offload, adjacency.mtu)?;
+    let leaving = Leaving {
+        packet: packet(frame),
+        offload: &frame.offload,
+        ipv6: packet(frame).first().is_some_and(|first| first >> 4 == 6),
+        own,
+        guarded: frame.guarded,
+    };
+    if let Some(out) = postrouting::run(cx, &leaving)? {
+        return Ok(Departed::Whole(out));
+    }
     if !egress::rewrite(frame, &adjacency) {
         return Err(Exit::Drop(DropReason::NoBuffer));
     }

@@ -11,7 +11,7 @@ mod veth;
 
 use std::sync::LazyLock;
 
-use bench::{BRIDGED, GUARDED, LAYERED, Options, Peer, QUEUED, Row};
+use bench::{BRIDGED, GUARDED, LAYERED, Options, PROTECTED, Peer, QUEUED, Row};
 
 use crate::cli::{Bench, BenchPart, Via};
 use crate::say;
@@ -32,7 +32,7 @@ const BRIDGE_OFFLOAD: &str = veth::BRIDGE_OFFLOAD;
 
 /// Whether there is a row of this name.
 fn exists(row: &str) -> bool {
-    [ROWS, GUARDED, LAYERED, BRIDGED, QUEUED]
+    [ROWS, GUARDED, LAYERED, PROTECTED, BRIDGED, QUEUED]
         .iter()
         .any(|rows| rows.contains(&row))
 }
@@ -45,7 +45,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
             "no row is called {unknown}; there are: {}",
-            [ROWS, GUARDED, LAYERED, BRIDGED, QUEUED]
+            [ROWS, GUARDED, LAYERED, PROTECTED, BRIDGED, QUEUED]
                 .concat()
                 .join(", ")
         ));
@@ -83,7 +83,9 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
         return Err(format!("{BRIDGE_OFFLOAD} is measured with --via xdp"));
     }
     let all = bench.rows.is_empty();
-    let guarded = [GUARDED, LAYERED, BRIDGED, QUEUED].concat().into_iter();
+    let guarded = [GUARDED, LAYERED, PROTECTED, BRIDGED, QUEUED]
+        .concat()
+        .into_iter();
     let guarded: Vec<_> = guarded
         .filter(|row| asked(row) || (all && bench.via == Via::Memory))
         .collect();
@@ -170,6 +172,7 @@ fn memory(
         rows.filter(|row| kind.contains(row)).collect::<Vec<_>>()
     };
     bench::layered(&options, &of(LAYERED), &mut print)
+        .and_then(|()| bench::protected(&options, &of(PROTECTED), &mut print))
         .and_then(|()| bench::bridged(&options, &of(BRIDGED), &mut print))
         .and_then(|()| bench::queued(&options, &of(QUEUED), &mut print))
         .and_then(|()| bench::guarded(&options, &of(GUARDED), &mut print))

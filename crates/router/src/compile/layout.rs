@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use dataplane::interface::{Above, Tunnel, Vxlan};
+use dataplane::interface::{Above, Between, Carries, Tunnel, Vxlan};
 use dataplane::out::OutId;
 use frame::switch::Seat;
 use frame::{InterfaceId, Offloads};
@@ -333,7 +333,10 @@ impl Layout {
             return Vec::new();
         }
         let is_made = |interface: &intent::Interface| {
-            matches!(interface.kind, InterfaceKind::Vxlan { mac: None, .. })
+            matches!(
+                interface.kind,
+                InterfaceKind::Vxlan { mac: None, .. } | InterfaceKind::Between { mac: None, .. }
+            )
         };
         let all = ground.intent.interfaces.iter();
         let made = all.filter(|(_, interface)| is_made(interface));
@@ -458,11 +461,11 @@ impl Layout {
                 let group_on = group_on.as_ref().map(|on| self.named(on));
                 laid.wrap(id, network, group_on.map(|on| on.map(|(id, _)| id)));
             }
-            InterfaceKind::Loopback => laid.loopback = true,
-            InterfaceKind::PointToPoint => {
-                laid.link.ethernet = false;
-                laid.link.running = !interface.disabled;
+            InterfaceKind::Between { mac, tunnel } => {
+                laid.dig(id, mac.unwrap_or(made_mac(self.base, id)), tunnel);
             }
+            InterfaceKind::Loopback => laid.loopback = true,
+            InterfaceKind::PointToPoint => laid.connect(),
             InterfaceKind::Port {
                 default_name,
                 mac,
@@ -572,6 +575,25 @@ impl Laid {
         self.link.out = OutId::tunnel(id);
         self.link.running = !self.disabled;
         self.tunnel = Some(Tunnel::Vxlan(network)).filter(|_| !self.disabled);
+    }
+
+    /// Is a point-to-point connection, which runs while it is there.
+    const fn connect(&mut self) {
+        self.link.ethernet = false;
+        self.link.running = !self.disabled;
+    }
+
+    /// Is a tunnel between two addresses; one that is held down still takes packets.
+    fn dig(&mut self, id: InterfaceId, mac: Mac, tunnel: &Between) {
+        self.link.mac = mac;
+        let tunnel = Between {
+            id,
+            ..tunnel.clone()
+        };
+        self.link.ethernet = matches!(tunnel.carries, Carries::Frames(_));
+        self.link.out = OutId::tunnel(id);
+        self.link.running = !self.disabled;
+        self.tunnel = Some(Tunnel::Between(tunnel)).filter(|_| !self.disabled);
     }
 
     /// Its frames meet its queues before what it leaves by.

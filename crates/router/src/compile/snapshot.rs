@@ -56,6 +56,7 @@ pub fn compile(
         firewall: Arc::clone(firewall),
         fragments4: intent.ipv4.fragments(),
         queues: intent.queues,
+        ipsec: intent.ipsec.clone(),
         ..Snapshot::default()
     };
     snapshot.ipv4.slow = slow(false, &snapshot);
@@ -83,6 +84,7 @@ fn slow(ipv6: bool, made: &Snapshot) -> SlowReasons {
         (made.firewall.filters(ipv6), SlowReason::FirewallRules),
         (made.firewall.tracks(ipv6), SlowReason::ConnectionTracking),
         (made.queues, SlowReason::Queues),
+        (!made.ipsec.is_empty(), SlowReason::IpsecPolicies),
     ];
     let reasons = reasons.into_iter();
     reasons

@@ -1,9 +1,11 @@
 //! What features want done, carried out.
 
-use core::net::Ipv4Addr;
-use std::collections::BTreeSet;
+use core::net::{IpAddr, Ipv4Addr};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use dataplane::DropReason;
+use dataplane::ipsec::Policies;
 use dataplane::queueing::Change;
 use frame::InterfaceId;
 use menu::{Changes, Store};
@@ -61,6 +63,7 @@ impl Control {
         }
         self.features.tick(self.now, &mut out);
         self.look_at_flows(&mut out);
+        self.look_for_sources(&mut out);
         self.carry_out(out);
         self.tell_resolved();
     }
@@ -131,6 +134,44 @@ impl Control {
             );
             self.features.log.add("system,error", message);
         }
+    }
+
+    /// Finds out by which addresses this router reaches the other ends of tunnels and of IPsec, if that is asked.
+    fn look_for_sources(&mut self, out: &mut Effects) {
+        let (tunnels, ipsec) = (
+            self.features.tunnels.take_asked(),
+            self.features.ipsec.take_asked(),
+        );
+        if tunnels.is_none() && ipsec.is_none() {
+            return;
+        }
+        let running = self.running();
+        let source = |to: &IpAddr| match *to {
+            IpAddr::V4(to) => running.source4(to).map(IpAddr::from),
+            IpAddr::V6(to) => running.source6(to, InterfaceId::NONE).map(IpAddr::from),
+        };
+        let all = |asked: Vec<IpAddr>| {
+            let found = asked.iter().filter_map(|to| Some((*to, source(to)?)));
+            found.collect::<BTreeMap<_, _>>()
+        };
+        let (tunnels, ipsec) = (tunnels.map(all), ipsec.map(all));
+        if let Some(found) = tunnels {
+            self.features.tunnels.set_sources(found);
+        }
+        if let Some(found) = ipsec {
+            self.features.ipsec.set_sources(found, self.now, out);
+        }
+    }
+
+    /// Workers are to protect other packets.
+    fn take_policies(&mut self, policies: Arc<Policies>) {
+        self.intent.ipsec.policies = policies;
+        self.intent.ipsec.associations = self.features.ipsec.associations();
+        self.due.snapshot = true;
+    }
+
+    fn want_name(&mut self, name: Arc<str>, wanted: bool) {
+        self.features.lookups.want(name, wanted, self.now);
     }
 
     fn take_queues(&mut self, wanted: queue::Wanted, pending: &mut Pending) {
@@ -215,13 +256,12 @@ impl Control {
                     self.due.learned |= self.wanted.learned.set(owner, servers);
                 }
                 Effect::Gateway(wanted) => self.check_gateway(wanted),
+                Effect::Policies(policies) => self.take_policies(policies),
                 Effect::Queues(wanted) => self.take_queues(wanted, pending),
                 Effect::Send(outgoing) => self.send(outgoing, worker),
                 Effect::Datagram(datagram) => self.send_datagram(&datagram, worker),
                 Effect::Echo(echo) => self.send_echo(&echo, worker),
-                Effect::Resolve { name, wanted } => {
-                    self.features.lookups.want(name, wanted, self.now);
-                }
+                Effect::Resolve { name, wanted } => self.want_name(name, wanted),
                 Effect::Script {
                     kind,
                     source,

@@ -247,7 +247,8 @@ fn error4_of(why: Why) -> Option<v4::Error> {
         | Why::UnknownOption(_)
         | Why::Rejected(_)
         | Why::Tarpit
-        | Why::Told(_) => return None,
+        | Why::Told(_)
+        | Why::Unprotected(_) => return None,
     })
 }
 
@@ -277,6 +278,7 @@ fn error6_of(why: Why) -> Option<v6::Error> {
         | Why::ParameterProblem(_)
         | Why::Rejected(_)
         | Why::Tarpit
-        | Why::Told(_) => return None,
+        | Why::Told(_)
+        | Why::Unprotected(_) => return None,
     })
 }

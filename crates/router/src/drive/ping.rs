@@ -265,7 +265,8 @@ impl Control {
             | Why::Unresolved(_)
             | Why::Redirect(_)
             | Why::Tarpit
-            | Why::Told(_) => return false,
+            | Why::Told(_)
+            | Why::Unprotected(_) => return false,
         };
         let Some((to, (id, seq))) = request4(packet).or_else(|| request6(packet)) else {
             return false;

@@ -54,7 +54,16 @@ impl Control {
             Why::Rejected(how) => self.reject(frame, how, worker),
             Why::Tarpit => self.tarpit(frame, worker),
             Why::Told(event) => self.hear_rule(frame, event),
+            Why::Unprotected(slot) => self.want_keys(frame, slot),
         }
+    }
+
+    /// A packet that a policy of IPsec protects without keys yet: they are asked for. The worker has counted it.
+    fn want_keys(&mut self, frame: Frame, slot: u32) {
+        self.workers.free(frame);
+        let mut out = Effects::default();
+        self.features.ipsec.want_keys(slot, self.now, &mut out);
+        self.carry_out(out);
     }
 
     /// A packet whose next hop has no link address yet.

@@ -16,11 +16,13 @@ use crate::intent::{ItemId, Name};
 use crate::read;
 use crate::running::Running;
 
-const MENUS: [&str; 4] = [
+const MENUS: [&str; 6] = [
     "/interface/ethernet",
     "/interface/vlan",
     "/interface/macvlan",
     "/interface/vxlan",
+    "/interface/eoip",
+    "/interface/eoipv6",
 ];
 const SERVICE: &str = "loop-protect";
 /// One frame of a loop is enough, and a storm of them is no more.

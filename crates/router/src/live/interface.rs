@@ -90,6 +90,7 @@ impl Control {
                     | InterfaceKind::Station { .. }
                     | InterfaceKind::Joined { .. }
                     | InterfaceKind::Vxlan { .. }
+                    | InterfaceKind::Between { .. }
             )
         )
     }

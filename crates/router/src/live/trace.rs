@@ -347,9 +347,9 @@ impl Control {
         row.set("stage", Value::Word("verdict"));
         let (verdict, decision) = match walked.end {
             End::Sent(egress) => ("sent", format!("sent by {}", self.layout.name(egress))),
-            End::Exit(Exit::Deliver(_) | Exit::Decapsulate(_) | Exit::Punt(Why::Local)) => {
-                ("delivered", "delivered to this router".to_owned())
-            }
+            End::Exit(
+                Exit::Deliver(_) | Exit::Decapsulate(_) | Exit::Reveal | Exit::Punt(Why::Local),
+            ) => ("delivered", "delivered to this router".to_owned()),
             End::Exit(Exit::Flood) => ("sent", "sent by ports of its bridge".to_owned()),
             End::Exit(Exit::Collect) => {
                 ("delivered", "held until its datagram is whole".to_owned())

@@ -33,6 +33,18 @@ pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     }
 }
 
+/// Where bytes come from that nobody can foretell.
+pub(crate) fn entropy() -> ike::Entropy {
+    Box::new(|bytes| {
+        let mut filled = 0;
+        while filled < bytes.len() {
+            let got = getrandom(&mut bytes[filled..], GetRandomFlags::empty());
+            // It waits for the kernel's source at most once after boot, and does not fail then (getrandom(2)).
+            filled += got.expect("the kernel gives random numbers");
+        }
+    })
+}
+
 /// The machine's key, which all files of the store are locked with.
 #[derive(Clone)]
 pub struct Key {

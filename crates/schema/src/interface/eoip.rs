@@ -2,11 +2,9 @@
 
 use menu::Menu;
 
-use super::tunnel::{ACTUAL, ENDS4, FAST, NAME, OUTER};
+use super::tunnel::{ACTUAL, ENDS4, FAST, NAME, OUTER, tunnels};
 use crate::declare::{mac, number};
-use crate::fragment::{
-    ARP, COMMENT_DISABLED, IDLE_LOOP_PROTECT, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces,
-};
+use crate::fragment::{ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -14,7 +12,7 @@ pub(crate) static MENU: Menu = Menu {
         ACTUAL,
         &[mac("mac-address", "Hardware address of the interface")],
         ARP,
-        IDLE_LOOP_PROTECT,
+        LOOP_PROTECT,
         ENDS4,
         &[number(
             "tunnel-id",
@@ -31,5 +29,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "mac-address", "remote-address", "tunnel-id"],
     naming: "eoip-tunnel",
-    ..idle_interfaces("/interface/eoip", "eoip", "Ethernet over IP tunnels")
+    ..tunnels("/interface/eoip", "eoip", "Ethernet over IP tunnels")
 };

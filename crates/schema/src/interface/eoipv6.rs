@@ -2,11 +2,9 @@
 
 use menu::Menu;
 
-use super::tunnel::{ACTUAL, ENDS6, NAME, OUTER};
+use super::tunnel::{ACTUAL, ENDS6, NAME, OUTER, tunnels};
 use crate::declare::{mac, number};
-use crate::fragment::{
-    ARP, COMMENT_DISABLED, IDLE_LOOP_PROTECT, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces,
-};
+use crate::fragment::{ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -14,12 +12,12 @@ pub(crate) static MENU: Menu = Menu {
         ACTUAL,
         &[mac("mac-address", "Hardware address of the interface")],
         ARP,
-        IDLE_LOOP_PROTECT,
+        LOOP_PROTECT,
         ENDS6,
         &[number(
             "tunnel-id",
             0,
-            65_535,
+            4_095,
             "Number of the tunnel, the same at both ends",
         )
         .default("0")],
@@ -30,5 +28,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "mac-address", "remote-address", "tunnel-id"],
     naming: "eoipv6-tunnel",
-    ..idle_interfaces("/interface/eoipv6", "eoipv6", "Ethernet over IPv6 tunnels")
+    ..tunnels("/interface/eoipv6", "eoipv6", "Ethernet over IPv6 tunnels")
 };

@@ -2,8 +2,8 @@
 
 use menu::Menu;
 
-use super::tunnel::{ACTUAL, ENDS4, FAST, NAME, OUTER};
-use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use super::tunnel::{ACTUAL, ENDS4, FAST, NAME, OUTER, tunnels};
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "local-address", "remote-address"],
     naming: "ipip-tunnel",
-    ..idle_interfaces(
+    ..tunnels(
         "/interface/ipip",
         "ipip-tunnel",
         "IP in IP tunnels over IPv4 (RFC 2003)",

@@ -2,8 +2,8 @@
 
 use menu::Menu;
 
-use super::tunnel::{ACTUAL, ENDS6, NAME, OUTER};
-use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use super::tunnel::{ACTUAL, ENDS6, NAME, OUTER, tunnels};
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "local-address", "remote-address"],
     naming: "ipipv6-tunnel",
-    ..idle_interfaces(
+    ..tunnels(
         "/interface/ipipv6",
         "ipipv6-tunnel",
         "IP in IP tunnels over IPv6 (RFC 2473)",

@@ -2,8 +2,8 @@
 
 use menu::Menu;
 
-use super::tunnel::{ACTUAL, ENDS4, NAME, OUTER};
-use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use super::tunnel::{ACTUAL, ENDS4, NAME, OUTER, tunnels};
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "local-address", "remote-address"],
     naming: "sit",
-    ..idle_interfaces(
+    ..tunnels(
         "/interface/6to4",
         "6to4-tunnel",
         "IPv6 tunnels over IPv4 (RFC 4213)",

@@ -1,9 +1,10 @@
 //! What interfaces that carry packets within packets have in common.
 
-use menu::{Family, Kind, Property};
+use menu::{Family, Item, Kind, Menu, Property, Shape, Value};
 
+use super::{FLAGS, RESET_COUNTERS};
 use crate::declare::{HOST, no, secret, shown, words, yes};
-use crate::fragment::name_mtu;
+use crate::fragment::{INTERFACE_STATS, name_mtu};
 
 /// Name, MTU and what came of it.
 pub(crate) const NAME: &[Property] = &name_mtu("auto");
@@ -69,3 +70,29 @@ pub(crate) const FAST: &[Property] = &[yes("allow-fast-path", "Allows FastPath")
 
 /// Whether the fast path may carry the tunnel: not by default.
 pub(crate) const SLOW: &[Property] = &[no("allow-fast-path", "Allows FastPath")];
+
+/// Tunnels of a kind.
+pub(crate) const fn tunnels(path: &'static str, kind: &'static str, help: &'static str) -> Menu {
+    Menu {
+        flags: FLAGS,
+        stats: INTERFACE_STATS,
+        space: Some("interface"),
+        key: Some("name"),
+        kind,
+        commands: &[RESET_COUNTERS],
+        idle: Some(has_no_end),
+        ..Menu::new(path, Shape::List, help)
+    }
+}
+
+/// What a tunnel asks for that is not done.
+fn has_no_end(item: &Item) -> Option<&'static str> {
+    let remote = item.get("remote-address");
+    match remote.and_then(Value::as_address) {
+        Some(address) if !address.is_unspecified() => None,
+        None if remote.is_some_and(|remote| !remote.is_empty()) => {
+            Some("another end by its name (remote-address)")
+        }
+        _ => Some("a tunnel without another end (remote-address)"),
+    }
+}

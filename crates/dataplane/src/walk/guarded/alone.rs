@@ -51,6 +51,7 @@ pub(in crate::walk) fn one(
         offload: &frame.offload,
         ingress: frame.ingress,
         port: frame.below,
+        guarded: frame.guarded,
         sender: sender(frame),
     };
     let mut guard = Guard {
@@ -83,6 +84,7 @@ pub(in crate::walk) fn own(
         offload: &frame.offload,
         ingress: InterfaceId::NONE,
         port: InterfaceId::NONE,
+        guarded: frame.guarded,
         sender: None,
     };
     let mut guard = Guard {
@@ -144,7 +146,8 @@ fn settle(
     // Back where it came from: control may owe its sender a redirect. One per vector says it. None is
     // owed for what is translated: its sender would write to the other end without the translation.
     let as_it_came = passage.translation.is_none();
-    if as_it_came && tally.owes_redirect(onward.adjacency.egress, frame.ingress) {
+    let protected = onward.adjacency.out.is_protect();
+    if as_it_came && !protected && tally.owes_redirect(onward.adjacency.egress, frame.ingress) {
         outlet.redirect(frame, onward.hop);
     }
     let received = received(frame);
@@ -156,6 +159,9 @@ fn settle(
     }
     if !egress::rewrite(frame, adjacency) {
         return Err(Exit::Drop(DropReason::NoBuffer));
+    }
+    if protected {
+        return Ok(Departed::Whole(adjacency.out));
     }
     tally.count_guarded(cx, frame, ipv6, received, &outlet.counters);
     Ok(depart::departed(frame, adjacency, onward.fit == Fit::Whole))

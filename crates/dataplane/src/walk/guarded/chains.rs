@@ -1,17 +1,18 @@
 //! Chains by hook: which tables a packet meets, and what their verdicts mean for the walk.
 
-use frame::{Frame, InterfaceId};
+use frame::{Frame, Guarded, InterfaceId};
 
 use super::{Guard, Watcher};
 use crate::connection::{self, Tick, Tracker, Way};
 use crate::drop::DropReason;
 use crate::firewall::{Tables, filter, mangle, nat, raw};
+use crate::ipsec;
 use crate::nat::Endpoint;
 use crate::packet::{Fields, Tuple, protocol};
 use crate::punt::Why;
 use crate::rule::{
-    self, AddressTypes, Carrier, ChainId, Facts, Helper, Hotspot, Kept, Marks, Sought, Subject,
-    Table, Verdict,
+    self, AddressTypes, Carrier, ChainId, Facts, Helper, Hotspot, Ipsec, Kept, Marks, Sought,
+    Subject, Table, Verdict,
 };
 use crate::table::Kind;
 use crate::walk::depart::packet;
@@ -164,6 +165,7 @@ impl<W: Watcher> Guard<'_, W> {
             bridge_egress: self.cx.port_class(passage.leaves_by),
             state: passage.track.state,
             nat: passage.track.nat,
+            ipsec: ipsec(self.cx, &passage.fields, self.view.guarded),
             marks: passage.marks,
             changes: passage.changes,
             ..Subject::new(&passage.fields, self.view.packet, ingress)
@@ -193,6 +195,18 @@ impl<W: Watcher> Guard<'_, W> {
         };
         self.watch.left(hook.stage(), &exit);
         Err(exit)
+    }
+}
+
+/// What IPsec has to do with a packet, as it is now.
+fn ipsec(cx: &Context<'_>, fields: &Fields, guarded: Guarded) -> Ipsec {
+    let came_out = match guarded {
+        Guarded::Revealed => Ipsec::CAME_OUT.0,
+        Guarded::Clear | Guarded::Protected => 0,
+    };
+    match ipsec::goes_in(cx, &fields.tuple, guarded) {
+        true => Ipsec(came_out | Ipsec::GOES_IN.0),
+        false => Ipsec(came_out),
     }
 }
 

@@ -210,6 +210,7 @@ fn guard(
             offload: &frame.offload,
             ingress: frame.ingress,
             port: frame.below,
+            guarded: frame.guarded,
             sender,
         },
         passage,

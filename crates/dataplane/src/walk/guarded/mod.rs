@@ -52,14 +52,16 @@ mod translation;
 mod vector;
 mod wait;
 
-use frame::{InterfaceId, Offload, Segmentation};
+use frame::{Guarded, InterfaceId, Offload, Segmentation};
 
 use super::forward::{self, Fit};
-use super::{Context, Exit, gather, leaves_by, options, output, routing};
+use super::{Context, Exit, Leaving, gather, leaves_by, options, output, postrouting, routing};
 use crate::connection::{Draft, Track, Tracker, Way};
 use crate::drop::DropReason;
 use crate::firewall::Tables;
+use crate::ipsec;
 use crate::nat::Side;
+use crate::out::OutId;
 use crate::packet::{Fields, Fragment, Tuple};
 use crate::punt::Why;
 use crate::rule::{self, Changes, Marks, Watch};
@@ -100,6 +102,8 @@ pub(crate) struct View<'a> {
     pub(crate) ingress: InterfaceId,
     /// The interface under that; where it is a bridge's port, rules may see it.
     pub(crate) port: InterfaceId,
+    /// What IPsec has done to it.
+    pub(crate) guarded: Guarded,
     pub(crate) sender: Option<rule::Sender>,
 }
 
@@ -234,12 +238,16 @@ impl<W: Watcher> Guard<'_, W> {
         let (hop, adjacency) = match routed {
             Ok(onward) => onward,
             Err(exit) if exit.is_local() => {
+                if exit != Exit::Reveal {
+                    self.admit(true)?;
+                }
                 self.input()?;
                 self.confirm(InterfaceId::NONE, NextHopId::NO_ROUTE)?;
                 return Err(exit);
             }
             Err(exit) => return Err(exit),
         };
+        self.admit(false)?;
         self.age()?;
         self.hook(Hook::Forward, adjacency.egress)?;
         self.leave(hop, adjacency)
@@ -332,6 +340,17 @@ impl<W: Watcher> Guard<'_, W> {
         Err(Exit::Collect)
     }
 
+    /// Whether policies of IPsec let the packet go on as it came.
+    fn admit(&mut self, local: bool) -> Result<(), Exit> {
+        let tuple = &self.passage.fields.tuple;
+        let admitted = ipsec::admit(self.cx, tuple, (self.view.guarded, local));
+        if let Err(exit) = &admitted {
+            let stage = if local { Stage::Input } else { Stage::Forward };
+            self.watch.left(stage, exit);
+        }
+        admitted
+    }
+
     fn input(&mut self) -> Result<(), Exit> {
         self.hook(Hook::Input, InterfaceId::NONE)
     }
@@ -402,14 +421,23 @@ impl<W: Watcher> Guard<'_, W> {
     }
 
     /// Size, postrouting, and the connection's confirmation.
-    fn leave(&mut self, hop: NextHopId, adjacency: Adjacency) -> Result<Onward, Exit> {
+    fn leave(&mut self, hop: NextHopId, mut adjacency: Adjacency) -> Result<Onward, Exit> {
         let fit = self.fit(&adjacency)?;
         let came = self.cx.interfaces.get(self.view.ingress);
         let mtu = came.map_or(u32::MAX, |interface| interface.mtu);
         self.passage.mtu = mtu.min(adjacency.mtu);
         self.passage.hop = hop;
         self.hook(Hook::Postrouting, adjacency.egress)?;
+        let protects = self.protects()?;
         self.confirm(adjacency.egress, hop)?;
+        if let Some(out) = protects {
+            (adjacency.out, adjacency.kind) = (out, Kind::Forward);
+            return Ok(Onward {
+                hop,
+                adjacency,
+                fit: Fit::Whole,
+            });
+        }
         if adjacency.kind != Kind::Forward {
             return Err(Exit::Punt(Why::Unresolved(hop)));
         }
@@ -420,6 +448,29 @@ impl<W: Watcher> Guard<'_, W> {
             adjacency,
             fit,
         })
+    }
+
+    /// What of IPsec protects the packet, as it is behind all rules.
+    fn protects(&mut self) -> Result<Option<OutId>, Exit> {
+        if self.cx.snapshot.ipsec.is_empty() {
+            return Ok(None);
+        }
+        let leaving = Leaving {
+            packet: self.view.packet,
+            offload: self.view.offload,
+            ipv6: self.passage.fields.tuple.ipv6,
+            own: self.view.ingress == InterfaceId::NONE,
+            guarded: self.view.guarded,
+        };
+        let protects = postrouting::protect(self.cx, &leaving, &self.passage.fields.tuple);
+        match &protects {
+            Ok(Some(out)) => self
+                .watch
+                .passed(Stage::Postrouting, || super::protected_by(self.cx, *out)),
+            Ok(None) => {}
+            Err(exit) => self.watch.left(Stage::Postrouting, exit),
+        }
+        protects
     }
 
     fn fit(&mut self, adjacency: &Adjacency) -> Result<Fit, Exit> {

@@ -133,7 +133,8 @@ impl<'a> Plain<'a> {
         let mut all = chains.iter().chain([&filter]).flatten();
         let reads_marks = all.any(|busy| busy.chain.reads_packet_marks);
         let any = chains.iter().any(Option::is_some);
-        cx.snapshot.rules.is_empty().then_some(Self {
+        let alone = cx.snapshot.rules.is_empty() && cx.snapshot.ipsec.is_empty();
+        alone.then_some(Self {
             raw: Busy::of(&tables.raw, raw::PREROUTING),
             filter,
             mangle: any.then_some(mangle),

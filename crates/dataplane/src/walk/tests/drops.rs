@@ -325,8 +325,9 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Tested where they belong.
-const ELSEWHERE: [&[DropReason]; 9] = [
+const ELSEWHERE: [&[DropReason]; 10] = [
     &OF_TUNNELS,
+    &OF_IPSEC,
     &OF_VRRP,
     &OF_NTP,
     &OF_DHCP,
@@ -367,7 +368,8 @@ const OF_BRIDGES: [DropReason; 18] = [
 ];
 
 /// Tested where packets are wrapped.
-const OF_TUNNELS: [DropReason; 7] = [
+const OF_TUNNELS: [DropReason; 8] = [
+    DropReason::TunnelNoSource,
     DropReason::TunnelDepth,
     DropReason::TunnelMalformed,
     DropReason::AgendaFull,
@@ -409,6 +411,23 @@ const OF_DHCP: [DropReason; 12] = [
     DropReason::DhcpUnknown,
     DropReason::DhcpNoAddress,
     DropReason::DhcpMacLimit,
+];
+
+/// Tested with policies and associations, and where keys are exchanged.
+const OF_IPSEC: [DropReason; 13] = [
+    DropReason::IpsecDiscard,
+    DropReason::IpsecClear,
+    DropReason::IpsecNoKeys,
+    DropReason::IpsecUnknown,
+    DropReason::IpsecMalformed,
+    DropReason::IpsecReplayed,
+    DropReason::IpsecIntegrity,
+    DropReason::IpsecMismatch,
+    DropReason::IpsecDummy,
+    DropReason::IpsecKeepalive,
+    DropReason::IpsecExhausted,
+    DropReason::IkeMalformed,
+    DropReason::IpsecHeaders,
 ];
 
 /// Tested with DHCP relay agents, the forwarder of names, and the agent of SNMP.

@@ -11,7 +11,7 @@ use service::snmp::{Community, Security, Trap, TrapVersion};
 use super::{COMMUNITIES, MENU};
 
 /// The menus of interfaces that have comments.
-pub(super) const INTERFACES: [&str; 9] = [
+pub(super) const INTERFACES: [&str; 16] = [
     "/interface/ethernet",
     "/interface/port",
     "/interface/bridge",
@@ -19,6 +19,13 @@ pub(super) const INTERFACES: [&str; 9] = [
     "/interface/bonding",
     "/interface/vrrp",
     "/interface/vxlan",
+    "/interface/eoip",
+    "/interface/eoipv6",
+    "/interface/gre",
+    "/interface/gre6",
+    "/interface/ipip",
+    "/interface/ipipv6",
+    "/interface/6to4",
     "/interface/macvlan",
     "/interface/veth",
 ];
@@ -34,6 +41,13 @@ pub(super) const MENUS: &[&str] = &[
     INTERFACES[6],
     INTERFACES[7],
     INTERFACES[8],
+    INTERFACES[9],
+    INTERFACES[10],
+    INTERFACES[11],
+    INTERFACES[12],
+    INTERFACES[13],
+    INTERFACES[14],
+    INTERFACES[15],
 ];
 
 /// What engines of RouterOS begin with: enterprise 14988, and a text (RFC 3411, 5).

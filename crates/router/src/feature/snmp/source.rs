@@ -27,6 +27,8 @@ mod kind {
     pub(super) const PPP: i32 = 23;
     pub(super) const LOOPBACK: i32 = 24;
     pub(super) const VIRTUAL: i32 = 53;
+    /// A tunnel.
+    pub(super) const TUNNEL: i32 = 131;
     pub(super) const WIRELESS: i32 = 71;
     pub(super) const VLAN: i32 = 135;
     pub(super) const BOND: i32 = 161;
@@ -223,6 +225,7 @@ impl Live<'_> {
             (InterfaceKind::Loopback, _) => kind::LOOPBACK,
             (InterfaceKind::PointToPoint, _) | (_, Class::Ppp) => kind::PPP,
             (InterfaceKind::Vxlan { .. }, _) => kind::VIRTUAL,
+            (InterfaceKind::Between { .. }, _) => kind::TUNNEL,
             (_, Class::Wireless) => kind::WIRELESS,
             (InterfaceKind::Port { .. } | InterfaceKind::Station { .. }, _) => kind::ETHERNET,
             _ => kind::OTHER,

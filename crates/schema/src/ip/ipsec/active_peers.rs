@@ -1,6 +1,6 @@
 //! `/ip/ipsec/active-peers`: peers that keys are shared with.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Flag, Kind, Menu, Property, Shape};
 
 use super::ADDRESS;
 use crate::declare::{command, counter, on_items, shown};
@@ -51,7 +51,6 @@ pub(crate) static MENU: Menu = Menu {
         command("kill-connections", "Forget all peers", &[]),
         on_items("remove", "Forget peers"),
     ],
-    effect: Effect::None,
     old_paths: &["/ip/ipsec/remote-peers"],
     ..Menu::new(
         "/ip/ipsec/active-peers",

@@ -1,6 +1,6 @@
 //! `/ip/ipsec/identity`: how peers prove who they are.
 
-use menu::{Absent, Effect, Flag, Kind, Menu, Part, Property, Shape};
+use menu::{Absent, Flag, Item, Kind, Menu, Part, Property, Shape};
 
 use super::PEER;
 use crate::declare::{optional, property, text, with_default};
@@ -102,10 +102,20 @@ const SECRETS: &[Property] = &[
 pub(crate) static MENU: Menu = Menu {
     properties: &[PROOF, SECRETS, COMMENT_DISABLED],
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 0)],
-    effect: Effect::None,
+    idle: Some(of_proof),
     ..Menu::new(
         "/ip/ipsec/identity",
         Shape::List,
         "How peers prove who they are",
     )
 };
+
+/// What an identity asks for that is not done.
+fn of_proof(item: &Item) -> Option<&'static str> {
+    match item.text("auth-method") {
+        "pre-shared-key" | "pre-shared-key-xauth" => None,
+        "digital-signature" => Some("proof by certificates (auth-method)"),
+        "eap" | "eap-radius" => Some("EAP (auth-method)"),
+        _ => Some("RSA keys (auth-method)"),
+    }
+}

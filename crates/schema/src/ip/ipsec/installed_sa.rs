@@ -1,6 +1,6 @@
 //! `/ip/ipsec/installed-sa`: keys in use.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Flag, Kind, Menu, Property, Shape};
 
 use crate::declare::{argument, command, counter, shown};
 
@@ -44,6 +44,5 @@ pub(crate) static MENU: Menu = Menu {
             "Which keys",
         )],
     )],
-    effect: Effect::None,
     ..Menu::new("/ip/ipsec/installed-sa", Shape::Rows, "Keys in use")
 };

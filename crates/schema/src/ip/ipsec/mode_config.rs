@@ -1,6 +1,6 @@
 //! `/ip/ipsec/mode-config`: what peers are told of addresses and names, or ask for.
 
-use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Family, Flag, Item, Kind, Menu, Pick, Property, Shape};
 
 use super::ADDRESS;
 use crate::declare::{IPV4, between, optional, with_default, yes};
@@ -76,6 +76,18 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "request-only"), ("responder", "no")],
     }],
-    effect: Effect::None,
+    idle: Some(of_asking),
     ..Menu::new("/ip/ipsec/mode-config", Shape::List, "What peers are told")
 };
+
+/// What a configuration asks for that is not done.
+fn of_asking(item: &Item) -> Option<&'static str> {
+    match item.is("responder") {
+        true => {
+            let pool = item.get("address-pool").and_then(|pool| pool.as_str());
+            let takes = pool.is_some_and(|pool| pool != "none");
+            takes.then_some("addresses of a pool (address-pool)")
+        }
+        false => Some("asking a peer for an address (responder=no)"),
+    }
+}

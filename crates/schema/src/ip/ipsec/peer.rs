@@ -1,6 +1,6 @@
 //! `/ip/ipsec/peer`: who keys are exchanged with.
 
-use menu::{Effect, Flag, Kind, Menu, Old, Property, Shape};
+use menu::{Flag, Item, Kind, Menu, Old, Property, Shape};
 
 use super::{ADDRESS, PREFIX};
 use crate::declare::{PORT, no, optional, text, with_default, yes};
@@ -56,6 +56,14 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "peer",
     old: &[MAIN_L2TP],
-    effect: Effect::None,
+    idle: Some(by_name),
     ..Menu::new("/ip/ipsec/peer", Shape::List, "Who keys are exchanged with")
 };
+
+/// What a peer asks for that is not done.
+fn by_name(item: &Item) -> Option<&'static str> {
+    let named = item
+        .get("address")
+        .is_some_and(|address| address.as_prefix().is_none());
+    named.then_some("a peer by its name (address)")
+}

@@ -1,6 +1,6 @@
 //! `/ip/ipsec/profile`: how keys are exchanged.
 
-use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Item, Kind, Menu, Pick, Property, Shape};
 
 use crate::declare::{DEFAULT, between, with_default, yes};
 
@@ -83,6 +83,11 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "default")],
     }],
     old_paths: &["/ip/ipsec/peer/profile"],
-    effect: Effect::None,
+    idle: Some(of_ppk),
     ..Menu::new("/ip/ipsec/profile", Shape::List, "How keys are exchanged")
 };
+
+/// What a profile asks for that is not done.
+fn of_ppk(item: &Item) -> Option<&'static str> {
+    (item.text("ppk") != "no").then_some("secrets against computers to come (ppk)")
+}

@@ -1,6 +1,6 @@
 //! `/ip/ipsec/proposal`: what encrypts and signs packets.
 
-use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Shape};
 
 use crate::declare::with_default;
 use crate::fragment::COMMENT_DISABLED;
@@ -64,7 +64,6 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
-    effect: Effect::None,
     ..Menu::new(
         "/ip/ipsec/proposal",
         Shape::List,

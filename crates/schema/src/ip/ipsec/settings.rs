@@ -1,19 +1,20 @@
 //! `/ip/ipsec/settings`: what all peers have in common.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Kind, Menu, Shape};
 
 use crate::declare::{U32, no, with_default, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("xauth-use-radius", "Whether RADIUS is asked"),
-        yes("accounting", "Whether RADIUS is told of users"),
+        no("xauth-use-radius", "Whether RADIUS is asked").inert(),
+        yes("accounting", "Whether RADIUS is told of users").inert(),
         with_default(
             "interim-update",
             Kind::SPAN,
             "0s",
             "How often RADIUS is told in between",
-        ),
+        )
+        .inert(),
         with_default(
             "ddos-cookie-threshold",
             U32,
@@ -22,6 +23,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     old_paths: &["/ip/ipsec/user/settings"],
-    effect: Effect::None,
     ..Menu::new("/ip/ipsec/settings", Shape::Settings, "IPsec settings")
 };

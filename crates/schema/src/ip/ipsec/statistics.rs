@@ -1,6 +1,6 @@
 //! `/ip/ipsec/statistics`: packets that IPsec refused, by reason.
 
-use menu::{Effect, Menu, Property, Shape};
+use menu::{Menu, Property, Shape};
 
 use crate::declare::counter;
 
@@ -61,7 +61,6 @@ const OUT: &[Property] = &[
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[IN, OUT],
-    effect: Effect::None,
     ..Menu::new(
         "/ip/ipsec/statistics",
         Shape::Status,

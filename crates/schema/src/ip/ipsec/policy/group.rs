@@ -1,6 +1,6 @@
 //! `/ip/ipsec/policy/group`: templates that go together.
 
-use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Kind, Menu, Pick, Property, Shape};
 
 use crate::declare::DEFAULT;
 use crate::fragment::COMMENT;
@@ -19,7 +19,6 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
-    effect: Effect::None,
     ..Menu::new(
         "/ip/ipsec/policy/group",
         Shape::List,

@@ -1,0 +1,589 @@
+//! Tunnels between two addresses: packets in packets (RFC 2003, RFC 4213, RFC 2473), the same behind GRE (RFC 2784,
+//! RFC 7676), and frames behind EoIP, over IPv4 and over IPv6.
+//!
+//! EoIP over IPv4 looks like GRE of version 1 with a key, of which the first half is the length of the frame, and the
+//! second the tunnel's number in little endian; over IPv6 it has two bytes, with the number's upper bits first. Frames
+//! without a byte say that the other end is there.
+
+#[cfg(test)]
+mod tests;
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::ops::Range;
+
+use frame::{Frame, InterfaceId, Offload, Segmentation};
+use wire::{Mac, checksum};
+
+use super::way::{Next, Nexts, direct};
+use super::{DEPTH, ETHERNET, ascend, descend, put, segment_size, vxlan};
+use crate::agenda::Item;
+use crate::counters::Traffic;
+use crate::drop::DropReason;
+use crate::flow::{Upper, upper4, upper6};
+use crate::interface::{Between, Carries, Ends, Interface};
+use crate::out::OutId;
+use crate::outlet::Outlet;
+use crate::packet::protocol::{EOIP6, GRE, IPIP as IPV4, IPV6};
+use crate::punt::Why;
+use crate::table::Adjacency;
+use crate::tap::{self, Direction};
+use crate::walk::{self, Context, Exit};
+
+/// Bytes of an outer header of IPv4, and of one of IPv6.
+const OUTER: [usize; 2] = [20, 40];
+/// The longest headers behind the link header.
+const ROOM: usize = 48;
+/// What EoIP over IPv4 begins with.
+const EOIP: [u8; 4] = [0x20, 0x01, 0x64, 0x00];
+/// The version of EoIP over IPv6, in the lower half of its first byte.
+const EOIP6_VERSION: u8 = 3;
+const TYPES: [[u8; 2]; 2] = [[0x08, 0x00], [0x86, 0xdd]];
+
+/// Bytes between the outer header and what is carried.
+const fn inner_bytes(carries: Carries, ipv6: bool) -> usize {
+    match (carries, ipv6) {
+        (Carries::Packets, _) => 0,
+        (Carries::Gre, _) => 4,
+        (Carries::Frames(_), false) => 8,
+        (Carries::Frames(_), true) => 2,
+    }
+}
+
+/// Wraps frames that leave by a tunnel.
+pub(super) fn leave(
+    cx: &Context<'_>,
+    tunnel: &Between,
+    frames: &mut [Frame],
+    nexts: &mut Nexts,
+    outlet: &mut Outlet,
+) {
+    let mut ids = outlet.memory.rules.random() as u16;
+    let headers = Headers::of(cx, tunnel);
+    for (at, frame) in frames.iter_mut().enumerate() {
+        ids = ids.wrapping_add(1);
+        let next = match &headers {
+            Ok(_) if !frame.offload.is_finished() => unfinished(tunnel, frame),
+            Ok(headers) => one(cx, headers, (frame, ids), nexts, outlet),
+            Err(reason) => Next::Lost(*reason),
+        };
+        nexts.set(at, next);
+    }
+}
+
+fn one(
+    cx: &Context<'_>,
+    headers: &Headers<'_>,
+    (frame, id): (&mut Frame, u16),
+    nexts: &mut Nexts,
+    outlet: &Outlet,
+) -> Next {
+    let wrapped = descend(frame).and_then(|()| headers.write(frame, id));
+    match wrapped {
+        Ok(()) => nexts.by(cx, frame, headers.direct.as_ref(), outlet),
+        Err(reason) => Next::Lost(reason),
+    }
+}
+
+/// A frame whose checksum or segments are to be made: no other end could do that. It comes here again, or its
+/// segments do.
+#[cold]
+fn unfinished(tunnel: &Between, frame: &mut Frame) -> Next {
+    if frame.offload.segmentation == Segmentation::Fragments {
+        // It was put together in this router, and goes on as one frame.
+        frame.offload.segmentation = Segmentation::None;
+    }
+    Next::Finish(OutId::tunnel(tunnel.id), u32::MAX)
+}
+
+/// What is the same for all packets of a tunnel.
+struct Headers<'a> {
+    tunnel: &'a Between,
+    bytes: [u8; ROOM],
+    /// Bytes of the outer header, and of all.
+    outer: usize,
+    len: usize,
+    /// The sum of the words of an IPv4 header, not folded.
+    sum: u32,
+    /// The next hop, where nothing looks at the packets.
+    direct: Option<Adjacency>,
+}
+
+impl<'a> Headers<'a> {
+    /// Makes them.
+    ///
+    /// # Errors
+    /// No address of this router leads to the other end.
+    fn of(cx: &Context<'_>, tunnel: &'a Between) -> Result<Self, DropReason> {
+        let ipv6 = tunnel.remote.is_ipv6();
+        let outer = OUTER[usize::from(ipv6)];
+        let mut headers = Self {
+            tunnel,
+            bytes: [0; ROOM],
+            outer,
+            len: outer + inner_bytes(tunnel.carries, ipv6),
+            sum: 0,
+            direct: direct(cx, tunnel.remote).filter(|_| tunnel.fast),
+        };
+        headers.write_outer(tunnel.local);
+        if tunnel.local.is_unspecified() {
+            let source = headers.source(cx).ok_or(DropReason::TunnelNoSource)?;
+            headers.write_outer(source);
+        }
+        let inner = headers.bytes.get_mut(outer..).unwrap_or_default();
+        match (tunnel.carries, ipv6, inner) {
+            (Carries::Frames(number), false, [a, b, c, d, _, _, e, f]) => {
+                [*a, *b, *c, *d] = EOIP;
+                [*e, *f] = number.to_le_bytes();
+            }
+            (Carries::Frames(number), true, [a, b, ..]) => {
+                let [high, low] = number.to_be_bytes();
+                (*a, *b) = (high << 4 | EOIP6_VERSION, low);
+            }
+            (Carries::Frames(number), false, inner) => {
+                if let Some(inner) = inner.first_chunk_mut::<8>() {
+                    inner[..4].copy_from_slice(&EOIP);
+                    inner[6..].copy_from_slice(&number.to_le_bytes());
+                }
+            }
+            _ => {}
+        }
+        Ok(headers)
+    }
+
+    /// The address of the interface that packets to the other end leave by.
+    fn source(&self, cx: &Context<'_>) -> Option<IpAddr> {
+        let packet = self.bytes.get(..self.outer).unwrap_or_default();
+        let egress = match walk::route_own(cx, packet, InterfaceId::NONE) {
+            Ok((_, adjacency)) => adjacency.egress,
+            Err(Exit::Punt(Why::Unresolved(hop))) => cx.fib.adjacencies.read(hop).egress,
+            Err(_) => return None,
+        };
+        vxlan::source(cx, egress, self.tunnel.remote)
+    }
+
+    fn write_outer(&mut self, source: IpAddr) {
+        let tunnel = self.tunnel;
+        let protocol = match (tunnel.carries, tunnel.remote) {
+            // That of each packet.
+            (Carries::Packets, _) => 0,
+            (Carries::Frames(_), IpAddr::V6(_)) => EOIP6,
+            _ => GRE,
+        };
+        match (source, tunnel.remote) {
+            (IpAddr::V4(source), IpAddr::V4(to)) => {
+                let header = &mut self.bytes[..OUTER[0]];
+                (header[0], header[3], header[8], header[9]) = (0x45, 20, tunnel.ttl, protocol);
+                header[12..16].copy_from_slice(&source.octets());
+                header[16..].copy_from_slice(&to.octets());
+                self.sum = u32::from(checksum::sum(header)) + u32::from(!20u16);
+            }
+            (IpAddr::V6(source), IpAddr::V6(to)) => {
+                let header = &mut self.bytes[..OUTER[1]];
+                (header[0], header[6], header[7]) = (0x60, protocol, tunnel.ttl);
+                header[8..24].copy_from_slice(&source.octets());
+                header[24..].copy_from_slice(&to.octets());
+            }
+            // Control gives a tunnel ends of one family.
+            _ => {}
+        }
+    }
+
+    /// Writes the headers in front of a frame, behind the room of an Ethernet header.
+    ///
+    /// # Errors
+    /// There is no room, what is carried is no packet, or it is longer than a packet can carry.
+    #[inline(always)]
+    fn write(&self, frame: &mut Frame, id: u16) -> Result<(), DropReason> {
+        let l3 = usize::from(frame.l3);
+        let packet = frame.bytes().get(l3..).unwrap_or_default();
+        let carried = Carried::of(packet);
+        let from = match self.tunnel.carries {
+            Carries::Frames(_) => 0,
+            Carries::Packets | Carries::Gre => l3,
+        };
+        if from > 0 && carried.version == 0 {
+            return Err(DropReason::TunnelMalformed);
+        }
+        let len = frame.len() - from;
+        let total = u16::try_from(len + self.len).map_err(|_| DropReason::TunnelMalformed)?;
+        frame.pull_front(from);
+        if !frame.push_front(self.len + ETHERNET) {
+            return Err(DropReason::NoBuffer);
+        }
+        frame.l3 = ETHERNET as u16;
+        frame.offload = Offload::FINISHED;
+        let place = frame.bytes_mut().get_mut(ETHERNET..ETHERNET + self.len);
+        let Some(place) = place else {
+            return Err(DropReason::NoBuffer);
+        };
+        match self.len {
+            20 => copy::<20>(place, &self.bytes),
+            24 => copy::<24>(place, &self.bytes),
+            28 => copy::<28>(place, &self.bytes),
+            len => place.copy_from_slice(&self.bytes[..len.min(ROOM)]),
+        }
+        let protocol = match (self.tunnel.carries, carried.version) {
+            (Carries::Packets, 6) => IPV6,
+            (Carries::Packets, _) => IPV4,
+            _ => 0,
+        };
+        let (outer, inner) = place.split_at_mut(self.outer.min(self.len));
+        match (self.tunnel.carries, inner) {
+            (Carries::Gre, [_, _, a, b]) => [*a, *b] = TYPES[usize::from(carried.version == 6)],
+            (Carries::Frames(_), [_, _, _, _, a, b, _, _]) => [*a, *b] = (len as u16).to_be_bytes(),
+            _ => {}
+        }
+        self.complete(outer, (total, id), protocol, &carried);
+        Ok(())
+    }
+
+    /// Writes what differs in the outer header.
+    #[inline(always)]
+    fn complete(&self, outer: &mut [u8], (total, id): (u16, u16), protocol: u8, carried: &Carried) {
+        let tos = match self.tunnel.dscp {
+            Some(dscp) => dscp << 2 | carried.tos & 3,
+            None => carried.tos,
+        };
+        if let Some(header) = outer.first_chunk_mut::<40>() {
+            (header[0], header[1]) = (0x60 | tos >> 4, tos << 4);
+            header[4..6].copy_from_slice(&(total - 40).to_be_bytes());
+            header[6] |= protocol;
+            return;
+        }
+        let Some(header) = outer.first_chunk_mut::<20>() else {
+            return;
+        };
+        let flags = u16::from(carried.dont_fragment && self.tunnel.inherits_dont_fragment) << 14;
+        header[1] = tos;
+        header[2..4].copy_from_slice(&total.to_be_bytes());
+        header[4..6].copy_from_slice(&id.to_be_bytes());
+        header[6..8].copy_from_slice(&flags.to_be_bytes());
+        header[9] |= protocol;
+        let sum = self.sum
+            + u32::from(tos)
+            + u32::from(total)
+            + u32::from(id)
+            + u32::from(flags)
+            + u32::from(protocol);
+        let folded = (sum >> 16) + (sum & 0xffff);
+        let sum = !((folded >> 16) + folded) as u16;
+        header[10..12].copy_from_slice(&sum.to_be_bytes());
+    }
+}
+
+#[inline(always)]
+fn copy<const N: usize>(place: &mut [u8], from: &[u8; ROOM]) {
+    if let (Some(place), Some(from)) = (place.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+        *place = *from;
+    }
+}
+
+/// What the outer header takes from the packet that is carried.
+struct Carried {
+    /// 4 or 6; 0 for what is no packet.
+    version: u8,
+    tos: u8,
+    dont_fragment: bool,
+}
+
+impl Carried {
+    #[inline(always)]
+    fn of(packet: &[u8]) -> Self {
+        let none = Self {
+            version: 0,
+            tos: 0,
+            dont_fragment: false,
+        };
+        match packet.first_chunk::<20>() {
+            Some([first, second, _, _, _, _, flags, ..]) if first >> 4 == 4 => Self {
+                version: 4,
+                tos: *second,
+                dont_fragment: flags & 0x40 != 0,
+            },
+            Some([first, second, ..]) if first >> 4 == 6 => Self {
+                version: 6,
+                tos: first << 4 | second >> 4,
+                dont_fragment: true,
+            },
+            _ => none,
+        }
+    }
+}
+
+/// Between whom a packet travels that a tunnel may have made: this router, and who sent it. None for others, and for
+/// fragments.
+#[inline(always)]
+pub(super) fn ends(packet: &[u8]) -> Option<Ends> {
+    let header = packet.first_chunk::<20>()?;
+    if header[0] >> 4 != 4 {
+        return ends6(packet);
+    }
+    let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
+    if !matches!(header[9], IPV4 | IPV6 | GRE) || fragment {
+        return None;
+    }
+    let carries = carries(header[9], packet.get(usize::from(header[0] & 0xf) * 4..)?)?;
+    let address = |at: usize| Some(Ipv4Addr::from(*header.get(at..)?.first_chunk::<4>()?));
+    Some(Ends::Between {
+        carries,
+        local: address(16)?.into(),
+        remote: address(12)?.into(),
+    })
+}
+
+fn ends6(packet: &[u8]) -> Option<Ends> {
+    let header = packet.first_chunk::<40>()?;
+    let upper = match header[6] {
+        IPV4 | IPV6 | GRE | EOIP6 => Upper {
+            protocol: header[6],
+            offset: 40,
+            fragment: false,
+        },
+        0 | 43 | 44 | 60 => upper6(packet)?,
+        _ => return None,
+    };
+    if upper.fragment {
+        return None;
+    }
+    let carries = carries(upper.protocol, packet.get(upper.offset..)?)?;
+    let address = |at: usize| Some(Ipv6Addr::from(*header.get(at..)?.first_chunk::<16>()?));
+    Some(Ends::Between {
+        carries,
+        local: address(24)?.into(),
+        remote: address(8)?.into(),
+    })
+}
+
+/// What a packet of this protocol carries, by the bytes behind its header.
+#[inline(always)]
+fn carries(protocol: u8, behind: &[u8]) -> Option<Carries> {
+    match (protocol, behind) {
+        (IPV4 | IPV6, _) => Some(Carries::Packets),
+        (GRE, [0, 0, _, _, ..]) => Some(Carries::Gre),
+        (GRE, [a, b, c, d, _, _, e, f, ..]) if [*a, *b, *c, *d] == EOIP => {
+            Some(Carries::Frames(u16::from_le_bytes([*e, *f])))
+        }
+        (EOIP6, [high, low, ..]) if high & 0xf == EOIP6_VERSION => {
+            Some(Carries::Frames(u16::from_be_bytes([high >> 4, *low])))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a packet is a fragment of one that a tunnel may have made: it must be whole first.
+#[inline(always)]
+pub(super) fn is_piece(cx: &Context<'_>, packet: &[u8]) -> bool {
+    let upper = match packet.first().map(|first| first >> 4) {
+        Some(4) => upper4(packet),
+        _ if packet.get(6).is_some_and(|next| *next == 44) => upper6(packet),
+        _ => None,
+    };
+    let of_tunnel = |protocol| matches!(protocol, IPV4 | IPV6 | GRE | EOIP6);
+    upper.is_some_and(|upper| upper.fragment && of_tunnel(upper.protocol))
+        && cx.interfaces.has_tunnels()
+}
+
+/// Takes what is in the packets of a tunnel out of them: packets go on behind ingress, frames as if they were
+/// received.
+pub(super) fn emerge(
+    cx: &Context<'_>,
+    (frames, count): (impl Iterator<Item = Frame>, usize),
+    (tunnel, interface): (&Between, &Interface),
+    outlet: &mut Outlet,
+) -> Traffic {
+    let framed = matches!(tunnel.carries, Carries::Frames(_));
+    let item = match framed {
+        true => Item::Framed(tunnel.id),
+        false => Item::Arrived(tunnel.id),
+    };
+    let mut batch = outlet.agenda.batch(item, count);
+    let (mut all, mut inner) = (Traffic::default(), Traffic::default());
+    for mut frame in frames {
+        all.packets += 1;
+        all.bytes += frame.len() as u64 + u64::from(frame.untagged);
+        let out = match frame.depth < DEPTH {
+            true => take_out(&mut frame, tunnel, interface.mac),
+            false => Err(DropReason::TunnelDepth),
+        };
+        match out {
+            Ok(Out::Carried) if interface.running => {}
+            Ok(Out::Carried) => {
+                outlet.discard(frame, DropReason::InterfaceDown);
+                continue;
+            }
+            Ok(Out::Answer) => {
+                answer(frame, outlet);
+                continue;
+            }
+            Ok(Out::Nothing) => {
+                tunnel.heard.add();
+                outlet.pool.free(frame);
+                continue;
+            }
+            Err(reason) => {
+                outlet.discard(frame, reason);
+                continue;
+            }
+        }
+        ascend(&mut frame, tunnel.id);
+        if let Some(mtu) = tunnel.clamp {
+            clamp(&mut frame, framed, mtu);
+        }
+        if !framed {
+            inner.packets += 1;
+            inner.bytes += frame.len() as u64;
+            tap::show(cx, (tunnel.id, Direction::Received), (&frame, 0), outlet);
+        }
+        put(&mut batch, item, frame, outlet);
+    }
+    if let Some(batch) = batch {
+        outlet.agenda.put_batch(item, batch);
+    }
+    let counters = outlet.counters.interface(tunnel.id);
+    counters.rx.add(inner.packets, inner.bytes);
+    all
+}
+
+fn clamp(frame: &mut Frame, framed: bool, mtu: u32) {
+    let bytes = frame.bytes_mut();
+    let is_ip = bytes
+        .get(12..14)
+        .is_some_and(|kind| TYPES.iter().any(|ip| ip == kind));
+    if let Some(packet) = bytes.get_mut(ETHERNET..).filter(|_| is_ip || !framed) {
+        segment_size::clamp(packet, mtu);
+    }
+}
+
+/// What a packet of a tunnel was.
+enum Out {
+    /// The frame is what it carried.
+    Carried,
+    /// It says that the other end is there.
+    Nothing,
+    /// It asks whether this end is there, and has the answer in it: a packet back to the other end (Cisco's keepalive
+    /// of GRE, which RouterOS sends).
+    Answer,
+}
+
+/// Makes a frame what its packet carries; packets get an Ethernet header to this link address.
+///
+/// # Errors
+/// It carries nothing of the kind, or is cut short.
+fn take_out(frame: &mut Frame, tunnel: &Between, mac: Mac) -> Result<Out, DropReason> {
+    let l3 = usize::from(frame.l3);
+    let packet = frame.bytes().get(l3..).unwrap_or_default();
+    let found = find(packet, tunnel).ok_or(DropReason::TunnelMalformed)?;
+    let Range { start, end } = found.at;
+    if !frame.set_len(l3 + end) {
+        return Err(DropReason::TunnelMalformed);
+    }
+    frame.offload = Offload::FINISHED;
+    match found.what {
+        What::Nothing => return Ok(Out::Nothing),
+        What::Frame => {
+            frame.pull_front(l3 + start);
+            frame.flow = 0;
+        }
+        What::Answer => frame.pull_front(l3 + start - ETHERNET),
+        What::Packet(kind) => {
+            frame.pull_front(l3 + start - ETHERNET);
+            if let Some(link) = frame.bytes_mut().first_chunk_mut::<ETHERNET>() {
+                link[..6].copy_from_slice(&mac.0);
+                link[6..12].fill(0);
+                link[12..].copy_from_slice(&kind);
+            }
+        }
+    }
+    frame.l3 = ETHERNET as u16;
+    Ok(match found.what {
+        What::Answer => Out::Answer,
+        _ => Out::Carried,
+    })
+}
+
+/// What a packet carries, and where that stands in it.
+struct Found {
+    what: What,
+    at: Range<usize>,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Nothing,
+    Answer,
+    Frame,
+    /// With its EtherType.
+    Packet([u8; 2]),
+}
+
+/// Finds what a packet of a tunnel carries; none where it carries nothing of the kind, or is cut short.
+fn find(packet: &[u8], tunnel: &Between) -> Option<Found> {
+    let (upper, total) = match packet {
+        [first, _, a, b, ..] if first >> 4 == 4 => {
+            let total = u16::from_be_bytes([*a, *b]);
+            (upper4(packet)?, usize::from(total))
+        }
+        [_, _, _, _, a, b, ..] => {
+            let payload = u16::from_be_bytes([*a, *b]);
+            (upper6(packet)?, 40 + usize::from(payload))
+        }
+        _ => return None,
+    };
+    let start = upper.offset + inner_bytes(tunnel.carries, tunnel.remote.is_ipv6());
+    let packet = packet.get(..total)?;
+    let behind = packet.get(upper.offset..)?;
+    let carried = packet.get(start..)?;
+    let found = |what, len: usize| Found {
+        what,
+        at: start..start + len,
+    };
+    if let Carries::Frames(_) = tunnel.carries {
+        let len = match behind {
+            [_, _, _, _, a, b, ..] if upper.protocol == GRE => u16::from_be_bytes([*a, *b]).into(),
+            _ => carried.len(),
+        };
+        return match len {
+            0 => Some(found(What::Nothing, 0)),
+            len if len < ETHERNET || len > carried.len() => None,
+            len => Some(found(What::Frame, len)),
+        };
+    }
+    let kind = match (behind, tunnel.carries) {
+        (_, Carries::Gre) if carried.is_empty() => return Some(found(What::Nothing, 0)),
+        (_, Carries::Gre) if is_answer(carried, tunnel) => {
+            return Some(found(What::Answer, carried.len()));
+        }
+        ([_, _, a, b, ..], Carries::Gre) => [*a, *b],
+        _ => TYPES[usize::from(upper.protocol == IPV6)],
+    };
+    let version = carried.first()? >> 4;
+    let fits = matches!((kind, version), ([0x08, 0x00], 4) | ([0x86, 0xdd], 6));
+    fits.then(|| found(What::Packet(kind), carried.len()))
+}
+
+/// Whether a packet in one of GRE is the answer to it: of GRE itself, from this end to the other one.
+fn is_answer(packet: &[u8], tunnel: &Between) -> bool {
+    let Some(Ends::Between {
+        carries: Carries::Gre,
+        local,
+        remote,
+    }) = ends(packet)
+    else {
+        return false;
+    };
+    let empty = match packet.first().map(|first| first >> 4) {
+        Some(4) => packet.len() == OUTER[0] + 4,
+        _ => packet.len() == OUTER[1] + 4,
+    };
+    let from_here = remote == tunnel.local || tunnel.local.is_unspecified();
+    empty && local == tunnel.remote && from_here
+}
+
+/// Sends the answer that came in a packet, as this router's own.
+fn answer(mut frame: Frame, outlet: &mut Outlet) {
+    if let Err(reason) = descend(&mut frame) {
+        return outlet.discard(frame, reason);
+    }
+    frame.egress = InterfaceId::NONE;
+    put(&mut None, Item::Own, frame, outlet);
+}

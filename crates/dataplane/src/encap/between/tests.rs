@@ -1,0 +1,175 @@
+//! Frames and packets in tunnels: the bytes that routers were seen to send, and what is none of them.
+
+use core::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use frame::InterfaceId;
+use wire::Mac;
+
+use crate::interface::{Between, Carries, Details, Heard, Interface, Tunnel};
+use crate::out::OutId;
+use crate::testing::{ETHER2, MAC, Rig, Udp4, ethernet, seal};
+use crate::{Command, DropReason};
+
+const ID: InterfaceId = InterfaceId(20);
+const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const FAR: Ipv4Addr = Ipv4Addr::new(11, 0, 0, 9);
+/// What EoIP puts before a frame of 42 bytes in tunnel 100, as RouterOS sends it.
+const EOIP_42: [u8; 8] = [0x20, 0x01, 0x64, 0x00, 0x00, 0x2a, 0x64, 0x00];
+const ALIVE: [u8; 8] = [0x20, 0x01, 0x64, 0x00, 0x00, 0x00, 0x64, 0x00];
+
+fn tunnel(carries: Carries) -> Between {
+    Between {
+        id: ID,
+        carries,
+        local: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        remote: FAR.into(),
+        ttl: 255,
+        dscp: None,
+        inherits_dont_fragment: false,
+        fast: true,
+        clamp: None,
+        heard: Heard::default(),
+    }
+}
+
+fn rig(tunnel: &Between) -> Rig {
+    let mut rig = Rig::new();
+    let ethernet = matches!(tunnel.carries, Carries::Frames(_));
+    let interface = Interface {
+        running: true,
+        ethernet,
+        ipv4: true,
+        ipv6: true,
+        mac: Mac([2, 0, 0, 0, 0, 20]),
+        mtu: 1458,
+        out: OutId::tunnel(ID),
+        under: ID,
+        ..Interface::default()
+    };
+    let details = Details {
+        name: "tunnel".into(),
+        tunnel: Some(Tunnel::Between(tunnel.clone())),
+        ..Details::default()
+    };
+    rig.interfaces.set(ID, &interface);
+    rig.interfaces.set_tunnel(tunnel.ends(), Some(ID));
+    rig.interfaces.set_details(ID, Arc::new(details));
+    // The address of the interface that packets leave by is the one that they come from.
+    let own = crate::interface::Own4 {
+        address: HERE,
+        network: (HERE, HERE),
+    };
+    rig.details(ETHER2).addresses4 = vec![own];
+    rig.publish();
+    rig
+}
+
+/// A packet from the other end with these bytes behind its header.
+fn from_far(protocol: u8, behind: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x45, 0, 0, 0, 0, 7, 0, 0, 255, protocol, 0, 0];
+    packet[2..4].copy_from_slice(&(20 + behind.len() as u16).to_be_bytes());
+    packet.extend(FAR.octets());
+    packet.extend(HERE.octets());
+    seal(&mut packet);
+    packet.extend(behind);
+    ethernet(MAC, 0x0800, &packet)
+}
+
+fn arp() -> Vec<u8> {
+    let mut frame = vec![0xff; 6];
+    frame.extend([0xfe, 0x7d, 0x41, 0x89, 0xdf, 0x2a, 0x08, 0x06]);
+    frame.resize(42, 1);
+    frame
+}
+
+#[test]
+fn a_frame_in_eoip_is_the_bytes_that_routeros_sends() {
+    let tunnel = tunnel(Carries::Frames(100));
+    let mut rig = rig(&tunnel);
+    let mut frame = rig.pool.alloc_from(&arp()).expect("room");
+    (frame.egress, frame.l3) = (ID, 14);
+    rig.command(Command::Transmit(frame));
+    rig.settle();
+    let sent = rig.sent(1);
+    let [one] = &sent[..] else {
+        panic!("{} frames left: {:?}", sent.len(), rig.drops());
+    };
+    let packet = &one[14..];
+    assert_eq!((packet[0], packet[1]), (0x45, 0));
+    // Not "don't fragment"; TTL 255.
+    assert_eq!(
+        (&packet[6..8], packet[8], packet[9]),
+        (&[0, 0][..], 255, 47)
+    );
+    assert_eq!(packet[12..20], [HERE.octets(), FAR.octets()].concat());
+    assert_eq!(packet[20..28], EOIP_42);
+    assert_eq!(packet[28..], arp());
+    assert_eq!(crate::testing::sum(&packet[..20]), 0xffff);
+}
+
+#[test]
+fn a_packet_without_a_frame_says_that_the_other_end_is_there() {
+    let tunnel = tunnel(Carries::Frames(100));
+    let mut rig = rig(&tunnel);
+    assert!(rig.pass(from_far(47, &ALIVE)).is_empty());
+    assert_eq!(tunnel.heard.count(), 1);
+    // That of another number is nobody's.
+    let mut other = ALIVE;
+    other[6] = 0x65;
+    rig.pass(from_far(47, &other));
+    assert_eq!(tunnel.heard.count(), 1);
+}
+
+#[test]
+fn lengths_that_lie_are_counted_and_bytes_beyond_the_length_are_left() {
+    let tunnel = tunnel(Carries::Frames(100));
+    let mut rig = rig(&tunnel);
+    for len in [1u16, 13, 43, u16::MAX] {
+        let mut header = EOIP_42;
+        header[4..6].copy_from_slice(&len.to_be_bytes());
+        rig.pass(from_far(47, &[&header[..], &arp()].concat()));
+    }
+    assert!(rig.drops().contains(&(DropReason::TunnelMalformed, 4)));
+    rig.pass(from_far(47, &[&EOIP_42[..], &arp(), &[0; 9]].concat()));
+    let arrived = rig.traffic(ID).rx;
+    assert_eq!((arrived.packets, arrived.bytes), (1, 42));
+}
+
+#[test]
+fn packets_come_out_of_gre_and_go_on() {
+    let tunnel = tunnel(Carries::Gre);
+    let mut rig = rig(&tunnel);
+    let inner = Udp4 {
+        destination: 0x0b01_0005,
+        ..Udp4::default()
+    };
+    let behind = [&[0, 0, 0x08, 0x00][..], &inner.packet()].concat();
+    let sent = rig.pass(from_far(47, &behind));
+    assert_eq!(sent.len(), 1, "{:?}", rig.drops());
+    // With a key, or another version, it is none of these.
+    for flags in [[0x20, 0], [0, 1]] {
+        let behind = [&flags[..], &[0x08, 0x00], &inner.packet()].concat();
+        assert!(rig.pass(from_far(47, &behind)).is_empty());
+    }
+}
+
+#[test]
+fn who_asks_by_gre_is_sent_the_answer_that_came_with_it() {
+    let tunnel = tunnel(Carries::Gre);
+    let mut rig = rig(&tunnel);
+    let mut answer = vec![0x45, 0, 0, 24, 0, 0, 0, 0, 255, 47, 0, 0];
+    answer.extend(HERE.octets());
+    answer.extend(FAR.octets());
+    seal(&mut answer);
+    answer.extend([0; 4]);
+    let asked = from_far(47, &[&[0, 0, 0x08, 0x00][..], &answer].concat());
+    let sent = rig.pass(asked);
+    let [one] = &sent[..] else {
+        panic!("{} frames left: {:?}", sent.len(), rig.drops());
+    };
+    assert_eq!(one[14..], answer);
+    // The answer of the other end is heard.
+    rig.pass(from_far(47, &[0; 4]));
+    assert_eq!(tunnel.heard.count(), 1);
+}

@@ -1,0 +1,178 @@
+//! Security associations: a table that control writes and workers read without a lock.
+//!
+//! Of what leaves there is at most one association for each policy, in the slot of that. What arrives names its own
+//! by a number that this router chose (SPI).
+
+use core::net::{IpAddr, SocketAddr};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
+
+use super::Selector;
+
+/// How many policies can have associations.
+pub const SLOTS: usize = 16_384;
+/// Lists that associations of what arrives are spread over.
+const LISTS: usize = 1024;
+
+/// What of a packet is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// What is behind its IP header.
+    Transport,
+    /// All of it, in a packet between the two ends.
+    Tunnel,
+}
+
+/// An association of packets that leave.
+pub struct Leaving {
+    /// What encrypts and signs. It outlives a change of the ends.
+    pub sa: Arc<esp::Outbound>,
+    /// What of a packet that is.
+    pub mode: Mode,
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end. The ports count behind translators alone.
+    pub remote: SocketAddr,
+    /// Packets are in datagrams of UDP between those ports (RFC 3948).
+    pub in_udp: bool,
+}
+
+impl core::fmt::Debug for Leaving {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        core::fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::fmt::Debug for Arriving {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(
+            f,
+            "{:?} from {}, SPI {:#010x}",
+            self.mode,
+            self.remote,
+            self.sa.spi()
+        )
+    }
+}
+
+impl core::fmt::Display for Leaving {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mode = match self.mode {
+            Mode::Transport => "transport",
+            Mode::Tunnel => "tunnel",
+        };
+        let (to, spi, suite) = (self.remote.ip(), self.sa.spi(), self.sa.suite());
+        let (encryption, authentication) = (suite.encryption.name(), suite.authentication.name());
+        write!(
+            f,
+            "{mode} to {to}, SPI {spi:#010x}, {encryption}/{authentication}"
+        )
+    }
+}
+
+/// An association of packets that arrive.
+pub struct Arriving {
+    /// What verifies and decrypts.
+    pub sa: esp::Inbound,
+    /// What of a packet that is.
+    pub mode: Mode,
+    /// The slot of the policy that packets must match.
+    pub slot: u32,
+    /// The other end, as it is shown.
+    pub remote: IpAddr,
+    /// Packets come in datagrams of UDP: translators may have changed addresses.
+    pub in_udp: bool,
+    /// What both ends agreed on, from this router's side: what arrives goes the other way.
+    pub selector: Selector,
+}
+
+type List = ArcSwap<Vec<Arc<Arriving>>>;
+
+/// See the module.
+pub struct Associations {
+    /// By slot. Memory is there from the first use on.
+    leaving: LazyLock<Box<[ArcSwapOption<Leaving>]>>,
+    /// By number.
+    arriving: LazyLock<Box<[List]>>,
+    /// How many arrive.
+    count: AtomicUsize,
+}
+
+impl Default for Associations {
+    fn default() -> Self {
+        Self {
+            leaving: LazyLock::new(|| (0..SLOTS).map(|_| ArcSwapOption::empty()).collect()),
+            arriving: LazyLock::new(|| (0..LISTS).map(|_| ArcSwap::default()).collect()),
+            count: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl core::fmt::Debug for Associations {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Associations")
+            .field("arriving", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Associations {
+    /// Whether packets of a policy can be protected.
+    #[inline]
+    pub fn can_protect(&self, slot: u32) -> bool {
+        let place = self.leaving.get(slot as usize);
+        place.is_some_and(|place| place.load().is_some())
+    }
+
+    /// What protects the packets of a policy.
+    #[inline]
+    pub fn leaving(&self, slot: u32) -> Option<Guard<Option<Arc<Leaving>>>> {
+        self.leaving.get(slot as usize).map(ArcSwapOption::load)
+    }
+
+    /// Sets what protects the packets of a policy from now on. Returns what did before.
+    pub fn set_leaving(&self, slot: u32, now: Option<Arc<Leaving>>) -> Option<Arc<Leaving>> {
+        self.leaving.get(slot as usize)?.swap(now)
+    }
+
+    /// Whether any association is there.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Relaxed) == 0
+    }
+
+    /// The association that this number names.
+    #[inline]
+    pub fn arriving(&self, spi: u32) -> Option<Arc<Arriving>> {
+        let list = self.list(spi).load();
+        list.iter().find(|one| one.sa.spi() == spi).map(Arc::clone)
+    }
+
+    /// Takes in an association; one of the same number goes. A list of a thousand is made anew.
+    pub fn put_arriving(&self, one: Arc<Arriving>) {
+        self.remove_arriving(one.sa.spi());
+        let place = self.list(one.sa.spi());
+        let mut list = Vec::clone(&place.load());
+        list.push(one);
+        place.store(Arc::new(list));
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Forgets the association of this number.
+    pub fn remove_arriving(&self, spi: u32) -> Option<Arc<Arriving>> {
+        let place = self.list(spi);
+        let mut list = Vec::clone(&place.load());
+        let at = list.iter().position(|one| one.sa.spi() == spi)?;
+        let gone = list.swap_remove(at);
+        place.store(Arc::new(list));
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        Some(gone)
+    }
+
+    fn list(&self, spi: u32) -> &List {
+        // This router chose the number at random.
+        &self.arriving[spi as usize % LISTS]
+    }
+}

@@ -1,0 +1,403 @@
+//! Packets that leave by an association: in ESP, behind their own IP header or behind one between both ends.
+
+use core::net::IpAddr;
+
+use esp::{Fault, Sealing};
+use frame::{Frame, Guarded, Offload, Segmentation, VECTOR_FRAMES, Vector};
+use smallvec::SmallVec;
+use wire::checksum;
+
+use super::associations::{Leaving, Mode};
+use crate::drop::DropReason;
+use crate::encap::{self, ETHERNET, Nexts};
+use crate::out::{Out, OutId};
+use crate::outlet::Outlet;
+use crate::packet::protocol::{ESP, IPIP as IPV4, IPV6, UDP};
+use crate::punt::Why;
+use crate::table::Kind;
+use crate::walk::{self, Context, Exit};
+
+/// Bytes of a header of UDP.
+const UDP_BYTES: usize = 8;
+/// Bytes of an outer header of IPv4, and of one of IPv6.
+const OUTER: [usize; 2] = [20, 40];
+/// Packets that are sealed together.
+const BATCH: usize = 64;
+/// The lifetime of outer packets.
+const TTL: u8 = 64;
+
+/// Whether a packet fits the way of its association when this out has protected it.
+///
+/// # Errors
+/// It is too long and not to be fragmented: the layer-3 MTU that would do.
+pub(crate) fn fits(cx: &Context<'_>, out: OutId, leaving: &walk::Leaving<'_>) -> Result<(), Exit> {
+    const EVERY: usize = 1200;
+    let (Out::Protect(slot), true) = (out.out(), leaving.packet.len() > EVERY) else {
+        return Ok(());
+    };
+    let Some(room) = room(cx, slot) else {
+        return Ok(());
+    };
+    match walk::fit_link(leaving, room) {
+        Err(exit @ Exit::Punt(Why::TooBig(_))) => Err(exit),
+        _ => Ok(()),
+    }
+}
+
+/// The longest packet in bytes that fits the way of an association when it is protected.
+fn room(cx: &Context<'_>, slot: u32) -> Option<u32> {
+    let leaving = cx.snapshot.ipsec.associations.leaving(slot)?;
+    let leaving = leaving.as_deref()?;
+    let main = cx.fib.main();
+    let hop = match leaving.remote.ip() {
+        IpAddr::V4(remote) => main.ipv4.lookup(remote.to_bits()),
+        IpAddr::V6(remote) => main.ipv6.lookup(remote.to_bits()),
+    };
+    let adjacency = cx.fib.adjacencies.read(hop);
+    let known = matches!(
+        adjacency.kind,
+        Kind::Forward | Kind::Incomplete | Kind::Glean
+    );
+    let outer = OUTER[usize::from(leaving.remote.is_ipv6())];
+    let udp = if leaving.in_udp { UDP_BYTES } else { 0 };
+    let payload = (adjacency.mtu as usize).checked_sub(outer + udp)?;
+    let payload = leaving.sa.payload_max(payload)?;
+    let kept = match leaving.mode {
+        Mode::Transport => outer,
+        Mode::Tunnel => 0,
+    };
+    known.then_some((payload + kept) as u32)
+}
+
+/// Protects frames by the association in this slot, and sends them on.
+pub(crate) fn protect(
+    cx: &Context<'_>,
+    slot: u32,
+    frames: &mut Vector,
+    nexts: &mut Nexts,
+    outlet: &mut Outlet,
+) {
+    let leaving = cx.snapshot.ipsec.associations.leaving(slot);
+    let Some(leaving) = leaving.as_ref().and_then(|leaving| leaving.as_deref()) else {
+        for frame in frames.drain() {
+            outlet.lose(frame, DropReason::IpsecNoKeys);
+        }
+        return;
+    };
+    let mut ready = core::mem::take(&mut outlet.protecting);
+    for frame in frames.drain() {
+        finish(frame, &mut ready, outlet);
+    }
+    let mut whole = ready.drain(..).peekable();
+    while whole.peek().is_some() {
+        let mut carried = [(0, 0); VECTOR_FRAMES];
+        for frame in whole.by_ref().take(VECTOR_FRAMES) {
+            lay_out(frame, leaving, (frames, &mut carried), outlet);
+        }
+        seal_all(cx, leaving, (frames, &carried), nexts, outlet);
+    }
+    drop(whole);
+    outlet.protecting = ready;
+}
+
+/// Makes frames whole: what the link would have finished is a part of what is protected.
+fn finish(mut frame: Frame, ready: &mut Vec<Frame>, outlet: &mut Outlet) {
+    let offload = frame.offload;
+    if matches!(
+        offload.segmentation,
+        Segmentation::None | Segmentation::Fragments
+    ) {
+        match frame::finish_checksum(frame.bytes_mut(), &offload) {
+            Ok(()) => ready.push(frame),
+            Err(_) => outlet.lose(frame, DropReason::OffloadMalformed),
+        }
+        return;
+    }
+    let mut pieces = core::mem::take(&mut outlet.pieces);
+    match frame::segment(&mut outlet.pool, &frame, &mut pieces) {
+        Ok(_) => {
+            ready.append(&mut pieces);
+            outlet.pool.free(frame);
+        }
+        Err(_) => outlet.lose(frame, DropReason::NoBuffer),
+    }
+    outlet.pieces = pieces;
+}
+
+/// What ESP carries in a packet, and how many bytes of it.
+type Carried = (u8, usize);
+
+/// Gives a frame the headers of its association and room for what ESP adds. Then it is one of `into`, and what ESP
+/// carries in it, by its place there, is noted.
+fn lay_out(
+    mut frame: Frame,
+    leaving: &Leaving,
+    (into, carried): (&mut Vector, &mut [Carried; VECTOR_FRAMES]),
+    outlet: &mut Outlet,
+) {
+    let id = outlet.memory.rules.random() as u16;
+    let laid = encap::descend(&mut frame).and_then(|()| {
+        grow(&mut frame, leaving, outlet)?;
+        write(&mut frame, leaving, id)
+    });
+    match laid {
+        Ok(what) => {
+            carried[into.len() % VECTOR_FRAMES] = what;
+            if let Err(frame) = into.push(frame) {
+                outlet.lose(frame, DropReason::AgendaFull);
+            }
+        }
+        Err(reason) => outlet.lose(frame, reason),
+    }
+}
+
+/// What a packet is to ESP.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// Bytes of its own header that stay in front; none of a tunnel's.
+    kept: usize,
+    /// Bytes that are encrypted.
+    payload: usize,
+    /// What they are.
+    next_header: u8,
+}
+
+/// How a packet, from its network header on, is protected.
+fn shape(packet: &[u8], mode: Mode) -> Result<Shape, DropReason> {
+    let malformed = DropReason::IpsecMalformed;
+    let ipv6 = packet.first().ok_or(malformed)? >> 4 == 6;
+    let (header, total, protocol) = match ipv6 {
+        true => {
+            let header = packet.first_chunk::<40>().ok_or(malformed)?;
+            let payload = usize::from(u16::from_be_bytes([header[4], header[5]]));
+            (40, 40 + payload, header[6])
+        }
+        false => {
+            let header = packet.first_chunk::<20>().ok_or(malformed)?;
+            let total = u16::from_be_bytes([header[2], header[3]]);
+            (
+                usize::from(header[0] & 0xf) * 4,
+                usize::from(total),
+                header[9],
+            )
+        }
+    };
+    if total > packet.len() || header > total {
+        return Err(malformed);
+    }
+    let whole = if ipv6 { IPV6 } else { IPV4 };
+    match mode {
+        Mode::Tunnel => Ok(Shape {
+            kept: 0,
+            payload: total,
+            next_header: whole,
+        }),
+        // Hop-by-hop options, routing and fragment headers are for those on the way (RFC 4303, 3.1.1).
+        Mode::Transport if ipv6 && matches!(protocol, 0 | 43 | 44) => Err(DropReason::IpsecHeaders),
+        Mode::Transport => Ok(Shape {
+            kept: header,
+            payload: total - header,
+            next_header: protocol,
+        }),
+    }
+}
+
+/// Bytes in front of ESP that are not the packet's own.
+fn outer(leaving: &Leaving) -> usize {
+    let ip = match leaving.mode {
+        Mode::Transport => 0,
+        Mode::Tunnel => OUTER[usize::from(leaving.remote.is_ipv6())],
+    };
+    ip + if leaving.in_udp { UDP_BYTES } else { 0 }
+}
+
+/// Moves a frame into a larger slot where its own has no room for what is added.
+fn grow(frame: &mut Frame, leaving: &Leaving, outlet: &mut Outlet) -> Result<(), DropReason> {
+    let packet = frame
+        .bytes()
+        .get(usize::from(frame.l3)..)
+        .unwrap_or_default();
+    let shape = shape(packet, leaving.mode)?;
+    let (front, back) = leaving.sa.room(shape.payload);
+    let more = outer(leaving) + front + ETHERNET;
+    let has = frame.headroom() + usize::from(frame.l3) >= more && frame.tailroom() >= back;
+    if has {
+        return Ok(());
+    }
+    let total = shape.kept + shape.payload;
+    let mut larger = outlet
+        .pool
+        .alloc(ETHERNET + total + back)
+        .ok_or(DropReason::NoBuffer)?;
+    let fits = larger.set_len(ETHERNET + total);
+    let from = frame.bytes().get(usize::from(frame.l3)..);
+    let place = larger.bytes_mut().get_mut(ETHERNET..);
+    let (Some(from), Some(place), true) = (from.and_then(|from| from.get(..total)), place, fits)
+    else {
+        outlet.pool.free(larger);
+        return Err(DropReason::NoBuffer);
+    };
+    place.copy_from_slice(from);
+    larger.copy_meta(frame);
+    larger.l3 = ETHERNET as u16;
+    outlet.pool.free(core::mem::replace(frame, larger));
+    Ok(())
+}
+
+/// Writes all headers but that of ESP. The frame is then `Ethernet | IP | (UDP) | ESP … to its end`, and `l3` is where
+/// ESP begins until it is sealed. Returns what ESP is to carry.
+fn write(frame: &mut Frame, leaving: &Leaving, id: u16) -> Result<Carried, DropReason> {
+    let l3 = usize::from(frame.l3);
+    let packet = frame.bytes().get(l3..).unwrap_or_default();
+    let shape = shape(packet, leaving.mode)?;
+    let tos = tos(packet);
+    let (front, back) = leaving.sa.room(shape.payload);
+    let more = outer(leaving) + front;
+    frame.pull_front(l3);
+    let total = more + shape.kept + shape.payload + back;
+    let fits = frame.push_front(more + ETHERNET) && frame.set_len(ETHERNET + total);
+    let bytes = frame.bytes_mut();
+    if !fits || u16::try_from(total).is_err() || bytes.len() < ETHERNET + total {
+        return Err(DropReason::NoBuffer);
+    }
+    let kept = ETHERNET + more..ETHERNET + more + shape.kept;
+    bytes.copy_within(kept, ETHERNET);
+    let udp = if leaving.in_udp { UDP_BYTES } else { 0 };
+    let protocol = if leaving.in_udp { UDP } else { ESP };
+    let ip = match leaving.mode {
+        Mode::Transport => shape.kept,
+        Mode::Tunnel => OUTER[usize::from(leaving.remote.is_ipv6())],
+    };
+    let header = bytes.get_mut(ETHERNET..ETHERNET + ip).unwrap_or_default();
+    match leaving.mode {
+        Mode::Tunnel => write_outer(header, leaving, (total, tos), protocol, id),
+        Mode::Transport => rewrite(header, total, protocol),
+    }
+    if udp > 0
+        && let Some(place) = bytes.get_mut(ETHERNET + ip..ETHERNET + ip + UDP_BYTES)
+    {
+        let len = (total - ip) as u16;
+        for (to, field) in place.chunks_exact_mut(2).zip([
+            leaving.local.port(),
+            leaving.remote.port(),
+            len,
+            0, // "transmitted as a zero value" (RFC 3948, 2.1)
+        ]) {
+            to.copy_from_slice(&field.to_be_bytes());
+        }
+    }
+    frame.l3 = (ETHERNET + ip + udp) as u16;
+    frame.offload = Offload::FINISHED;
+    Ok((shape.next_header, shape.payload))
+}
+
+/// The type of service, or traffic class, of a packet.
+fn tos(packet: &[u8]) -> u8 {
+    match packet {
+        [first, second, ..] if first >> 4 == 6 => first << 4 | second >> 4,
+        [_, second, ..] => *second,
+        _ => 0,
+    }
+}
+
+/// Writes the header between both ends. It may be fragmented, as those who sent the packet in it were told when that
+/// did not fit; congestion is told on (RFC 6040, 4.1).
+fn write_outer(
+    header: &mut [u8],
+    leaving: &Leaving,
+    (total, tos): (usize, u8),
+    protocol: u8,
+    id: u16,
+) {
+    match (leaving.local.ip(), leaving.remote.ip()) {
+        (IpAddr::V4(local), IpAddr::V4(remote)) => {
+            if let Some(header) = header.first_chunk_mut::<20>() {
+                *header = [0; 20];
+                (header[0], header[1]) = (0x45, tos);
+                header[2..4].copy_from_slice(&(total as u16).to_be_bytes());
+                header[4..6].copy_from_slice(&id.to_be_bytes());
+                (header[8], header[9]) = (TTL, protocol);
+                header[12..16].copy_from_slice(&local.octets());
+                header[16..].copy_from_slice(&remote.octets());
+                let sum = !checksum::sum(&*header);
+                header[10..12].copy_from_slice(&sum.to_be_bytes());
+            }
+        }
+        (local, remote) => {
+            if let Some(header) = header.first_chunk_mut::<40>() {
+                *header = [0; 40];
+                (header[0], header[1]) = (0x60 | tos >> 4, tos << 4);
+                header[4..6].copy_from_slice(&((total - 40) as u16).to_be_bytes());
+                (header[6], header[7]) = (protocol, TTL);
+                header[8..24].copy_from_slice(&v6(local));
+                header[24..].copy_from_slice(&v6(remote));
+            }
+        }
+    }
+}
+
+fn v6(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    }
+}
+
+/// Gives the header of a packet another length and protocol.
+pub(super) fn rewrite(header: &mut [u8], total: usize, protocol: u8) {
+    let len = header.len();
+    match header {
+        [first, _, _, _, a, b, next, ..] if *first >> 4 == 6 => {
+            [*a, *b] = ((total - len.min(total)) as u16).to_be_bytes();
+            *next = protocol;
+        }
+        [_, _, a, b, _, _, _, _, _, next, c, d, ..] => {
+            [*a, *b] = (total as u16).to_be_bytes();
+            *next = protocol;
+            [*c, *d] = [0, 0];
+            let sum = !checksum::sum(header);
+            if let Some(place) = header.get_mut(10..12) {
+                place.copy_from_slice(&sum.to_be_bytes());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Seals all frames of a vector, and sends them on.
+fn seal_all(
+    cx: &Context<'_>,
+    leaving: &Leaving,
+    (frames, carried): (&mut Vector, &[Carried; VECTOR_FRAMES]),
+    nexts: &mut Nexts,
+    outlet: &mut Outlet,
+) {
+    let direct = encap::beside_ipsec(cx, leaving.remote.ip());
+    for (from, batch) in (0..)
+        .step_by(BATCH)
+        .zip(frames.frames_mut().chunks_mut(BATCH))
+    {
+        let carried = carried.get(from..).unwrap_or_default();
+        let mut sealing: SmallVec<[Sealing<'_>; BATCH]> = { batch.iter_mut().zip(carried) }
+            .map(|(frame, (next_header, payload))| {
+                let l3 = usize::from(frame.l3);
+                let bytes = frame.bytes_mut().get_mut(l3..).unwrap_or_default();
+                Sealing::new(&leaving.sa, bytes, *payload, *next_header)
+            })
+            .collect();
+        esp::seal(&mut sealing);
+        let outcomes: SmallVec<[Result<u64, Fault>; BATCH]> =
+            sealing.iter().map(|one| one.outcome).collect();
+        drop(sealing);
+        for (at, (frame, outcome)) in (from..).zip(batch.iter_mut().zip(outcomes)) {
+            frame.l3 = ETHERNET as u16;
+            frame.guarded = Guarded::Protected;
+            let next = match outcome {
+                Ok(_) => nexts.by(cx, frame, direct.as_ref(), outlet),
+                Err(fault) => encap::Next::Lost(super::reveal::reason(fault)),
+            };
+            nexts.set(at, next);
+        }
+    }
+    nexts.send(cx, frames, outlet);
+}

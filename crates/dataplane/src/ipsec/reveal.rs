@@ -1,0 +1,414 @@
+//! Packets that arrive by an association: out of ESP, back to prerouting on the interface that they came in by.
+
+use std::sync::Arc;
+
+use esp::{Fault, Opened, Opening};
+use frame::{Frame, Guarded, InterfaceId, Offload, Segmentation};
+use smallvec::SmallVec;
+use wire::checksum;
+
+use super::associations::{Arriving, Mode};
+use super::policies::Action;
+use crate::agenda::Item;
+use crate::counters::Traffic;
+use crate::drop::DropReason;
+use crate::encap::{self, DEPTH, ETHERNET};
+use crate::flow::{self, Upper};
+use crate::outlet::Outlet;
+use crate::packet::Fields;
+use crate::packet::protocol::{ESP, IPIP as IPV4, IPV6, TCP, UDP};
+use crate::walk::{Context, Exit};
+
+/// The UDP port of ESP behind translators (RFC 3948).
+const PORT: u16 = 4500;
+/// Bytes of a header of UDP.
+const UDP_BYTES: usize = 8;
+/// Packets that are opened together.
+const BATCH: usize = 64;
+/// A packet that carries nothing (RFC 4303, 2.6).
+const DUMMY: u8 = 59;
+
+/// What becomes of a packet for this router that is one of ESP; none of any other.
+#[inline]
+pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
+    let associations = &cx.snapshot.ipsec.associations;
+    if cx.snapshot.ipsec.is_empty() && associations.is_empty() {
+        return None;
+    }
+    let upper = upper(packet)?;
+    match upper.protocol {
+        ESP if upper.fragment => return Some(Exit::Collect),
+        UDP if upper.fragment => return None,
+        ESP | UDP => {}
+        _ => return None,
+    }
+    let (at, kind) = begin(packet, &upper)?;
+    match kind {
+        Kind::Esp => {
+            let spi = packet.get(at..)?.first_chunk().copied();
+            let known = spi.and_then(|spi| associations.arriving(u32::from_be_bytes(spi)));
+            Some(match known {
+                Some(_) => Exit::Reveal,
+                None => Exit::Drop(DropReason::IpsecUnknown),
+            })
+        }
+        Kind::Keepalive => Some(Exit::Drop(DropReason::IpsecKeepalive)),
+        Kind::Other => None,
+    }
+}
+
+fn upper(packet: &[u8]) -> Option<Upper> {
+    match packet.first()? >> 4 {
+        4 => flow::upper4(packet),
+        _ => flow::upper6(packet),
+    }
+}
+
+/// What a packet has behind its headers.
+enum Kind {
+    Esp,
+    Keepalive,
+    Other,
+}
+
+/// Where ESP begins in a packet.
+fn begin(packet: &[u8], upper: &Upper) -> Option<(usize, Kind)> {
+    if upper.protocol == ESP {
+        return Some((upper.offset, Kind::Esp));
+    }
+    let datagram = packet.get(upper.offset..)?;
+    let [_, _, a, b, ..] = *datagram.first_chunk::<UDP_BYTES>()?;
+    if u16::from_be_bytes([a, b]) != PORT {
+        return Some((0, Kind::Other));
+    }
+    let at = upper.offset + UDP_BYTES;
+    Some(match datagram.get(UDP_BYTES..)? {
+        [0xff] => (at, Kind::Keepalive),
+        // Four bytes of zero stand in front of messages of IKE.
+        [0, 0, 0, 0, ..] => (at, Kind::Other),
+        _ => (at, Kind::Esp),
+    })
+}
+
+/// The name under which packets are counted that ESP refuses.
+pub(super) const fn reason(fault: Fault) -> DropReason {
+    match fault {
+        Fault::Replayed => DropReason::IpsecReplayed,
+        Fault::Integrity => DropReason::IpsecIntegrity,
+        Fault::Exhausted => DropReason::IpsecExhausted,
+        _ => DropReason::IpsecMalformed,
+    }
+}
+
+/// Takes what is in packets of ESP out of them, and leaves it to be walked. Returns what they were.
+pub(crate) fn reveal(
+    cx: &Context<'_>,
+    (frames, count): (impl Iterator<Item = Frame>, usize),
+    outlet: &mut Outlet,
+) -> Traffic {
+    let mut all = Traffic::default();
+    let mut batch: SmallVec<[Sealed; BATCH]> = SmallVec::new();
+    for frame in frames.take(count) {
+        all.packets += 1;
+        all.bytes += frame.len() as u64 + u64::from(frame.untagged);
+        if frame.offload.segmentation == Segmentation::Udp {
+            divide(cx, frame, &mut batch, outlet);
+        } else {
+            take(cx, frame, &mut batch, outlet);
+        }
+    }
+    open_all(cx, &mut batch, outlet);
+    all
+}
+
+/// A packet of ESP, with its association.
+struct Sealed {
+    frame: Frame,
+    by: Arc<Arriving>,
+    /// Where ESP begins and ends in the frame.
+    at: (usize, usize),
+    outcome: Result<Opened, Fault>,
+}
+
+/// Takes a frame into a batch, which is opened when it is full.
+fn take(
+    cx: &Context<'_>,
+    frame: Frame,
+    batch: &mut SmallVec<[Sealed; BATCH]>,
+    outlet: &mut Outlet,
+) {
+    if frame.depth >= DEPTH {
+        return outlet.discard(frame, DropReason::TunnelDepth);
+    }
+    let Some((by, at)) = association(cx, &frame) else {
+        return outlet.discard(frame, DropReason::IpsecUnknown);
+    };
+    batch.push(Sealed {
+        frame,
+        by,
+        at,
+        outcome: Err(Fault::Malformed),
+    });
+    if batch.len() == BATCH {
+        open_all(cx, batch, outlet);
+    }
+}
+
+/// Takes datagrams that came merged.
+#[cold]
+fn divide(
+    cx: &Context<'_>,
+    frame: Frame,
+    batch: &mut SmallVec<[Sealed; BATCH]>,
+    outlet: &mut Outlet,
+) {
+    let mut pieces = core::mem::take(&mut outlet.pieces);
+    match frame::segment(&mut outlet.pool, &frame, &mut pieces) {
+        Ok(_) => outlet.pool.free(frame),
+        Err(_) => outlet.discard(frame, DropReason::OffloadMalformed),
+    }
+    for piece in pieces.drain(..) {
+        take(cx, piece, batch, outlet);
+    }
+    outlet.pieces = pieces;
+}
+
+/// The association of a packet of ESP, and where that begins and ends in the frame.
+fn association(cx: &Context<'_>, frame: &Frame) -> Option<(Arc<Arriving>, (usize, usize))> {
+    let l3 = usize::from(frame.l3);
+    let packet = frame.bytes().get(l3..)?;
+    let upper = upper(packet)?;
+    let (at, _) = begin(packet, &upper)?;
+    let total = match packet.first()? >> 4 {
+        4 => u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]).into(),
+        _ => 40 + usize::from(u16::from_be_bytes([*packet.get(4)?, *packet.get(5)?])),
+    };
+    let spi = packet.get(at..total)?.first_chunk()?;
+    let associations = &cx.snapshot.ipsec.associations;
+    let by = associations.arriving(u32::from_be_bytes(*spi))?;
+    Some((by, (l3 + at, l3 + total)))
+}
+
+/// Opens the packets of a batch, and leaves what is in them to be walked.
+fn open_all(cx: &Context<'_>, batch: &mut SmallVec<[Sealed; BATCH]>, outlet: &mut Outlet) {
+    let mut opening: SmallVec<[Opening<'_>; BATCH]> = { batch.iter_mut() }
+        .map(|sealed| {
+            let (from, to) = sealed.at;
+            let bytes = sealed.frame.bytes_mut().get_mut(from..to);
+            Opening::new(&sealed.by.sa, bytes.unwrap_or_default())
+        })
+        .collect();
+    esp::open(&mut opening);
+    let outcomes: SmallVec<[_; BATCH]> = opening.into_iter().map(|one| one.outcome).collect();
+    for (sealed, outcome) in batch.iter_mut().zip(outcomes) {
+        sealed.outcome = outcome;
+    }
+    for sealed in batch.drain(..) {
+        let Sealed {
+            mut frame,
+            by,
+            at: (from, _),
+            outcome,
+        } = sealed;
+        let emerged = { outcome.map_err(reason) }
+            .and_then(|opened| emerge(&mut frame, &by, (from, opened)))
+            .and_then(|()| admit(cx, &frame, &by));
+        match emerged {
+            Ok(()) => {
+                let item = Item::Arrived(frame.ingress);
+                encap::put(&mut None, item, frame, outlet);
+            }
+            Err(reason) => outlet.discard(frame, reason),
+        }
+    }
+}
+
+/// Whether what came out is what the policy of its association lets in (RFC 4301, 5.2).
+fn admit(cx: &Context<'_>, frame: &Frame, by: &Arriving) -> Result<(), DropReason> {
+    let packet = frame
+        .bytes()
+        .get(usize::from(frame.l3)..)
+        .unwrap_or_default();
+    let policies = &cx.snapshot.ipsec.policies;
+    let policy = policies.inbound(&Fields::of(packet).tuple);
+    match policy.map(|policy| policy.action) {
+        Some(Action::Protect { slot, .. }) if slot == by.slot => Ok(()),
+        _ => Err(DropReason::IpsecMismatch),
+    }
+}
+
+/// Makes a frame the packet that came out of it.
+fn emerge(
+    frame: &mut Frame,
+    by: &Arriving,
+    (from, opened): (usize, Opened),
+) -> Result<(), DropReason> {
+    if opened.next_header == DUMMY {
+        return Err(DropReason::IpsecDummy);
+    }
+    let payload = from + opened.payload.start..from + opened.payload.end;
+    match by.mode {
+        Mode::Tunnel => emerge_whole(frame, payload, opened.next_header)?,
+        Mode::Transport => emerge_behind(frame, (from, payload), opened.next_header, by.in_udp)?,
+    }
+    frame.l3 = ETHERNET as u16;
+    frame.depth += 1;
+    frame.guarded = Guarded::Revealed;
+    frame.egress = InterfaceId::NONE;
+    (frame.flow, frame.walked, frame.priority) = (0, false, 0);
+    (frame.untagged, frame.came_priority) = (0, 0);
+    Ok(())
+}
+
+type Range = core::ops::Range<usize>;
+
+/// A tunnel's packet becomes the one in it.
+fn emerge_whole(frame: &mut Frame, payload: Range, next_header: u8) -> Result<(), DropReason> {
+    let malformed = DropReason::IpsecMalformed;
+    let l3 = usize::from(frame.l3);
+    let congested = tos(frame.bytes().get(l3..).unwrap_or_default()) & 3 == 3;
+    let inner = frame.bytes().get(payload.clone()).ok_or(malformed)?;
+    let version = inner.first().ok_or(malformed)? >> 4;
+    let (ethertype, total) = match (next_header, version, inner) {
+        (IPV4, 4, [_, _, a, b, ..]) => ([0x08, 0x00], usize::from(u16::from_be_bytes([*a, *b]))),
+        (IPV6, 6, [_, _, _, _, a, b, ..]) => {
+            let payload = usize::from(u16::from_be_bytes([*a, *b]));
+            ([0x86, 0xdd], 40 + payload)
+        }
+        _ => return Err(malformed),
+    };
+    if total > inner.len() || !frame.set_len(payload.start + total) {
+        return Err(malformed);
+    }
+    settle(frame, payload.start, ethertype)?;
+    if congested {
+        congest(frame)?;
+    }
+    Ok(())
+}
+
+/// A packet becomes what it was before what is behind its header was protected.
+fn emerge_behind(
+    frame: &mut Frame,
+    (from, payload): (usize, Range),
+    next_header: u8,
+    translated: bool,
+) -> Result<(), DropReason> {
+    let malformed = DropReason::IpsecMalformed;
+    let l3 = usize::from(frame.l3);
+    let first = *frame.bytes().get(l3).ok_or(malformed)?;
+    let ipv6 = first >> 4 == 6;
+    let header = if ipv6 {
+        40
+    } else {
+        usize::from(first & 0xf) * 4
+    };
+    let udp = if translated { UDP_BYTES } else { 0 };
+    if from != l3 + header + udp {
+        return Err(DropReason::IpsecHeaders);
+    }
+    let start = payload.start.checked_sub(header).ok_or(malformed)?;
+    if !frame.set_len(payload.end) {
+        return Err(malformed);
+    }
+    frame.bytes_mut().copy_within(l3..l3 + header, start);
+    settle(frame, start, if ipv6 { [0x86, 0xdd] } else { [0x08, 0x00] })?;
+    let packet = frame.bytes_mut().get_mut(ETHERNET..).unwrap_or_default();
+    let total = packet.len();
+    super::protect::rewrite(
+        packet.get_mut(..header).unwrap_or_default(),
+        total,
+        next_header,
+    );
+    if translated {
+        sum_again(frame, header, next_header);
+    }
+    Ok(())
+}
+
+/// The packet at this place of a frame stands behind an Ethernet header now.
+fn settle(frame: &mut Frame, start: usize, ethertype: [u8; 2]) -> Result<(), DropReason> {
+    let front = start
+        .checked_sub(ETHERNET)
+        .ok_or(DropReason::IpsecMalformed)?;
+    let link = frame
+        .bytes()
+        .first_chunk::<12>()
+        .copied()
+        .unwrap_or_default();
+    frame.pull_front(front);
+    frame.offload = Offload::FINISHED;
+    if let Some(place) = frame.bytes_mut().first_chunk_mut::<ETHERNET>() {
+        place[..12].copy_from_slice(&link);
+        place[12..].copy_from_slice(&ethertype);
+    }
+    Ok(())
+}
+
+/// Has the checksum of what is behind a header made anew: translators changed the addresses that it counts (RFC 3948,
+/// 3.1.2). ESP has shown that the rest is as it was sent.
+fn sum_again(frame: &mut Frame, header: usize, protocol: u8) {
+    let place = match protocol {
+        TCP => 16,
+        UDP => 6,
+        _ => return,
+    };
+    let packet = frame.bytes_mut().get_mut(ETHERNET..).unwrap_or_default();
+    let ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
+    let addresses = if ipv6 { 8..40 } else { 12..20 };
+    let len = packet.len().saturating_sub(header);
+    let mut pseudo = u32::from(protocol) + len as u32;
+    for word in packet.get(addresses).unwrap_or_default().chunks_exact(2) {
+        pseudo += u32::from(u16::from_be_bytes([word[0], word[1]]));
+    }
+    let Some(field) = packet.get_mut(header + place..header + place + 2) else {
+        return;
+    };
+    // A datagram without a checksum has none to change.
+    if protocol == UDP && field == [0, 0] {
+        return;
+    }
+    pseudo = (pseudo >> 16) + (pseudo & 0xffff);
+    pseudo = (pseudo >> 16) + (pseudo & 0xffff);
+    field.copy_from_slice(&(pseudo as u16).to_be_bytes());
+    frame.offload = Offload {
+        needs_checksum: true,
+        checksum_start: (ETHERNET + header) as u16,
+        checksum_offset: place as u16,
+        ..Offload::FINISHED
+    };
+}
+
+fn tos(packet: &[u8]) -> u8 {
+    match packet {
+        [first, second, ..] if first >> 4 == 6 => first << 4 | second >> 4,
+        [_, second, ..] => *second,
+        _ => 0,
+    }
+}
+
+/// Congestion that the outer packet met is told on (RFC 6040, 4.2).
+///
+/// # Errors
+/// The inner packet's sender does not know of such: the packet is lost to it.
+fn congest(frame: &mut Frame) -> Result<(), DropReason> {
+    let packet = frame.bytes_mut().get_mut(ETHERNET..).unwrap_or_default();
+    if tos(packet) & 3 == 0 {
+        return Err(DropReason::IpsecMalformed);
+    }
+    match packet {
+        [first, second, ..] if *first >> 4 == 6 => *second |= 0x30,
+        _ => {
+            if let Some(tos) = packet.get_mut(1) {
+                *tos |= 3;
+            }
+            let len = usize::from(packet.first().map_or(0, |first| first & 0xf)) * 4;
+            if let Some(header) = packet.get_mut(..len).filter(|header| header.len() >= 20) {
+                header[10..12].fill(0);
+                let sum = !checksum::sum(header);
+                header[10..12].copy_from_slice(&sum.to_be_bytes());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,343 @@
+//! Packets through IPsec: out of one router and into another, which has the other direction of the same association.
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use frame::{Offload, Segmentation};
+
+use super::{Action, Arriving, Ipsec, Leaving, Mode, Policies, Policy, Selector};
+use crate::DropReason;
+use crate::firewall::Firewall;
+use crate::punt::Why;
+use crate::snapshot::{Prefix, SlowReason};
+use crate::testing::{MAC, Rig, Udp4, ethernet};
+
+/// Both routers' own address on `ether1`, and the other end behind the gateway.
+const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const FAR: Ipv4Addr = Ipv4Addr::new(11, 0, 0, 9);
+/// A host behind the other end.
+const HOST: u32 = 0x0b01_0005;
+const SLOT: u32 = 3;
+const SPI: u32 = 0x1234_5678;
+
+/// How packets are protected in a test.
+#[derive(Clone, Copy)]
+struct Way {
+    mode: Mode,
+    in_udp: bool,
+    guards: bool,
+}
+
+const TUNNEL: Way = Way {
+    mode: Mode::Tunnel,
+    in_udp: false,
+    guards: false,
+};
+
+fn prefix(bits: u32, len: u8) -> Prefix {
+    Prefix {
+        ipv6: false,
+        bits: bits.into(),
+        len,
+    }
+}
+
+fn selector(source: Prefix, destination: Prefix) -> Selector {
+    Selector {
+        source,
+        destination,
+        protocol: 0,
+        source_port: 0,
+        destination_port: 0,
+    }
+}
+
+fn end(address: Ipv4Addr) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(address), 4500)
+}
+
+fn suite() -> (esp::Suite, esp::Keys) {
+    let suite = esp::Suite {
+        encryption: esp::Encryption::AesCbc(esp::Bits::B128),
+        authentication: esp::Authentication::Sha1,
+    };
+    (suite, esp::Keys::new(&[7; 16], &[8; 20]))
+}
+
+fn rig(way: Way, policies: Vec<Policy>) -> Rig {
+    let mut rig = Rig::new();
+    rig.snapshot.ipsec = Ipsec {
+        policies: Arc::new(Policies::new(policies)),
+        associations: Arc::default(),
+    };
+    rig.slow4(&[SlowReason::IpsecPolicies]);
+    if way.guards {
+        rig.snapshot.firewall = Arc::new(Firewall {
+            tracks4: true,
+            ..Firewall::default()
+        });
+    }
+    rig
+}
+
+fn protects(source: Prefix, destination: Prefix) -> Policy {
+    Policy {
+        selector: selector(source, destination),
+        action: Action::Protect {
+            slot: SLOT,
+            required: true,
+        },
+    }
+}
+
+/// The router that protects what its network sends to the other one.
+fn sender(way: Way) -> Rig {
+    let mut rig = rig(
+        way,
+        vec![protects(prefix(0x0a00_0000, 24), prefix(0x0b01_0000, 16))],
+    );
+    let (suite, keys) = suite();
+    let sa = esp::Outbound::new(SPI, suite, &keys, esp::Numbering::Short, &[9; 16]);
+    let leaving = Leaving {
+        sa: Arc::new(sa.expect("keys of the right length")),
+        mode: way.mode,
+        local: end(HERE),
+        remote: end(FAR),
+        in_udp: way.in_udp,
+    };
+    let before = rig
+        .snapshot
+        .ipsec
+        .associations
+        .set_leaving(SLOT, Some(Arc::new(leaving)));
+    assert!(before.is_none());
+    rig.publish();
+    rig
+}
+
+/// The router that gets that.
+fn receiver(way: Way) -> Rig {
+    let policy = protects(prefix(0x0b01_0000, 16), prefix(0x0a00_0000, 24));
+    let mut rig = rig(way, vec![policy]);
+    let (suite, keys) = suite();
+    let sa = esp::Inbound::new(SPI, suite, &keys, esp::Numbering::Short, 64);
+    let arriving = Arriving {
+        sa: sa.expect("keys of the right length"),
+        mode: way.mode,
+        slot: SLOT,
+        remote: FAR.into(),
+        in_udp: way.in_udp,
+        selector: policy.selector,
+    };
+    rig.snapshot
+        .ipsec
+        .associations
+        .put_arriving(Arc::new(arriving));
+    rig.publish();
+    rig
+}
+
+fn to_host() -> Udp4 {
+    Udp4 {
+        destination: HOST,
+        ..Udp4::default()
+    }
+}
+
+/// What left one router as it reaches the other: from the far end to its own address.
+fn turned(frame: &[u8]) -> Vec<u8> {
+    let mut packet = frame[14..].to_vec();
+    packet[12..16].copy_from_slice(&FAR.octets());
+    packet[16..20].copy_from_slice(&HERE.octets());
+    packet[10..12].fill(0);
+    let sum = !wire::checksum::sum(&packet[..20]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    ethernet(MAC, 0x0800, &packet)
+}
+
+fn packet_of(frame: &[u8]) -> &[u8] {
+    &frame[14..]
+}
+
+/// The packet of a frame with a lifetime that is so much shorter.
+fn aged(frame: &[u8], hops: u8) -> Vec<u8> {
+    let mut packet = frame[14..].to_vec();
+    packet[8] -= hops;
+    packet[10..12].fill(0);
+    let sum = !wire::checksum::sum(&packet[..20]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    packet
+}
+
+#[test]
+fn a_packet_goes_in_comes_out_and_is_the_same() {
+    for guards in [false, true] {
+        for in_udp in [false, true] {
+            let way = Way {
+                in_udp,
+                guards,
+                ..TUNNEL
+            };
+            let (mut from, mut to) = (sender(way), receiver(way));
+            let frame = to_host().frame();
+            let sealed = from.pass(frame.clone());
+            let [one] = &sealed[..] else {
+                panic!("{} packets left", sealed.len());
+            };
+            assert_eq!(one[14 + 9], if in_udp { 17 } else { 50 });
+            assert_eq!(one[26..34], [HERE.octets(), FAR.octets()].concat());
+            let opened = to.pass(turned(one));
+            let [inner] = &opened[..] else {
+                panic!("{} packets came out: {:?}", opened.len(), to.drops());
+            };
+            assert_eq!(packet_of(inner), aged(&frame, 2));
+        }
+    }
+}
+
+#[test]
+fn what_a_policy_protects_does_not_come_in_clear() {
+    for guards in [false, true] {
+        let mut to = receiver(Way { guards, ..TUNNEL });
+        assert!(to.pass(to_host().frame()).is_empty());
+        assert!(to.drops().contains(&(DropReason::IpsecClear, 1)));
+        // Others do.
+        assert_eq!(to.pass(Udp4::default().frame()).len(), 1);
+    }
+}
+
+#[test]
+fn without_keys_control_is_asked_for_some_and_nothing_leaves_clear() {
+    for guards in [false, true] {
+        let mut from = sender(Way { guards, ..TUNNEL });
+        from.snapshot.ipsec.associations.set_leaving(SLOT, None);
+        assert!(from.pass(to_host().frame()).is_empty());
+        let punts = from.punts();
+        let whys: Vec<_> = punts.iter().map(|(why, _)| *why).collect();
+        assert_eq!(whys, [Why::Unprotected(SLOT)]);
+    }
+}
+
+#[test]
+fn copies_alterations_and_strangers_are_refused_by_name() {
+    let (mut from, mut to) = (sender(TUNNEL), receiver(TUNNEL));
+    let sealed = turned(&from.pass(to_host().frame())[0]);
+    assert_eq!(to.pass(sealed.clone()).len(), 1);
+    assert!(to.pass(sealed).is_empty());
+    assert!(to.drops().contains(&(DropReason::IpsecReplayed, 1)));
+    let again = turned(&from.pass(to_host().frame())[0]);
+    for at in 14 + 20 + 8..again.len() {
+        let mut altered = again.clone();
+        altered[at] ^= 1;
+        assert!(to.pass(altered).is_empty());
+    }
+    let altered = (again.len() - 14 - 28) as u64;
+    assert!(to.drops().contains(&(DropReason::IpsecIntegrity, altered)));
+    let mut stranger = again.clone();
+    stranger[14 + 20] ^= 1;
+    assert!(to.pass(stranger).is_empty());
+    assert!(to.drops().contains(&(DropReason::IpsecUnknown, 1)));
+    // None of that spoils what was sent.
+    assert_eq!(to.pass(again).len(), 1);
+}
+
+#[test]
+fn cut_packets_of_any_length_are_counted() {
+    let (mut from, mut to) = (sender(TUNNEL), receiver(TUNNEL));
+    let sealed = turned(&from.pass(to_host().frame())[0]);
+    for len in 20..sealed.len() - 14 {
+        let mut packet = sealed[14..14 + len].to_vec();
+        packet[2..4].copy_from_slice(&(len as u16).to_be_bytes());
+        packet[10..12].fill(0);
+        let sum = !wire::checksum::sum(&packet[..20]);
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+        assert!(to.pass(ethernet(MAC, 0x0800, &packet)).is_empty());
+    }
+    let dropped: u64 = to.drops().iter().map(|(_, count)| count).sum();
+    assert_eq!(dropped, (sealed.len() - 14 - 20) as u64);
+}
+
+#[test]
+fn what_comes_out_must_be_what_its_policy_lets_in() {
+    let (mut from, mut to) = (sender(TUNNEL), receiver(TUNNEL));
+    let policy = protects(prefix(0x0b02_0000, 16), prefix(0x0a00_0000, 24));
+    to.snapshot.ipsec.policies = Arc::new(Policies::new(vec![policy]));
+    to.publish();
+    let sealed = turned(&from.pass(to_host().frame())[0]);
+    assert!(to.pass(sealed).is_empty());
+    assert!(to.drops().contains(&(DropReason::IpsecMismatch, 1)));
+}
+
+#[test]
+fn a_packet_too_long_for_its_way_has_its_sender_told_or_leaves_in_fragments() {
+    for guards in [false, true] {
+        let way = Way { guards, ..TUNNEL };
+        let mut from = sender(way);
+        let long = Udp4 {
+            payload: 1472,
+            ..to_host()
+        };
+        let kept = Udp4 {
+            fragment: 0x4000,
+            ..long
+        };
+        assert!(from.pass(kept.frame()).is_empty());
+        let whys: Vec<_> = from.punts().iter().map(|(why, _)| *why).collect();
+        // 1500 - 20 - 8 - 16 - 12, in whole blocks, without the trailer.
+        assert_eq!(whys, [Why::TooBig(1438)]);
+        assert_eq!(from.pass(long.frame()).len(), 2);
+        let fits = Udp4 {
+            payload: 1438 - 28,
+            ..kept
+        };
+        let sealed = from.pass(fits.frame());
+        assert_eq!(sealed.len(), 1);
+        assert!(sealed[0].len() <= 1514);
+        assert_eq!(receiver(way).pass(turned(&sealed[0])).len(), 1);
+    }
+}
+
+#[test]
+fn merged_segments_are_protected_one_by_one() {
+    let (mut from, mut to) = (sender(TUNNEL), receiver(TUNNEL));
+    let frame = Udp4 {
+        payload: 4000,
+        ..to_host()
+    };
+    let offload = Offload {
+        needs_checksum: true,
+        segmentation: Segmentation::Udp,
+        segment_bytes: 1000,
+        checksum_start: 34,
+        checksum_offset: 6,
+        ecn: false,
+    };
+    from.arrive_unfinished(0, frame.frame(), offload);
+    from.settle();
+    let sealed = from.sent(1);
+    assert_eq!(sealed.len(), 4);
+    let opened: usize = { sealed.iter() }
+        .map(|one| to.pass(turned(one)).len())
+        .sum();
+    assert_eq!(opened, 4);
+}
+
+#[test]
+fn behind_its_own_header_only_what_follows_is_protected() {
+    for in_udp in [false, true] {
+        let way = Way {
+            mode: Mode::Transport,
+            in_udp,
+            guards: false,
+        };
+        let mut from = sender(way);
+        let frame = to_host().frame();
+        let sealed = from.pass(frame.clone());
+        let [one] = &sealed[..] else {
+            panic!("{} packets left: {:?}", sealed.len(), from.drops());
+        };
+        // Both addresses are the packet's own.
+        assert_eq!(one[26..34], frame[26..34]);
+        assert_eq!(one[14 + 9], if in_udp { 17 } else { 50 });
+    }
+}

@@ -1,0 +1,271 @@
+//! Pairs of associations: what the exchange of keys installs, and the workers use.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataplane::ipsec::{Arriving, Associations, Leaving, Mode, SLOTS, Selector};
+use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Suite};
+use ike::{Child, ChildId, ChildSuite, Hash, Kind, PolicyId};
+
+/// Numbers that may come out of order (RouterOS: `replay=128`).
+const WINDOW: u32 = 128;
+
+/// A pair that is in use.
+#[derive(Debug)]
+pub(super) struct Pair {
+    pub(super) child: Child,
+    /// The policy that packets meet: that of the pair, or the one made for it.
+    pub(super) policy: PolicyId,
+    pub(super) arriving: Arc<Arriving>,
+    pub(super) leaving: Arc<Leaving>,
+    /// Packets that had arrived when the exchange of keys was last told.
+    heard: u64,
+    /// The end of its lifetime in bytes was told.
+    spent: bool,
+}
+
+/// All pairs, and the slots of policies.
+#[derive(Debug, Default)]
+pub(super) struct Installed {
+    pub(super) associations: Arc<Associations>,
+    pairs: BTreeMap<ChildId, Pair>,
+    slots: BTreeMap<PolicyId, u32>,
+    /// Of slots that are taken.
+    policies: BTreeMap<u32, PolicyId>,
+}
+
+impl Installed {
+    /// The slot of a policy, which it keeps; none when all are taken.
+    pub(super) fn slot(&mut self, policy: PolicyId) -> Option<u32> {
+        if let Some(slot) = self.slots.get(&policy) {
+            return Some(*slot);
+        }
+        let last = self
+            .policies
+            .last_key_value()
+            .map_or(0, |(slot, _)| slot + 1);
+        let free = match (last as usize) < SLOTS {
+            true => Some(last),
+            false => (0..SLOTS as u32).find(|slot| !self.policies.contains_key(slot)),
+        }?;
+        self.slots.insert(policy, free);
+        self.policies.insert(free, policy);
+        Some(free)
+    }
+
+    /// The policy of a slot.
+    pub(super) fn policy(&self, slot: u32) -> Option<PolicyId> {
+        self.policies.get(&slot).copied()
+    }
+
+    /// Only these policies are there any more.
+    pub(super) fn keep(&mut self, is_there: impl Fn(PolicyId) -> bool) {
+        let gone: Vec<_> = self
+            .slots
+            .keys()
+            .copied()
+            .filter(|id| !is_there(*id))
+            .collect();
+        for policy in gone {
+            if let Some(slot) = self.slots.remove(&policy) {
+                self.policies.remove(&slot);
+                self.associations.set_leaving(slot, None);
+            }
+        }
+    }
+
+    /// All pairs.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = &Pair> {
+        self.pairs.values()
+    }
+
+    /// The pairs of a policy.
+    pub(super) fn of(&self, policy: PolicyId) -> impl Iterator<Item = &Pair> {
+        self.pairs
+            .values()
+            .filter(move |pair| pair.policy == policy)
+    }
+
+    /// Takes a pair into use, for packets of this policy. `secret` is random.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn install(
+        &mut self,
+        child: Child,
+        (policy, selector): (PolicyId, Selector),
+        secret: &[u8; 16],
+    ) -> Result<(), String> {
+        if child.protocol == ike::Protocol::Ah {
+            return Err("ipsec-protocols=ah: packets of AH are not made yet".to_owned());
+        }
+        let slot = self.slot(policy).ok_or("too many policies")?;
+        let suite = suite(child.suite).ok_or("an algorithm that ESP does not have here")?;
+        let keys =
+            |sa: &ike::Sa| Keys::new(sa.encryption_key.bytes(), sa.authentication_key.bytes());
+        let refused = |refused: esp::Refused| refused.to_string();
+        let (inbound, outbound) = (&child.inbound, &child.outbound);
+        let window = if suite.has_integrity() { WINDOW } else { 0 };
+        let numbering = Numbering::Short;
+        let arrives = Inbound::new(inbound.spi, suite, &keys(inbound), numbering, window);
+        let leaves = Outbound::new(outbound.spi, suite, &keys(outbound), numbering, secret);
+        let mode = mode(child.mode);
+        let arriving = Arc::new(Arriving {
+            sa: arrives.map_err(refused)?,
+            mode,
+            slot,
+            remote: child.remote.ip(),
+            in_udp: child.natt,
+            selector,
+        });
+        let leaving = Arc::new(Leaving {
+            sa: Arc::new(leaves.map_err(refused)?),
+            mode,
+            local: child.local,
+            remote: child.remote,
+            in_udp: child.natt,
+        });
+        self.associations.put_arriving(Arc::clone(&arriving));
+        let (id, active) = (child.id, child.active);
+        let pair = Pair {
+            child,
+            policy,
+            arriving,
+            leaving,
+            heard: 0,
+            spent: false,
+        };
+        self.pairs.insert(id, pair);
+        if active || !self.associations.can_protect(slot) {
+            self.activate(id);
+        }
+        Ok(())
+    }
+
+    /// Packets leave by this pair from now on.
+    pub(super) fn activate(&mut self, child: ChildId) {
+        if let Some(pair) = self.pairs.get_mut(&child) {
+            pair.child.active = true;
+            let leaving = Some(Arc::clone(&pair.leaving));
+            self.associations.set_leaving(pair.arriving.slot, leaving);
+        }
+    }
+
+    /// The ends of a pair's packets are others.
+    pub(super) fn move_ends(
+        &mut self,
+        child: ChildId,
+        ends: (core::net::SocketAddr, core::net::SocketAddr),
+    ) {
+        let Some(pair) = self.pairs.get_mut(&child) else {
+            return;
+        };
+        let (local, remote) = ends;
+        let is_used = self
+            .associations
+            .leaving(pair.arriving.slot)
+            .is_some_and(|used| {
+                used.as_ref()
+                    .is_some_and(|used| Arc::ptr_eq(used, &pair.leaving))
+            });
+        (pair.child.local, pair.child.remote) = ends;
+        pair.leaving = Arc::new(Leaving {
+            sa: Arc::clone(&pair.leaving.sa),
+            mode: pair.leaving.mode,
+            local,
+            remote,
+            in_udp: pair.leaving.in_udp,
+        });
+        if is_used {
+            let leaving = Some(Arc::clone(&pair.leaving));
+            self.associations.set_leaving(pair.arriving.slot, leaving);
+        }
+    }
+
+    /// Forgets a pair. Its policy goes on with the newest that is left. Returns the policy.
+    pub(super) fn remove(&mut self, child: ChildId) -> Option<PolicyId> {
+        let gone = self.pairs.remove(&child)?;
+        self.associations.remove_arriving(gone.arriving.sa.spi());
+        let used = self.associations.leaving(gone.arriving.slot);
+        let was_used = used.is_some_and(|used| {
+            used.as_ref()
+                .is_some_and(|used| Arc::ptr_eq(&used.sa, &gone.leaving.sa))
+        });
+        if was_used {
+            let left = self
+                .of(gone.policy)
+                .max_by_key(|pair| (pair.child.active, pair.child.id));
+            let leaving = left.map(|pair| Arc::clone(&pair.leaving));
+            self.associations.set_leaving(gone.arriving.slot, leaving);
+        }
+        Some(gone.policy)
+    }
+
+    /// Pairs under which packets arrived since the last call, and those whose lifetime in bytes is over: softly, or
+    /// for good.
+    pub(super) fn look(&mut self) -> Vec<(ChildId, Seen)> {
+        let mut seen = Vec::new();
+        for (id, pair) in &mut self.pairs {
+            let (arrived, left) = (pair.arriving.sa.counters(), pair.leaving.sa.counters());
+            if core::mem::replace(&mut pair.heard, arrived.packets) != arrived.packets {
+                seen.push((*id, Seen::Heard));
+            }
+            let Some((soft, hard)) = pair.child.bytes else {
+                continue;
+            };
+            let bytes = arrived.bytes.max(left.bytes);
+            if bytes >= hard {
+                seen.push((*id, Seen::Over));
+            } else if bytes >= soft && !core::mem::replace(&mut pair.spent, true) {
+                seen.push((*id, Seen::Spent));
+            }
+        }
+        seen
+    }
+}
+
+/// What was seen of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    Heard,
+    Spent,
+    Over,
+}
+
+const fn mode(mode: ike::Mode) -> Mode {
+    match mode {
+        ike::Mode::Transport => Mode::Transport,
+        ike::Mode::Tunnel => Mode::Tunnel,
+    }
+}
+
+/// The algorithms under the names of ESP.
+fn suite(agreed: ChildSuite) -> Option<Suite> {
+    let bits = match agreed.encryption.bits {
+        192 => Bits::B192,
+        256 => Bits::B256,
+        _ => Bits::B128,
+    };
+    Some(Suite {
+        encryption: match agreed.encryption.kind {
+            Kind::Null => Encryption::Null,
+            Kind::Des => Encryption::Des,
+            Kind::TripleDes => Encryption::TripleDes,
+            Kind::Blowfish => Encryption::Blowfish,
+            Kind::Twofish => Encryption::Twofish,
+            Kind::AesCbc => Encryption::AesCbc(bits),
+            Kind::AesCtr => Encryption::AesCtr(bits),
+            Kind::AesGcm => Encryption::AesGcm(bits),
+            Kind::Camellia => Encryption::Camellia(bits),
+            Kind::ChaCha20Poly1305 => Encryption::ChaCha20Poly1305,
+        },
+        authentication: match agreed.authentication {
+            None => Authentication::None,
+            Some(Hash::Md5) => Authentication::Md5,
+            Some(Hash::Sha1) => Authentication::Sha1,
+            Some(Hash::Sha256) => Authentication::Sha256,
+            Some(Hash::Sha384) => Authentication::Sha384,
+            Some(Hash::Sha512) => Authentication::Sha512,
+        },
+    })
+}

@@ -1,0 +1,545 @@
+//! `/ip/ipsec`: which packets are protected, with whom keys are exchanged for that, and the keys in use.
+//!
+//! ```text
+//! menus, secrets of tunnels ─▶ read, secrets ─▶ Config ─▶ ike::Engine ─▶ actions ─▶ installed ─▶ Associations
+//!                                                  └────▶ policies that packets meet ─▶ workers
+//! ```
+//! Messages are heard and sent as datagrams of this router (UDP 500 and 4500). A worker that meets a policy without
+//! keys asks for some ([`Ipsec::want_keys`]).
+
+mod generated;
+mod installed;
+mod read;
+mod rows;
+mod secrets;
+#[cfg(test)]
+mod tests;
+
+use core::net::{IpAddr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use dataplane::ipsec::{Action as Does, Associations, Policies, Policy};
+use dataplane::service::{Match, Rate, Service};
+use frame::InterfaceId;
+use ike::{Action, Child, Engine, Entropy, Event, PolicyId, SaId};
+use machine::{Duration, Instant, Machine as _};
+use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
+
+use self::generated::Generated;
+use self::installed::{Installed, Seen};
+use self::read::{Config, Reader};
+use super::hear::{Datagram, Heard, Hearing};
+use super::{Effect, Effects, Feature, View, concerns};
+use crate::running::Running;
+
+const ACTIVE: &str = "/ip/ipsec/active-peers";
+const INSTALLED: &str = "/ip/ipsec/installed-sa";
+/// The service of messages.
+const SERVICE: &str = "ike";
+/// The ports of messages: as they are, and behind four bytes of zero, where packets of ESP come in datagrams, too.
+const PORTS: [u16; 2] = [500, 4500];
+const MARKER: [u8; 4] = [0; 4];
+/// Messages that a worker hands on, in a second and at once.
+const RATE: Rate = Rate {
+    per_second: 2000,
+    burst: 1000,
+};
+/// How often pairs are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Everything that menus say which it follows.
+const FOLLOWED: [&str; 8] = [
+    read::PROFILE,
+    read::PROPOSAL,
+    read::PEER,
+    read::IDENTITY,
+    read::POLICY,
+    read::GROUP,
+    read::MODE_CONFIG,
+    read::SETTINGS,
+];
+
+/// See the module.
+pub(crate) struct Ipsec {
+    engine: Engine,
+    /// Fills bytes with random ones.
+    entropy: Entropy,
+    /// What menus say, and the tunnels with a secret.
+    read: Config,
+    tunnels: Vec<secrets::Tunnel>,
+    /// What the exchange of keys knows: that, with own addresses.
+    config: Config,
+    installed: Installed,
+    generated: Generated,
+    /// Other ends whose way says which address this router is reached at; and those addresses.
+    remotes: BTreeSet<IpAddr>,
+    sources: BTreeMap<IpAddr, IpAddr>,
+    /// Addresses or routes may be others.
+    asks: bool,
+    /// What workers were told.
+    told: Arc<Policies>,
+    look: Option<Instant>,
+    /// What commands want done, which is at the next tick.
+    waiting: Vec<Action>,
+    now: Instant,
+}
+
+impl core::fmt::Debug for Ipsec {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Ipsec")
+            .field("installed", &self.installed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Ipsec {
+    /// Nothing is configured. Keys, nonces and numbers come from `entropy`, which is called anew for each user.
+    pub(crate) fn new(entropy: impl Fn() -> Entropy) -> Self {
+        Self {
+            engine: Engine::new(entropy()),
+            entropy: entropy(),
+            read: Config::default(),
+            tunnels: Vec::new(),
+            config: Config::default(),
+            installed: Installed::default(),
+            generated: Generated::default(),
+            remotes: BTreeSet::new(),
+            sources: BTreeMap::new(),
+            asks: false,
+            told: Arc::default(),
+            look: None,
+            waiting: Vec::new(),
+            now: Instant::ZERO,
+        }
+    }
+
+    /// What workers protect packets by.
+    pub(crate) fn associations(&self) -> Arc<Associations> {
+        Arc::clone(&self.installed.associations)
+    }
+
+    /// A worker has a packet of the policy in this slot, and no keys.
+    pub(crate) fn want_keys(&mut self, slot: u32, now: Instant, out: &mut Effects) {
+        if let Some(policy) = self.installed.policy(slot) {
+            self.handle(Event::Acquire(self.generated.template(policy)), now, out);
+        }
+    }
+
+    /// The other ends that are to be looked up, if they are now.
+    pub(crate) fn take_asked(&mut self) -> Option<Vec<IpAddr>> {
+        let asks = core::mem::take(&mut self.asks);
+        asks.then(|| self.remotes.iter().copied().collect())
+    }
+
+    /// Takes over by which addresses this router reaches other ends.
+    pub(crate) fn set_sources(
+        &mut self,
+        sources: BTreeMap<IpAddr, IpAddr>,
+        now: Instant,
+        out: &mut Effects,
+    ) {
+        if self.sources != sources {
+            self.sources = sources;
+            self.configure(now, out);
+        }
+        self.asks = false;
+    }
+
+    /// Reads what is configured.
+    fn read(&mut self, view: &View<'_>, out: &mut Effects) {
+        let reader = Reader::new(view.store);
+        self.read = reader.config();
+        self.tunnels = secrets::tunnels(view.store, &reader);
+        self.configure(view.now, out);
+    }
+
+    /// Takes over what is configured, as far as own addresses are known.
+    fn configure(&mut self, now: Instant, out: &mut Effects) {
+        let mut config = self.read.clone();
+        secrets::add(&self.tunnels, &self.sources, &mut config);
+        self.fill_sources(&mut config);
+        let ends = self.read.policies.values().map(|policy| policy.ends);
+        let unknown =
+            ends.filter(|(local, remote)| local.is_unspecified() && !remote.is_unspecified());
+        self.remotes = unknown.map(|(_, remote)| remote).collect();
+        self.remotes
+            .extend(self.tunnels.iter().filter_map(secrets::Tunnel::unknown_end));
+        self.asks |= self
+            .remotes
+            .iter()
+            .any(|remote| !self.sources.contains_key(remote));
+        let before = core::mem::take(&mut self.config);
+        let mut actions = Vec::new();
+        let mut tell =
+            |engine: &mut Engine, event: Event<'_>| engine.handle(event, now, &mut actions);
+        if let Some(cookie_threshold) = config.cookie_threshold
+            && before.cookie_threshold != config.cookie_threshold
+        {
+            tell(
+                &mut self.engine,
+                Event::Settings(ike::Settings {
+                    cookie_threshold,
+                    ..ike::Settings::default()
+                }),
+            );
+        }
+        for id in before
+            .policies
+            .keys()
+            .filter(|id| !config.policies.contains_key(id))
+        {
+            tell(&mut self.engine, Event::Policy(*id, None));
+        }
+        for id in before
+            .peers
+            .keys()
+            .filter(|id| !config.peers.contains_key(id))
+        {
+            tell(&mut self.engine, Event::Peer(*id, None));
+        }
+        for (id, peer) in &config.peers {
+            if before.peers.get(id) != Some(peer) {
+                tell(
+                    &mut self.engine,
+                    Event::Peer(*id, Some(Box::new(peer.clone()))),
+                );
+            }
+        }
+        for (id, policy) in &config.policies {
+            if before.policies.get(id) != Some(policy) {
+                tell(
+                    &mut self.engine,
+                    Event::Policy(*id, Some(Box::new(policy.clone()))),
+                );
+            }
+        }
+        self.config = config;
+        self.act_all(actions, now, out);
+        self.tell_workers(out);
+    }
+
+    /// Fills in the own ends that follow from the way to the other ones.
+    fn fill_sources(&self, config: &mut Config) {
+        for policy in config.policies.values_mut() {
+            let (local, remote) = &mut policy.ends;
+            if local.is_unspecified()
+                && let Some(source) = self.sources.get(remote)
+            {
+                *local = *source;
+            }
+        }
+    }
+
+    /// Tells workers which packets are protected, if those are others.
+    fn tell_workers(&mut self, out: &mut Effects) {
+        let there =
+            |id: PolicyId| self.generated.has(id) || self.config.met.iter().any(|met| met.id == id);
+        self.installed.keep(there);
+        let mut policies = Vec::new();
+        let generated = self.generated.met();
+        for met in generated.chain(self.config.met.iter().cloned()) {
+            let action = match met.does {
+                read::Does::Pass => Does::Pass,
+                read::Does::Discard => Does::Discard,
+                read::Does::Protect { required } => match self.installed.slot(met.id) {
+                    Some(slot) => Does::Protect { slot, required },
+                    None => {
+                        out.log("ipsec,error", "too many policies: one discards".to_owned());
+                        Does::Discard
+                    }
+                },
+            };
+            policies.push(Policy {
+                selector: met.selector,
+                action,
+            });
+        }
+        let policies = Policies::new(policies);
+        if *self.told != policies {
+            self.told = Arc::new(policies);
+            out.push(Effect::Policies(Arc::clone(&self.told)));
+        }
+    }
+
+    fn handle(&mut self, event: Event<'_>, now: Instant, out: &mut Effects) {
+        let mut actions = Vec::new();
+        self.engine.handle(event, now, &mut actions);
+        self.act_all(actions, now, out);
+    }
+
+    fn act_all(&mut self, actions: Vec<Action>, now: Instant, out: &mut Effects) {
+        self.now = now;
+        for action in actions {
+            self.act_on(action, out);
+        }
+        self.look = match (self.installed.pairs().next(), self.look) {
+            (None, _) => None,
+            (Some(_), None) => Some(now + LOOK),
+            (Some(_), look) => look,
+        };
+    }
+
+    fn act_on(&mut self, action: Action, out: &mut Effects) {
+        match action {
+            Action::Send {
+                local,
+                remote,
+                natt,
+                bytes,
+            } => {
+                let marker: &[u8] = if natt { &MARKER } else { &[] };
+                send(local, remote, [marker, &bytes].concat(), out);
+            }
+            Action::Keepalive { local, remote } => send(local, remote, vec![0xff], out),
+            Action::Install(child) => self.install(*child, out),
+            Action::Activate(child) => self.installed.activate(child),
+            Action::Moved {
+                child,
+                local,
+                remote,
+            } => self.installed.move_ends(child, (local, remote)),
+            Action::Remove { child, spis, why } => {
+                out.log(
+                    "ipsec,info",
+                    format!("IPsec-SA removed: SPI {:#010x}: {}", spis.0, why.name()),
+                );
+                if let Some(policy) = self.installed.remove(child)
+                    && self.installed.of(policy).next().is_none()
+                    && self.generated.remove(policy)
+                {
+                    self.tell_workers(out);
+                }
+            }
+            Action::Established(sa) => self.say(sa, "established", out),
+            Action::Closed(sa, why) => self.say(sa, &format!("closed: {}", why.name()), out),
+            Action::Failed(policy, why) => {
+                let name =
+                    self.config.policies.get(&policy).and_then(|policy| {
+                        Some(self.config.peers.get(&policy.peer?)?.name.clone())
+                    });
+                let peer = name.unwrap_or_default();
+                out.log(
+                    "ipsec,error",
+                    format!("{peer}: no keys for a policy: {}", why.name()),
+                );
+            }
+            Action::Log(log) => {
+                let topics = match log.level {
+                    ike::LogLevel::Debug => "ipsec,debug",
+                    ike::LogLevel::Info => "ipsec,info",
+                    ike::LogLevel::Error => "ipsec,error",
+                };
+                out.log(topics, log.text);
+            }
+            Action::Leased { .. } => {}
+            Action::LeaseWanted { sa, .. } => self.refuse_lease(sa, out),
+            Action::Eap { sa, .. } => {
+                let failed = Event::Eap(sa, ike::EapReply::Failure(Vec::new()));
+                self.handle(failed, self.now, out);
+            }
+        }
+    }
+
+    /// Pools of addresses give none to peers yet.
+    fn refuse_lease(&mut self, sa: SaId, out: &mut Effects) {
+        out.log(
+            "ipsec,error",
+            "mode-config: address-pool gives no addresses to peers yet; use address=".to_owned(),
+        );
+        self.handle(Event::Leased(sa, None), self.now, out);
+    }
+
+    fn say(&self, sa: SaId, what: &str, out: &mut Effects) {
+        let row = self.engine.peers().find(|row| row.id == sa);
+        let ends = row.map(|row| format!(" {} - {}", row.local, row.remote));
+        out.log(
+            "ipsec,info",
+            format!("ISAKMP-SA {what}{}", ends.unwrap_or_default()),
+        );
+    }
+
+    fn install(&mut self, child: Child, out: &mut Effects) {
+        let (policy, selector) = match child.generated {
+            true => match self.generated.of(&child) {
+                Some(made) => made,
+                None => return,
+            },
+            false => {
+                let met = self.config.met.iter().find(|met| met.id == child.policy);
+                let Some(met) = met else { return };
+                (child.policy, met.selector)
+            }
+        };
+        let (spi, generated) = (child.inbound.spi, child.generated);
+        let mut secret = [0; 16];
+        (self.entropy)(&mut secret);
+        let name = child.suite.encryption.name();
+        let ends = (child.local, child.remote);
+        let id = child.id;
+        match self.installed.install(child, (policy, selector), &secret) {
+            Ok(()) => out.log(
+                "ipsec,info",
+                format!(
+                    "IPsec-SA established: {} - {}, SPI {spi:#010x}, {name}",
+                    ends.0, ends.1
+                ),
+            ),
+            Err(why) => {
+                out.log("ipsec,error", format!("SPI {spi:#010x} is not used: {why}"));
+                self.handle(Event::Remove(id), self.now, out);
+            }
+        }
+        if generated {
+            self.tell_workers(out);
+        }
+    }
+
+    /// Tells the exchange of keys what was seen of pairs.
+    fn look_at_pairs(&mut self, now: Instant, out: &mut Effects) {
+        for (child, seen) in self.installed.look() {
+            let event = match seen {
+                Seen::Heard => Event::Heard(child),
+                Seen::Spent => Event::Spent(child),
+                Seen::Over => Event::Remove(child),
+            };
+            self.handle(event, now, out);
+        }
+    }
+}
+
+/// Sends a datagram of this router.
+fn send(local: SocketAddr, remote: SocketAddr, data: Vec<u8>, out: &mut Effects) {
+    let source = Some(local.ip()).filter(|address| !address.is_unspecified());
+    out.push(Effect::Datagram(Box::new(Datagram {
+        source,
+        from: local.port(),
+        to: remote,
+        interface: InterfaceId::NONE,
+        data,
+    })));
+}
+
+impl Feature for Ipsec {
+    fn menus(&self) -> &'static [&'static str] {
+        const MENUS: [&str; 17] = [
+            read::PROFILE,
+            read::PROPOSAL,
+            read::PEER,
+            read::IDENTITY,
+            read::POLICY,
+            read::GROUP,
+            read::MODE_CONFIG,
+            read::SETTINGS,
+            ACTIVE,
+            INSTALLED,
+            secrets::TUNNELS[0].0,
+            secrets::TUNNELS[1].0,
+            secrets::TUNNELS[2].0,
+            secrets::TUNNELS[3].0,
+            secrets::TUNNELS[4].0,
+            secrets::TUNNELS[5].0,
+            secrets::TUNNELS[6].0,
+        ];
+        &MENUS
+    }
+
+    fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
+        if changes.is_none() {
+            // What workers have is made anew by a load.
+            self.told = Arc::default();
+        }
+        let tunnels = secrets::TUNNELS.map(|(path, _)| path);
+        if concerns(&FOLLOWED, changes) || concerns(&tunnels, changes) {
+            self.read(view, out);
+        }
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Effects) {
+        let mut actions = core::mem::take(&mut self.waiting);
+        self.engine.tick(now, &mut actions);
+        self.act_all(actions, now, out);
+        if self.look.is_some_and(|at| at <= now) {
+            self.look = Some(now + LOOK);
+            self.look_at_pairs(now, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let engine = self.engine.deadline().map(|(at, _)| at);
+        let waits = self.asks || !self.waiting.is_empty();
+        let asks = waits.then_some(self.now);
+        [engine, asks, self.look].into_iter().flatten().min()
+    }
+
+    fn services(&self) -> Vec<Service> {
+        if self.config.peers.is_empty() {
+            return Vec::new();
+        }
+        let both = |port| [false, true].map(|ipv6| Match::Udp { ipv6, port });
+        vec![Service::new(SERVICE, PORTS.map(both).concat(), RATE)]
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+        let Some((remote, local, bytes)) = heard.datagram() else {
+            return Hearing::Bad(dataplane::DropReason::IkeMalformed);
+        };
+        let behind = local.port() == PORTS[1];
+        let bytes = match behind {
+            true => bytes.strip_prefix(&MARKER),
+            false => Some(bytes),
+        };
+        if let Some(bytes) = bytes {
+            let event = Event::Datagram {
+                local,
+                remote,
+                natt: behind,
+                bytes,
+            };
+            self.handle(event, running.now, out);
+        }
+        Hearing::Taken
+    }
+
+    fn lay_out(&mut self, _: &BTreeSet<InterfaceId>, _: &Running<'_>, _: &mut Effects) {
+        self.asks |= !self.remotes.is_empty();
+    }
+
+    fn rows_at(
+        &self,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        now: Instant,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        rows::rows(self, menu, (filter, now), each)
+    }
+
+    fn annotate(&self, menu: &'static Menu, id: Id, row: &mut Row) {
+        rows::annotate(self, menu, id, row);
+    }
+
+    fn act(&mut self, view: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {
+        let mut actions = Vec::new();
+        let now = view.now;
+        match (call.menu.path, call.command) {
+            (ACTIVE, "kill-connections") => {
+                for sa in self.engine.peers().map(|row| row.id).collect::<Vec<_>>() {
+                    self.engine.handle(Event::Kill(sa), now, &mut actions);
+                }
+            }
+            (ACTIVE, "remove") => {
+                for id in call.items {
+                    let sa = SaId(id.0 & !crate::live::DYNAMIC);
+                    self.engine.handle(Event::Kill(sa), now, &mut actions);
+                }
+            }
+            (INSTALLED, "flush") => self.engine.handle(Event::Flush, now, &mut actions),
+            _ => return None,
+        }
+        self.waiting.append(&mut actions);
+        self.now = now;
+        Some(Ok(Reply::default()))
+    }
+}

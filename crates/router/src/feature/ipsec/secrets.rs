@@ -1,0 +1,148 @@
+//! `ipsec-secret` of tunnels: each makes a peer, its identity and a policy, as dynamic rows (RouterOS).
+
+use core::net::IpAddr;
+use std::collections::BTreeMap;
+
+use ike::{
+    Auth, Exchange, GeneratePolicy, Identity, Level, Mode, Peer, PeerId, Policy, PolicyId, Profile,
+    Proposal, Protocol, RemoteId, Secret, Selector,
+};
+use ipnet::IpNet;
+use menu::{Item, Store, Value};
+
+use super::read::{Config, Does, Met, Reader, secret, selector};
+
+/// The menus whose items may have a secret, each with the protocol of its packets.
+pub(super) const TUNNELS: [(&str, u8); 7] = [
+    ("/interface/eoip", 47),
+    ("/interface/eoipv6", 97),
+    ("/interface/gre", 47),
+    ("/interface/gre6", 47),
+    ("/interface/ipip", 4),
+    // Packets of either family are in it: those of IPv4 have number 4, those of IPv6 number 41.
+    ("/interface/ipipv6", 0),
+    ("/interface/6to4", 41),
+];
+
+/// What tells the numbers of what tunnels make from those of items.
+pub(super) const MADE: u64 = 1 << 62;
+
+/// The profile and the proposal of what is made.
+const DEFAULT: &str = "default";
+
+/// A tunnel with a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tunnel {
+    /// That of its item, with [`MADE`].
+    id: u64,
+    name: String,
+    protocol: u8,
+    secret: Secret,
+    /// This router's end, if the tunnel says it.
+    local: Option<IpAddr>,
+    /// The other end.
+    remote: IpAddr,
+    profile: Profile,
+    proposal: Proposal,
+}
+
+impl Tunnel {
+    /// The other end, where this router's own follows from the way there.
+    pub(super) fn unknown_end(&self) -> Option<IpAddr> {
+        self.local.is_none().then_some(self.remote)
+    }
+}
+
+/// The tunnels with a secret.
+pub(super) fn tunnels(store: &Store, reader: &Reader<'_>) -> Vec<Tunnel> {
+    let all = TUNNELS.iter().flat_map(|(path, protocol)| {
+        let items = store.items(path);
+        items.filter_map(|item| tunnel(item, *protocol, reader))
+    });
+    all.collect()
+}
+
+fn tunnel(item: &Item, protocol: u8, reader: &Reader<'_>) -> Option<Tunnel> {
+    let text = item.text("ipsec-secret");
+    if item.is("disabled") || text.is_empty() {
+        return None;
+    }
+    let address = |name| item.get(name).and_then(Value::as_address);
+    Some(Tunnel {
+        id: item.id.0 | MADE,
+        name: item.text("name").to_owned(),
+        protocol,
+        secret: secret(text),
+        local: address("local-address").filter(|address| !address.is_unspecified()),
+        remote: address("remote-address")?,
+        profile: reader.profile(DEFAULT)?,
+        proposal: reader.proposal(DEFAULT)?,
+    })
+}
+
+/// Adds what the secrets of tunnels make. `sources` are the addresses that this router reaches others from, where a
+/// tunnel does not say its own.
+pub(super) fn add(tunnels: &[Tunnel], sources: &BTreeMap<IpAddr, IpAddr>, config: &mut Config) {
+    let mut met = Vec::new();
+    for tunnel in tunnels {
+        let local = tunnel
+            .local
+            .or_else(|| sources.get(&tunnel.remote).copied());
+        let Some(local) = local else { continue };
+        let policy = policy(tunnel, local);
+        met.extend(
+            selector(&policy.source, &policy.destination, policy.protocol).map(|selector| Met {
+                id: PolicyId(tunnel.id),
+                selector,
+                does: Does::Protect { required: true },
+            }),
+        );
+        config.peers.insert(PeerId(tunnel.id), peer(tunnel, local));
+        config.policies.insert(PolicyId(tunnel.id), policy);
+    }
+    // Those of one pair of hosts come before what is configured of networks.
+    met.append(&mut config.met);
+    config.met = met;
+}
+
+fn peer(tunnel: &Tunnel, local: IpAddr) -> Peer {
+    let identity = Identity {
+        auth: Auth::Psk(tunnel.secret.clone()),
+        my_id: None,
+        remote_id: RemoteId::Auto,
+        generate_policy: GeneratePolicy::No,
+        template_group: String::new(),
+        mode_config: None,
+    };
+    Peer {
+        name: tunnel.name.clone(),
+        address: IpNet::from(tunnel.remote),
+        port: 500,
+        local: Some(local),
+        exchange: Exchange::Main,
+        passive: false,
+        send_initial_contact: true,
+        profile: tunnel.profile.clone(),
+        identities: vec![identity],
+    }
+}
+
+fn policy(tunnel: &Tunnel, local: IpAddr) -> Policy {
+    let only = |address| Selector {
+        prefix: IpNet::from(address),
+        port: 0,
+    };
+    Policy {
+        peer: Some(PeerId(tunnel.id)),
+        template: None,
+        place: 0,
+        source: only(local),
+        destination: only(tunnel.remote),
+        protocol: tunnel.protocol,
+        mode: Mode::Transport,
+        ends: (local, tunnel.remote),
+        level: Level::Require,
+        ipsec: Protocol::Esp,
+        proposal: tunnel.proposal.clone(),
+    }
+}
