@@ -441,8 +441,8 @@ const fn method_of(auth: &Auth) -> Option<Method> {
     match auth {
         Auth::Psk(_) => Some(Method::Psk),
         Auth::Signature(_) => Some(Method::Rsa),
-        Auth::PskXauth { .. } => Some(Method::Xauth),
-        Auth::Eap(_) | Auth::EapRadius(_) => None,
+        // There is no exchange that asks for the password: a secret alone would do.
+        Auth::PskXauth { .. } | Auth::Eap(_) | Auth::EapRadius(_) => None,
     }
 }
 

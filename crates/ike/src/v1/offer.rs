@@ -16,8 +16,6 @@ pub(super) enum Method {
     Psk,
     /// Signatures by RSA.
     Rsa,
-    /// A secret, and then the initiator's name and password.
-    Xauth,
 }
 
 impl Method {
@@ -25,7 +23,6 @@ impl Method {
         match self {
             Self::Psk => 1,
             Self::Rsa => 3,
-            Self::Xauth => 65_001,
         }
     }
 }

@@ -219,11 +219,6 @@ impl<'a> Reader<'a> {
     fn identity(&self, item: &Item) -> Option<Identity> {
         let auth = match item.text("auth-method") {
             "pre-shared-key" => Auth::Psk(secret(item.text("secret"))),
-            "pre-shared-key-xauth" => Auth::PskXauth {
-                secret: secret(item.text("secret")),
-                user: item.text("username").to_owned(),
-                password: Secret::new(menu::bytes::to_bytes(item.text("password"))),
-            },
             _ => return None,
         };
         Some(Identity {

@@ -113,7 +113,8 @@ pub(crate) static MENU: Menu = Menu {
 /// What an identity asks for that is not done.
 fn of_proof(item: &Item) -> Option<&'static str> {
     match item.text("auth-method") {
-        "pre-shared-key" | "pre-shared-key-xauth" => None,
+        "pre-shared-key" => None,
+        "pre-shared-key-xauth" => Some("XAuth (auth-method)"),
         "digital-signature" => Some("proof by certificates (auth-method)"),
         "eap" | "eap-radius" => Some("EAP (auth-method)"),
         _ => Some("RSA keys (auth-method)"),

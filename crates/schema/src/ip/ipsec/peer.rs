@@ -65,5 +65,8 @@ fn by_name(item: &Item) -> Option<&'static str> {
     let named = item
         .get("address")
         .is_some_and(|address| address.as_prefix().is_none());
-    named.then_some("a peer by its name (address)")
+    match item.text("exchange-mode") {
+        "base" => Some("the base exchange (exchange-mode)"),
+        _ => named.then_some("a peer by its name (address)"),
+    }
 }
