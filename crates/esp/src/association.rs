@@ -233,9 +233,12 @@ impl Inbound {
         if window == 0 && numbering == Numbering::Extended {
             return Err(Refused::ExtendedWithoutWindow);
         }
+        if !window.is_multiple_of(32) || window > WIDEST {
+            return Err(Refused::Window(window));
+        }
         Ok(Self {
             shared,
-            window: Window::new(window)?,
+            window: Window::new(window),
             packets: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
@@ -309,5 +312,7 @@ impl Inbound {
 pub(crate) const HEADER: usize = 8;
 /// Pad length and next header.
 pub(crate) const TRAILER: usize = 2;
+/// Widest window of an association, in numbers.
+const WIDEST: u32 = 1024;
 /// Numbers of associations begin above (RFC 4303, 2.1).
 const RESERVED: u32 = 255;

@@ -36,7 +36,7 @@ pub use association::{Inbound, Outbound, Received, Sent};
 pub use open::{Opened, Opening, open};
 pub use seal::{Sealing, seal};
 pub use suite::{Authentication, Bits, Encryption, Keys, Refused, Suite};
-pub use window::Numbering;
+pub use window::{Numbering, Window};
 
 /// Why a packet was not sealed or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

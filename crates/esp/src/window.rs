@@ -8,8 +8,6 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use crate::Refused;
-
 /// How sequence numbers count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
@@ -19,8 +17,8 @@ pub enum Numbering {
     Extended,
 }
 
-/// Which numbers have been seen. It begins with none: the first number is 1.
-pub(crate) struct Window {
+/// Which numbers have been seen. It begins with none: the first number is 1. Threads may share it.
+pub struct Window {
     /// How far back the window reaches, the highest number included; none at 0.
     size: u64,
     /// Highest number seen.
@@ -31,22 +29,17 @@ pub(crate) struct Window {
     writer: Mutex<()>,
 }
 
-/// Widest window, in numbers.
-const WIDEST: u32 = 1024;
-
 impl Window {
-    pub(crate) fn new(size: u32) -> Result<Self, Refused> {
-        if !size.is_multiple_of(32) || size > WIDEST {
-            return Err(Refused::Window(size));
-        }
+    /// A window of so many numbers; one of 0 takes numbers any number of times. It has a bit of memory for each.
+    pub fn new(size: u32) -> Self {
         // One word more than the window has: the word of the highest number is never whole.
         let words = (size.div_ceil(64) + 1).next_power_of_two();
-        Ok(Self {
+        Self {
             size: u64::from(size),
             top: AtomicU64::new(0),
             ring: (0..words).map(|_| AtomicU64::new(0)).collect(),
             writer: Mutex::new(()),
-        })
+        }
     }
 
     /// How many numbers back are told apart.
@@ -79,7 +72,7 @@ impl Window {
     }
 
     /// Whether a packet with this number may be new.
-    pub(crate) fn may_be_new(&self, number: u64) -> bool {
+    pub fn may_be_new(&self, number: u64) -> bool {
         self.size == 0 || self.is_new(self.top(), number)
     }
 
@@ -98,7 +91,7 @@ impl Window {
     }
 
     /// Takes numbers whose packets were proved, each one once; tells of each whether it was new.
-    pub(crate) fn take<T>(
+    pub fn take<T>(
         &self,
         packets: &mut [T],
         number: impl Fn(&T) -> Option<u64>,

@@ -1,0 +1,135 @@
+//! Cookies (white paper, 5.3 and 5.4.7): who floods must first show that it is where it says it is.
+
+use core::net::{IpAddr, SocketAddr};
+
+use chacha20poly1305::aead::{AeadInPlace, KeyInit};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use machine::{Duration, Instant};
+
+use crate::key::Public;
+use crate::message::{COOKIE, MAC, Sum, hash, sum};
+
+/// How long the secret of cookies holds.
+const SECRET: Duration = Duration::from_secs(120);
+/// How much earlier a cookie that was given is not used any more.
+const EARLIER: Duration = Duration::from_secs(5);
+
+/// Makes cookies for others.
+#[derive(Debug, Default)]
+pub(crate) struct Baker {
+    secret: [u8; 32],
+    since: Option<Instant>,
+}
+
+impl Baker {
+    /// The cookie of who is there.
+    pub(crate) fn cookie(
+        &mut self,
+        from: SocketAddr,
+        now: Instant,
+        entropy: &mut dyn FnMut(&mut [u8]),
+    ) -> Sum {
+        let is_fresh = |since: &Instant| now.saturating_since(*since) < SECRET;
+        if self.since.is_none_or(|since| !is_fresh(&since)) {
+            entropy(&mut self.secret);
+            self.since = Some(now);
+        }
+        let mut place = match from.ip() {
+            IpAddr::V4(address) => address.octets().to_vec(),
+            IpAddr::V6(address) => address.octets().to_vec(),
+        };
+        place.extend(from.port().to_be_bytes());
+        sum(&self.secret, &place)
+    }
+}
+
+fn cipher(receiver: &Public) -> XChaCha20Poly1305 {
+    XChaCha20Poly1305::new(&hash(b"cookie--", receiver).into())
+}
+
+/// The message that gives a cookie for another one, by the first sum and the sender's number of that. `own` is the
+/// public key of who gives it.
+pub(crate) fn give(
+    own: &Public,
+    (receiver, first): (u32, &Sum),
+    mut cookie: Sum,
+    nonce: [u8; 24],
+) -> Option<Vec<u8>> {
+    let nonce = XNonce::from(nonce);
+    let tag = cipher(own).encrypt_in_place_detached(&nonce, first, &mut cookie);
+    let mut bytes = vec![COOKIE, 0, 0, 0];
+    bytes.extend(receiver.to_le_bytes());
+    bytes.extend(nonce);
+    bytes.extend(cookie);
+    bytes.extend(tag.ok()?);
+    Some(bytes)
+}
+
+/// A cookie that a peer gave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Given {
+    cookie: Sum,
+    at: Instant,
+}
+
+impl Given {
+    /// Opens the cookie that a peer gives for the message with this first sum.
+    pub(crate) fn open(
+        peer: &Public,
+        first: &Sum,
+        (nonce, sealed): (&[u8; 24], &[u8; 32]),
+        now: Instant,
+    ) -> Option<Self> {
+        let (cookie, tag) = sealed.split_first_chunk::<MAC>()?;
+        let tag: [u8; MAC] = tag.try_into().ok()?;
+        let mut cookie = *cookie;
+        let nonce = XNonce::from(*nonce);
+        { cipher(peer) }
+            .decrypt_in_place_detached(&nonce, first, &mut cookie, &tag.into())
+            .ok()?;
+        Some(Self { cookie, at: now })
+    }
+
+    /// The cookie, while it may be used.
+    pub(crate) fn at(&self, now: Instant) -> Option<&Sum> {
+        (now.saturating_since(self.at) < SECRET.saturating_sub(EARLIER)).then_some(&self.cookie)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_for_one_place_one_message_and_two_minutes() {
+        let (own, from) = (Public([5; 32]), SocketAddr::from(([192, 0, 2, 1], 7)));
+        let mut baker = Baker::default();
+        let mut entropy = |bytes: &mut [u8]| bytes.fill(4);
+        let cookie = baker.cookie(from, Instant::ZERO, &mut entropy);
+        assert_eq!(
+            cookie,
+            baker.cookie(from, Instant::from_secs(119), &mut entropy)
+        );
+        let other = SocketAddr::from(([192, 0, 2, 1], 8));
+        assert_ne!(cookie, baker.cookie(other, Instant::ZERO, &mut entropy));
+        let mut later = |bytes: &mut [u8]| bytes.fill(5);
+        assert_ne!(
+            cookie,
+            baker.cookie(from, Instant::from_secs(120), &mut later)
+        );
+
+        let first = [1; MAC];
+        let message = give(&own, (3, &first), cookie, [2; 24]).expect("sealed");
+        let Some(crate::message::Message::Cookie { nonce, sealed, .. }) =
+            crate::message::Message::read(&message)
+        else {
+            panic!("a cookie");
+        };
+        let sealed = (nonce, sealed);
+        let given = Given::open(&own, &first, sealed, Instant::ZERO).expect("the right key");
+        assert_eq!(given.at(Instant::from_secs(114)), Some(&cookie));
+        assert_eq!(given.at(Instant::from_secs(115)), None);
+        assert!(Given::open(&own, &[2; MAC], sealed, Instant::ZERO).is_none());
+        assert!(Given::open(&Public([6; 32]), &first, sealed, Instant::ZERO).is_none());
+    }
+}

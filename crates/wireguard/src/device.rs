@@ -1,0 +1,530 @@
+//! A device: its key, its peers, and the handshakes with them (white paper, 5 and 6).
+
+use core::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet};
+
+use machine::{Duration, Instant};
+
+use crate::cookie::{self, Baker, Given};
+use crate::key::{Private, Public};
+use crate::limit::Limit;
+use crate::message::{self, INITIATION, Message, RESPONSE, SumKey, Sums};
+use crate::noise::{self, Keys, Time};
+use crate::peer::{ATTEMPTS, Due, Kept, Peer, REKEY_TIMEOUT, State, Trying};
+use crate::{Action, Event, Log, LogLevel, Pair, PeerId};
+
+/// Fills bytes with random ones of a cryptographic source.
+pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
+
+/// Messages that were not worked on, by name, and how often.
+pub type Counters = BTreeMap<&'static str, u64>;
+
+/// Between two handshakes that a peer begins, at least.
+const EVERY: Duration = Duration::from_millis(20);
+/// The longest that is added to the time between two attempts, in milliseconds.
+const JITTER: u64 = 334;
+/// What a time in a handshake counts from (TAI64N).
+const TAI: u64 = (1 << 62) + 10;
+/// Bits of nanoseconds that a time does not tell: it would tell how busy this end is.
+const WHITENED: u64 = (1 << 24) - 1;
+
+/// The key of a device, with what follows from it.
+struct Own {
+    private: Private,
+    public: Public,
+    sums: SumKey,
+}
+
+/// See the module.
+pub struct Device {
+    entropy: Entropy,
+    own: Option<Own>,
+    peers: BTreeMap<PeerId, State>,
+    /// Peers by their keys.
+    keys: BTreeMap<Public, PeerId>,
+    /// Whose handshakes and pairs the numbers of this end are.
+    numbers: BTreeMap<u32, PeerId>,
+    /// When something is due for peers.
+    due: BTreeSet<(Instant, PeerId)>,
+    baker: Baker,
+    limit: Limit,
+    /// The time of day at a point of the other clock.
+    clock: (Instant, u64),
+    counters: Counters,
+}
+
+impl core::fmt::Debug for Device {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Device")
+            .field("peers", &self.keys)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Device {
+    /// A device without a key and peers.
+    pub fn new(entropy: Entropy) -> Self {
+        Self {
+            entropy,
+            own: None,
+            peers: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            due: BTreeSet::new(),
+            baker: Baker::default(),
+            limit: Limit::default(),
+            clock: (Instant::ZERO, 0),
+            counters: Counters::new(),
+        }
+    }
+
+    /// Its public key.
+    pub fn public(&self) -> Option<Public> {
+        self.own.as_ref().map(|own| own.public)
+    }
+
+    /// When the last handshake with a peer came to an end.
+    pub fn last_handshake(&self, peer: PeerId) -> Option<Instant> {
+        self.peers.get(&peer)?.last_handshake
+    }
+
+    /// Messages that were not worked on.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Takes one event.
+    pub fn handle(&mut self, event: Event<'_>, now: Instant, out: &mut Vec<Action>) {
+        match event {
+            Event::Clock(nanos) => {
+                if nanos > self.time_of_day(now) {
+                    self.clock = (now, nanos);
+                }
+            }
+            Event::Private(private) => self.set_private(private, out),
+            Event::Peer(id, Some(peer)) => self.put(id, peer, now, out),
+            Event::Peer(id, None) => self.remove(id, out),
+            Event::Datagram { from, bytes } => self.hear((from, bytes), now, out),
+            Event::Wanted(id) => self.change(id, out, |device, out| {
+                device.begin(id, now, out);
+            }),
+            Event::Observed(id, mut seen) => self.change(id, out, |device, out| {
+                let moved = seen.moved.take();
+                let Some(peer) = device.peers.get_mut(&id) else {
+                    return;
+                };
+                if let Some(to) = moved {
+                    peer.endpoint = Some(to);
+                    out.push(Action::Endpoint { peer: id, to });
+                }
+                let due = peer.observe(seen, now);
+                device.do_all(id, due, now, out);
+            }),
+        }
+    }
+
+    /// Does what is due.
+    pub fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        while let Some((_, id)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
+            self.change(id, out, |device, out| {
+                let Some(peer) = device.peers.get_mut(&id) else {
+                    return;
+                };
+                let due = peer.tick(now);
+                device.do_all(id, due, now, out);
+            });
+        }
+    }
+
+    /// When `tick` is next worth calling.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Changes a peer, and sets its time anew.
+    fn change(
+        &mut self,
+        id: PeerId,
+        out: &mut Vec<Action>,
+        change: impl FnOnce(&mut Self, &mut Vec<Action>),
+    ) {
+        let deadline = |device: &Self| device.peers.get(&id).and_then(State::deadline);
+        if let Some(at) = deadline(self) {
+            self.due.remove(&(at, id));
+        }
+        change(self, out);
+        if let Some(at) = deadline(self) {
+            self.due.insert((at, id));
+        }
+    }
+
+    fn set_private(&mut self, private: Option<Private>, out: &mut Vec<Action>) {
+        if self.own.as_ref().map(|own| &own.private) == private.as_ref() {
+            return;
+        }
+        self.own = private.map(|private| {
+            let public = private.public();
+            Own {
+                sums: SumKey::of(&public),
+                public,
+                private,
+            }
+        });
+        for id in self.peers.keys().copied().collect::<Vec<_>>() {
+            self.change(id, out, |device, out| device.forget(id, out));
+        }
+    }
+
+    /// Ends the handshakes and pairs of a peer.
+    fn forget(&mut self, id: PeerId, out: &mut Vec<Action>) {
+        if let Some(peer) = self.peers.get_mut(&id) {
+            let pairs = core::mem::take(&mut peer.pairs);
+            out.extend(pairs.all().map(|pair| Action::Remove { local: pair.local }));
+            let attempt = peer.trying.take().and_then(|trying| trying.attempt);
+            let attempt = attempt.map(|(number, _)| number);
+            for number in pairs.all().map(|pair| pair.local).chain(attempt) {
+                self.numbers.remove(&number);
+            }
+            (peer.cookie, peer.told) = (None, None);
+        }
+    }
+
+    fn put(&mut self, id: PeerId, is: Peer, now: Instant, out: &mut Vec<Action>) {
+        let is_same =
+            |peer: &State| peer.is.public == is.public && peer.is.preshared == is.preshared;
+        if !self.peers.get(&id).is_some_and(is_same) {
+            self.remove(id, out);
+            if self.keys.contains_key(&is.public) {
+                return say(
+                    out,
+                    LogLevel::Error,
+                    format!("two peers have the key {}", is.public),
+                );
+            }
+            self.keys.insert(is.public, id);
+            self.peers.insert(id, State::new(is.clone(), now));
+            if let Some(at) = self.peers.get(&id).and_then(State::deadline) {
+                self.due.insert((at, id));
+            }
+        }
+        self.change(id, out, |device, out| {
+            let Some(peer) = device.peers.get_mut(&id) else {
+                return;
+            };
+            peer.change(is, now);
+            out.extend(peer.endpoint.map(|to| Action::Endpoint { peer: id, to }));
+        });
+    }
+
+    fn remove(&mut self, id: PeerId, out: &mut Vec<Action>) {
+        self.change(id, out, |device, out| {
+            device.forget(id, out);
+            if let Some(peer) = device.peers.remove(&id) {
+                device.keys.remove(&peer.is.public);
+            }
+        });
+    }
+
+    fn do_all(&mut self, id: PeerId, due: Vec<Due>, now: Instant, out: &mut Vec<Action>) {
+        for due in due {
+            match due {
+                Due::Keepalive => match self.peers.get(&id).map(|peer| peer.pairs.current) {
+                    Some(Some(_)) => out.push(Action::Keepalive(id)),
+                    _ => self.begin(id, now, out),
+                },
+                Due::Handshake => self.begin(id, now, out),
+                Due::Again => self.attempt(id, now, out),
+                Due::GiveUp => {
+                    if let Some(peer) = self.peers.get_mut(&id) {
+                        peer.trying = None;
+                        let text = format!("{}: no answer to handshakes", peer.is.public);
+                        say(out, LogLevel::Debug, text);
+                    }
+                    out.push(Action::GaveUp(id));
+                }
+                Due::Remove(local) => {
+                    self.numbers.remove(&local);
+                    out.push(Action::Remove { local });
+                }
+                Due::Activate(local) => out.push(Action::Activate { local }),
+            }
+        }
+    }
+
+    /// A handshake begins, if none is under way.
+    fn begin(&mut self, id: PeerId, now: Instant, out: &mut Vec<Action>) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        if peer.trying.is_some() || peer.is.responder {
+            return;
+        }
+        if peer.endpoint.is_none() || self.own.is_none() {
+            return out.push(Action::GaveUp(id));
+        }
+        peer.trying = Some(Trying {
+            attempt: None,
+            until: now + ATTEMPTS,
+            again: now,
+        });
+        self.attempt(id, now, out);
+    }
+
+    /// Sends a first message.
+    fn attempt(&mut self, id: PeerId, now: Instant, out: &mut Vec<Action>) {
+        let (number, time) = (self.number(), self.time(now));
+        let jitter = Duration::from_millis(u64::from(self.number()) % JITTER);
+        let (Some(own), Some(peer)) = (&self.own, self.peers.get_mut(&id)) else {
+            return;
+        };
+        let (Some(trying), Some(to)) = (&mut peer.trying, peer.endpoint) else {
+            return;
+        };
+        trying.again = now + REKEY_TIMEOUT + jitter;
+        if let Some((before, _)) = trying.attempt.take() {
+            self.numbers.remove(&before);
+        }
+        let keys = (&peer.is.public, peer.is.preshared.as_ref());
+        let Some((begun, noise)) = noise::begin(&own.private, keys, time) else {
+            return;
+        };
+        trying.attempt = Some((number, begun));
+        let cookie = peer.cookie.as_ref().and_then(|given| given.at(now));
+        let (bytes, first) = message::write(INITIATION, &[number], &noise, (&peer.sums, cookie));
+        peer.told = Some((number, first));
+        self.numbers.insert(number, id);
+        out.push(Action::Send { to, bytes });
+    }
+
+    /// Hears a message of a handshake.
+    fn hear(&mut self, (from, bytes): (SocketAddr, &[u8]), now: Instant, out: &mut Vec<Action>) {
+        let heard = match Message::read(bytes) {
+            None => Err("malformed"),
+            Some(Message::Initiation {
+                sender,
+                noise,
+                sums,
+            }) => self
+                .admit((from, sender, &sums), now, out)
+                .and_then(|()| self.answer((from, sender, noise), now, out)),
+            Some(Message::Response {
+                sender,
+                receiver,
+                noise,
+                sums,
+            }) => self
+                .admit((from, sender, &sums), now, out)
+                .and_then(|()| self.end((from, sender, receiver, noise), now, out)),
+            Some(Message::Cookie {
+                receiver,
+                nonce,
+                sealed,
+            }) => self.take_cookie(receiver, (nonce, sealed), now),
+        };
+        if let Err(name) = heard {
+            *self.counters.entry(name).or_default() += 1;
+        }
+    }
+
+    /// Whether a message is worked on: it is for this device, and of a flood only what shows where it comes from.
+    fn admit(
+        &mut self,
+        (from, sender, sums): (SocketAddr, u32, &Sums<'_>),
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) -> Result<(), &'static str> {
+        let own = self.own.as_ref().ok_or("no-key")?;
+        if !sums.is_for(&own.sums) {
+            return Err("wrong-sum");
+        }
+        if !self.limit.is_flood(now) {
+            return Ok(());
+        }
+        let cookie = self.baker.cookie(from, now, &mut self.entropy);
+        if sums.has(&cookie) {
+            return match self.limit.may(from, now) {
+                true => Ok(()),
+                false => Err("too-many"),
+            };
+        }
+        let mut nonce = [0; 24];
+        (self.entropy)(&mut nonce);
+        let given = cookie::give(&own.public, (sender, sums.first), cookie, nonce);
+        out.extend(given.map(|bytes| Action::Send { to: from, bytes }));
+        Err("cookie-asked")
+    }
+
+    /// Answers a first message.
+    fn answer(
+        &mut self,
+        (from, sender, noise): (SocketAddr, u32, &[u8]),
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) -> Result<(), &'static str> {
+        let own = self.own.as_ref().ok_or("no-key")?;
+        let ephemeral = noise.first_chunk().copied().map(Public);
+        if ephemeral.is_none_or(|key| key.is_degenerate()) {
+            return Err("degenerate-key");
+        }
+        let asked = noise::read(&own.private, noise).ok_or("wrong-key")?;
+        let id = self.keys.get(&asked.peer).copied().ok_or("unknown-peer")?;
+        let peer = self.peers.get(&id).ok_or("unknown-peer")?;
+        if peer.greatest.is_some_and(|greatest| asked.time <= greatest) {
+            return Err("replayed");
+        }
+        if peer
+            .began
+            .is_some_and(|began| now.saturating_since(began) < EVERY)
+        {
+            return Err("too-soon");
+        }
+        let time = asked.time;
+        let answered = asked.answer(peer.is.preshared.as_ref());
+        let (noise, keys) = answered.ok_or("wrong-key")?;
+        let number = self.number();
+        let kept = Kept {
+            local: number,
+            is_initiator: false,
+            since: now,
+        };
+        self.change(id, out, |device, out| {
+            let Some(peer) = device.peers.get_mut(&id) else {
+                return;
+            };
+            (peer.greatest, peer.began) = (Some(time), Some(now));
+            let cookie = peer.cookie.as_ref().and_then(|given| given.at(now));
+            let numbers = [number, sender];
+            let (bytes, first) = message::write(RESPONSE, &numbers, &noise, (&peer.sums, cookie));
+            peer.told = Some((number, first));
+            device.install((id, from), (sender, kept, keys), out);
+            out.push(Action::Send { to: from, bytes });
+        });
+        Ok(())
+    }
+
+    /// Ends a handshake of this end by a second message.
+    fn end(
+        &mut self,
+        (from, sender, receiver, noise): (SocketAddr, u32, u32, &[u8]),
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) -> Result<(), &'static str> {
+        let id = self
+            .numbers
+            .get(&receiver)
+            .copied()
+            .ok_or("unknown-number")?;
+        let ephemeral = noise.first_chunk().copied().map(Public);
+        if ephemeral.is_none_or(|key| key.is_degenerate()) {
+            return Err("degenerate-key");
+        }
+        let mut ended = Err("unknown-number");
+        self.change(id, out, |device, out| {
+            let Some(peer) = device.peers.get_mut(&id) else {
+                return;
+            };
+            let Some(trying) = &mut peer.trying else {
+                return;
+            };
+            let attempt = trying.attempt.as_mut();
+            let Some((_, begun)) = attempt.filter(|(number, _)| *number == receiver) else {
+                return;
+            };
+            let Some(keys) = begun.end(noise) else {
+                ended = Err("wrong-key");
+                return;
+            };
+            (peer.trying, peer.last_handshake) = (None, Some(now));
+            let kept = Kept {
+                local: receiver,
+                is_initiator: true,
+                since: now,
+            };
+            device.install((id, from), (sender, kept, keys), out);
+            ended = Ok(());
+        });
+        ended
+    }
+
+    /// A pair of keys comes into use.
+    fn install(
+        &mut self,
+        (id, from): (PeerId, SocketAddr),
+        (remote, kept, keys): (u32, Kept, Keys),
+        out: &mut Vec<Action>,
+    ) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        self.numbers.insert(kept.local, id);
+        for local in peer.pairs.add(kept) {
+            self.numbers.remove(&local);
+            out.push(Action::Remove { local });
+        }
+        if peer.endpoint != Some(from) {
+            peer.endpoint = Some(from);
+            out.push(Action::Endpoint { peer: id, to: from });
+        }
+        say(
+            out,
+            LogLevel::Debug,
+            format!("{}: handshake with {from}", peer.is.public),
+        );
+        out.push(Action::Install(Box::new(Pair {
+            peer: id,
+            local: kept.local,
+            remote,
+            send: keys.send,
+            receive: keys.receive,
+            is_initiator: kept.is_initiator,
+        })));
+    }
+
+    fn take_cookie(
+        &mut self,
+        receiver: u32,
+        sealed: (&[u8; 24], &[u8; 32]),
+        now: Instant,
+    ) -> Result<(), &'static str> {
+        let id = self.numbers.get(&receiver).ok_or("unknown-number")?;
+        let peer = self.peers.get_mut(id).ok_or("unknown-number")?;
+        let told = peer.told.filter(|(number, _)| *number == receiver);
+        let (_, first) = told.ok_or("unknown-number")?;
+        let given = Given::open(&peer.is.public, &first, sealed, now);
+        peer.cookie = Some(given.ok_or("wrong-cookie")?);
+        Ok(())
+    }
+
+    /// A number of this end that nothing has yet.
+    fn number(&mut self) -> u32 {
+        loop {
+            let mut bytes = [0; 4];
+            (self.entropy)(&mut bytes);
+            let number = u32::from_le_bytes(bytes);
+            if !self.numbers.contains_key(&number) {
+                return number;
+            }
+        }
+    }
+
+    /// Nanoseconds since 1970.
+    fn time_of_day(&self, now: Instant) -> u64 {
+        let (at, nanos) = self.clock;
+        let passed = now.saturating_since(at).as_nanos();
+        nanos.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX))
+    }
+
+    /// The time of day as a handshake carries it.
+    fn time(&self, now: Instant) -> Time {
+        let nanos = self.time_of_day(now);
+        let (seconds, nanos) = (nanos / 1_000_000_000, (nanos % 1_000_000_000) & !WHITENED);
+        let mut time = Time::default();
+        time[..8].copy_from_slice(&(TAI + seconds).to_be_bytes());
+        time[8..].copy_from_slice(&(nanos as u32).to_be_bytes());
+        time
+    }
+}
+
+fn say(out: &mut Vec<Action>, level: LogLevel, text: String) {
+    out.push(Action::Log(Log { level, text }));
+}

@@ -1,0 +1,94 @@
+//! How many handshakes are worked on: all of them while they are few; of a flood, those of senders that have shown
+//! where they are, each as many as it may.
+
+use core::net::{IpAddr, SocketAddr};
+use std::collections::BTreeMap;
+
+use machine::{Duration, Instant};
+
+/// Handshakes in a second beyond which there is a flood: they cost a few per cent of a core.
+const FLOOD: u32 = 200;
+const SECOND: Duration = Duration::from_secs(1);
+/// Of one sender: between two handshakes, and at once (as Linux has it).
+const EVERY: Duration = Duration::from_millis(50);
+const BURST: u32 = 5;
+/// Senders that are kept.
+const SENDERS: usize = 4096;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Limit {
+    /// When this second began, and how many came in it.
+    second: (Instant, u32),
+    /// When each sender will have been quiet for long enough.
+    senders: BTreeMap<u64, Instant>,
+}
+
+impl Limit {
+    /// One more came: whether there is a flood.
+    pub(crate) fn is_flood(&mut self, now: Instant) -> bool {
+        if now.saturating_since(self.second.0) >= SECOND {
+            self.second = (now, 0);
+        }
+        self.second.1 = self.second.1.saturating_add(1);
+        self.second.1 > FLOOD
+    }
+
+    /// Whether one more of a sender may be worked on.
+    pub(crate) fn may(&mut self, from: SocketAddr, now: Instant) -> bool {
+        let sender = match from.ip() {
+            IpAddr::V4(address) => u64::from(address.to_bits()),
+            // A host has a network of this size.
+            IpAddr::V6(address) => (address.to_bits() >> 64) as u64 | 1 << 63,
+        };
+        if self.senders.len() >= SENDERS {
+            self.senders.retain(|_, quiet| *quiet > now);
+        }
+        let is_full = self.senders.len() >= SENDERS;
+        let quiet = self.senders.get(&sender).copied().unwrap_or(now).max(now);
+        if quiet.saturating_since(now) >= EVERY * BURST
+            || is_full && !self.senders.contains_key(&sender)
+        {
+            return false;
+        }
+        self.senders.insert(sender, quiet + EVERY);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_may_a_few_at_once_and_twenty_in_a_second() {
+        let (mut limit, from) = (Limit::default(), SocketAddr::from(([192, 0, 2, 1], 7)));
+        let may = |limit: &mut Limit, now| (0..100).filter(|_| limit.may(from, now)).count();
+        assert_eq!(may(&mut limit, Instant::from_secs(1)), 5);
+        assert_eq!(may(&mut limit, Instant::from_millis(1100)), 2);
+        assert_eq!(may(&mut limit, Instant::from_secs(9)), 5);
+        // Another port is the same sender, another address is not.
+        let port = SocketAddr::from(([192, 0, 2, 1], 8));
+        assert!(!limit.may(port, Instant::from_secs(9)));
+        assert!(limit.may(SocketAddr::from(([192, 0, 2, 2], 7)), Instant::from_secs(9)));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut limit = Limit::default();
+        let now = Instant::from_secs(1);
+        let taken = (0..2 * SENDERS as u32)
+            .filter(|number| limit.may((number.to_be_bytes(), 1).into(), now))
+            .count();
+        assert_eq!(taken, SENDERS);
+        assert!(limit.may(([255, 0, 0, 1], 1).into(), Instant::from_secs(2)));
+    }
+
+    #[test]
+    fn a_flood_is_many_in_a_second() {
+        let mut limit = Limit::default();
+        let floods = (0..300).filter(|_| limit.is_flood(Instant::from_secs(3)));
+        assert_eq!(floods.count(), 100);
+        assert!(!limit.is_flood(Instant::from_secs(4)));
+    }
+}

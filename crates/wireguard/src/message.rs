@@ -1,0 +1,214 @@
+//! Messages of handshakes, and the sums at their end (white paper, 5.4).
+//!
+//! ```text
+//! initiation  1 0 0 0 │ sender 4 │ Noise 108                │ MAC1 16 │ MAC2 16
+//! response    2 0 0 0 │ sender 4 │ receiver 4 │ Noise 48    │ MAC1 16 │ MAC2 16
+//! cookie      3 0 0 0 │ receiver 4 │ nonce 24 │ sealed 32
+//! ```
+
+use blake2::digest::{FixedOutput, Mac as _, Update};
+use blake2::{Blake2s256, Blake2sMac, Digest, digest::consts::U16};
+use subtle::ConstantTimeEq;
+
+use crate::key::Public;
+
+pub(crate) const INITIATION: u8 = 1;
+pub(crate) const RESPONSE: u8 = 2;
+pub(crate) const COOKIE: u8 = 3;
+/// Bytes of a sum.
+pub(crate) const MAC: usize = 16;
+/// Bytes of Noise in an initiation, and in a response.
+pub(crate) const NOISE: [usize; 2] = [108, 48];
+const LENGTHS: [usize; 3] = [148, 92, 64];
+
+pub(crate) type Sum = [u8; MAC];
+
+/// A message as it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Message<'a> {
+    Initiation {
+        sender: u32,
+        noise: &'a [u8],
+        sums: Sums<'a>,
+    },
+    Response {
+        sender: u32,
+        receiver: u32,
+        noise: &'a [u8],
+        sums: Sums<'a>,
+    },
+    Cookie {
+        receiver: u32,
+        nonce: &'a [u8; 24],
+        sealed: &'a [u8; 32],
+    },
+}
+
+/// The sums at the end of a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sums<'a> {
+    /// What the first one is over, and what the second one is.
+    before: [&'a [u8]; 2],
+    pub(crate) first: &'a Sum,
+    second: &'a Sum,
+}
+
+/// Takes a number off the front.
+fn number(bytes: &mut &[u8]) -> Option<u32> {
+    let (number, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(u32::from_le_bytes(*number))
+}
+
+impl<'a> Message<'a> {
+    /// Reads a message; none where it is not one of a handshake, or not as long as one.
+    pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let (&[kind, 0, 0, 0], mut rest) = bytes.split_first_chunk()? else {
+            return None;
+        };
+        let len = *LENGTHS.get(usize::from(kind.checked_sub(1)?))?;
+        if bytes.len() != len {
+            return None;
+        }
+        let first = number(&mut rest)?;
+        if kind == COOKIE {
+            let (nonce, rest) = rest.split_first_chunk()?;
+            return Some(Self::Cookie {
+                receiver: first,
+                nonce,
+                sealed: rest.first_chunk()?,
+            });
+        }
+        let sums = Sums::of(bytes)?;
+        if kind == INITIATION {
+            let noise = rest.get(..NOISE[0])?;
+            return Some(Self::Initiation {
+                sender: first,
+                noise,
+                sums,
+            });
+        }
+        let receiver = number(&mut rest)?;
+        Some(Self::Response {
+            sender: first,
+            receiver,
+            noise: rest.get(..NOISE[1])?,
+            sums,
+        })
+    }
+}
+
+impl<'a> Sums<'a> {
+    fn of(bytes: &'a [u8]) -> Option<Self> {
+        let (before_second, second) = bytes.split_last_chunk()?;
+        let (before_first, first) = before_second.split_last_chunk()?;
+        Some(Self {
+            before: [before_first, before_second],
+            first,
+            second,
+        })
+    }
+
+    /// Whether the first one is that of who knows the receiver's public key.
+    pub(crate) fn is_for(&self, key: &SumKey) -> bool {
+        sum(&key.0, self.before[0]).ct_eq(self.first).into()
+    }
+
+    /// Whether the second one is that of who has this cookie.
+    pub(crate) fn has(&self, cookie: &Sum) -> bool {
+        sum(cookie, self.before[1]).ct_eq(self.second).into()
+    }
+}
+
+/// The key of the first sum of messages to the holder of a public key.
+#[derive(Clone, Debug)]
+pub(crate) struct SumKey([u8; 32]);
+
+impl SumKey {
+    pub(crate) fn of(receiver: &Public) -> Self {
+        Self(hash(b"mac1----", receiver))
+    }
+}
+
+/// A hash over a label and a public key.
+pub(crate) fn hash(label: &[u8; 8], key: &Public) -> [u8; 32] {
+    let mut hash = Blake2s256::new();
+    Digest::update(&mut hash, label);
+    Digest::update(&mut hash, key.0);
+    hash.finalize_fixed().into()
+}
+
+/// The keyed sum of some bytes; the key has 16 or 32.
+pub(crate) fn sum(key: &[u8], bytes: &[u8]) -> Sum {
+    // Keys of at most 32 bytes are taken.
+    let Ok(mut mac) = Blake2sMac::<U16>::new_from_slice(key) else {
+        return [0; MAC];
+    };
+    Update::update(&mut mac, bytes);
+    mac.finalize_fixed().into()
+}
+
+/// A message that is to be sent: kind, numbers, Noise, and both sums, the second of which needs a cookie. Gives the
+/// first sum, too.
+pub(crate) fn write(
+    kind: u8,
+    numbers: &[u32],
+    noise: &[u8],
+    (key, cookie): (&SumKey, Option<&Sum>),
+) -> (Vec<u8>, Sum) {
+    let mut bytes = vec![kind, 0, 0, 0];
+    for number in numbers {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes.extend(noise);
+    let first = sum(&key.0, &bytes);
+    bytes.extend(first);
+    let second = cookie.map_or([0; MAC], |cookie| sum(cookie, &bytes));
+    bytes.extend(second);
+    (bytes, first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let key = SumKey::of(&Public([3; 32]));
+        let cookie = [9; MAC];
+        let (bytes, first) = write(INITIATION, &[7], &[1; NOISE[0]], (&key, Some(&cookie)));
+        let Some(Message::Initiation {
+            sender,
+            noise,
+            sums,
+        }) = Message::read(&bytes)
+        else {
+            panic!("an initiation");
+        };
+        assert_eq!((sender, noise, *sums.first), (7, &[1; NOISE[0]][..], first));
+        assert!(sums.is_for(&key) && sums.has(&cookie));
+        assert!(!sums.is_for(&SumKey::of(&Public([4; 32]))) && !sums.has(&[8; MAC]));
+        let (bytes, _) = write(RESPONSE, &[7, 8], &[1; NOISE[1]], (&key, None));
+        let Some(Message::Response {
+            sender, receiver, ..
+        }) = Message::read(&bytes)
+        else {
+            panic!("a response");
+        };
+        assert_eq!((sender, receiver), (7, 8));
+    }
+
+    #[test]
+    fn other_lengths_and_kinds_are_no_messages() {
+        for kind in 0..=255 {
+            for len in 0..200 {
+                let mut bytes = vec![0; len];
+                if let Some(first) = bytes.first_mut() {
+                    *first = kind;
+                }
+                let is_one = matches!((kind, len), (1, 148) | (2, 92) | (3, 64));
+                assert_eq!(Message::read(&bytes).is_some(), is_one, "{kind} {len}");
+            }
+        }
+    }
+}
