@@ -1,9 +1,11 @@
 //! The rows of interfaces on interfaces: the walk of `routing-fast-path` between VLANs, into and out of tunnels, and
 //! out of a bond, with the shortest frames that hold them.
 
+use super::dug::Dug;
+use super::keyed;
 use super::measure::Bench;
 use super::packets::Templates;
-use super::rig::{Dug, Rig};
+use super::rig::Rig;
 use super::{Family, Invalid, Options, Row};
 use dataplane::firewall::Firewall;
 use dataplane::interface::Carries;
@@ -106,5 +108,6 @@ fn templates(rig: &Rig, frame: u16, kind: Kind, seed: u64) -> Templates {
         Kind::Out(_) | Kind::Bond => Templates::new(rig, FLOWS, frame, seed),
         Kind::In(Dug::Between(carries)) => Templates::wrapped(rig, carries, (FLOWS, frame), seed),
         Kind::In(Dug::Vxlan) => Templates::framed(rig, (FLOWS, frame), seed),
+        Kind::In(Dug::Wireguard) => keyed::messages(rig, (FLOWS, frame), seed),
     }
 }

@@ -7,8 +7,10 @@
 //! timed is the making of the packets: they are copied fresh from templates for every vector.
 
 mod bridged;
+mod dug;
 mod ends;
 mod guarded;
+mod keyed;
 mod layered;
 mod measure;
 mod packets;
@@ -24,6 +26,7 @@ pub mod workload;
 
 pub use bridged::{BRIDGED, bridged};
 pub use guarded::{GUARDED, guarded};
+pub use keyed::{KEYED, keyed};
 pub use layered::{LAYERED, layered};
 pub use packets::packet;
 pub use protected::{PROTECTED, protected};

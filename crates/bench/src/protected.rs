@@ -33,6 +33,8 @@ pub const PROTECTED: &[&str] = &[
 const FLOWS: u32 = 1_024;
 /// Bytes of frames with check sequence; of those that arrive, of the packets in them.
 const FRAMES: [u16; 3] = [64, 512, 1418];
+/// Clients differ in so many bits.
+const CLIENT_BITS: u32 = 22;
 const ETHERNET: usize = 14;
 const OUTER: usize = 20;
 const ESP: u8 = 50;
@@ -75,7 +77,7 @@ impl Kind {
 
     /// The policies, a slot each: of all that a share of the clients sends.
     fn policies(&self) -> Vec<Policy> {
-        let share = 16 + self.tunnels.ilog2() as u8;
+        let share = (32 - CLIENT_BITS + self.tunnels.ilog2()) as u8;
         let shares = (0..self.tunnels).map(|number| {
             let clients = Prefix {
                 ipv6: false,
@@ -187,10 +189,27 @@ pub fn protected(
 }
 
 fn templates(rig: &Rig, frame: u16, kind: Kind, seed: u64) -> Templates {
-    match kind.out {
-        true => Templates::new(rig, FLOWS, frame, seed),
-        false => Templates::new(rig, FLOWS, frame, seed).map(seed, |frame| sealed(kind, frame)),
+    Templates::new(rig, FLOWS, frame, seed).map(seed, |frame| {
+        let frame = away(frame);
+        match kind.out {
+            true => frame,
+            false => sealed(kind, &frame),
+        }
+    })
+}
+
+/// A frame whose packet is not for a client: such would have to come by a tunnel.
+fn away(frame: &[u8]) -> Vec<u8> {
+    let mut frame = frame.to_vec();
+    let (first, rest) = (ETHERNET + 16, ETHERNET + OUTER);
+    let clients = CLIENTS4.to_be_bytes();
+    if frame[first] == clients[0] {
+        frame[first] ^= 1;
+        frame[ETHERNET + 10..ETHERNET + 12].fill(0);
+        let sum = !wire::checksum::sum(&frame[ETHERNET..rest]);
+        frame[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&sum.to_be_bytes());
     }
+    frame
 }
 
 /// A frame with the packet of ESP around that of another one, from the tunnel of its client.
@@ -199,7 +218,7 @@ fn sealed(kind: Kind, frame: &[u8]) -> Vec<u8> {
     let source = packet[12..16]
         .iter()
         .fold(0, |bits, byte| bits << 8 | u32::from(*byte));
-    let number = (source & 0xffff) >> (16 - kind.tunnels.ilog2());
+    let number = (source ^ CLIENTS4) >> (CLIENT_BITS - kind.tunnels.ilog2());
     let sa = Outbound::new(
         spi(number),
         kind.suite,
@@ -226,4 +245,55 @@ fn sealed(kind: Kind, frame: &[u8]) -> Vec<u8> {
     outer[24..26].copy_from_slice(&sum.to_be_bytes());
     outer.extend(bytes);
     outer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Payloads that the row's associations have seen, a run of packets at a time.
+    fn seen(name: &'static str, frame: u16) -> (u64, u64) {
+        let options = Options {
+            runs: 1,
+            ..Options::default()
+        };
+        let kind = Kind::of(name);
+        let ipsec = kind.ipsec();
+        let associations = Arc::clone(&ipsec.associations);
+        let mut bench = Bench::new(&options, |workers| {
+            let mut rig = Rig::new(Family::Ipv4, 1, workers, Firewall::default(), options.seed)?;
+            rig.protect(ipsec.clone(), kind.out)?;
+            Ok(rig)
+        })
+        .expect("room");
+        bench.load(|rig, seed| {
+            rig.load_these(|rig, worker| templates(rig, frame, kind, seed + worker))
+        });
+        let measured = bench.measure().map(|_| ());
+        assert_eq!(measured, Ok(()), "{name} {frame}");
+        let all = (0..kind.tunnels).map(|number| match kind.out {
+            true => {
+                let leaving = associations.leaving(number).expect("a slot");
+                let sent = leaving.as_ref().expect("an association").sa.counters();
+                (sent.packets, sent.bytes)
+            }
+            false => {
+                let arriving = associations.arriving(spi(number)).expect("an association");
+                let received = arriving.sa.counters();
+                (received.packets, received.bytes)
+            }
+        });
+        all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    #[test]
+    fn every_packet_of_a_row_is_sealed_or_opened() {
+        for row in PROTECTED {
+            for frame in FRAMES {
+                let (packets, bytes) = seen(row, frame);
+                assert!(packets >= crate::PACKETS as u64, "{row} {frame}: {packets}");
+                assert_eq!(bytes, packets * u64::from(frame - 18), "{row} {frame}");
+            }
+        }
+    }
 }

@@ -9,8 +9,9 @@ use arc_swap::ArcSwap;
 use frame::{InterfaceId, Pool, Sizes, VECTOR_FRAMES};
 use machine::{Duration, Instant, Rng};
 use queue::Leaf;
-use wire::{Mac, vxlan};
+use wire::Mac;
 
+use super::dug::{Dug, FAR_STATION, KEY, SESSION, station, tunnel};
 use super::ends::{End, Meter};
 use super::packets::Templates;
 use super::rules::sources;
@@ -21,8 +22,7 @@ use dataplane::connection;
 use dataplane::counters::Counters;
 use dataplane::firewall::Firewall;
 use dataplane::interface::{
-    Between, Carries, Details, DontFragment, Heard, Interface, InterfaceTable, Own6, Peer, Tag,
-    Tunnel, Vxlan,
+    Details, Interface, InterfaceTable, Own6, Tag, Tunnel, Wireguard, WireguardArriving,
 };
 use dataplane::ipsec::Ipsec;
 use dataplane::out::OutId;
@@ -30,8 +30,9 @@ use dataplane::queueing::Change;
 use dataplane::rings::{Command, Remote, rings};
 use dataplane::rule::Class;
 use dataplane::snapshot::{FamilySettings, PortBinding, SlowReason, Snapshot};
-use dataplane::table::{Adjacency, FibWriter, Host, HostKey, HostKind, Kind, Network, NextHopId};
+use dataplane::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
 use dataplane::worker::{Parts, Worker};
+use wireguard::session::Receiving;
 
 /// The router's link address.
 pub(super) const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
@@ -196,6 +197,9 @@ impl Rig {
             hosts.set(&station(id), FAR_STATION);
         }
         let tunnel = tunnel(kind, id);
+        if let Tunnel::Wireguard(network) = &tunnel {
+            self.open_session(network);
+        }
         for ends in tunnel.ends() {
             self.interfaces.set_tunnel(ends, Some(id));
         }
@@ -260,6 +264,23 @@ impl Rig {
         }
         self.snapshot.store(Arc::new(snapshot));
         Ok(())
+    }
+
+    /// Messages of a session arrive any number of times, as the same packets come over and over.
+    fn open_session(&self, network: &Wireguard) {
+        if let Some(peer) = network.allowed.get(Ipv4Addr::from_bits(FAR_END).into()) {
+            let arriving = WireguardArriving {
+                session: Receiving::without_window(&KEY),
+                peer: Arc::clone(peer),
+                interface: network.id,
+            };
+            self.interfaces.sessions().put(SESSION, Arc::new(arriving));
+        }
+        let details = Details {
+            address4: Some(Ipv4Addr::from_bits(OWN4)),
+            ..Details::default()
+        };
+        self.interfaces.set_details(EGRESS, Arc::new(details));
     }
 
     /// Packets meet these simple queues.
@@ -444,66 +465,6 @@ impl Lane {
             return Err(Invalid::Lost { expected, sent });
         }
         Ok(clocks as f64 / sent.max(1) as f64)
-    }
-}
-
-/// A station of a network, and that it is behind the other end.
-const fn station(network: InterfaceId) -> HostKey {
-    let [a, b, c, d, e, f] = STATION;
-    HostKey {
-        bridge: network,
-        vid: 0,
-        mac: u64::from_be_bytes([0, 0, a, b, c, d, e, f]),
-    }
-}
-
-const FAR_STATION: Host = Host {
-    port: InterfaceId(FAR_END),
-    kind: HostKind::Learned,
-    seen: 0,
-};
-
-/// A kind of tunnel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dug {
-    /// Between two addresses of IPv4.
-    Between(Carries),
-    /// Of frames in datagrams over IPv4.
-    Vxlan,
-}
-
-fn tunnel(kind: Dug, id: InterfaceId) -> Tunnel {
-    let [local, remote] = [OWN4, FAR_END].map(Ipv4Addr::from_bits);
-    match kind {
-        Dug::Between(carries) => Tunnel::Between(Between {
-            id,
-            carries,
-            local: local.into(),
-            remote: remote.into(),
-            ttl: 255,
-            dscp: None,
-            inherits_dont_fragment: false,
-            fast: true,
-            clamp: None,
-            heard: Heard::default(),
-        }),
-        Dug::Vxlan => Tunnel::Vxlan(Vxlan {
-            id,
-            vni: VNI,
-            port: vxlan::PORT,
-            local: local.into(),
-            ttl: None,
-            checksum: false,
-            dont_fragment: DontFragment::Never,
-            learning: true,
-            hosts_max: 4096,
-            fast: true,
-            group: None,
-            peers: Arc::from([Peer {
-                address: remote.into(),
-                port: vxlan::PORT,
-            }]),
-        }),
     }
 }
 

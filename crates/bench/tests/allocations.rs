@@ -1,6 +1,9 @@
 //! Nothing is allocated while packets are walked: with an allocator of its own.
 
-use bench::{BRIDGED, LAYERED, Options, QUEUED, bridged, layered, queued, run};
+use bench::{
+    BRIDGED, KEYED, LAYERED, Options, PROTECTED, QUEUED, bridged, keyed, layered, protected,
+    queued, run,
+};
 
 #[global_allocator]
 static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
@@ -39,6 +42,21 @@ fn frames_of_interfaces_on_interfaces_allocate_nothing() {
     let mut rows = 0;
     let result = layered(&options, LAYERED, &mut |_| rows += 1);
     assert_eq!((result, rows), (Ok(()), 2 * LAYERED.len()));
+}
+
+#[test]
+fn a_packet_that_is_protected_allocates_nothing() {
+    let options = Options {
+        runs: 2,
+        allocations: Some(kernels::CountingAllocator::count),
+        ..Options::default()
+    };
+    let mut rows = 0;
+    let result = protected(&options, PROTECTED, &mut |_| rows += 1);
+    assert_eq!((result, rows), (Ok(()), 3 * PROTECTED.len()));
+    let mut rows = 0;
+    let result = keyed(&options, KEYED, &mut |_| rows += 1);
+    assert_eq!((result, rows), (Ok(()), 3 + 3 + 1 + 1));
 }
 
 #[test]

@@ -20,8 +20,8 @@ const BATCHES: usize = 2 * ROOM / VECTOR_FRAMES;
 pub(crate) enum Item {
     /// Into the tunnel of the interface in this slot.
     Leaving(u32),
-    /// Into IPsec, by the policy in this slot.
-    Protecting(u32),
+    /// Into IPsec, each by the policy in the slot that `frame.below` has.
+    Protecting,
     /// Into the bridge of the interface in this slot, as the router's.
     Bridging(u32),
     /// As packets of this router's own.
@@ -87,7 +87,7 @@ impl Agenda {
 
     fn queue(&mut self, item: Item) -> &mut Queue {
         match item {
-            Item::Leaving(_) | Item::Protecting(_) | Item::Bridging(_) | Item::Own => {
+            Item::Leaving(_) | Item::Protecting | Item::Bridging(_) | Item::Own => {
                 &mut self.leaving
             }
             Item::Arrived(_) | Item::Framed(_) => &mut self.arrived,

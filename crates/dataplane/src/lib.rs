@@ -19,6 +19,7 @@ mod encap;
 pub mod interface;
 pub mod ipsec;
 pub mod meter;
+mod numbered;
 mod outlet;
 pub mod punt;
 pub mod queueing;

@@ -362,7 +362,12 @@ impl Outlet {
         match out.out() {
             Out::Port(port) => self.queue(port).is_some_and(|queue| vector.move_to(queue)),
             Out::Tunnel(slot) => self.agenda.put_vector(Item::Leaving(slot), vector),
-            Out::Protect(slot) => self.agenda.put_vector(Item::Protecting(slot), vector),
+            Out::Protect(slot) => {
+                for frame in vector.frames_mut() {
+                    frame.below = InterfaceId(slot);
+                }
+                self.agenda.put_vector(Item::Protecting, vector)
+            }
             Out::Bond(slot) => {
                 bond::leave(cx, vector.drain(), slot, self);
                 true
@@ -413,7 +418,11 @@ impl Outlet {
         match out.out() {
             Out::Port(port) => self.send(cx, frame, port),
             Out::Tunnel(slot) => self.leave(Item::Leaving(slot), frame),
-            Out::Protect(slot) => self.leave(Item::Protecting(slot), frame),
+            Out::Protect(slot) => {
+                let mut frame = frame;
+                frame.below = InterfaceId(slot);
+                self.leave(Item::Protecting, frame);
+            }
             Out::Bond(slot) => bond::leave(cx, core::iter::once(frame), slot, self),
             Out::Station(slot) => walk::leave_station(cx, frame, slot, self),
             Out::Queue(slot) => queueing::leave(cx, frame, slot, self),

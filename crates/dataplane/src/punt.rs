@@ -55,6 +55,9 @@ pub enum Why {
     /// The policy of IPsec in this slot protects it, and there are no keys yet: they are owed, and the packet is
     /// dropped.
     Unprotected(u32),
+    /// The peer of WireGuard with this number has no session to send it by: a handshake is owed, and the packet waits
+    /// for that.
+    Keyless(u32),
 }
 
 impl Why {
@@ -77,6 +80,7 @@ impl Why {
             Self::Tarpit => "tarpit",
             Self::Told(_) => "told",
             Self::Unprotected(_) => "unprotected",
+            Self::Keyless(_) => "keyless",
         }
     }
 }
@@ -101,12 +105,13 @@ impl Why {
             Self::Tarpit => "a rule holds its connection (tarpit)",
             Self::Told(_) => "a rule has it logged or copied",
             Self::Unprotected(_) => "a policy of IPsec protects it, and there are no keys yet",
+            Self::Keyless(_) => "there is no session with its WireGuard peer yet",
         }
     }
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 16;
+pub const REASONS: usize = 17;
 
 impl Why {
     /// The index of its counter, below [`REASONS`].
@@ -128,6 +133,7 @@ impl Why {
             Self::Tarpit => 13,
             Self::Told(_) => 14,
             Self::Unprotected(_) => 15,
+            Self::Keyless(_) => 16,
         }
     }
 
@@ -150,6 +156,7 @@ impl Why {
             Why::Tarpit.name(),
             "told",
             Why::Unprotected(0).name(),
+            Why::Keyless(0).name(),
         ];
         NAMES[index % REASONS]
     }
@@ -173,7 +180,8 @@ impl Why {
             | Self::Local
             | Self::Unresolved(_)
             | Self::Redirect(_)
-            | Self::Told(_) => None,
+            | Self::Told(_)
+            | Self::Keyless(_) => None,
         }
     }
 

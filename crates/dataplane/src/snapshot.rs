@@ -269,6 +269,18 @@ pub struct Prefix {
     pub len: u8,
 }
 
+impl Prefix {
+    /// Its first address.
+    #[inline]
+    pub fn masked(&self) -> u128 {
+        let width: u32 = if self.ipv6 { 128 } else { 32 };
+        match width.saturating_sub(self.len.into()) {
+            128 => 0,
+            host => self.bits >> host << host,
+        }
+    }
+}
+
 /// What a routing rule does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleAction {

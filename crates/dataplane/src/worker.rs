@@ -388,9 +388,10 @@ impl Worker {
                     encap::leave(cx, slot, vector, (nexts, targets), outlet);
                     outlet.meter.turn(before);
                 }
-                Some(Item::Protecting(slot)) => {
+                Some(Item::Protecting) => {
                     let before = outlet.meter.turn(Facility::Encrypting);
-                    ipsec::protect(cx, slot, vector, &mut self.scratch.nexts, outlet);
+                    let Scratch { nexts, ways, .. } = &mut *self.scratch;
+                    ipsec::protect(cx, vector, (nexts, ways), outlet);
                     outlet.meter.turn(before);
                 }
                 Some(Item::Bridging(slot)) => {

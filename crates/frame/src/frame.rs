@@ -68,7 +68,7 @@ pub struct Frame {
     /// The interface that it came in by: the port's, then the VLAN's or tunnel's on top of it.
     pub ingress: InterfaceId,
     /// The interface under that, where its ingress was laid over another: a bridge's port, a VLAN's interface, what
-    /// a tunnel's packet came in by.
+    /// a tunnel's packet came in by. Of a frame that waits for IPsec: the slot of its policy.
     pub below: InterfaceId,
     /// The interface that it goes out by; none before the routing decision.
     pub egress: InterfaceId,

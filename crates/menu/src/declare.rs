@@ -309,6 +309,10 @@ pub enum Fill {
     Time,
     /// The user's name.
     User,
+    /// 32 bytes that nobody can foretell, in base64.
+    Key,
+    /// The same where `auto` was given.
+    KeyIfAuto,
 }
 
 impl Menu {

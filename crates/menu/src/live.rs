@@ -332,6 +332,18 @@ pub trait Live {
         Clock::default()
     }
 
+    /// 32 bytes that nobody can foretell.
+    ///
+    /// # Errors
+    /// The system has none.
+    fn new_key(&self) -> Result<[u8; 32], Reason> {
+        let mut key = [0; 32];
+        match getrandom::fill(&mut key) {
+            Ok(()) => Ok(key),
+            Err(error) => Err(Reason::failure(format!("no random numbers: {error}"))),
+        }
+    }
+
     /// Takes a line for the log, such as one of `:log info`.
     fn log(&mut self, topics: &str, message: &str) {
         let _ = (topics, message);

@@ -290,6 +290,24 @@ drops! {
     TunnelMalformed = "tunnel-malformed",
     /// No address of this router is one that packets to the other end of a tunnel could come from.
     TunnelNoSource = "tunnel-no-source",
+    /// The tunnel's packet met congestion, and the sender of the one in it does not know of such (RFC 6040, 4.2).
+    TunnelCongested = "tunnel-congested",
+    /// No peer of a WireGuard interface has the destination among its allowed addresses.
+    WireguardNoPeer = "wireguard-no-peer",
+    /// No handshake with the peer came to an end while the packet could wait, or as many wait as may.
+    WireguardNoSession = "wireguard-no-session",
+    /// A message of WireGuard names a session that its interface does not have, or not any more.
+    WireguardUnknown = "wireguard-unknown-session",
+    /// A datagram for a port of WireGuard is no message of it, or what is in it is no packet.
+    WireguardMalformed = "wireguard-malformed",
+    /// The message came before, or is older than the window of its session.
+    WireguardReplayed = "wireguard-replayed",
+    /// The message's tag is wrong: another key, or it was altered.
+    WireguardIntegrity = "wireguard-integrity",
+    /// The packet's source is not among the allowed addresses of the peer that it came from.
+    WireguardSource = "wireguard-wrong-source",
+    /// The session has used up its counters: a new one is owed.
+    WireguardExhausted = "wireguard-counters-exhausted",
     /// A datagram for a VXLAN port of this router names a network that no interface has there (RFC 7348, 4).
     VxlanUnknown = "vxlan-unknown-network",
     /// No other end of a VXLAN is known: neither of the host that a frame is for, nor one to flood it to.

@@ -52,6 +52,7 @@ pub(crate) mod tunnels;
 pub(crate) mod vlan;
 pub(crate) mod vrrp;
 pub(crate) mod vxlan;
+pub(crate) mod wireguard;
 
 use core::net::{IpAddr, Ipv4Addr};
 use std::borrow::Cow;
@@ -59,6 +60,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use dataplane::DropReason;
 use dataplane::bond::Bond;
 use dataplane::bridge::Bridge;
 use dataplane::interface::Above;
@@ -291,6 +293,8 @@ pub enum Effect {
     Queues(queue::Wanted),
     /// Workers are told which packets IPsec protects.
     Policies(Arc<Policies>),
+    /// So many packets that a feature kept are lost, for this reason.
+    Lost(DropReason, usize),
 }
 
 /// Frames that a feature may send for one that it hears.

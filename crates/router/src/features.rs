@@ -50,12 +50,13 @@ use crate::feature::tunnels::Tunnels;
 use crate::feature::vlan::Vlans;
 use crate::feature::vrrp::VirtualRouters;
 use crate::feature::vxlan::Vxlans;
+use crate::feature::wireguard::Wireguards;
 use crate::feature::{Effects, Feature, View, concerns};
 use crate::learned::Learned;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 41;
+const COUNT: usize = 42;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -107,6 +108,8 @@ pub(crate) struct Features {
     pub(crate) tunnels: Tunnels,
     /// Packets that are protected, and their keys.
     pub(crate) ipsec: Ipsec,
+    /// WireGuard interfaces and their peers.
+    pub(crate) wireguard: Wireguards,
     /// Queues.
     pub(crate) queues: Queues,
     /// Addresses of interfaces.
@@ -173,6 +176,7 @@ impl Features {
             vxlans: Vxlans::new(others.next_u64()),
             tunnels: Tunnels::default(),
             ipsec: Ipsec::new(crate::store::vault::entropy),
+            wireguard: Wireguards::new(crate::store::vault::entropy),
             queues: Queues::default(),
             addresses: Addresses,
             neighbours: Neighbours,
@@ -223,6 +227,7 @@ impl Features {
             &self.vxlans,
             &self.tunnels,
             &self.ipsec,
+            &self.wireguard,
             &self.queues,
             &self.addresses,
             &self.neighbours,
@@ -274,6 +279,7 @@ impl Features {
             &mut self.vxlans,
             &mut self.tunnels,
             &mut self.ipsec,
+            &mut self.wireguard,
             &mut self.queues,
             &mut self.addresses,
             &mut self.neighbours,

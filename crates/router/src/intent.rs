@@ -16,7 +16,7 @@ use machine::Duration;
 use service::neighbour::Mode;
 use wire::Mac;
 
-use dataplane::interface::{Above, Between, Vxlan};
+use dataplane::interface::{Above, Between, Vxlan, Wireguard};
 use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
 
 use crate::link_modes::LinkWish;
@@ -132,6 +132,7 @@ impl Indexed for Interface {
             InterfaceKind::Vxlan { group_on, .. } => group_on.as_ref(),
             InterfaceKind::Joined { .. }
             | InterfaceKind::Between { .. }
+            | InterfaceKind::Wireguard(_)
             | InterfaceKind::Loopback
             | InterfaceKind::PointToPoint
             | InterfaceKind::Idle => None,
@@ -256,6 +257,8 @@ pub enum InterfaceKind {
         /// It, as workers are told of it, but for the number of its interface.
         tunnel: Box<Between>,
     },
+    /// A WireGuard interface, which runs while it is enabled: as workers are told of it, but for its number.
+    Wireguard(Wireguard),
     /// The interface of addresses that belong to no link: nothing leaves by it, and it always runs.
     Loopback,
     /// A point-to-point connection without an Ethernet header, which runs while it is there. Nothing takes its

@@ -6,7 +6,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
+use dataplane::snapshot::{MultipathHash, Prefix, RpFilter, RuleAction};
 use ipnet::IpNet;
 use machine::Duration;
 use menu::{Change, Changes, Item, Store, Value};
@@ -232,6 +232,18 @@ pub(crate) fn interface_of(item: &Item, kind: InterfaceKind, class: Class) -> Op
         kind,
         class,
     })
+}
+
+/// A network, as workers have it.
+pub(crate) fn prefix(net: IpNet) -> Prefix {
+    Prefix {
+        ipv6: matches!(net, IpNet::V6(_)),
+        bits: match net.network() {
+            IpAddr::V4(address) => address.to_bits().into(),
+            IpAddr::V6(address) => address.to_bits(),
+        },
+        len: net.prefix_len(),
+    }
 }
 
 /// What an interface is counted among, by its menu.

@@ -492,7 +492,7 @@ fn what_is_there_already_is_refused_unless_one_is_disabled() {
         ),
         (
             "/interface wireguard peers",
-            "interface=w public-key=k",
+            "interface=w public-key=\"HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=\"",
             "",
             "entry already exists",
         ),

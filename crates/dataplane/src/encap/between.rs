@@ -14,8 +14,8 @@ use core::ops::Range;
 use frame::{Frame, InterfaceId, Offload, Segmentation};
 use wire::{Mac, checksum};
 
-use super::way::{Next, Nexts, direct};
-use super::{DEPTH, ETHERNET, ascend, descend, put, segment_size, vxlan};
+use super::way::{Next, Nexts, direct, source};
+use super::{DEPTH, ETHERNET, ascend, descend, put, segment_size};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
@@ -24,10 +24,9 @@ use crate::interface::{Between, Carries, Ends, Interface};
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::packet::protocol::{EOIP6, GRE, IPIP as IPV4, IPV6};
-use crate::punt::Why;
 use crate::table::Adjacency;
 use crate::tap::{self, Direction};
-use crate::walk::{self, Context, Exit};
+use crate::walk::Context;
 
 /// Bytes of an outer header of IPv4, and of one of IPv6.
 const OUTER: [usize; 2] = [20, 40];
@@ -126,7 +125,8 @@ impl<'a> Headers<'a> {
         };
         headers.write_outer(tunnel.local);
         if tunnel.local.is_unspecified() {
-            let source = headers.source(cx).ok_or(DropReason::TunnelNoSource)?;
+            let source = source(cx, tunnel.remote, headers.protocol());
+            let source = source.ok_or(DropReason::TunnelNoSource)?;
             headers.write_outer(source);
         }
         let inner = headers.bytes.get_mut(outer..).unwrap_or_default();
@@ -150,25 +150,17 @@ impl<'a> Headers<'a> {
         Ok(headers)
     }
 
-    /// The address of the interface that packets to the other end leave by.
-    fn source(&self, cx: &Context<'_>) -> Option<IpAddr> {
-        let packet = self.bytes.get(..self.outer).unwrap_or_default();
-        let egress = match walk::route_own(cx, packet, InterfaceId::NONE) {
-            Ok((_, adjacency)) => adjacency.egress,
-            Err(Exit::Punt(Why::Unresolved(hop))) => cx.fib.adjacencies.read(hop).egress,
-            Err(_) => return None,
-        };
-        vxlan::source(cx, egress, self.tunnel.remote)
-    }
-
-    fn write_outer(&mut self, source: IpAddr) {
-        let tunnel = self.tunnel;
-        let protocol = match (tunnel.carries, tunnel.remote) {
-            // That of each packet.
+    /// The protocol of the outer header; 0 where it is that of each packet.
+    const fn protocol(&self) -> u8 {
+        match (self.tunnel.carries, self.tunnel.remote) {
             (Carries::Packets, _) => 0,
             (Carries::Frames(_), IpAddr::V6(_)) => EOIP6,
             _ => GRE,
-        };
+        }
+    }
+
+    fn write_outer(&mut self, source: IpAddr) {
+        let (tunnel, protocol) = (self.tunnel, self.protocol());
         match (source, tunnel.remote) {
             (IpAddr::V4(source), IpAddr::V4(to)) => {
                 let header = &mut self.bytes[..OUTER[0]];

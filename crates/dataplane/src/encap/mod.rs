@@ -6,14 +6,19 @@
 //! enters the walk together, on the tunnel's interface. The depth of a frame counts its tunnels and ends loops.
 
 mod between;
+mod outer;
 mod segment_size;
 #[cfg(test)]
 mod tests;
 mod vxlan;
 mod way;
+mod wireguard;
 
 use frame::{Frame, Guarded, InterfaceId, Vector};
 
+pub(crate) use self::outer::{
+    IP_BYTES, Outer, UDP_BYTES, congest, make_room, settle, tos, write_udp,
+};
 pub(crate) use self::vxlan::Targets;
 pub(crate) use self::way::{Next, Nexts, beside_ipsec};
 
@@ -50,6 +55,9 @@ pub(crate) fn leave(
         Tunnel::Vxlan(network) => {
             vxlan::leave(cx, network, frames.frames_mut(), (nexts, targets), outlet);
         }
+        Tunnel::Wireguard(network) => {
+            wireguard::leave(cx, network, frames.frames_mut(), nexts, outlet);
+        }
     });
     if wrapped.is_none() {
         nexts.fill(Next::Lost(DropReason::EgressDown));
@@ -82,6 +90,14 @@ pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     if between::is_piece(cx, packet) {
         return Some(Exit::Collect);
     }
+    match wireguard::arrival(cx, packet) {
+        Some(wireguard::Arrival::Of(ends)) => return network(cx, &ends).map(Exit::Decapsulate),
+        Some(wireguard::Arrival::Malformed) => {
+            return Some(Exit::Drop(DropReason::WireguardMalformed));
+        }
+        Some(wireguard::Arrival::Piece) => return Some(Exit::Collect),
+        None => {}
+    }
     Some(match vxlan::arrival(cx, packet)? {
         Arrival::Of(ends) => match network(cx, &ends) {
             Some(id) => Exit::Decapsulate(id),
@@ -108,13 +124,7 @@ impl Arrivals {
     /// As [`arrival`], of packets that follow each other: none where more is to be decided.
     #[inline(always)]
     pub(crate) fn of(&mut self, cx: &Context<'_>, packet: &[u8]) -> Option<InterfaceId> {
-        let ends = match between::ends(packet) {
-            Some(ends) => ends,
-            None => match vxlan::arrival(cx, packet)? {
-                Arrival::Of(ends) => ends,
-                Arrival::Malformed | Arrival::Piece => return None,
-            },
-        };
+        let ends = ends(cx, packet)?;
         match self.last {
             Some((last, id)) if last == ends => Some(id),
             _ => {
@@ -123,6 +133,21 @@ impl Arrivals {
                 Some(id)
             }
         }
+    }
+}
+
+/// The ends of a tunnel's whole packet.
+#[inline(always)]
+fn ends(cx: &Context<'_>, packet: &[u8]) -> Option<Ends> {
+    if let Some(ends) = between::ends(packet) {
+        return Some(ends);
+    }
+    if let Some(wireguard::Arrival::Of(ends)) = wireguard::arrival(cx, packet) {
+        return Some(ends);
+    }
+    match vxlan::arrival(cx, packet)? {
+        Arrival::Of(ends) => Some(ends),
+        Arrival::Malformed | Arrival::Piece => None,
     }
 }
 
@@ -146,6 +171,9 @@ pub(crate) fn arrive(
                     vxlan::emerge(cx, frames, (id, &interface, network), outlet)
                 }
                 Tunnel::Vxlan(_) => Traffic::default(),
+                Tunnel::Wireguard(network) => {
+                    wireguard::emerge(cx, frames, (&interface, network), outlet)
+                }
             }
         })
     });

@@ -16,7 +16,6 @@ use frame::{Frame, InterfaceId, Segmentation};
 
 pub(super) use self::arrive::{Arrival, arrival, emerge};
 pub(crate) use self::target::Targets;
-pub(super) use self::target::source;
 
 use self::target::{To, Way};
 use super::descend;

@@ -4,12 +4,14 @@ use core::net::IpAddr;
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
+use super::outer::{IP_BYTES, Outer};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::outlet::Outlet;
+use crate::punt::Why;
 use crate::table::{Adjacency, Kind};
-use crate::walk::{self, Context};
+use crate::walk::{self, Context, Exit};
 
 /// Where a wrapped frame goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(crate) enum Next {
     Finish(OutId, u32),
     /// It is this router's own packet, which begins at `frame.l3`: routes and rules say.
     Own,
+    /// Control is asked to do something about it.
+    Punt(Why),
     /// It is discarded.
     Lost(DropReason),
 }
@@ -31,6 +35,7 @@ impl Next {
             Self::Out(out) => outlet.dispatch(cx, frame, out),
             Self::Finish(out, mtu) => walk::finish(cx, outlet, frame, out, mtu),
             Self::Own => walk::own(cx, frame, None, outlet),
+            Self::Punt(why) => outlet.punt(frame, why),
             Self::Lost(reason) => outlet.lose(frame, reason),
         }
     }
@@ -57,6 +62,35 @@ pub(crate) fn beside_ipsec(cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency
     };
     let adjacency = cx.fib.adjacencies.read(hop);
     (adjacency.kind == Kind::Forward).then_some(adjacency)
+}
+
+/// The address that this router's packets of a protocol to another end come from: that of the interface that they leave
+/// by. None where no route leads there.
+pub(super) fn source(cx: &Context<'_>, remote: IpAddr, protocol: u8) -> Option<IpAddr> {
+    let unspecified = match remote {
+        IpAddr::V4(_) => IpAddr::from([0u8; 4]),
+        IpAddr::V6(_) => IpAddr::from([0u16; 8]),
+    };
+    let len = IP_BYTES[usize::from(remote.is_ipv6())];
+    let mut header = [0; IP_BYTES[1]];
+    let header = header.get_mut(..len)?;
+    let outer = Outer {
+        ends: (unspecified, remote),
+        protocol,
+        tos: 0,
+        total: len,
+        id: 0,
+    };
+    outer.write(header);
+    let egress = match walk::route_own(cx, header, InterfaceId::NONE) {
+        Ok((_, adjacency)) => adjacency.egress,
+        Err(Exit::Punt(Why::Unresolved(hop))) => cx.fib.adjacencies.read(hop).egress,
+        Err(_) => return None,
+    };
+    cx.interfaces.address(egress, |details| match remote {
+        IpAddr::V4(to) => details.address_towards(to).map(IpAddr::V4),
+        IpAddr::V6(to) => details.source6_towards(to).map(IpAddr::V6),
+    })
 }
 
 /// Where the frames of a vector go, by their place in it, and what of them is to be counted.

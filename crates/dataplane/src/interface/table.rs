@@ -14,7 +14,7 @@ use super::peers::Peers;
 use super::station::Stations;
 use super::tunnel::{Ends, Tunnel, Tunnels};
 use super::vlan::Vlans;
-use super::{Above, Details, Interface, OwnAddresses, Tag};
+use super::{Above, Details, Interface, OwnAddresses, Tag, WireguardSessions};
 use crate::bond::Bonds;
 use crate::bridge::Bridges;
 use crate::out::OutId;
@@ -38,6 +38,7 @@ pub struct InterfaceTable {
     taps: Taps,
     bridges: Bridges,
     peers: Arc<Peers>,
+    sessions: Arc<WireguardSessions>,
     bonds: Bonds,
 }
 
@@ -111,6 +112,7 @@ impl InterfaceTable {
             taps: Taps::new(),
             bridges: Bridges::default(),
             peers: Arc::default(),
+            sessions: Arc::default(),
             bonds: Bonds::default(),
         }
     }
@@ -213,12 +215,29 @@ impl InterfaceTable {
     /// Whether a network of VXLAN has this UDP port.
     #[inline(always)]
     pub(crate) fn has_vxlan_port(&self, port: u16) -> bool {
-        self.tunnels.has_port(port)
+        self.tunnels.has_vxlan(port)
     }
 
     /// Whether there is any network of VXLAN.
     pub(crate) fn has_vxlan(&self) -> bool {
-        self.tunnels.any_port()
+        self.tunnels.any_vxlan()
+    }
+
+    /// Whether a WireGuard interface has this UDP port.
+    #[inline(always)]
+    pub(crate) fn has_wireguard_port(&self, port: u16) -> bool {
+        self.tunnels.has_wireguard(port)
+    }
+
+    /// Whether there is any WireGuard interface.
+    #[inline(always)]
+    pub(crate) fn has_wireguard(&self) -> bool {
+        self.tunnels.any_wireguard()
+    }
+
+    /// The sessions of WireGuard by which packets arrive.
+    pub fn sessions(&self) -> &Arc<WireguardSessions> {
+        &self.sessions
     }
 
     /// Whether there is any tunnel between two addresses.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use frame::InterfaceId;
 
+use super::Wireguard;
 use crate::flow::mix64;
 
 /// What the frames of an interface are wrapped into, by kind.
@@ -16,6 +17,8 @@ pub enum Tunnel {
     Between(Between),
     /// Frames in datagrams, to the peer behind which a station is.
     Vxlan(Vxlan),
+    /// Packets in messages of WireGuard, to the peer behind which their destination is.
+    Wireguard(Wireguard),
 }
 
 impl Tunnel {
@@ -24,6 +27,7 @@ impl Tunnel {
         let (first, second) = match self {
             Self::Between(tunnel) => (tunnel.ends(), None),
             Self::Vxlan(network) => network.ends(),
+            Self::Wireguard(network) => (Ends::Wireguard { port: network.port }, None),
         };
         core::iter::once(first).chain(second)
     }
@@ -184,16 +188,22 @@ pub enum Ends {
         /// The network.
         vni: u32,
     },
+    /// Messages of WireGuard.
+    Wireguard {
+        /// The UDP port that they are sent to.
+        port: u16,
+    },
 }
 
 impl Ends {
     /// Those of a tunnel that takes packets to any address of this router.
     pub(crate) fn without_address(mut self) -> Self {
-        let (Self::Vxlan { local, .. } | Self::Between { local, .. }) = &mut self;
-        *local = match local {
-            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
+        if let Self::Vxlan { local, .. } | Self::Between { local, .. } = &mut self {
+            *local = match local {
+                IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+                IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+            };
+        }
         self
     }
 
@@ -221,6 +231,7 @@ impl Ends {
             Self::Vxlan { port, local, vni } => {
                 mix64(of(local)) ^ u64::from(port) << 32 ^ u64::from(vni)
             }
+            Self::Wireguard { port } => u64::from(port),
         };
         mix64(number) as usize % LISTS
     }
@@ -235,31 +246,76 @@ type List = Vec<(Ends, InterfaceId)>;
 #[derive(Debug)]
 pub(super) struct Tunnels {
     lists: Box<[ArcSwap<List>]>,
-    /// The UDP ports of networks, a bit each.
-    ports: Box<[AtomicU64]>,
+    /// The UDP ports of networks of VXLAN, and of WireGuard interfaces.
+    vxlan: Ports,
+    wireguard: Ports,
     /// How many tunnels between two addresses there are.
     between: AtomicU64,
+}
+
+/// A set of UDP ports, a bit each.
+#[derive(Debug)]
+struct Ports {
+    words: Box<[AtomicU64]>,
+    /// How many there are.
+    count: AtomicU64,
 }
 
 /// Ports of a word of them.
 const WORD: u16 = u64::BITS as u16;
 
+impl Ports {
+    fn new() -> Self {
+        Self {
+            words: (0..=u16::MAX / WORD).map(|_| AtomicU64::new(0)).collect(),
+            count: AtomicU64::new(0),
+        }
+    }
+
+    #[inline(always)]
+    fn has(&self, port: u16) -> bool {
+        let word = self.words[usize::from(port / WORD)].load(Ordering::Relaxed);
+        word >> (port % WORD) & 1 != 0
+    }
+
+    fn any(&self) -> bool {
+        self.count.load(Ordering::Relaxed) != 0
+    }
+
+    fn set(&self, port: u16, is_there: bool) {
+        let count = self.count.load(Ordering::Relaxed);
+        let count = match (self.has(port), is_there) {
+            (false, true) => count + 1,
+            (true, false) => count - 1,
+            _ => return,
+        };
+        self.count.store(count, Ordering::Relaxed);
+        let bit = 1 << (port % WORD);
+        self.words[usize::from(port / WORD)].fetch_xor(bit, Ordering::Relaxed);
+    }
+}
+
 impl Tunnels {
     pub(super) fn new() -> Self {
         let lists = (0..LISTS).map(|_| ArcSwap::default());
-        let ports = (0..=u16::MAX / WORD).map(|_| AtomicU64::new(0));
         Self {
             lists: lists.collect(),
-            ports: ports.collect(),
+            vxlan: Ports::new(),
+            wireguard: Ports::new(),
             between: AtomicU64::new(0),
         }
     }
 
-    /// Whether a network has this UDP port.
+    /// Whether a network of VXLAN has this UDP port.
     #[inline(always)]
-    pub(super) fn has_port(&self, port: u16) -> bool {
-        let word = self.ports[usize::from(port / WORD)].load(Ordering::Relaxed);
-        word >> (port % WORD) & 1 != 0
+    pub(super) fn has_vxlan(&self, port: u16) -> bool {
+        self.vxlan.has(port)
+    }
+
+    /// Whether a WireGuard interface has this UDP port.
+    #[inline(always)]
+    pub(super) fn has_wireguard(&self, port: u16) -> bool {
+        self.wireguard.has(port)
     }
 
     /// Whether there is any tunnel between two addresses.
@@ -267,24 +323,33 @@ impl Tunnels {
         self.between.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether any network has a UDP port.
-    pub(super) fn any_port(&self) -> bool {
-        let mut words = self.ports.iter();
-        words.any(|word| word.load(Ordering::Relaxed) != 0)
+    /// Whether there is any network of VXLAN.
+    pub(super) fn any_vxlan(&self) -> bool {
+        self.vxlan.any()
     }
 
-    /// Notes whether a network has this UDP port, as one comes or goes.
+    /// Whether there is any WireGuard interface.
+    #[inline(always)]
+    pub(super) fn any_wireguard(&self) -> bool {
+        self.wireguard.any()
+    }
+
+    /// Notes whether a network or an interface has this UDP port, as one comes or goes.
     fn note_port(&self, ends: &Ends, comes: bool) {
-        let Ends::Vxlan { port: of, .. } = *ends else {
+        let port_of = |ends: &Ends| match *ends {
+            Ends::Vxlan { port, .. } => Some((&self.vxlan, port)),
+            Ends::Wireguard { port } => Some((&self.wireguard, port)),
+            Ends::Between { .. } => None,
+        };
+        let Some((ports, port)) = port_of(ends) else {
             return;
         };
-        let is_of = |(ends, _): &(Ends, InterfaceId)| matches!(ends, Ends::Vxlan { port, .. } if *port == of);
-        let any = comes || self.lists.iter().any(|list| list.load().iter().any(is_of));
-        let (word, bit) = (&self.ports[usize::from(of / WORD)], 1 << (of % WORD));
-        match any {
-            true => word.fetch_or(bit, Ordering::Relaxed),
-            false => word.fetch_and(!bit, Ordering::Relaxed),
+        let alike = |of: &Ends| {
+            port_of(of).is_some_and(|(kind, of)| core::ptr::eq(kind, ports) && of == port)
         };
+        let mut lists = self.lists.iter();
+        let any = comes || lists.any(|list| list.load().iter().any(|(of, _)| alike(of)));
+        ports.set(port, any);
     }
 
     /// The interface of the tunnel between these ends.

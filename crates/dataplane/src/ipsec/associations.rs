@@ -4,17 +4,15 @@
 //! by a number that this router chose (SPI).
 
 use core::net::{IpAddr, SocketAddr};
-use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use arc_swap::{ArcSwap, ArcSwapOption, Guard};
+use arc_swap::{ArcSwapOption, Guard};
 
 use super::Selector;
+use crate::numbered::Numbered;
 
 /// How many policies can have associations.
 pub const SLOTS: usize = 16_384;
-/// Lists that associations of what arrives are spread over.
-const LISTS: usize = 1024;
 
 /// What of a packet is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,24 +86,19 @@ pub struct Arriving {
     pub selector: Selector,
 }
 
-type List = ArcSwap<Vec<Arc<Arriving>>>;
-
 /// See the module.
 pub struct Associations {
     /// By slot. Memory is there from the first use on.
     leaving: LazyLock<Box<[ArcSwapOption<Leaving>]>>,
     /// By number.
-    arriving: LazyLock<Box<[List]>>,
-    /// How many arrive.
-    count: AtomicUsize,
+    arriving: Numbered<Arriving>,
 }
 
 impl Default for Associations {
     fn default() -> Self {
         Self {
             leaving: LazyLock::new(|| (0..SLOTS).map(|_| ArcSwapOption::empty()).collect()),
-            arriving: LazyLock::new(|| (0..LISTS).map(|_| ArcSwap::default()).collect()),
-            count: AtomicUsize::new(0),
+            arriving: Numbered::default(),
         }
     }
 }
@@ -113,7 +106,7 @@ impl Default for Associations {
 impl core::fmt::Debug for Associations {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Associations")
-            .field("arriving", &self.count)
+            .field("arriving", &self.arriving)
             .finish_non_exhaustive()
     }
 }
@@ -140,39 +133,22 @@ impl Associations {
     /// Whether any association is there.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.count.load(Ordering::Relaxed) == 0
+        self.arriving.is_empty()
     }
 
     /// The association that this number names.
     #[inline]
     pub fn arriving(&self, spi: u32) -> Option<Arc<Arriving>> {
-        let list = self.list(spi).load();
-        list.iter().find(|one| one.sa.spi() == spi).map(Arc::clone)
+        self.arriving.get(spi)
     }
 
-    /// Takes in an association; one of the same number goes. A list of a thousand is made anew.
+    /// Takes in an association; one of the same number goes.
     pub fn put_arriving(&self, one: Arc<Arriving>) {
-        self.remove_arriving(one.sa.spi());
-        let place = self.list(one.sa.spi());
-        let mut list = Vec::clone(&place.load());
-        list.push(one);
-        place.store(Arc::new(list));
-        self.count.fetch_add(1, Ordering::Relaxed);
+        self.arriving.put(one.sa.spi(), one);
     }
 
     /// Forgets the association of this number.
     pub fn remove_arriving(&self, spi: u32) -> Option<Arc<Arriving>> {
-        let place = self.list(spi);
-        let mut list = Vec::clone(&place.load());
-        let at = list.iter().position(|one| one.sa.spi() == spi)?;
-        let gone = list.swap_remove(at);
-        place.store(Arc::new(list));
-        self.count.fetch_sub(1, Ordering::Relaxed);
-        Some(gone)
-    }
-
-    fn list(&self, spi: u32) -> &List {
-        // This router chose the number at random.
-        &self.arriving[spi as usize % LISTS]
+        self.arriving.remove(spi)
     }
 }

@@ -23,7 +23,7 @@ use frame::Guarded;
 
 pub use self::associations::{Arriving, Associations, Leaving, Mode, SLOTS};
 pub use self::policies::{Action, Policies, Policy, Selector};
-pub(crate) use self::protect::{fits, protect};
+pub(crate) use self::protect::{Ways, fits, protect};
 pub(crate) use self::reveal::{arrival, reveal};
 
 use crate::drop::DropReason;

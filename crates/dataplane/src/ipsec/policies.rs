@@ -158,12 +158,7 @@ impl Policies {
 
 /// The bits of an address that a prefix of this length has.
 fn masked(bits: u128, ipv6: bool, len: u8) -> u128 {
-    let width: u32 = if ipv6 { 128 } else { 32 };
-    let host = width.saturating_sub(len.into());
-    match host {
-        128 => 0,
-        host => bits >> host << host,
-    }
+    Prefix { ipv6, bits, len }.masked()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Packets that leave by an association: in ESP, behind their own IP header or behind one between both ends.
 
 use core::net::IpAddr;
+use std::sync::Arc;
 
 use esp::{Fault, Sealing};
 use frame::{Frame, Guarded, Offload, Segmentation, VECTOR_FRAMES, Vector};
@@ -9,22 +10,16 @@ use wire::checksum;
 
 use super::associations::{Leaving, Mode};
 use crate::drop::DropReason;
-use crate::encap::{self, ETHERNET, Nexts};
+use crate::encap::{self, ETHERNET, IP_BYTES, Nexts, Outer, UDP_BYTES, make_room, tos, write_udp};
 use crate::out::{Out, OutId};
 use crate::outlet::Outlet;
 use crate::packet::protocol::{ESP, IPIP as IPV4, IPV6, UDP};
 use crate::punt::Why;
-use crate::table::Kind;
+use crate::table::{Adjacency, Kind};
 use crate::walk::{self, Context, Exit};
 
-/// Bytes of a header of UDP.
-const UDP_BYTES: usize = 8;
-/// Bytes of an outer header of IPv4, and of one of IPv6.
-const OUTER: [usize; 2] = [20, 40];
 /// Packets that are sealed together.
 const BATCH: usize = 64;
-/// The lifetime of outer packets.
-const TTL: u8 = 64;
 
 /// Whether a packet fits the way of its association when this out has protected it.
 ///
@@ -58,7 +53,7 @@ fn room(cx: &Context<'_>, slot: u32) -> Option<u32> {
         adjacency.kind,
         Kind::Forward | Kind::Incomplete | Kind::Glean
     );
-    let outer = OUTER[usize::from(leaving.remote.is_ipv6())];
+    let outer = IP_BYTES[usize::from(leaving.remote.is_ipv6())];
     let udp = if leaving.in_udp { UDP_BYTES } else { 0 };
     let payload = (adjacency.mtu as usize).checked_sub(outer + udp)?;
     let payload = leaving.sa.payload_max(payload)?;
@@ -69,32 +64,65 @@ fn room(cx: &Context<'_>, slot: u32) -> Option<u32> {
     known.then_some((payload + kept) as u32)
 }
 
-/// Protects frames by the association in this slot, and sends them on.
+/// The ways of the packets of a vector: an association of each policy that it meets.
+#[derive(Default)]
+pub(crate) struct Ways {
+    ways: Vec<Way>,
+}
+
+struct Way {
+    slot: u32,
+    leaving: Arc<Leaving>,
+    /// The next hop, where nothing looks at the packets.
+    direct: Option<Adjacency>,
+}
+
+impl Ways {
+    /// The place of the way of a policy; none where it has no association. Packets of one policy follow each other
+    /// more often than not.
+    fn find(&mut self, cx: &Context<'_>, slot: u32) -> Option<usize> {
+        if let Some(last) = self.ways.len().checked_sub(1)
+            && self.ways[last].slot == slot
+        {
+            return Some(last);
+        }
+        let leaving = cx.snapshot.ipsec.associations.leaving(slot)?;
+        let leaving = Arc::clone(leaving.as_ref()?);
+        let direct = encap::beside_ipsec(cx, leaving.remote.ip());
+        self.ways.push(Way {
+            slot,
+            leaving,
+            direct,
+        });
+        Some(self.ways.len() - 1)
+    }
+}
+
+/// Protects frames, each by the association of its policy, whose slot is in `frame.below`; and sends them on.
 pub(crate) fn protect(
     cx: &Context<'_>,
-    slot: u32,
     frames: &mut Vector,
-    nexts: &mut Nexts,
+    (nexts, ways): (&mut Nexts, &mut Ways),
     outlet: &mut Outlet,
 ) {
-    let leaving = cx.snapshot.ipsec.associations.leaving(slot);
-    let Some(leaving) = leaving.as_ref().and_then(|leaving| leaving.as_deref()) else {
-        for frame in frames.drain() {
-            outlet.lose(frame, DropReason::IpsecNoKeys);
-        }
-        return;
-    };
     let mut ready = core::mem::take(&mut outlet.protecting);
     for frame in frames.drain() {
         finish(frame, &mut ready, outlet);
     }
     let mut whole = ready.drain(..).peekable();
     while whole.peek().is_some() {
-        let mut carried = [(0, 0); VECTOR_FRAMES];
+        let mut carried = [Carried::default(); VECTOR_FRAMES];
         for frame in whole.by_ref().take(VECTOR_FRAMES) {
-            lay_out(frame, leaving, (frames, &mut carried), outlet);
+            match ways.find(cx, frame.below.0) {
+                Some(way) => {
+                    let of = (way, &*ways.ways[way].leaving);
+                    lay_out(frame, of, (frames, &mut carried), outlet);
+                }
+                None => outlet.lose(frame, DropReason::IpsecNoKeys),
+            }
         }
-        seal_all(cx, leaving, (frames, &carried), nexts, outlet);
+        seal_all(cx, ways, (frames, &carried), nexts, outlet);
+        ways.ways.clear();
     }
     drop(whole);
     outlet.protecting = ready;
@@ -124,14 +152,19 @@ fn finish(mut frame: Frame, ready: &mut Vec<Frame>, outlet: &mut Outlet) {
     outlet.pieces = pieces;
 }
 
-/// What ESP carries in a packet, and how many bytes of it.
-type Carried = (u8, usize);
+/// What ESP carries in a packet, how many bytes of it, and the place of its way.
+#[derive(Clone, Copy, Default)]
+struct Carried {
+    next_header: u8,
+    payload: usize,
+    way: usize,
+}
 
 /// Gives a frame the headers of its association and room for what ESP adds. Then it is one of `into`, and what ESP
 /// carries in it, by its place there, is noted.
 fn lay_out(
     mut frame: Frame,
-    leaving: &Leaving,
+    (way, leaving): (usize, &Leaving),
     (into, carried): (&mut Vector, &mut [Carried; VECTOR_FRAMES]),
     outlet: &mut Outlet,
 ) {
@@ -141,8 +174,12 @@ fn lay_out(
         write(&mut frame, leaving, id)
     });
     match laid {
-        Ok(what) => {
-            carried[into.len() % VECTOR_FRAMES] = what;
+        Ok((next_header, payload)) => {
+            carried[into.len() % VECTOR_FRAMES] = Carried {
+                next_header,
+                payload,
+                way,
+            };
             if let Err(frame) = into.push(frame) {
                 outlet.lose(frame, DropReason::AgendaFull);
             }
@@ -206,7 +243,7 @@ fn shape(packet: &[u8], mode: Mode) -> Result<Shape, DropReason> {
 fn outer(leaving: &Leaving) -> usize {
     let ip = match leaving.mode {
         Mode::Transport => 0,
-        Mode::Tunnel => OUTER[usize::from(leaving.remote.is_ipv6())],
+        Mode::Tunnel => IP_BYTES[usize::from(leaving.remote.is_ipv6())],
     };
     ip + if leaving.in_udp { UDP_BYTES } else { 0 }
 }
@@ -220,33 +257,12 @@ fn grow(frame: &mut Frame, leaving: &Leaving, outlet: &mut Outlet) -> Result<(),
     let shape = shape(packet, leaving.mode)?;
     let (front, back) = leaving.sa.room(shape.payload);
     let more = outer(leaving) + front + ETHERNET;
-    let has = frame.headroom() + usize::from(frame.l3) >= more && frame.tailroom() >= back;
-    if has {
-        return Ok(());
-    }
-    let total = shape.kept + shape.payload;
-    let mut larger = outlet
-        .pool
-        .alloc(ETHERNET + total + back)
-        .ok_or(DropReason::NoBuffer)?;
-    let fits = larger.set_len(ETHERNET + total);
-    let from = frame.bytes().get(usize::from(frame.l3)..);
-    let place = larger.bytes_mut().get_mut(ETHERNET..);
-    let (Some(from), Some(place), true) = (from.and_then(|from| from.get(..total)), place, fits)
-    else {
-        outlet.pool.free(larger);
-        return Err(DropReason::NoBuffer);
-    };
-    place.copy_from_slice(from);
-    larger.copy_meta(frame);
-    larger.l3 = ETHERNET as u16;
-    outlet.pool.free(core::mem::replace(frame, larger));
-    Ok(())
+    make_room(frame, shape.kept + shape.payload, (more, back), outlet)
 }
 
 /// Writes all headers but that of ESP. The frame is then `Ethernet | IP | (UDP) | ESP … to its end`, and `l3` is where
 /// ESP begins until it is sealed. Returns what ESP is to carry.
-fn write(frame: &mut Frame, leaving: &Leaving, id: u16) -> Result<Carried, DropReason> {
+fn write(frame: &mut Frame, leaving: &Leaving, id: u16) -> Result<(u8, usize), DropReason> {
     let l3 = usize::from(frame.l3);
     let packet = frame.bytes().get(l3..).unwrap_or_default();
     let shape = shape(packet, leaving.mode)?;
@@ -266,81 +282,32 @@ fn write(frame: &mut Frame, leaving: &Leaving, id: u16) -> Result<Carried, DropR
     let protocol = if leaving.in_udp { UDP } else { ESP };
     let ip = match leaving.mode {
         Mode::Transport => shape.kept,
-        Mode::Tunnel => OUTER[usize::from(leaving.remote.is_ipv6())],
+        Mode::Tunnel => IP_BYTES[usize::from(leaving.remote.is_ipv6())],
     };
     let header = bytes.get_mut(ETHERNET..ETHERNET + ip).unwrap_or_default();
     match leaving.mode {
-        Mode::Tunnel => write_outer(header, leaving, (total, tos), protocol, id),
+        // Congestion is told on (RFC 6040, 4.1). It may be fragmented: who sent the packet in it was told when that
+        // did not fit.
+        Mode::Tunnel => Outer {
+            ends: (leaving.local.ip(), leaving.remote.ip()),
+            protocol,
+            tos,
+            total,
+            id,
+        }
+        .write(header),
         Mode::Transport => rewrite(header, total, protocol),
     }
     if udp > 0
         && let Some(place) = bytes.get_mut(ETHERNET + ip..ETHERNET + ip + UDP_BYTES)
     {
-        let len = (total - ip) as u16;
-        for (to, field) in place.chunks_exact_mut(2).zip([
-            leaving.local.port(),
-            leaving.remote.port(),
-            len,
-            0, // "transmitted as a zero value" (RFC 3948, 2.1)
-        ]) {
-            to.copy_from_slice(&field.to_be_bytes());
-        }
+        // The checksum is "transmitted as a zero value" (RFC 3948, 2.1).
+        let ports = (leaving.local.port(), leaving.remote.port());
+        write_udp(place, ports, total - ip);
     }
     frame.l3 = (ETHERNET + ip + udp) as u16;
     frame.offload = Offload::FINISHED;
     Ok((shape.next_header, shape.payload))
-}
-
-/// The type of service, or traffic class, of a packet.
-fn tos(packet: &[u8]) -> u8 {
-    match packet {
-        [first, second, ..] if first >> 4 == 6 => first << 4 | second >> 4,
-        [_, second, ..] => *second,
-        _ => 0,
-    }
-}
-
-/// Writes the header between both ends. It may be fragmented, as those who sent the packet in it were told when that
-/// did not fit; congestion is told on (RFC 6040, 4.1).
-fn write_outer(
-    header: &mut [u8],
-    leaving: &Leaving,
-    (total, tos): (usize, u8),
-    protocol: u8,
-    id: u16,
-) {
-    match (leaving.local.ip(), leaving.remote.ip()) {
-        (IpAddr::V4(local), IpAddr::V4(remote)) => {
-            if let Some(header) = header.first_chunk_mut::<20>() {
-                *header = [0; 20];
-                (header[0], header[1]) = (0x45, tos);
-                header[2..4].copy_from_slice(&(total as u16).to_be_bytes());
-                header[4..6].copy_from_slice(&id.to_be_bytes());
-                (header[8], header[9]) = (TTL, protocol);
-                header[12..16].copy_from_slice(&local.octets());
-                header[16..].copy_from_slice(&remote.octets());
-                let sum = !checksum::sum(&*header);
-                header[10..12].copy_from_slice(&sum.to_be_bytes());
-            }
-        }
-        (local, remote) => {
-            if let Some(header) = header.first_chunk_mut::<40>() {
-                *header = [0; 40];
-                (header[0], header[1]) = (0x60 | tos >> 4, tos << 4);
-                header[4..6].copy_from_slice(&((total - 40) as u16).to_be_bytes());
-                (header[6], header[7]) = (protocol, TTL);
-                header[8..24].copy_from_slice(&v6(local));
-                header[24..].copy_from_slice(&v6(remote));
-            }
-        }
-    }
-}
-
-fn v6(address: IpAddr) -> [u8; 16] {
-    match address {
-        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
-        IpAddr::V6(address) => address.octets(),
-    }
 }
 
 /// Gives the header of a packet another length and protocol.
@@ -367,33 +334,34 @@ pub(super) fn rewrite(header: &mut [u8], total: usize, protocol: u8) {
 /// Seals all frames of a vector, and sends them on.
 fn seal_all(
     cx: &Context<'_>,
-    leaving: &Leaving,
+    Ways { ways }: &Ways,
     (frames, carried): (&mut Vector, &[Carried; VECTOR_FRAMES]),
     nexts: &mut Nexts,
     outlet: &mut Outlet,
 ) {
-    let direct = encap::beside_ipsec(cx, leaving.remote.ip());
     for (from, batch) in (0..)
         .step_by(BATCH)
         .zip(frames.frames_mut().chunks_mut(BATCH))
     {
         let carried = carried.get(from..).unwrap_or_default();
         let mut sealing: SmallVec<[Sealing<'_>; BATCH]> = { batch.iter_mut().zip(carried) }
-            .map(|(frame, (next_header, payload))| {
+            .map(|(frame, carried)| {
                 let l3 = usize::from(frame.l3);
                 let bytes = frame.bytes_mut().get_mut(l3..).unwrap_or_default();
-                Sealing::new(&leaving.sa, bytes, *payload, *next_header)
+                let sa = &ways[carried.way].leaving.sa;
+                Sealing::new(sa, bytes, carried.payload, carried.next_header)
             })
             .collect();
         esp::seal(&mut sealing);
         let outcomes: SmallVec<[Result<u64, Fault>; BATCH]> =
             sealing.iter().map(|one| one.outcome).collect();
         drop(sealing);
-        for (at, (frame, outcome)) in (from..).zip(batch.iter_mut().zip(outcomes)) {
+        let packets = batch.iter_mut().zip(carried).zip(outcomes);
+        for (at, ((frame, carried), outcome)) in (from..).zip(packets) {
             frame.l3 = ETHERNET as u16;
             frame.guarded = Guarded::Protected;
             let next = match outcome {
-                Ok(_) => nexts.by(cx, frame, direct.as_ref(), outlet),
+                Ok(_) => nexts.by(cx, frame, ways[carried.way].direct.as_ref(), outlet),
                 Err(fault) => encap::Next::Lost(super::reveal::reason(fault)),
             };
             nexts.set(at, next);

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use esp::{Fault, Opened, Opening};
 use frame::{Frame, Guarded, InterfaceId, Offload, Segmentation};
 use smallvec::SmallVec;
-use wire::checksum;
 
 use super::associations::{Arriving, Mode};
 use super::policies::Action;
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
-use crate::encap::{self, DEPTH, ETHERNET};
+use crate::encap::{self, DEPTH, ETHERNET, UDP_BYTES, congest, settle, tos};
 use crate::flow::{self, Upper};
 use crate::outlet::Outlet;
 use crate::packet::Fields;
@@ -21,8 +20,6 @@ use crate::walk::{Context, Exit};
 
 /// The UDP port of ESP behind translators (RFC 3948).
 const PORT: u16 = 4500;
-/// Bytes of a header of UDP.
-const UDP_BYTES: usize = 8;
 /// Packets that are opened together.
 const BATCH: usize = 64;
 /// A packet that carries nothing (RFC 4303, 2.6).
@@ -280,7 +277,7 @@ fn emerge_whole(frame: &mut Frame, payload: Range, next_header: u8) -> Result<()
     if total > inner.len() || !frame.set_len(payload.start + total) {
         return Err(malformed);
     }
-    settle(frame, payload.start, ethertype)?;
+    settle(frame, payload.start, ethertype).ok_or(malformed)?;
     if congested {
         congest(frame)?;
     }
@@ -312,7 +309,8 @@ fn emerge_behind(
         return Err(malformed);
     }
     frame.bytes_mut().copy_within(l3..l3 + header, start);
-    settle(frame, start, if ipv6 { [0x86, 0xdd] } else { [0x08, 0x00] })?;
+    let ethertype = if ipv6 { [0x86, 0xdd] } else { [0x08, 0x00] };
+    settle(frame, start, ethertype).ok_or(malformed)?;
     let packet = frame.bytes_mut().get_mut(ETHERNET..).unwrap_or_default();
     let total = packet.len();
     super::protect::rewrite(
@@ -322,25 +320,6 @@ fn emerge_behind(
     );
     if translated {
         sum_again(frame, header, next_header);
-    }
-    Ok(())
-}
-
-/// The packet at this place of a frame stands behind an Ethernet header now.
-fn settle(frame: &mut Frame, start: usize, ethertype: [u8; 2]) -> Result<(), DropReason> {
-    let front = start
-        .checked_sub(ETHERNET)
-        .ok_or(DropReason::IpsecMalformed)?;
-    let link = frame
-        .bytes()
-        .first_chunk::<12>()
-        .copied()
-        .unwrap_or_default();
-    frame.pull_front(front);
-    frame.offload = Offload::FINISHED;
-    if let Some(place) = frame.bytes_mut().first_chunk_mut::<ETHERNET>() {
-        place[..12].copy_from_slice(&link);
-        place[12..].copy_from_slice(&ethertype);
     }
     Ok(())
 }
@@ -377,38 +356,4 @@ fn sum_again(frame: &mut Frame, header: usize, protocol: u8) {
         checksum_offset: place as u16,
         ..Offload::FINISHED
     };
-}
-
-fn tos(packet: &[u8]) -> u8 {
-    match packet {
-        [first, second, ..] if first >> 4 == 6 => first << 4 | second >> 4,
-        [_, second, ..] => *second,
-        _ => 0,
-    }
-}
-
-/// Congestion that the outer packet met is told on (RFC 6040, 4.2).
-///
-/// # Errors
-/// The inner packet's sender does not know of such: the packet is lost to it.
-fn congest(frame: &mut Frame) -> Result<(), DropReason> {
-    let packet = frame.bytes_mut().get_mut(ETHERNET..).unwrap_or_default();
-    if tos(packet) & 3 == 0 {
-        return Err(DropReason::IpsecMalformed);
-    }
-    match packet {
-        [first, second, ..] if *first >> 4 == 6 => *second |= 0x30,
-        _ => {
-            if let Some(tos) = packet.get_mut(1) {
-                *tos |= 3;
-            }
-            let len = usize::from(packet.first().map_or(0, |first| first & 0xf)) * 4;
-            if let Some(header) = packet.get_mut(..len).filter(|header| header.len() >= 20) {
-                header[10..12].fill(0);
-                let sum = !checksum::sum(header);
-                header[10..12].copy_from_slice(&sum.to_be_bytes());
-            }
-        }
-    }
-    Ok(())
 }

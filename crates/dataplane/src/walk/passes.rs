@@ -39,6 +39,7 @@ pub(crate) struct Scratch {
     /// Where frames go that were wrapped.
     pub(crate) nexts: encap::Nexts,
     pub(crate) targets: encap::Targets,
+    pub(crate) ways: ipsec::Ways,
     /// The sources that frames came with, where queues ask for them.
     sources: [u128; VECTOR_FRAMES],
     /// Frames that have to wait in queues.
@@ -56,6 +57,7 @@ impl Scratch {
             ahead: guarded::Ahead::new(),
             nexts: encap::Nexts::new(),
             targets: encap::Targets::new(),
+            ways: ipsec::Ways::default(),
             sources: [0; VECTOR_FRAMES],
             held: Vec::new(),
         })

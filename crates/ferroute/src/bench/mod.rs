@@ -11,7 +11,7 @@ mod veth;
 
 use std::sync::LazyLock;
 
-use bench::{BRIDGED, GUARDED, LAYERED, Options, PROTECTED, Peer, QUEUED, Row};
+use bench::{BRIDGED, GUARDED, KEYED, LAYERED, Options, PROTECTED, Peer, QUEUED, Row};
 
 use crate::cli::{Bench, BenchPart, Via};
 use crate::say;
@@ -32,7 +32,7 @@ const BRIDGE_OFFLOAD: &str = veth::BRIDGE_OFFLOAD;
 
 /// Whether there is a row of this name.
 fn exists(row: &str) -> bool {
-    [ROWS, GUARDED, LAYERED, PROTECTED, BRIDGED, QUEUED]
+    [ROWS, GUARDED, LAYERED, PROTECTED, KEYED, BRIDGED, QUEUED]
         .iter()
         .any(|rows| rows.contains(&row))
 }
@@ -45,7 +45,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
             "no row is called {unknown}; there are: {}",
-            [ROWS, GUARDED, LAYERED, PROTECTED, BRIDGED, QUEUED]
+            [ROWS, GUARDED, LAYERED, PROTECTED, KEYED, BRIDGED, QUEUED]
                 .concat()
                 .join(", ")
         ));
@@ -83,7 +83,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
         return Err(format!("{BRIDGE_OFFLOAD} is measured with --via xdp"));
     }
     let all = bench.rows.is_empty();
-    let guarded = [GUARDED, LAYERED, PROTECTED, BRIDGED, QUEUED]
+    let guarded = [GUARDED, LAYERED, PROTECTED, KEYED, BRIDGED, QUEUED]
         .concat()
         .into_iter();
     let guarded: Vec<_> = guarded
@@ -173,6 +173,7 @@ fn memory(
     };
     bench::layered(&options, &of(LAYERED), &mut print)
         .and_then(|()| bench::protected(&options, &of(PROTECTED), &mut print))
+        .and_then(|()| bench::keyed(&options, &of(KEYED), &mut print))
         .and_then(|()| bench::bridged(&options, &of(BRIDGED), &mut print))
         .and_then(|()| bench::queued(&options, &of(QUEUED), &mut print))
         .and_then(|()| bench::guarded(&options, &of(GUARDED), &mut print))

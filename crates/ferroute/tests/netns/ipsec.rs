@@ -68,7 +68,7 @@ pub(crate) const SITES: Layout = Layout {
 };
 
 /// What both routers say about themselves.
-fn base(site: u8, other: u8) -> String {
+pub(crate) fn base(site: u8, other: u8) -> String {
     format!(
         "/ip address add address=10.{site}.0.1/24 interface=ether1\n\
          /ip address add address=192.0.2.{site}/24 interface=ether2\n\

@@ -52,5 +52,6 @@ mod veth;
 mod vrrp;
 mod vxlan;
 mod watched;
+mod wireguard;
 mod workers;
 mod world;

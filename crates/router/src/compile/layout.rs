@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use dataplane::interface::{Above, Between, Carries, Tunnel, Vxlan};
+use dataplane::interface::{Above, Between, Carries, Tunnel, Vxlan, Wireguard};
 use dataplane::out::OutId;
 use frame::switch::Seat;
 use frame::{InterfaceId, Offloads};
@@ -461,9 +461,8 @@ impl Layout {
                 let group_on = group_on.as_ref().map(|on| self.named(on));
                 laid.wrap(id, network, group_on.map(|on| on.map(|(id, _)| id)));
             }
-            InterfaceKind::Between { mac, tunnel } => {
-                laid.dig(id, mac.unwrap_or(made_mac(self.base, id)), tunnel);
-            }
+            InterfaceKind::Between { mac, tunnel } => laid.dig(id, (*mac, self.base), tunnel),
+            InterfaceKind::Wireguard(network) => laid.seal(id, network),
             InterfaceKind::Loopback => laid.loopback = true,
             InterfaceKind::PointToPoint => laid.connect(),
             InterfaceKind::Port {
@@ -584,8 +583,8 @@ impl Laid {
     }
 
     /// Is a tunnel between two addresses; one that is held down still takes packets.
-    fn dig(&mut self, id: InterfaceId, mac: Mac, tunnel: &Between) {
-        self.link.mac = mac;
+    fn dig(&mut self, id: InterfaceId, (mac, base): (Option<Mac>, Mac), tunnel: &Between) {
+        self.link.mac = mac.unwrap_or(made_mac(base, id));
         let tunnel = Between {
             id,
             ..tunnel.clone()
@@ -594,6 +593,18 @@ impl Laid {
         self.link.out = OutId::tunnel(id);
         self.link.running = !self.disabled;
         self.tunnel = Some(Tunnel::Between(tunnel)).filter(|_| !self.disabled);
+    }
+
+    /// Is a WireGuard interface.
+    fn seal(&mut self, id: InterfaceId, network: &Wireguard) {
+        let network = Wireguard {
+            id,
+            ..network.clone()
+        };
+        self.link.ethernet = false;
+        self.link.out = OutId::tunnel(id);
+        self.link.running = !self.disabled;
+        self.tunnel = Some(Tunnel::Wireguard(network)).filter(|_| !self.disabled);
     }
 
     /// Its frames meet its queues before what it leaves by.

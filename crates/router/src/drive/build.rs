@@ -84,6 +84,7 @@ impl Control {
         // A seed of its own: what else is drawn stays as it is.
         let seed = Rng::seeded(!setup.seed).next_u64();
         control.features.vxlans.set_peers(table.peers());
+        control.features.wireguard.set_sessions(table.sessions());
         control.features.bridges.set_table(table, seed);
         Ok((control, workers))
     }

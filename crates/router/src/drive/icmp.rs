@@ -248,7 +248,8 @@ fn error4_of(why: Why) -> Option<v4::Error> {
         | Why::Rejected(_)
         | Why::Tarpit
         | Why::Told(_)
-        | Why::Unprotected(_) => return None,
+        | Why::Unprotected(_)
+        | Why::Keyless(_) => return None,
     })
 }
 
@@ -279,6 +280,7 @@ fn error6_of(why: Why) -> Option<v6::Error> {
         | Why::Rejected(_)
         | Why::Tarpit
         | Why::Told(_)
-        | Why::Unprotected(_) => return None,
+        | Why::Unprotected(_)
+        | Why::Keyless(_) => return None,
     })
 }

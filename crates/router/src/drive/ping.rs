@@ -266,7 +266,8 @@ impl Control {
             | Why::Redirect(_)
             | Why::Tarpit
             | Why::Told(_)
-            | Why::Unprotected(_) => return false,
+            | Why::Unprotected(_)
+            | Why::Keyless(_) => return false,
         };
         let Some((to, (id, seq))) = request4(packet).or_else(|| request6(packet)) else {
             return false;

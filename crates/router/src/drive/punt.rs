@@ -55,7 +55,20 @@ impl Control {
             Why::Tarpit => self.tarpit(frame, worker),
             Why::Told(event) => self.hear_rule(frame, event),
             Why::Unprotected(slot) => self.want_keys(frame, slot),
+            Why::Keyless(peer) => self.want_session(frame, peer),
         }
+    }
+
+    /// A packet for a peer of WireGuard without a session: it waits for one.
+    fn want_session(&mut self, frame: Frame, peer: u32) {
+        let mut out = Effects::default();
+        let packet = packet_of(&frame);
+        let wireguard = &mut self.features.wireguard;
+        match wireguard.want_session(peer, packet, self.now, &mut out) {
+            Ok(()) => self.workers.free(frame),
+            Err(reason) => self.workers.discard(frame, reason),
+        }
+        self.carry_out(out);
     }
 
     /// A packet that a policy of IPsec protects without keys yet: they are asked for. The worker has counted it.

@@ -91,6 +91,7 @@ impl Control {
                     | InterfaceKind::Joined { .. }
                     | InterfaceKind::Vxlan { .. }
                     | InterfaceKind::Between { .. }
+                    | InterfaceKind::Wireguard(_)
             )
         )
     }

@@ -2,19 +2,25 @@
 
 pub(crate) mod peers;
 
-use menu::{Kind, Menu, Property};
+use menu::{Draft, Fill, Kind, Menu, Property, Reason, Shape, Store, Value};
 
-use super::idle_command;
+use super::{FLAGS, RESET_COUNTERS, idle_command};
 use crate::declare::{LATER_VRF, number, shown};
 use crate::fragment::{
-    COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
+    COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, name_mtu,
 };
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &name_mtu("1420"),
         &[
-            number("listen-port", 0, 65_535, "UDP port that it listens on"),
+            number(
+                "listen-port",
+                0,
+                65_535,
+                "UDP port that it listens on; 0 has one chosen",
+            )
+            .default("13231"),
             Property::new("private-key", Kind::Text, "Private key in base64").sensitive(),
             shown("public-key", Kind::Text, "Public key that follows from it"),
             Property::new("vrf", LATER_VRF, "LATER_VRF of the outer packets").default("main"),
@@ -24,10 +30,41 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "mtu", "listen-port"],
+    flags: FLAGS,
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    kind: "wg",
     naming: "wireguard",
+    filled: &[("private-key", Fill::Key)],
+    check: Some(check),
     commands: &[
+        RESET_COUNTERS,
         idle_command("wg-export", "Show the configuration as wg-quick reads it"),
         idle_command("wg-import", "Read the configuration that wg-quick reads"),
     ],
-    ..idle_interfaces("/interface/wireguard", "wg", "WireGuard interfaces")
+    ..Menu::new("/interface/wireguard", Shape::List, "WireGuard interfaces")
 };
+
+fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    check_key(draft, "private-key")
+}
+
+/// A key is 32 bytes in base64: 43 symbols, the last of which says four bits, and a sign of equality.
+fn check_key(draft: &Draft<'_>, name: &str) -> Result<(), Reason> {
+    let text = draft.get(name).and_then(Value::as_str).unwrap_or_default();
+    let symbol = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/".contains(byte);
+    let is_key = match text.as_bytes() {
+        [] => true,
+        [all @ .., last, b'='] => {
+            all.len() == 42 && all.iter().all(symbol) && b"AEIMQUYcgkosw048".contains(last)
+        }
+        _ => false,
+    };
+    match is_key {
+        true => Ok(()),
+        false => Err(Reason::failure(format!(
+            "{name} is not a key: 32 bytes in base64, 44 characters"
+        ))),
+    }
+}

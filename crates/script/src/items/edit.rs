@@ -200,8 +200,10 @@ impl Loan<'_> {
             }
         }
         for (name, fill) in menu.filled {
-            if given.iter().all(|(own, _)| own != name) {
-                given.push((name, Some(menu::Value::text(self.filled(*fill)))));
+            if given.iter().all(|(own, _)| own != name)
+                && let Some(text) = self.filled(*fill)?
+            {
+                given.push((name, Some(menu::Value::text(text))));
             }
         }
         // RouterOS: a script may by itself do no more than who makes it.
@@ -246,14 +248,16 @@ impl Loan<'_> {
     }
 
     /// What a new item gets from who makes it and when.
-    fn filled(&self, fill: Fill) -> String {
+    fn filled(&self, fill: Fill) -> Result<Option<String>> {
         let clock = self.live.clock().date_time();
         let (date, time) = clock.split_once(' ').unwrap_or_default();
-        match fill {
+        Ok(Some(match fill {
             Fill::Date => date.to_owned(),
             Fill::Time => time.to_owned(),
             Fill::User => self.caller.user.to_owned(),
-        }
+            Fill::Key => self.new_key()?,
+            Fill::KeyIfAuto => return Ok(None),
+        }))
     }
 
     /// The item that an argument names a place by.

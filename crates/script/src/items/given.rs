@@ -1,6 +1,8 @@
 //! The values that a command gives to properties, with words of older versions translated.
 
-use menu::{Menu, Names, Property, Reason, Value};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use menu::{Fill, Menu, Names, Property, Reason, Value};
 
 use super::Result;
 use crate::ast::{Argument, Node};
@@ -58,7 +60,25 @@ impl Loan<'_> {
             };
             given.push((property.name, value));
         }
+        self.make_keys(menu, &mut given)?;
         Ok(given)
+    }
+
+    /// Keys come in place of `auto`, where that asks for one.
+    fn make_keys(&self, menu: &'static Menu, given: &mut Given) -> Result<()> {
+        for (name, _) in { menu.filled.iter() }.filter(|(_, fill)| *fill == Fill::KeyIfAuto) {
+            for (_, value) in given.iter_mut().filter(|(own, _)| own == name) {
+                if value.as_ref().and_then(Value::as_str) == Some("auto") {
+                    *value = Some(Value::text(self.new_key()?));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn new_key(&self) -> Result<String> {
+        let bytes = self.live.new_key().map_err(Reason::nowhere)?;
+        Ok(STANDARD.encode(bytes))
     }
 
     /// What the names in an argument may be. An id that stands in a file is of a router as it was, while one

@@ -290,11 +290,7 @@ impl Target {
 }
 
 /// The address that packets come from which leave by this interface for that end.
-pub(in crate::encap) fn source(
-    cx: &Context<'_>,
-    egress: InterfaceId,
-    to: IpAddr,
-) -> Option<IpAddr> {
+fn source(cx: &Context<'_>, egress: InterfaceId, to: IpAddr) -> Option<IpAddr> {
     cx.interfaces.address(egress, |details| match to {
         IpAddr::V4(to) => details.address_towards(to).map(IpAddr::V4),
         IpAddr::V6(to) => details.source6_towards(to).map(IpAddr::V6),

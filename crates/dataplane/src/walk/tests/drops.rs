@@ -368,8 +368,9 @@ const OF_BRIDGES: [DropReason; 18] = [
 ];
 
 /// Tested where packets are wrapped.
-const OF_TUNNELS: [DropReason; 8] = [
+const OF_TUNNELS: [DropReason; 17] = [
     DropReason::TunnelNoSource,
+    DropReason::TunnelCongested,
     DropReason::TunnelDepth,
     DropReason::TunnelMalformed,
     DropReason::AgendaFull,
@@ -377,6 +378,14 @@ const OF_TUNNELS: [DropReason; 8] = [
     DropReason::VxlanNoPeer,
     DropReason::VxlanNoSource,
     DropReason::VxlanEcho,
+    DropReason::WireguardNoPeer,
+    DropReason::WireguardNoSession,
+    DropReason::WireguardUnknown,
+    DropReason::WireguardMalformed,
+    DropReason::WireguardReplayed,
+    DropReason::WireguardIntegrity,
+    DropReason::WireguardSource,
+    DropReason::WireguardExhausted,
 ];
 
 /// Tested where advertisements are heard.

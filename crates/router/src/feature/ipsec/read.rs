@@ -4,7 +4,6 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 
 use dataplane::ipsec::Selector;
-use dataplane::snapshot::Prefix;
 use ike::{
     Auth, Cipher, Encryption, Exchange, GeneratePolicy, Group, Hash, Id, Identity, Kind, Level,
     Mode, ModeConfig, Peer, PeerId, Policy, PolicyId, Profile, Proposal, ProposalCheck, Protocol,
@@ -15,6 +14,7 @@ use machine::Duration;
 use menu::{Item, Store, Value};
 
 use crate::firewall::protocol_of as protocol;
+use crate::read::prefix;
 
 pub(super) const PROFILE: &str = "/ip/ipsec/profile";
 pub(super) const PROPOSAL: &str = "/ip/ipsec/proposal";
@@ -309,17 +309,6 @@ pub(super) fn selector(
         source_port: source.port,
         destination_port: destination.port,
     })
-}
-
-fn prefix(net: IpNet) -> Prefix {
-    Prefix {
-        ipv6: matches!(net, IpNet::V6(_)),
-        bits: match net.network() {
-            IpAddr::V4(address) => address.to_bits().into(),
-            IpAddr::V6(address) => address.to_bits(),
-        },
-        len: net.prefix_len(),
-    }
 }
 
 /// A secret; RouterOS: one that begins with `0x` is hexadecimal.

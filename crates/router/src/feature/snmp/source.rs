@@ -225,7 +225,7 @@ impl Live<'_> {
             (InterfaceKind::Loopback, _) => kind::LOOPBACK,
             (InterfaceKind::PointToPoint, _) | (_, Class::Ppp) => kind::PPP,
             (InterfaceKind::Vxlan { .. }, _) => kind::VIRTUAL,
-            (InterfaceKind::Between { .. }, _) => kind::TUNNEL,
+            (InterfaceKind::Between { .. } | InterfaceKind::Wireguard(_), _) => kind::TUNNEL,
             (_, Class::Wireless) => kind::WIRELESS,
             (InterfaceKind::Port { .. } | InterfaceKind::Station { .. }, _) => kind::ETHERNET,
             _ => kind::OTHER,

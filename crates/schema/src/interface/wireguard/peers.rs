@@ -1,10 +1,14 @@
 //! `/interface/wireguard/peers`: the other ends of WireGuard interfaces.
 
-use menu::{Family, Kind, Menu, Old, Property, Unique};
+use menu::{
+    Argument, Command, Draft, Effect, Family, Fill, Item, Kind, Menu, Old, Property, Reason, Shape,
+    Store, Unique, Value,
+};
 
-use crate::declare::{HOST, list, no, number, shown, text, within};
-use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_rules, interface};
-use crate::interface::idle_command;
+use super::check_key;
+use crate::declare::{HOST, list, no, number, optional, shown, within};
+use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, interface};
+use crate::interface::NUMBER;
 
 const HOST_OR_NONE: Kind = Kind::Or(&[""], &HOST);
 const PREFIX: Kind = Kind::Prefix(Family::Any);
@@ -17,11 +21,15 @@ pub(crate) static MENU: Menu = Menu {
         &[
             interface("The WireGuard interface"),
             Property::new("name", Kind::Name, "Name of the peer"),
-            text("public-key", "Public key of the peer in base64"),
+            optional(
+                "public-key",
+                Kind::Text,
+                "Public key of the peer in base64; it follows from the private one where that is given",
+            ),
             Property::new(
                 "private-key",
                 Kind::Text,
-                "Private key of the peer, for its export",
+                "Private key of the peer, for its export; auto makes one",
             )
             .default("")
             .sensitive(),
@@ -37,7 +45,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "preshared-key",
                 Kind::Text,
-                "Key that both share besides, in base64",
+                "Key that both share besides, in base64; auto makes one",
             )
             .default("")
             .sensitive(),
@@ -98,17 +106,50 @@ pub(crate) static MENU: Menu = Menu {
     ],
     key: Some("name"),
     kind: "peer",
-    commands: &[idle_command(
-        "show-client-config",
-        "Show the peer's configuration",
-    )],
+    space: Some("wireguard peer"),
+    filled: &[
+        ("private-key", Fill::KeyIfAuto),
+        ("preshared-key", Fill::KeyIfAuto),
+    ],
+    check: Some(check),
+    idle: Some(no_networks),
+    commands: &[Command {
+        name: "show-client-config",
+        help: "Show the peer's configuration, as wg-quick and the apps of WireGuard read it",
+        arguments: SHOW,
+        effect: Effect::Full,
+        repeats: false,
+    }],
     old: &[Old::renamed("is-responder", "responder")],
     distinct: &[Unique {
         properties: &["public-key", "interface"],
         failure: "entry already exists",
     }],
-    ..idle_rules(
+    ..Menu::new(
         "/interface/wireguard/peers",
+        Shape::Ordered,
         "Peers of WireGuard interfaces",
     )
 };
+
+const SHOW: &[Argument] = &[NUMBER];
+
+/// Keys are keys, and there is one by which the peer is known.
+fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    const KEYS: [&str; 3] = ["public-key", "private-key", "preshared-key"];
+    KEYS.iter().try_for_each(|name| check_key(draft, name))?;
+    let has = |name| draft.get(name).is_some_and(|value| !value.is_empty());
+    match has("public-key") || has("private-key") {
+        true => Ok(()),
+        false => Err(Reason::failure(
+            "a peer is known by its key: give public-key, or private-key=auto",
+        )),
+    }
+}
+
+fn no_networks(item: &Item) -> Option<&'static str> {
+    let any = item
+        .get("allowed-address")
+        .is_some_and(|networks| !Value::as_list(networks).is_empty());
+    (!any).then_some("a peer without networks behind it (allowed-address)")
+}

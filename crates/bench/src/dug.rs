@@ -1,0 +1,99 @@
+//! Kinds of tunnels of the benchmark's router, and their other ends.
+
+use core::net::Ipv4Addr;
+use std::sync::Arc;
+
+use dataplane::interface::{
+    Allowed, Between, Carries, DontFragment, Heard, Peer, Tunnel, Vxlan, Wireguard, WireguardPeer,
+};
+use dataplane::snapshot::Prefix;
+use dataplane::table::{Host, HostKey, HostKind};
+use frame::InterfaceId;
+use wire::vxlan;
+use wireguard::session::Sending;
+
+use super::rig::{FAR_END, OWN4, STATION, VNI};
+
+/// A station of a network, and that it is behind the other end.
+pub(super) const fn station(network: InterfaceId) -> HostKey {
+    let [a, b, c, d, e, f] = STATION;
+    HostKey {
+        bridge: network,
+        vid: 0,
+        mac: u64::from_be_bytes([0, 0, a, b, c, d, e, f]),
+    }
+}
+
+pub(super) const FAR_STATION: Host = Host {
+    port: InterfaceId(FAR_END),
+    kind: HostKind::Learned,
+    seen: 0,
+};
+
+/// The port of WireGuard, its one session, and the key of that in both directions.
+pub(super) const WIREGUARD: u16 = 13_231;
+pub(super) const SESSION: u32 = 7;
+pub(super) const KEY: [u8; 32] = [7; 32];
+
+/// A kind of tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dug {
+    /// Between two addresses of IPv4.
+    Between(Carries),
+    /// Of frames in datagrams over IPv4.
+    Vxlan,
+    /// To a peer of WireGuard, behind which everything is.
+    Wireguard,
+}
+
+/// A tunnel of a kind, whose interface is this.
+pub(super) fn tunnel(kind: Dug, id: InterfaceId) -> Tunnel {
+    let [local, remote] = [OWN4, FAR_END].map(Ipv4Addr::from_bits);
+    match kind {
+        Dug::Between(carries) => Tunnel::Between(Between {
+            id,
+            carries,
+            local: local.into(),
+            remote: remote.into(),
+            ttl: 255,
+            dscp: None,
+            inherits_dont_fragment: false,
+            fast: true,
+            clamp: None,
+            heard: Heard::default(),
+        }),
+        Dug::Wireguard => {
+            let peer = Arc::new(WireguardPeer::new(1));
+            peer.set_endpoint(Some((remote, WIREGUARD).into()));
+            peer.set_sending(Some(Arc::new(Sending::new(SESSION, &KEY))));
+            let all = [false, true].map(|ipv6| Prefix {
+                ipv6,
+                bits: 0,
+                len: 0,
+            });
+            let allowed = all.map(|network| (network, Arc::clone(&peer)));
+            Tunnel::Wireguard(Wireguard {
+                id,
+                port: WIREGUARD,
+                allowed: Arc::new(Allowed::new(allowed)),
+            })
+        }
+        Dug::Vxlan => Tunnel::Vxlan(Vxlan {
+            id,
+            vni: VNI,
+            port: vxlan::PORT,
+            local: local.into(),
+            ttl: None,
+            checksum: false,
+            dont_fragment: DontFragment::Never,
+            learning: true,
+            hosts_max: 4096,
+            fast: true,
+            group: None,
+            peers: Arc::from([Peer {
+                address: remote.into(),
+                port: vxlan::PORT,
+            }]),
+        }),
+    }
+}

@@ -1,0 +1,191 @@
+//! The rows of WireGuard and of EoIP behind IPsec: the walk of `routing-fast-path`, into a tunnel or out of it.
+
+use std::sync::Arc;
+
+use dataplane::firewall::Firewall;
+use dataplane::interface::Carries;
+use dataplane::ipsec::{Action, Arriving, Ipsec, Leaving, Mode, Policies, Policy, Selector};
+use dataplane::snapshot::Prefix;
+use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Sealing, Suite};
+use wireguard::session::{FRONT, Sending, TAG, padded};
+
+use super::dug::{Dug, KEY, SESSION, WIREGUARD};
+use super::measure::Bench;
+use super::packets::Templates;
+use super::rig::{FAR_END, MAC, OWN4, Rig};
+use super::{Family, Invalid, Options, Row};
+
+/// The rows of this kind, by name, each over IPv4: messages of WireGuard with packets of frames of 64, 512 and 1418
+/// bytes in them; frames of 1418 bytes in EoIP behind IPsec (AES-128-CBC with SHA1, transport mode, as RouterOS'
+/// `ipsec-secret` has it).
+pub const KEYED: &[&str] = &[
+    "wireguard-out",
+    "wireguard-in",
+    "eoip-ipsec-out",
+    "eoip-ipsec-in",
+];
+
+const FLOWS: u32 = 1_000;
+const FRAMES: [u16; 3] = [64, 512, 1418];
+/// A frame whose packet leaves in one that fits 1,500 bytes, and that with what EoIP adds.
+const LONG: u16 = 1418;
+const FRAMED: u16 = LONG + 42;
+const ETHERNET: usize = 14;
+const IP: usize = 20;
+const GRE: u8 = 47;
+const ESP: u8 = 50;
+const SPI: u32 = 0x1000;
+const SUITE: Suite = Suite {
+    encryption: Encryption::AesCbc(Bits::B128),
+    authentication: Authentication::Sha1,
+};
+const EOIP: Dug = Dug::Between(Carries::Frames(100));
+
+/// Measures the rows of these names, with IPv4.
+///
+/// # Errors
+/// As [`super::run`].
+pub fn keyed(
+    options: &Options,
+    rows: &[&'static str],
+    emit: &mut dyn FnMut(Row),
+) -> Result<(), Invalid> {
+    for &name in rows {
+        let out = name.ends_with("-out");
+        let is_wireguard = name.starts_with("wireguard");
+        let frames = match (is_wireguard, out) {
+            (true, _) => &FRAMES[..],
+            (false, true) => &[LONG],
+            (false, false) => &[FRAMED],
+        };
+        for &frame in frames {
+            let mut bench = Bench::new(options, |workers| {
+                let firewall = Firewall::default();
+                let mut rig = Rig::new(Family::Ipv4, 1, workers, firewall, options.seed)?;
+                rig.dig(if is_wireguard { Dug::Wireguard } else { EOIP }, out)?;
+                if !is_wireguard {
+                    rig.protect(transport(out), out)?;
+                }
+                Ok(rig)
+            })?;
+            bench.load(|rig, seed| {
+                rig.load_these(|rig, worker| match (is_wireguard, out) {
+                    (_, true) => Templates::new(rig, FLOWS, frame, seed + worker),
+                    (true, false) => messages(rig, (FLOWS, frame), seed + worker),
+                    (false, false) => protected(rig, (FLOWS, frame), seed + worker),
+                });
+            });
+            emit(Row {
+                row: name,
+                family: Family::Ipv4.name(),
+                frame,
+                flows: FLOWS,
+                routes: 1,
+                ..bench.measure()?
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Messages of WireGuard, each with the packet of a frame of `frame` bytes.
+pub(super) fn messages(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Templates {
+    let sending = Sending::new(SESSION, &KEY);
+    Templates::new(rig, flows, frame, seed).map(seed, |frame| {
+        let packet = &frame[ETHERNET..];
+        let mut message = vec![0; FRONT + padded(packet.len()) + TAG];
+        message[FRONT..FRONT + packet.len()].copy_from_slice(packet);
+        assert!(sending.seal(&mut message).is_ok());
+        let ports = [WIREGUARD; 2].map(u16::to_be_bytes).concat();
+        let len = (message.len() as u16 + 8).to_be_bytes();
+        let datagram = [&ports[..], &len, &[0, 0], &message].concat();
+        outer(frame, 17, &datagram)
+    })
+}
+
+/// A frame from the far end with this in a packet of a protocol.
+fn outer(frame: &[u8], protocol: u8, carried: &[u8]) -> Vec<u8> {
+    let mut outer = frame[..ETHERNET].to_vec();
+    outer[..6].copy_from_slice(&MAC);
+    outer.extend([0x45, 0]);
+    outer.extend(((IP + carried.len()) as u16).to_be_bytes());
+    outer.extend([0, 0, 0, 0, 64, protocol, 0, 0]);
+    outer.extend(FAR_END.to_be_bytes());
+    outer.extend(OWN4.to_be_bytes());
+    let sum = !wire::checksum::sum(&outer[ETHERNET..]);
+    outer[24..26].copy_from_slice(&sum.to_be_bytes());
+    outer.extend(carried);
+    outer
+}
+
+fn keys() -> Keys {
+    Keys::new(&[7; 16], &[8; 20])
+}
+
+fn outbound() -> Outbound {
+    let sa = Outbound::new(SPI, SUITE, &keys(), Numbering::Short, &[9; 16]);
+    sa.expect("keys of the right length")
+}
+
+/// What protects packets of GRE between both ends.
+fn transport(out: bool) -> Ipsec {
+    let host = |bits: u32| Prefix {
+        ipv6: false,
+        bits: bits.into(),
+        len: 32,
+    };
+    let selector = Selector {
+        source: host(OWN4),
+        destination: host(FAR_END),
+        protocol: GRE,
+        source_port: 0,
+        destination_port: 0,
+    };
+    let action = Action::Protect {
+        slot: 0,
+        required: true,
+    };
+    let made = Ipsec {
+        policies: Arc::new(Policies::new(vec![Policy { selector, action }])),
+        associations: Arc::default(),
+    };
+    let [here, far] = [OWN4, FAR_END].map(core::net::Ipv4Addr::from_bits);
+    if out {
+        let leaving = Leaving {
+            sa: Arc::new(outbound()),
+            mode: Mode::Transport,
+            local: (here, 0).into(),
+            remote: (far, 0).into(),
+            in_udp: false,
+        };
+        made.associations.set_leaving(0, Some(Arc::new(leaving)));
+        return made;
+    }
+    let sa = Inbound::new(SPI, SUITE, &keys(), Numbering::Short, 0);
+    made.associations.put_arriving(Arc::new(Arriving {
+        sa: sa.expect("keys of the right length"),
+        mode: Mode::Transport,
+        slot: 0,
+        remote: far.into(),
+        in_udp: false,
+        selector,
+    }));
+    made
+}
+
+/// Frames of EoIP whose packets are protected.
+fn protected(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Templates {
+    let sa = outbound();
+    let templates = Templates::wrapped(rig, Carries::Frames(100), (flows, frame), seed);
+    templates.map(seed, |frame| {
+        let carried = &frame[ETHERNET + IP..];
+        let (front, back) = sa.room(carried.len());
+        let mut bytes = vec![0; front];
+        bytes.extend(carried);
+        bytes.resize(front + carried.len() + back, 0);
+        let mut batch = [Sealing::new(&sa, &mut bytes, carried.len(), GRE)];
+        esp::seal(&mut batch);
+        assert!(batch[0].outcome.is_ok());
+        outer(frame, ESP, &bytes)
+    })
+}

@@ -1,0 +1,171 @@
+//! The outer headers of packets that are made one by one, room for them, and what inner and outer header tell each
+//! other.
+
+use core::net::IpAddr;
+
+use frame::Frame;
+use wire::checksum;
+
+use super::ETHERNET;
+use crate::drop::DropReason;
+use crate::outlet::Outlet;
+
+/// Bytes of a header of IPv4, and of one of IPv6.
+pub(crate) const IP_BYTES: [usize; 2] = [20, 40];
+/// Bytes of a header of UDP.
+pub(crate) const UDP_BYTES: usize = 8;
+/// The lifetime of outer packets.
+const TTL: u8 = 64;
+
+/// A header between both ends of a tunnel. Its packet may be fragmented.
+pub(crate) struct Outer {
+    /// This end, and the other one, of one family.
+    pub(crate) ends: (IpAddr, IpAddr),
+    /// What is behind it.
+    pub(crate) protocol: u8,
+    /// Its type of service, or traffic class.
+    pub(crate) tos: u8,
+    /// Bytes of the whole packet.
+    pub(crate) total: usize,
+    /// Its identification, of IPv4.
+    pub(crate) id: u16,
+}
+
+impl Outer {
+    /// Writes it.
+    pub(crate) fn write(&self, header: &mut [u8]) {
+        match self.ends {
+            (IpAddr::V4(local), IpAddr::V4(remote)) => {
+                if let Some(header) = header.first_chunk_mut::<20>() {
+                    *header = [0; 20];
+                    (header[0], header[1]) = (0x45, self.tos);
+                    header[2..4].copy_from_slice(&(self.total as u16).to_be_bytes());
+                    header[4..6].copy_from_slice(&self.id.to_be_bytes());
+                    (header[8], header[9]) = (TTL, self.protocol);
+                    header[12..16].copy_from_slice(&local.octets());
+                    header[16..].copy_from_slice(&remote.octets());
+                    let sum = !checksum::sum(&*header);
+                    header[10..12].copy_from_slice(&sum.to_be_bytes());
+                }
+            }
+            (local, remote) => {
+                if let Some(header) = header.first_chunk_mut::<40>() {
+                    *header = [0; 40];
+                    (header[0], header[1]) = (0x60 | self.tos >> 4, self.tos << 4);
+                    header[4..6].copy_from_slice(&((self.total - 40) as u16).to_be_bytes());
+                    (header[6], header[7]) = (self.protocol, TTL);
+                    header[8..24].copy_from_slice(&v6(local));
+                    header[24..].copy_from_slice(&v6(remote));
+                }
+            }
+        }
+    }
+}
+
+fn v6(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    }
+}
+
+/// Writes a header of UDP without a checksum in front of a datagram of `len` bytes, the header included.
+pub(crate) fn write_udp(place: &mut [u8], (from, to): (u16, u16), len: usize) {
+    for (place, field) in place.chunks_exact_mut(2).zip([from, to, len as u16, 0]) {
+        place.copy_from_slice(&field.to_be_bytes());
+    }
+}
+
+/// The type of service, or traffic class, of a packet.
+pub(crate) fn tos(packet: &[u8]) -> u8 {
+    match packet {
+        [first, second, ..] if first >> 4 == 6 => first << 4 | second >> 4,
+        [_, second, ..] => *second,
+        _ => 0,
+    }
+}
+
+/// Congestion that the outer packet met is told on to the inner one of a frame (RFC 6040, 4.2).
+///
+/// # Errors
+/// The inner packet's sender does not know of such: the packet is lost to it.
+pub(crate) fn congest(frame: &mut Frame) -> Result<(), DropReason> {
+    let packet = frame.bytes_mut().get_mut(ETHERNET..).unwrap_or_default();
+    if tos(packet) & 3 == 0 {
+        return Err(DropReason::TunnelCongested);
+    }
+    match packet {
+        [first, second, ..] if *first >> 4 == 6 => *second |= 0x30,
+        _ => {
+            if let Some(tos) = packet.get_mut(1) {
+                *tos |= 3;
+            }
+            let len = usize::from(packet.first().map_or(0, |first| first & 0xf)) * 4;
+            if let Some(header) = packet.get_mut(..len).filter(|header| header.len() >= 20) {
+                header[10..12].fill(0);
+                let sum = !checksum::sum(header);
+                header[10..12].copy_from_slice(&sum.to_be_bytes());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of a packet as its header says.
+///
+/// # Errors
+/// It is none, or there are fewer.
+pub(crate) fn total(packet: &[u8]) -> Option<usize> {
+    let total = match *packet.first_chunk::<6>()? {
+        [first, _, a, b, ..] if first >> 4 == 4 => usize::from(u16::from_be_bytes([a, b])),
+        [first, _, _, _, a, b] if first >> 4 == 6 => 40 + usize::from(u16::from_be_bytes([a, b])),
+        _ => return None,
+    };
+    (total <= packet.len()).then_some(total)
+}
+
+/// Moves the packet of a frame, `total` bytes from its network header on, into a larger slot where its own has no room
+/// for `front` bytes before it, a link header among them, or `back` bytes behind it.
+///
+/// # Errors
+/// No slot is that large, or none is free.
+pub(crate) fn make_room(
+    frame: &mut Frame,
+    total: usize,
+    (front, back): (usize, usize),
+    outlet: &mut Outlet,
+) -> Result<(), DropReason> {
+    if frame.headroom() + usize::from(frame.l3) >= front && frame.tailroom() >= back {
+        return Ok(());
+    }
+    let mut larger = outlet
+        .pool
+        .alloc(ETHERNET + total + back)
+        .ok_or(DropReason::NoBuffer)?;
+    let fits = larger.set_len(ETHERNET + total);
+    let from = frame.bytes().get(usize::from(frame.l3)..);
+    let place = larger.bytes_mut().get_mut(ETHERNET..);
+    let (Some(from), Some(place), true) = (from.and_then(|from| from.get(..total)), place, fits)
+    else {
+        outlet.pool.free(larger);
+        return Err(DropReason::NoBuffer);
+    };
+    place.copy_from_slice(from);
+    larger.copy_meta(frame);
+    larger.l3 = ETHERNET as u16;
+    outlet.pool.free(core::mem::replace(frame, larger));
+    Ok(())
+}
+
+/// The packet at this place of a frame stands behind an Ethernet header now, whose link addresses are the frame's.
+pub(crate) fn settle(frame: &mut Frame, start: usize, ethertype: [u8; 2]) -> Option<()> {
+    let front = start.checked_sub(ETHERNET)?;
+    let link = frame.bytes().first_chunk::<12>().copied();
+    frame.pull_front(front);
+    frame.offload = frame::Offload::FINISHED;
+    frame.l3 = ETHERNET as u16;
+    let place = frame.bytes_mut().first_chunk_mut::<ETHERNET>()?;
+    place[..12].copy_from_slice(&link.unwrap_or_default());
+    place[12..].copy_from_slice(&ethertype);
+    Some(())
+}

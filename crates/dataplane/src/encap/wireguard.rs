@@ -1,0 +1,419 @@
+//! Packets in messages of WireGuard (white paper, 5.4.6).
+//!
+//! A packet goes to the peer behind which its destination is, by the session that control made with it; without one
+//! control is asked for it, and keeps the packet meanwhile. What comes out of a message must be from an address behind
+//! its peer. Messages of handshakes are a service that control hears.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use frame::{Frame, Offload, Segmentation};
+use wire::{Protocol, checksum};
+use wireguard::session::{self, FRONT, Fault, Sending, TAG, padded};
+
+use super::outer::{IP_BYTES, Outer, UDP_BYTES, congest, make_room, settle, tos, total, write_udp};
+use super::way::{Next, Nexts, direct, source};
+use super::{DEPTH, ETHERNET, ascend, descend, put};
+use crate::agenda::Item;
+use crate::counters::Traffic;
+use crate::drop::DropReason;
+use crate::flow::{self, Upper};
+use crate::interface::{Allowed, Ends, Interface, Wireguard, WireguardArriving, WireguardPeer};
+use crate::out::OutId;
+use crate::outlet::Outlet;
+use crate::punt::Why;
+use crate::table::Adjacency;
+use crate::tap::{self, Direction};
+use crate::walk::Context;
+
+/// Types of messages of handshakes.
+const HANDSHAKE: core::ops::RangeInclusive<u8> = 1..=3;
+
+/// Seals packets that leave by an interface.
+pub(super) fn leave(
+    cx: &Context<'_>,
+    network: &Wireguard,
+    frames: &mut [Frame],
+    nexts: &mut Nexts,
+    outlet: &mut Outlet,
+) {
+    let mut last: Option<Way> = None;
+    for (at, frame) in frames.iter_mut().enumerate() {
+        let next = match frame.offload.is_finished() {
+            true => one(cx, network, (frame, &mut last), nexts, outlet),
+            false => unfinished(network, frame),
+        };
+        nexts.set(at, next.unwrap_or_else(|next| next));
+    }
+}
+
+/// A frame whose checksum or segments are to be made comes here again, or its segments do.
+#[cold]
+fn unfinished(network: &Wireguard, frame: &mut Frame) -> Result<Next, Next> {
+    if frame.offload.segmentation == Segmentation::Fragments {
+        frame.offload.segmentation = Segmentation::None;
+    }
+    Ok(Next::Finish(OutId::tunnel(network.id), u32::MAX))
+}
+
+/// How packets get to a peer: what is the same for those that follow each other.
+struct Way {
+    peer: Arc<WireguardPeer>,
+    session: Arc<Sending>,
+    ends: (SocketAddr, SocketAddr),
+    /// The next hop, where nothing looks at the packets.
+    direct: Option<Adjacency>,
+}
+
+impl Way {
+    /// The way to a peer.
+    ///
+    /// # Errors
+    /// There is none yet, and control is asked for it; or there is none at all.
+    fn to(cx: &Context<'_>, network: &Wireguard, peer: &Arc<WireguardPeer>) -> Result<Self, Next> {
+        let keyless = Next::Punt(Why::Keyless(peer.number));
+        let session = peer.sending().as_ref().map(Arc::clone).ok_or(keyless)?;
+        let remote = peer.endpoint().ok_or(keyless)?;
+        let local = source(cx, remote.ip(), Protocol::UDP.0);
+        let local = local.ok_or(Next::Lost(DropReason::TunnelNoSource))?;
+        Ok(Self {
+            peer: Arc::clone(peer),
+            session,
+            ends: (SocketAddr::new(local, network.port), remote),
+            direct: direct(cx, remote.ip()),
+        })
+    }
+}
+
+fn one(
+    cx: &Context<'_>,
+    network: &Wireguard,
+    (frame, last): (&mut Frame, &mut Option<Way>),
+    nexts: &mut Nexts,
+    outlet: &mut Outlet,
+) -> Result<Next, Next> {
+    let packet = { frame.bytes() }
+        .get(usize::from(frame.l3)..)
+        .unwrap_or_default();
+    let malformed = Next::Lost(DropReason::TunnelMalformed);
+    let (_, to) = addresses(packet).ok_or(malformed)?;
+    let peer = network.allowed.get(to);
+    let peer = peer.ok_or(Next::Lost(DropReason::WireguardNoPeer))?;
+    let way = match last {
+        Some(way) if Arc::ptr_eq(&way.peer, peer) => way,
+        _ => last.insert(Way::to(cx, network, peer)?),
+    };
+    match wrap(frame, way, outlet) {
+        Ok(bytes) => {
+            way.peer.sent.add(cx.now, bytes, true);
+            Ok(nexts.by(cx, frame, way.direct.as_ref(), outlet))
+        }
+        Err(DropReason::WireguardExhausted) => Err(Next::Punt(Why::Keyless(peer.number))),
+        Err(reason) => Err(Next::Lost(reason)),
+    }
+}
+
+/// Puts a frame's packet into a message. The frame is then `Ethernet | IP | UDP | message`. Returns how many bytes the
+/// message has.
+fn wrap(frame: &mut Frame, way: &Way, outlet: &mut Outlet) -> Result<u64, DropReason> {
+    let packet = { frame.bytes() }
+        .get(usize::from(frame.l3)..)
+        .unwrap_or_default();
+    let len = total(packet).ok_or(DropReason::TunnelMalformed)?;
+    let tos = tos(packet);
+    let ip = IP_BYTES[usize::from(way.ends.1.is_ipv6())];
+    let front = ip + UDP_BYTES + FRONT;
+    let back = padded(len) - len + TAG;
+    let total = front + len + back;
+    if u16::try_from(total).is_err() {
+        return Err(DropReason::TunnelMalformed);
+    }
+    make_room(frame, len, (front + ETHERNET, back), outlet)?;
+    descend(frame)?;
+    let id = outlet.memory.rules.random() as u16;
+    frame.pull_front(usize::from(frame.l3));
+    let fits =
+        frame.set_len(len) && frame.push_front(front + ETHERNET) && frame.set_len(ETHERNET + total);
+    frame.l3 = ETHERNET as u16;
+    frame.offload = Offload::FINISHED;
+    let bytes = frame.bytes_mut().get_mut(ETHERNET..).unwrap_or_default();
+    if !fits || bytes.len() != total {
+        return Err(DropReason::NoBuffer);
+    }
+    bytes[front + len..].fill(0);
+    let (header, datagram) = bytes.split_at_mut(ip);
+    let (udp, message) = datagram.split_at_mut(UDP_BYTES);
+    way.session.seal(message).map_err(reason)?;
+    let message = message.len() as u64;
+    let outer = Outer {
+        ends: (way.ends.0.ip(), way.ends.1.ip()),
+        protocol: Protocol::UDP.0,
+        // Congestion alone is told on (RFC 6040): who looks on is not to tell kinds of packets apart.
+        tos: tos & 3,
+        total,
+        id,
+    };
+    outer.write(header);
+    write_udp(udp, (way.ends.0.port(), way.ends.1.port()), total - ip);
+    if let (IpAddr::V6(from), IpAddr::V6(to)) = outer.ends {
+        // Datagrams over IPv6 have a checksum (RFC 8200, 8.1).
+        let pseudo = checksum::pseudo_v6(from, to, Protocol::UDP, (total - ip) as u32);
+        let sum = checksum::combine(pseudo, checksum::sum(datagram));
+        datagram[6..8].copy_from_slice(&checksum::udp(!sum).to_be_bytes());
+    }
+    Ok(message)
+}
+
+/// The name under which messages are counted that a session refuses.
+const fn reason(fault: Fault) -> DropReason {
+    match fault {
+        Fault::Malformed => DropReason::WireguardMalformed,
+        Fault::Replayed => DropReason::WireguardReplayed,
+        Fault::Integrity => DropReason::WireguardIntegrity,
+        Fault::Exhausted => DropReason::WireguardExhausted,
+    }
+}
+
+/// From whom to whom a packet goes.
+#[inline]
+fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
+    match packet.first()? >> 4 {
+        4 => {
+            let header = packet.first_chunk::<20>()?;
+            let address = |at: usize| Some(Ipv4Addr::from(*header.get(at..)?.first_chunk::<4>()?));
+            Some((address(12)?.into(), address(16)?.into()))
+        }
+        6 => {
+            let header = packet.first_chunk::<40>()?;
+            let address = |at: usize| Some(Ipv6Addr::from(*header.get(at..)?.first_chunk::<16>()?));
+            Some((address(8)?.into(), address(24)?.into()))
+        }
+        _ => None,
+    }
+}
+
+/// What a datagram for this router is to WireGuard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// It has data, and came to the port of these ends.
+    Of(Ends),
+    /// It is for a port of WireGuard, and no message of it.
+    Malformed,
+    /// It is a part of a datagram that may be for such a port.
+    Piece,
+}
+
+/// What a packet for this router is to WireGuard; none of what it is nothing to, and of handshakes.
+#[inline(always)]
+pub(super) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
+    if !cx.interfaces.has_wireguard() {
+        return None;
+    }
+    let upper = upper(packet)?;
+    if upper.protocol != Protocol::UDP.0 {
+        return None;
+    }
+    if upper.fragment {
+        return Some(Arrival::Piece);
+    }
+    let datagram = packet.get(upper.offset..)?;
+    let [_, _, a, b, ..] = *datagram.first_chunk::<UDP_BYTES>()?;
+    let port = u16::from_be_bytes([a, b]);
+    if !cx.interfaces.has_wireguard_port(port) {
+        return None;
+    }
+    match datagram.get(UDP_BYTES..)? {
+        [session::DATA, 0, 0, 0, ..] => Some(Arrival::Of(Ends::Wireguard { port })),
+        [kind, 0, 0, 0, ..] if HANDSHAKE.contains(kind) => None,
+        _ => Some(Arrival::Malformed),
+    }
+}
+
+fn upper(packet: &[u8]) -> Option<Upper> {
+    match packet.first()? >> 4 {
+        4 => flow::upper4(packet),
+        _ => flow::upper6(packet),
+    }
+}
+
+/// Takes packets out of messages for an interface: they go on behind ingress.
+pub(super) fn emerge(
+    cx: &Context<'_>,
+    (frames, count): (impl Iterator<Item = Frame>, usize),
+    (interface, network): (&Interface, &Wireguard),
+    outlet: &mut Outlet,
+) -> Traffic {
+    let item = Item::Arrived(network.id);
+    let mut arriving = Emerging {
+        cx,
+        network,
+        mac: interface.mac.0,
+        running: interface.running,
+        last: None,
+        batch: outlet.agenda.batch(item, count),
+        inner: Traffic::default(),
+    };
+    let mut all = Traffic::default();
+    for frame in frames {
+        all.packets += 1;
+        all.bytes += frame.len() as u64 + u64::from(frame.untagged);
+        if frame.offload.segmentation == Segmentation::Udp {
+            arriving.divide(frame, outlet);
+        } else {
+            arriving.one(frame, outlet);
+        }
+    }
+    if let Some(batch) = arriving.batch {
+        outlet.agenda.put_batch(item, batch);
+    }
+    let counters = outlet.counters.interface(network.id);
+    counters
+        .rx
+        .add(arriving.inner.packets, arriving.inner.bytes);
+    all
+}
+
+/// What is at hand while packets are taken out of messages.
+struct Emerging<'a> {
+    cx: &'a Context<'a>,
+    network: &'a Wireguard,
+    mac: [u8; 6],
+    running: bool,
+    /// The session of the last message, by its number.
+    last: Option<(u32, Arc<WireguardArriving>)>,
+    batch: Option<Vec<Frame>>,
+    inner: Traffic,
+}
+
+impl Emerging<'_> {
+    /// Datagrams that came merged.
+    #[cold]
+    fn divide(&mut self, frame: Frame, outlet: &mut Outlet) {
+        let mut pieces = core::mem::take(&mut outlet.pieces);
+        match frame::segment(&mut outlet.pool, &frame, &mut pieces) {
+            Ok(_) => outlet.pool.free(frame),
+            Err(_) => outlet.discard(frame, DropReason::OffloadMalformed),
+        }
+        for piece in pieces.drain(..) {
+            self.one(piece, outlet);
+        }
+        outlet.pieces = pieces;
+    }
+
+    fn one(&mut self, mut frame: Frame, outlet: &mut Outlet) {
+        match self.take_out(&mut frame) {
+            Ok(true) => {
+                self.inner.packets += 1;
+                self.inner.bytes += frame.len() as u64;
+                let received = (self.network.id, Direction::Received);
+                tap::show(self.cx, received, (&frame, 0), outlet);
+                put(
+                    &mut self.batch,
+                    Item::Arrived(self.network.id),
+                    frame,
+                    outlet,
+                );
+            }
+            Ok(false) => outlet.pool.free(frame),
+            Err(reason) => outlet.discard(frame, reason),
+        }
+    }
+
+    /// Makes a frame the packet in its message; false where that has none, which says that its peer is there.
+    ///
+    /// # Errors
+    /// The message is nobody's, or what is in it may not come from its peer.
+    fn take_out(&mut self, frame: &mut Frame) -> Result<bool, DropReason> {
+        let malformed = DropReason::WireguardMalformed;
+        if frame.depth >= DEPTH {
+            return Err(DropReason::TunnelDepth);
+        }
+        let l3 = usize::from(frame.l3);
+        let packet = frame.bytes().get(l3..).ok_or(malformed)?;
+        let (from, at) = datagram(packet).ok_or(malformed)?;
+        let outer_tos = tos(packet);
+        let message = packet.get(at.clone()).ok_or(malformed)?;
+        let number = session::receiver(message).ok_or(malformed)?;
+        let arriving = self.session(number)?;
+        let at = l3 + at.start..l3 + at.end;
+        let bytes = frame.bytes_mut().get_mut(at.clone()).ok_or(malformed)?;
+        let opened = arriving.session.open(bytes).map_err(reason)?;
+        let (peer, is_data) = (&arriving.peer, !opened.is_empty());
+        peer.received.add(self.cx.now, at.len() as u64, is_data);
+        peer.heard_from(from);
+        if !is_data {
+            return Ok(false);
+        }
+        if !self.running {
+            return Err(DropReason::InterfaceDown);
+        }
+        let start = at.start + opened.start;
+        let inner = frame.bytes().get(start..at.start + opened.end);
+        let inner = inner.ok_or(malformed)?;
+        let ethertype = admit(inner, &self.network.allowed, peer)?;
+        let len = total(inner).ok_or(malformed)?;
+        if !frame.set_len(start + len) {
+            return Err(malformed);
+        }
+        settle(frame, start, ethertype).ok_or(malformed)?;
+        if let Some(to) = frame.bytes_mut().first_chunk_mut::<12>() {
+            to[..6].copy_from_slice(&self.mac);
+            to[6..].fill(0);
+        }
+        if outer_tos & 3 == 3 {
+            congest(frame)?;
+        }
+        ascend(frame, self.network.id);
+        frame.flow = 0;
+        Ok(true)
+    }
+
+    /// The session with this number, of this interface.
+    fn session(&mut self, number: u32) -> Result<Arc<WireguardArriving>, DropReason> {
+        if let Some((last, session)) = &self.last
+            && *last == number
+        {
+            return Ok(Arc::clone(session));
+        }
+        let found = self.cx.interfaces.sessions().get(number);
+        let found = found.filter(|session| session.interface == self.network.id);
+        let found = found.ok_or(DropReason::WireguardUnknown)?;
+        self.last = Some((number, Arc::clone(&found)));
+        Ok(found)
+    }
+}
+
+/// Where a datagram comes from, and where its data stands in its packet.
+fn datagram(packet: &[u8]) -> Option<(SocketAddr, core::ops::Range<usize>)> {
+    let upper = upper(packet)?;
+    let (from, _) = addresses(packet)?;
+    let datagram = packet.get(upper.offset..total(packet)?)?;
+    let [a, b, _, _, c, d, ..] = *datagram.first_chunk::<UDP_BYTES>()?;
+    let len = usize::from(u16::from_be_bytes([c, d]));
+    let from = SocketAddr::new(from, u16::from_be_bytes([a, b]));
+    let whole = len >= UDP_BYTES && len <= datagram.len();
+    whole.then_some((from, upper.offset + UDP_BYTES..upper.offset + len))
+}
+
+/// The EtherType of a packet that came from a peer.
+///
+/// # Errors
+/// It is none, or is from an address that is not behind the peer.
+fn admit(
+    packet: &[u8],
+    allowed: &Allowed,
+    peer: &Arc<WireguardPeer>,
+) -> Result<[u8; 2], DropReason> {
+    let (source, _) = addresses(packet).ok_or(DropReason::WireguardMalformed)?;
+    match allowed.get(source) {
+        Some(of) if Arc::ptr_eq(of, peer) => {}
+        _ => return Err(DropReason::WireguardSource),
+    }
+    Ok(match source {
+        IpAddr::V4(_) => [0x08, 0x00],
+        IpAddr::V6(_) => [0x86, 0xdd],
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! WireGuard between two sites: two routers of ferroute, and ferroute with wireguard-go.
+//!
+//! ```text
+//! one ── left (ferroute) ── right (ferroute, or wireguard-go) ── two
+//! ```
+
+use lab::Lab;
+
+use crate::ipsec::{SITES, router};
+use crate::world::{Folder, Router, Server, have, lab, output, run, shell, text, until, works};
+
+/// What a router says about itself: its addresses, and a WireGuard interface with a key that is made.
+fn base(site: u8, other: u8) -> String {
+    format!(
+        "/ip address add address=10.{site}.0.1/24 interface=ether1\n\
+         /ip address add address=192.0.2.{site}/24 interface=ether2\n\
+         /interface wireguard add name=wg listen-port=13231\n\
+         /ip address add address=10.9.0.{site}/24 interface=wg\n\
+         /ip route add dst-address=10.{other}.0.0/24 gateway=10.9.0.{other}\n"
+    )
+}
+
+fn public(router: &Router) -> String {
+    router.value("/interface/wireguard/print", "wg", "public-key")
+}
+
+/// Tells a router of the other site as a peer.
+fn meet(router: &Router, other: u8, key: &str, more: &str) {
+    router.exec(&format!(
+        "/interface/wireguard/peers add interface=wg name=far public-key=\"{key}\" \
+         allowed-address=10.{other}.0.0/24,10.9.0.{other}/32 {more}"
+    ));
+}
+
+fn endpoint(other: u8) -> String {
+    format!("endpoint-address=192.0.2.{other} endpoint-port=13231")
+}
+
+fn reaches(lab: &Lab, more: &str) -> bool {
+    works(lab, "one", &format!("ping -q -c 1 -W 1{more} 10.2.0.2"))
+}
+
+fn peer(router: &Router, property: &str) -> String {
+    router.value("/interface/wireguard/peers/print", "far", property)
+}
+
+#[test]
+fn two_sites_reach_each_other_by_keys_that_they_made() {
+    let test = "two_sites_reach_each_other_by_keys_that_they_made";
+    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    let (left, right) = (
+        router(&lab, "left", &base(1, 2)),
+        router(&lab, "right", &base(2, 1)),
+    );
+    let shared = "preshared-key=\"AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\"";
+    meet(
+        &left,
+        2,
+        &public(&right),
+        &format!("{} {shared}", endpoint(2)),
+    );
+    meet(&right, 1, &public(&left), shared);
+    // The first packet waits for the handshake, and is not lost.
+    assert!(
+        works(&lab, "one", "ping -q -c 1 -W 5 10.2.0.2"),
+        "{}",
+        left.log()
+    );
+    assert_eq!(peer(&right, "current-endpoint-address"), "192.0.2.1");
+    assert_ne!(peer(&left, "last-handshake"), "");
+    // Long packets: those who may not be fragmented are told, others go in pieces.
+    assert!(reaches(&lab, " -s 1392 -M do"));
+    assert!(!reaches(&lab, " -s 1393 -M do"));
+    assert!(reaches(&lab, " -s 3000"));
+    // A firewall in front of it all changes nothing.
+    for router in [&left, &right] {
+        router.exec("/ip firewall filter add chain=input protocol=udp dst-port=13231");
+        router.exec("/ip firewall filter add chain=forward connection-state=invalid action=drop");
+        router.exec("/ip firewall nat add chain=srcnat out-interface=ether2 action=masquerade");
+    }
+    assert!(reaches(&lab, ""));
+    // Another key is not met, and the old sessions are over.
+    right.exec(
+        "/interface/wireguard set wg private-key=\"yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\"",
+    );
+    assert!(!reaches(&lab, ""));
+    let key = public(&right);
+    assert_eq!(key, "HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=");
+    left.exec(&format!(
+        "/interface/wireguard/peers set far public-key=\"{key}\""
+    ));
+    until("the sites meet by the other key", || reaches(&lab, ""));
+}
+
+#[test]
+fn a_peer_that_moves_is_followed_and_strangers_are_not() {
+    let test = "a_peer_that_moves_is_followed_and_strangers_are_not";
+    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    let (left, right) = (
+        router(&lab, "left", &base(1, 2)),
+        router(&lab, "right", &base(2, 1)),
+    );
+    meet(&left, 2, &public(&right), &endpoint(2));
+    meet(&right, 1, &public(&left), "");
+    until("a packet gets through", || reaches(&lab, ""));
+    left.exec("/ip/address set [find address=\"192.0.2.1/24\"] address=192.0.2.9/24");
+    until("it gets through from elsewhere", || reaches(&lab, ""));
+    until("the other end knows", || {
+        peer(&right, "current-endpoint-address") == "192.0.2.9"
+    });
+    assert!(works(&lab, "two", "ping -q -c 1 -W 2 10.1.0.2"));
+    // Of addresses that are not behind the peer nothing comes in.
+    right.exec("/interface/wireguard/peers set far allowed-address=10.9.0.1/32");
+    assert!(!reaches(&lab, ""));
+    let drops = right.rows("/tool/drop/print");
+    assert!(
+        drops
+            .iter()
+            .any(|row| row["reason"] == "wireguard-wrong-source"),
+        "{drops:#?}"
+    );
+    // Without a peer that has the address, nothing goes out.
+    assert!(!works(&lab, "two", "ping -q -c 1 -W 1 10.1.0.2"));
+}
+
+/// wireguard-go on the right, with an interface `wg0` that has this key.
+fn go(lab: &Lab, folder: &Folder, key: &str, peer: &str) -> Server {
+    let private = folder.file("private");
+    std::fs::write(&private, format!("{key}\n")).expect("a folder of our own");
+    let script = format!(
+        "mount -t tmpfs t /run; ip link set lo up
+         wireguard-go wg0 >/dev/null 2>&1 || exit 1
+         wg set wg0 listen-port 13231 private-key {} || exit 1
+         wg set wg0 {peer} || exit 1
+         ip address add 10.9.0.2/24 dev wg0; ip link set wg0 mtu 1420 up; ip route add 10.1.0.0/24 dev wg0
+         echo up; exec sleep infinity",
+        private.display()
+    );
+    let argv = ["unshare", "-m", "sh", "-c", &script].map(str::to_owned);
+    let command = lab.command_line("right", &argv);
+    Server::begin(command.expect("a host of the layout"), "up")
+}
+
+/// wireguard-go ends with its interface.
+fn end(lab: &Lab, go: Server) {
+    run(lab, "right", "ip link delete wg0");
+    drop(go);
+}
+
+#[test]
+fn wireguard_go_joins_its_site_whoever_begins() {
+    let test = "wireguard_go_joins_its_site_whoever_begins";
+    let programs = ["ping", "wg", "wireguard-go", "iperf3"];
+    let Some(lab) = have(test, &programs).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    shell(
+        &lab,
+        "right",
+        "ip address add 192.0.2.2/24 dev ether2; ip address add 10.2.0.1/24 dev ether1
+         echo 1 > /proc/sys/net/ipv4/ip_forward",
+    );
+    let left = router(&lab, "left", &base(1, 2));
+    let key = run(&lab, "right", "wg genkey");
+    let folder = Folder::new();
+    let file = folder.file("key");
+    std::fs::write(&file, &key).expect("a folder of our own");
+    let theirs = shell(&lab, "right", &format!("wg pubkey < {}", file.display()));
+    meet(&left, 2, theirs.trim(), &endpoint(2));
+    let of_left = format!(
+        "peer {} allowed-ips 10.1.0.0/24,10.9.0.1/32 endpoint 192.0.2.1:13231",
+        public(&left)
+    );
+    let first = go(&lab, &folder, key.trim(), &of_left);
+    until("a packet gets through", || reaches(&lab, ""));
+    assert!(reaches(&lab, " -s 1392 -M do"));
+    assert!(reaches(&lab, " -s 3000"));
+    let server = Server::start(
+        &lab,
+        "two",
+        "iperf3 -s -1 --forceflush -B 10.2.0.2",
+        "listening",
+    );
+    let sent = output(&lab, "one", "iperf3 -c 10.2.0.2 -n 8M");
+    assert!(
+        sent.status.success(),
+        "{}{:#?}",
+        text(&sent.stdout),
+        left.rows("/tool/drop/print")
+    );
+    drop(server);
+    end(&lab, first);
+    // It begins: this end has forgotten everything.
+    left.exec("/interface/wireguard/peers remove far");
+    let second = go(&lab, &folder, key.trim(), &of_left);
+    meet(&left, 2, theirs.trim(), "");
+    assert!(!reaches(&lab, ""), "nobody knows where the peer is");
+    until("the other end begins", || {
+        works(&lab, "two", "ping -q -c 1 -W 1 10.1.0.2")
+    });
+    assert!(reaches(&lab, ""));
+    end(&lab, second);
+}
+
+#[test]
+fn a_peers_device_is_configured_by_text_or_picture() {
+    let test = "a_peers_device_is_configured_by_text_or_picture";
+    let Some(lab) = lab(test, &SITES) else { return };
+    let left = router(&lab, "left", &base(1, 2));
+    left.exec(
+        "/interface/wireguard/peers add interface=wg name=phone private-key=auto preshared-key=auto \
+         allowed-address=10.9.0.7/32 client-address=10.9.0.7/32 client-dns=10.9.0.1 \
+         client-endpoint=vpn.example.net client-keepalive=25s",
+    );
+    let shown = left.exec("/interface/wireguard/peers show-client-config phone");
+    for line in [
+        "[Interface]",
+        "Address = 10.9.0.7/32",
+        "DNS = 10.9.0.1",
+        "[Peer]",
+        "AllowedIPs = 0.0.0.0/0, ::/0",
+        "Endpoint = vpn.example.net:13231",
+        "PersistentKeepalive = 25",
+        &format!("PublicKey = {}", public(&left)),
+    ] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    assert!(
+        shown.contains("PrivateKey = ") && shown.contains('█'),
+        "{shown}"
+    );
+    // Another one's keys are made, too.
+    left.exec(
+        "/interface/wireguard/peers add interface=wg private-key=auto allowed-address=10.9.0.8/32",
+    );
+    let peers = left.rows("/interface/wireguard/peers/print");
+    assert_ne!(peers[0]["public-key"], peers[1]["public-key"], "{peers:#?}");
+    // Keys that are none are refused, and change nothing.
+    let refused = left.command("/interface/wireguard/peers add interface=wg public-key=short");
+    let said = text(&refused.stdout) + &text(&refused.stderr);
+    assert!(said.contains("44 characters"), "{said}");
+}

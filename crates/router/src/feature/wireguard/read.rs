@@ -1,0 +1,128 @@
+//! What `/interface/wireguard` and its peers say.
+
+use core::net::IpAddr;
+use std::sync::Arc;
+
+use dataplane::interface::{Allowed, Wireguard};
+use dataplane::snapshot::Prefix;
+use frame::InterfaceId;
+use machine::Duration;
+use menu::{Item, Value};
+use wireguard::{Preshared, Private, Public};
+
+use crate::intent::{Class, Interface, InterfaceKind, ItemId, Name};
+use crate::read;
+
+/// The ports that are given to interfaces which have one chosen (RFC 6335, 6).
+const DYNAMIC: core::ops::Range<u64> = 49_152..65_536;
+
+/// An interface.
+#[derive(Clone, Debug)]
+pub(super) struct Network {
+    pub(super) interface: Interface,
+    pub(super) port: u16,
+    pub(super) private: Option<Private>,
+}
+
+impl Network {
+    pub(super) fn of(id: ItemId, item: &Item) -> Option<Self> {
+        let port = match item.number("listen-port") {
+            // Always the same one for the same item.
+            Some(0) | None => (DYNAMIC.start + id % (DYNAMIC.end - DYNAMIC.start)) as u16,
+            Some(port) => u16::try_from(port).ok()?,
+        };
+        Some(Self {
+            interface: Interface {
+                mtu: { item.number("mtu") }
+                    .and_then(|mtu| u32::try_from(mtu).ok())
+                    .unwrap_or(MTU),
+                ..read::interface_of(item, InterfaceKind::Idle, Class::Other)?
+            },
+            port,
+            private: Private::from_base64(item.text("private-key")),
+        })
+    }
+
+    /// The interface, as control is told of it: with the networks behind its peers.
+    pub(super) fn with(&self, allowed: Allowed) -> Interface {
+        Interface {
+            kind: InterfaceKind::Wireguard(Wireguard {
+                id: InterfaceId::NONE,
+                port: self.port,
+                allowed: Arc::new(allowed),
+            }),
+            ..self.interface.clone()
+        }
+    }
+
+    /// The interface without effect.
+    pub(super) fn idle(&self) -> Interface {
+        self.interface.clone()
+    }
+}
+
+/// The layer-3 MTU where none is given (RouterOS): packets fit a way of 1,500 bytes over IPv6, with 8 of PPPoE.
+const MTU: u32 = 1420;
+
+/// Where a peer is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Host {
+    Address(IpAddr),
+    Name(Arc<str>),
+}
+
+/// A peer.
+#[derive(Clone, Debug)]
+pub(super) struct Peer {
+    pub(super) interface: Name,
+    pub(super) public: Public,
+    pub(super) preshared: Option<Preshared>,
+    pub(super) endpoint: Option<(Host, u16)>,
+    pub(super) keepalive: Option<Duration>,
+    pub(super) responder: bool,
+    pub(super) allowed: Vec<Prefix>,
+}
+
+impl Peer {
+    /// A peer that is enabled and has a key.
+    pub(super) fn of(item: &Item) -> Option<Self> {
+        let public = public_of(item)?;
+        let networks = item.get("allowed-address").map(Value::as_list);
+        let keepalive = item.get("persistent-keepalive").and_then(Value::as_nanos);
+        let keepalive = keepalive.and_then(|nanos| u64::try_from(nanos).ok());
+        (!item.is("disabled")).then_some(())?;
+        Some(Self {
+            interface: read::name(item, "interface")?,
+            public,
+            preshared: Preshared::from_base64(item.text("preshared-key")),
+            endpoint: endpoint(item),
+            keepalive: keepalive
+                .filter(|nanos| *nanos > 0)
+                .map(Duration::from_nanos),
+            responder: item.is("responder"),
+            allowed: networks
+                .unwrap_or_default()
+                .iter()
+                .filter_map(Value::as_prefix)
+                .map(read::prefix)
+                .collect(),
+        })
+    }
+}
+
+/// The public key of a peer: that which is given, or what follows from its private one.
+pub(super) fn public_of(item: &Item) -> Option<Public> {
+    let given = Public::from_base64(item.text("public-key"));
+    given.or_else(|| Private::from_base64(item.text("private-key")).map(|private| private.public()))
+}
+
+fn endpoint(item: &Item) -> Option<(Host, u16)> {
+    let port = u16::try_from(item.number("endpoint-port")?).ok();
+    let port = port.filter(|port| *port != 0)?;
+    let value = item.get("endpoint-address")?;
+    let host = match value.as_address() {
+        Some(address) => Host::Address(address),
+        None => Host::Name(Arc::from(value.as_str().filter(|name| !name.is_empty())?)),
+    };
+    Some((host, port))
+}

@@ -1,0 +1,155 @@
+//! Sessions with peers, as workers have them, and packets that wait for one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dataplane::DropReason;
+use dataplane::interface::{WireguardArriving, WireguardPeer, WireguardSessions};
+use frame::InterfaceId;
+use machine::Instant;
+use wireguard::session::{FRONT, Receiving, Sending, TAG, padded};
+use wireguard::{Observation, Pair};
+
+/// Packets of a peer that wait for its session, and their bytes.
+const PACKETS: usize = 16;
+const BYTES: usize = 64 * 1024;
+
+/// Packets that wait for a session with their peer.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    packets: Vec<Vec<u8>>,
+}
+
+impl Waiting {
+    /// One more waits.
+    ///
+    /// # Errors
+    /// As many wait as may.
+    pub(super) fn put(&mut self, packet: &[u8]) -> Result<(), DropReason> {
+        let bytes: usize = self.packets.iter().map(Vec::len).sum();
+        if self.packets.len() >= PACKETS || bytes + packet.len() > BYTES {
+            return Err(DropReason::WireguardNoSession);
+        }
+        self.packets.push(packet.to_vec());
+        Ok(())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// None waits any more.
+    pub(super) fn take(&mut self) -> Vec<Vec<u8>> {
+        core::mem::take(&mut self.packets)
+    }
+}
+
+/// A session.
+#[derive(Debug)]
+struct Session {
+    peer: Arc<WireguardPeer>,
+    sending: Arc<Sending>,
+    arriving: Arc<WireguardArriving>,
+}
+
+/// All sessions, by the number that this router chose for each.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    table: Arc<WireguardSessions>,
+    all: BTreeMap<u32, Session>,
+    /// Those of each peer, by its number.
+    of: BTreeSet<(u32, u32)>,
+}
+
+impl Sessions {
+    /// Workers have this table.
+    pub(super) fn set_table(&mut self, table: &Arc<WireguardSessions>) {
+        self.table = Arc::clone(table);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The numbers of peers that have sessions.
+    pub(super) fn peers(&self) -> Vec<u32> {
+        let mut peers: Vec<_> = self.of.iter().map(|(peer, _)| *peer).collect();
+        peers.dedup();
+        peers
+    }
+
+    fn of(&self, peer: u32) -> impl Iterator<Item = (u32, &Session)> {
+        let of = self.of.range((peer, 0)..=(peer, u32::MAX));
+        of.filter_map(|(_, local)| Some((*local, self.all.get(local)?)))
+    }
+
+    /// A pair of keys is agreed on. Who began may send by it at once.
+    pub(super) fn install(&mut self, pair: &Pair, peer: &Arc<WireguardPeer>, id: InterfaceId) {
+        let arriving = Arc::new(WireguardArriving {
+            session: Receiving::new(&pair.receive),
+            peer: Arc::clone(peer),
+            interface: id,
+        });
+        self.table.put(pair.local, Arc::clone(&arriving));
+        let session = Session {
+            peer: Arc::clone(peer),
+            sending: Arc::new(Sending::new(pair.remote, &pair.send)),
+            arriving,
+        };
+        if pair.is_initiator {
+            peer.set_sending(Some(Arc::clone(&session.sending)));
+        }
+        self.of.insert((peer.number, pair.local));
+        self.all.insert(pair.local, session);
+    }
+
+    /// Packets leave by this session from now on.
+    pub(super) fn activate(&self, local: u32) {
+        if let Some(session) = self.all.get(&local) {
+            session.peer.set_sending(Some(Arc::clone(&session.sending)));
+        }
+    }
+
+    /// A session is over.
+    pub(super) fn remove(&mut self, local: u32) {
+        self.table.remove(local);
+        if let Some(session) = self.all.remove(&local) {
+            self.of.remove(&(session.peer.number, local));
+            let current = session.peer.sending();
+            let is_current =
+                { current.as_ref() }.is_some_and(|current| Arc::ptr_eq(current, &session.sending));
+            if is_current {
+                session.peer.set_sending(None);
+            }
+        }
+    }
+
+    /// What workers saw of a peer.
+    pub(super) fn observe(&self, peer: &WireguardPeer) -> Observation {
+        let [last_sent, last_sent_data] = peer.sent.times();
+        let [last_received, last_received_data] = peer.received.times();
+        let received = { self.of(peer.number) }.filter(|(_, one)| one.arriving.session.count() > 0);
+        Observation {
+            sent: peer.sending().as_ref().map_or(0, |session| session.count()),
+            last_sent,
+            last_sent_data,
+            last_received,
+            last_received_data,
+            used: received.map(|(local, _)| local).collect(),
+            moved: peer.take_moved(),
+        }
+    }
+}
+
+/// Seals a packet for a peer, or none: a message that says that this end is there.
+pub(super) fn seal(peer: &WireguardPeer, packet: &[u8], now: Instant) -> Option<Vec<u8>> {
+    let session = peer.sending();
+    let session = session.as_ref()?;
+    let mut message = vec![0; FRONT + padded(packet.len()) + TAG];
+    message
+        .get_mut(FRONT..FRONT + packet.len())?
+        .copy_from_slice(packet);
+    session.seal(&mut message).ok()?;
+    peer.sent.add(now, message.len() as u64, !packet.is_empty());
+    Some(message)
+}
