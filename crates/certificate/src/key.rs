@@ -142,6 +142,18 @@ impl Key {
         wrapped.to_der().map_err(|error| failed(&error))
     }
 
+    /// The key as PKCS#8, however it came.
+    ///
+    /// # Errors
+    /// There is no kind of key for it.
+    pub(crate) fn as_pkcs8(&self) -> Result<Vec<u8>, String> {
+        use pkcs8::der::Decode as _;
+        match pkcs8::PrivateKeyInfoRef::from_der(self.der()) {
+            Ok(_) => Ok(self.der().to_vec()),
+            Err(_) => self.wrapped(),
+        }
+    }
+
     /// The public key with its kind, as certificates have it.
     pub fn public_key(&self) -> Vec<u8> {
         self.pair.subject_public_key_info()

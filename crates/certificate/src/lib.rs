@@ -7,6 +7,7 @@
 //! template + key ──▶ make ──▶ certificate, request, list of revoked ones
 //! file ──▶ import ──▶ certificates and keys        certificate, key ──▶ export ──▶ files
 //! certificate ──▶ Facts (what menus show)          trusted ones ──▶ Trust (who may prove to be whom)
+//! key ──▶ Signing ──▶ signature ──▶ verify         chain, Trust ──▶ judge
 //! ```
 //! No clock, no file, no store: time and random numbers of certificates are passed in; keys come from the library's
 //! generator. Begin reading at `make.rs`.
@@ -16,16 +17,20 @@
 pub mod export;
 mod facts;
 pub mod import;
+mod judge;
 mod key;
 mod make;
+mod sign;
 mod trust;
 
 pub use facts::{Facts, issued_by, of_text, to_text};
+pub use judge::judge;
 pub use key::{Digest, Key, KeySize};
 pub use make::{
     Authority, Revoked, Subject, Template, request, revocation_list, self_signed, signed,
     signed_request,
 };
+pub use sign::{Hash, Signing, Way, sha1, verify};
 pub use trust::{Check, Trust, builtin};
 
 #[cfg(test)]

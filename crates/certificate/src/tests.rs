@@ -207,3 +207,69 @@ fn damaged_files_are_refused() {
     }
     assert!(import::read(&vec![b'-'; import::FILE_BYTES + 1], "").is_err());
 }
+
+#[test]
+fn what_a_key_signs_its_certificate_verifies() {
+    let ca = authority();
+    let hashes = [Hash::Sha1, Hash::Sha256, Hash::Sha384, Hash::Sha512];
+    let of_rsa = hashes.map(Way::RsaPkcs1).into_iter().chain([
+        Way::RsaRaw,
+        Way::RsaPss(Hash::Sha256),
+        Way::RsaPss(Hash::Sha512),
+    ]);
+    for (size, ways) in [
+        (KeySize::Rsa2048, of_rsa.collect::<Vec<_>>()),
+        (KeySize::P256, vec![Way::P256]),
+        (KeySize::P384, vec![Way::P384]),
+        (KeySize::P521, vec![Way::P521]),
+    ] {
+        let (certificate, key) = server(&ca, size);
+        let signing = Signing::read(&key).expect("a key that signs");
+        for way in ways {
+            assert!(signing.can(way));
+            let made = signing.sign(way, b"a message").expect("it can");
+            assert_eq!(
+                verify(&certificate, way, b"a message", &made),
+                Ok(()),
+                "{way:?}"
+            );
+            assert!(
+                verify(&certificate, way, b"another", &made).is_err(),
+                "{way:?}"
+            );
+            let other = &server(&ca, size).0;
+            assert!(verify(other, way, b"a message", &made).is_err(), "{way:?}");
+        }
+        let (curve, foreign) = match size {
+            KeySize::Rsa2048 => (false, Way::P256),
+            _ => (true, Way::RsaRaw),
+        };
+        assert_eq!((signing.can(foreign), curve), (false, curve));
+        assert!(signing.sign(foreign, b"a message").is_none());
+    }
+}
+
+#[test]
+fn a_chain_is_judged_by_who_is_trusted_and_by_time() {
+    let ca = authority();
+    let (certificate, _) = server(&ca, KeySize::P256);
+    let chain = vec![certificate.clone()];
+    let mut trust = Trust::new("untrusted");
+    let no = |trust: &Trust, at| judge(&chain, trust, "ipsec", at).expect_err("not trusted");
+    assert!(no(&trust, NOW + 60).contains("trusted=yes"));
+    trust.add(&authority().0, "all");
+    assert!(no(&trust, NOW + 60).contains("not trusted"));
+    trust.add(&ca.0, "ipsec");
+    assert_eq!(judge(&chain, &trust, "ipsec", NOW + 60), Ok(()));
+    assert!(no(&trust, NOW - 60).contains("not trusted"));
+    assert!(no(&trust, NOW + 400 * 86_400).contains("not trusted"));
+    // Trusted for something else.
+    assert!(judge(&chain, &trust, "dns", NOW + 60).is_err());
+    let revoked = Revoked {
+        serial: Facts::read(&certificate).expect("it is one").serial,
+        at: NOW,
+    };
+    let list = revocation_list(of(&ca), &[revoked], 1, (NOW, 7)).expect("a list");
+    trust.add_list(list);
+    assert!(no(&trust, NOW + 60).contains("not trusted"));
+}

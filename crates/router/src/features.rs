@@ -151,11 +151,11 @@ impl Features {
         let seed = rng.next_u64();
         let mut others = Rng::seeded(seed);
         let address_pools = AddressPools::default();
+        let certificates = Certificates::default();
         Self {
             log: Log::new(),
             access: access::Access::default(),
             scripting: script::Scripting::default(),
-            certificates: Certificates::default(),
             radius: Radius::default(),
             schedule: Schedule::default(),
             dns: Dns::new(core::array::from_fn(|_| others.next_u32() as u8)),
@@ -175,7 +175,12 @@ impl Features {
             virtual_routers: VirtualRouters::default(),
             vxlans: Vxlans::new(others.next_u64()),
             tunnels: Tunnels::default(),
-            ipsec: Ipsec::new(crate::store::vault::entropy),
+            ipsec: Ipsec::new(
+                crate::store::vault::entropy,
+                certificates.share(),
+                address_pools.share(),
+            ),
+            certificates,
             wireguard: Wireguards::new(crate::store::vault::entropy),
             queues: Queues::default(),
             addresses: Addresses,

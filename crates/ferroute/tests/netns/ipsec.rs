@@ -77,7 +77,7 @@ pub(crate) fn base(site: u8, other: u8) -> String {
 }
 
 /// A policy between both sites' networks.
-fn policy(site: u8, other: u8, peer: &str, more: &str) -> String {
+pub(crate) fn policy(site: u8, other: u8, peer: &str, more: &str) -> String {
     format!(
         "/ip ipsec peer add name=far address=192.0.2.{other}/32 {peer}\n\
          /ip ipsec identity add peer=far secret=\"correct horse\"\n\
@@ -107,7 +107,7 @@ pub(crate) fn reaches(lab: &Lab, more: &str) -> bool {
     works(lab, "one", &format!("ping -q -c 1 -W 1{more} 10.2.0.2"))
 }
 
-fn is_established(router: &Router) -> bool {
+pub(crate) fn is_established(router: &Router) -> bool {
     let policies = router.rows("/ip/ipsec/policy/print");
     policies.iter().any(|row| row["ph2-state"] == "established")
 }
@@ -144,17 +144,21 @@ fn two_sites_reach_each_other_and_nothing_is_seen_between_them() {
 }
 
 /// strongSwan in user space, which has ESP in UDP and whole packets alone.
-struct Swan {
+pub(crate) struct Swan {
     _server: Server,
     folder: Folder,
 }
 
-const PLUGINS: &str = "random nonce aes sha1 sha2 hmac kdf gmp pem pkcs1 x509 kernel-libipsec \
-                       kernel-netlink socket-default vici updown";
+const PLUGINS: &str = "random nonce aes sha1 sha2 hmac kdf gmp openssl pem pkcs1 pkcs8 pubkey x509 constraints \
+                       eap-identity eap-mschapv2 kernel-libipsec kernel-netlink socket-default vici updown";
 
 impl Swan {
     fn start(lab: &Lab, connections: &str) -> Self {
-        let folder = Folder::new();
+        Self::start_in(lab, Folder::new(), connections)
+    }
+
+    /// Begins with the certificates and keys that are in a folder.
+    pub(crate) fn start_in(lab: &Lab, folder: Folder, connections: &str) -> Self {
         let path = |name: &str| folder.file(name).display().to_string();
         let conf = format!(
             "charon {{\n load_modular = no\n load = {PLUGINS}\n \
@@ -183,20 +187,22 @@ impl Swan {
         swan
     }
 
-    fn line(&self, what: &str) -> String {
+    pub(crate) fn line(&self, what: &str) -> String {
         let path = |name: &str| self.folder.file(name).display().to_string();
         let file = match what.starts_with("--load") {
             true => format!(" --file {}", path("swanctl.conf")),
             false => String::new(),
         };
-        format!("swanctl {what} --uri unix://{}{file}", path("vici"))
+        let own = path("vici");
+        let own = own.trim_end_matches("/vici");
+        format!("env SWANCTL_DIR={own} swanctl {what} --uri unix://{own}/vici{file}")
     }
 
-    fn tells(&self, lab: &Lab, what: &str) -> bool {
+    pub(crate) fn tells(&self, lab: &Lab, what: &str) -> bool {
         works(lab, "right", &self.line(what))
     }
 
-    fn says(&self, lab: &Lab, what: &str) -> String {
+    pub(crate) fn says(&self, lab: &Lab, what: &str) -> String {
         run(lab, "right", &self.line(what))
     }
 }
@@ -212,7 +218,7 @@ fn connection(version: u8, proposals: &str, esp: &str) -> String {
     )
 }
 
-fn with_swan(test: &str) -> Option<Lab> {
+pub(crate) fn with_swan(test: &str) -> Option<Lab> {
     let lab = have(test, &["ping", "swanctl"]).then(|| lab(test, &SITES))??;
     if !std::path::Path::new("/usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so").exists() {
         lab::testing::skip(test, "strongSwan has no ESP of its own (kernel-libipsec)");

@@ -26,6 +26,7 @@ mod hostplane;
 mod identity;
 mod instruments;
 mod ipsec;
+mod ipsec_identities;
 mod jumbo;
 mod life;
 mod loop_protect;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use certificate::{Authority, Digest, Facts, Revoked, Trust, issued_by, of_text, revocation_list};
 use menu::{Changes, Clock, Id, Item, Menu, Row, RowFilter, Store, Value};
 
@@ -25,7 +26,7 @@ const LIST_AGE: i64 = 3_600;
 #[derive(Debug, Default)]
 pub(crate) struct Certificates {
     all: BTreeMap<Id, Known>,
-    trust: Arc<Trust>,
+    trust: Arc<ArcSwap<Trust>>,
     /// The time of day when the configuration changed last.
     clock: Clock,
     /// Lists that were given of late, by authority: with what they say, and since when.
@@ -143,7 +144,8 @@ impl Feature for Certificates {
             self.find_authorities(&others);
         }
         self.clock = view.clock;
-        self.trust = Arc::new(self.trust_of(view.store, view.clock));
+        let trust = self.trust_of(view.store, view.clock);
+        self.trust.store(Arc::new(trust));
     }
 }
 
@@ -202,6 +204,11 @@ impl Certificates {
 
     /// Whom the router believes at this moment.
     pub(crate) fn trust(&self) -> Arc<Trust> {
+        self.trust.load_full()
+    }
+
+    /// The same at any moment, for who asks often.
+    pub(crate) fn share(&self) -> Arc<ArcSwap<Trust>> {
         Arc::clone(&self.trust)
     }
 

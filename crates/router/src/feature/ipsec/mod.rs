@@ -9,6 +9,8 @@
 
 mod generated;
 mod installed;
+mod leases;
+mod proof;
 mod read;
 mod rows;
 mod secrets;
@@ -20,16 +22,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
+use certificate::Trust;
 use dataplane::ipsec::{Action as Does, Associations, Policies, Policy};
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
 use ike::{Action, Child, Engine, Entropy, Event, PolicyId, SaId};
 use machine::{Duration, Instant, Machine as _};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
+use service::pool::Pools;
 
 use self::generated::Generated;
 use self::installed::{Installed, Seen};
+use self::leases::Leases;
+use self::proof::Proofs;
 use self::read::{Config, Reader};
+use super::certificate::CERTIFICATE;
 use super::hear::{Datagram, Heard, Hearing};
 use super::{Effect, Effects, Feature, View, concerns};
 use crate::running::Running;
@@ -50,7 +58,7 @@ const RATE: Rate = Rate {
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Everything that menus say which it follows.
-const FOLLOWED: [&str; 8] = [
+const FOLLOWED: [&str; 9] = [
     read::PROFILE,
     read::PROPOSAL,
     read::PEER,
@@ -59,6 +67,7 @@ const FOLLOWED: [&str; 8] = [
     read::GROUP,
     read::MODE_CONFIG,
     read::SETTINGS,
+    CERTIFICATE,
 ];
 
 /// See the module.
@@ -66,6 +75,9 @@ pub(crate) struct Ipsec {
     engine: Engine,
     /// Fills bytes with random ones.
     entropy: Entropy,
+    /// What identities prove themselves by.
+    proofs: Proofs,
+    leases: Leases,
     /// What menus say, and the tunnels with a secret.
     read: Config,
     tunnels: Vec<secrets::Tunnel>,
@@ -95,11 +107,18 @@ impl core::fmt::Debug for Ipsec {
 }
 
 impl Ipsec {
-    /// Nothing is configured. Keys, nonces and numbers come from `entropy`, which is called anew for each user.
-    pub(crate) fn new(entropy: impl Fn() -> Entropy) -> Self {
+    /// Nothing is configured. Keys, nonces and numbers come from `entropy`, which is called anew for each user; `trust`
+    /// says whose certificates are believed, and peers get addresses of `pools`.
+    pub(crate) fn new(
+        entropy: impl Fn() -> Entropy,
+        trust: Arc<ArcSwap<Trust>>,
+        pools: Pools,
+    ) -> Self {
         Self {
             engine: Engine::new(entropy()),
             entropy: entropy(),
+            proofs: Proofs::new(trust),
+            leases: Leases::new(pools),
             read: Config::default(),
             tunnels: Vec::new(),
             config: Config::default(),
@@ -149,7 +168,8 @@ impl Ipsec {
 
     /// Reads what is configured.
     fn read(&mut self, view: &View<'_>, out: &mut Effects) {
-        let reader = Reader::new(view.store);
+        self.proofs.set_clock(view.now, view.clock);
+        let reader = Reader::new(view.store, &mut self.proofs);
         self.read = reader.config();
         self.tunnels = secrets::tunnels(view.store, &reader);
         self.configure(view.now, out);
@@ -265,6 +285,7 @@ impl Ipsec {
 
     fn handle(&mut self, event: Event<'_>, now: Instant, out: &mut Effects) {
         let mut actions = Vec::new();
+        self.proofs.tell_time(now);
         self.engine.handle(event, now, &mut actions);
         self.act_all(actions, now, out);
     }
@@ -313,7 +334,10 @@ impl Ipsec {
                 }
             }
             Action::Established(sa) => self.say(sa, "established", out),
-            Action::Closed(sa, why) => self.say(sa, &format!("closed: {}", why.name()), out),
+            Action::Closed(sa, why) => {
+                self.leases.give_back(sa);
+                self.say(sa, &format!("closed: {}", why.name()), out);
+            }
             Action::Failed(policy, why) => {
                 let name =
                     self.config.policies.get(&policy).and_then(|policy| {
@@ -334,7 +358,7 @@ impl Ipsec {
                 out.log(topics, log.text);
             }
             Action::Leased { .. } => {}
-            Action::LeaseWanted { sa, .. } => self.refuse_lease(sa, out),
+            Action::LeaseWanted { sa, pool, wish } => self.lease(sa, (&pool, wish), out),
             Action::Eap { sa, .. } => {
                 let failed = Event::Eap(sa, ike::EapReply::Failure(Vec::new()));
                 self.handle(failed, self.now, out);
@@ -342,13 +366,20 @@ impl Ipsec {
         }
     }
 
-    /// Pools of addresses give none to peers yet.
-    fn refuse_lease(&mut self, sa: SaId, out: &mut Effects) {
-        out.log(
-            "ipsec,error",
-            "mode-config: address-pool gives no addresses to peers yet; use address=".to_owned(),
-        );
-        self.handle(Event::Leased(sa, None), self.now, out);
+    /// A peer wants an address of a pool.
+    fn lease(&mut self, sa: SaId, (pool, wish): (&str, Option<IpAddr>), out: &mut Effects) {
+        let row = self.engine.peers().find(|row| row.id == sa);
+        let remote = row.map(|row| row.remote.ip().to_string());
+        let address = self
+            .leases
+            .take(sa, (pool, wish), &remote.unwrap_or_default());
+        if address.is_none() {
+            out.log(
+                "ipsec,error",
+                format!("no address is left in the pool {pool}"),
+            );
+        }
+        self.handle(Event::Leased(sa, address.map(IpAddr::from)), self.now, out);
     }
 
     fn say(&self, sa: SaId, what: &str, out: &mut Effects) {
@@ -423,7 +454,7 @@ fn send(local: SocketAddr, remote: SocketAddr, data: Vec<u8>, out: &mut Effects)
 
 impl Feature for Ipsec {
     fn menus(&self) -> &'static [&'static str] {
-        const MENUS: [&str; 17] = [
+        const MENUS: [&str; 18] = [
             read::PROFILE,
             read::PROPOSAL,
             read::PEER,
@@ -432,6 +463,7 @@ impl Feature for Ipsec {
             read::GROUP,
             read::MODE_CONFIG,
             read::SETTINGS,
+            CERTIFICATE,
             ACTIVE,
             INSTALLED,
             secrets::TUNNELS[0].0,

@@ -13,6 +13,7 @@ use ipnet::IpNet;
 use machine::Duration;
 use menu::{Item, Store, Value};
 
+use super::proof::Proofs;
 use crate::firewall::protocol_of as protocol;
 use crate::read::prefix;
 
@@ -63,7 +64,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(store: &'a Store) -> Self {
+    pub(super) fn new(store: &'a Store, proofs: &mut Proofs) -> Self {
         let mut reader = Self {
             store,
             profiles: named(store, PROFILE, profile),
@@ -72,7 +73,7 @@ impl<'a> Reader<'a> {
             identities: BTreeMap::new(),
         };
         for item in store.items(IDENTITY).filter(|item| !item.is("disabled")) {
-            if let Some(identity) = reader.identity(item) {
+            if let Some(identity) = reader.identity(item, proofs) {
                 let of = reader.identities.entry(item.text("peer").to_owned());
                 of.or_default().push(identity);
             }
@@ -216,9 +217,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn identity(&self, item: &Item) -> Option<Identity> {
+    fn identity(&self, item: &Item, proofs: &mut Proofs) -> Option<Identity> {
         let auth = match item.text("auth-method") {
             "pre-shared-key" => Auth::Psk(secret(item.text("secret"))),
+            "digital-signature" => Auth::Signature(proofs.certified(self.store, item)?),
+            "eap" => Auth::Eap(proofs.login(self.store, item)?),
             _ => return None,
         };
         Some(Identity {

@@ -1,6 +1,6 @@
 //! `/ip/ipsec/identity`: how peers prove who they are.
 
-use menu::{Absent, Flag, Item, Kind, Menu, Part, Property, Shape};
+use menu::{Absent, Flag, Item, Kind, Menu, Part, Property, Shape, Value};
 
 use super::PEER;
 use crate::declare::{optional, property, text, with_default};
@@ -110,13 +110,26 @@ pub(crate) static MENU: Menu = Menu {
     )
 };
 
+fn has_mschap2(item: &Item) -> bool {
+    let methods = item.get("eap-methods").map(Value::as_list);
+    let mut methods = methods.unwrap_or_default().iter();
+    methods.any(|method| method.as_str() == Some("eap-mschapv2"))
+}
+
 /// What an identity asks for that is not done.
 fn of_proof(item: &Item) -> Option<&'static str> {
     match item.text("auth-method") {
         "pre-shared-key" => None,
         "pre-shared-key-xauth" => Some("XAuth (auth-method)"),
-        "digital-signature" => Some("proof by certificates (auth-method)"),
-        "eap" | "eap-radius" => Some("EAP (auth-method)"),
+        "digital-signature" => {
+            let any = item
+                .get("certificate")
+                .is_some_and(|names| !names.is_empty());
+            (!any).then_some("a proof without this router's certificate (certificate)")
+        }
+        "eap" if !has_mschap2(item) => Some("methods of EAP but eap-mschapv2 (eap-methods)"),
+        "eap" => None,
+        "eap-radius" => Some("EAP by a server of RADIUS (auth-method)"),
         _ => Some("RSA keys (auth-method)"),
     }
 }

@@ -82,12 +82,5 @@ pub(crate) static MENU: Menu = Menu {
 
 /// What a configuration asks for that is not done.
 fn of_asking(item: &Item) -> Option<&'static str> {
-    match item.is("responder") {
-        true => {
-            let pool = item.get("address-pool").and_then(|pool| pool.as_str());
-            let takes = pool.is_some_and(|pool| pool != "none");
-            takes.then_some("addresses of a pool (address-pool)")
-        }
-        false => Some("asking a peer for an address (responder=no)"),
-    }
+    (!item.is("responder")).then_some("asking a peer for an address (responder=no)")
 }

@@ -1,0 +1,79 @@
+//! Whether a chain of certificates leads to one that is trusted (RFC 5280, 6), by webpki.
+
+use std::time::Duration;
+
+use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, TrustAnchor, UnixTime};
+use webpki::{
+    ALL_VERIFICATION_ALGS, BorrowedCertRevocationList, CertRevocationList, EndEntityCert, KeyUsage,
+    RevocationCheckDepth, RevocationOptionsBuilder, UnknownStatusPolicy, anchor_from_trusted_cert,
+};
+
+use crate::Trust;
+
+/// The use of keys in IPsec (RFC 4945, 5.1.3.12): 1.3.6.1.5.5.7.3.17.
+const IPSEC: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 17];
+
+/// Judges a chain, the end's certificate first, at a time, by those that are trusted for one use.
+///
+/// # Errors
+/// Why it is not trusted.
+pub fn judge(
+    chain: &[Vec<u8>],
+    trust: &Trust,
+    wanted: &str,
+    unix_seconds: i64,
+) -> Result<(), String> {
+    let (first, others) = chain.split_first().ok_or("there is no certificate")?;
+    let first = CertificateDer::from(first.as_slice());
+    let end =
+        EndEntityCert::try_from(&first).map_err(|error| format!("no certificate: {error}"))?;
+    let others: Vec<_> = { others.iter() }
+        .map(|der| CertificateDer::from(der.as_slice()))
+        .collect();
+    let anchors: Vec<TrustAnchor<'_>> = { trust.roots(wanted) }
+        .filter_map(|der| anchor_from_trusted_cert(der).ok())
+        .collect();
+    if anchors.is_empty() {
+        return Err(String::from(
+            "no certificate is trusted here: set trusted=yes",
+        ));
+    }
+    let lists: Vec<CertRevocationList<'_>> = { trust.lists().iter() }
+        .filter_map(|der| {
+            let der = CertificateRevocationListDer::from(der.as_slice());
+            let list = BorrowedCertRevocationList::from_der(&der).ok()?;
+            Some(list.to_owned().ok()?.into())
+        })
+        .collect();
+    let lists: Vec<_> = lists.iter().collect();
+    let revocation = RevocationOptionsBuilder::new(&lists).ok().map(|builder| {
+        builder
+            .with_depth(RevocationCheckDepth::Chain)
+            .with_status_policy(UnknownStatusPolicy::Allow)
+            .build()
+    });
+    let seconds = u64::try_from(unix_seconds).unwrap_or(0);
+    let time = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+    let usages = [
+        KeyUsage::required_if_present(IPSEC),
+        KeyUsage::server_auth(),
+        KeyUsage::client_auth(),
+    ];
+    let mut why = String::new();
+    for usage in usages {
+        let judged = end.verify_for_usage(
+            ALL_VERIFICATION_ALGS,
+            &anchors,
+            &others,
+            time,
+            usage,
+            revocation,
+            None,
+        );
+        match judged {
+            Ok(_) => return Ok(()),
+            Err(error) => why = error.to_string(),
+        }
+    }
+    Err(format!("the certificate is not trusted: {why}"))
+}

@@ -1,0 +1,208 @@
+//! Signatures by a private key, and by the key of a certificate: what exchanges of keys prove themselves by.
+
+use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{
+    self, EcdsaKeyPair, EcdsaSigningAlgorithm, KeyPair as _, RsaEncoding, RsaKeyPair,
+    UnparsedPublicKey, VerificationAlgorithm,
+};
+use rsa::pkcs1::DecodeRsaPublicKey as _;
+use rsa::pkcs8::DecodePrivateKey as _;
+use rsa::rand_core::{TryCryptoRng, TryRng};
+use rsa::{Pkcs1v15Sign, RsaPrivateKey, RsaPublicKey};
+use x509_parser::certificate::X509Certificate;
+use x509_parser::prelude::FromDer as _;
+
+use crate::Key;
+
+/// How something is signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// RSA with PKCS #1 padding over a hash of the message with its name (RFC 8017, 8.2).
+    RsaPkcs1(Hash),
+    /// RSA with PSS padding (RFC 8017, 8.1), salted as long as the hash.
+    RsaPss(Hash),
+    /// RSA with PKCS #1 padding over the message as it is (RFC 2409, 5.1).
+    RsaRaw,
+    /// ECDSA over P-256 with SHA-256, r and s behind each other.
+    P256,
+    /// ECDSA over P-384 with SHA-384.
+    P384,
+    /// ECDSA over P-521 with SHA-512.
+    P521,
+}
+
+/// A hash that is signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hash {
+    /// SHA-1, which old peers ask for.
+    Sha1,
+    /// SHA-256.
+    Sha256,
+    /// SHA-384.
+    Sha384,
+    /// SHA-512.
+    Sha512,
+}
+
+/// A private key that signs.
+pub struct Signing(Kind);
+
+enum Kind {
+    Rsa {
+        pair: RsaKeyPair,
+        /// The same for what `pair` does not do: SHA-1, and messages as they are.
+        old: Box<RsaPrivateKey>,
+    },
+    Curve(EcdsaKeyPair, Way),
+}
+
+impl std::fmt::Debug for Signing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Signing")
+    }
+}
+
+/// SHA-1 of some bytes, by which exchanges name keys of authorities (RFC 7296, 3.7).
+pub fn sha1(bytes: &[u8]) -> [u8; 20] {
+    let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, bytes);
+    hash.as_ref().try_into().unwrap_or_default()
+}
+
+/// The hash of SHA-1 with its name, in DER (RFC 8017, 9.2).
+fn named_sha1(message: &[u8]) -> Vec<u8> {
+    const NAME: [u8; 15] = [
+        0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2b, 0x0e, 0x03, 0x02, 0x1a, 0x05, 0x00, 0x04, 0x14,
+    ];
+    [&NAME[..], &sha1(message)].concat()
+}
+
+/// Random numbers of the system, with which the private key's work is blinded.
+struct System;
+
+impl TryRng for System {
+    type Error = std::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        let mut bytes = [0; 4];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        let mut bytes = [0; 8];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        aws_lc_rs::rand::fill(bytes).expect("the system has random numbers");
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for System {}
+
+impl Signing {
+    /// A key in DER, as `/certificate` keeps it.
+    ///
+    /// # Errors
+    /// It is of a kind that does not sign here.
+    pub fn read(der: &[u8]) -> Result<Self, String> {
+        let key = Key::read(der, crate::Digest::Sha256)?;
+        let der = key.as_pkcs8()?;
+        if let Ok(pair) = RsaKeyPair::from_pkcs8(&der) {
+            let old = RsaPrivateKey::from_pkcs8_der(&der);
+            let old = Box::new(old.map_err(|error| format!("the key: {error}"))?);
+            return Ok(Self(Kind::Rsa { pair, old }));
+        }
+        let curves: [(&EcdsaSigningAlgorithm, Way); 3] = [
+            (&signature::ECDSA_P256_SHA256_FIXED_SIGNING, Way::P256),
+            (&signature::ECDSA_P384_SHA384_FIXED_SIGNING, Way::P384),
+            (&signature::ECDSA_P521_SHA512_FIXED_SIGNING, Way::P521),
+        ];
+        let mut read = curves.iter().filter_map(|(algorithm, way)| {
+            let pair = EcdsaKeyPair::from_pkcs8(algorithm, &der).ok()?;
+            Some(Self(Kind::Curve(pair, *way)))
+        });
+        read.next()
+            .ok_or_else(|| String::from("the key is neither RSA nor of a curve that signs here"))
+    }
+
+    /// Whether it can sign so.
+    pub fn can(&self, way: Way) -> bool {
+        match &self.0 {
+            Kind::Rsa { .. } => matches!(way, Way::RsaPkcs1(_) | Way::RsaPss(_) | Way::RsaRaw),
+            Kind::Curve(_, own) => *own == way,
+        }
+    }
+
+    /// The signature of a message; none where it cannot sign so.
+    pub fn sign(&self, way: Way, message: &[u8]) -> Option<Vec<u8>> {
+        let random = SystemRandom::new();
+        let (pair, old) = match &self.0 {
+            Kind::Curve(pair, own) if *own == way => {
+                return Some(pair.sign(&random, message).ok()?.as_ref().to_vec());
+            }
+            Kind::Curve(..) => return None,
+            Kind::Rsa { pair, old } => (pair, old),
+        };
+        let raw = |text: &[u8]| {
+            let padding = Pkcs1v15Sign::new_unprefixed();
+            old.sign_with_rng(&mut System, padding, text).ok()
+        };
+        let encoding: &dyn RsaEncoding = match way {
+            Way::RsaRaw => return raw(message),
+            Way::RsaPkcs1(Hash::Sha1) => return raw(&named_sha1(message)),
+            Way::RsaPkcs1(Hash::Sha256) => &signature::RSA_PKCS1_SHA256,
+            Way::RsaPkcs1(Hash::Sha384) => &signature::RSA_PKCS1_SHA384,
+            Way::RsaPkcs1(Hash::Sha512) => &signature::RSA_PKCS1_SHA512,
+            Way::RsaPss(Hash::Sha256) => &signature::RSA_PSS_SHA256,
+            Way::RsaPss(Hash::Sha384) => &signature::RSA_PSS_SHA384,
+            Way::RsaPss(Hash::Sha512) => &signature::RSA_PSS_SHA512,
+            _ => return None,
+        };
+        let mut signature = vec![0; pair.public_modulus_len()];
+        pair.sign(encoding, &random, message, &mut signature).ok()?;
+        Some(signature)
+    }
+
+    /// The public key, as its kind has it: of RSA in PKCS #1, of a curve the point.
+    pub fn public(&self) -> &[u8] {
+        match &self.0 {
+            Kind::Rsa { pair, .. } => pair.public_key().as_ref(),
+            Kind::Curve(pair, _) => pair.public_key().as_ref(),
+        }
+    }
+}
+
+/// Whether the key of a certificate made this signature of a message.
+///
+/// # Errors
+/// It did not, or the certificate is none.
+pub fn verify(certificate: &[u8], way: Way, message: &[u8], made: &[u8]) -> Result<(), String> {
+    let (_, read) = X509Certificate::from_der(certificate)
+        .map_err(|error| format!("no certificate: {error}"))?;
+    let key = &read.public_key().subject_public_key.data;
+    let algorithm: &'static dyn VerificationAlgorithm = match way {
+        Way::RsaRaw => {
+            let key = RsaPublicKey::from_pkcs1_der(key);
+            let key = key.map_err(|error| format!("the certificate's key: {error}"))?;
+            let verified = key.verify(Pkcs1v15Sign::new_unprefixed(), message, made);
+            return verified.map_err(|_| String::from("the signature is wrong"));
+        }
+        Way::RsaPkcs1(Hash::Sha1) => &signature::RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY,
+        Way::RsaPkcs1(Hash::Sha256) => &signature::RSA_PKCS1_2048_8192_SHA256,
+        Way::RsaPkcs1(Hash::Sha384) => &signature::RSA_PKCS1_2048_8192_SHA384,
+        Way::RsaPkcs1(Hash::Sha512) => &signature::RSA_PKCS1_2048_8192_SHA512,
+        Way::RsaPss(Hash::Sha256) => &signature::RSA_PSS_2048_8192_SHA256,
+        Way::RsaPss(Hash::Sha384) => &signature::RSA_PSS_2048_8192_SHA384,
+        Way::RsaPss(Hash::Sha512) => &signature::RSA_PSS_2048_8192_SHA512,
+        Way::RsaPss(Hash::Sha1) => return Err(String::from("PSS with SHA-1 is not verified")),
+        Way::P256 => &signature::ECDSA_P256_SHA256_FIXED,
+        Way::P384 => &signature::ECDSA_P384_SHA384_FIXED,
+        Way::P521 => &signature::ECDSA_P521_SHA512_FIXED,
+    };
+    let verified = UnparsedPublicKey::new(algorithm, key).verify(message, made);
+    verified.map_err(|_| String::from("the signature is wrong"))
+}

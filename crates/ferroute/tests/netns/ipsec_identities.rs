@@ -1,0 +1,205 @@
+//! Who peers of IPsec are: certificates of both kinds, users of EAP, and peers that are given an address. The other end
+//! is strongSwan, which the router's own authority has given its certificate.
+
+use std::fs;
+
+use lab::Lab;
+
+use crate::ipsec::{Swan, base, is_established, reaches, router, with_swan};
+use crate::world::{Folder, Router, have, output, run, text, until, works};
+
+const ROUTER: &str = "common-name=left subject-alt-name=IP:192.0.2.1,DNS:left.example";
+const PEER: &str = "common-name=right subject-alt-name=IP:192.0.2.2,DNS:right.example";
+const USAGE: &str = "key-usage=digital-signature,tls-server,tls-client";
+
+/// Has the router make an authority, a certificate for itself, and one for the other end.
+fn certify(router: &Router, size: &str) {
+    router.exec("/certificate/add name=ca common-name=ca key-usage=key-cert-sign,crl-sign key-size=prime256v1");
+    router.exec("/certificate/sign ca");
+    router.exec("/certificate/set ca trusted=yes");
+    for (name, template) in [("left", ROUTER), ("right", PEER)] {
+        router.exec(&format!(
+            "/certificate/add name={name} {template} {USAGE} key-size={size}"
+        ));
+        router.exec(&format!("/certificate/sign {name} ca=ca"));
+    }
+}
+
+/// A folder with what the other end needs to prove itself and to believe the router.
+fn credentials(router: &Router, lab: &Lab) -> Folder {
+    let folder = Folder::new();
+    router.exec("/certificate/export-certificate ca file-name=ca");
+    router.exec(
+        "/certificate/export-certificate right file-name=right export-passphrase=correcthorse",
+    );
+    for (place, file) in [
+        ("x509ca", "ca.crt"),
+        ("x509", "right.crt"),
+        ("private", "right.key"),
+    ] {
+        let into = folder.file(place);
+        fs::create_dir_all(&into).expect("a folder of our own");
+        let contents = router.exec(&format!(":put [/file/get {file} contents]"));
+        fs::write(into.join(file), contents).expect("a folder of our own");
+    }
+    let key = folder.file("private").join("right.key");
+    let key = key.display();
+    let plain = "openssl pkcs8 -passin pass:correcthorse";
+    run(lab, "right", &format!("{plain} -in {key} -out {key}.pem"));
+    fs::remove_file(folder.file("private").join("right.key")).expect("it is there");
+    folder
+}
+
+/// A connection of the other end, which proves itself by its certificate.
+fn connection(version: u8, more: &str, remote: &str) -> String {
+    format!(
+        "connections {{\n far {{\n version = {version}\n local_addrs = 192.0.2.2\n remote_addrs = 192.0.2.1\n \
+         encap = yes\n proposals = aes128-sha1-modp2048\n {more}\n \
+         local {{\n auth = pubkey\n certs = right.crt\n id = right.example\n }}\n remote {{\n {remote}\n }}\n \
+         children {{\n net {{\n local_ts = 10.2.0.0/24\n remote_ts = 10.1.0.0/24\n \
+         esp_proposals = aes256-sha1-modp1024\n }}\n }}\n }}\n}}\n"
+    )
+}
+
+/// The router's part, with this identity.
+fn site(exchange: &str, identity: &str) -> String {
+    format!(
+        "/ip ipsec peer add name=far address=192.0.2.2/32 exchange-mode={exchange}\n\
+         /ip ipsec identity add peer=far {identity}\n\
+         /ip ipsec policy add peer=far tunnel=yes src-address=10.1.0.0/24 dst-address=10.2.0.0/24\n"
+    )
+}
+
+#[test]
+fn certificates_prove_both_ends_by_both_versions() {
+    let test = "certificates_prove_both_ends_by_both_versions";
+    let Some(lab) = have(test, &["openssl"]).then(|| with_swan(test)).flatten() else {
+        return;
+    };
+    for (version, exchange, size) in [
+        (2, "ike2", "prime256v1"),
+        (2, "ike2", "2048"),
+        (1, "main", "2048"),
+    ] {
+        let left = router(&lab, "left", &base(1, 2));
+        certify(&left, size);
+        let folder = credentials(&left, &lab);
+        let remote = "auth = pubkey\n id = left.example";
+        let swan = Swan::start_in(&lab, folder, &connection(version, "", remote));
+        let identity = "auth-method=digital-signature certificate=left my-id=fqdn:left.example \
+                        remote-id=fqdn:right.example";
+        for line in site(exchange, identity).lines() {
+            left.exec(line);
+        }
+        until("a packet gets through", || reaches(&lab, ""));
+        assert!(is_established(&left));
+        let shown = swan.says(&lab, "--list-sas");
+        assert!(shown.contains("ESTABLISHED"), "{shown}");
+        // The other end begins.
+        assert!(swan.tells(&lab, "--terminate --ike far"));
+        until("all is gone here, too", || {
+            left.rows("/ip/ipsec/installed-sa/print").is_empty()
+        });
+        assert!(swan.tells(&lab, "--initiate --child net"), "{}", left.log());
+        assert!(works(&lab, "two", "ping -q -c 1 -W 2 10.1.0.2"));
+        // Whoever is somebody else, or is not believed any more, does not come in.
+        left.exec("/ip/ipsec/identity/set [find] remote-id=fqdn:wrong.example");
+        until("the other end is not who it should be", || {
+            !swan.tells(&lab, "--initiate --child net --timeout 3")
+        });
+        left.exec("/ip/ipsec/identity/set [find] remote-id=fqdn:right.example");
+        left.exec("/certificate/set ca trusted=no");
+        assert!(
+            !swan.tells(&lab, "--initiate --child net --timeout 3"),
+            "{}",
+            left.log()
+        );
+        // Its certificate alone is believed without its authority.
+        left.exec("/ip/ipsec/identity/set [find] remote-certificate=right");
+        until("its certificate is known", || reaches(&lab, ""));
+    }
+}
+
+#[test]
+fn a_user_logs_in_by_eap_and_believes_the_servers_certificate() {
+    let test = "a_user_logs_in_by_eap_and_believes_the_servers_certificate";
+    let plugin = "/usr/lib/ipsec/plugins/libstrongswan-eap-mschapv2.so";
+    if !std::path::Path::new(plugin).exists() {
+        return lab::testing::skip(test, "strongSwan has no EAP-MSCHAPv2 here");
+    }
+    let Some(lab) = have(test, &["openssl"]).then(|| with_swan(test)).flatten() else {
+        return;
+    };
+    let left = router(&lab, "left", &base(1, 2));
+    certify(&left, "2048");
+    let folder = credentials(&left, &lab);
+    let remote = "auth = eap-mschapv2\n eap_id = %any";
+    let secrets = "secrets {\n eap-joe {\n id = joe\n secret = \"correct horse\"\n }\n}\n";
+    let connections = connection(2, "", remote) + secrets;
+    let _swan = Swan::start_in(&lab, folder, &connections);
+    let identity = "auth-method=eap eap-methods=eap-mschapv2 username=joe password=\"wrong\" \
+                    remote-id=fqdn:right.example";
+    for line in site("ike2", identity).lines() {
+        left.exec(line);
+    }
+    assert!(!reaches(&lab, ""));
+    assert!(!is_established(&left), "by a wrong password");
+    left.exec("/ip/ipsec/identity/set [find] password=\"correct horse\"");
+    until("a packet gets through", || reaches(&lab, ""));
+    assert!(is_established(&left));
+}
+
+#[test]
+fn a_traveller_gets_an_address_of_a_pool_and_a_policy() {
+    let test = "a_traveller_gets_an_address_of_a_pool_and_a_policy";
+    let Some(lab) = have(test, &["openssl"]).then(|| with_swan(test)).flatten() else {
+        return;
+    };
+    let left = router(&lab, "left", &base(1, 2));
+    certify(&left, "2048");
+    let folder = credentials(&left, &lab);
+    let remote = "auth = pubkey\n id = left.example";
+    let connections = connection(2, "vips = 0.0.0.0", remote)
+        .replace("local_ts = 10.2.0.0/24", "local_ts = dynamic");
+    let swan = Swan::start_in(&lab, folder, &connections);
+    for line in [
+        "/ip route add gateway=192.0.2.2",
+        "/ip pool add name=vpn ranges=10.7.0.5-10.7.0.9",
+        "/ip ipsec mode-config add name=vpn address-pool=vpn split-include=10.1.0.0/24 static-dns=10.1.0.1",
+        "/ip ipsec policy group add name=vpn",
+        "/ip ipsec policy add template=yes group=vpn src-address=0.0.0.0/0 dst-address=10.7.0.0/24",
+        "/ip ipsec peer add name=all exchange-mode=ike2 passive=yes",
+        "/ip ipsec identity add peer=all auth-method=digital-signature certificate=left \
+         my-id=fqdn:left.example mode-config=vpn generate-policy=port-strict policy-template-group=vpn",
+    ] {
+        left.exec(line);
+    }
+    let begun = output(&lab, "right", &swan.line("--initiate --child net"));
+    assert!(
+        begun.status.success(),
+        "{}{}",
+        text(&begun.stdout),
+        left.log()
+    );
+    let used = left.rows("/ip/pool/used/print");
+    let address = used[0]["address"].as_str().expect("an address");
+    let policies = left.rows("/ip/ipsec/policy/print");
+    assert!(
+        policies
+            .iter()
+            .any(|row| row["dst-address"] == format!("{address}/32")),
+        "{policies:#?}"
+    );
+    until("a packet gets through", || {
+        works(
+            &lab,
+            "right",
+            &format!("ping -q -c 1 -W 1 -I {address} 10.1.0.2"),
+        )
+    });
+    // It leaves, and its address is free again.
+    assert!(swan.tells(&lab, "--terminate --ike far"));
+    until("the address is free", || {
+        left.rows("/ip/pool/used/print").is_empty()
+    });
+}

@@ -1,0 +1,79 @@
+//! Addresses of pools that peers have (`/ip/ipsec/mode-config address-pool`), each while its IKE SA is there.
+
+use core::net::{IpAddr, Ipv4Addr};
+use std::collections::BTreeMap;
+
+use ike::SaId;
+use service::pool::{Pools, Use};
+
+/// Who has an address, as `/ip/pool/used` says.
+const OWNER: &str = "IPsec";
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Leases {
+    pools: Pools,
+    all: BTreeMap<SaId, (Box<str>, Ipv4Addr)>,
+}
+
+impl Leases {
+    pub(super) fn new(pools: Pools) -> Self {
+        Self {
+            pools,
+            all: BTreeMap::new(),
+        }
+    }
+
+    /// An address of a pool for the peer of an IKE SA: the one that it asks for, if that is left.
+    pub(super) fn take(
+        &mut self,
+        sa: SaId,
+        (pool, wish): (&str, Option<IpAddr>),
+        peer: &str,
+    ) -> Option<Ipv4Addr> {
+        self.give_back(sa);
+        let of = Use {
+            owner: OWNER,
+            info: peer.into(),
+        };
+        let wished = match wish {
+            Some(IpAddr::V4(wish)) if !wish.is_unspecified() => {
+                { self.pools.take(pool, wish, &of) }.map(|pool| (wish, pool))
+            }
+            _ => None,
+        };
+        let (address, pool) = wished.or_else(|| self.pools.take_any(pool, &of))?;
+        self.all.insert(sa, (pool, address));
+        Some(address)
+    }
+
+    /// An IKE SA is over.
+    pub(super) fn give_back(&mut self, sa: SaId) {
+        if let Some((pool, address)) = self.all.remove(&sa) {
+            self.pools.give_back(&pool, address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_gets_what_it_asks_for_or_what_is_left_and_gives_it_back() {
+        let pools = Pools::default();
+        let [first, last] = [5, 6].map(|last| Ipv4Addr::new(10, 9, 0, last));
+        pools.set("vpn", &[(first, last)], None);
+        let mut leases = Leases::new(pools);
+        let take = |leases: &mut Leases, sa, wish: Option<Ipv4Addr>| {
+            leases.take(SaId(sa), ("vpn", wish.map(IpAddr::from)), "peer")
+        };
+        assert_eq!(take(&mut leases, 1, Some(last)), Some(last));
+        assert_eq!(take(&mut leases, 2, Some(last)), Some(first));
+        assert_eq!(take(&mut leases, 3, None), None);
+        // The same IKE SA does not keep two.
+        assert_eq!(take(&mut leases, 2, None), Some(first));
+        leases.give_back(SaId(1));
+        assert_eq!(take(&mut leases, 3, None), Some(last));
+    }
+}

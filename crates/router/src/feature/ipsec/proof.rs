@@ -1,0 +1,232 @@
+//! What identities prove themselves by: this router's keys, and whom it believes (`/certificate`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use arc_swap::ArcSwap;
+use certificate::{Facts, Hash, Signing, Trust, Way, of_text};
+use ike::{Certified, EapLogin, EapMethod, Id, Scheme, Signer, Verifier};
+use machine::Instant;
+use menu::{Clock, Item, Store, Value};
+
+use super::read::secret;
+use crate::feature::certificate::CERTIFICATE;
+
+/// The use that certificates must be trusted for (`trust-store`).
+const USE: &str = "ipsec";
+
+/// Who is trusted, and what time it is.
+#[derive(Debug, Default)]
+struct Believed {
+    trust: Arc<ArcSwap<Trust>>,
+    unix_seconds: AtomicI64,
+}
+
+/// Keys and judges of the identities that there are. They stay the same while their certificates do: a peer whose
+/// identity is another one begins anew.
+#[derive(Default)]
+pub(super) struct Proofs {
+    believed: Arc<Believed>,
+    /// The time of day at a point of the other clock.
+    clock: (Instant, i64),
+    keys: BTreeMap<Vec<u8>, Arc<Own>>,
+    judges: BTreeMap<Option<Vec<u8>>, Arc<Judge>>,
+}
+
+impl Proofs {
+    /// Believes those whom `/certificate` trusts.
+    pub(super) fn new(trust: Arc<ArcSwap<Trust>>) -> Self {
+        Self {
+            believed: Arc::new(Believed {
+                trust,
+                unix_seconds: AtomicI64::new(0),
+            }),
+            ..Self::default()
+        }
+    }
+
+    /// It is this time of day.
+    pub(super) fn set_clock(&mut self, now: Instant, clock: Clock) {
+        self.clock = (now, clock.unix_seconds);
+        self.tell_time(now);
+    }
+
+    /// Time goes on.
+    pub(super) fn tell_time(&self, now: Instant) {
+        let (at, seconds) = self.clock;
+        let passed = now.saturating_since(at).as_secs();
+        let seconds = seconds.saturating_add_unsigned(passed);
+        self.believed.unix_seconds.store(seconds, Ordering::Relaxed);
+    }
+
+    /// What an identity with `certificate=` proves itself and its peer by; none where there is no such certificate
+    /// with a key that signs.
+    pub(super) fn certified(&mut self, store: &Store, item: &Item) -> Option<Certified> {
+        let names = item.get("certificate").map(Value::as_list)?;
+        let mut named = names
+            .iter()
+            .filter_map(|name| of_name(store, name.as_str()?));
+        let own = named.next()?;
+        let first = of_text(own.text("der"))?;
+        let signer = match self.keys.get(&first) {
+            Some(key) => Arc::clone(key),
+            None => {
+                let key = of_text(own.text("key")).filter(|key| !key.is_empty())?;
+                let key = Arc::new(Own(Signing::read(&key).ok()?));
+                self.keys.insert(first.clone(), Arc::clone(&key));
+                key
+            }
+        };
+        let others = named.filter_map(|item| of_text(item.text("der")));
+        Some(Certified {
+            chain: std::iter::once(first).chain(others).collect(),
+            signer,
+            verifier: self.judge(store, item)?,
+        })
+    }
+
+    /// The user whom an identity with `auth-method=eap` logs in as.
+    pub(super) fn login(&mut self, store: &Store, item: &Item) -> Option<EapLogin> {
+        let methods = item.get("eap-methods").map(Value::as_list)?;
+        let knows = methods
+            .iter()
+            .any(|method| method.as_str() == Some("eap-mschapv2"));
+        knows.then_some(())?;
+        Some(EapLogin {
+            methods: vec![EapMethod::MsChap2],
+            user: item.text("username").to_owned(),
+            password: secret(item.text("password")),
+            verifier: self.judge(store, item)?,
+        })
+    }
+
+    /// Who judges the certificate of an identity's peer; none where `remote-certificate` names none.
+    fn judge(&mut self, store: &Store, item: &Item) -> Option<Arc<Judge>> {
+        let only = match item.text("remote-certificate") {
+            "" | "none" => None,
+            name => Some(of_text(of_name(store, name)?.text("der"))?),
+        };
+        let believed = &self.believed;
+        let judge = self.judges.entry(only.clone()).or_insert_with(|| {
+            Arc::new(Judge {
+                believed: Arc::clone(believed),
+                only,
+            })
+        });
+        Some(Arc::clone(judge))
+    }
+}
+
+/// The certificate of this name.
+fn of_name<'s>(store: &'s Store, name: &str) -> Option<&'s Item> {
+    let mut all = store.items(CERTIFICATE);
+    all.find(|item| item.text("name") == name).map(Arc::as_ref)
+}
+
+/// A key of this router.
+struct Own(Signing);
+
+impl Signer for Own {
+    fn can(&self, scheme: Scheme) -> bool {
+        way(scheme).is_some_and(|way| self.0.can(way))
+    }
+
+    fn sign(&self, scheme: Scheme, message: &[u8]) -> Option<Vec<u8>> {
+        self.0.sign(way(scheme)?, message)
+    }
+}
+
+/// What a scheme of the exchange is to keys.
+fn way(scheme: Scheme) -> Option<Way> {
+    let hash = |hash| {
+        Some(match hash {
+            ike::Hash::Md5 => return None,
+            ike::Hash::Sha1 => Hash::Sha1,
+            ike::Hash::Sha256 => Hash::Sha256,
+            ike::Hash::Sha384 => Hash::Sha384,
+            ike::Hash::Sha512 => Hash::Sha512,
+        })
+    };
+    Some(match scheme {
+        Scheme::RsaPkcs1(of) => Way::RsaPkcs1(hash(of)?),
+        Scheme::RsaPss(of) => Way::RsaPss(hash(of)?),
+        Scheme::RsaRaw => Way::RsaRaw,
+        Scheme::EcdsaP256 => Way::P256,
+        Scheme::EcdsaP384 => Way::P384,
+        Scheme::EcdsaP521 => Way::P521,
+    })
+}
+
+/// Judges peers by their certificates.
+struct Judge {
+    believed: Arc<Believed>,
+    /// The one certificate that is believed; none believes those of trusted authorities.
+    only: Option<Vec<u8>>,
+}
+
+impl Judge {
+    /// What is said of each authority.
+    fn of_authorities<T>(&self, say: impl Fn(Facts) -> T) -> Vec<T> {
+        let trust = self.believed.trust.load();
+        let facts = trust.own(USE).filter_map(|der| Facts::read(der).ok());
+        facts.map(say).collect()
+    }
+}
+
+impl Verifier for Judge {
+    fn authorities(&self) -> Vec<[u8; 20]> {
+        self.of_authorities(|facts| certificate::sha1(&facts.public_key))
+    }
+
+    fn names(&self) -> Vec<Vec<u8>> {
+        self.of_authorities(|facts| facts.subject_der)
+    }
+
+    fn verify(
+        &self,
+        chain: &[Vec<u8>],
+        id: Option<&Id>,
+        scheme: Scheme,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), String> {
+        let now = self.believed.unix_seconds.load(Ordering::Relaxed);
+        // Who is known need not send its certificate.
+        let first = chain.first().or(self.only.as_ref());
+        let first = first.ok_or("the peer sent no certificate")?;
+        let facts = Facts::read(first)?;
+        match &self.only {
+            Some(only) if only != first => {
+                return Err("the certificate is not the one of remote-certificate".into());
+            }
+            Some(_) if !facts.is_valid_at(now) => {
+                return Err("the certificate's time is over".into());
+            }
+            Some(_) => {}
+            None => certificate::judge(chain, &self.believed.trust.load(), USE, now)?,
+        }
+        if let Some(id) = id.filter(|id| !has(&facts, id)) {
+            return Err(format!("the certificate is not that of {id}"));
+        }
+        let way = way(scheme).ok_or("the way of signing is not known")?;
+        certificate::verify(first, way, message, signature)
+    }
+}
+
+/// Whether a certificate has an identity (RFC 4945, 3.1).
+fn has(facts: &Facts, id: &Id) -> bool {
+    let named = |kind: &str, name: &str| {
+        facts.names.iter().any(|one| {
+            one.split_once(':')
+                .is_some_and(|(of, own)| of == kind && own.eq_ignore_ascii_case(name))
+        })
+    };
+    match id {
+        Id::Address(address) => named("IP", &address.to_string()),
+        Id::Fqdn(name) => named("DNS", name),
+        Id::UserFqdn(name) => named("email", name),
+        Id::Dn(name) => facts.subject_der == *name,
+        Id::KeyId(key) => facts.skid.replace(':', "") == certificate::to_text(key),
+    }
+}
