@@ -23,7 +23,7 @@ dig:bind9-dnsutils dnsperf:dnsperf aiosmtpd:python3-aiosmtpd
 charon:strongswan-charon swanctl:strongswan-swanctl kernel-libipsec.so:libcharon-extra-plugins
 openssl.so:libstrongswan-standard-plugins curve25519.so:libstrongswan-extra-plugins
 eap-mschapv2.so:libcharon-extauth-plugins
-wg:wireguard-tools wireguard-go:wireguard-go'
+wg:wireguard-tools wireguard-go:wireguard-go linux.uml:user-mode-linux'
 # Not every distribution has it as a package; the test of the page says that it is skipped then.
 for_page='chromium:chromium chromedriver:chromium-driver'
 

@@ -1,0 +1,157 @@
+//! A guest with a kernel of its own (User Mode Linux), for peers that the machine's kernel may not have: GRE, IPIP,
+//! SIT, ESP and AH. It sees the machine's files, and may change none of them but those of its own folder, which is
+//! `/mnt` there. A shell runs in it, which is told what to do.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use lab::Lab;
+
+use crate::world::Folder;
+
+const KERNEL: &str = "/usr/bin/linux.uml";
+const MODULES: &str = "/usr/lib/uml/modules";
+/// What a line of the guest's begins with that says how a script ended.
+const END: &str = "script-ended";
+
+/// How long a script may say nothing.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// See the module.
+pub(crate) struct Guest {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+    pub(crate) folder: Folder,
+}
+
+/// What the guest begins with.
+const INIT: &str = "#!/bin/sh
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs run /run; mount -t tmpfs tmp /tmp
+mkdir -p /run/kernel/lib; ln -s MODULES /run/kernel/lib/modules
+printf '#!/bin/sh\\nexec modprobe -d /run/kernel \"$@\"\\n' > /run/kernel/modprobe; chmod 755 /run/kernel/modprobe
+echo /run/kernel/modprobe > /proc/sys/kernel/modprobe
+mount -t hostfs folder /mnt -o FOLDER
+stty -echo 2>/dev/null
+ip link set lo up
+exec env PS1= PS2= sh 2>&1
+";
+
+/// Starts a guest on a device of a host; none, which is said, where that does not work here.
+pub(crate) fn guest(
+    test: &str,
+    lab: &Lab,
+    (host, device): (&str, &str),
+    folder: Folder,
+) -> Option<Guest> {
+    let skip = |why: &str| {
+        lab::testing::skip(test, why);
+        None
+    };
+    if !Path::new(KERNEL).exists() {
+        return skip("user-mode-linux is not installed");
+    }
+    match Guest::start(lab, host, device, folder) {
+        Some(guest) => Some(guest),
+        None => skip("the guest's kernel does not start here"),
+    }
+}
+
+impl Guest {
+    fn start(lab: &Lab, host: &str, device: &str, folder: Folder) -> Option<Self> {
+        let own = folder.file("init");
+        let path = own.parent()?.display().to_string();
+        let text = INIT.replace("MODULES", MODULES).replace("FOLDER", &path);
+        fs::write(&own, text).ok()?;
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).ok()?;
+        let argv = [
+            KERNEL.to_owned(),
+            "mem=192M".to_owned(),
+            "root=/dev/root rootfstype=hostfs rootflags=/ ro quiet loglevel=1".to_owned(),
+            format!("init={}", own.display()),
+            format!("uml_dir={path}"),
+            "con=null".to_owned(),
+            "con0=fd:0,fd:1".to_owned(),
+            format!("vec0:transport=raw,ifname={device},depth=64,gro=0"),
+        ];
+        let argv: Vec<_> = { argv.iter() }
+            .flat_map(|one| one.split(' '))
+            .map(str::to_owned)
+            .collect();
+        let mut command = lab.command_line(host, &argv).ok()?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(Stdio::null()).env("TMPDIR", &path);
+        let mut child = command.spawn().ok()?;
+        let (input, output) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            let mut all = output.lines().map_while(Result::ok);
+            all.try_for_each(|line| sender.send(line))
+        });
+        let mut guest = Self {
+            child,
+            input,
+            lines,
+            folder,
+        };
+        let (says, works) = guest.tell("echo it runs");
+        (works && says.contains("it runs")).then_some(guest)
+    }
+
+    /// Has a script run. Gives what it printed, and whether it succeeded.
+    pub(crate) fn tell(&mut self, script: &str) -> (String, bool) {
+        let told = write!(
+            self.input,
+            "(set -e\n{script}\n); code=$?; echo; echo {END} $code\n"
+        );
+        if told.and_then(|()| self.input.flush()).is_err() {
+            return (String::from("the guest is gone"), false);
+        }
+        let mut said = String::new();
+        // A guest that says nothing any more is as good as gone.
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            if let Some((_, code)) = line.split_once(END) {
+                return (said, code.trim() == "0");
+            }
+            said.push_str(&line);
+            said.push('\n');
+        }
+        (said, false)
+    }
+
+    /// As [`Self::tell`], for a script that must succeed.
+    pub(crate) fn run(&mut self, script: &str) -> String {
+        let (said, works) = self.tell(script);
+        assert!(works, "{script}\n{said}");
+        said
+    }
+
+    /// As [`Self::tell`]: did it succeed?
+    pub(crate) fn works(&mut self, script: &str) -> bool {
+        self.tell(script).1
+    }
+
+    /// Loads modules of the guest's kernel.
+    pub(crate) fn load(&mut self, modules: &str) {
+        self.run(&format!(
+            "for one in {modules}; do modprobe -d /run/kernel $one || exit 1; done"
+        ));
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // Its kernel ends all that runs in it; where it does not listen any more it is killed.
+        _ = writeln!(self.input, "echo o > /proc/sysrq-trigger");
+        _ = self.input.flush();
+        while self.lines.recv_timeout(PATIENCE).is_ok() {}
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
