@@ -5,6 +5,7 @@
 //!
 //! - [`associations`]: ESP and AH.
 //! - [`dhcp`]: DHCP servers.
+//! - [`exchanges`]: IKE and WireGuard.
 //! - [`formats`]: the packet formats of `wire`.
 //! - [`machines`]: the protocol machines of `service`.
 //! - [`router`]: the walk, translation and its helpers, connections and what they carry, software
@@ -15,6 +16,7 @@
 
 pub mod associations;
 pub mod dhcp;
+pub mod exchanges;
 pub mod formats;
 pub mod machines;
 pub mod requests;
