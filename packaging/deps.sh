@@ -23,7 +23,9 @@ dig:bind9-dnsutils dnsperf:dnsperf aiosmtpd:python3-aiosmtpd
 charon:strongswan-charon swanctl:strongswan-swanctl kernel-libipsec.so:libcharon-extra-plugins
 openssl.so:libstrongswan-standard-plugins curve25519.so:libstrongswan-extra-plugins
 eap-mschapv2.so:libcharon-extauth-plugins
-wg:wireguard-tools wireguard-go:wireguard-go linux.uml:user-mode-linux'
+wg:wireguard-tools modprobe:kmod'
+# Peers that not every distribution has as packages.
+for_some='wireguard-go:wireguard-go linux.uml:user-mode-linux'
 # Not every distribution has it as a package; the test of the page says that it is skipped then.
 for_page='chromium:chromium chromedriver:chromium-driver'
 
@@ -170,6 +172,7 @@ for part in "$@"; do
         # What a test lacks, it names when it is skipped.
         test)
             need $(missing $for_test) || say 'tests that need these are skipped'
+            need $(available $(missing $for_some)) || say 'tests with these peers are skipped'
             need $(available $(missing $for_page)) || say 'the test of the page is skipped'
             packaging/clients.sh || say 'tests with these clients are skipped'
             ;;
