@@ -132,7 +132,10 @@ impl Signing {
     /// Whether it can sign so.
     pub fn can(&self, way: Way) -> bool {
         match &self.0 {
-            Kind::Rsa { .. } => matches!(way, Way::RsaPkcs1(_) | Way::RsaPss(_) | Way::RsaRaw),
+            Kind::Rsa { .. } => match way {
+                Way::RsaPss(hash) => hash != Hash::Sha1,
+                way => matches!(way, Way::RsaPkcs1(_) | Way::RsaRaw),
+            },
             Kind::Curve(_, own) => *own == way,
         }
     }

@@ -107,7 +107,17 @@ fn certificates_prove_both_ends_by_both_versions() {
         until("the other end is not who it should be", || {
             !swan.tells(&lab, "--initiate --child net --timeout 3")
         });
-        left.exec("/ip/ipsec/identity/set [find] remote-id=fqdn:right.example");
+        // What is not understood of an identity lets nobody in.
+        for unknown in ["remote-id=dn", "remote-id=ignore match-by=certificate"] {
+            left.exec(&format!("/ip/ipsec/identity/set [find] {unknown}"));
+            assert!(
+                !swan.tells(&lab, "--initiate --child net --timeout 3"),
+                "{unknown}"
+            );
+        }
+        let typo = left.command("/ip/ipsec/identity/set [find] remote-id=address:192.0.2.");
+        assert!(!typo.status.success(), "{}", text(&typo.stdout));
+        left.exec("/ip/ipsec/identity/set [find] match-by=remote-id remote-id=fqdn:right.example");
         left.exec("/certificate/set ca trusted=no");
         assert!(
             !swan.tells(&lab, "--initiate --child net --timeout 3"),

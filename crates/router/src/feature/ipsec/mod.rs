@@ -172,7 +172,9 @@ impl Ipsec {
         let reader = Reader::new(view.store, &mut self.proofs);
         self.read = reader.config();
         self.tunnels = secrets::tunnels(view.store, &reader);
+        drop(reader);
         self.configure(view.now, out);
+        self.proofs.prune();
     }
 
     /// Takes over what is configured, as far as own addresses are known.

@@ -60,6 +60,12 @@ impl Proofs {
         self.believed.unix_seconds.store(seconds, Ordering::Relaxed);
     }
 
+    /// Forgets keys and judges that no identity has any more.
+    pub(super) fn prune(&mut self) {
+        self.keys.retain(|_, key| Arc::strong_count(key) > 1);
+        self.judges.retain(|_, judge| Arc::strong_count(judge) > 1);
+    }
+
     /// What an identity with `certificate=` proves itself and its peer by; none where there is no such certificate
     /// with a key that signs.
     pub(super) fn certified(&mut self, store: &Store, item: &Item) -> Option<Certified> {

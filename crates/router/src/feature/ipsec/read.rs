@@ -224,12 +224,21 @@ impl<'a> Reader<'a> {
             "eap" => Auth::Eap(proofs.login(self.store, item)?),
             _ => return None,
         };
+        // What is not understood of who somebody is must not let in anybody: there is no such identity then.
+        if item.text("match-by") == "certificate" {
+            return None;
+        }
+        let word = |name| item.get(name).map_or(Some("auto"), Value::as_str);
         Some(Identity {
             auth,
-            my_id: item.get("my-id").and_then(id),
-            remote_id: match item.get("remote-id").and_then(Value::as_str) {
+            my_id: match word("my-id") {
+                Some("auto") => None,
+                _ => Some(id(item.get("my-id")?)?),
+            },
+            remote_id: match word("remote-id") {
                 Some("ignore") => RemoteId::Ignore,
-                _ => { item.get("remote-id").and_then(id) }.map_or(RemoteId::Auto, RemoteId::Is),
+                Some("auto") => RemoteId::Auto,
+                _ => RemoteId::Is(id(item.get("remote-id")?)?),
             },
             generate_policy: match item.text("generate-policy") {
                 "port-override" => GeneratePolicy::PortOverride,
@@ -341,7 +350,8 @@ fn id(value: &Value) -> Option<Id> {
         "address" => Id::Address(name.parse().ok()?),
         "fqdn" => Id::Fqdn(name),
         "user-fqdn" => Id::UserFqdn(name),
-        _ => Id::KeyId(name.into_bytes()),
+        "key-id" => Id::KeyId(name.into_bytes()),
+        _ => return None,
     })
 }
 

@@ -1,6 +1,8 @@
 //! `/ip/ipsec/identity`: how peers prove who they are.
 
-use menu::{Absent, Flag, Item, Kind, Menu, Part, Property, Shape, Value};
+use core::net::IpAddr;
+
+use menu::{Absent, Draft, Flag, Item, Kind, Menu, Part, Property, Reason, Shape, Store, Value};
 
 use super::PEER;
 use crate::declare::{optional, property, text, with_default};
@@ -103,12 +105,27 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[PROOF, SECRETS, COMMENT_DISABLED],
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 0)],
     idle: Some(of_proof),
+    check: Some(check),
     ..Menu::new(
         "/ip/ipsec/identity",
         Shape::List,
         "How peers prove who they are",
     )
 };
+
+/// An identity that is an address is one.
+fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    for name in ["my-id", "remote-id"] {
+        let text = draft.get(name).map(ToString::to_string).unwrap_or_default();
+        let address = text.strip_prefix("address:");
+        if address.is_some_and(|address| address.parse::<IpAddr>().is_err()) {
+            return Err(Reason::failure(format!(
+                "{name}: {text} is not an address; a name is fqdn:NAME"
+            )));
+        }
+    }
+    Ok(())
+}
 
 fn has_mschap2(item: &Item) -> bool {
     let methods = item.get("eap-methods").map(Value::as_list);
@@ -118,6 +135,15 @@ fn has_mschap2(item: &Item) -> bool {
 
 /// What an identity asks for that is not done.
 fn of_proof(item: &Item) -> Option<&'static str> {
+    if ["my-id", "remote-id"]
+        .iter()
+        .any(|name| item.text(name) == "dn")
+    {
+        return Some("a certificate's name as identity (my-id, remote-id)");
+    }
+    if item.text("match-by") == "certificate" {
+        return Some("peers told apart by their certificates (match-by)");
+    }
     match item.text("auth-method") {
         "pre-shared-key" => None,
         "pre-shared-key-xauth" => Some("XAuth (auth-method)"),
