@@ -84,10 +84,12 @@ impl Pairs {
     pub(crate) fn add(&mut self, pair: Kept) -> Vec<u32> {
         let gone = match pair.is_initiator {
             true => {
-                // What the peer has not used yet, it will not any more; what is on the way came by the others.
-                let gone = [self.previous.take(), self.next.take()];
-                self.previous = self.current.replace(pair);
-                gone
+                // Both may have begun at once: then the peer sends by the pair that it has not used yet.
+                let current = self.current.replace(pair);
+                match self.next.take() {
+                    Some(next) => [self.previous.replace(next), current],
+                    None => [core::mem::replace(&mut self.previous, current), None],
+                }
             }
             false => [self.next.replace(pair), None],
         };

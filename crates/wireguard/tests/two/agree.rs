@@ -98,6 +98,20 @@ fn a_packet_that_waits_begins_a_session_and_is_answered_by_it() {
 }
 
 #[test]
+fn both_may_begin_at_once() {
+    let mut world = World::new(both(), CLEAN, 1);
+    for round in 1..=100 {
+        for end in &mut world.ends {
+            end.send(b"ping", world.now);
+        }
+        world.step();
+        let came = [0, 1].map(|end| world.ends[end].came.len());
+        assert_eq!(came, [round; 2]);
+    }
+    assert_eq!(world.ends.map(|end| end.pairs), [2, 2]);
+}
+
+#[test]
 fn a_peer_without_an_endpoint_waits_until_it_is_heard() {
     let nowhere = wireguard::Peer {
         endpoint: None,
@@ -151,8 +165,8 @@ fn a_handshake_is_not_answered_twice() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Traffic goes on for ten minutes over sessions that follow each other: once there is one, neither end is ever
-    /// without.
+    /// Traffic goes on for ten minutes over sessions that follow each other. Where one message in eight is lost at
+    /// most, neither end is ever without one: eleven attempts fit between a session's second minute and its end.
     #[test]
     fn sessions_follow_each_other_over_any_network(
         seed in any::<u64>(),
@@ -172,7 +186,7 @@ proptest! {
             sent += 2;
             world.step();
             let are_ready = world.ends.iter().all(End::is_ready);
-            prop_assert!(are_ready || !ready, "step {step}: a session ended before the next one");
+            prop_assert!(are_ready || !ready || loses > 12, "step {step}: a session ended before the next one");
             ready |= are_ready;
         }
         prop_assert!(ready);
