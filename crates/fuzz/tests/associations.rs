@@ -4,21 +4,14 @@
 mod corpora;
 
 use fuzz::Target;
-use machine::Rng;
 
-use corpora::{corpus, drive};
+use corpora::{corpus, cut_and_mutated, drive};
 
 /// Mutations per corpus.
 const MUTATIONS: u64 = 5_000;
 
 fn no_input_breaks(name: &str, target: Target) {
-    let corpus: Vec<_> = corpus(name).into_iter().collect();
-    for (file, bytes) in &corpus {
-        for len in 0..=bytes.len() {
-            drive(target, &bytes[..len], || {
-                format!("{name}/{file} cut to {len}")
-            });
-        }
+    for (file, bytes) in &corpus(name) {
         let mut flipped = bytes.clone();
         for bit in 0..bytes.len() * 8 {
             flipped[bit / 8] ^= 1 << (bit % 8);
@@ -28,15 +21,7 @@ fn no_input_breaks(name: &str, target: Target) {
             flipped[bit / 8] ^= 1 << (bit % 8);
         }
     }
-    for seed in 0..MUTATIONS {
-        let mut rng = Rng::seeded(seed);
-        let (file, bytes) = &corpus[rng.below(corpus.len() as u64) as usize];
-        let mut mutated = bytes.clone();
-        fuzz::formats::mutate(&mut mutated, |bound| rng.below(bound as u64) as usize);
-        drive(target, &mutated, || {
-            format!("{name}/{file} with seed {seed}")
-        });
-    }
+    cut_and_mutated(name, target, MUTATIONS);
 }
 
 #[test]

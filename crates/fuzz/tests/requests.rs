@@ -3,40 +3,17 @@
 
 mod corpora;
 
-use fuzz::Target;
-use machine::Rng;
-
-use corpora::{corpus, drive};
+use corpora::cut_and_mutated;
 
 /// Mutations per corpus.
 const MUTATIONS: u64 = 5_000;
 
-fn no_input_breaks(name: &str, target: Target) {
-    let corpus: Vec<_> = corpus(name).into_iter().collect();
-    for (file, bytes) in &corpus {
-        for len in 0..=bytes.len() {
-            drive(target, &bytes[..len], || {
-                format!("{name}/{file} cut to {len}")
-            });
-        }
-    }
-    for seed in 0..MUTATIONS {
-        let mut rng = Rng::seeded(seed);
-        let (file, bytes) = &corpus[rng.below(corpus.len() as u64) as usize];
-        let mut mutated = bytes.clone();
-        fuzz::formats::mutate(&mut mutated, |bound| rng.below(bound as u64) as usize);
-        drive(target, &mutated, || {
-            format!("{name}/{file} with seed {seed}")
-        });
-    }
-}
-
 #[test]
 fn no_sentence_and_no_mutation_of_one_breaks_a_connection() {
-    no_input_breaks("api", fuzz::requests::sentences);
+    cut_and_mutated("api", fuzz::requests::sentences, MUTATIONS);
 }
 
 #[test]
 fn no_request_and_no_mutation_of_one_breaks_rest() {
-    no_input_breaks("rest", fuzz::requests::rest);
+    cut_and_mutated("rest", fuzz::requests::rest, MUTATIONS);
 }

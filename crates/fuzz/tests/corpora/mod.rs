@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use fuzz::Target;
+use machine::Rng;
 
 /// The folder of a target's corpus.
 #[allow(dead_code, reason = "each test file uses its part")]
@@ -44,5 +45,27 @@ pub(crate) fn drive(target: Target, bytes: &[u8], what: impl FnOnce() -> String)
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         eprintln!("{}: {hex}", what());
         std::panic::resume_unwind(panic);
+    }
+}
+
+/// Runs a target on its corpus: cut everywhere, and with so many seeded mutations.
+#[allow(dead_code, reason = "each test file uses its part")]
+pub(crate) fn cut_and_mutated(name: &str, target: Target, mutations: u64) {
+    let corpus: Vec<_> = corpus(name).into_iter().collect();
+    for (file, bytes) in &corpus {
+        for len in 0..=bytes.len() {
+            drive(target, &bytes[..len], || {
+                format!("{name}/{file} cut to {len}")
+            });
+        }
+    }
+    for seed in 0..mutations {
+        let mut rng = Rng::seeded(seed);
+        let (file, bytes) = &corpus[rng.below(corpus.len() as u64) as usize];
+        let mut mutated = bytes.clone();
+        fuzz::formats::mutate(&mut mutated, |bound| rng.below(bound as u64) as usize);
+        drive(target, &mutated, || {
+            format!("{name}/{file} with seed {seed}")
+        });
     }
 }
