@@ -52,7 +52,8 @@ const PROOF: &[Property] = &[
     text(
         "notrack-chain",
         "The raw chain that gets rules for the peer",
-    ),
+    )
+    .inert(),
     with_default("my-id", MY_ID, "auto", "What this router calls itself"),
     with_default(
         "remote-id",

@@ -18,7 +18,8 @@ pub(crate) static MENU: Menu = Menu {
         yes(
             "system-dns",
             "Whether peers are told the router's DNS servers",
-        ),
+        )
+        .inert_for(is_yes),
         with_default(
             "static-dns",
             Kind::List(&ADDRESS),
@@ -54,18 +55,21 @@ pub(crate) static MENU: Menu = Menu {
             "src-address-list",
             Kind::Name,
             "A list whose addresses are translated",
-        ),
+        )
+        .inert(),
         optional(
             "connection-mark",
             Kind::Or(&["no-mark"], &Kind::Name),
             "Mark of what is translated",
-        ),
+        )
+        .inert(),
         with_default(
             "use-responder-dns",
             Kind::Words(&["no", "yes", "exclusively"]),
             "exclusively",
             "Whether the peer's DNS servers are used",
-        ),
+        )
+        .inert(),
     ]],
     flags: &[Flag::new('*', "default", 0), Flag::new('R', "responder", 1)],
     columns: &["name", "responder", "use-responder-dns"],
@@ -79,6 +83,11 @@ pub(crate) static MENU: Menu = Menu {
     idle: Some(of_asking),
     ..Menu::new("/ip/ipsec/mode-config", Shape::List, "What peers are told")
 };
+
+/// Peers are told `static-dns` alone.
+fn is_yes(value: &str) -> bool {
+    value == "yes"
+}
 
 /// What a configuration asks for that is not done.
 fn of_asking(item: &Item) -> Option<&'static str> {
