@@ -9,10 +9,15 @@ const MUTATIONS: u64 = 1_500;
 
 #[test]
 fn no_message_and_no_mutation_of_one_breaks_ike() {
-    cut_and_mutated("ike", fuzz::exchanges::ike, MUTATIONS);
+    cut_and_mutated("ike", fuzz::exchanges::ike, usize::MAX, MUTATIONS);
 }
 
 #[test]
 fn no_message_and_no_mutation_of_one_breaks_wireguard() {
-    cut_and_mutated("wireguard", fuzz::exchanges::wireguard, MUTATIONS);
+    cut_and_mutated(
+        "wireguard",
+        fuzz::exchanges::wireguard,
+        usize::MAX,
+        MUTATIONS,
+    );
 }

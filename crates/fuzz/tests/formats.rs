@@ -17,9 +17,8 @@ mod corpora;
 
 use fuzz::Target;
 use fuzz::formats::TARGETS;
-use machine::Rng;
 
-use corpora::{corpus, drive, stored};
+use corpora::{corpus, drive, mutated, stored};
 
 /// Mutations per corpus: enough to meet each field of each packet several times, quick enough for
 /// every run, and no slower when libFuzzer has filled the folder.
@@ -78,15 +77,6 @@ fn no_flipped_bit_panics_and_what_still_reads_is_written_the_same() {
 #[test]
 fn no_seeded_mutation_panics() {
     for (name, target) in TARGETS {
-        let corpus: Vec<_> = corpus(name).into_iter().collect();
-        for seed in 0..MUTATIONS {
-            let mut rng = Rng::seeded(seed);
-            let (packet, bytes) = &corpus[rng.below(corpus.len() as u64) as usize];
-            let mut mutated = bytes.clone();
-            fuzz::formats::mutate(&mut mutated, |bound| rng.below(bound as u64) as usize);
-            drive(target, &mutated, || {
-                format!("{name}/{packet} with seed {seed}")
-            });
-        }
+        mutated(name, target, MUTATIONS);
     }
 }

@@ -13,12 +13,11 @@ mod corpora;
 use std::fs;
 
 use fuzz::router::TARGETS;
-use machine::Rng;
 use sim::odd;
 use wire::ipv4::{self, Fragment};
 use wire::{Protocol, ipv6};
 
-use corpora::{corpus, drive, folder, stored};
+use corpora::{cut_and_mutated, folder, stored};
 
 /// Mutations per corpus.
 const MUTATIONS: u64 = 5_000;
@@ -326,24 +325,7 @@ fn the_corpora_hold_what_the_builders_build() {
 #[test]
 fn no_seed_no_truncation_and_no_mutation_panics() {
     for (name, target) in TARGETS {
-        let corpus: Vec<_> = corpus(name).into_iter().collect();
-        for (file, bytes) in &corpus {
-            for len in 0..=bytes.len().min(256) {
-                drive(target, &bytes[..len], || {
-                    format!("{name}/{file} cut to {len}")
-                });
-            }
-            drive(target, bytes, || format!("{name}/{file}"));
-        }
-        for seed in 0..MUTATIONS {
-            let mut rng = Rng::seeded(seed);
-            let (file, bytes) = &corpus[rng.below(corpus.len() as u64) as usize];
-            let mut mutated = bytes.clone();
-            fuzz::formats::mutate(&mut mutated, |bound| rng.below(bound as u64) as usize);
-            drive(target, &mutated, || {
-                format!("{name}/{file} with seed {seed}")
-            });
-        }
+        cut_and_mutated(name, target, 256, MUTATIONS);
     }
 }
 

@@ -48,17 +48,24 @@ pub(crate) fn drive(target: Target, bytes: &[u8], what: impl FnOnce() -> String)
     }
 }
 
-/// Runs a target on its corpus: cut everywhere, and with so many seeded mutations.
+/// Runs a target on its corpus: whole, cut everywhere up to a length, and with so many seeded mutations.
 #[allow(dead_code, reason = "each test file uses its part")]
-pub(crate) fn cut_and_mutated(name: &str, target: Target, mutations: u64) {
-    let corpus: Vec<_> = corpus(name).into_iter().collect();
-    for (file, bytes) in &corpus {
-        for len in 0..=bytes.len() {
+pub(crate) fn cut_and_mutated(name: &str, target: Target, longest: usize, mutations: u64) {
+    for (file, bytes) in &corpus(name) {
+        for len in 0..=bytes.len().min(longest) {
             drive(target, &bytes[..len], || {
                 format!("{name}/{file} cut to {len}")
             });
         }
+        drive(target, bytes, || format!("{name}/{file}"));
     }
+    mutated(name, target, mutations);
+}
+
+/// Runs a target on so many seeded mutations of its corpus.
+#[allow(dead_code, reason = "each test file uses its part")]
+pub(crate) fn mutated(name: &str, target: Target, mutations: u64) {
+    let corpus: Vec<_> = corpus(name).into_iter().collect();
     for seed in 0..mutations {
         let mut rng = Rng::seeded(seed);
         let (file, bytes) = &corpus[rng.below(corpus.len() as u64) as usize];
