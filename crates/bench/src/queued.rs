@@ -123,3 +123,23 @@ fn simple(family: Family, (at, count): (u64, u64), bits: u8, workers: u16) -> Ch
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::PACKETS;
+    use super::*;
+
+    #[test]
+    fn a_worker_that_falls_behind_loses_nothing() {
+        for name in QUEUED {
+            let mut rig = rig(Family::Ipv4, 2, name, 1).expect("a router");
+            rig.load_these(|rig, worker| Templates::new(rig, FLOWS, 64, 1 + worker));
+            for lane in rig.lanes() {
+                for _ in 0..4 {
+                    lane.run(PACKETS)
+                        .unwrap_or_else(|lost| panic!("{name}: {lost}"));
+                }
+            }
+        }
+    }
+}

@@ -55,6 +55,9 @@ const OWN6: u128 = 0x2001_0db8_0001 << 80 | 1;
 const RULES: u32 = 2048;
 /// What the clock that workers are told goes on by with each vector.
 const VECTOR_TIME: Duration = Duration::from_micros(10);
+/// What the clock of a worker says when it begins: by then the buckets of queues are full, so that a worker that the
+/// others have left behind does not find what they charged to its future.
+const BEGINNING: Duration = Duration::from_secs(1);
 /// The table of a second uplink, and the mark that leads there.
 pub(super) const MARKED: u32 = 1;
 /// The VLAN that packets leave with in rows with tags.
@@ -428,7 +431,7 @@ impl Lane {
         }
         Self {
             worker: Worker::new(parts),
-            now: Instant::ZERO,
+            now: Instant::ZERO + BEGINNING,
             vector_time: VECTOR_TIME,
             meter,
         }
