@@ -57,6 +57,24 @@ pub struct Item {
 }
 
 impl Item {
+    /// An item of no store, with these values: one that the router makes by itself. Properties that the menu does not
+    /// have are left out.
+    pub fn made(menu: &'static Menu, id: Id, values: &[(&'static str, Value)]) -> Self {
+        let mut places = vec![None; menu.all_properties().count()];
+        for (name, value) in values {
+            if let Some(place) = menu.index(name) {
+                places[place] = Some(value.clone());
+            }
+        }
+        Self {
+            menu,
+            id,
+            builtin: None,
+            position: 0,
+            values: places.into(),
+        }
+    }
+
     /// Its place among the items of its menu, in their order.
     pub const fn position(&self) -> u64 {
         self.position

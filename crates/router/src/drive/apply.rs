@@ -77,6 +77,7 @@ impl Control {
         }
         self.complain();
         self.change_made_routes(pending);
+        self.follow_made_rules();
         for (item, change) in &routes4 {
             if let Some(step) = step_of(item, change) {
                 self.change_route4(step);

@@ -4,6 +4,7 @@ use menu::{Id, Reason, Reply};
 
 use super::Control;
 use crate::feature::NewObject;
+use crate::firewall::Around;
 use crate::intent::{ItemId, Route, Wanted};
 use crate::object::{Made, Owner};
 use crate::plan::Step;
@@ -38,8 +39,10 @@ impl Control {
             cells,
             removable,
         } = object;
-        let Some(id) = self.objects.add(owner, made.menu(), cells, removable) else {
-            let message = format!("no room for an object of {}", made.menu());
+        let menu = made.menu();
+        let values = cells.clone();
+        let Some(id) = self.objects.add(owner, menu, cells, removable) else {
+            let message = format!("no room for an object of {menu}");
             self.features.log.add("system,error", message);
             return;
         };
@@ -56,6 +59,7 @@ impl Control {
                 intent.routes6.insert(id, route);
                 pending.routes6.push((id, None));
             }
+            Made::Rule(path) => self.firewall.make(path, Id(id), &values),
         }
     }
 
@@ -77,6 +81,7 @@ impl Control {
             "/ipv6/address" => intent.put(id, Wanted::Address6(None), touched),
             "/ip/route" => pending.routes4.push((id, intent.routes4.remove(&id))),
             "/ipv6/route" => pending.routes6.push((id, intent.routes6.remove(&id))),
+            path if self.firewall.desk(path).is_some() => self.firewall.unmake(path, id),
             _ => intent.put(id, Wanted::Interface(None), touched),
         }
     }
@@ -88,8 +93,22 @@ impl Control {
         }
         let are_others = !(pending.routes4.is_empty() && pending.routes6.is_empty());
         self.change_made_routes(pending);
+        self.follow_made_rules();
         if are_others {
             self.settle();
+        }
+    }
+
+    /// Has workers follow the rules that features have made.
+    pub(super) fn follow_made_rules(&mut self) {
+        let around = Around {
+            intent: &self.intent,
+            layout: &self.layout,
+            tables: &self.tables,
+            now: self.now,
+        };
+        if self.firewall.follow_made(&around) {
+            self.publish();
         }
     }
 

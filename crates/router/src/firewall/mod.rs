@@ -39,7 +39,7 @@ use dataplane::nat::helper::Services;
 use dataplane::rule::{Class, Joined, Joining, Layer7, List, RuleCounters};
 use frame::InterfaceId;
 use machine::Instant;
-use menu::{Change, Changes, Store};
+use menu::{Change, Changes, Id, Item, Store, Value};
 
 use crate::compile::Layout;
 use crate::intent::{Intent, ItemId, Name};
@@ -47,12 +47,12 @@ use addresses::Entries;
 use resolve::World;
 use rule::Rule;
 use sets::Sets;
-use table::{Desk, Kind, MENUS, Shared};
+use table::{Kind, MENUS, Shared};
 
 pub(crate) use link::{kind_name, kinds as kinds_of};
 pub use numbers::Hits;
 pub(crate) use sets::is_in;
-pub use table::Which;
+pub use table::{Desk, Which};
 pub use tracking::Tracking;
 pub use value::protocol_name;
 pub(crate) use value::{helper as helper_of, nat_states, protocol as protocol_of, tcp_flags};
@@ -209,6 +209,43 @@ impl Firewall {
             let unbound = desk.unbind(concerns);
             if read {
                 desk.finish(store, &world, &mut self.shared);
+            } else if unbound {
+                desk.bind(&world, &mut self.shared);
+            }
+        }
+        self.put_together()
+    }
+
+    /// A rule comes in front of those of a menu, behind others that were made.
+    pub(crate) fn make(&mut self, path: &str, id: Id, values: &[(&'static str, Value)]) {
+        let mut menus = schema::ALL.iter().copied();
+        let menu = menus.find(|menu| menu.path == path);
+        let desk = { self.desks.iter_mut() }.find(|desk| desk.which().path == path);
+        if let (Some(menu), Some(desk)) = (menu, desk) {
+            desk.make(Item::made(menu, id, values), &mut self.shared);
+        }
+    }
+
+    /// A rule that was made goes.
+    pub(crate) fn unmake(&mut self, path: &str, id: ItemId) {
+        let mut desks = self.desks.iter_mut();
+        if let Some(desk) = desks.find(|desk| desk.which().path == path) {
+            desk.unmake(id, &mut self.shared);
+        }
+    }
+
+    /// Takes over the rules that were made, or went; says whether workers must be told.
+    pub(crate) fn follow_made(&mut self, around: &Around<'_>) -> bool {
+        let others: Vec<_> = self.desks.iter_mut().map(Desk::take_made_others).collect();
+        if !others.contains(&true) {
+            return false;
+        }
+        let sets_changed = self.change_sets(around, None);
+        let world = world(around, &self.sets, &self.patterns);
+        for (desk, other) in self.desks.iter_mut().zip(others) {
+            let unbound = desk.unbind(|rule| sets_changed && rule.names_interfaces());
+            if other {
+                desk.settle(&world, &mut self.shared);
             } else if unbound {
                 desk.bind(&world, &mut self.shared);
             }

@@ -183,6 +183,10 @@ pub struct Desk {
     which: Which,
     chains: Chains,
     rules: BTreeMap<ItemId, Entry>,
+    /// The items of rules that features have made. They come first.
+    made: BTreeMap<ItemId, Item>,
+    /// Some of those are others, and nobody has followed.
+    made_others: bool,
     order: Vec<ItemId>,
     /// The jumps that are not made.
     endless: BTreeSet<ItemId>,
@@ -198,6 +202,8 @@ impl Desk {
             which,
             chains: Chains::new(which.kind.chains()),
             rules: BTreeMap::new(),
+            made: BTreeMap::new(),
+            made_others: false,
             order: Vec::new(),
             endless: BTreeSet::new(),
             of_destinations: BTreeSet::new(),
@@ -258,6 +264,37 @@ impl Desk {
         for item in &items {
             self.take(item, None, shared);
         }
+        for item in self.made.values().cloned().collect::<Vec<_>>() {
+            self.take(&item, None, shared);
+        }
+    }
+
+    /// A rule comes behind those that were made before.
+    pub fn make(&mut self, item: Item, shared: &mut Shared) {
+        self.take(&item, None, shared);
+        self.order.insert(self.made.len(), item.id.0);
+        self.made.insert(item.id.0, item);
+        self.made_others = true;
+    }
+
+    /// A rule that was made goes.
+    pub fn unmake(&mut self, id: ItemId, shared: &mut Shared) {
+        self.made.remove(&id);
+        self.order.retain(|of| *of != id);
+        if let Some(entry) = self.rules.remove(&id) {
+            give_back(&entry, shared);
+        }
+        self.made_others = true;
+    }
+
+    /// Whether rules that were made are others since this was asked last.
+    pub fn take_made_others(&mut self) -> bool {
+        core::mem::take(&mut self.made_others)
+    }
+
+    /// The items of rules that were made, in order.
+    pub fn made(&self) -> &BTreeMap<ItemId, Item> {
+        &self.made
     }
 
     /// Reads what a transaction changed; says whether there is anything.
@@ -335,15 +372,22 @@ impl Desk {
         }
     }
 
-    /// Brings everything up to date after rules were read.
+    /// Brings everything up to date after rules of the store were read.
     pub fn finish(&mut self, store: &Store, world: &World<'_>, shared: &mut Shared) {
-        self.order = store.items(self.which.path).map(|item| item.id.0).collect();
+        let items = store.items(self.which.path).map(|item| item.id.0);
+        self.order = self.made.keys().copied().chain(items).collect();
+        self.settle(world, shared);
+    }
+
+    /// Brings everything up to date after rules came or went.
+    pub fn settle(&mut self, world: &World<'_>, shared: &mut Shared) {
         for entry in self.rules.values_mut() {
             if is_translation(&entry.rule) != entry.target.is_some() {
                 match entry.target.take() {
                     Some(place) => shared.targets.take_back(place),
                     None => entry.target = Some(shared.targets.give()),
                 }
+                entry.compiled = None;
             }
         }
         self.follow_jumps();

@@ -15,6 +15,7 @@ use script::Session;
 
 use super::*;
 use crate::compile::{Ground, Layout, Numbers};
+use crate::object::DYNAMIC;
 
 /// A configuration on the ports `ether1` and `ether2`, and its firewall.
 struct Bench {
@@ -104,6 +105,17 @@ impl Bench {
         changed
     }
 
+    /// Follows rules that were made; says whether workers must be told.
+    fn follow_made(&mut self) -> bool {
+        let around = Around {
+            intent: &self.intent,
+            layout: &self.layout,
+            tables: &self.tables,
+            now: Instant::ZERO,
+        };
+        self.firewall.follow_made(&around)
+    }
+
     fn item(&self, path: &str, place: usize) -> u64 {
         self.store.items(path).nth(place).expect("an item").id.0
     }
@@ -184,6 +196,44 @@ const FILTER: &str = "/ip/firewall/filter";
 
 fn is_drop(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Drop(_))
+}
+
+#[test]
+fn a_made_rule_decides_before_those_of_the_store_until_it_goes() {
+    let mut bench = Bench::new(
+        "/ip firewall address-list add list=bad address=192.0.2.0/24\n\
+         /ip firewall filter add chain=input action=accept\n",
+    );
+    let drops = |bench: &Bench, ingress: &str| {
+        let asked = Asked {
+            ingress,
+            ..Asked::default()
+        };
+        let filter = &bench.firewall.compiled().ipv4.filter;
+        is_drop(bench.verdict(filter, "input", &asked))
+    };
+    let values = [
+        ("chain", Value::text("input")),
+        ("action", Value::Word("drop")),
+        ("in-interface", Value::text("ether1")),
+        ("src-address-list", Value::text("bad")),
+    ];
+    let id = DYNAMIC | 5;
+    bench.firewall.make(FILTER, Id(id), &values);
+    assert!(!drops(&bench, "ether1"));
+    assert!(bench.follow_made());
+    assert!(drops(&bench, "ether1") && !drops(&bench, "ether2"));
+    let number = { bench.firewall.desk(FILTER) }.and_then(|desk| desk.number(id));
+    let owner = number.and_then(|number| bench.firewall.item_of(number));
+    assert_eq!(owner, Some((FILTER, id)));
+
+    bench.change("/ip firewall filter add chain=input action=accept place-before=0");
+    assert!(drops(&bench, "ether1"));
+
+    bench.firewall.unmake(FILTER, id);
+    assert!(bench.follow_made());
+    assert!(!drops(&bench, "ether1"));
+    assert!(!bench.follow_made());
 }
 
 #[test]

@@ -27,14 +27,8 @@ const DUMMY: [&str; 2] = [
 
 impl Control {
     /// Says what became of a rule.
-    pub(super) fn annotate_rule_of(
-        &self,
-        store: &Store,
-        menu: &'static Menu,
-        item: Id,
-        row: &mut Row,
-    ) {
-        let Some(desk) = self.firewall.desk(menu.path) else {
+    pub(super) fn annotate_rule_of(&self, store: &Store, path: &str, item: Id, row: &mut Row) {
+        let Some(desk) = self.firewall.desk(path) else {
             return;
         };
         let invalid = desk.invalid(item.0);

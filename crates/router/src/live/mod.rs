@@ -134,7 +134,7 @@ impl Live for Control {
             "/ipv6/firewall/address-list" => self.annotate_entry(true, id, row),
             "/ip/firewall/service-port" => self.annotate_helper(row),
             path if self.firewall.desk(path).is_some() => {
-                self.annotate_rule_of(store, menu, id, row)
+                self.annotate_rule_of(store, path, id, row)
             }
             "/routing/rule" => self.annotate_rule(store, id, row),
             "/ip/settings" => self.annotate_settings4(row),

@@ -64,7 +64,7 @@ impl Control {
         };
         row.flag("dynamic", true);
         match object.what {
-            What::Made => self.made_row(id, object, &mut row)?,
+            What::Made => self.made_row(store, (id, object), &mut row)?,
             What::Connected4(key) => self.connected_row4(key, &mut row)?,
             What::Connected6(key) => self.connected_row6(key, &mut row)?,
             What::LinkLocal(on, addr) => self.link_local_row((on, addr), &mut row)?,
@@ -83,7 +83,12 @@ impl Control {
     }
 
     /// The row of what stands in the intent.
-    fn made_row(&self, id: ItemId, object: &Object, row: &mut Row) -> Option<()> {
+    fn made_row(
+        &self,
+        store: &Store,
+        (id, object): (ItemId, &Object),
+        row: &mut Row,
+    ) -> Option<()> {
         let intent = &self.intent;
         match object.menu {
             "/ip/address" => {
@@ -115,6 +120,10 @@ impl Control {
                 route_row(intent.routes6.get(&id)?, row);
                 self.annotate_route6(Id(id), row);
                 row.flag("static", false);
+            }
+            // The cells of a rule are what it stands for.
+            path if self.firewall.desk(path).is_some() => {
+                self.annotate_rule_of(store, object.menu, Id(id), row);
             }
             _ => {
                 let interface = intent.interfaces.get(&id)?;

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 
 use core::net::IpAddr;
+use std::sync::Arc;
+
 use dataplane::connection::{Awaited, Known, NatState, NextSegment, Row as Entry, State};
 use dataplane::packet::protocol;
 use dataplane::rule::{Clock, Marks};
@@ -18,7 +20,7 @@ use wire::tcp::Flags;
 
 use super::number;
 use crate::drive::Control;
-use crate::firewall::nat_states;
+use crate::firewall::{Desk, nat_states};
 use crate::intent::ItemId;
 use crate::probe::{Probe, argument};
 
@@ -194,16 +196,19 @@ impl Control {
         };
         row.set("table", Value::text(path));
         row.set("chain", Value::text(&*tried.chain));
+        let made = self.firewall.desk(path).map(Desk::made);
         let places = places.entry(path).or_insert_with(|| {
-            // `print` numbers the rows that count FastTrack, too, and they come first.
-            let first = self.fasttrack_chains(path).len() as u64;
+            // `print` numbers dynamic rows, too, and they come first: rules that were made, rows that count FastTrack.
+            let made = made.into_iter().flatten().map(|(id, _)| *id);
+            let behind = made.clone().count() + self.fasttrack_chains(path).len();
             let items = store.items(path).map(|item| item.id.0);
-            items.zip(first..).collect()
+            made.zip(0..).chain(items.zip(behind as u64..)).collect()
         });
         if let Some(place) = places.get(&item) {
             row.set("rule", number(*place));
         }
-        let Some(item) = store.item(path, Id(item)) else {
+        let made = made.and_then(|made| made.get(&item));
+        let Some(item) = made.or_else(|| store.item(path, Id(item)).map(Arc::as_ref)) else {
             return;
         };
         let comment = item.text("comment");

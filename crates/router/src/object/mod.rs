@@ -45,13 +45,15 @@ pub enum Made {
     Route4(Route<V4>),
     /// An IPv6 route.
     Route6(Route<V6>),
+    /// A rule in front of those of this menu. The object's cells are its properties.
+    Rule(&'static str),
 }
 
 impl Made {
     /// The menu that shows it.
     pub const fn menu(&self) -> &'static str {
         match self {
-            Self::Interface(menu, _) => menu,
+            Self::Interface(menu, _) | Self::Rule(menu) => menu,
             Self::Address4(_) => "/ip/address",
             Self::Address6(_) => "/ipv6/address",
             Self::Route4(_) => "/ip/route",

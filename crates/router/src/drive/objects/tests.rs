@@ -184,6 +184,51 @@ fn a_dynamic_row_is_removed_where_its_feature_lets_one() {
 }
 
 #[test]
+fn a_rule_of_a_feature_comes_before_those_that_are_configured() {
+    let mut router = Router::new();
+    for line in [
+        "/ip/address/add address=192.0.2.1/24 interface=ether1",
+        "/ip/firewall/nat/add chain=srcnat action=src-nat to-addresses=192.0.2.7",
+    ] {
+        router.run(line).expect("it is taken");
+    }
+    let rule = |number: u64, to: [u8; 4], list: &str| NewObject {
+        owner: session(number),
+        made: Made::Rule("/ip/firewall/nat"),
+        cells: vec![
+            ("comment", Value::text(format!("of {number}"))),
+            ("chain", Value::text("srcnat")),
+            ("action", Value::Word("src-nat")),
+            ("to-addresses", Value::Address(Ipv4Addr::from(to).into())),
+            ("src-address-list", Value::text(list)),
+        ],
+        removable: false,
+    };
+    let mut out = Effects::default();
+    out.push(Effect::Object(Box::new(rule(1, [10, 7, 0, 5], "one"))));
+    out.push(Effect::Object(Box::new(rule(2, [10, 7, 0, 6], "two"))));
+    router.control().carry_out(out);
+    let shown = |router: &mut Router| {
+        let menu = "/ip/firewall/nat";
+        let get =
+            format!(":foreach rule in=[{menu}/find] do={{:put [{menu}/get $rule to-addresses]}}");
+        let shown = router.run(&get).expect("rows");
+        let lines = shown.split_whitespace().map(str::to_owned);
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&mut router), ["10.7.0.5", "10.7.0.6", "192.0.2.7"]);
+    let counts = "dynamic src-address-list=two packets=0";
+    assert_eq!(router.count("/ip/firewall/nat", counts), "1");
+    let refused = router.run("/ip/firewall/nat/remove [find comment=\"of 1\"]");
+    refused.expect_err("it is the feature's");
+
+    router.go(1);
+    assert_eq!(shown(&mut router), ["10.7.0.6", "192.0.2.7"]);
+    router.go(2);
+    assert_eq!(shown(&mut router), ["192.0.2.7"]);
+}
+
+#[test]
 fn a_configured_interface_has_its_name_before_a_dynamic_one() {
     let mut router = Router::new();
     router.come(1);
