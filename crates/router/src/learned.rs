@@ -17,6 +17,8 @@ pub struct Servers {
     pub interface: Name,
     /// Of names, the first one preferred.
     pub dns: Vec<IpAddr>,
+    /// Those are asked alone (`use-peer-dns=exclusively`).
+    pub exclusive: bool,
     /// Of time.
     pub ntp: Vec<IpAddr>,
     /// The domain of hosts there.
@@ -44,14 +46,21 @@ impl Learned {
 }
 
 impl Learned {
-    /// The servers of names, each once, with the interface that they are behind.
+    /// The servers of names, each once, with the interface that they are behind: those that are to be asked alone, if
+    /// there are such.
     pub(crate) fn dns(&self) -> Vec<(IpAddr, &Name)> {
-        self.each(|servers| &servers.dns)
+        let alone = self.is_exclusive();
+        self.each(|servers| (!alone || servers.exclusive).then_some(&servers.dns))
+    }
+
+    /// Whether servers of names are to be asked alone: no configured ones either.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        { self.0.values() }.any(|servers| servers.exclusive && !servers.dns.is_empty())
     }
 
     /// The servers of time, each once, with the interface that they are behind.
     pub(crate) fn ntp(&self) -> Vec<(IpAddr, &Name)> {
-        self.each(|servers| &servers.ntp)
+        self.each(|servers| Some(&servers.ntp))
     }
 
     /// The domains, each once.
@@ -69,10 +78,10 @@ impl Learned {
         all
     }
 
-    fn each(&self, of: impl Fn(&Servers) -> &Vec<IpAddr>) -> Vec<(IpAddr, &Name)> {
+    fn each(&self, of: impl Fn(&Servers) -> Option<&Vec<IpAddr>>) -> Vec<(IpAddr, &Name)> {
         let mut all: Vec<(IpAddr, &Name)> = Vec::new();
         for servers in self.0.values() {
-            for address in of(servers) {
+            for address in of(servers).into_iter().flatten() {
                 if !all.iter().any(|(known, _)| known == address) {
                     all.push((*address, &servers.interface));
                 }
@@ -94,6 +103,7 @@ mod tests {
         Servers {
             interface: interface.into(),
             dns: dns.iter().map(|four| IpAddr::from(*four)).collect(),
+            exclusive: false,
             ntp: Vec::new(),
             domain: Some("lan".to_owned()),
         }
@@ -119,6 +129,29 @@ mod tests {
         assert!(!learned.set(a, None));
         assert_eq!(learned.dns().len(), 2);
         assert!(learned.ntp().is_empty());
+    }
+
+    #[test]
+    fn servers_that_are_to_be_asked_alone_keep_others_out() {
+        let mut learned = Learned::default();
+        learned.set(owner("a", 1), Some(servers("ether1", &[[1; 4]])));
+        let alone = Servers {
+            exclusive: true,
+            ..servers("ether2", &[[8; 4]])
+        };
+        learned.set(owner("b", 1), Some(alone));
+        let told = |learned: &Learned| -> Vec<_> { learned.dns().iter().map(|of| of.0).collect() };
+        assert_eq!(told(&learned), [IpAddr::from([8; 4])]);
+        assert!(learned.is_exclusive());
+
+        // Who tells none keeps nobody out.
+        let none = Servers {
+            exclusive: true,
+            ..servers("ether2", &[])
+        };
+        learned.set(owner("b", 1), Some(none));
+        assert_eq!(told(&learned), [IpAddr::from([1; 4])]);
+        assert!(!learned.is_exclusive());
     }
 
     #[test]

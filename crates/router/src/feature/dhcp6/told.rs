@@ -76,6 +76,7 @@ impl One {
         let servers = Servers {
             interface: interface.clone(),
             dns: six(dns),
+            exclusive: false,
             ntp: six(binding.options.time_servers()),
             domain: binding.options.domain(),
         };

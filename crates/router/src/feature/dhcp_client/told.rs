@@ -231,6 +231,7 @@ fn servers(wish: &Wish, lease: &Lease) -> Servers {
     Servers {
         interface: wish.interface.clone(),
         dns: six(of(wish.dns, code::DNS)),
+        exclusive: false,
         ntp: six(of(wish.ntp, code::NTP)),
         domain: lease.options.text(code::DOMAIN),
     }

@@ -84,6 +84,8 @@ pub(crate) struct Dns {
     servers: Vec<IpAddr>,
     secure: Option<Arc<Secure>>,
     dynamic: Vec<IpAddr>,
+    /// Those are asked alone.
+    dynamic_only: bool,
     underneath: Vec<SocketAddr>,
     forwarders: BTreeMap<ItemId, (Arc<str>, Servers)>,
     /// The servers that entries name, and how many do.
@@ -109,6 +111,7 @@ impl Dns {
             servers: Vec::new(),
             secure: None,
             dynamic: Vec::new(),
+            dynamic_only: false,
             underneath: Vec::new(),
             forwarders: BTreeMap::new(),
             forwards: BTreeMap::new(),
@@ -235,7 +238,12 @@ impl Dns {
     /// Tells the forwarder whom it asks.
     fn configure(&mut self, now: Instant, out: &mut Effects) {
         let mut config = self.config.clone();
-        let own = self.servers.iter().chain(&self.dynamic);
+        let own: &[IpAddr] = if self.dynamic_only {
+            &[]
+        } else {
+            &self.servers
+        };
+        let own = own.iter().chain(&self.dynamic);
         let mut plain: Vec<_> = own.map(|address| server(*address)).collect();
         if plain.is_empty() {
             plain.extend(self.underneath.iter().map(|address| Server {
@@ -583,6 +591,7 @@ impl Feature for Dns {
     fn learn(&mut self, learned: &Learned, now: Instant, out: &mut Effects) {
         let told = learned.dns().into_iter();
         self.dynamic = told.map(|(address, _)| address).collect();
+        self.dynamic_only = learned.is_exclusive();
         self.configure(now, out);
     }
 }
