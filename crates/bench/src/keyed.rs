@@ -168,7 +168,6 @@ fn transport(out: bool) -> Ipsec {
         slot: 0,
         remote: far.into(),
         in_udp: false,
-        selector,
     }));
     made
 }

@@ -113,15 +113,16 @@ impl Kind {
 
     fn ipsec(&self) -> Ipsec {
         let policies = self.policies();
+        let count = policies.len() as u32;
         let made = Ipsec {
-            policies: Arc::new(Policies::new(policies.clone())),
+            policies: Arc::new(Policies::new(policies)),
             associations: Arc::default(),
         };
         let (here, far) = (
             core::net::Ipv4Addr::from(OWN4),
             core::net::Ipv4Addr::from(FAR_END),
         );
-        for (number, policy) in (0..).zip(policies) {
+        for number in 0..count {
             let (spi, keys) = (spi(number), self.keys());
             if self.out {
                 let sa = Outbound::new(spi, self.suite, &keys, Numbering::Short, &[9; 16]);
@@ -143,7 +144,6 @@ impl Kind {
                 slot: number,
                 remote: far.into(),
                 in_udp: false,
-                selector: policy.selector,
             }));
         }
         made

@@ -8,7 +8,6 @@ use std::sync::{Arc, LazyLock};
 
 use arc_swap::{ArcSwapOption, Guard};
 
-use super::Selector;
 use crate::numbered::Numbered;
 
 /// How many policies can have associations.
@@ -82,8 +81,6 @@ pub struct Arriving {
     pub remote: IpAddr,
     /// Packets come in datagrams of UDP: translators may have changed addresses.
     pub in_udp: bool,
-    /// What both ends agreed on, from this router's side: what arrives goes the other way.
-    pub selector: Selector,
 }
 
 /// See the module.

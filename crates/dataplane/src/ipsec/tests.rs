@@ -127,7 +127,6 @@ fn receiver(way: Way) -> Rig {
         slot: SLOT,
         remote: FAR.into(),
         in_udp: way.in_udp,
-        selector: policy.selector,
     };
     rig.snapshot
         .ipsec

@@ -16,9 +16,10 @@ pub(super) struct Made {
     pub(super) template: PolicyId,
     pub(super) peer: PeerId,
     pub(super) mode: Mode,
-    /// What it is about: this router's side, the peer's, and the protocol.
-    pub(super) about: (ike::Selector, ike::Selector, u8),
-    pub(super) selector: Selector,
+    /// What it is about: this router's side and the peer's, and as packets meet it.
+    pub(super) about: Vec<((ike::Selector, ike::Selector), Selector)>,
+    /// The protocol of that; 0 is any.
+    pub(super) protocol: u8,
 }
 
 /// All of them.
@@ -29,28 +30,30 @@ pub(super) struct Generated {
 }
 
 impl Generated {
-    /// The policy for a pair, made if there is none; none where its selectors are of no one family.
-    pub(super) fn of(&mut self, child: &Child) -> Option<(PolicyId, Selector)> {
-        let (source, destination) = child.selectors.first()?;
-        let about = (*source, *destination, child.payload);
+    /// The policy for a pair, made if there is none; none where no selectors of it are of one family.
+    pub(super) fn of(&mut self, child: &Child) -> Option<PolicyId> {
+        let met = |(source, destination): &(_, _)| {
+            let met = selector(source, destination, child.payload)?;
+            Some(((*source, *destination), met))
+        };
         let made = Made {
             template: child.policy,
             peer: child.peer,
             mode: child.mode,
-            about,
-            selector: selector(source, destination, child.payload)?,
+            about: child.selectors.iter().filter_map(met).collect(),
+            protocol: child.payload,
         };
         let alike = self.all.iter().find(|(_, other)| **other == made);
-        let id = match alike {
-            Some((id, _)) => *id,
+        match alike {
+            Some((id, _)) => Some(*id),
+            None if made.about.is_empty() => None,
             None => {
                 self.next += 1;
                 let id = PolicyId(MADE | self.next);
-                self.all.insert(id, made.clone());
-                id
+                self.all.insert(id, made);
+                Some(id)
             }
-        };
-        Some((id, made.selector))
+        }
     }
 
     /// Whether it has this policy.
@@ -70,10 +73,12 @@ impl Generated {
 
     /// All, as packets meet them.
     pub(super) fn met(&self) -> impl Iterator<Item = Met> {
-        self.all.iter().map(|(id, made)| Met {
-            id: *id,
-            selector: made.selector,
-            does: Does::Protect { required: true },
+        self.all.iter().flat_map(|(id, made)| {
+            made.about.iter().map(|(_, selector)| Met {
+                id: *id,
+                selector: *selector,
+                does: Does::Protect { required: true },
+            })
         })
     }
 

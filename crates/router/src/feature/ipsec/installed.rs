@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dataplane::ipsec::{Arriving, Associations, Leaving, Mode, SLOTS, Selector};
+use dataplane::ipsec::{Arriving, Associations, Leaving, Mode, SLOTS};
 use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Suite};
 use ike::{Child, ChildId, ChildSuite, Hash, Kind, PolicyId};
 
@@ -93,7 +93,7 @@ impl Installed {
     pub(super) fn install(
         &mut self,
         child: Child,
-        (policy, selector): (PolicyId, Selector),
+        policy: PolicyId,
         secret: &[u8; 16],
     ) -> Result<(), String> {
         if child.protocol == ike::Protocol::Ah {
@@ -116,7 +116,6 @@ impl Installed {
             slot,
             remote: child.remote.ip(),
             in_udp: child.natt,
-            selector,
         });
         let leaving = Arc::new(Leaving {
             sa: Arc::new(leaves.map_err(refused)?),

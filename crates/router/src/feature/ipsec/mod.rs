@@ -394,24 +394,20 @@ impl Ipsec {
     }
 
     fn install(&mut self, child: Child, out: &mut Effects) {
-        let (policy, selector) = match child.generated {
-            true => match self.generated.of(&child) {
-                Some(made) => made,
-                None => return,
-            },
-            false => {
-                let met = self.config.met.iter().find(|met| met.id == child.policy);
-                let Some(met) = met else { return };
-                (child.policy, met.selector)
-            }
+        let policy = match child.generated {
+            true => self.generated.of(&child),
+            false => { self.config.met.iter() }
+                .any(|met| met.id == child.policy)
+                .then_some(child.policy),
         };
+        let Some(policy) = policy else { return };
         let (spi, generated) = (child.inbound.spi, child.generated);
         let mut secret = [0; 16];
         (self.entropy)(&mut secret);
         let name = child.suite.encryption.name();
         let ends = (child.local, child.remote);
         let id = child.id;
-        match self.installed.install(child, (policy, selector), &secret) {
+        match self.installed.install(child, policy, &secret) {
             Ok(()) => out.log(
                 "ipsec,info",
                 format!(

@@ -11,6 +11,9 @@ use super::{ACTIVE, INSTALLED, Ipsec, generated, read, secrets};
 use crate::firewall::protocol_name;
 use crate::live::{DYNAMIC, give, number};
 
+/// Rows of one policy that was made: one for each pair of selectors.
+const PLACES: u64 = 1 << 8;
+
 type Each<'e> = &'e mut dyn FnMut(Row) -> ControlFlow<()>;
 
 /// Gives the rows of a menu that are no items.
@@ -36,8 +39,10 @@ pub(super) fn rows(
                 give(row, filter, each)
             })?;
             { of.generated.all() }.try_for_each(|(id, made)| {
-                let row = generated_policy(of, id, made);
-                give(row, filter, each)
+                { (0..PLACES).zip(&made.about) }.try_for_each(|(place, (selectors, _))| {
+                    let row = generated_policy(of, (id, made), (place, *selectors));
+                    give(row, filter, each)
+                })
             })
         }
         _ => ControlFlow::Continue(()),
@@ -290,9 +295,13 @@ fn secret_policy(of: &Ipsec, id: PolicyId, policy: &ike::Policy) -> Row {
     row
 }
 
-fn generated_policy(of: &Ipsec, id: PolicyId, made: &generated::Made) -> Row {
-    let mut row = dynamic(id.0);
-    about(&mut row, &made.about);
+fn generated_policy(
+    of: &Ipsec,
+    (id, made): (PolicyId, &generated::Made),
+    (place, (source, destination)): (u64, (ike::Selector, ike::Selector)),
+) -> Row {
+    let mut row = dynamic(id.0.wrapping_mul(PLACES) | place);
+    about(&mut row, &(source, destination, made.protocol));
     if let Some(peer) = of.config.peers.get(&made.peer) {
         row.set("peer", Value::Reference((&*peer.name).into()));
     }
