@@ -133,6 +133,13 @@ pub enum Action {
     },
     /// An IKE SA is there.
     Established(SaId),
+    /// An IKE SA has taken the place of another one: pairs, and the address of mode-config, are its own now.
+    Renewed {
+        /// The one that ends.
+        before: SaId,
+        /// The one that goes on.
+        after: SaId,
+    },
     /// An IKE SA is gone, or did not come to be.
     Closed(SaId, Why),
     /// A policy could not get SAs: packets that wait for them may go.
@@ -141,7 +148,7 @@ pub enum Action {
     Log(Log),
     /// As initiator of mode-config: what the responder gave.
     Leased {
-        /// By this IKE SA; it is over when that is closed.
+        /// By this IKE SA, and those that take its place ([`Action::Renewed`]); it is over when the last is closed.
         sa: SaId,
         /// By this peer.
         peer: PeerId,
@@ -149,7 +156,7 @@ pub enum Action {
         lease: Lease,
     },
     /// As responder of mode-config: an address of this pool is wanted ([`Event::Leased`]). It is free again when the
-    /// IKE SA is closed.
+    /// IKE SA is closed, or the last that took its place ([`Action::Renewed`]).
     LeaseWanted {
         /// For this IKE SA.
         sa: SaId,

@@ -11,7 +11,7 @@ use super::{
 use crate::config::Secret;
 use crate::crypto::Agreement;
 use crate::engine::core::{Common, Context, Order};
-use crate::event::{Level, SaId, Side, State, Why};
+use crate::event::{Action, Level, SaId, Side, State, Why};
 use crate::message::{Chain, Offer, Payload, Version, write_offers};
 use crate::suite::Group;
 
@@ -179,6 +179,10 @@ impl Sa {
         for child in cx.core.pairs_with(self.common.id) {
             cx.core.move_pair(child, to);
         }
+        cx.out.push(Action::Renewed {
+            before: self.common.id,
+            after: to,
+        });
         for task in core::mem::take(&mut self.tasks) {
             if let Task::Child(policy, replaces) = task {
                 self.common.want(policy, replaces);

@@ -369,6 +369,7 @@ fn a_road_warrior_gets_an_address_and_policies() {
     let mut world = World::new(16);
     let mut initiator = peer("198.51.100.2/32", Exchange::Ike2);
     initiator.local = Some(address("192.0.2.1"));
+    initiator.profile.lifetime = Duration::from_secs(600);
     initiator.identities[0].generate_policy = GeneratePolicy::PortStrict;
     initiator.identities[0].mode_config = Some(ModeConfig::default());
     let mut responder = peer("0.0.0.0/0", Exchange::Ike2);
@@ -425,4 +426,10 @@ fn a_road_warrior_gets_an_address_and_policies() {
     world.run(4000);
     assert!(world.both_have_pairs());
     assert_eq!(world.sides[0].active().expect("a pair").selectors.len(), 2);
+    // The IKE SAs that came since have the address.
+    for side in &world.sides {
+        assert!(side.closed.len() > 3, "{:?}", side.closed);
+        let now = side.engine.peers().map(|row| row.id).max();
+        assert_eq!(side.leased_by, now);
+    }
 }

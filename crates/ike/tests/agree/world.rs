@@ -31,6 +31,8 @@ pub(crate) struct Side {
     pub(crate) wanted: Vec<(SaId, String)>,
     pub(crate) eap: Vec<(SaId, Vec<u8>)>,
     pub(crate) lease: Option<ike::Lease>,
+    /// The IKE SA that has the address of mode-config, asked for or given.
+    pub(crate) leased_by: Option<SaId>,
 }
 
 struct Flight {
@@ -160,6 +162,7 @@ impl Side {
             wanted: Vec::new(),
             eap: Vec::new(),
             lease: None,
+            leased_by: None,
         }
     }
 
@@ -197,12 +200,24 @@ impl Side {
                 let child = self.children.get_mut(child).expect("a pair");
                 (child.local, child.remote) = (*local, *remote);
             }
-            Action::Closed(_, why) => self.closed.push(*why),
+            Action::Closed(sa, why) => {
+                self.closed.push(*why);
+                self.leased_by = self.leased_by.filter(|by| by != sa);
+            }
+            Action::Renewed { before, after } => {
+                let renewed = |by| if by == *before { *after } else { by };
+                self.leased_by = self.leased_by.map(renewed);
+            }
             Action::Failed(_, why) => self.failed.push(*why),
             Action::Log(log) => self.actions.push(log.text.clone()),
-            Action::LeaseWanted { sa, pool, .. } => self.wanted.push((*sa, pool.clone())),
+            Action::LeaseWanted { sa, pool, .. } => {
+                self.wanted.push((*sa, pool.clone()));
+                self.leased_by = Some(*sa);
+            }
             Action::Eap { sa, message, .. } => self.eap.push((*sa, message.clone())),
-            Action::Leased { lease, .. } => self.lease = Some(lease.clone()),
+            Action::Leased { sa, lease, .. } => {
+                (self.lease, self.leased_by) = (Some(lease.clone()), Some(*sa));
+            }
             Action::Send { .. } | Action::Keepalive { .. } | Action::Established(_) => {}
         }
     }

@@ -47,6 +47,13 @@ impl Leases {
         Some(address)
     }
 
+    /// An IKE SA has taken the place of another one.
+    pub(super) fn pass_on(&mut self, before: SaId, after: SaId) {
+        if let Some(lease) = self.all.remove(&before) {
+            self.all.insert(after, lease);
+        }
+    }
+
     /// An IKE SA is over.
     pub(super) fn give_back(&mut self, sa: SaId) {
         if let Some((pool, address)) = self.all.remove(&sa) {
@@ -73,7 +80,11 @@ mod tests {
         assert_eq!(take(&mut leases, 3, None), None);
         // The same IKE SA does not keep two.
         assert_eq!(take(&mut leases, 2, None), Some(first));
+        // A new IKE SA in place of the first has what that had.
+        leases.pass_on(SaId(1), SaId(4));
         leases.give_back(SaId(1));
+        assert_eq!(take(&mut leases, 3, None), None);
+        leases.give_back(SaId(4));
         assert_eq!(take(&mut leases, 3, None), Some(last));
     }
 }

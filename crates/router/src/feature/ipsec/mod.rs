@@ -336,6 +336,7 @@ impl Ipsec {
                 }
             }
             Action::Established(sa) => self.say(sa, "established", out),
+            Action::Renewed { before, after } => self.leases.pass_on(before, after),
             Action::Closed(sa, why) => {
                 self.leases.give_back(sa);
                 self.say(sa, &format!("closed: {}", why.name()), out);
