@@ -312,6 +312,8 @@ pub struct ModeConfig {
     pub split_include: Vec<IpNet>,
     /// As responder: name servers.
     pub dns: Vec<IpAddr>,
+    /// As responder: those of this host behind them ([`crate::Settings::dns`]).
+    pub system_dns: bool,
     /// As responder: domains that those know (`split-dns`).
     pub split_dns: Vec<String>,
 }

@@ -74,7 +74,7 @@ pub enum EapReply {
 }
 
 /// Bounds of the engine (`/ip/ipsec/settings`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// How many half-open IKE SAs of peers that were not asked for there may be before cookies are asked for (IKEv2)
     /// or nothing is answered (IKEv1): `ddos-cookie-threshold`.
@@ -85,6 +85,8 @@ pub struct Settings {
     pub half_open: usize,
     /// How many IKE SAs there may be at all.
     pub sas: usize,
+    /// The name servers of this host, for peers that are told those ([`crate::ModeConfig::system_dns`]).
+    pub dns: Vec<IpAddr>,
 }
 
 /// What the engine wants done.
@@ -412,6 +414,7 @@ impl Default for Settings {
             half_open_per_address: 16,
             half_open: 1024,
             sas: 16_384,
+            dns: Vec::new(),
         }
     }
 }

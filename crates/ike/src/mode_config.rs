@@ -34,8 +34,12 @@ pub(crate) fn request() -> Configuration {
     }
 }
 
-/// What a responder gives, with this address.
-pub(crate) fn reply(config: &ModeConfig, given: Option<IpAddr>) -> Configuration {
+/// What a responder gives, with this address. `system` are the name servers of this host.
+pub(crate) fn reply(
+    config: &ModeConfig,
+    given: Option<IpAddr>,
+    system: &[IpAddr],
+) -> Configuration {
     let mut attributes = Vec::new();
     match given {
         Some(IpAddr::V4(given)) => {
@@ -50,7 +54,10 @@ pub(crate) fn reply(config: &ModeConfig, given: Option<IpAddr>) -> Configuration
         }
         None => {}
     }
-    for server in &config.dns {
+    let system = system
+        .iter()
+        .filter(|server| config.system_dns && !config.dns.contains(server));
+    for server in config.dns.iter().chain(system) {
         let kind = if server.is_ipv4() { DNS4 } else { DNS6 };
         attributes.push(Attribute::bytes(kind, &octets(*server)));
     }
@@ -136,17 +143,30 @@ mod tests {
                 "2001:db8::/32".parse().expect("one"),
             ],
             dns: vec!["192.0.2.53".parse().expect("an address")],
+            system_dns: true,
             split_dns: vec!["example.net".into()],
             ..ModeConfig::default()
         };
         let given = "10.8.0.7".parse().ok();
-        let said = reply(&config, given).write();
+        let system: IpAddr = "192.0.2.1".parse().expect("an address");
+        let said = reply(&config, given, &[config.dns[0], system]).write();
         let lease = lease(&Configuration::read(&said).expect("a reply"));
         assert_eq!((lease.address, lease.prefix_len), (given, Some(24)));
         assert_eq!(
             (lease.dns, lease.domains, lease.subnets),
-            (config.dns, config.split_dns, config.split_include)
+            (
+                vec![config.dns[0], system],
+                config.split_dns.clone(),
+                config.split_include.clone()
+            )
         );
+        let own = ModeConfig {
+            system_dns: false,
+            ..config
+        };
+        let said = reply(&own, given, &[system]).write();
+        let lease = super::lease(&Configuration::read(&said).expect("a reply"));
+        assert_eq!(lease.dns, own.dns);
         assert_eq!(super::lease(&request()), Lease::default());
     }
 }

@@ -114,9 +114,19 @@ impl Running<'_> {
             .or_else(|| self.source4(to))
     }
 
-    /// The first address of an interface.
+    /// The first address of an interface, in the order of items: what others give it comes behind its own.
     pub(crate) fn first4(&self, interface: InterfaceId) -> Option<Ipv4Addr> {
-        self.addresses.of4(interface).next().map(|(addr, _)| addr)
+        let own = self.addresses.of4(interface);
+        own.min_by_key(|(_, own)| own.item).map(|(addr, _)| addr)
+    }
+
+    /// The interface that leads to `to`.
+    pub(crate) fn leads_to(&self, to: IpAddr) -> Option<&Name> {
+        let leaves = match to {
+            IpAddr::V4(to) => self.rib4.lookup(MAIN, to)?.paths.first()?.interface(),
+            IpAddr::V6(to) => self.rib6.lookup(MAIN, to)?.paths.first()?.interface(),
+        }?;
+        self.layout.interfaces.get(&leaves).map(|laid| &laid.name)
     }
 
     /// Whether an IPv6 address has passed duplicate address detection.

@@ -213,3 +213,92 @@ fn a_traveller_gets_an_address_of_a_pool_and_a_policy() {
         left.rows("/ip/pool/used/print").is_empty()
     });
 }
+
+/// What the router has of others: addresses, rules that translate, and who tells it names.
+fn dynamic(router: &Router) -> (Vec<String>, Vec<String>, String) {
+    let rows = |menu: &str, cell: &str| -> Vec<_> {
+        let rows = router.rows(&format!("{menu}/print where dynamic"));
+        let cells = rows
+            .iter()
+            .map(|row| row[cell].as_str().unwrap_or_default());
+        cells.map(str::to_owned).collect()
+    };
+    (
+        rows("/ip/address", "address"),
+        rows("/ip/firewall/nat", "to-addresses"),
+        router
+            .exec(":put [/ip/dns/get dynamic-servers]")
+            .trim()
+            .to_owned(),
+    )
+}
+
+#[test]
+fn the_router_is_a_traveller_by_name_and_translates_its_network() {
+    let test = "the_router_is_a_traveller_by_name_and_translates_its_network";
+    let plugin = "/usr/lib/ipsec/plugins/libstrongswan-eap-mschapv2.so";
+    if !std::path::Path::new(plugin).exists() {
+        return lab::testing::skip(test, "strongSwan has no EAP-MSCHAPv2 here");
+    }
+    let Some(lab) = have(test, &["openssl"]).then(|| with_swan(test)).flatten() else {
+        return;
+    };
+    // A policy leads to the other network, and no route but the default one.
+    let base = base(1, 2).replace("dst-address=10.2.0.0/24 ", "");
+    let left = router(&lab, "left", &base);
+    certify(&left, "2048");
+    let folder = credentials(&left, &lab);
+    let remote = "auth = eap-mschapv2\n eap_id = %any";
+    let pools = "pools {\n vpn {\n addrs = 10.7.0.5-10.7.0.9\n dns = 10.2.0.53\n }\n}\n";
+    let secrets = "secrets {\n eap-joe {\n id = joe\n secret = \"correct horse\"\n }\n}\n";
+    let far = connection(2, "pools = vpn", remote)
+        .replace("remote_ts = 10.1.0.0/24", "remote_ts = dynamic");
+    let swan = Swan::start_in(&lab, folder, &(far + pools + secrets));
+    for line in [
+        "/ip dns set servers=192.0.2.53",
+        "/ip dns static add name=far.example address=192.0.2.2 ttl=1s",
+        "/ip firewall address-list add list=local address=10.1.0.0/24",
+        "/ip ipsec mode-config add name=vpn responder=no src-address-list=local",
+        "/ip ipsec policy group add name=vpn",
+        "/ip ipsec policy add template=yes group=vpn src-address=0.0.0.0/0 dst-address=0.0.0.0/0",
+        "/ip ipsec peer add name=far address=far.example exchange-mode=ike2",
+        "/ip ipsec identity add peer=far auth-method=eap eap-methods=eap-mschapv2 username=joe \
+         password=\"correct horse\" remote-id=fqdn:right.example mode-config=vpn \
+         generate-policy=port-strict policy-template-group=vpn",
+    ] {
+        left.exec(line);
+    }
+    until("a packet gets through", || reaches(&lab, ""));
+    let (addresses, rules, dns) = dynamic(&left);
+    let given = ["10.7.0.5".to_owned()];
+    assert_eq!(
+        (&addresses[..], &rules[..]),
+        (&["10.7.0.5/32".to_owned()][..], &given[..])
+    );
+    assert_eq!(dns, "10.2.0.53");
+    let rule = &left.rows("/ip/firewall/nat/print where dynamic")[0];
+    assert_eq!(rule["comment"], "ipsec mode-config");
+    assert_eq!(rule["dst-address-list"], "!local");
+    assert_ne!(rule["packets"], "0", "{rule:#?}");
+    let peer = &left.rows("/ip/ipsec/peer/print")[0];
+    assert_eq!(peer["current-address"], "192.0.2.2");
+    let refused = left.command("/ip/firewall/nat/remove [find where dynamic]");
+    assert!(!refused.status.success(), "{}", text(&refused.stdout));
+    // What is configured differently is done differently at once.
+    left.exec("/ip/ipsec/mode-config/set vpn connection-mark=none-has-it");
+    until("nothing is translated", || !reaches(&lab, ""));
+    left.exec("/ip/ipsec/mode-config/set vpn !connection-mark use-responder-dns=no");
+    until("a packet gets through again", || reaches(&lab, ""));
+    assert_eq!(dynamic(&left).2, "");
+    // The name is that of somebody else now.
+    left.exec("/ip/dns/static/set [find] address=192.0.2.9");
+    until("all of it is gone", || {
+        dynamic(&left) == (Vec::new(), Vec::new(), String::new())
+    });
+    left.exec("/ip/dns/static/set [find] address=192.0.2.2");
+    until("it is back", || reaches(&lab, ""));
+    // The other end takes leave: it is asked again.
+    assert!(swan.tells(&lab, "--terminate --ike far"));
+    until("a packet gets through once more", || reaches(&lab, ""));
+    assert_eq!(dynamic(&left).0.len(), 1);
+}

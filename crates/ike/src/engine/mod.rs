@@ -433,7 +433,7 @@ impl Engine {
             self.context(now, out).log(Level::Debug, text);
             return self.core.count("no-peer");
         };
-        let settings = self.core.settings;
+        let settings = &self.core.settings;
         let of_address = self.half_open_of.get(&remote).copied().unwrap_or(0);
         let bounded = self.half_open.len() >= settings.half_open
             || of_address >= settings.half_open_per_address;

@@ -355,7 +355,7 @@ impl Sa {
                 (_, leased) => config.address.or(leased.flatten()),
             };
             self.common.leased = address;
-            given = Some(mode_config::reply(&config, address));
+            given = Some(mode_config::reply(&config, address, &cx.core.settings.dns));
         }
         let mut chain = Chain::default();
         if self.msk.is_none() {

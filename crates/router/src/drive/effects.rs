@@ -16,6 +16,7 @@ use super::Control;
 use super::groups::Groups;
 use super::half::Waiting;
 use super::objects::Pending;
+use crate::feature::ipsec::Way;
 use crate::feature::{Effect, Effects, View, queue};
 use crate::intent::Name;
 use crate::learned::Learned;
@@ -154,12 +155,17 @@ impl Control {
             let found = asked.iter().filter_map(|to| Some((*to, source(to)?)));
             found.collect::<BTreeMap<_, _>>()
         };
-        let (tunnels, ipsec) = (tunnels.map(all), ipsec.map(all));
+        let way = |(to, source)| {
+            let interface = running.leads_to(to).cloned();
+            (to, Way { source, interface })
+        };
+        let ways = ipsec.map(|asked| all(asked).into_iter().map(way).collect());
+        let tunnels = tunnels.map(all);
         if let Some(found) = tunnels {
             self.features.tunnels.set_sources(found);
         }
-        if let Some(found) = ipsec {
-            self.features.ipsec.set_sources(found, self.now, out);
+        if let Some(ways) = ways {
+            self.features.ipsec.set_ways(ways, self.now, out);
         }
     }
 

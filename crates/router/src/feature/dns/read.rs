@@ -57,7 +57,7 @@ fn span(item: Option<&Item>, name: &str) -> Option<Duration> {
 
 /// The servers of the configuration, in order. One by an interface's link-local address is left out, and said to be
 /// without effect.
-pub(super) fn servers(item: Option<&Item>) -> Vec<IpAddr> {
+pub(crate) fn servers(item: Option<&Item>) -> Vec<IpAddr> {
     let servers = item.and_then(|item| item.get("servers"));
     let servers = servers.map(Value::as_list).unwrap_or_default();
     servers.iter().filter_map(Value::as_address).collect()

@@ -8,6 +8,7 @@
 //! keys asks for some ([`Ipsec::want_keys`]).
 
 mod generated;
+mod given;
 mod installed;
 mod leases;
 mod proof;
@@ -27,12 +28,13 @@ use certificate::Trust;
 use dataplane::ipsec::{Action as Does, Associations, Policies, Policy};
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
-use ike::{Action, Child, Engine, Entropy, Event, PolicyId, SaId};
+use ike::{Action, Child, Engine, Entropy, Event, PeerId, PolicyId, SaId};
 use machine::{Duration, Instant, Machine as _};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
 use service::pool::Pools;
 
 use self::generated::Generated;
+use self::given::Given;
 use self::installed::{Installed, Seen};
 use self::leases::Leases;
 use self::proof::Proofs;
@@ -40,6 +42,8 @@ use self::read::{Config, Reader};
 use super::certificate::CERTIFICATE;
 use super::hear::{Datagram, Heard, Hearing};
 use super::{Effect, Effects, Feature, View, concerns};
+use crate::intent::Name;
+use crate::learned::Learned;
 use crate::running::Running;
 
 const ACTIVE: &str = "/ip/ipsec/active-peers";
@@ -58,7 +62,7 @@ const RATE: Rate = Rate {
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Everything that menus say which it follows.
-const FOLLOWED: [&str; 9] = [
+const FOLLOWED: [&str; 10] = [
     read::PROFILE,
     read::PROPOSAL,
     read::PEER,
@@ -67,8 +71,18 @@ const FOLLOWED: [&str; 9] = [
     read::GROUP,
     read::MODE_CONFIG,
     read::SETTINGS,
+    read::DNS,
     CERTIFICATE,
 ];
+
+/// The way to another end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// The address that this router speaks with.
+    pub(crate) source: IpAddr,
+    /// The interface that leads there.
+    pub(crate) interface: Option<Name>,
+}
 
 /// See the module.
 pub(crate) struct Ipsec {
@@ -78,6 +92,7 @@ pub(crate) struct Ipsec {
     /// What identities prove themselves by.
     proofs: Proofs,
     leases: Leases,
+    given: Given,
     /// What menus say, and the tunnels with a secret.
     read: Config,
     tunnels: Vec<secrets::Tunnel>,
@@ -85,9 +100,14 @@ pub(crate) struct Ipsec {
     config: Config,
     installed: Installed,
     generated: Generated,
-    /// Other ends whose way says which address this router is reached at; and those addresses.
+    /// Other ends whose way says which address this router is reached at, and by which interface; and those ways.
     remotes: BTreeSet<IpAddr>,
-    sources: BTreeMap<IpAddr, IpAddr>,
+    ways: BTreeMap<IpAddr, Way>,
+    /// Addresses of the names of peers, where they are known.
+    names: BTreeMap<Arc<str>, Option<IpAddr>>,
+    /// Name servers that networks have told.
+    learned: Vec<IpAddr>,
+    settings: ike::Settings,
     /// Addresses or routes may be others.
     asks: bool,
     /// What workers were told.
@@ -119,13 +139,17 @@ impl Ipsec {
             entropy: entropy(),
             proofs: Proofs::new(trust),
             leases: Leases::new(pools),
+            given: Given::default(),
             read: Config::default(),
             tunnels: Vec::new(),
             config: Config::default(),
             installed: Installed::default(),
             generated: Generated::default(),
             remotes: BTreeSet::new(),
-            sources: BTreeMap::new(),
+            ways: BTreeMap::new(),
+            names: BTreeMap::new(),
+            learned: Vec::new(),
+            settings: ike::Settings::default(),
             asks: false,
             told: Arc::default(),
             look: None,
@@ -152,15 +176,15 @@ impl Ipsec {
         asks.then(|| self.remotes.iter().copied().collect())
     }
 
-    /// Takes over by which addresses this router reaches other ends.
-    pub(crate) fn set_sources(
+    /// Takes over how this router reaches other ends.
+    pub(crate) fn set_ways(
         &mut self,
-        sources: BTreeMap<IpAddr, IpAddr>,
+        ways: BTreeMap<IpAddr, Way>,
         now: Instant,
         out: &mut Effects,
     ) {
-        if self.sources != sources {
-            self.sources = sources;
+        if self.ways != ways {
+            self.ways = ways;
             self.configure(now, out);
         }
         self.asks = false;
@@ -173,83 +197,125 @@ impl Ipsec {
         self.read = reader.config();
         self.tunnels = secrets::tunnels(view.store, &reader);
         drop(reader);
+        self.look_up(out);
         self.configure(view.now, out);
         self.proofs.prune();
     }
 
-    /// Takes over what is configured, as far as own addresses are known.
+    /// Has the names of peers looked up that are there, and no others.
+    fn look_up(&mut self, out: &mut Effects) {
+        let wanted: BTreeSet<_> = self.read.named.values().cloned().collect();
+        let mut resolve = |name: &Arc<str>, wanted| {
+            let name = Arc::clone(name);
+            out.push(Effect::Resolve { name, wanted });
+        };
+        for name in wanted.iter().filter(|name| !self.names.contains_key(*name)) {
+            resolve(name, true);
+        }
+        for name in self.names.keys().filter(|name| !wanted.contains(*name)) {
+            resolve(name, false);
+        }
+        let known = |name: Arc<str>| {
+            let address = self.names.get(&name).copied().flatten();
+            (name, address)
+        };
+        self.names = wanted.into_iter().map(known).collect();
+    }
+
+    /// Takes over what is configured, as far as addresses are known.
     fn configure(&mut self, now: Instant, out: &mut Effects) {
         let mut config = self.read.clone();
-        secrets::add(&self.tunnels, &self.sources, &mut config);
-        self.fill_sources(&mut config);
-        let ends = self.read.policies.values().map(|policy| policy.ends);
+        self.fill_names(&mut config);
+        secrets::add(&self.tunnels, &self.ways, &mut config);
+        let ends = config.policies.values().map(|policy| policy.ends);
         let unknown =
             ends.filter(|(local, remote)| local.is_unspecified() && !remote.is_unspecified());
+        let asked = config.asks.keys().filter_map(|id| config.peers.get(id));
         self.remotes = unknown.map(|(_, remote)| remote).collect();
+        self.remotes.extend(asked.filter_map(read::host));
         self.remotes
             .extend(self.tunnels.iter().filter_map(secrets::Tunnel::unknown_end));
         self.asks |= self
             .remotes
             .iter()
-            .any(|remote| !self.sources.contains_key(remote));
-        let before = core::mem::take(&mut self.config);
+            .any(|remote| !self.ways.contains_key(remote));
+        self.fill_sources(&mut config);
+        let before = core::mem::replace(&mut self.config, config);
         let mut actions = Vec::new();
-        let mut tell =
-            |engine: &mut Engine, event: Event<'_>| engine.handle(event, now, &mut actions);
-        if let Some(cookie_threshold) = config.cookie_threshold
-            && before.cookie_threshold != config.cookie_threshold
-        {
-            tell(
-                &mut self.engine,
-                Event::Settings(ike::Settings {
-                    cookie_threshold,
-                    ..ike::Settings::default()
-                }),
-            );
+        for event in self.news(&before) {
+            self.engine.handle(event, now, &mut actions);
         }
-        for id in before
-            .policies
-            .keys()
-            .filter(|id| !config.policies.contains_key(id))
-        {
-            tell(&mut self.engine, Event::Policy(*id, None));
-        }
-        for id in before
-            .peers
-            .keys()
-            .filter(|id| !config.peers.contains_key(id))
-        {
-            tell(&mut self.engine, Event::Peer(*id, None));
-        }
-        for (id, peer) in &config.peers {
-            if before.peers.get(id) != Some(peer) {
-                tell(
-                    &mut self.engine,
-                    Event::Peer(*id, Some(Box::new(peer.clone()))),
-                );
-            }
-        }
-        for (id, policy) in &config.policies {
-            if before.policies.get(id) != Some(policy) {
-                tell(
-                    &mut self.engine,
-                    Event::Policy(*id, Some(Box::new(policy.clone()))),
-                );
-            }
-        }
-        self.config = config;
         self.act_all(actions, now, out);
+        self.given.tell(&self.config.asks, &self.ways, out);
         self.tell_workers(out);
     }
 
-    /// Fills in the own ends that follow from the way to the other ones.
+    /// What the exchange of keys is to know that it does not.
+    fn news(&mut self, before: &Config) -> Vec<Event<'static>> {
+        let now = &self.config;
+        let usual = ike::Settings::default();
+        let settings = ike::Settings {
+            cookie_threshold: now.cookie_threshold.unwrap_or(usual.cookie_threshold),
+            dns: match now.dns.is_empty() {
+                true => self.learned.clone(),
+                false => now.dns.clone(),
+            },
+            ..usual
+        };
+        let mut news = Vec::new();
+        if self.settings != settings {
+            self.settings = settings.clone();
+            news.push(Event::Settings(settings));
+        }
+        let policies = { before.policies.keys() }.filter(|id| !now.policies.contains_key(id));
+        news.extend(policies.map(|id| Event::Policy(*id, None)));
+        let peers = { before.peers.keys() }.filter(|id| !now.peers.contains_key(id));
+        news.extend(peers.map(|id| Event::Peer(*id, None)));
+        let peers = { now.peers.iter() }.filter(|(id, peer)| before.peers.get(id) != Some(peer));
+        news.extend(peers.map(|(id, peer)| Event::Peer(*id, Some(Box::new(peer.clone())))));
+        let policies = now.policies.iter();
+        let policies = policies.filter(|(id, policy)| before.policies.get(id) != Some(policy));
+        news.extend(policies.map(|(id, of)| Event::Policy(*id, Some(Box::new(of.clone())))));
+        news
+    }
+
+    /// Fills in the addresses of peers that have a name. A peer whose address is not known is not there.
+    fn fill_names(&self, config: &mut Config) {
+        for (id, name) in &config.named {
+            let address = self.names.get(name).copied().flatten();
+            match (config.peers.get_mut(id), address) {
+                (Some(peer), Some(address)) => peer.address = address.into(),
+                _ => drop(config.peers.remove(id)),
+            }
+            let policies = config.policies.values_mut();
+            for policy in policies.filter(|policy| policy.peer == Some(*id)) {
+                match address {
+                    Some(address) if policy.ends.1.is_unspecified() => policy.ends.1 = address,
+                    Some(_) => {}
+                    None => policy.peer = None,
+                }
+            }
+        }
+    }
+
+    /// Fills in the own ends that follow from the way to the other ones. A peer that is asked for an address is not
+    /// there before.
     fn fill_sources(&self, config: &mut Config) {
         for policy in config.policies.values_mut() {
             let (local, remote) = &mut policy.ends;
             if local.is_unspecified()
-                && let Some(source) = self.sources.get(remote)
+                && let Some(way) = self.ways.get(remote)
             {
-                *local = *source;
+                *local = way.source;
+            }
+        }
+        for id in config.asks.keys() {
+            let Some(peer) = config.peers.get_mut(id).filter(|peer| peer.local.is_none()) else {
+                continue;
+            };
+            peer.local = read::host(peer).and_then(|remote| Some(self.ways.get(&remote)?.source));
+            if peer.local.is_none() {
+                config.peers.remove(id);
             }
         }
     }
@@ -336,9 +402,13 @@ impl Ipsec {
                 }
             }
             Action::Established(sa) => self.say(sa, "established", out),
-            Action::Renewed { before, after } => self.leases.pass_on(before, after),
+            Action::Renewed { before, after } => {
+                self.leases.pass_on(before, after);
+                self.given.pass_on(before, after);
+            }
             Action::Closed(sa, why) => {
                 self.leases.give_back(sa);
+                self.given.give_back(sa, out);
                 self.say(sa, &format!("closed: {}", why.name()), out);
             }
             Action::Failed(policy, why) => {
@@ -360,13 +430,27 @@ impl Ipsec {
                 };
                 out.log(topics, log.text);
             }
-            Action::Leased { .. } => {}
+            Action::Leased { sa, peer, lease } => self.take_given(sa, peer, lease, out),
             Action::LeaseWanted { sa, pool, wish } => self.lease(sa, (&pool, wish), out),
             Action::Eap { sa, .. } => {
                 let failed = Event::Eap(sa, ike::EapReply::Failure(Vec::new()));
                 self.handle(failed, self.now, out);
             }
         }
+    }
+
+    /// A peer gives what it was asked for.
+    fn take_given(&mut self, sa: SaId, peer: PeerId, lease: ike::Lease, out: &mut Effects) {
+        let row = self.engine.peers().find(|row| row.id == sa);
+        let Some(remote) = row.map(|row| row.remote.ip()) else {
+            return;
+        };
+        match lease.address {
+            Some(address) => out.log("ipsec,info", format!("{remote} gives {address}")),
+            None => out.log("ipsec,error", format!("{remote} gives no address")),
+        }
+        self.given.take(sa, (peer, remote), lease);
+        self.given.tell(&self.config.asks, &self.ways, out);
     }
 
     /// A peer wants an address of a pool.
@@ -453,7 +537,7 @@ fn send(local: SocketAddr, remote: SocketAddr, data: Vec<u8>, out: &mut Effects)
 
 impl Feature for Ipsec {
     fn menus(&self) -> &'static [&'static str] {
-        const MENUS: [&str; 18] = [
+        const MENUS: [&str; 19] = [
             read::PROFILE,
             read::PROPOSAL,
             read::PEER,
@@ -462,6 +546,7 @@ impl Feature for Ipsec {
             read::GROUP,
             read::MODE_CONFIG,
             read::SETTINGS,
+            read::DNS,
             CERTIFICATE,
             ACTIVE,
             INSTALLED,
@@ -505,7 +590,8 @@ impl Feature for Ipsec {
     }
 
     fn services(&self) -> Vec<Service> {
-        if self.config.peers.is_empty() {
+        // Those whose address is not known yet, too: services are asked for when a configuration changes.
+        if self.read.peers.is_empty() && self.tunnels.is_empty() {
             return Vec::new();
         }
         let both = |port| [false, true].map(|ipv6| Match::Udp { ipv6, port });
@@ -535,6 +621,24 @@ impl Feature for Ipsec {
 
     fn lay_out(&mut self, _: &BTreeSet<InterfaceId>, _: &Running<'_>, _: &mut Effects) {
         self.asks |= !self.remotes.is_empty();
+    }
+
+    fn learn(&mut self, learned: &Learned, now: Instant, out: &mut Effects) {
+        let told = learned.dns().into_iter();
+        self.learned = told.map(|(address, _)| address).collect();
+        self.configure(now, out);
+    }
+
+    fn resolved(&mut self, name: &str, addresses: &[IpAddr], now: Instant, out: &mut Effects) {
+        let Some(known) = self.names.get_mut(name) else {
+            return;
+        };
+        // Of many addresses it keeps the one that it has, for as long as that is one of them.
+        let keeps = known.filter(|address| addresses.contains(address));
+        let address = keeps.or(addresses.first().copied());
+        if core::mem::replace(known, address) != address {
+            self.configure(now, out);
+        }
     }
 
     fn rows_at(

@@ -2,6 +2,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use dataplane::ipsec::Selector;
 use ike::{
@@ -13,7 +14,9 @@ use ipnet::IpNet;
 use machine::Duration;
 use menu::{Item, Store, Value};
 
+use super::given::Asks;
 use super::proof::Proofs;
+use crate::feature::dns;
 use crate::firewall::protocol_of as protocol;
 use crate::read::prefix;
 
@@ -24,6 +27,7 @@ pub(super) const IDENTITY: &str = "/ip/ipsec/identity";
 pub(super) const POLICY: &str = "/ip/ipsec/policy";
 pub(super) const GROUP: &str = "/ip/ipsec/policy/group";
 pub(super) const MODE_CONFIG: &str = "/ip/ipsec/mode-config";
+pub(super) const DNS: &str = "/ip/dns";
 pub(super) const SETTINGS: &str = "/ip/ipsec/settings";
 
 /// What happens to the packets of a policy, as it is configured.
@@ -50,6 +54,12 @@ pub(super) struct Config {
     pub(super) policies: BTreeMap<PolicyId, Policy>,
     /// Those that packets meet, in order.
     pub(super) met: Vec<Met>,
+    /// Peers whose address is that of a name.
+    pub(super) named: BTreeMap<PeerId, Arc<str>>,
+    /// Peers that are asked for an address.
+    pub(super) asks: BTreeMap<PeerId, Asks>,
+    /// This router's name servers, as they are configured.
+    pub(super) dns: Vec<IpAddr>,
     /// Exchanges under way beyond which others must prove their address.
     pub(super) cookie_threshold: Option<usize>,
 }
@@ -60,6 +70,7 @@ pub(super) struct Reader<'a> {
     profiles: BTreeMap<String, Profile>,
     proposals: BTreeMap<String, Proposal>,
     modes: BTreeMap<String, ModeConfig>,
+    asks: BTreeMap<String, Asks>,
     identities: BTreeMap<String, Vec<Identity>>,
 }
 
@@ -70,8 +81,14 @@ impl<'a> Reader<'a> {
             profiles: named(store, PROFILE, profile),
             proposals: named(store, PROPOSAL, proposal),
             modes: named(store, MODE_CONFIG, mode_config),
+            asks: BTreeMap::new(),
             identities: BTreeMap::new(),
         };
+        let modes = store
+            .items(MODE_CONFIG)
+            .filter(|item| !item.is("responder"));
+        let asks = modes.map(|item| (item.text("name").to_owned(), Asks::read(item)));
+        reader.asks = asks.collect();
         for item in store.items(IDENTITY).filter(|item| !item.is("disabled")) {
             if let Some(identity) = reader.identity(item, proofs) {
                 let of = reader.identities.entry(item.text("peer").to_owned());
@@ -87,11 +104,20 @@ impl<'a> Reader<'a> {
         let threshold = threshold.and_then(|item| item.number("ddos-cookie-threshold"));
         let mut config = Config {
             cookie_threshold: threshold.and_then(|threshold| usize::try_from(threshold).ok()),
+            dns: dns::read::servers(self.store.settings(DNS).map(Arc::as_ref)),
             ..Config::default()
         };
         for item in self.store.items(PEER).filter(|item| !item.is("disabled")) {
+            let id = PeerId(item.id.0);
             if let Some(peer) = self.peer(item) {
-                config.peers.insert(PeerId(item.id.0), peer);
+                config
+                    .named
+                    .extend(name_of(item).map(|name| (id, name.into())));
+                let first = peer.identities.first();
+                let mode = first.and_then(|identity| identity.mode_config.as_ref());
+                let asks = mode.and_then(|mode| self.asks.get(&mode.name).cloned());
+                config.asks.extend(asks.map(|asks| (id, asks)));
+                config.peers.insert(id, peer);
             }
         }
         for (place, item) in (0..).zip(self.store.items(POLICY)) {
@@ -195,9 +221,12 @@ impl<'a> Reader<'a> {
     fn peer(&self, item: &Item) -> Option<Peer> {
         let name = item.text("name").to_owned();
         Some(Peer {
-            address: item
-                .get("address")
-                .map_or_else(|| Some(anywhere(item)), Value::as_prefix)?,
+            address: match (item.get("address"), name_of(item)) {
+                (None, _) => anywhere(item),
+                // Nobody is there until it is known.
+                (_, Some(_)) => unspecified(anywhere(item)).into(),
+                (Some(address), None) => address.as_prefix()?,
+            },
             port: item
                 .number("port")
                 .and_then(|port| u16::try_from(port).ok())
@@ -257,6 +286,12 @@ fn named<T>(store: &Store, path: &str, read: fn(&Item) -> T) -> BTreeMap<String,
     items
         .map(|item| (item.text("name").to_owned(), read(item)))
         .collect()
+}
+
+/// The name that a peer is reached by, if that is no address.
+fn name_of(item: &Item) -> Option<&str> {
+    let address = item.get("address")?;
+    address.as_str().filter(|_| address.as_prefix().is_none())
 }
 
 /// What a peer without an address is reached at: any address of the family of its own end.
@@ -471,6 +506,7 @@ fn mode_config(item: &Item) -> ModeConfig {
             .iter()
             .filter_map(Value::as_address)
             .collect(),
+        system_dns: item.is("system-dns"),
         split_dns: words(item, "split-dns").map(str::to_owned).collect(),
     }
 }

@@ -70,6 +70,11 @@ pub(super) fn annotate(of: &Ipsec, menu: &'static Menu, id: Id, row: &mut Row) {
             let peer = of.config.peers.get(&PeerId(id.0));
             let answers = peer.is_some_and(|peer| peer.passive || read::host(peer).is_none());
             row.flag("responder", answers);
+            let current = peer.and_then(read::host);
+            let current = current.filter(|_| of.config.named.contains_key(&PeerId(id.0)));
+            if let Some(address) = current {
+                row.set("current-address", Value::Address(address));
+            }
         }
         _ => {}
     }

@@ -10,6 +10,7 @@ use ike::{
 use ipnet::IpNet;
 use menu::{Item, Store, Value};
 
+use super::Way;
 use super::read::{Config, Does, Met, Reader, secret, selector};
 
 /// The menus whose items may have a secret, each with the protocol of its packets.
@@ -80,14 +81,14 @@ fn tunnel(item: &Item, protocol: u8, reader: &Reader<'_>) -> Option<Tunnel> {
     })
 }
 
-/// Adds what the secrets of tunnels make. `sources` are the addresses that this router reaches others from, where a
-/// tunnel does not say its own.
-pub(super) fn add(tunnels: &[Tunnel], sources: &BTreeMap<IpAddr, IpAddr>, config: &mut Config) {
+/// Adds what the secrets of tunnels make. `ways` say where this router reaches others from, where a tunnel does not
+/// say its own end.
+pub(super) fn add(tunnels: &[Tunnel], ways: &BTreeMap<IpAddr, Way>, config: &mut Config) {
     let mut met = Vec::new();
     for tunnel in tunnels {
         let local = tunnel
             .local
-            .or_else(|| sources.get(&tunnel.remote).copied());
+            .or_else(|| ways.get(&tunnel.remote).map(|way| way.source));
         let Some(local) = local else { continue };
         let policy = policy(tunnel, local);
         met.extend(

@@ -1,6 +1,6 @@
 //! `/ip/ipsec/mode-config`: what peers are told of addresses and names, or ask for.
 
-use menu::{Builtin, Family, Flag, Item, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property, Shape};
 
 use super::ADDRESS;
 use crate::declare::{IPV4, between, optional, with_default, yes};
@@ -18,8 +18,7 @@ pub(crate) static MENU: Menu = Menu {
         yes(
             "system-dns",
             "Whether peers are told the router's DNS servers",
-        )
-        .inert_for(is_yes),
+        ),
         with_default(
             "static-dns",
             Kind::List(&ADDRESS),
@@ -55,21 +54,18 @@ pub(crate) static MENU: Menu = Menu {
             "src-address-list",
             Kind::Name,
             "A list whose addresses are translated",
-        )
-        .inert(),
+        ),
         optional(
             "connection-mark",
             Kind::Or(&["no-mark"], &Kind::Name),
             "Mark of what is translated",
-        )
-        .inert(),
+        ),
         with_default(
             "use-responder-dns",
             Kind::Words(&["no", "yes", "exclusively"]),
             "exclusively",
             "Whether the peer's DNS servers are used",
-        )
-        .inert(),
+        ),
     ]],
     flags: &[Flag::new('*', "default", 0), Flag::new('R', "responder", 1)],
     columns: &["name", "responder", "use-responder-dns"],
@@ -80,16 +76,5 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "request-only"), ("responder", "no")],
     }],
-    idle: Some(of_asking),
     ..Menu::new("/ip/ipsec/mode-config", Shape::List, "What peers are told")
 };
-
-/// Peers are told `static-dns` alone.
-fn is_yes(value: &str) -> bool {
-    value == "yes"
-}
-
-/// What a configuration asks for that is not done.
-fn of_asking(item: &Item) -> Option<&'static str> {
-    (!item.is("responder")).then_some("asking a peer for an address (responder=no)")
-}

@@ -56,17 +56,12 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "peer",
     old: &[MAIN_L2TP],
-    idle: Some(by_name),
+    idle: Some(of_exchange),
     ..Menu::new("/ip/ipsec/peer", Shape::List, "Who keys are exchanged with")
 };
 
 /// What a peer asks for that is not done.
-fn by_name(item: &Item) -> Option<&'static str> {
-    let named = item
-        .get("address")
-        .is_some_and(|address| address.as_prefix().is_none());
-    match item.text("exchange-mode") {
-        "base" => Some("the base exchange (exchange-mode)"),
-        _ => named.then_some("a peer by its name (address)"),
-    }
+fn of_exchange(item: &Item) -> Option<&'static str> {
+    let base = item.text("exchange-mode") == "base";
+    base.then_some("the base exchange (exchange-mode)")
 }
