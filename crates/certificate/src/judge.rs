@@ -38,13 +38,7 @@ pub fn judge(
             "no certificate is trusted here: set trusted=yes",
         ));
     }
-    let lists: Vec<CertRevocationList<'_>> = { trust.lists().iter() }
-        .filter_map(|der| {
-            let der = CertificateRevocationListDer::from(der.as_slice());
-            let list = BorrowedCertRevocationList::from_der(&der).ok()?;
-            Some(list.to_owned().ok()?.into())
-        })
-        .collect();
+    let lists: Vec<_> = lists(trust).collect();
     let lists: Vec<_> = lists.iter().collect();
     let revocation = RevocationOptionsBuilder::new(&lists).ok().map(|builder| {
         builder
@@ -76,4 +70,25 @@ pub fn judge(
         }
     }
     Err(format!("the certificate is not trusted: {why}"))
+}
+
+/// Whether its issuer has revoked a certificate, by the lists that are known.
+pub fn is_revoked(der: &[u8], trust: &Trust) -> bool {
+    let der = CertificateDer::from(der);
+    let Ok(of) = EndEntityCert::try_from(&der) else {
+        return false;
+    };
+    lists(trust).any(|list| {
+        let found = list.find_serial(of.serial());
+        list.issuer() == of.issuer() && found.is_ok_and(|found| found.is_some())
+    })
+}
+
+/// The lists of revoked certificates that can be read.
+fn lists(trust: &Trust) -> impl Iterator<Item = CertRevocationList<'static>> {
+    trust.lists().iter().filter_map(|der| {
+        let der = CertificateRevocationListDer::from(der.as_slice());
+        let list = BorrowedCertRevocationList::from_der(&der).ok()?;
+        Some(list.to_owned().ok()?.into())
+    })
 }

@@ -24,7 +24,7 @@ mod sign;
 mod trust;
 
 pub use facts::{Facts, issued_by, of_text, to_text};
-pub use judge::judge;
+pub use judge::{is_revoked, judge};
 pub use key::{Digest, Key, KeySize};
 pub use make::{
     Authority, Revoked, Subject, Template, request, revocation_list, self_signed, signed,

@@ -127,6 +127,17 @@ fn certificates_prove_both_ends_by_both_versions() {
         // Its certificate alone is believed without its authority.
         left.exec("/ip/ipsec/identity/set [find] remote-certificate=right");
         until("its certificate is known", || reaches(&lab, ""));
+        // But not once its authority has taken it back.
+        left.exec("/certificate/settings/set crl-use=yes");
+        left.exec("/certificate/issued-revoke right");
+        assert!(swan.tells(&lab, "--terminate --ike far"));
+        assert!(
+            !swan.tells(&lab, "--initiate --child net --timeout 3"),
+            "{}",
+            left.log()
+        );
+        left.exec("/certificate/settings/set crl-use=no");
+        until("nobody asks for that", || reaches(&lab, ""));
     }
 }
 

@@ -209,6 +209,9 @@ impl Verifier for Judge {
             Some(_) if !facts.is_valid_at(now) => {
                 return Err("the certificate's time is over".into());
             }
+            Some(_) if certificate::is_revoked(first, &self.believed.trust.load()) => {
+                return Err("the certificate is revoked".into());
+            }
             Some(_) => {}
             None => certificate::judge(chain, &self.believed.trust.load(), USE, now)?,
         }
