@@ -94,6 +94,10 @@ impl Control {
         let are_others = !(pending.routes4.is_empty() && pending.routes6.is_empty());
         self.change_made_routes(pending);
         self.follow_made_rules();
+        if self.due.snapshot {
+            // No transaction publishes what was wanted outside of one.
+            self.publish();
+        }
         if are_others {
             self.settle();
         }

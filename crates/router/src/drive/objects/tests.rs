@@ -1,5 +1,8 @@
 use core::net::Ipv4Addr;
+use std::sync::Arc;
 
+use dataplane::ipsec::{Action, Policies, Policy, Selector};
+use dataplane::snapshot::Prefix;
 use frame::InterfaceId;
 use machine::Duration;
 use menu::Value;
@@ -181,6 +184,30 @@ fn a_dynamic_row_is_removed_where_its_feature_lets_one() {
         .run("/ip/route/remove [find distance=8]")
         .expect("it may go");
     assert_eq!(router.count("/ip/route", "distance=8"), "0");
+}
+
+#[test]
+fn workers_hear_of_policies_that_no_transaction_made() {
+    let mut router = Router::new();
+    let all = Prefix {
+        ipv6: false,
+        bits: 0,
+        len: 0,
+    };
+    let policies = Policies::new(vec![Policy {
+        selector: Selector {
+            source: all,
+            destination: all,
+            protocol: 50,
+            source_port: 0,
+            destination_port: 0,
+        },
+        action: Action::Discard,
+    }]);
+    let mut out = Effects::default();
+    out.push(Effect::Policies(Arc::new(policies.clone())));
+    router.control().carry_out(out);
+    assert_eq!(*router.control().snapshot.load().ipsec.policies, policies);
 }
 
 #[test]
