@@ -73,7 +73,7 @@ pub enum EapReply {
     Failure(Vec<u8>),
 }
 
-/// Bounds of the engine (`/ip/ipsec/settings`).
+/// Bounds of the engine (`/ip/ipsec/settings`), and what peers are told of this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// How many half-open IKE SAs of peers that were not asked for there may be before cookies are asked for (IKEv2)

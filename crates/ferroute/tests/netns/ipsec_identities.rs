@@ -141,14 +141,20 @@ fn certificates_prove_both_ends_by_both_versions() {
     }
 }
 
+/// The sites, where strongSwan has EAP-MSCHAPv2.
+fn with_eap(test: &str) -> Option<Lab> {
+    let plugin = "/usr/lib/ipsec/plugins/libstrongswan-eap-mschapv2.so";
+    if !std::path::Path::new(plugin).exists() {
+        lab::testing::skip(test, "strongSwan has no EAP-MSCHAPv2 here");
+        return None;
+    }
+    have(test, &["openssl"]).then(|| with_swan(test)).flatten()
+}
+
 #[test]
 fn a_user_logs_in_by_eap_and_believes_the_servers_certificate() {
     let test = "a_user_logs_in_by_eap_and_believes_the_servers_certificate";
-    let plugin = "/usr/lib/ipsec/plugins/libstrongswan-eap-mschapv2.so";
-    if !std::path::Path::new(plugin).exists() {
-        return lab::testing::skip(test, "strongSwan has no EAP-MSCHAPv2 here");
-    }
-    let Some(lab) = have(test, &["openssl"]).then(|| with_swan(test)).flatten() else {
+    let Some(lab) = with_eap(test) else {
         return;
     };
     let left = router(&lab, "left", &base(1, 2));
@@ -247,11 +253,7 @@ fn dynamic(router: &Router) -> (Vec<String>, Vec<String>, String) {
 #[test]
 fn the_router_is_a_traveller_by_name_and_translates_its_network() {
     let test = "the_router_is_a_traveller_by_name_and_translates_its_network";
-    let plugin = "/usr/lib/ipsec/plugins/libstrongswan-eap-mschapv2.so";
-    if !std::path::Path::new(plugin).exists() {
-        return lab::testing::skip(test, "strongSwan has no EAP-MSCHAPv2 here");
-    }
-    let Some(lab) = have(test, &["openssl"]).then(|| with_swan(test)).flatten() else {
+    let Some(lab) = with_eap(test) else {
         return;
     };
     // A policy leads to the other network, and no route but the default one.

@@ -4,8 +4,9 @@
 //! kept by item (the number of an interface, the route of an item) is kept of an object in the same way. An owner is a
 //! feature with a number of its own, such as that of a session; all that it owns goes at once, in time for that alone.
 //!
-//! Interfaces, addresses and routes of features stand in the intent under their ids, among the configured ones. Of
-//! what comes with those by itself (connected routes, link-local addresses) the registry holds what it stands for.
+//! Interfaces, addresses and routes of features stand in the intent under their ids, among the configured ones; rules
+//! stand in the firewall, before the configured ones. Of what comes with those by itself (connected routes, link-local
+//! addresses) the registry holds what it stands for.
 
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};

@@ -22,8 +22,8 @@ const COMMENT: &str = "ipsec mode-config";
 pub(super) struct Asks {
     /// Sources of this list are translated.
     list: Option<Name>,
-    /// Connections with this mark are.
-    mark: Option<Name>,
+    /// Connections with this mark are, or with none (`no-mark`).
+    mark: Option<Value>,
     /// Whether the peer's name servers are asked, and whether alone.
     dns: Option<Exclusive>,
 }
@@ -36,7 +36,7 @@ impl Asks {
         let name = |property| Some(item.text(property)).filter(|name| !name.is_empty());
         Self {
             list: name("src-address-list").map(Name::from),
-            mark: name("connection-mark").map(Name::from),
+            mark: item.get("connection-mark").cloned(),
             dns: match item.text("use-responder-dns") {
                 "no" => None,
                 word => Some(word == "exclusively"),
@@ -67,8 +67,8 @@ impl Asks {
             values.push(("src-address-list", name.clone()));
             values.push(("dst-address-list", Value::Not(Box::new(name))));
         }
-        let mark = self.mark.as_ref();
-        values.extend(mark.map(|mark| ("connection-mark", Value::text(&**mark))));
+        let mark = self.mark.clone();
+        values.extend(mark.map(|mark| ("connection-mark", mark)));
         Some((menu, values))
     }
 }
