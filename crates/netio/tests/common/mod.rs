@@ -209,7 +209,8 @@ pub(crate) fn wait(port: &dyn Port, timeout: Duration) {
     }
 }
 
-/// Waits until `condition` holds; the tests' only way to wait for the kernel.
+/// Waits until `condition` holds; the tests' only way to wait for the kernel. The close of a descriptor is one thing to
+/// wait for: what another test's thread runs has a copy of it from its fork until its exec.
 pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !condition() {
