@@ -140,15 +140,6 @@ impl Encryption {
     pub const fn is_aead(self) -> bool {
         matches!(self, Self::AesGcm(_) | Self::ChaCha20Poly1305)
     }
-
-    /// Whether it should not be used: keys of 56 bits, or blocks of 64 bits, or nothing at all
-    /// (RFC 8221, 5).
-    pub const fn is_weak(self) -> bool {
-        matches!(
-            self,
-            Self::Null | Self::Des | Self::TripleDes | Self::Blowfish
-        )
-    }
 }
 
 impl fmt::Display for Encryption {
@@ -214,11 +205,6 @@ impl Authentication {
     /// Bytes of the integrity check value in each packet.
     pub const fn icv_len(self) -> usize {
         self.facts().3
-    }
-
-    /// Whether it should not be used (RFC 8221, 6).
-    pub const fn is_weak(self) -> bool {
-        matches!(self, Self::Md5)
     }
 }
 

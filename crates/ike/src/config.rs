@@ -400,30 +400,6 @@ pub struct Proposal {
     pub pfs: Option<Group>,
 }
 
-impl Profile {
-    /// Words of what is named but should not be used any more.
-    pub fn weak(&self) -> Vec<&'static str> {
-        let hash = self.hash.iter().filter(|hash| hash.is_weak());
-        let encryption = self.encryption.iter().filter(|cipher| cipher.is_weak());
-        let groups = self.groups.iter().filter(|group| group.is_weak());
-        let words = hash.map(|hash| hash.name());
-        let words = words.chain(encryption.map(|cipher| cipher.name()));
-        words.chain(groups.map(|group| group.name())).collect()
-    }
-}
-
-impl Proposal {
-    /// Words of what is named but should not be used any more.
-    pub fn weak(&self) -> Vec<&'static str> {
-        let auth = self.auth.iter().filter(|hash| hash.is_weak());
-        let encryption = self.encryption.iter().filter(|cipher| cipher.is_weak());
-        let group = self.pfs.iter().filter(|group| group.is_weak());
-        let words = auth.map(|hash| hash.name());
-        let words = words.chain(encryption.map(|cipher| cipher.name()));
-        words.chain(group.map(|group| group.name())).collect()
-    }
-}
-
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

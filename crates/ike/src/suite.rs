@@ -133,14 +133,6 @@ impl Encryption {
         matches!(self.kind, Kind::AesGcm | Kind::ChaCha20Poly1305)
     }
 
-    /// Whether it should not be used any more.
-    pub const fn is_weak(self) -> bool {
-        matches!(
-            self.kind,
-            Kind::Null | Kind::Des | Kind::TripleDes | Kind::Blowfish
-        )
-    }
-
     /// The word of `enc-algorithms`.
     pub const fn name(self) -> &'static str {
         match (self.kind, self.bits) {
@@ -196,11 +188,6 @@ impl Hash {
         }
     }
 
-    /// Whether it should not be used any more.
-    pub const fn is_weak(self) -> bool {
-        matches!(self, Self::Md5)
-    }
-
     /// The word of `hash-algorithm`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -232,11 +219,6 @@ impl Cipher {
         }
     }
 
-    /// Whether it should not be used any more.
-    pub const fn is_weak(self) -> bool {
-        self.block_len() == 8
-    }
-
     /// The word of `enc-algorithm`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -254,11 +236,6 @@ impl Cipher {
 }
 
 impl Group {
-    /// Whether it should not be used any more.
-    pub const fn is_weak(self) -> bool {
-        matches!(self, Self::Modp768 | Self::Modp1024)
-    }
-
     /// The word of `dh-group`.
     pub const fn name(self) -> &'static str {
         match self {

@@ -4,6 +4,7 @@ mod bridge;
 mod deep;
 mod fast;
 mod input;
+mod ipsec;
 mod mangle;
 mod nat;
 mod queues;
@@ -62,6 +63,8 @@ pub const RULES: &[Rule] = &[
     queues::QUEUE_MARK_NOWHERE,
     reach::RULE_SHADOWED,
     reach::ADDRESS_LIST_UNUSED,
+    ipsec::IPSEC_AUTH_VS_EXCHANGE,
+    ipsec::IPSEC_WEAK_ALGORITHM,
     tunnels::FASTPATH_TUNNEL_IPSEC,
     tunnels::FASTPATH_TUNNEL_BYPASS,
     tunnels::PPTP_SECURITY,
