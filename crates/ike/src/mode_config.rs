@@ -1,4 +1,4 @@
-//! Configuration through an IKE SA (RFC 7296, 3.15): asked for, given, read.
+//! Configuration through an IKE SA (RFC 7296, 3.15; draft-dukes-ike-mode-cfg-02): asked for, given, read.
 
 use core::net::IpAddr;
 
@@ -6,7 +6,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::config::ModeConfig;
 use crate::event::Lease;
-use crate::message::{Attribute, Configuration, address, octets};
+use crate::message::{Attribute, Configuration, Version, address, octets};
 
 const REQUEST: u8 = 1;
 const REPLY: u8 = 2;
@@ -20,10 +20,19 @@ const SUBNET4: u16 = 13;
 const SUBNET6: u16 = 15;
 /// RFC 8598, 3.1.
 const DOMAIN: u16 = 25;
+/// What Cisco's Unity clients know of IKEv1: the domain that a host is in, domains with commas between, and networks,
+/// each as address, mask, protocol and both ports.
+const UNITY_DOMAIN: u16 = 28_674;
+const UNITY_DOMAINS: u16 = 28_675;
+const UNITY_NETS: u16 = 28_676;
+const UNITY_NET: usize = 14;
 
 /// What an initiator asks for.
-pub(crate) fn request() -> Configuration {
-    let kinds = [ADDRESS4, NETMASK4, DNS4, SUBNET4, DOMAIN];
+pub(crate) fn request(version: Version) -> Configuration {
+    let kinds = match version {
+        Version::One => [ADDRESS4, NETMASK4, DNS4, UNITY_NETS, UNITY_DOMAINS],
+        Version::Two => [ADDRESS4, NETMASK4, DNS4, SUBNET4, DOMAIN],
+    };
     Configuration {
         kind: REQUEST,
         identifier: 0,
@@ -39,6 +48,7 @@ pub(crate) fn reply(
     config: &ModeConfig,
     given: Option<IpAddr>,
     system: &[IpAddr],
+    version: Version,
 ) -> Configuration {
     let mut attributes = Vec::new();
     match given {
@@ -61,12 +71,22 @@ pub(crate) fn reply(
         let kind = if server.is_ipv4() { DNS4 } else { DNS6 };
         attributes.push(Attribute::bytes(kind, &octets(*server)));
     }
+    match version {
+        Version::One => push_unity(config, &mut attributes),
+        Version::Two => push_behind(config, &mut attributes),
+    }
+    Configuration {
+        kind: REPLY,
+        identifier: 0,
+        attributes,
+    }
+}
+
+/// Networks behind the responder, and domains in there.
+fn push_behind(config: &ModeConfig, attributes: &mut Vec<Attribute>) {
     for net in &config.split_include {
         attributes.push(match net {
-            IpNet::V4(net) => {
-                let bytes = [net.network().octets(), net.netmask().octets()].concat();
-                Attribute::bytes(SUBNET4, &bytes)
-            }
+            IpNet::V4(net) => Attribute::bytes(SUBNET4, &masked(net)),
             IpNet::V6(net) => {
                 let bytes = [&net.network().octets()[..], &[net.prefix_len()]].concat();
                 Attribute::bytes(SUBNET6, &bytes)
@@ -76,11 +96,28 @@ pub(crate) fn reply(
     for domain in &config.split_dns {
         attributes.push(Attribute::bytes(DOMAIN, domain.as_bytes()));
     }
-    Configuration {
-        kind: REPLY,
-        identifier: 0,
-        attributes,
+}
+
+/// The same as IKEv1 has it, which knows only networks of IPv4.
+fn push_unity(config: &ModeConfig, attributes: &mut Vec<Attribute>) {
+    let mut nets = Vec::new();
+    for net in &config.split_include {
+        if let IpNet::V4(net) = net {
+            nets.extend(masked(net));
+            nets.extend([0; UNITY_NET - 8]);
+        }
     }
+    if !nets.is_empty() {
+        attributes.push(Attribute::bytes(UNITY_NETS, &nets));
+    }
+    if !config.split_dns.is_empty() {
+        let domains = config.split_dns.join(",");
+        attributes.push(Attribute::bytes(UNITY_DOMAINS, domains.as_bytes()));
+    }
+}
+
+fn masked(net: &Ipv4Net) -> Vec<u8> {
+    [net.network().octets(), net.netmask().octets()].concat()
 }
 
 /// What a request wishes, or a reply gives. Attributes that are not known or not whole are left out.
@@ -103,11 +140,11 @@ pub(crate) fn lease(said: &Configuration) -> Lease {
                 lease.prefix_len = mask.or(lease.prefix_len);
             }
             DNS4 | DNS6 => lease.dns.extend(address(bytes)),
-            SUBNET4 => {
-                let halves = bytes.split_at_checked(4);
-                let halves = halves.and_then(|(net, mask)| Some((address(net)?, address(mask)?)));
-                let net = halves.and_then(|(net, mask)| IpNet::with_netmask(net, mask).ok());
-                lease.subnets.extend(net);
+            SUBNET4 => lease.subnets.extend(unmasked(bytes)),
+            UNITY_NETS => {
+                let nets = bytes.chunks_exact(UNITY_NET);
+                let nets = nets.filter_map(|net| unmasked(net.get(..8)?));
+                lease.subnets.extend(nets);
             }
             SUBNET6 => {
                 let split = bytes.split_last();
@@ -117,15 +154,21 @@ pub(crate) fn lease(said: &Configuration) -> Lease {
                 });
                 lease.subnets.extend(net.map(IpNet::V6));
             }
-            DOMAIN => lease.domains.extend(
-                String::from_utf8(bytes.to_vec())
-                    .ok()
-                    .filter(|one| !one.is_empty()),
-            ),
+            DOMAIN | UNITY_DOMAIN | UNITY_DOMAINS => {
+                let domains = core::str::from_utf8(bytes).unwrap_or_default();
+                let domains = domains.split(',').filter(|one| !one.is_empty());
+                lease.domains.extend(domains.map(str::to_owned));
+            }
             _ => {}
         }
     }
     lease
+}
+
+/// A network of four bytes of address and four of mask.
+fn unmasked(bytes: &[u8]) -> Option<IpNet> {
+    let (net, mask) = bytes.split_at_checked(4)?;
+    IpNet::with_netmask(address(net)?, address(mask)?).ok()
 }
 
 #[cfg(test)]
@@ -149,7 +192,10 @@ mod tests {
         };
         let given = "10.8.0.7".parse().ok();
         let system: IpAddr = "192.0.2.1".parse().expect("an address");
-        let said = reply(&config, given, &[config.dns[0], system]).write();
+        let reply = |config: &ModeConfig, system: &[IpAddr]| {
+            reply(config, given, system, Version::Two).write()
+        };
+        let said = reply(&config, &[config.dns[0], system]);
         let lease = lease(&Configuration::read(&said).expect("a reply"));
         assert_eq!((lease.address, lease.prefix_len), (given, Some(24)));
         assert_eq!(
@@ -164,9 +210,40 @@ mod tests {
             system_dns: false,
             ..config
         };
-        let said = reply(&own, given, &[system]).write();
+        let said = reply(&own, &[system]);
         let lease = super::lease(&Configuration::read(&said).expect("a reply"));
         assert_eq!(lease.dns, own.dns);
-        assert_eq!(super::lease(&request()), Lease::default());
+    }
+
+    #[test]
+    fn clients_of_ikev1_are_given_networks_in_one_attribute() {
+        let config = ModeConfig {
+            prefix_len: 32,
+            split_include: vec![
+                "10.9.0.0/16".parse().expect("a prefix"),
+                "2001:db8::/32".parse().expect("one that cannot be said"),
+                "10.7.1.0/24".parse().expect("one"),
+            ],
+            split_dns: vec!["example.net".into(), "example.com".into()],
+            ..ModeConfig::default()
+        };
+        let said = reply(&config, None, &[], Version::One);
+        let nets = said.attributes.iter().find(|one| one.kind == UNITY_NETS);
+        let mut expected = vec![10, 9, 0, 0, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0];
+        expected.extend([10, 7, 1, 0, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(nets.map(|nets| nets.value.bytes()), Some(&expected[..]));
+        let lease = lease(&Configuration::read(&said.write()).expect("a reply"));
+        let nets = [config.split_include[0], config.split_include[2]];
+        assert_eq!(
+            (lease.subnets, lease.domains),
+            (nets.to_vec(), config.split_dns)
+        );
+    }
+
+    #[test]
+    fn requests_have_no_values() {
+        for version in [Version::One, Version::Two] {
+            assert_eq!(lease(&request(version)), Lease::default());
+        }
     }
 }

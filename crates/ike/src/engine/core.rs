@@ -7,7 +7,7 @@ use std::sync::Arc;
 use machine::{Duration, Instant};
 
 use super::{Counters, Entropy};
-use crate::config::{Exchange, Peer, PeerId, Policy, PolicyId};
+use crate::config::{Auth, Exchange, Peer, PeerId, Policy, PolicyId};
 use crate::event::{
     Action, Child, ChildId, Level, Log, Phase2, SaId, Settings, Side, State, Traffic, Why,
 };
@@ -192,6 +192,12 @@ impl Common {
     /// Whether it is being made.
     pub(crate) fn is_half_open(&self) -> bool {
         self.state < State::Established
+    }
+
+    /// Whether the identity in use is that of a user with a password, behind a secret.
+    pub(crate) fn logs_in(&self) -> bool {
+        let identity = self.peer.identities.get(self.identity);
+        identity.is_some_and(|one| matches!(one.auth, Auth::PskXauth { .. }))
     }
 
     /// Why it is over when its time is.

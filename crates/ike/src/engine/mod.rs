@@ -254,8 +254,14 @@ impl Engine {
                 .as_ref()
                 .is_some_and(|config| !config.responder)
         };
-        if peer.identities.first().is_some_and(asks) && self.best_of(id).is_none() {
-            self.initiate(id, None, now, out);
+        if peer.identities.first().is_some_and(asks) {
+            match self.best_of(id) {
+                None => self.initiate(id, None, now, out),
+                Some(sa) => self.with(sa, now, out, |sa, cx| {
+                    sa.open_leased(cx);
+                    Ok(())
+                }),
+            }
         }
         for (policy, _) in self.core.policies_of(id) {
             if self.phase2(policy).0 == Phase2::NoPhase2 {

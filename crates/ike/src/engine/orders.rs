@@ -28,7 +28,7 @@ impl Engine {
         while let Some(order) = self.core.orders.pop_front() {
             match order {
                 Order::Renew(id) => self.renew(id, now, out),
-                Order::Established(id) => self.established(id, now),
+                Order::Established(id) => self.established(id, now, out),
                 Order::OnlyOne(id) => self.only_one(id, now, out),
                 Order::Failed(policy, why) => {
                     out.push(Action::Failed(policy, why));
@@ -73,15 +73,18 @@ impl Engine {
     }
 
     /// An IKE SA of IKEv1 is there: it takes what one before it had.
-    fn established(&mut self, id: SaId, now: Instant) {
+    fn established(&mut self, id: SaId, now: Instant, out: &mut Vec<Action>) {
         let Some(Sa::One(new)) = self.sas.get(&id) else {
             return;
         };
-        let (peer, remote, side) = (new.common.peer_id, new.common.remote.ip(), new.common.side);
-        let (who, born) = (new.common.remote_id.clone(), new.common.born);
+        let (peer, remote, side) = (new.common.peer_id, new.common.remote, new.common.side);
+        let (who, user) = (new.common.remote_id.clone(), new.common.identity);
+        let (born, natt) = (new.common.born, new.common.natt);
         let is_older = |common: &Common| {
-            let same =
-                common.peer_id == peer && common.remote.ip() == remote && common.remote_id == who;
+            // Behind one translator there may be many, who may all say to be the same.
+            let there = common.remote.ip() == remote.ip() && (!natt || common.remote == remote);
+            let same = common.peer_id == peer && there && common.remote_id == who;
+            let same = same && common.identity == user;
             // Both sides may begin at once: one that came to be meanwhile is not older.
             let old = common.established.is_some_and(|at| at < born);
             same && common.id != id && common.state == State::Established && old
@@ -103,9 +106,38 @@ impl Engine {
                     BEHIND.1
                 };
                 sa.retire(after, now);
+                self.pass_lease(&mut sa.common, id, out);
                 self.put(Sa::One(sa));
             }
         }
+        if let Some(Sa::One(new)) = self.sas.get(&id)
+            && let Some(lease) = &new.lease
+        {
+            out.push(Action::Leased {
+                sa: id,
+                peer,
+                lease: lease.clone(),
+            });
+        }
+    }
+
+    /// The address of mode config goes from an IKE SA of IKEv1 to the one that takes its place.
+    fn pass_lease(&mut self, old: &mut Common, to: SaId, out: &mut Vec<Action>) {
+        let Some(Sa::One(new)) = self.sas.get_mut(&to) else {
+            return;
+        };
+        let new = &mut new.common;
+        let is_given = new.side == Side::Responder && new.leased.is_none();
+        let is_asked = new.side == Side::Initiator && new.leased.is_some();
+        if old.leased.is_none() || !(is_given || is_asked) {
+            return;
+        }
+        let leased = old.leased.take();
+        new.leased = new.leased.or(leased);
+        out.push(Action::Renewed {
+            before: old.id,
+            after: to,
+        });
     }
 
     /// The peer has no SA but this: others are of a life before.
@@ -114,8 +146,12 @@ impl Engine {
             return;
         };
         let others = self.sas.values().map(Sa::common).filter(|other| {
-            let same = other.peer_id == common.peer_id && other.remote_id == common.remote_id;
-            let there = other.remote.ip() == common.remote.ip() || common.remote_id.is_some();
+            let same = other.peer_id == common.peer_id
+                && other.remote_id == common.remote_id
+                && other.identity == common.identity;
+            // Users who log in may all have one identity.
+            let unique = common.remote_id.is_some() && !common.logs_in();
+            let there = other.remote.ip() == common.remote.ip() || unique;
             // One that came to be while this one did is not of a life before: both sides may begin at once.
             let before = other.established.is_some_and(|at| at < common.born);
             same && there && before && other.id != id

@@ -65,6 +65,11 @@ impl Sa {
         both!(self, sa => sa.acquire(policy, replaces, cx));
     }
 
+    /// Begins pairs for what this side was given an address for, if there are none.
+    pub(super) fn open_leased(&mut self, cx: &mut Context<'_>) {
+        both!(self, sa => sa.open_leased(cx));
+    }
+
     pub(super) fn is_busy_with(&self, policy: PolicyId) -> bool {
         both!(self, sa => sa.is_busy_with(policy))
     }
@@ -98,7 +103,10 @@ impl Sa {
         cx: &mut Context<'_>,
     ) -> Result<(), Why> {
         match self {
-            Self::One(_) => Ok(()),
+            Self::One(sa) => {
+                sa.leased(address, cx);
+                Ok(())
+            }
             Self::Two(sa) => sa.leased(address, cx),
         }
     }

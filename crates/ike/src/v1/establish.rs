@@ -1,5 +1,6 @@
 //! The end of phase 1: the peer's proof, and what follows from an IKE SA that is there.
 
+use super::transaction::Opening;
 use super::{Sa, bodies, body, kind};
 use crate::config::{Auth, Certified, Id, RemoteId, Scheme};
 use crate::crypto::equal;
@@ -43,10 +44,11 @@ impl Sa {
             .verify(&chain, named, Scheme::RsaRaw, &wanted, signature)
     }
 
-    /// Phase 1 is done.
+    /// Pairs can be made.
     pub(super) fn establish(&mut self, cx: &mut Context<'_>) {
         let lifetime = self.agreed.map(|agreed| agreed.lifetime);
         let lifetime = lifetime.unwrap_or(self.common.peer.profile.lifetime);
+        self.opening = Opening::Done;
         self.common.state = State::Established;
         self.common.established = Some(cx.now);
         self.over_at = cx.now + lifetime;
@@ -57,7 +59,9 @@ impl Sa {
             19
         };
         let share = if tenths == 9 { 10 } else { 20 };
-        self.renew_at = Some(cx.now + lifetime * tenths / share);
+        // Who logs in, or asks for an address, must begin again itself.
+        let answers = self.common.side == Side::Responder && self.has_roles();
+        self.renew_at = (!answers).then_some(cx.now + lifetime * tenths / share);
         self.agreement = None;
         cx.out.push(Action::Established(self.common.id));
         self.say(Level::Info, "phase 1 established", cx);
@@ -67,5 +71,6 @@ impl Sa {
                 self.acquire(policy, replaces, cx);
             }
         }
+        self.open_leased(cx);
     }
 }

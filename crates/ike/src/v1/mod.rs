@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  phase1.rs   main and aggressive mode          ──▶ keys.rs
+//!  transaction.rs  what is asked and answered next: login.rs (XAuth), lease.rs (mode config)
 //!  quick.rs    pairs of SAs, with offer.rs
 //!  info.rs     deletions, notifications, dead peers
 //! ```
@@ -10,10 +11,13 @@
 mod establish;
 mod info;
 mod keys;
+mod lease;
+mod login;
 mod offer;
 mod parts;
 mod phase1;
 mod quick;
+mod transaction;
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, VecDeque};
@@ -24,12 +28,13 @@ use machine::{Duration, Instant};
 use crate::config::{Auth, Exchange, Peer, PeerId, PolicyId};
 use crate::crypto::{Agreement, digest};
 use crate::engine::core::{Common, Context, Order, Resend};
-use crate::event::{ChildId, Level, SaId, Side, State, Why};
+use crate::event::{ChildId, Lease, Level, SaId, Side, State, Why};
 use crate::message::{Chain, Fault, Header, Payload, Version, payloads};
 use crate::suite::Hash;
 use keys::Keys;
 use offer::{Method, Phase1};
 use quick::Quick;
+use transaction::{Asking, Opening, Pending};
 
 /// Kinds of payloads (RFC 2408, 3.1; RFC 3947).
 mod kind {
@@ -44,6 +49,7 @@ mod kind {
     pub(super) const NOTIFY: u8 = 11;
     pub(super) const DELETE: u8 = 12;
     pub(super) const VENDOR: u8 = 13;
+    pub(super) const ATTRIBUTES: u8 = 14;
     pub(super) const NAT_D: u8 = 20;
     pub(super) const NAT_OA: u8 = 21;
     pub(super) const NAT_D_DRAFT: u8 = 130;
@@ -55,6 +61,7 @@ mod exchange {
     pub(super) const MAIN: u8 = 2;
     pub(super) const AGGRESSIVE: u8 = 4;
     pub(super) const INFORMATIONAL: u8 = 5;
+    pub(super) const TRANSACTION: u8 = 6;
     pub(super) const QUICK: u8 = 32;
 }
 
@@ -144,7 +151,17 @@ pub(crate) struct Sa {
     keys: Option<Keys>,
     natt: Natt,
     last: Last,
+    /// What this side said last in phase 1 or in a transaction, and is not answered.
     resend: Option<Resend>,
+    opening: Opening,
+    asking: Option<Asking>,
+    pending: Option<Pending>,
+    /// The peer says to have no other SA, before it is known which user it is.
+    says_first: bool,
+    /// The last transaction that the peer began.
+    transaction: Last,
+    /// As initiator: what the peer gave by mode config.
+    pub(crate) lease: Option<Lease>,
     quicks: BTreeMap<u32, Quick>,
     recent: VecDeque<u32>,
     dead_peer: DeadPeer,
@@ -188,6 +205,12 @@ impl Sa {
             natt: Natt::None,
             last: Last::default(),
             resend: None,
+            opening: Opening::Phase1,
+            asking: None,
+            pending: None,
+            says_first: false,
+            transaction: Last::default(),
+            lease: None,
             quicks: BTreeMap::new(),
             recent: VecDeque::new(),
             dead_peer: DeadPeer::default(),
@@ -254,6 +277,7 @@ impl Sa {
         let taken = match header.exchange {
             exchange::MAIN | exchange::AGGRESSIVE => self.phase1(header, message, (ends, natt), cx),
             exchange::INFORMATIONAL => self.informational(header, message, cx),
+            exchange::TRANSACTION => self.transaction(header, message, cx),
             exchange::QUICK => self.quick(header, message, cx),
             _ => {
                 cx.core.count("ike1-unknown-exchange");
@@ -441,8 +465,8 @@ const fn method_of(auth: &Auth) -> Option<Method> {
     match auth {
         Auth::Psk(_) => Some(Method::Psk),
         Auth::Signature(_) => Some(Method::Rsa),
-        // There is no exchange that asks for the password: a secret alone would do.
-        Auth::PskXauth { .. } | Auth::Eap(_) | Auth::EapRadius(_) => None,
+        Auth::PskXauth { .. } => Some(Method::PskLogin),
+        Auth::Eap(_) | Auth::EapRadius(_) => None,
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) enum Method {
     Psk,
     /// Signatures by RSA.
     Rsa,
+    /// A secret, and the initiator logs in after it (draft-beaulieu-ike-xauth-02, 7).
+    PskLogin,
 }
 
 impl Method {
@@ -23,6 +25,7 @@ impl Method {
         match self {
             Self::Psk => 1,
             Self::Rsa => 3,
+            Self::PskLogin => 65_001,
         }
     }
 }

@@ -16,7 +16,7 @@ use super::{Bad, Natt, Sa, Step, bodies, body, chain, exchange, kind, method_of}
 use crate::config::{Auth, Exchange, Id, RemoteId, Scheme};
 use crate::crypto::Agreement;
 use crate::der;
-use crate::engine::core::{Context, Order, Resend};
+use crate::engine::core::{Context, Resend};
 use crate::event::{Level, Side, State, Why};
 use crate::message::{
     Chain, Header, Identification, Notify, Payload, Version, id_body, read_id, read_offers,
@@ -28,6 +28,10 @@ const NATT_DRAFT_3: [u8; 16] = 0x7d94_19a6_5310_ca6f_2c17_9d92_1552_9d56_u128.to
 /// Of draft 02; what was hashed ends with a new line, as most have it.
 const NATT_DRAFT_2N: [u8; 16] = 0x90cb_8091_3ebb_696e_0863_81b5_ec42_7b1f_u128.to_be_bytes();
 const NATT_DRAFT_2: [u8; 16] = 0xcd60_4643_35df_21f8_7cfd_b2fc_68b6_a448_u128.to_be_bytes();
+/// draft-beaulieu-ike-xauth-02, 2.
+const LOGIN: [u8; 8] = 0x0900_2689_dfd6_b712_u64.to_be_bytes();
+/// Networks of mode config have the form that Cisco gave them.
+const UNITY: [u8; 16] = 0x12f5_f28c_4571_68a9_702d_9fe2_74cc_0100_u128.to_be_bytes();
 const DEAD_PEER: [u8; 16] = 0xafca_d713_68a1_f1c9_6b86_96fc_7757_0100_u128.to_be_bytes();
 
 const INITIAL_CONTACT: u16 = 24_578;
@@ -99,6 +103,13 @@ impl Sa {
             }
         }
         message.push(kind::VENDOR, &DEAD_PEER);
+        let identities = &self.common.peer.identities;
+        if self.methods().contains(&Method::PskLogin) {
+            message.push(kind::VENDOR, &LOGIN);
+        }
+        if identities.iter().any(|one| one.mode_config.is_some()) {
+            message.push(kind::VENDOR, &UNITY);
+        }
     }
 
     fn read_vendors(&mut self, payloads: &[Payload<'_>]) {
@@ -229,7 +240,7 @@ impl Sa {
             (Step::Third | Step::Done, _) => Step::Done,
         };
         if self.step == Step::Done {
-            self.establish(cx);
+            self.after_phase1(cx);
         }
     }
 
@@ -656,7 +667,7 @@ impl Sa {
         for notify in bodies(found, kind::NOTIFY) {
             if Notify::read(Version::One, notify).is_ok_and(|notify| notify.kind == INITIAL_CONTACT)
             {
-                cx.core.orders.push_back(Order::OnlyOne(self.common.id));
+                self.says_first = true;
             }
         }
         Ok(())

@@ -82,6 +82,11 @@ impl Quick {
         self.side == Side::Initiator && self.child.is_none()
     }
 
+    /// Whether this side asks for a pair with these selectors.
+    pub(super) fn asks_for(&self, selectors: (Selector, Selector)) -> bool {
+        self.is_asking() && self.selectors == selectors
+    }
+
     /// Its policy.
     pub(super) const fn policy(&self) -> PolicyId {
         self.policy_id
@@ -135,9 +140,18 @@ impl Sa {
         replaces: Option<ChildId>,
         cx: &mut Context<'_>,
     ) {
-        let Some((policy, is_generated)) = asked_policy(id, replaces, cx) else {
-            return;
-        };
+        if let Some((policy, is_generated)) = asked_policy(id, replaces, cx) {
+            self.begin_quick_for((id, policy, is_generated), replaces, cx);
+        }
+    }
+
+    /// Begins quick mode for what a policy, or a template, became.
+    pub(super) fn begin_quick_for(
+        &mut self,
+        (id, policy, is_generated): (PolicyId, Policy, bool),
+        replaces: Option<ChildId>,
+        cx: &mut Context<'_>,
+    ) {
         let number = self.fresh_id(cx);
         let mut quick = Quick {
             side: Side::Initiator,
@@ -258,7 +272,7 @@ impl Sa {
     }
 
     /// The vector that the first message of an exchange is encrypted with.
-    fn first_iv(&self, id: u32) -> Vec<u8> {
+    pub(super) fn first_iv(&self, id: u32) -> Vec<u8> {
         let keys = self.keys.as_ref();
         keys.map(|keys| keys.iv_of(id)).unwrap_or_default()
     }
@@ -295,21 +309,19 @@ impl Sa {
         let (own_selector, _) = read_selector(&ids.1)?;
         let mode = asked_mode(&offers).ok_or(Bad::Ignored("ike1-mode"))?;
         let asked = (own_selector, their_selector);
+        let spi = offers.first().map(|offer| offer.spi.clone());
+        let spi = spi.unwrap_or_default();
         let Some((policy_id, policy, generated)) = self.policy_for(asked, payload, mode, cx) else {
             let text =
                 format!("no policy for {own_selector:?} {their_selector:?} protocol {payload}");
             self.say(Level::Error, &text, cx);
-            self.notify(INVALID_ID, &[], cx);
+            self.notify(INVALID_ID, &spi, cx);
             self.remember(header.id);
             return Err(Bad::Ignored("ike1-no-policy"));
         };
         let check = self.common.peer.profile.proposal_check;
         let Some((chosen, agreed)) = choose_phase2(&offers, &policy, mode, check) else {
             self.say(Level::Error, "no proposal of phase 2 is acceptable", cx);
-            let spi = offers
-                .first()
-                .map(|offer| offer.spi.clone())
-                .unwrap_or_default();
             self.notify(NO_PROPOSAL, &spi, cx);
             self.remember(header.id);
             return Err(Bad::Ignored("ike1-no-proposal"));
@@ -594,6 +606,9 @@ impl Sa {
             GeneratePolicy::No => return None,
             GeneratePolicy::PortOverride => (own.port, theirs.port) = (0, 0),
             GeneratePolicy::PortStrict => {}
+        }
+        if !self.may_be_at(&theirs) {
+            return None;
         }
         let allows = |allowed: &Selector, asked: &Selector| {
             let any = allowed.prefix.prefix_len() == 0;

@@ -7,12 +7,14 @@ use super::{
     OPENING, Reply, Request, Sa, Stage, bodies, body, error, exchange, kind, notified, notify,
     push_notify, refusal,
 };
-use crate::config::{Auth, GeneratePolicy, Id, RemoteId};
+use crate::config::{Auth, GeneratePolicy, Id, PolicyId, RemoteId};
 use crate::der;
 use crate::eap;
 use crate::engine::core::{Context, Order};
 use crate::event::{Action, EapReply, Level, State, Why};
-use crate::message::{Chain, Configuration, Identification, Payload, id_body, payloads, read_id};
+use crate::message::{
+    Chain, Configuration, Identification, Payload, Version, id_body, payloads, read_id,
+};
 use crate::mode_config;
 
 impl Sa {
@@ -65,7 +67,7 @@ impl Sa {
             .and_then(|identity| identity.mode_config)
             .filter(|config| !config.responder);
         if asks.is_some() {
-            chain.push(kind::CP, &mode_config::request().write());
+            chain.push(kind::CP, &mode_config::request(Version::Two).write());
         }
         let wanted = self.first_wanted(asks.is_some(), cx);
         if let Some(wanted) = &wanted {
@@ -90,13 +92,29 @@ impl Sa {
         if let Some((policy, _)) = policies.first() {
             return self.wanted(*policy, None, false, cx);
         }
+        let template = self.template_of_asking(cx).filter(|_| asks)?;
+        self.wanted(template, None, false, cx)
+    }
+
+    /// The template that pairs are of where this side asks for addresses.
+    fn template_of_asking(&self, cx: &Context<'_>) -> Option<PolicyId> {
         let identity = self.common.peer.identities.get(self.common.identity)?;
-        if !asks || identity.generate_policy == GeneratePolicy::No {
+        if identity.generate_policy == GeneratePolicy::No {
             return None;
         }
-        let group = identity.template_group.clone();
-        let (template, _) = cx.core.templates(&group).next()?;
-        self.wanted(template, None, false, cx)
+        let (template, _) = cx.core.templates(&identity.template_group).next()?;
+        Some(template)
+    }
+
+    /// Begins a pair again, if the responder removed the one that this side was given an address for.
+    pub(crate) fn open_leased(&mut self, cx: &mut Context<'_>) {
+        let usable = self.common.state == State::Established && self.common.leased.is_some();
+        if !usable || !cx.core.pairs_with(self.common.id).is_empty() {
+            return;
+        }
+        if let Some(template) = self.template_of_asking(cx) {
+            self.acquire(template, None, cx);
+        }
     }
 
     /// As initiator: takes what the responder says.
@@ -355,7 +373,8 @@ impl Sa {
                 (_, leased) => config.address.or(leased.flatten()),
             };
             self.common.leased = address;
-            given = Some(mode_config::reply(&config, address, &cx.core.settings.dns));
+            let system = &cx.core.settings.dns;
+            given = Some(mode_config::reply(&config, address, system, Version::Two));
         }
         let mut chain = Chain::default();
         if self.msk.is_none() {

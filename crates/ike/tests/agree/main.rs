@@ -2,6 +2,7 @@
 
 mod garbage;
 mod keys;
+mod logins;
 mod one;
 mod two;
 mod world;

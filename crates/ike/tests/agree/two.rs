@@ -364,6 +364,18 @@ fn a_user_logs_in_by_eap() {
     assert!(world.sides.iter().all(|side| side.children.is_empty()));
 }
 
+/// What the responder removes is asked for again.
+fn a_removed_pair_comes_back(world: &mut World) {
+    let child = world.sides[1].active().expect("a pair").id;
+    world.checked = false;
+    world.event(1, Event::Remove(child));
+    world.until("the pair is gone", 5, |world| {
+        world.sides[0].children.is_empty()
+    });
+    world.checked = true;
+    world.until("pairs", 30, World::both_have_pairs);
+}
+
 #[test]
 fn a_road_warrior_gets_an_address_and_policies() {
     let mut world = World::new(16);
@@ -423,6 +435,7 @@ fn a_road_warrior_gets_an_address_and_policies() {
             (selector("10.9.0.0/16", 0), own)
         ]
     );
+    a_removed_pair_comes_back(&mut world);
     world.run(4000);
     assert!(world.both_have_pairs());
     assert_eq!(world.sides[0].active().expect("a pair").selectors.len(), 2);

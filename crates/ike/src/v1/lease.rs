@@ -1,0 +1,205 @@
+//! Mode config (draft-dukes-ike-mode-cfg-02): the initiator asks for an address and what is behind the responder, and
+//! has a pair of SAs for each of the networks that it is given.
+
+use core::net::IpAddr;
+
+use ipnet::IpNet;
+
+use super::transaction::{ACK, Opening, Pending, REPLY, ReplyTo};
+use super::{Bad, Sa};
+use crate::config::{GeneratePolicy, Mode, ModeConfig, Policy, PolicyId, Selector};
+use crate::engine::core::{Context, Order};
+use crate::event::{Action, Level, Side, State};
+use crate::message::{Attribute, Configuration, Version};
+use crate::mode_config;
+
+impl Sa {
+    /// What the identity in use says of mode config.
+    pub(super) fn mode_config(&self, responder: bool) -> Option<&ModeConfig> {
+        let identity = self.common.peer.identities.get(self.common.identity)?;
+        let config = identity.mode_config.as_ref();
+        config.filter(|config| config.responder == responder)
+    }
+
+    /// The peer is who it says: what is next.
+    pub(super) fn after_login(&mut self, cx: &mut Context<'_>) {
+        if self.says_first {
+            cx.core.orders.push_back(Order::OnlyOne(self.common.id));
+        }
+        let asks = self.common.side == Side::Initiator && self.mode_config(false).is_some();
+        if !asks {
+            return self.establish(cx);
+        }
+        self.opening = Opening::Lease;
+        self.common.state = State::Eap;
+        self.over_at = cx.now + super::PHASE1;
+        self.transact(&mode_config::request(Version::One), cx);
+    }
+
+    /// As initiator: the responder gives what was asked for.
+    pub(super) fn take_lease(&mut self, reply: &Configuration, cx: &mut Context<'_>) {
+        let lease = mode_config::lease(reply);
+        self.common.leased = lease.address;
+        if lease.address.is_none() {
+            self.say(Level::Error, "the peer gives no address (mode config)", cx);
+        }
+        self.lease = Some(lease);
+        self.establish(cx);
+    }
+
+    /// As initiator: the responder gives without having been asked, or before it was.
+    pub(super) fn take_pushed(
+        &mut self,
+        set: &Configuration,
+        to: ReplyTo,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        if self.opening != Opening::Lease {
+            return Err(Bad::Ignored("ike1-unexpected"));
+        }
+        let kinds = set.attributes.iter();
+        let taken = Configuration {
+            kind: ACK,
+            identifier: set.identifier,
+            attributes: kinds.map(|one| Attribute::bytes(one.kind, &[])).collect(),
+        };
+        (self.asking, self.resend) = (None, None);
+        self.reply(to, &taken, cx);
+        self.take_lease(set, cx);
+        Ok(())
+    }
+
+    /// As responder: gives what it is asked for.
+    pub(super) fn give_lease(
+        &mut self,
+        said: Configuration,
+        reply_to: ReplyTo,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        if self.opening != Opening::Done {
+            return Err(Bad::Ignored("ike1-unexpected"));
+        }
+        let config = self.mode_config(true).cloned();
+        let pool = config.as_ref().and_then(|config| config.pool.clone());
+        let fixed = config.and_then(|config| config.address);
+        let wish = mode_config::lease(&said).address;
+        let pending = Pending { said, reply_to };
+        match pool.filter(|_| fixed.is_none() && self.common.leased.is_none()) {
+            Some(pool) => {
+                self.pending = Some(pending);
+                let sa = self.common.id;
+                cx.out.push(Action::LeaseWanted { sa, pool, wish });
+            }
+            None => {
+                self.common.leased = fixed.or(self.common.leased);
+                self.answer_lease(pending, cx);
+            }
+        }
+        Ok(())
+    }
+
+    /// As responder: an address is found, or there is none.
+    pub(crate) fn leased(&mut self, address: Option<IpAddr>, cx: &mut Context<'_>) {
+        if let Some(pending) = self.pending.take() {
+            self.common.leased = address;
+            self.answer_lease(pending, cx);
+        }
+    }
+
+    fn answer_lease(&mut self, pending: Pending, cx: &mut Context<'_>) {
+        let mut reply = match self.mode_config(true) {
+            Some(config) => {
+                let system = &cx.core.settings.dns;
+                mode_config::reply(config, self.common.leased, system, Version::One)
+            }
+            None => Configuration {
+                kind: REPLY,
+                identifier: 0,
+                attributes: Vec::new(),
+            },
+        };
+        reply.identifier = pending.said.identifier;
+        self.reply(pending.reply_to, &reply, cx);
+    }
+
+    /// As initiator: begins pairs for the networks of a lease that have none, by the first template of the identity.
+    pub(crate) fn open_leased(&mut self, cx: &mut Context<'_>) {
+        if self.common.state != State::Established {
+            return;
+        }
+        for (template, policy) in self.leased_policies(cx) {
+            let selectors = (policy.source, policy.destination);
+            let has = cx.core.children.values().any(|kept| {
+                kept.child.peer == self.common.peer_id && kept.child.selectors == [selectors]
+            });
+            let asks = self.quicks.values().any(|quick| quick.asks_for(selectors));
+            if !has && !asks && self.quicks.len() < super::QUICKS {
+                self.begin_quick_for((template, policy, true), None, cx);
+            }
+        }
+    }
+
+    fn leased_policies(&self, cx: &Context<'_>) -> Vec<(PolicyId, Policy)> {
+        let identity = self.common.peer.identities.get(self.common.identity);
+        let asks = identity.filter(|identity| {
+            let generates = identity.generate_policy != GeneratePolicy::No;
+            generates && self.common.side == Side::Initiator && self.mode_config(false).is_some()
+        });
+        let lease = self.lease.as_ref();
+        let given = lease.and_then(|lease| Some((lease.address?, &lease.subnets)));
+        let (Some(identity), Some((address, behind))) = (asks, given) else {
+            return Vec::new();
+        };
+        let everything = [any(address)];
+        let nets = if behind.is_empty() {
+            &everything[..]
+        } else {
+            behind
+        };
+        let nets = nets
+            .iter()
+            .filter(|net| net.addr().is_ipv4() == address.is_ipv4());
+        let allows = |allowed: &Selector, net: &IpNet| {
+            allowed.prefix.prefix_len() == 0 || allowed.prefix.contains(net)
+        };
+        let host = IpNet::from(address);
+        nets.filter_map(|net| {
+            let mut templates = cx.core.templates(&identity.template_group);
+            let (id, template) = templates.find(|(_, template)| {
+                allows(&template.source, &host) && allows(&template.destination, net)
+            })?;
+            let whole = |prefix| Selector { prefix, port: 0 };
+            let policy = Policy {
+                source: whole(host),
+                destination: whole(*net),
+                mode: Mode::Tunnel,
+                ..(**template).clone()
+            };
+            Some((id, policy))
+        })
+        .collect()
+    }
+
+    /// As responder: whether a peer may be at these addresses: who was given one is there.
+    pub(super) fn may_be_at(&self, theirs: &Selector) -> bool {
+        let given = self
+            .common
+            .leased
+            .filter(|_| self.mode_config(true).is_some());
+        given.is_none_or(|address| theirs.prefix == IpNet::from(address))
+    }
+}
+
+/// All addresses of a family.
+const fn any(like: IpAddr) -> IpNet {
+    match like {
+        IpAddr::V4(_) => IpNet::V4(ipnet::Ipv4Net::new_assert(
+            core::net::Ipv4Addr::UNSPECIFIED,
+            0,
+        )),
+        IpAddr::V6(_) => IpNet::V6(ipnet::Ipv6Net::new_assert(
+            core::net::Ipv6Addr::UNSPECIFIED,
+            0,
+        )),
+    }
+}

@@ -1,0 +1,171 @@
+//! XAuth (draft-beaulieu-ike-xauth-02): behind a phase 1 by a secret, the initiator logs in with a name and a password.
+
+use super::offer::Method;
+use super::transaction::{ACK, Opening, REPLY, REQUEST, ReplyTo, SET};
+use super::{Bad, PHASE1, Sa};
+use crate::config::{Auth, Secret};
+use crate::crypto::equal;
+use crate::engine::core::Context;
+use crate::event::{Level, Side, State, Why};
+use crate::message::{Attribute, Configuration};
+
+const TYPE: u16 = 16_520;
+const NAME: u16 = 16_521;
+const PASSWORD: u16 = 16_522;
+const STATUS: u16 = 16_527;
+/// The last of XAuth's attributes.
+const LAST: u16 = 16_529;
+
+/// The one type that is done: a name and a password as they are.
+const GENERIC: u64 = 0;
+
+/// Whether it is about a login.
+pub(super) fn is_login(said: &Configuration) -> bool {
+    let mut kinds = said.attributes.iter().map(|attribute| attribute.kind);
+    kinds.any(|kind| (TYPE..=LAST).contains(&kind))
+}
+
+fn said(kind: u8, attributes: Vec<Attribute>) -> Configuration {
+    Configuration {
+        kind,
+        identifier: 0,
+        attributes,
+    }
+}
+
+impl Sa {
+    /// Whether the initiator logs in.
+    fn needs_login(&self) -> bool {
+        self.agreed
+            .is_some_and(|agreed| agreed.method == Method::PskLogin)
+    }
+
+    /// Whether one of the two logs in, or asks the other for an address.
+    pub(super) fn has_roles(&self) -> bool {
+        self.needs_login() || self.mode_config(true).is_some()
+    }
+
+    /// Phase 1 is done: what is next.
+    pub(super) fn after_phase1(&mut self, cx: &mut Context<'_>) {
+        if !self.needs_login() {
+            return self.after_login(cx);
+        }
+        self.opening = Opening::Login;
+        self.common.state = State::Eap;
+        self.over_at = cx.now + PHASE1;
+        if self.common.side == Side::Responder {
+            let asked = [NAME, PASSWORD].map(|kind| Attribute::bytes(kind, &[]));
+            self.transact(&said(REQUEST, asked.into()), cx);
+        }
+    }
+
+    /// As initiator: says the name and the password that it is asked for.
+    pub(super) fn log_in(
+        &mut self,
+        asked: &Configuration,
+        to: ReplyTo,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        let Some(Auth::PskXauth { user, password, .. }) = self
+            .auth()
+            .filter(|_| self.opening == Opening::Login && self.common.side == Side::Initiator)
+        else {
+            return Err(Bad::Ignored("ike1-unexpected"));
+        };
+        let of_type = asked
+            .attributes
+            .iter()
+            .find(|one| one.kind == TYPE)
+            .and_then(|one| one.value.number());
+        if of_type.is_some_and(|of_type| of_type != GENERIC) {
+            let text = "the peer asks for another login than by a password (XAuth)";
+            self.say(Level::Error, text, cx);
+            self.reply(to, &said(REPLY, vec![Attribute::number(STATUS, 0)]), cx);
+            return Ok(());
+        }
+        let answers = asked.attributes.iter().filter_map(|one| match one.kind {
+            TYPE => Some(Attribute::number(TYPE, GENERIC)),
+            NAME => Some(Attribute::bytes(NAME, user.as_bytes())),
+            PASSWORD => Some(Attribute::bytes(PASSWORD, password.bytes())),
+            _ => None,
+        });
+        let answers = said(REPLY, answers.collect());
+        self.reply(to, &answers, cx);
+        Ok(())
+    }
+
+    /// As initiator: whether it may come in.
+    pub(super) fn hear_verdict(
+        &mut self,
+        verdict: &Configuration,
+        to: ReplyTo,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        if self.opening != Opening::Login || self.common.side != Side::Initiator {
+            return Err(Bad::Ignored("ike1-unexpected"));
+        }
+        let status = verdict
+            .attributes
+            .iter()
+            .find(|one| one.kind == STATUS)
+            .and_then(|one| one.value.number());
+        self.reply(
+            to,
+            &said(ACK, vec![Attribute::number(STATUS, status.unwrap_or(0))]),
+            cx,
+        );
+        if status != Some(1) {
+            self.say(Level::Error, "the peer refuses the user (XAuth)", cx);
+            return Err(Bad::Over(Why::Authentication));
+        }
+        self.after_login(cx);
+        Ok(())
+    }
+
+    /// As responder: compares with the users that are configured behind the same secret.
+    pub(super) fn judge_login(&mut self, reply: &Configuration, cx: &mut Context<'_>) {
+        let value = |kind| {
+            let mut found = reply.attributes.iter().filter(|one| one.kind == kind);
+            found.next().map_or(&[][..], |one| one.value.bytes())
+        };
+        let (name, password) = (value(NAME), value(PASSWORD));
+        let found = self.user(name, password);
+        let shown: String = String::from_utf8_lossy(name).chars().take(64).collect();
+        let granted = found.is_some();
+        let status = said(SET, vec![Attribute::number(STATUS, u64::from(granted))]);
+        if let Some(identity) = found {
+            self.say(Level::Info, &format!("user {shown:?} logged in"), cx);
+            self.common.identity = identity;
+            self.transact(&status, cx);
+            return self.after_login(cx);
+        }
+        let text = format!("user {shown:?} is not known, or the password is wrong");
+        self.say(Level::Error, &text, cx);
+        self.opening = Opening::Refused;
+        self.transact(&status, cx);
+    }
+
+    /// The identity that has the secret of phase 1, and this user. All are compared, however many fit.
+    fn user(&self, name: &[u8], password: &[u8]) -> Option<usize> {
+        let Some(Auth::PskXauth { secret: known, .. }) = self.auth() else {
+            return None;
+        };
+        let is_user = |auth: &Auth| match auth {
+            Auth::PskXauth {
+                secret,
+                user,
+                password: own,
+            } => {
+                let same = Secret::new(password) == *own;
+                *secret == known && equal(user.as_bytes(), name) && same
+            }
+            _ => false,
+        };
+        let identities = self.common.peer.identities.iter();
+        let fitting: Vec<_> = identities
+            .enumerate()
+            .filter(|(_, identity)| is_user(&identity.auth))
+            .collect();
+        fitting.first().map(|(at, _)| *at)
+    }
+}

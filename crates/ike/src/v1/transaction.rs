@@ -1,0 +1,175 @@
+//! Transactions (draft-dukes-ike-mode-cfg-02): one side asks or sets attributes, the other answers, under a number of
+//! their own. XAuth and mode config are made of them, between phase 1 and the first pair.
+//!
+//! ```text
+//!  initiator                       responder
+//!             ◀ REQUEST name, password        if the method of phase 1 says so (XAuth)
+//!  REPLY name, password ▶
+//!             ◀ SET status
+//!  ACK ▶
+//!  REQUEST address, networks ▶                if the initiator is configured to ask (mode config)
+//!             ◀ REPLY address, networks
+//! ```
+
+use super::{Bad, Sa, Step, body, exchange, kind};
+use crate::engine::core::{Context, Resend};
+use crate::event::Why;
+use crate::message::{Chain, Configuration, Header};
+
+pub(super) const REQUEST: u8 = 1;
+pub(super) const REPLY: u8 = 2;
+pub(super) const SET: u8 = 3;
+pub(super) const ACK: u8 = 4;
+
+/// What comes before the IKE SA can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// Phase 1.
+    Phase1,
+    /// The initiator logs in.
+    Login,
+    /// The initiator was refused, and is told so.
+    Refused,
+    /// The initiator asks for its configuration.
+    Lease,
+    /// Nothing more.
+    Done,
+}
+
+/// A transaction that this side began, and the vector that its answer is decrypted with.
+#[derive(Debug)]
+pub(super) struct Asking {
+    id: u32,
+    iv: Vec<u8>,
+}
+
+/// A request of the peer that waits for an answer from elsewhere.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) said: Configuration,
+    pub(super) reply_to: ReplyTo,
+}
+
+/// What an answer needs of the message that it answers.
+#[derive(Debug)]
+pub(super) struct ReplyTo {
+    id: u32,
+    iv: Vec<u8>,
+    heard: Vec<u8>,
+}
+
+impl Sa {
+    /// Takes a message of the transaction exchange.
+    pub(super) fn transaction(
+        &mut self,
+        header: &Header,
+        message: &[u8],
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        if self.step != Step::Done {
+            return Err(Bad::Ignored("ike1-unexpected"));
+        }
+        if let Some(answer) = self.transaction.again(message) {
+            if let Some(answer) = answer {
+                self.common.send(answer, cx);
+            }
+            return Ok(());
+        }
+        let waits = |pending: &Pending| pending.reply_to.id == header.id;
+        if self.recent.contains(&header.id) || self.pending.as_ref().is_some_and(waits) {
+            return Err(Bad::Ignored("ike1-repeated"));
+        }
+        let asking = self.asking.as_ref().filter(|one| one.id == header.id);
+        let (is_answer, iv) = match asking {
+            Some(asking) => (true, asking.iv.clone()),
+            None => (false, self.first_iv(header.id)),
+        };
+        let (plain, next) = self.open(header, &iv, message)?;
+        let found = self.verified(header, &plain, &[&header.id.to_be_bytes()])?;
+        let said = Configuration::read(body(&found, kind::ATTRIBUTES)?)?;
+        self.heard(cx.now);
+        let reply_to = ReplyTo {
+            id: header.id,
+            iv: next,
+            heard: message.to_vec(),
+        };
+        match (said.kind, is_answer) {
+            (REPLY | ACK, true) => {
+                (self.asking, self.resend) = (None, None);
+                self.remember(header.id);
+                self.answered(&said, cx)
+            }
+            (REQUEST, false) => self.requested(said, reply_to, cx),
+            (SET, false) => self.was_set(&said, reply_to, cx),
+            _ => Err(Bad::Ignored("ike1-unexpected")),
+        }
+    }
+
+    /// Begins a transaction: says this until it is answered.
+    pub(super) fn transact(&mut self, said: &Configuration, cx: &mut Context<'_>) {
+        let id = self.fresh_id(cx);
+        let mut iv = self.first_iv(id);
+        if let Some(bytes) = self.seal_transaction(id, &mut iv, said) {
+            self.asking = Some(Asking { id, iv });
+            self.resend = Some(Resend::new(vec![bytes.clone()], cx.now));
+            self.common.send(bytes, cx);
+        }
+    }
+
+    /// Answers a transaction of the peer, which is over.
+    pub(super) fn reply(&mut self, mut to: ReplyTo, said: &Configuration, cx: &mut Context<'_>) {
+        if let Some(bytes) = self.seal_transaction(to.id, &mut to.iv, said) {
+            self.transaction.set(&to.heard, Some(bytes.clone()));
+            self.common.send(bytes, cx);
+        }
+        self.remember(to.id);
+    }
+
+    fn seal_transaction(&self, id: u32, iv: &mut Vec<u8>, said: &Configuration) -> Option<Vec<u8>> {
+        let chain = Chain::default().with(kind::ATTRIBUTES, &said.write());
+        self.sealed(
+            (exchange::TRANSACTION, id),
+            iv,
+            &[&id.to_be_bytes()],
+            &chain,
+        )
+    }
+
+    /// The peer answered.
+    fn answered(&mut self, said: &Configuration, cx: &mut Context<'_>) -> Result<(), Bad> {
+        match (self.opening, said.kind) {
+            (Opening::Login, REPLY) => self.judge_login(said, cx),
+            (Opening::Refused, _) => return Err(Bad::Over(Why::Authentication)),
+            (Opening::Lease, REPLY) => self.take_lease(said, cx),
+            // It knows that it may come in.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The peer asks.
+    fn requested(
+        &mut self,
+        said: Configuration,
+        to: ReplyTo,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        if super::login::is_login(&said) {
+            return self.log_in(&said, to, cx);
+        }
+        self.give_lease(said, to, cx)
+    }
+
+    /// The peer sets something.
+    fn was_set(
+        &mut self,
+        said: &Configuration,
+        to: ReplyTo,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Bad> {
+        if super::login::is_login(said) {
+            return self.hear_verdict(said, to, cx);
+        }
+        self.take_pushed(said, to, cx)
+    }
+}
