@@ -1,5 +1,5 @@
-//! Who peers of IPsec are: certificates of both kinds, users of EAP, and peers that are given an address. The other end
-//! is strongSwan, which the router's own authority has given its certificate.
+//! Who peers of IPsec are: certificates of both kinds, users of EAP and XAuth, and peers that are given an address. The
+//! other end is strongSwan, which the router's own authority has given its certificate.
 
 use std::fs;
 
@@ -117,8 +117,9 @@ fn certificates_prove_both_ends_by_both_versions() {
         }
         let typo = left.command("/ip/ipsec/identity/set [find] remote-id=address:192.0.2.");
         assert!(!typo.status.success(), "{}", text(&typo.stdout));
-        left.exec("/ip/ipsec/identity/set [find] match-by=remote-id remote-id=fqdn:right.example");
+        // The other end is who it should be again, but its authority is not believed; what is established stays.
         left.exec("/certificate/set ca trusted=no");
+        left.exec("/ip/ipsec/identity/set [find] match-by=remote-id remote-id=fqdn:right.example");
         assert!(
             !swan.tells(&lab, "--initiate --child net --timeout 3"),
             "{}",
@@ -314,4 +315,152 @@ fn the_router_is_a_traveller_by_name_and_translates_its_network() {
     assert!(swan.tells(&lab, "--terminate --ike far"));
     until("a packet gets through once more", || reaches(&lab, ""));
     assert_eq!(dynamic(&left).0.len(), 1);
+}
+
+/// A connection of the other end by IKEv1 with a secret, and a login behind it.
+fn login(more: &str, ends: &str, child: &str) -> String {
+    format!(
+        "connections {{\n far {{\n version = 1\n local_addrs = 192.0.2.2\n remote_addrs = 192.0.2.1\n encap = yes\n \
+         proposals = aes128-sha1-modp2048\n {more}\n local {{\n auth = psk\n }}\n remote {{\n auth = psk\n }}\n \
+         {ends}\n children {{\n net {{\n {child}\n esp_proposals = aes256-sha1-modp1024\n }}\n }}\n }}\n}}\n\
+         pools {{\n vpn {{\n addrs = 10.7.0.5-10.7.0.9\n dns = 10.2.0.53\n }}\n}}\n\
+         secrets {{\n ike-1 {{\n secret = \"shared by all\"\n }}\n \
+         xauth-joe {{\n id = joe\n secret = \"correct horse\"\n }}\n}}\n"
+    )
+}
+
+/// The sites, where strongSwan has XAuth.
+fn with_logins(test: &str) -> Option<Lab> {
+    let plugin = "/usr/lib/ipsec/plugins/libstrongswan-xauth-generic.so";
+    if !std::path::Path::new(plugin).exists() {
+        lab::testing::skip(test, "strongSwan has no XAuth here");
+        return None;
+    }
+    have(test, &["ping"]).then(|| with_swan(test)).flatten()
+}
+
+const USER: &str = "auth-method=pre-shared-key-xauth secret=\"shared by all\" username=joe";
+
+#[test]
+fn the_router_logs_in_by_xauth_and_is_given_an_address_and_networks() {
+    let test = "the_router_logs_in_by_xauth_and_is_given_an_address_and_networks";
+    let Some(lab) = with_logins(test) else {
+        return;
+    };
+    // Policies lead to the other networks, and no route but the default one.
+    let base = base(1, 2).replace("dst-address=10.2.0.0/24 ", "");
+    let left = router(&lab, "left", &base);
+    run(&lab, "right", "ip address add 10.3.0.1/24 dev lo");
+    let child = "local_ts = 10.2.0.0/24,10.3.0.0/24\n remote_ts = dynamic";
+    let ends = "remote-2 {\n auth = xauth-generic\n }";
+    let swan = Swan::start_in(&lab, Folder::new(), &login("pools = vpn", ends, child));
+    for line in [
+        "/ip firewall address-list add list=local address=10.1.0.0/24",
+        "/ip ipsec mode-config add name=vpn responder=no src-address-list=local",
+        "/ip ipsec policy group add name=vpn",
+        "/ip ipsec policy add template=yes group=vpn src-address=0.0.0.0/0 dst-address=0.0.0.0/0",
+        "/ip ipsec peer add name=far address=192.0.2.2/32",
+        &format!(
+            "/ip ipsec identity add peer=far {USER} password=wrong mode-config=vpn \
+             generate-policy=port-strict policy-template-group=vpn"
+        ),
+    ] {
+        left.exec(line);
+    }
+    until("it is told that the password is wrong", || {
+        left.exec(":put [/log/print as-value]")
+            .contains("the peer refuses the user")
+    });
+    assert!(!reaches(&lab, ""));
+    left.exec("/ip/ipsec/identity/set [find] password=\"correct horse\"");
+    until("a packet gets through", || reaches(&lab, ""));
+    let (addresses, rules, dns) = dynamic(&left);
+    let given = ["10.7.0.5".to_owned()];
+    assert_eq!(
+        (&addresses[..], &rules[..], &dns[..]),
+        (&["10.7.0.5/32".to_owned()][..], &given[..], "10.2.0.53")
+    );
+    let made = || {
+        let policies = left.rows("/ip/ipsec/policy/print where dynamic");
+        let cells = policies.iter().map(|row| row["dst-address"].to_string());
+        cells.collect::<std::collections::BTreeSet<_>>()
+    };
+    until("each network has a policy", || made().len() == 2);
+    // By another profile all begins anew, with the same address.
+    let before = left.rows("/ip/ipsec/active-peers/print")[0][".id"].clone();
+    left.exec("/ip/ipsec/profile/set [find] lifetime=1m");
+    until("another IKE SA is there", || {
+        let peers = left.rows("/ip/ipsec/active-peers/print");
+        peers
+            .iter()
+            .any(|peer| peer["state"] == "established" && peer[".id"] != before)
+    });
+    until("a packet gets through again", || reaches(&lab, ""));
+    assert_eq!(dynamic(&left).0, addresses);
+    // The other end takes leave: it is asked again.
+    assert!(swan.tells(&lab, "--terminate --ike far"));
+    until("a packet gets through once more", || reaches(&lab, ""));
+    assert_eq!(dynamic(&left).0.len(), 1);
+}
+
+#[test]
+fn travellers_log_in_by_xauth_and_are_given_addresses_of_a_pool() {
+    let test = "travellers_log_in_by_xauth_and_are_given_addresses_of_a_pool";
+    let Some(lab) = with_logins(test) else {
+        return;
+    };
+    let left = router(&lab, "left", &base(1, 2));
+    let child = "local_ts = dynamic\n remote_ts = 10.1.0.0/24";
+    let ends = "local-2 {\n auth = xauth-generic\n xauth_id = joe\n }";
+    let swan = Swan::start_in(&lab, Folder::new(), &login("vips = 0.0.0.0", ends, child));
+    for line in [
+        "/ip route add gateway=192.0.2.2",
+        "/ip pool add name=vpn ranges=10.7.0.5-10.7.0.9",
+        "/ip ipsec mode-config add name=vpn address-pool=vpn split-include=10.1.0.0/24 static-dns=10.1.0.1",
+        "/ip ipsec policy group add name=vpn",
+        "/ip ipsec policy add template=yes group=vpn src-address=0.0.0.0/0 dst-address=10.7.0.0/24",
+        "/ip ipsec peer add name=all passive=yes",
+        &format!(
+            "/ip ipsec identity add peer=all {USER} password=\"correct horse\" mode-config=vpn \
+             generate-policy=port-strict policy-template-group=vpn"
+        ),
+    ] {
+        left.exec(line);
+    }
+    let begun = output(&lab, "right", &swan.line("--initiate --child net"));
+    assert!(
+        begun.status.success(),
+        "{}{}",
+        text(&begun.stdout),
+        left.log()
+    );
+    let used = left.rows("/ip/pool/used/print");
+    let address = used[0]["address"].as_str().expect("an address").to_owned();
+    let ping = format!("ping -q -c 1 -W 1 -I {address} 10.1.0.2");
+    until("a packet gets through", || works(&lab, "right", &ping));
+    // Phase 1 is made anew, with another login: the address stays.
+    swan.says(&lab, "--rekey --ike far --reauth");
+    until("there is one IKE SA, another one", || {
+        let peers = left.rows("/ip/ipsec/active-peers/print where state=established");
+        peers.len() == 1
+    });
+    until("a packet gets through again", || {
+        works(&lab, "right", &ping)
+    });
+    let used = left.rows("/ip/pool/used/print");
+    assert_eq!(
+        used.iter().map(|row| &row["address"]).collect::<Vec<_>>(),
+        [&*address]
+    );
+    assert!(swan.tells(&lab, "--terminate --ike far"));
+    until("the address is free", || {
+        left.rows("/ip/pool/used/print").is_empty()
+    });
+    // Another password does not do.
+    left.exec("/ip/ipsec/identity/set [find] password=another");
+    assert!(!swan.tells(&lab, "--initiate --child net --timeout 5"));
+    assert!(left.rows("/ip/pool/used/print").is_empty());
+    let log = left.exec(":put [/log/print as-value]");
+    assert!(log.contains("or the password is wrong"), "{log}");
+    assert!(!log.contains("correct horse"), "{log}");
 }

@@ -90,8 +90,20 @@ struct One {
 pub(super) struct Given(BTreeMap<SaId, One>);
 
 impl Given {
-    /// A peer at an address gives something.
-    pub(super) fn take(&mut self, sa: SaId, (peer, remote): (PeerId, IpAddr), lease: Lease) {
+    /// A peer at an address gives something: what it gave before goes, unless that is the same.
+    pub(super) fn take(
+        &mut self,
+        sa: SaId,
+        (peer, remote): (PeerId, IpAddr),
+        lease: Lease,
+        out: &mut Effects,
+    ) {
+        if let Some(one) = self.0.get(&sa)
+            && (one.peer, one.remote, &one.lease) == (peer, remote, &lease)
+        {
+            return;
+        }
+        self.give_back(sa, out);
         let one = One {
             number: sa.0,
             peer,

@@ -449,7 +449,7 @@ impl Ipsec {
             Some(address) => out.log("ipsec,info", format!("{remote} gives {address}")),
             None => out.log("ipsec,error", format!("{remote} gives no address")),
         }
-        self.given.take(sa, (peer, remote), lease);
+        self.given.take(sa, (peer, remote), lease, out);
         self.given.tell(&self.config.asks, &self.ways, out);
     }
 

@@ -249,6 +249,11 @@ impl<'a> Reader<'a> {
     fn identity(&self, item: &Item, proofs: &mut Proofs) -> Option<Identity> {
         let auth = match item.text("auth-method") {
             "pre-shared-key" => Auth::Psk(secret(item.text("secret"))),
+            "pre-shared-key-xauth" => Auth::PskXauth {
+                secret: secret(item.text("secret")),
+                user: item.text("username").to_owned(),
+                password: secret(item.text("password")),
+            },
             "digital-signature" => Auth::Signature(proofs.certified(self.store, item)?),
             "eap" => Auth::Eap(proofs.login(self.store, item)?),
             _ => return None,

@@ -147,7 +147,10 @@ fn of_proof(item: &Item) -> Option<&'static str> {
     }
     match item.text("auth-method") {
         "pre-shared-key" => None,
-        "pre-shared-key-xauth" => Some("XAuth (auth-method)"),
+        "pre-shared-key-xauth" => item
+            .text("username")
+            .is_empty()
+            .then_some("a login without a name (username)"),
         "digital-signature" => {
             let any = item
                 .get("certificate")
@@ -156,6 +159,7 @@ fn of_proof(item: &Item) -> Option<&'static str> {
         }
         "eap" if !has_mschap2(item) => Some("methods of EAP but eap-mschapv2 (eap-methods)"),
         "eap" => None,
+        "rsa-signature-hybrid" => Some("a certificate of one end alone (auth-method)"),
         "eap-radius" => Some("EAP by a server of RADIUS (auth-method)"),
         _ => Some("RSA keys (auth-method)"),
     }
