@@ -77,6 +77,17 @@ impl Aes {
         let _ = (vector, text);
     }
 
+    /// The first key for encryption, those between, and the last.
+    #[inline]
+    pub(crate) fn round_keys(&self) -> (&u128, &[u128], &u128) {
+        let last = self.rounds.min(KEYS - 1);
+        (
+            &self.encrypt[0],
+            &self.encrypt[1..last],
+            &self.encrypt[last],
+        )
+    }
+
     /// Forgets the key.
     pub fn wipe(&mut self) {
         self.encrypt = [0; KEYS];
@@ -97,13 +108,13 @@ pub fn chain(chains: &mut [Chain<'_>]) {
 }
 
 #[cfg(target_arch = "x86_64")]
-mod wide {
+pub(crate) mod wide {
     use core::arch::x86_64::*;
 
     use super::{Aes, Chain, KEYS};
 
     /// Bytes of a block.
-    const BLOCK: usize = 16;
+    pub(crate) const BLOCK: usize = 16;
     /// Bytes of a register of two blocks.
     const PAIR: usize = 2 * BLOCK;
 
@@ -433,7 +444,7 @@ mod wide {
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn load(number: &u128) -> __m128i {
+    pub(crate) fn load(number: &u128) -> __m128i {
         // SAFETY: the number is 16 bytes long.
         unsafe { _mm_loadu_si128(core::ptr::from_ref(number).cast()) }
     }

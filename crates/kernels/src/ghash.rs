@@ -20,7 +20,7 @@ impl Ghash {
             use std::arch::is_x86_feature_detected as has;
             if has!("avx2") && has!("pclmulqdq") && has!("vpclmulqdq") {
                 // SAFETY: the processor has the features of the function.
-                let powers = unsafe { wide::powers(key) };
+                let powers = unsafe { wide::powers::<8>(key) };
                 return Some(Self { powers });
             }
         }
@@ -50,12 +50,12 @@ impl Ghash {
 }
 
 /// A key times x, modulo the polynomial (RFC 8452, appendix A); no branch depends on the key.
-fn by_x(key: u128) -> u128 {
+pub(crate) fn by_x(key: u128) -> u128 {
     (key << 1) ^ ((key >> 127) * (0xc2 << 120 | 1))
 }
 
 #[cfg(target_arch = "x86_64")]
-mod wide {
+pub(crate) mod wide {
     use core::arch::x86_64::*;
 
     /// Bytes of a block.
@@ -64,8 +64,8 @@ mod wide {
     const GROUP: usize = 8;
 
     #[target_feature(enable = "avx2,pclmulqdq,vpclmulqdq")]
-    pub(super) fn powers(key: u128) -> [u128; GROUP] {
-        let mut powers = [0; GROUP];
+    pub(crate) fn powers<const N: usize>(key: u128) -> [u128; N] {
+        let mut powers = [0; N];
         let key = load(&key);
         let mut power = key;
         for place in powers.iter_mut().rev() {
@@ -175,16 +175,16 @@ mod wide {
     }
 
     /// A sum of products, of twice as many bits.
-    struct Sum {
-        low: __m128i,
-        middle: __m128i,
-        high: __m128i,
+    pub(crate) struct Sum {
+        pub(crate) low: __m128i,
+        pub(crate) middle: __m128i,
+        pub(crate) high: __m128i,
     }
 
     impl Sum {
         #[inline]
         #[target_feature(enable = "avx2,pclmulqdq,vpclmulqdq")]
-        fn zero() -> Self {
+        pub(crate) fn zero() -> Self {
             let zero = _mm_setzero_si128();
             Self {
                 low: zero,
@@ -195,7 +195,7 @@ mod wide {
 
         #[inline]
         #[target_feature(enable = "avx2,pclmulqdq,vpclmulqdq")]
-        fn add(&mut self, block: __m128i, power: __m128i) {
+        pub(crate) fn add(&mut self, block: __m128i, power: __m128i) {
             self.low = _mm_xor_si128(self.low, _mm_clmulepi64_si128::<0x00>(block, power));
             self.high = _mm_xor_si128(self.high, _mm_clmulepi64_si128::<0x11>(block, power));
             let one = _mm_clmulepi64_si128::<0x01>(block, power);
@@ -207,7 +207,7 @@ mod wide {
         /// zero by multiples of the polynomial.
         #[inline]
         #[target_feature(enable = "avx2,pclmulqdq,vpclmulqdq")]
-        fn reduced(self) -> __m128i {
+        pub(crate) fn reduced(self) -> __m128i {
             let polynomial = _mm_set_epi64x(0, 0xc2 << 56);
             let low = _mm_xor_si128(self.low, _mm_slli_si128::<8>(self.middle));
             let high = _mm_xor_si128(self.high, _mm_srli_si128::<8>(self.middle));
@@ -222,13 +222,13 @@ mod wide {
     /// Puts the bytes of a block in the other order.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn backwards() -> __m128i {
+    pub(crate) fn backwards() -> __m128i {
         _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn read(block: &[u8; BLOCK]) -> __m128i {
+    pub(crate) fn read(block: &[u8; BLOCK]) -> __m128i {
         // SAFETY: the block is 16 bytes long, and needs no alignment.
         let block = unsafe { _mm_loadu_si128(block.as_ptr().cast()) };
         _mm_shuffle_epi8(block, backwards())
@@ -247,7 +247,7 @@ mod wide {
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn write(state: __m128i) -> [u8; BLOCK] {
+    pub(crate) fn write(state: __m128i) -> [u8; BLOCK] {
         number(state).to_be_bytes()
     }
 

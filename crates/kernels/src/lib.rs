@@ -12,6 +12,7 @@
 mod aes;
 mod allocations;
 mod cycles;
+mod gcm;
 mod ghash;
 mod lanes;
 mod prefetch;
@@ -22,6 +23,7 @@ mod zeroed;
 pub use aes::{Aes, Chain, chain};
 pub use allocations::CountingAllocator;
 pub use cycles::{measure_hz, tsc};
+pub use gcm::Gcm;
 pub use ghash::Ghash;
 pub use lanes::{Baseline, Every, Lanes, Line, Squeeze, parted};
 pub use prefetch::{prefetch, prefetch_write};

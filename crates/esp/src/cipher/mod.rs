@@ -3,6 +3,7 @@
 mod aead;
 mod cbc;
 mod ctr;
+mod fused;
 mod gcm;
 mod wide;
 
@@ -16,6 +17,7 @@ use des::{Des, TdesEde3};
 use twofish::Twofish;
 
 use ctr::First;
+use fused::Fused;
 use gcm::Gcm;
 use wide::Wide;
 
@@ -41,6 +43,7 @@ pub(crate) enum Cipher {
     Ctr256(Box<Aes256>, Salt),
     Cbc(Box<Wide>),
     Ctr(Box<Wide>, Salt),
+    Fused(Box<Fused>),
     Gcm(Box<Gcm<Wide>>),
     Gcm128(Box<Gcm<Aes128>>),
     Gcm192(Box<Gcm<Aes192>>),
@@ -59,6 +62,11 @@ impl Cipher {
     pub(crate) fn new(encryption: Encryption, key: &[u8]) -> Self {
         let (key, salt) = key.split_at(key.len() - encryption.salt_len());
         let salt = salt.try_into().unwrap_or_default();
+        if let Encryption::AesGcm(_) = encryption
+            && let Some(fused) = Fused::new(key, salt)
+        {
+            return Self::Fused(fused);
+        }
         let wide = match encryption {
             Encryption::AesCbc(_) | Encryption::AesCtr(_) | Encryption::AesGcm(_) => Wide::new(key),
             _ => None,
@@ -125,7 +133,7 @@ impl Cipher {
         match self {
             Self::Null | Self::Cbc(_) => {}
             Self::Gcm(_) | Self::Gcm128(_) | Self::Gcm192(_) | Self::Gcm256(_) => {}
-            Self::ChaCha20Poly1305(..) => {}
+            Self::Fused(_) | Self::ChaCha20Poly1305(..) => {}
             Self::Des(cipher) => cbc::encrypt(&**cipher, work),
             Self::TripleDes(cipher) => cbc::encrypt(&**cipher, work),
             Self::Blowfish(cipher) => cbc::encrypt(&**cipher, work),
@@ -166,6 +174,7 @@ impl Cipher {
     /// Encrypts packets with an AEAD, and writes their ICVs; a failure is a fault of the packet.
     pub(crate) fn lock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
         match self {
+            Self::Fused(fused) => fused.lock(shared, work),
             Self::Gcm(gcm) => gcm.lock(shared, work),
             Self::Gcm128(gcm) => gcm.lock(shared, work),
             Self::Gcm192(gcm) => gcm.lock(shared, work),
@@ -178,6 +187,7 @@ impl Cipher {
     /// Decrypts packets with an AEAD, if their ICVs are right; otherwise they have a fault.
     pub(crate) fn unlock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
         match self {
+            Self::Fused(fused) => fused.unlock(shared, work),
             Self::Gcm(gcm) => gcm.unlock(shared, work),
             Self::Gcm128(gcm) => gcm.unlock(shared, work),
             Self::Gcm192(gcm) => gcm.unlock(shared, work),
@@ -213,9 +223,13 @@ impl Additional {
         }
     }
 
-    /// Filled with zeroes.
-    fn block(&self) -> [u8; 16] {
-        self.bytes
+    /// The two blocks that GCM hashes beside the text of a packet: this, filled with zeroes, and the lengths of both in
+    /// bits.
+    fn blocks<S, O>(shared: &Shared, packet: &Work<'_, S, O>) -> ([u8; 16], [u8; 16]) {
+        let Self { bytes, len } = Self::of(packet.bytes, shared.implied(packet.number));
+        let bits = |bytes: usize| 8 * bytes as u64;
+        let lengths = u128::from(bits(len)) << 64 | u128::from(bits(packet.text_len()));
+        (bytes, lengths.to_be_bytes())
     }
 }
 

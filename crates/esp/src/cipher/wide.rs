@@ -84,7 +84,7 @@ fn vector(iv: &[u8]) -> [u8; 16] {
     iv.first_chunk().copied().unwrap_or_default()
 }
 
-fn nonce(salt: &Salt, iv: &[u8]) -> [u8; 12] {
+pub(super) fn nonce(salt: &Salt, iv: &[u8]) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[..4].copy_from_slice(salt);
     if let Some(iv) = iv.first_chunk::<8>() {
