@@ -105,42 +105,39 @@ pub(crate) fn protect(
     (nexts, ways): (&mut Nexts, &mut Ways),
     outlet: &mut Outlet,
 ) {
+    if !frames.frames().iter().any(is_merged) {
+        return protect_all(cx, frames, (nexts, ways), outlet);
+    }
     let mut ready = core::mem::take(&mut outlet.protecting);
     for frame in frames.drain() {
-        finish(frame, &mut ready, outlet);
+        match is_merged(&frame) {
+            true => cut(frame, &mut ready, outlet),
+            false => ready.push(frame),
+        }
     }
     let mut whole = ready.drain(..).peekable();
     while whole.peek().is_some() {
-        let mut carried = [Carried::default(); VECTOR_FRAMES];
-        for frame in whole.by_ref().take(VECTOR_FRAMES) {
-            match ways.find(cx, frame.below.0) {
-                Some(way) => {
-                    let of = (way, &*ways.ways[way].leaving);
-                    lay_out(frame, of, (frames, &mut carried), outlet);
-                }
-                None => outlet.lose(frame, DropReason::IpsecNoKeys),
+        while !frames.is_full()
+            && let Some(frame) = whole.next()
+        {
+            if let Err(frame) = frames.push(frame) {
+                outlet.lose(frame, DropReason::AgendaFull);
             }
         }
-        seal_all(cx, ways, (frames, &carried), nexts, outlet);
-        ways.ways.clear();
+        protect_all(cx, frames, (nexts, ways), outlet);
     }
     drop(whole);
     outlet.protecting = ready;
 }
 
-/// Makes frames whole: what the link would have finished is a part of what is protected.
-fn finish(mut frame: Frame, ready: &mut Vec<Frame>, outlet: &mut Outlet) {
-    let offload = frame.offload;
-    if matches!(
-        offload.segmentation,
-        Segmentation::None | Segmentation::Fragments
-    ) {
-        match frame::finish_checksum(frame.bytes_mut(), &offload) {
-            Ok(()) => ready.push(frame),
-            Err(_) => outlet.lose(frame, DropReason::OffloadMalformed),
-        }
-        return;
-    }
+/// Whether it is several packets, which the link would have cut apart.
+fn is_merged(frame: &Frame) -> bool {
+    let segmentation = frame.offload.segmentation;
+    !matches!(segmentation, Segmentation::None | Segmentation::Fragments)
+}
+
+/// Cuts a frame into the packets that it is.
+fn cut(frame: Frame, ready: &mut Vec<Frame>, outlet: &mut Outlet) {
     let mut pieces = core::mem::take(&mut outlet.pieces);
     match frame::segment(&mut outlet.pool, &frame, &mut pieces) {
         Ok(_) => {
@@ -153,39 +150,57 @@ fn finish(mut frame: Frame, ready: &mut Vec<Frame>, outlet: &mut Outlet) {
 }
 
 /// What ESP carries in a packet, how many bytes of it, and the place of its way.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Carried {
     next_header: u8,
     payload: usize,
     way: usize,
 }
 
-/// Gives a frame the headers of its association and room for what ESP adds. Then it is one of `into`, and what ESP
-/// carries in it, by its place there, is noted.
-fn lay_out(
-    mut frame: Frame,
-    (way, leaving): (usize, &Leaving),
-    (into, carried): (&mut Vector, &mut [Carried; VECTOR_FRAMES]),
+/// What each frame of a vector carries, by its place in it, or why it goes no further.
+type Load = [Result<Carried, DropReason>; VECTOR_FRAMES];
+
+/// Protects the frames of a vector, which are a packet each, where they stand.
+fn protect_all(
+    cx: &Context<'_>,
+    frames: &mut Vector,
+    (nexts, ways): (&mut Nexts, &mut Ways),
     outlet: &mut Outlet,
 ) {
-    let id = outlet.memory.rules.random() as u16;
-    let laid = encap::descend(&mut frame).and_then(|()| {
-        grow(&mut frame, leaving, outlet)?;
-        write(&mut frame, leaving, id)
-    });
-    match laid {
-        Ok((next_header, payload)) => {
-            carried[into.len() % VECTOR_FRAMES] = Carried {
-                next_header,
-                payload,
-                way,
-            };
-            if let Err(frame) = into.push(frame) {
-                outlet.lose(frame, DropReason::AgendaFull);
-            }
+    let mut load: Load = [Err(DropReason::IpsecNoKeys); VECTOR_FRAMES];
+    for (frame, place) in frames.frames_mut().iter_mut().zip(&mut load) {
+        if let Some(way) = ways.find(cx, frame.below.0) {
+            *place = lay_out(frame, (way, &ways.ways[way].leaving), outlet);
         }
-        Err(reason) => outlet.lose(frame, reason),
     }
+    seal_all(cx, ways, (frames, &load), nexts, outlet);
+    ways.ways.clear();
+}
+
+/// Makes a frame whole, as what the link would have finished is a part of what is protected; gives it the headers of
+/// its association, and room for what ESP adds.
+fn lay_out(
+    frame: &mut Frame,
+    (way, leaving): (usize, &Leaving),
+    outlet: &mut Outlet,
+) -> Result<Carried, DropReason> {
+    let offload = frame.offload;
+    frame::finish_checksum(frame.bytes_mut(), &offload)
+        .map_err(|_| DropReason::OffloadMalformed)?;
+    encap::descend(frame)?;
+    let l3 = usize::from(frame.l3);
+    let packet = frame.bytes().get(l3..).unwrap_or_default();
+    let shape = shape(packet, leaving.mode)?;
+    let (front, back) = leaving.sa.room(shape.payload);
+    let more = outer(leaving) + front + ETHERNET;
+    make_room(frame, shape.kept + shape.payload, (more, back), outlet)?;
+    let id = outlet.memory.rules.random() as u16;
+    write(frame, leaving, (shape, id))?;
+    Ok(Carried {
+        next_header: shape.next_header,
+        payload: shape.payload,
+        way,
+    })
 }
 
 /// What a packet is to ESP.
@@ -248,25 +263,15 @@ fn outer(leaving: &Leaving) -> usize {
     ip + if leaving.in_udp { UDP_BYTES } else { 0 }
 }
 
-/// Moves a frame into a larger slot where its own has no room for what is added.
-fn grow(frame: &mut Frame, leaving: &Leaving, outlet: &mut Outlet) -> Result<(), DropReason> {
-    let packet = frame
-        .bytes()
-        .get(usize::from(frame.l3)..)
-        .unwrap_or_default();
-    let shape = shape(packet, leaving.mode)?;
-    let (front, back) = leaving.sa.room(shape.payload);
-    let more = outer(leaving) + front + ETHERNET;
-    make_room(frame, shape.kept + shape.payload, (more, back), outlet)
-}
-
 /// Writes all headers but that of ESP. The frame is then `Ethernet | IP | (UDP) | ESP … to its end`, and `l3` is where
-/// ESP begins until it is sealed. Returns what ESP is to carry.
-fn write(frame: &mut Frame, leaving: &Leaving, id: u16) -> Result<(u8, usize), DropReason> {
+/// ESP begins until it is sealed.
+fn write(
+    frame: &mut Frame,
+    leaving: &Leaving,
+    (shape, id): (Shape, u16),
+) -> Result<(), DropReason> {
     let l3 = usize::from(frame.l3);
-    let packet = frame.bytes().get(l3..).unwrap_or_default();
-    let shape = shape(packet, leaving.mode)?;
-    let tos = tos(packet);
+    let tos = tos(frame.bytes().get(l3..).unwrap_or_default());
     let (front, back) = leaving.sa.room(shape.payload);
     let more = outer(leaving) + front;
     frame.pull_front(l3);
@@ -307,7 +312,7 @@ fn write(frame: &mut Frame, leaving: &Leaving, id: u16) -> Result<(u8, usize), D
     }
     frame.l3 = (ETHERNET + ip + udp) as u16;
     frame.offload = Offload::FINISHED;
-    Ok((shape.next_header, shape.payload))
+    Ok(())
 }
 
 /// Gives the header of a packet another length and protocol.
@@ -331,11 +336,11 @@ pub(super) fn rewrite(header: &mut [u8], total: usize, protocol: u8) {
     }
 }
 
-/// Seals all frames of a vector, and sends them on.
+/// Seals the frames of a vector that carry something, and sends all on.
 fn seal_all(
     cx: &Context<'_>,
     Ways { ways }: &Ways,
-    (frames, carried): (&mut Vector, &[Carried; VECTOR_FRAMES]),
+    (frames, load): (&mut Vector, &Load),
     nexts: &mut Nexts,
     outlet: &mut Outlet,
 ) {
@@ -343,26 +348,37 @@ fn seal_all(
         .step_by(BATCH)
         .zip(frames.frames_mut().chunks_mut(BATCH))
     {
-        let carried = carried.get(from..).unwrap_or_default();
-        let mut sealing: SmallVec<[Sealing<'_>; BATCH]> = { batch.iter_mut().zip(carried) }
-            .map(|(frame, carried)| {
+        let load = load.get(from..).unwrap_or_default();
+        let mut sealing: SmallVec<[Sealing<'_>; BATCH]> = { batch.iter_mut().zip(load) }
+            .filter_map(|(frame, carried)| {
+                let carried = carried.as_ref().ok()?;
                 let l3 = usize::from(frame.l3);
                 let bytes = frame.bytes_mut().get_mut(l3..).unwrap_or_default();
                 let sa = &ways[carried.way].leaving.sa;
-                Sealing::new(sa, bytes, carried.payload, carried.next_header)
+                Some(Sealing::new(
+                    sa,
+                    bytes,
+                    carried.payload,
+                    carried.next_header,
+                ))
             })
             .collect();
         esp::seal(&mut sealing);
-        let outcomes: SmallVec<[Result<u64, Fault>; BATCH]> =
-            sealing.iter().map(|one| one.outcome).collect();
+        let faults: SmallVec<[Option<Fault>; BATCH]> =
+            sealing.iter().map(|one| one.outcome.err()).collect();
         drop(sealing);
-        let packets = batch.iter_mut().zip(carried).zip(outcomes);
-        for (at, ((frame, carried), outcome)) in (from..).zip(packets) {
-            frame.l3 = ETHERNET as u16;
-            frame.guarded = Guarded::Protected;
-            let next = match outcome {
-                Ok(_) => nexts.by(cx, frame, ways[carried.way].direct.as_ref(), outlet),
-                Err(fault) => encap::Next::Lost(super::reveal::reason(fault)),
+        let mut faults = faults.into_iter();
+        for (at, (frame, carried)) in (from..).zip(batch.iter_mut().zip(load)) {
+            let next = match carried {
+                Ok(carried) => {
+                    frame.l3 = ETHERNET as u16;
+                    frame.guarded = Guarded::Protected;
+                    match faults.next().flatten() {
+                        None => nexts.by(cx, frame, ways[carried.way].direct.as_ref(), outlet),
+                        Some(fault) => encap::Next::Lost(super::reveal::reason(fault)),
+                    }
+                }
+                Err(reason) => encap::Next::Lost(*reason),
             };
             nexts.set(at, next);
         }
