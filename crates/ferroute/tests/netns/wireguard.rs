@@ -127,6 +127,31 @@ fn a_peer_that_moves_is_followed_and_strangers_are_not() {
     assert!(!works(&lab, "two", "ping -q -c 1 -W 1 10.1.0.2"));
 }
 
+#[test]
+fn a_network_goes_and_comes_back_as_a_file_of_wg_quick() {
+    let test = "a_network_goes_and_comes_back_as_a_file_of_wg_quick";
+    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    let (left, right) = (
+        router(&lab, "left", &base(1, 2)),
+        router(&lab, "right", &base(2, 1)),
+    );
+    meet(&left, 2, &public(&right), "");
+    let greets = format!("{} persistent-keepalive=20s", endpoint(1));
+    meet(&right, 1, &public(&left), &greets);
+    until("a packet gets through", || reaches(&lab, ""));
+    right.exec("/interface/wireguard wg-export wg file=site");
+    right.exec("/interface/wireguard/peers remove far");
+    right.exec("/ip/address remove [find interface=wg]");
+    right.exec("/interface/wireguard remove wg");
+    assert!(!reaches(&lab, ""));
+    right.exec("/interface/wireguard wg-import config-file=site");
+    let networks = right.rows("/interface/wireguard/print");
+    assert_eq!(networks[0]["name"], "site", "{networks:#?}");
+    until("the peer is met as it was", || reaches(&lab, ""));
+}
+
 /// wireguard-go on the right, with an interface `wg0` that has this key.
 fn go(lab: &Lab, folder: &Folder, key: &str, peer: &str) -> Server {
     let private = folder.file("private");

@@ -18,6 +18,7 @@ mod safe_mode;
 mod scratch;
 #[cfg(test)]
 mod tests;
+mod wireguard;
 
 use std::sync::Arc;
 
@@ -108,6 +109,8 @@ impl Control {
             ("/tool/e-mail", _) => desk.send_mail(),
             ("/ip/dhcp-server/lease", "make-static") => desk.make_static(),
             ("/user/ssh-keys", "import") => desk.import_key(),
+            ("/interface/wireguard", "wg-import") => desk.import_wireguard(),
+            ("/interface/wireguard", "wg-export") => desk.export_wireguard(),
             (_, "reset-mac-address") => desk.reset_mac_addresses(),
             _ => return None,
         })

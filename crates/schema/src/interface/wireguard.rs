@@ -2,10 +2,13 @@
 
 pub(crate) mod peers;
 
-use menu::{Draft, Fill, Kind, Menu, Property, Reason, Shape, Store, Value};
+use menu::{
+    Argument, Command, Draft, Effect, Fill, Kind, Menu, Policies, Property, Reason, Shape, Store,
+    Value,
+};
 
-use super::{FLAGS, RESET_COUNTERS, idle_command};
-use crate::declare::{LATER_VRF, number, shown};
+use super::{FLAGS, NUMBER, RESET_COUNTERS};
+use crate::declare::{FILE, LATER_VRF, argument, number, shown};
 use crate::fragment::{
     COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, name_mtu,
 };
@@ -40,11 +43,41 @@ pub(crate) static MENU: Menu = Menu {
     check: Some(check),
     commands: &[
         RESET_COUNTERS,
-        idle_command("wg-export", "Show the configuration as wg-quick reads it"),
-        idle_command("wg-import", "Read the configuration that wg-quick reads"),
+        command(
+            "wg-export",
+            "Show the configuration with its keys, as wg-quick reads it",
+            EXPORT,
+        ),
+        command(
+            "wg-import",
+            "Make an interface with peers and addresses of a configuration of wg-quick",
+            IMPORT,
+        ),
     ],
+    command_policies: &[("wg-export", Policies::READ.or(Policies::SENSITIVE))],
     ..Menu::new("/interface/wireguard", Shape::List, "WireGuard interfaces")
 };
+
+const EXPORT: &[Argument] = &[NUMBER, FILE];
+
+const IMPORT: &[Argument] = &[
+    argument("config-file", Kind::Text, "File with the configuration"),
+    argument("config-string", Kind::Text, "The configuration itself"),
+];
+
+const fn command(
+    name: &'static str,
+    help: &'static str,
+    arguments: &'static [Argument],
+) -> Command {
+    Command {
+        name,
+        help,
+        arguments,
+        effect: Effect::Full,
+        repeats: false,
+    }
+}
 
 fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     check_key(draft, "private-key")

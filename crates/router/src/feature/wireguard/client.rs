@@ -1,13 +1,12 @@
 //! The configuration of a peer, for its own device: as wg-quick and the apps of WireGuard read it, and as a picture
 //! that the apps scan.
 
-use std::fmt::Write as _;
-
 use menu::{Id, Item, Reason, Row, Value};
 use qrcodegen::{QrCode, QrCodeEcc};
 use wireguard::Private;
 
-use super::{MENU, PEERS, View};
+use super::conf::section;
+use super::{MENU, PEERS, View, conf};
 
 /// The row of `show-client-config`.
 ///
@@ -62,15 +61,6 @@ fn text(view: &View<'_>, peer: &Item) -> Result<String, Reason> {
     Ok(text)
 }
 
-/// Adds a section of those lines that say something.
-fn section(text: &mut String, name: &str, lines: &[(&str, String)]) {
-    // Writing to text never fails.
-    _ = writeln!(text, "[{name}]");
-    for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
-        _ = writeln!(text, "{name} = {value}");
-    }
-}
-
 fn list(item: &Item, name: &str) -> String {
     let all = item.get(name).map(Value::as_list).unwrap_or_default();
     let all: Vec<_> = all.iter().map(ToString::to_string).collect();
@@ -86,11 +76,7 @@ fn nonzero(number: Option<i64>) -> String {
 fn endpoint(peer: &Item, network: &Item) -> String {
     let host = peer.get("client-endpoint").map(ToString::to_string);
     let port = network.number("listen-port").unwrap_or_default();
-    match host.filter(|host| !host.is_empty()) {
-        Some(host) if host.contains(':') => format!("[{host}]:{port}"),
-        Some(host) => format!("{host}:{port}"),
-        None => String::new(),
-    }
+    conf::endpoint(&host.unwrap_or_default(), port)
 }
 
 /// A picture of a text in half blocks, light on dark, with its margin; none of a text that is too long.

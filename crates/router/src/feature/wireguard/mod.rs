@@ -9,6 +9,7 @@
 //! received: that is looked at a few times a second.
 
 mod client;
+pub(crate) mod conf;
 mod read;
 mod sessions;
 #[cfg(test)]
@@ -34,8 +35,8 @@ use crate::intent::{ItemId, Name, Wanted};
 use crate::live::number;
 use crate::running::Running;
 
-const MENU: &str = "/interface/wireguard";
-const PEERS: &str = "/interface/wireguard/peers";
+pub(crate) const MENU: &str = "/interface/wireguard";
+pub(crate) const PEERS: &str = "/interface/wireguard/peers";
 /// Messages of handshakes that a worker hands on, in a second and at once.
 const RATE: Rate = Rate {
     per_second: 2000,

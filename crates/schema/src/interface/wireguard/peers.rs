@@ -1,8 +1,8 @@
 //! `/interface/wireguard/peers`: the other ends of WireGuard interfaces.
 
 use menu::{
-    Argument, Command, Draft, Effect, Family, Fill, Item, Kind, Menu, Old, Property, Reason, Shape,
-    Store, Unique, Value,
+    Argument, Command, Draft, Effect, Family, Fill, Item, Kind, Menu, Old, Policies, Property,
+    Reason, Shape, Store, Unique, Value,
 };
 
 use super::check_key;
@@ -120,6 +120,7 @@ pub(crate) static MENU: Menu = Menu {
         effect: Effect::Full,
         repeats: false,
     }],
+    command_policies: &[("show-client-config", Policies::READ.or(Policies::SENSITIVE))],
     old: &[Old::renamed("is-responder", "responder")],
     distinct: &[Unique {
         properties: &["public-key", "interface"],

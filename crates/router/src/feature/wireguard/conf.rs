@@ -1,0 +1,131 @@
+//! The configuration of WireGuard as `wg-quick` and the apps read and write it: sections of lines `Name = value`.
+
+use std::fmt::Write as _;
+
+/// Adds a section of those lines that say something.
+pub(crate) fn section(text: &mut String, name: &str, lines: &[(&str, String)]) {
+    // Writing to text never fails.
+    _ = writeln!(text, "[{name}]");
+    for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
+        _ = writeln!(text, "{name} = {value}");
+    }
+}
+
+/// A host and a port, as `Endpoint` has them.
+pub(crate) fn endpoint(host: &str, port: i64) -> String {
+    match host {
+        "" => String::new(),
+        host if host.contains(':') => format!("[{host}]:{port}"),
+        host => format!("{host}:{port}"),
+    }
+}
+
+/// A section that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    pub(crate) is_peer: bool,
+    pub(crate) lines: Vec<Line>,
+}
+
+/// A line of a section.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// Its number in the text, from 1.
+    pub(crate) number: usize,
+    /// In small letters.
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+/// Reads a text: a section `[Interface]`, and one for each peer.
+///
+/// # Errors
+/// The line that is none of these, in words.
+pub(crate) fn read(text: &str) -> Result<Vec<Section>, String> {
+    let mut sections: Vec<Section> = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.strip_suffix(']').map(str::trim).unwrap_or_default();
+            let is_peer = name.eq_ignore_ascii_case("peer");
+            if !is_peer && !name.eq_ignore_ascii_case("interface") {
+                return Err(format!(
+                    "line {number}: {line} is neither [Interface] nor [Peer]"
+                ));
+            }
+            let lines = Vec::new();
+            sections.push(Section { is_peer, lines });
+            continue;
+        }
+        let parts = line.split_once('=').zip(sections.last_mut());
+        let Some(((name, value), section)) = parts else {
+            return Err(format!(
+                "line {number}: {line} is not a line Name = value of a section"
+            ));
+        };
+        section.lines.push(Line {
+            number,
+            name: name.trim().to_ascii_lowercase(),
+            value: value.trim().to_owned(),
+        });
+    }
+    match sections.iter().filter(|one| !one.is_peer).count() {
+        1 => Ok(sections),
+        count => Err(format!(
+            "there are {count} sections [Interface], where one is needed"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut text = String::from("# a comment\n");
+        section(
+            &mut text,
+            "Interface",
+            &[("PrivateKey", "AA==".into()), ("DNS", String::new())],
+        );
+        section(
+            &mut text,
+            "Peer",
+            &[("AllowedIPs", "::/0, 10.0.0.0/8".into())],
+        );
+        let line = |number, name: &str, value: &str| Line {
+            number,
+            name: name.into(),
+            value: value.into(),
+        };
+        let sections = [
+            (false, line(3, "privatekey", "AA==")),
+            (true, line(5, "allowedips", "::/0, 10.0.0.0/8")),
+        ];
+        let sections = sections.map(|(is_peer, line)| Section {
+            is_peer,
+            lines: vec![line],
+        });
+        assert_eq!(read(&text), Ok(sections.into()));
+        assert_eq!(endpoint("2001:db8::1", 7), "[2001:db8::1]:7");
+    }
+
+    #[test]
+    fn what_is_no_configuration_is_refused_by_line() {
+        for (text, says) in [
+            ("", "0 sections"),
+            ("[Peer]\n", "0 sections"),
+            ("[Interface]\n[Interface]\n", "2 sections"),
+            ("Address = 10.0.0.1\n", "line 1"),
+            ("[Interface]\nrubbish\n", "line 2: rubbish"),
+            ("[Interface]\n\n[Route]\n", "line 3: [Route]"),
+        ] {
+            let refused = read(text).expect_err(text);
+            assert!(refused.contains(says), "{refused}");
+        }
+    }
+}
