@@ -83,8 +83,8 @@ impl Engine {
         let is_older = |common: &Common| {
             // Behind one translator there may be many, who may all say to be the same.
             let there = common.remote.ip() == remote.ip() && (!natt || common.remote == remote);
-            let same = common.peer_id == peer && there && common.remote_id == who;
-            let same = same && common.identity == user;
+            let named = common.peer_id == peer && common.remote_id == who;
+            let same = there && named && common.identity == user;
             // Both sides may begin at once: one that came to be meanwhile is not older.
             let old = common.established.is_some_and(|at| at < born);
             same && common.id != id && common.state == State::Established && old

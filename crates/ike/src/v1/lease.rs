@@ -30,9 +30,7 @@ impl Sa {
         if !asks {
             return self.establish(cx);
         }
-        self.opening = Opening::Lease;
-        self.common.state = State::Eap;
-        self.over_at = cx.now + super::PHASE1;
+        self.wait_for(Opening::Lease, cx);
         self.transact(&mode_config::request(Version::One), cx);
     }
 

@@ -2,11 +2,11 @@
 
 use super::offer::Method;
 use super::transaction::{ACK, Opening, REPLY, REQUEST, ReplyTo, SET};
-use super::{Bad, PHASE1, Sa};
+use super::{Bad, Sa};
 use crate::config::{Auth, Secret};
 use crate::crypto::equal;
 use crate::engine::core::Context;
-use crate::event::{Level, Side, State, Why};
+use crate::event::{Level, Side, Why};
 use crate::message::{Attribute, Configuration};
 
 const TYPE: u16 = 16_520;
@@ -33,6 +33,12 @@ fn said(kind: u8, attributes: Vec<Attribute>) -> Configuration {
     }
 }
 
+/// The number that an attribute is.
+fn number(said: &Configuration, kind: u16) -> Option<u64> {
+    let mut found = said.attributes.iter().filter(|one| one.kind == kind);
+    found.next()?.value.number()
+}
+
 impl Sa {
     /// Whether the initiator logs in.
     fn needs_login(&self) -> bool {
@@ -50,9 +56,7 @@ impl Sa {
         if !self.needs_login() {
             return self.after_login(cx);
         }
-        self.opening = Opening::Login;
-        self.common.state = State::Eap;
-        self.over_at = cx.now + PHASE1;
+        self.wait_for(Opening::Login, cx);
         if self.common.side == Side::Responder {
             let asked = [NAME, PASSWORD].map(|kind| Attribute::bytes(kind, &[]));
             self.transact(&said(REQUEST, asked.into()), cx);
@@ -72,11 +76,7 @@ impl Sa {
         else {
             return Err(Bad::Ignored("ike1-unexpected"));
         };
-        let of_type = asked
-            .attributes
-            .iter()
-            .find(|one| one.kind == TYPE)
-            .and_then(|one| one.value.number());
+        let of_type = number(asked, TYPE);
         if of_type.is_some_and(|of_type| of_type != GENERIC) {
             let text = "the peer asks for another login than by a password (XAuth)";
             self.say(Level::Error, text, cx);
@@ -104,11 +104,7 @@ impl Sa {
         if self.opening != Opening::Login || self.common.side != Side::Initiator {
             return Err(Bad::Ignored("ike1-unexpected"));
         }
-        let status = verdict
-            .attributes
-            .iter()
-            .find(|one| one.kind == STATUS)
-            .and_then(|one| one.value.number());
+        let status = number(verdict, STATUS);
         self.reply(
             to,
             &said(ACK, vec![Attribute::number(STATUS, status.unwrap_or(0))]),
@@ -156,8 +152,9 @@ impl Sa {
                 user,
                 password: own,
             } => {
-                let same = Secret::new(password) == *own;
-                *secret == known && equal(user.as_bytes(), name) && same
+                // None of the three is skipped: the time tells nothing of the others.
+                let is_name = equal(user.as_bytes(), name);
+                (*secret == known) & is_name & (Secret::new(password) == *own)
             }
             _ => false,
         };

@@ -11,9 +11,9 @@
 //!             ◀ REPLY address, networks
 //! ```
 
-use super::{Bad, Sa, Step, body, exchange, kind};
+use super::{Bad, PHASE1, Sa, Step, body, exchange, kind};
 use crate::engine::core::{Context, Resend};
-use crate::event::Why;
+use crate::event::{State, Why};
 use crate::message::{Chain, Configuration, Header};
 
 pub(super) const REQUEST: u8 = 1;
@@ -103,6 +103,13 @@ impl Sa {
             (SET, false) => self.was_set(&said, reply_to, cx),
             _ => Err(Bad::Ignored("ike1-unexpected")),
         }
+    }
+
+    /// Something comes before the IKE SA can be used, and may take as long as phase 1.
+    pub(super) fn wait_for(&mut self, opening: Opening, cx: &Context<'_>) {
+        self.opening = opening;
+        self.common.state = State::Eap;
+        self.over_at = cx.now + PHASE1;
     }
 
     /// Begins a transaction: says this until it is answered.

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use menu::{By, Id, Item, Menu, Reason, Reply, Row, Value};
+use menu::{Id, Item, Menu, Reason, Reply, Row, Value};
 
 use super::{Desk, one};
 use crate::feature::wireguard::conf::{self, Line, Section};
@@ -39,7 +39,7 @@ impl Desk<'_> {
                 return Err(reason);
             }
         };
-        let by: By = self.by(format!("wireguard {name} imported"));
+        let by = self.by(format!("wireguard {name} imported"));
         let changes = self.store.commit_by(mark, by)?;
         self.control.follow(self.store, changes);
         for line in left_out {
@@ -57,7 +57,9 @@ impl Desk<'_> {
         name: Option<String>,
         left_out: &mut Vec<String>,
     ) -> Result<String, Reason> {
-        let (mut network, mut addresses) = (Given::new(), Vec::new());
+        // Where the file says no port, any will do, as with wg-quick: that of the menu may be another network's.
+        let any_port = ("listen-port", Some(Value::Number(0)));
+        let (mut network, mut addresses) = (vec![any_port], Vec::new());
         network.extend(name.map(|name| ("name", Some(Value::text(name)))));
         for line in sections
             .iter()
@@ -266,3 +268,6 @@ fn unused(line: &Line) -> String {
         line.number, line.name, line.value
     )
 }
+
+#[cfg(test)]
+mod tests;

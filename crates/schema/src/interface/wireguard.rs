@@ -2,13 +2,10 @@
 
 pub(crate) mod peers;
 
-use menu::{
-    Argument, Command, Draft, Effect, Fill, Kind, Menu, Policies, Property, Reason, Shape, Store,
-    Value,
-};
+use menu::{Argument, Draft, Fill, Kind, Menu, Policies, Property, Reason, Shape, Store, Value};
 
 use super::{FLAGS, NUMBER, RESET_COUNTERS};
-use crate::declare::{FILE, LATER_VRF, argument, number, shown};
+use crate::declare::{FILE, LATER_VRF, argument, command, number, shown};
 use crate::fragment::{
     COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, name_mtu,
 };
@@ -64,20 +61,6 @@ const IMPORT: &[Argument] = &[
     argument("config-file", Kind::Text, "File with the configuration"),
     argument("config-string", Kind::Text, "The configuration itself"),
 ];
-
-const fn command(
-    name: &'static str,
-    help: &'static str,
-    arguments: &'static [Argument],
-) -> Command {
-    Command {
-        name,
-        help,
-        arguments,
-        effect: Effect::Full,
-        repeats: false,
-    }
-}
 
 fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     check_key(draft, "private-key")
