@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -20,8 +20,12 @@ const MODULES: &str = "/usr/lib/uml/modules";
 /// What a line of the guest's begins with that says how a script ended.
 const END: &str = "script-ended";
 
-/// How long a script may say nothing.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How often the guest is given an empty line while a script says nothing: its kernel learns of what its console has to
+/// read by SIGIO, and misses one of thousands. The next brings what waits.
+const NUDGE: Duration = Duration::from_secs(1);
+
+/// How many nudges in a row a script may leave unanswered.
+const PATIENCE: usize = 60;
 
 /// See the module.
 pub(crate) struct Guest {
@@ -114,15 +118,27 @@ impl Guest {
             return (String::from("the guest is gone"), false);
         }
         let mut said = String::new();
-        // A guest that says nothing any more is as good as gone.
-        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+        while let Some(line) = self.line() {
             if let Some((_, code)) = line.split_once(END) {
                 return (said, code.trim() == "0");
             }
             said.push_str(&line);
             said.push('\n');
         }
+        said.push_str("the guest is gone, or silent");
         (said, false)
+    }
+
+    /// The next line that the guest prints; none where it is gone, or as good as gone.
+    fn line(&mut self) -> Option<String> {
+        for _ in 0..PATIENCE {
+            match self.lines.recv_timeout(NUDGE) {
+                Ok(line) => return Some(line),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => _ = self.input.write_all(b"\n"),
+            }
+        }
+        None
     }
 
     /// As [`Self::tell`], for a script that must succeed.
@@ -150,7 +166,7 @@ impl Drop for Guest {
         // Its kernel ends all that runs in it; where it does not listen any more it is killed.
         _ = writeln!(self.input, "echo o > /proc/sysrq-trigger");
         _ = self.input.flush();
-        while self.lines.recv_timeout(PATIENCE).is_ok() {}
+        while self.line().is_some() {}
         _ = self.child.kill();
         _ = self.child.wait();
     }
