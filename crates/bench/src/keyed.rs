@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use dataplane::firewall::Firewall;
 use dataplane::interface::Carries;
-use dataplane::ipsec::{Action, Arriving, Ipsec, Leaving, Mode, Policies, Policy, Selector};
+use dataplane::ipsec::{
+    Action, Arriving, Ipsec, Leaving, Mode, Policies, Policy, Protocol, Selector,
+};
 use dataplane::snapshot::Prefix;
 use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Sealing, Suite};
 use wireguard::session::{FRONT, Sending, TAG, padded};
@@ -152,6 +154,7 @@ fn transport(out: bool) -> Ipsec {
     let [here, far] = [OWN4, FAR_END].map(core::net::Ipv4Addr::from_bits);
     if out {
         let leaving = Leaving {
+            protocol: Protocol::Esp,
             sa: Arc::new(outbound()),
             mode: Mode::Transport,
             local: (here, 0).into(),
@@ -163,6 +166,7 @@ fn transport(out: bool) -> Ipsec {
     }
     let sa = Inbound::new(SPI, SUITE, &keys(), Numbering::Short, 0);
     made.associations.put_arriving(Arc::new(Arriving {
+        protocol: Protocol::Esp,
         sa: sa.expect("keys of the right length"),
         mode: Mode::Transport,
         slot: 0,

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use dataplane::firewall::Firewall;
-use dataplane::ipsec::{Action, Arriving, Ipsec, Leaving, Mode, Policies, Policy, Selector};
+use dataplane::ipsec::{
+    Action, Arriving, Ipsec, Leaving, Mode, Policies, Policy, Protocol, Selector,
+};
 use dataplane::snapshot::Prefix;
 use esp::{
     Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Sealing, Suite, seal,
@@ -127,6 +129,7 @@ impl Kind {
             if self.out {
                 let sa = Outbound::new(spi, self.suite, &keys, Numbering::Short, &[9; 16]);
                 let leaving = Leaving {
+                    protocol: Protocol::Esp,
                     sa: Arc::new(sa.expect("keys of the right length")),
                     mode: Mode::Tunnel,
                     local: (here, 0).into(),
@@ -139,6 +142,7 @@ impl Kind {
             }
             let sa = Inbound::new(spi, self.suite, &keys, Numbering::Short, 0);
             made.associations.put_arriving(Arc::new(Arriving {
+                protocol: Protocol::Esp,
                 sa: sa.expect("keys of the right length"),
                 mode: Mode::Tunnel,
                 slot: number,

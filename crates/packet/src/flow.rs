@@ -47,6 +47,16 @@ pub fn upper4(packet: &[u8]) -> Option<Upper> {
 /// The upper layer of an IPv6 packet, behind its extension headers (RFC 8200, 4); none when they
 /// are cut short or too many.
 pub fn upper6(packet: &[u8]) -> Option<Upper> {
+    upper6_behind::<true>(packet)
+}
+
+/// As [`upper6`], for who verifies packets: an authentication header is not looked behind, but is the upper layer.
+pub fn upper6_or_ah(packet: &[u8]) -> Option<Upper> {
+    upper6_behind::<false>(packet)
+}
+
+/// The upper layer of an IPv6 packet: what is behind an authentication header, or that itself.
+fn upper6_behind<const AH: bool>(packet: &[u8]) -> Option<Upper> {
     let header = packet.first_chunk::<40>()?;
     let mut upper = Upper {
         protocol: header[6],
@@ -58,7 +68,7 @@ pub fn upper6(packet: &[u8]) -> Option<Upper> {
             // Hop-by-hop options, routing, destination options.
             0 | 43 | 60 => 8 + 8 * usize::from(*packet.get(upper.offset + 1)?),
             // Authentication counts in words of four bytes.
-            51 => 8 + 4 * usize::from(*packet.get(upper.offset + 1)?),
+            protocol::AH if AH => 8 + 4 * usize::from(*packet.get(upper.offset + 1)?),
             44 => {
                 let field = packet.get(upper.offset + 2..upper.offset + 4)?;
                 upper.fragment = u16::from_be_bytes([field[0], field[1]]) & 0xfff9 != 0;

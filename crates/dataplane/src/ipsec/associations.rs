@@ -13,6 +13,15 @@ use crate::numbered::Numbered;
 /// How many policies can have associations.
 pub const SLOTS: usize = 16_384;
 
+/// What protects packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// It encrypts, signs, or both (RFC 4303).
+    Esp,
+    /// It signs whole packets (RFC 4302): the encryption of its associations is null.
+    Ah,
+}
+
 /// What of a packet is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -24,6 +33,8 @@ pub enum Mode {
 
 /// An association of packets that leave.
 pub struct Leaving {
+    /// What it makes of packets.
+    pub protocol: Protocol,
     /// What encrypts and signs. It outlives a change of the ends.
     pub sa: Arc<esp::Outbound>,
     /// What of a packet that is.
@@ -32,8 +43,26 @@ pub struct Leaving {
     pub local: SocketAddr,
     /// The other end. The ports count behind translators alone.
     pub remote: SocketAddr,
-    /// Packets are in datagrams of UDP between those ports (RFC 3948).
+    /// Packets are in datagrams of UDP between those ports (RFC 3948). Those of AH never are.
     pub in_udp: bool,
+}
+
+impl Leaving {
+    /// Bytes that are put before and behind so many.
+    pub fn room(&self, payload: usize) -> (usize, usize) {
+        match self.protocol {
+            Protocol::Esp => self.sa.room(payload),
+            Protocol::Ah => (esp::ah::room(self.sa.suite(), self.remote.is_ipv6()), 0),
+        }
+    }
+
+    /// How many bytes become at most this many with what is put before and behind them; none where none do.
+    pub fn payload_max(&self, len: usize) -> Option<usize> {
+        match self.protocol {
+            Protocol::Esp => self.sa.payload_max(len),
+            Protocol::Ah => len.checked_sub(self.room(0).0),
+        }
+    }
 }
 
 impl core::fmt::Debug for Leaving {
@@ -61,16 +90,19 @@ impl core::fmt::Display for Leaving {
             Mode::Tunnel => "tunnel",
         };
         let (to, spi, suite) = (self.remote.ip(), self.sa.spi(), self.sa.suite());
-        let (encryption, authentication) = (suite.encryption.name(), suite.authentication.name());
-        write!(
-            f,
-            "{mode} to {to}, SPI {spi:#010x}, {encryption}/{authentication}"
-        )
+        let authentication = suite.authentication.name();
+        write!(f, "{mode} to {to}, SPI {spi:#010x}, ")?;
+        match self.protocol {
+            Protocol::Esp => write!(f, "{}/{authentication}", suite.encryption.name()),
+            Protocol::Ah => write!(f, "AH with {authentication}"),
+        }
     }
 }
 
 /// An association of packets that arrive.
 pub struct Arriving {
+    /// What packets are of.
+    pub protocol: Protocol,
     /// What verifies and decrypts.
     pub sa: esp::Inbound,
     /// What of a packet that is.

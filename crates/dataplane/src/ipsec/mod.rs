@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use frame::Guarded;
 
-pub use self::associations::{Arriving, Associations, Leaving, Mode, SLOTS};
+pub use self::associations::{Arriving, Associations, Leaving, Mode, Protocol, SLOTS};
 pub use self::policies::{Action, Policies, Policy, Selector};
 pub(crate) use self::protect::{Ways, fits, protect};
 pub(crate) use self::reveal::{arrival, reveal};

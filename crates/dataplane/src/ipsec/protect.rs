@@ -1,19 +1,21 @@
-//! Packets that leave by an association: in ESP, behind their own IP header or behind one between both ends.
+//! Packets that leave by an association: in ESP or behind AH, with their own IP header or one between both ends.
 
 use core::net::IpAddr;
 use std::sync::Arc;
 
+use esp::ah::Protecting;
 use esp::{Fault, Sealing};
 use frame::{Frame, Guarded, Offload, Segmentation, VECTOR_FRAMES, Vector};
 use smallvec::SmallVec;
 use wire::checksum;
 
-use super::associations::{Leaving, Mode};
+use super::associations::{Leaving, Mode, Protocol};
 use crate::drop::DropReason;
 use crate::encap::{self, ETHERNET, IP_BYTES, Nexts, Outer, UDP_BYTES, make_room, tos, write_udp};
+use crate::flow::upper4;
 use crate::out::{Out, OutId};
 use crate::outlet::Outlet;
-use crate::packet::protocol::{ESP, IPIP as IPV4, IPV6, UDP};
+use crate::packet::protocol::{AH, ESP, IPIP as IPV4, IPV6, UDP};
 use crate::punt::Why;
 use crate::table::{Adjacency, Kind};
 use crate::walk::{self, Context, Exit};
@@ -56,7 +58,7 @@ fn room(cx: &Context<'_>, slot: u32) -> Option<u32> {
     let outer = IP_BYTES[usize::from(leaving.remote.is_ipv6())];
     let udp = if leaving.in_udp { UDP_BYTES } else { 0 };
     let payload = (adjacency.mtu as usize).checked_sub(outer + udp)?;
-    let payload = leaving.sa.payload_max(payload)?;
+    let payload = leaving.payload_max(payload)?;
     let kept = match leaving.mode {
         Mode::Transport => outer,
         Mode::Tunnel => 0,
@@ -149,7 +151,7 @@ fn cut(frame: Frame, ready: &mut Vec<Frame>, outlet: &mut Outlet) {
     outlet.pieces = pieces;
 }
 
-/// What ESP carries in a packet, how many bytes of it, and the place of its way.
+/// What is protected of a packet, how many bytes of it, and the place of its way.
 #[derive(Clone, Copy)]
 struct Carried {
     next_header: u8,
@@ -173,12 +175,12 @@ fn protect_all(
             *place = lay_out(frame, (way, &ways.ways[way].leaving), outlet);
         }
     }
-    seal_all(cx, ways, (frames, &load), nexts, outlet);
+    protect_batches(cx, ways, (frames, &load), nexts, outlet);
     ways.ways.clear();
 }
 
 /// Makes a frame whole, as what the link would have finished is a part of what is protected; gives it the headers of
-/// its association, and room for what ESP adds.
+/// its association, and room for what that adds.
 fn lay_out(
     frame: &mut Frame,
     (way, leaving): (usize, &Leaving),
@@ -191,7 +193,7 @@ fn lay_out(
     let l3 = usize::from(frame.l3);
     let packet = frame.bytes().get(l3..).unwrap_or_default();
     let shape = shape(packet, leaving.mode)?;
-    let (front, back) = leaving.sa.room(shape.payload);
+    let (front, back) = leaving.room(shape.payload);
     let more = outer(leaving) + front + ETHERNET;
     make_room(frame, shape.kept + shape.payload, (more, back), outlet)?;
     let id = outlet.memory.rules.random() as u16;
@@ -203,12 +205,12 @@ fn lay_out(
     })
 }
 
-/// What a packet is to ESP.
+/// What a packet is to its association.
 #[derive(Clone, Copy)]
 struct Shape {
     /// Bytes of its own header that stay in front; none of a tunnel's.
     kept: usize,
-    /// Bytes that are encrypted.
+    /// Bytes behind that.
     payload: usize,
     /// What they are.
     next_header: u8,
@@ -237,6 +239,7 @@ fn shape(packet: &[u8], mode: Mode) -> Result<Shape, DropReason> {
     if total > packet.len() || header > total {
         return Err(malformed);
     }
+    let fragment = !ipv6 && upper4(packet).is_some_and(|upper| upper.fragment);
     let whole = if ipv6 { IPV6 } else { IPV4 };
     match mode {
         Mode::Tunnel => Ok(Shape {
@@ -244,8 +247,11 @@ fn shape(packet: &[u8], mode: Mode) -> Result<Shape, DropReason> {
             payload: total,
             next_header: whole,
         }),
-        // Hop-by-hop options, routing and fragment headers are for those on the way (RFC 4303, 3.1.1).
-        Mode::Transport if ipv6 && matches!(protocol, 0 | 43 | 44) => Err(DropReason::IpsecHeaders),
+        // Hop-by-hop options, routing and fragment headers are for those on the way; a datagram is protected whole
+        // (RFC 4303, 3.1.1; RFC 4302, 3.3.4).
+        Mode::Transport if fragment || ipv6 && matches!(protocol, 0 | 43 | 44) => {
+            Err(DropReason::IpsecHeaders)
+        }
         Mode::Transport => Ok(Shape {
             kept: header,
             payload: total - header,
@@ -254,7 +260,7 @@ fn shape(packet: &[u8], mode: Mode) -> Result<Shape, DropReason> {
     }
 }
 
-/// Bytes in front of ESP that are not the packet's own.
+/// Bytes in front of ESP or AH that are not the packet's own.
 fn outer(leaving: &Leaving) -> usize {
     let ip = match leaving.mode {
         Mode::Transport => 0,
@@ -263,8 +269,8 @@ fn outer(leaving: &Leaving) -> usize {
     ip + if leaving.in_udp { UDP_BYTES } else { 0 }
 }
 
-/// Writes all headers but that of ESP. The frame is then `Ethernet | IP | (UDP) | ESP … to its end`, and `l3` is where
-/// ESP begins until it is sealed.
+/// Writes all headers but that of ESP or AH. The frame is then `Ethernet | IP | (UDP) | ESP or AH … to its end`, and
+/// `l3` is where that begins until it is protected.
 fn write(
     frame: &mut Frame,
     leaving: &Leaving,
@@ -272,7 +278,7 @@ fn write(
 ) -> Result<(), DropReason> {
     let l3 = usize::from(frame.l3);
     let tos = tos(frame.bytes().get(l3..).unwrap_or_default());
-    let (front, back) = leaving.sa.room(shape.payload);
+    let (front, back) = leaving.room(shape.payload);
     let more = outer(leaving) + front;
     frame.pull_front(l3);
     let total = more + shape.kept + shape.payload + back;
@@ -284,7 +290,11 @@ fn write(
     let kept = ETHERNET + more..ETHERNET + more + shape.kept;
     bytes.copy_within(kept, ETHERNET);
     let udp = if leaving.in_udp { UDP_BYTES } else { 0 };
-    let protocol = if leaving.in_udp { UDP } else { ESP };
+    let protocol = match leaving.protocol {
+        _ if leaving.in_udp => UDP,
+        Protocol::Esp => ESP,
+        Protocol::Ah => AH,
+    };
     let ip = match leaving.mode {
         Mode::Transport => shape.kept,
         Mode::Tunnel => IP_BYTES[usize::from(leaving.remote.is_ipv6())],
@@ -336,8 +346,8 @@ pub(super) fn rewrite(header: &mut [u8], total: usize, protocol: u8) {
     }
 }
 
-/// Seals the frames of a vector that carry something, and sends all on.
-fn seal_all(
+/// Protects the frames of a vector that carry something, and sends all on.
+fn protect_batches(
     cx: &Context<'_>,
     Ways { ways }: &Ways,
     (frames, load): (&mut Vector, &Load),
@@ -349,32 +359,20 @@ fn seal_all(
         .zip(frames.frames_mut().chunks_mut(BATCH))
     {
         let load = load.get(from..).unwrap_or_default();
-        let mut sealing: SmallVec<[Sealing<'_>; BATCH]> = { batch.iter_mut().zip(load) }
-            .filter_map(|(frame, carried)| {
-                let carried = carried.as_ref().ok()?;
-                let l3 = usize::from(frame.l3);
-                let bytes = frame.bytes_mut().get_mut(l3..).unwrap_or_default();
-                let sa = &ways[carried.way].leaving.sa;
-                Some(Sealing::new(
-                    sa,
-                    bytes,
-                    carried.payload,
-                    carried.next_header,
-                ))
-            })
-            .collect();
-        esp::seal(&mut sealing);
-        let faults: SmallVec<[Option<Fault>; BATCH]> =
-            sealing.iter().map(|one| one.outcome.err()).collect();
-        drop(sealing);
-        let mut faults = faults.into_iter();
+        let (sealed, signed) = faults(ways, (batch, load));
+        let (mut sealed, mut signed) = (sealed.into_iter(), signed.into_iter());
         for (at, (frame, carried)) in (from..).zip(batch.iter_mut().zip(load)) {
             let next = match carried {
                 Ok(carried) => {
+                    let way = &ways[carried.way];
                     frame.l3 = ETHERNET as u16;
                     frame.guarded = Guarded::Protected;
-                    match faults.next().flatten() {
-                        None => nexts.by(cx, frame, ways[carried.way].direct.as_ref(), outlet),
+                    let fault = match way.leaving.protocol {
+                        Protocol::Esp => sealed.next(),
+                        Protocol::Ah => signed.next(),
+                    };
+                    match fault.flatten() {
+                        None => nexts.by(cx, frame, way.direct.as_ref(), outlet),
                         Some(fault) => encap::Next::Lost(super::reveal::reason(fault)),
                     }
                 }
@@ -384,4 +382,37 @@ fn seal_all(
         }
     }
     nexts.send(cx, frames, outlet);
+}
+
+/// What came of each frame, in their order.
+type Faults = SmallVec<[Option<Fault>; BATCH]>;
+
+/// Protects the frames of a batch that carry something: those of ESP and those of AH, each together.
+fn faults(
+    ways: &[Way],
+    (batch, load): (&mut [Frame], &[Result<Carried, DropReason>]),
+) -> (Faults, Faults) {
+    let mut sealing: SmallVec<[Sealing<'_>; BATCH]> = SmallVec::new();
+    let mut signing: SmallVec<[Protecting<'_>; 1]> = SmallVec::new();
+    for (frame, carried) in batch.iter_mut().zip(load) {
+        let Ok(carried) = carried else { continue };
+        let leaving = &ways[carried.way].leaving;
+        let from = match leaving.protocol {
+            Protocol::Esp => usize::from(frame.l3),
+            // It signs the headers, too.
+            Protocol::Ah => ETHERNET,
+        };
+        let bytes = frame.bytes_mut().get_mut(from..).unwrap_or_default();
+        let (sa, next_header) = (&leaving.sa, carried.next_header);
+        match leaving.protocol {
+            Protocol::Esp => sealing.push(Sealing::new(sa, bytes, carried.payload, next_header)),
+            Protocol::Ah => signing.push(Protecting::new(sa, bytes, next_header)),
+        }
+    }
+    esp::seal(&mut sealing);
+    esp::ah::protect(&mut signing);
+    (
+        sealing.iter().map(|one| one.outcome.err()).collect(),
+        signing.iter().map(|one| one.outcome.err()).collect(),
+    )
 }

@@ -1,12 +1,14 @@
-//! Packets that arrive by an association: out of ESP, back to prerouting on the interface that they came in by.
+//! Packets that arrive by an association: out of ESP or from behind AH, back to prerouting on the interface that they
+//! came in by.
 
 use std::sync::Arc;
 
+use esp::ah::{Verified, Verifying};
 use esp::{Fault, Opened, Opening};
 use frame::{Frame, Guarded, InterfaceId, Offload, Segmentation};
 use smallvec::SmallVec;
 
-use super::associations::{Arriving, Mode};
+use super::associations::{Arriving, Mode, Protocol};
 use super::policies::Action;
 use crate::agenda::Item;
 use crate::counters::Traffic;
@@ -15,7 +17,7 @@ use crate::encap::{self, DEPTH, ETHERNET, UDP_BYTES, congest, settle, tos};
 use crate::flow::{self, Upper};
 use crate::outlet::Outlet;
 use crate::packet::Fields;
-use crate::packet::protocol::{ESP, IPIP as IPV4, IPV6, TCP, UDP};
+use crate::packet::protocol::{AH, ESP, IPIP as IPV4, IPV6, TCP, UDP};
 use crate::walk::{Context, Exit};
 
 /// The UDP port of ESP behind translators (RFC 3948).
@@ -25,7 +27,7 @@ const BATCH: usize = 64;
 /// A packet that carries nothing (RFC 4303, 2.6).
 const DUMMY: u8 = 59;
 
-/// What becomes of a packet for this router that is one of ESP; none of any other.
+/// What becomes of a packet for this router that is one of ESP or AH; none of any other.
 #[inline]
 pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     let associations = &cx.snapshot.ipsec.associations;
@@ -34,44 +36,53 @@ pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     }
     let upper = upper(packet)?;
     match upper.protocol {
-        ESP if upper.fragment => return Some(Exit::Collect),
+        ESP | AH if upper.fragment => return Some(Exit::Collect),
         UDP if upper.fragment => return None,
-        ESP | UDP => {}
+        ESP | AH | UDP => {}
         _ => return None,
     }
     let (at, kind) = begin(packet, &upper)?;
     match kind {
-        Kind::Esp => {
-            let spi = packet.get(at..)?.first_chunk().copied();
-            let known = spi.and_then(|spi| associations.arriving(u32::from_be_bytes(spi)));
-            Some(match known {
-                Some(_) => Exit::Reveal,
-                None => Exit::Drop(DropReason::IpsecUnknown),
-            })
-        }
+        Kind::Of(protocol) => Some(match named(cx, packet.get(at..)?, protocol) {
+            Some(_) => Exit::Reveal,
+            None => Exit::Drop(DropReason::IpsecUnknown),
+        }),
         Kind::Keepalive => Some(Exit::Drop(DropReason::IpsecKeepalive)),
         Kind::Other => None,
     }
 }
 
+/// The association of bytes that begin with the header of a protocol.
+fn named(cx: &Context<'_>, bytes: &[u8], protocol: Protocol) -> Option<Arc<Arriving>> {
+    let spi = match protocol {
+        Protocol::Esp => bytes.first_chunk()?,
+        Protocol::Ah => bytes.get(4..)?.first_chunk()?,
+    };
+    let associations = &cx.snapshot.ipsec.associations;
+    let by = associations.arriving(u32::from_be_bytes(*spi))?;
+    (by.protocol == protocol).then_some(by)
+}
+
 fn upper(packet: &[u8]) -> Option<Upper> {
     match packet.first()? >> 4 {
         4 => flow::upper4(packet),
-        _ => flow::upper6(packet),
+        _ => flow::upper6_or_ah(packet),
     }
 }
 
 /// What a packet has behind its headers.
 enum Kind {
-    Esp,
+    Of(Protocol),
     Keepalive,
     Other,
 }
 
-/// Where ESP begins in a packet.
+/// Where ESP or AH begins in a packet.
 fn begin(packet: &[u8], upper: &Upper) -> Option<(usize, Kind)> {
-    if upper.protocol == ESP {
-        return Some((upper.offset, Kind::Esp));
+    match upper.protocol {
+        ESP => return Some((upper.offset, Kind::Of(Protocol::Esp))),
+        AH => return Some((upper.offset, Kind::Of(Protocol::Ah))),
+        _ => {}
     }
     let datagram = packet.get(upper.offset..)?;
     let [_, _, a, b, ..] = *datagram.first_chunk::<UDP_BYTES>()?;
@@ -83,11 +94,11 @@ fn begin(packet: &[u8], upper: &Upper) -> Option<(usize, Kind)> {
         [0xff] => (at, Kind::Keepalive),
         // Four bytes of zero stand in front of messages of IKE.
         [0, 0, 0, 0, ..] => (at, Kind::Other),
-        _ => (at, Kind::Esp),
+        _ => (at, Kind::Of(Protocol::Esp)),
     })
 }
 
-/// The name under which packets are counted that ESP refuses.
+/// The name under which packets are counted that ESP or AH refuses.
 pub(super) const fn reason(fault: Fault) -> DropReason {
     match fault {
         Fault::Replayed => DropReason::IpsecReplayed,
@@ -97,7 +108,7 @@ pub(super) const fn reason(fault: Fault) -> DropReason {
     }
 }
 
-/// Takes what is in packets of ESP out of them, and leaves it to be walked. Returns what they were.
+/// Takes what is in packets of ESP or AH out of them, and leaves it to be walked. Returns what they were.
 pub(crate) fn reveal(
     cx: &Context<'_>,
     (frames, count): (impl Iterator<Item = Frame>, usize),
@@ -118,11 +129,11 @@ pub(crate) fn reveal(
     all
 }
 
-/// A packet of ESP, with its association.
+/// A packet of ESP or AH, with its association.
 struct Sealed {
     frame: Frame,
     by: Arc<Arriving>,
-    /// Where ESP begins and ends in the frame.
+    /// Where ESP or AH begins and ends in the frame.
     at: (usize, usize),
     outcome: Result<Opened, Fault>,
 }
@@ -170,36 +181,25 @@ fn divide(
     outlet.pieces = pieces;
 }
 
-/// The association of a packet of ESP, and where that begins and ends in the frame.
+/// The association of a packet of ESP or AH, and where that begins and ends in the frame.
 fn association(cx: &Context<'_>, frame: &Frame) -> Option<(Arc<Arriving>, (usize, usize))> {
     let l3 = usize::from(frame.l3);
     let packet = frame.bytes().get(l3..)?;
     let upper = upper(packet)?;
-    let (at, _) = begin(packet, &upper)?;
+    let (at, Kind::Of(protocol)) = begin(packet, &upper)? else {
+        return None;
+    };
     let total = match packet.first()? >> 4 {
         4 => u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]).into(),
         _ => 40 + usize::from(u16::from_be_bytes([*packet.get(4)?, *packet.get(5)?])),
     };
-    let spi = packet.get(at..total)?.first_chunk()?;
-    let associations = &cx.snapshot.ipsec.associations;
-    let by = associations.arriving(u32::from_be_bytes(*spi))?;
+    let by = named(cx, packet.get(at..total)?, protocol)?;
     Some((by, (l3 + at, l3 + total)))
 }
 
 /// Opens the packets of a batch, and leaves what is in them to be walked.
 fn open_all(cx: &Context<'_>, batch: &mut SmallVec<[Sealed; BATCH]>, outlet: &mut Outlet) {
-    let mut opening: SmallVec<[Opening<'_>; BATCH]> = { batch.iter_mut() }
-        .map(|sealed| {
-            let (from, to) = sealed.at;
-            let bytes = sealed.frame.bytes_mut().get_mut(from..to);
-            Opening::new(&sealed.by.sa, bytes.unwrap_or_default())
-        })
-        .collect();
-    esp::open(&mut opening);
-    let outcomes: SmallVec<[_; BATCH]> = opening.into_iter().map(|one| one.outcome).collect();
-    for (sealed, outcome) in batch.iter_mut().zip(outcomes) {
-        sealed.outcome = outcome;
-    }
+    prove(batch);
     for sealed in batch.drain(..) {
         let Sealed {
             mut frame,
@@ -217,6 +217,47 @@ fn open_all(cx: &Context<'_>, batch: &mut SmallVec<[Sealed; BATCH]>, outlet: &mu
             }
             Err(reason) => outlet.discard(frame, reason),
         }
+    }
+}
+
+/// Opens and verifies the packets of a batch: those of ESP and those of AH, each together.
+fn prove(batch: &mut [Sealed]) {
+    let mut opening: SmallVec<[Opening<'_>; BATCH]> = SmallVec::new();
+    let mut verifying: SmallVec<[Verifying<'_>; 1]> = SmallVec::new();
+    for Sealed { frame, by, at, .. } in &mut *batch {
+        let (from, to) = match by.protocol {
+            Protocol::Esp => *at,
+            // It signs the headers, too.
+            Protocol::Ah => (usize::from(frame.l3), at.1),
+        };
+        let bytes = frame.bytes_mut().get_mut(from..to).unwrap_or_default();
+        match by.protocol {
+            Protocol::Esp => opening.push(Opening::new(&by.sa, bytes)),
+            Protocol::Ah => verifying.push(Verifying::new(&by.sa, bytes)),
+        }
+    }
+    esp::open(&mut opening);
+    esp::ah::verify(&mut verifying);
+    let opened: SmallVec<[_; BATCH]> = opening.into_iter().map(|one| one.outcome).collect();
+    let verified: SmallVec<[_; 1]> = verifying.into_iter().map(|one| one.outcome).collect();
+    let (mut opened, mut verified) = (opened.into_iter(), verified.into_iter());
+    for sealed in batch {
+        let outcome = match sealed.by.protocol {
+            Protocol::Esp => opened.next(),
+            Protocol::Ah => verified
+                .next()
+                .map(|one| one.map(|one| behind(one, sealed.at))),
+        };
+        sealed.outcome = outcome.unwrap_or(Err(Fault::Pending));
+    }
+}
+
+/// What is behind AH, as if it had been opened.
+fn behind(verified: Verified, (from, to): (usize, usize)) -> Opened {
+    Opened {
+        payload: verified.header.len()..to - from,
+        next_header: verified.next_header,
+        number: verified.number,
     }
 }
 

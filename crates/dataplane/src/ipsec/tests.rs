@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use frame::{Offload, Segmentation};
 
-use super::{Action, Arriving, Ipsec, Leaving, Mode, Policies, Policy, Selector};
+use super::{Action, Arriving, Ipsec, Leaving, Mode, Policies, Policy, Protocol, Selector};
 use crate::DropReason;
 use crate::firewall::Firewall;
 use crate::punt::Why;
@@ -23,12 +23,14 @@ const SPI: u32 = 0x1234_5678;
 /// How packets are protected in a test.
 #[derive(Clone, Copy)]
 struct Way {
+    protocol: Protocol,
     mode: Mode,
     in_udp: bool,
     guards: bool,
 }
 
 const TUNNEL: Way = Way {
+    protocol: Protocol::Esp,
     mode: Mode::Tunnel,
     in_udp: false,
     guards: false,
@@ -56,12 +58,28 @@ fn end(address: Ipv4Addr) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(address), 4500)
 }
 
-fn suite() -> (esp::Suite, esp::Keys) {
+fn suite(protocol: Protocol) -> (esp::Suite, esp::Keys) {
+    let (encryption, key): (_, &[u8]) = match protocol {
+        Protocol::Esp => (esp::Encryption::AesCbc(esp::Bits::B128), &[7; 16]),
+        Protocol::Ah => (esp::Encryption::Null, &[]),
+    };
     let suite = esp::Suite {
-        encryption: esp::Encryption::AesCbc(esp::Bits::B128),
+        encryption,
         authentication: esp::Authentication::Sha1,
     };
-    (suite, esp::Keys::new(&[7; 16], &[8; 20]))
+    (suite, esp::Keys::new(key, &[8; 20]))
+}
+
+fn outbound(protocol: Protocol) -> esp::Outbound {
+    let (suite, keys) = suite(protocol);
+    let sa = esp::Outbound::new(SPI, suite, &keys, esp::Numbering::Short, &[9; 16]);
+    sa.expect("keys of the right length")
+}
+
+fn inbound(protocol: Protocol) -> esp::Inbound {
+    let (suite, keys) = suite(protocol);
+    let sa = esp::Inbound::new(SPI, suite, &keys, esp::Numbering::Short, 64);
+    sa.expect("keys of the right length")
 }
 
 fn rig(way: Way, policies: Vec<Policy>) -> Rig {
@@ -96,10 +114,9 @@ fn sender(way: Way) -> Rig {
         way,
         vec![protects(prefix(0x0a00_0000, 24), prefix(0x0b01_0000, 16))],
     );
-    let (suite, keys) = suite();
-    let sa = esp::Outbound::new(SPI, suite, &keys, esp::Numbering::Short, &[9; 16]);
     let leaving = Leaving {
-        sa: Arc::new(sa.expect("keys of the right length")),
+        protocol: way.protocol,
+        sa: Arc::new(outbound(way.protocol)),
         mode: way.mode,
         local: end(HERE),
         remote: end(FAR),
@@ -119,10 +136,9 @@ fn sender(way: Way) -> Rig {
 fn receiver(way: Way) -> Rig {
     let policy = protects(prefix(0x0b01_0000, 16), prefix(0x0a00_0000, 24));
     let mut rig = rig(way, vec![policy]);
-    let (suite, keys) = suite();
-    let sa = esp::Inbound::new(SPI, suite, &keys, esp::Numbering::Short, 64);
     let arriving = Arriving {
-        sa: sa.expect("keys of the right length"),
+        protocol: way.protocol,
+        sa: inbound(way.protocol),
         mode: way.mode,
         slot: SLOT,
         remote: FAR.into(),
@@ -327,7 +343,7 @@ fn behind_its_own_header_only_what_follows_is_protected() {
         let way = Way {
             mode: Mode::Transport,
             in_udp,
-            guards: false,
+            ..TUNNEL
         };
         let mut from = sender(way);
         let frame = to_host().frame();
@@ -338,5 +354,140 @@ fn behind_its_own_header_only_what_follows_is_protected() {
         // Both addresses are the packet's own.
         assert_eq!(one[26..34], frame[26..34]);
         assert_eq!(one[14 + 9], if in_udp { 17 } else { 50 });
+    }
+}
+
+/// Has AH of the association verify a packet. Gives the protocol of what is behind it, and that.
+fn verified(frame: &[u8]) -> Result<(u8, Vec<u8>), esp::Fault> {
+    let sa = inbound(Protocol::Ah);
+    let mut packet = packet_of(frame).to_vec();
+    let mut batch = [esp::ah::Verifying::new(&sa, &mut packet)];
+    esp::ah::verify(&mut batch);
+    let [one] = batch;
+    let verified = one.outcome?;
+    Ok((verified.next_header, packet[verified.header.end..].to_vec()))
+}
+
+/// A packet from the far end with AH in front of what it carries.
+fn signed(carried: &[u8], next_header: u8) -> Vec<u8> {
+    let room = esp::ah::room(suite(Protocol::Ah).0, false);
+    let mut packet = vec![0x45, 0, 0, 0, 0, 7, 0x40, 0, 64, 51, 0, 0];
+    packet.extend([FAR.octets(), HERE.octets()].concat());
+    packet.resize(20 + room, 0);
+    packet.extend(carried);
+    let total = packet.len() as u16;
+    packet[2..4].copy_from_slice(&total.to_be_bytes());
+    let sum = !wire::checksum::sum(&packet[..20]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    let sa = outbound(Protocol::Ah);
+    let mut batch = [esp::ah::Protecting::new(&sa, &mut packet, next_header)];
+    esp::ah::protect(&mut batch);
+    assert_eq!(batch[0].outcome, Ok(1));
+    ethernet(MAC, 0x0800, &packet)
+}
+
+#[test]
+fn a_signed_packet_leaves_as_it_is_behind_ah() {
+    for guards in [false, true] {
+        for mode in [Mode::Tunnel, Mode::Transport] {
+            let protocol = Protocol::Ah;
+            let mut from = sender(Way {
+                protocol,
+                mode,
+                guards,
+                ..TUNNEL
+            });
+            let frame = to_host().frame();
+            let sent = from.pass(frame.clone());
+            let [one] = &sent[..] else {
+                panic!("{} packets left: {:?}", sent.len(), from.drops());
+            };
+            let (ends, carried) = match mode {
+                Mode::Tunnel => ([HERE.octets(), FAR.octets()].concat(), (4, aged(&frame, 1))),
+                Mode::Transport => (frame[26..34].to_vec(), (17, frame[34..].to_vec())),
+            };
+            assert_eq!((one[14 + 9], &one[26..34]), (51, &*ends));
+            assert_eq!(verified(one), Ok(carried));
+        }
+    }
+}
+
+#[test]
+fn a_signed_packet_comes_in_and_an_altered_one_does_not() {
+    for guards in [false, true] {
+        let protocol = Protocol::Ah;
+        let mut to = receiver(Way {
+            protocol,
+            guards,
+            ..TUNNEL
+        });
+        let frame = to_host().frame();
+        let good = signed(&frame[14..], 4);
+        let altered = |at: usize| {
+            let mut packet = packet_of(&good).to_vec();
+            packet[at] ^= 1;
+            packet[10..12].fill(0);
+            let sum = !wire::checksum::sum(&packet[..20]);
+            packet[10..12].copy_from_slice(&sum.to_be_bytes());
+            ethernet(MAC, 0x0800, &packet)
+        };
+        // The identification, the source address, the sum, what is carried.
+        let places = [4, 12, 40, 60];
+        for at in places {
+            assert!(to.pass(altered(at)).is_empty(), "{at}");
+        }
+        let refused = (DropReason::IpsecIntegrity, places.len() as u64);
+        assert!(to.drops().contains(&refused), "{:?}", to.drops());
+        // Its lifetime may be another.
+        let good = altered(8);
+        let opened = to.pass(good.clone());
+        let [inner] = &opened[..] else {
+            panic!("{} packets came out: {:?}", opened.len(), to.drops());
+        };
+        assert_eq!(packet_of(inner), aged(&frame, 1));
+        assert!(to.pass(good).is_empty());
+        assert!(to.drops().contains(&(DropReason::IpsecReplayed, 1)));
+    }
+}
+
+#[test]
+fn the_number_of_one_protocol_names_nothing_of_the_other() {
+    let mut to = receiver(TUNNEL);
+    assert!(to.pass(signed(&to_host().frame()[14..], 4)).is_empty());
+    assert_eq!(to.drops(), [(DropReason::IpsecUnknown, 1)]);
+}
+
+#[test]
+fn a_signed_packet_cut_short_is_counted() {
+    let protocol = Protocol::Ah;
+    let mut to = receiver(Way { protocol, ..TUNNEL });
+    let good = signed(&to_host().frame()[14..], 4);
+    for len in 20..good.len() - 14 {
+        let mut packet = good[14..14 + len].to_vec();
+        packet[2..4].copy_from_slice(&(len as u16).to_be_bytes());
+        packet[10..12].fill(0);
+        let sum = !wire::checksum::sum(&packet[..20]);
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+        assert!(to.pass(ethernet(MAC, 0x0800, &packet)).is_empty());
+    }
+    let dropped: u64 = to.drops().iter().map(|(_, count)| count).sum();
+    assert_eq!(dropped, (good.len() - 14 - 20) as u64);
+}
+
+#[test]
+fn a_fragment_is_not_protected_behind_its_own_header() {
+    for protocol in [Protocol::Esp, Protocol::Ah] {
+        let mode = Mode::Transport;
+        let mut from = sender(Way {
+            protocol,
+            mode,
+            ..TUNNEL
+        });
+        let fragment = Udp4 {
+            fragment: 0x2000,
+            ..to_host()
+        };
+        assert!(from.pass(fragment.frame()).is_empty());
+        assert!(from.drops().contains(&(DropReason::IpsecHeaders, 1)));
     }
 }

@@ -145,15 +145,30 @@ const CHARON: &str = "charon {\n load_modular = no\n \
     filelog {\n charon {\n path = /mnt/charon.log\n default = 1\n }\n }\n \
     plugins {\n vici {\n socket = unix:///run/vici\n }\n }\n}\n";
 
-/// A connection of the guest to the router.
+/// The guest and the router, on the link between both sites.
+const ENDS: (&str, &str) = ("192.0.2.2", "192.0.2.1");
+const ENDS6: (&str, &str) = ("2001:db8::2", "2001:db8::1");
+
+/// A connection of the guest to the router, whose packets are in ESP.
 fn connection(version: u8, mode: &str, esp: &str, selectors: (&str, &str)) -> String {
+    let proposals = format!("esp_proposals = {esp}");
+    connection_of(ENDS, (version, mode), &proposals, selectors)
+}
+
+/// A connection of the guest to the router between these addresses.
+fn connection_of(
+    (here, there): (&str, &str),
+    (version, mode): (u8, &str),
+    proposals: &str,
+    selectors: (&str, &str),
+) -> String {
     format!(
-        "connections {{\n far {{\n version = {version}\n local_addrs = 192.0.2.2\n remote_addrs = 192.0.2.1\n \
+        "connections {{\n far {{\n version = {version}\n local_addrs = {here}\n remote_addrs = {there}\n \
          proposals = aes128-sha1-modp2048\n \
-         local {{\n auth = psk\n id = 192.0.2.2\n }}\n remote {{\n auth = psk\n id = 192.0.2.1\n }}\n \
-         children {{\n net {{\n mode = {mode}\n local_ts = {}\n remote_ts = {}\n esp_proposals = {esp}\n \
+         local {{\n auth = psk\n id = {here}\n }}\n remote {{\n auth = psk\n id = {there}\n }}\n \
+         children {{\n net {{\n mode = {mode}\n local_ts = {}\n remote_ts = {}\n {proposals}\n \
          replay_window = 64\n }}\n }}\n }}\n}}\n\
-         secrets {{\n ike-far {{\n id = 192.0.2.1\n secret = \"correct horse\"\n }}\n}}\n",
+         secrets {{\n ike-far {{\n id = {there}\n secret = \"correct horse\"\n }}\n}}\n",
         selectors.0, selectors.1
     )
 }
@@ -173,7 +188,7 @@ fn swanctl(what: &str) -> String {
 /// Starts strongSwan in the guest.
 fn begin(guest: &mut Guest) {
     guest.load(
-        "af_key xfrm_user esp4 esp6 ah4 xfrm4_tunnel cbc gcm ctr hmac authenc seqiv echainiv",
+        "af_key xfrm_user esp4 esp6 ah4 ah6 xfrm4_tunnel cbc gcm ctr hmac authenc seqiv echainiv",
     );
     guest.run("STRONGSWAN_CONF=/mnt/strongswan.conf setsid /usr/lib/ipsec/charon >/dev/null 2>&1 </dev/null &");
     let stats = format!("[ -S /run/vici ] && {}", swanctl("--stats"));
@@ -188,8 +203,12 @@ fn connect(guest: &mut Guest, connection: &str) {
 }
 
 fn identity(exchange: &str) -> String {
+    identity_of("192.0.2.2/32", exchange)
+}
+
+fn identity_of(address: &str, exchange: &str) -> String {
     format!(
-        "/ip ipsec peer add name=far address=192.0.2.2/32 exchange-mode={exchange}\n\
+        "/ip ipsec peer add name=far address={address} exchange-mode={exchange}\n\
          /ip ipsec identity add peer=far secret=\"correct horse\"\n"
     )
 }
@@ -245,6 +264,82 @@ fn esp_of_linux_opens_what_is_sealed_here_and_the_other_way() {
             "{encryption}"
         );
     }
+}
+
+/// A policy whose packets are behind AH.
+struct Signed {
+    ends: (&'static str, &'static str),
+    version: u8,
+    mode: &'static str,
+    auth: &'static str,
+}
+
+#[test]
+fn linux_verifies_what_is_signed_here_and_the_other_way() {
+    let test = "linux_verifies_what_is_signed_here_and_the_other_way";
+    let Some((lab, mut guest)) = peer(test, &["ping", "swanctl"], folder()) else {
+        return;
+    };
+    begin(&mut guest);
+    let signed = |ends, version, mode, auth| Signed {
+        ends,
+        version,
+        mode,
+        auth,
+    };
+    for one in [
+        signed(ENDS, 2, "tunnel", "sha256"),
+        signed(ENDS, 1, "tunnel", "sha1"),
+        signed(ENDS, 2, "transport", "sha512"),
+        signed(ENDS6, 2, "tunnel", "sha256"),
+        signed(ENDS6, 2, "transport", "sha1"),
+    ] {
+        signed_both_ways(&lab, &mut guest, &one);
+    }
+}
+
+fn signed_both_ways(lab: &Lab, guest: &mut Guest, one: &Signed) {
+    let (there, here) = one.ends;
+    let bits = if here.contains(':') { 128 } else { 32 };
+    let exchange = if one.version == 1 { "main" } else { "ike2" };
+    let (host, far) = (format!("{here}/{bits}"), format!("{there}/{bits}"));
+    let (tunnel, selectors) = match one.mode {
+        "tunnel" => ("yes", ("10.2.0.0/24", "10.1.0.0/24")),
+        _ => ("no", (&*far, &*host)),
+    };
+    let config = identity_of(&far, exchange)
+        + &format!(
+            "/ip ipsec proposal set [find default] auth-algorithms={}\n\
+             /ip ipsec policy add peer=far tunnel={tunnel} ipsec-protocols=ah src-address={} dst-address={}\n\
+             /ip route add dst-address=10.2.0.0/24 gateway=192.0.2.2\n",
+            one.auth, selectors.1, selectors.0
+        );
+    let left = router(lab, "left", &(base() + &config));
+    let proposals = format!("ah_proposals = {}-modp1024", one.auth);
+    let connection = connection_of(one.ends, (one.version, one.mode), &proposals, selectors);
+    connect(guest, &connection);
+    let said = |what: &str| format!("{:?} {} {what}: {}", one.ends, one.mode, left.log());
+    match one.mode {
+        "tunnel" => {
+            until("a packet gets through", || reaches(lab, ""));
+            for more in [" -s 1300 -M do", " -s 4000"] {
+                assert!(reaches(lab, more), "{}", said(more));
+            }
+            let back = "ping -q -c 1 -W 2 -I 10.2.0.1 -s 4000 10.1.0.2";
+            assert!(guest.works(back), "{}", said(back));
+        }
+        _ => {
+            until("the router answers", || {
+                guest.works(&format!("ping -q -c 1 -W 2 {here}"))
+            });
+            let long = format!("ping -q -c 1 -W 2 -s 4000 {here}");
+            assert!(guest.works(&long), "{}", said(&long));
+        }
+    }
+    let rows = left.rows("/ip/ipsec/installed-sa/print");
+    assert!(rows.iter().all(|row| row["AH"] == "true"), "{rows:?}");
+    let used = rows.iter().filter(|row| row["seen-traffic"] == "true");
+    assert!(used.count() >= 2, "{rows:?}");
 }
 
 #[test]

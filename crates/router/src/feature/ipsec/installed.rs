@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dataplane::ipsec::{Arriving, Associations, Leaving, Mode, SLOTS};
+use dataplane::ipsec::{Arriving, Associations, Leaving, Mode, Protocol, SLOTS};
 use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Suite};
 use ike::{Child, ChildId, ChildSuite, Hash, Kind, PolicyId};
 
@@ -96,14 +96,24 @@ impl Installed {
         policy: PolicyId,
         secret: &[u8; 16],
     ) -> Result<(), String> {
-        if child.protocol == ike::Protocol::Ah {
-            return Err("ipsec-protocols=ah: packets of AH are not made yet".to_owned());
-        }
+        let protocol = match child.protocol {
+            ike::Protocol::Esp => Protocol::Esp,
+            ike::Protocol::Ah if child.natt => {
+                return Err(
+                    "ipsec-protocols=ah: no packet of AH passes a translator of addresses"
+                        .to_owned(),
+                );
+            }
+            ike::Protocol::Ah => Protocol::Ah,
+        };
         let slot = self.slot(policy).ok_or("too many policies")?;
         let suite = suite(child.suite).ok_or("an algorithm that ESP does not have here")?;
         let keys =
             |sa: &ike::Sa| Keys::new(sa.encryption_key.bytes(), sa.authentication_key.bytes());
         let refused = |refused: esp::Refused| refused.to_string();
+        if protocol == Protocol::Ah {
+            esp::ah::check(suite).map_err(refused)?;
+        }
         let (inbound, outbound) = (&child.inbound, &child.outbound);
         let window = if suite.has_integrity() { WINDOW } else { 0 };
         let numbering = Numbering::Short;
@@ -111,6 +121,7 @@ impl Installed {
         let leaves = Outbound::new(outbound.spi, suite, &keys(outbound), numbering, secret);
         let mode = mode(child.mode);
         let arriving = Arc::new(Arriving {
+            protocol,
             sa: arrives.map_err(refused)?,
             mode,
             slot,
@@ -118,6 +129,7 @@ impl Installed {
             in_udp: child.natt,
         });
         let leaving = Arc::new(Leaving {
+            protocol,
             sa: Arc::new(leaves.map_err(refused)?),
             mode,
             local: child.local,
@@ -169,6 +181,7 @@ impl Installed {
             });
         (pair.child.local, pair.child.remote) = ends;
         pair.leaving = Arc::new(Leaving {
+            protocol: pair.leaving.protocol,
             sa: Arc::clone(&pair.leaving.sa),
             mode: pair.leaving.mode,
             local,

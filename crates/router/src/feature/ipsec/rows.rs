@@ -188,10 +188,12 @@ fn association(pair: &Pair, arrives: bool, now: Instant) -> Row {
     );
     let auth = child.suite.authentication.map_or("", |hash| hash.name());
     row.set("auth-algorithm", Value::text(auth));
-    row.set("enc-algorithm", Value::text(encryption(child)));
-    row.set("enc-key-size", number(child.suite.encryption.bits.into()));
     row.set("auth-key", Value::text(hex(sa.authentication_key.bytes())));
-    row.set("enc-key", Value::text(hex(sa.encryption_key.bytes())));
+    if child.protocol == ike::Protocol::Esp {
+        row.set("enc-algorithm", Value::text(encryption(child)));
+        row.set("enc-key-size", number(child.suite.encryption.bits.into()));
+        row.set("enc-key", Value::text(hex(sa.encryption_key.bytes())));
+    }
     let lifetime = |span: Duration| span.as_secs();
     let (soft, hard) = (lifetime(child.soft), lifetime(child.hard));
     row.set("add-lifetime", Value::text(format!("{soft}s/{hard}s")));
@@ -199,8 +201,11 @@ fn association(pair: &Pair, arrives: bool, now: Instant) -> Row {
     let (packets, bytes) = match arrives {
         true => {
             let counted = pair.arriving.sa.counters();
-            let refused =
-                counted.malformed + counted.replayed + counted.integrity + counted.padding;
+            let refused = counted.malformed
+                + counted.replayed
+                + counted.integrity
+                + counted.padding
+                + counted.unhandled;
             row.set("invalid-packets", number(refused));
             row.set("replay", number(pair.arriving.sa.window().into()));
             (counted.packets, counted.bytes)
@@ -213,7 +218,8 @@ fn association(pair: &Pair, arrives: bool, now: Instant) -> Row {
     row.set("current-packets", number(packets));
     row.set("current-bytes", number(bytes));
     row.flag("seen-traffic", packets > 0);
-    row.flag("ESP", true);
+    row.flag("AH", child.protocol == ike::Protocol::Ah);
+    row.flag("ESP", child.protocol == ike::Protocol::Esp);
     row
 }
 

@@ -2,7 +2,7 @@
 
 pub(crate) mod group;
 
-use menu::{Builtin, Draft, Flag, Item, Kind, Menu, Pick, Property, Reason, Shape, Store};
+use menu::{Builtin, Draft, Flag, Kind, Menu, Pick, Property, Reason, Shape, Store};
 
 use super::{ADDRESS, PEER, PREFIX};
 use crate::declare::{PORT, no, optional, shown, with_default};
@@ -93,7 +93,6 @@ pub(crate) static MENU: Menu = Menu {
             ("template", "yes"),
         ],
     }],
-    idle: Some(of_ah),
     check: Some(has_peer),
     ..Menu::new(
         "/ip/ipsec/policy",
@@ -110,9 +109,4 @@ fn has_peer(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
         return Err(Reason::failure("peer must be set for tunnel policy"));
     }
     Ok(())
-}
-
-/// What a policy asks for that is not done.
-fn of_ah(item: &Item) -> Option<&'static str> {
-    (item.text("ipsec-protocols") == "ah").then_some("packets of AH (ipsec-protocols)")
 }
