@@ -50,6 +50,7 @@ pub(crate) async fn ask_about(
         question: Question::Access { password },
         user: answer.name().to_owned(),
         calling: address.to_canonical().to_string(),
+        called: String::new(),
         router: aaa.router.clone(),
         port: service.name(),
         session: String::new(),

@@ -289,6 +289,8 @@ pub enum Effect {
     Learn(Owner, Option<Servers>),
     /// Gateway checks want something of routes.
     Gateway(check::Wanted),
+    /// Something is counted of a RADIUS server.
+    Radius(service::radius::Action),
     /// Something of queues is wanted.
     Queues(queue::Wanted),
     /// Workers are told which packets IPsec protects.

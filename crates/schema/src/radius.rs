@@ -8,9 +8,10 @@ use crate::declare::{
 use crate::fragment::{COMMENT_DISABLED, SECOND};
 use crate::spelling::HOST;
 
-/// Servers are asked about logins alone.
-fn other_than_login(services: &str) -> bool {
-    services.split(',').any(|service| service != "login")
+/// Servers are asked about logins and about users of IPsec.
+fn asks_nothing(services: &str) -> bool {
+    let mut services = services.split(',');
+    services.any(|service| !matches!(service, "login" | "ipsec"))
 }
 
 /// Servers are asked by their addresses.
@@ -29,7 +30,7 @@ pub(crate) static MENU: Menu = Menu {
                 "What the server is asked about",
             )
             .required()
-            .inert_for(other_than_login),
+            .inert_for(asks_nothing),
             text("called-id", "What the called identifier must be").inert(),
             text("domain", "Domain of the users").inert(),
             Property::new("address", HOST, "The server")

@@ -47,7 +47,7 @@ pub mod code {
     pub const COA_NAK: u8 = 45;
 }
 
-/// Kinds of attributes (RFC 2865, 5; RFC 2866, 5; RFC 2869, 5; RFC 3162, 2; RFC 5176, 3).
+/// Kinds of attributes (RFC 2865, 5; RFC 2866, 5; RFC 2869, 5; RFC 3162, 2; RFC 3579, 3; RFC 5176, 3).
 pub mod kind {
     /// User-Name
     pub const USER_NAME: u8 = 1;
@@ -93,6 +93,8 @@ pub mod kind {
     pub const EVENT_TIMESTAMP: u8 = 55;
     /// NAS-Port-Type
     pub const NAS_PORT_TYPE: u8 = 61;
+    /// EAP-Message
+    pub const EAP_MESSAGE: u8 = 79;
     /// Message-Authenticator
     pub const MESSAGE_AUTHENTICATOR: u8 = 80;
     /// Acct-Interim-Interval
@@ -113,6 +115,10 @@ pub mod vendor {
     pub const MS_CHAP_ERROR: u8 = 2;
     /// MS-CHAP-Challenge
     pub const MS_CHAP_CHALLENGE: u8 = 11;
+    /// MS-MPPE-Send-Key
+    pub const MS_MPPE_SEND_KEY: u8 = 16;
+    /// MS-MPPE-Recv-Key
+    pub const MS_MPPE_RECV_KEY: u8 = 17;
     /// MS-CHAP2-Response
     pub const MS_CHAP2_RESPONSE: u8 = 25;
     /// MS-CHAP2-Success
@@ -214,6 +220,12 @@ impl<'a> Packet<'a> {
         self.attributes().find(|attribute| attribute.kind == kind)
     }
 
+    /// What all attributes of a kind say together, in order: that of a long value which was cut into several.
+    pub fn whole(&self, kind: u8) -> Vec<u8> {
+        let pieces = self.attributes().filter(|attribute| attribute.kind == kind);
+        pieces.flat_map(|piece| piece.value).copied().collect()
+    }
+
     /// The number of an attribute of 32 bits.
     pub fn number(&self, kind: u8) -> Option<u32> {
         let value = self.get(kind)?.value.try_into().ok()?;
@@ -290,6 +302,14 @@ impl Builder {
             _ => self.full = true,
         }
         self
+    }
+
+    /// Adds a value as so many attributes as it takes.
+    #[must_use]
+    pub fn with_whole(self, kind: u8, value: &[u8]) -> Self {
+        value
+            .chunks(VALUE)
+            .fold(self, |built, piece| built.with(kind, piece))
     }
 
     /// Adds an attribute of 32 bits.

@@ -93,8 +93,8 @@ fn services_show_a_certificate_of_the_routers_own_authority_and_change_it_while_
     assert!(row.contains("there is none of this name"), "{row}");
 }
 
-/// FreeRADIUS with users of its own, as small as it can be.
-const SERVER: &str = "name = freeradius
+/// FreeRADIUS with users of its own, as small as it can be. It knows passwords (PAP) and EAP-MSCHAPv2.
+pub(crate) const SERVER: &str = "name = freeradius
 prefix = /usr
 libdir = /usr/lib/freeradius
 run_dir = FOLDER
@@ -113,6 +113,13 @@ client all {
 }
 modules {
  pap {
+ }
+ mschap {
+ }
+ eap {
+  default_eap_type = mschapv2
+  mschapv2 {
+  }
  }
  detail {
   filename = FOLDER/detail
@@ -134,9 +141,16 @@ server default {
  }
  authorize {
   files
+  eap {
+   ok = return
+  }
   pap
  }
  authenticate {
+  eap
+  Auth-Type MS-CHAP {
+   mschap
+  }
   Auth-Type PAP {
    pap
   }

@@ -5,8 +5,9 @@ use std::fs;
 
 use lab::Lab;
 
+use crate::identity::SERVER;
 use crate::ipsec::{Swan, base, is_established, reaches, router, with_swan};
-use crate::world::{Folder, Router, have, output, run, text, until, works};
+use crate::world::{Folder, Router, Server, have, output, run, text, until, works};
 
 const ROUTER: &str = "common-name=left subject-alt-name=IP:192.0.2.1,DNS:left.example";
 const PEER: &str = "common-name=right subject-alt-name=IP:192.0.2.2,DNS:right.example";
@@ -229,6 +230,82 @@ fn a_traveller_gets_an_address_of_a_pool_and_a_policy() {
     assert!(swan.tells(&lab, "--terminate --ike far"));
     until("the address is free", || {
         left.rows("/ip/pool/used/print").is_empty()
+    });
+}
+
+/// A traveller who logs in by EAP, believes the router's certificate, and is given an address.
+fn traveller_by_eap(user: &str, password: &str) -> String {
+    format!(
+        "connections {{\n far {{\n version = 2\n local_addrs = 192.0.2.2\n remote_addrs = 192.0.2.1\n \
+         encap = yes\n proposals = aes128-sha1-modp2048\n vips = 0.0.0.0\n \
+         local {{\n auth = eap-mschapv2\n eap_id = {user}\n id = {user}\n }}\n \
+         remote {{\n auth = pubkey\n id = left.example\n }}\n \
+         children {{\n net {{\n local_ts = dynamic\n remote_ts = 10.1.0.0/24\n \
+         esp_proposals = aes256-sha1-modp1024\n }}\n }}\n }}\n}}\n\
+         secrets {{\n eap-{user} {{\n id = {user}\n secret = \"{password}\"\n }}\n}}\n"
+    )
+}
+
+#[test]
+fn a_radius_server_decides_about_users_of_eap() {
+    let test = "a_radius_server_decides_about_users_of_eap";
+    let Some(lab) = have(test, &["freeradius"])
+        .then(|| with_eap(test))
+        .flatten()
+    else {
+        return;
+    };
+    let left = router(&lab, "left", &base(1, 2));
+    certify(&left, "2048");
+    let folder = credentials(&left, &lab);
+    for line in [
+        "/ip route add gateway=192.0.2.2",
+        "/ip pool add name=vpn ranges=10.7.0.5-10.7.0.9",
+        "/ip ipsec mode-config add name=vpn address-pool=vpn split-include=10.1.0.0/24",
+        "/ip ipsec policy group add name=vpn",
+        "/ip ipsec policy add template=yes group=vpn src-address=0.0.0.0/0 dst-address=10.7.0.0/24",
+        "/ip ipsec peer add name=all exchange-mode=ike2 passive=yes",
+        "/ip ipsec identity add peer=all auth-method=eap-radius certificate=left my-id=fqdn:left.example \
+         mode-config=vpn generate-policy=port-strict policy-template-group=vpn",
+        "/radius add service=ipsec address=10.1.0.2 secret=testing123 timeout=2s",
+    ] {
+        left.exec(line);
+    }
+    let swan = Swan::start_in(&lab, folder, &traveller_by_eap("anna", "correct horse"));
+    let logs_in = |swan: &Swan| {
+        let begun = output(
+            &lab,
+            "right",
+            &swan.line("--initiate --child net --timeout 20"),
+        );
+        begun.status.success()
+    };
+    assert!(!logs_in(&swan), "nobody answers: {}", left.log());
+    let radius = Folder::new();
+    let place = radius.file("").display().to_string();
+    let config = SERVER.replace("FOLDER", place.trim_end_matches('/'));
+    fs::write(radius.file("radiusd.conf"), config).expect("a folder of our own");
+    let users = "anna Cleartext-Password := \"correct horse\"\n";
+    fs::write(radius.file("users"), users).expect("a folder of our own");
+    let line = format!("freeradius -f -l stdout -xx -d {place}");
+    let _server = Server::start(&lab, "one", &line, "Ready to process requests");
+    assert!(logs_in(&swan), "{}", left.log());
+    let used = left.rows("/ip/pool/used/print");
+    let address = used[0]["address"].as_str().expect("an address");
+    let ping = format!("ping -q -c 1 -W 1 -I {address} 10.1.0.2");
+    until("a packet gets through", || works(&lab, "right", &ping));
+    let peers = left.rows("/ip/ipsec/active-peers/print");
+    assert_eq!(peers[0]["dynamic-address"], address, "{peers:?}");
+    let counted = left.exec("/radius/monitor 0 once");
+    for line in ["accepts: 1", "rejects: 0", "pending: 0", "bad-replies: 0"] {
+        assert!(counted.contains(line), "{line}: {counted}");
+    }
+    drop(swan);
+    let folder = credentials(&left, &lab);
+    let stranger = Swan::start_in(&lab, folder, &traveller_by_eap("anna", "wrong"));
+    assert!(!logs_in(&stranger), "by a wrong password");
+    until("the server has refused", || {
+        left.exec("/radius/monitor 0 once").contains("rejects: 1")
     });
 }
 

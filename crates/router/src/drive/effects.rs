@@ -264,6 +264,7 @@ impl Control {
                 Effect::Gateway(wanted) => self.check_gateway(wanted),
                 Effect::Policies(policies) => self.take_policies(policies),
                 Effect::Lost(reason, count) => self.workers.count_many(reason, count),
+                Effect::Radius(action) => self.features.radius.count(&action),
                 Effect::Queues(wanted) => self.take_queues(wanted, pending),
                 Effect::Send(outgoing) => self.send(outgoing, worker),
                 Effect::Datagram(datagram) => self.send_datagram(&datagram, worker),

@@ -1,4 +1,4 @@
-//! RADIUS as a client (RFC 2865, 2866, 5080): one question to servers that know users, and what they answer.
+//! RADIUS as a client (RFC 2865, 2866, 3579, 5080): one question to servers that know users, and what they answer.
 //!
 //! ```text
 //!            ┌── no answer in time, up to TRIES ──┐
@@ -74,6 +74,13 @@ pub enum Question {
         /// The password.
         password: Vec<u8>,
     },
+    /// What a user says by EAP.
+    Eap {
+        /// The message.
+        message: Vec<u8>,
+        /// State of the challenge that it answers; empty at first.
+        state: Vec<u8>,
+    },
     /// What becomes of a session.
     Accounting {
         /// What of it.
@@ -92,6 +99,8 @@ pub struct Request {
     pub user: String,
     /// Where the user is.
     pub calling: String,
+    /// Where the user wants to; empty where that is no question.
+    pub called: String,
     /// The name of this router.
     pub router: String,
     /// The way in: `ssh`.
@@ -115,6 +124,20 @@ pub struct Accept {
     pub interim: Option<u32>,
     /// What is told again in accounting.
     pub classes: Vec<Vec<u8>>,
+    /// What the user is told by EAP; empty without it.
+    pub eap: Vec<u8>,
+    /// The key that EAP gave: MS-MPPE-Recv-Key and MS-MPPE-Send-Key, one behind the other.
+    pub key: Option<Key>,
+}
+
+/// A key. It is not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key(pub Vec<u8>);
+
+impl core::fmt::Debug for Key {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Key")
+    }
 }
 
 /// What came of a question.
@@ -122,8 +145,18 @@ pub struct Accept {
 pub enum Outcome {
     /// The user comes in.
     Accept(Accept),
-    /// The user does not. A challenge is one, too: nobody could answer it.
-    Reject,
+    /// The user is told this by EAP, and what is answered is asked with this state.
+    Challenge {
+        /// The message.
+        eap: Vec<u8>,
+        /// The state.
+        state: Vec<u8>,
+    },
+    /// The user does not. A challenge to a password is one, too: nobody could answer it.
+    Reject {
+        /// What the user is told by EAP; empty without it.
+        eap: Vec<u8>,
+    },
     /// The server has taken note.
     Noted,
     /// No server has answered.
@@ -141,6 +174,8 @@ pub enum Count {
     Accept,
     /// It has refused a user.
     Reject,
+    /// It wants to know more of a user.
+    Challenge,
     /// There was no answer in time, however often it was asked.
     Timeout,
     /// An answer that is none, or not proved, or of another.
@@ -230,6 +265,23 @@ impl Exchange {
         matches!(self.request.question, Question::Accounting { .. })
     }
 
+    /// Whether a datagram is a proved answer of the server that was asked last.
+    fn answer<'b>(&self, from: SocketAddr, bytes: &'b [u8]) -> Option<Packet<'b>> {
+        let (server, asked) = (self.servers.get(self.at)?, self.asked.as_ref()?);
+        let packet = Packet::new_checked(bytes).ok()?;
+        let is_its = from.ip().to_canonical() == server.address
+            && Some(packet.id()) == asked.bytes.get(1).copied();
+        // EAP is never without (RFC 3579, 3.2).
+        let needs = match self.request.question {
+            Question::Access { .. } => server.needs_message_authenticator,
+            Question::Eap { .. } => true,
+            Question::Accounting { .. } => false,
+        };
+        let proved =
+            is_its && secret::is_proved(&packet, &asked.authenticator, &server.secret, needs);
+        proved.then_some(packet)
+    }
+
     /// Asks the server at hand for the first time, or the next one where it cannot be asked.
     fn ask(&mut self, now: Instant, out: &mut Vec<Action>) {
         while let Some(server) = self.servers.get(self.at) {
@@ -284,19 +336,12 @@ impl Exchange {
     }
 
     fn receive(&mut self, from: SocketAddr, bytes: &[u8], now: Instant, out: &mut Vec<Action>) {
-        let is_accounting = self.is_accounting();
         let (Some(server), Some(asked)) = (self.servers.get(self.at), &self.asked) else {
             return;
         };
-        let outcome = (from.ip().to_canonical() == server.address)
-            .then(|| Packet::new_checked(bytes).ok())
-            .flatten()
-            .filter(|packet| Some(packet.id()) == asked.bytes.get(1).copied())
-            .filter(|packet| {
-                let needs = server.needs_message_authenticator && !is_accounting;
-                secret::is_proved(packet, &asked.authenticator, &server.secret, needs)
-            })
-            .and_then(|packet| outcome(&packet, is_accounting));
+        let hides = (server.secret.as_slice(), &asked.authenticator);
+        let packet = self.answer(from, bytes);
+        let outcome = packet.and_then(|packet| outcome(&packet, &self.request.question, hides));
         let id = server.id;
         let Some(outcome) = outcome else {
             return out.push(Action::Count(id, Count::Bad));
@@ -305,7 +350,8 @@ impl Exchange {
         out.push(Action::Count(
             id,
             match outcome {
-                Outcome::Reject => Count::Reject,
+                Outcome::Reject { .. } => Count::Reject,
+                Outcome::Challenge { .. } => Count::Challenge,
                 _ => Count::Accept,
             },
         ));
@@ -347,30 +393,63 @@ impl Machine for Exchange {
     }
 }
 
-/// What an answer says; none where it is none to such a question.
-fn outcome(packet: &Packet<'_>, is_accounting: bool) -> Option<Outcome> {
-    Some(match (packet.code(), is_accounting) {
-        (code::ACCOUNTING_RESPONSE, true) => Outcome::Noted,
-        (code::ACCESS_ACCEPT, false) => {
-            let group = packet.of_vendor(vendor::MIKROTIK, vendor::MIKROTIK_GROUP);
-            let classes = packet.attributes().filter(|of| of.kind == kind::CLASS);
-            Outcome::Accept(Accept {
-                group: group
-                    .and_then(|group| core::str::from_utf8(group).ok())
-                    .map(str::to_owned),
-                session_timeout: packet.number(kind::SESSION_TIMEOUT),
-                idle_timeout: packet.number(kind::IDLE_TIMEOUT),
-                interim: packet.number(kind::INTERIM_INTERVAL),
-                classes: classes.map(|of| of.value.to_vec()).collect(),
-            })
+/// What an answer says; none where it is none to such a question. The secret and the authenticator of the request
+/// hide keys.
+fn outcome(packet: &Packet<'_>, question: &Question, hides: Hides<'_>) -> Option<Outcome> {
+    let eap = match question {
+        Question::Accounting { .. } => {
+            return (packet.code() == code::ACCOUNTING_RESPONSE).then_some(Outcome::Noted);
         }
-        (code::ACCESS_REJECT | code::ACCESS_CHALLENGE, false) => Outcome::Reject,
+        Question::Access { .. } => None,
+        Question::Eap { .. } => Some(packet.whole(kind::EAP_MESSAGE)),
+    };
+    Some(match (packet.code(), eap) {
+        (code::ACCESS_ACCEPT, eap) => Outcome::Accept(accept(packet, eap, hides)),
+        (code::ACCESS_CHALLENGE, Some(eap)) => Outcome::Challenge {
+            eap,
+            state: packet
+                .get(kind::STATE)
+                .map_or_else(Vec::new, |of| of.value.to_vec()),
+        },
+        (code::ACCESS_REJECT | code::ACCESS_CHALLENGE, eap) => Outcome::Reject {
+            eap: eap.unwrap_or_default(),
+        },
         _ => return None,
     })
 }
 
-/// Service-Type of who administers a device (RFC 2865, 5.6), and of a virtual port (RFC 2865, 5.41).
+/// What a server gives a user whom it lets in; `eap` is what it says by EAP, if the question was of that.
+fn accept(packet: &Packet<'_>, eap: Option<Vec<u8>>, (secret, authenticator): Hides<'_>) -> Accept {
+    let group = packet.of_vendor(vendor::MIKROTIK, vendor::MIKROTIK_GROUP);
+    let classes = packet.attributes().filter(|of| of.kind == kind::CLASS);
+    let key = |kind| {
+        let hidden = packet.of_vendor(vendor::MICROSOFT, kind)?;
+        secret::reveal(hidden, secret, authenticator)
+    };
+    let keys = || {
+        let received = key(vendor::MS_MPPE_RECV_KEY)?;
+        Some(Key([received, key(vendor::MS_MPPE_SEND_KEY)?].concat()))
+    };
+    Accept {
+        group: group
+            .and_then(|group| core::str::from_utf8(group).ok())
+            .map(str::to_owned),
+        session_timeout: packet.number(kind::SESSION_TIMEOUT),
+        idle_timeout: packet.number(kind::IDLE_TIMEOUT),
+        interim: packet.number(kind::INTERIM_INTERVAL),
+        classes: classes.map(|of| of.value.to_vec()).collect(),
+        key: eap.as_ref().and_then(|_| keys()),
+        eap: eap.unwrap_or_default(),
+    }
+}
+
+/// The shared secret, and the authenticator of a request: what hides attributes of its answer.
+type Hides<'a> = (&'a [u8], &'a [u8; 16]);
+
+/// Service-Type of who administers a device, and of who goes through it (RFC 2865, 5.6); of a virtual port (RFC 2865,
+/// 5.41).
 const ADMINISTRATIVE: u32 = 6;
+const FRAMED: u32 = 2;
 const VIRTUAL: u32 = 5;
 
 /// The packet of a request; none where it does not fit.
@@ -379,28 +458,41 @@ fn packet(request: &Request, server: &Server, id: u8, random: [u8; 16]) -> Optio
         true => request.user.clone(),
         false => format!("{}@{}", request.user, server.realm),
     };
-    let (code, authenticator) = match request.question {
-        Question::Access { .. } => (code::ACCESS_REQUEST, random),
-        Question::Accounting { .. } => (code::ACCOUNTING_REQUEST, [0; 16]),
+    let (code, authenticator, service) = match request.question {
+        Question::Access { .. } => (code::ACCESS_REQUEST, random, ADMINISTRATIVE),
+        Question::Eap { .. } => (code::ACCESS_REQUEST, random, FRAMED),
+        Question::Accounting { .. } => (code::ACCOUNTING_REQUEST, [0; 16], ADMINISTRATIVE),
     };
     let mut built = Builder::new(code, id, authenticator);
-    if let Question::Access { password } = &request.question {
-        if password.len() > PASSWORD {
-            return None;
-        }
-        let hidden = secret::hide(password, &server.secret, &random);
+    if code == code::ACCESS_REQUEST {
         // First, so that nobody can put something before it (the advice against CVE-2024-3596).
-        built = built
-            .with(kind::MESSAGE_AUTHENTICATOR, &[0; 16])
-            .with(kind::USER_PASSWORD, &hidden);
+        built = built.with(kind::MESSAGE_AUTHENTICATOR, &[0; 16]);
     }
+    built = match &request.question {
+        Question::Access { password } if password.len() > PASSWORD => return None,
+        Question::Access { password } => {
+            let hidden = secret::hide(password, &server.secret, &random);
+            built.with(kind::USER_PASSWORD, &hidden)
+        }
+        Question::Eap { message, state } if state.is_empty() => {
+            built.with_whole(kind::EAP_MESSAGE, message)
+        }
+        Question::Eap { message, state } => {
+            let built = built.with_whole(kind::EAP_MESSAGE, message);
+            built.with(kind::STATE, state)
+        }
+        Question::Accounting { .. } => built,
+    };
     built = built
         .with(kind::USER_NAME, user.as_bytes())
-        .with_number(kind::SERVICE_TYPE, ADMINISTRATIVE)
+        .with_number(kind::SERVICE_TYPE, service)
         .with_number(kind::NAS_PORT_TYPE, VIRTUAL)
         .with(kind::NAS_PORT_ID, request.port.as_bytes())
         .with(kind::NAS_IDENTIFIER, request.router.as_bytes())
         .with(kind::CALLING_STATION, request.calling.as_bytes());
+    if !request.called.is_empty() {
+        built = built.with(kind::CALLED_STATION, request.called.as_bytes());
+    }
     if !request.session.is_empty() {
         built = built.with(kind::SESSION, request.session.as_bytes());
     }

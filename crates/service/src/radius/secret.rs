@@ -46,6 +46,20 @@ pub(super) fn hide(password: &[u8], secret: &[u8], authenticator: &[u8; SUM]) ->
     hidden
 }
 
+/// A key of MS-MPPE as it was before it was hidden (RFC 2548, 2.4.2); none where it is not well formed.
+pub(super) fn reveal(hidden: &[u8], secret: &[u8], authenticator: &[u8; SUM]) -> Option<Vec<u8>> {
+    let (salt, hidden) = hidden.split_first_chunk::<2>()?;
+    let mut before = [&authenticator[..], salt].concat();
+    let mut shown = Vec::with_capacity(hidden.len());
+    for piece in hidden.chunks_exact(SUM) {
+        let sum = md5(&[secret, &before]);
+        shown.extend(piece.iter().zip(sum).map(|(byte, of)| byte ^ of));
+        before = piece.to_vec();
+    }
+    let (len, rest) = shown.split_first()?;
+    Some(rest.get(..usize::from(*len))?.to_vec())
+}
+
 /// Writes what proves a request, in a packet whose Message-Authenticator is zero: that attribute, and then the
 /// authenticator of a request that has no random one.
 pub(super) fn sign(bytes: &mut [u8], secret: &[u8], is_accounting: bool) {

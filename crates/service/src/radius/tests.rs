@@ -21,6 +21,7 @@ fn request(question: Question) -> Request {
         question,
         user: String::from("anna"),
         calling: String::from("198.51.100.7"),
+        called: String::new(),
         router: String::from("core"),
         port: "ssh",
         session: String::new(),
@@ -179,7 +180,10 @@ fn answers_that_are_not_proved_are_counted_and_the_real_one_is_heard() {
         &mut out,
     );
 
-    assert_eq!(out.last(), Some(&Action::Done(Outcome::Reject)));
+    assert_eq!(
+        out.last(),
+        Some(&Action::Done(Outcome::Reject { eap: Vec::new() }))
+    );
 }
 
 #[test]
@@ -311,4 +315,110 @@ fn what_cannot_be_asked_is_nobodys_to_answer() {
         ..access()
     };
     assert_eq!(begun(vec![server(1, 1), server(2, 2)], name).1, nobody);
+}
+
+/// An answer of a server to a question of EAP, with what else it has.
+fn eap_answer(asked: &[u8], code: u8, more: impl Fn(Builder, [u8; 16]) -> Builder) -> Vec<u8> {
+    let asked = Packet::new_checked(asked).expect("a request");
+    let built = Builder::new(code, asked.id(), asked.authenticator());
+    let built = built.with(kind::MESSAGE_AUTHENTICATOR, &[0; 16]);
+    let built = more(built, asked.authenticator());
+    let mut bytes = built.finish().expect("it fits");
+    secret::sign(&mut bytes, b"xyzzy5461", true);
+    bytes
+}
+
+/// A key of MS-MPPE as a server hides it (RFC 2548, 2.4.2).
+fn hidden(key: &[u8], salt: [u8; 2], authenticator: [u8; 16]) -> Vec<u8> {
+    let mut plain = [&[key.len() as u8], key].concat();
+    plain.resize(plain.len().next_multiple_of(16), 0);
+    let mut out = salt.to_vec();
+    let mut before = [&authenticator[..], &salt].concat();
+    for piece in plain.chunks(16) {
+        let sum = md5::compute([b"xyzzy5461", &before[..]].concat()).0;
+        before = piece.iter().zip(sum).map(|(byte, of)| byte ^ of).collect();
+        out.extend(&before);
+    }
+    out
+}
+
+#[test]
+fn a_user_is_challenged_by_eap_and_let_in_with_a_key() {
+    let long = [7; 600];
+    let question = |message: &[u8], state: &[u8]| {
+        request(Question::Eap {
+            message: message.to_vec(),
+            state: state.to_vec(),
+        })
+    };
+    let (mut exchange, mut out) = begun(vec![server(1, 1)], question(&long, b""));
+    let (_, sent) = take(&mut out);
+    let packet = Packet::new_checked(&sent).expect("a request");
+    assert_eq!(packet.whole(kind::EAP_MESSAGE), long);
+    assert_eq!(packet.get(kind::STATE), None);
+    let heard = |exchange: &mut Exchange, bytes: &[u8], out: &mut Vec<Action>| {
+        let event = Event::Received {
+            from: from(1),
+            bytes,
+        };
+        exchange.handle(event, Instant::ZERO, out);
+    };
+    // Without a proof it is nobody's, whatever the server is said to do.
+    let challenge = |built: Builder, _| {
+        built
+            .with_whole(kind::EAP_MESSAGE, &long)
+            .with(kind::STATE, b"s")
+    };
+    let mut unproved = eap_answer(&sent, code::ACCESS_CHALLENGE, challenge);
+    unproved[40] ^= 1;
+    heard(&mut exchange, &unproved, &mut out);
+    assert_eq!(take(&mut out).0, [Action::Count(1, Count::Bad)]);
+    heard(
+        &mut exchange,
+        &eap_answer(&sent, code::ACCESS_CHALLENGE, challenge),
+        &mut out,
+    );
+    let (eap, state) = (long.to_vec(), b"s".to_vec());
+    assert_eq!(
+        out.pop(),
+        Some(Action::Done(Outcome::Challenge { eap, state }))
+    );
+
+    let (mut exchange, mut out) = begun(vec![server(1, 1)], question(b"answer", b"s"));
+    let (_, sent) = take(&mut out);
+    let packet = Packet::new_checked(&sent).expect("a request");
+    assert_eq!(packet.get(kind::STATE).map(|of| of.value), Some(&b"s"[..]));
+    let accepts = |built: Builder, authenticator| {
+        let key =
+            |kind, key: &[u8], salt| (vendor::MICROSOFT, kind, hidden(key, salt, authenticator));
+        let keys = [
+            key(vendor::MS_MPPE_SEND_KEY, &[2; 16], [0x80, 1]),
+            key(vendor::MS_MPPE_RECV_KEY, &[1; 32], [0x80, 2]),
+        ];
+        let built = built.with(kind::EAP_MESSAGE, &[3, 1, 0, 4]);
+        keys.iter().fold(built, |built, (of, kind, value)| {
+            built.with_vendor(*of, *kind, value)
+        })
+    };
+    heard(
+        &mut exchange,
+        &eap_answer(&sent, code::ACCESS_ACCEPT, accepts),
+        &mut out,
+    );
+    let key = [&[1; 32][..], &[2; 16]].concat();
+    let accept = Accept {
+        eap: vec![3, 1, 0, 4],
+        key: Some(Key(key)),
+        ..Accept::default()
+    };
+    assert_eq!(out.pop(), Some(Action::Done(Outcome::Accept(accept))));
+}
+
+#[test]
+fn a_key_that_is_not_well_formed_is_none() {
+    for len in 0..40 {
+        // Whatever it turns out to be, it does not panic, and is no longer than it was.
+        let shown = secret::reveal(&vec![0xa5; len], b"xyzzy5461", &[9; 16]);
+        assert!(shown.is_none_or(|shown| shown.len() < len), "{len}");
+    }
 }

@@ -11,6 +11,7 @@ mod generated;
 mod given;
 mod installed;
 mod leases;
+mod logins;
 mod proof;
 mod read;
 mod rows;
@@ -18,6 +19,7 @@ mod secrets;
 #[cfg(test)]
 mod tests;
 
+use core::iter;
 use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -37,10 +39,12 @@ use self::generated::Generated;
 use self::given::Given;
 use self::installed::{Installed, Seen};
 use self::leases::Leases;
+use self::logins::Logins;
 use self::proof::Proofs;
 use self::read::{Config, Reader};
 use super::certificate::CERTIFICATE;
 use super::hear::{Datagram, Heard, Hearing};
+use super::radius::RADIUS;
 use super::{Effect, Effects, Feature, View, concerns};
 use crate::intent::Name;
 use crate::learned::Learned;
@@ -62,7 +66,7 @@ const RATE: Rate = Rate {
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Everything that menus say which it follows.
-const FOLLOWED: [&str; 10] = [
+const FOLLOWED: [&str; 12] = [
     read::PROFILE,
     read::PROPOSAL,
     read::PEER,
@@ -73,6 +77,8 @@ const FOLLOWED: [&str; 10] = [
     read::SETTINGS,
     read::DNS,
     CERTIFICATE,
+    RADIUS,
+    "/system/identity",
 ];
 
 /// The way to another end.
@@ -92,6 +98,7 @@ pub(crate) struct Ipsec {
     /// What identities prove themselves by.
     proofs: Proofs,
     leases: Leases,
+    logins: Logins,
     given: Given,
     /// What menus say, and the tunnels with a secret.
     read: Config,
@@ -139,6 +146,7 @@ impl Ipsec {
             entropy: entropy(),
             proofs: Proofs::new(trust),
             leases: Leases::new(pools),
+            logins: Logins::new(entropy()),
             given: Given::default(),
             read: Config::default(),
             tunnels: Vec::new(),
@@ -193,6 +201,7 @@ impl Ipsec {
     /// Reads what is configured.
     fn read(&mut self, view: &View<'_>, out: &mut Effects) {
         self.proofs.set_clock(view.now, view.clock);
+        self.logins.read(view.store);
         let reader = Reader::new(view.store, &mut self.proofs);
         self.read = reader.config();
         self.tunnels = secrets::tunnels(view.store, &reader);
@@ -404,10 +413,12 @@ impl Ipsec {
             Action::Established(sa) => self.say(sa, "established", out),
             Action::Renewed { before, after } => {
                 self.leases.pass_on(before, after);
+                self.logins.pass_on(before, after);
                 self.given.pass_on(before, after);
             }
             Action::Closed(sa, why) => {
                 self.leases.give_back(sa);
+                self.logins.forget(sa);
                 self.given.give_back(sa, out);
                 self.say(sa, &format!("closed: {}", why.name()), out);
             }
@@ -432,10 +443,7 @@ impl Ipsec {
             }
             Action::Leased { sa, peer, lease } => self.take_given(sa, peer, lease, out),
             Action::LeaseWanted { sa, pool, wish } => self.lease(sa, (&pool, wish), out),
-            Action::Eap { sa, .. } => {
-                let failed = Event::Eap(sa, ike::EapReply::Failure(Vec::new()));
-                self.handle(failed, self.now, out);
-            }
+            Action::Eap { sa, id, message } => self.ask_about(sa, &id, message, out),
         }
     }
 
@@ -537,7 +545,7 @@ fn send(local: SocketAddr, remote: SocketAddr, data: Vec<u8>, out: &mut Effects)
 
 impl Feature for Ipsec {
     fn menus(&self) -> &'static [&'static str] {
-        const MENUS: [&str; 19] = [
+        const MENUS: [&str; 21] = [
             read::PROFILE,
             read::PROPOSAL,
             read::PEER,
@@ -548,6 +556,8 @@ impl Feature for Ipsec {
             read::SETTINGS,
             read::DNS,
             CERTIFICATE,
+            RADIUS,
+            "/system/identity",
             ACTIVE,
             INSTALLED,
             secrets::TUNNELS[0].0,
@@ -576,6 +586,7 @@ impl Feature for Ipsec {
         let mut actions = core::mem::take(&mut self.waiting);
         self.engine.tick(now, &mut actions);
         self.act_all(actions, now, out);
+        self.tick_logins(now, out);
         if self.look.is_some_and(|at| at <= now) {
             self.look = Some(now + LOOK);
             self.look_at_pairs(now, out);
@@ -586,7 +597,10 @@ impl Feature for Ipsec {
         let engine = self.engine.deadline().map(|(at, _)| at);
         let waits = self.asks || !self.waiting.is_empty();
         let asks = waits.then_some(self.now);
-        [engine, asks, self.look].into_iter().flatten().min()
+        [engine, asks, self.look, self.logins.deadline()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn services(&self) -> Vec<Service> {
@@ -595,13 +609,21 @@ impl Feature for Ipsec {
             return Vec::new();
         }
         let both = |port| [false, true].map(|ipv6| Match::Udp { ipv6, port });
-        vec![Service::new(SERVICE, PORTS.map(both).concat(), RATE)]
+        let messages = Service::new(SERVICE, PORTS.map(both).concat(), RATE);
+        iter::once(messages).chain(self.login_service()).collect()
     }
 
     fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
         let Some((remote, local, bytes)) = heard.datagram() else {
             return Hearing::Bad(dataplane::DropReason::IkeMalformed);
         };
+        if !PORTS.contains(&local.port()) {
+            let at = (local.port(), remote);
+            return match self.hear_server(at, bytes, running.now, out) {
+                true => Hearing::Taken,
+                false => Hearing::NotMine,
+            };
+        }
         let behind = local.port() == PORTS[1];
         let bytes = match behind {
             true => bytes.strip_prefix(&MARKER),

@@ -255,6 +255,7 @@ impl<'a> Reader<'a> {
                 password: secret(item.text("password")),
             },
             "digital-signature" => Auth::Signature(proofs.certified(self.store, item)?),
+            "eap-radius" => Auth::EapRadius(proofs.certified(self.store, item)?),
             "eap" => Auth::Eap(proofs.login(self.store, item)?),
             _ => return None,
         };

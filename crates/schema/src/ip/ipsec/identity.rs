@@ -151,7 +151,7 @@ fn of_proof(item: &Item) -> Option<&'static str> {
             .text("username")
             .is_empty()
             .then_some("a login without a name (username)"),
-        "digital-signature" => {
+        "digital-signature" | "eap-radius" => {
             let any = item
                 .get("certificate")
                 .is_some_and(|names| !names.is_empty());
@@ -160,7 +160,6 @@ fn of_proof(item: &Item) -> Option<&'static str> {
         "eap" if !has_mschap2(item) => Some("methods of EAP but eap-mschapv2 (eap-methods)"),
         "eap" => None,
         "rsa-signature-hybrid" => Some("a certificate of one end alone (auth-method)"),
-        "eap-radius" => Some("EAP by a server of RADIUS (auth-method)"),
         _ => Some("RSA keys (auth-method)"),
     }
 }

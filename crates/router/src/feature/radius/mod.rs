@@ -1,6 +1,8 @@
 //! `/radius`: servers that know users, and what was asked of them. The questions themselves are asked where sockets
 //! are; `service/src/radius/` says how.
 
+pub(crate) mod questions;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use service::radius::{Action, Count, Server};
 
 use super::{Effects, Feature, View};
 
-const RADIUS: &str = "/radius";
+pub(super) const RADIUS: &str = "/radius";
 const AAA: &str = "/user/aaa";
 
 /// The servers that are asked about logins.
@@ -28,6 +30,7 @@ struct Counters {
     resends: u64,
     accepts: u64,
     rejects: u64,
+    challenges: u64,
     timeouts: u64,
     bad: u64,
     last_rtt: Option<Duration>,
@@ -80,12 +83,17 @@ impl Aaa {
     }
 }
 
-fn server(item: &Item) -> Option<Server> {
-    let about_logins = item.get("service").map(Value::as_list).unwrap_or_default();
-    let about_logins = about_logins
-        .iter()
-        .any(|service| service.as_str() == Some("login"));
-    if item.is("disabled") || !about_logins || item.text("protocol") != "udp" {
+/// The servers that are asked about a service, in their order.
+pub(super) fn servers(store: &Store, service: &str) -> Arc<[Server]> {
+    let servers = store.items(RADIUS);
+    servers.filter_map(|item| server(item, service)).collect()
+}
+
+/// A server, if it is asked about this service.
+fn server(item: &Item, service: &str) -> Option<Server> {
+    let services = item.get("service").map(Value::as_list).unwrap_or_default();
+    let is_asked = services.iter().any(|one| one.as_str() == Some(service));
+    if item.is("disabled") || !is_asked || item.text("protocol") != "udp" {
         return None;
     }
     let port = |name| u16::try_from(item.number(name)?).ok();
@@ -109,8 +117,7 @@ impl Feature for Radius {
     }
 
     fn follow(&mut self, view: &View<'_>, _: Option<&Changes>, _: &mut Effects) {
-        let servers = view.store.items(RADIUS).filter_map(|item| server(item));
-        self.servers = servers.collect();
+        self.servers = servers(view.store, "login");
         self.counters
             .retain(|id, _| view.store.item(RADIUS, Id(*id)).is_some());
     }
@@ -144,6 +151,7 @@ impl Radius {
             Action::Answered(_, rtt) => of.last_rtt = Some(*rtt),
             Action::Count(_, count) => {
                 *match count {
+                    Count::Challenge => &mut of.challenges,
                     Count::Request => &mut of.requests,
                     Count::Resend => &mut of.resends,
                     Count::Accept => &mut of.accepts,
@@ -158,7 +166,7 @@ impl Radius {
 
     fn row(&self, id: u64) -> Row {
         let of = self.counters.get(&id).copied().unwrap_or_default();
-        let ended = of.accepts + of.rejects + of.timeouts;
+        let ended = of.accepts + of.rejects + of.challenges + of.timeouts;
         let mut row = Row::default();
         for (name, count) in [
             ("pending", of.requests.saturating_sub(ended)),

@@ -1,0 +1,209 @@
+//! Questions to RADIUS servers that a feature asks, each from a port of its own: so that a port, a number and an
+//! authenticator have to be guessed by who sends answers that are none.
+
+use core::net::SocketAddr;
+use core::ops::RangeInclusive;
+use std::collections::BTreeMap;
+
+use dataplane::service::{Addressed, Match, Rate, Service};
+use frame::InterfaceId;
+use ike::Entropy;
+use machine::{Instant, Machine as _, Rng};
+use service::radius::{Action, Event, Exchange, Outcome, Request, Server};
+
+use crate::feature::hear::Datagram;
+use crate::feature::{Effect, Effects};
+
+/// The ports that questions come from.
+pub(crate) const PORTS: RangeInclusive<u16> = 28_672..=32_767;
+/// Questions at a time; others are as if no server had answered.
+const MOST: usize = 1024;
+/// Answers that a worker hands on, in a second and at once.
+const RATE: Rate = Rate {
+    per_second: 5000,
+    burst: 1024,
+};
+
+/// The questions of a feature, each about something that it knows by a key.
+pub(crate) struct Questions<K> {
+    running: BTreeMap<K, Running>,
+    ports: BTreeMap<u16, K>,
+    entropy: Entropy,
+}
+
+struct Running {
+    exchange: Exchange,
+    port: u16,
+    /// The server that answered.
+    server: Option<u64>,
+}
+
+/// What came of a question.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) outcome: Outcome,
+    /// Who said it, by the number of the server's item.
+    pub(crate) server: Option<u64>,
+}
+
+impl<K: Copy + Ord> Questions<K> {
+    /// None is asked. What cannot be guessed comes from `entropy`.
+    pub(crate) const fn new(entropy: Entropy) -> Self {
+        Self {
+            running: BTreeMap::new(),
+            ports: BTreeMap::new(),
+            entropy,
+        }
+    }
+
+    /// What a feature that asks has to hear, under this name.
+    pub(crate) fn service(name: &'static str) -> Service {
+        let ports = [false, true].map(|ipv6| Match::UdpPorts {
+            ipv6,
+            first: *PORTS.start(),
+            last: *PORTS.end(),
+        });
+        Service {
+            addressed: Addressed::Own,
+            ..Service::new(name, ports, RATE)
+        }
+    }
+
+    /// Asks servers, in their order; an earlier question of the same key is forgotten. Gives the answer where there
+    /// is nobody to be asked.
+    pub(crate) fn ask(
+        &mut self,
+        key: K,
+        (servers, request): (Vec<Server>, Request),
+        now: Instant,
+        out: &mut Effects,
+    ) -> Option<Answer> {
+        self.forget(key);
+        let mut seed = [0; 8];
+        (self.entropy)(&mut seed);
+        let mut rng = Rng::seeded(u64::from_ne_bytes(seed));
+        let Some(port) = self.free_port(&mut rng) else {
+            let outcome = Outcome::Nobody;
+            return Some(Answer {
+                outcome,
+                server: None,
+            });
+        };
+        let running = Running {
+            exchange: Exchange::new(servers, request, rng),
+            port,
+            server: None,
+        };
+        self.running.insert(key, running);
+        self.ports.insert(port, key);
+        self.step(
+            key,
+            |exchange, actions| exchange.handle(Event::Begin, now, actions),
+            out,
+        )
+    }
+
+    /// A port that no other question has; none where there are too many.
+    fn free_port(&self, rng: &mut Rng) -> Option<u16> {
+        if self.running.len() >= MOST {
+            return None;
+        }
+        let span = u32::from(PORTS.end() - PORTS.start()) + 1;
+        loop {
+            let port = PORTS.start() + (rng.next_u32() % span) as u16;
+            if !self.ports.contains_key(&port) {
+                return Some(port);
+            }
+        }
+    }
+
+    /// Forgets a question.
+    pub(crate) fn forget(&mut self, key: K) {
+        if let Some(gone) = self.running.remove(&key) {
+            self.ports.remove(&gone.port);
+        }
+    }
+
+    /// Whether a port is that of a question.
+    pub(crate) fn has(&self, port: u16) -> bool {
+        self.ports.contains_key(&port)
+    }
+
+    /// A datagram arrived at a port.
+    pub(crate) fn hear(
+        &mut self,
+        (port, from): (u16, SocketAddr),
+        bytes: &[u8],
+        now: Instant,
+        out: &mut Effects,
+    ) -> Option<(K, Answer)> {
+        let key = *self.ports.get(&port)?;
+        let event = Event::Received { from, bytes };
+        let answer = self.step(
+            key,
+            |exchange, actions| exchange.handle(event, now, actions),
+            out,
+        )?;
+        Some((key, answer))
+    }
+
+    /// When something is to be done without an answer.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let deadlines = self
+            .running
+            .values()
+            .map(|running| running.exchange.deadline());
+        deadlines.flatten().map(|(at, _)| at).min()
+    }
+
+    /// Time goes on. Gives the answers of questions that nobody answers.
+    pub(crate) fn tick(&mut self, now: Instant, out: &mut Effects) -> Vec<(K, Answer)> {
+        let due = { self.running.iter() }
+            .filter(|(_, running)| running.exchange.deadline().is_some_and(|(at, _)| at <= now));
+        let due: Vec<K> = due.map(|(key, _)| *key).collect();
+        let answers = due.into_iter().filter_map(|key| {
+            let answer = self.step(key, |exchange, actions| exchange.tick(now, actions), out)?;
+            Some((key, answer))
+        });
+        answers.collect()
+    }
+
+    /// Has a question do something, and carries out what it wants.
+    fn step(
+        &mut self,
+        key: K,
+        does: impl FnOnce(&mut Exchange, &mut Vec<Action>),
+        out: &mut Effects,
+    ) -> Option<Answer> {
+        let running = self.running.get_mut(&key)?;
+        let mut actions = Vec::new();
+        does(&mut running.exchange, &mut actions);
+        let mut answer = None;
+        for action in actions {
+            match action {
+                Action::Send { to, source, bytes } => {
+                    out.push(Effect::Datagram(Box::new(Datagram {
+                        source,
+                        from: running.port,
+                        to,
+                        interface: InterfaceId::NONE,
+                        data: bytes,
+                    })));
+                }
+                Action::Done(outcome) => {
+                    let server = running.server;
+                    answer = Some(Answer { outcome, server });
+                }
+                Action::Answered(server, took) => {
+                    running.server = Some(server);
+                    out.push(Effect::Radius(Action::Answered(server, took)));
+                }
+                counted @ Action::Count(..) => out.push(Effect::Radius(counted)),
+            }
+        }
+        if answer.is_some() {
+            self.forget(key);
+        }
+        answer
+    }
+}
