@@ -161,6 +161,53 @@ pub enum RemoteId {
     Ignore,
     /// This one.
     Is(Id),
+    /// `dn`: the name of its certificate.
+    Dn,
+    /// `match-by=certificate`: whoever has this one, in DER, whatever it says to be.
+    Certificate(Vec<u8>),
+}
+
+impl RemoteId {
+    /// Whether it is for a peer that says to be this one, or that sends this certificate, and for no others.
+    pub(crate) fn names(&self, id: &Id, certificate: Option<&[u8]>) -> bool {
+        match self {
+            Self::Is(wanted) => wanted == id,
+            Self::Certificate(wanted) => certificate == Some(wanted),
+            Self::Auto | Self::Ignore | Self::Dn => false,
+        }
+    }
+
+    /// Whether it is for such a peer and others. Who sends no certificate may have any.
+    pub(crate) const fn may_be(&self, id: &Id, certificate: Option<&[u8]>) -> bool {
+        match self {
+            Self::Is(_) => false,
+            Self::Dn => matches!(id, Id::Dn(_)),
+            Self::Certificate(_) => certificate.is_none(),
+            Self::Auto | Self::Ignore => true,
+        }
+    }
+
+    /// Compares it with what a peer says to be.
+    ///
+    /// # Errors
+    /// The peer is another one.
+    pub(crate) fn check(&self, id: &Id) -> Result<(), String> {
+        let fits = match self {
+            Self::Is(wanted) => wanted == id,
+            Self::Dn => matches!(id, Id::Dn(_)),
+            Self::Auto | Self::Ignore | Self::Certificate(_) => true,
+        };
+        let wrong = || format!("the peer says to be {id}");
+        fits.then_some(()).ok_or_else(wrong)
+    }
+
+    /// Who the peer's certificate must say that it is; none where that is no question.
+    pub(crate) const fn of_certificate<'i>(&self, id: &'i Id) -> Option<&'i Id> {
+        match self {
+            Self::Ignore | Self::Certificate(_) => None,
+            Self::Auto | Self::Is(_) | Self::Dn => Some(id),
+        }
+    }
 }
 
 /// Whether a responder makes a policy where it has none (`generate-policy`).

@@ -118,6 +118,7 @@ fn certificates_prove_both_ends_by_both_versions() {
         }
         let typo = left.command("/ip/ipsec/identity/set [find] remote-id=address:192.0.2.");
         assert!(!typo.status.success(), "{}", text(&typo.stdout));
+        tells_apart_by_certificate(&left, &swan, &lab);
         // The other end is who it should be again, but its authority is not believed; what is established stays.
         left.exec("/certificate/set ca trusted=no");
         left.exec("/ip/ipsec/identity/set [find] match-by=remote-id remote-id=fqdn:right.example");
@@ -141,6 +142,30 @@ fn certificates_prove_both_ends_by_both_versions() {
         left.exec("/certificate/settings/set crl-use=no");
         until("nobody asks for that", || reaches(&lab, ""));
     }
+}
+
+/// Of two identities for other ends that call themselves something else, the one counts whose certificate it is.
+fn tells_apart_by_certificate(left: &Router, swan: &Swan, lab: &Lab) {
+    let begins = || {
+        // It may have kept one of two that began at once.
+        swan.tells(lab, "--terminate --ike far --force --timeout 2");
+        swan.tells(lab, "--initiate --child net --timeout 3")
+    };
+    let by = "match-by=certificate remote-id=fqdn:wrong.example";
+    left.exec("/ip/ipsec/peer/set far passive=yes");
+    left.exec(&format!(
+        "/ip/ipsec/identity/set [find] {by} remote-certificate=left"
+    ));
+    assert!(!begins(), "the certificate is another one");
+    left.exec(&format!(
+        "/ip/ipsec/identity/add peer=far auth-method=digital-signature certificate=left my-id=fqdn:left.example \
+         {by} remote-certificate=right"
+    ));
+    assert!(begins(), "the second identity is its: {}", left.log());
+    assert!(swan.tells(lab, "--terminate --ike far"));
+    left.exec("/ip/ipsec/identity/remove [find remote-certificate=right]");
+    left.exec("/ip/ipsec/identity/set [find] remote-certificate=none");
+    left.exec("/ip/ipsec/peer/set far passive=no");
 }
 
 /// The sites, where strongSwan has EAP-MSCHAPv2.

@@ -2,7 +2,7 @@
 
 use super::transaction::Opening;
 use super::{Sa, bodies, body, kind};
-use crate::config::{Auth, Certified, Id, RemoteId, Scheme};
+use crate::config::{Auth, Certified, Id, Scheme};
 use crate::crypto::equal;
 use crate::engine::core::{Context, Order};
 use crate::event::{Action, Level, Side, State};
@@ -10,6 +10,13 @@ use crate::message::Payload;
 
 /// A certificate for signatures, X.509 (RFC 2408, 3.9).
 pub(super) const X509: u8 = 4;
+
+/// The certificates that a peer sends, in DER: its own first.
+pub(super) fn certificates<'f>(found: &'f [Payload<'_>]) -> impl Iterator<Item = &'f [u8]> {
+    let all = bodies(found, kind::CERT).filter_map(|body| body.split_first());
+    let known = all.filter(|(encoding, _)| **encoding == X509);
+    known.map(|(_, certificate)| certificate)
+}
 
 impl Sa {
     /// Whether the peer's proof is right, and whether it is who it should be.
@@ -19,11 +26,7 @@ impl Sa {
             .identities
             .get(self.common.identity)
             .ok_or("no identity")?;
-        if let RemoteId::Is(wanted) = &identity.remote_id
-            && wanted != id
-        {
-            return Err(format!("the peer says to be {id}"));
-        }
+        identity.remote_id.check(id)?;
         let wanted = self.proof(side);
         let Some(Auth::Signature(certified)) = self.auth() else {
             let proof = body(found, kind::HASH).map_err(|_| "no proof")?;
@@ -32,13 +35,9 @@ impl Sa {
                 .ok_or("the secrets differ".into());
         };
         let certified: Certified = certified;
-        let chain: Vec<_> = bodies(found, kind::CERT)
-            .filter_map(|body| body.split_first())
-            .filter(|(encoding, _)| **encoding == X509)
-            .map(|(_, certificate)| certificate.to_vec())
-            .collect();
+        let chain: Vec<_> = certificates(found).map(<[u8]>::to_vec).collect();
         let signature = body(found, kind::SIGNATURE).map_err(|_| "no signature")?;
-        let named = (identity.remote_id != RemoteId::Ignore).then_some(id);
+        let named = identity.remote_id.of_certificate(id);
         certified
             .verifier
             .verify(&chain, named, Scheme::RsaRaw, &wanted, signature)

@@ -9,11 +9,11 @@
 
 use core::net::SocketAddr;
 
-use super::establish::X509;
+use super::establish::{X509, certificates};
 use super::keys::{Keys, skeyid_psk, skeyid_signature};
 use super::offer::{Method, choose_phase1, phase1};
 use super::{Bad, Natt, Sa, Step, bodies, body, chain, exchange, kind, method_of};
-use crate::config::{Auth, Exchange, Id, RemoteId, Scheme};
+use crate::config::{Auth, Exchange, Id, Scheme};
 use crate::crypto::Agreement;
 use crate::der;
 use crate::engine::core::{Context, Resend};
@@ -259,16 +259,17 @@ impl Sa {
     }
 
     /// Chooses the identity: of those with the method, the first that names the peer, or any.
-    fn choose_identity(&mut self, id: Option<&Id>) -> Result<(), Bad> {
+    fn choose_identity(&mut self, id: Option<&Id>, found: &[Payload<'_>]) -> Result<(), Bad> {
         let method = self.agreed.map(|agreed| agreed.method);
         let address = Id::Address(self.common.remote.ip());
         let id = id.unwrap_or(&address);
         let identities = self.common.peer.identities.iter().enumerate();
         let mut fitting = identities.filter(|(_, one)| method_of(&one.auth) == method);
+        let certificate = certificates(found).next();
         let named = fitting
             .clone()
-            .find(|(_, one)| one.remote_id == RemoteId::Is(id.clone()));
-        let any = || fitting.find(|(_, one)| !matches!(one.remote_id, RemoteId::Is(_)));
+            .find(|(_, one)| one.remote_id.names(id, certificate));
+        let any = || fitting.find(|(_, one)| one.remote_id.may_be(id, certificate));
         let chosen = named.or_else(any).map(|(at, _)| at);
         let first = || {
             self.common
@@ -342,7 +343,7 @@ impl Sa {
     ) -> Result<Option<Vec<u8>>, Bad> {
         self.read_vendors(found);
         let chosen = self.choose(body(found, kind::SA)?, cx)?;
-        self.choose_identity(None)?;
+        self.choose_identity(None, found)?;
         let mut message = Chain::default().with(kind::SA, &chosen);
         self.push_vendors(&mut message);
         let bytes = message.message(&self.header(exchange::MAIN, 0, 0));
@@ -457,7 +458,7 @@ impl Sa {
         let Identification::Who(id) = who else {
             return Err(Bad::Ignored("ike1-identity"));
         };
-        self.choose_identity(Some(&id))?;
+        self.choose_identity(Some(&id), found)?;
         self.draw(cx);
         self.values = (body(found, kind::KE)?.to_vec(), self.public());
         self.nonces = (body(found, kind::NONCE)?.to_vec(), cx.core.random(32));
@@ -646,6 +647,10 @@ impl Sa {
         else {
             return Err(Bad::Ignored("ike1-identity"));
         };
+        // With certificates no key hangs on who the peer is: now it is known.
+        if side == Side::Initiator && matches!(self.auth(), Some(Auth::Signature(_))) {
+            self.choose_identity(Some(&id), found)?;
+        }
         if let Err(reason) = self.judge(found, side, &id) {
             self.say(
                 Level::Error,

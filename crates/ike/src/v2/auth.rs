@@ -3,6 +3,7 @@
 use core::net::IpAddr;
 
 use super::child::Wanted;
+use super::prove::certificates;
 use super::{
     OPENING, Reply, Request, Sa, Stage, bodies, body, error, exchange, kind, notified, notify,
     push_notify, refusal,
@@ -221,10 +222,11 @@ impl Sa {
         };
         let identities = self.common.peer.identities.iter().enumerate();
         let mut fitting = identities.filter(|(_, one)| fits(&one.auth));
+        let certificate = certificates(found).next();
         let named = fitting
             .clone()
-            .find(|(_, one)| one.remote_id == RemoteId::Is(id.clone()));
-        let any = || fitting.find(|(_, one)| !matches!(one.remote_id, RemoteId::Is(_)));
+            .find(|(_, one)| one.remote_id.names(id, certificate));
+        let any = || fitting.find(|(_, one)| one.remote_id.may_be(id, certificate));
         match named.or_else(any) {
             Some((at, _)) => {
                 self.common.identity = at;

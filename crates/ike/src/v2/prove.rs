@@ -1,7 +1,7 @@
 //! How the two prove who they are (RFC 7296, 2.15 and 3.8; RFC 7427; RFC 4754).
 
 use super::{Sa, bodies, body, kind};
-use crate::config::{Auth, Certified, Id, RemoteId, Scheme, Secret, Verifier};
+use crate::config::{Auth, Certified, Id, Scheme, Secret, Verifier};
 use crate::crypto::equal;
 use crate::event::{Side, Why};
 use crate::message::{Chain, Payload};
@@ -131,6 +131,13 @@ fn of_der(bytes: &[u8], half: usize) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// The certificates that a peer sends, in DER: its own first.
+pub(super) fn certificates<'f>(found: &'f [Payload<'_>]) -> impl Iterator<Item = &'f [u8]> {
+    let all = bodies(found, kind::CERT).filter_map(|body| body.split_first());
+    let known = all.filter(|(encoding, _)| **encoding == X509);
+    known.map(|(_, certificate)| certificate)
+}
+
 impl Sa {
     /// What a side signs: its first message, the other's nonce, its identity.
     fn signed(&self, side: Side) -> Vec<u8> {
@@ -235,11 +242,7 @@ impl Sa {
             .identities
             .get(self.common.identity)
             .ok_or("no identity")?;
-        if let RemoteId::Is(wanted) = &identity.remote_id
-            && wanted != id
-        {
-            return Err(format!("the peer says to be {id}"));
-        }
+        identity.remote_id.check(id)?;
         let theirs = match self.common.side {
             Side::Initiator => Side::Responder,
             Side::Responder => Side::Initiator,
@@ -264,7 +267,7 @@ impl Sa {
             Auth::Eap(login) => &login.verifier,
             _ => return Err("no way to authenticate".into()),
         };
-        let named = (identity.remote_id != RemoteId::Ignore).then_some(id);
+        let named = identity.remote_id.of_certificate(id);
         self.judge_signature(found, proof, named, &**verifier, &self.signed(theirs))
     }
 
@@ -299,11 +302,7 @@ impl Sa {
                 (*scheme, data.to_vec())
             }
         };
-        let chain: Vec<_> = bodies(found, kind::CERT)
-            .filter_map(|body| body.split_first())
-            .filter(|(encoding, _)| **encoding == X509)
-            .map(|(_, certificate)| certificate.to_vec())
-            .collect();
+        let chain: Vec<_> = certificates(found).map(<[u8]>::to_vec).collect();
         verifier.verify(&chain, id, scheme, message, &signature)
     }
 }

@@ -109,10 +109,7 @@ impl Proofs {
 
     /// Who judges the certificate of an identity's peer; none where `remote-certificate` names none.
     fn judge(&mut self, store: &Store, item: &Item) -> Option<Arc<Judge>> {
-        let only = match item.text("remote-certificate") {
-            "" | "none" => None,
-            name => Some(of_text(of_name(store, name)?.text("der"))?),
-        };
+        let only = remote_certificate(store, item)?;
         let believed = &self.believed;
         let judge = self.judges.entry(only.clone()).or_insert_with(|| {
             Arc::new(Judge {
@@ -121,6 +118,16 @@ impl Proofs {
             })
         });
         Some(Arc::clone(judge))
+    }
+}
+
+/// The certificate that an identity's peer must have, in DER; the inner none is that none is named, the outer that it
+/// is not there.
+#[expect(clippy::option_option, reason = "both are said above")]
+pub(super) fn remote_certificate(store: &Store, item: &Item) -> Option<Option<Vec<u8>>> {
+    match item.text("remote-certificate") {
+        "" | "none" => Some(None),
+        name => of_text(of_name(store, name)?.text("der")).map(Some),
     }
 }
 

@@ -4,6 +4,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use certificate::Facts;
 use dataplane::ipsec::Selector;
 use ike::{
     Auth, Cipher, Encryption, Exchange, GeneratePolicy, Group, Hash, Id, Identity, Kind, Level,
@@ -15,7 +16,7 @@ use machine::Duration;
 use menu::{Item, Store, Value};
 
 use super::given::Asks;
-use super::proof::Proofs;
+use super::proof::{self, Proofs};
 use crate::feature::dns;
 use crate::firewall::protocol_of as protocol;
 use crate::read::prefix;
@@ -260,17 +261,18 @@ impl<'a> Reader<'a> {
             _ => return None,
         };
         // What is not understood of who somebody is must not let in anybody: there is no such identity then.
-        if item.text("match-by") == "certificate" {
-            return None;
-        }
         let word = |name| item.get(name).map_or(Some("auto"), Value::as_str);
         Some(Identity {
-            auth,
             my_id: match word("my-id") {
-                Some("auto") => None,
+                Some("auto") => own_name(&auth),
+                Some("dn") => Some(Id::Dn(own_facts(&auth)?.subject_der)),
                 _ => Some(id(item.get("my-id")?)?),
             },
             remote_id: match word("remote-id") {
+                _ if item.text("match-by") == "certificate" => {
+                    RemoteId::Certificate(proof::remote_certificate(self.store, item)??)
+                }
+                Some("dn") => RemoteId::Dn,
                 Some("ignore") => RemoteId::Ignore,
                 Some("auto") => RemoteId::Auto,
                 _ => RemoteId::Is(id(item.get("remote-id")?)?),
@@ -282,6 +284,7 @@ impl<'a> Reader<'a> {
             },
             template_group: item.text("policy-template-group").to_owned(),
             mode_config: self.modes.get(item.text("mode-config")).cloned(),
+            auth,
         })
     }
 }
@@ -377,6 +380,27 @@ pub(super) fn secret(text: &str) -> Secret {
             .collect::<Option<Vec<_>>>()
     });
     Secret::new(hex.unwrap_or_else(|| menu::bytes::to_bytes(text)))
+}
+
+/// What this router's certificate says.
+fn own_facts(auth: &Auth) -> Option<Facts> {
+    match auth {
+        Auth::Signature(own) | Auth::EapRadius(own) => Facts::read(own.chain.first()?).ok(),
+        Auth::Eap(_) | Auth::Psk(_) | Auth::PskXauth { .. } => None,
+    }
+}
+
+/// What this router calls itself where nothing says it: the first further name of its certificate (RouterOS:
+/// `my-id=auto`). None leaves it to the exchange of keys: the name of the certificate, or an address.
+fn own_name(auth: &Auth) -> Option<Id> {
+    let facts = own_facts(auth)?;
+    let mut names = facts.names.iter().filter_map(|name| name.split_once(':'));
+    names.find_map(|(kind, name)| match kind {
+        "DNS" => Some(Id::Fqdn(name.to_owned())),
+        "email" => Some(Id::UserFqdn(name.to_owned())),
+        "IP" => name.parse().ok().map(Id::Address),
+        _ => None,
+    })
 }
 
 fn id(value: &Value) -> Option<Id> {

@@ -136,14 +136,9 @@ fn has_mschap2(item: &Item) -> bool {
 
 /// What an identity asks for that is not done.
 fn of_proof(item: &Item) -> Option<&'static str> {
-    if ["my-id", "remote-id"]
-        .iter()
-        .any(|name| item.text(name) == "dn")
-    {
-        return Some("a certificate's name as identity (my-id, remote-id)");
-    }
-    if item.text("match-by") == "certificate" {
-        return Some("peers told apart by their certificates (match-by)");
+    let is_named = !matches!(item.text("remote-certificate"), "" | "none");
+    if item.text("match-by") == "certificate" && !is_named {
+        return Some("peers told apart by a certificate that is not said (remote-certificate)");
     }
     match item.text("auth-method") {
         "pre-shared-key" => None,
