@@ -111,10 +111,8 @@ fn certificates_prove_both_ends_by_both_versions() {
         // What is not understood of an identity lets nobody in.
         for unknown in ["remote-id=dn", "remote-id=ignore match-by=certificate"] {
             left.exec(&format!("/ip/ipsec/identity/set [find] {unknown}"));
-            assert!(
-                !swan.tells(&lab, "--initiate --child net --timeout 3"),
-                "{unknown}"
-            );
+            let begins = swan.tells(&lab, "--initiate --child net --timeout 3");
+            assert!(!begins, "{unknown}");
         }
         let typo = left.command("/ip/ipsec/identity/set [find] remote-id=address:192.0.2.");
         assert!(!typo.status.success(), "{}", text(&typo.stdout));

@@ -369,3 +369,6 @@ pub(super) fn choose_phase2(
         })
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -250,10 +250,9 @@ impl Control {
                     slave,
                     above,
                     master,
-                } => {
-                    let touched = &mut pending.touched;
-                    self.intent.enslave(&slave, above, master, touched);
-                }
+                } => self
+                    .intent
+                    .enslave(&slave, above, master, &mut pending.touched),
                 Effect::Bond(id, bond) => self.set_bond(id, bond),
                 Effect::Bridge(id, bridge) => self.set_bridge(id, bridge),
                 Effect::Object(object) => self.take_object(*object, pending),

@@ -3,8 +3,11 @@
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::BTreeMap;
 
-use ike::SaId;
+use ike::{Event, SaId};
 use service::pool::{Pools, Use};
+
+use super::Ipsec;
+use crate::feature::Effects;
 
 /// Who has an address, as `/ip/pool/used` says.
 const OWNER: &str = "IPsec";
@@ -59,6 +62,29 @@ impl Leases {
         if let Some((pool, address)) = self.all.remove(&sa) {
             self.pools.give_back(&pool, address);
         }
+    }
+}
+
+impl Ipsec {
+    /// A peer wants an address of a pool.
+    pub(super) fn lease(
+        &mut self,
+        sa: SaId,
+        (pool, wish): (&str, Option<IpAddr>),
+        out: &mut Effects,
+    ) {
+        let row = self.engine.peers().find(|row| row.id == sa);
+        let remote = row.map(|row| row.remote.ip().to_string());
+        let address = self
+            .leases
+            .take(sa, (pool, wish), &remote.unwrap_or_default());
+        if address.is_none() {
+            out.log(
+                "ipsec,error",
+                format!("no address is left in the pool {pool}"),
+            );
+        }
+        self.handle(Event::Leased(sa, address.map(IpAddr::from)), self.now, out);
     }
 }
 

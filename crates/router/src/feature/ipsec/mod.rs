@@ -461,22 +461,6 @@ impl Ipsec {
         self.given.tell(&self.config.asks, &self.ways, out);
     }
 
-    /// A peer wants an address of a pool.
-    fn lease(&mut self, sa: SaId, (pool, wish): (&str, Option<IpAddr>), out: &mut Effects) {
-        let row = self.engine.peers().find(|row| row.id == sa);
-        let remote = row.map(|row| row.remote.ip().to_string());
-        let address = self
-            .leases
-            .take(sa, (pool, wish), &remote.unwrap_or_default());
-        if address.is_none() {
-            out.log(
-                "ipsec,error",
-                format!("no address is left in the pool {pool}"),
-            );
-        }
-        self.handle(Event::Leased(sa, address.map(IpAddr::from)), self.now, out);
-    }
-
     fn say(&self, sa: SaId, what: &str, out: &mut Effects) {
         let row = self.engine.peers().find(|row| row.id == sa);
         let ends = row.map(|row| format!(" {} - {}", row.local, row.remote));

@@ -1,0 +1,209 @@
+//! What clients of systems that people have offer, against what a router has without configuration.
+
+use super::*;
+use crate::config::{Level, Selector};
+
+/// `/ip/ipsec/profile` as it is without configuration.
+fn profile() -> Profile {
+    Profile {
+        name: "default".into(),
+        hash: vec![Hash::Sha1],
+        encryption: vec![Cipher::Aes128, Cipher::TripleDes],
+        groups: vec![Group::Modp2048, Group::Modp1024],
+        prf: None,
+        lifetime: Duration::from_secs(86_400),
+        life_bytes: 0,
+        nat_traversal: true,
+        dpd: None,
+        proposal_check: ProposalCheck::Obey,
+    }
+}
+
+/// The template that comes with it, and its proposal.
+fn policy() -> Policy {
+    let everything = Selector {
+        prefix: ipnet::Ipv4Net::default().into(),
+        port: 0,
+    };
+    let unspecified = core::net::Ipv4Addr::UNSPECIFIED.into();
+    Policy {
+        peer: None,
+        template: Some("default".into()),
+        place: 0,
+        source: everything,
+        destination: everything,
+        protocol: 0,
+        mode: Mode::Transport,
+        ends: (unspecified, unspecified),
+        level: Level::Require,
+        ipsec: Protocol::Esp,
+        proposal: crate::config::Proposal {
+            name: "default".into(),
+            auth: vec![Hash::Sha1],
+            encryption: [256, 192, 128]
+                .map(|bits| Encryption::new(Kind::AesCbc, bits))
+                .into(),
+            lifetime: Duration::from_secs(1800),
+            pfs: Some(Group::Modp1024),
+        },
+    }
+}
+
+/// A proposal of these transforms.
+fn offer(protocol: u8, transforms: impl IntoIterator<Item = (u16, Vec<Attribute>)>) -> Vec<Offer> {
+    let transforms = (1..)
+        .zip(transforms)
+        .map(|(kind, (id, attributes))| Transform {
+            kind,
+            id,
+            attributes,
+        });
+    vec![Offer {
+        number: 1,
+        protocol,
+        spi: if protocol == 1 {
+            Vec::new()
+        } else {
+            vec![1, 2, 3, 4]
+        },
+        transforms: transforms.collect(),
+    }]
+}
+
+/// A transform of phase 1: cipher with the bits of its key, hash, group; it says its lifetime last, as a long number.
+fn of_phase1(
+    (cipher, bits): (u64, u64),
+    hash: u64,
+    group: u64,
+    (method, seconds): (u64, u32),
+) -> (u16, Vec<Attribute>) {
+    let mut attributes = vec![Attribute::number(1, cipher)];
+    attributes.extend((bits > 0).then(|| Attribute::number(14, bits)));
+    attributes.extend([
+        Attribute::number(2, hash),
+        Attribute::number(4, group),
+        Attribute::number(3, method),
+        Attribute::number(11, 1),
+        Attribute::bytes(12, &seconds.to_be_bytes()),
+    ]);
+    (1, attributes)
+}
+
+/// A transform of quick mode: cipher with the bits of its key, mode, authentication, lifetimes in seconds and in KB.
+fn of_phase2(
+    (cipher, bits): (u16, u64),
+    mode: u64,
+    auth: u64,
+    (seconds, kilobytes): (u32, u32),
+) -> (u16, Vec<Attribute>) {
+    let mut attributes = vec![Attribute::number(4, mode)];
+    attributes.extend((bits > 0).then(|| Attribute::number(6, bits)));
+    attributes.extend([
+        Attribute::number(5, auth),
+        Attribute::number(1, 1),
+        Attribute::bytes(2, &seconds.to_be_bytes()),
+        Attribute::number(1, 2),
+        Attribute::bytes(2, &kilobytes.to_be_bytes()),
+    ]);
+    (cipher, attributes)
+}
+
+const AES: u64 = 7;
+const TRIPLE_DES: u64 = 5;
+const SHA1: u64 = 2;
+const SHA256: u64 = 4;
+
+fn chosen1(
+    transforms: Vec<(u16, Vec<Attribute>)>,
+    profile: &Profile,
+    method: Method,
+) -> Option<Phase1> {
+    choose_phase1(&offer(1, transforms), profile, &[method]).map(|(_, chosen)| chosen)
+}
+
+#[test]
+fn windows_agrees_on_l2tp_without_configuration() {
+    let says = (1, 28_800);
+    let lists = [
+        vec![
+            of_phase1((AES, 256), SHA1, 20, says),
+            of_phase1((AES, 128), SHA1, 19, says),
+            of_phase1((AES, 256), SHA1, 14, says),
+            of_phase1((TRIPLE_DES, 0), SHA1, 14, says),
+            of_phase1((TRIPLE_DES, 0), SHA1, 2, says),
+        ],
+        // Old ones have this alone.
+        vec![of_phase1((TRIPLE_DES, 0), SHA1, 2, says)],
+    ];
+    let groups = [Group::Modp2048, Group::Modp1024];
+    for (list, group) in lists.into_iter().zip(groups) {
+        let wanted = Phase1 {
+            cipher: Cipher::TripleDes,
+            hash: Hash::Sha1,
+            group,
+            method: Method::Psk,
+            lifetime: Duration::from_secs(28_800),
+        };
+        assert_eq!(chosen1(list, &profile(), Method::Psk), Some(wanted));
+    }
+    // Behind a translator (4) and without one (2); no group of PFS, though the proposal has one.
+    for (mode, natt) in [(2, false), (4, true)] {
+        let says = (3600, 250_000);
+        let list = [((12, 256), 2), ((12, 128), 2), ((3, 0), 2), ((2, 0), 2)];
+        let list = list.map(|(cipher, auth)| of_phase2(cipher, mode, auth, says));
+        let (reply, chosen) = choose_phase2(
+            &offer(3, list),
+            &policy(),
+            Mode::Transport,
+            ProposalCheck::Obey,
+        )
+        .expect("a transform suits");
+        assert_eq!(reply.transforms[0].kind, 1);
+        let wanted = Phase2 {
+            suite: ChildSuite {
+                encryption: Encryption::new(Kind::AesCbc, 256),
+                authentication: Some(Hash::Sha1),
+            },
+            group: None,
+            mode: Mode::Transport,
+            natt,
+            lifetime: Duration::from_secs(3600),
+        };
+        assert_eq!(chosen, wanted);
+    }
+}
+
+#[test]
+fn phones_and_macs_agree_by_secret_and_by_login() {
+    // What servers for Windows, macOS, iOS and Android accept together, each alone.
+    for ((cipher, bits), hash) in [
+        ((Cipher::Aes256, 256), SHA256),
+        ((Cipher::Aes128, 128), SHA256),
+        ((Cipher::Aes256, 256), SHA1),
+        ((Cipher::Aes128, 128), SHA1),
+    ] {
+        for method in [Method::Psk, Method::PskLogin] {
+            let profile = Profile {
+                hash: vec![Hash::Sha1, Hash::Sha256],
+                encryption: vec![Cipher::Aes128, Cipher::Aes256],
+                ..profile()
+            };
+            let says = (method.number(), 3600);
+            let list = vec![of_phase1((AES, bits), hash, 14, says)];
+            let chosen = chosen1(list, &profile, method).expect("it suits");
+            assert_eq!((chosen.cipher, chosen.group), (cipher, Group::Modp2048));
+            assert_eq!(chosen.lifetime, Duration::from_secs(3600));
+        }
+    }
+    // A login is not taken for a secret alone, nor the other way.
+    let list = || {
+        vec![of_phase1(
+            (AES, 128),
+            SHA1,
+            14,
+            (Method::PskLogin.number(), 3600),
+        )]
+    };
+    assert_eq!(chosen1(list(), &profile(), Method::Psk), None);
+    assert!(chosen1(list(), &profile(), Method::PskLogin).is_some());
+}
