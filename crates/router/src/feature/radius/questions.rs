@@ -207,3 +207,126 @@ impl<K: Copy + Ord> Questions<K> {
         answer
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Duration;
+    use service::radius::Question;
+
+    fn questions() -> Questions<usize> {
+        let mut next = 0;
+        Questions::new(Box::new(move |bytes| {
+            next += 1;
+            let number = u64::to_be_bytes(next);
+            bytes
+                .iter_mut()
+                .zip(number)
+                .for_each(|(byte, of)| *byte = of);
+        }))
+    }
+
+    fn asked() -> (Vec<Server>, Request) {
+        let server = Server {
+            id: 7,
+            address: [192, 0, 2, 1].into(),
+            authentication: 1812,
+            accounting: 1813,
+            secret: b"xyzzy5461".to_vec(),
+            timeout: Duration::from_secs(1),
+            source: None,
+            realm: String::new(),
+            needs_message_authenticator: true,
+        };
+        let request = Request {
+            question: Question::Eap {
+                message: vec![2, 1, 0, 9, 1, b'a', b'n', b'n', b'a'],
+                state: Vec::new(),
+            },
+            user: "anna".into(),
+            calling: String::new(),
+            called: String::new(),
+            router: String::new(),
+            port: "ipsec",
+            session: String::new(),
+            classes: Vec::new(),
+        };
+        (vec![server], request)
+    }
+
+    /// The ports that datagrams leave from.
+    fn ports(out: Effects) -> Vec<u16> {
+        let sent = out.into_iter().filter_map(|effect| match effect {
+            Effect::Datagram(datagram) => Some(datagram.from),
+            _ => None,
+        });
+        sent.collect()
+    }
+
+    #[test]
+    fn each_has_a_port_and_there_are_not_too_many() {
+        let (mut questions, mut ports_of) = (questions(), Vec::new());
+        for key in 0..MOST {
+            let mut out = Effects::default();
+            assert!(
+                questions
+                    .ask(key, asked(), Instant::ZERO, &mut out)
+                    .is_none()
+            );
+            ports_of.extend(ports(out));
+        }
+        ports_of.sort_unstable();
+        ports_of.dedup();
+        assert_eq!(ports_of.len(), MOST);
+        assert!(
+            ports_of
+                .iter()
+                .all(|port| PORTS.contains(port) && questions.has(*port))
+        );
+        let mut out = Effects::default();
+        let answer = questions.ask(MOST, asked(), Instant::ZERO, &mut out);
+        assert_eq!(answer.map(|answer| answer.outcome), Some(Outcome::Nobody));
+        // Another question about the same takes the place of the one before.
+        assert!(questions.ask(0, asked(), Instant::ZERO, &mut out).is_none());
+        assert_eq!(questions.running.len(), MOST);
+        assert_eq!(questions.ports.len(), MOST);
+    }
+
+    #[test]
+    fn a_server_that_is_silent_is_asked_again_from_the_same_port_and_given_up() {
+        let (mut questions, mut out) = (questions(), Effects::default());
+        let nobodys = SocketAddr::from(([192, 0, 2, 1], 1812));
+        assert!(questions.ask(5, asked(), Instant::ZERO, &mut out).is_none());
+        let first = ports(out);
+        let mut given_up = Vec::new();
+        while let Some(at) = questions.deadline() {
+            let mut out = Effects::default();
+            // Garbage to its port is no answer, and what comes to another port is not heard.
+            assert!(
+                questions
+                    .hear((first[0], nobodys), &[2; 30], at, &mut out)
+                    .is_none()
+            );
+            assert!(
+                questions
+                    .hear((first[0] ^ 1, nobodys), &[2; 30], at, &mut out)
+                    .is_none()
+            );
+            given_up.extend(questions.tick(at, &mut out));
+            assert!(ports(out).iter().all(|port| *port == first[0]));
+        }
+        let [
+            (
+                5,
+                Answer {
+                    outcome: Outcome::Nobody,
+                    server: None,
+                },
+            ),
+        ] = &given_up[..]
+        else {
+            panic!("{given_up:?}");
+        };
+        assert!(!questions.has(first[0]));
+    }
+}
