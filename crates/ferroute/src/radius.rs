@@ -218,7 +218,11 @@ impl Session {
             return;
         }
         let request = Request {
-            question: Question::Accounting { status, seconds },
+            question: Question::Accounting {
+                status,
+                seconds,
+                through: None,
+            },
             session: format!("{login:08x}"),
             ..self.request.clone()
         };

@@ -59,6 +59,8 @@ pub mod kind {
     pub const NAS_PORT: u8 = 5;
     /// Service-Type
     pub const SERVICE_TYPE: u8 = 6;
+    /// Framed-IP-Address
+    pub const FRAMED_IP_ADDRESS: u8 = 8;
     /// Reply-Message
     pub const REPLY_MESSAGE: u8 = 18;
     /// State
@@ -81,14 +83,26 @@ pub mod kind {
     pub const STATUS: u8 = 40;
     /// Acct-Delay-Time
     pub const DELAY: u8 = 41;
+    /// Acct-Input-Octets
+    pub const INPUT_OCTETS: u8 = 42;
+    /// Acct-Output-Octets
+    pub const OUTPUT_OCTETS: u8 = 43;
     /// Acct-Session-Id
     pub const SESSION: u8 = 44;
     /// Acct-Authentic
     pub const AUTHENTIC: u8 = 45;
     /// Acct-Session-Time
     pub const SESSION_TIME: u8 = 46;
+    /// Acct-Input-Packets
+    pub const INPUT_PACKETS: u8 = 47;
+    /// Acct-Output-Packets
+    pub const OUTPUT_PACKETS: u8 = 48;
     /// Acct-Terminate-Cause
     pub const TERMINATE_CAUSE: u8 = 49;
+    /// Acct-Input-Gigawords
+    pub const INPUT_GIGAWORDS: u8 = 52;
+    /// Acct-Output-Gigawords
+    pub const OUTPUT_GIGAWORDS: u8 = 53;
     /// Event-Timestamp
     pub const EVENT_TIMESTAMP: u8 = 55;
     /// NAS-Port-Type

@@ -87,7 +87,20 @@ pub enum Question {
         status: Status,
         /// How long it has lasted.
         seconds: u32,
+        /// What goes through this router for the user; none where the session is with the router itself.
+        through: Option<Through>,
     },
+}
+
+/// What goes through this router in a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Through {
+    /// The address that the user was given.
+    pub address: Option<IpAddr>,
+    /// Packets and bytes from the user.
+    pub input: (u64, u64),
+    /// Packets and bytes to the user.
+    pub output: (u64, u64),
 }
 
 /// A question, and about whom.
@@ -446,6 +459,30 @@ fn accept(packet: &Packet<'_>, eap: Option<Vec<u8>>, (secret, authenticator): Hi
 /// The shared secret, and the authenticator of a request: what hides attributes of its answer.
 type Hides<'a> = (&'a [u8], &'a [u8; 16]);
 
+/// What goes through this router. Counters of bytes have 64 bits in two attributes (RFC 2869, 5.1).
+fn went_through(mut built: Builder, through: &Through, status: Status) -> Builder {
+    if let Some(IpAddr::V4(v4)) = through.address {
+        built = built.with(kind::FRAMED_IP_ADDRESS, &v4.octets());
+    }
+    if status == Status::Start {
+        return built;
+    }
+    let ((input_packets, input), (output_packets, output)) = (through.input, through.output);
+    [
+        (kind::INPUT_OCTETS, input),
+        (kind::INPUT_GIGAWORDS, input >> 32),
+        (kind::OUTPUT_OCTETS, output),
+        (kind::OUTPUT_GIGAWORDS, output >> 32),
+        (kind::INPUT_PACKETS, input_packets),
+        (kind::OUTPUT_PACKETS, output_packets),
+    ]
+    .into_iter()
+    // The low 32 bits: the rest is in the attributes for it.
+    .fold(built, |built, (kind, count)| {
+        built.with_number(kind, count as u32)
+    })
+}
+
 /// Service-Type of who administers a device, and of who goes through it (RFC 2865, 5.6); of a virtual port (RFC 2865,
 /// 5.41).
 const ADMINISTRATIVE: u32 = 6;
@@ -454,38 +491,74 @@ const VIRTUAL: u32 = 5;
 
 /// The packet of a request; none where it does not fit.
 fn packet(request: &Request, server: &Server, id: u8, random: [u8; 16]) -> Option<Vec<u8>> {
+    let built = match &request.question {
+        Question::Access { password } if password.len() > PASSWORD => return None,
+        Question::Access { password } => {
+            let hidden = secret::hide(password, &server.secret, &random);
+            asking(id, random)
+                .with(kind::USER_PASSWORD, &hidden)
+                .with_number(kind::SERVICE_TYPE, ADMINISTRATIVE)
+        }
+        Question::Eap { message, state } => {
+            let built = asking(id, random)
+                .with_whole(kind::EAP_MESSAGE, message)
+                .with_number(kind::SERVICE_TYPE, FRAMED);
+            match state.is_empty() {
+                true => built,
+                false => built.with(kind::STATE, state),
+            }
+        }
+        Question::Accounting {
+            status,
+            seconds,
+            through,
+        } => {
+            let built = Builder::new(code::ACCOUNTING_REQUEST, id, [0; 16]);
+            let built = telling(built, *status, *seconds, through.as_ref());
+            let classes = request.classes.iter();
+            classes.fold(built, |built, class| built.with(kind::CLASS, class))
+        }
+    };
+    let mut bytes = about(built, request, server).finish()?;
+    let is_accounting = matches!(request.question, Question::Accounting { .. });
+    secret::sign(&mut bytes, &server.secret, is_accounting);
+    Some(bytes)
+}
+
+/// The beginning of a packet that asks. What proves it is first, so that nobody can put something before it (the
+/// advice against CVE-2024-3596).
+fn asking(id: u8, random: [u8; 16]) -> Builder {
+    Builder::new(code::ACCESS_REQUEST, id, random).with(kind::MESSAGE_AUTHENTICATOR, &[0; 16])
+}
+
+/// Adds what a session is and has been. Who is in it was authenticated by RADIUS (RFC 2866, 5.6).
+fn telling(built: Builder, status: Status, seconds: u32, through: Option<&Through>) -> Builder {
+    let service = if through.is_some() {
+        FRAMED
+    } else {
+        ADMINISTRATIVE
+    };
+    let mut built = built
+        .with_number(kind::SERVICE_TYPE, service)
+        .with_number(kind::STATUS, status as u32)
+        .with_number(kind::AUTHENTIC, 1);
+    if status != Status::Start {
+        built = built.with_number(kind::SESSION_TIME, seconds);
+    }
+    match through {
+        Some(through) => went_through(built, through, status),
+        None => built,
+    }
+}
+
+/// Adds who and where the user is, and where the question comes from.
+fn about(built: Builder, request: &Request, server: &Server) -> Builder {
     let user = match server.realm.is_empty() || request.user.contains('@') {
         true => request.user.clone(),
         false => format!("{}@{}", request.user, server.realm),
     };
-    let (code, authenticator, service) = match request.question {
-        Question::Access { .. } => (code::ACCESS_REQUEST, random, ADMINISTRATIVE),
-        Question::Eap { .. } => (code::ACCESS_REQUEST, random, FRAMED),
-        Question::Accounting { .. } => (code::ACCOUNTING_REQUEST, [0; 16], ADMINISTRATIVE),
-    };
-    let mut built = Builder::new(code, id, authenticator);
-    if code == code::ACCESS_REQUEST {
-        // First, so that nobody can put something before it (the advice against CVE-2024-3596).
-        built = built.with(kind::MESSAGE_AUTHENTICATOR, &[0; 16]);
-    }
-    built = match &request.question {
-        Question::Access { password } if password.len() > PASSWORD => return None,
-        Question::Access { password } => {
-            let hidden = secret::hide(password, &server.secret, &random);
-            built.with(kind::USER_PASSWORD, &hidden)
-        }
-        Question::Eap { message, state } if state.is_empty() => {
-            built.with_whole(kind::EAP_MESSAGE, message)
-        }
-        Question::Eap { message, state } => {
-            let built = built.with_whole(kind::EAP_MESSAGE, message);
-            built.with(kind::STATE, state)
-        }
-        Question::Accounting { .. } => built,
-    };
-    built = built
+    let mut built = built
         .with(kind::USER_NAME, user.as_bytes())
-        .with_number(kind::SERVICE_TYPE, service)
         .with_number(kind::NAS_PORT_TYPE, VIRTUAL)
         .with(kind::NAS_PORT_ID, request.port.as_bytes())
         .with(kind::NAS_IDENTIFIER, request.router.as_bytes())
@@ -496,24 +569,9 @@ fn packet(request: &Request, server: &Server, id: u8, random: [u8; 16]) -> Optio
     if !request.session.is_empty() {
         built = built.with(kind::SESSION, request.session.as_bytes());
     }
-    built = match server.source {
+    match server.source {
         Some(IpAddr::V4(v4)) => built.with(kind::NAS_IP_ADDRESS, &v4.octets()),
         Some(IpAddr::V6(v6)) => built.with(kind::NAS_IPV6_ADDRESS, &v6.octets()),
         None => built,
-    };
-    if let Question::Accounting { status, seconds } = request.question {
-        // Authenticated by RADIUS (RFC 2866, 5.6).
-        built = built
-            .with_number(kind::STATUS, status as u32)
-            .with_number(kind::AUTHENTIC, 1);
-        if status != Status::Start {
-            built = built.with_number(kind::SESSION_TIME, seconds);
-        }
-        for class in &request.classes {
-            built = built.with(kind::CLASS, class);
-        }
     }
-    let mut bytes = built.finish()?;
-    secret::sign(&mut bytes, &server.secret, code == code::ACCOUNTING_REQUEST);
-    Some(bytes)
 }

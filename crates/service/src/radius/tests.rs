@@ -261,6 +261,11 @@ fn a_session_is_accounted() {
         ..request(Question::Accounting {
             status: Status::Stop,
             seconds: 90,
+            through: Some(Through {
+                address: Some([10, 7, 0, 5].into()),
+                input: (3, 0x2_0000_0001),
+                output: (4, 5),
+            }),
         })
     };
     let realm = Server {
@@ -288,6 +293,18 @@ fn a_session_is_accounted() {
         ),
         (Some(2), Some(90))
     );
+    assert_eq!(text(kind::FRAMED_IP_ADDRESS), Some(&[10, 7, 0, 5][..]));
+    for (kind, count) in [
+        (kind::INPUT_OCTETS, 1),
+        (kind::INPUT_GIGAWORDS, 2),
+        (kind::OUTPUT_OCTETS, 5),
+        (kind::OUTPUT_GIGAWORDS, 0),
+        (kind::INPUT_PACKETS, 3),
+        (kind::OUTPUT_PACKETS, 4),
+        (kind::SERVICE_TYPE, FRAMED),
+    ] {
+        assert_eq!(packet.number(kind), Some(count), "{kind}");
+    }
 
     let bytes = answer(&sent, code::ACCOUNTING_RESPONSE, b"xyzzy5461", false);
     exchange.handle(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dataplane::ipsec::{Arriving, Associations, Leaving, Mode, Protocol, SLOTS};
 use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Suite};
-use ike::{Child, ChildId, ChildSuite, Hash, Kind, PolicyId};
+use ike::{Child, ChildId, ChildSuite, Hash, Kind, PolicyId, SaId};
 
 /// Numbers that may come out of order (RouterOS: `replay=128`).
 const WINDOW: u32 = 128;
@@ -22,6 +22,23 @@ pub(super) struct Pair {
     heard: u64,
     /// The end of its lifetime in bytes was told.
     spent: bool,
+}
+
+impl Pair {
+    /// What has arrived and left: packets and bytes.
+    pub(super) fn traffic(&self) -> Both {
+        let (arrived, left) = (self.arriving.sa.counters(), self.leaving.sa.counters());
+        ((arrived.packets, arrived.bytes), (left.packets, left.bytes))
+    }
+}
+
+/// What has arrived and left: packets and bytes.
+pub(super) type Both = ((u64, u64), (u64, u64));
+
+/// Both together.
+pub(super) const fn sum(one: Both, other: Both) -> Both {
+    let (((a, b), (c, d)), ((e, f), (g, h))) = (one, other);
+    ((a + e, b + f), (c + g, d + h))
 }
 
 /// All pairs, and the slots of policies.
@@ -151,6 +168,26 @@ impl Installed {
             self.activate(id);
         }
         Ok(())
+    }
+
+    /// What has arrived and left by the pairs of an IKE SA: packets and bytes.
+    pub(super) fn traffic(&self, sa: SaId) -> Both {
+        let its = self.pairs.values().filter(|pair| pair.child.sa == sa);
+        its.fold(Both::default(), |all, pair| sum(all, pair.traffic()))
+    }
+
+    /// An IKE SA has taken the place of another one.
+    pub(super) fn pass_on(&mut self, before: SaId, after: SaId) {
+        let its = self
+            .pairs
+            .values_mut()
+            .filter(|pair| pair.child.sa == before);
+        its.for_each(|pair| pair.child.sa = after);
+    }
+
+    /// The pair of this name.
+    pub(super) fn pair(&self, child: ChildId) -> Option<&Pair> {
+        self.pairs.get(&child)
     }
 
     /// Packets leave by this pair from now on.

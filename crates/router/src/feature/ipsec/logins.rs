@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataplane::service::Service;
-use ike::{Auth, EapReply, Entropy, Event, Id, SaId, Secret};
-use machine::{Duration, Instant};
+use ike::{Auth, EapReply, Event, Id, SaId, Secret};
+use machine::Instant;
 use menu::Store;
-use service::radius::{Accept, Outcome, Question, Request, Server};
+use service::radius::{Accept, Outcome, Question, Request, Server, Status};
 
 use super::Ipsec;
 use crate::feature::Effects;
-use crate::feature::radius::questions::{Answer, PORTS, Questions};
+use crate::feature::radius::questions::{Answer, Questions};
 use crate::feature::radius::servers;
 
 /// The service of answers.
@@ -23,21 +23,45 @@ const RESPONSE: u8 = 2;
 const FAILURE: u8 = 4;
 const IDENTITY: u8 = 1;
 
+/// What servers are asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Asked {
+    /// The user of an IKE SA.
+    Login(SaId),
+    /// A session, and what of it (Acct-Status-Type).
+    Told(SaId, u32),
+}
+
 /// See the module.
+#[derive(Default)]
 pub(super) struct Logins {
     servers: Arc<[Server]>,
     /// The name of this router.
     router: String,
     talks: BTreeMap<SaId, Talk>,
-    questions: Questions<SaId>,
-    /// When the time is over that a server gave.
-    until: BTreeMap<SaId, Instant>,
+}
+
+/// What servers are asked about a user.
+fn about(talk: &Talk, router: &str, question: Question) -> Request {
+    let (calling, called) = talk.ends.clone();
+    Request {
+        question,
+        user: talk.user.clone(),
+        calling,
+        called,
+        router: router.to_owned(),
+        port: "ipsec",
+        session: String::new(),
+        classes: Vec::new(),
+    }
 }
 
 /// What was said so far.
 #[derive(Default)]
 struct Talk {
     user: String,
+    /// Where the user is, and where it came to.
+    ends: (String, String),
     /// The number of the user's last message.
     number: u8,
     /// What the server wants to hear again, and which it is.
@@ -46,16 +70,6 @@ struct Talk {
 }
 
 impl Logins {
-    pub(super) fn new(entropy: Entropy) -> Self {
-        Self {
-            servers: Arc::default(),
-            router: String::new(),
-            talks: BTreeMap::new(),
-            questions: Questions::new(entropy),
-            until: BTreeMap::new(),
-        }
-    }
-
     /// Reads whom to ask.
     pub(super) fn read(&mut self, store: &Store) {
         self.servers = servers(store, "ipsec");
@@ -63,39 +77,12 @@ impl Logins {
         self.router = identity.map_or("", |item| item.text("name")).to_owned();
     }
 
-    /// An IKE SA has taken the place of another one.
-    pub(super) fn pass_on(&mut self, before: SaId, after: SaId) {
-        if let Some(until) = self.until.remove(&before) {
-            self.until.insert(after, until);
-        }
-    }
-
-    /// An IKE SA is over.
-    pub(super) fn forget(&mut self, sa: SaId) {
-        self.talks.remove(&sa);
-        self.until.remove(&sa);
-        self.questions.forget(sa);
-    }
-
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        let over = self.until.values().min().copied();
-        self.questions.deadline().into_iter().chain(over).min()
-    }
-
-    /// IKE SAs whose time is over.
-    fn over(&self, now: Instant) -> Vec<SaId> {
-        let over = self.until.iter().filter(|(_, until)| **until <= now);
-        over.map(|(sa, _)| *sa).collect()
-    }
-
-    /// A user says something. Gives what is answered at once.
+    /// A user says something: what servers are asked.
     fn say(
         &mut self,
         (sa, id): (SaId, &Id),
         (message, ends): (Vec<u8>, (SocketAddr, SocketAddr)),
-        now: Instant,
-        out: &mut Effects,
-    ) -> Option<Answer> {
+    ) -> (Vec<Server>, Request) {
         let talk = self.talks.entry(sa).or_insert_with(|| Talk {
             user: id.to_string(),
             ..Talk::default()
@@ -108,64 +95,58 @@ impl Logins {
         }
         let its = |server: &&Server| talk.server.is_none_or(|its| its == server.id);
         let servers: Vec<_> = self.servers.iter().filter(its).cloned().collect();
-        let request = Request {
-            question: Question::Eap {
-                message,
-                state: core::mem::take(&mut talk.state),
-            },
-            user: talk.user.clone(),
-            calling: ends.1.ip().to_string(),
-            called: ends.0.ip().to_string(),
-            router: self.router.clone(),
-            port: "ipsec",
-            session: String::new(),
-            classes: Vec::new(),
-        };
-        self.questions.ask(sa, (servers, request), now, out)
+        talk.ends = (ends.1.ip().to_string(), ends.0.ip().to_string());
+        let state = core::mem::take(&mut talk.state);
+        let request = about(talk, &self.router, Question::Eap { message, state });
+        (servers, request)
     }
 
-    /// What an answer is to the user.
-    fn reply(&mut self, sa: SaId, answer: Answer, now: Instant, out: &mut Effects) -> EapReply {
+    /// What an answer is to the user, and what it gives whom it lets in.
+    fn reply(
+        &mut self,
+        sa: SaId,
+        answer: Answer,
+        out: &mut Effects,
+    ) -> (EapReply, Option<(Request, Accept)>) {
         let mut talk = self.talks.remove(&sa).unwrap_or_default();
-        let user = talk.user.clone();
         let failure = vec![FAILURE, talk.number, 0, 4];
-        match answer.outcome {
+        let user = &talk.user;
+        let refused = match answer.outcome {
             Outcome::Challenge { eap, state } => {
                 (talk.state, talk.server) = (state, answer.server);
                 self.talks.insert(sa, talk);
-                EapReply::Message(eap)
+                return (EapReply::Message(eap), None);
             }
-            Outcome::Accept(Accept {
-                eap,
-                key: Some(key),
-                session_timeout,
-                ..
-            }) if !eap.is_empty() => {
-                out.log("ipsec,info", format!("RADIUS lets {user} in"));
-                if let Some(seconds) = session_timeout {
-                    let until = now + Duration::from_secs(seconds.into());
-                    self.until.insert(sa, until);
+            Outcome::Accept(mut accept) if !accept.eap.is_empty() => match accept.key.take() {
+                Some(key) => {
+                    out.log("ipsec,info", format!("RADIUS lets {user} in"));
+                    let eap = core::mem::take(&mut accept.eap);
+                    let begins = Question::Accounting {
+                        status: Status::Start,
+                        seconds: 0,
+                        through: None,
+                    };
+                    let about = about(&talk, &self.router, begins);
+                    return (
+                        EapReply::Success(eap, Secret::new(key.0)),
+                        Some((about, accept)),
+                    );
                 }
-                EapReply::Success(eap, Secret::new(key.0))
-            }
-            Outcome::Accept(_) => {
-                let what = "RADIUS lets in without a key of EAP";
-                out.log("ipsec,error", format!("{what}: {user}"));
-                EapReply::Failure(failure)
-            }
+                None => format!("RADIUS gives no key of EAP for {user}"),
+            },
+            Outcome::Accept(_) => format!("RADIUS says nothing by EAP to {user}"),
             Outcome::Reject { eap } => {
                 out.log("ipsec,error", format!("RADIUS refuses {user}"));
-                EapReply::Failure(if eap.is_empty() { failure } else { eap })
+                let eap = if eap.is_empty() { failure } else { eap };
+                return (EapReply::Failure(eap), None);
             }
-            Outcome::Noted | Outcome::Nobody => {
-                let why = match self.servers.is_empty() {
-                    true => "no server is asked about ipsec (/radius)",
-                    false => "no server answers",
-                };
-                out.log("ipsec,error", format!("RADIUS: {why}: {user}"));
-                EapReply::Failure(failure)
+            Outcome::Noted | Outcome::Nobody if self.servers.is_empty() => {
+                format!("RADIUS: no server is asked about ipsec (/radius): {user}")
             }
-        }
+            Outcome::Noted | Outcome::Nobody => format!("RADIUS: no server answers: {user}"),
+        };
+        out.log("ipsec,error", refused);
+        (EapReply::Failure(failure), None)
     }
 }
 
@@ -175,7 +156,7 @@ impl Ipsec {
         let peers = self.read.peers.values();
         let mut identities = peers.flat_map(|peer| &peer.identities);
         let asks = identities.any(|identity| matches!(identity.auth, Auth::EapRadius(_)));
-        asks.then(|| Questions::<SaId>::service(SERVICE))
+        asks.then(|| Questions::<Asked>::service(SERVICE))
     }
 
     /// A user says something by EAP.
@@ -185,41 +166,48 @@ impl Ipsec {
             return;
         };
         let now = self.now;
-        if let Some(answer) = self.logins.say((sa, id), (message, ends), now, out) {
+        let asked = self.logins.say((sa, id), (message, ends));
+        if let Some(answer) = self.questions.ask(Asked::Login(sa), asked, now, out) {
             self.tell_user(sa, answer, now, out);
         }
+    }
+
+    /// An IKE SA is over: nothing is asked about its user any more.
+    pub(super) fn forget_login(&mut self, sa: SaId) {
+        self.logins.talks.remove(&sa);
+        self.questions.forget(Asked::Login(sa));
     }
 
     /// Hears an answer; says whether it is to a question.
     pub(super) fn hear_server(
         &mut self,
-        (port, from): (u16, SocketAddr),
+        at: (u16, SocketAddr),
         bytes: &[u8],
         now: Instant,
         out: &mut Effects,
     ) -> bool {
-        if !PORTS.contains(&port) || !self.logins.questions.has(port) {
-            return false;
-        }
-        if let Some((sa, answer)) = self.logins.questions.hear((port, from), bytes, now, out) {
+        let is_its = self.questions.has(at.0);
+        if let Some((Asked::Login(sa), answer)) = self.questions.hear(at, bytes, now, out) {
             self.tell_user(sa, answer, now, out);
         }
-        true
+        is_its
     }
 
-    /// Goes on where no server answers, and ends what is over.
+    /// Goes on where no server answers.
     pub(super) fn tick_logins(&mut self, now: Instant, out: &mut Effects) {
-        for (sa, answer) in self.logins.questions.tick(now, out) {
-            self.tell_user(sa, answer, now, out);
-        }
-        for sa in self.logins.over(now) {
-            self.logins.forget(sa);
-            self.handle(Event::Kill(sa), now, out);
+        for (asked, answer) in self.questions.tick(now, out) {
+            if let Asked::Login(sa) = asked {
+                self.tell_user(sa, answer, now, out);
+            }
         }
     }
 
     fn tell_user(&mut self, sa: SaId, answer: Answer, now: Instant, out: &mut Effects) {
-        let reply = self.logins.reply(sa, answer, now, out);
+        let (reply, accepted) = self.logins.reply(sa, answer, out);
+        if let Some((about, accept)) = accepted {
+            let servers = Arc::clone(&self.logins.servers);
+            self.sessions.open(sa, (about, servers), &accept, now);
+        }
         self.handle(Event::Eap(sa, reply), now, out);
     }
 }

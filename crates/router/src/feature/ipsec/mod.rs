@@ -16,6 +16,7 @@ mod proof;
 mod read;
 mod rows;
 mod secrets;
+mod sessions;
 #[cfg(test)]
 mod tests;
 
@@ -39,12 +40,14 @@ use self::generated::Generated;
 use self::given::Given;
 use self::installed::{Installed, Seen};
 use self::leases::Leases;
-use self::logins::Logins;
+use self::logins::{Asked, Logins};
 use self::proof::Proofs;
 use self::read::{Config, Reader};
+use self::sessions::Sessions;
 use super::certificate::CERTIFICATE;
 use super::hear::{Datagram, Heard, Hearing};
 use super::radius::RADIUS;
+use super::radius::questions::Questions;
 use super::{Effect, Effects, Feature, View, concerns};
 use crate::intent::Name;
 use crate::learned::Learned;
@@ -99,6 +102,9 @@ pub(crate) struct Ipsec {
     proofs: Proofs,
     leases: Leases,
     logins: Logins,
+    sessions: Sessions,
+    /// What RADIUS servers are asked about users and told of them.
+    questions: Questions<Asked>,
     given: Given,
     /// What menus say, and the tunnels with a secret.
     read: Config,
@@ -146,7 +152,9 @@ impl Ipsec {
             entropy: entropy(),
             proofs: Proofs::new(trust),
             leases: Leases::new(pools),
-            logins: Logins::new(entropy()),
+            logins: Logins::default(),
+            sessions: Sessions::default(),
+            questions: Questions::new(entropy()),
             given: Given::default(),
             read: Config::default(),
             tunnels: Vec::new(),
@@ -202,6 +210,7 @@ impl Ipsec {
     fn read(&mut self, view: &View<'_>, out: &mut Effects) {
         self.proofs.set_clock(view.now, view.clock);
         self.logins.read(view.store);
+        self.sessions.read(view.store);
         let reader = Reader::new(view.store, &mut self.proofs);
         self.read = reader.config();
         self.tunnels = secrets::tunnels(view.store, &reader);
@@ -403,6 +412,7 @@ impl Ipsec {
                     "ipsec,info",
                     format!("IPsec-SA removed: SPI {:#010x}: {}", spis.0, why.name()),
                 );
+                self.remember_traffic(child);
                 if let Some(policy) = self.installed.remove(child)
                     && self.installed.of(policy).next().is_none()
                     && self.generated.remove(policy)
@@ -410,15 +420,16 @@ impl Ipsec {
                     self.tell_workers(out);
                 }
             }
-            Action::Established(sa) => self.say(sa, "established", out),
+            Action::Established(sa) => self.begin_session(sa, out),
             Action::Renewed { before, after } => {
                 self.leases.pass_on(before, after);
-                self.logins.pass_on(before, after);
+                self.sessions.pass_on(before, after);
+                self.installed.pass_on(before, after);
                 self.given.pass_on(before, after);
             }
             Action::Closed(sa, why) => {
                 self.leases.give_back(sa);
-                self.logins.forget(sa);
+                self.end_session(sa, out);
                 self.given.give_back(sa, out);
                 self.say(sa, &format!("closed: {}", why.name()), out);
             }
@@ -571,6 +582,7 @@ impl Feature for Ipsec {
         self.engine.tick(now, &mut actions);
         self.act_all(actions, now, out);
         self.tick_logins(now, out);
+        self.tick_sessions(now, out);
         if self.look.is_some_and(|at| at <= now) {
             self.look = Some(now + LOOK);
             self.look_at_pairs(now, out);
@@ -581,10 +593,9 @@ impl Feature for Ipsec {
         let engine = self.engine.deadline().map(|(at, _)| at);
         let waits = self.asks || !self.waiting.is_empty();
         let asks = waits.then_some(self.now);
-        [engine, asks, self.look, self.logins.deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        let users = [self.questions.deadline(), self.sessions.deadline()];
+        let all = [engine, asks, self.look].into_iter().chain(users);
+        all.flatten().min()
     }
 
     fn services(&self) -> Vec<Service> {

@@ -7,14 +7,13 @@ use crate::declare::{U32, no, with_default, yes};
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("xauth-use-radius", "Whether RADIUS is asked").inert(),
-        yes("accounting", "Whether RADIUS is told of users").inert(),
+        yes("accounting", "Whether RADIUS is told of users"),
         with_default(
             "interim-update",
             Kind::SPAN,
             "0s",
             "How often RADIUS is told in between",
-        )
-        .inert(),
+        ),
         with_default(
             "ddos-cookie-threshold",
             U32,

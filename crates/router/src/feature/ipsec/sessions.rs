@@ -1,0 +1,190 @@
+//! Sessions of users whom RADIUS servers have let in: when their time is over, and what servers are told of them
+//! (`/ip/ipsec/settings accounting`; RFC 2866).
+
+use core::net::IpAddr;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ike::{ChildId, Event, SaId};
+use machine::{Duration, Instant};
+use menu::Store;
+use service::radius::{Accept, Question, Request, Server, Status, Through};
+
+use super::installed::{Both, sum};
+use super::logins::Asked;
+use super::{Ipsec, read};
+use crate::feature::Effects;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Sessions {
+    /// Whether servers are told of sessions, and how often besides beginning and end.
+    accounting: bool,
+    interim: Option<Duration>,
+    all: BTreeMap<SaId, Session>,
+}
+
+/// A session.
+struct Session {
+    /// Who it is, as servers are told.
+    about: Request,
+    servers: Arc<[Server]>,
+    /// When its time is over.
+    until: Option<Instant>,
+    interim: Option<Duration>,
+    /// When it began, and when servers are told again.
+    begun: Option<Instant>,
+    next: Option<Instant>,
+    address: Option<IpAddr>,
+    /// What went by pairs that are gone.
+    gone: Both,
+}
+
+impl Sessions {
+    /// Reads what servers are told.
+    pub(super) fn read(&mut self, store: &Store) {
+        let settings = store.settings(read::SETTINGS);
+        self.accounting = settings.is_some_and(|item| item.is("accounting"));
+        let nanos = settings.and_then(|item| item.get("interim-update")?.as_nanos());
+        let nanos = nanos.and_then(|nanos| u64::try_from(nanos).ok());
+        self.interim = nanos.filter(|nanos| *nanos > 0).map(Duration::from_nanos);
+    }
+
+    /// A server lets a user in.
+    pub(super) fn open(
+        &mut self,
+        sa: SaId,
+        (about, servers): (Request, Arc<[Server]>),
+        accept: &Accept,
+        now: Instant,
+    ) {
+        let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+        let about = Request {
+            session: format!("{:08x}", sa.0),
+            classes: accept.classes.clone(),
+            ..about
+        };
+        let session = Session {
+            about,
+            servers,
+            until: accept.session_timeout.map(|timeout| now + seconds(timeout)),
+            interim: accept.interim.filter(|interim| *interim > 0).map(seconds),
+            begun: None,
+            next: None,
+            address: None,
+            gone: Both::default(),
+        };
+        self.all.insert(sa, session);
+    }
+
+    /// An IKE SA has taken the place of another one.
+    pub(super) fn pass_on(&mut self, before: SaId, after: SaId) {
+        if let Some(session) = self.all.remove(&before) {
+            self.all.insert(after, session);
+        }
+    }
+
+    /// A pair of an IKE SA goes.
+    fn lose(&mut self, sa: SaId, traffic: Both) {
+        if let Some(session) = self.all.get_mut(&sa) {
+            session.gone = sum(session.gone, traffic);
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let sessions = self
+            .all
+            .values()
+            .flat_map(|session| [session.until, session.next]);
+        sessions.flatten().min()
+    }
+
+    /// What servers are told of a session: what goes by its pairs is `live`. None where they are told nothing.
+    fn report(
+        &mut self,
+        sa: SaId,
+        (status, live): (Status, Both),
+        now: Instant,
+    ) -> Option<(Vec<Server>, Request)> {
+        let session = self.all.get_mut(&sa).filter(|_| self.accounting)?;
+        let begun = session.begun?;
+        session.next = self
+            .interim
+            .or(session.interim)
+            .map(|interim| now + interim);
+        let (input, output) = sum(session.gone, live);
+        let seconds = now.saturating_since(begun).as_secs();
+        let request = Request {
+            question: Question::Accounting {
+                status,
+                seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
+                through: Some(Through {
+                    address: session.address,
+                    input,
+                    output,
+                }),
+            },
+            ..session.about.clone()
+        };
+        Some((session.servers.to_vec(), request))
+    }
+}
+
+impl Ipsec {
+    /// Tells servers of a session. Nothing hangs on what they answer.
+    fn tell(&mut self, sa: SaId, (status, live): (Status, Both), out: &mut Effects) {
+        let now = self.now;
+        if let Some(report) = self.sessions.report(sa, (status, live), now) {
+            let key = Asked::Told(sa, status as u32);
+            _ = self.questions.ask(key, report, now, out);
+        }
+    }
+
+    /// An IKE SA is there: the session of its user begins.
+    pub(super) fn begin_session(&mut self, sa: SaId, out: &mut Effects) {
+        self.say(sa, "established", out);
+        let row = self.engine.peers().find(|row| row.id == sa);
+        let address = row.and_then(|row| row.leased);
+        let now = self.now;
+        if let Some(session) = self.sessions.all.get_mut(&sa) {
+            (session.begun, session.address) = (Some(now), address);
+            self.tell(sa, (Status::Start, Both::default()), out);
+        }
+    }
+
+    /// A pair goes: what went by it is remembered.
+    pub(super) fn remember_traffic(&mut self, child: ChildId) {
+        if let Some(pair) = self.installed.pair(child) {
+            self.sessions.lose(pair.child.sa, pair.traffic());
+        }
+    }
+
+    /// An IKE SA is over, and so is the session of its user.
+    pub(super) fn end_session(&mut self, sa: SaId, out: &mut Effects) {
+        self.forget_login(sa);
+        let live = self.installed.traffic(sa);
+        self.tell(sa, (Status::Stop, live), out);
+        self.sessions.all.remove(&sa);
+    }
+
+    /// Tells servers what they are to be told again, and ends what is over.
+    pub(super) fn tick_sessions(&mut self, now: Instant, out: &mut Effects) {
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let sessions = self.sessions.all.iter();
+        let due = sessions.filter(|(_, session)| is_due(session.next) || is_due(session.until));
+        let due: Vec<_> = due
+            .map(|(sa, session)| (*sa, is_due(session.until)))
+            .collect();
+        for (sa, is_over) in due {
+            if is_over {
+                if let Some(session) = self.sessions.all.get_mut(&sa) {
+                    session.until = None;
+                }
+                self.handle(Event::Kill(sa), now, out);
+            } else {
+                let live = self.installed.traffic(sa);
+                self.tell(sa, (Status::Interim, live), out);
+            }
+        }
+    }
+}
