@@ -43,12 +43,22 @@ pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     }
     let (at, kind) = begin(packet, &upper)?;
     match kind {
+        // Packets to groups are signed by who speaks there, as VRRP does (RFC 2338, 5.3.6.3).
+        Kind::Of(Protocol::Ah) if is_to_group(packet) => None,
         Kind::Of(protocol) => Some(match named(cx, packet.get(at..)?, protocol) {
             Some(_) => Exit::Reveal,
             None => Exit::Drop(DropReason::IpsecUnknown),
         }),
         Kind::Keepalive => Some(Exit::Drop(DropReason::IpsecKeepalive)),
         Kind::Other => None,
+    }
+}
+
+/// Whether a packet's destination is a group.
+fn is_to_group(packet: &[u8]) -> bool {
+    match packet.first().map_or(0, |first| first >> 4) {
+        4 => packet.get(16).is_some_and(|first| first >> 4 == 0xe),
+        _ => packet.get(24) == Some(&0xff),
     }
 }
 

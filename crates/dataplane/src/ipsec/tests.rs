@@ -458,6 +458,20 @@ fn the_number_of_one_protocol_names_nothing_of_the_other() {
 }
 
 #[test]
+fn what_is_signed_to_a_group_is_not_for_ipsec() {
+    let protocol = Protocol::Ah;
+    let mut to = receiver(Way { protocol, ..TUNNEL });
+    let mut packet = packet_of(&signed(&to_host().frame()[14..], 112)).to_vec();
+    packet[16..20].copy_from_slice(&[224, 0, 0, 18]);
+    packet[10..12].fill(0);
+    let sum = !wire::checksum::sum(&packet[..20]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    let to_group = [0x01, 0x00, 0x5e, 0, 0, 18];
+    assert!(to.pass(ethernet(to_group, 0x0800, &packet)).is_empty());
+    assert_eq!(to.drops(), [(DropReason::MulticastNotMine, 1)]);
+}
+
+#[test]
 fn a_signed_packet_cut_short_is_counted() {
     let protocol = Protocol::Ah;
     let mut to = receiver(Way { protocol, ..TUNNEL });

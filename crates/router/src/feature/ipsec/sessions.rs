@@ -106,12 +106,13 @@ impl Sessions {
         (status, live): (Status, Both),
         now: Instant,
     ) -> Option<(Vec<Server>, Request)> {
-        let session = self.all.get_mut(&sa).filter(|_| self.accounting)?;
+        let session = self.all.get_mut(&sa)?;
         let begun = session.begun?;
-        session.next = self
-            .interim
-            .or(session.interim)
-            .map(|interim| now + interim);
+        let interim = self.interim.or(session.interim).filter(|_| self.accounting);
+        session.next = interim.map(|interim| now + interim);
+        if !self.accounting {
+            return None;
+        }
         let (input, output) = sum(session.gone, live);
         let seconds = now.saturating_since(begun).as_secs();
         let request = Request {
@@ -146,7 +147,8 @@ impl Ipsec {
         let row = self.engine.peers().find(|row| row.id == sa);
         let address = row.and_then(|row| row.leased);
         let now = self.now;
-        if let Some(session) = self.sessions.all.get_mut(&sa) {
+        let new = self.sessions.all.get_mut(&sa);
+        if let Some(session) = new.filter(|session| session.begun.is_none()) {
             (session.begun, session.address) = (Some(now), address);
             self.tell(sa, (Status::Start, Both::default()), out);
         }
