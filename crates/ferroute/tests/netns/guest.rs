@@ -119,8 +119,12 @@ impl Guest {
         }
         let mut said = String::new();
         while let Some(line) = self.line() {
-            if let Some((_, code)) = line.split_once(END) {
-                return (said, code.trim() == "0");
+            // What is typed before the console's echo is off comes back, too: it has no number there.
+            let code = line
+                .split_once(END)
+                .map(|(_, code)| code.trim().parse::<i32>());
+            if let Some(Ok(code)) = code {
+                return (said, code == 0);
             }
             said.push_str(&line);
             said.push('\n');
