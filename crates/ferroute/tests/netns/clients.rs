@@ -18,8 +18,77 @@ add name=reader group=read password=\"Only-reads-1\"
 add name=keyed group=read password=\"Has-a-key-1\"
 ";
 
-/// The router's address on the client's side of the lab `plain`.
-const ROUTER: &str = "192.168.88.1";
+/// The router's address on the client's side of a lab, and the first of [`USERS`] with its password.
+const ARGUMENTS: [&str; 3] = ["192.168.88.1", "operator", "Let-me-in-1"];
+
+/// A program of others: a script of `tests/clients`, and the interpreter that has the program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Client {
+    script: &'static str,
+    runtime: Runtime,
+}
+
+/// What runs a script.
+#[derive(Clone, Copy, Debug)]
+enum Runtime {
+    Python,
+    /// Python with Ansible's collections.
+    Ansible,
+    Node,
+}
+
+const NETMIKO: Client = Client::python("netmiko_routeros.py");
+const LIBROUTEROS: Client = Client::python("librouteros_api.py");
+const EXPORTER: Client = Client::python("exporter.py");
+const REST: Client = Client::python("rest_api.py");
+const NODE: Client = Client {
+    script: "node/routeros_api.js",
+    runtime: Runtime::Node,
+};
+const ANSIBLE: Client = Client {
+    script: "ansible_api.py",
+    runtime: Runtime::Ansible,
+};
+
+impl Client {
+    const fn python(script: &'static str) -> Self {
+        Self {
+            script,
+            runtime: Runtime::Python,
+        }
+    }
+
+    /// Runs the script in the host `client` of a lab whose router has [`USERS`]; it must end with `ok`. Notes for
+    /// `test` if the program is not installed.
+    pub(crate) fn run(self, test: &str, lab: &Lab) {
+        if let Some(interpreter) = self.interpreter(test) {
+            script(lab, &interpreter, self.script, &ARGUMENTS);
+        }
+    }
+
+    /// The interpreter; noted for `test` if the program is not installed.
+    fn interpreter(self, test: &str) -> Option<PathBuf> {
+        let installed = |file: &str, what: &str| {
+            let found = root().join("target").join(file).exists();
+            if !found {
+                skip(test, &format!("{what} are not installed (make deps)"));
+            }
+            found
+        };
+        match self.runtime {
+            Runtime::Python => python(test),
+            Runtime::Ansible => {
+                let collections = "clients/collections/collections.txt";
+                installed(collections, "Ansible's collections").then(|| python(test))?
+            }
+            Runtime::Node => {
+                let packages = "clients-node/packages.txt";
+                let runs = installed(packages, "the Node.js clients") && have(test, &["node"]);
+                runs.then(|| PathBuf::from("node"))
+            }
+        }
+    }
+}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -36,13 +105,12 @@ pub(crate) fn python(test: &str) -> Option<PathBuf> {
 }
 
 /// Runs a script of `tests/clients` in a lab's host; it must end with `ok`.
-pub(crate) fn script(lab: &Lab, python: &Path, script: &str, arguments: &[&str]) {
-    script_by(lab, &python.display().to_string(), script, arguments);
-}
-
-fn script_by(lab: &Lab, interpreter: &str, script: &str, arguments: &[&str]) {
+fn script(lab: &Lab, interpreter: &Path, script: &str, arguments: &[&str]) {
     let script = root().join("tests/clients").join(script);
-    let mut argv = vec![interpreter.to_owned(), script.display().to_string()];
+    let mut argv = vec![
+        interpreter.display().to_string(),
+        script.display().to_string(),
+    ];
     argv.extend(arguments.iter().map(|argument| (*argument).to_owned()));
     let output = lab
         .command_line("client", &argv)
@@ -55,18 +123,23 @@ fn script_by(lab: &Lab, interpreter: &str, script: &str, arguments: &[&str]) {
     assert!(said.trim_end().ends_with("ok"), "{said}\n{complaint}");
 }
 
-#[test]
-fn netmiko_works_by_ssh_as_on_any_routeros_device() {
-    let test = "netmiko_works_by_ssh_as_on_any_routeros_device";
-    let Some(python) = python(test) else { return };
+/// Runs a client against a router with the users that it knows.
+fn as_operator(test: &str, client: Client) {
+    if client.interpreter(test).is_none() {
+        return;
+    }
     let Some(lab) = lab(test, layout("plain")) else {
         return;
     };
     let config = format!("{}{USERS}", layout("plain").config);
     let _router = Router::start(&lab, &Start::with(PACKET, &config));
 
-    let arguments = [ROUTER, "operator", "Let-me-in-1"];
-    script(&lab, &python, "netmiko_routeros.py", &arguments);
+    client.run(test, &lab);
+}
+
+#[test]
+fn netmiko_works_by_ssh_as_on_any_routeros_device() {
+    as_operator("netmiko_works_by_ssh_as_on_any_routeros_device", NETMIKO);
 }
 
 #[test]
@@ -80,70 +153,41 @@ fn garbage_by_ssh_harms_nobody() {
     let _router = Router::start(&lab, &Start::with(PACKET, &config));
 
     for seed in ["1", "2", "3", "7", "8", "10"] {
-        let arguments = [ROUTER, "operator", "Let-me-in-1", seed];
+        let arguments = [ARGUMENTS.as_slice(), &[seed]].concat();
         script(&lab, &python, "ssh_garbage.py", &arguments);
     }
-}
-
-/// Runs a script of Python against a router with the users that it knows.
-fn as_operator(test: &str, name: &str) {
-    let Some(python) = python(test) else { return };
-    let Some(lab) = lab(test, layout("plain")) else {
-        return;
-    };
-    let config = format!("{}{USERS}", layout("plain").config);
-    let _router = Router::start(&lab, &Start::with(PACKET, &config));
-
-    script(&lab, &python, name, &[ROUTER, "operator", "Let-me-in-1"]);
 }
 
 #[test]
 fn librouteros_works_by_the_api_as_on_any_routeros_device() {
     as_operator(
         "librouteros_works_by_the_api_as_on_any_routeros_device",
-        "librouteros_api.py",
+        LIBROUTEROS,
     );
 }
 
 #[test]
 fn ansible_brings_a_router_to_a_configuration_and_then_changes_nothing() {
-    let test = "ansible_brings_a_router_to_a_configuration_and_then_changes_nothing";
-    if !root()
-        .join("target/clients/collections/collections.txt")
-        .exists()
-    {
-        skip(test, "Ansible's collections are not installed (make deps)");
-        return;
-    }
-    as_operator(test, "ansible_api.py");
+    as_operator(
+        "ansible_brings_a_router_to_a_configuration_and_then_changes_nothing",
+        ANSIBLE,
+    );
 }
 
 #[test]
 fn an_exporter_tells_prometheus_of_the_router() {
-    as_operator("an_exporter_tells_prometheus_of_the_router", "exporter.py");
+    as_operator("an_exporter_tells_prometheus_of_the_router", EXPORTER);
 }
 
 #[test]
 fn rest_works_by_an_ordinary_http_client() {
-    as_operator("rest_works_by_an_ordinary_http_client", "rest_api.py");
+    as_operator("rest_works_by_an_ordinary_http_client", REST);
 }
 
 #[test]
 fn node_routeros_works_by_the_api_as_on_any_routeros_device() {
-    let test = "node_routeros_works_by_the_api_as_on_any_routeros_device";
-    if !root().join("target/clients-node/packages.txt").exists() {
-        skip(test, "the Node.js clients are not installed (make deps)");
-        return;
-    }
-    let Some(lab) = have(test, &["node"])
-        .then(|| lab(test, layout("plain")))
-        .flatten()
-    else {
-        return;
-    };
-    let config = format!("{}{USERS}", layout("plain").config);
-    let _router = Router::start(&lab, &Start::with(PACKET, &config));
-
-    let arguments = [ROUTER, "operator", "Let-me-in-1"];
-    script_by(&lab, "node", "node/routeros_api.js", &arguments);
+    as_operator(
+        "node_routeros_works_by_the_api_as_on_any_routeros_device",
+        NODE,
+    );
 }
