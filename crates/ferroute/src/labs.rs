@@ -2,8 +2,8 @@
 
 mod lanes;
 mod measure;
+mod sites;
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread;
@@ -150,10 +150,11 @@ impl Live {
             name: None,
             life: Life::Owned,
             holding: None,
-            belongings: vec![control.clone(), place.devices(), script(&control)],
+            belongings: vec![control.clone(), place.devices(), furniture(&control)],
         };
         let lab = Lab::up(layout, &options).map_err(|error| error.to_string())?;
-        let daemons = begin(&lab, layout, &script(&control))?;
+        let mut daemons = begin(&lab, layout, &furniture(&control))?;
+        daemons.extend(sites::start(&lab, layout, &furniture(&control))?);
         let story = lab::story(layout.name);
         let board = story.and_then(|story| story.board);
         let mut run = Run {
@@ -182,6 +183,10 @@ impl Live {
             }
             router => router?,
         };
+        // Another configuration has nothing that these commands complete.
+        if run.config.is_none() {
+            sites::complete(layout, &control)?;
+        }
         Ok(Self {
             lab,
             router,
@@ -201,22 +206,20 @@ impl Live {
     }
 }
 
-/// Where the script is that DHCP clients of a lab run.
-fn script(control: &Path) -> PathBuf {
-    control.with_extension("lease")
+/// The folder with the files of what runs in a lab's hosts.
+fn furniture(control: &Path) -> PathBuf {
+    control.with_extension("lab")
 }
 
-/// Starts what runs in a lab's hosts.
-fn begin(lab: &Lab, layout: &Layout, script: &Path) -> Result<Vec<Child>, String> {
+/// Starts the programs that run in a lab's hosts; their files are in `folder`.
+fn begin(lab: &Lab, layout: &Layout, folder: &Path) -> Result<Vec<Child>, String> {
     let daemons = lab::daemons(layout);
     if daemons.is_empty() {
         return Ok(Vec::new());
     }
-    let broken = |error: std::io::Error| format!("{}: {error}", script.display());
-    std::fs::write(script, lab::LEASE_SCRIPT).map_err(broken)?;
-    let mode = std::fs::Permissions::from_mode(0o700);
-    std::fs::set_permissions(script, mode).map_err(broken)?;
-    let own = script.display().to_string();
+    let broken = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(broken)?;
+    lab::furnish(layout, folder).map_err(broken)?;
     let start = |daemon: &lab::Daemon| {
         if !installed(daemon.argv[0]) {
             return Err(format!(
@@ -224,11 +227,7 @@ fn begin(lab: &Lab, layout: &Layout, script: &Path) -> Result<Vec<Child>, String
                 daemon.argv[0], layout.name
             ));
         }
-        let word = |word: &&str| match *word {
-            lab::SCRIPT => own.clone(),
-            word => word.to_owned(),
-        };
-        let argv: Vec<_> = daemon.argv.iter().map(word).collect();
+        let argv = daemon.words(folder);
         let mut command =
             { lab.command_line(daemon.host, &argv) }.map_err(|error| error.to_string())?;
         let quiet = command

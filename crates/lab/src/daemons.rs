@@ -1,5 +1,11 @@
 //! Programs that run in a lab's hosts as long as it is used: who gives addresses and names, and who takes them.
 
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use crate::everyday;
 use crate::layout::Layout;
 
 /// A program that goes on.
@@ -7,18 +13,53 @@ use crate::layout::Layout;
 pub struct Daemon {
     /// The host.
     pub host: &'static str,
-    /// The program and its arguments, one of which may be [`SCRIPT`].
+    /// The program and its arguments. `{folder}` stands for the folder of [`furnish`].
     pub argv: &'static [&'static str],
 }
 
-/// Stands for the path of a file with [`LEASE_SCRIPT`].
-pub const SCRIPT: &str = "{script}";
+impl Daemon {
+    /// Returns the program and its arguments, with the folder of [`furnish`] in them.
+    pub fn words(&self, folder: &Path) -> Vec<String> {
+        let folder = folder.display().to_string();
+        let word = |word: &&str| word.replace("{folder}", &folder);
+        self.argv.iter().map(word).collect()
+    }
+}
+
+/// A file that a daemon reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name in the folder of [`furnish`].
+    pub name: &'static str,
+    /// Its contents.
+    pub text: &'static str,
+}
+
+/// Writes the files that the daemons of a layout need into `folder`, which exists.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn furnish(layout: &Layout, folder: &Path) -> io::Result<()> {
+    let files = match layout.name {
+        "everyday" => everyday::FILES,
+        _ => &[],
+    };
+    for file in files {
+        fs::write(folder.join(file.name), file.text)?;
+    }
+    let script = folder.join(LEASE);
+    fs::write(&script, LEASE_SCRIPT)?;
+    fs::set_permissions(script, fs::Permissions::from_mode(0o700))
+}
+
+/// The name of the file with [`LEASE_SCRIPT`] in the folder of [`furnish`].
+pub const LEASE: &str = "lease";
 
 /// What a DHCP client runs when it has a lease, or has none any more: the address and the route, in its host alone.
 pub const LEASE_SCRIPT: &str = r#"#!/bin/sh
 case $1 in
 deconfig)
-    ip address flush dev "$interface"
+    ip -4 address flush dev "$interface"
     ip link set dev "$interface" up ;;
 bound | renew)
     ip address replace "$ip/$mask" dev "$interface"
@@ -30,45 +71,55 @@ esac
 pub fn daemons(layout: &Layout) -> &'static [Daemon] {
     match layout.name {
         "home" => HOME,
+        "everyday" => everyday::DAEMONS,
         _ => &[],
     }
 }
 
-const HOME: &[Daemon] = &[
-    // The provider: addresses for routers, and names of the internet.
-    Daemon {
-        host: "server",
-        argv: &[
-            "dnsmasq",
-            "--keep-in-foreground",
-            "--conf-file=/dev/null",
-            "--no-resolv",
-            "--no-hosts",
-            "--interface=eth0",
-            "--except-interface=lo",
-            "--bind-interfaces",
-            "--pid-file=",
-            "--dhcp-leasefile=/dev/null",
-            "--leasefile-ro",
-            "--dhcp-authoritative",
-            // The router, by the link address of its port.
-            "--dhcp-host=02:00:00:00:01:01,203.0.113.100",
-            "--dhcp-range=203.0.113.100,203.0.113.199,1h",
-            "--dhcp-option=option:router,203.0.113.1",
-            "--dhcp-option=option:dns-server,203.0.113.1",
-            "--address=/www.example.net/198.51.100.80",
-        ],
-    },
-    taker("client"),
-    taker("laptop"),
-];
+const HOME: &[Daemon] = &[PROVIDER, taker("client"), taker("laptop")];
+
+/// The provider: addresses for routers, and names of the internet.
+pub(crate) const PROVIDER: Daemon = Daemon {
+    host: "server",
+    argv: &[
+        "dnsmasq",
+        "--keep-in-foreground",
+        "--conf-file=/dev/null",
+        "--no-resolv",
+        "--no-hosts",
+        "--interface=eth0",
+        "--except-interface=lo",
+        "--bind-interfaces",
+        "--pid-file=",
+        "--dhcp-leasefile=/dev/null",
+        "--leasefile-ro",
+        "--dhcp-authoritative",
+        // The router, by the link address of its port.
+        "--dhcp-host=02:00:00:00:01:01,203.0.113.100",
+        "--dhcp-range=203.0.113.100,203.0.113.199,1h",
+        "--dhcp-option=option:router,203.0.113.1",
+        "--dhcp-option=option:dns-server,203.0.113.1",
+        "--address=/www.example.net/198.51.100.80",
+    ],
+};
 
 /// A host that takes an address, asks once a second until it has one, and keeps it.
-const fn taker(host: &'static str) -> Daemon {
+pub(crate) const fn taker(host: &'static str) -> Daemon {
     Daemon {
         host,
         argv: &[
-            "udhcpc", "-f", "-i", "eth0", "-t", "3", "-T", "1", "-A", "1", "-s", SCRIPT,
+            "udhcpc",
+            "-f",
+            "-i",
+            "eth0",
+            "-t",
+            "3",
+            "-T",
+            "1",
+            "-A",
+            "1",
+            "-s",
+            "{folder}/lease",
         ],
     }
 }

@@ -3,6 +3,7 @@
 //! Every layout has a host `router`, whose devices `ether1`, `ether2` … carry no addresses: they
 //! are there to be taken over as ports. The other hosts are the kernel's.
 
+use crate::everyday::EVERYDAY;
 use crate::story::{SHARED_LANE, SLOW_BRIDGING, TRANSPARENT_QUEUING};
 
 /// A lab as a value: who is in it and how they are wired.
@@ -81,11 +82,16 @@ pub enum Offloads {
 impl Layout {
     /// The devices of the host `router` that are to be ports, in order of their names.
     pub fn ports(&self) -> Vec<&'static str> {
+        self.ports_of(ROUTER)
+    }
+
+    /// The devices of a host, in order of their names.
+    pub fn ports_of(&self, host: &str) -> Vec<&'static str> {
         let mut ports: Vec<_> = self
             .links
             .iter()
             .flat_map(|link| &link.ends)
-            .filter(|end| end.host == ROUTER)
+            .filter(|end| end.host == host)
             .map(|end| end.device)
             .collect();
         ports.sort_unstable();
@@ -106,6 +112,7 @@ pub fn layout(name: &str) -> Option<&'static Layout> {
 /// The layouts that come with ferroute.
 pub const LAYOUTS: &[Layout] = &[
     HOME,
+    EVERYDAY,
     STATIC,
     PLAIN,
     SEGMENTS,
@@ -493,7 +500,7 @@ mod tests {
             let ports = match layout.name {
                 "home" | "static" => &ports[..3],
                 "slow-bridging" => &ports[1..],
-                "shared-lane" => ports,
+                "everyday" | "shared-lane" => ports,
                 "transparent-queuing" => &["ether1", "ether2", "ether4"],
                 _ => &ports[..2],
             };

@@ -2,11 +2,11 @@
 //! its firewall on static addresses (the lab `static`).
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use lab::Lab;
 
+use crate::daemons::{Daemons, RESOLVER, given};
 use crate::world::{
     Folder, PACKET, Router, Server, Start, binary, have, lab, layout, run, shell, text, until,
     works,
@@ -52,69 +52,15 @@ fn the_default_firewall_lets_the_lan_out_and_nobody_in() {
     assert!(hits(&router, "/ip/firewall/nat", "defconf: masquerade") >= 2);
 }
 
-/// The provider and the DHCP clients of the lab; ended with the value.
-struct Daemons {
-    all: Vec<Child>,
-    folder: Folder,
-}
-
-impl Daemons {
-    fn start(lab: &Lab) -> Self {
-        let folder = Folder::new();
-        let script = folder.file("lease");
-        // What the lease says of name servers is what the client's resolver is given.
-        let servers = folder.file("resolv.conf");
-        let told = format!("echo \"nameserver $dns\" > {}\n", servers.display());
-        let written = format!("{}[ -n \"$dns\" ] && {told}", lab::LEASE_SCRIPT);
-        fs::write(&script, written).expect("a folder of our own");
-        let mode = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(&script, mode).expect("a file of our own");
-        let start = |daemon: &lab::Daemon| {
-            let word = |word: &&str| match *word {
-                lab::SCRIPT => script.display().to_string(),
-                word => word.to_owned(),
-            };
-            let argv: Vec<_> = daemon.argv.iter().map(word).collect();
-            let mut command = lab
-                .command_line(daemon.host, &argv)
-                .expect("a host of the layout");
-            let quiet = command
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            quiet.spawn().expect("nsenter is there: it made the lab")
-        };
-        let all = lab::daemons(layout("home")).iter().map(start).collect();
-        Self { all, folder }
-    }
-}
-
-impl Drop for Daemons {
-    fn drop(&mut self) {
-        for daemon in &mut self.all {
-            // It fails only if it has ended.
-            let _ = daemon.kill();
-            let _ = daemon.wait();
-        }
-    }
-}
-
-/// The IPv4 address that a host has been given.
-fn given(lab: &Lab, host: &str) -> Option<String> {
-    let said = run(lab, host, "ip -4 -br address show dev eth0");
-    let address = said.split_whitespace().find(|word| word.contains('/'))?;
-    address.split('/').next().map(str::to_owned)
-}
-
 /// Names go through the router, and pages through masquerade and FastTrack.
 fn surf(lab: &Lab, router: &Router, folder: &Folder) {
-    let names = fs::read_to_string(folder.file("resolv.conf")).expect("a lease was told");
+    let names = fs::read_to_string(folder.file(RESOLVER)).expect("a lease was told");
     assert_eq!(names.trim(), "nameserver 192.168.88.1");
     let dig = |name: &str| run(lab, "client", &format!("dig +short @192.168.88.1 {name}"));
     assert_eq!(dig("router.lan").trim(), "192.168.88.1");
     assert_eq!(dig("www.example.net").trim(), "198.51.100.80");
     let fetch = |what: &str| {
-        let resolver = folder.file("resolv.conf");
+        let resolver = folder.file(RESOLVER);
         let script = format!(
             "unshare -m --propagation private sh -ec 'mount --bind {} /etc/resolv.conf; {what}'",
             resolver.display()
@@ -153,7 +99,7 @@ fn the_default_configuration_serves_a_home() {
         pages.file("").display()
     );
     let _internet = Server::start(&lab, "server", &serve, "Serving HTTP");
-    let daemons = Daemons::start(&lab);
+    let daemons = Daemons::start(&lab, layout("home"));
     let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
 
     // The provider gives the router an address, and the router its hosts.
@@ -172,7 +118,7 @@ fn the_default_configuration_serves_a_home() {
     let bound = |row: &&serde_json::Value| row["status"] == "bound";
     assert_eq!(leases.iter().filter(bound).count(), 2, "{leases:#?}");
 
-    surf(&lab, &router, &daemons.folder);
+    surf(&lab, &router, daemons.folder());
 
     // From outside nobody gets in, and nothing answers but echo.
     run(&lab, "server", "ping -q -c 1 -W 10 203.0.113.100");

@@ -12,6 +12,7 @@ mod bridge_attack;
 mod bridge_rules;
 mod clients;
 mod confine;
+mod daemons;
 mod dhcp6;
 mod dhcp_client;
 mod dhcp_server;
