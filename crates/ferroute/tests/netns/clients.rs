@@ -50,6 +50,9 @@ const ANSIBLE: Client = Client {
     runtime: Runtime::Ansible,
 };
 
+/// All clients. Ansible's is the last, as it replaces rules and queues of the router.
+pub(crate) const ALL: [Client; 6] = [NETMIKO, LIBROUTEROS, EXPORTER, REST, NODE, ANSIBLE];
+
 impl Client {
     const fn python(script: &'static str) -> Self {
         Self {

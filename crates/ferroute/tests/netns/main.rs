@@ -20,6 +20,7 @@ mod discovery;
 mod dns;
 mod drivers;
 mod ethernet;
+mod everyday;
 mod firewall;
 mod flap;
 mod guest;

@@ -1,0 +1,74 @@
+//! Checks of what an administrator uses: events, ways in, the configuration as text.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use super::Everyday;
+use crate::world::{binary, text, until};
+
+pub(super) fn scheduler_and_netwatch_ran(everyday: &Everyday) {
+    let router = everyday.router();
+    until("netwatch has found the internet", || {
+        router.value("/tool/netwatch/print", "internet", "status") == "up"
+    });
+    until("the scheduler has run its event", || {
+        router.number("/system/scheduler/print", "heartbeat", "run-count") > 0
+    });
+    let log = router.exec(":put [/log/print as-value]");
+    for message in ["heartbeat", "the internet is there"] {
+        assert!(log.contains(message), "{message}: {log}");
+    }
+}
+
+/// Logs in by the binary API and prints the router's name.
+const API: &str = r#"
+import socket, sys
+line = socket.create_connection((sys.argv[1], 8728), 30)
+answer = line.makefile("rb")
+def send(*words):
+    line.sendall(b"".join(bytes([len(word)]) + word.encode() for word in words) + b"\0")
+def words():
+    while length := answer.read(1)[0]:
+        yield answer.read(length).decode()
+send("/login", "=name=operator", "=password=Let-me-in-1")
+assert list(words()) == ["!done"]
+send("/system/identity/print")
+print(*words())
+"#;
+
+pub(super) fn console_api_rest_and_page_answer(everyday: &Everyday) {
+    let name = everyday.router().exec(":put [/system/identity/get name]");
+    assert_eq!(name.trim(), "ferroute");
+    let argv = ["python3", "-c", API, "192.168.88.1"].map(str::to_owned);
+    let mut client = { everyday.lab.command_line("client", &argv) }.expect("a host of the layout");
+    let output = client.stdin(Stdio::null()).output().expect("it is a host");
+    let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(said.trim(), "!re =name=ferroute", "{complaint}");
+    let rest = "curl -sS -m 30 -u operator:Let-me-in-1 http://192.168.88.1/rest/system/identity";
+    let answer = everyday.run("client", rest);
+    assert_eq!(answer.trim(), r#"{"name":"ferroute"}"#);
+    let page = everyday.run("laptop", "curl -sS -m 30 http://192.168.88.1/");
+    assert!(
+        page.contains("<!doctype html>") || page.contains("<!DOCTYPE html>"),
+        "{page}"
+    );
+}
+
+pub(super) fn export_is_accepted_again(everyday: &Everyday) {
+    let exported = everyday.router().exec("/export show-sensitive");
+    let mut check = Command::new(binary());
+    check.args(["check", "-"]).stdin(Stdio::piped());
+    let mut check = { check.stdout(Stdio::piped()).stderr(Stdio::piped()) }
+        .spawn()
+        .expect("the binary under test exists");
+    let mut input = check.stdin.take().expect("it is piped");
+    input.write_all(exported.as_bytes()).expect("it reads all");
+    drop(input);
+    let output = check.wait_with_output().expect("it ends");
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(said.contains(" 0 refused"), "{said}\n{exported}");
+    assert!(
+        exported.contains("admin-mac=02:00:00:00:02:01"),
+        "{exported}"
+    );
+}

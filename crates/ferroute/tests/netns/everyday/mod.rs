@@ -1,0 +1,246 @@
+//! The lab `everyday`: a household's router with most features at once, checked with one worker and with two.
+//!
+//! A feature gets a check: a function in one of the files here (or in the feature's own file), and a line in
+//! [`CHECKS`]. A check takes seconds at most and leaves the router as it was.
+
+mod admin;
+mod home;
+mod tunnels;
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use lab::{Holding, Lab};
+
+use crate::clients::{self, USERS};
+use crate::daemons::{Daemons, given};
+use crate::home::hits;
+use crate::world::{Folder, PACKET, Router, Server, Start, have, lab, layout, run, until, works};
+
+/// A named check of the running lab.
+type Check = (&'static str, fn(&Everyday));
+
+/// All checks, in the order in which they run.
+pub(crate) const CHECKS: &[Check] = &[
+    ("lan surfs by FastTrack", home::lan_surfs_by_fasttrack),
+    ("lan uses the prefix", home::lan_uses_the_delegated_prefix),
+    ("dns", home::router_answers_dns),
+    ("guests", home::guests_reach_the_internet_alone),
+    ("simple queue", home::simple_queue_limits_guests),
+    ("queue tree", home::queue_tree_counts_marked_packets),
+    ("firewall", home::firewall_drops_what_comes_from_the_wan),
+    ("eoip", tunnels::eoip_carries_whole_frames_encrypted),
+    ("ikev2", tunnels::ikev2_carries_between_lan_and_branch),
+    ("wireguard", tunnels::wireguard_carries_to_the_far_router),
+    ("scheduler and netwatch", admin::scheduler_and_netwatch_ran),
+    ("ways in", admin::console_api_rest_and_page_answer),
+    ("export", admin::export_is_accepted_again),
+];
+
+/// Programs that the lab needs.
+const PROGRAMS: [&str; 7] = [
+    "dnsmasq", "dhcpd", "udhcpc", "dig", "curl", "python3", "ping",
+];
+
+/// The hosts that have a DHCP client; `office` gets its lease through EoIP.
+const CLIENTS: [&str; 4] = ["client", "laptop", "guest", "office"];
+
+/// The length of the page `/long`, in bytes.
+pub(crate) const LONG: u64 = 2_000_000;
+
+/// The running lab.
+pub(crate) struct Everyday {
+    /// The hosts: client, laptop, guest, router, server (the provider), far, office, branch.
+    pub(crate) lab: Lab,
+    /// The router at the far end of the tunnels.
+    pub(crate) far: Router,
+    /// `None` between a kill and the next start.
+    router: Option<Router>,
+    workers: &'static str,
+    /// Holds the state folder of the router.
+    folder: Folder,
+    _daemons: Daemons,
+    _pages: Server,
+}
+
+impl Everyday {
+    /// Starts the lab and waits until it works; `None`, and noted, if this machine cannot.
+    pub(crate) fn start(test: &str, workers: &'static str) -> Option<Self> {
+        let everyday = layout("everyday");
+        let lab = have(test, &PROGRAMS).then(|| lab(test, everyday))??;
+        if lab.holding() != Holding::Named {
+            lab::testing::skip(test, "dnsmasq, dhcpd and udhcpc need root");
+            return None;
+        }
+        let folder = Folder::new();
+        let pages = serve_pages(&lab, &folder);
+        let daemons = Daemons::start(&lab, everyday);
+        let far = start_far(&lab);
+        let mut started = Self {
+            lab,
+            far,
+            router: None,
+            workers,
+            folder,
+            _daemons: daemons,
+            _pages: pages,
+        };
+        started.start_router();
+        for command in lab::setup(everyday, "router") {
+            started.router().exec(&command);
+        }
+        started.await_home();
+        Some(started)
+    }
+
+    /// The router of the home.
+    pub(crate) fn router(&self) -> &Router {
+        self.router.as_ref().expect("it runs outside of restarts")
+    }
+
+    /// Runs a command line in a host; it must succeed. Returns its output.
+    pub(crate) fn run(&self, host: &str, line: &str) -> String {
+        run(&self.lab, host, line)
+    }
+
+    /// Runs a command line in a host. Returns whether it succeeded.
+    pub(crate) fn works(&self, host: &str, line: &str) -> bool {
+        works(&self.lab, host, line)
+    }
+
+    /// Returns the packets that the firewall rule with this comment has matched.
+    pub(crate) fn hits(&self, menu: &str, comment: &str) -> u64 {
+        hits(self.router(), menu, comment)
+    }
+
+    /// Returns the IPv4 address that a host's DHCP client has taken.
+    pub(crate) fn address_of(&self, host: &str) -> String {
+        given(&self.lab, host).expect("the lab waits for it at each start")
+    }
+
+    fn start_router(&mut self) {
+        let config = format!("{}{USERS}", layout("everyday").config);
+        let state = self.folder.file("state");
+        let start = Start {
+            ports: ports("router"),
+            state: Some(&state),
+            arguments: &["--workers", self.workers],
+            ..Start::with(PACKET, &config)
+        };
+        self.router = Some(Router::start(&self.lab, &start));
+    }
+
+    /// Waits until everything of the home works that takes its time after a start.
+    fn await_home(&self) {
+        let (router, far) = (self.router(), &self.far);
+        let first = |print: &str, property: &str| {
+            let rows = router.rows(print);
+            let value = rows.first().and_then(|row| row[property].as_str());
+            value.unwrap_or_default().to_owned()
+        };
+        until("the provider gives the router its address", || {
+            first("/ip/dhcp-client/print", "address") == "203.0.113.100/24"
+        });
+        until("the provider delegates its prefix", || {
+            first("/ipv6/dhcp-client/print", "prefix").starts_with("2001:2:0:100::/56")
+        });
+        for host in CLIENTS {
+            until(&format!("{host} has a lease"), || {
+                given(&self.lab, host).is_some_and(|address| address.starts_with("192.168."))
+            });
+        }
+        until("the client has an address of the prefix", || {
+            self.run("client", "ip -6 -o address show dev eth0 scope global")
+                .contains("2001:2:0:1")
+        });
+        for (what, host, address) in [
+            ("EoIP carries", "client", self.address_of("office")),
+            ("IKEv2 carries", "client", String::from("10.20.0.10")),
+            ("WireGuard carries", "client", String::from("10.9.0.2")),
+            (
+                "guests reach the internet",
+                "guest",
+                String::from("198.51.100.80"),
+            ),
+        ] {
+            let line = format!("ping -q -c 1 -W 1 {address}");
+            let began = Instant::now();
+            while !self.works(host, &line) {
+                let log = || format!("{}\n-- far --\n{}", router.log(), far.log());
+                assert!(began.elapsed().as_secs() < 30, "{what}: never\n{}", log());
+            }
+        }
+    }
+
+    /// Runs all checks, and fails with the names of those that failed.
+    fn check(&self, when: &str) {
+        let mut failed = Vec::new();
+        for (name, check) in CHECKS {
+            let began = Instant::now();
+            if catch_unwind(AssertUnwindSafe(|| check(self))).is_err() {
+                failed.push(*name);
+            }
+            eprintln!("everyday: {when}: {name}: {:?}", began.elapsed());
+        }
+        assert!(failed.is_empty(), "{when}: these checks failed: {failed:?}");
+    }
+}
+
+/// The devices of a host as ports of the same names.
+fn ports(host: &str) -> Vec<String> {
+    let ports = layout("everyday").ports_of(host).into_iter();
+    ports
+        .map(|port| format!("{port}={PACKET}:{port}"))
+        .collect()
+}
+
+/// Serves the pages of the internet, over IPv4 and IPv6.
+fn serve_pages(lab: &Lab, folder: &Folder) -> Server {
+    let pages = folder.file("pages");
+    fs::create_dir(&pages).expect("a folder of our own");
+    fs::write(pages.join("index.html"), "a page of the internet\n").expect("our own folder");
+    fs::write(pages.join("long"), vec![b'x'; LONG as usize]).expect("our own folder");
+    let script = format!(
+        "exec python3 -u -m http.server 80 --bind :: --directory {} 2>/dev/null",
+        pages.display()
+    );
+    let argv = ["sh", "-c", &script].map(str::to_owned);
+    let command = lab.command_line("server", &argv);
+    Server::begin(command.expect("a host of the layout"), "Serving HTTP")
+}
+
+fn start_far(lab: &Lab) -> Router {
+    let everyday = layout("everyday");
+    let site = &lab::sites(everyday)[0];
+    let start = Start {
+        host: site.host,
+        ports: ports(site.host),
+        ..Start::with(PACKET, site.config)
+    };
+    let far = Router::start(lab, &start);
+    for command in lab::setup(everyday, site.host) {
+        far.exec(&command);
+    }
+    far
+}
+
+#[test]
+fn everyday_with_one_worker() {
+    let test = "everyday_with_one_worker";
+    let Some(everyday) = Everyday::start(test, "1") else {
+        return;
+    };
+    everyday.check("after the first start");
+    for client in clients::ALL {
+        client.run(test, &everyday.lab);
+    }
+}
+
+#[test]
+fn everyday_with_two_workers() {
+    let Some(everyday) = Everyday::start("everyday_with_two_workers", "2") else {
+        return;
+    };
+    everyday.check("after the first start");
+}
