@@ -19,6 +19,8 @@ pub struct Snapshot {
     pub epoch: u64,
     /// By port number: what stands behind each port.
     pub ports: Vec<PortBinding>,
+    /// The device of some port spreads its frames over several workers, by a hash of its own.
+    pub spread_by_devices: bool,
     /// Settings of `/ip/settings` that the walk obeys.
     pub ipv4: FamilySettings,
     /// Settings of `/ipv6/settings` that the walk obeys.
@@ -47,6 +49,7 @@ impl Default for Snapshot {
         Self {
             epoch: 0,
             ports: Vec::new(),
+            spread_by_devices: false,
             ipv4: FamilySettings::default(),
             ipv6: FamilySettings::default(),
             rules: Vec::new(),
@@ -75,6 +78,7 @@ impl Snapshot {
     pub fn is_like(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.firewall, &other.firewall)
             && self.ports == other.ports
+            && self.spread_by_devices == other.spread_by_devices
             && (self.ipv4, self.ipv6) == (other.ipv4, other.ipv6)
             && self.rules == other.rules
             && self.send_redirects == other.send_redirects

@@ -29,6 +29,18 @@ pub enum Rewrites {
     Ipv6([Rewrite6; 2]),
 }
 
+/// The tuples of a connection that its worker claims, so that other workers hand packets with them over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Claims {
+    /// None: packets of both directions arrive on this worker anyhow.
+    #[default]
+    None,
+    /// The reply tuple.
+    Reply,
+    /// Both tuples.
+    Both,
+}
+
 /// A new connection, made by `Tracker::draft` from its first packet and filled in by the stages.
 #[derive(Clone, Copy, Debug)]
 pub struct Draft {
@@ -56,8 +68,8 @@ pub struct Draft {
     pub egress: InterfaceId,
     /// The next hop of the original direction, for FastTrack.
     pub next_hop: NextHop,
-    /// Answers do not hash home to this worker: the reply tuple is claimed in `Homes`.
-    pub claim: bool,
+    /// The tuples that are claimed in `Homes`.
+    pub claims: Claims,
     /// Bytes of the first packet, from its network header on.
     pub(super) bytes: u32,
     /// A helper expected it.

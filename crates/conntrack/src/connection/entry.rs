@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 use packet::protocol;
 
-use super::draft::{Draft, is_call};
+use super::draft::{Claims, Draft, is_call};
 use super::layout::{
     Cold, EPOCH_SHIFT, FLAGS_SHIFT, Layout, Line, SHARED, TUPLE_BITS, flag, half_of, line_of, load,
     own, pair, shared, store, with_next_hop,
@@ -322,10 +322,10 @@ pub(super) fn write<F: Layout>(
     }
     let mut owned = own::LIVE;
     owned |= if draft.masquerade { own::MASQUERADE } else { 0 };
-    owned |= if draft.claim { own::CLAIMED } else { 0 };
-    owned |= match draft.claim && draft.expected {
-        true => own::CLAIMED_ORIGINAL,
-        false => 0,
+    owned |= match draft.claims {
+        Claims::None => 0,
+        Claims::Reply => own::CLAIMED,
+        Claims::Both => own::CLAIMED | own::CLAIMED_ORIGINAL,
     };
     owned |= if draft.counted { own::COUNTED } else { 0 };
     owned |= if draft.expected { own::EXPECTED } else { 0 };

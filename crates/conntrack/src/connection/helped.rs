@@ -4,7 +4,7 @@
 
 use packet::Tuple;
 
-use super::draft::Draft;
+use super::draft::{Claims, Draft};
 use super::expectation::Expectation;
 use super::homes::Homes;
 use super::id::{EntryId, Slot, Way};
@@ -145,10 +145,10 @@ impl Tracker {
         Some(port)
     }
 
-    /// Claims the tuples of a connection that is about to enter, where workers share: that of its
-    /// answers, and of one that was expected its own too, because it hashes wherever it likes.
+    /// Claims the tuples of a connection that is about to enter, where workers share.
     pub(super) fn claim(&self, draft: &Draft) -> Result<(), Refused> {
-        let Some(homes) = self.homes.as_ref().filter(|_| draft.claim) else {
+        let claims = draft.claims != Claims::None;
+        let Some(homes) = self.homes.as_ref().filter(|_| claims) else {
             return Ok(());
         };
         // What is expected with just this tuple is claimed already.
@@ -157,7 +157,7 @@ impl Tracker {
             false => homes.claim(tuple, self.worker),
         };
         claim(&draft.reply)?;
-        if !draft.expected {
+        if draft.claims != Claims::Both {
             return Ok(());
         }
         claim(&draft.original).inspect_err(|_| self.unclaim(&draft.reply))
@@ -165,11 +165,11 @@ impl Tracker {
 
     /// Gives up the claims of a connection that did not enter.
     pub(super) fn give_up(&self, draft: &Draft) {
-        if draft.claim {
+        if draft.claims != Claims::None {
             self.unclaim(&draft.reply);
-            if draft.expected {
-                self.unclaim(&draft.original);
-            }
+        }
+        if draft.claims == Claims::Both {
+            self.unclaim(&draft.original);
         }
     }
 
@@ -184,7 +184,11 @@ impl Tracker {
         let homes = self.homes.as_deref();
         let (original, reply) = (&draft.original, &draft.reply);
         self.expectations.fulfil(original, reply, |tuple| {
-            let keep = draft.claim && (tuple == original || tuple == reply);
+            let keep = match draft.claims {
+                Claims::None => false,
+                Claims::Reply => tuple == reply,
+                Claims::Both => tuple == original || tuple == reply,
+            };
             homes
                 .into_iter()
                 .for_each(|homes| homes.release_expected(tuple, keep));

@@ -54,7 +54,7 @@ mod wheel;
 #[cfg(test)]
 mod tests;
 
-pub use draft::{Draft, Rewrite4, Rewrite6, Rewrites};
+pub use draft::{Claims, Draft, Rewrite4, Rewrite6, Rewrites};
 pub use expectation::Expectation;
 pub use facts::Fast;
 pub use first::is_error;

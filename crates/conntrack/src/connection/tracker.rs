@@ -10,7 +10,7 @@ use std::sync::Arc;
 use machine::Rng;
 use packet::{Fields, Tuple, protocol};
 
-use super::draft::{Draft, Rewrites};
+use super::draft::{Claims, Draft, Rewrites};
 use super::expectation::Expectations;
 use super::first::{self, First};
 use super::follow;
@@ -299,7 +299,7 @@ impl Tracker {
             attachment: 0,
             egress: frame::InterfaceId::NONE,
             next_hop: Default::default(),
-            claim: false,
+            claims: Claims::None,
             bytes: fields.len,
             expected: expected.is_some(),
             gre: Gre::of(fields, packet),

@@ -260,6 +260,48 @@ fn flows_of_a_tunnel_spread_over_workers() {
     assert!(homes.iter().all(|count| *count > 50), "{homes:?}");
 }
 
+/// Frames of the second port stay on worker 0, as those of a device that spreads them by a hash of its own.
+#[test]
+fn answers_out_of_a_tunnel_find_the_worker_of_their_connection() {
+    let mut rig = Rig::with_workers(2);
+    let hop = add_tunnel(&mut rig, id(0), FAR[2]);
+    rig.route4(INSIDE, 8, hop);
+    let firewall = Firewall {
+        tracks4: true,
+        ..Firewall::default()
+    };
+    rig.snapshot.firewall = Arc::new(firewall);
+    rig.snapshot.ports[1].steer = false;
+    rig.publish();
+    rig.lead_back();
+    let flow = |port| Udp4 {
+        source_port: port,
+        ..towards(INSIDE | 7)
+    };
+    rig.writer
+        .set_next_hop(rig.gateway, &crate::testing::gateway());
+    let sent: usize = (0..60).map(|port| rig.pass(flow(port).frame()).len()).sum();
+    assert_eq!(sent, 60, "{:?}", rig.drops());
+    let before = rig.connections.rows(false).count();
+
+    for port in 0..60 {
+        let there = flow(port);
+        let back = Udp4 {
+            source: there.destination,
+            destination: 0x0b00_0002,
+            source_port: there.destination_port,
+            destination_port: port,
+            ..Udp4::default()
+        };
+        let packet = wrapped((FAR[2], HERE), 9, &back.packet());
+        let frame = ethernet(MAC, 0x0800, &packet);
+        rig.arrive_unfinished(1, frame, frame::Offload::FINISHED);
+    }
+    rig.settle();
+
+    assert_eq!(rig.connections.rows(false).count(), before, "no new one");
+}
+
 #[test]
 fn a_trace_says_that_a_packet_is_the_tunnel_s() {
     let rig = nested();

@@ -103,6 +103,7 @@ fn bind_ports(
         let mapped = on.filter_map(|(_, interface)| layout.named(&interface.name));
         for (id, _) in mapped.filter(|(_, laid)| laid.port_name.as_ref() == Some(name)) {
             *slot(&mut snapshot.ports, usize::from(port.number)) = binding(port, id, Role::Wire);
+            snapshot.spread_by_devices |= !port.steer && port.workers.len() > 1;
         }
     }
     for (id, number) in ground.mirrors {

@@ -227,7 +227,7 @@ fn a_worker_without_the_answers_knows_who_has_them() {
         let draft = tracker.draft(&Fields::of(&packet), &packet);
         Draft {
             reply: outside.reversed(),
-            claim: true,
+            claims: Claims::Reply,
             ..draft
         }
     };

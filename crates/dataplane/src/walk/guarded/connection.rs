@@ -103,12 +103,8 @@ impl<W: Watcher> Guard<'_, W> {
             draft.attachment = self.passage.changes.looked.kept.0;
             draft.egress = egress;
             draft.next_hop = remembered(self.cx.fib, hop);
-            let settled = translation::settle(
-                &self.memory.tracker,
-                self.passage,
-                &mut draft,
-                self.cx.interfaces.own(),
-            );
+            let tracker = &self.memory.tracker;
+            let settled = translation::settle(self.cx, tracker, self.passage, &mut draft);
             let entered = settled.and_then(|()| {
                 helper::assign(self.cx, &mut draft);
                 match W::COMMITS {

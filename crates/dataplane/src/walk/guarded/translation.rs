@@ -8,14 +8,14 @@ use frame::InterfaceId;
 use super::chains::Hook;
 use super::{Guard, Passage, Translation, Watcher};
 use crate::connection::{
-    Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker, Way,
+    Claims, Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker, Way,
 };
 use crate::drop::DropReason;
-use crate::interface::{Details, OwnAddresses};
+use crate::interface::Details;
 use crate::nat::{self, Action, Exhausted, Rewrite, Side, Target, Unique};
 use crate::packet::{Tuple, protocol};
 use crate::rule::{ChainId, Table, Verdict};
-use crate::walk::Exit;
+use crate::walk::{Context, Exit};
 
 /// The connections beside one that begins with a packet of this tuple.
 struct Others<'a> {
@@ -244,10 +244,10 @@ pub(super) fn expected(tracker: &Tracker, draft: &mut Draft) -> Option<Translati
 /// # Errors
 /// No port is left for it.
 pub(super) fn settle(
+    cx: &Context<'_>,
     tracker: &Tracker,
     passage: &mut Passage,
     draft: &mut Draft,
-    own: &OwnAddresses,
 ) -> Result<(), Exit> {
     let settled = told_apart(tracker, &passage.fields.tuple, draft);
     let (after, answers) = settled.map_err(|exhausted| Exit::Drop(exhausted.reason()))?;
@@ -259,12 +259,10 @@ pub(super) fn settle(
     passage.fields.tuple = after;
     draft.reply = answers.before;
     let to_us = match before.ipv6 {
-        true => own.has_ipv6(draft.reply.destination),
-        false => own.has_ipv4(draft.reply.destination as u32),
+        true => cx.interfaces.own().has_ipv6(draft.reply.destination),
+        false => cx.interfaces.own().has_ipv4(draft.reply.destination as u32),
     };
-    // Answers to what is not translated are steered here by themselves, unless the router's own
-    // connections could have the same.
-    draft.claim = tracker.is_shared() && (after != before || to_us || draft.is_expected());
+    draft.claims = claims(cx, tracker, draft, after != before || to_us);
     if after == before {
         passage.translation = None;
         return Ok(());
@@ -282,6 +280,27 @@ pub(super) fn settle(
         false => Rewrites::Ipv4([pack4(&before, &after), pack4(&reply, &back)]),
     };
     Ok(())
+}
+
+/// Returns the tuples that a new connection claims. `answers_differ` says that its answers hash to another worker than
+/// its own packets, or may have the tuple of one of the router's connections.
+///
+/// The router steers packets by the hash of their flow, the same for both directions. Packets out of WireGuard and
+/// IPsec are on the worker of the outer packet, and a device with a queue for each worker spreads by a hash of its own.
+fn claims(cx: &Context<'_>, tracker: &Tracker, draft: &Draft, answers_differ: bool) -> Claims {
+    if !tracker.is_shared() {
+        return Claims::None;
+    }
+    let scattered = cx.snapshot.spread_by_devices
+        || !cx.snapshot.ipsec.is_empty()
+        || cx.interfaces.has_wireguard()
+        || cx.interfaces.has_vxlan()
+        || cx.interfaces.has_tunnels();
+    match (scattered || draft.is_expected(), answers_differ) {
+        (true, _) if draft.original != draft.reply => Claims::Both,
+        (true, _) | (false, true) => Claims::Reply,
+        (false, false) => Claims::None,
+    }
 }
 
 /// What a new connection leaves as, and what becomes of its answers.
