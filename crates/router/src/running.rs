@@ -129,6 +129,14 @@ impl Running<'_> {
         self.layout.interfaces.get(&leaves).map(|laid| &laid.name)
     }
 
+    /// Whether the main table has a route to an address.
+    pub(crate) fn has_route(&self, to: IpAddr) -> bool {
+        match to {
+            IpAddr::V4(to) => self.rib4.lookup(MAIN, to).is_some(),
+            IpAddr::V6(to) => self.rib6.lookup(MAIN, to).is_some(),
+        }
+    }
+
     /// Whether an IPv6 address has passed duplicate address detection.
     pub(crate) fn is_in_use(&self, id: InterfaceId, addr: Ipv6Addr) -> bool {
         self.dad.get(&(id, addr)) == Some(&Dad::Done)

@@ -52,11 +52,22 @@ impl Control {
                 alive,
             } => {
                 self.judge(gateway, how, alive);
-                self.v4.settle(&mut self.fib, &mut self.features.log);
-                self.v6.settle(&mut self.fib, &mut self.features.log);
+                self.settle_routes();
                 // Who answers may be the way to others that are asked.
                 self.ask_found();
             }
+        }
+    }
+
+    /// Brings the FIB up to date with the routes. Tunnels and IPsec look for their own addresses again where routes
+    /// changed.
+    pub(super) fn settle_routes(&mut self) {
+        self.v4.settle(&mut self.fib, &mut self.features.log);
+        self.v6.settle(&mut self.fib, &mut self.features.log);
+        let moved = [self.v4.rib.take_moved(), self.v6.rib.take_moved()];
+        if moved.contains(&true) {
+            self.features.tunnels.routes_changed();
+            self.features.ipsec.routes_changed();
         }
     }
 

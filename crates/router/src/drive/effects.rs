@@ -147,7 +147,9 @@ impl Control {
             return;
         }
         let running = self.running();
+        // Without a route there is no address yet: any other one would be that of another network.
         let source = |to: &IpAddr| match *to {
+            _ if !running.has_route(*to) => None,
             IpAddr::V4(to) => running.source4(to).map(IpAddr::from),
             IpAddr::V6(to) => running.source6(to, InterfaceId::NONE).map(IpAddr::from),
         };

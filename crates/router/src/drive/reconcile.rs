@@ -262,8 +262,7 @@ impl Control {
     }
 
     pub(crate) fn settle(&mut self) {
-        self.v4.settle(&mut self.fib, &mut self.features.log);
-        self.v6.settle(&mut self.fib, &mut self.features.log);
+        self.settle_routes();
         self.watch_gateways();
         self.ask_found();
     }

@@ -78,6 +78,11 @@ impl Tunnels {
         asks.then(|| open.map(|one| one.remote).collect())
     }
 
+    /// Routes changed: the addresses that this router reaches other ends from may be others.
+    pub(crate) fn routes_changed(&mut self) {
+        self.asks |= self.all.values().any(|one| one.local.is_unspecified());
+    }
+
     /// Takes over by which addresses this router reaches other ends.
     pub(crate) fn set_sources(&mut self, sources: BTreeMap<IpAddr, IpAddr>) {
         self.sources = sources;
@@ -178,7 +183,7 @@ impl Feature for Tunnels {
         _: &crate::running::Running<'_>,
         _: &mut Effects,
     ) {
-        self.asks |= self.all.values().any(|one| one.local.is_unspecified());
+        self.routes_changed();
     }
 }
 

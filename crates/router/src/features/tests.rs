@@ -7,6 +7,7 @@ mod mac_tools;
 mod newcomer;
 mod restless;
 mod rig;
+mod sources;
 
 use std::collections::BTreeSet;
 

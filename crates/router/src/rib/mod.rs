@@ -107,6 +107,8 @@ pub struct Rib<F: Family> {
     dead: BTreeSet<(Gateway<F>, Check)>,
     /// Gateways that are checked, and to which a way was found since the owner asked.
     found: Vec<(Gateway<F>, Check)>,
+    /// Whether a prefix got other paths since the owner asked.
+    moved: bool,
     released_lengths: Vec<u8>,
     /// Sets that prefixes let go of, kept until the FIB no longer points at their lines.
     released_sets: Vec<u32>,
@@ -132,6 +134,7 @@ impl<F: Family> Default for Rib<F> {
             connected_lengths: BTreeMap::new(),
             dead: BTreeSet::new(),
             found: Vec::new(),
+            moved: false,
             released_lengths: Vec::new(),
             released_sets: Vec::new(),
             flipped: Vec::new(),
@@ -302,6 +305,11 @@ impl<F: Family> Rib<F> {
     /// because a link is back or a route was found; perhaps repeated.
     pub fn take_found(&mut self) -> Vec<(Gateway<F>, Check)> {
         core::mem::take(&mut self.found)
+    }
+
+    /// Returns whether packets to some prefix take other paths than when this was called last.
+    pub fn take_moved(&mut self) -> bool {
+        core::mem::take(&mut self.moved)
     }
 
     /// Where a gateway that is checked in this way is to be asked, whether or not it counts as alive:

@@ -24,6 +24,7 @@ impl<F: Family> Rib<F> {
                 break;
             }
         }
+        self.moved |= !changed.is_empty() || !self.flipped.is_empty();
         for hop in core::mem::take(&mut self.flipped) {
             if let Some(hop) = self.hops.hop_mut(hop) {
                 hop.flips = 0;

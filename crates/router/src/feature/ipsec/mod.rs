@@ -17,6 +17,7 @@ mod read;
 mod rows;
 mod secrets;
 mod sessions;
+mod sources;
 #[cfg(test)]
 mod tests;
 
@@ -44,12 +45,12 @@ use self::logins::{Asked, Logins};
 use self::proof::Proofs;
 use self::read::{Config, Reader};
 use self::sessions::Sessions;
+pub(crate) use self::sources::Way;
 use super::certificate::CERTIFICATE;
 use super::hear::{Datagram, Heard, Hearing};
 use super::radius::RADIUS;
 use super::radius::questions::Questions;
 use super::{Effect, Effects, Feature, View, concerns};
-use crate::intent::Name;
 use crate::learned::Learned;
 use crate::running::Running;
 
@@ -83,15 +84,6 @@ const FOLLOWED: [&str; 12] = [
     RADIUS,
     "/system/identity",
 ];
-
-/// The way to another end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
-    /// The address that this router speaks with.
-    pub(crate) source: IpAddr,
-    /// The interface that leads there.
-    pub(crate) interface: Option<Name>,
-}
 
 /// See the module.
 pub(crate) struct Ipsec {
@@ -184,26 +176,6 @@ impl Ipsec {
         if let Some(policy) = self.installed.policy(slot) {
             self.handle(Event::Acquire(self.generated.template(policy)), now, out);
         }
-    }
-
-    /// The other ends that are to be looked up, if they are now.
-    pub(crate) fn take_asked(&mut self) -> Option<Vec<IpAddr>> {
-        let asks = core::mem::take(&mut self.asks);
-        asks.then(|| self.remotes.iter().copied().collect())
-    }
-
-    /// Takes over how this router reaches other ends.
-    pub(crate) fn set_ways(
-        &mut self,
-        ways: BTreeMap<IpAddr, Way>,
-        now: Instant,
-        out: &mut Effects,
-    ) {
-        if self.ways != ways {
-            self.ways = ways;
-            self.configure(now, out);
-        }
-        self.asks = false;
     }
 
     /// Reads what is configured.
@@ -312,28 +284,6 @@ impl Ipsec {
                     Some(_) => {}
                     None => policy.peer = None,
                 }
-            }
-        }
-    }
-
-    /// Fills in the own ends that follow from the way to the other ones. A peer that is asked for an address is not
-    /// there before.
-    fn fill_sources(&self, config: &mut Config) {
-        for policy in config.policies.values_mut() {
-            let (local, remote) = &mut policy.ends;
-            if local.is_unspecified()
-                && let Some(way) = self.ways.get(remote)
-            {
-                *local = way.source;
-            }
-        }
-        for id in config.asks.keys() {
-            let Some(peer) = config.peers.get_mut(id).filter(|peer| peer.local.is_none()) else {
-                continue;
-            };
-            peer.local = read::host(peer).and_then(|remote| Some(self.ways.get(&remote)?.source));
-            if peer.local.is_none() {
-                config.peers.remove(id);
             }
         }
     }
@@ -637,7 +587,7 @@ impl Feature for Ipsec {
     }
 
     fn lay_out(&mut self, _: &BTreeSet<InterfaceId>, _: &Running<'_>, _: &mut Effects) {
-        self.asks |= !self.remotes.is_empty();
+        self.routes_changed();
     }
 
     fn learn(&mut self, learned: &Learned, now: Instant, out: &mut Effects) {
