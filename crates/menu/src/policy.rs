@@ -125,19 +125,17 @@ impl Policies {
         named.fold(Self::NONE, BitOr::bitor)
     }
 
-    /// What a command of a menu needs. Whoever may change something may do so by any of the menu's
-    /// commands, unless the menu says what a command needs.
+    /// The policies that a command of a menu needs: the menu's own entry in `command_policies`, else `read` for
+    /// commands that show, `test` and `reboot` for the commands of that name, and `write` for all others.
     pub fn needed(menu: &Menu, command: &str) -> Self {
         let mut own = menu.command_policies.iter();
         if let Some((_, needed)) = own.find(|(name, _)| *name == command) {
             return *needed;
         }
         match command {
-            "print" | "get" | "find" | "export" | "monitor" | "monitor-traffic" | "check" => {
-                Self::READ
-            }
-            "scan" | "snooper" | "bandwidth-test" | "fetch" => Self::TEST,
-            "torch" | "sniffer" => Self::SNIFF,
+            "print" | "get" | "find" | "export" | "monitor" | "monitor-slaves"
+            | "monitor-traffic" | "check" => Self::READ,
+            "scan" | "snooper" | "bandwidth-test" => Self::TEST,
             "reboot" | "shutdown" => Self::REBOOT,
             _ => Self::WRITE | menu.policies,
         }

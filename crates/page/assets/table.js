@@ -203,8 +203,9 @@ function asked(row) {
 
 function commands(body, world, menu, chosen) {
   const place = h("div");
-  const shown = menu.commands.filter((command) => !/^(print|export|find|get|set|add|remove|enable|disable|move|comment|unset|edit)$/.test(command.name));
-  if (!shown.length || !world.may("write")) return;
+  const shown = menu.commands.filter((command) => command.needs.every(world.may)
+    && !/^(print|export|find|get|set|add|remove|enable|disable|move|comment|unset|edit)$/.test(command.name));
+  if (!shown.length) return;
   fill(body, h("div", { class: "bar" }, shown.map((command) => h("button", { title: command.help,
     on: { click: () => commandForm(place, world, menu, command, chosen().map((row) => row[".id"])) } }, command.name))), place);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Effect, Kind, Menu, Policies, Property, Shape};
 use serde_json::{Map, Value, json};
 
 /// All menus as JSON: `menus`, where names of each space of names are listed, and the calculators.
@@ -80,7 +80,8 @@ fn one(menu: &'static Menu) -> Value {
     said
 }
 
-/// The commands that are buttons: those of its own that end by themselves.
+/// The commands that the page shows as buttons, each with the policies that it needs: the menu's own commands that
+/// end by themselves.
 fn commands(menu: &'static Menu) -> Value {
     let own = menu.commands.iter().filter(|command| !command.repeats);
     let own = own.filter(|command| !menu.is_idle(command.name));
@@ -90,9 +91,12 @@ fn commands(menu: &'static Menu) -> Value {
             mark(&mut said, "required", argument.required);
             Value::Object(said)
         });
+        let needs = Policies::needed(menu, command.name).to_string();
+        let needs = needs.split(',').filter(|policy| !policy.is_empty());
         json!({
             "name": command.name,
             "help": command.help,
+            "needs": needs.collect::<Vec<_>>(),
             "arguments": arguments.collect::<Value>(),
         })
     });

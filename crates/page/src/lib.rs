@@ -6,9 +6,9 @@
 //! | request | answer |
 //! |---|---|
 //! | `GET /`, `GET /app.js` … | [`asset`], with [`POLICY`] |
-//! | `POST /session` `{"user", "password"}` | 200 `{"user", "policies"}` and a cookie, or 401 |
-//! | `GET /session`, `DELETE /session` | the same; the session ends |
-//! | `GET /schema.json` | [`describe`] |
+//! | `POST /session` `{"user", "password"}` with `X-Ferroute: page` | 200 `{"user", "policies"}` and a cookie, or 401 |
+//! | `GET /session`, `DELETE /session` with the cookie | 200 as above; 204, and the session ends |
+//! | `GET /schema.json` with the cookie or by HTTP Basic | [`describe`] |
 //! | `/rest/…` with the cookie and `X-Ferroute: page` | REST |
 //!
 //! A page of somebody else's cannot send that header without the router's leave, which it never gives: so nobody acts
@@ -149,6 +149,9 @@ mod tests {
         assert_eq!(property("chain")["required"], true);
         assert_eq!(property("in-interface")["space"], "interface");
         assert_eq!(menu("/system/identity")["shape"], "settings");
+        let tools = menu("/tool")["commands"].as_array().expect("commands");
+        let trace = tools.iter().find(|own| own["name"] == "trace");
+        assert_eq!(trace.expect("trace")["needs"], serde_json::json!(["test"]));
         assert!(
             all["spaces"]["interface"]
                 .as_array()

@@ -36,6 +36,7 @@ pub(crate) static MENU: Menu = Menu {
             repeats: false,
         },
     ],
+    command_policies: &[("inspect", Policies::READ)],
     ..Menu::new("/console", Shape::Folder, "The console")
 };
 

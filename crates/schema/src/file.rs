@@ -1,6 +1,6 @@
 //! `/file`: the router's own files.
 
-use menu::{Argument, Command, Kind, Menu, Property, Shape};
+use menu::{Argument, Command, Kind, Menu, Policies, Property, Shape};
 
 use crate::declare::{argument, command, on_items, shown};
 
@@ -27,6 +27,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "type", "size", "last-modified"],
     key: Some("name"),
     commands: COMMANDS,
+    command_policies: &[("read", Policies::READ)],
     conditions: crate::conditions::FILE,
     ..Menu::new("/file", Shape::Rows, "Local router file storage.")
 };

@@ -4,7 +4,7 @@ mod order;
 
 use std::collections::BTreeSet;
 
-use menu::{Effect, Kind, Menu, Property};
+use menu::{Effect, Kind, Menu, Policies, Property};
 
 use super::{ALL, store};
 
@@ -68,6 +68,40 @@ fn what_a_declaration_names_exists() {
         wrong.extend(lost.map(|path| format!("{menu:?} follows {path}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The policies of RouterOS's group `read` that commands need.
+const READER: Policies = Policies::READ
+    .or(Policies::TEST)
+    .or(Policies::SNIFF)
+    .or(Policies::SENSITIVE)
+    .or(Policies::REBOOT);
+
+/// Commands by which group `read` looks at the router and at the network.
+const FOR_READERS: &str = "\
+    /console/inspect /file/read /interface/bonding/monitor /interface/bonding/monitor-slaves \
+    /interface/bridge/monitor /interface/bridge/port/monitor /interface/ethernet/monitor /interface/monitor-traffic \
+    /interface/wireguard/peers/show-client-config /interface/wireguard/wg-export \
+    /ip/dhcp-relay/monitor /ip/route/check \
+    /log/debug /log/error /log/info /log/warning /radius/monitor \
+    /system/configuration/diff \
+    /tool/calculate /tool/fetch /tool/flood-ping /tool/ip-scan /tool/ping /tool/ping-speed /tool/profile \
+    /tool/sniffer/quick /tool/torch /tool/trace /tool/traceroute";
+
+#[test]
+fn group_read_runs_the_commands_that_only_look_and_no_others() {
+    let mut allowed = BTreeSet::new();
+    for menu in ALL.iter().filter(|menu| menu.path != "/terminal") {
+        let own = menu
+            .commands
+            .iter()
+            .filter(|command| !menu.is_idle(command.name));
+        let own = own.filter(|command| READER.contains(Policies::needed(menu, command.name)));
+        allowed.extend(own.map(|command| format!("{}/{}", menu.path, command.name)));
+    }
+
+    let wanted: BTreeSet<_> = FOR_READERS.split_whitespace().map(str::to_owned).collect();
+    assert_eq!(allowed, wanted);
 }
 
 #[test]

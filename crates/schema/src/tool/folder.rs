@@ -482,6 +482,22 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
-    command_policies: &[("ping", Policies::TEST), ("traceroute", Policies::TEST)],
+    // RouterOS: group `read` has `test`. `wol` sends what wakes a machine up, which is more than a look.
+    command_policies: &[
+        ("bandwidth-test", Policies::TEST),
+        ("calculate", Policies::TEST),
+        ("fetch", Policies::TEST),
+        ("flood-ping", Policies::TEST),
+        ("ip-scan", Policies::TEST),
+        ("ping", Policies::TEST),
+        ("ping-speed", Policies::TEST),
+        ("profile", Policies::TEST),
+        ("snmp-get", Policies::TEST),
+        ("snmp-walk", Policies::TEST),
+        ("speed-test", Policies::TEST),
+        ("torch", Policies::TEST),
+        ("trace", Policies::TEST),
+        ("traceroute", Policies::TEST),
+    ],
     ..Menu::new("/tool", Shape::Folder, "Tools")
 };

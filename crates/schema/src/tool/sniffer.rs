@@ -1,6 +1,6 @@
 //! `/tool/sniffer`: packets are captured.
 
-use menu::{Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Family, Flag, Kind, Menu, Policies, Property, Shape};
 
 use crate::declare::{
     AS_VALUE, DURATION, FREEZE, PORT, PROPLIST, U32, WITHOUT_PAGING, argument, between, command,
@@ -295,6 +295,13 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
         command("stop", "Stop to capture", &[]),
+    ],
+    // `start` replaces the capture of another user, and `save` writes a file.
+    command_policies: &[
+        ("quick", Policies::SNIFF),
+        ("save", Policies::SNIFF.or(Policies::WRITE)),
+        ("start", Policies::SNIFF.or(Policies::WRITE)),
+        ("stop", Policies::SNIFF.or(Policies::WRITE)),
     ],
     ..Menu::new("/tool/sniffer", Shape::Settings, "Capture of packets")
 };

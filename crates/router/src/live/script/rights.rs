@@ -141,6 +141,38 @@ fn who_is_demoted_may_do_less_at_once() {
     assert_eq!(read, DENIED);
 }
 
+/// What looks at the router and at the network, with a part of the answer.
+const LOOKS: [(&str, &str); 5] = [
+    (
+        "/tool trace in-interface=lo src-address=127.0.0.1 dst-address=127.0.0.1 dst-port=80",
+        "ingress",
+    ),
+    ("/tool ping 127.0.0.1 count=1", "sent=1"),
+    ("/tool profile duration=1s", "total"),
+    ("/tool torch lo duration=1s", "TX"),
+    ("/tool calculate rates frame=1518", "81274"),
+];
+
+#[test]
+fn a_reader_looks_and_changes_nothing() {
+    let mut router = router();
+    for (line, part) in LOOKS {
+        let said = by(&mut router, "rita", line);
+        assert!(said.contains(part), "{line}: {said}");
+    }
+    let wake = "/tool wol mac=02:00:00:00:00:01";
+    assert_eq!(by(&mut router, "rita", wake), DENIED);
+
+    by(
+        &mut router,
+        "admin",
+        "/user group add name=viewers policy=read; /user set rita group=viewers",
+    );
+    for (line, _) in LOOKS {
+        assert_eq!(by(&mut router, "rita", line), DENIED, "{line}");
+    }
+}
+
 #[test]
 fn what_goes_on_ends_when_its_user_may_not_do_it_any_more() {
     let mut router = router();
