@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Clock, Id, Item, Menu, Policies};
+use crate::{Clock, Fill, Id, Item, Menu, Policies};
 
 /// One item before and after a transaction.
 #[derive(Clone, Debug)]
@@ -18,14 +18,28 @@ pub struct Change {
 }
 
 impl Change {
-    /// What a user needs to make it.
-    pub(crate) fn needs(&self) -> Policies {
+    /// The policies that a user needs to make the change by commands. An item with an owner needs the policies that
+    /// it runs with, and `policy` if the owner is another user.
+    pub fn needs(&self, user: &str) -> Policies {
         let command = match (&self.before, &self.after) {
             (None, _) => "add",
             (_, None) => "remove",
             _ => "set",
         };
-        Policies::needed(self.menu, command)
+        let mut filled = self.menu.filled.iter();
+        let owner = filled.find(|(_, fill)| *fill == Fill::User);
+        let sides = [&self.before, &self.after].into_iter().flatten();
+        let of_item = |item: &Arc<Item>| {
+            let (owner, _) = owner?;
+            let runs_with = item.get("policy").map(Policies::from_value);
+            let manages = match item.text(owner) == user {
+                true => Policies::NONE,
+                false => Policies::POLICY,
+            };
+            Some(runs_with.unwrap_or_default() | manages)
+        };
+        let own = Policies::needed(self.menu, command);
+        sides.filter_map(of_item).fold(own, Policies::or)
     }
 }
 

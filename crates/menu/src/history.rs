@@ -213,6 +213,21 @@ impl Store {
         Ok(steps.into_list())
     }
 
+    /// As [`Store::revert_to`], but leaves alone the items that a user with these policies could not change.
+    ///
+    /// # Errors
+    /// As of [`Store::revert_to`], or an item that stays is in the way.
+    pub fn revert_as(
+        &mut self,
+        revision: u64,
+        by: By,
+        policies: Policies,
+    ) -> Result<Option<Arc<Changes>>, Reason> {
+        let mut back = self.back_to(revision)?;
+        back.retain(|change| policies.contains(change.needs(&by.user)));
+        self.transact(&back, by, Origin::User)
+    }
+
     /// Makes the configuration that of an earlier revision, as a transaction.
     ///
     /// # Errors
@@ -258,7 +273,7 @@ fn permit(
         return Err(Reason::failure(text));
     }
     let denied = list.find_map(|change| {
-        let needed = change.needs();
+        let needed = change.needs(user);
         (!policies.contains(needed)).then_some((change.menu.path, needed))
     });
     match denied {

@@ -104,7 +104,7 @@ impl Store {
                 before: self.item(path, *id).cloned(),
                 after: first.before.clone(),
             })
-            .filter(|change| policies.contains(change.needs()))
+            .filter(|change| policies.contains(change.needs(&by.user)))
             .collect();
         let changes = self.transact(&list, by, Origin::Unroll(since))?;
         self.release()?;

@@ -122,6 +122,9 @@ pub struct Caller<'a> {
     pub policies: Policies,
     /// What it may do at every moment.
     pub rights: &'a Rights,
+    /// Whether a script or an event gives the command, not a user by a line. A file that such a command runs
+    /// has no more rights than its owner.
+    pub is_script: bool,
 }
 
 /// Files that belong to the router, by name; a folder stands before a `/`.
@@ -315,6 +318,15 @@ pub trait Live {
     /// Hears which session the command is of that is run next.
     fn asked_by(&mut self, caller: &Caller<'_>) {
         let _ = caller;
+    }
+
+    /// What the owner of a file may do at every moment; everything for a file that no user wrote.
+    ///
+    /// # Errors
+    /// The owner is no user any more, or may do nothing.
+    fn rights_of_file(&self, store: &Store, name: &str) -> Result<Rights, Reason> {
+        let _ = (store, name);
+        Ok(Rights::FULL)
     }
 
     /// The router's files; `None` where there are none.

@@ -18,7 +18,8 @@ use menu::{Caller, Clock, Reason, bytes};
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use self::label::{Actor, Labels};
+pub(crate) use self::label::SYSTEM;
+use self::label::{Actor, Label, Labels};
 use crate::private::close_to_others;
 
 /// The largest file, all of them together, and how many there may be.
@@ -135,6 +136,12 @@ impl Files {
     /// From now on it is this user who reads and writes by [`menu::Files`].
     pub(crate) fn act_for(&mut self, caller: &Caller<'_>) {
         self.actor = Some(Actor::new(caller));
+    }
+
+    /// The user who wrote a file; `None` if no user did, or there is no such file.
+    pub(crate) fn owner(&self, name: &str) -> Option<&str> {
+        let name = checked(name).ok()?;
+        self.labels.get(&name).map(|label| &*label.owner)
     }
 
     /// Refuses what the user may not replace, rename or remove.
@@ -263,6 +270,10 @@ impl Files {
         let before = there.map_or(0, |entry| entry.bytes);
         let before = usize::try_from(before).unwrap_or(usize::MAX);
         self.room_of_all(&name, before.saturating_add(contents.len()))?;
+        if before == 0 && self.labels.get(&name).is_none() {
+            self.labels.set(&name, Label::of_system());
+            self.keep_labels()?;
+        }
         match &mut self.place {
             Place::Memory(files) => {
                 let kept = files.entry(name).or_insert(Kept {

@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use menu::{By, Output, Reason, Refusal, Store, bytes};
+use menu::{By, Output, Reason, Refusal, Rights, Store, bytes};
 use tool::Router;
 
 use crate::ast::{Block, Command};
@@ -95,9 +95,20 @@ impl Machine<'_> {
         if self.passes_over() {
             return Ok(Value::Nothing);
         }
-        let text = self.with(|loan| read(loan.live, &name))?;
+        let is_script = self.session.is_script;
+        let (text, owner) = self.with(|loan| {
+            let (name, text) = read(loan.live, &name)?;
+            let owner = match is_script {
+                true => loan.live.rights_of_file(loan.store, &name),
+                false => Ok(Rights::FULL),
+            };
+            Ok((text, owner.map_err(Reason::nowhere)?))
+        })?;
         let outermost = self.session.imports == 0;
+        let shared = self.session.rights.and(&owner);
+        let caller = std::mem::replace(&mut self.session.rights, shared);
         let done = import_with(self.site, self.session, &text, self.out, options);
+        self.session.rights = caller;
         done.map_err(|failed| match outermost && !options.dry_run {
             true => failed.told(),
             // Who imports the file, or only looks at it, says or needs no more.
@@ -152,21 +163,18 @@ fn options(ready: &Ready<'_>) -> std::result::Result<Options, Refusal> {
     Ok(options)
 }
 
-/// The text of a file, with or without its ending in the name.
-fn read(live: &mut dyn Router, name: &str) -> std::result::Result<String, Refusal> {
-    let missing = "Cannot open import file, file does not exist".to_owned();
+/// The name and the text of a file that a command names with or without the ending `.rsc`.
+fn read(live: &mut dyn Router, name: &str) -> std::result::Result<(String, String), Refusal> {
     let files = live.files().ok_or_else(|| Reason::NoItem.nowhere())?;
-    let contents = files
-        .read(name)
-        .or_else(|reason| match reason {
-            Reason::Denied => Err(reason),
-            _ => files.read(&format!("{name}.rsc")),
-        })
-        .map_err(|reason| match reason {
-            Reason::Denied => reason.nowhere(),
-            _ => Reason::Script(missing).nowhere(),
-        })?;
-    Ok(bytes::from_bytes(&contents))
+    for name in [name.to_owned(), format!("{name}.rsc")] {
+        match files.read(&name) {
+            Ok(contents) => return Ok((name, bytes::from_bytes(&contents))),
+            Err(Reason::Denied) => return Err(Reason::Denied.nowhere()),
+            Err(_) => {}
+        }
+    }
+    let missing = "Cannot open import file, file does not exist".to_owned();
+    Err(Reason::Script(missing).nowhere())
 }
 
 /// A refusal of a file says where, whatever it is: there is no line to look at.

@@ -254,6 +254,7 @@ impl Job {
     ) -> Result<Self, Reason> {
         let mut session = scripting.session(&script.owner);
         session.rights = script.rights.clone();
+        session.is_script = true;
         let entry = Entry {
             kind,
             script: script.name.clone(),
@@ -367,6 +368,7 @@ impl Machine<'_> {
         let menu = std::mem::replace(&mut self.session.path, "/".to_owned());
         let declared = std::mem::take(&mut self.session.declared);
         let caller = (self.session.policies, self.session.rights.clone());
+        let nested = std::mem::replace(&mut self.session.is_script, true);
         if script.lends {
             (self.session.policies, self.session.rights) = (Policies::ALL, script.rights.clone());
         } else {
@@ -374,6 +376,7 @@ impl Machine<'_> {
         }
         let result = self.apart(Default::default(), |machine| machine.block(&block));
         (self.session.policies, self.session.rights) = caller;
+        self.session.is_script = nested;
         self.session.declared = declared;
         self.session.path = menu;
         (self.job, self.parent) = (job, parent);

@@ -63,6 +63,8 @@ pub struct Session {
     pub via: &'static str,
     /// Tells it from all other sessions; the sessions of one login share it.
     pub serial: u64,
+    /// Whether a script or an event gives the commands: see [`Caller::is_script`].
+    pub(crate) is_script: bool,
     /// Files that run, each imported by the one before.
     pub(crate) imports: usize,
     pub(crate) numbers: Numbers,
@@ -91,6 +93,7 @@ impl Session {
             declared: BTreeSet::new(),
             via: "console",
             serial: SERIALS.fetch_add(1, Ordering::Relaxed),
+            is_script: false,
             imports: 0,
             numbers: BTreeMap::new(),
             interrupt: Arc::default(),
@@ -111,6 +114,7 @@ impl Session {
             login: self.login,
             policies: self.may(),
             rights: &self.rights,
+            is_script: self.is_script,
         }
     }
 

@@ -7,6 +7,9 @@ use menu::{Caller, Policies, Reason};
 
 use super::Entry;
 
+/// The owner of files that the router writes by itself. RouterOS: the user of scripts of netwatch and the like.
+pub(crate) const SYSTEM: &str = "*sys";
+
 /// Bytes and files of one user who does not manage users.
 const USER_BYTES: u64 = 64 << 20;
 const USER_COUNT: usize = 250;
@@ -48,6 +51,7 @@ impl Actor {
     pub(super) fn may_change(&self, label: Option<&Label>) -> bool {
         match label {
             Some(label) if label.owner == self.label(true).owner => true,
+            Some(label) if label.owner == SYSTEM => self.policies.contains(Policies::WRITE),
             Some(_) => self.policies.contains(Policies::POLICY),
             None => self.policies.contains(Policies::WRITE),
         }
@@ -79,6 +83,16 @@ pub(super) struct Label {
     pub(super) owner: String,
     /// Whether there may be secrets in it.
     pub(super) secret: bool,
+}
+
+impl Label {
+    /// The label of files that the router writes by itself: logs, captured packets.
+    pub(super) fn of_system() -> Self {
+        Self {
+            owner: SYSTEM.to_owned(),
+            secret: false,
+        }
+    }
 }
 
 /// The labels of all files that have one, by name.

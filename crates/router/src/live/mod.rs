@@ -22,8 +22,8 @@ mod trace;
 use std::ops::ControlFlow;
 
 use menu::{
-    Call, Caller, Changes, Clock, Files, Id, Labour, Live, Menu, Output, Reason, Reply, Row,
-    RowFilter, Scan, Script, Store, Value,
+    Call, Caller, Changes, Clock, Files, Id, Labour, Live, Menu, Output, Reason, Reply, Rights,
+    Row, RowFilter, Scan, Script, Store, Value,
 };
 
 use crate::drive::Control;
@@ -176,6 +176,10 @@ impl Live for Control {
         out: &mut dyn Output,
     ) -> Option<Result<Reply, Reason>> {
         self.run_manage(store, call, caller, out)
+    }
+
+    fn rights_of_file(&self, store: &Store, name: &str) -> Result<Rights, Reason> {
+        self.rights_by_file(store, name)
     }
 
     fn files(&mut self) -> Option<&mut dyn Files> {

@@ -6,6 +6,7 @@ use script::Job;
 use crate::drive::Control;
 use crate::feature::schedule::EVENTS;
 use crate::feature::scripting::SCRIPTS;
+use crate::files::SYSTEM;
 use crate::probe::argument;
 
 impl Control {
@@ -70,14 +71,14 @@ impl Control {
     /// What the router runs by itself: the script of this name, else this text.
     fn named_or_text(&self, store: &Store, text: &str) -> Script {
         let named = script_named(store, text);
-        let own = Rights::fixed(OWN_RIGHTS);
+        let own = Rights::fixed(SYSTEM_RIGHTS);
         let rights =
             named.map_or_else(|| own.clone(), |item| own.and(&self.rights_of(store, item)));
         Script {
             id: named.map_or(Id(0), |item| item.id),
             name: named.map_or_else(String::new, |item| item.text("name").to_owned()),
             source: named.map_or(text, |item| item.text("source")).to_owned(),
-            owner: OWNER.to_owned(),
+            owner: SYSTEM.to_owned(),
             rights,
             lends: false,
         }
@@ -87,6 +88,26 @@ impl Control {
     fn rights_of(&self, store: &Store, item: &Item) -> Rights {
         let owner = self.features.access.grant(store, item.text("owner"));
         Rights::of(policies_of(item), owner)
+    }
+
+    /// The rights of the owner of a file. A file without an owner was put there by who owns the machine.
+    ///
+    /// # Errors
+    /// The owner is no user any more, or may do nothing.
+    pub(crate) fn rights_by_file(&self, store: &Store, name: &str) -> Result<Rights, Reason> {
+        let Some(owner) = self.manage.files.owner(name) else {
+            return Ok(Rights::FULL);
+        };
+        if owner == SYSTEM {
+            return Ok(Rights::fixed(SYSTEM_RIGHTS));
+        }
+        let grant = self.features.access.grant(store, owner);
+        match grant.now() {
+            Policies::NONE => Err(Reason::failure(format!(
+                "the owner {owner} of the file {name} is no user here, or may do nothing"
+            ))),
+            _ => Ok(Rights::of(Policies::ALL, grant)),
+        }
     }
 
     /// A script that somebody runs.
@@ -151,10 +172,8 @@ fn script_named<'a>(store: &'a Store, text: &str) -> Option<&'a Item> {
 
 /// Scripts that may wait to be run.
 const WAITING: usize = 256;
-/// Who runs what the router runs by itself (RouterOS).
-const OWNER: &str = "*sys";
-/// What that may do (RouterOS: as of `/tool/netwatch`).
-const OWN_RIGHTS: Policies = Policies::READ
+/// The policies of scripts that the router runs by itself (RouterOS: as of `/tool/netwatch`).
+const SYSTEM_RIGHTS: Policies = Policies::READ
     .or(Policies::WRITE)
     .or(Policies::TEST)
     .or(Policies::REBOOT);
@@ -165,6 +184,8 @@ fn policies_of(item: &Item) -> Policies {
         .unwrap_or_default()
 }
 
+#[cfg(test)]
+mod files;
 #[cfg(test)]
 mod rights;
 #[cfg(test)]

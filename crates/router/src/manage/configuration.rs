@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use machine::{Duration, Instant};
 use menu::{
-    By, Change, Changes, Clock, Origin, Reason, Reply, Row, RowFilter, Store, Value, describe,
+    By, Change, Changes, Clock, Origin, Policies, Reason, Reply, Rights, Row, RowFilter, Store,
+    Value, describe,
 };
 
 use super::Desk;
@@ -21,6 +22,8 @@ pub(super) struct Unconfirmed {
     user: String,
     /// The session that made it, which is told what became of it.
     session: u64,
+    /// What the user may do: later changes that are in the way are taken back only as far as the user could.
+    rights: Rights,
     until: Instant,
 }
 
@@ -74,8 +77,8 @@ impl Control {
         let by = by.doing(format!("revision {revision} taken back"));
         let changes = match store.take_back(&unconfirmed.changes, by.clone()) {
             Ok(changes) => changes,
-            // What came after it is in the way: that goes as well.
-            Err(_) => store.revert_to(revision.saturating_sub(1), by)?,
+            // Later changes are in the way: they are taken back as well.
+            Err(_) => store.revert_as(revision.saturating_sub(1), by, unconfirmed.rights.now())?,
         };
         store.note(UNCONFIRMED, None)?;
         self.follow(store, changes);
@@ -203,6 +206,7 @@ impl Desk<'_> {
         let within = self.within()?;
         let wanted = self.made_by(&name)?;
         let list = self.needed_for(&wanted)?;
+        self.permit("apply the file", &list, self.policies_with(&name, ".rsc")?)?;
         self.show(&list)?;
         let by = self.by(format!("configuration {name} applied"));
         self.change(within, |store| reach(store, &wanted, by))
@@ -211,6 +215,7 @@ impl Desk<'_> {
     fn revert(&mut self) -> Result<(), Reason> {
         let within = self.within()?;
         let list = self.difference()?;
+        self.permit("revert", &list, self.caller.policies)?;
         self.show(&list)?;
         let revision = self.argument("revision").and_then(Value::as_number);
         let revision = revision
@@ -218,6 +223,18 @@ impl Desk<'_> {
             .unwrap_or(u64::MAX);
         let by = self.by(format!("configuration reverted to revision {revision}"));
         self.change(within, |store| store.revert_to(revision, by))
+    }
+
+    /// Refuses changes that the caller could not make by commands with these policies.
+    fn permit(&self, deed: &str, list: &[Change], policies: Policies) -> Result<(), Reason> {
+        let mut needs = list.iter().map(|c| (c.menu, c.needs(self.caller.user)));
+        match needs.find(|(_, needed)| !policies.contains(*needed)) {
+            None => Ok(()),
+            Some((menu, needed)) => Err(Reason::failure(format!(
+                "it changes {}; to {deed} it needs {needed}",
+                menu.path
+            ))),
+        }
     }
 
     /// How long there is to confirm, if it has to be.
@@ -261,6 +278,7 @@ impl Desk<'_> {
                 changes,
                 user: self.caller.user.to_owned(),
                 session: self.caller.session,
+                rights: self.caller.rights.clone(),
                 until: self.control.now + within,
             });
             let nanos = i64::try_from(within.as_nanos()).unwrap_or(i64::MAX);

@@ -22,7 +22,7 @@ mod wireguard;
 
 use std::sync::Arc;
 
-use menu::{By, Call, Caller, Changes, Output, Reason, Reply, Row, Store, Value};
+use menu::{By, Call, Caller, Changes, Output, Policies, Reason, Reply, Row, Store, Value};
 
 use crate::drive::Control;
 use crate::files::Files;
@@ -97,6 +97,9 @@ impl Control {
             call,
             out,
         };
+        if let Err(reason) = desk.permit_file() {
+            return Some(Err(reason));
+        }
         Some(match (call.menu.path, call.command) {
             ("/safe-mode", command) => desk.safe_mode(command),
             ("/file", command) => desk.file(command),
@@ -130,6 +133,41 @@ impl Control {
         }
     }
 }
+
+/// A command that makes configuration of a file.
+struct FileCommand {
+    menu: &'static str,
+    command: &'static str,
+    /// The argument that names the file.
+    argument: &'static str,
+    /// The ending that the name may lack.
+    ending: &'static str,
+}
+
+const fn of_file(
+    menu: &'static str,
+    command: &'static str,
+    argument: &'static str,
+    ending: &'static str,
+) -> FileCommand {
+    FileCommand {
+        menu,
+        command,
+        argument,
+        ending,
+    }
+}
+
+/// The commands that make configuration of a file, beside `/import`.
+const FILE_COMMANDS: [FileCommand; 7] = [
+    of_file("/certificate", "import", "file-name", ""),
+    of_file("/interface/wireguard", "wg-import", "config-file", ".conf"),
+    of_file("/ip/ssh", "import-host-key", "private-key-file", ""),
+    of_file("/system", "reset-configuration", "run-after-reset", ".rsc"),
+    of_file("/system/backup", "load", "name", ".backup"),
+    of_file("/system/configuration", "apply", "file", ".rsc"),
+    of_file("/user/ssh-keys", "import", "public-key-file", ".pub"),
+];
 
 /// One command, and all that it works with.
 struct Desk<'a> {
@@ -168,7 +206,39 @@ impl Desk<'_> {
             .ok_or_else(|| Reason::Missing(vec![name]))
     }
 
-    /// Whose doing it is.
+    /// Refuses a script's command that makes configuration of a file whose owner may not run the command.
+    fn permit_file(&self) -> Result<(), Reason> {
+        let call = (self.call.menu.path, self.call.command);
+        let mut commands = FILE_COMMANDS.iter();
+        let Some(of) = commands.find(|of| (of.menu, of.command) == call) else {
+            return Ok(());
+        };
+        let Some(name) = self.text(of.argument).filter(|name| !name.is_empty()) else {
+            return Ok(());
+        };
+        let needed = Policies::needed(self.call.menu, self.call.command);
+        match self.policies_with(&name, of.ending)?.contains(needed) {
+            true => Ok(()),
+            false => Err(Reason::Denied),
+        }
+    }
+
+    /// The policies with which the command runs a file: the caller's, and in a script those that the caller and
+    /// the owner of the file share.
+    fn policies_with(&self, file: &str, ending: &str) -> Result<Policies, Reason> {
+        let policies = self.caller.policies;
+        if !self.caller.is_script {
+            return Ok(policies);
+        }
+        let names = [file.to_owned(), format!("{file}{ending}")];
+        let files = &self.control.manage.files;
+        let name = names.iter().find(|name| files.entry(name).is_some());
+        let owner = name.map(|name| self.control.rights_by_file(self.store, name));
+        Ok(owner
+            .transpose()?
+            .map_or(policies, |owner| policies.and(owner.now())))
+    }
+
     /// Gives ports their own hardware addresses again: that is what they have without another.
     fn reset_mac_addresses(&mut self) -> Result<Reply, Reason> {
         let mark = self.store.begin();
@@ -185,6 +255,7 @@ impl Desk<'_> {
         Ok(Reply::default())
     }
 
+    /// The user and the time of a transaction, with words for it.
     fn by(&self, action: impl Into<String>) -> By {
         By::user(self.caller.user, self.control.features.log.clock).doing(action)
     }

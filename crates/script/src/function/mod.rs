@@ -174,6 +174,7 @@ impl Machine<'_> {
         let mut session = self.session.scripting.session(&self.session.user);
         session.policies = self.session.policies;
         session.rights = self.session.rights.clone();
+        session.is_script = self.session.is_script;
         let file = self.text_of(command, "file")?;
         let job = Job::new(session, entry, Code::Read(code));
         let mut job = job.map_err(|reason| reason.at(command.at))?;

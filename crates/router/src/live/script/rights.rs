@@ -9,7 +9,7 @@ use script::{Interrupt, Job, Session, Site};
 use crate::Instance;
 use crate::drive::Setup;
 
-const DENIED: &str = "not enough permissions (9)";
+pub(super) const DENIED: &str = "not enough permissions (9)";
 
 /// Three in the night of some day.
 const NIGHT: Clock = Clock {
@@ -21,7 +21,7 @@ const NIGHT: Clock = Clock {
 use tool::Router;
 
 /// A router with an administrator `admin`, and users `wanda`, who writes, and `rita`, who reads.
-fn router() -> Instance {
+pub(super) fn router() -> Instance {
     let mut store = schema::store();
     store.set_seal(|_, text| Ok(text.to_owned()), |seal, text| seal == text);
     let (mut router, _) = Instance::new(&Setup::OFFLINE, store).expect("a small pool");
@@ -88,7 +88,7 @@ fn run(router: &mut Instance, session: &mut Session, line: &str) -> String {
     }
 }
 
-fn by(router: &mut Instance, user: &str, line: &str) -> String {
+pub(super) fn by(router: &mut Instance, user: &str, line: &str) -> String {
     let mut session = session(router, user);
     run(router, &mut session, line)
 }
@@ -98,7 +98,7 @@ fn name(router: &mut Instance) -> String {
 }
 
 /// Lets a night and a day pass, and runs what is due then; gives the log's last line.
-fn wait_a_day(router: &mut Instance) -> String {
+pub(super) fn wait_a_day(router: &mut Instance) -> String {
     router.control().set_clock(Clock {
         unix_seconds: NIGHT.unix_seconds + 86_400,
         ..NIGHT

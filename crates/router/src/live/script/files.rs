@@ -1,0 +1,177 @@
+//! With whose rights files run: what an event imports, what a user applies, what a user takes back.
+
+use super::rights::{DENIED, by, router, wait_a_day};
+use crate::Instance;
+
+/// Whether a file with these lines has made the user `new` or renamed the router, where an event does this.
+fn after(event: &str, owner: &str, lines: &str) -> (bool, bool, String) {
+    let mut router = router();
+    let add = format!("/file add name=job.rsc contents=\"{lines}\"");
+    assert_eq!(by(&mut router, owner, &add), "");
+    let add = format!(
+        "/system scheduler add name=e interval=1h policy=read,write,policy,test,sensitive on-event=\"{event}\""
+    );
+    assert_eq!(by(&mut router, "admin", &add), "");
+
+    let said = wait_a_day(&mut router);
+
+    (has_user(&mut router), is_renamed(&mut router), said)
+}
+
+fn has_user(router: &mut Instance) -> bool {
+    by(router, "admin", ":put [:len [/user find name=new]]") == "1\n"
+}
+
+fn is_renamed(router: &mut Instance) -> bool {
+    by(router, "admin", ":put [/system identity get name]") == "renamed\n"
+}
+
+const MAKES_A_USER: &str = "/user add name=new group=full password=x";
+const RENAMES: &str = "/system identity set name=renamed";
+
+#[test]
+fn a_file_that_an_event_imports_has_no_more_rights_than_its_owner() {
+    let import = "/import job.rsc";
+    for event in [
+        import,
+        ":execute {/import job}",
+        ":if (true) do={ /import job.rsc }",
+    ] {
+        let (made, _, said) = after(event, "wanda", MAKES_A_USER);
+        assert!(!made, "{event}: {said}");
+        if !event.starts_with(":execute") {
+            assert!(said.contains(DENIED), "{event}: {said}");
+        }
+    }
+
+    let (made, _, said) = after(import, "admin", MAKES_A_USER);
+    assert!(made, "{said}");
+    let (_, renamed, said) = after(import, "wanda", RENAMES);
+    assert!(renamed, "she may do that: {said}");
+}
+
+#[test]
+fn a_file_that_a_script_imports_has_no_more_rights_than_its_owner_whoever_lends_to_the_script() {
+    let mut router = router();
+    let add = format!("/file add name=job.rsc contents=\"{MAKES_A_USER}\"");
+    assert_eq!(by(&mut router, "wanda", &add), "");
+    let add =
+        "/system script add name=lends dont-require-permissions=yes source=\"/import job.rsc\"";
+    assert_eq!(by(&mut router, "admin", add), "");
+
+    let said = by(&mut router, "wanda", "/system script run lends");
+
+    assert!(!has_user(&mut router), "{said}");
+    assert!(said.contains(DENIED), "{said}");
+    // A line that a user types is the user's own deed.
+    by(&mut router, "admin", "/import job.rsc");
+    assert!(has_user(&mut router));
+}
+
+#[test]
+fn a_file_of_a_user_who_is_gone_is_imported_by_no_event() {
+    let mut router = router();
+    let add = format!("/file add name=job.rsc contents=\"{RENAMES}\"");
+    assert_eq!(by(&mut router, "wanda", &add), "");
+    by(&mut router, "admin", "/user remove wanda");
+    let add = "/system scheduler add name=e interval=1h policy=read,write,sensitive on-event=\"/import job\"";
+    assert_eq!(by(&mut router, "admin", add), "");
+
+    let said = wait_a_day(&mut router);
+
+    assert!(!is_renamed(&mut router), "{said}");
+    let wanted = "the owner wanda of the file job.rsc is no user here, or may do nothing";
+    assert!(said.contains(wanted), "{said}");
+}
+
+#[test]
+fn other_commands_that_make_configuration_of_a_file_ask_for_its_owners_rights_too() {
+    for event in [
+        "/system configuration apply file=job",
+        "/system reset-configuration skip-backup=yes run-after-reset=job.rsc",
+        "/user ssh-keys import user=admin public-key-file=job.rsc",
+    ] {
+        let (made, _, said) = after(event, "wanda", MAKES_A_USER);
+        assert!(!made, "{event}: {said}");
+        assert!(
+            said.contains("not enough permissions") || said.contains("it needs write,policy"),
+            "{event}: {said}"
+        );
+    }
+    let reset = "/system reset-configuration skip-backup=yes run-after-reset=job.rsc";
+    let (made, _, said) = after(reset, "admin", MAKES_A_USER);
+    assert!(made, "{said}");
+}
+
+#[test]
+fn a_writer_gets_no_rights_by_applying_a_file_or_by_reverting() {
+    let mut router = router();
+    by(&mut router, "admin", "/user set wanda group=write");
+    by(
+        &mut router,
+        "admin",
+        "/user add name=new group=full password=x",
+    );
+    let before = by(
+        &mut router,
+        "admin",
+        ":put [/system configuration get revision]",
+    );
+    by(&mut router, "admin", "/user remove new");
+    let add = format!("/file add name=job.rsc contents=\"{MAKES_A_USER}\"");
+    assert_eq!(by(&mut router, "wanda", &add), "");
+
+    let applied = by(&mut router, "wanda", "/system configuration apply file=job");
+    let revert = format!("/system configuration revert revision={}", before.trim());
+    let reverted = by(&mut router, "wanda", &revert);
+
+    assert!(!has_user(&mut router));
+    for (said, deed) in [(applied, "apply the file"), (reverted, "revert")] {
+        let wanted = format!("it changes /user; to {deed} it needs write,policy");
+        assert!(said.contains(&wanted), "{said}");
+    }
+    by(&mut router, "wanda", "/system identity set name=first");
+    let own = by(
+        &mut router,
+        "wanda",
+        ":put [/system configuration get revision]",
+    );
+    by(&mut router, "wanda", "/system identity set name=second");
+    let revert = format!("/system configuration revert revision={}", own.trim());
+    assert!(by(&mut router, "wanda", &revert).contains("name=first"));
+    let name = by(&mut router, "admin", ":put [/system identity get name]");
+    assert_eq!(name, "first\n");
+}
+
+#[test]
+fn what_nobody_confirmed_takes_back_no_later_change_that_its_user_could_not_make() {
+    let mut router = router();
+    by(&mut router, "admin", "/user set wanda group=write");
+    by(&mut router, "wanda", "/export file=own");
+    let more = "/file set own.rsc contents=([/file get own.rsc contents] . \"/interface list add name=mine\\n\")";
+    assert_eq!(by(&mut router, "wanda", more), "");
+    let applied = by(
+        &mut router,
+        "wanda",
+        "/system configuration apply file=own confirm=5m",
+    );
+    assert!(applied.contains("to be confirmed within 5m"), "{applied}");
+    // The list cannot go while it has a member.
+    by(
+        &mut router,
+        "admin",
+        "/interface list member add list=mine interface=lo",
+    );
+    by(&mut router, "admin", "/user remove rita");
+
+    router.poll(machine::Instant::ZERO + machine::Duration::from_secs(300));
+
+    let kept = by(
+        &mut router,
+        "admin",
+        ":put [:len [/interface list find name=mine]]",
+    );
+    assert_eq!(kept, "0\n", "what is hers is taken back");
+    let users = by(&mut router, "admin", ":put [:len [/user find name=rita]]");
+    assert_eq!(users, "0\n", "a user who is gone does not come back");
+}
