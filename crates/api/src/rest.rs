@@ -349,9 +349,12 @@ impl Fault {
     pub fn body(&self) -> String {
         let reason = match self.status {
             401 => "Unauthorized",
+            403 => "Forbidden",
             404 => "Not Found",
             406 => "Not Acceptable",
             413 => "Payload Too Large",
+            415 => "Unsupported Media Type",
+            503 => "Service Unavailable",
             500 => "Internal Server Error",
             _ => "Bad Request",
         };

@@ -107,6 +107,16 @@ impl Store {
             .chain(done.map(move |changes| (changes, standing(changes))))
     }
 
+    /// The transaction that [`Store::undo`] takes back.
+    pub fn next_undo(&self) -> Option<&Arc<Changes>> {
+        self.history.done.back()
+    }
+
+    /// The transaction that [`Store::redo`] does again.
+    pub fn next_redo(&self) -> Option<&Arc<Changes>> {
+        self.history.undone.last()
+    }
+
     /// Takes a log that was kept on disk, oldest first, in place of the history.
     pub fn load_history(&mut self, log: impl IntoIterator<Item = Changes>) {
         self.history = History::default();
@@ -125,7 +135,7 @@ impl Store {
     /// # Errors
     /// The transaction is somebody else's, or it changed what the user may not.
     pub fn permit_undo(&self, user: &str, policies: Policies) -> Result<(), Reason> {
-        let Some(last) = self.history.done.back() else {
+        let Some(last) = self.next_undo() else {
             return Ok(());
         };
         let back = last.list.iter().map(Change::inverse);
@@ -137,7 +147,7 @@ impl Store {
     /// # Errors
     /// As [`Store::permit_undo`].
     pub fn permit_redo(&self, user: &str, policies: Policies) -> Result<(), Reason> {
-        let Some(last) = self.history.undone.last() else {
+        let Some(last) = self.next_redo() else {
             return Ok(());
         };
         permit("redo", last, last.list.iter().cloned(), user, policies)

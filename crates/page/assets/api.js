@@ -40,4 +40,6 @@ export const print = (menu) => ask("GET", "/rest" + menu);
 export const add = (menu, values) => ask("PUT", "/rest" + menu, values);
 export const set = (menu, id, values) => ask("PATCH", "/rest" + menu + (id ? "/" + escaped(id) : ""), values);
 export const remove = (menu, id) => ask("DELETE", `/rest${menu}/${escaped(id)}`);
+export const history = () => ask("GET",
+  "/rest/system/history?.proplist=.id,action,by,time,undoable,redoable,floating-undo");
 export const run = (command, values = {}) => ask("POST", "/rest" + command, values);

@@ -3,7 +3,7 @@ import * as api from "./api.js";
 import { calculators } from "./calculators.js";
 import { dashboard } from "./dashboard.js";
 import { doctor } from "./doctor.js";
-import { fill, h, whileShown } from "./dom.js";
+import { asks, fill, h, whileShown } from "./dom.js";
 import { navigation, search } from "./nav.js";
 import { menuPage } from "./table.js";
 import { terminal } from "./terminal.js";
@@ -65,11 +65,29 @@ function frame(name) {
   const nav = h("nav", { "aria-label": "Menus", id: "nav" });
   const toggle = () => nav.classList.toggle("open");
   const out = async () => { await api.session.end().catch(() => {}); world.user = null; login(); };
-  const undo = h("button", { id: "undo", title: "Take the last change back", on: { click: () => act("/undo") } }, "Undo");
-  const redo = h("button", { id: "redo", on: { click: () => act("/redo") } }, "Redo");
+  const undo = h("button", { id: "undo", on: { click: () => walkHistory("undo") } }, "Undo");
+  const redo = h("button", { id: "redo", on: { click: () => walkHistory("redo") } }, "Redo");
   const safe = h("button", { id: "safe", "aria-pressed": "false", title: "Changes are taken back if this session ends badly",
     on: { click: () => act("/safe-mode/toggle").then(look) } }, "Safe mode");
+  /** The changes that the buttons come to, as they were shown last. */
+  let next = {};
+  const lookBack = async () => {
+    next = changesNext(await api.history());
+    for (const [button, word, change] of [[undo, "Undo", next.undo], [redo, "Redo", next.redo]]) {
+      button.title = change ? `${word}: ${told(change)}` : `There is nothing to ${word.toLowerCase()}`;
+    }
+  };
+  const walkHistory = async (command) => {
+    try { await lookBack(); } catch (refused) { notice.textContent = refused.message; return; }
+    const change = next[command];
+    if (!change) return act("/" + command);
+    const verb = command === "undo" ? "Take back" : "Do again";
+    if (change.by !== world.user && !await asks(`${verb} a change of another user: ${told(change)}?`, verb)) return;
+    await act("/" + command, { revision: String(parseInt(change[".id"].slice(1), 16)) }, `${command}: ${told(change)}`);
+    lookBack().catch(() => {});
+  };
   const look = async () => {
+    lookBack().catch(() => {});
     const [state] = [].concat(await api.run("/safe-mode/print"));
     const on = state.enabled === "true";
     safe.setAttribute("aria-pressed", String(on));
@@ -80,8 +98,13 @@ function frame(name) {
   };
   const unroll = h("button", { id: "unroll", hidden: true, on: { click: () => act("/safe-mode/unroll").then(look) } }, "Take changes back");
   const notice = h("span", { id: "notice", class: "error", role: "status" });
-  const act = async (command) => {
-    try { await api.run(command); notice.textContent = ""; show(); } catch (refused) { notice.textContent = refused.message; }
+  const act = async (command, values = {}, done = "") => {
+    notice.className = "error";
+    try {
+      await api.run(command, values);
+      Object.assign(notice, { textContent: done, className: "faint" });
+      show();
+    } catch (refused) { notice.textContent = refused.message; }
   };
   fill(page, h("div", { class: "frame" },
     h("header", { class: "top" },
@@ -94,6 +117,17 @@ function frame(name) {
     nav, h("main", { id: "main", tabindex: "-1" })));
   if (world.may("write")) whileShown(safe, 5000, look);
   navigation(nav, world, Object.entries(PLACES).map(([place, [title]]) => [place, title]));
+}
+
+/** The changes that undo and redo come to, of the rows of the history: the newest first, behind what was undone. */
+function changesNext(rows) {
+  return { undo: rows.find((row) => row.undoable === "true" || row["floating-undo"] === "true"),
+    redo: rows.findLast((row) => row.redoable === "true") };
+}
+
+/** A change in words: what was done, whose doing it was, and when. */
+function told(change) {
+  return `${change.action}, by ${change.by || "the router"}, ${change.time}`;
 }
 
 function show() {

@@ -35,6 +35,18 @@ export function fill(element, ...children) {
   return element;
 }
 
+/** Asks a question in a dialog; gives whether the answer was the button that is named `yes`. */
+export function asks(question, yes) {
+  return new Promise((answer) => {
+    const dialog = h("dialog", { class: "card", "aria-label": question, on: { close: () => { dialog.remove(); answer(dialog.returnValue === "yes"); } } },
+      h("form", { method: "dialog" }, h("p", {}, question), h("div", { class: "bar" },
+        h("button", { class: "main", id: "answer-yes", value: "yes" }, yes),
+        h("button", { id: "answer-no", value: "no" }, "Leave it"))));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
 /** `1234567` bits a second as `1.2 Mbps`. */
 export function rate(bits) {
   for (const [unit, step] of [["Gbps", 1e9], ["Mbps", 1e6], ["kbps", 1e3]]) {

@@ -91,6 +91,8 @@ const fn code(name: &'static str, required: bool) -> Parameter {
 
 pub(crate) const VALUE: &[Parameter] = &[value("value")];
 const VARIABLE: Parameter = parameter("name", Takes::Name, true, true);
+/// The revision that `undo` or `redo` is meant for: where another one is next, it is refused.
+pub(crate) const REVISION: &[Parameter] = &[named("revision")];
 const MESSAGE: &[Parameter] = &[value("message")];
 
 pub(crate) const fn builtin(
@@ -209,7 +211,7 @@ pub static ALL: &[Builtin] = &[
         &[value("counter"), value("begin"), maybe("end")],
     ),
     builtin("put", "prints argument on the screen", MESSAGE),
-    builtin("redo", "redo the action that was undone last", &[]),
+    builtin("redo", "redo the action that was undone last", REVISION),
     builtin(
         "retry",
         "executes command until it has no error",
@@ -242,7 +244,7 @@ pub static ALL: &[Builtin] = &[
     builtin("tostr", "convert argument to string value", VALUE),
     builtin("totime", "convert argument to time interval value", VALUE),
     builtin("typeof", "return type of value", VALUE),
-    builtin("undo", "undo the last action", &[]),
+    builtin("undo", "undo the last action", REVISION),
     builtin(
         "while",
         "executes command while condition is true",

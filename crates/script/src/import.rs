@@ -8,6 +8,7 @@ use tool::Router;
 use crate::ast::{Block, Command};
 use crate::check::{Read, read_all};
 use crate::items::lacking;
+use crate::language::argument;
 use crate::machine::{Collected, Machine, Result, finish};
 use crate::parser::Parser;
 use crate::ready::{Ready, lend};
@@ -118,13 +119,32 @@ impl Machine<'_> {
         Ok(Value::Nothing)
     }
 
-    /// `/undo` and `/redo`.
-    pub(crate) fn back_and_forth(&mut self, name: &str) -> Result<Value> {
+    /// `/undo` and `/redo`. With `revision` they refuse to come to another transaction: somebody may have changed
+    /// something since the user has seen which one is next.
+    pub(crate) fn back_and_forth(&mut self, name: &str, command: &Command) -> Result<Value> {
+        let meant = match argument(command, "revision") {
+            Some(_) => Some(self.value_of(command, "revision")?.text()),
+            None => None,
+        };
         if self.checking {
             return Ok(Value::Nothing);
         }
         self.with(|loan| {
             let policies = loan.policies;
+            let next = match name {
+                "undo" => loan.store.next_undo(),
+                _ => loan.store.next_redo(),
+            };
+            if let (Some(meant), Some(next)) = (&meant, next)
+                && **meant != *next.revision.to_string()
+            {
+                let text = format!(
+                    "the last change is another: {} by {}",
+                    next.action(),
+                    next.by.user
+                );
+                return Err(Reason::failure(text).nowhere());
+            }
             let (user, store) = (loan.caller.user, &mut *loan.store);
             let by = By::user(user, loan.live.clock());
             let permitted = match name {

@@ -1,7 +1,9 @@
 //! Commands of the language besides those that decide what runs. Some are read and not run: a script
 //! with one of them is understood up to the place where it would run it, and is refused there.
 
-use crate::builtin::{Builtin, Parameter, Takes, VALUE, builtin, maybe, named, parameter, value};
+use crate::builtin::{
+    Builtin, Parameter, REVISION, Takes, VALUE, builtin, maybe, named, parameter, value,
+};
 
 const fn flag(name: &'static str) -> Parameter {
     parameter(name, Takes::Flag, false, false)
@@ -115,7 +117,7 @@ pub(crate) static KNOWN: &[Builtin] = &[
         &[value("from"), value("to")],
     ),
     builtin("recursive-print", "print all menus below", &[]),
-    builtin("redo", "redo the action that was undone last", &[]),
+    builtin("redo", "redo the action that was undone last", REVISION),
     builtin(
         "resolve",
         "perform a DNS lookup of a name",
@@ -169,7 +171,7 @@ pub(crate) static KNOWN: &[Builtin] = &[
         &[first_text("input")],
     ),
     builtin("tonsec", "convert a time to nanoseconds", VALUE),
-    builtin("undo", "undo the last action", &[]),
+    builtin("undo", "undo the last action", REVISION),
 ];
 
 /// The commands that are read and not run.

@@ -43,7 +43,7 @@ impl Machine<'_> {
             "delay" => self.delay(command),
             "nothing" => Ok(Value::Nothing),
             "import" => self.import(command),
-            "undo" | "redo" => self.back_and_forth(name),
+            "undo" | "redo" => self.back_and_forth(name, command),
             "password" => self.password(command),
             _ => self.function(name, command),
         }

@@ -1,5 +1,7 @@
 //! HTTP at `www` and `www-ssl`: the page, and requests of REST, which are carried to the threads in which they run.
 
+mod origin;
+
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -133,7 +135,10 @@ impl Visitor {
         let Some(rest) = path.strip_prefix("/rest").map(str::to_owned) else {
             return match path {
                 "/session" => self.session(request).await,
-                "/schema.json" => text(StatusCode::OK, "application/json", menus()),
+                "/schema.json" => match self.enter(request.headers()).await {
+                    Ok(_) => text(StatusCode::OK, "application/json", menus()),
+                    Err(fault) => turn_away(request.headers(), &fault),
+                },
                 "/healthz" => self.health(|_| true).await,
                 "/readyz" => self.health(Instance::has_its_ports).await,
                 "/metrics" if request.method() == Method::GET => {
@@ -142,8 +147,9 @@ impl Visitor {
                 path => file(path),
             };
         };
-        let Some((entered, via)) = self.enter(request.headers()).await else {
-            return stranger(request.headers());
+        let (entered, via) = match self.enter(request.headers()).await {
+            Ok(known) => known,
+            Err(fault) => return turn_away(request.headers(), &fault),
         };
         if rest == "/openapi.json" && request.method() == Method::GET {
             return text(StatusCode::OK, "application/json", description());
@@ -179,6 +185,12 @@ impl Visitor {
                 None => stranger(&head.headers),
             };
         }
+        if !page::is_its(&head.headers) {
+            return refuse(&Fault::new(
+                403,
+                "only the page begins a session: X-Ferroute is missing",
+            ));
+        }
         let claim = match collect(body, CLAIM_BYTES).await {
             Ok(body) => page::claim(&body),
             Err(fault) => return refuse(&fault),
@@ -197,7 +209,7 @@ impl Visitor {
             Some(cookie) => {
                 with_cookie(text(StatusCode::OK, "application/json", said), Some(cookie))
             }
-            None => refuse(&Fault::new(503, "too many sessions of the page")),
+            None => refuse(&Fault::new(500, "there are no random numbers")),
         }
     }
 
@@ -229,8 +241,9 @@ impl Visitor {
 
     /// The page of metrics, for users who may use REST.
     async fn metrics(&self, headers: &HeaderMap) -> Response<Pieces> {
-        let Some((entered, via)) = self.enter(headers).await else {
-            return refuse(&Fault::unauthorized());
+        let (entered, via) = match self.enter(headers).await {
+            Ok(known) => known,
+            Err(fault) => return turn_away(headers, &fault),
         };
         match self.desk.turn(&Asker::new(&entered, via)).await {
             Ok(turn) => {
@@ -249,13 +262,20 @@ impl Visitor {
         }
     }
 
-    /// Who asks, and by what: by the session of the page, or the user and password that come with each request.
-    async fn enter(&self, headers: &HeaderMap) -> Option<(Arc<Entered>, &'static str)> {
+    /// The user of a request and the service: by the session of the page, or by the user and password that come
+    /// with the request. A browser adds a password by itself, to requests of foreign pages too: those are refused.
+    ///
+    /// # Errors
+    /// 401: the user is not known. What [`origin::check`] refuses.
+    async fn enter(&self, headers: &HeaderMap) -> Result<(Arc<Entered>, &'static str), Fault> {
         let Some(proof) = headers.get(AUTHORIZATION) else {
-            return self.sessions.of(headers).map(|entered| (entered, "web"));
+            let entered = self.sessions.of(headers);
+            let entered = entered.ok_or_else(Fault::unauthorized)?;
+            return Ok((entered, "web"));
         };
-        let entered = self.prove(proof).await?;
-        Some((entered, "rest-api"))
+        origin::check(headers)?;
+        let entered = self.prove(proof).await;
+        Ok((entered.ok_or_else(Fault::unauthorized)?, "rest-api"))
     }
 
     async fn prove(&self, proof: &HeaderValue) -> Option<Arc<Entered>> {
@@ -321,7 +341,6 @@ fn file(path: &str) -> Response<Pieces> {
     let headers = response.headers_mut();
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, ::page::POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
         // Another version of the router has other files.
         (CACHE_CONTROL, "no-cache"),
@@ -337,9 +356,14 @@ fn who(entered: &Entered) -> Bytes {
     Bytes::from(said.to_string())
 }
 
-/// Refuses who is not known. A browser would ask for a password by itself; the page does that.
+/// Refuses a user who is not known.
 fn stranger(headers: &HeaderMap) -> Response<Pieces> {
-    let mut response = refuse(&Fault::unauthorized());
+    turn_away(headers, &Fault::unauthorized())
+}
+
+/// Refuses a request. A browser would ask its user for a password by itself, which the page does: it is not told to.
+fn turn_away(headers: &HeaderMap, fault: &Fault) -> Response<Pieces> {
+    let mut response = refuse(fault);
     if page::is_its(headers) {
         response.headers_mut().remove(WWW_AUTHENTICATE);
     }
@@ -491,6 +515,7 @@ fn response(status: StatusCode, kind: &'static str, pieces: Pieces) -> Response<
     let mut response = Response::new(pieces);
     *response.status_mut() = status;
     let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if status != StatusCode::NO_CONTENT {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     }

@@ -2,8 +2,11 @@
 //!
 //! The cookie is 256 random bits. It counts together with a header that a page from elsewhere cannot send
 //! (`crates/page` says why), so that nobody else's page acts with it.
+//!
+//! Places for sessions are limited. A new session always finds one: where a user has their share, or all places are
+//! taken, an older session ends ([`gives_way`]). Administrators have places of their own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -15,7 +18,9 @@ use tokio::time::sleep;
 
 use crate::access::Entered;
 
-/// Sessions at a time at most.
+/// Sessions of one user at a time.
+const SHARE: usize = 16;
+/// Sessions of all administrators at a time, and as many of all other users.
 const MOST: usize = 64;
 /// How long one is kept that nobody uses, and at all.
 const IDLE: Duration = Duration::from_secs(30 * 60);
@@ -36,9 +41,51 @@ struct Kept {
     used: Instant,
 }
 
-/// See the module.
+/// A session as it competes for a place.
+struct Contender<'a> {
+    user: &'a str,
+    is_administrator: bool,
+    began: Instant,
+}
+
+/// The sessions of the page, by their secrets.
 #[derive(Default)]
 pub(super) struct Sessions(Mutex<HashMap<[u8; 32], Kept>>);
+
+impl Kept {
+    fn contender(&self) -> Contender<'_> {
+        Contender {
+            user: self.entered.user(),
+            is_administrator: self.entered.is_administrator(),
+            began: self.began,
+        }
+    }
+}
+
+/// The session that ends so that a new one has a place; `None` if there is room.
+///
+/// A user who has a share of sessions loses the oldest of them. Where all places of the user's kind are taken, the
+/// user with the most sessions loses the oldest: who has few keeps them.
+fn gives_way<'a, K: Copy>(
+    sessions: impl Iterator<Item = (K, Contender<'a>)>,
+    new: &Contender<'_>,
+) -> Option<K> {
+    let mut by_user: BTreeMap<&str, Vec<(Instant, K)>> = BTreeMap::new();
+    let rivals = sessions.filter(|(_, other)| other.is_administrator == new.is_administrator);
+    for (key, contender) in rivals {
+        let own = by_user.entry(contender.user).or_default();
+        own.push((contender.began, key));
+    }
+    let taken = by_user.values().map(Vec::len).sum::<usize>();
+    let own = by_user.get(new.user).filter(|own| own.len() >= SHARE);
+    let loser = match own {
+        Some(own) => own,
+        None if taken < MOST => return None,
+        None => by_user.values().max_by_key(|own| own.len())?,
+    };
+    let oldest = loser.iter().min_by_key(|(began, _)| *began);
+    oldest.map(|(_, key)| *key)
+}
 
 /// User and password of a request that begins a session: `{"user": …, "password": …}`.
 pub(super) fn claim(body: &[u8]) -> Option<(String, Vec<u8>)> {
@@ -48,17 +95,23 @@ pub(super) fn claim(body: &[u8]) -> Option<(String, Vec<u8>)> {
 }
 
 impl Sessions {
-    /// Begins a session; gives the cookie, which browsers send by TLS alone if it came so. None if there are too many.
+    /// Begins a session, for which an older one may have to end. Returns its cookie, which browsers send by TLS
+    /// alone if `tls` is set; `None` if the kernel gives no random bits.
     pub(super) fn begin(self: &Arc<Self>, entered: Arc<Entered>, tls: bool) -> Option<HeaderValue> {
         let secret = crate::access::random().ok()?;
         let now = Instant::now();
         self.forget_old(now);
         let mut all = self.lock();
-        if all.len() >= MOST {
-            drop(all);
-            drop(spawn_blocking(move || drop(entered)));
-            return None;
-        }
+        let new = Contender {
+            user: entered.user(),
+            is_administrator: entered.is_administrator(),
+            began: now,
+        };
+        let oldest = gives_way(
+            all.iter().map(|(secret, kept)| (*secret, kept.contender())),
+            &new,
+        );
+        let ended = oldest.and_then(|secret| all.remove(&secret));
         let kept = Kept {
             entered,
             began: now,
@@ -66,6 +119,7 @@ impl Sessions {
         };
         all.insert(secret, kept);
         drop(all);
+        leave(ended.into_iter().collect());
         tokio::spawn(watch(Arc::downgrade(self), secret));
         let secure = if tls { "; Secure" } else { "" };
         cookie(&format!("{}{secure}", URL_SAFE_NO_PAD.encode(secret)))
@@ -101,9 +155,7 @@ impl Sessions {
         let old = all.extract_if(|_, kept| is_over(kept));
         let old: Vec<_> = old.map(|(_, kept)| kept).collect();
         drop(all);
-        if !old.is_empty() {
-            leave(old);
-        }
+        leave(old);
     }
 
     /// How long nobody has used a session, and who has it.
@@ -144,8 +196,11 @@ async fn watch(sessions: Weak<Sessions>, secret: [u8; 32]) {
     }
 }
 
-/// To leave takes the router's lock, for which no task may wait.
+/// Ends sessions in a thread: to leave takes the router's lock, for which no task may wait.
 fn leave(kept: Vec<Kept>) {
+    if kept.is_empty() {
+        return;
+    }
     drop(spawn_blocking(move || drop(kept)));
 }
 
@@ -173,6 +228,75 @@ fn secret(headers: &HeaderMap) -> Option<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The sessions of a test: a number for each, in the order in which they began.
+    struct Places {
+        began: Instant,
+        all: Vec<(usize, &'static str, bool)>,
+        next: usize,
+    }
+
+    impl Places {
+        fn contender(
+            &self,
+            number: usize,
+            user: &'static str,
+            is_administrator: bool,
+        ) -> Contender<'static> {
+            Contender {
+                user,
+                is_administrator,
+                began: self.began + Duration::from_secs(number as u64),
+            }
+        }
+
+        /// Begins a session; gives the number of the one that ended for it.
+        fn begin(&mut self, user: &'static str, is_administrator: bool) -> Option<usize> {
+            let new = self.contender(self.next, user, is_administrator);
+            let all = self.all.iter();
+            let all = all.map(|(number, user, is)| (*number, self.contender(*number, user, *is)));
+            let ended = gives_way(all, &new);
+            self.all.retain(|(number, ..)| Some(*number) != ended);
+            self.all.push((self.next, user, is_administrator));
+            self.next += 1;
+            ended
+        }
+    }
+
+    #[test]
+    fn sessions_of_readers_leave_places_to_others_and_to_administrators() {
+        let mut places = Places {
+            began: Instant::now(),
+            all: Vec::new(),
+            next: 0,
+        };
+        for number in 0..100_usize {
+            let ended = places.begin("rita", false);
+            assert_eq!(ended, number.checked_sub(SHARE), "the oldest of hers");
+        }
+        assert_eq!(places.all.len(), SHARE);
+
+        for user in ["rob", "ron", "roy"] {
+            for _ in 0..SHARE {
+                assert_eq!(places.begin(user, false), None, "{user} has a share");
+            }
+        }
+        assert_eq!(places.all.len(), MOST);
+        assert_eq!(places.begin("admin", true), None);
+        let ended = places.begin("new", false).expect("somebody's oldest");
+        assert_eq!(places.all.len(), MOST + 1);
+        assert!(!places.all.iter().any(|(number, ..)| *number == ended));
+        assert!(places.all.iter().any(|(_, user, _)| *user == "new"));
+        for _ in 1..SHARE {
+            assert_eq!(places.begin("admin", true), None);
+        }
+        let admins_first = places
+            .all
+            .iter()
+            .find(|(_, _, is)| *is)
+            .map(|(number, ..)| *number);
+        assert_eq!(places.begin("admin", true), admins_first);
+    }
 
     #[test]
     fn a_cookie_counts_with_the_header_of_the_page_alone() {

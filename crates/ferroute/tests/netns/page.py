@@ -129,6 +129,37 @@ def rules():
     print("safe mode takes changes back")
 
 
+def by_another(command, values):
+    """Runs a command of REST as the user `other`."""
+    proof = base64.b64encode(b"other:Otherother1").decode()
+    headers = {"Authorization": f"Basic {proof}", "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{ROUTER}rest{command}", data=json.dumps(values).encode(), headers=headers)
+    urllib.request.urlopen(request, timeout=60).close()
+
+
+def whose():
+    """Undo says what it comes to, and asks about a change of another user."""
+    show("/system/identity")
+    name = lambda: js("return document.querySelector('#field-name')?.value ?? ''")
+    until("the identity is there", lambda: name() == "ferroute")
+    by_another("/system/identity/set", {"name": "theirs"})
+    title = lambda: js("return document.querySelector('#undo').title")
+    until("undo names the change", lambda: "system identity changed, by other" in title())
+    click("#undo")
+    asked = lambda: js("return document.querySelector('dialog')?.innerText ?? ''")
+    until("it asks", lambda: "another user" in asked() and "by other" in asked())
+    click("#answer-no")
+    until("the question is gone", lambda: asked() == "")
+    show("/")
+    show("/system/identity")
+    until("the change is there", lambda: name() == "theirs")
+    click("#undo")
+    until("it asks again", asked)
+    click("#answer-yes")
+    until("the change is taken back", lambda: name() == "ferroute")
+    print("undo asks about changes of others")
+
+
 def walk():
     show("walk")
     find("#walk-ask")
@@ -171,6 +202,7 @@ def others():
     for css in ["#undo", "#safe", "#add", "#do-remove"]:
         assert js("return document.querySelectorAll(arguments[0]).length", css) == 0, css
     print("who may only read sees no button to change")
+    walk()
     show("doctor")
     find("#findings > *")
     picture("doctor")
@@ -192,7 +224,7 @@ try:
             assert time.monotonic() < end, "chromedriver does not answer"
             time.sleep(0.05)
     ask("POST", f"{session}/url", {"url": ROUTER})
-    for part in [dashboard, rules, walk, why_slow, calculators, others]:
+    for part in [dashboard, rules, whose, walk, why_slow, calculators, others]:
         part()
     noise = [line["message"] for line in ask("POST", f"{session}/se/log", {"type": "browser"})]
     assert not [line for line in noise if "Security Policy" in line or "Uncaught" in line], noise

@@ -9,6 +9,7 @@ use crate::world::{
 const ROUTER: &str = "192.168.88.1";
 const CONFIG: &str = "/user set admin password=Sesamesesame1\n\
     /user add name=guest group=read password=Guestguest1\n\
+    /user add name=other group=full password=Otherother1\n\
     /ip service set www disabled=no\n\
     /ip firewall filter\n\
     add chain=forward action=accept connection-state=established,related comment=known\n\

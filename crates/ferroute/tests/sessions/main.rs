@@ -3,6 +3,7 @@
 
 mod doors;
 mod running;
+mod web;
 
 use std::time::{Duration, Instant};
 
