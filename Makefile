@@ -11,11 +11,11 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 BINARY := target/release/ferroute
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build run test bench soak install deb container clean
+.PHONY: help deps build run test bench soak install uninstall purge deb container clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
-	@echo '  variables: CONFIG=my.rsc (run), LAB=jumbo (run), ROWS=routing-fast-path (bench), PREFIX, DESTDIR (install)'
+	@echo '  variables: CONFIG=my.rsc (run), LAB=jumbo (run), ROWS=routing-fast-path (bench), PREFIX, DESTDIR (install, uninstall)'
 
 deps: ## install whatever building, running and testing need
 	@packaging/deps.sh build run test
@@ -43,6 +43,12 @@ soak: ## test for hours: kills, libFuzzer, Miri, more cases
 
 install: build ## install binary, man pages, completions and the systemd unit
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install.sh $(BINARY)
+
+uninstall: ## remove what `install` has installed; configuration and state stay
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/uninstall.sh
+
+purge: ## uninstall, and remove configuration, state and the service's user
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/uninstall.sh purge
 
 deb: build ## make a Debian package, target/deb/ferroute_*.deb
 	@packaging/deb.sh $(BINARY)

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes a Debian package of the given binary, target/deb/ferroute_VERSION_ARCHITECTURE.deb.
+# Makes a Debian package of the given binary, deb/ferroute_VERSION_ARCHITECTURE.deb in Cargo's target directory.
 #
 # What it installs is what install.sh does; packaging/debian has what only a package has.
 set -eu
 cd "$(dirname "$0")/.."
 
 binary=$1
-out=target/deb
+out=${CARGO_TARGET_DIR:-target}/deb
 root=$out/root
 version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -1)
 architecture=$(dpkg --print-architecture)

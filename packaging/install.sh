@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 binary=$1
 root=$DESTDIR$PREFIX
-docs=target/docs
+docs=${CARGO_TARGET_DIR:-target}/docs
 
 rm -rf "$docs"
 mkdir -p "$docs/man" "$docs/completions"

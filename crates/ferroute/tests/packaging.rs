@@ -157,3 +157,162 @@ fn a_first_build_says_what_it_takes_and_a_second_is_silent() {
     assert!(ahead("/nowhere", "999999999").contains(" MB are free there\n"));
     assert_eq!(ahead(there.to_str().unwrap(), "999999999"), "");
 }
+
+/// Runs a program to its end, which must be a good one; gives what it printed.
+fn succeeds(command: &mut Command) -> String {
+    let output = command.output().expect("the program is there");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}{complaint}");
+    said
+}
+
+/// The files and links below a folder, by their paths in it.
+fn files_in(folder: &Path) -> Vec<String> {
+    let said = succeeds(
+        Command::new("find")
+            .current_dir(folder)
+            .args([".", "!", "-type", "d", "-printf", "%P\\n"]),
+    );
+    let mut files: Vec<_> = said.lines().map(str::to_owned).collect();
+    files.sort();
+    files
+}
+
+/// What a router that has run leaves: its configuration, its state and the key of the state.
+const LEFT: [&str; 3] = [
+    "etc/ferroute/router.rsc",
+    "var/lib/ferroute-key/store.key",
+    "var/lib/ferroute/ledger",
+];
+
+fn leave_state_in(root: &Path) {
+    for file in LEFT {
+        let file = root.join(file);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder of our own");
+        fs::write(file, "x").expect("a folder of our own");
+    }
+}
+
+#[test]
+fn what_is_installed_is_uninstalled_and_purge_takes_configuration_and_state() {
+    let node = Node::new("install");
+    let root = node.0.join("root");
+    fs::create_dir(&root).expect("a folder of our own");
+    let script = |name: &str, arguments: &[&str]| {
+        let mut command = Command::new("sh");
+        command
+            .arg(packaging().join(name))
+            .args(arguments)
+            .env("PREFIX", "/usr/local")
+            .env("DESTDIR", &root)
+            .env("CARGO_TARGET_DIR", node.0.join("target"));
+        succeeds(&mut command)
+    };
+
+    script("install.sh", &[env!("CARGO_BIN_EXE_ferroute")]);
+    let installed = files_in(&root);
+    leave_state_in(&root);
+    let said = script("uninstall.sh", &[]);
+
+    for file in ["usr/local/bin/ferroute", "etc/ferroute/ports"] {
+        assert!(installed.iter().any(|one| one == file), "{installed:#?}");
+    }
+    assert_eq!(files_in(&root), LEFT);
+    assert!(
+        said.contains("kept: ") && said.contains("make purge"),
+        "{said}"
+    );
+    script("uninstall.sh", &["purge"]);
+    assert_eq!(files_in(&root), [""; 0]);
+    let left = ["etc/ferroute", "var/lib/ferroute", "var/lib/ferroute-key"];
+    assert!(!left.iter().any(|folder| root.join(folder).exists()));
+
+    // Ports that somebody has named are configuration.
+    script("install.sh", &[env!("CARGO_BIN_EXE_ferroute")]);
+    fs::write(
+        root.join("etc/ferroute/ports"),
+        "PORTS=--port ether1=eth1\n",
+    )
+    .expect("our own");
+    script("uninstall.sh", &[]);
+    assert_eq!(files_in(&root), ["etc/ferroute/ports"]);
+}
+
+/// Runs dpkg on a root of its own, as root of a namespace where the test is not root.
+fn dpkg(root: &Path, arguments: &[&str]) {
+    let path = std::env::var("PATH").expect("tests have a PATH");
+    let mut command = match rustix::process::geteuid().is_root() {
+        true => Command::new("dpkg"),
+        false => {
+            let mut command = Command::new("unshare");
+            command.args(["--map-root-user", "dpkg"]);
+            command
+        }
+    };
+    command
+        .arg(format!("--root={}", root.display()))
+        .args(["--force-script-chrootless", "--force-depends"])
+        .args(arguments)
+        .env("PATH", format!("{path}:/usr/sbin:/sbin"));
+    succeeds(&mut command);
+}
+
+#[test]
+fn a_purged_package_leaves_nothing_and_a_removed_one_its_configuration_and_state() {
+    let test = "a_purged_package_leaves_nothing_and_a_removed_one_its_configuration_and_state";
+    for program in [
+        "/usr/bin/dpkg-deb",
+        "/usr/bin/systemd-sysusers",
+        "/usr/sbin/userdel",
+    ] {
+        if !Path::new(program).exists() {
+            return lab::testing::skip(test, &format!("{program} is not there"));
+        }
+    }
+    let node = Node::new("purge");
+    let root = node.0.join("root");
+    for folder in ["var/lib/dpkg/info", "var/lib/dpkg/updates", "etc"] {
+        fs::create_dir_all(root.join(folder)).expect("a folder of our own");
+    }
+    for file in ["status", "available"] {
+        fs::write(root.join("var/lib/dpkg").join(file), "").expect("a folder of our own");
+    }
+    let mut deb = Command::new("sh");
+    deb.arg(packaging().join("deb.sh"))
+        .arg(env!("CARGO_BIN_EXE_ferroute"))
+        .env("CARGO_TARGET_DIR", node.0.join("target"))
+        .env("DPKG_DEB_COMPRESSOR_TYPE", "none");
+    let package = succeeds(&mut deb);
+    let package = fs::canonicalize(package.trim()).expect("it was made");
+    let has_user = || {
+        let users = fs::read_to_string(root.join("etc/passwd")).expect("there are users");
+        users.contains("ferroute")
+    };
+
+    dpkg(&root, &["--install", &package.display().to_string()]);
+    assert!(root.join("usr/bin/ferroute").exists() && has_user());
+    leave_state_in(&root);
+    let wants = root.join("etc/systemd/system/multi-user.target.wants");
+    fs::create_dir_all(&wants).expect("a folder of our own");
+    let unit = "/usr/lib/systemd/system/ferroute.service";
+    std::os::unix::fs::symlink(unit, wants.join("ferroute.service")).expect("a link of our own");
+
+    dpkg(&root, &["--remove", "ferroute"]);
+    assert!(!root.join("usr/bin/ferroute").exists() && has_user());
+    assert!(
+        root.join("etc/ferroute/ports").exists(),
+        "a file of configuration"
+    );
+    assert!(LEFT.iter().all(|file| root.join(file).exists()));
+
+    dpkg(&root, &["--purge", "ferroute"]);
+    let left = files_in(&root);
+    let left = left.iter().filter(|file| file.contains("ferroute"));
+    assert_eq!(left.collect::<Vec<_>>(), [""; 0]);
+    assert!(!root.join("etc/ferroute").exists() && !root.join("var/lib/ferroute").exists());
+    for file in ["passwd", "group", "shadow"] {
+        let lines = fs::read_to_string(root.join("etc").join(file)).unwrap_or_default();
+        assert!(!lines.contains("ferroute"), "{file}: {lines}");
+    }
+}
