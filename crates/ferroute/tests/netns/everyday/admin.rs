@@ -54,6 +54,23 @@ pub(super) fn console_api_rest_and_page_answer(everyday: &Everyday) {
     );
 }
 
+pub(super) fn readers_look_and_foreign_pages_do_nothing(everyday: &Everyday) {
+    let rest = |arguments: &str| {
+        let json = "-H content-type:application/json";
+        let line = format!("curl -sS -m 30 -u reader:Only-reads-1 {json} {arguments}");
+        everyday.run("client", &line)
+    };
+    let profile = "http://192.168.88.1/rest/tool/profile";
+    let looked = rest(&format!(r#"-d {{"once":""}} {profile}"#));
+    assert!(looked.contains("total"), "{looked}");
+    let foreign = rest(&format!(
+        r#"-H Origin:http://evil.example -d {{"once":""}} {profile}"#
+    ));
+    assert!(foreign.contains("403"), "{foreign}");
+    let menus = everyday.run("client", "curl -sS -m 30 http://192.168.88.1/schema.json");
+    assert!(menus.contains("401"), "{menus}");
+}
+
 pub(super) fn export_is_accepted_again(everyday: &Everyday) {
     let exported = everyday.router().exec("/export show-sensitive");
     let mut check = Command::new(binary());

@@ -35,6 +35,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("wireguard", tunnels::wireguard_carries_to_the_far_router),
     ("scheduler and netwatch", admin::scheduler_and_netwatch_ran),
     ("ways in", admin::console_api_rest_and_page_answer),
+    ("rights", admin::readers_look_and_foreign_pages_do_nothing),
     ("export", admin::export_is_accepted_again),
 ];
 
