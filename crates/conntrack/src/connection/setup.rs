@@ -10,8 +10,8 @@ use super::settings::{Settings, Tick};
 use super::table::Table;
 use super::tracker::{Setup, Tracker};
 
-/// Answers that workers may claim of each other.
-const CLAIMS: usize = 1 << 20;
+/// Tuples that workers may claim of each other: both of every connection that there is room for by default.
+const CLAIMS: usize = 1 << 21;
 
 /// A tracker for each of so many workers, by index, and the table of them all.
 ///
