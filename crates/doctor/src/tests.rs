@@ -117,6 +117,22 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     (
+        "fasttrack-bypasses-queues",
+        &[
+            "/ip/firewall/filter/add chain=forward action=accept src-address=10.0.0.7\n",
+            FASTTRACK,
+            ACCEPT,
+            "/queue/simple/add name=q target=10.0.0.7/32 max-limit=1M/1M",
+        ],
+        &[
+            "/ip/firewall/filter/add chain=forward action=accept src-address=10.0.7.0/24\n\
+             /ip/firewall/filter/add chain=forward action=accept dst-address=10.0.7.0/24\n",
+            FASTTRACK,
+            ACCEPT,
+            "/queue/simple/add name=q target=10.0.7.0/24 max-limit=1M/1M",
+        ],
+    ),
+    (
         "fasttrack-vs-mark-routing",
         &[
             FASTTRACK,

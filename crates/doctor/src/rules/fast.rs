@@ -84,17 +84,40 @@ fn takes_all<'a>(config: &Config<'a>) -> Option<&'a Item> {
     rules.find(|rule| !is_scoped(rule))
 }
 
+/// Whether rules before the FastTrack rule accept both directions of every target of a queue, so that none of its
+/// connections goes by FastTrack.
+fn excepts_targets(config: &Config<'_>, fasttrack: &Item, queue: &Item) -> bool {
+    let before = config.chain(FILTER, fasttrack.text("chain")).iter();
+    let accepts: Vec<_> = before
+        .take_while(|rule| rule.id != fasttrack.id)
+        .filter(|rule| rule.text("action") == "accept")
+        .collect();
+    let targets = shown(queue, "target");
+    let is_excepted = |target: &str| {
+        let host = target.trim_end_matches("/32").trim_end_matches("/128");
+        let accepted = |property| {
+            let mut values = accepts.iter().map(|rule| shown(rule, property));
+            values.any(|value| value == target || value == host)
+        };
+        accepted("src-address") && accepted("dst-address")
+            || accepted("in-interface") && accepted("out-interface")
+    };
+    !targets.is_empty() && targets.split(',').all(is_excepted)
+}
+
 pub(super) const FASTTRACK_BYPASSES_QUEUES: Rule = Rule {
     name: "fasttrack-bypasses-queues",
     severity: Severity::Warning,
     cause: "what FastTrack carries passes neither simple queues nor queue trees of global: they limit next to nothing",
-    mend: "keep the connections that queues are for out of the FastTrack rule (by address or connection-mark), or have \
-           a queue tree whose parent is an interface: that sees FastTrack's packets, too",
+    mend: "keep the connections that queues are for out of the FastTrack rule (by connection-mark, or by rules before \
+           it that accept what comes from and goes to the queue's target), or have a queue tree whose parent is an \
+           interface: that sees FastTrack's packets, too",
     find: |config, found| {
         let Some(fasttrack) = takes_all(config) else {
             return;
         };
-        let simple = config.enabled("/queue/simple");
+        let mut simple = config.enabled("/queue/simple");
+        simple.retain(|queue| !excepts_targets(config, fasttrack, queue));
         let mut trees = config.enabled("/queue/tree");
         trees.retain(|queue| queue.text("parent") == "global");
         for (what, queues) in [("simple queue", simple), ("queue tree", trees)] {
