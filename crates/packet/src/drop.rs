@@ -141,6 +141,9 @@ drops! {
     DnsMalformed = "dns-malformed",
     /// The connection should get one of the router's addresses, and there is none.
     NatAddress = "nat-address",
+    /// The connection was masqueraded on another interface than the one that its packet leaves by now. The
+    /// connection is removed with this packet; the next packet begins a new one, with the address of that interface.
+    NatEgress = "nat-egress",
     /// No port or address is left by which the connection's answers could be told from others'.
     NatPorts = "nat-ports",
     /// The packet is too short for what its connection's translation changes.

@@ -3,6 +3,8 @@
 
 use core::sync::atomic::AtomicU64;
 
+use fib::NextHopId;
+use frame::InterfaceId;
 use packet::Tuple;
 use packet::count::Traffic;
 
@@ -145,6 +147,15 @@ fn fast_in<F: Layout>(line: &Line) -> Option<Fast<'_>> {
     })
 }
 
+/// Whether the line of a direction of a live connection remembers this next hop, or none.
+#[inline(always)]
+fn keeps_to<F: Layout>(line: &Line, next_hop: NextHop) -> bool {
+    let meta = load(&line[F::META]);
+    let remembered = next_hop_of(meta, load(&line[F::LAST]));
+    let is_live = (meta >> FLAGS_SHIFT) as u8 != 0;
+    is_live & ((remembered.id == NextHopId::NO_ROUTE) | (remembered == next_hop))
+}
+
 /// The rewrite of a direction, in the line where that lies.
 #[inline(always)]
 fn rewrite_in<F: Layout>(line: &Line) -> F::Rewrite {
@@ -233,6 +244,39 @@ impl Tracker {
         of_family!(ref self, way.slot().is_ipv6(), part => {
             part.entry(way).set_next_hop(way.reply(), next_hop);
         });
+    }
+
+    /// Whether the connection has not ended since it was looked up in this round.
+    #[inline]
+    pub fn is_live(&self, way: Way) -> bool {
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).is_live())
+    }
+
+    /// Whether the source of the connection was translated by `masquerade`.
+    #[inline]
+    pub fn is_masqueraded(&self, way: Way) -> bool {
+        of_family!(ref self, way.slot().is_ipv6(), part => {
+            part.entry(way).own() & own::MASQUERADE != 0
+        })
+    }
+
+    /// The interface by which the connection's first packet left the router.
+    #[inline]
+    pub fn egress(&self, way: Way) -> InterfaceId {
+        of_family!(ref self, way.slot().is_ipv6(), part => {
+            InterfaceId(half_of(load(part.entry(way).shared(shared::MARK)), 1))
+        })
+    }
+
+    /// Whether packets of a direction may leave by a next hop without a look at the connection's egress interface.
+    /// False where the direction remembers another next hop, as the original one of masqueraded connections may,
+    /// and where the connection has ended since it was looked up. Reads only the line of the direction.
+    #[inline(always)]
+    pub fn keeps_to(&self, way: Way, next_hop: NextHop) -> bool {
+        match way.slot().is_ipv6() {
+            true => keeps_to::<Ipv6>(self.ipv6.line(way), next_hop),
+            false => keeps_to::<Ipv4>(self.ipv4.line(way), next_hop),
+        }
     }
 
     /// The rewrite of an IPv4 connection's direction; nothing's of IPv6.

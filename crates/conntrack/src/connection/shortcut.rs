@@ -34,7 +34,7 @@ fn token(way: Way, generation: u32) -> u64 {
 
 impl Tracker {
     /// The token of a way whose packets may go by a shortcut from here on; when its connection ends,
-    /// [`Self::take_ended`] says so. None where it might end while nothing is heard of it.
+    /// [`Self::take_ended`] says so. None where the connection has ended, or might end while nothing is heard of it.
     pub fn shorten(&mut self, way: Way) -> Option<u64> {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).shorten(way))
     }
@@ -56,7 +56,7 @@ impl<F: Layout> Entry<'_, F> {
     fn shorten(self, way: Way) -> Option<u64> {
         let state = self.shared(shared::STATE);
         let timeout_secs = load(state) as u32 & 0xff_ffff;
-        if timeout_secs < TIMEOUT_LEAST {
+        if !self.is_live() || timeout_secs < TIMEOUT_LEAST {
             return None;
         }
         store(state, load(state) | u64::from(own::SHORTCUT) << 40);

@@ -8,7 +8,7 @@ use packet::{Fields, Tuple};
 
 use super::first;
 use super::helped::gone;
-use super::id::{EntryId, Slot};
+use super::id::{EntryId, Slot, Way};
 use super::layout::{Layout, half_of, load, own, shared};
 use super::part::Part;
 use super::settings::Tick;
@@ -287,6 +287,14 @@ impl Tracker {
         };
         let slot = victim(self, ipv6).or_else(|| victim(self, !ipv6));
         slot.inspect(|slot| self.leave(*slot)).is_some()
+    }
+
+    /// Removes a connection at once, as if its time were up. Packets of this round that found it before find neither
+    /// its tuple nor its flags any more.
+    pub fn forget(&mut self, way: Way) {
+        if self.is_live(way) {
+            self.leave(way.slot());
+        }
     }
 
     /// Ends a connection.

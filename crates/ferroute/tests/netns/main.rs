@@ -21,6 +21,7 @@ mod dns;
 mod drivers;
 mod ethernet;
 mod everyday;
+mod failover;
 mod firewall;
 mod flap;
 mod guest;

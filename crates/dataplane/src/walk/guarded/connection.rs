@@ -24,7 +24,7 @@ impl<W: Watcher> Guard<'_, W> {
             Met::Found(found) => found,
             Met::Tracked(track) => track.way,
             Met::Admitted(way) => Some(way),
-            Met::Unknown | Met::Untracked => tracker.lookup(&tuple),
+            Met::Unknown | Met::Untracked | Met::Ended => tracker.lookup(&tuple),
         };
         passage.track = match self.met {
             Met::Tracked(track) => track,
@@ -102,7 +102,9 @@ impl<W: Watcher> Guard<'_, W> {
             draft.counted = self.passage.changes.counted;
             draft.attachment = self.passage.changes.looked.kept.0;
             draft.egress = egress;
-            draft.next_hop = remembered(self.cx.fib, hop);
+            if draft.fasttrack || draft.masquerade {
+                draft.next_hop = remembered(self.cx.fib, hop);
+            }
             let tracker = &self.memory.tracker;
             let settled = translation::settle(self.cx, tracker, self.passage, &mut draft);
             let entered = settled.and_then(|()| {
@@ -176,7 +178,8 @@ fn refuses(fields: &Fields) -> bool {
     is_error(fields) || fields.tcp_flags & RST != 0
 }
 
-/// A connection that is FastTracked, or is to be from now on, remembers its way on.
+/// A connection that is FastTracked, or is to be from now on, remembers the next hop of each direction. One that is
+/// masqueraded remembers that of its original direction ([`Tracker::keeps_to`]).
 pub(super) fn stay(
     cx: &Context<'_>,
     tracker: &mut Tracker,
@@ -191,7 +194,8 @@ pub(super) fn stay(
     if marked && !track.fasttrack && !track.helped {
         tracker.fasttrack(way);
     }
-    if (track.fasttrack || marked) && hop != NextHopId::NO_ROUTE {
+    let remembers = track.fasttrack || marked || !way.reply() && tracker.is_masqueraded(way);
+    if remembers && hop != NextHopId::NO_ROUTE {
         let next_hop = remembered(cx.fib, hop);
         if tracker.next_hop(way) != next_hop {
             tracker.set_next_hop(way, next_hop);

@@ -188,6 +188,8 @@ pub(crate) enum Met {
     Untracked,
     /// `raw` let the packet pass, and its connection has counted it.
     Tracked(Track),
+    /// `raw` let the packet pass, and its connection has ended since it was found.
+    Ended,
 }
 
 /// What was found out about a packet before it is decided about alone.
@@ -306,7 +308,7 @@ impl<W: Watcher> Guard<'_, W> {
         match self.met {
             Met::Unknown | Met::Found(_) => self.raw(Hook::Raw, InterfaceId::NONE)?,
             Met::Untracked => self.passage.changes.untracked = true,
-            Met::Admitted(_) | Met::Tracked(_) => {}
+            Met::Admitted(_) | Met::Tracked(_) | Met::Ended => {}
         }
         self.connect();
         if let Some(Early { marks, changes }) = self.early {

@@ -14,13 +14,14 @@ use super::early::Early;
 use super::fasttrack::Shape;
 use super::run::{Looked, Run, Waiting};
 use super::{CHUNK, Met};
-use crate::connection::{NatState, Tracker};
+use crate::connection::{NatState, NextHop, Tracker};
 use crate::drop::DropReason;
 use crate::firewall::{filter, mangle, raw};
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::packet::Fields;
 use crate::rule::{self, Chain, ChainId, First, NOBODY, Quick, Table};
+use crate::walk::depart::packet;
 use crate::walk::near::{Near, Next};
 use crate::walk::{Context, Exit};
 
@@ -342,15 +343,16 @@ impl<'a> Plain<'a> {
         outlet: &mut Outlet,
     ) -> Outcome {
         let next = near.get(cx, waiting.hop);
-        if !takes(next, fields, frame) {
-            return Outcome::Guard(give_up(fields, waiting, &outlet.memory.tracker));
+        let tracker = &outlet.memory.tracker;
+        if !takes(next, fields, frame) || !keeps_to(next, waiting, tracker) {
+            return Outcome::Guard(give_up(frame, fields, waiting, tracker));
         }
         let verdict = self.verdict(firsts, at);
         match verdict {
-            Verdict::AsksEarly => Outcome::Guard(give_up(fields, waiting, &outlet.memory.tracker)),
+            Verdict::AsksEarly => Outcome::Guard(give_up(frame, fields, waiting, tracker)),
             // Its lifetime may end here.
             Verdict::Asks if run.early(at).is_some_and(Early::sets_ttl) => {
-                Outcome::Guard(give_up(fields, waiting, &outlet.memory.tracker))
+                Outcome::Guard(give_up(frame, fields, waiting, tracker))
             }
             Verdict::Asks => {
                 if let Some(mangle) = self.mangle {
@@ -395,11 +397,16 @@ fn look_up(busy: Option<Busy<'_>>, looked: &Looked<'_>, firsts: &mut [First; CHU
     }
 }
 
-/// The guard is to see the packet as it came, behind what was asked about it already.
+/// Gives the packet its tuple as it came, for the guard, which is not to ask again what was asked already. A packet
+/// whose connection ended while it waited in the run is looked up anew.
 #[cold]
 #[inline(never)]
-fn give_up(fields: &mut Fields, waiting: &Waiting, tracker: &Tracker) -> Met {
+fn give_up(frame: &Frame, fields: &mut Fields, waiting: &Waiting, tracker: &Tracker) -> Met {
     match waiting.way {
+        Some(way) if !tracker.is_live(way) => {
+            *fields = Fields::of(packet(frame));
+            Met::Ended
+        }
         Some(way) => {
             fields.tuple = tracker.tuple(way);
             Met::Tracked(waiting.passed.track(way))
@@ -423,6 +430,21 @@ pub(super) fn write(
         Some(()) => Outcome::Leaves(shape.out),
         None => Outcome::Ends(Exit::Drop(DropReason::FirewallTruncated)),
     }
+}
+
+/// Whether the packet may leave by this next hop as far as its connection's egress interface goes
+/// ([`Tracker::keeps_to`]). Connections whose source is not translated are not asked.
+#[inline(always)]
+pub(super) fn keeps_to(next: &Next, waiting: &Waiting, tracker: &Tracker) -> bool {
+    let translated = waiting.passed.nat.intersects(NatState::SRCNAT);
+    let way = waiting.way.filter(|_| translated);
+    way.is_none_or(|way| {
+        let next_hop = NextHop {
+            id: waiting.hop,
+            generation: next.generation,
+        };
+        tracker.keeps_to(way, next_hop)
+    })
 }
 
 /// Whether a next hop takes the packet as it is.

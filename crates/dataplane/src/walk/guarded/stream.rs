@@ -3,7 +3,7 @@
 
 use super::CHUNK;
 use super::fasttrack::Shape;
-use super::plain::{Firsts, Outcome, Plain, Verdict, write};
+use super::plain::{Firsts, Outcome, Plain, Verdict, keeps_to, write};
 use super::run::Run;
 use super::vector::Chunk;
 use crate::counters::Traffic;
@@ -114,7 +114,7 @@ impl Stream<'_> {
             else {
                 break;
             };
-            if len > mtu {
+            if len > mtu || !keeps_to(self.next, &waiting, tracker) {
                 break;
             }
             let sole = match ALIKE {

@@ -43,6 +43,7 @@ impl<W: Watcher> Guard<'_, W> {
         let is_expected = |draft: &Draft| draft.is_expected();
         if self.passage.track.way.is_some() || self.passage.draft.as_ref().is_some_and(is_expected)
         {
+            self.check_egress(hook, egress)?;
             self.recall(hook.side());
             return Ok(());
         }
@@ -54,6 +55,28 @@ impl<W: Watcher> Guard<'_, W> {
             },
             None => Ok(()),
         }
+    }
+
+    /// Ends a masqueraded connection whose packet leaves by another interface than its first packet did: the address
+    /// that it was given belongs to that interface. Only packets of the original direction say so; errors about
+    /// packets do not.
+    // RouterOS: as netfilter's `nf_nat_oif_changed`, which discards that packet, too.
+    fn check_egress(&mut self, hook: Hook, egress: InterfaceId) -> Result<(), Exit> {
+        let track = &self.passage.track;
+        let way = track.way.filter(|way| !way.reply() && !track.quoted);
+        let tracker = &mut self.memory.tracker;
+        let (Hook::Postrouting, Some(way)) = (hook, way) else {
+            return Ok(());
+        };
+        if !tracker.is_masqueraded(way) || tracker.egress(way) == egress {
+            return Ok(());
+        }
+        if W::COMMITS {
+            tracker.forget(way);
+        }
+        let exit = Exit::Drop(DropReason::NatEgress);
+        self.watch.left(hook.stage(), &exit);
+        Err(exit)
     }
 
     /// The translation that the connection has, on this side.

@@ -251,10 +251,12 @@ impl Passes<'_, '_> {
                 }
                 Outcome::Ends(exit) => chunk.exits[place] = exit,
                 Outcome::Guard(met) => {
+                    // Marks of a connection that has ended are not those of the one that begins.
+                    let early = ahead.run.early(at).filter(|_| !matches!(met, Met::Ended));
                     let before = Before {
                         local: None,
                         met,
-                        early: ahead.run.early(at).copied(),
+                        early: early.copied(),
                     };
                     self.guard(place, before, chunk, ahead);
                 }

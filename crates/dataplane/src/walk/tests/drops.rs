@@ -288,6 +288,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
     // Tested with connections, translations and rules.
     let of_firewall = [
         DropReason::NatAddress,
+        DropReason::NatEgress,
         DropReason::NatPorts,
         DropReason::NatMalformed,
         DropReason::ConnectionsFull,

@@ -2,6 +2,7 @@
 
 mod connections;
 mod early;
+mod egress;
 mod ends;
 mod fasttrack;
 mod marks;
