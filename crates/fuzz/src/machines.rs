@@ -361,6 +361,8 @@ pub fn ra(script: &[u8]) {
             2 => ra::Event::LinkDown,
             3 => ra::Event::Configure(ra_config(data)),
             4 => ra::Event::Received { packet: data, from },
+            5 => ra::Event::Withdraw { source },
+            6 => ra::Event::Recall(ra_config(data).prefixes),
             _ => {
                 packet = discovery_packet(data);
                 let packet = &packet;

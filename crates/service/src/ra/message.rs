@@ -5,6 +5,7 @@ use core::net::Ipv6Addr;
 use wire::ndp::{self, NdpOption, Preference, Rdnss, Router};
 use wire::{icmpv6, ipv6};
 
+use super::stale::Stale;
 use super::{Config, Prefix};
 
 /// What an advertisement is for.
@@ -12,8 +13,18 @@ use super::{Config, Prefix};
 pub(super) enum Kind {
     /// To be used.
     Regular,
-    /// The last: no default router any more (RFC 4861, 6.2.5).
+    /// No default router any more (RFC 4861, 6.2.5).
     Farewell,
+}
+
+impl Kind {
+    /// The kind of advertisement of a router that only withdraws prefixes, or does not.
+    pub(super) const fn of(withdraws: bool) -> Self {
+        match withdraws {
+            true => Self::Farewell,
+            false => Self::Regular,
+        }
+    }
 }
 
 /// The fixed part.
@@ -39,11 +50,7 @@ pub(super) fn router(config: &Config, kind: Kind) -> Router {
 
 /// The options of each packet: what does not fit one of the least MTU is spread over several
 /// (RFC 4861, 6.2.3). There is always one packet, if an empty one.
-pub(super) fn options<'a>(
-    config: &Config,
-    withdrawn: impl Iterator<Item = &'a (Ipv6Addr, u8)>,
-    kind: Kind,
-) -> Vec<Vec<u8>> {
+pub(super) fn options(config: &Config, stale: &Stale, kind: Kind) -> Vec<Vec<u8>> {
     let mut packets = Packets::default();
     if config.advertise_mac {
         packets.push(NdpOption::Source(config.mac));
@@ -54,11 +61,11 @@ pub(super) fn options<'a>(
     for prefix in &config.prefixes {
         packets.push(NdpOption::Prefix(option(prefix)));
     }
-    for &(network, len) in withdrawn {
+    for prefix in stale.prefixes() {
         let gone = Prefix {
             valid_s: 0,
             preferred_s: 0,
-            ..Prefix::of_address(network, len)
+            ..*prefix
         };
         packets.push(NdpOption::Prefix(option(&gone)));
     }
@@ -66,12 +73,15 @@ pub(super) fn options<'a>(
         Kind::Regular => config.option_lifetime_s(),
         Kind::Farewell => 0,
     };
-    let servers: Vec<[u8; 16]> = config.dns.iter().map(Ipv6Addr::octets).collect();
-    for servers in servers.chunks(SERVERS_PER_OPTION) {
-        packets.push(NdpOption::Rdnss(Rdnss {
-            lifetime_s,
-            servers,
-        }));
+    let own: Vec<[u8; 16]> = config.dns.iter().map(Ipv6Addr::octets).collect();
+    let gone: Vec<[u8; 16]> = stale.servers().map(|server| server.octets()).collect();
+    for (servers, lifetime_s) in [(own, lifetime_s), (gone, 0)] {
+        for servers in servers.chunks(SERVERS_PER_OPTION) {
+            packets.push(NdpOption::Rdnss(Rdnss {
+                lifetime_s,
+                servers,
+            }));
+        }
     }
     for prefix in &config.nat64 {
         packets.push(NdpOption::Pref64(prefix.option(lifetime_s)));

@@ -5,14 +5,17 @@
 //! ```text
 //!  Silent ── Start ─▶ Advertising: three quick ones, then one per interval, drawn at random
 //!     ▲                 │  a solicitation with an address is answered to that station,
-//!     └──── Stop ───────┘  one without, or too many, to all nodes; to all at most one per `delay`
-//!       (lifetime zero)
+//!     ├──── Stop ───────┤  one without, or too many, to all nodes; to all at most one per `delay`
+//!     │ (lifetime zero) │
+//!     └── the last stale prefix has expired ◀─ Withdraw: lifetime zero, and stale prefixes
 //! ```
 //!
-//! `config` says what is advertised, `message` makes packets of it.
+//! `config` says what is advertised, `stale` which prefixes and servers hosts must not use any more, `message` makes
+//! packets of both.
 
 mod config;
 mod message;
+mod stale;
 
 #[cfg(test)]
 mod tests;
@@ -29,6 +32,7 @@ use crate::outbound::ALL_NODES;
 
 pub use config::{Config, INFINITE_S, Nat64Prefix, Prefix};
 use message::Kind;
+use stale::Stale;
 
 /// The router's side of router discovery on one interface, as a machine.
 #[derive(Debug)]
@@ -37,8 +41,8 @@ pub struct Advertiser {
     state: State,
     /// When all nodes were last told; at most once per `delay`.
     told_all: Option<Instant>,
-    /// Prefixes that are no longer advertised, and until when hosts are told so.
-    withdrawn: BTreeMap<(Ipv6Addr, u8), Instant>,
+    /// What was advertised before and must not be used any more.
+    stale: Stale,
     counters: Counters,
     rng: Rng,
 }
@@ -57,6 +61,8 @@ enum State {
         to_all: Option<Instant>,
         /// Stations that asked, when they are answered, and where.
         to_one: BTreeMap<Ipv6Addr, (Instant, Mac)>,
+        /// Advertises stale prefixes alone, with a router lifetime of zero, until the last of them has expired.
+        withdraws: bool,
     },
 }
 
@@ -70,10 +76,19 @@ pub enum Event<'a> {
     },
     /// Advertise no more, and say so (RFC 4861, 6.2.5).
     Stop,
+    /// The interface has lost its last prefix: advertise from this address that its prefixes and this router are not
+    /// to be used any more (RFC 9096, 3.5).
+    Withdraw {
+        /// Our link-local address.
+        source: Ipv6Addr,
+    },
     /// The link went down: nobody can be told.
     LinkDown,
     /// What is advertised changed.
     Configure(Config),
+    /// Hosts may still use these prefixes, which were advertised before a restart. Those that are not advertised
+    /// again become stale: with the first prefix that is new, or a minute after the start of advertisements.
+    Recall(Vec<Prefix>),
     /// A packet of neighbour discovery arrived; all but solicitations are ignored.
     Received {
         /// The packet, from its IPv6 header on.
@@ -99,6 +114,8 @@ pub enum Timer {
     ToAll,
     /// A station that asked is answered.
     ToOne,
+    /// Prefixes of before a restart become stale.
+    Recalled,
 }
 
 /// What was heard and said.
@@ -121,7 +138,7 @@ impl Advertiser {
             config: config.clamped(),
             state: State::Silent,
             told_all: None,
-            withdrawn: BTreeMap::new(),
+            stale: Stale::default(),
             counters: Counters::default(),
             rng: Rng::seeded(seed),
         }
@@ -137,13 +154,27 @@ impl Advertiser {
         self.counters
     }
 
-    fn start(&mut self, source: Ipv6Addr, now: Instant) {
+    /// The prefixes that hosts of the link may have addresses of: those that are advertised, and the stale ones.
+    /// The owner keeps them over a restart for [`Event::Recall`].
+    pub fn known_prefixes(&self) -> Vec<Prefix> {
+        let own = self.config.prefixes.iter().filter(|own| own.valid_s > 0);
+        own.copied().chain(self.stale.known()).collect()
+    }
+
+    /// Whether hosts are told of stale prefixes.
+    pub fn has_stale(&self) -> bool {
+        !self.stale.is_empty()
+    }
+
+    fn start(&mut self, source: Ipv6Addr, withdraws: bool, now: Instant) {
+        self.stale.started(now);
         self.state = State::Advertising {
             source,
             quick: QUICK,
             periodic: self.earliest_to_all(now),
             to_all: None,
             to_one: BTreeMap::new(),
+            withdraws,
         };
     }
 
@@ -154,8 +185,8 @@ impl Advertiser {
         self.state = State::Silent;
     }
 
-    /// Takes a new configuration. Hosts hear of it soon (RFC 4861, 6.2.4), of prefixes that it does
-    /// not have any more as well (RFC 9096, 3.5).
+    /// Takes a new configuration. Hosts hear of it soon (RFC 4861, 6.2.4), and of prefixes and name servers that it
+    /// does not have any more (RFC 9096, 3.5; RFC 8106, 5.1).
     fn configure(&mut self, config: Config, now: Instant) {
         let config = config.clamped();
         if config == self.config {
@@ -163,15 +194,13 @@ impl Advertiser {
         }
         // Nobody was told of what was configured before the first advertisement.
         let told = self.told_all.is_some();
-        for old in self.config.prefixes.iter().filter(|old| old.valid_s > 0) {
-            if told && self.withdrawn.len() < WITHDRAWN_MAX {
-                self.withdrawn.insert(old.key(), now + WITHDRAWN_TIME);
-            }
-        }
-        for new in &config.prefixes {
-            self.withdrawn.remove(&new.key());
-        }
+        self.stale.replace(&self.config, &config, told, now);
         self.config = config;
+        self.tell_soon(now);
+    }
+
+    /// Has all nodes be told as soon as they may be, and quickly again.
+    fn tell_soon(&mut self, now: Instant) {
         let soon = self.earliest_to_all(now);
         if let State::Advertising {
             quick, periodic, ..
@@ -226,9 +255,20 @@ impl Advertiser {
 
     /// Tells all nodes, and draws the time of the next.
     fn periodic(&mut self, now: Instant, out: &mut Vec<Action>) {
-        let State::Advertising { source, quick, .. } = self.state else {
+        let State::Advertising {
+            source,
+            quick,
+            withdraws,
+            ..
+        } = self.state
+        else {
             return;
         };
+        self.stale.expire(now);
+        if withdraws && self.stale.is_empty() {
+            self.state = State::Silent;
+            return;
+        }
         let quick = quick.saturating_sub(1);
         let mut interval = self.interval();
         if quick > 0 {
@@ -246,14 +286,21 @@ impl Advertiser {
             *to_all = None;
         }
         self.told_all = Some(now);
-        self.tell(source, None, Kind::Regular, now, out);
+        self.tell(source, None, Kind::of(withdraws), now, out);
+        self.stale.told();
     }
 
     fn answer(&mut self, address: Ipv6Addr, mac: Mac, now: Instant, out: &mut Vec<Action>) {
-        if let State::Advertising { source, to_one, .. } = &mut self.state {
+        if let State::Advertising {
+            source,
+            to_one,
+            withdraws,
+            ..
+        } = &mut self.state
+        {
             to_one.remove(&address);
-            let source = *source;
-            self.tell(source, Some((address, mac)), Kind::Regular, now, out);
+            let (source, kind) = (*source, Kind::of(*withdraws));
+            self.tell(source, Some((address, mac)), kind, now, out);
         }
     }
 
@@ -266,14 +313,14 @@ impl Advertiser {
         now: Instant,
         out: &mut Vec<Action>,
     ) {
-        self.withdrawn.retain(|_, until| *until > now);
+        self.stale.expire(now);
         let (dst, mac) = to.unwrap_or((ALL_NODES, Mac::of_ipv6_group(ALL_NODES)));
         match to {
             Some(_) => self.counters.to_one += 1,
             None => self.counters.to_all += 1,
         }
         let router = message::router(&self.config, kind);
-        for options in message::options(&self.config, self.withdrawn.keys(), kind) {
+        for options in message::options(&self.config, &self.stale, kind) {
             let options = wire::ndp::Options::new_checked(&options).unwrap_or_default();
             let message = Message::RouterAdvertisement { router, options };
             out.push(Action::Send(Frame::discovery(mac, source, dst, &message)));
@@ -302,7 +349,9 @@ impl Advertiser {
             .iter()
             .map(|(&address, &(at, mac))| (at, Due::ToOne(address, mac)));
         let all = to_all.map(|at| (at, Due::ToAll));
+        let recalled = self.stale.deadline().map(|at| (at, Due::Recalled));
         ones.chain(all)
+            .chain(recalled)
             .chain([(*periodic, Due::Periodic)])
             .min_by_key(|&(at, _)| at)
     }
@@ -314,6 +363,7 @@ enum Due {
     Periodic,
     ToAll,
     ToOne(Ipv6Addr, Mac),
+    Recalled,
 }
 
 impl Machine for Advertiser {
@@ -323,10 +373,12 @@ impl Machine for Advertiser {
 
     fn handle(&mut self, event: Event<'_>, now: Instant, out: &mut Vec<Action>) {
         match event {
-            Event::Start { source } => self.start(source, now),
+            Event::Start { source } => self.start(source, false, now),
+            Event::Withdraw { source } => self.start(source, true, now),
             Event::Stop => self.stop(now, out),
             Event::LinkDown => self.state = State::Silent,
             Event::Configure(config) => self.configure(config, now),
+            Event::Recall(prefixes) => self.stale.recall(prefixes),
             Event::Received { packet, from } => self.received(packet, from, now),
         }
     }
@@ -336,6 +388,10 @@ impl Machine for Advertiser {
             match due {
                 Due::Periodic | Due::ToAll => self.periodic(now, out),
                 Due::ToOne(address, mac) => self.answer(address, mac, now, out),
+                Due::Recalled => {
+                    self.stale.give_up_recalled(now);
+                    self.tell_soon(now);
+                }
             }
         }
     }
@@ -346,6 +402,7 @@ impl Machine for Advertiser {
             Due::Periodic => Timer::Periodic,
             Due::ToAll => Timer::ToAll,
             Due::ToOne(..) => Timer::ToOne,
+            Due::Recalled => Timer::Recalled,
         };
         Some((at, timer))
     }
@@ -399,7 +456,3 @@ const QUICK_INTERVAL_MAX: Duration = Duration::from_secs(16);
 const ANSWER_WAIT_MAX: Duration = Duration::from_millis(500);
 /// How many stations wait for an answer of their own; if more ask, all are told.
 const TO_ONE_MAX: usize = 32;
-/// For how long a withdrawn prefix is named (RFC 9096, 3.3: ND_PREFERRED_LIMIT).
-const WITHDRAWN_TIME: Duration = Duration::from_secs(2_700);
-/// How many withdrawn prefixes are remembered.
-const WITHDRAWN_MAX: usize = 32;

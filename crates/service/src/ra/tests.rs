@@ -364,6 +364,9 @@ fn a_change_is_told_soon_and_a_prefix_that_is_gone_is_withdrawn() {
     assert_eq!((gone.valid_s, gone.preferred_s), (0, 0));
     assert_eq!(adverts[0].prefix(new).unwrap().preferred_s, 604_800);
 
+    // For as long as hosts may have believed in it.
+    let during = desk.pass(Duration::from_secs(2_590_000));
+    assert!(during.iter().all(|advert| advert.prefix(LAN).is_some()));
     desk.pass(Duration::from_secs(2_700));
     let later = desk.pass(Duration::from_secs(600));
     assert!(later.iter().all(|advert| advert.prefix(LAN).is_none()));
@@ -481,4 +484,131 @@ fn a_withdrawn_prefix_that_comes_back_is_told_once() {
             _ => None,
         });
     assert!(prefixes.eq([2_592_000]));
+}
+
+fn renumbered() -> (Ipv6Addr, Config) {
+    let new = Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 0);
+    let config = Config {
+        prefixes: vec![Prefix::of_address(new, 64)],
+        ..Config::new(OWN_MAC)
+    };
+    (new, config)
+}
+
+#[test]
+fn the_last_prefix_is_withdrawn_until_it_has_expired_and_then_there_is_silence() {
+    // RFC 9096, 3.5.
+    let mut desk = Desk::settled(1);
+    desk.on(Event::Configure(Config::new(OWN_MAC)));
+    desk.on(Event::Withdraw { source: OWN });
+
+    let adverts = desk.pass(Duration::from_secs(40));
+    assert_eq!(adverts.len(), 3);
+    for advert in &adverts {
+        let gone = advert.prefix(LAN).unwrap();
+        assert_eq!((gone.valid_s, gone.preferred_s), (0, 0));
+        assert!(gone.on_link && gone.autonomous);
+        assert_eq!(advert.router.lifetime_s, 0);
+    }
+    desk.ask(HOST, Some(HOST_MAC));
+    let answer = desk.pass(Duration::from_millis(500));
+    assert_eq!(answer[0].prefix(LAN).unwrap().preferred_s, 0);
+
+    desk.pass(Duration::from_secs(2_593_000));
+    assert_eq!(desk.machine.deadline(), None);
+    assert!(!desk.machine.has_stale());
+}
+
+#[test]
+fn another_prefix_after_a_restart_makes_those_of_before_stale() {
+    // RFC 9096, 3.5: the list is kept over a restart.
+    let known = Desk::settled(1).machine.known_prefixes();
+    assert_eq!(known, [Prefix::of_address(LAN, 64)]);
+    let (new, config) = renumbered();
+    let mut desk = Desk::new(Config::new(OWN_MAC), 2);
+    desk.on(Event::Recall(known.clone()));
+    desk.on(Event::Configure(config));
+    desk.on(Event::Start { source: OWN });
+
+    let adverts = desk.pass(Duration::ZERO);
+
+    assert_eq!(adverts[0].prefix(LAN).unwrap().preferred_s, 0);
+    assert_eq!(adverts[0].prefix(new).unwrap().preferred_s, 604_800);
+    // A further restart does not forget what has not expired.
+    let known = desk.machine.known_prefixes().into_iter();
+    let mut networks: Vec<_> = known.map(|prefix| prefix.network).collect();
+    networks.sort();
+    assert_eq!(networks, [LAN, new]);
+}
+
+#[test]
+fn a_prefix_that_comes_again_after_a_restart_is_never_stale() {
+    let ula = Prefix::of_address(Ipv6Addr::new(0xfd00, 0, 0, 1, 0, 0, 0, 0), 64);
+    let lan = Prefix::of_address(LAN, 64);
+    let with = |prefixes: &[Prefix]| Config {
+        prefixes: prefixes.to_vec(),
+        ..Config::new(OWN_MAC)
+    };
+    let mut desk = Desk::new(Config::new(OWN_MAC), 2);
+    desk.on(Event::Recall(vec![ula, lan]));
+    // The configured one is there at once; the other one comes from a server.
+    desk.on(Event::Configure(with(&[ula])));
+    desk.on(Event::Start { source: OWN });
+    let mut adverts = desk.pass(Duration::from_secs(20));
+    desk.on(Event::Configure(with(&[ula, lan])));
+    adverts.extend(desk.pass(Duration::from_secs(3_600)));
+
+    assert!(adverts.len() > 6);
+    let gone = |advert: &Advert| advert.prefix(LAN).is_some_and(|lan| lan.preferred_s == 0);
+    assert!(!adverts.iter().any(gone));
+    assert_eq!(desk.machine.known_prefixes(), [ula, lan]);
+}
+
+#[test]
+fn a_prefix_that_does_not_come_again_after_a_restart_is_stale_after_a_minute() {
+    let ula = Prefix::of_address(Ipv6Addr::new(0xfd00, 0, 0, 1, 0, 0, 0, 0), 64);
+    let mut desk = Desk::new(Config::new(OWN_MAC), 2);
+    desk.on(Event::Recall(vec![ula, Prefix::of_address(LAN, 64)]));
+    desk.on(Event::Configure(Config {
+        prefixes: vec![ula],
+        ..Config::new(OWN_MAC)
+    }));
+    desk.on(Event::Start { source: OWN });
+
+    let early = desk.pass(Duration::from_secs(59));
+    assert!(early.iter().all(|advert| advert.prefix(LAN).is_none()));
+    let late = desk.pass(Duration::from_secs(4));
+    assert_eq!(late[0].prefix(LAN).unwrap().preferred_s, 0);
+}
+
+#[test]
+fn a_name_server_that_is_gone_is_told_with_lifetime_zero() {
+    // RFC 8106, 5.1.
+    let server = |last| Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, last);
+    let with = |dns: &[Ipv6Addr]| Config {
+        dns: dns.to_vec(),
+        ..config()
+    };
+    let lifetimes = |advert: &Advert| -> Vec<(u32, [u8; 16])> {
+        let options = advert.options().into_iter();
+        options
+            .filter_map(|option| match option {
+                NdpOption::Rdnss(told) => Some((told.lifetime_s, told.servers[0])),
+                _ => None,
+            })
+            .collect()
+    };
+    let mut desk = Desk::started(with(&[server(1)]), 1);
+    desk.pass(Duration::from_secs(40));
+    desk.on(Event::Configure(with(&[server(2)])));
+
+    let adverts = desk.pass(Duration::from_secs(3_600));
+
+    let (new, gone) = ((1_800, server(2).octets()), (0, server(1).octets()));
+    assert!(
+        adverts[..3]
+            .iter()
+            .all(|told| lifetimes(told) == [new, gone])
+    );
+    assert!(adverts[3..].iter().all(|told| lifetimes(told) == [new]));
 }
