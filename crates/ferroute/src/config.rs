@@ -16,7 +16,7 @@ use crate::findings::Findings;
 use crate::judge::Judgement;
 use crate::say;
 
-/// A log of leases, and what was in it.
+/// A log of leases or of records, and what was in it.
 type Kept = (Leases, BTreeMap<u64, Vec<u8>>);
 
 /// Fills the store from the state folder, or from `--config` (or `default`) when nothing is there
@@ -69,6 +69,11 @@ pub(crate) fn load(
 /// The leases that were kept in a state folder, and where they are kept.
 pub(crate) fn leases(folder: &Path, run: &Run) -> Result<Kept, String> {
     Leases::open(folder, &key_from(run).key(folder)?)
+}
+
+/// The records that features kept in a state folder, and where they are kept.
+pub(crate) fn records(folder: &Path, run: &Run) -> Result<Kept, String> {
+    Leases::open_named(folder, router::records::FILE, &key_from(run).key(folder)?)
 }
 
 fn key_from(run: &Run) -> KeyFrom {

@@ -141,6 +141,8 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     if let Some(state) = &place.state {
         let (log, kept) = crate::config::leases(state, run)?;
         instance.control().recall_leases(log, kept);
+        let (log, kept) = crate::config::records(state, run)?;
+        instance.control().recall_records(log, kept);
     }
     say_effects(&mut instance);
     instance.begin(&notes, &said);

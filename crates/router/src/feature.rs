@@ -77,6 +77,7 @@ use crate::drive::asking::Asking;
 use crate::intent::{ItemId, Name, Wanted};
 use crate::learned::{Learned, Servers};
 use crate::object::{Made, Owner};
+use crate::records;
 use crate::running::Running;
 
 /// A feature of control. Whatever a feature has no use for stays as it is here.
@@ -151,6 +152,12 @@ pub(crate) trait Feature: core::fmt::Debug {
 
     /// Takes over which servers networks tell. It is told of a change, and begins with none.
     fn learn(&mut self, _: &Learned, _: Instant, _: &mut Effects) {}
+
+    /// Takes up a record that was kept before a restart (`Effect::Keep`). It has followed its menus by then. False if
+    /// the record is another feature's, or of an item that is gone: it is removed if no feature takes it.
+    fn recall(&mut self, _: &records::Recalled<'_>, _: Instant) -> bool {
+        false
+    }
 
     /// Takes over which addresses a name has, if it wants that one (`Effect::Resolve`).
     fn resolved(&mut self, _: &str, _: &[IpAddr], _: Instant, _: &mut Effects) {}
@@ -295,6 +302,8 @@ pub enum Effect {
     Queues(queue::Wanted),
     /// Workers are told which packets IPsec protects.
     Policies(Arc<Policies>),
+    /// A record is kept over a restart, or removed.
+    Keep(records::Key, Option<Vec<u8>>),
     /// So many packets that a feature kept are lost, for this reason.
     Lost(DropReason, usize),
 }

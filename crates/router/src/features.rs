@@ -53,6 +53,7 @@ use crate::feature::vxlan::Vxlans;
 use crate::feature::wireguard::Wireguards;
 use crate::feature::{Effects, Feature, View, concerns};
 use crate::learned::Learned;
+use crate::records::Recalled;
 use crate::running::Running;
 
 /// How many features there are.
@@ -390,6 +391,11 @@ impl Features {
         for feature in self.list_mut() {
             feature.learn(learned, now, out);
         }
+    }
+
+    /// Gives a record from before a restart to the feature that it belongs to; false if there is none.
+    pub(crate) fn recall(&mut self, record: &Recalled<'_>, now: Instant) -> bool {
+        self.list_mut().any(|feature| feature.recall(record, now))
     }
 
     /// Tells all which addresses a name has.

@@ -33,6 +33,7 @@ pub mod plan;
 pub mod private;
 mod probe;
 pub mod read;
+pub mod records;
 mod replace;
 pub mod rib;
 mod running;

@@ -262,6 +262,7 @@ impl Control {
                 Effect::Learn(owner, servers) => {
                     self.due.learned |= self.wanted.learned.set(owner, servers);
                 }
+                Effect::Keep(key, record) => self.records.keep(key, record),
                 Effect::Gateway(wanted) => self.check_gateway(wanted),
                 Effect::Policies(policies) => self.take_policies(policies),
                 Effect::Lost(reason, count) => self.workers.count_many(reason, count),

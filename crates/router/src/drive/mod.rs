@@ -22,7 +22,7 @@
 //!   `fetches.rs` (pages), `sniff/` (torch, sniffer)
 //! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names),
 //!   `patterns.rs`
-//! - other: `log/mod.rs`, `rate.rs`, `asking.rs`, `effects.rs` and `objects.rs` (what features
+//! - other: `log/mod.rs`, `keep.rs` (what outlives a restart), `rate.rs`, `asking.rs`, `effects.rs` and `objects.rs` (what features
 //!   want done)
 
 mod addresses;
@@ -40,6 +40,7 @@ pub mod half;
 pub(crate) mod hear;
 mod icmp;
 mod items;
+mod keep;
 pub mod log;
 mod machines;
 pub mod names;
@@ -98,7 +99,7 @@ use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
 use crate::link_modes::PortLink;
 use crate::object::Objects;
-use crate::store::leases::Leases;
+use crate::records::Records;
 
 use half::{Half, Means, TimerKey, Waiting};
 use log::Log;
@@ -238,6 +239,8 @@ pub struct Control {
     /// The time of day when this router's clock began, in nanoseconds since 1970.
     began: i64,
     pub(crate) rng: Rng,
+    /// What features keep over a restart.
+    records: Records,
     /// When links came and went.
     pub(crate) links: BTreeMap<InterfaceId, LinkTimes>,
     /// What interfaces had counted when their counters were reset.
@@ -320,6 +323,7 @@ impl Control {
             instruments: sniff::Instruments::default(),
             began: 0,
             rng,
+            records: Records::default(),
             links: BTreeMap::new(),
             reset: BTreeMap::new(),
             rates: rate::Rates::default(),
@@ -585,31 +589,12 @@ impl Control {
             self.offer_dynamic();
             self.settle();
         }
+        self.keep_records();
         self.features.log.write(&mut self.manage.files);
         // Here is time, which changes should not have to take.
         self.retired.free();
         self.fib.prepare();
         busy || self.workers.is_backed_up()
-    }
-
-    /// Keeps the leases that others were given, and lets the answers go that promise them: once in a step, and
-    /// while there is more to hear once in several.
-    fn keep_leases(&mut self, more: bool) {
-        if self.features.dhcp_servers.has_to_keep(more) {
-            let clock = self.features.log.clock;
-            let mut out = Effects::default();
-            self.features.dhcp_servers.keep(clock, self.now, &mut out);
-            self.carry_out(out);
-        }
-    }
-
-    /// Takes up the leases that were kept, and keeps them from then on.
-    pub fn recall_leases(&mut self, log: Leases, kept: BTreeMap<u64, Vec<u8>>) {
-        let clock = self.features.log.clock;
-        let mut out = Effects::default();
-        let found = (log, kept);
-        { &mut self.features.dhcp_servers }.recall(found, clock, self.now, &mut out);
-        self.carry_out(out);
     }
 
     /// When `poll` is next worth calling, if no worker hands anything over before.
@@ -621,6 +606,7 @@ impl Control {
         let scripts = (!self.scripts.is_empty()).then_some(self.now);
         let others = { confirm.into_iter() }.chain(entries).chain(features);
         let others = others.chain(scripts).chain(self.instruments.deadline());
+        let others = others.chain(self.records.deadline());
         timers.chain(others).min()
     }
 

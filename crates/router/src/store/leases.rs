@@ -1,5 +1,5 @@
-//! Leases on disk: a log that is only appended to, a block of entries for each step of the router, synced before
-//! anybody is told of what is in it. Blocks are locked as all of the store is.
+//! Records on disk beside the configuration, such as leases: a log that is only appended to, a block of entries for
+//! each step of the router, synced before anybody is told of what is in it. Blocks are sealed as all of the store is.
 //!
 //! ```text
 //! magic, head │ length, block 0 │ length, block 1 │ … │ a block that was not finished: cut off when it is opened
@@ -25,9 +25,11 @@ const BLOCK: usize = 1 << 24;
 /// What is kept of leases: by their numbers, as bytes; none where a lease is gone.
 pub type Entries = Vec<(u64, Option<Vec<u8>>)>;
 
-/// The log of leases.
+/// A log of records: leases, or what `records.rs` keeps.
 #[derive(Debug)]
 pub struct Leases {
+    /// The name of the file.
+    name: &'static str,
     path: PathBuf,
     file: File,
     key: Key,
@@ -41,31 +43,53 @@ pub struct Leases {
 }
 
 impl Leases {
-    /// Opens the log in a folder, and gives what is in it. One that cannot be read is put aside.
+    /// Opens the log of leases in a folder, and gives what is in it. One that cannot be read is put aside.
     ///
     /// # Errors
     /// The file cannot be opened or made; in words.
     pub fn open(folder: &Path, key: &Key) -> Result<(Self, BTreeMap<u64, Vec<u8>>), String> {
-        let path = folder.join("leases");
-        let opened = Self::open_at(&path, key);
+        Self::open_named(folder, "leases", key)
+    }
+
+    /// Opens the log of this name in a folder.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_named(
+        folder: &Path,
+        name: &'static str,
+        key: &Key,
+    ) -> Result<(Self, BTreeMap<u64, Vec<u8>>), String> {
+        let path = folder.join(name);
+        let opened = Self::open_at(name, &path, key);
         opened.map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    fn open_at(path: &Path, key: &Key) -> io::Result<(Self, BTreeMap<u64, Vec<u8>>)> {
+    fn open_at(
+        name: &'static str,
+        path: &Path,
+        key: &Key,
+    ) -> io::Result<(Self, BTreeMap<u64, Vec<u8>>)> {
         let bytes = match std::fs::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok((Self::make(path, key, &BTreeMap::new())?, BTreeMap::new()));
+                return Ok((
+                    Self::make(name, path, key, &BTreeMap::new())?,
+                    BTreeMap::new(),
+                ));
             }
             bytes => bytes?,
         };
         let Some((vault, rest)) = head(&bytes, key) else {
             // Of another machine, or no log: nobody reads it, and nobody loses it.
             std::fs::rename(path, path.with_extension("unreadable"))?;
-            return Ok((Self::make(path, key, &BTreeMap::new())?, BTreeMap::new()));
+            return Ok((
+                Self::make(name, path, key, &BTreeMap::new())?,
+                BTreeMap::new(),
+            ));
         };
         let (mut found, mut block, mut whole) = (BTreeMap::new(), 0, START);
         let mut rest = rest;
-        while let Some((entries, len, behind)) = read_block(&vault, block, rest) {
+        while let Some((entries, len, behind)) = read_block(&vault, (name, block), rest) {
             for (id, record) in entries {
                 match record {
                     Some(record) => _ = found.insert(id, record),
@@ -82,6 +106,7 @@ impl Leases {
             .map(|(id, of)| (*id, of.len() as u32))
             .collect();
         let log = Self {
+            name,
             path: path.to_owned(),
             file,
             key: key.clone(),
@@ -95,14 +120,19 @@ impl Leases {
     }
 
     /// A log with these leases, in place of what there was.
-    fn make(path: &Path, key: &Key, all: &BTreeMap<u64, Vec<u8>>) -> io::Result<Self> {
+    fn make(
+        name: &'static str,
+        path: &Path,
+        key: &Key,
+        all: &BTreeMap<u64, Vec<u8>>,
+    ) -> io::Result<Self> {
         let vault = Vault::new(key)?;
         let unfinished = path.with_extension("new");
         let mut bytes = [MAGIC, &vault.head.bytes()].concat();
         let mut block = 0;
         let entries: Entries = all.iter().map(|(id, of)| (*id, Some(of.clone()))).collect();
         for some in entries.chunks(1 << 12) {
-            bytes.extend(seal(&vault, block, some)?);
+            bytes.extend(seal(&vault, (name, block), some)?);
             block += 1;
         }
         let mut file = private_file(&unfinished)?;
@@ -111,6 +141,7 @@ impl Leases {
         put_in_place(&unfinished, path)?;
         let live: BTreeMap<_, _> = all.iter().map(|(id, of)| (*id, of.len() as u32)).collect();
         Ok(Self {
+            name,
             path: path.to_owned(),
             file: OpenOptions::new().append(true).open(path)?,
             key: key.clone(),
@@ -127,7 +158,7 @@ impl Leases {
     /// # Errors
     /// They cannot be written; what was kept stays.
     pub fn keep(&mut self, entries: &Entries) -> io::Result<()> {
-        let bytes = seal(&self.vault, self.block, entries)?;
+        let bytes = seal(&self.vault, (self.name, self.block), entries)?;
         let written = { self.file.write_all(&bytes) }.and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             // What was written of it would hide what comes behind it.
@@ -158,7 +189,7 @@ impl Leases {
     /// # Errors
     /// It cannot be written; what was kept stays.
     pub fn rewrite(&mut self, all: &BTreeMap<u64, Vec<u8>>) -> io::Result<()> {
-        *self = Self::make(&self.path, &self.key, all)?;
+        *self = Self::make(self.name, &self.path, &self.key, all)?;
         Ok(())
     }
 }
@@ -173,11 +204,14 @@ fn head<'a>(bytes: &'a [u8], key: &Key) -> Option<(Vault, &'a [u8])> {
     Some((Vault::of(key, head), rest))
 }
 
-fn place(block: u64) -> Place<'static> {
-    Place("leases", "", block)
+/// Where a block stands: the name of its log, and its number.
+type Block = (&'static str, u64);
+
+const fn place((name, block): Block) -> Place<'static> {
+    Place(name, "", block)
 }
 
-fn seal(vault: &Vault, block: u64, entries: &[(u64, Option<Vec<u8>>)]) -> io::Result<Vec<u8>> {
+fn seal(vault: &Vault, block: Block, entries: &[(u64, Option<Vec<u8>>)]) -> io::Result<Vec<u8>> {
     let mut plain = Vec::new();
     for (id, record) in entries {
         let record = record.as_deref().unwrap_or_default();
@@ -193,7 +227,7 @@ fn seal(vault: &Vault, block: u64, entries: &[(u64, Option<Vec<u8>>)]) -> io::Re
 /// The next block: what is in it, its length, and what stands behind it. None where there is none that is whole.
 fn read_block<'a>(
     vault: &Vault,
-    block: u64,
+    block: Block,
     bytes: &'a [u8],
 ) -> Option<(Entries, usize, &'a [u8])> {
     let (len, rest) = bytes.split_first_chunk()?;

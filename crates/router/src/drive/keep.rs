@@ -1,0 +1,57 @@
+//! What outlives a restart beside the configuration, at the end of each step: leases that this router gave, and the
+//! records of features.
+
+use std::collections::BTreeMap;
+
+use super::Control;
+use crate::feature::Effects;
+use crate::records::Recalled;
+use crate::store::leases::Leases;
+
+impl Control {
+    /// Keeps the leases that others were given, and lets the answers go that promise them: once in a step, and
+    /// while there is more to hear once in several.
+    pub(super) fn keep_leases(&mut self, more: bool) {
+        if self.features.dhcp_servers.has_to_keep(more) {
+            let clock = self.features.log.clock;
+            let mut out = Effects::default();
+            self.features.dhcp_servers.keep(clock, self.now, &mut out);
+            self.carry_out(out);
+        }
+    }
+
+    /// Takes up the leases that were kept, and keeps them from then on.
+    pub fn recall_leases(&mut self, log: Leases, kept: BTreeMap<u64, Vec<u8>>) {
+        let clock = self.features.log.clock;
+        let mut out = Effects::default();
+        let found = (log, kept);
+        { &mut self.features.dhcp_servers }.recall(found, clock, self.now, &mut out);
+        self.carry_out(out);
+    }
+
+    /// Gives features the records that were kept before a restart, and keeps further ones in this log.
+    pub fn recall_records(&mut self, log: Leases, kept: BTreeMap<u64, Vec<u8>>) {
+        let unix_seconds = self.features.log.clock.unix_seconds;
+        for (key, bytes, age) in self.records.open(log, kept, unix_seconds) {
+            let recalled = Recalled {
+                key,
+                bytes: &bytes,
+                age,
+            };
+            if !self.features.recall(&recalled, self.now) {
+                self.records.keep(key, None);
+            }
+        }
+    }
+
+    /// Writes the records that changed in this step.
+    pub(super) fn keep_records(&mut self) {
+        let unix_seconds = self.features.log.clock.unix_seconds;
+        if let Err(error) = self.records.write(unix_seconds, self.now) {
+            let message = format!(
+                "what DHCP servers gave and hosts were told cannot be kept over a restart: {error}"
+            );
+            self.features.log.add("system,error", message);
+        }
+    }
+}
