@@ -2,6 +2,7 @@
 //! becomes dynamic objects (the address, routes) and learned servers; `told.rs` makes them.
 
 mod read;
+mod record;
 mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,10 +21,12 @@ use super::neighbours::{self, ARP};
 use super::{Effect, Effects, Feature, View, concerns, each_item};
 use crate::drive::timers::Timers;
 use crate::intent::{ItemId, Name};
+use crate::records::{Key, Kind, Recalled};
 use crate::running::Running;
 
 use read::Wish;
 pub(in crate::feature) use read::{check, tables};
+use record::Record;
 
 const MENU: &str = "/ip/dhcp-client";
 const OPTIONS: &str = "/ip/dhcp-client/option";
@@ -51,6 +54,8 @@ pub(crate) struct DhcpClients {
     hostname: String,
     timers: Timers<ItemId>,
     rng: Rng,
+    /// The time that was last told.
+    now: Instant,
 }
 
 /// A client.
@@ -64,6 +69,10 @@ struct One {
     by: Option<Mac>,
     /// What objects were made of.
     told: Option<Box<Lease>>,
+    /// What is kept of it over a restart.
+    record: Option<Record>,
+    /// Its lease from before a restart, until its interface shows whether it has the same link address.
+    recalled: Option<Record>,
 }
 
 impl Feature for DhcpClients {
@@ -72,6 +81,7 @@ impl Feature for DhcpClients {
     }
 
     fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
+        self.now = view.now;
         if concerns(&[OPTIONS, IDENTITY], changes) {
             let identity = view.store.settings(IDENTITY);
             self.hostname = identity.map_or_else(String::new, |item| item.text("name").to_owned());
@@ -87,6 +97,7 @@ impl Feature for DhcpClients {
     }
 
     fn tick(&mut self, now: Instant, out: &mut Effects) {
+        self.now = now;
         for (id, releases) in core::mem::take(&mut self.commands) {
             let event = if releases {
                 Event::Release
@@ -149,6 +160,7 @@ impl Feature for DhcpClients {
     }
 
     fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+        self.now = running.now;
         let Some(id) = self.at.get(&heard.interface).copied() else {
             return Hearing::NotMine;
         };
@@ -173,6 +185,7 @@ impl Feature for DhcpClients {
         if self.all.is_empty() {
             return;
         }
+        self.now = running.now;
         let mut items = BTreeSet::new();
         for id in others {
             items.extend(self.at.get(id));
@@ -183,6 +196,17 @@ impl Feature for DhcpClients {
         for item in items {
             self.bring_up_to_date(item, running, out);
         }
+    }
+
+    fn recall(&mut self, record: &Recalled<'_>, now: Instant) -> bool {
+        let own = record.key.kind == Kind::Dhcp4Lease;
+        let one = self.all.get_mut(&record.key.item).filter(|_| own);
+        let Some(one) = one.filter(|one| !one.wish.disabled) else {
+            return false;
+        };
+        one.recalled = Record::read(record.bytes, record.age, now);
+        one.record = one.recalled;
+        one.recalled.is_some()
     }
 }
 
@@ -197,6 +221,7 @@ impl DhcpClients {
             hostname: String::new(),
             timers: Timers::default(),
             rng: Rng::seeded(seed),
+            now: Instant::ZERO,
         }
     }
 
@@ -228,12 +253,15 @@ impl DhcpClients {
                 at: None,
                 by: None,
                 told: None,
+                record: None,
+                recalled: None,
             };
             self.all.insert(id, one);
             return;
         };
         let before = core::mem::replace(&mut one.wish, wish);
         if one.wish.disabled {
+            one.recalled = None;
             self.feed(id, Event::Stop, view.now, out);
         } else if one.wish.tells_other(&before)
             && let Some(lease) = one.told.take()
@@ -243,6 +271,9 @@ impl DhcpClients {
     }
 
     fn take_away(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+        if let Some(one) = self.all.get_mut(&id) {
+            one.recalled = None;
+        }
         self.feed(id, Event::Stop, now, out);
         self.leave(id, out);
         self.timers.set(id, None);
@@ -289,8 +320,16 @@ impl DhcpClients {
             true => Event::Up,
             false => Event::Down,
         };
+        let recalled = one.recalled.filter(|_| laid.link.running);
+        let recalled = recalled.filter(|record| record.mac == config.mac);
+        if laid.link.running {
+            one.recalled = None;
+        }
         if *one.machine.config() != config {
             self.feed(id, Event::Configure(config), running.now, out);
+        }
+        if let Some(record) = recalled {
+            self.feed(id, Event::Remember(record.address), running.now, out);
         }
         self.feed(id, event, running.now, out);
     }
@@ -373,8 +412,11 @@ impl DhcpClients {
                 out.send(outgoing);
             }
         }
-        let machine = self.all.get(&id).map(|one| &one.machine);
-        let deadline = machine.and_then(|machine| machine.deadline());
+        let Some(one) = self.all.get_mut(&id) else {
+            return;
+        };
+        one.keep(id, self.now, out);
+        let deadline = one.machine.deadline();
         self.timers.set(id, deadline.map(|(at, _)| at));
     }
 
@@ -382,6 +424,32 @@ impl DhcpClients {
     fn tell(&mut self, id: ItemId, lease: Box<Lease>, out: &mut Effects) {
         if let Some(one) = self.all.get_mut(&id) {
             one.tell(id, lease, out);
+        }
+    }
+}
+
+impl One {
+    /// Has its address kept over a restart, for as long as the machine would ask for it again.
+    fn keep(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+        if self.recalled.is_some() {
+            return;
+        }
+        let machine = &self.machine;
+        let held = machine.lease();
+        let held = held.map(|lease| Record::of(machine.config().mac, lease));
+        let remembered = machine.remembered();
+        let record = held.or_else(|| {
+            self.record
+                .filter(|record| remembered == Some(record.address))
+        });
+        if record != self.record {
+            self.record = record;
+            let key = Key {
+                kind: Kind::Dhcp4Lease,
+                item: id,
+            };
+            let bytes = record.map(|record| record.to_bytes(now));
+            out.push(Effect::Keep(key, bytes));
         }
     }
 }

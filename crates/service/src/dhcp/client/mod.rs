@@ -80,7 +80,7 @@ pub struct Config {
 pub enum Event<'a> {
     /// It is configured; another link address begins anew.
     Configure(Config),
-    /// The address and the server of the last time are remembered.
+    /// The address of a lease from before a restart: it is asked for when the link comes up.
     Remember(Ipv4Addr),
     /// The link is up.
     Up,
@@ -288,6 +288,12 @@ impl Client {
     /// Whether it waits for hosts that have its address to say so.
     pub const fn is_probing(&self) -> bool {
         matches!(self.state, State::Probing(..))
+    }
+
+    /// The address that it asks for first when its link comes up (RFC 2131, 3.2): that of its last lease, unless that
+    /// was refused, given back or not renewed.
+    pub const fn remembered(&self) -> Option<Ipv4Addr> {
+        self.remembered
     }
 
     /// How it is configured.
