@@ -12,14 +12,22 @@ use service::dhcp6::{ALL_SERVERS, CLIENT_PORT, Message, SERVER_PORT, packet};
 use wire::{EtherType, Mac};
 
 use super::read::{self, Wish, duid_of};
+use super::record::Record;
 use super::{Dhcp6, SERVICE};
 use crate::feature::hear::{Hearing, How, Outgoing};
 use crate::feature::{Effect, Effects, View};
 use crate::intent::{ItemId, Name};
+use crate::records::{Key, Kind, Recalled};
 use crate::running::Running;
 
 /// The link address of all servers and relay agents.
 const TO_SERVERS: Mac = Mac([0x33, 0x33, 0, 1, 0, 2]);
+
+/// The record of the DUID, which is made once and does not change with the ports of this router (RFC 8415, 11).
+const DUID: Key = Key {
+    kind: Kind::Duid,
+    item: 0,
+};
 
 /// A client.
 #[derive(Debug)]
@@ -32,6 +40,10 @@ pub(super) struct One {
     from: Option<Ipv6Addr>,
     /// What was made of it.
     pub(super) told: Option<Box<Binding>>,
+    /// What is kept of it over a restart.
+    record: Option<Record>,
+    /// What it had before a restart, until it is known under which name and numbers it asks.
+    recalled: Option<Record>,
 }
 
 impl Dhcp6 {
@@ -53,6 +65,8 @@ impl Dhcp6 {
                 at: None,
                 from: None,
                 told: None,
+                record: None,
+                recalled: None,
             };
             self.clients.insert(id, one);
             return;
@@ -60,6 +74,7 @@ impl Dhcp6 {
         let is_other = one.wish != wish;
         one.wish = wish;
         if one.wish.disabled {
+            one.recalled = None;
             self.feed(id, Event::Stop, view.now, out);
         } else if is_other && let Some(binding) = one.told.take() {
             self.tell(id, binding, out);
@@ -67,6 +82,9 @@ impl Dhcp6 {
     }
 
     pub(super) fn take_client(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+        if let Some(one) = self.clients.get_mut(&id) {
+            one.recalled = None;
+        }
         self.feed(id, Event::Stop, now, out);
         self.leave(id, out);
         self.timers.set(id, None);
@@ -113,8 +131,11 @@ impl Dhcp6 {
         if items.is_empty() {
             return;
         }
-        if self.duid.is_empty() {
-            self.duid = first_mac(running).map(duid_of).unwrap_or_default();
+        if self.duid.is_empty()
+            && let Some(mac) = first_mac(running)
+        {
+            self.duid = duid_of(mac);
+            out.push(Effect::Keep(DUID, Some(self.duid.clone())));
         }
         for item in items {
             self.bring_up_to_date(item, running, out);
@@ -155,8 +176,13 @@ impl Dhcp6 {
             true => Event::Up,
             false => Event::Down,
         };
+        let recalled = one.recalled.take_if(|_| matches!(event, Event::Up));
+        let recalled = recalled.filter(|record| record.is_of(&config));
         if *one.machine.config() != config {
             self.feed(id, Event::Configure(config), running.now, out);
+        }
+        if let Some(record) = recalled {
+            self.feed(id, Event::Recall(record.got), running.now, out);
         }
         self.feed(id, event, running.now, out);
     }
@@ -231,9 +257,32 @@ impl Dhcp6 {
                 Action::Refused(status) => one.warn(status, out),
             }
         }
-        let machine = self.clients.get(&id).map(|one| &one.machine);
-        let deadline = machine.and_then(|machine| machine.deadline());
+        let Some(one) = self.clients.get_mut(&id) else {
+            return;
+        };
+        one.keep(id, self.now, out);
+        let deadline = one.machine.deadline();
         self.timers.set(id, deadline.map(|(at, _)| at));
+    }
+
+    /// Takes up a record from before a restart: the DUID, or what a client had.
+    pub(super) fn take_up(&mut self, record: &Recalled<'_>, now: Instant) -> bool {
+        match record.key.kind {
+            Kind::Duid => {
+                self.duid = record.bytes.to_vec();
+                true
+            }
+            Kind::Dhcp6Binding => {
+                let one = self.clients.get_mut(&record.key.item);
+                let Some(one) = one.filter(|one| !one.wish.disabled) else {
+                    return false;
+                };
+                one.recalled = Record::read(record.bytes, record.age, now);
+                one.record.clone_from(&one.recalled);
+                one.recalled.is_some()
+            }
+            _ => false,
+        }
     }
 
     /// Makes what is new of what was got.
@@ -246,6 +295,24 @@ impl Dhcp6 {
 }
 
 impl One {
+    /// Has what it got kept over a restart, for as long as it holds.
+    fn keep(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+        if self.recalled.is_some() {
+            return;
+        }
+        let (config, binding) = (self.machine.config(), self.machine.binding());
+        let record = binding.and_then(|binding| Record::of(config, &binding.got));
+        if record != self.record {
+            let key = Key {
+                kind: Kind::Dhcp6Binding,
+                item: id,
+            };
+            let bytes = record.as_ref().map(|record| record.to_bytes(now));
+            out.push(Effect::Keep(key, bytes));
+            self.record = record;
+        }
+    }
+
     fn send(&self, message: &[u8], out: &mut Effects) {
         let (Some(interface), Some(from)) = (self.at, self.from) else {
             return;

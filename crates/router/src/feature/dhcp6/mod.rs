@@ -10,6 +10,7 @@ mod address;
 mod client;
 mod pools;
 mod read;
+mod record;
 mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,7 @@ use super::hear::{Heard, Hearing};
 use super::{Effects, Feature, View, concerns, each_item};
 use crate::drive::timers::Timers;
 use crate::intent::{ItemId, Name};
+use crate::records::Recalled;
 use crate::running::Running;
 
 use address::FromPool;
@@ -59,7 +61,7 @@ pub(crate) struct Dhcp6 {
     timers: Timers<ItemId>,
     pools: Pools,
     addresses: BTreeMap<ItemId, FromPool>,
-    /// What names this router, made of the link address of its first port.
+    /// The DUID of this router, made once of the link address of its first port.
     duid: Vec<u8>,
     rng: Rng,
     /// The time that was last told.
@@ -178,6 +180,10 @@ impl Feature for Dhcp6 {
         self.now = running.now;
         self.lay_out_clients(others, running, out);
         self.settle_pools(out);
+    }
+
+    fn recall(&mut self, record: &Recalled<'_>, now: Instant) -> bool {
+        self.take_up(record, now)
     }
 }
 

@@ -46,6 +46,18 @@ pub struct Binding {
 }
 
 impl Binding {
+    /// What was got before a restart. Who gave it is not known any more; any server may confirm it.
+    pub(super) fn recalled(got: Vec<Got>) -> Self {
+        Self {
+            server: Vec::new(),
+            from: Ipv6Addr::UNSPECIFIED,
+            got,
+            options: Options::default(),
+            renew: None,
+            rebind: None,
+        }
+    }
+
     /// What was told to somebody who asked for no address.
     pub(super) fn of_information(server: Vec<u8>, from: Ipv6Addr, options: &Options) -> Self {
         Self {

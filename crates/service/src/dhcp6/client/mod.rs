@@ -7,7 +7,8 @@
 //! up ─▶ informing ─ reply ─▶ informed ─▶ informing …
 //! ```
 //! What was got stays while the link is down, as long as it is valid: hosts behind this router keep their addresses.
-//! When the link is back, any server is asked whether it is still right (RFC 8415, 18.2.12).
+//! When the link is back, any server is asked whether it is still right (RFC 8415, 18.2.12). A client that recalls what
+//! it got before a restart begins as if its link had been down.
 
 mod binding;
 mod receive;
@@ -85,6 +86,9 @@ impl Config {
 pub enum Event<'a> {
     /// It is configured; what is got under another name or number is given back.
     Configure(Config),
+    /// The client had these addresses and prefixes before a restart, under the name and numbers that it is configured
+    /// with. Ignored unless its link is down.
+    Recall(Vec<Got>),
     /// The link is up, and the interface has a link-local address.
     Up,
     /// It is not any more.
@@ -196,6 +200,8 @@ struct Exchange {
 pub struct Client {
     config: Config,
     state: State,
+    /// Prefixes that servers did not confirm: they are asked for again (RFC 8415, 18.2.1).
+    wanted: Vec<Got>,
     rng: Rng,
 }
 
@@ -207,6 +213,10 @@ impl Machine for Client {
     fn handle(&mut self, event: Event<'_>, now: Instant, out: &mut Vec<Action>) {
         match event {
             Event::Configure(config) => self.configure(config, now, out),
+            Event::Recall(got) if matches!(self.state, State::Stopped) => {
+                self.state = State::Suspended(Box::new(Binding::recalled(got)));
+            }
+            Event::Recall(_) => {}
             Event::Up => self.up(now, out),
             Event::Down => self.down(),
             Event::Stop => self.give_back(Why::Stopped, out),
@@ -256,6 +266,7 @@ impl Client {
         Self {
             config,
             state: State::Stopped,
+            wanted: Vec::new(),
             rng: Rng::seeded(seed),
         }
     }
@@ -405,7 +416,8 @@ impl Client {
                 self.begin(now, out);
             }
             State::Suspended(_) => out.push(Action::Lost(Why::Expired)),
-            State::Resuming(exchange, _) if exchange.count >= RESUME.most => {
+            State::Resuming(exchange, binding) if exchange.count >= RESUME.most => {
+                self.wanted = binding.prefixes().copied().collect();
                 out.push(Action::Lost(Why::TakenBack));
                 self.begin(now, out);
             }
@@ -502,9 +514,12 @@ impl Client {
         message
     }
 
-    /// The prefix that it would like to have.
+    /// The prefix that it would like to have: the configured one, else those that it had.
     fn hinted(&self) -> Vec<Got> {
         let hint = self.config.hint.filter(|(_, len)| *len > 0);
+        if hint.is_none() {
+            return self.wanted.clone();
+        }
         let hinted = hint.map(|(address, len)| Got {
             is_prefix: true,
             address,

@@ -163,6 +163,7 @@ impl Client {
         binding.keep(before.as_deref().unwrap_or_default(), &own, now);
         let has = |is_prefix| binding.got.iter().any(|got| got.is_prefix == is_prefix);
         if self.will_do(has) {
+            self.wanted.clear();
             out.push(Action::Got(Box::new(binding.clone())));
             self.state = State::Bound(Box::new(binding));
             return Ok(());

@@ -295,6 +295,41 @@ fn a_prefix_outlives_a_pulled_link_and_is_looked_at_again() {
 }
 
 #[test]
+fn what_was_got_before_a_restart_is_confirmed_or_asked_for_as_a_wish() {
+    // RFC 8415, 18.2.12 and 18.2.1.
+    let got = Rig::bound().got[0].got.clone();
+    let mut rig = Rig::new(|_| {});
+    rig.feed(Event::Down);
+    rig.feed(Event::Recall(got.clone()));
+    assert!(
+        rig.client
+            .binding()
+            .is_some_and(|binding| binding.got == got)
+    );
+    rig.feed(Event::Up);
+    assert_eq!(rig.last().kind, Kind::Rebind);
+    let asked = |rig: &Rig| {
+        let asked = rig.last().options.associations(code::IA_PD);
+        let mut asked = asked.flat_map(|own| own.leased);
+        asked.next().map(|leased| (leased.address, leased.len))
+    };
+    let own = (prefix().address, prefix().len);
+    assert_eq!(asked(&rig), Some(own));
+    rig.answer(Kind::Reply, &[prefix()], |_| {})
+        .expect("it waits for one");
+    assert_eq!(rig.client.status(), Status6::Bound);
+    assert_eq!(rig.got[0].server, SERVER);
+
+    // No server knows it.
+    let mut rig = Rig::new(|_| {});
+    rig.feed(Event::Down);
+    rig.feed(Event::Recall(got));
+    rig.feed(Event::Up);
+    rig.advance(20);
+    assert_eq!((rig.last().kind, asked(&rig)), (Kind::Solicit, Some(own)));
+}
+
+#[test]
 fn it_is_given_back_by_command_and_when_switched_off() {
     for (event, after) in [(Event::Release, 2), (Event::Stop, 1)] {
         let mut rig = Rig::bound();
