@@ -36,7 +36,7 @@ const fn end(host: &'static str, device: &'static str, addresses: &'static [&'st
     }
 }
 
-const LINE: Layout = Layout {
+pub(crate) const LINE: Layout = Layout {
     name: "dhcp6",
     summary: "a router between a client and a DHCPv6 server",
     hosts: &[host("client"), host("router"), host("server")],
@@ -50,22 +50,23 @@ const LINE: Layout = Layout {
     config: "",
 };
 
-fn begin(lab: &Lab, host: &str, line: &str, sign: &str) -> Server {
+pub(crate) fn begin(lab: &Lab, host: &str, line: &str, sign: &str) -> Server {
     let script = format!("exec {line} 2>&1");
     let argv = ["sh", "-c", &script].map(str::to_owned);
     let command = lab.command_line(host, &argv);
     Server::begin(command.expect("a host of the layout"), sign)
 }
 
+/// What the default configuration lets in of the rest of the world.
+pub(crate) const RULES: &str = "/ipv6 firewall filter add chain=input action=accept protocol=icmpv6\n\
+    /ipv6 firewall filter add chain=input action=accept protocol=udp dst-port=546 src-address=fe80::/10\n\
+    /ipv6 firewall filter add chain=input action=drop in-interface=ether1\n";
+
 fn start(lab: &Lab, config: &str) -> Router {
-    // What the default configuration lets in of the rest of the world.
-    let rules = "/ipv6 firewall filter add chain=input action=accept protocol=icmpv6\n\
-        /ipv6 firewall filter add chain=input action=accept protocol=udp dst-port=546 src-address=fe80::/10\n\
-        /ipv6 firewall filter add chain=input action=drop in-interface=ether1\n";
-    Router::start(lab, &Start::with(PACKET, &format!("{rules}{config}")))
+    Router::start(lab, &Start::with(PACKET, &format!("{RULES}{config}")))
 }
 
-fn shows(router: &Router, property: &str) -> String {
+pub(crate) fn shows(router: &Router, property: &str) -> String {
     let rows = router.rows("/ipv6/dhcp-client/print detail");
     rows[0][property].as_str().unwrap_or_default().to_owned()
 }

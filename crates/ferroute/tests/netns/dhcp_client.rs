@@ -74,12 +74,12 @@ const SEGMENT: Layout = Layout {
     config: "",
 };
 
-const HOME: &str = "/ip address add address=192.168.88.1/24 interface=ether2\n\
+pub(crate) const HOME: &str = "/ip address add address=192.168.88.1/24 interface=ether2\n\
     /ip firewall filter add chain=input action=drop in-interface=ether1\n\
     /ip firewall nat add chain=srcnat action=masquerade out-interface=ether1\n";
 
 /// A lab with the segment; none where a program is not there.
-fn segment(test: &str, programs: &[&str]) -> Option<Lab> {
+pub(crate) fn segment(test: &str, programs: &[&str]) -> Option<Lab> {
     let lab = have(test, programs)
         .then(|| lab(test, &SEGMENT))
         .flatten()?;
@@ -94,7 +94,7 @@ fn segment(test: &str, programs: &[&str]) -> Option<Lab> {
 }
 
 /// dnsmasq on a device of the server, which gives addresses of this range.
-fn dnsmasq(lab: &Lab, folder: &Folder, device: &str, range: &str, more: &str) -> Server {
+pub(crate) fn dnsmasq(lab: &Lab, folder: &Folder, device: &str, range: &str, more: &str) -> Server {
     let leases = folder.file(&format!("leases-{}", range.len()));
     let leases = leases.display();
     let line = format!(
@@ -116,12 +116,12 @@ fn start(lab: &Lab, config: &str) -> Router {
 }
 
 /// What the router's only client shows.
-fn shows(router: &Router, property: &str) -> String {
+pub(crate) fn shows(router: &Router, property: &str) -> String {
     let rows = router.rows("/ip/dhcp-client/print detail");
     rows[0][property].as_str().unwrap_or_default().to_owned()
 }
 
-fn bound_to(router: &Router, address: &str) {
+pub(crate) fn bound_to(router: &Router, address: &str) {
     until(&format!("the client has {address}"), || {
         shows(router, "status") == "bound" && shows(router, "address") == address
     });

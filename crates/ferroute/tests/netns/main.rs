@@ -44,6 +44,7 @@ mod page;
 mod pair;
 mod pmtu;
 mod queue;
+mod restart;
 mod routing;
 mod shortcuts;
 mod snmp;

@@ -1,6 +1,6 @@
 //! IPv6 on every link besides neighbour discovery: router advertisements, and reports of joined groups (MLD).
 
-use core::net::Ipv6Addr;
+use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::service::{Match, Rate, Service};
@@ -14,10 +14,12 @@ use wire::ndp::Preference;
 
 use super::hear::{Heard, Hearing, Outgoing};
 use super::neighbours::{DISCOVERY, discovery};
-use super::{Effects, Feature};
+use super::{Effect, Effects, Feature};
 use crate::compile::Laid;
 use crate::drive::timers::Timers;
-use crate::intent::{Lifetime, Nd};
+use crate::intent::{ItemId, Lifetime, Name, Nd};
+use crate::learned::Learned;
+use crate::records::{Key, Kind, Recalled};
 use crate::running::Running;
 
 /// Queriers ask every two minutes (RFC 3810, 9.2); who asks more often is not heard.
@@ -30,9 +32,24 @@ const QUERIES: Rate = Rate {
 #[derive(Debug)]
 struct Link6 {
     advertiser: Advertiser,
-    /// The link-local address that is advertised from, while it is.
-    advertises: Option<Ipv6Addr>,
+    /// What hosts are told, and the link-local address that it is told from.
+    speech: Speech,
     listener: Listener,
+    /// The item of the interface, and its name.
+    item: ItemId,
+    name: Name,
+    /// The record that is kept for it over a restart.
+    record: Option<Vec<u8>>,
+}
+
+/// What hosts of a link are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Speech {
+    Nothing,
+    /// Its prefixes are gone.
+    Withdrawal(Ipv6Addr),
+    /// What is configured.
+    Advertisement(Ipv6Addr),
 }
 
 /// Whose deadline it is.
@@ -48,8 +65,14 @@ enum Due {
 #[derive(Debug)]
 pub(crate) struct Links6 {
     links: BTreeMap<InterfaceId, Link6>,
+    /// By item of an interface: the prefixes that its hosts were told of before a restart.
+    recalled: BTreeMap<ItemId, Vec<ra::Prefix>>,
+    /// The name servers that networks tell, and whether they take the place of the configured ones.
+    servers: (Vec<Ipv6Addr>, bool),
     timers: Timers<Due>,
     rng: Rng,
+    /// The router ends: its interfaces go, and hosts keep their prefixes.
+    ends: bool,
 }
 
 #[cfg(test)]
@@ -58,9 +81,9 @@ impl Links6 {
     pub(crate) fn advertised(
         &self,
     ) -> impl ExactSizeIterator<Item = (InterfaceId, Option<(Ipv6Addr, &ra::Config)>)> {
-        self.links.iter().map(|(id, link)| {
-            let from = link.advertises;
-            (*id, from.map(|from| (from, link.advertiser.config())))
+        self.links.iter().map(|(id, link)| match link.speech {
+            Speech::Advertisement(from) => (*id, Some((from, link.advertiser.config()))),
+            Speech::Withdrawal(_) | Speech::Nothing => (*id, None),
         })
     }
 }
@@ -70,8 +93,11 @@ impl Links6 {
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             links: BTreeMap::new(),
+            recalled: BTreeMap::new(),
+            servers: (Vec::new(), false),
             timers: Timers::default(),
             rng: Rng::seeded(seed),
+            ends: false,
         }
     }
 
@@ -84,7 +110,7 @@ impl Links6 {
         out: &mut Effects,
     ) {
         if let Some(laid) = running.layout.interfaces.get(&id) {
-            self.link(id, laid.link.mac);
+            self.link(id, laid);
         }
         self.feed_listener(id, mld::Event::Join { group }, running.now, out);
     }
@@ -102,7 +128,8 @@ impl Links6 {
 
     /// Tells hosts that this router is none any more, before it ends (RFC 4861, 6.2.5).
     pub(crate) fn say_farewell(&mut self, now: Instant, out: &mut Effects) {
-        let advertises = |(_, link): &(&InterfaceId, &Link6)| link.advertises.is_some();
+        self.ends = true;
+        let advertises = |(_, link): &(&InterfaceId, &Link6)| link.speech != Speech::Nothing;
         let links = self.links.iter().filter(advertises);
         let links: Vec<_> = links.map(|(id, _)| *id).collect();
         for id in links {
@@ -113,20 +140,42 @@ impl Links6 {
     /// Brings advertisements and reports of a link in step with what is configured and in use.
     fn change(&mut self, id: InterfaceId, laid: &Laid, running: &Running<'_>, out: &mut Effects) {
         let now = running.now;
-        let config = advertisement(running, id, laid);
+        let wanted = self.wanted(running, id, laid);
         let source = running.link_local(id).filter(|_| laid.link.running);
-        let link = self.link(id, laid.link.mac);
-        let wanted = config.as_ref().and(source);
-        let before = core::mem::replace(&mut link.advertises, wanted);
+        let link = self.link(id, laid);
+        if link.name != laid.name {
+            link.name.clone_from(&laid.name);
+        }
+        let before = link.speech;
+        let is_told = before != Speech::Nothing || link.advertiser.has_stale();
+        let (config, speech) = match wanted {
+            Wanted::Nothing => (None, Speech::Nothing),
+            Wanted::Advertise(config) => {
+                let speech = source.map_or(Speech::Nothing, Speech::Advertisement);
+                (Some(config), speech)
+            }
+            // What hosts were never told of is not withdrawn.
+            Wanted::NoPrefix(_) if !is_told => (None, Speech::Nothing),
+            Wanted::NoPrefix(config) => {
+                let speech = source.map_or(Speech::Nothing, Speech::Withdrawal);
+                (Some(config), speech)
+            }
+        };
+        link.speech = speech;
         if let Some(config) = config {
             self.feed_advertiser(id, ra::Event::Configure(config), now, out);
         }
-        match (before, wanted) {
-            (was, is) if was == is => {}
-            (_, Some(source)) => self.feed_advertiser(id, ra::Event::Start { source }, now, out),
-            (_, None) if laid.link.running => self.feed_advertiser(id, ra::Event::Stop, now, out),
-            (_, None) => self.feed_advertiser(id, ra::Event::LinkDown, now, out),
+        let event = match speech {
+            _ if speech == before => None,
+            Speech::Advertisement(source) => Some(ra::Event::Start { source }),
+            Speech::Withdrawal(source) => Some(ra::Event::Withdraw { source }),
+            Speech::Nothing if laid.link.running => Some(ra::Event::Stop),
+            Speech::Nothing => Some(ra::Event::LinkDown),
+        };
+        if let Some(event) = event {
+            self.feed_advertiser(id, event, now, out);
         }
+        self.keep(id, out);
         self.feed_listener(id, mld::Event::Source { address: source }, now, out);
         let link_event = match laid.link.running {
             true => mld::Event::LinkUp,
@@ -136,13 +185,40 @@ impl Links6 {
     }
 
     /// The machines of a link, made if they are not there.
-    fn link(&mut self, id: InterfaceId, mac: Mac) -> &mut Link6 {
-        let rng = &mut self.rng;
-        self.links.entry(id).or_insert_with(|| Link6 {
-            advertiser: Advertiser::new(ra::Config::new(mac), rng.next_u64()),
-            advertises: None,
-            listener: Listener::new(rng.next_u64()),
+    fn link(&mut self, id: InterfaceId, laid: &Laid) -> &mut Link6 {
+        let (rng, recalled) = (&mut self.rng, &mut self.recalled);
+        self.links.entry(id).or_insert_with(|| {
+            let seed = rng.next_u64();
+            let mut advertiser = Advertiser::new(ra::Config::new(laid.link.mac), seed);
+            let known = recalled.remove(&laid.item);
+            let record = known.as_deref().map(prefixes_to_bytes);
+            if let Some(known) = known {
+                let event = ra::Event::Recall(known);
+                advertiser.handle(event, Instant::ZERO, &mut Vec::new());
+            }
+            Link6 {
+                advertiser,
+                speech: Speech::Nothing,
+                listener: Listener::new(rng.next_u64()),
+                item: laid.item,
+                name: laid.name.clone(),
+                record,
+            }
         })
+    }
+
+    /// Keeps the prefixes that hosts of a link know of over a restart (RFC 9096, 3.5).
+    fn keep(&mut self, id: InterfaceId, out: &mut Effects) {
+        let Some(link) = self.links.get_mut(&id) else {
+            return;
+        };
+        let mut known = link.advertiser.known_prefixes();
+        known.sort_by_key(|prefix| (prefix.network, prefix.len));
+        let record = (!known.is_empty()).then(|| prefixes_to_bytes(&known));
+        if record != link.record {
+            link.record.clone_from(&record);
+            out.push(Effect::Keep(key(link.item), record));
+        }
     }
 
     fn feed_advertiser(
@@ -227,7 +303,10 @@ impl Feature for Links6 {
             match running.layout.interfaces.get(id) {
                 Some(laid) => self.change(*id, laid, running, out),
                 None => {
-                    self.links.remove(id);
+                    let gone = self.links.remove(id).filter(|_| !self.ends);
+                    if let Some(link) = gone.filter(|link| link.record.is_some()) {
+                        out.push(Effect::Keep(key(link.item), None));
+                    }
                     self.timers.set(Due::Advertise(*id), None);
                     self.timers.set(Due::Listen(*id), None);
                 }
@@ -244,6 +323,7 @@ impl Feature for Links6 {
                         link.advertiser.tick(now, &mut actions);
                     }
                     self.advertise(id, actions, out);
+                    self.keep(id, out);
                 }
                 Due::Listen(id) => {
                     let mut actions = Vec::new();
@@ -259,32 +339,137 @@ impl Feature for Links6 {
     fn deadline(&self) -> Option<Instant> {
         self.timers.deadline()
     }
+
+    fn learn(&mut self, learned: &Learned, _: Instant, out: &mut Effects) {
+        let told = learned.dns().into_iter();
+        let told = told.filter_map(|(address, _)| match address {
+            // A link-local address is of another link than that of the hosts.
+            IpAddr::V6(address) if !address.is_unicast_link_local() => Some(address),
+            _ => None,
+        });
+        let servers = (told.collect(), learned.is_exclusive());
+        if core::mem::replace(&mut self.servers, servers.clone()) == servers {
+            return;
+        }
+        let links = self.links.values();
+        let speaks = links.filter(|link| link.speech != Speech::Nothing);
+        speaks.for_each(|link| out.push(Effect::Look(link.name.clone())));
+    }
+
+    fn recall(&mut self, record: &Recalled<'_>, _: Instant) -> bool {
+        let own = record.key.kind == Kind::AdvertisedPrefixes;
+        let prefixes = own.then(|| prefixes_of_bytes(record.bytes)).flatten();
+        let Some(prefixes) = prefixes else {
+            return false;
+        };
+        let item = record.key.item;
+        match self.links.values_mut().find(|link| link.item == item) {
+            Some(link) => {
+                let event = ra::Event::Recall(prefixes.clone());
+                link.advertiser
+                    .handle(event, Instant::ZERO, &mut Vec::new());
+                link.record = Some(prefixes_to_bytes(&prefixes));
+            }
+            None => _ = self.recalled.insert(item, prefixes),
+        }
+        true
+    }
 }
 
-/// What an interface advertises; none when it is silent: there is nothing to tell, or this
-/// router does not forward.
-fn advertisement(running: &Running<'_>, id: InterfaceId, laid: &Laid) -> Option<ra::Config> {
-    let settings = &running.intent.ipv6;
-    if settings.disabled || !settings.forward || laid.disabled {
-        return None;
-    }
-    let own = running.intent.nd.on(&laid.name).map(|(_, nd)| nd).next();
-    let mut all = running.intent.nd.values();
-    let nd = own
-        .or_else(|| all.find(|nd| nd.interface.is_none()))
-        .filter(|nd| !nd.disabled)?;
-    let prefixes = prefixes(running, id, laid);
-    // Who has no prefix to tell is no router of this link, and hosts would take it for one, unless it is said
-    // of this very link that it is.
-    let speaks = nd.interface.is_some() || !prefixes.is_empty();
-    speaks.then(|| {
+/// What an interface is to tell hosts.
+enum Wanted {
+    /// Nothing: that is switched off, or this router does not forward.
+    Nothing,
+    /// There is no prefix, and nobody said of this very link that it has a router: hosts would take this one for it.
+    /// What was told before is withdrawn by a configuration without prefixes and servers.
+    NoPrefix(ra::Config),
+    Advertise(ra::Config),
+}
+
+impl Links6 {
+    fn wanted(&self, running: &Running<'_>, id: InterfaceId, laid: &Laid) -> Wanted {
+        let settings = &running.intent.ipv6;
+        if settings.disabled || !settings.forward || laid.disabled {
+            return Wanted::Nothing;
+        }
+        let own = running.intent.nd.on(&laid.name).map(|(_, nd)| nd).next();
+        let mut all = running.intent.nd.values();
+        let nd = own
+            .or_else(|| all.find(|nd| nd.interface.is_none()))
+            .filter(|nd| !nd.disabled);
+        let Some(nd) = nd else {
+            return Wanted::Nothing;
+        };
+        let prefixes = prefixes(running, id, laid);
+        if nd.interface.is_none() && prefixes.is_empty() {
+            let none = Vec::new();
+            return Wanted::NoPrefix(config_of(nd, laid.link.mac, none, prefixes));
+        }
+        // RouterOS: without servers of its own `/ipv6/nd` tells those of `/ip/dns`, dynamic ones as well.
         let dns = match (nd.advertise_dns, nd.dns.is_empty()) {
             (false, _) => Vec::new(),
-            (true, true) => running.intent.dns6.clone(),
+            (true, true) => self.name_servers(&running.intent.dns6),
             (true, false) => nd.dns.clone(),
         };
-        config_of(nd, laid.link.mac, dns, prefixes)
-    })
+        Wanted::Advertise(config_of(nd, laid.link.mac, dns, prefixes))
+    }
+
+    /// The configured name servers, then those that networks tell, each once.
+    fn name_servers(&self, configured: &[Ipv6Addr]) -> Vec<Ipv6Addr> {
+        let (told, alone) = &self.servers;
+        let configured = configured.iter().filter(|_| !alone);
+        let mut all: Vec<Ipv6Addr> = Vec::new();
+        for server in configured.chain(told) {
+            if !all.contains(server) {
+                all.push(*server);
+            }
+        }
+        all
+    }
+}
+
+/// The record of what hosts of an interface were told.
+const fn key(item: ItemId) -> Key {
+    Key {
+        kind: Kind::AdvertisedPrefixes,
+        item,
+    }
+}
+
+/// The first byte of a record, and bytes of a prefix in it: network, length, flags (1: on link, 2: autonomous), valid
+/// lifetime.
+const VERSION: u8 = 1;
+const PREFIX_LEN: usize = 22;
+
+fn prefixes_to_bytes(prefixes: &[ra::Prefix]) -> Vec<u8> {
+    let mut bytes = vec![VERSION];
+    for prefix in prefixes {
+        bytes.extend(prefix.network.octets());
+        let flags = u8::from(prefix.on_link) | u8::from(prefix.autonomous) << 1;
+        bytes.extend([prefix.len, flags]);
+        bytes.extend(prefix.valid_s.to_be_bytes());
+    }
+    bytes
+}
+
+/// Reads a record; none if it is of another version, or empty.
+fn prefixes_of_bytes(bytes: &[u8]) -> Option<Vec<ra::Prefix>> {
+    let ([VERSION], rest) = bytes.split_first_chunk()? else {
+        return None;
+    };
+    let (prefixes, _) = rest.as_chunks::<PREFIX_LEN>();
+    let prefix = |bytes: &[u8; PREFIX_LEN]| {
+        Some(ra::Prefix {
+            network: Ipv6Addr::from(*bytes.first_chunk::<16>()?),
+            len: bytes[16],
+            on_link: bytes[17] & 1 != 0,
+            autonomous: bytes[17] & 2 != 0,
+            valid_s: u32::from_be_bytes(*bytes.last_chunk()?),
+            preferred_s: 0,
+        })
+    };
+    let prefixes: Vec<_> = prefixes.iter().filter_map(prefix).collect();
+    (!prefixes.is_empty()).then_some(prefixes)
 }
 
 /// The prefixes that a link is told: those of `/ipv6/nd/prefix`, then those of addresses.

@@ -526,7 +526,7 @@ fn another_prefix_after_a_restart_makes_those_of_before_stale() {
     assert_eq!(known, [Prefix::of_address(LAN, 64)]);
     let (new, config) = renumbered();
     let mut desk = Desk::new(Config::new(OWN_MAC), 2);
-    desk.on(Event::Recall(known.clone()));
+    desk.on(Event::Recall(known));
     desk.on(Event::Configure(config));
     desk.on(Event::Start { source: OWN });
 

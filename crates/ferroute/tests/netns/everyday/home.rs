@@ -3,7 +3,7 @@
 use std::thread;
 
 use super::{Everyday, LONG};
-use crate::world::{Server, binary, until};
+use crate::world::{Server, binary, shell, until};
 
 const FILTER: &str = "/ip/firewall/filter";
 /// A server on the internet, over both families.
@@ -58,6 +58,43 @@ pub(super) fn lan_uses_the_delegated_prefix(everyday: &Everyday) {
     fetch_long(everyday, "client", &format!("[{SERVER6}]"));
     let used = everyday.router().rows("/ipv6/pool/used/print");
     assert_eq!(used.len(), 2, "LAN and guests: {used:#?}");
+}
+
+/// Solicits routers and prints the name servers of the first advertisement (RFC 8106, 5.1).
+const SOLICIT: &str = r#"
+import socket
+s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, socket.if_nametoindex("eth0"))
+s.settimeout(1)
+for _ in range(10):
+    s.sendto(bytes([133, 0, 0, 0, 0, 0, 0, 0]), ("ff02::2", 0))
+    try:
+        message = s.recv(2000)
+        while message[0] != 134:
+            message = s.recv(2000)
+    except TimeoutError:
+        continue
+    options = message[16:]
+    while options:
+        kind, length = options[0], options[1] * 8
+        if kind == 25:
+            for at in range(8, length, 16):
+                print(socket.inet_ntop(socket.AF_INET6, options[at:at + 16]))
+        options = options[length:]
+    break
+"#;
+
+pub(super) fn hosts_are_told_the_providers_name_server(everyday: &Everyday) {
+    let told = shell(
+        &everyday.lab,
+        "client",
+        &format!("python3 - <<'END'\n{SOLICIT}\nEND"),
+    );
+    assert!(
+        told.lines().any(|server| server == "2001:2:0:1::1"),
+        "{told}"
+    );
 }
 
 pub(super) fn router_answers_dns(everyday: &Everyday) {

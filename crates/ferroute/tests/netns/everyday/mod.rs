@@ -25,6 +25,10 @@ type Check = (&'static str, fn(&Everyday));
 pub(crate) const CHECKS: &[Check] = &[
     ("lan surfs by FastTrack", home::lan_surfs_by_fasttrack),
     ("lan uses the prefix", home::lan_uses_the_delegated_prefix),
+    (
+        "name servers",
+        home::hosts_are_told_the_providers_name_server,
+    ),
     ("dns", home::router_answers_dns),
     ("guests", home::guests_reach_the_internet_alone),
     ("simple queue", home::simple_queue_limits_guests),
