@@ -4,14 +4,17 @@
 //! code that forwards, with a tracker of its own: a connection that it begins, or is assumed to belong to, exists
 //! only in its trace.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use frame::{InterfaceId, Offload};
+use frame::{InterfaceId, Pool, Sizes};
 use machine::Rng;
 
 use crate::connection::{self, Awaited, Known, NatState, State, Tick};
+use crate::drop::DropReason;
 use crate::interface::InterfaceTable;
 use crate::nat::Mappings;
+use crate::out::OutId;
 use crate::punt::Why;
 use crate::rule::{
     self, ArpMatch, Chain, Clock, LinkMatch, List, Marks, Match, Matcher, Rule, RuleCounters,
@@ -20,6 +23,7 @@ use crate::rule::{
 use crate::service::Services;
 use crate::snapshot::Snapshot;
 use crate::table::Fib;
+use crate::walk::explain::{self, Follower};
 use crate::walk::{self, Context, Exit, Memory, Stage};
 
 /// Told by each stage what it decided.
@@ -31,6 +35,9 @@ pub trait Tracer {
     /// Routing looked for this destination in this table; what it decided follows.
     #[inline(always)]
     fn looked_up(&mut self, _table: u16, _destination: u128) {}
+    /// The stage saw something that changes nothing and that an administrator should know.
+    #[inline(always)]
+    fn noticed(&mut self, _stage: Stage, _notice: impl FnOnce() -> Option<String>) {}
     /// The stage asks rules.
     #[inline(always)]
     fn asks(&mut self, _stage: Stage) {}
@@ -55,6 +62,8 @@ pub struct Assumed {
     pub marks: Marks,
     /// Its connection's mark, whatever is known of it.
     pub connection_mark: Option<u32>,
+    /// It came out of IPsec.
+    pub revealed: bool,
 }
 
 /// The tracer of production.
@@ -152,6 +161,12 @@ impl Tracer for Recorder {
 
     fn marked(&mut self, ingress: InterfaceId, mark: u32) {
         self.marked = Some((ingress, mark));
+    }
+
+    fn noticed(&mut self, stage: Stage, notice: impl FnOnce() -> Option<String>) {
+        if let Some(notice) = notice() {
+            self.tell(stage, notice);
+        }
     }
 
     fn assumed(&self) -> Assumed {
@@ -308,6 +323,29 @@ pub struct Walked {
     pub end: End,
     /// What queues look at: the interface that it has come by, and its mark; none where it meets none.
     pub marked: Option<(InterfaceId, u32)>,
+    /// The interfaces that it leaves by.
+    pub egress: Egress,
+}
+
+/// The interfaces that a traced packet leaves by, whether the link address of its next hop is known or not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Egress {
+    /// The interface that routing chose for it, or the port that a bridge chose.
+    pub interface: Option<InterfaceId>,
+    /// The interfaces below, from the top: ports of bridges, slaves of bonds, and the interfaces by which outer packets
+    /// of tunnels and of IPsec leave.
+    pub below: Vec<InterfaceId>,
+}
+
+impl Egress {
+    /// Adds an interface: the first is the packet's own.
+    pub(crate) fn add(&mut self, id: InterfaceId) {
+        match self.interface {
+            None => self.interface = Some(id),
+            Some(above) if above == id || self.below.last() == Some(&id) => {}
+            Some(_) => self.below.push(id),
+        }
+    }
 }
 
 /// Where a traced packet ends.
@@ -320,22 +358,13 @@ pub enum End {
 }
 
 /// Walks a frame that would arrive at `ingress` through the stages, and commits nothing: no counter
-/// moves, no byte changes.
+/// moves, and nothing is sent.
 pub fn trace_packet(
     tables: (&Snapshot, &InterfaceTable, &Fib),
     frame: &[u8],
     ingress: InterfaceId,
 ) -> Walked {
-    let question = Question {
-        frame,
-        ingress,
-        assumed: Assumed::default(),
-        clock: Clock::default(),
-        mappings: None,
-        known: None,
-        awaited: None,
-    };
-    trace(tables, &question)
+    trace(tables, &Question::new(frame, ingress))
 }
 
 /// A packet that is asked about.
@@ -355,10 +384,39 @@ pub struct Question<'a> {
     pub known: Option<&'a Known>,
     /// What expects the connection that it begins, if anything does.
     pub awaited: Option<&'a Awaited>,
+    /// Where the connections of outer packets are looked up; they begin new ones without it.
+    pub connections: Option<&'a connection::Table>,
+    /// What takes frames behind the queues of an interface, by the interface's slot.
+    pub behind_queues: Option<&'a BTreeMap<u32, OutId>>,
 }
 
-/// Connections that a trace has room for: it begins one at most, which another one may expect.
-const CONNECTIONS: u32 = 2;
+impl<'a> Question<'a> {
+    /// A frame about which nothing else is known.
+    pub fn new(frame: &'a [u8], ingress: InterfaceId) -> Self {
+        Self {
+            frame,
+            ingress,
+            assumed: Assumed::default(),
+            clock: Clock::default(),
+            mappings: None,
+            known: None,
+            awaited: None,
+            connections: None,
+            behind_queues: None,
+        }
+    }
+}
+
+/// Connections that a trace has room for: that of the packet, which another one may expect, and those of the outer
+/// packets around it.
+const CONNECTIONS: u32 = 2 + explain::OUTER_PACKETS as u32;
+
+/// Slots of the pool that a trace uses: one for its frame, one for a longer copy, and those of fragments.
+const SLOTS: Sizes = Sizes {
+    small: 64,
+    medium: 16,
+    large: 4,
+};
 
 /// As [`trace_packet`], for a packet that is taken to be more than its bytes say.
 pub fn trace(
@@ -377,21 +435,33 @@ pub fn trace(
         now: question.clock.now,
         midnight_ms: walk::UNKNOWN_TIME,
     };
-    let (ingress, frame) = (question.ingress, question.frame);
-    let decided = match memory(snapshot, question) {
-        Some(mut memory) => {
-            let finished = &Offload::FINISHED;
-            walk::decide(&cx, ingress, frame, finished, &mut memory, &mut recorder)
-        }
-        None => Err(Exit::Drop(crate::DropReason::NoBuffer)),
+    let mut egress = Egress::default();
+    let memory = memory(snapshot, question).zip(Pool::new(SLOTS).ok());
+    let end = memory.and_then(|(mut memory, mut pool)| {
+        let mut frame = pool.alloc_from(question.frame)?;
+        let mut follower = Follower {
+            cx: &cx,
+            question,
+            memory: &mut memory,
+            pool: &mut pool,
+            frame: &mut frame,
+            egress: &mut egress,
+            watch: &mut recorder,
+        };
+        let end = follower.follow();
+        pool.free(frame);
+        Some(end)
+    });
+    let end = match (end, egress.interface) {
+        (Some(Ok(())), Some(interface)) => End::Sent(interface),
+        (Some(Err(exit)), _) => End::Exit(exit),
+        (Some(Ok(())), None) | (None, _) => End::Exit(Exit::Drop(DropReason::NoBuffer)),
     };
     Walked {
         lines: recorder.lines,
         marked: recorder.marked,
-        end: match decided {
-            Ok(egress) => End::Sent(egress),
-            Err(exit) => End::Exit(exit),
-        },
+        end,
+        egress,
     }
 }
 

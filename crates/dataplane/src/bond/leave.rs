@@ -3,7 +3,7 @@
 use frame::Frame;
 use wire::Mac;
 
-use super::hash::{self, Seen};
+use super::hash::{self, HashPolicy, Seen};
 use super::{Bond, SLAVES, Sends, Slave};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
@@ -47,10 +47,7 @@ pub(crate) fn leave(
                 let turn = bond.loads.turn(worker, 1) as usize;
                 places[turn % places.len()]
             }
-            Sends::Hashed(policy, places) => {
-                let hash = policy.hash(frame.bytes());
-                places[((u64::from(hash) * places.len() as u64) >> 32) as usize]
-            }
+            Sends::Hashed(policy, places) => hashed(*policy, places, &frame),
             Sends::Buckets { .. } => by_peer(bond, &mut frame, worker),
             Sends::All(places) => {
                 to_all(cx, bond, (frame, places), &mut sent, outlet);
@@ -65,6 +62,40 @@ pub(crate) fn leave(
             counters.tx.add(sent.packets, sent.bytes);
         }
     }
+}
+
+/// The slaves that may send a frame, by their places.
+pub(crate) enum Egress {
+    /// This one.
+    One(u8),
+    /// Any of these: the next in turn.
+    Any(Vec<u8>),
+    /// All of these, a copy each.
+    All(Vec<u8>),
+}
+
+/// Returns which slaves would send a frame. Changes neither the frame nor the bond's loads.
+///
+/// # Errors
+/// No slave can send.
+pub(crate) fn egress(bond: &Bond, frame: &Frame) -> Result<Egress, DropReason> {
+    Ok(match &bond.sends {
+        Sends::Nothing => return Err(DropReason::BondDown),
+        Sends::One(place) => Egress::One(*place),
+        Sends::Turns(places) => Egress::Any(places.clone()),
+        Sends::All(places) => Egress::All(places.clone()),
+        Sends::Hashed(policy, places) => Egress::One(hashed(*policy, places, frame)),
+        Sends::Buckets { of, active, .. } => match hash::seen(frame.bytes()) {
+            Seen::Peer(hash) => Egress::One(of[(hash >> 24) as usize % of.len()]),
+            Seen::Arp(_) | Seen::Other => Egress::One(*active),
+        },
+    })
+}
+
+#[inline(always)]
+fn hashed(policy: HashPolicy, places: &[u8], frame: &Frame) -> u8 {
+    let hash = policy.hash(frame.bytes());
+    places[((u64::from(hash) * places.len() as u64) >> 32) as usize]
 }
 
 /// What slaves send, by their places.

@@ -23,5 +23,5 @@ pub use load::{BUCKETS, Loads};
 pub use table::Bonds;
 pub use value::{Bond, SLAVES, Sends, Slave, Takes};
 
-pub(crate) use leave::leave;
-pub(crate) use rise::{of, rise};
+pub(crate) use leave::{Egress, egress, leave};
+pub(crate) use rise::{receiver, rise};

@@ -6,7 +6,6 @@ use wire::EtherType;
 use super::{Bond, Slave, Takes};
 use crate::agenda::Item;
 use crate::drop::DropReason;
-use crate::interface::Above;
 use crate::outlet::Outlet;
 use crate::tap;
 use crate::walk::{Context, Entrance};
@@ -53,19 +52,17 @@ pub(crate) fn rise(
             }
         }
         Some(true) => {
-            let bond = found.map_or([0; 6], |(bond, _)| bond.mac.0);
-            let is_shared = |frame: &mut Frame| {
-                let to = frame.bytes().first_chunk();
-                to.is_some_and(|to| to[0] & 1 != 0 || *to == bond)
-            };
-            for frame in vector.extract(is_shared) {
+            let shared = |frame: &mut Frame| found.is_some_and(|(bond, _)| is_shared(bond, frame));
+            for frame in vector.extract(shared) {
                 refuse(slave, frame, outlet);
             }
         }
         Some(false) => {}
     }
     let (bond, slave) = found.filter(|_| !vector.is_empty())?;
-    own(bond, slave, vector);
+    for frame in vector.frames_mut() {
+        own(bond, slave, frame);
+    }
     if cx.interfaces.taps().any() {
         tap::received(cx, bond.id, vector.frames(), outlet);
     }
@@ -78,16 +75,36 @@ pub(crate) fn rise(
     entrance
 }
 
-/// The interface whose frames those of this one become: the bond of a slave that it takes frames from, else itself.
-pub(crate) fn of(cx: &Context<'_>, id: InterfaceId) -> InterfaceId {
-    let line = cx.interfaces.get(id);
-    if line.is_none_or(|line| line.above != Above::Bond) {
-        return id;
-    }
-    let bond = cx.interfaces.bonds().get(cx.interfaces.above(id).slot());
+/// The interface that receives one frame of a slave: its bond, or the slave itself for slow protocols. Writes the
+/// bond's link address into the frame where the slave's own stood.
+///
+/// # Errors
+/// The bond does not take the frame from this slave.
+pub(crate) fn receiver(
+    cx: &Context<'_>,
+    slave: InterfaceId,
+    frame: &mut Frame,
+) -> Result<InterfaceId, DropReason> {
+    let bond = { cx.interfaces.bonds() }.get(cx.interfaces.above(slave).slot());
     let bond = bond.as_ref().and_then(|bond| bond.as_deref());
-    let takes = |bond: &Bond| { bond.slave(id) }.is_some_and(|slave| slave.takes != Takes::Nothing);
-    bond.filter(|bond| takes(bond)).map_or(id, |bond| bond.id)
+    if is_slow(frame) {
+        return Ok(slave);
+    }
+    let found = bond.and_then(|bond| Some((bond, bond.slave(slave)?)));
+    let (bond, slave) = found.ok_or(DropReason::BondInactive)?;
+    match slave.takes {
+        Takes::Nothing => return Err(DropReason::BondInactive),
+        Takes::NotShared if is_shared(bond, frame) => return Err(DropReason::BondInactive),
+        Takes::NotShared | Takes::All => {}
+    }
+    own(bond, slave, frame);
+    Ok(bond.id)
+}
+
+/// Whether a frame is for a group or for the bond's own link address.
+fn is_shared(bond: &Bond, frame: &Frame) -> bool {
+    let to = frame.bytes().first_chunk();
+    to.is_some_and(|to| to[0] & 1 != 0 || *to == bond.mac.0)
 }
 
 /// Counts what a slave received; says whether something of it is of the slow protocols.
@@ -119,13 +136,12 @@ fn refuse(slave: &Entrance, mut frame: Frame, outlet: &mut Outlet) {
 }
 
 /// What was sent to the link address of one slave is for the bond.
-fn own(bond: &Bond, slave: &Slave, vector: &mut Vector) {
+#[inline(always)]
+fn own(bond: &Bond, slave: &Slave, frame: &mut Frame) {
     let Some(mac) = slave.mac else { return };
-    for frame in vector.frames_mut() {
-        if let Some(to) = frame.bytes_mut().first_chunk_mut()
-            && *to == mac.0
-        {
-            *to = bond.mac.0;
-        }
+    if let Some(to) = frame.bytes_mut().first_chunk_mut()
+        && *to == mac.0
+    {
+        *to = bond.mac.0;
     }
 }

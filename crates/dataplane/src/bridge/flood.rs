@@ -208,7 +208,7 @@ fn queued(
 }
 
 /// Puts the tags of a VLAN's interface, which is a port, on a frame that leaves by it.
-fn put_own_tags(cx: &Context<'_>, frame: &mut Frame) -> bool {
+pub(super) fn put_own_tags(cx: &Context<'_>, frame: &mut Frame) -> bool {
     let put = cx.interfaces.details(frame.egress, |details| {
         // The first one is the outermost.
         let mut tags = details.tags.iter().rev();

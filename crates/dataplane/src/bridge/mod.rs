@@ -7,6 +7,7 @@
 //! which walks on as the bridge interface's.
 
 mod decide;
+mod explain;
 mod filter;
 mod flood;
 mod groups;
@@ -22,9 +23,9 @@ mod table;
 mod tags;
 #[cfg(test)]
 mod tests;
-mod trace;
 mod vlans;
 
+pub(crate) use explain::{Bridged, explain, explain_down};
 pub(crate) use passes::Bridging;
 
 pub use groups::{Asking, Groups, Shard};
@@ -37,6 +38,5 @@ pub use vlans::{Member, VlanTable};
 pub(crate) use receive::{receive, spread};
 pub(crate) use send::{all as send_all, some as send_some};
 pub(crate) use tags::packet_at;
-pub(crate) use trace::{Bridged, trace, trace_down};
 
 use crate::interface::vlan;

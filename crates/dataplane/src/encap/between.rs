@@ -76,11 +76,24 @@ fn one(
     nexts: &mut Nexts,
     outlet: &Outlet,
 ) -> Next {
-    let wrapped = descend(frame).and_then(|()| headers.write(frame, id));
-    match wrapped {
+    match headers.wrap(frame, id) {
         Ok(()) => nexts.by(cx, frame, headers.direct.as_ref(), outlet),
         Err(reason) => Next::Lost(reason),
     }
+}
+
+/// Wraps one frame. Returns the next hop where nothing looks at the outer packet.
+///
+/// # Errors
+/// No address of this router leads to the other end, or the frame cannot be carried.
+pub(super) fn wrap(
+    cx: &Context<'_>,
+    tunnel: &Between,
+    frame: &mut Frame,
+) -> Result<Option<Adjacency>, DropReason> {
+    let headers = Headers::of(cx, tunnel)?;
+    headers.wrap(frame, 0)?;
+    Ok(headers.direct)
 }
 
 /// A frame whose checksum or segments are to be made: no other end could do that. It comes here again, or its
@@ -178,6 +191,16 @@ impl<'a> Headers<'a> {
             // Control gives a tunnel ends of one family.
             _ => {}
         }
+    }
+
+    /// Makes a frame the packet that carries it.
+    ///
+    /// # Errors
+    /// It went through too many tunnels already, or as [`Self::write`].
+    #[inline(always)]
+    fn wrap(&self, frame: &mut Frame, id: u16) -> Result<(), DropReason> {
+        descend(frame)?;
+        self.write(frame, id)
     }
 
     /// Writes the headers in front of a frame, behind the room of an Ethernet header.

@@ -10,6 +10,7 @@ mod outer;
 mod segment_size;
 #[cfg(test)]
 mod tests;
+mod unsealed;
 mod vxlan;
 mod way;
 mod wireguard;
@@ -19,6 +20,7 @@ use frame::{Frame, Guarded, InterfaceId, Vector};
 pub(crate) use self::outer::{
     IP_BYTES, Outer, UDP_BYTES, congest, make_room, settle, tos, write_udp,
 };
+pub(crate) use self::unsealed::wrap_unsealed;
 pub(crate) use self::vxlan::Targets;
 pub(crate) use self::way::{Next, Nexts, beside_ipsec};
 

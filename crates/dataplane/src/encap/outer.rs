@@ -3,12 +3,11 @@
 
 use core::net::IpAddr;
 
-use frame::Frame;
+use frame::{Frame, Pool};
 use wire::checksum;
 
 use super::ETHERNET;
 use crate::drop::DropReason;
-use crate::outlet::Outlet;
 
 /// Bytes of a header of IPv4, and of one of IPv6.
 pub(crate) const IP_BYTES: [usize; 2] = [20, 40];
@@ -133,27 +132,25 @@ pub(crate) fn make_room(
     frame: &mut Frame,
     total: usize,
     (front, back): (usize, usize),
-    outlet: &mut Outlet,
+    pool: &mut Pool,
 ) -> Result<(), DropReason> {
     if frame.headroom() + usize::from(frame.l3) >= front && frame.tailroom() >= back {
         return Ok(());
     }
-    let mut larger = outlet
-        .pool
-        .alloc(ETHERNET + total + back)
-        .ok_or(DropReason::NoBuffer)?;
+    let larger = pool.alloc(ETHERNET + total + back);
+    let mut larger = larger.ok_or(DropReason::NoBuffer)?;
     let fits = larger.set_len(ETHERNET + total);
     let from = frame.bytes().get(usize::from(frame.l3)..);
     let place = larger.bytes_mut().get_mut(ETHERNET..);
     let (Some(from), Some(place), true) = (from.and_then(|from| from.get(..total)), place, fits)
     else {
-        outlet.pool.free(larger);
+        pool.free(larger);
         return Err(DropReason::NoBuffer);
     };
     place.copy_from_slice(from);
     larger.copy_meta(frame);
     larger.l3 = ETHERNET as u16;
-    outlet.pool.free(core::mem::replace(frame, larger));
+    pool.free(core::mem::replace(frame, larger));
     Ok(())
 }
 

@@ -314,6 +314,26 @@ fn a_trace_says_that_a_packet_is_the_tunnel_s() {
     assert_eq!(walked.end, End::Exit(expected));
     let there = trace_packet(rig.tables(), &towards(INSIDE | 7).frame(), ETHER1);
     assert_eq!(there.end, End::Sent(id(0)));
+    // It leaves within two more packets, by the link.
+    assert_eq!(there.egress.below, [id(1), id(2), ETHER2]);
+}
+
+#[test]
+fn a_trace_ends_where_the_outer_packet_does() {
+    let mut rig = nested();
+    let nowhere = rig.add_hop(&Adjacency {
+        kind: Kind::Blackhole,
+        ..Adjacency::default()
+    });
+    rig.route4(FAR[1], 32, nowhere);
+    let frame = towards(INSIDE | 7).frame();
+
+    let walked = trace_packet(rig.tables(), &frame, ETHER1);
+
+    let dropped = crate::walk::Exit::Drop(DropReason::Blackhole);
+    assert_eq!(walked.end, End::Exit(dropped), "{walked:#?}");
+    assert!(rig.pass(frame).is_empty());
+    assert_eq!(rig.drops(), [(DropReason::Blackhole, 1)]);
 }
 
 #[test]

@@ -24,6 +24,7 @@ use crate::drop::DropReason;
 use crate::interface::{DontFragment, Vxlan};
 use crate::out::OutId;
 use crate::outlet::Outlet;
+use crate::table::Adjacency;
 use crate::walk::Context;
 
 /// Bytes of the headers of UDP and VXLAN.
@@ -51,6 +52,65 @@ pub(super) fn leave(
         let next = leaving.one(frame, nexts, outlet);
         nexts.set(at, next);
     }
+}
+
+/// What a trace learns of a frame that a network wraps.
+pub(super) struct Wrapped {
+    /// The next hop of the outer packet, where nothing looks at it.
+    pub(super) direct: Option<Adjacency>,
+    /// How many copies leave.
+    pub(super) copies: usize,
+}
+
+/// Wraps one frame for the first of its peers. A group's outer packet leaves by `frame.egress`.
+///
+/// # Errors
+/// No peer has the station, or the frame cannot be carried.
+pub(super) fn wrap(
+    cx: &Context<'_>,
+    network: &Vxlan,
+    frame: &mut Frame,
+) -> Result<Wrapped, DropReason> {
+    let head = frame.bytes().first_chunk::<8>();
+    let mac = u64::from_be_bytes(*head.ok_or(DropReason::EthernetLength)?) >> 16;
+    let mut targets = Targets::new();
+    let mut leaving = Leaving {
+        cx,
+        network,
+        ids: 0,
+        last: None,
+        targets: &mut targets,
+    };
+    let (to, copies) = match leaving.peer_of(mac) {
+        Some(address) => (Some(leaving.to(address)), 1),
+        None => (all(network).next(), all(network).count()),
+    };
+    let target = leaving.target(to.ok_or(DropReason::VxlanNoPeer)?);
+    leaving.write(frame, target)?;
+    let direct = match leaving.targets.at(target).way {
+        Way::By(adjacency) => Some(adjacency),
+        Way::Own(by) => {
+            frame.egress = by;
+            None
+        }
+        Way::Lost(reason) => return Err(reason),
+    };
+    Ok(Wrapped { direct, copies })
+}
+
+/// The group and all peers, to which frames for unknown stations go.
+fn all(network: &Vxlan) -> impl Iterator<Item = To> + '_ {
+    let peers = network.peers.iter().map(|peer| To {
+        address: peer.address,
+        port: peer.port,
+        by: InterfaceId::NONE,
+    });
+    let group = network.group.map(|(address, by)| To {
+        address,
+        port: network.port,
+        by,
+    });
+    group.into_iter().chain(peers)
 }
 
 /// What is at hand while the frames of a vector are wrapped.
@@ -89,10 +149,7 @@ impl Leaving<'_> {
         nexts: &mut Nexts,
         outlet: &mut Outlet,
     ) -> Next {
-        const GROUP: u64 = 1 << 40;
-        let of = (self.network.id, self.network.local.is_ipv6());
-        let known = (mac & GROUP == 0).then(|| self.cx.interfaces.peers().of(of, mac));
-        match known.flatten() {
+        match self.peer_of(mac) {
             Some(address) => {
                 let target = self.target(self.to(address));
                 self.last = Some((mac, target));
@@ -100,6 +157,14 @@ impl Leaving<'_> {
             }
             None => self.flood(frame, nexts, outlet),
         }
+    }
+
+    /// The address of the peer behind which a station was learned.
+    fn peer_of(&self, mac: u64) -> Option<IpAddr> {
+        const GROUP: u64 = 1 << 40;
+        let of = (self.network.id, self.network.local.is_ipv6());
+        let known = (mac & GROUP == 0).then(|| self.cx.interfaces.peers().of(of, mac));
+        known.flatten()
     }
 
     /// A peer by its address: by the port that is configured for it, else by that of the network.
@@ -121,17 +186,7 @@ impl Leaving<'_> {
     /// Sends a frame to all: copies to all but the last, which it goes to itself.
     #[inline(never)]
     fn flood(&mut self, frame: &mut Frame, nexts: &mut Nexts, outlet: &mut Outlet) -> Next {
-        let peers = self.network.peers.iter().map(|peer| To {
-            address: peer.address,
-            port: peer.port,
-            by: InterfaceId::NONE,
-        });
-        let group = self.network.group.map(|(address, by)| To {
-            address,
-            port: self.network.port,
-            by,
-        });
-        let mut all = group.into_iter().chain(peers);
+        let mut all = all(self.network);
         let Some(mut to) = all.next() else {
             return Next::Lost(DropReason::VxlanNoPeer);
         };
@@ -151,6 +206,32 @@ impl Leaving<'_> {
     }
 
     /// Writes the headers of a target in front of a frame.
+    ///
+    /// # Errors
+    /// It cannot be carried, or is too long for its link and not to be fragmented.
+    #[inline(always)]
+    fn write(&mut self, frame: &mut Frame, target: usize) -> Result<(), DropReason> {
+        let target = self.targets.at(target);
+        descend(frame)?;
+        self.ids = self.ids.wrapping_add(1);
+        let dont_fragment = match self.network.dont_fragment {
+            DontFragment::Never => false,
+            DontFragment::Always => true,
+            DontFragment::Inherit => target::forbids_fragments(frame.bytes()),
+        };
+        target.write(frame, (self.ids, dont_fragment), self.network.checksum)?;
+        match &target.way {
+            Way::By(adjacency)
+                if dont_fragment
+                    && frame.len() > adjacency.mtu as usize + usize::from(frame.l3) =>
+            {
+                Err(DropReason::TooBig)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Wraps a frame for a target. Says where it goes.
     #[inline(always)]
     fn wrap(
         &mut self,
@@ -159,25 +240,11 @@ impl Leaving<'_> {
         nexts: &mut Nexts,
         outlet: &mut Outlet,
     ) -> Next {
-        let target = self.targets.at(target);
-        if let Err(reason) = descend(frame) {
+        if let Err(reason) = self.write(frame, target) {
             return Next::Lost(reason);
         }
-        self.ids = self.ids.wrapping_add(1);
-        let dont_fragment = match self.network.dont_fragment {
-            DontFragment::Never => false,
-            DontFragment::Always => true,
-            DontFragment::Inherit => target::forbids_fragments(frame.bytes()),
-        };
-        if let Err(reason) = target.write(frame, (self.ids, dont_fragment), self.network.checksum) {
-            return Next::Lost(reason);
-        }
-        match &target.way {
+        match &self.targets.at(target).way {
             Way::By(adjacency) => {
-                let room = adjacency.mtu as usize + usize::from(frame.l3);
-                if dont_fragment && frame.len() > room {
-                    return Next::Lost(DropReason::TooBig);
-                }
                 frame.egress = adjacency.egress;
                 nexts.count(self.cx, frame, adjacency, outlet)
             }

@@ -7,7 +7,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use frame::{Frame, Offload, Segmentation};
+use frame::{Frame, Offload, Pool, Segmentation};
 use wire::{Protocol, checksum};
 use wireguard::session::{self, FRONT, Fault, Sending, TAG, padded};
 
@@ -24,7 +24,7 @@ use crate::outlet::Outlet;
 use crate::punt::Why;
 use crate::table::Adjacency;
 use crate::tap::{self, Direction};
-use crate::walk::Context;
+use crate::walk::{Context, Exit};
 
 /// Types of messages of handshakes.
 const HANDSHAKE: core::ops::RangeInclusive<u8> = 1..=3;
@@ -113,9 +113,46 @@ fn one(
     }
 }
 
-/// Puts a frame's packet into a message. The frame is then `Ethernet | IP | UDP | message`. Returns how many bytes the
-/// message has.
+/// Puts a frame's packet into a message. The frame is then `Ethernet | IP | UDP | message`. Returns the length of the
+/// message in bytes.
 fn wrap(frame: &mut Frame, way: &Way, outlet: &mut Outlet) -> Result<u64, DropReason> {
+    let id = outlet.memory.rules.random() as u16;
+    let ip = lay_out(frame, way, (id, &mut outlet.pool))?;
+    seal(frame, way, ip)
+}
+
+/// Makes of a frame what its peer gets, but for the encryption, for a trace: the session counts nothing. Returns the
+/// next hop where nothing looks at the outer packet.
+///
+/// # Errors
+/// No peer has the destination, the peer has no session, or the packet cannot be carried.
+pub(super) fn wrap_unsealed(
+    cx: &Context<'_>,
+    network: &Wireguard,
+    frame: &mut Frame,
+    pool: &mut Pool,
+) -> Result<Option<Adjacency>, Exit> {
+    let packet = frame.bytes().get(usize::from(frame.l3)..);
+    let ends = addresses(packet.unwrap_or_default());
+    let (_, to) = ends.ok_or(Exit::Drop(DropReason::TunnelMalformed))?;
+    let peer = network.allowed.get(to);
+    let peer = peer.ok_or(Exit::Drop(DropReason::WireguardNoPeer))?;
+    let way = Way::to(cx, network, peer).map_err(|next| match next {
+        Next::Punt(why) => Exit::Punt(why),
+        Next::Lost(reason) => Exit::Drop(reason),
+        Next::Out(_) | Next::Finish(..) | Next::Own => Exit::Drop(DropReason::NoRoute),
+    })?;
+    lay_out(frame, &way, (0, pool)).map_err(Exit::Drop)?;
+    Ok(way.direct)
+}
+
+/// Writes the headers around a frame's packet, and makes room for what encryption adds. Returns the length in bytes of
+/// the outer IP header, whose identification is `id` in IPv4.
+fn lay_out(
+    frame: &mut Frame,
+    way: &Way,
+    (id, pool): (u16, &mut Pool),
+) -> Result<usize, DropReason> {
     let packet = { frame.bytes() }
         .get(usize::from(frame.l3)..)
         .unwrap_or_default();
@@ -128,9 +165,8 @@ fn wrap(frame: &mut Frame, way: &Way, outlet: &mut Outlet) -> Result<u64, DropRe
     if u16::try_from(total).is_err() {
         return Err(DropReason::TunnelMalformed);
     }
-    make_room(frame, len, (front + ETHERNET, back), outlet)?;
+    make_room(frame, len, (front + ETHERNET, back), pool)?;
     descend(frame)?;
-    let id = outlet.memory.rules.random() as u16;
     frame.pull_front(usize::from(frame.l3));
     let fits =
         frame.set_len(len) && frame.push_front(front + ETHERNET) && frame.set_len(ETHERNET + total);
@@ -142,9 +178,6 @@ fn wrap(frame: &mut Frame, way: &Way, outlet: &mut Outlet) -> Result<u64, DropRe
     }
     bytes[front + len..].fill(0);
     let (header, datagram) = bytes.split_at_mut(ip);
-    let (udp, message) = datagram.split_at_mut(UDP_BYTES);
-    way.session.seal(message).map_err(reason)?;
-    let message = message.len() as u64;
     let outer = Outer {
         ends: (way.ends.0.ip(), way.ends.1.ip()),
         protocol: Protocol::UDP.0,
@@ -154,10 +187,28 @@ fn wrap(frame: &mut Frame, way: &Way, outlet: &mut Outlet) -> Result<u64, DropRe
         id,
     };
     outer.write(header);
-    write_udp(udp, (way.ends.0.port(), way.ends.1.port()), total - ip);
-    if let (IpAddr::V6(from), IpAddr::V6(to)) = outer.ends {
+    let ports = (way.ends.0.port(), way.ends.1.port());
+    write_udp(
+        datagram.get_mut(..UDP_BYTES).unwrap_or_default(),
+        ports,
+        total - ip,
+    );
+    Ok(ip)
+}
+
+/// Encrypts the message of a frame that is laid out, whose outer IP header has `ip` bytes. Returns the length of the
+/// message in bytes.
+fn seal(frame: &mut Frame, way: &Way, ip: usize) -> Result<u64, DropReason> {
+    let datagram = { frame.bytes_mut() }
+        .get_mut(ETHERNET + ip..)
+        .filter(|datagram| datagram.len() >= UDP_BYTES)
+        .ok_or(DropReason::NoBuffer)?;
+    let message = datagram.get_mut(UDP_BYTES..).unwrap_or_default();
+    way.session.seal(message).map_err(reason)?;
+    let message = message.len() as u64;
+    if let (IpAddr::V6(from), IpAddr::V6(to)) = (way.ends.0.ip(), way.ends.1.ip()) {
         // Datagrams over IPv6 have a checksum (RFC 8200, 8.1).
-        let pseudo = checksum::pseudo_v6(from, to, Protocol::UDP, (total - ip) as u32);
+        let pseudo = checksum::pseudo_v6(from, to, Protocol::UDP, datagram.len() as u32);
         let sum = checksum::combine(pseudo, checksum::sum(datagram));
         datagram[6..8].copy_from_slice(&checksum::udp(!sum).to_be_bytes());
     }

@@ -23,8 +23,8 @@ use frame::Guarded;
 
 pub use self::associations::{Arriving, Associations, Leaving, Mode, Protocol, SLOTS};
 pub use self::policies::{Action, Policies, Policy, Selector};
-pub(crate) use self::protect::{Ways, fits, protect};
-pub(crate) use self::reveal::{arrival, reveal};
+pub(crate) use self::protect::{Ways, fits, protect, protect_unsealed, room};
+pub(crate) use self::reveal::{arrival, policy_of_revealed, reveal};
 
 use crate::drop::DropReason;
 use crate::out::OutId;

@@ -4,6 +4,9 @@
 //! Thousands are meant: those whose prefixes are of the same lengths stand in one sorted list, so that a lookup costs
 //! one binary search for each pair of lengths in use.
 
+use core::fmt;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use crate::packet::Tuple;
 use crate::snapshot::Prefix;
 
@@ -29,6 +32,29 @@ impl Selector {
         (self.protocol == 0 || self.protocol == tuple.protocol)
             && same(self.source_port, tuple.source_port)
             && same(self.destination_port, tuple.destination_port)
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = |f: &mut fmt::Formatter<'_>, prefix: Prefix, port: u16| {
+            let address = match prefix.ipv6 {
+                true => IpAddr::from(Ipv6Addr::from_bits(prefix.bits)),
+                false => IpAddr::from(Ipv4Addr::from_bits(prefix.bits as u32)),
+            };
+            write!(f, "{address}/{}", prefix.len)?;
+            match port {
+                0 => Ok(()),
+                port => write!(f, ":{port}"),
+            }
+        };
+        end(f, self.source, self.source_port)?;
+        f.write_str("->")?;
+        end(f, self.destination, self.destination_port)?;
+        match self.protocol {
+            0 => Ok(()),
+            protocol => write!(f, " of protocol {protocol}"),
+        }
     }
 }
 
@@ -119,6 +145,12 @@ impl Policies {
         &self.all
     }
 
+    /// The policy whose associations are in this slot.
+    pub fn of_slot(&self, slot: u32) -> Option<&Policy> {
+        let has = |policy: &&Policy| matches!(policy.action, Action::Protect { slot: of, .. } if of == slot);
+        self.all.iter().find(has)
+    }
+
     /// The policy of a packet that leaves.
     pub fn outbound(&self, tuple: &Tuple) -> Option<&Policy> {
         let mut found: Option<u32> = None;
@@ -163,8 +195,6 @@ fn masked(bits: u128, ipv6: bool, len: u8) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use core::net::Ipv4Addr;
-
     use proptest::prelude::*;
 
     use super::*;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use esp::ah::Protecting;
 use esp::{Fault, Sealing};
-use frame::{Frame, Guarded, Offload, Segmentation, VECTOR_FRAMES, Vector};
+use frame::{Frame, Guarded, InterfaceId, Offload, Pool, Segmentation, VECTOR_FRAMES, Vector};
 use smallvec::SmallVec;
 use wire::checksum;
 
@@ -41,8 +41,9 @@ pub(crate) fn fits(cx: &Context<'_>, out: OutId, leaving: &walk::Leaving<'_>) ->
     }
 }
 
-/// The longest packet in bytes that fits the way of an association when it is protected.
-fn room(cx: &Context<'_>, slot: u32) -> Option<u32> {
+/// Returns the length in bytes of the longest packet that fits the route of an association once protected; `None`
+/// without association or route.
+pub(crate) fn room(cx: &Context<'_>, slot: u32) -> Option<u32> {
     let leaving = cx.snapshot.ipsec.associations.leaving(slot)?;
     let leaving = leaving.as_deref()?;
     let main = cx.fib.main();
@@ -172,20 +173,48 @@ fn protect_all(
     let mut load: Load = [Err(DropReason::IpsecNoKeys); VECTOR_FRAMES];
     for (frame, place) in frames.frames_mut().iter_mut().zip(&mut load) {
         if let Some(way) = ways.find(cx, frame.below.0) {
-            *place = lay_out(frame, (way, &ways.ways[way].leaving), outlet);
+            let id = outlet.memory.rules.random() as u16;
+            let leaving = &ways.ways[way].leaving;
+            let laid_out = lay_out(frame, leaving, (id, &mut outlet.pool));
+            *place = laid_out.map(|shape| Carried {
+                next_header: shape.next_header,
+                payload: shape.payload,
+                way,
+            });
         }
     }
     protect_batches(cx, ways, (frames, &load), nexts, outlet);
     ways.ways.clear();
 }
 
-/// Makes a frame whole, as what the link would have finished is a part of what is protected; gives it the headers of
-/// its association, and room for what that adds.
+/// Makes of a frame what the association in this slot sends, but for its encryption and its signature, for a trace: no
+/// sequence number is used. Returns the next hop where nothing looks at the outer packet.
+///
+/// # Errors
+/// The policy has no association, or the packet cannot be carried by it.
+pub(crate) fn protect_unsealed(
+    cx: &Context<'_>,
+    slot: u32,
+    frame: &mut Frame,
+    pool: &mut Pool,
+) -> Result<Option<Adjacency>, DropReason> {
+    let leaving = cx.snapshot.ipsec.associations.leaving(slot);
+    let leaving = leaving.as_ref().and_then(|leaving| leaving.as_ref());
+    let leaving = leaving.ok_or(DropReason::IpsecNoKeys)?;
+    lay_out(frame, leaving, (0, pool))?;
+    frame.l3 = ETHERNET as u16;
+    frame.guarded = Guarded::Protected;
+    frame.egress = InterfaceId::NONE;
+    Ok(encap::beside_ipsec(cx, leaving.remote.ip()))
+}
+
+/// Finishes checksums, which are part of the protected bytes, writes the headers of the association, and makes room for
+/// what it adds. `id` is the identification of an outer IPv4 header.
 fn lay_out(
     frame: &mut Frame,
-    (way, leaving): (usize, &Leaving),
-    outlet: &mut Outlet,
-) -> Result<Carried, DropReason> {
+    leaving: &Leaving,
+    (id, pool): (u16, &mut Pool),
+) -> Result<Shape, DropReason> {
     let offload = frame.offload;
     frame::finish_checksum(frame.bytes_mut(), &offload)
         .map_err(|_| DropReason::OffloadMalformed)?;
@@ -195,14 +224,9 @@ fn lay_out(
     let shape = shape(packet, leaving.mode)?;
     let (front, back) = leaving.room(shape.payload);
     let more = outer(leaving) + front + ETHERNET;
-    make_room(frame, shape.kept + shape.payload, (more, back), outlet)?;
-    let id = outlet.memory.rules.random() as u16;
+    make_room(frame, shape.kept + shape.payload, (more, back), pool)?;
     write(frame, leaving, (shape, id))?;
-    Ok(Carried {
-        next_header: shape.next_header,
-        payload: shape.payload,
-        way,
-    })
+    Ok(shape)
 }
 
 /// What a packet is to its association.

@@ -9,7 +9,7 @@ use frame::{Frame, Guarded, InterfaceId, Offload, Segmentation};
 use smallvec::SmallVec;
 
 use super::associations::{Arriving, Mode, Protocol};
-use super::policies::Action;
+use super::policies::{Action, Policy};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
@@ -271,15 +271,20 @@ fn behind(verified: Verified, (from, to): (usize, usize)) -> Opened {
     }
 }
 
+/// Returns the policy that lets in a packet, from its network header on, which came out of IPsec; `None` if no
+/// association could have carried it.
+pub(crate) fn policy_of_revealed<'a>(cx: &Context<'a>, packet: &[u8]) -> Option<&'a Policy> {
+    let policy = { &cx.snapshot.ipsec.policies }.inbound(&Fields::of(packet).tuple)?;
+    matches!(policy.action, Action::Protect { .. }).then_some(policy)
+}
+
 /// Whether what came out is what the policy of its association lets in (RFC 4301, 5.2).
 fn admit(cx: &Context<'_>, frame: &Frame, by: &Arriving) -> Result<(), DropReason> {
     let packet = frame
         .bytes()
         .get(usize::from(frame.l3)..)
         .unwrap_or_default();
-    let policies = &cx.snapshot.ipsec.policies;
-    let policy = policies.inbound(&Fields::of(packet).tuple);
-    match policy.map(|policy| policy.action) {
+    match policy_of_revealed(cx, packet).map(|policy| policy.action) {
         Some(Action::Protect { slot, .. }) if slot == by.slot => Ok(()),
         _ => Err(DropReason::IpsecMismatch),
     }

@@ -1,5 +1,7 @@
 //! Packets through IPsec: out of one router and into another, which has the other direction of the same association.
 
+mod trace;
+
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 

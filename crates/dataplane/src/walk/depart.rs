@@ -378,7 +378,27 @@ pub(super) fn depart(
         *redirects = false;
         outlet.redirect(frame, way.hop);
     }
-    let aged = match (way.own, way.ipv6) {
+    write(cx, frame, adjacency, way.own)?;
+    Ok(match protects {
+        Some(out) => Departed::Whole(out),
+        None => departed(frame, adjacency, fit == Fit::Whole),
+    })
+}
+
+/// Writes what was decided about a packet that no rule looked at: lifetime and options, unless it is the router's own,
+/// and the link header of its next hop.
+///
+/// # Errors
+/// The frame has no room for the link header.
+#[inline(always)]
+pub(super) fn write(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    adjacency: &Adjacency,
+    own: bool,
+) -> Result<(), Exit> {
+    let ipv6 = packet(frame).first().is_some_and(|first| first >> 4 == 6);
+    let aged = match (own, ipv6) {
         (true, _) => true,
         (false, false) => {
             options::commit(cx, frame, adjacency.egress);
@@ -386,13 +406,10 @@ pub(super) fn depart(
         }
         (false, true) => age6(frame),
     };
-    if !(aged && egress::rewrite(frame, adjacency)) {
-        return Err(Exit::Drop(DropReason::NoBuffer));
+    match aged && egress::rewrite(frame, adjacency) {
+        true => Ok(()),
+        false => Err(Exit::Drop(DropReason::NoBuffer)),
     }
-    Ok(match protects {
-        Some(out) => Departed::Whole(out),
-        None => departed(frame, adjacency, fit == Fit::Whole),
-    })
 }
 
 /// Whether a packet may go on as it came; this router's own always may.

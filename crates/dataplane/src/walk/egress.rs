@@ -1,7 +1,7 @@
 //! Egress: writes the link header, finishes what the port cannot (checksums, segments, fragments), and
 //! dispatches the frame to its out.
 
-use frame::{Frame, InterfaceId, Offload, Segmentation, Unfinishable, Unfragmentable};
+use frame::{Frame, InterfaceId, Offload, Pool, Segmentation, Unfinishable, Unfragmentable};
 
 use super::Context;
 use crate::counters::Counters;
@@ -145,7 +145,16 @@ pub(crate) fn finish(
             .map(|_| ())
             .map_err(unfinishable)
     } else {
-        finish_whole(outlet, &mut frame, limit, &mut pieces)
+        let id = match (limit, is_ipv6(&frame)) {
+            (Some(_), true) => outlet.memory.rules.random() as u32,
+            _ => 0,
+        };
+        finish_whole(
+            &mut outlet.pool,
+            &mut frame,
+            limit.map(|mtu| (mtu, id)),
+            &mut pieces,
+        )
     };
     match made {
         Err(reason) => outlet.discard(frame, reason),
@@ -180,25 +189,23 @@ fn is_ipv6(frame: &Frame) -> bool {
         .is_some_and(|first| first >> 4 == 6)
 }
 
-/// Completes the checksum, and fragments for a link of this MTU if one is given.
-fn finish_whole(
-    outlet: &mut Outlet,
+/// Completes the checksum. Fragments for a link if its layer-3 MTU is given, with the identification that fragments of
+/// IPv6 get.
+pub(super) fn finish_whole(
+    pool: &mut Pool,
     frame: &mut Frame,
-    mtu: Option<u32>,
+    limit: Option<(u32, u32)>,
     pieces: &mut Vec<Frame>,
 ) -> Result<(), DropReason> {
     let offload = frame.offload;
     frame::finish_checksum(frame.bytes_mut(), &offload).map_err(unfinishable)?;
     frame.offload = Offload::FINISHED;
-    let Some(mtu) = mtu else {
+    let Some((mtu, id)) = limit else {
         return Ok(());
     };
     let made = match is_ipv6(frame) {
-        true => {
-            let id = outlet.memory.rules.random() as u32;
-            frame::fragment6(&mut outlet.pool, frame, mtu as usize, id, pieces)
-        }
-        false => frame::fragment(&mut outlet.pool, frame, mtu as usize, pieces),
+        true => frame::fragment6(pool, frame, mtu as usize, id, pieces),
+        false => frame::fragment(pool, frame, mtu as usize, pieces),
     };
     match made {
         Ok(_) => Ok(()),

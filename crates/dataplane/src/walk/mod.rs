@@ -40,6 +40,7 @@ mod demux;
 mod depart;
 mod egress;
 mod enter;
+pub(crate) mod explain;
 mod forward;
 mod gather;
 pub(crate) mod guarded;
@@ -76,18 +77,15 @@ pub(crate) use passes::{Entry, Scratch, settle, vector};
 pub(crate) use single::{on_link, own, own_here, resume, transmit};
 pub(crate) use stations::leave as leave_station;
 
-use crate::bond;
-use crate::bridge::{self, Bridged};
 use crate::drop::DropReason;
 use crate::interface::{Above, InterfaceTable};
 use crate::out::{Out, OutId};
 use crate::punt::Why;
 use crate::rule::{Class, Sender};
 use crate::snapshot::Snapshot;
-use crate::table::{Adjacency, Fib, Kind, NextHopId};
+use crate::table::{Adjacency, Fib, NextHopId};
 use crate::trace::Tracer;
 use forward::Fit;
-use guarded::{View, Watcher};
 use ingress::Arrived;
 
 /// The stages, in the packet's order.
@@ -129,9 +127,6 @@ impl Stage {
         }
     }
 }
-
-/// Interfaces that lie on each other, as far as a trace follows them up.
-const INTERFACES_DEEP: usize = 8;
 
 /// How a packet leaves its walk, other than by the next hop's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -485,108 +480,4 @@ fn sender_of(bytes: &[u8], (l3, priority): (u16, u8)) -> Option<Sender> {
             Some(Sender { mac, priority })
         }
     }
-}
-
-/// All decisions about one frame, one after the other, for the tracer.
-pub(crate) fn decide<W: Watcher>(
-    cx: &Context<'_>,
-    mut ingress: InterfaceId,
-    bytes: &[u8],
-    offload: &Offload,
-    memory: &mut Memory,
-    watch: &mut W,
-) -> Result<InterfaceId, Exit> {
-    let mut bytes = std::borrow::Cow::Borrowed(bytes);
-    for _ in 0..INTERFACES_DEEP {
-        if let Some((slave, tags)) = slaves::of(cx, ingress, &bytes) {
-            bytes.to_mut().drain(12..12 + 4 * tags);
-            ingress = slave;
-        }
-        match bridge::trace(cx, ingress, &bytes, memory, watch) {
-            None => break,
-            Some(Ok(Bridged::Sent(port))) => return Ok(port),
-            Some(Ok(Bridged::Up(id, frame))) => (ingress, bytes) = (id, frame.into()),
-            Some(Err(exit)) => return Err(exit),
-        }
-    }
-    let adjacency = route(cx, ingress, &bytes, offload, memory, watch)?;
-    let Out::Bridge(slot) = adjacency.out.out() else {
-        return Ok(adjacency.egress);
-    };
-    let l3 = untagged(cx, ingress, &bytes).map_or(0, |(_, l3)| l3);
-    let mut frame = adjacency.header.to_vec();
-    frame.truncate(adjacency.header_len.into());
-    frame.extend(bytes.get(l3..).unwrap_or_default());
-    bridge::trace_down(cx, slot, &frame, memory, watch)?;
-    Ok(adjacency.egress)
-}
-
-/// The same from ingress on.
-fn route<W: Watcher>(
-    cx: &Context<'_>,
-    ingress: InterfaceId,
-    bytes: &[u8],
-    offload: &Offload,
-    memory: &mut Memory,
-    watch: &mut W,
-) -> Result<Adjacency, Exit> {
-    let ingress = bond::of(cx, ingress);
-    let Some(entrance) = Entrance::new(cx.interfaces, ingress) else {
-        let exit = Exit::Drop(DropReason::InterfaceDown);
-        watch.left(Stage::Ingress, &exit);
-        return Err(exit);
-    };
-    let mut place = Place {
-        interface: ingress,
-        l3: 0,
-    };
-    let entered = enter::<false, W>(cx, &entrance, bytes, &mut place, watch);
-    let packet = bytes.get(usize::from(place.l3)..).unwrap_or_default();
-    let ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
-    if cx.snapshot.firewall.guards(ipv6) {
-        let local = match entered {
-            Ok(_) => None,
-            Err(exit) if exit.is_local() => Some(exit),
-            Err(exit) => return Err(exit),
-        };
-        let view = View {
-            packet,
-            offload,
-            ingress: place.interface,
-            port: InterfaceId::NONE,
-            guarded: Guarded::Clear,
-            sender: sender_of(bytes, (place.l3, 0)),
-        };
-        return guarded::decide(cx, view, local, memory, watch);
-    }
-    watch.marked(place.interface, watch.assumed().marks.packet);
-    let key = entered?;
-    let destination = match key {
-        Key::V4(address) => routing::Address::V4(address),
-        Key::V6(address) => routing::Address::V6(address),
-    };
-    let hop = match cx.snapshot.rules.is_empty() {
-        true => {
-            watch.looked_up(routing::MAIN, destination.bits());
-            routing::lookup(cx, routing::MAIN, destination)
-        }
-        false => by_rules(cx, packet, place.interface, watch)?,
-    };
-    let leaving = Leaving {
-        packet,
-        offload,
-        ipv6,
-        own: false,
-        guarded: Guarded::Clear,
-    };
-    let mut adjacency = cx.fib.adjacencies.read(hop);
-    if adjacency.kind != Kind::Forward {
-        adjacency = follow(cx, packet, place.interface, hop, watch)?;
-    }
-    if let Err(exit) = postrouting::admit(cx, packet, (Guarded::Clear, false)) {
-        watch.left(Stage::Forward, &exit);
-        return Err(exit);
-    }
-    leave(cx, &leaving, &adjacency, watch)?;
-    Ok(adjacency)
 }

@@ -99,7 +99,7 @@ pub(super) fn rise(
 }
 
 /// Takes the tags of a slave off its frame.
-fn become_of(frame: &mut Frame, below: InterfaceId, (id, tags): (InterfaceId, usize)) {
+pub(super) fn become_of(frame: &mut Frame, below: InterfaceId, (id, tags): (InterfaceId, usize)) {
     frame.l3 = (ETHERNET + tags * TAG) as u16;
     demux::untag(frame);
     // It is counted with them where they were, and nowhere else.

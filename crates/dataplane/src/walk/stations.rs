@@ -55,6 +55,23 @@ pub(super) fn rise(
     }
 }
 
+/// Returns the interface of a station that receives a frame, whose tags are taken off then; `None` for frames of
+/// other interfaces. A frame for a group stays with the interface that the stations lie on.
+pub(super) fn receiver(
+    cx: &Context<'_>,
+    entrance: &Entrance,
+    frame: &mut Frame,
+) -> Option<InterfaceId> {
+    let own = entrance.interface.mac.0;
+    let is_own = frame.bytes().first_chunk() == Some(&own);
+    if !entrance.interface.stations || is_own || !claim(cx, entrance, frame) {
+        return None;
+    }
+    demux::untag(frame);
+    frame.l3 = ETHERNET as u16;
+    Some(frame.ingress)
+}
+
 /// Whether a frame is for a station; it is the station's then, or of what lies on that.
 fn claim(cx: &Context<'_>, entrance: &Entrance, frame: &mut Frame) -> bool {
     let bytes = frame.bytes();

@@ -49,6 +49,16 @@ pub(crate) const TRACE: Command = Command {
             "Hardware address of the sender",
         ),
         argument(
+            "dst-mac-address",
+            Kind::Mac,
+            "Hardware address that the frame is sent to; that of the gateway, or of the other host, if left out",
+        ),
+        argument(
+            "ipsec",
+            Kind::Bool,
+            "Whether the packet came out of IPsec on the interface; no if left out",
+        ),
+        argument(
             "vlan-id",
             between(1, 4_095),
             "VLAN of the frame on the interface",

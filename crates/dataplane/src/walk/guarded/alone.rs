@@ -2,7 +2,7 @@
 
 use frame::{Frame, InterfaceId};
 
-use super::{Before, Guard, Met, Onward, Passage, View, commit, helper};
+use super::{Before, Guard, Memory, Met, Onward, Passage, View, Watcher, commit, helper};
 use crate::connection::Way;
 use crate::drop::DropReason;
 use crate::outlet::Outlet;
@@ -46,6 +46,25 @@ pub(in crate::walk) fn one(
 ) -> Result<Departed, Exit> {
     let mut passage = Passage::new(*fields);
     passage.marks.packet = frame.mark;
+    let Outlet { memory, told, .. } = outlet;
+    let decided = forwarded(cx, frame, before, &mut passage, memory, told);
+    tell(frame, &passage, outlet);
+    settle(cx, frame, &mut passage, decided, tally, outlet)
+}
+
+/// Decides about a packet that came in.
+///
+/// # Errors
+/// The packet's end.
+#[inline(always)]
+pub(in crate::walk) fn forwarded<W: Watcher>(
+    cx: &Context<'_>,
+    frame: &Frame,
+    before: Before,
+    passage: &mut Passage,
+    memory: &mut Memory,
+    watch: &mut W,
+) -> Result<Onward, Exit> {
     let view = View {
         packet: packet(frame),
         offload: &frame.offload,
@@ -57,28 +76,29 @@ pub(in crate::walk) fn one(
     let mut guard = Guard {
         cx,
         tables: cx.snapshot.firewall.tables(passage.fields.tuple.ipv6),
-        memory: &mut outlet.memory,
+        memory,
         view,
-        passage: &mut passage,
+        passage,
         met: before.met,
         early: before.early,
-        watch: &mut outlet.told,
+        watch,
     };
-    let decided = guard.forwarded(before.local);
-    tell(frame, &passage, outlet);
-    settle(cx, frame, &mut passage, decided, tally, outlet)
+    guard.forwarded(before.local)
 }
 
-/// The same for a packet of this router's own, which routing sends this way.
-pub(in crate::walk) fn own(
+/// Decides about a packet of this router's own, which routing sends this way.
+///
+/// # Errors
+/// The packet's end.
+#[inline(always)]
+pub(in crate::walk) fn sent<W: Watcher>(
     cx: &Context<'_>,
-    frame: &mut Frame,
+    frame: &Frame,
     routed: Result<(NextHopId, Adjacency), Exit>,
-    tally: &mut Tally,
-    outlet: &mut Outlet,
-) -> Result<Departed, Exit> {
-    let mut passage = Passage::new(Fields::of(packet(frame)));
-    passage.marks.packet = frame.mark;
+    passage: &mut Passage,
+    memory: &mut Memory,
+    watch: &mut W,
+) -> Result<Onward, Exit> {
     let view = View {
         packet: packet(frame),
         offload: &frame.offload,
@@ -90,14 +110,28 @@ pub(in crate::walk) fn own(
     let mut guard = Guard {
         cx,
         tables: cx.snapshot.firewall.tables(passage.fields.tuple.ipv6),
-        memory: &mut outlet.memory,
+        memory,
         view,
-        passage: &mut passage,
+        passage,
         met: Met::Unknown,
         early: None,
-        watch: &mut outlet.told,
+        watch,
     };
-    let decided = guard.sent(routed);
+    guard.sent(routed)
+}
+
+/// Walks a packet of this router's own, which routing sends this way: decides, and writes what was decided.
+pub(in crate::walk) fn own(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    routed: Result<(NextHopId, Adjacency), Exit>,
+    tally: &mut Tally,
+    outlet: &mut Outlet,
+) -> Result<Departed, Exit> {
+    let mut passage = Passage::new(Fields::of(packet(frame)));
+    passage.marks.packet = frame.mark;
+    let Outlet { memory, told, .. } = outlet;
+    let decided = sent(cx, frame, routed, &mut passage, memory, told);
     tell(frame, &passage, outlet);
     settle(cx, frame, &mut passage, decided, tally, outlet)
 }

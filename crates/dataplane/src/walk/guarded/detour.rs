@@ -14,7 +14,7 @@ use frame::{Frame, InterfaceId};
 use wire::checksum;
 
 use super::chains::Hook;
-use super::{Guard, Met, Passage, View, Watcher, commit};
+use super::{Guard, Memory, Met, Passage, View, Watcher, commit};
 use crate::connection::State;
 use crate::drop::DropReason;
 use crate::firewall::Detour;
@@ -107,31 +107,113 @@ pub(crate) fn enter(
     (bridge, port): (InterfaceId, InterfaceId),
     outlet: &mut Outlet,
 ) -> Result<Option<Detoured>, Left> {
-    let detour = cx.snapshot.firewall.bridge.detour;
-    let Some(l3) = packet_in(detour, frame.bytes()) else {
+    let Some(l3) = enters_at(cx, frame.bytes()) else {
         return Ok(None);
     };
-    let packet = &frame.bytes()[l3..];
-    let ipv6 = packet[0] >> 4 == 6;
-    if !cx.snapshot.firewall.guards(ipv6) {
-        return Ok(None);
-    }
     let before = (frame.ingress, frame.below, frame.l3);
-    (frame.ingress, frame.below, frame.l3) = (bridge, port, l3 as u16);
-    check(packet_of(frame, l3)).map_err(|reason| Left::Ends(Exit::Drop(reason)))?;
-    let mut passage = Passage::new(Fields::of(packet_of(frame, l3)));
-    passage.marks.packet = frame.mark;
-    let entered = guard(cx, frame, &mut passage, outlet, |guard| {
-        guard.enter_bridged()
-    });
+    (frame.ingress, frame.below, frame.l3) = (bridge, port, l3);
+    let Outlet { memory, told, .. } = outlet;
+    let entered = pass_prerouting(cx, frame, memory, told);
     outlet.tell(frame);
-    entered.map_err(Left::Ends)?;
+    let detoured = entered.map_err(Left::Ends)?;
     (frame.ingress, frame.below, frame.l3) = before;
+    settle_entry(frame, detoured).map(Some)
+}
+
+/// Decides for a trace about the packet in a frame before the bridging decision, as [`enter`] does.
+///
+/// # Errors
+/// It is not bridged.
+pub(crate) fn explain_entry<W: Watcher>(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    bridge: InterfaceId,
+    port: InterfaceId,
+    memory: &mut Memory,
+    watch: &mut W,
+) -> Result<Option<Detoured>, Left> {
+    let Some(l3) = enters_at(cx, frame.bytes()) else {
+        return Ok(None);
+    };
+    let before = (frame.ingress, frame.below, frame.l3);
+    (frame.ingress, frame.below, frame.l3) = (bridge, port, l3);
+    let entered = pass_prerouting(cx, frame, memory, watch);
+    (frame.ingress, frame.below, frame.l3) = before;
+    settle_entry(frame, entered.map_err(Left::Ends)?).map(Some)
+}
+
+/// Where the packet begins in a frame whose packet the tables of IP look at; `None` for other frames.
+fn enters_at(cx: &Context<'_>, bytes: &[u8]) -> Option<u16> {
+    let l3 = packet_in(cx.snapshot.firewall.bridge.detour, bytes)?;
+    let ipv6 = bytes.get(l3)? >> 4 == 6;
+    cx.snapshot.firewall.guards(ipv6).then_some(l3 as u16)
+}
+
+/// Lets the packet at `frame.l3` pass the tables that come before the bridging decision.
+fn pass_prerouting<W: Watcher>(
+    cx: &Context<'_>,
+    frame: &Frame,
+    memory: &mut Memory,
+    watch: &mut W,
+) -> Result<Detoured, Exit> {
+    let packet = packet_of(frame, usize::from(frame.l3));
+    check(packet).map_err(Exit::Drop)?;
+    let mut passage = Passage::new(Fields::of(packet));
+    passage.marks = watch.assumed().marks;
+    passage.marks.packet = frame.mark;
+    guard(cx, frame, &mut passage, memory, watch, |guard| {
+        guard.enter_bridged()
+    })?;
+    Ok(Detoured { passage })
+}
+
+/// Gives the frame the mark of its packet.
+///
+/// # Errors
+/// The destination is translated: the packet is routed.
+fn settle_entry(frame: &mut Frame, detoured: Detoured) -> Result<Detoured, Left> {
+    let passage = &detoured.passage;
     if passage.fields.tuple.destination != passage.received.destination {
         return Err(Left::Routed);
     }
     frame.mark = passage.marks.packet;
-    Ok(Some(Detoured { passage }))
+    Ok(detoured)
+}
+
+/// Decides for a trace about the packet in a frame that leaves by a port of the bridge, as [`leave`] does.
+///
+/// # Errors
+/// The packet's end.
+pub(crate) fn explain_exit<W: Watcher>(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    detoured: &Detoured,
+    ports: Ports,
+    memory: &mut Memory,
+    watch: &mut W,
+) -> Result<(), Exit> {
+    let Some(l3) = packet_in(ANY, frame.bytes()) else {
+        return Ok(());
+    };
+    let before = (frame.ingress, frame.below, frame.l3);
+    (frame.ingress, frame.below, frame.l3) = (ports.bridge, ports.ingress, l3 as u16);
+    let mut passage = Passage {
+        leaves_by: ports.egress,
+        ..detoured.passage
+    };
+    let left = guard(cx, frame, &mut passage, memory, watch, |guard| {
+        guard.leave_bridged(ports.bridge)
+    });
+    (frame.ingress, frame.below, frame.l3) = before;
+    left
+}
+
+/// The bridge of a packet, and the ports that it came and leaves by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ports {
+    pub(crate) bridge: InterfaceId,
+    pub(crate) ingress: InterfaceId,
+    pub(crate) egress: InterfaceId,
 }
 
 /// Takes it through the tables behind that, and writes what all of them said. `leaves_by` is the bridge's port. A frame
@@ -157,7 +239,8 @@ pub(crate) fn leave(
         leaves_by,
         ..detoured.passage
     };
-    let left = guard(cx, frame, &mut passage, outlet, |guard| {
+    let Outlet { memory, told, .. } = outlet;
+    let left = guard(cx, frame, &mut passage, memory, told, |guard| {
         guard.leave_bridged(bridge)
     });
     outlet.tell(frame);
@@ -189,13 +272,14 @@ fn packet_of(frame: &Frame, l3: usize) -> &[u8] {
     frame.bytes().get(l3..).unwrap_or_default()
 }
 
-/// Does something with a packet between tables.
-fn guard(
+/// Lets a packet pass some of the tables.
+fn guard<W: Watcher>(
     cx: &Context<'_>,
     frame: &Frame,
     passage: &mut Passage,
-    outlet: &mut Outlet,
-    act: impl FnOnce(&mut Guard<'_, super::Told>) -> Result<(), Exit>,
+    memory: &mut Memory,
+    watch: &mut W,
+    act: impl FnOnce(&mut Guard<'_, W>) -> Result<(), Exit>,
 ) -> Result<(), Exit> {
     let sender = link::Link::of(frame.bytes()).map(|link| Sender {
         mac: link.source,
@@ -204,7 +288,7 @@ fn guard(
     let mut guard = Guard {
         cx,
         tables: cx.snapshot.firewall.tables(passage.fields.tuple.ipv6),
-        memory: &mut outlet.memory,
+        memory,
         view: View {
             packet: packet_of(frame, usize::from(frame.l3)),
             offload: &frame.offload,
@@ -216,7 +300,7 @@ fn guard(
         passage,
         met: Met::Unknown,
         early: None,
-        watch: &mut outlet.told,
+        watch,
     };
     act(&mut guard)
 }

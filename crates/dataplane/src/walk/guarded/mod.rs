@@ -72,7 +72,7 @@ use chains::{Hook, Menu};
 use early::Early;
 
 pub(super) use ahead::Ahead;
-pub(super) use alone::{one, own};
+pub(super) use alone::{forwarded, one, own, sent};
 pub(super) use columns::Kept;
 pub(super) use commit::commit;
 pub use told::{Event, Logged};
@@ -429,8 +429,12 @@ impl<W: Watcher> Guard<'_, W> {
         let mtu = came.map_or(u32::MAX, |interface| interface.mtu);
         self.passage.mtu = mtu.min(adjacency.mtu);
         self.passage.hop = hop;
+        let before = self.passage.fields.tuple;
         self.hook(Hook::Postrouting, adjacency.egress)?;
         let protects = self.protects()?;
+        if protects.is_none() {
+            self.notice_clear(&before);
+        }
         self.confirm(adjacency.egress, hop)?;
         if let Some(out) = protects {
             (adjacency.out, adjacency.kind) = (out, Kind::Forward);
@@ -475,6 +479,22 @@ impl<W: Watcher> Guard<'_, W> {
         protects
     }
 
+    /// Tells the tracer if a packet leaves in the clear that a policy would have protected before source NAT.
+    fn notice_clear(&mut self, before: &Tuple) {
+        let (cx, view, after) = (self.cx, &self.view, self.passage.fields.tuple);
+        self.watch.noticed(Stage::Postrouting, || {
+            let policies = &cx.snapshot.ipsec.policies;
+            let lost = after != *before
+                && ipsec::goes_in(cx, before, view.guarded)
+                && !ipsec::goes_in(cx, &after, view.guarded);
+            let policy = policies.outbound(before).filter(|_| lost)?;
+            Some(format!(
+                "leaves in the clear: the IPsec policy {} has {before}, but not {after}, which source NAT made of it",
+                policy.selector
+            ))
+        });
+    }
+
     fn fit(&mut self, adjacency: &Adjacency) -> Result<Fit, Exit> {
         let packet = self.view.packet;
         let own = self.view.ingress == InterfaceId::NONE;
@@ -502,31 +522,6 @@ impl<W: Watcher> Guard<'_, W> {
         }
         fit
     }
-}
-
-/// Decides about a packet for the tracer: nothing is committed.
-pub(super) fn decide<W: Watcher>(
-    cx: &Context<'_>,
-    view: View<'_>,
-    local: Option<Exit>,
-    memory: &mut Memory,
-    watch: &mut W,
-) -> Result<Adjacency, Exit> {
-    let mut passage = Passage::new(Fields::of(view.packet));
-    passage.marks = watch.assumed().marks;
-    let mut guard = Guard {
-        cx,
-        tables: cx.snapshot.firewall.tables(passage.fields.tuple.ipv6),
-        memory,
-        view,
-        passage: &mut passage,
-        met: Met::Unknown,
-        early: None,
-        watch: &mut *watch,
-    };
-    let onward = guard.forwarded(local);
-    watch.marked(view.ingress, passage.marks.packet);
-    onward.map(|onward| onward.adjacency)
 }
 
 /// How a packet, from its network header on, fits a link of this layer-3 MTU. `own` says that it is this

@@ -10,9 +10,9 @@ use crate::drop::DropReason;
 use crate::firewall::{Firewall, filter, nat};
 use crate::nat::{Action as Nat, Endpoint, Mappings, Side, Target};
 use crate::rings::Command;
-use crate::rule::{Action, Clock, Match, Rule};
+use crate::rule::{Action, Match, Rule};
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, class_of};
-use crate::trace::{Assumed, End, Question, trace};
+use crate::trace::{End, Question, trace};
 
 /// The address of `ether2`.
 const OUTSIDE: u32 = 0x0a01_0001;
@@ -280,13 +280,8 @@ fn a_trace_shows_who_is_behind_an_endpoint_and_holds_nothing() {
     rig.pass(sent(1000, 0x0b00_0002).frame());
     let frame = to_outside(STRANGER, 77, 1000);
     let question = Question {
-        frame: &frame,
-        ingress: ETHER2,
-        assumed: Assumed::default(),
-        clock: Clock::default(),
         mappings: rig.connections.mappings(),
-        known: None,
-        awaited: None,
+        ..Question::new(&frame, ETHER2)
     };
 
     let walked = trace(rig.tables(), &question);

@@ -10,10 +10,10 @@ use crate::firewall::{Firewall, filter, nat};
 use crate::nat::helper::Services;
 use crate::out::OutId;
 use crate::packet::{Tuple, protocol};
-use crate::rule::{Action, Clock, Match, Rule, State};
+use crate::rule::{Action, Match, Rule, State};
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, ETHER2, MAC, Rig, class_of, ethernet, gateway, seal, sum};
-use crate::trace::{Assumed, Question, Walked, trace};
+use crate::trace::{Question, Walked, trace};
 
 pub(super) const CLIENT: u32 = 0x0a00_0002;
 /// Longer in words than the client's address, by seven letters.
@@ -211,14 +211,10 @@ impl World {
 
     /// What would become of a packet that somebody outside sends, and that this expects.
     pub(super) fn traced(&self, packet: &[u8], awaited: &Awaited) -> Walked {
+        let frame = ethernet([2, 0, 0, 0, 0, 2], 0x0800, packet);
         let question = Question {
-            frame: &ethernet([2, 0, 0, 0, 0, 2], 0x0800, packet),
-            ingress: ETHER2,
-            assumed: Assumed::default(),
-            clock: Clock::default(),
-            mappings: None,
-            known: None,
             awaited: Some(awaited),
+            ..Question::new(&frame, ETHER2)
         };
         trace(self.rig.tables(), &question)
     }

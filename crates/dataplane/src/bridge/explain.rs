@@ -1,32 +1,36 @@
 //! What bridging decides about a frame, for the tracer: the decisions of [`super::decide`], one after the other.
 
-use frame::InterfaceId;
+use frame::{Frame, InterfaceId};
 
 use super::decide::{self, Class, Leaves, Many, Source, To};
-use super::{Bridge, BridgePort, filter, flood, guard};
+use super::{Bridge, BridgePort, filter, flood, guard, tags};
 use crate::drop::DropReason;
 use crate::interface::Above;
+use crate::out::OutId;
 use crate::rule::{Marks, Readdress, Verdict};
 use crate::walk::guarded::Watcher;
 use crate::walk::guarded::bridged::Hook;
+use crate::walk::guarded::detour::{self, Detoured, Left, Ports};
 use crate::walk::{Context, Exit, Memory, Stage, name};
 
 /// What a frame comes to in a bridge.
 pub(crate) enum Bridged {
-    /// It goes up to the router, as this frame of this interface.
-    Up(InterfaceId, Vec<u8>),
-    /// It leaves by this port.
-    Sent(InterfaceId),
+    /// It goes up to the router, as a frame of the bridge's interface.
+    Up(InterfaceId),
+    /// It leaves by this port, by its out.
+    Sent(InterfaceId, OutId),
+    /// It is answered, by the port that it came by.
+    Answered(InterfaceId),
 }
 
 /// Decides about a frame that comes by this interface, if that is a port of a bridge.
 ///
 /// # Errors
 /// The frame's end.
-pub(crate) fn trace<W: Watcher>(
+pub(crate) fn explain<W: Watcher>(
     cx: &Context<'_>,
     port: InterfaceId,
-    bytes: &[u8],
+    frame: &mut Frame,
     memory: &mut Memory,
     tracer: &mut W,
 ) -> Option<Result<Bridged, Exit>> {
@@ -41,7 +45,7 @@ pub(crate) fn trace<W: Watcher>(
         .filter(|bridge| bridge.id == id && line.running)
         .and_then(|bridge| Source::port(bridge, port, cx.interfaces));
     let decided = match source {
-        Some(source) => decide_from(cx, &source, bytes, memory, tracer),
+        Some(source) => decide_from(cx, &source, frame, memory, tracer),
         None => Err(Exit::Drop(DropReason::InterfaceDown)),
     };
     if let Err(exit) = &decided
@@ -52,26 +56,27 @@ pub(crate) fn trace<W: Watcher>(
     Some(decided)
 }
 
-/// Decides about a frame that the router sends by the bridge in this slot: the port that it leaves by, if that is one.
+/// Decides about a frame that the router sends by the bridge in this slot: the port that it leaves by and its out, or
+/// `None` where copies leave by several.
 ///
 /// # Errors
 /// The frame's end.
-pub(crate) fn trace_down<W: Watcher>(
+pub(crate) fn explain_down<W: Watcher>(
     cx: &Context<'_>,
     slot: u32,
-    bytes: &[u8],
+    frame: &mut Frame,
     memory: &mut Memory,
     tracer: &mut W,
-) -> Result<Option<InterfaceId>, Exit> {
+) -> Result<Option<(InterfaceId, OutId)>, Exit> {
     let bridge = cx.interfaces.bridges().get(slot as usize);
     let bridge = bridge.as_ref().and_then(|bridge| bridge.as_ref());
     let decided = match bridge {
-        Some(bridge) => decide_from(cx, &Source::router(bridge), bytes, memory, tracer),
+        Some(bridge) => decide_from(cx, &Source::router(bridge), frame, memory, tracer),
         None => Err(Exit::Drop(DropReason::EgressDown)),
     };
     match decided {
-        Ok(Bridged::Sent(port)) => Ok(Some(port)),
-        Ok(Bridged::Up(..)) | Err(Exit::Flood) => Ok(None),
+        Ok(Bridged::Sent(port, out)) => Ok(Some((port, out))),
+        Ok(Bridged::Up(_) | Bridged::Answered(_)) | Err(Exit::Flood) => Ok(None),
         Err(exit) => {
             tracer.left(Stage::Bridging, &exit);
             Err(exit)
@@ -82,44 +87,45 @@ pub(crate) fn trace_down<W: Watcher>(
 fn decide_from<W: Watcher>(
     cx: &Context<'_>,
     source: &Source<'_>,
-    bytes: &[u8],
+    frame: &mut Frame,
     memory: &mut Memory,
     tracer: &mut W,
 ) -> Result<Bridged, Exit> {
     let looked = filter::looked_at(cx, source);
     let source = looked.as_ref().unwrap_or(source);
-    let head = decide::head(bytes).ok_or(Exit::Drop(DropReason::EthernetLength))?;
+    let head = decide::head(frame.bytes()).ok_or(Exit::Drop(DropReason::EthernetLength))?;
     let mut walk = Walk {
         cx,
         source,
         marks: Marks::default(),
         memory,
         tracer,
+        detoured: None,
     };
     if !source.is_router()
-        && let Some(Verdict::Drop(_)) = walk.ask(Hook::Chip, InterfaceId::NONE, bytes)
+        && let Some(Verdict::Drop(_)) = walk.ask(Hook::Chip, InterfaceId::NONE, frame)
     {
         return Err(Exit::Drop(Hook::Chip.reason()));
     }
     if source.keeps(&head) {
-        return Err(super::receive::heard(cx, source, bytes)
+        return Err(super::receive::heard(cx, source, frame.bytes())
             .unwrap_or(Exit::Drop(DropReason::BridgeReserved)));
     }
-    let mut bytes = bytes.to_vec();
-    if walk.arrives(&mut bytes)? {
-        return Ok(Bridged::Sent(source.interface));
+    if walk.arrives(frame)? {
+        return Ok(Bridged::Answered(source.interface));
     }
-    let head = decide::head(&bytes).unwrap_or(head);
+    walk.detours(frame)?;
+    let head = decide::head(frame.bytes()).unwrap_or(head);
     let class = decide::admit(source, &head).map_err(Exit::Drop)?;
-    guard::look(source.bridge.guards, source.trust, &bytes).map_err(Exit::Drop)?;
+    guard::look(source.bridge.guards, source.trust, frame.bytes()).map_err(Exit::Drop)?;
     walk.comes_in(&class);
     let hosts = cx.interfaces.bridges().hosts();
     let place = hosts.place(&source.key(&class, head.to));
     match decide::find((cx.interfaces, hosts), source, &head, &class, place) {
         To::Nowhere(reason) => Err(Exit::Drop(reason)),
-        To::Up => walk.rises(&class, &bytes),
-        To::Port(id) => walk.leaves(&class, id, &bytes),
-        To::Many(many) => walk.spreads(&class, many, &bytes),
+        To::Up => walk.rises(&class, frame),
+        To::Port(id) => walk.leaves(&class, id, frame),
+        To::Many(many) => walk.spreads(&class, many, frame),
     }
 }
 
@@ -130,16 +136,17 @@ struct Walk<'a, W> {
     marks: Marks,
     memory: &'a mut Memory,
     tracer: &'a mut W,
+    /// What the tables of IP made of its packet, where they look at it.
+    detoured: Option<Detoured>,
 }
 
 impl<W: Watcher> Walk<'_, W> {
     /// Asks `dstnat`: whether the frame is answered.
-    fn arrives(&mut self, bytes: &mut [u8]) -> Result<bool, Exit> {
+    fn arrives(&mut self, frame: &mut Frame) -> Result<bool, Exit> {
         if self.source.is_router() {
             return Ok(false);
         }
-        let [_, _, own @ ..] = self.source.own.to_be_bytes();
-        let to = match self.ask(Hook::Dstnat, InterfaceId::NONE, bytes) {
+        let to = match self.ask(Hook::Dstnat, InterfaceId::NONE, frame) {
             Some(Verdict::Drop(_)) => return Err(Exit::Drop(Hook::Dstnat.reason())),
             Some(Verdict::Readdress(Readdress::ArpReply(mac))) => {
                 self.tracer
@@ -147,13 +154,44 @@ impl<W: Watcher> Walk<'_, W> {
                 return Ok(true);
             }
             Some(Verdict::Readdress(Readdress::Destination(mac))) => mac.0,
-            Some(Verdict::Readdress(Readdress::Redirect)) => own,
+            Some(Verdict::Readdress(Readdress::Redirect)) => self.own(),
             _ => return Ok(false),
         };
-        if let Some(place) = bytes.first_chunk_mut() {
-            *place = to;
-        }
+        readdress(frame, to);
         Ok(false)
+    }
+
+    /// The link address of the bridge's interface.
+    fn own(&self) -> [u8; 6] {
+        let [_, _, own @ ..] = self.source.own.to_be_bytes();
+        own
+    }
+
+    /// Lets a packet that is not for the router pass the tables of IP before the bridging decision (RouterOS:
+    /// `use-ip-firewall`).
+    fn detours(&mut self, frame: &mut Frame) -> Result<(), Exit> {
+        let source = self.source;
+        let is_passing = |frame: &Frame| {
+            let head = decide::head(frame.bytes());
+            head.is_some_and(|head| head.to != source.own && !source.keeps(&head))
+        };
+        if !source.looks.detours || !source.is_open() || !is_passing(frame) {
+            return Ok(());
+        }
+        let entered = detour::explain_entry(
+            self.cx,
+            frame,
+            source.bridge.id,
+            source.interface,
+            self.memory,
+            self.tracer,
+        );
+        match entered {
+            Ok(detoured) => self.detoured = detoured,
+            Err(Left::Routed) => readdress(frame, self.own()),
+            Err(Left::Ends(exit)) => return Err(exit),
+        }
+        Ok(())
     }
 
     fn comes_in(&mut self, class: &Class) {
@@ -168,21 +206,38 @@ impl<W: Watcher> Walk<'_, W> {
         });
     }
 
-    fn rises(&mut self, class: &Class, bytes: &[u8]) -> Result<Bridged, Exit> {
+    fn rises(&mut self, class: &Class, frame: &mut Frame) -> Result<Bridged, Exit> {
         let bridge = self.source.bridge;
         let how = decide::rises(self.source, class).map_err(Exit::Drop)?;
-        self.goes_on(&[Hook::Input], InterfaceId::NONE, bytes)?;
+        retag(frame, class, how, bridge)?;
+        self.goes_on(&[Hook::Input], InterfaceId::NONE, frame)?;
         self.tracer
             .passed(Stage::Bridging, || "goes up to the router".to_owned());
-        let bytes = retagged(bytes, class, how, bridge);
-        Ok(Bridged::Up(bridge.id, bytes))
+        frame.rise(self.source.interface, bridge.id);
+        Ok(Bridged::Up(bridge.id))
     }
 
-    fn leaves(&mut self, class: &Class, id: InterfaceId, bytes: &[u8]) -> Result<Bridged, Exit> {
+    fn leaves(
+        &mut self,
+        class: &Class,
+        id: InterfaceId,
+        frame: &mut Frame,
+    ) -> Result<Bridged, Exit> {
         let number = self.source.bridge.number(id);
         let number = number.ok_or(Exit::Drop(DropReason::EgressDown))?;
         let how = decide::leaves(self.source, class, number).map_err(Exit::Drop)?;
-        self.leaves_by_rules(id, bytes)?;
+        let line = self.cx.interfaces.get(id).filter(|line| line.running);
+        let line = line.ok_or(Exit::Drop(DropReason::EgressDown))?;
+        retag(frame, class, how, self.source.bridge)?;
+        frame.egress = id;
+        self.leaves_by_rules(id, frame)?;
+        if tags::bytes_on_link(frame) > flood::longest(&line) {
+            return Err(Exit::Drop(DropReason::BridgeTooBig));
+        }
+        if line.under != id && !flood::put_own_tags(self.cx, frame) {
+            return Err(Exit::Drop(DropReason::NoBuffer));
+        }
+        frame.l3 = tags::packet_at(frame.bytes()) as u16;
         let cx = self.cx;
         self.tracer
             .passed(Stage::Bridging, || leaves_by(&name(cx, id), how));
@@ -191,21 +246,22 @@ impl<W: Watcher> Walk<'_, W> {
         if from.is_some() && from == group(&self.source.bridge.ports()[number]) {
             self.tracer.passed(Stage::Bridging, || SWITCHED.to_owned());
         }
-        Ok(Bridged::Sent(id))
+        Ok(Bridged::Sent(id, line.out))
     }
 
-    fn spreads(&mut self, class: &Class, many: Many, bytes: &[u8]) -> Result<Bridged, Exit> {
+    fn spreads(&mut self, class: &Class, many: Many, frame: &mut Frame) -> Result<Bridged, Exit> {
         let (cx, source) = (self.cx, self.source);
-        let ports: Vec<_> = flood::targets(cx, source, bytes, (*class, many)).collect();
+        let ports: Vec<_> = flood::targets(cx, source, frame.bytes(), (*class, many)).collect();
         let rises = many != Many::Unknown && !source.is_router();
         if ports.is_empty() && !rises {
             return Err(Exit::Drop(DropReason::BridgeNowhere));
         }
-        let mut names = Vec::new();
+        let (mut names, mut refused) = (Vec::new(), None);
         for (number, _) in ports {
             let port = source.bridge.ports()[number].interface;
-            if self.leaves_by_rules(port, bytes).is_ok() {
-                names.push(name(cx, port));
+            match self.leaves_by_rules(port, frame) {
+                Ok(()) => names.push(name(cx, port)),
+                Err(exit) => refused = Some(exit),
             }
         }
         self.tracer
@@ -213,28 +269,39 @@ impl<W: Watcher> Walk<'_, W> {
                 true => "no port takes a copy".to_owned(),
                 false => format!("copies leave by {}", names.join(", ")),
             });
-        match rises && decide::rises(source, class).is_ok() {
-            true => self.rises(class, bytes),
-            false => Err(Exit::Flood),
+        match refused {
+            _ if rises && decide::rises(source, class).is_ok() => self.rises(class, frame),
+            // Rules discarded every copy.
+            Some(exit) if names.is_empty() => Err(exit),
+            _ => Err(Exit::Flood),
         }
     }
 
-    fn leaves_by_rules(&mut self, port: InterfaceId, bytes: &[u8]) -> Result<(), Exit> {
-        let hooks = [filter::through(self.source), Hook::Srcnat];
-        self.goes_on(&hooks, port, bytes)
+    fn leaves_by_rules(&mut self, port: InterfaceId, frame: &mut Frame) -> Result<(), Exit> {
+        let through = filter::through(self.source);
+        self.goes_on(&[through], port, frame)?;
+        if let Some(detoured) = self.detoured {
+            let ports = Ports {
+                bridge: self.source.bridge.id,
+                ingress: self.source.interface,
+                egress: port,
+            };
+            detour::explain_exit(self.cx, frame, &detoured, ports, self.memory, self.tracer)?;
+        }
+        self.goes_on(&[Hook::Srcnat], port, frame)
     }
 
     /// Asks the rules of hooks behind the decision.
-    fn goes_on(&mut self, hooks: &[Hook], egress: InterfaceId, bytes: &[u8]) -> Result<(), Exit> {
+    fn goes_on(&mut self, hooks: &[Hook], egress: InterfaceId, frame: &Frame) -> Result<(), Exit> {
         for hook in hooks {
-            if let Some(Verdict::Drop(_)) = self.ask(*hook, egress, bytes) {
+            if let Some(Verdict::Drop(_)) = self.ask(*hook, egress, frame) {
                 return Err(Exit::Drop(hook.reason()));
             }
         }
         Ok(())
     }
 
-    fn ask(&mut self, hook: Hook, egress: InterfaceId, bytes: &[u8]) -> Option<Verdict> {
+    fn ask(&mut self, hook: Hook, egress: InterfaceId, frame: &Frame) -> Option<Verdict> {
         let rules = self.source.looks.rules?;
         self.tracer.asks(Stage::Bridging);
         let way = filter::between(self.source, egress);
@@ -242,7 +309,7 @@ impl<W: Watcher> Walk<'_, W> {
         rules.explain(
             self.cx,
             hook,
-            bytes,
+            frame.bytes(),
             (way, &mut self.marks),
             worker,
             self.tracer,
@@ -261,20 +328,16 @@ fn leaves_by(port: &str, how: Leaves) -> String {
     }
 }
 
-/// A frame as it goes up.
-fn retagged(bytes: &[u8], class: &Class, how: Leaves, bridge: &Bridge) -> Vec<u8> {
-    const ADDRESSES: usize = 12;
-    let mut frame = bytes.to_vec();
-    let [a, b] = bridge.ethertype.to_be_bytes();
-    let [c, d] = class.vid.to_be_bytes();
-    match (how, class.tagged) {
-        (Leaves::AsItIs, _) | (Leaves::Untagged, false) => {}
-        (Leaves::Tagged, false) => _ = frame.splice(ADDRESSES..ADDRESSES, [a, b, c, d]),
-        (Leaves::Tagged, true) => frame[ADDRESSES + 2] = frame[ADDRESSES + 2] & 0xf0 | c,
-        (Leaves::Untagged, true) => _ = frame.drain(ADDRESSES..ADDRESSES + 4),
+/// Writes another destination into a frame.
+fn readdress(frame: &mut Frame, to: [u8; 6]) {
+    if let Some(place) = frame.bytes_mut().first_chunk_mut() {
+        *place = to;
     }
-    if how == Leaves::Tagged {
-        frame[ADDRESSES + 3] = d;
+}
+
+fn retag(frame: &mut Frame, class: &Class, how: Leaves, bridge: &Bridge) -> Result<(), Exit> {
+    match tags::retag(frame, class, how, bridge.ethertype) {
+        true => Ok(()),
+        false => Err(Exit::Drop(DropReason::NoBuffer)),
     }
-    frame
 }

@@ -1,0 +1,81 @@
+//! All decisions about one frame, one after the other, for the tracer.
+//!
+//! ```text
+//! arrive: slave → bond → bridge → VLAN or station → ingress            (`arrive.rs`)
+//! route:  prerouting … postrouting; output … postrouting for its own   (`route.rs`)
+//! leave:  queues → bond, bridge, tunnel or IPsec → port                (`leave.rs`)
+//! ```
+//!
+//! A frame that a tunnel or IPsec takes becomes the outer packet, which is routed as the router's own. The functions
+//! that decide are those of the passes, and so are those that write into the frame, which is of the trace's own pool.
+//! Counters, connections, learned hosts, loads, sessions and sequence numbers stay as they are.
+
+mod arrive;
+mod leave;
+mod route;
+
+use frame::{Frame, Guarded, InterfaceId, Pool};
+
+use super::guarded::{Memory, Watcher};
+use super::{Context, Exit, Stage};
+use crate::drop::DropReason;
+use crate::out::OutId;
+use crate::trace::{Egress, Question};
+
+/// The most outer packets around a packet that a trace follows.
+pub(crate) const OUTER_PACKETS: usize = 8;
+/// The most steps of a trace: more than tunnels, bridges and bonds are deep.
+const STEPS: usize = 64;
+
+/// A frame that is followed. See the module.
+pub(crate) struct Follower<'a, W> {
+    pub(crate) cx: &'a Context<'a>,
+    pub(crate) question: &'a Question<'a>,
+    pub(crate) memory: &'a mut Memory,
+    pub(crate) pool: &'a mut Pool,
+    pub(crate) frame: &'a mut Frame,
+    pub(crate) egress: &'a mut Egress,
+    pub(crate) watch: &'a mut W,
+}
+
+/// What happens to the frame next.
+enum Step {
+    /// It is received by this interface.
+    Arrives(InterfaceId),
+    /// It is an outer packet, and leaves where routes say.
+    RoutesOwn,
+    /// This takes it.
+    Leaves(OutId),
+    /// A port has it.
+    Done,
+}
+
+impl<W: Watcher> Follower<'_, W> {
+    /// Follows the frame until a port takes it.
+    ///
+    /// # Errors
+    /// The frame's end, where it does not leave by one port.
+    pub(crate) fn follow(&mut self) -> Result<(), Exit> {
+        let assumed = self.watch.assumed();
+        self.frame.mark = assumed.marks.packet;
+        if assumed.revealed {
+            self.frame.guarded = Guarded::Revealed;
+        }
+        let mut step = Step::Arrives(self.question.ingress);
+        for _ in 0..STEPS {
+            step = match step {
+                Step::Arrives(id) => self.arrive(id)?,
+                Step::RoutesOwn => self.route_own()?,
+                Step::Leaves(out) => self.leave(out)?,
+                Step::Done => return Ok(()),
+            };
+        }
+        Err(self.left(Stage::Egress, Exit::Drop(DropReason::TunnelDepth)))
+    }
+
+    /// Tells that a stage ended the frame's way.
+    fn left(&mut self, stage: Stage, exit: Exit) -> Exit {
+        self.watch.left(stage, &exit);
+        exit
+    }
+}

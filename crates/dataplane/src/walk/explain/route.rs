@@ -1,0 +1,231 @@
+//! From ingress, or from output, to postrouting; then what was decided is written into the frame.
+
+use frame::{Guarded, InterfaceId, Offload};
+
+use super::super::depart::{packet, write};
+use super::super::guarded::{self, Before, Passage, Watcher};
+use super::super::{
+    Entrance, Exit, Fit, Key, Leaving, Place, Stage, by_rules, egress, enter, leave, options,
+    output, postrouting, routing,
+};
+use super::{Follower, Step};
+use crate::drop::DropReason;
+use crate::ipsec;
+use crate::out::OutId;
+use crate::packet::Fields;
+use crate::punt::Why;
+use crate::table::{Adjacency, Kind, NextHopId};
+
+impl<W: Watcher> Follower<'_, W> {
+    /// Routes the packet of a frame that an interface received. `behind` says that the frame is behind ingress.
+    ///
+    /// # Errors
+    /// The packet's end.
+    pub(super) fn route(&mut self, id: InterfaceId, behind: bool) -> Result<Step, Exit> {
+        let cx = self.cx;
+        let Some(mut entrance) = Entrance::new(cx.interfaces, id) else {
+            return Err(self.left(Stage::Ingress, Exit::Drop(DropReason::InterfaceDown)));
+        };
+        if behind {
+            entrance.is_behind();
+        }
+        let mut place = Place {
+            interface: id,
+            l3: 0,
+        };
+        let bytes = self.frame.bytes();
+        let entered = enter::<false, W>(cx, &entrance, bytes, &mut place, self.watch);
+        (self.frame.ingress, self.frame.l3) = (place.interface, place.l3);
+        self.revealed()?;
+        let ipv6 = self.is_ipv6();
+        match (entered, cx.snapshot.firewall.guards(ipv6)) {
+            (Err(exit), _) if !exit.is_local() => Err(exit),
+            (entered, true) => self.route_guarded(entered.err()),
+            (entered, false) => {
+                let mark = self.watch.assumed().marks.packet;
+                self.watch.marked(self.frame.ingress, mark);
+                self.route_plainly(entered?)
+            }
+        }
+    }
+
+    fn is_ipv6(&self) -> bool {
+        let first = packet(self.frame).first();
+        first.is_some_and(|first| first >> 4 == 6)
+    }
+
+    /// Tells by which policy a packet came out of IPsec.
+    fn revealed(&mut self) -> Result<(), Exit> {
+        if self.frame.guarded != Guarded::Revealed {
+            return Ok(());
+        }
+        match ipsec::policy_of_revealed(self.cx, packet(self.frame)) {
+            Some(policy) => {
+                self.watch.passed(Stage::Prerouting, || {
+                    format!("came out of IPsec, by the policy {}", policy.selector)
+                });
+                Ok(())
+            }
+            None => Err(self.left(Stage::Prerouting, Exit::Drop(DropReason::IpsecMismatch))),
+        }
+    }
+
+    /// Routes a packet that rules look at.
+    fn route_guarded(&mut self, local: Option<Exit>) -> Result<Step, Exit> {
+        let mut passage = Passage::new(Fields::of(packet(self.frame)));
+        passage.marks = self.watch.assumed().marks;
+        let decided = guarded::forwarded(
+            self.cx,
+            self.frame,
+            Before::of(local),
+            &mut passage,
+            self.memory,
+            self.watch,
+        );
+        self.watch.marked(self.frame.ingress, passage.marks.packet);
+        self.settle_guarded(&passage, decided)
+    }
+
+    /// Writes what rules decided.
+    fn settle_guarded(
+        &mut self,
+        passage: &Passage,
+        decided: Result<guarded::Onward, Exit>,
+    ) -> Result<Step, Exit> {
+        let onward = decided.inspect_err(|exit| self.note_unresolved(*exit))?;
+        guarded::commit(self.frame, passage).map_err(Exit::Drop)?;
+        if !passage.fields.tuple.ipv6 && self.frame.ingress != InterfaceId::NONE {
+            options::commit(self.cx, self.frame, onward.adjacency.egress);
+        }
+        if !egress::rewrite(self.frame, &onward.adjacency) {
+            return Err(Exit::Drop(DropReason::NoBuffer));
+        }
+        self.departs(&onward.adjacency, onward.fit, onward.adjacency.out)
+    }
+
+    /// Routes a packet that no rule looks at, to this destination.
+    fn route_plainly(&mut self, key: Key) -> Result<Step, Exit> {
+        let cx = self.cx;
+        let destination = match key {
+            Key::V4(address) => routing::Address::V4(address),
+            Key::V6(address) => routing::Address::V6(address),
+        };
+        let hop = match cx.snapshot.rules.is_empty() {
+            true => {
+                let bits = destination.bits();
+                self.watch.looked_up(routing::MAIN, bits);
+                routing::lookup(cx, routing::MAIN, destination)
+            }
+            false => by_rules(cx, packet(self.frame), self.frame.ingress, self.watch)?,
+        };
+        let query = routing::Query::new(packet(self.frame), self.frame.ingress);
+        match routing::resolve(cx, &query, hop) {
+            Ok((hop, adjacency)) => self.depart_plainly(hop, adjacency),
+            Err(exit) => {
+                self.watch.left(Stage::Routing, &exit);
+                if exit.is_local() && exit != Exit::Reveal {
+                    self.admit(Stage::Input, true)?;
+                }
+                Err(exit)
+            }
+        }
+    }
+
+    /// Sends a packet that no rule looks at by a next hop, whose link address may not be known yet.
+    fn depart_plainly(&mut self, hop: NextHopId, adjacency: Adjacency) -> Result<Step, Exit> {
+        let cx = self.cx;
+        let own = self.frame.ingress == InterfaceId::NONE;
+        if !own {
+            self.admit(Stage::Forward, false)?;
+        }
+        let leaving = Leaving {
+            packet: packet(self.frame),
+            offload: &Offload::FINISHED,
+            ipv6: self.is_ipv6(),
+            own,
+            guarded: self.frame.guarded,
+        };
+        let (fit, protects) = leave(cx, &leaving, &adjacency, self.watch)?;
+        if protects.is_none() && adjacency.kind != Kind::Forward {
+            self.egress.add(adjacency.egress);
+            return Err(Exit::Punt(Why::Unresolved(hop)));
+        }
+        write(cx, self.frame, &adjacency, own)?;
+        self.departs(&adjacency, fit, protects.unwrap_or(adjacency.out))
+    }
+
+    /// Whether policies of IPsec let a packet go on as it came.
+    fn admit(&mut self, stage: Stage, local: bool) -> Result<(), Exit> {
+        let ends = (self.frame.guarded, local);
+        let admitted = postrouting::admit(self.cx, packet(self.frame), ends);
+        admitted.map_err(|exit| self.left(stage, exit))
+    }
+
+    /// Routes an outer packet, which is the router's own.
+    ///
+    /// # Errors
+    /// The packet's end.
+    pub(super) fn route_own(&mut self) -> Result<Step, Exit> {
+        let cx = self.cx;
+        self.frame.ingress = InterfaceId::NONE;
+        let fields = Fields::of(packet(self.frame));
+        if let Some(known) = { self.question.connections }.and_then(|all| all.known(&fields.tuple))
+        {
+            // Without room it is taken to begin a connection.
+            let _ = self.memory.tracker.adopt(&known);
+        }
+        let routed = output::run(cx, packet(self.frame), self.frame.egress);
+        if cx.snapshot.firewall.guards(fields.tuple.ipv6) {
+            let mut passage = Passage::new(fields);
+            passage.marks.packet = self.frame.mark;
+            let decided = guarded::sent(
+                cx,
+                self.frame,
+                routed,
+                &mut passage,
+                self.memory,
+                self.watch,
+            );
+            return self.settle_guarded(&passage, decided);
+        }
+        match routed {
+            Ok((hop, adjacency)) => self.depart_plainly(hop, adjacency),
+            Err(Exit::Punt(Why::Unresolved(hop))) => {
+                let adjacency = cx.fib.adjacencies.read(hop);
+                self.depart_plainly(hop, adjacency)
+            }
+            Err(exit) => Err(self.left(Stage::Output, exit)),
+        }
+    }
+
+    /// A packet whose next hop's link address is not known leaves by that next hop's interface all the same.
+    fn note_unresolved(&mut self, exit: Exit) {
+        if let Exit::Punt(Why::Unresolved(hop)) = exit {
+            self.egress.add(self.cx.fib.adjacencies.read(hop).egress);
+        }
+    }
+
+    /// The frame has the link header of its next hop, and this takes it. Of fragments the first is followed.
+    pub(super) fn departs(
+        &mut self,
+        adjacency: &Adjacency,
+        fit: Fit,
+        out: OutId,
+    ) -> Result<Step, Exit> {
+        self.egress.add(adjacency.egress);
+        if fit == Fit::Fragments && !out.is_protect() {
+            let mut pieces = Vec::new();
+            let limit = Some((adjacency.mtu, 0));
+            let made = egress::finish_whole(self.pool, self.frame, limit, &mut pieces);
+            made.map_err(|reason| self.left(Stage::Egress, Exit::Drop(reason)))?;
+            let mut pieces = pieces.into_iter();
+            if let Some(first) = pieces.next() {
+                let whole = core::mem::replace(self.frame, first);
+                pieces
+                    .chain([whole])
+                    .for_each(|piece| self.pool.free(piece));
+            }
+        }
+        Ok(Step::Leaves(out))
+    }
+}

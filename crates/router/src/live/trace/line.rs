@@ -1,0 +1,155 @@
+//! Lines of a trace as rows: stages, routes, and the rules that a packet met.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataplane::connection::{Awaited, Known};
+use dataplane::trace::{Line, Sought, Tried};
+use menu::{Id, Row, Store, Value};
+
+use crate::drive::Control;
+use crate::firewall::Desk;
+use crate::intent::ItemId;
+use crate::live::number;
+
+/// The numbers that `print` gives the rules of menus.
+pub(super) type Places = BTreeMap<&'static str, BTreeMap<ItemId, u64>>;
+
+impl Control {
+    pub(super) fn line_row(
+        &self,
+        store: &Store,
+        line: &Line,
+        ipv6: bool,
+        places: &mut Places,
+    ) -> Row {
+        let mut row = Row::default();
+        row.set("stage", Value::Word(line.stage.name()));
+        match (&line.rule, &line.sought) {
+            (Some(tried), _) => self.tell_rule(store, tried, places, &mut row),
+            (None, Some(sought)) => {
+                let found = self.route_word(sought, ipv6);
+                row.set(
+                    "decision",
+                    Value::text(format!("{found}: {}", line.decision)),
+                );
+            }
+            (None, None) => row.set("decision", Value::text(&*line.decision)),
+        }
+        row
+    }
+
+    /// The route that routing found, and in which table.
+    fn route_word(&self, sought: &Sought, ipv6: bool) -> String {
+        let Sought { table, destination } = *sought;
+        let net = match ipv6 {
+            true => {
+                let found = self.v6.rib.lookup(table, destination.into());
+                found.map(|found| found.net.to_string())
+            }
+            false => {
+                let found = self.v4.rib.lookup(table, (destination as u32).into());
+                found.map(|found| found.net.to_string())
+            }
+        };
+        let mut tables = self.tables.iter();
+        let name = tables.find(|(_, number)| **number == table);
+        let name = name.map_or("", |(name, _)| name);
+        match net {
+            Some(net) => format!("{net} of table {name}"),
+            None => format!("table {name}"),
+        }
+    }
+
+    /// A rule that the packet met: which it is, and the property that it failed.
+    fn tell_rule(&self, store: &Store, tried: &Tried, places: &mut Places, row: &mut Row) {
+        let Some((path, item)) = self.firewall.item_of(tried.number) else {
+            return;
+        };
+        row.set("table", Value::text(path));
+        row.set("chain", Value::text(&*tried.chain));
+        let made = self.firewall.desk(path).map(Desk::made);
+        let places = places.entry(path).or_insert_with(|| {
+            // `print` numbers dynamic rows, too, and they come first: rules that were made, rows that count FastTrack.
+            let made = made.into_iter().flatten().map(|(id, _)| *id);
+            let behind = made.clone().count() + self.fasttrack_chains(path).len();
+            let items = store.items(path).map(|item| item.id.0);
+            made.zip(0..).chain(items.zip(behind as u64..)).collect()
+        });
+        if let Some(place) = places.get(&item) {
+            row.set("rule", number(*place));
+        }
+        let made = made.and_then(|made| made.get(&item));
+        let Some(item) = made.or_else(|| store.item(path, Id(item)).map(Arc::as_ref)) else {
+            return;
+        };
+        let comment = item.text("comment");
+        if !comment.is_empty() {
+            row.set("comment", Value::text(comment));
+        }
+        let action = match item.text("action") {
+            "" => "accept",
+            action => action,
+        };
+        row.set("action", Value::text(action));
+        let decision = match tried.failed {
+            None => "matched".to_owned(),
+            Some("invalid") => {
+                let desk = self.firewall.desk(path);
+                let why = desk.and_then(|desk| desk.invalid(item.id.0));
+                match why {
+                    Some(why) => format!("never matches: {}", why.why(&self.intent, store)),
+                    None => "never matches".to_owned(),
+                }
+            }
+            // Rules of bridges that ask about IP imply it.
+            Some(failed @ "mac-protocol") if item.get(failed).is_none() => {
+                "not matched: the frame carries no such packet".to_owned()
+            }
+            Some(failed) => {
+                // IPv6 has the same matcher by another name.
+                let failed = match (failed, item.get(failed)) {
+                    ("ttl", None) => "hop-limit",
+                    _ => failed,
+                };
+                let value = item.get(failed).map(ToString::to_string);
+                format!("not matched: {failed}={}", value.unwrap_or_default())
+            }
+        };
+        row.set("decision", Value::text(decision));
+    }
+}
+
+/// What expects the connection that the packet begins.
+pub(super) fn awaited_row(awaited: &Awaited) -> Row {
+    let parent = &awaited.parent.row;
+    let helper = awaited.expectation.helper.name();
+    let mut row = Row::default();
+    row.set("stage", Value::Word("connection"));
+    row.set("connection", Value::text(parent.id.to_string()));
+    let decision = format!(
+        "expected by {helper} over the connection {}",
+        parent.original
+    );
+    row.set("decision", Value::text(decision));
+    row
+}
+
+/// The connection that the packet belongs to.
+pub(super) fn known_row(known: &Known) -> Row {
+    let entry = &known.row;
+    let side = match known.reply {
+        true => "an answer in",
+        false => "of",
+    };
+    let marked = match entry.fasttrack {
+        true => ", marked for FastTrack",
+        false => "",
+    };
+    let mut row = Row::default();
+    row.set("stage", Value::Word("connection"));
+    row.set("connection", Value::text(entry.id.to_string()));
+    let decision = format!("{side} the connection {}{marked}", entry.original);
+    row.set("decision", Value::text(decision));
+    row
+}

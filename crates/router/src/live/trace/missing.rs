@@ -1,0 +1,73 @@
+//! Addresses that an interface gets from others and does not have yet: without them a trace cannot tell where packets
+//! go.
+
+use frame::InterfaceId;
+use menu::{Item, Store, Value};
+
+use crate::drive::Control;
+
+/// An interface without the address that it is to get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct AwaitedAddress {
+    pub(super) interface: InterfaceId,
+    /// What gives the address.
+    pub(super) by: &'static str,
+}
+
+/// The clients, their family, and what they ask.
+const CLIENTS: [(&str, bool, &str); 2] = [
+    ("/ip/dhcp-client", false, "DHCP"),
+    ("/ipv6/dhcp-client", true, "DHCPv6"),
+];
+
+impl Control {
+    /// The interfaces that have no address of a family yet, and get one from others.
+    pub(super) fn awaited_addresses(&self, store: &Store, ipv6: bool) -> Vec<AwaitedAddress> {
+        let mut awaited = Vec::new();
+        for (menu, _, by) in CLIENTS.into_iter().filter(|(_, family, _)| *family == ipv6) {
+            for item in store.items(menu).filter(|item| !is_disabled(item)) {
+                let named = self.layout.named(item.text("interface"));
+                if let Some((interface, _)) = named.filter(|(id, _)| !self.has_global(*id, ipv6)) {
+                    awaited.push(AwaitedAddress { interface, by });
+                }
+            }
+        }
+        if ipv6 && takes_advertisements(store) && awaited.is_empty() {
+            let ports = self.layout.interfaces.iter();
+            let without =
+                ports.filter(|(id, laid)| laid.port_name.is_some() && !self.has_global(**id, true));
+            awaited.extend(without.map(|(id, _)| AwaitedAddress {
+                interface: *id,
+                by: "router advertisements",
+            }));
+        }
+        awaited
+    }
+
+    /// Whether an interface has an address that reaches beyond its link.
+    fn has_global(&self, id: InterfaceId, ipv6: bool) -> bool {
+        let found = self.interfaces().details(id, |details| match ipv6 {
+            true => details.address6().is_some(),
+            false => !details.addresses4.is_empty(),
+        });
+        found.unwrap_or(false)
+    }
+
+    /// What is missing, in words: `ether1 (DHCP)`.
+    pub(super) fn missing(&self, awaited: &[AwaitedAddress]) -> String {
+        let each = awaited.iter().map(|awaited| {
+            let name = self.layout.name(awaited.interface);
+            format!("{name} ({})", awaited.by)
+        });
+        each.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn is_disabled(item: &Item) -> bool {
+    item.get("disabled").and_then(Value::as_bool) == Some(true)
+}
+
+fn takes_advertisements(store: &Store) -> bool {
+    let settings = store.settings("/ipv6/settings");
+    settings.is_some_and(|settings| settings.text("accept-router-advertisements") == "yes")
+}

@@ -1,0 +1,168 @@
+//! `/tool/trace`: which way a packet would take, stage by stage and rule by rule. The data plane's
+//! own code decides; here its words get the names of the configuration.
+
+mod line;
+mod link;
+mod missing;
+mod path;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use dataplane::connection::{Known, NatState, NextSegment, State};
+use dataplane::out::OutId;
+use dataplane::rule::{Clock, Marks};
+use dataplane::trace::{Assumed, Question, trace};
+use menu::{Call, Cause, Lack, Reason, Reply, Row, Store, Value};
+
+use self::line::{Places, awaited_row, known_row};
+use crate::drive::Control;
+use crate::firewall::nat_states;
+use crate::probe::{Probe, argument};
+
+impl Control {
+    pub(super) fn trace(&self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
+        let mut probe = Probe::of(call)?;
+        let name = argument(call, "in-interface").and_then(Value::as_str);
+        let (id, laid) = name
+            .and_then(|name| self.layout.named(name))
+            .ok_or_else(|| Reason::no_match("in-interface"))?;
+        // What is discarded there would be a false answer about the router that is asked about.
+        if let Some(item) = name.and_then(|name| store.named("interface", name))
+            && let Some(Lack {
+                cause: Cause::Menu | Cause::Named(..),
+                ..
+            }) = store.lack(item)
+        {
+            let text = format!("{} has no effect here: no packet comes in by it", laid.name);
+            return Err(Reason::failure(text));
+        }
+        let ipv6 = probe.source.is_ipv6();
+        let missing = self.awaited_addresses(store, ipv6);
+        let arrival = self.arrival(call, &mut probe, id, &missing);
+        let known = self.known(call, &mut probe);
+        let awaited = match known.is_none() && !is_told(call) {
+            true => self.connections.awaited(&probe.tuple()),
+            false => None,
+        };
+        let frame = probe.frame(arrival.to, &arrival.tags);
+        let queues = self.outs_behind_queues();
+        let question = Question {
+            assumed: self.assumed(call)?,
+            clock: self.rule_clock(),
+            mappings: self.connections.mappings(),
+            known: known.as_ref(),
+            awaited: awaited.as_ref(),
+            connections: Some(&self.connections),
+            behind_queues: Some(&queues),
+            ..Question::new(&frame, arrival.port)
+        };
+        let walked = trace(
+            (&self.snapshot(), self.published.table(), self.fib()),
+            &question,
+        );
+        let mut places = Places::default();
+        let mut rows: Vec<_> = known.iter().map(known_row).collect();
+        rows.extend(awaited.iter().map(awaited_row));
+        rows.extend(arrival.because.map(frame_row));
+        let lines = walked.lines.iter();
+        rows.extend(lines.map(|line| self.line_row(store, line, ipv6, &mut places)));
+        rows.extend(self.queue_rows(&probe, known.as_ref(), &walked));
+        rows.push(self.path_row(&probe, known.as_ref(), &walked));
+        rows.push(self.end_row(&walked, ipv6, &missing));
+        Ok(Reply { rows, made: None })
+    }
+
+    /// What takes frames behind the queues of interfaces, by their slots.
+    fn outs_behind_queues(&self) -> BTreeMap<u32, OutId> {
+        let all = self.layout.interfaces.iter();
+        let queued = all.filter_map(|(id, laid)| Some((id.slot() as u32, laid.queued?)));
+        queued.collect()
+    }
+
+    /// The connection that the packet belongs to, unless its state is told: then that is asked about. A
+    /// segment of which nothing is told is its next.
+    fn known(&self, call: &Call<'_>, probe: &mut Probe) -> Option<Known> {
+        if is_told(call) {
+            return None;
+        }
+        let known = self.connections.known(&probe.tuple())?;
+        let next = known.next_segment();
+        probe.segment = match argument(call, "tcp-flags") {
+            None => next,
+            Some(_) => NextSegment {
+                flags: probe.segment.flags,
+                ..next
+            },
+        };
+        Some(known)
+    }
+
+    /// The time, as rules see it.
+    fn rule_clock(&self) -> Clock {
+        let clock = &self.features.log.clock;
+        Clock::at(
+            self.now,
+            clock.unix_seconds + i64::from(clock.offset_seconds),
+        )
+    }
+
+    /// What the packet is taken to be besides its bytes.
+    fn assumed(&self, call: &Call<'_>) -> Result<Assumed, Reason> {
+        let word = |name: &str| argument(call, name).and_then(Value::as_str);
+        let mark = |name: &str, number: &dyn Fn(&str) -> Option<u32>| match word(name)? {
+            "no-mark" => Some(0),
+            // A mark that no rule names is another one than all of theirs.
+            word => Some(number(word).unwrap_or(u32::MAX)),
+        };
+        let state = word("connection-state").map(|word| match word {
+            "established" => State::Established,
+            "related" => State::Related,
+            "invalid" => State::Invalid,
+            "untracked" => State::Untracked,
+            _ => State::New,
+        });
+        let nat = argument(call, "connection-nat-state").and_then(nat_states);
+        let routing = match word("routing-mark") {
+            None => 0,
+            Some(name) => match self.tables.get(name) {
+                Some(number) => u32::from(*number),
+                None => return Err(Reason::no_match("routing-mark")),
+            },
+        };
+        Ok(Assumed {
+            // A translated connection was seen before.
+            state: state.or_else(|| nat.map(|_| State::Established)),
+            nat: NatState(nat.map_or(0, |nat| nat.0)),
+            marks: Marks {
+                packet: mark("packet-mark", &|name| self.firewall.known_packet_mark(name))
+                    .unwrap_or(0),
+                routing,
+                ..Marks::default()
+            },
+            connection_mark: mark("connection-mark", &|name| {
+                self.firewall.known_connection_mark(name)
+            }),
+            revealed: is_revealed(call),
+        })
+    }
+}
+
+/// Whether the state of the packet's connection is told.
+fn is_told(call: &Call<'_>) -> bool {
+    let told = ["connection-state", "connection-nat-state"];
+    told.iter().any(|name| argument(call, name).is_some())
+}
+
+/// Whether the packet is taken to have come out of IPsec.
+fn is_revealed(call: &Call<'_>) -> bool {
+    argument(call, "ipsec").and_then(Value::as_bool) == Some(true)
+}
+
+/// To whom the frame is sent, and why.
+fn frame_row(because: String) -> Row {
+    let mut row = Row::default();
+    row.set("stage", Value::Word("frame"));
+    row.set("decision", Value::text(because));
+    row
+}
