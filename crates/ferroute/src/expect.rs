@@ -10,6 +10,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use self::line::Expectation;
+use crate::assume::Assumption;
 use crate::cli::Test;
 use crate::say;
 use crate::trace::{Still, to_text};
@@ -33,7 +34,7 @@ pub(crate) fn test(test: &Test) -> Result<u8, String> {
     let mut outcomes = Vec::new();
     for file in &test.files {
         let before = outcomes.len();
-        outcomes.extend(outcomes_of(file)?);
+        outcomes.extend(outcomes_of(file, &test.assume)?);
         if outcomes.len() == before {
             return Err(format!(
                 "{}: nothing is expected of it: write `# expect accept in=… src=… dst=…` into it, or into {}",
@@ -55,24 +56,29 @@ fn beside(file: &Path) -> std::path::PathBuf {
     file.with_extension("expect")
 }
 
-fn outcomes_of(file: &Path) -> Result<Vec<Outcome>, String> {
+fn outcomes_of(file: &Path, assumed: &[Assumption]) -> Result<Vec<Outcome>, String> {
     let read = |file: &Path| {
         let bytes = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
         Ok::<_, String>(String::from_utf8_lossy(&bytes).into_owned())
     };
-    let mut found = expectations(file, &read(file)?, true)?;
+    let mut said = Said::default();
+    said.read(file, &read(file)?, true)?;
     let beside = beside(file);
     if beside.exists() {
-        found.extend(expectations(&beside, &read(&beside)?, false)?);
+        said.read(&beside, &read(&beside)?, false)?;
     }
     let mut store = schema::store();
     crate::config::import_file(&mut store, file)?;
-    let mut router = Still::new(store)?;
-    let outcomes = found.into_iter().map(|(place, text, expectation)| {
-        let said = router.ask(&expectation.command());
-        let said = said.map_err(|why| format!("{place}: {why}"))?;
-        let steps: Vec<Value> = serde_json::from_str(said.trim())
-            .map_err(|_| format!("{place}: the router's answer is no trace: {}", said.trim()))?;
+    let assumed = [&said.assumed[..], assumed].concat();
+    let mut router = Still::new(store, &assumed)?;
+    let outcomes = said.expected.into_iter().map(|expected| {
+        let Expected {
+            place,
+            text,
+            expectation,
+        } = expected;
+        let steps = router.trace(&expectation.command());
+        let steps = steps.map_err(|why| format!("{place}: {why}"))?;
         let why = expectation.failures(&steps);
         Ok(Outcome {
             place,
@@ -84,32 +90,59 @@ fn outcomes_of(file: &Path) -> Result<Vec<Outcome>, String> {
     outcomes.collect()
 }
 
-/// The expectations of a file, with their places and as they are written: in comments, or in lines of their own.
-fn expectations(
-    file: &Path,
-    text: &str,
-    in_comments: bool,
-) -> Result<Vec<(String, String, Expectation)>, String> {
-    let mut found = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let line = line.trim();
-        let said = match (in_comments, line.strip_prefix('#')) {
-            (true, Some(comment)) => comment.trim_start(),
-            (true, None) | (false, Some(_)) => continue,
-            (false, None) => line,
-        };
-        let place = format!("{}:{number}", file.display());
-        match said.strip_prefix("expect ") {
-            Some(rest) => {
-                let expectation =
-                    Expectation::read(rest).map_err(|why| format!("{place}: {why}"))?;
-                found.push((place, said.to_owned(), expectation));
+/// An expectation, with its place and as it is written.
+struct Expected {
+    place: String,
+    text: String,
+    expectation: Expectation,
+}
+
+/// What files say of a configuration.
+#[derive(Default)]
+struct Said {
+    expected: Vec<Expected>,
+    /// Addresses that its router gets from others.
+    assumed: Vec<Assumption>,
+}
+
+impl Said {
+    /// Reads the lines of a file: in its comments, or all of them.
+    fn read(&mut self, file: &Path, text: &str, in_comments: bool) -> Result<(), String> {
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim();
+            let said = match (in_comments, line.strip_prefix('#')) {
+                (true, Some(comment)) => comment.trim_start(),
+                (true, None) | (false, Some(_)) => continue,
+                (false, None) => line,
+            };
+            let place = format!("{}:{number}", file.display());
+            let wrong = |why: String| format!("{place}: {why}");
+            if let Some(rest) = said.strip_prefix("expect ") {
+                let expectation = Expectation::read(rest).map_err(wrong)?;
+                self.expected.push(Expected {
+                    place,
+                    text: said.to_owned(),
+                    expectation,
+                });
+            } else if let Some(rest) = said
+                .strip_prefix("assume ")
+                .filter(|rest| is_assumption(rest))
+            {
+                self.assumed.push(rest.trim().parse().map_err(wrong)?);
+            } else if !in_comments && !said.is_empty() {
+                return Err(wrong(
+                    "a line begins with `expect`, with `assume` or with #".to_owned(),
+                ));
             }
-            None if in_comments || said.is_empty() => {}
-            None => return Err(format!("{place}: a line begins with `expect` or with #")),
         }
+        Ok(())
     }
-    Ok(found)
+}
+
+/// Whether what stands behind `assume` is an assumption, and no sentence of a comment.
+fn is_assumption(rest: &str) -> bool {
+    let rest = rest.trim();
+    rest.contains('=') && !rest.contains(char::is_whitespace)
 }
 
 fn shown(outcomes: &[Outcome]) -> String {

@@ -4,6 +4,7 @@
 
 mod access;
 mod adlists;
+mod assume;
 mod bench;
 mod calculate;
 mod cli;

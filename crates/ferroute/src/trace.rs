@@ -16,6 +16,7 @@ use script::Session;
 use serde_json::Value;
 use wire::Mac;
 
+use crate::assume::Assumption;
 use crate::cli::Trace;
 use crate::reach::Place;
 use crate::say;
@@ -23,22 +24,47 @@ use crate::say;
 /// Exit codes of verdicts: what is sent or delivered is 0.
 const DISCARDED: u8 = 10;
 const REFUSED: u8 = 11;
+const UNKNOWN: u8 = 12;
+
+/// States of connections. A user who gives one to `--state` means another option.
+const STATES: [&str; 5] = ["established", "invalid", "new", "related", "untracked"];
 
 /// Does what `ferroute trace` was asked to; the result is the process's exit code.
 pub(crate) fn trace(trace: &Trace) -> Result<u8, String> {
+    check_place(trace)?;
     let command = command(trace)?;
-    let answer = match &trace.file {
-        Some(file) => offline(file, &command)?,
-        None => ask(&Place::of(&trace.reach), &command)?,
+    let steps = match &trace.file {
+        Some(file) => offline(file, &trace.assume)?.trace(&command)?,
+        None => steps(&ask(&Place::of(&trace.reach), &command)?)?,
     };
-    let steps: Vec<Value> = serde_json::from_str(answer.trim())
-        .map_err(|_| format!("the router's answer is no trace: {}", answer.trim()))?;
     let shown = match trace.json {
         true => format!("{}\n", to_json(&steps)),
         false => to_text(&steps),
     };
     say::text(shown)?;
     Ok(code(&steps))
+}
+
+/// Refuses options of a running router that mean something else or nothing.
+fn check_place(trace: &Trace) -> Result<(), String> {
+    match trace.reach.state.as_deref() {
+        Some(state) if STATES.contains(&state) => Err(format!(
+            "--state {state}: --state is the folder of a router's state; the state of the packet's connection is \
+             --connection-state {state} (a folder of this name is ./{state})"
+        )),
+        Some(_) if trace.file.is_some() => Err(FILE_ALONE.to_owned()),
+        _ if trace.file.is_some() && trace.reach.control.is_some() => Err(FILE_ALONE.to_owned()),
+        _ => Ok(()),
+    }
+}
+
+const FILE_ALONE: &str =
+    "a file is asked, and no running router: leave out --state and --control, or the file";
+
+/// The steps of an answer.
+fn steps(answer: &str) -> Result<Vec<Value>, String> {
+    let answer = answer.trim();
+    serde_json::from_str(answer).map_err(|_| format!("the router's answer is no trace: {answer}"))
 }
 
 /// The console command that asks about a packet of these arguments of `/tool/trace`.
@@ -79,6 +105,8 @@ fn command(trace: &Trace) -> Result<String, String> {
         ("ttl", trace.ttl.as_deref()),
         ("dscp", trace.dscp.as_deref()),
         ("src-mac-address", trace.mac.as_deref()),
+        ("dst-mac-address", trace.dst_mac.as_deref()),
+        ("ipsec", trace.ipsec.then_some("yes")),
         ("vlan-id", trace.vlan.as_deref()),
         ("connection-state", trace.connection_state.as_deref()),
         (
@@ -127,19 +155,19 @@ fn ask(place: &Place, command: &str) -> Result<String, String> {
     crate::client::answer(&place.control, &request)
 }
 
-/// Asks a router that is made of a file and runs nowhere.
-fn offline(file: &std::path::Path, command: &str) -> Result<String, String> {
+/// Makes a router of a file, which runs nowhere and has these addresses from others.
+fn offline(file: &std::path::Path, assumptions: &[Assumption]) -> Result<Still, String> {
     let mut store = schema::store();
     crate::config::import_file(&mut store, file)?;
-    Still::new(store)?.ask(command)
+    Still::new(store, assumptions)
 }
 
 /// A router that runs nowhere and can be asked: all its ports have a link.
 pub(crate) struct Still(Instance);
 
 impl Still {
-    /// The router of a configuration.
-    pub(crate) fn new(store: Store) -> Result<Self, String> {
+    /// The router of a configuration, with addresses that it would get from others.
+    pub(crate) fn new(store: Store, assumptions: &[Assumption]) -> Result<Self, String> {
         let ports: Vec<_> = store
             .members("interface")
             .filter(|item| item.is_port())
@@ -158,6 +186,17 @@ impl Still {
                 .attach_port(port, news, Offloads::default(), Vec::new())
                 .map_err(|reason| format!("{port}: {reason}"))?;
         }
+        let mut router = Self(instance);
+        for assumption in assumptions {
+            assumption.apply(&mut router)?;
+        }
+        router.settle();
+        Ok(router)
+    }
+
+    /// Lets time pass until addresses are in use and sockets could listen.
+    fn settle(&mut self) {
+        let instance = &mut self.0;
         // IPv6 addresses are used when nobody has objected for a while.
         for second in 1..=5 {
             while instance.poll(Instant::ZERO + Duration::from_secs(second)) {}
@@ -172,7 +211,15 @@ impl Still {
             queues: Vec::new(),
         });
         control.attach_mirrors(made.collect());
-        Ok(Self(instance))
+    }
+
+    /// What becomes of the packet that this command asks about, step by step.
+    pub(crate) fn trace(&mut self, command: &str) -> Result<Vec<Value>, String> {
+        let mut steps = steps(&self.ask(command)?)?;
+        for step in &mut steps {
+            without_addresses(step);
+        }
+        Ok(steps)
     }
 
     /// What it answers to a console command.
@@ -181,6 +228,26 @@ impl Still {
         let ran = self.0.run(&mut Session::new("admin"), command, &mut out);
         ran.map_err(|refusal| refusal.to_string())?;
         Ok(out)
+    }
+}
+
+/// A verdict that depends on addresses which the file does not say is none.
+fn without_addresses(step: &mut Value) {
+    let missing = text(step, "missing").to_owned();
+    let Some(first) = missing
+        .split([',', ' '])
+        .next()
+        .filter(|first| !first.is_empty())
+    else {
+        return;
+    };
+    let decision = format!(
+        "not known: addresses that others give are missing, those of {missing}; say --assume \
+         {first}=ADDRESS/LENGTH,gateway=ADDRESS"
+    );
+    if let Some(step) = step.as_object_mut() {
+        step.insert("verdict".to_owned(), "unknown".into());
+        step.insert("decision".to_owned(), decision.into());
     }
 }
 
@@ -196,6 +263,7 @@ fn code(steps: &[Value]) -> u8 {
     match verdict(steps).map(|step| text(step, "verdict")) {
         Some("sent" | "delivered") => 0,
         Some("refused") => REFUSED,
+        Some("unknown") => UNKNOWN,
         _ => DISCARDED,
     }
 }
@@ -250,12 +318,9 @@ mod tests {
         let crate::cli::Command::Trace(asked) = cli.command else {
             panic!("it is a trace");
         };
-        let answer = offline(
-            std::path::Path::new(file),
-            &command(&asked).expect("a command"),
-        );
-        let steps: Vec<Value> =
-            serde_json::from_str(answer.expect("an answer").trim()).expect("JSON");
+        let router = offline(std::path::Path::new(file), &asked.assume);
+        let command = command(&asked).expect("a command");
+        let steps = router.expect("a router").trace(&command).expect("a trace");
         (to_text(&steps), code(&steps))
     }
 
@@ -305,6 +370,97 @@ mod tests {
         assert_eq!(code, 0, "{out}");
     }
 
+    /// The default configuration as RouterOS exports it: `admin-mac`, and an address by DHCP.
+    const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/configs/home.rsc");
+    const ASSUMED: [&str; 2] = ["--assume", "ether1=203.0.113.2/24,gateway=203.0.113.1"];
+
+    #[test]
+    fn the_example_of_the_readme_works_on_the_default_configuration() {
+        let packet = [
+            "--in",
+            "ether2",
+            "--src",
+            "192.168.88.10:5000",
+            "--dst",
+            "1.1.1.1:443",
+        ];
+        let (out, code) = asked(HOME, &[&packet[..], &ASSUMED].concat());
+        assert_eq!(code, 0, "{out}");
+        for said in [
+            "frame        is sent to 02:00:00:00:02:01 of bridge",
+            "comes into bridge by ether2",
+            "masquerade",
+            "verdict      sent to 203.0.113.1%ether1 when its link address is known",
+        ] {
+            assert!(
+                out.to_lowercase().contains(&said.to_lowercase()),
+                "{said}: {out}"
+            );
+        }
+
+        // Without the address the answer says what is missing.
+        let (out, code) = asked(HOME, &packet);
+        assert_eq!(code, UNKNOWN, "{out}");
+        for said in [
+            "ether1 (DHCP)",
+            "--assume ether1=ADDRESS/LENGTH,gateway=ADDRESS",
+        ] {
+            assert!(out.contains(said), "{said}: {out}");
+        }
+    }
+
+    #[test]
+    fn what_two_hosts_of_a_bridge_send_each_other_is_bridged() {
+        let hosts = ["--src", "192.168.88.10:5000", "--dst", "192.168.88.20:443"];
+        let (out, code) = asked(HOME, &[&["--in", "ether2"], &hosts[..]].concat());
+        assert_eq!(code, 0, "{out}");
+        for said in [
+            "both are in 192.168.88.0/24, so bridge bridges it",
+            "copies leave by ether3",
+            "fast: it is bridged",
+        ] {
+            assert!(out.contains(said), "{said}: {out}");
+        }
+        let (out, code) = asked(HOME, &[&["--in", "bridge"], &hosts[..]].concat());
+        assert_eq!(code, 0, "{out}");
+        assert!(out.contains("it is taken to come by ether2"), "{out}");
+
+        // Who writes to the router's own link address is routed all the same.
+        let to = ["--dst-mac", "02:00:00:00:02:01"];
+        let (out, code) = asked(HOME, &[&["--in", "ether2"], &hosts[..], &to].concat());
+        assert_eq!(code, 0, "{out}");
+        assert!(
+            out.contains("as asked") && out.contains("goes up to the router"),
+            "{out}"
+        );
+    }
+
+    #[test]
+    fn the_folder_of_the_state_is_not_the_state_of_a_connection() {
+        let packet = [
+            "--in",
+            "ether2",
+            "--src",
+            "192.168.88.10",
+            "--dst",
+            "1.1.1.1",
+        ];
+        let refused = |more: &[&str]| {
+            let words = [&["ferroute", "trace"], more, &packet].concat();
+            let cli: crate::cli::Cli = clap::Parser::parse_from(words);
+            let crate::cli::Command::Trace(asked) = cli.command else {
+                panic!("it is a trace");
+            };
+            trace(&asked).expect_err("it is refused")
+        };
+        for more in [&["--state", "invalid"][..], &[HOME, "--state", "invalid"]] {
+            let said = refused(more);
+            assert!(said.contains("--connection-state invalid"), "{said}");
+        }
+        let said = refused(&[HOME, "--state", "/var/lib/ferroute"]);
+        assert!(said.contains("leave out --state"), "{said}");
+    }
+
     #[test]
     fn the_console_shows_the_same_lines_without_inner_words() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/configs/static.rsc");
@@ -312,7 +468,8 @@ mod tests {
                       src-port=5000 dst-port=443";
         for more in ["", " ttl=1"] {
             let command = format!("/tool/trace {packet}{more}");
-            let console = offline(std::path::Path::new(file), &command).expect("an answer");
+            let router = offline(std::path::Path::new(file), &[]);
+            let console = router.expect("a router").ask(&command).expect("an answer");
             let ttl: &[&str] = if more.is_empty() {
                 &[]
             } else {

@@ -3,7 +3,8 @@ import * as api from "./api.js";
 import { fill, h } from "./dom.js";
 
 const FIELDS = [["in-interface", "Comes in by"], ["src-address", "From"], ["src-port", "From port"], ["dst-address", "To"],
-  ["dst-port", "To port"], ["protocol", "Protocol"], ["connection-state", "State of its connection"]];
+  ["dst-port", "To port"], ["protocol", "Protocol"], ["connection-state", "State of its connection"],
+  ["dst-mac-address", "To hardware address"], ["ipsec", "Came out of IPsec"]];
 const PORTS = ["tcp", "udp", "sctp", "dccp", "udp-lite"];
 
 export async function walk(main, world, given) {
@@ -41,8 +42,11 @@ function input(name, interfaces) {
     return h("select", { id: "walk-" + name }, ["", "new", "established", "related", "invalid", "untracked"].map((word) =>
       h("option", { value: word }, word || "as the router knows it")));
   }
-  return h("input", { id: "walk-" + name, spellcheck: "false", required: name.endsWith("address"),
-    placeholder: { protocol: "tcp", "src-port": "40000" }[name] ?? "" });
+  if (name === "ipsec") {
+    return h("select", { id: "walk-" + name }, ["", "yes"].map((word) => h("option", { value: word }, word || "no")));
+  }
+  return h("input", { id: "walk-" + name, spellcheck: "false", required: ["src-address", "dst-address"].includes(name),
+    placeholder: { protocol: "tcp", "src-port": "40000", "dst-mac-address": "its gateway's" }[name] ?? "" });
 }
 
 /** The interface by which the router reaches who sends: what comes from there comes in by it. */
@@ -64,7 +68,7 @@ function draw(way, steps) {
 }
 
 function title(stage) {
-  return { path: "Which path it takes, and why", verdict: "What becomes of it" }[stage] ?? stage;
+  return { frame: "How its frame is addressed", path: "Which path it takes, and why", verdict: "What becomes of it" }[stage] ?? stage;
 }
 
 function kind(stage, steps) {

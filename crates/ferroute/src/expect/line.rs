@@ -19,7 +19,7 @@ const VERDICTS: [(&str, &[&str]); 6] = [
 ];
 
 /// Words for a packet, and the arguments of `/tool/trace` that they are; those are taken by their own names, too.
-const PACKET: [(&str, &str); 20] = [
+const PACKET: [(&str, &str); 22] = [
     ("in", "in-interface"),
     ("src", "src-address"),
     ("dst", "dst-address"),
@@ -34,6 +34,8 @@ const PACKET: [(&str, &str); 20] = [
     ("ttl", "ttl"),
     ("dscp", "dscp"),
     ("mac", "src-mac-address"),
+    ("dst-mac", "dst-mac-address"),
+    ("ipsec", "ipsec"),
     ("vlan", "vlan-id"),
     ("state", "connection-state"),
     ("nat-state", "connection-nat-state"),
@@ -41,6 +43,9 @@ const PACKET: [(&str, &str); 20] = [
     ("packet-mark", "packet-mark"),
     ("routing-mark", "routing-mark"),
 ];
+
+/// A frame to another host's link address: what is discarded for that reason says nothing about the firewall.
+const OTHER_HOST: &str = "(ethernet-other-host)";
 
 /// Words for its way.
 const WAY: [&str; 7] = ["via", "out", "from", "to", "path", "because", "queue"];
@@ -137,6 +142,12 @@ impl Expectation {
         let allowed = VERDICTS.iter().find(|(name, _)| *name == self.verdict);
         if !allowed.is_some_and(|(_, allowed)| allowed.contains(&became)) {
             failures.push(format!("expected {}, but it is {said}", self.verdict));
+        } else if said.contains(OTHER_HOST) && !self.way.iter().any(|(name, _)| *name == "because")
+        {
+            failures.push(format!(
+                "expected {}, but no rule was asked: it is {said}; because=ethernet-other-host expects that",
+                self.verdict
+            ));
         }
         for (name, value) in &self.way {
             let found: Vec<String> = match *name {
@@ -185,16 +196,18 @@ fn met(steps: &[Value]) -> Vec<String> {
     all
 }
 
-/// The interfaces that routes lead it to.
+/// The interfaces that it leaves by: the one that routing or a bridge chose, and those below, whether the link address
+/// of its next hop is known or not.
 fn routed(steps: &[Value]) -> Vec<String> {
-    let decisions = of_stage(steps, "routing", "decision");
-    let leaves = decisions
-        .iter()
-        .filter_map(|said| said.split_once("leaves by "));
-    let mut by: Vec<String> = leaves.map(|(_, by)| by.to_owned()).collect();
-    // The last one counts.
-    by.drain(..by.len().saturating_sub(1));
-    by
+    let Some(end) = verdict(steps) else {
+        return Vec::new();
+    };
+    let names = [text(end, "out-interface"), text(end, "leaves-by")];
+    let names = names.iter().flat_map(|names| names.split(','));
+    names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Its ends behind all translations.
@@ -267,9 +280,8 @@ mod tests {
         let imported = crate::config::import_file(&mut store, std::path::Path::new(file));
         imported.expect("a configuration");
         let expectation = Expectation::read(line).expect(line);
-        let mut router = Still::new(store).expect("a router");
-        let said = router.ask(&expectation.command()).expect(line);
-        let steps: Vec<Value> = serde_json::from_str(said.trim()).expect("JSON");
+        let mut router = Still::new(store, &[]).expect("a router");
+        let steps = router.trace(&expectation.command()).expect(line);
         expectation.failures(&steps).join("\n")
     }
 
@@ -301,5 +313,38 @@ mod tests {
             said.contains("expected via=dst-nat, but there is"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn a_frame_for_another_host_is_not_dropped_by_the_firewall() {
+        let other = "in=ether1 src=203.0.113.1 dst=192.168.88.10 dst-mac=02:00:00:00:99:99";
+        let said = failures(&format!("drop {other}"));
+        assert!(said.contains("no rule was asked"), "{said}");
+        let named = format!("drop {other} because=ethernet-other-host");
+        assert_eq!(failures(&named), "");
+    }
+
+    #[test]
+    fn the_interface_that_a_packet_leaves_by_does_not_depend_on_arp() {
+        // Nobody has answered for 203.0.113.1, and rules look at the packet or do not.
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/configs/plain.rsc");
+        let mut store = schema::store();
+        let imported = crate::config::import_file(&mut store, std::path::Path::new(file));
+        imported.expect("a configuration");
+        let line = "accept in=ether2 src=192.168.88.10 dst=1.1.1.1 dport=443 out=ether1";
+        let expectation = Expectation::read(line).expect(line);
+        let mut router = Still::new(store, &[]).expect("a router");
+        for rule in [
+            None,
+            Some("/ip/firewall/filter/add chain=forward action=accept"),
+        ] {
+            rule.map(|rule| router.ask(rule).expect("a rule"));
+            let steps = router.trace(&expectation.command()).expect(line);
+            assert_eq!(
+                expectation.failures(&steps),
+                Vec::<String>::new(),
+                "{rule:?}"
+            );
+        }
     }
 }
