@@ -5,7 +5,8 @@ use std::process::Command;
 use lab::Lab;
 
 use crate::home::{hits, home};
-use crate::world::{Router, Server, binary, have, until};
+use crate::ipsec;
+use crate::world::{Router, Server, binary, have, lab, run, until, works};
 
 /// The exit code and what was said of a segment.
 fn trace(router: &Router, ingress: &str, src: &str, dst: &str) -> (Option<i32>, serde_json::Value) {
@@ -191,6 +192,136 @@ fn a_running_router_knows_what_its_helpers_expect() {
     assert_eq!(code, Some(10), "{said:#}");
     assert!(
         said.to_string().contains("connection-state is new"),
+        "{said:#}"
+    );
+}
+
+/// How often the router has discarded something under this name.
+fn drops(router: &Router, name: &str) -> u64 {
+    let rows = router.rows("/tool/drop/print");
+    let row = rows.iter().find(|row| row["reason"] == name);
+    let count = row.and_then(|row| row["packets"].as_str());
+    count.map_or(0, |count| count.parse().expect("a number"))
+}
+
+/// Sends a datagram from the client.
+fn send(lab: &Lab, to: &str, port: u16) {
+    let script = format!(
+        "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'7', ('{to}', {port}))"
+    );
+    let argv = ["python3", "-c", &script].map(str::to_owned);
+    let mut command = lab
+        .command_line("client", &argv)
+        .expect("a host of the layout");
+    assert!(command.status().expect("python runs").success());
+}
+
+#[test]
+fn a_frame_by_a_port_of_a_bridge_meets_the_fate_that_its_trace_says() {
+    let test = "a_frame_by_a_port_of_a_bridge_meets_the_fate_that_its_trace_says";
+    let programs = have(test, &["ping", "python3"]);
+    let Some((lab, router)) = programs.then(|| home(test)).flatten() else {
+        return;
+    };
+    run(&lab, "client", "ping -q -c 1 -W 10 203.0.113.1");
+    run(&lab, "client", "ping -q -c 1 -W 10 192.168.88.11");
+    router.exec(
+        "/ip/firewall/filter/add chain=forward protocol=udp dst-port=7 action=drop place-before=0",
+    );
+    let udp = |dst: &str| {
+        let more = ["--proto", "udp"];
+        trace_more(&router, "ether2", "192.168.88.10:5000", dst, &more)
+    };
+
+    // The bridge has a link address of its own, which is no port's.
+    let (code, said) = udp("203.0.113.1:9");
+    assert_eq!(
+        (code, &said["decision"]),
+        (Some(0), &"sent by ether1".into()),
+        "{said:#}"
+    );
+    let (code, said) = udp("203.0.113.1:7");
+    assert_eq!(code, Some(10), "{said:#}");
+    assert!(
+        said["decision"].to_string().contains("(firewall-filter)"),
+        "{said:#}"
+    );
+    let before = drops(&router, "firewall-filter");
+    send(&lab, "203.0.113.1", 7);
+    until("the datagram is dropped by the rule", || {
+        drops(&router, "firewall-filter") == before + 1
+    });
+    assert_eq!(drops(&router, "ethernet-other-host"), 0);
+
+    // The laptop is in the bridge's network: no rule of IP sees what the client sends it.
+    let (code, said) = udp("192.168.88.11:7");
+    assert_eq!(
+        (code, &said["decision"]),
+        (Some(0), &"sent by ether3".into()),
+        "{said:#}"
+    );
+    assert!(
+        said.to_string().contains("so bridge bridges it"),
+        "{said:#}"
+    );
+    send(&lab, "192.168.88.11", 7);
+    run(&lab, "client", "ping -q -c 1 -W 10 192.168.88.11");
+    assert_eq!(drops(&router, "firewall-filter"), before + 1);
+}
+
+#[test]
+fn a_running_router_follows_packets_into_ipsec_and_out_of_it() {
+    let test = "a_running_router_follows_packets_into_ipsec_and_out_of_it";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, &ipsec::SITES))
+        .flatten()
+    else {
+        return;
+    };
+    let site = |own: u8, other: u8| {
+        let policy = ipsec::policy(own, other, "exchange-mode=ike2", "");
+        ipsec::base(own, other) + &policy
+    };
+    let left = ipsec::router(&lab, "left", &site(1, 2));
+    let right = ipsec::router(&lab, "right", &site(2, 1));
+    until("a packet gets through", || ipsec::reaches(&lab, ""));
+
+    let (code, said) = trace(&left, "ether1", "10.1.0.2:5000", "10.2.0.2:443");
+    assert_eq!(code, Some(0), "{said:#}");
+    for words in [
+        "IPsec protects it: tunnel to 192.0.2.2, SPI",
+        "becomes a packet of",
+        "bytes fit",
+    ] {
+        assert!(said.to_string().contains(words), "{words}: {said:#}");
+    }
+
+    // In the clear a packet is not delivered, in a trace as on the wire.
+    let (code, said) = trace(&left, "ether2", "10.2.0.2:5000", "10.1.0.1:443");
+    assert_eq!(code, Some(10), "{said:#}");
+    assert!(
+        said["decision"].to_string().contains("(ipsec-unprotected)"),
+        "{said:#}"
+    );
+    right.exec("/ip/ipsec/policy/disable [find dst-address=10.1.0.0/24]");
+    assert!(!works(&lab, "two", "ping -q -c 1 -W 1 10.1.0.1"));
+    until("what came in the clear is dropped", || {
+        drops(&left, "ipsec-unprotected") > 0
+    });
+    let more = ["--ipsec"];
+    let (code, said) = trace_more(&left, "ether2", "10.2.0.2:5000", "10.1.0.2:443", &more);
+    assert_eq!(code, Some(0), "{said:#}");
+    assert!(
+        said.to_string()
+            .contains("came out of IPsec, by the policy"),
+        "{said:#}"
+    );
+
+    left.exec("/ip/firewall/nat/add chain=srcnat out-interface=ether2 action=masquerade");
+    let (_, said) = trace(&left, "ether1", "10.1.0.2:5000", "10.2.0.2:443");
+    assert!(
+        said.to_string()
+            .contains("leaves in the clear: the IPsec policy"),
         "{said:#}"
     );
 }

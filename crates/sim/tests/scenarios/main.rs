@@ -3,6 +3,7 @@
 
 mod bonding;
 mod bridge;
+mod fates;
 mod firewall;
 mod forward;
 mod links;
