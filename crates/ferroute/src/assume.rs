@@ -1,6 +1,6 @@
 //! Addresses that a configuration leaves to others, as a user says them: `ether1=203.0.113.2/24,gateway=203.0.113.1`.
 //!
-//! A router that runs gets them by DHCP or by router advertisements. One that is made of a file is told.
+//! A running router gets them by DHCP or by router advertisements; a router made from a file needs them as options.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use menu::quote_always;
 
 use crate::trace::Still;
 
-/// An address of an interface, and the gateway that comes with it.
+/// An assumed address of an interface, and the default gateway of its network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Assumption {
     interface: String,

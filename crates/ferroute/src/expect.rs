@@ -61,17 +61,17 @@ fn outcomes_of(file: &Path, assumed: &[Assumption]) -> Result<Vec<Outcome>, Stri
         let bytes = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
         Ok::<_, String>(String::from_utf8_lossy(&bytes).into_owned())
     };
-    let mut said = Said::default();
-    said.read(file, &read(file)?, true)?;
+    let mut lines = Expectations::default();
+    lines.read(file, &read(file)?, true)?;
     let beside = beside(file);
     if beside.exists() {
-        said.read(&beside, &read(&beside)?, false)?;
+        lines.read(&beside, &read(&beside)?, false)?;
     }
     let mut store = schema::store();
     crate::config::import_file(&mut store, file)?;
-    let assumed = [&said.assumed[..], assumed].concat();
+    let assumed = [&lines.assumed[..], assumed].concat();
     let mut router = Still::new(store, &assumed)?;
-    let outcomes = said.expected.into_iter().map(|expected| {
+    let outcomes = lines.expected.into_iter().map(|expected| {
         let Expected {
             place,
             text,
@@ -99,13 +99,13 @@ struct Expected {
 
 /// What files say of a configuration.
 #[derive(Default)]
-struct Said {
+struct Expectations {
     expected: Vec<Expected>,
     /// Addresses that its router gets from others.
     assumed: Vec<Assumption>,
 }
 
-impl Said {
+impl Expectations {
     /// Reads the lines of a file: in its comments, or all of them.
     fn read(&mut self, file: &Path, text: &str, in_comments: bool) -> Result<(), String> {
         for (number, line) in (1..).zip(text.lines()) {

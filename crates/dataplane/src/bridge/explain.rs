@@ -19,7 +19,7 @@ pub(crate) enum Bridged {
     Up(InterfaceId),
     /// It leaves by this port, by its out.
     Sent(InterfaceId, OutId),
-    /// It is answered, by the port that it came by.
+    /// A rule answers it (`action=arp-reply`) by its ingress port.
     Answered(InterfaceId),
 }
 

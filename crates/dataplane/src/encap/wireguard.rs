@@ -117,7 +117,7 @@ fn one(
 /// message in bytes.
 fn wrap(frame: &mut Frame, way: &Way, outlet: &mut Outlet) -> Result<u64, DropReason> {
     let id = outlet.memory.rules.random() as u16;
-    let ip = lay_out(frame, way, (id, &mut outlet.pool))?;
+    let ip = lay_out(frame, way, id, &mut outlet.pool)?;
     seal(frame, way, ip)
 }
 
@@ -142,17 +142,13 @@ pub(super) fn wrap_unsealed(
         Next::Lost(reason) => Exit::Drop(reason),
         Next::Out(_) | Next::Finish(..) | Next::Own => Exit::Drop(DropReason::NoRoute),
     })?;
-    lay_out(frame, &way, (0, pool)).map_err(Exit::Drop)?;
+    lay_out(frame, &way, 0, pool).map_err(Exit::Drop)?;
     Ok(way.direct)
 }
 
 /// Writes the headers around a frame's packet, and makes room for what encryption adds. Returns the length in bytes of
 /// the outer IP header, whose identification is `id` in IPv4.
-fn lay_out(
-    frame: &mut Frame,
-    way: &Way,
-    (id, pool): (u16, &mut Pool),
-) -> Result<usize, DropReason> {
+fn lay_out(frame: &mut Frame, way: &Way, id: u16, pool: &mut Pool) -> Result<usize, DropReason> {
     let packet = { frame.bytes() }
         .get(usize::from(frame.l3)..)
         .unwrap_or_default();

@@ -175,7 +175,7 @@ fn protect_all(
         if let Some(way) = ways.find(cx, frame.below.0) {
             let id = outlet.memory.rules.random() as u16;
             let leaving = &ways.ways[way].leaving;
-            let laid_out = lay_out(frame, leaving, (id, &mut outlet.pool));
+            let laid_out = lay_out(frame, leaving, id, &mut outlet.pool);
             *place = laid_out.map(|shape| Carried {
                 next_header: shape.next_header,
                 payload: shape.payload,
@@ -201,7 +201,7 @@ pub(crate) fn protect_unsealed(
     let leaving = cx.snapshot.ipsec.associations.leaving(slot);
     let leaving = leaving.as_ref().and_then(|leaving| leaving.as_ref());
     let leaving = leaving.ok_or(DropReason::IpsecNoKeys)?;
-    lay_out(frame, leaving, (0, pool))?;
+    lay_out(frame, leaving, 0, pool)?;
     frame.l3 = ETHERNET as u16;
     frame.guarded = Guarded::Protected;
     frame.egress = InterfaceId::NONE;
@@ -213,7 +213,8 @@ pub(crate) fn protect_unsealed(
 fn lay_out(
     frame: &mut Frame,
     leaving: &Leaving,
-    (id, pool): (u16, &mut Pool),
+    id: u16,
+    pool: &mut Pool,
 ) -> Result<Shape, DropReason> {
     let offload = frame.offload;
     frame::finish_checksum(frame.bytes_mut(), &offload)

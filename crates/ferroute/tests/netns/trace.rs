@@ -13,8 +13,8 @@ fn trace(router: &Router, ingress: &str, src: &str, dst: &str) -> (Option<i32>, 
     trace_more(router, ingress, src, dst, &[])
 }
 
-/// The same of one that is told more of.
-fn trace_more(
+/// The exit code and the answer of a trace with more options.
+pub(crate) fn trace_more(
     router: &Router,
     ingress: &str,
     src: &str,

@@ -1,4 +1,4 @@
-//! From the interface that receives a frame up to the one whose packet is in it.
+//! From the receiving port up to the IP interface: bonds, bridges, VLANs, stations.
 
 use frame::{Guarded, InterfaceId};
 
@@ -61,7 +61,7 @@ impl<W: Watcher> Follower<'_, W> {
         Err(self.down())
     }
 
-    /// Routes the packet of a frame that is of this interface, or of a VLAN or station on it.
+    /// Routes the packet of a frame for this interface, or for a VLAN or station on it.
     fn route_as(&mut self, id: InterfaceId) -> Result<Step, Exit> {
         let entrance = Entrance::new(self.cx.interfaces, id);
         let entrance = entrance.ok_or_else(|| self.down())?;
@@ -71,7 +71,7 @@ impl<W: Watcher> Follower<'_, W> {
         }
     }
 
-    /// Routes a packet that came out of IPsec: it is of the interface that its outer packet was of.
+    /// Routes a packet that came out of IPsec, with the ingress interface of its outer packet.
     fn emerge(&mut self, mut id: InterfaceId) -> Result<Step, Exit> {
         for _ in 0..INTERFACES_DEEP {
             let line = self.cx.interfaces.get(id);

@@ -1,4 +1,4 @@
-//! From an out to the port that takes the frame at last.
+//! From the out of a next hop down to the port: queues, bonds, bridges, tunnels, IPsec.
 
 use frame::InterfaceId;
 
@@ -47,7 +47,7 @@ impl<W: Watcher> Follower<'_, W> {
         self.left(Stage::Egress, Exit::Drop(DropReason::EgressDown))
     }
 
-    /// Leaves by what is behind the queues of the interface in this slot.
+    /// Returns the out behind the queues of the interface in this slot.
     fn pass_queues(&mut self, slot: u32) -> Result<Step, Exit> {
         let queues = self.question.behind_queues;
         let next = queues.and_then(|queues| queues.get(&slot));

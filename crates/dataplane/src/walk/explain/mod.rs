@@ -1,4 +1,4 @@
-//! All decisions about one frame, one after the other, for the tracer.
+//! The tracer's walk: one frame, from the receiving interface to the sending port.
 //!
 //! ```text
 //! arrive: slave → bond → bridge → VLAN or station → ingress            (`arrive.rs`)
@@ -6,9 +6,9 @@
 //! leave:  queues → bond, bridge, tunnel or IPsec → port                (`leave.rs`)
 //! ```
 //!
-//! A frame that a tunnel or IPsec takes becomes the outer packet, which is routed as the router's own. The functions
-//! that decide are those of the passes, and so are those that write into the frame, which is of the trace's own pool.
-//! Counters, connections, learned hosts, loads, sessions and sequence numbers stay as they are.
+//! A tunnel or IPsec turns the frame into the outer packet, which is routed as the router's own. The walk calls the
+//! decision functions of the passes, and writes into its frame with their functions; the frame belongs to a pool of the
+//! trace. Counters, connections, learned hosts, loads, sessions and sequence numbers do not change.
 
 mod arrive;
 mod leave;

@@ -1,4 +1,4 @@
-//! From ingress, or from output, to postrouting; then what was decided is written into the frame.
+//! From ingress, or from output, to postrouting. Then commits the decisions to the frame.
 
 use frame::{Guarded, InterfaceId, Offload};
 

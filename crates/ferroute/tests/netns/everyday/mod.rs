@@ -5,6 +5,7 @@
 
 mod admin;
 mod home;
+mod traces;
 mod tunnels;
 
 use std::fs;
@@ -38,6 +39,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("ikev2", tunnels::ikev2_carries_between_lan_and_branch),
     ("wireguard", tunnels::wireguard_carries_to_the_far_router),
     ("scheduler and netwatch", admin::scheduler_and_netwatch_ran),
+    ("traces", traces::traces_say_what_becomes_of_pings),
     ("ways in", admin::console_api_rest_and_page_answer),
     ("rights", admin::readers_look_and_foreign_pages_do_nothing),
     ("export", admin::export_is_accepted_again),

@@ -1,8 +1,8 @@
 //! The link of a probe: who receives its frame, and to which link address its sender would write.
 //!
-//! A host writes to the other host if both are in one network of a bridge, and else to its gateway: the interface of
-//! this router, or the virtual router on it, that has an address in the host's network. What bridges and VLANs do with
-//! frames is read from the tables that the workers read.
+//! A host sends frames to another host directly if a bridge carries their common network, and otherwise to its gateway:
+//! the interface of this router, or the virtual router on it, with an address in the host's network. Bridge and VLAN
+//! membership come from the tables that the workers read.
 
 use core::net::IpAddr;
 
@@ -42,7 +42,7 @@ pub(super) struct Arrival {
 struct Link {
     /// The bridge that takes the frames, and their VLAN there; 0 where it does not tell VLANs apart.
     bridge: Option<(InterfaceId, u16)>,
-    /// The interfaces of this router on the link: the one whose packets arrive, then stations on it.
+    /// The interfaces of this router on the link: first the interface that receives its packets, then stations on it.
     routers: Vec<InterfaceId>,
 }
 
@@ -58,7 +58,7 @@ enum Receiver {
 
 impl Control {
     /// Works out how the frame of a probe arrives that comes in by this interface. Fills in the sender's link address
-    /// where that is known and `call` does not say it. `awaited` are the addresses that others have yet to give.
+    /// from the neighbour table, unless `call` states it. `awaited` lists interfaces that wait for their address.
     pub(super) fn arrival(
         &self,
         call: &Call<'_>,
@@ -176,8 +176,8 @@ impl Control {
         }
     }
 
-    /// The virtual router that hosts of a network have as their gateway: one that this router is master of, with an
-    /// address in the network that `near` and the host are in.
+    /// Returns the virtual router (VRRP) that hosts of a network use as gateway: this router is its master, and its
+    /// address lies in the network of interface `near` that contains `host`.
     fn virtual_router(&self, link: &Link, near: InterfaceId, host: IpAddr) -> Option<InterfaceId> {
         let is_gateway = |id: InterfaceId| {
             let laid = self.layout.interfaces.get(&id);
@@ -222,8 +222,8 @@ impl Control {
         }
     }
 
-    /// Follows the frames of an interface up to the interface that has their packets; `vlan` is a tag that they have
-    /// within those of the interface.
+    /// Follows frames of an interface up through bonds, bridges and VLANs to the interface that receives their packets.
+    /// `vlan` is a further tag of the frames, inside the tags of the interface.
     fn link(&self, id: InterfaceId, mut vlan: Option<u16>) -> Link {
         let (mut at, mut link) = (id, Link::default());
         for _ in 0..INTERFACES_DEEP {
@@ -280,7 +280,7 @@ impl Control {
         })
     }
 
-    /// The bridge that an interface is, or that it is a VLAN of, with that VLAN.
+    /// Returns the bridge of a bridge interface or of a VLAN interface on a bridge, with the VLAN id.
     fn bridge_below(&self, id: InterfaceId) -> Option<(InterfaceId, u16)> {
         let filters = |table: &Bridge| Some(table.vlans.is_some().then_some(table.pvid));
         if let Some(pvid) = self.with_bridge(id, filters) {
@@ -301,9 +301,9 @@ impl Control {
         show(bridge.filter(|bridge| bridge.id == id)?)
     }
 
-    /// Chooses the port of a bridge by which a frame between two hosts of it comes, where the caller named the bridge
-    /// or a VLAN of it: the port where the sender was learned, else the first one of the VLAN that is not the
-    /// receiver's.
+    /// Chooses the ingress port of a frame between two hosts of a bridge, if the caller named only the bridge or a VLAN
+    /// interface: the port on which the sender was learned, otherwise the first port of the VLAN. The receiver's port is
+    /// left out.
     fn enter_bridge(
         &self,
         link: &Link,
@@ -357,7 +357,7 @@ impl Control {
         id
     }
 
-    /// The interface that takes the frames of another one at last.
+    /// Returns the topmost bond or bridge above an interface, or the interface itself.
     fn top(&self, mut id: InterfaceId) -> InterfaceId {
         for _ in 0..INTERFACES_DEEP {
             match self.layout.interfaces.get(&id).and_then(|laid| laid.above) {
@@ -391,7 +391,7 @@ impl Control {
         self.interfaces().details(id, choose).unwrap_or(false)
     }
 
-    /// The network of an interface that has an address, as it is shown.
+    /// Returns the network of an interface that contains an address, in CIDR notation.
     fn network(&self, id: InterfaceId, address: IpAddr) -> String {
         let found = self
             .interfaces()
@@ -434,7 +434,7 @@ fn addresses(details: &Details, ipv6: bool) -> Vec<IpAddr> {
     }
 }
 
-/// The network of an interface in which an address is.
+/// Returns the network of an interface that contains an address, in CIDR notation.
 fn network(details: &Details, address: IpAddr) -> Option<String> {
     match address {
         IpAddr::V4(address) => {

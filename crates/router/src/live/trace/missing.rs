@@ -1,16 +1,15 @@
-//! Addresses that an interface gets from others and does not have yet: without them a trace cannot tell where packets
-//! go.
+//! Addresses that DHCP or router advertisements have not assigned yet. Without them a trace cannot know the routes.
 
 use frame::InterfaceId;
 use menu::{Item, Store, Value};
 
 use crate::drive::Control;
 
-/// An interface without the address that it is to get.
+/// An interface that waits for its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AwaitedAddress {
     pub(super) interface: InterfaceId,
-    /// What gives the address.
+    /// The protocol that assigns the address.
     pub(super) by: &'static str,
 }
 
@@ -21,7 +20,7 @@ const CLIENTS: [(&str, bool, &str); 2] = [
 ];
 
 impl Control {
-    /// The interfaces that have no address of a family yet, and get one from others.
+    /// Returns the interfaces that wait for an address of one family.
     pub(super) fn awaited_addresses(&self, store: &Store, ipv6: bool) -> Vec<AwaitedAddress> {
         let mut awaited = Vec::new();
         for (menu, _, by) in CLIENTS.into_iter().filter(|(_, family, _)| *family == ipv6) {

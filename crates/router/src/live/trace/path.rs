@@ -15,7 +15,7 @@ use crate::drive::Control;
 use crate::probe::Probe;
 
 impl Control {
-    /// The queues that it meets on its way out, or into this router.
+    /// Returns a row for each queue that the packet meets behind `postrouting` or `input`.
     pub(super) fn queue_rows(
         &self,
         probe: &Probe,
@@ -116,7 +116,7 @@ impl Control {
         self.slow_reason(entry).or(of_this_packet)
     }
 
-    /// What the slow path has to do with a packet, whatever connection it is of.
+    /// Returns why no connection of FastTrack could carry the packet; `None` if one could.
     fn cannot_be_carried(&self, probe: &Probe, end: &End) -> Option<&'static str> {
         let egress = match *end {
             End::Sent(egress) => egress,
