@@ -81,7 +81,8 @@ fn router() -> Result<Instance, String> {
     store
         .ensure_port("ether1", None)
         .map_err(|why| why.to_string())?;
-    let made = Instance::new(&Setup::OFFLINE, store).map_err(|error| error.to_string())?;
+    let made = Instance::new(&Setup::offline(menu::Clock::utc(0)), store)
+        .map_err(|error| error.to_string())?;
     let mut router = made.0;
     let news = PortNews {
         up: true,

@@ -146,6 +146,7 @@ impl Rig {
                 rings,
                 counters,
                 tracker,
+                unix_ms: 0,
             };
             lanes.push(Lane::new(parts, remote));
         }

@@ -219,6 +219,7 @@ impl Rig {
                     rings,
                     counters: Arc::clone(counters),
                     tracker,
+                    unix_ms: 0,
                 })
             })
             .collect();

@@ -60,6 +60,8 @@ pub struct Parts {
     pub counters: Arc<Counters>,
     /// Its connections.
     pub tracker: Tracker,
+    /// The time of day in milliseconds since 1970 UTC, until [`Worker::set_unix_ms`] sets it anew.
+    pub unix_ms: u64,
 }
 
 /// What one step did.
@@ -101,8 +103,8 @@ pub struct Worker {
     vector: Vector,
     /// Frames of a steered port that stay here, and those handed over, grouped by port.
     kept: Vector,
-    /// The time of day: milliseconds since 1970, as far as it was told.
-    unix_ms: Option<u64>,
+    /// The time of day: milliseconds since 1970 UTC.
+    unix_ms: u64,
     /// When it was last stepped, and when connections were last looked at.
     now: Instant,
     tick: Tick,
@@ -129,7 +131,7 @@ impl Worker {
             scratch: Scratch::new(),
             vector: Vector::new(),
             kept: Vector::new(),
-            unix_ms: None,
+            unix_ms: parts.unix_ms,
             now: Instant::ZERO,
             tick: Tick::default(),
             firewall: Arc::default(),
@@ -181,21 +183,20 @@ impl Worker {
 
     /// Tells the time of day, in milliseconds since 1970 UTC: what rules compare with, and what timestamp
     /// options get, until the next call. A router owes those a new value 16 times a second (RFC 1812,
-    /// 4.3.3.8). Until the first call they get a value that is marked as no time (RFC 791, 3.1).
+    /// 4.3.3.8).
     pub fn set_unix_ms(&mut self, unix_ms: u64) {
-        self.unix_ms = Some(unix_ms);
+        self.unix_ms = unix_ms;
     }
 
     /// Milliseconds since midnight UTC.
     fn midnight_ms(&self) -> u32 {
         const DAY_MS: u64 = 86_400_000;
-        let of_day = |unix_ms| (unix_ms % DAY_MS) as u32;
-        self.unix_ms.map_or(walk::UNKNOWN_TIME, of_day)
+        (self.unix_ms % DAY_MS) as u32
     }
 
     /// The time, as rules see it.
     fn clock(&self, now: Instant, zone_seconds: i32) -> Clock {
-        let unix_seconds = (self.unix_ms.unwrap_or_default() / 1_000) as i64;
+        let unix_seconds = (self.unix_ms / 1_000) as i64;
         Clock::at(now, unix_seconds + i64::from(zone_seconds))
     }
 

@@ -273,7 +273,7 @@ mod tests {
             None => BTreeMap::new(),
         };
         store.set_journal(Box::new(durable));
-        let made = Instance::new(&Setup::OFFLINE, store);
+        let made = Instance::new(&Setup::offline(crate::core::clock()), store);
         let (mut instance, _) = made.map_err(|error| error.to_string())?;
         first_password(&mut instance, &notes, out)
     }

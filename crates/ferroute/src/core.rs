@@ -186,12 +186,23 @@ impl Shared {
 /// Tells control the time of day where the router is; `now` is the time on the router's clock.
 pub(crate) fn set_clock(instance: &mut Instance, now: Instant) {
     let clock = instance.control().correct_clock(clock(), now);
-    let local = crate::zone::local(instance.store(), clock.unix_seconds);
-    instance.control().set_clock(menu::Clock {
+    let clock = in_zone(clock, instance.store());
+    instance.control().set_clock(clock);
+}
+
+/// The time of day where the router of this configuration is, as the machine has it: what a router begins with.
+pub(crate) fn local_clock(store: &Store) -> menu::Clock {
+    in_zone(clock(), store)
+}
+
+/// A time of day in the zone of a configuration.
+fn in_zone(clock: menu::Clock, store: &Store) -> menu::Clock {
+    let local = crate::zone::local(store, clock.unix_seconds);
+    menu::Clock {
         offset_seconds: local.offset_seconds,
         daylight: local.daylight,
         ..clock
-    });
+    }
 }
 
 /// The time of day in UTC.
@@ -201,7 +212,7 @@ pub(crate) fn clock() -> menu::Clock {
     menu::Clock {
         unix_seconds: i64::try_from(now.as_secs()).unwrap_or(0),
         nanos: now.subsec_nanos(),
-        ..menu::Clock::default()
+        ..menu::Clock::utc(0)
     }
 }
 

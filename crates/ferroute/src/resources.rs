@@ -158,7 +158,7 @@ fn build_time() -> String {
         .and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
     let clock = menu::Clock {
         unix_seconds: since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(0)),
-        ..menu::Clock::default()
+        ..menu::Clock::utc(0)
     };
     clock.date_time()
 }

@@ -20,7 +20,7 @@ use crate::adlists::AdLists;
 use crate::cli::Run;
 use crate::confine::Confinement;
 use crate::control::Server;
-use crate::core::{Shared, set_clock};
+use crate::core::{Shared, local_clock};
 use crate::devices::Devices;
 use crate::fetches::PageFetches;
 use crate::host::{HostPlane, mirrors::Mirrors};
@@ -127,6 +127,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         sizes: crate::memory::sizes(run),
         seed: seed(),
         now: machine::Instant::ZERO,
+        clock: local_clock(&store),
     };
     let (mut instance, mut workers) =
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
@@ -136,7 +137,6 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     if let Some(board) = run.board {
         instance.control().set_board(board);
     }
-    set_clock(&mut instance, machine::Instant::ZERO);
     instance.recall(&notes);
     if let Some(state) = &place.state {
         let (log, kept) = crate::config::leases(state, run)?;

@@ -173,9 +173,9 @@ impl Still {
             .filter(|item| item.is_port())
             .map(|item| item.text("default-name").to_owned())
             .collect();
-        let made = Instance::new(&Setup::OFFLINE, store);
+        let setup = Setup::offline(crate::core::local_clock(&store));
+        let made = Instance::new(&setup, store);
         let (mut instance, _workers) = made.map_err(|error| format!("memory: {error}"))?;
-        crate::core::set_clock(&mut instance, Instant::ZERO);
         for (number, port) in ports.iter().enumerate() {
             let news = PortNews {
                 up: true,

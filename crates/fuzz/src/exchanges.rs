@@ -164,8 +164,8 @@ pub fn ike(bytes: &[u8]) {
 pub fn wireguard(bytes: &[u8]) {
     let own = wireguard::Private::new([2; 32]);
     let far = wireguard::Private::new([1; 32]);
-    let mut device = wireguard::Device::new(entropy());
     let (mut now, mut out) = (Instant::from_secs(1), Vec::new());
+    let mut device = wireguard::Device::new(entropy(), 0, now);
     let id = wireguard::PeerId(1);
     let peer = wireguard::Peer {
         public: far.public(),

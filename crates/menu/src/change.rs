@@ -60,8 +60,8 @@ impl Change {
 pub struct By {
     /// The user; empty for the router itself.
     pub user: String,
-    /// The time of day.
-    pub clock: Clock,
+    /// The time of day; none for what the router does by itself, and where it was not kept.
+    pub clock: Option<Clock>,
     /// What was done, in words; if empty, it follows from what changed.
     pub action: String,
 }
@@ -71,7 +71,7 @@ impl By {
     pub fn user(user: impl Into<String>, clock: Clock) -> Self {
         Self {
             user: user.into(),
-            clock,
+            clock: Some(clock),
             action: String::new(),
         }
     }

@@ -34,9 +34,16 @@ pub struct Options<'a> {
     pub paths: &'a str,
     /// Whether secrets are written.
     pub sensitive: bool,
-    /// The version in the header; no header if empty.
+    /// What the header says; no header if none.
+    pub header: Option<Header<'a>>,
+}
+
+/// The first line of an export.
+#[derive(Clone, Copy, Debug)]
+pub struct Header<'a> {
+    /// The version of the configuration language.
     pub version: &'a str,
-    /// The date in the header.
+    /// The time of day.
     pub clock: Clock,
 }
 
@@ -89,8 +96,10 @@ impl<'a> Exporter<'a> {
         count: usize,
         out: &mut dyn Output,
     ) -> ControlFlow<(), bool> {
-        if !std::mem::replace(&mut self.begun, true) && !self.options.version.is_empty() {
-            let (date, version) = (self.options.clock.date_time(), self.options.version);
+        if !std::mem::replace(&mut self.begun, true)
+            && let Some(Header { version, clock }) = self.options.header
+        {
+            let date = clock.date_time();
             out.write(&format!(
                 "# {date} by RouterOS {version}\n# software id = \n#\n"
             ))?;

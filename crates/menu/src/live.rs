@@ -174,8 +174,8 @@ pub struct Script {
     pub lends: bool,
 }
 
-/// The time of day, as the configuration's clock shows it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The time of day, as the configuration's clock shows it. There is no default: whoever makes one knows the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// Seconds since 1970-01-01 00:00:00 UTC.
     pub unix_seconds: i64,
@@ -188,6 +188,16 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// A time in UTC, in seconds since 1970.
+    pub const fn utc(unix_seconds: i64) -> Self {
+        Self {
+            unix_seconds,
+            nanos: 0,
+            offset_seconds: 0,
+            daylight: false,
+        }
+    }
+
     /// Local date and time: `2026-11-21 18:57:57`.
     pub fn date_time(self) -> String {
         let (date, seconds) = self.local();
@@ -340,9 +350,7 @@ pub trait Live {
     }
 
     /// The time of day.
-    fn clock(&self) -> Clock {
-        Clock::default()
-    }
+    fn clock(&self) -> Clock;
 
     /// 32 bytes that nobody can foretell.
     ///
@@ -362,11 +370,15 @@ pub trait Live {
     }
 }
 
-/// No router: for checking a configuration, and for tests.
+/// No router: for checking a configuration, and for tests. Its clock stands at the beginning of 1970 UTC.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Offline;
 
-impl Live for Offline {}
+impl Live for Offline {
+    fn clock(&self) -> Clock {
+        Clock::utc(0)
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -378,7 +390,7 @@ mod tests {
             Clock {
                 unix_seconds,
                 offset_seconds,
-                ..Clock::default()
+                ..Clock::utc(0)
             }
             .date_time()
         };
@@ -389,7 +401,7 @@ mod tests {
         assert_eq!(at(1_795_287_477, 2 * 3_600), "2026-11-21 20:57:57");
         let west = Clock {
             offset_seconds: -12_600,
-            ..Clock::default()
+            ..Clock::utc(0)
         };
         assert_eq!(west.offset(), "-03:30");
     }

@@ -41,7 +41,7 @@ static TREE: Menu = Menu {
 static MENUS: &[&Menu] = &[&LEAF, &RULE, &TREE];
 
 fn by(user: &str) -> By {
-    By::user(user, Clock::default())
+    By::user(user, Clock::utc(0))
 }
 
 /// All there is, but for the numbers that come next and the revision.

@@ -10,6 +10,7 @@ use frame::InterfaceId;
 use machine::{Instant, Rng};
 use menu::{Call, Changes, Reason, Reply};
 
+use crate::clock::DayClock;
 use crate::drive::log::Log;
 use crate::feature::address::Addresses;
 use crate::feature::bonding::Bonds;
@@ -26,7 +27,7 @@ use crate::feature::dns::Dns;
 use crate::feature::echo::Echo;
 use crate::feature::flows::Flows;
 use crate::feature::hear::{Heard, Hearing};
-use crate::feature::ipsec::Ipsec;
+use crate::feature::ipsec::{Ipsec, Proofs};
 use crate::feature::link4::Links4;
 use crate::feature::link6::Links6;
 use crate::feature::lookups::Lookups;
@@ -146,23 +147,24 @@ pub(crate) struct Features {
 }
 
 impl Features {
-    /// All of them, without any configuration. Their jitter follows from `rng`.
-    pub(crate) fn new(rng: &mut Rng) -> Self {
+    /// All of them, without any configuration. Their jitter follows from `rng`; `now` is the time on the router's own
+    /// clock.
+    pub(crate) fn new(rng: &mut Rng, clock: &DayClock, now: Instant) -> Self {
         let id = rng.next_u32() as u16;
         let seed = rng.next_u64();
         let mut others = Rng::seeded(seed);
         let address_pools = AddressPools::default();
-        let certificates = Certificates::default();
+        let certificates = Certificates::new(clock.clone());
         Self {
-            log: Log::new(),
+            log: Log::new(clock.clone()),
             access: access::Access::default(),
             scripting: script::Scripting::default(),
             radius: Radius::default(),
             schedule: Schedule::default(),
             dns: Dns::new(core::array::from_fn(|_| others.next_u32() as u8)),
             lookups: Lookups::default(),
-            ntp: Ntp::new(others.next_u64()),
-            watches: Watches::new(id.wrapping_add(2)),
+            ntp: Ntp::new(others.next_u64(), clock, now),
+            watches: Watches::new(id.wrapping_add(2), clock.clone()),
             flows: Flows::default(),
             services: Services::default(),
             ssh: Ssh::default(),
@@ -178,12 +180,12 @@ impl Features {
             tunnels: Tunnels::default(),
             ipsec: Ipsec::new(
                 crate::store::vault::entropy,
-                certificates.share(),
+                Proofs::new(certificates.share(), clock.clone()),
                 address_pools.share(),
             ),
             certificates,
-            wireguard: Wireguards::new(crate::store::vault::entropy),
-            queues: Queues::default(),
+            wireguard: Wireguards::new(crate::store::vault::entropy, clock.clone()),
+            queues: Queues::new(clock.clone()),
             addresses: Addresses,
             neighbours: Neighbours,
             neighbourhood: Neighbourhood::default(),
@@ -426,12 +428,14 @@ impl Features {
 /// All that a configuration wants, as a load has it.
 #[cfg(test)]
 pub(crate) fn intent(store: &menu::Store) -> crate::intent::Intent {
-    let (mut features, mut out) = (Features::new(&mut Rng::seeded(0)), Effects::default());
+    let clock = DayClock::new(menu::Clock::utc(0));
+    let mut features = Features::new(&mut Rng::seeded(0), &clock, Instant::ZERO);
+    let mut out = Effects::default();
     let view = View {
         store,
         asking: &crate::drive::asking::Asking::default(),
         now: Instant::ZERO,
-        clock: menu::Clock::default(),
+        clock: clock.now(),
     };
     features.follow(&view, None, &mut out);
     let mut intent = crate::read::intent(store);

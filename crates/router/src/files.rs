@@ -14,12 +14,13 @@ use std::io::{Read, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use menu::{Caller, Clock, Reason, bytes};
+use menu::{Caller, Reason, bytes};
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 pub(crate) use self::label::SYSTEM;
 use self::label::{Actor, Label, Labels};
+use crate::clock::DayClock;
 use crate::private::close_to_others;
 
 /// The largest file, all of them together, and how many there may be.
@@ -37,8 +38,6 @@ const SHOWN: u64 = 60 << 10;
 #[derive(Debug)]
 pub struct Files {
     place: Place,
-    /// The time of day, for files in memory.
-    pub(crate) clock: Clock,
     labels: Labels,
     /// Whose command it is; the router itself writes where nobody has asked yet.
     actor: Option<Actor>,
@@ -46,7 +45,8 @@ pub struct Files {
 
 #[derive(Debug)]
 enum Place {
-    Memory(BTreeMap<String, Kept>),
+    /// Files by their names, and the clock that says when they change.
+    Memory(BTreeMap<String, Kept>, DayClock),
     Folder(OwnedFd),
 }
 
@@ -96,10 +96,9 @@ impl Entry {
 
 impl Files {
     /// Files that are gone with the router.
-    pub fn memory() -> Self {
+    pub fn memory(clock: DayClock) -> Self {
         Self {
-            place: Place::Memory(BTreeMap::new()),
-            clock: Clock::default(),
+            place: Place::Memory(BTreeMap::new(), clock),
             labels: Labels::default(),
             actor: None,
         }
@@ -125,7 +124,6 @@ impl Files {
         };
         let mut files = Self {
             place: Place::Folder(root),
-            clock: Clock::default(),
             labels: Labels::read(&labels),
             actor: None,
         };
@@ -161,7 +159,7 @@ impl Files {
 
     fn keep_labels(&self) -> Result<(), Reason> {
         match &self.place {
-            Place::Memory(_) => Ok(()),
+            Place::Memory(..) => Ok(()),
             Place::Folder(root) => replace(root, LABELS, self.labels.to_text().as_bytes()),
         }
     }
@@ -191,7 +189,7 @@ impl Files {
     /// All files, by name; at most [`COUNT`] of them.
     pub(crate) fn list(&self) -> Vec<Entry> {
         match &self.place {
-            Place::Memory(files) => files.iter().map(|(name, kept)| entry(name, kept)).collect(),
+            Place::Memory(files, _) => files.iter().map(|(name, kept)| entry(name, kept)).collect(),
             Place::Folder(root) => {
                 let mut found = Vec::new();
                 // What cannot be looked at is not shown.
@@ -206,7 +204,7 @@ impl Files {
     pub(crate) fn entry(&self, name: &str) -> Option<Entry> {
         let name = checked(name).ok()?;
         match &self.place {
-            Place::Memory(files) => files.get(&name).map(|kept| entry(&name, kept)),
+            Place::Memory(files, _) => files.get(&name).map(|kept| entry(&name, kept)),
             Place::Folder(root) => {
                 let (folder, leaf) = parent(root, &name).ok()?;
                 let stat = fs::statat(&folder, leaf, AtFlags::SYMLINK_NOFOLLOW).ok()?;
@@ -237,13 +235,13 @@ impl Files {
             self.keep_labels()?;
         }
         match &mut self.place {
-            Place::Memory(files) => {
+            Place::Memory(files, clock) => {
                 if files.contains_key(&name) {
                     return Err(taken());
                 }
                 let kept = Kept {
                     contents: None,
-                    modified: self.clock.unix_seconds,
+                    modified: clock.unix_seconds(),
                 };
                 files.insert(name, kept);
                 Ok(())
@@ -275,12 +273,12 @@ impl Files {
             self.keep_labels()?;
         }
         match &mut self.place {
-            Place::Memory(files) => {
+            Place::Memory(files, clock) => {
                 let kept = files.entry(name).or_insert(Kept {
                     contents: Some(Vec::new()),
                     modified: 0,
                 });
-                kept.modified = self.clock.unix_seconds;
+                kept.modified = clock.unix_seconds();
                 kept.contents.get_or_insert_default().extend(contents);
                 Ok(())
             }
@@ -302,7 +300,7 @@ impl Files {
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), Reason> {
         let entry = self.entry(name).ok_or(Reason::NoItem)?;
         match &mut self.place {
-            Place::Memory(files) => {
+            Place::Memory(files, _) => {
                 let inside = format!("{}/", entry.name);
                 if files.keys().any(|other| other.starts_with(&inside)) {
                     return Err(Reason::failure("directory is not empty"));
@@ -341,7 +339,7 @@ impl Files {
             self.keep_labels()?;
         }
         match &mut self.place {
-            Place::Memory(files) => {
+            Place::Memory(files, _) => {
                 if let Some(kept) = files.remove(&entry.name) {
                     files.insert(to, kept);
                 }
@@ -411,7 +409,7 @@ impl Files {
     pub(crate) fn contents(&self, name: &str) -> Result<Vec<u8>, Reason> {
         let name = checked(name)?;
         match &self.place {
-            Place::Memory(files) => {
+            Place::Memory(files, _) => {
                 let contents = files.get(&name).and_then(|kept| kept.contents.clone());
                 contents.ok_or_else(missing)
             }
@@ -443,7 +441,7 @@ impl Files {
         }
         self.room_of_all(&name, contents.len())?;
         match &mut self.place {
-            Place::Memory(files) => {
+            Place::Memory(files, clock) => {
                 if let Some((folder, _)) = name.rsplit_once('/')
                     && files.get(folder).is_none_or(|kept| kept.contents.is_some())
                 {
@@ -451,7 +449,7 @@ impl Files {
                 }
                 let kept = Kept {
                     contents: Some(contents.to_vec()),
-                    modified: self.clock.unix_seconds,
+                    modified: clock.unix_seconds(),
                 };
                 files.insert(name, kept);
                 Ok(())

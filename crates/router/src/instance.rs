@@ -144,7 +144,7 @@ impl Instance {
 
     /// The list of what an authority of `/certificate` has revoked, in DER, by the number of its item.
     pub fn revocation_list(&mut self, id: Id) -> Option<Vec<u8>> {
-        let clock = self.control.features.log.clock;
+        let clock = self.control.clock.now();
         let certificates = &mut self.control.features.certificates;
         certificates.list(&self.store, id, clock)
     }
@@ -277,7 +277,7 @@ impl Instance {
     /// # Errors
     /// Nothing was proved, or there are too many sessions.
     pub fn admit(&mut self, answer: Answer) -> Result<Login, Refused> {
-        let (mut lines, clock) = (Vec::new(), self.control.features.log.clock);
+        let (mut lines, clock) = (Vec::new(), self.control.clock.now());
         let access = &mut self.control.features.access;
         let admitted = access.admit(&self.store, answer, clock, &mut lines);
         self.control.features.log.add_all(lines);
@@ -360,7 +360,7 @@ impl Instance {
             let when = Clock {
                 unix_seconds,
                 offset_seconds: i32::try_from(offset).unwrap_or(0),
-                ..Clock::default()
+                ..Clock::utc(0)
             };
             let access = &mut self.control.features.access;
             access.recall(user, when);
@@ -377,7 +377,7 @@ impl Instance {
     /// # Errors
     /// There are too many sessions.
     pub fn admit_locally(&mut self, user: &str, quiet: bool) -> Result<Login, Refused> {
-        let (mut lines, clock) = (Vec::new(), self.control.features.log.clock);
+        let (mut lines, clock) = (Vec::new(), self.control.clock.now());
         let access = &mut self.control.features.access;
         let admitted = access.local(&self.store, (user, quiet), clock, &mut lines);
         self.control.features.log.add_all(lines);

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod board;
+mod clock;
 pub mod compile;
 pub mod drive;
 mod feature;
@@ -41,6 +42,7 @@ pub mod store;
 mod tools;
 mod touched;
 
+pub use clock::DayClock;
 pub use feature::mail::{Letter, Sent, Tls, bare as bare_address};
 pub use feature::radius::Aaa;
 pub use feature::services::ClosedServices;

@@ -382,7 +382,7 @@ mod tests {
     use script::Session;
 
     fn page(commands: &str) -> String {
-        let made = Instance::new(&Setup::OFFLINE, schema::store());
+        let made = Instance::new(&Setup::offline(menu::Clock::utc(0)), schema::store());
         let (mut instance, _) = made.expect("a small pool");
         let mut out = String::new();
         instance

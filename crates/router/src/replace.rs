@@ -341,7 +341,7 @@ mod tests {
 
     fn text_of(store: &Store) -> String {
         let mut text = String::new();
-        let _ = script::export_all(store, menu::Clock::default(), &mut text);
+        let _ = script::export_all(store, menu::Clock::utc(0), &mut text);
         text
     }
 

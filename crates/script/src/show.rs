@@ -272,8 +272,10 @@ impl Machine<'_> {
             under: path,
             paths: &paths,
             sensitive,
-            version: VERSION,
-            clock: self.clock()?,
+            header: Some(export::Header {
+                version: VERSION,
+                clock: self.clock()?,
+            }),
         };
         let mut exporter = export::Exporter::new(self.site.menus(), options);
         let width = file.as_ref().map_or_else(|| self.out.width(), |_| 80);
@@ -417,9 +419,12 @@ fn style(ready: &Ready<'_>) -> print::Style {
 
 /// The whole configuration as an export writes it.
 pub fn export_all(store: &menu::Store, clock: Clock, out: &mut dyn Output) -> ControlFlow<()> {
-    let options = export::Options {
+    let header = export::Header {
         version: VERSION,
         clock,
+    };
+    let options = export::Options {
+        header: Some(header),
         ..export::Options::default()
     };
     export::export(store, &options, out)

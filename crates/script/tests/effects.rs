@@ -242,6 +242,10 @@ struct Logging(Vec<String>);
 impl tool::Router for Logging {}
 
 impl Live for Logging {
+    fn clock(&self) -> menu::Clock {
+        menu::Clock::utc(0)
+    }
+
     fn log(&mut self, topics: &str, message: &str) {
         self.0.push(format!("{topics} {message}"));
     }

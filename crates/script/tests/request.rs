@@ -269,6 +269,10 @@ impl tool::Router for Willing {
 }
 
 impl Live for Willing {
+    fn clock(&self) -> menu::Clock {
+        menu::Clock::utc(0)
+    }
+
     fn action(&mut self, _: &Store, _: &Call<'_>) -> Result<Reply, Reason> {
         Ok(Reply::default())
     }

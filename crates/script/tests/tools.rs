@@ -85,6 +85,10 @@ impl Files for Kept {
 }
 
 impl Live for Counter {
+    fn clock(&self) -> menu::Clock {
+        menu::Clock::utc(0)
+    }
+
     fn files(&mut self) -> Option<&mut dyn Files> {
         Some(&mut self.files)
     }

@@ -108,6 +108,7 @@ impl World {
             sizes: Sizes::LEAST,
             seed: self.rng.next_u64(),
             now: self.now,
+            clock: time_of_day(self.now),
         };
         let made = Instance::new(&setup, schema::store());
         let (instance, workers) = made.expect("memory for a router");
@@ -410,13 +411,7 @@ impl RouterNode {
     }
 
     fn settle(&mut self, now: Instant, mut leave: impl FnMut(usize, Vec<u8>)) {
-        // The world's clock shows how long it has been there.
-        self.instance.control().set_clock(menu::Clock {
-            unix_seconds: i64::try_from(now.as_nanos() / 1_000_000_000).unwrap_or(0),
-            nanos: (now.as_nanos() % 1_000_000_000) as u32,
-            offset_seconds: 0,
-            daylight: false,
-        });
+        self.instance.control().set_clock(time_of_day(now));
         // Bounded: two parties that feed each other without end are a fault of ours.
         for _ in 0..10_000 {
             let mut idle = !self.instance.poll(now);
@@ -440,5 +435,13 @@ impl RouterNode {
             }
         }
         panic!("a router does not come to rest at {now:?}");
+    }
+}
+
+/// The world begins at the beginning of 1970 UTC.
+fn time_of_day(now: Instant) -> menu::Clock {
+    menu::Clock {
+        nanos: (now.as_nanos() % 1_000_000_000) as u32,
+        ..menu::Clock::utc(i64::try_from(now.as_nanos() / 1_000_000_000).unwrap_or(0))
     }
 }

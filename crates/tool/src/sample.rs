@@ -72,6 +72,10 @@ mod tests {
     struct Blank;
 
     impl menu::Live for Blank {
+        fn clock(&self) -> menu::Clock {
+            menu::Clock::utc(0)
+        }
+
         fn action(&mut self, _: &Store, _: &Call<'_>) -> Result<menu::Reply, Reason> {
             Ok(menu::Reply::default())
         }

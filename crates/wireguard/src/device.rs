@@ -62,8 +62,9 @@ impl core::fmt::Debug for Device {
 }
 
 impl Device {
-    /// A device without a key and peers.
-    pub fn new(entropy: Entropy) -> Self {
+    /// A device without a key and peers. `unix_nanos` is the time of day at `now`, in nanoseconds since 1970; peers
+    /// refuse handshakes whose time is not later than that of the last one (white paper, 5.1).
+    pub fn new(entropy: Entropy, unix_nanos: u64, now: Instant) -> Self {
         Self {
             entropy,
             own: None,
@@ -73,7 +74,7 @@ impl Device {
             due: BTreeSet::new(),
             baker: Baker::default(),
             limit: Limit::default(),
-            clock: (Instant::ZERO, 0),
+            clock: (now, unix_nanos),
             counters: Counters::new(),
         }
     }

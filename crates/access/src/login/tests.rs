@@ -75,7 +75,7 @@ impl Door {
     }
 
     fn admit(&mut self, answer: Answer) -> Result<Login, Refused> {
-        let (clock, log) = (Clock::default(), &mut self.log);
+        let (clock, log) = (Clock::utc(0), &mut self.log);
         self.access.admit(&self.store, answer, clock, log)
     }
 
@@ -261,7 +261,7 @@ fn sessions_are_bounded_and_administrators_have_room_above_others() {
     let user = User::find(&door.store, "eve").expect("the user");
     let login = |door: &mut Door| {
         let (name, from) = (String::from("eve"), Some(HOME));
-        let clock = Clock::default();
+        let clock = Clock::utc(0);
         door.access.enter(name, &user, from, Service::Api, clock)
     };
 
@@ -271,7 +271,7 @@ fn sessions_are_bounded_and_administrators_have_room_above_others() {
     assert_eq!(login(&mut door).err(), Some(Refused::Full));
     let (access, store, log) = (&mut door.access, &door.store, &mut door.log);
     let local: Vec<_> = (0..=FOR_ADMINISTRATORS)
-        .map(|_| access.local(store, ("admin", true), Clock::default(), log))
+        .map(|_| access.local(store, ("admin", true), Clock::utc(0), log))
         .collect();
     assert!(local[..FOR_ADMINISTRATORS].iter().all(Result::is_ok));
     let last = local.into_iter().next_back().and_then(Result::err);
@@ -359,7 +359,7 @@ fn another_password_ends_all_sessions_but_that_which_set_it() {
     assert!(!adam.is_ended());
     let late = door
         .access
-        .admit(&door.store, late, Clock::default(), &mut door.log);
+        .admit(&door.store, late, Clock::utc(0), &mut door.log);
     assert_eq!(late.err(), Some(Refused::Credentials));
     set(&mut door, USER, "eve", ("comment", "still herself"));
     door.access.follow(&door.store, adam.id);
@@ -384,7 +384,7 @@ fn a_server_lets_in_whom_nobody_here_knows_with_the_rights_of_a_group() {
         let admitted = access.admit(
             store,
             answer.vouched(vouched(group)),
-            Clock::default(),
+            Clock::utc(0),
             &mut lines,
         );
         (may, admitted)

@@ -14,7 +14,7 @@ const PEER: &str = "common-name=right subject-alt-name=IP:192.0.2.2,DNS:right.ex
 const USAGE: &str = "key-usage=digital-signature,tls-server,tls-client";
 
 /// Has the router make an authority, a certificate for itself, and one for the other end.
-fn certify(router: &Router, size: &str) {
+pub(crate) fn certify(router: &Router, size: &str) {
     router.exec("/certificate/add name=ca common-name=ca key-usage=key-cert-sign,crl-sign key-size=prime256v1");
     router.exec("/certificate/sign ca");
     router.exec("/certificate/set ca trusted=yes");
@@ -27,7 +27,7 @@ fn certify(router: &Router, size: &str) {
 }
 
 /// A folder with what the other end needs to prove itself and to believe the router.
-fn credentials(router: &Router, lab: &Lab) -> Folder {
+pub(crate) fn credentials(router: &Router, lab: &Lab) -> Folder {
     let folder = Folder::new();
     router.exec("/certificate/export-certificate ca file-name=ca");
     router.exec(
@@ -52,7 +52,7 @@ fn credentials(router: &Router, lab: &Lab) -> Folder {
 }
 
 /// A connection of the other end, which proves itself by its certificate.
-fn connection(version: u8, more: &str, remote: &str) -> String {
+pub(crate) fn connection(version: u8, more: &str, remote: &str) -> String {
     format!(
         "connections {{\n far {{\n version = {version}\n local_addrs = 192.0.2.2\n remote_addrs = 192.0.2.1\n \
          encap = yes\n proposals = aes128-sha1-modp2048\n {more}\n \
@@ -63,7 +63,7 @@ fn connection(version: u8, more: &str, remote: &str) -> String {
 }
 
 /// The router's part, with this identity.
-fn site(exchange: &str, identity: &str) -> String {
+pub(crate) fn site(exchange: &str, identity: &str) -> String {
     format!(
         "/ip ipsec peer add name=far address=192.0.2.2/32 exchange-mode={exchange}\n\
          /ip ipsec identity add peer=far {identity}\n\

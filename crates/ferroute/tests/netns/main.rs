@@ -11,6 +11,7 @@ mod bridge;
 mod bridge_attack;
 mod bridge_rules;
 mod clients;
+mod clock;
 mod confine;
 mod daemons;
 mod dhcp6;

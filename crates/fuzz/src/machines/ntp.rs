@@ -23,8 +23,8 @@ fn peer(data: &[u8]) -> Peer {
 
 /// Drives a client, whose clock jumps, and a server that is asked what the client is answered.
 pub fn ntp(script: &[u8]) {
-    let (mut client, mut server) = (Client::new(1), Server::new(2));
     let mut now = Instant::from_secs(1);
+    let (mut client, mut server) = (Client::new(1, 0, now), Server::new(2));
     let mut cookie = [0; 8];
     for (what, data) in events(script) {
         let mut out = Vec::new();
@@ -55,7 +55,7 @@ pub fn ntp(script: &[u8]) {
                 cookie = bytes.last_chunk().copied().unwrap_or_default();
             }
         }
-        let time = client.time(now).unwrap_or(0);
+        let time = client.time(now);
         let synchronized = client.synchronized(now);
         if let Ok(said) = server.answer((SERVER.into(), data), synchronized, time, now) {
             assert!(

@@ -9,10 +9,12 @@ use dataplane::table::fib::FibWriter;
 use dataplane::{Counters, Parts, Worker, connection, rings};
 use frame::{Pool, Sizes};
 use machine::{Instant, Rng};
+use menu::Clock;
 
 use super::Control;
 use super::published::Published;
 use super::workers::Workers;
+use crate::clock::unix_nanos;
 
 /// What a router is made of.
 #[derive(Clone, Copy, Debug)]
@@ -23,18 +25,23 @@ pub struct Setup {
     pub sizes: Sizes,
     /// What all jitter follows from.
     pub seed: u64,
-    /// The time.
+    /// The time on the router's own clock, which only runs forward.
     pub now: Instant,
+    /// The time of day at `now`. Features read it while they read the first configuration.
+    pub clock: Clock,
 }
 
 impl Setup {
-    /// That of a router which forwards nothing, at the beginning of time: to ask about a configuration.
-    pub const OFFLINE: Self = Self {
-        workers: 1,
-        sizes: Sizes::LEAST,
-        seed: 1,
-        now: Instant::ZERO,
-    };
+    /// That of a router which forwards nothing: to ask about a configuration at this time of day.
+    pub const fn offline(clock: Clock) -> Self {
+        Self {
+            workers: 1,
+            sizes: Sizes::LEAST,
+            seed: 1,
+            now: Instant::ZERO,
+            clock,
+        }
+    }
 }
 
 impl Control {
@@ -55,6 +62,7 @@ impl Control {
         let (ends, remotes) = rings(count);
         let counters: Vec<_> = (0..count).map(|_| Arc::new(Counters::new())).collect();
         let mut workers = Vec::with_capacity(count);
+        let unix_ms = u64::try_from(unix_nanos(setup.clock) / 1_000_000).unwrap_or(0);
         let settings = connection::Settings::default();
         let mut rng = Rng::seeded(setup.seed);
         let (connections, trackers) = connection::trackers(count as u16, &settings, &mut rng)?;
@@ -75,12 +83,13 @@ impl Control {
                 rings,
                 counters: Arc::clone(&counters[index]),
                 tracker,
+                unix_ms,
             }));
         }
         let ends = Workers::new(remotes, own, counters);
         let published = (Published::new(interfaces), snapshot);
         let table = Arc::clone(published.0.table());
-        let mut control = Self::new(ends, fib, published, connections, setup.seed, setup.now);
+        let mut control = Self::new(ends, fib, published, connections, setup);
         // A seed of its own: what else is drawn stays as it is.
         let seed = Rng::seeded(!setup.seed).next_u64();
         control.features.vxlans.set_peers(table.peers());

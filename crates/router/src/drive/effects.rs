@@ -46,7 +46,7 @@ impl Control {
             store,
             asking: &self.asking,
             now: self.now,
-            clock: self.features.log.clock,
+            clock: self.clock.now(),
         };
         self.features.follow(&view, changes, &mut out);
         let mut pending = Pending::default();

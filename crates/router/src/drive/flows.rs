@@ -41,7 +41,7 @@ impl Control {
     }
 
     fn moment(&self) -> Moment {
-        let clock = self.features.log.clock;
+        let clock = self.clock.now();
         let up = self.now.saturating_since(self.started).as_millis();
         Moment {
             // They come round.

@@ -13,7 +13,7 @@ impl Control {
     /// while there is more to hear once in several.
     pub(super) fn keep_leases(&mut self, more: bool) {
         if self.features.dhcp_servers.has_to_keep(more) {
-            let clock = self.features.log.clock;
+            let clock = self.clock.now();
             let mut out = Effects::default();
             self.features.dhcp_servers.keep(clock, self.now, &mut out);
             self.carry_out(out);
@@ -22,7 +22,7 @@ impl Control {
 
     /// Takes up the leases that were kept, and keeps them from then on.
     pub fn recall_leases(&mut self, log: Leases, kept: BTreeMap<u64, Vec<u8>>) {
-        let clock = self.features.log.clock;
+        let clock = self.clock.now();
         let mut out = Effects::default();
         let found = (log, kept);
         { &mut self.features.dhcp_servers }.recall(found, clock, self.now, &mut out);
@@ -31,7 +31,7 @@ impl Control {
 
     /// Gives features the records that were kept before a restart, and keeps further ones in this log.
     pub fn recall_records(&mut self, log: Leases, kept: BTreeMap<u64, Vec<u8>>) {
-        let unix_seconds = self.features.log.clock.unix_seconds;
+        let unix_seconds = self.clock.now().unix_seconds;
         for (key, bytes, age) in self.records.open(log, kept, unix_seconds) {
             let recalled = Recalled {
                 key,
@@ -46,7 +46,7 @@ impl Control {
 
     /// Writes the records that changed in this step.
     pub(super) fn keep_records(&mut self) {
-        let unix_seconds = self.features.log.clock.unix_seconds;
+        let unix_seconds = self.clock.now().unix_seconds;
         if let Err(error) = self.records.write(unix_seconds, self.now) {
             let message = format!(
                 "what DHCP servers gave and hosts were told cannot be kept over a restart: {error}"

@@ -81,7 +81,7 @@ impl Control {
     fn turn_link(&mut self, id: InterfaceId, laid: &Laid) {
         let up = laid.link.running;
         let state = if up { "up" } else { "down" };
-        let clock = self.features.log.clock;
+        let clock = self.clock.now();
         let times = self.links.entry(id).or_default();
         if up {
             times.up = Some(clock);

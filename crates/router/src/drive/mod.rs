@@ -89,6 +89,7 @@ use service::neighbour::{Arp, Discovery, Event};
 use wire::Mac;
 
 use crate::board::Board;
+use crate::clock::DayClock;
 pub(crate) use crate::compile::Dad;
 pub use crate::compile::PortWish;
 use crate::compile::{Addresses, Layout, Missing, Numbers, PortState};
@@ -173,6 +174,12 @@ pub struct Core {
     pub disk: u64,
 }
 
+/// The time of day when the router's own clock, which shows `now`, was at its origin: nanoseconds since 1970.
+fn began(clock: &DayClock, now: Instant) -> i64 {
+    let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
+    clock.unix_nanos().saturating_sub(now)
+}
+
 /// One queue of a port, and the worker that is to have it.
 pub type Queue = (u16, Box<dyn Port>);
 
@@ -236,7 +243,9 @@ pub struct Control {
     fetches: fetches::UnderWay,
     /// What looks at frames.
     pub(crate) instruments: sniff::Instruments,
-    /// The time of day when this router's clock began, in nanoseconds since 1970.
+    /// The time of day. Features have clones.
+    pub(crate) clock: DayClock,
+    /// The time of day when this router's own clock began, in nanoseconds since 1970.
     began: i64,
     pub(crate) rng: Rng,
     /// What features keep over a restart.
@@ -266,17 +275,17 @@ pub struct Control {
 }
 
 impl Control {
-    /// A router without a configuration. All of its jitter follows from `seed`.
+    /// A router without a configuration. All of its jitter follows from the seed.
     fn new(
         workers: Workers,
         fib: FibWriter,
         (published, snapshot): (Published, Arc<ArcSwap<Snapshot>>),
         connections: Arc<Table>,
-        seed: u64,
-        now: Instant,
+        setup: &Setup,
     ) -> Self {
-        let mut rng = Rng::seeded(seed);
-        let mut features = Features::new(&mut rng);
+        let mut rng = Rng::seeded(setup.seed);
+        let (clock, now) = (DayClock::new(setup.clock), setup.now);
+        let mut features = Features::new(&mut rng, &clock, now);
         features.queues.set_workers(workers.len());
         Self {
             intent: Intent::default(),
@@ -321,7 +330,7 @@ impl Control {
             now,
             fetches: fetches::UnderWay::default(),
             instruments: sniff::Instruments::default(),
-            began: 0,
+            began: began(&clock, now),
             rng,
             records: Records::default(),
             links: BTreeMap::new(),
@@ -332,7 +341,8 @@ impl Control {
             inactive_rules: BTreeMap::new(),
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
-            manage: crate::manage::Manage::default(),
+            manage: crate::manage::Manage::new(&clock),
+            clock,
             asking: asking::Asking::default(),
             epoch: 0,
             ip_id: 0,
@@ -359,14 +369,10 @@ impl Control {
         self.snapshot.load_full()
     }
 
-    /// Tells the time of day, for the log, and by its zone what time it is for rules.
+    /// Sets the time of day for all who read it. Rules are compiled anew where the zone has another time.
     pub fn set_clock(&mut self, clock: Clock) {
-        let moved = clock.offset_seconds != self.features.log.clock.offset_seconds;
-        self.features.log.clock = clock;
-        self.features.watches.clock = clock;
-        let local = clock.unix_seconds + i64::from(clock.offset_seconds);
-        self.features.queues.set_clock(local);
-        self.manage.files.clock = clock;
+        let moved = clock.offset_seconds != self.clock.now().offset_seconds;
+        self.clock.set(clock);
         if moved {
             self.due.snapshot = true;
             self.publish();
@@ -380,7 +386,7 @@ impl Control {
         if jumped {
             // Events are due by the time of day.
             let local = Clock {
-                offset_seconds: self.features.log.clock.offset_seconds,
+                offset_seconds: self.clock.now().offset_seconds,
                 ..clock
             };
             self.features.schedule.watch(local, now);
@@ -535,14 +541,11 @@ impl Control {
         *self.port_numbers.entry(name).or_insert(next)
     }
 
-    /// Keeps the time of day at which the router's clock began, so that what happened has one date:
+    /// Keeps the time of day at which the router's own clock began, so that what happened has one date:
     /// the two clocks are never read in the same moment. Who sets the time of day sets that, too.
     fn anchor(&mut self) {
         const SET: u64 = 1_000_000_000;
-        let clock = self.features.log.clock;
-        let day = clock.unix_seconds.saturating_mul(1_000_000_000);
-        let day = day.saturating_add(clock.nanos.into());
-        let began = day.saturating_sub(i64::try_from(self.now.as_nanos()).unwrap_or(i64::MAX));
+        let began = began(&self.clock, self.now);
         if began.abs_diff(self.began) >= SET {
             self.began = began;
         }
@@ -552,7 +555,7 @@ impl Control {
     pub(crate) fn date_of(&self, at: Instant) -> String {
         let at = Clock {
             unix_seconds: self.time_of(at).div_euclid(1_000_000_000),
-            ..self.features.log.clock
+            ..self.clock.now()
         };
         at.date_time()
     }

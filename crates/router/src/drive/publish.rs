@@ -48,7 +48,7 @@ impl Control {
             self.firewall.compiled(),
         );
         let snapshot = Snapshot {
-            zone_seconds: self.features.log.clock.offset_seconds,
+            zone_seconds: self.clock.now().offset_seconds,
             services: Arc::clone(self.services.table()),
             ..compiled
         };

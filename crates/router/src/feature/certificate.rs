@@ -12,6 +12,7 @@ use certificate::{Authority, Digest, Facts, Revoked, Trust, issued_by, of_text, 
 use menu::{Changes, Clock, Id, Item, Menu, Row, RowFilter, Store, Value};
 
 use super::{Effects, Feature, View, each_item};
+use crate::clock::DayClock;
 use crate::live::{DYNAMIC, give};
 
 pub(crate) const CERTIFICATE: &str = "/certificate";
@@ -23,12 +24,11 @@ const LIST_DAYS: i64 = 7;
 const LIST_AGE: i64 = 3_600;
 
 /// What is known of certificates.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Certificates {
     all: BTreeMap<Id, Known>,
     trust: Arc<ArcSwap<Trust>>,
-    /// The time of day when the configuration changed last.
-    clock: Clock,
+    clock: DayClock,
     /// Lists that were given of late, by authority: with what they say, and since when.
     lists: BTreeMap<Id, (Vec<Revoked>, i64, Vec<u8>)>,
 }
@@ -113,7 +113,7 @@ impl Feature for Certificates {
             let usages = facts.usages.iter().map(|usage| Value::Word(usage));
             row.set("key-usage", Value::List(usages.collect()));
             row.set("days-valid", Value::Number(facts.days_valid()));
-            told(&facts, self.clock, &mut row);
+            told(&facts, self.clock.now(), &mut row);
             give(row, filter, each)?;
         }
         ControlFlow::Continue(())
@@ -143,13 +143,22 @@ impl Feature for Certificates {
         if !others.is_empty() {
             self.find_authorities(&others);
         }
-        self.clock = view.clock;
         let trust = self.trust_of(view.store, view.clock);
         self.trust.store(Arc::new(trust));
     }
 }
 
 impl Certificates {
+    /// Of a router that has none yet.
+    pub(crate) fn new(clock: DayClock) -> Self {
+        Self {
+            all: BTreeMap::new(),
+            trust: Arc::default(),
+            clock,
+            lists: BTreeMap::new(),
+        }
+    }
+
     /// Finds out who signed whom, of those that are others and those that these may have signed.
     fn find_authorities(&mut self, others: &BTreeSet<Id>) {
         let mut authorities = BTreeMap::<_, Vec<_>>::new();

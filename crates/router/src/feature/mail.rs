@@ -267,7 +267,8 @@ mod tests {
 
     #[test]
     fn few_are_sent_at_a_time_and_no_more_wait_than_may() {
-        let (mut mails, mut log) = (Mails::default(), Log::new());
+        let clock = crate::DayClock::new(menu::Clock::utc(0));
+        let (mut mails, mut log) = (Mails::default(), Log::new(clock));
         for _ in 0..WAITING {
             mails.send(letter()).expect("there is room");
         }

@@ -17,6 +17,7 @@ use service::ping;
 use super::echo::replies;
 use super::hear::{Echo, Heard, Hearing};
 use super::{Effect, Effects, Feature, View, each_item};
+use crate::clock::DayClock;
 use crate::running::Running;
 
 const MENU: &str = "/tool/netwatch";
@@ -75,8 +76,7 @@ pub(crate) struct Watches {
     named: BTreeMap<Arc<str>, Vec<u64>>,
     probes: VecDeque<Probe>,
     started: bool,
-    /// The time of day.
-    pub(crate) clock: Clock,
+    clock: DayClock,
 }
 
 /// A host that is watched.
@@ -102,14 +102,14 @@ struct One {
 
 impl Watches {
     /// Watches nobody; echo requests are to have this identifier.
-    pub(crate) fn new(id: u16) -> Self {
+    pub(crate) fn new(id: u16, clock: DayClock) -> Self {
         Self {
             machine: Netwatch::new(id),
             all: BTreeMap::new(),
             named: BTreeMap::new(),
             probes: VecDeque::new(),
             started: false,
-            clock: Clock::default(),
+            clock,
         }
     }
 
@@ -246,7 +246,7 @@ impl Watches {
             return;
         };
         if was.is_some() {
-            one.since = Some(self.clock);
+            one.since = Some(self.clock.now());
             let what = [one.comment.as_str(), one.name.as_str(), &one.host];
             let what = what.into_iter().find(|text| !text.is_empty()).unwrap_or("");
             let message = format!(

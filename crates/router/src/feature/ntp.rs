@@ -16,6 +16,7 @@ use wire::ntp::{Mode, PORT, Packet};
 
 use super::hear::{Datagram, Heard, Hearing};
 use super::{Effect, Effects, Feature, View};
+use crate::clock::{DayClock, unix_nanos};
 use crate::learned::Learned;
 use crate::live::{DYNAMIC, give};
 use crate::running::Running;
@@ -68,10 +69,10 @@ struct Host {
 }
 
 impl Ntp {
-    /// Without servers. Questions follow from the seed, which nobody may guess.
-    pub(crate) fn new(seed: u64) -> Self {
+    /// Without servers. Questions follow from the seed, which nobody may guess. `clock` shows the machine's time.
+    pub(crate) fn new(seed: u64, clock: &DayClock, now: Instant) -> Self {
         Self {
-            client: Client::new(seed),
+            client: Client::new(seed, clock.unix_nanos(), now),
             server: Server::new(seed),
             asks: false,
             listens: false,
@@ -88,7 +89,7 @@ impl Ntp {
 
     /// The time of day when the machine says that it is `raw`, and whether it has jumped.
     pub(crate) fn correct(&mut self, raw: Clock, now: Instant) -> (Clock, bool) {
-        let nanos = nanos(raw);
+        let nanos = unix_nanos(raw);
         let mut none = Vec::new();
         self.client.handle(Event::Clock(nanos), now, &mut none);
         let added = self.client.discipline().added(nanos);
@@ -243,9 +244,7 @@ impl Ntp {
         running: &Running<'_>,
         out: &mut Effects,
     ) -> Hearing {
-        let Some(time) = self.client.time(running.now) else {
-            return Hearing::Taken;
-        };
+        let time = self.client.time(running.now);
         let synchronized = self.client.synchronized(running.now);
         match self
             .server
@@ -318,9 +317,7 @@ impl Feature for Ntp {
         let mut actions = Vec::new();
         self.client.tick(now, &mut actions);
         self.carry_out(actions, out);
-        let Some(time) = self.client.time(now) else {
-            return;
-        };
+        let time = self.client.time(now);
         let synchronized = self.client.synchronized(now);
         if let Some((all, bytes)) = self.server.tick(synchronized, time, now) {
             for to in all {
@@ -466,11 +463,6 @@ fn thousandths(number: i64, unit: &str) -> String {
 /// Nanoseconds in seconds: `-90.123 s`.
 fn seconds(nanos: i64) -> String {
     thousandths(nanos / 1_000_000, "s")
-}
-
-fn nanos(clock: Clock) -> i64 {
-    let seconds = clock.unix_seconds.saturating_mul(1_000_000_000);
-    seconds.saturating_add(clock.nanos.into())
 }
 
 /// A server as it is without anything said of it.

@@ -175,7 +175,7 @@ mod tests {
         let of_day = time::of_day(of_day).expect("a time");
         Clock {
             unix_seconds: days * 86_400 + of_day / time::SECOND,
-            ..Clock::default()
+            ..Clock::utc(0)
         }
     }
 

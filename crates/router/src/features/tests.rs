@@ -16,6 +16,7 @@ use menu::{Clock, Store, Value};
 use service::dns::Told;
 
 use super::*;
+use crate::clock::DayClock;
 use crate::drive::asking::Asking;
 use crate::feature::Effect;
 use crate::intent::Name;
@@ -35,12 +36,18 @@ fn add(
     follow(features, store, changes.as_deref())
 }
 
+/// Features without a configuration, in 1970.
+fn features() -> Features {
+    let clock = DayClock::new(Clock::utc(0));
+    Features::new(&mut Rng::seeded(1), &clock, Instant::ZERO)
+}
+
 fn follow(features: &mut Features, store: &Store, changes: Option<&Changes>) -> Vec<Effect> {
     let view = View {
         store,
         asking: &Asking::default(),
         now: Instant::ZERO,
-        clock: Clock::default(),
+        clock: Clock::utc(0),
     };
     let mut out = Effects::default();
     features.follow(&view, changes, &mut out);
@@ -49,7 +56,7 @@ fn follow(features: &mut Features, store: &Store, changes: Option<&Changes>) -> 
 
 #[test]
 fn features_have_a_part_in_menus_that_are_declared() {
-    let (store, features) = (schema::store(), Features::new(&mut Rng::seeded(1)));
+    let (store, features) = (schema::store(), features());
     for feature in features.list() {
         let menus = feature.menus();
         for path in menus {
@@ -62,7 +69,7 @@ fn features_have_a_part_in_menus_that_are_declared() {
 
 #[test]
 fn a_transaction_is_followed_by_those_whose_menus_it_changed() {
-    let (mut store, mut features) = (schema::store(), Features::new(&mut Rng::seeded(1)));
+    let (mut store, mut features) = (schema::store(), features());
     follow(&mut features, &store, None);
     let event = [
         ("name", Value::text("x")),
@@ -86,7 +93,7 @@ fn a_transaction_is_followed_by_those_whose_menus_it_changed() {
 
 #[test]
 fn what_a_feature_wants_of_another_is_an_effect() {
-    let (mut store, mut features) = (schema::store(), Features::new(&mut Rng::seeded(1)));
+    let (mut store, mut features) = (schema::store(), features());
     follow(&mut features, &store, None);
     let mut out = Effects::default();
     let servers = vec!["192.0.2.53:53".parse().expect("an address")];

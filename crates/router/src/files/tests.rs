@@ -23,7 +23,7 @@ impl Drop for Temporary {
 }
 
 fn both(test: impl Fn(&mut Files)) {
-    test(&mut Files::memory());
+    test(&mut Files::memory(DayClock::new(menu::Clock::utc(0))));
     let folder = Temporary::new();
     test(&mut Files::open(&folder.0.join("files")).expect("a new folder"));
 }
@@ -96,7 +96,7 @@ fn size_and_number_are_bounded() {
         let refused = files.write("large", &large);
         assert_eq!(refused, Err(Reason::failure("file is too large")));
     });
-    let mut files = Files::memory();
+    let mut files = Files::memory(DayClock::new(menu::Clock::utc(0)));
     for number in 0..COUNT {
         files
             .write(&format!("{number}"), b"")

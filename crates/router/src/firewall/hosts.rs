@@ -319,8 +319,8 @@ mod tests {
 
     impl Bench {
         fn new(configuration: &str) -> Self {
-            let (router, _) =
-                Instance::new(&Setup::OFFLINE, schema::store()).expect("a small pool");
+            let (router, _) = Instance::new(&Setup::offline(menu::Clock::utc(0)), schema::store())
+                .expect("a small pool");
             let mut bench = Self {
                 router,
                 now: Instant::ZERO,

@@ -145,6 +145,10 @@ struct Follower {
 impl tool::Router for Follower {}
 
 impl menu::Live for Follower {
+    fn clock(&self) -> menu::Clock {
+        menu::Clock::utc(0)
+    }
+
     fn changed(&mut self, _store: &Store, changes: &Changes) {
         self.seen.push(changes.clone());
     }

@@ -26,7 +26,8 @@ fn started(state: &Path) -> (Instance, BTreeMap<String, String>) {
         kept.notes
     });
     store.set_journal(Box::new(durable));
-    let (router, _) = Instance::new(&Setup::OFFLINE, store).expect("memory for a small pool");
+    let (router, _) = Instance::new(&Setup::offline(menu::Clock::utc(0)), store)
+        .expect("memory for a small pool");
     (router, notes)
 }
 

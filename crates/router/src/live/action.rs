@@ -23,7 +23,7 @@ impl Control {
             store,
             asking: &self.asking,
             now: self.now,
-            clock: self.features.log.clock,
+            clock: self.clock.now(),
         };
         if let Some(done) = self.features.act(&view, call) {
             return done;

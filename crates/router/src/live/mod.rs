@@ -121,7 +121,7 @@ impl Live for Control {
                 self.annotate_interface(id, row);
             }
             "/certificate" => {
-                let clock = self.features.log.clock;
+                let clock = self.clock.now();
                 self.features.certificates.annotate(id, clock, row);
             }
             "/ip/address" => self.annotate_address4(id, row),
@@ -196,7 +196,7 @@ impl Live for Control {
     }
 
     fn clock(&self) -> Clock {
-        self.features.log.clock
+        self.clock.now()
     }
 
     fn log(&mut self, topics: &str, message: &str) {

@@ -24,7 +24,7 @@ impl Control {
 
     /// The jobs of the events whose time has come.
     pub(crate) fn due_jobs(&mut self, store: &Store) -> Vec<Job> {
-        let clock = self.features.log.clock;
+        let clock = self.clock.now();
         let mut jobs = Vec::new();
         for id in self.features.schedule.due(clock) {
             let Some(item) = store.item(EVENTS, id) else {

@@ -201,7 +201,7 @@ impl Control {
     }
 
     pub(super) fn annotate_clock(&self, row: &mut Row) {
-        let clock = self.features.log.clock;
+        let clock = self.clock.now();
         let now = clock.date_time();
         let (date, time) = now.split_once(' ').unwrap_or((&now, ""));
         row.set("date", Value::text(date));

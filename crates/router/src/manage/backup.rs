@@ -107,7 +107,7 @@ impl Desk<'_> {
         let identity = self.store.settings("/system/identity");
         let identity = identity.map_or("ferroute", |item| item.text("name"));
         let word = identity.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
-        let date = self.control.features.log.clock.date_time();
+        let date = self.control.clock.now().date_time();
         let digits: String = date.chars().filter(char::is_ascii_digit).collect();
         let (day, time) = digits.split_at_checked(8).unwrap_or_default();
         format!("{word}-{day}-{}", time.get(..4).unwrap_or_default())

@@ -236,7 +236,7 @@ impl Desk<'_> {
     }
 
     fn now(&self) -> i64 {
-        self.control.features.log.clock.unix_seconds
+        self.control.clock.now().unix_seconds
     }
 
     /// One item of the command.

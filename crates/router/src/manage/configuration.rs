@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use machine::{Duration, Instant};
 use menu::{
-    By, Change, Changes, Clock, Origin, Policies, Reason, Reply, Rights, Row, RowFilter, Store,
-    Value, describe,
+    By, Change, Changes, Origin, Policies, Reason, Reply, Rights, Row, RowFilter, Store, Value,
+    describe,
 };
 
 use super::Desk;
@@ -56,7 +56,7 @@ impl Control {
         let due = self.confirm_until().is_some_and(|until| until <= self.now);
         if due && let Some(unconfirmed) = self.manage.unconfirmed.take() {
             let revision = unconfirmed.changes.revision;
-            let by = By::user(&unconfirmed.user, self.features.log.clock);
+            let by = By::user(&unconfirmed.user, self.clock.now());
             let message = match self.take_back(store, &unconfirmed, by) {
                 Ok(()) => format!("revision {revision} was not confirmed and is taken back"),
                 Err(reason) => format!("revision {revision} is not taken back: {reason}"),
@@ -106,7 +106,9 @@ impl Control {
             row.set("action", Value::text(changes.action()));
             row.set("by", Value::text(changes.by.user.as_str()));
             row.set("policy", Value::text("write"));
-            row.set("time", Value::text(changes.by.clock.date_time()));
+            if let Some(clock) = changes.by.clock {
+                row.set("time", Value::text(clock.date_time()));
+            }
             if filter.accepts(&row) {
                 each(row)?;
             }
@@ -132,8 +134,8 @@ impl Control {
                 _ => &changes.by.user,
             };
             row.set("revision", number(changes.revision as usize));
-            if changes.by.clock != Clock::default() {
-                row.set("time", Value::text(changes.by.clock.date_time()));
+            if let Some(clock) = changes.by.clock {
+                row.set("time", Value::text(clock.date_time()));
             }
             row.set("by", Value::text(by));
             row.set("action", Value::text(changes.action()));

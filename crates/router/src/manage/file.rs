@@ -34,7 +34,7 @@ impl Control {
         let clock = Clock {
             unix_seconds: entry.modified,
             nanos: 0,
-            ..self.features.log.clock
+            ..self.clock.now()
         };
         let mut row = Row {
             id: Some(Id(entry.id())),

@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use menu::{By, Call, Caller, Changes, Output, Policies, Reason, Reply, Row, Store, Value};
 
+use crate::clock::DayClock;
 use crate::drive::Control;
 use crate::files::Files;
 
@@ -39,21 +40,20 @@ pub(crate) struct Manage {
     notices: Vec<(u64, String)>,
 }
 
-impl Default for Manage {
-    fn default() -> Self {
+/// Sessions that can wait to be told something.
+const NOTICES: usize = 64;
+
+impl Manage {
+    /// Of a router without a folder: its files are in memory.
+    pub(crate) fn new(clock: &DayClock) -> Self {
         Self {
-            files: Files::memory(),
+            files: Files::memory(clock.clone()),
             safe: None,
             unconfirmed: None,
             notices: Vec::new(),
         }
     }
-}
 
-/// Sessions that can wait to be told something.
-const NOTICES: usize = 64;
-
-impl Manage {
     /// Keeps what a session is to be told.
     fn tell(&mut self, session: u64, text: String) {
         if self.notices.len() == NOTICES {
@@ -249,7 +249,7 @@ impl Desk<'_> {
                 return Err(reason);
             }
         }
-        let by = By::user(self.caller.user, self.control.features.log.clock);
+        let by = By::user(self.caller.user, self.control.clock.now());
         let changes = self.store.commit_by(mark, by)?;
         self.control.follow(self.store, changes);
         Ok(Reply::default())
@@ -257,7 +257,7 @@ impl Desk<'_> {
 
     /// The user and the time of a transaction, with words for it.
     fn by(&self, action: impl Into<String>) -> By {
-        By::user(self.caller.user, self.control.features.log.clock).doing(action)
+        By::user(self.caller.user, self.control.clock.now()).doing(action)
     }
 
     fn say(&mut self, line: &str) -> Result<(), Reason> {

@@ -13,7 +13,8 @@ const WRITER: Policies = Policies::READ.or(Policies::WRITE);
 const MANAGER: Policies = WRITER.or(Policies::POLICY);
 
 fn router() -> Instance {
-    let (mut router, _) = Instance::new(&Setup::OFFLINE, schema::store()).expect("a small pool");
+    let (mut router, _) =
+        Instance::new(&Setup::offline(menu::Clock::utc(0)), schema::store()).expect("a small pool");
     by(
         &mut router,
         ("admin", Policies::ALL),

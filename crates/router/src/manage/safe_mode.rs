@@ -67,7 +67,7 @@ impl Control {
         let Some(Taken { user, rights, .. }) = self.manage.safe.take() else {
             return;
         };
-        let by = By::user(&user, self.features.log.clock).doing("safe mode given back");
+        let by = By::user(&user, self.clock.now()).doing("safe mode given back");
         let message = match store.unroll(by, rights.now()) {
             Ok(changes) => {
                 self.follow(store, changes);

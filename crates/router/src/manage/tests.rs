@@ -15,10 +15,11 @@ pub(super) fn router() -> Instance {
 }
 
 fn with(store: menu::Store) -> Instance {
-    let (mut router, _) = Instance::new(&Setup::OFFLINE, store).expect("memory for a small pool");
+    let (mut router, _) =
+        Instance::new(&Setup::offline(Clock::utc(0)), store).expect("memory for a small pool");
     router.control().set_clock(Clock {
         unix_seconds: 1_795_287_477,
-        ..Clock::default()
+        ..Clock::utc(0)
     });
     router
 }
@@ -495,8 +496,9 @@ impl State {
         let mut durable = Durable::open(&self.0, &key, OnDamage::Refuse).expect("the folder");
         let mut store = schema::store();
         let said = match durable.load().expect("readable") {
-            Some(kept) => crate::store::take_up(&mut store, durable, &kept, Clock::default())
-                .expect("writable"),
+            Some(kept) => {
+                crate::store::take_up(&mut store, durable, &kept, Clock::utc(0)).expect("writable")
+            }
             None => {
                 durable.replace(&store.save()).expect("writable");
                 store.set_journal(Box::new(durable));
@@ -601,7 +603,7 @@ fn the_workers_are_told_when_the_zone_has_another_time() {
 
     router.control().set_clock(Clock {
         offset_seconds: before + 3_600,
-        ..Clock::default()
+        ..Clock::utc(0)
     });
 
     assert_eq!(zone(&mut router), before + 3_600);

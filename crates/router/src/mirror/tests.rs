@@ -91,7 +91,8 @@ fn a_slot_that_is_given_again_has_the_port_number_that_it_had() {
 fn router() -> Router {
     let mut store = schema::store();
     store.ensure_port("ether1", None).expect("a port");
-    let (instance, _workers) = Instance::new(&Setup::OFFLINE, store).expect("memory");
+    let (instance, _workers) =
+        Instance::new(&Setup::offline(menu::Clock::utc(0)), store).expect("memory");
     let mut router = Router(instance);
     let attached = router
         .0

@@ -40,7 +40,8 @@ pub(crate) fn changes(changes: &SavedChanges) -> Vec<u8> {
     let mut out = Vec::new();
     text(&changes.by.user, &mut out);
     text(&changes.by.action, &mut out);
-    let clock = changes.by.clock;
+    // Who has no time is written as the beginning of 1970.
+    let clock = changes.by.clock.unwrap_or(Clock::utc(0));
     out.extend_from_slice(&clock.unix_seconds.to_le_bytes());
     out.extend_from_slice(&clock.nanos.to_le_bytes());
     out.extend_from_slice(&clock.offset_seconds.to_le_bytes());
@@ -74,8 +75,9 @@ pub(crate) fn read_changes(revision: u64, bytes: &[u8]) -> Option<SavedChanges> 
         unix_seconds: i64::from_le_bytes(reader.take()?),
         nanos: u32::from_le_bytes(reader.take()?),
         offset_seconds: i32::from_le_bytes(reader.take()?),
-        ..Clock::default()
+        ..Clock::utc(0)
     };
+    let clock = (clock != Clock::utc(0)).then_some(clock);
     let [kind] = reader.take()?;
     let of = reader.number()?;
     let origin = match kind {
@@ -275,12 +277,12 @@ mod tests {
     fn a_transaction_is_read_as_it_was_written_or_not_at_all() {
         let by = By {
             user: String::from("admin"),
-            clock: Clock {
+            clock: Some(Clock {
                 unix_seconds: 5,
                 nanos: 6,
                 offset_seconds: -7,
-                ..Clock::default()
-            },
+                ..Clock::utc(0)
+            }),
             action: String::from("x added"),
         };
         let list = vec![

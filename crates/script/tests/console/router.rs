@@ -12,6 +12,10 @@ struct Routes;
 impl tool::Router for Routes {}
 
 impl Live for Routes {
+    fn clock(&self) -> menu::Clock {
+        menu::Clock::utc(0)
+    }
+
     fn rows(
         &self,
         _store: &Store,
@@ -101,6 +105,10 @@ struct Pieces;
 impl tool::Router for Pieces {}
 
 impl Live for Pieces {
+    fn clock(&self) -> menu::Clock {
+        menu::Clock::utc(0)
+    }
+
     fn rows_from(
         &self,
         menu: &'static menu::Menu,
@@ -151,7 +159,11 @@ fn a_large_table_is_looked_at_in_pieces_and_counted_at_once() {
 /// A router whose interfaces carry something.
 struct Carrying;
 
-impl Live for Carrying {}
+impl Live for Carrying {
+    fn clock(&self) -> menu::Clock {
+        menu::Clock::utc(0)
+    }
+}
 
 impl tool::Router for Carrying {
     fn rates(&self, interface: Option<&str>) -> Option<Row> {

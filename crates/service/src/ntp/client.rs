@@ -131,7 +131,7 @@ pub struct Client {
     /// Of the server that is believed.
     root: Root,
     /// The raw time, and when it was that.
-    raw: Option<(i64, Instant)>,
+    raw: (i64, Instant),
     /// How good measurements have been.
     jiggle: i32,
     /// When the sample was taken that was believed last.
@@ -187,7 +187,7 @@ impl Machine for Client {
     }
 
     fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
-        let Some(raw) = self.raw_at(now) else { return };
+        let raw = self.raw_at(now);
         let due = |one: &Association| one.next.is_some_and(|at| at <= now);
         let due: Vec<_> = self
             .peers
@@ -210,15 +210,15 @@ impl Machine for Client {
     }
 
     fn deadline(&self) -> Option<(Instant, ())> {
-        self.raw?;
         let next = self.peers.values().filter_map(|one| one.next).min();
         next.map(|at| (at, ()))
     }
 }
 
 impl Client {
-    /// A client without servers. Its questions follow from the seed, which nobody may guess.
-    pub fn new(seed: u64) -> Self {
+    /// A client without servers. Its questions follow from the seed, which nobody may guess; `raw` is the raw time at
+    /// `now`, in nanoseconds since 1970.
+    pub fn new(seed: u64, raw: i64, now: Instant) -> Self {
         let mut rng = Rng::seeded(seed);
         let mut secret = [0; 16];
         rng.fill(&mut secret);
@@ -230,7 +230,7 @@ impl Client {
             discipline: Discipline::default(),
             status: None,
             root: Root::default(),
-            raw: None,
+            raw: (raw, now),
             jiggle: 0,
             used: i64::MIN,
         }
@@ -249,7 +249,7 @@ impl Client {
     /// What is known of a server.
     pub fn peer(&self, id: u64) -> Option<PeerStatus> {
         let one = self.peers.get(&id)?;
-        let raw = self.raw.map_or(0, |(raw, _)| raw);
+        let (raw, _) = self.raw;
         let added = self.discipline.added(raw);
         let measured = one.filter.look(raw).map(|found| {
             let Sample { offset, delay, .. } = found.best;
@@ -266,7 +266,7 @@ impl Client {
 
     /// What a server of this router tells of the time; nothing if nobody is believed.
     pub fn synchronized(&self, now: Instant) -> Option<Synchronized> {
-        let (status, raw) = (self.status?, self.raw_at(now)?);
+        let (status, raw) = (self.status?, self.raw_at(now));
         let age = wander(raw.saturating_sub(self.root.at));
         Some(Synchronized {
             leap: self.root.leap,
@@ -280,38 +280,34 @@ impl Client {
 
     /// Forgets how wrong the clock runs.
     pub fn reset_frequency(&mut self, now: Instant) {
-        if let Some(raw) = self.raw_at(now) {
-            self.discipline.reset_frequency(raw);
-        }
+        self.discipline.reset_frequency(self.raw_at(now));
     }
 
     /// The time of day, in nanoseconds since 1970.
-    pub fn time(&self, now: Instant) -> Option<i64> {
-        self.raw_at(now).map(|raw| self.discipline.time(raw))
+    pub fn time(&self, now: Instant) -> i64 {
+        self.discipline.time(self.raw_at(now))
     }
 
-    fn raw_at(&self, now: Instant) -> Option<i64> {
-        let (raw, at) = self.raw?;
-        Some(raw.saturating_add(nanos(now - at)))
+    fn raw_at(&self, now: Instant) -> i64 {
+        let (raw, at) = self.raw;
+        raw.saturating_add(nanos(now - at))
     }
 
     /// Takes the raw time. If somebody has set it, the time of day goes on as it did, where servers said what it is.
     fn set_raw(&mut self, raw: i64, now: Instant) {
-        if let Some(expected) = self.raw_at(now) {
-            let by = raw.saturating_sub(expected);
-            if by.saturating_abs() >= SET && self.status.is_some() {
-                self.discipline.raw_was_set(by);
-                for one in self.peers.values_mut() {
-                    one.filter.raw_was_set(by);
-                    one.asked = one
-                        .asked
-                        .map(|(cookie, at)| (cookie, at.saturating_add(by)));
-                }
-                self.used = self.used.saturating_add(by);
-                self.root.at = self.root.at.saturating_add(by);
+        let by = raw.saturating_sub(self.raw_at(now));
+        if by.saturating_abs() >= SET && self.status.is_some() {
+            self.discipline.raw_was_set(by);
+            for one in self.peers.values_mut() {
+                one.filter.raw_was_set(by);
+                one.asked = one
+                    .asked
+                    .map(|(cookie, at)| (cookie, at.saturating_add(by)));
             }
+            self.used = self.used.saturating_add(by);
+            self.root.at = self.root.at.saturating_add(by);
         }
-        self.raw = Some((raw, now));
+        self.raw = (raw, now);
     }
 
     fn configure(&mut self, peers: Vec<Peer>, now: Instant, out: &mut Vec<Action>) {
@@ -321,10 +317,8 @@ impl Client {
             let one = kept.unwrap_or_else(|| Association::new(peer, now));
             self.peers.insert(one.peer.id, one);
         }
-        if let Some(raw) = self.raw_at(now)
-            && self.status.is_some()
-        {
-            self.choose(raw, out);
+        if self.status.is_some() {
+            self.choose(self.raw_at(now), out);
         }
     }
 
@@ -336,7 +330,7 @@ impl Client {
         out: &mut Vec<Action>,
     ) -> Result<(), Fault> {
         let packet = Packet::parse(bytes).map_err(Fault::Malformed)?;
-        let raw = self.raw_at(now).ok_or(Fault::Unasked)?;
+        let raw = self.raw_at(now);
         let origin = packet.repr.origin.0;
         let is_its = |one: &&mut Association| {
             one.peer.address == Some(from) && one.asked.is_some_and(|(cookie, _)| cookie == origin)

@@ -22,7 +22,7 @@ fn an_event_runs_by_its_interval_and_shares_variables_with_its_owner() {
         router,
         ":put [/system scheduler get tick run-count]; :put [/system scheduler get tick next-run]",
     );
-    assert_eq!(seen, "3\n1970-01-01 00:00:40\n");
+    assert_eq!(seen, "3\n1970-01-01 00:00:41\n");
     assert_eq!(world.run_on(router, "/environment print count-only"), "1\n");
 }
 

@@ -48,7 +48,7 @@ impl End {
             bytes.fill_with(|| rng.next_u32() as u8);
         });
         let mut end = Self {
-            device: Device::new(entropy),
+            device: Device::new(entropy, 1_700_000_000_000_000_000, now),
             at: address(number),
             sessions: BTreeMap::new(),
             sending: None,
@@ -60,7 +60,6 @@ impl End {
             gave_up: 0,
             pairs: 0,
         };
-        end.handle(Event::Clock(1_700_000_000_000_000_000), now);
         end.handle(Event::Private(Some(private(number))), now);
         end.handle(Event::Peer(PEER, Some(peer)), now);
         end

@@ -92,18 +92,6 @@ fn options_without_room_are_told_about_as_they_came() {
 }
 
 #[test]
-fn a_worker_that_was_not_told_the_time_says_so() {
-    let mut rig = rig();
-    rig.details(ETHER2).address4 = Some(EGRESS4.into());
-    rig.publish();
-
-    let sent = rig.pass(ip4(&with_options(&[68, 8, 5, 0, 0, 0, 0, 0])));
-
-    let marked = with_options(&[68, 8, 9, 0, 0x80, 0, 0, 0]);
-    assert_eq!(sent, [forwarded4(&marked)]);
-}
-
-#[test]
 fn packets_of_the_router_itself_keep_their_options() {
     let mut rig = recorder();
     let mut packet = with_options(&[7, 7, 4, 0, 0, 0, 0, 0]);

@@ -228,7 +228,8 @@ impl Port for Silent {
 fn router(configuration: &str) -> Arc<Shared> {
     let mut store = schema::store();
     store.ensure_port("ether1", None).expect("a port");
-    let (mut instance, _workers) = Instance::new(&Setup::OFFLINE, store).expect("memory");
+    let (mut instance, _workers) =
+        Instance::new(&Setup::offline(crate::core::clock()), store).expect("memory");
     let news = PortNews {
         up: true,
         mac: wire::Mac([2, 0, 0, 0, 0, 1]),

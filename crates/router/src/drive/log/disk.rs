@@ -89,6 +89,8 @@ fn lines_of(files: &Files, name: &str) -> usize {
 mod tests {
     use menu::Files as _;
 
+    use crate::clock::DayClock;
+
     use super::*;
 
     fn files(stop: bool) -> Vec<String> {
@@ -98,14 +100,14 @@ mod tests {
             files: 2,
             stop,
         };
-        let mut files = Files::memory();
+        let mut files = Files::memory(DayClock::new(menu::Clock::utc(0)));
         for piece in [&["1", "2", "3"][..], &["4", "5"], &["6", "7"]] {
             // Each time as after a restart: how much there is has to be looked up.
             let mut disk = Disk::default();
             for word in piece {
                 let entry = Entry {
                     number: 1,
-                    at: menu::Clock::default(),
+                    at: menu::Clock::utc(0),
                     topics: "system,info".into(),
                     message: (*word).to_owned(),
                 };

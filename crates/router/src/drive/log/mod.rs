@@ -28,6 +28,8 @@ use disk::Disk;
 use remote::Remote;
 use rule::{Action, Rule, Target};
 
+use crate::clock::DayClock;
+
 /// Entries that wait for somebody to take them, at most.
 const WAITING: usize = 1_000;
 
@@ -54,7 +56,7 @@ pub(crate) struct LogMail {
 }
 
 /// The log.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Log {
     rules: Vec<Rule>,
     actions: BTreeMap<Id, Action>,
@@ -74,15 +76,26 @@ pub struct Log {
     early: Option<Vec<Entry>>,
     name: String,
     /// The time of day of what is written.
-    pub clock: Clock,
+    clock: DayClock,
 }
 
 impl Log {
     /// A log that keeps what is said until it knows the rules.
-    pub fn new() -> Self {
+    pub fn new(clock: DayClock) -> Self {
         Self {
+            rules: Vec::new(),
+            actions: BTreeMap::new(),
+            memory: BTreeMap::new(),
+            disks: BTreeMap::new(),
+            datagrams: VecDeque::new(),
+            mails: BTreeMap::new(),
+            servers: BTreeMap::new(),
+            fresh: VecDeque::new(),
+            echoes: VecDeque::new(),
+            last: 0,
             early: Some(Vec::new()),
-            ..Self::default()
+            name: String::new(),
+            clock,
         }
     }
 
@@ -131,7 +144,7 @@ impl Log {
     pub fn add(&mut self, topics: impl Into<Cow<'static, str>>, message: impl Into<String>) {
         let entry = Entry {
             number: self.next(),
-            at: self.clock,
+            at: self.clock.now(),
             topics: topics.into(),
             message: message.into(),
         };
@@ -302,7 +315,7 @@ mod tests {
         let live = &mut menu::Offline;
         script::run(&mut store, live, &mut session, configuration, &mut out)
             .unwrap_or_else(|refusal| panic!("{refusal}"));
-        let mut log = Log::new();
+        let mut log = Log::new(DayClock::new(Clock::utc(0)));
         log.add("system,info", "early");
         log.follow(&store);
         log

@@ -79,7 +79,11 @@ impl Router {
     fn new() -> Self {
         let mut store = schema::store();
         store.ensure_port("ether1", None).expect("a port");
-        Self(Instance::new(&Setup::OFFLINE, store).expect("memory").0)
+        Self(
+            Instance::new(&Setup::offline(menu::Clock::utc(0)), store)
+                .expect("memory")
+                .0,
+        )
     }
 
     fn control(&mut self) -> &mut Control {

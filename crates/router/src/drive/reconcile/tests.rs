@@ -35,7 +35,8 @@ impl World {
         for port in PORTS {
             store.ensure_port(port, None).expect("a port");
         }
-        let (router, _) = Instance::new(&Setup::OFFLINE, store).expect("memory");
+        let (router, _) =
+            Instance::new(&Setup::offline(menu::Clock::utc(0)), store).expect("memory");
         let (rng, now) = (Rng::seeded(seed), Instant::ZERO);
         let mut world = Self { router, rng, now };
         for (place, port) in PORTS.iter().enumerate() {
@@ -178,7 +179,7 @@ impl World {
 
     /// The same configuration, loaded by a control that knows nothing of how it came about.
     fn loaded(&mut self) -> Control {
-        let (mut fresh, _) = Control::build(&Setup::OFFLINE).expect("memory");
+        let (mut fresh, _) = Control::build(&Setup::offline(menu::Clock::utc(0))).expect("memory");
         let control = self.router.control();
         fresh.numbers = control.numbers.clone();
         fresh.ports = control.ports.clone();

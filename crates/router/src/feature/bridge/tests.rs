@@ -26,7 +26,8 @@ impl Desk {
         for port in ports {
             store.ensure_port(port, None).expect("a port");
         }
-        let (mut router, _) = Instance::new(&Setup::OFFLINE, store).expect("memory");
+        let (mut router, _) =
+            Instance::new(&Setup::offline(menu::Clock::utc(0)), store).expect("memory");
         for (place, port) in ports.iter().enumerate() {
             let news = PortNews {
                 up: true,

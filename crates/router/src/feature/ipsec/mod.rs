@@ -27,8 +27,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
-use certificate::Trust;
 use dataplane::ipsec::{Action as Does, Associations, Policies, Policy};
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
@@ -42,7 +40,7 @@ use self::given::Given;
 use self::installed::{Installed, Seen};
 use self::leases::Leases;
 use self::logins::{Asked, Logins};
-use self::proof::Proofs;
+pub(crate) use self::proof::Proofs;
 use self::read::{Config, Reader};
 use self::sessions::Sessions;
 pub(crate) use self::sources::Way;
@@ -132,17 +130,13 @@ impl core::fmt::Debug for Ipsec {
 }
 
 impl Ipsec {
-    /// Nothing is configured. Keys, nonces and numbers come from `entropy`, which is called anew for each user; `trust`
-    /// says whose certificates are believed, and peers get addresses of `pools`.
-    pub(crate) fn new(
-        entropy: impl Fn() -> Entropy,
-        trust: Arc<ArcSwap<Trust>>,
-        pools: Pools,
-    ) -> Self {
+    /// Nothing is configured. Keys, nonces and numbers come from `entropy`, which is called anew for each user; `proofs`
+    /// judges certificates, and peers get addresses of `pools`.
+    pub(crate) fn new(entropy: impl Fn() -> Entropy, proofs: Proofs, pools: Pools) -> Self {
         Self {
             engine: Engine::new(entropy()),
             entropy: entropy(),
-            proofs: Proofs::new(trust),
+            proofs,
             leases: Leases::new(pools),
             logins: Logins::default(),
             sessions: Sessions::default(),
@@ -180,7 +174,6 @@ impl Ipsec {
 
     /// Reads what is configured.
     fn read(&mut self, view: &View<'_>, out: &mut Effects) {
-        self.proofs.set_clock(view.now, view.clock);
         self.logins.read(view.store);
         self.sessions.read(view.store);
         let reader = Reader::new(view.store, &mut self.proofs);
@@ -321,7 +314,6 @@ impl Ipsec {
 
     fn handle(&mut self, event: Event<'_>, now: Instant, out: &mut Effects) {
         let mut actions = Vec::new();
-        self.proofs.tell_time(now);
         self.engine.handle(event, now, &mut actions);
         self.act_all(actions, now, out);
     }

@@ -2,62 +2,42 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use arc_swap::ArcSwap;
 use certificate::{Facts, Hash, Signing, Trust, Way, of_text};
 use ike::{Certified, EapLogin, EapMethod, Id, Scheme, Signer, Verifier};
-use machine::Instant;
-use menu::{Clock, Item, Store, Value};
+use menu::{Item, Store, Value};
 
 use super::read::secret;
+use crate::clock::DayClock;
 use crate::feature::certificate::CERTIFICATE;
 
 /// The use that certificates must be trusted for (`trust-store`).
 const USE: &str = "ipsec";
 
 /// Who is trusted, and what time it is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Believed {
     trust: Arc<ArcSwap<Trust>>,
-    unix_seconds: AtomicI64,
+    clock: DayClock,
 }
 
 /// Keys and judges of the identities that there are. They stay the same while their certificates do: a peer whose
 /// identity is another one begins anew.
-#[derive(Default)]
-pub(super) struct Proofs {
+pub(crate) struct Proofs {
     believed: Arc<Believed>,
-    /// The time of day at a point of the other clock.
-    clock: (Instant, i64),
     keys: BTreeMap<Vec<u8>, Arc<Own>>,
     judges: BTreeMap<Option<Vec<u8>>, Arc<Judge>>,
 }
 
 impl Proofs {
-    /// Believes those whom `/certificate` trusts.
-    pub(super) fn new(trust: Arc<ArcSwap<Trust>>) -> Self {
+    /// Believes those whom `/certificate` trusts, as long as their certificates are valid by this clock.
+    pub(crate) fn new(trust: Arc<ArcSwap<Trust>>, clock: DayClock) -> Self {
         Self {
-            believed: Arc::new(Believed {
-                trust,
-                unix_seconds: AtomicI64::new(0),
-            }),
-            ..Self::default()
+            believed: Arc::new(Believed { trust, clock }),
+            keys: BTreeMap::new(),
+            judges: BTreeMap::new(),
         }
-    }
-
-    /// It is this time of day.
-    pub(super) fn set_clock(&mut self, now: Instant, clock: Clock) {
-        self.clock = (now, clock.unix_seconds);
-        self.tell_time(now);
-    }
-
-    /// Time goes on.
-    pub(super) fn tell_time(&self, now: Instant) {
-        let (at, seconds) = self.clock;
-        let passed = now.saturating_since(at).as_secs();
-        let seconds = seconds.saturating_add_unsigned(passed);
-        self.believed.unix_seconds.store(seconds, Ordering::Relaxed);
     }
 
     /// Forgets keys and judges that no identity has any more.
@@ -204,7 +184,7 @@ impl Verifier for Judge {
         message: &[u8],
         signature: &[u8],
     ) -> Result<(), String> {
-        let now = self.believed.unix_seconds.load(Ordering::Relaxed);
+        let now = self.believed.clock.unix_seconds();
         // Who is known need not send its certificate.
         let first = chain.first().or(self.only.as_ref());
         let first = first.ok_or("the peer sent no certificate")?;

@@ -27,6 +27,7 @@ use self::branch::{LOOK, Numbers};
 use self::simple::Simples;
 use self::tree::Trees;
 use super::{Effect, Effects, Feature, View, each_item};
+use crate::clock::DayClock;
 use crate::intent::Name;
 use crate::running::Running;
 
@@ -38,7 +39,7 @@ const INTERFACE: &str = "/queue/interface";
 const DEEP: usize = 7;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Queues {
     simple: Simples,
     trees: Trees,
@@ -52,8 +53,8 @@ pub(crate) struct Queues {
     told: bool,
     /// When rates are worked out next.
     look: Option<Instant>,
-    /// The time, as rules see it.
-    clock: Clock,
+    /// The time of day, for queues with `time=`.
+    clock: DayClock,
 }
 
 /// Something that is wanted of control.
@@ -80,7 +81,8 @@ struct Ground<'a> {
     types: &'a BTreeMap<Name, Kind>,
     interfaces: &'a BTreeMap<Name, InterfaceId>,
     numbers: &'a mut Numbers,
-    clock: &'a Clock,
+    /// The time, as rules see it.
+    clock: Clock,
 }
 
 impl Ground<'_> {
@@ -105,15 +107,27 @@ macro_rules! ground {
             types: &$of.types,
             interfaces: &$of.interfaces,
             numbers: &mut $of.numbers,
-            clock: &$of.clock,
+            clock: Clock::at(Instant::ZERO, $of.clock.local_seconds()),
         }
     };
 }
 
 impl Queues {
-    /// Tells the time: local seconds since 1970.
-    pub(crate) fn set_clock(&mut self, local_seconds: i64) {
-        self.clock = Clock::at(Instant::ZERO, local_seconds);
+    /// Of a router that has none yet.
+    pub(crate) fn new(clock: DayClock) -> Self {
+        Self {
+            simple: Simples::default(),
+            trees: Trees::default(),
+            types: BTreeMap::new(),
+            type_names: BTreeMap::new(),
+            interface_names: BTreeMap::new(),
+            interfaces: BTreeMap::new(),
+            named: BTreeMap::new(),
+            numbers: Numbers::default(),
+            told: false,
+            look: None,
+            clock,
+        }
     }
 
     /// How many workers trees are spread over.
@@ -240,8 +254,6 @@ impl Feature for Queues {
     }
 
     fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
-        let clock = view.clock;
-        self.set_clock(clock.unix_seconds + i64::from(clock.offset_seconds));
         if changes.is_none() {
             self.forget_gone(view, out);
         }

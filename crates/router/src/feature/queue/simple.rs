@@ -122,7 +122,7 @@ impl Simples {
             .extend(settings.parent.clone().map(|parent| (parent, id)));
         self.near
             .extend(interfaces(&settings).map(|name| (name, id)));
-        let rests = !settings.is_on(ground.clock);
+        let rests = !settings.is_on(&ground.clock);
         let one = One {
             settings,
             position,
@@ -173,7 +173,7 @@ impl Simples {
             let Some(one) = self.all.get_mut(&id) else {
                 continue;
             };
-            one.rests = !one.settings.is_on(ground.clock);
+            one.rests = !one.settings.is_on(&ground.clock);
             match one.rests {
                 true => self.end(id, out),
                 false => self.begin(id, ground, out),
@@ -258,7 +258,7 @@ impl Simples {
         };
         !settings.disabled
             && !settings.targets.is_empty()
-            && settings.is_on(ground.clock)
+            && settings.is_on(&ground.clock)
             && interfaces(settings).all(|name| ground.interfaces.contains_key(&name))
     }
 

@@ -35,7 +35,7 @@ impl World {
             types: &types,
             interfaces: &self.interfaces,
             numbers: &mut self.numbers,
-            clock: &self.clock,
+            clock: self.clock,
         };
         act(&mut self.simple, &mut ground, &mut out);
         for effect in out {

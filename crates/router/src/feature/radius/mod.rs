@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn servers_are_asked_as_the_configuration_says() {
-        let made = Instance::new(&Setup::OFFLINE, schema::store());
+        let made = Instance::new(&Setup::offline(menu::Clock::utc(0)), schema::store());
         let (mut router, _) = made.expect("memory for a small pool");
         run(
             &mut router,
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_is_counted_by_server() {
-        let made = Instance::new(&Setup::OFFLINE, schema::store());
+        let made = Instance::new(&Setup::offline(menu::Clock::utc(0)), schema::store());
         let (mut router, _) = made.expect("memory for a small pool");
         run(&mut router, "/radius add service=login address=192.0.2.1");
         let counts = [Count::Request, Count::Resend, Count::Bad, Count::Reject];

@@ -16,7 +16,8 @@ fn router(board: Option<&str>, commands: &str) -> Instance {
     for port in PORTS {
         store.ensure_port(port, None).expect("a port");
     }
-    let (mut router, _) = Instance::new(&Setup::OFFLINE, store).expect("memory");
+    let (mut router, _) =
+        Instance::new(&Setup::offline(menu::Clock::utc(0)), store).expect("memory");
     if let Some(board) = board {
         let board = Board::named(board).expect("a board");
         router.control().set_board(board);

@@ -24,13 +24,14 @@ use dataplane::interface::{Allowed, Tunnel, WireguardPeer, WireguardSessions};
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
 use machine::{Duration, Instant};
-use menu::{Call, Changes, Clock, Id, Menu, Reason, Reply, Row, Value};
+use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, Value};
 use wireguard::{Action, Device, Entropy, Event, PeerId};
 
 use self::read::{Host, Network, Peer};
 use self::sessions::{Sessions, Waiting};
 use super::hear::{Datagram, Heard, Hearing};
 use super::{Effect, Effects, Feature, View, each_item};
+use crate::clock::DayClock;
 use crate::intent::{ItemId, Name, Wanted};
 use crate::live::number;
 use crate::running::Running;
@@ -48,6 +49,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// See the module.
 pub(crate) struct Wireguards {
     entropy: fn() -> Entropy,
+    clock: DayClock,
     networks: BTreeMap<ItemId, Net>,
     names: BTreeMap<Name, ItemId>,
     /// The interface that listens on each port: the first one that is to.
@@ -89,10 +91,12 @@ struct One {
 }
 
 impl Wireguards {
-    /// Nothing is configured. Keys and numbers come from `entropy`, which is called anew for each interface.
-    pub(crate) fn new(entropy: fn() -> Entropy) -> Self {
+    /// Nothing is configured. Keys and numbers come from `entropy`, which is called anew for each interface;
+    /// timestamps of handshakes come from `clock`.
+    pub(crate) fn new(entropy: fn() -> Entropy, clock: DayClock) -> Self {
         Self {
             entropy,
+            clock,
             networks: BTreeMap::new(),
             names: BTreeMap::new(),
             ports: BTreeMap::new(),
@@ -168,6 +172,8 @@ impl Wireguards {
     fn handle(&mut self, network: ItemId, event: Event<'_>, now: Instant, out: &mut Effects) {
         let mut actions = Vec::new();
         if let Some(net) = self.networks.get_mut(&network) {
+            let time = Event::Clock(unix_nanos(&self.clock));
+            net.device.handle(time, now, &mut actions);
             net.device.handle(event, now, &mut actions);
         }
         self.act_all(network, actions, now, out);
@@ -321,23 +327,17 @@ impl Wireguards {
             };
             names.insert(read.interface.name.clone());
             self.names.insert(read.interface.name.clone(), id);
-            self.put_network(id, read, (view.now, view.clock), out);
+            self.put_network(id, read, view.now, out);
         });
         self.share_ports();
         names
     }
 
-    fn put_network(
-        &mut self,
-        id: ItemId,
-        read: Network,
-        (now, clock): (Instant, Clock),
-        out: &mut Effects,
-    ) {
-        let entropy = self.entropy;
+    fn put_network(&mut self, id: ItemId, read: Network, now: Instant, out: &mut Effects) {
+        let (entropy, time) = (self.entropy, unix_nanos(&self.clock));
         let net = self.networks.entry(id).or_insert_with(|| Net {
             read: read.clone(),
-            device: Device::new(entropy()),
+            device: Device::new(entropy(), time, now),
             id: None,
         });
         net.read = read;
@@ -346,7 +346,6 @@ impl Wireguards {
             .private
             .clone()
             .filter(|_| !net.read.interface.disabled);
-        self.handle(id, Event::Clock(unix_nanos(clock)), now, out);
         self.handle(id, Event::Private(private), now, out);
     }
 
@@ -497,10 +496,9 @@ impl Wireguards {
     }
 }
 
-fn unix_nanos(clock: Clock) -> u64 {
-    let seconds = u64::try_from(clock.unix_seconds).unwrap_or_default();
-    let nanos = seconds.saturating_mul(1_000_000_000);
-    nanos.saturating_add(clock.nanos.into())
+/// The time of day as devices take it; what is before 1970 is 1970.
+fn unix_nanos(clock: &DayClock) -> u64 {
+    u64::try_from(clock.unix_nanos()).unwrap_or(0)
 }
 
 impl Feature for Wireguards {
@@ -541,6 +539,8 @@ impl Feature for Wireguards {
         for network in due.map(|(id, _)| *id).collect::<Vec<_>>() {
             let mut actions = Vec::new();
             if let Some(net) = self.networks.get_mut(&network) {
+                let time = Event::Clock(unix_nanos(&self.clock));
+                net.device.handle(time, now, &mut actions);
                 net.device.tick(now, &mut actions);
             }
             self.act_all(network, actions, now, out);

@@ -67,7 +67,7 @@ impl Rig {
     pub(super) fn new(feature: impl Feature + Send + 'static) -> Self {
         let mut store = schema::store();
         store.ensure_port("ether1", None).expect("a port");
-        let made = Instance::new(&Setup::OFFLINE, store);
+        let made = Instance::new(&Setup::offline(menu::Clock::utc(0)), store);
         let (mut instance, mut workers) = made.expect("memory");
         let control = instance.control();
         control.features.added.push(Box::new(feature));

@@ -17,7 +17,7 @@ fn at(router: &mut Instance, now: u64, late: u64) {
     router.control().set_clock(Clock {
         unix_seconds: i64::try_from(day / SECOND).expect("a date"),
         nanos: u32::try_from(day % SECOND).expect("part of a second"),
-        ..Clock::default()
+        ..Clock::utc(0)
     });
     router.poll(Instant::from_nanos(now));
 }
@@ -58,7 +58,8 @@ fn a_helper_that_is_not_there_says_so_where_it_is_enabled() {
 }
 
 fn router() -> Instance {
-    let (router, _) = Instance::new(&Setup::OFFLINE, schema::store()).expect("a small pool");
+    let (router, _) =
+        Instance::new(&Setup::offline(Clock::utc(0)), schema::store()).expect("a small pool");
     router
 }
 

@@ -17,7 +17,7 @@ fn job(router: &mut Instance) -> Job {
         lends: false,
     };
     let scripting = router.control().scripting().clone();
-    Job::of_event(&scripting, "scheduler", &script, Clock::default()).expect("there is room")
+    Job::of_event(&scripting, "scheduler", &script, Clock::utc(0)).expect("there is room")
 }
 
 /// Whether a job does what it is to do.
@@ -32,7 +32,8 @@ fn runs(job: Job) -> bool {
 
 #[test]
 fn removing_jobs_stops_all_though_some_have_ended() {
-    let (mut router, _) = Instance::new(&Setup::OFFLINE, schema::store()).expect("a small pool");
+    let (mut router, _) =
+        Instance::new(&Setup::offline(Clock::utc(0)), schema::store()).expect("a small pool");
     let jobs = [(); 4].map(|()| job(&mut router));
     let listed = jobs.each_ref().map(|job| job.id().to_string()).join(",");
     let remove = format!("/system script job remove {listed}");

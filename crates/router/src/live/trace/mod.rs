@@ -100,7 +100,7 @@ impl Control {
 
     /// The time, as rules see it.
     fn rule_clock(&self) -> Clock {
-        let clock = &self.features.log.clock;
+        let clock = &self.clock.now();
         Clock::at(
             self.now,
             clock.unix_seconds + i64::from(clock.offset_seconds),

@@ -8,7 +8,8 @@ use crate::store::{Durable, Key, OnDamage};
 const NOW: i64 = 1_795_287_477;
 
 fn with(store: menu::Store) -> Instance {
-    let (mut router, _) = Instance::new(&Setup::OFFLINE, store).expect("memory for a small pool");
+    let (mut router, _) =
+        Instance::new(&Setup::offline(Clock::utc(0)), store).expect("memory for a small pool");
     at(&mut router, NOW);
     router
 }
@@ -20,7 +21,7 @@ fn router() -> Instance {
 fn at(router: &mut Instance, unix_seconds: i64) {
     router.control().set_clock(Clock {
         unix_seconds,
-        ..Clock::default()
+        ..Clock::utc(0)
     });
 }
 
@@ -177,7 +178,7 @@ fn certificates_outlive_a_kill_and_other_configurations_but_no_reset() {
         let kept = durable.load().expect("it can be read");
         let mut store = schema::store();
         if let Some(kept) = &kept {
-            crate::store::take_up(&mut store, durable, kept, Clock::default())
+            crate::store::take_up(&mut store, durable, kept, Clock::utc(0))
                 .expect("it can be read");
         } else {
             store.set_journal(Box::new(durable));
