@@ -273,13 +273,11 @@ fn answers_out_of_a_tunnel_find_the_worker_of_their_connection() {
     rig.snapshot.firewall = Arc::new(firewall);
     rig.snapshot.ports[1].steer = false;
     rig.publish();
-    rig.lead_back();
     let flow = |port| Udp4 {
+        source: 0x0b00_0002,
         source_port: port,
         ..towards(INSIDE | 7)
     };
-    rig.writer
-        .set_next_hop(rig.gateway, &crate::testing::gateway());
     let sent: usize = (0..60).map(|port| rig.pass(flow(port).frame()).len()).sum();
     assert_eq!(sent, 60, "{:?}", rig.drops());
     let before = rig.connections.rows(false).count();
@@ -288,17 +286,18 @@ fn answers_out_of_a_tunnel_find_the_worker_of_their_connection() {
         let there = flow(port);
         let back = Udp4 {
             source: there.destination,
-            destination: 0x0b00_0002,
+            destination: there.source,
             source_port: there.destination_port,
-            destination_port: port,
-            ..Udp4::default()
+            destination_port: there.source_port,
+            ..there
         };
         let packet = wrapped((FAR[2], HERE), 9, &back.packet());
-        let frame = ethernet(MAC, 0x0800, &packet);
+        let frame = ethernet([2, 0, 0, 0, 0, 2], 0x0800, &packet);
         rig.arrive_unfinished(1, frame, frame::Offload::FINISHED);
     }
     rig.settle();
 
+    assert_eq!(rig.sent(1).len(), 60, "{:?}", rig.drops());
     assert_eq!(rig.connections.rows(false).count(), before, "no new one");
 }
 

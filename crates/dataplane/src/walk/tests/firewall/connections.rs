@@ -334,3 +334,32 @@ fn rules_see_the_type_of_an_error_about_what_is_translated() {
     assert_eq!(rig.sent(0).len(), 1);
     assert_eq!([1, 2].map(|rule| hits(&rig, rule).0), [1, 1]);
 }
+
+#[test]
+fn answers_that_a_device_spreads_by_a_hash_of_its_own_find_their_worker() {
+    let mut rig = Rig::with_workers(3);
+    gateway4(&mut rig);
+    client(&mut rig);
+    tracked(&mut rig);
+    // Worker 0 keeps what the second port receives.
+    rig.snapshot.ports[1].steer = false;
+    rig.snapshot.spread_by_devices = true;
+    rig.publish();
+    let mut sent = Vec::new();
+    for port in 0..60 {
+        let udp = Udp4 {
+            source_port: 4000 + port,
+            ..Udp4::default()
+        };
+        sent.extend(rig.pass(udp.frame()));
+    }
+    assert_eq!(sent.len(), 60);
+
+    for frame in &sent {
+        rig.arrive_unfinished(1, answer(frame), frame::Offload::FINISHED);
+    }
+    rig.settle();
+
+    assert_eq!(rig.sent(0).len(), 60);
+    assert_eq!(rig.connections.totals(), (60, 0));
+}
