@@ -1,4 +1,5 @@
-//! The lab `everyday`: a household's router with most features at once, checked with one worker and with two.
+//! The lab `everyday`: a household's router with most features at once, checked after its start, after `kill -9`, and
+//! after an orderly stop, with one worker and with two.
 //!
 //! A feature gets a check: a function in one of the files here (or in the feature's own file), and a line in
 //! [`CHECKS`]. A check takes seconds at most and leaves the router as it was.
@@ -22,7 +23,7 @@ use crate::world::{Folder, PACKET, Router, Server, Start, have, lab, layout, run
 /// A named check of the running lab.
 type Check = (&'static str, fn(&Everyday));
 
-/// All checks, in the order in which they run.
+/// All checks, in the order in which they run. Each runs after every start of the router.
 pub(crate) const CHECKS: &[Check] = &[
     ("lan surfs by FastTrack", home::lan_surfs_by_fasttrack),
     ("lan uses the prefix", home::lan_uses_the_delegated_prefix),
@@ -124,6 +125,22 @@ impl Everyday {
     /// Returns the IPv4 address that a host's DHCP client has taken.
     pub(crate) fn address_of(&self, host: &str) -> String {
         given(&self.lab, host).expect("the lab waits for it at each start")
+    }
+
+    /// Kills the router, starts it from the stored state, and waits until the home works again.
+    pub(crate) fn kill_and_start(&mut self) {
+        let router = self.router.take().expect("it runs outside of restarts");
+        router.kill();
+        self.start_router();
+        self.await_home();
+    }
+
+    /// Stops the router in order, starts it from the stored state, and waits until the home works again.
+    pub(crate) fn stop_and_start(&mut self) {
+        let router = self.router.take().expect("it runs outside of restarts");
+        assert!(router.stop().success());
+        self.start_router();
+        self.await_home();
     }
 
     fn start_router(&mut self) {
@@ -235,10 +252,12 @@ fn start_far(lab: &Lab) -> Router {
 #[test]
 fn everyday_with_one_worker() {
     let test = "everyday_with_one_worker";
-    let Some(everyday) = Everyday::start(test, "1") else {
+    let Some(mut everyday) = Everyday::start(test, "1") else {
         return;
     };
     everyday.check("after the first start");
+    everyday.kill_and_start();
+    everyday.check("after kill -9");
     for client in clients::ALL {
         client.run(test, &everyday.lab);
     }
@@ -246,8 +265,11 @@ fn everyday_with_one_worker() {
 
 #[test]
 fn everyday_with_two_workers() {
-    let Some(everyday) = Everyday::start("everyday_with_two_workers", "2") else {
+    let Some(mut everyday) = Everyday::start("everyday_with_two_workers", "2") else {
         return;
     };
     everyday.check("after the first start");
+    everyday.stop_and_start();
+    everyday.kill_and_start();
+    everyday.check("after a stop and kill -9");
 }
