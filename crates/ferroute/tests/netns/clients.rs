@@ -123,7 +123,11 @@ fn script(lab: &Lab, interpreter: &Path, script: &str, arguments: &[&str]) {
         .output()
         .expect("nsenter is there: it made the lab");
     let (said, complaint) = (text(&output.stdout), text(&output.stderr));
-    assert!(said.trim_end().ends_with("ok"), "{said}\n{complaint}");
+    let script = script.display();
+    assert!(
+        said.trim_end().ends_with("ok"),
+        "{script}: {said}\n{complaint}"
+    );
 }
 
 /// Runs a client against a router with the users that it knows.

@@ -157,7 +157,7 @@ impl Everyday {
 
     /// Waits until everything of the home works that takes its time after a start.
     fn await_home(&self) {
-        let (router, far) = (self.router(), &self.far);
+        let router = self.router();
         let first = |print: &str, property: &str| {
             let rows = router.rows(print);
             let value = rows.first().and_then(|row| row[property].as_str());
@@ -189,11 +189,7 @@ impl Everyday {
             ),
         ] {
             let line = format!("ping -q -c 1 -W 1 {address}");
-            let began = Instant::now();
-            while !self.works(host, &line) {
-                let log = || format!("{}\n-- far --\n{}", router.log(), far.log());
-                assert!(began.elapsed().as_secs() < 30, "{what}: never\n{}", log());
-            }
+            until(what, || self.works(host, &line));
         }
     }
 
