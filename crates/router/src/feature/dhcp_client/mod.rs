@@ -322,14 +322,16 @@ impl DhcpClients {
         };
         let recalled = one.recalled.filter(|_| laid.link.running);
         let recalled = recalled.filter(|record| record.mac == config.mac);
-        if laid.link.running {
-            one.recalled = None;
-        }
         if *one.machine.config() != config {
             self.feed(id, Event::Configure(config), running.now, out);
         }
         if let Some(record) = recalled {
             self.feed(id, Event::Remember(record.address), running.now, out);
+        }
+        if laid.link.running
+            && let Some(one) = self.all.get_mut(&id)
+        {
+            one.recalled = None;
         }
         self.feed(id, event, running.now, out);
     }
