@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -14,6 +14,8 @@ use std::time::Duration;
 use lab::Lab;
 
 use crate::world::Folder;
+
+mod xstate;
 
 const KERNEL: &str = "/usr/bin/linux.uml";
 const MODULES: &str = "/usr/lib/uml/modules";
@@ -35,19 +37,20 @@ pub(crate) struct Guest {
     pub(crate) folder: Folder,
 }
 
-/// What the guest begins with.
+/// The first program of the guest. `hostfs` takes the folder as an option with a name since Linux 6.11, before that
+/// without one.
 const INIT: &str = "#!/bin/sh
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs run /run; mount -t tmpfs tmp /tmp
 mkdir -p /run/kernel/lib; ln -s MODULES /run/kernel/lib/modules
 printf '#!/bin/sh\\nexec modprobe -d /run/kernel \"$@\"\\n' > /run/kernel/modprobe; chmod 755 /run/kernel/modprobe
 echo /run/kernel/modprobe > /proc/sys/kernel/modprobe
-mount -t hostfs folder /mnt -o FOLDER
+mount -t hostfs folder /mnt -o hostfs=FOLDER 2>/dev/null || mount -t hostfs folder /mnt -o FOLDER
 stty -echo 2>/dev/null
 ip link set lo up
 exec env PS1= PS2= sh 2>&1
 ";
 
-/// Starts a guest on a device of a host; none, which is said, where that does not work here.
+/// Starts a guest on a device of a host. Returns `None`, and notes why, where User Mode Linux is missing or fails.
 pub(crate) fn guest(
     test: &str,
     lab: &Lab,
@@ -62,40 +65,22 @@ pub(crate) fn guest(
         return skip("user-mode-linux is not installed");
     }
     match Guest::start(lab, host, device, folder) {
-        Some(guest) => Some(guest),
-        None => skip("the guest's kernel does not start here"),
+        Ok(guest) => Some(guest),
+        Err(why) => skip(&format!("the guest's kernel does not start here: {why}")),
     }
 }
 
 impl Guest {
-    fn start(lab: &Lab, host: &str, device: &str, folder: Folder) -> Option<Self> {
-        let own = folder.file("init");
-        let path = own.parent()?.display().to_string();
-        let text = INIT.replace("MODULES", MODULES).replace("FOLDER", &path);
-        fs::write(&own, text).ok()?;
-        fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).ok()?;
-        let argv = [
-            KERNEL.to_owned(),
-            "mem=192M".to_owned(),
-            "root=/dev/root rootfstype=hostfs rootflags=/ ro quiet loglevel=1".to_owned(),
-            format!("init={}", own.display()),
-            format!("uml_dir={path}"),
-            "con=null".to_owned(),
-            "con0=fd:0,fd:1".to_owned(),
-            format!("vec0:transport=raw,ifname={device},depth=64,gro=0"),
-        ];
-        let argv: Vec<_> = { argv.iter() }
-            .flat_map(|one| one.split(' '))
-            .map(str::to_owned)
-            .collect();
-        let mut command = lab.command_line(host, &argv).ok()?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        command.stderr(Stdio::null()).env("TMPDIR", &path);
-        let mut child = command.spawn().ok()?;
-        let (input, output) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
+    /// Boots a guest and waits for its shell. Returns the guest's last words on failure.
+    fn start(lab: &Lab, host: &str, device: &str, folder: Folder) -> Result<Self, String> {
+        let mut command = Self::command(lab, host, device, &folder)?;
+        let mut child = command.spawn().map_err(|error| error.to_string())?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(String::from("it has no console"));
+        };
         let (sender, lines) = channel();
         thread::spawn(move || {
-            let mut all = output.lines().map_while(Result::ok);
+            let mut all = BufReader::new(output).lines().map_while(Result::ok);
             all.try_for_each(|line| sender.send(line))
         });
         let mut guest = Self {
@@ -104,8 +89,37 @@ impl Guest {
             lines,
             folder,
         };
-        let (says, works) = guest.tell("echo it runs");
-        (works && says.contains("it runs")).then_some(guest)
+        match guest.tell("echo it runs") {
+            (says, true) if says.contains("it runs") => Ok(guest),
+            (says, _) => Err(says),
+        }
+    }
+
+    /// The command that boots a guest, with all files that the guest needs in its folder.
+    fn command(lab: &Lab, host: &str, device: &str, folder: &Folder) -> Result<Command, String> {
+        let init = folder.file("init");
+        let path = init.with_file_name("").display().to_string();
+        let text = INIT.replace("MODULES", MODULES).replace("FOLDER", &path);
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::write(&init, text)
+            .and_then(|()| fs::set_permissions(&init, executable))
+            .map_err(|error| format!("{}: {error}", init.display()))?;
+        let library = folder.file("xstate.so");
+        xstate::compile(&library)?;
+        let argv = [
+            format!("env LD_PRELOAD={} {KERNEL} mem=192M", library.display()),
+            "root=/dev/root rootfstype=hostfs rootflags=/ ro quiet loglevel=1".to_owned(),
+            format!("init={} uml_dir={path}", init.display()),
+            "con=null con0=fd:0,fd:1".to_owned(),
+            format!("vec0:transport=raw,ifname={device},depth=64,gro=0"),
+        ]
+        .join(" ");
+        let argv: Vec<_> = argv.split_whitespace().map(str::to_owned).collect();
+        let command = lab.command_line(host, &argv);
+        let mut command = command.map_err(|error| error.to_string())?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(Stdio::null()).env("TMPDIR", &path);
+        Ok(command)
     }
 
     /// Has a script run. Gives what it printed, and whether it succeeded.
