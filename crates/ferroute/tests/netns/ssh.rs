@@ -6,7 +6,9 @@ use std::path::Path;
 use lab::Lab;
 
 use crate::bridge::THREE;
-use crate::world::{Folder, PACKET, Router, Server, Start, have, lab, output, run, text, until};
+use crate::world::{
+    Folder, PACKET, Router, Server, Start, have, lab, output, run, shell, text, until,
+};
 
 const CONFIG: &str = "/interface bridge add name=lan protocol-mode=none\n\
      /interface bridge port add bridge=lan interface=ether1\n\
@@ -18,10 +20,10 @@ const CONFIG: &str = "/interface bridge add name=lan protocol-mode=none\n\
 fn start(lab: &Lab, folder: &Folder) -> (Router, String) {
     let key = folder.file("key");
     let key = key.to_str().expect("a path in UTF-8");
-    run(
+    shell(
         lab,
         "one",
-        &format!("ssh-keygen -q -t ed25519 -f {key} -N "),
+        &format!("ssh-keygen -q -t ed25519 -f {key} -N ''"),
     );
     let state = folder.file("state");
     let router = Router::start(lab, &begin(&state));
@@ -156,10 +158,10 @@ fn the_host_key_is_made_kept_written_and_brought_back() {
     ] {
         let file = folder.file(&format!("{kind}{}", how.len()));
         let file = file.to_str().expect("a path in UTF-8");
-        run(
+        shell(
             &lab,
             "one",
-            &format!("ssh-keygen -q -t {kind} {how} -f {file} -N "),
+            &format!("ssh-keygen -q -t {kind} {how} -f {file} -N ''"),
         );
         let pem = fs::read_to_string(file)
             .expect("it was made")

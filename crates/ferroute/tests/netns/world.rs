@@ -87,9 +87,9 @@ pub(crate) fn driver_works(test: &str, lab: &Lab, driver: &str) -> bool {
     reason.is_none()
 }
 
-/// Runs a command line in a host; its words are between single spaces.
+/// Runs a command line in a host. Spaces separate its words; there is no quoting.
 pub(crate) fn output(lab: &Lab, host: &str, line: &str) -> Output {
-    let argv: Vec<_> = line.split(' ').map(str::to_owned).collect();
+    let argv: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
     let mut command = lab.command_line(host, &argv).expect("a host of the layout");
     command
         .stdin(Stdio::null())
@@ -523,7 +523,7 @@ pub(crate) struct Server(Child);
 impl Server {
     /// Starts it in a host and waits until it prints a line that contains `sign`.
     pub(crate) fn start(lab: &Lab, host: &str, line: &str, sign: &str) -> Self {
-        let argv: Vec<_> = line.split(' ').map(str::to_owned).collect();
+        let argv: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
         let command = lab.command_line(host, &argv);
         Self::begin(command.expect("a host of the layout"), sign)
     }
