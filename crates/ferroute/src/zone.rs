@@ -1,35 +1,65 @@
-//! Local time: what `/system/clock` says of the time zone, and the time zone database.
+//! Local time: the time zone of `/system/clock`, and the time zone database.
+//!
+//! The program contains the database. A machine's may lack names that RouterOS has: Debian 13 keeps
+//! `Europe/Kiev`, `US/Eastern` and 111 others in a package of their own.
+
+use std::sync::Mutex;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use jiff::tz::{Dst, TimeZone};
+use jiff::tz::{Dst, TimeZone, TimeZoneDatabase};
 use menu::Store;
 
 /// Local time at some moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Local {
-    /// Seconds that it is ahead of UTC.
+    /// Seconds that local time is ahead of UTC.
     pub(crate) offset_seconds: i32,
     /// Whether daylight saving time is in force.
     pub(crate) daylight: bool,
 }
 
-/// Local time of the configured zone. A zone that the database does not have is UTC.
+/// Local time of the configured zone.
 pub(crate) fn local(store: &Store, unix_seconds: i64) -> Local {
     let clock = store.settings("/system/clock");
     match clock.map(|item| item.text("time-zone-name")) {
         Some("manual") | None => manual(store, unix_seconds),
-        Some(name) => named(name, unix_seconds).unwrap_or_default(),
+        Some(name) => match named(name) {
+            Some(zone) => offset(&zone, unix_seconds),
+            None => without_zone(name),
+        },
     }
 }
 
-fn named(name: &str, unix_seconds: i64) -> Option<Local> {
-    let zone = TimeZone::get(name).ok()?;
-    let info = zone.to_offset_info(Timestamp::from_second(unix_seconds).ok()?);
-    Some(Local {
+/// Looks up a time zone by its name.
+fn named(name: &str) -> Option<TimeZone> {
+    TimeZoneDatabase::bundled().get(name).ok()
+}
+
+/// Local time in a zone. UTC for moments that the calendar does not reach (the year 9999).
+fn offset(zone: &TimeZone, unix_seconds: i64) -> Local {
+    let Ok(moment) = Timestamp::from_second(unix_seconds) else {
+        return Local::default();
+    };
+    let info = zone.to_offset_info(moment);
+    Local {
         offset_seconds: info.offset().seconds(),
         daylight: info.dst() == Dst::Yes,
-    })
+    }
+}
+
+/// UTC, and a warning once per name. The menu refuses names that the database does not have, so only a state from a
+/// version with another database comes here.
+fn without_zone(name: &str) -> Local {
+    static WARNED: Mutex<String> = Mutex::new(String::new());
+    let mut warned = WARNED
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    if *warned != name {
+        name.clone_into(&mut warned);
+        tracing::warn!("/system/clock: this version has no time zone {name}; times are UTC");
+    }
+    Local::default()
 }
 
 /// Local time of a zone that is described, not named.
@@ -69,7 +99,12 @@ fn seconds(offset: &str) -> i32 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    const WINTER: i64 = 1_795_287_477;
+    const SUMMER: i64 = 1_782_000_000;
 
     fn with(command: &str, unix_seconds: i64) -> Local {
         let mut store = schema::store();
@@ -90,8 +125,8 @@ mod tests {
     fn a_named_zone_knows_when_daylight_saving_time_is() {
         let riga = "/system clock set time-zone-name=Europe/Riga";
 
-        let winter = with(riga, 1_795_287_477);
-        let summer = with(riga, 1_782_000_000);
+        let winter = with(riga, WINTER);
+        let summer = with(riga, SUMMER);
 
         assert_eq!((winter.offset_seconds, winter.daylight), (7_200, false));
         assert_eq!((summer.offset_seconds, summer.daylight), (10_800, true));
@@ -102,21 +137,55 @@ mod tests {
         let zone = "/system clock manual set time-zone=-03:30 dst-delta=+01:00 \
                     dst-start=\"2026-03-01 02:00:00\" dst-end=\"2026-10-01 02:00:00\"";
 
-        assert_eq!(with(zone, 1_795_287_477).offset_seconds, -12_600);
-        assert_eq!(with(zone, 1_782_000_000).offset_seconds, -9_000);
+        assert_eq!(with(zone, WINTER).offset_seconds, -12_600);
+        assert_eq!(with(zone, SUMMER).offset_seconds, -9_000);
+    }
+
+    /// Debian 13 has no file for them without the package `tzdata-legacy`.
+    #[test]
+    fn zones_with_an_old_name_are_not_utc() {
+        for (name, offset_seconds) in [
+            ("Europe/Kiev", 7_200),
+            ("US/Eastern", -18_000),
+            ("Asia/Calcutta", 19_800),
+            ("CET", 3_600),
+        ] {
+            let set = format!("/system clock set time-zone-name={name}");
+
+            assert_eq!(with(&set, WINTER).offset_seconds, offset_seconds, "{name}");
+        }
     }
 
     #[test]
-    fn every_zone_that_can_be_named_is_in_the_database() {
+    fn zones_that_can_be_named_are_those_of_the_database() {
         let menu = schema::ALL.iter().find(|menu| menu.path == "/system/clock");
         let zone = menu.and_then(|menu| menu.property("time-zone-name"));
-        let names = zone.map_or(&[][..], |zone| zone.kind.words());
-        let unknown: Vec<_> = names
-            .iter()
-            .filter(|name| **name != "manual" && named(name, 0).is_none())
-            .collect();
+        let words = zone.map_or(&[][..], |zone| zone.kind.words());
+        let named: BTreeSet<_> = words.iter().map(|name| (*name).to_owned()).collect();
+        let database = TimeZoneDatabase::bundled();
+        let mut known: BTreeSet<_> = database.available().map(|name| name.to_string()).collect();
+        // RouterOS: a zone that the menu below describes; the database: a machine that nobody has set up.
+        known.insert("manual".to_owned());
+        known.remove("Factory");
 
-        assert!(names.len() > 400, "{}", names.len());
-        assert!(unknown.is_empty(), "{unknown:?}");
+        assert_eq!(named, known);
+    }
+
+    #[test]
+    fn a_zone_that_does_not_exist_is_refused() {
+        let mut store = schema::store();
+        let mut session = script::Session::new("admin");
+        let set = "/system clock set time-zone-name=Europe/Atlantis";
+
+        let done = script::import(
+            &mut store,
+            &mut menu::Offline,
+            &mut session,
+            set,
+            &mut String::new(),
+        );
+
+        let refusal = done.expect_err("no such zone").to_string();
+        assert!(refusal.contains("time-zone-name"), "{refusal}");
     }
 }
