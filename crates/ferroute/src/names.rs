@@ -2,7 +2,9 @@
 //! that does not answer holds nobody up. How many there are, control decides.
 
 use std::fs;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -32,6 +34,8 @@ pub(crate) struct Names {
     /// Wakes the control thread.
     wake: Waker,
     due: Instant,
+    /// Why the machine's servers could not be read the last time.
+    unread: Option<io::ErrorKind>,
     /// Who asks by HTTPS, once somebody is to be asked so.
     doh: Option<Arc<Doh>>,
 }
@@ -46,17 +50,27 @@ impl Names {
             told,
             wake,
             due: Instant::now(),
+            unread: None,
             doh: None,
         }
     }
 
-    /// The machine's servers, if it is time to look.
+    /// Reads the machine's servers if that is due. Where they cannot be read, those that are known stay, and the log
+    /// says why.
     pub(crate) fn look(&mut self) -> Option<Vec<SocketAddr>> {
         if Instant::now() < self.due {
             return None;
         }
         self.due = Instant::now() + EVERY;
-        Some(servers(&fs::read_to_string(RESOLVERS).unwrap_or_default()))
+        let read = servers_in(Path::new(RESOLVERS));
+        let unread = read.as_ref().err().map(io::Error::kind);
+        if let Err(error) = &read
+            && self.unread != unread
+        {
+            tracing::warn!("{RESOLVERS}: {error}; the machine's name servers stay as they were");
+        }
+        self.unread = unread;
+        read.ok()
     }
 
     /// Tells control what came of questions; gives those that are to be put.
@@ -124,7 +138,16 @@ impl Names {
     }
 }
 
-/// The servers of a resolv.conf(5), in order.
+/// Reads the servers of a file (resolv.conf(5)). A machine without the file has none.
+fn servers_in(path: &Path) -> io::Result<Vec<SocketAddr>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(servers(&String::from_utf8_lossy(&bytes))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The servers of a text (resolv.conf(5)), in order.
 fn servers(text: &str) -> Vec<SocketAddr> {
     let servers = text.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
@@ -147,5 +170,17 @@ mod tests {
 
         let expected = ["192.0.2.1:53", "[2001:db8::1]:53"];
         assert_eq!(servers(text), expected.map(|one| one.parse().expect("one")));
+    }
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_one_without_servers() {
+        let missing = servers_in(Path::new("/dev/null/resolv.conf"));
+        let folder = servers_in(Path::new("/"));
+        let none = servers_in(Path::new("/proc/self/no-such-file"));
+
+        assert!(
+            missing.is_err() && folder.is_err(),
+            "{missing:?} {folder:?}"
+        );
+        assert!(none.expect("the machine has none").is_empty());
     }
 }
