@@ -1,0 +1,109 @@
+#!/bin/bash
+# Runs commands in a fresh root of Debian, as on a machine that has nothing but its minimum:
+#
+#     packaging/fresh.sh bookworm|trixie [COMMAND]
+#
+# COMMAND is a line for the shell. Without one: `make run` with commands piped in, then `make test`. The root is made
+# by debootstrap from the mirror in /etc/apt and stays for the next run (FRESH, /var/tmp/ferroute-fresh); remove it
+# to begin again. It sees this checkout under the same path and changes none of it: what it writes goes to the root.
+#
+# Rust and the downloaded crates are this machine's, read-only; with RUST=own the root fetches its own. With BUILT=1
+# the root sees this machine's target, too, so that nothing is compiled twice; else it has an empty one.
+# Needs root, mount and PID namespaces, overlayfs, and the network.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf 'fresh: %s\n' "$*" >&2; }
+
+checkout=$PWD
+release=${1:-}
+case $release in
+    bookworm | trixie) shift ;;
+    *)
+        say 'usage: packaging/fresh.sh bookworm|trixie [COMMAND]'
+        exit 2
+        ;;
+esac
+[ "$(id -u)" = 0 ] || { say 'only root can make a root: sudo packaging/fresh.sh …'; exit 1; }
+kept=${FRESH:-/var/tmp/ferroute-fresh}/$release
+root=$kept/root
+cargo=${CARGO_HOME:-$HOME/.cargo} rustup=${RUSTUP_HOME:-$HOME/.rustup}
+
+# What a newcomer types, each with the seconds that it took.
+# shellcheck disable=SC2016 # expanded in the root
+both='set -e
+begin=$(date +%s)
+printf "/system/resource/print\n/ip/address/print\n" | make run
+echo "fresh: make run: $(($(date +%s) - begin)) s"
+begin=$(date +%s)
+make test
+echo "fresh: make test: $(($(date +%s) - begin)) s"'
+
+mirror() {
+    found=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+        sed -n 's,^\(URIs:\|deb\) *\(\[[^]]*\] *\)\?\(https\?://[^ ]*/debian\)/\?\( .*\)\?$,\3,p' | head -1)
+    printf '%s' "${found:-http://deb.debian.org/debian}"
+}
+
+make_root() {
+    [ -e "$root/etc/debian_version" ] && return
+    command -v debootstrap >/dev/null || {
+        say 'installing debootstrap'
+        apt-get -qq install -y --no-install-recommends debootstrap >/dev/null
+    }
+    say "making a root of $release in $root"
+    rm -rf "$root.part"
+    mkdir -p "$kept"
+    # make is what README asks for; the rest comes by packaging/deps.sh.
+    debootstrap --variant=minbase --include=make "$release" "$root.part" "$(mirror)" >"$kept/debootstrap.log"
+    mv "$root.part" "$root"
+}
+
+# Within a mount namespace of its own: all mounts end with it.
+enter() {
+    mount --make-rprivate /
+    # Programs in the root make namespaces of their own: for them its top has to be a mount.
+    mount --bind "$root" "$root"
+    mount -t proc proc "$root/proc"
+    mount --rbind /sys "$root/sys"
+    mount --rbind /dev "$root/dev"
+    mount -t tmpfs tmpfs "$root/run"
+    cp /etc/resolv.conf "$root/etc/resolv.conf"
+
+    mkdir -p "$root$checkout" "$kept/changed" "$kept/work" "$kept/target"
+    mount -t overlay overlay -o "lowerdir=$checkout,upperdir=$kept/changed,workdir=$kept/work" "$root$checkout"
+    if [ -n "${BUILT:-}" ]; then
+        # Clients in Python are for this machine's Python: the root fetches its own.
+        [ -e "$kept/changed/target/clients" ] || rm -rf "$root$checkout/target/clients"
+    else
+        mkdir -p "$root$checkout/target"
+        mount --bind "$kept/target" "$root$checkout/target"
+    fi
+    if [ "${RUST:-}" != own ]; then
+        mkdir -p "$root/root/.rustup" "$root/root/.cargo/bin" "$root/root/.cargo/registry"
+        mount -o bind,ro "$rustup" "$root/root/.rustup"
+        mount -o bind,ro "$cargo/bin" "$root/root/.cargo/bin"
+        mount -o bind,ro "$cargo/registry" "$root/root/.cargo/registry"
+    fi
+    # Behind a proxy that has an authority of its own, the caller names its certificate.
+    local trusts=()
+    if [ -n "${SSL_CERT_FILE:-}" ]; then
+        cp "$SSL_CERT_FILE" "$root/etc/fresh-authorities.crt"
+        for name in SSL_CERT_FILE CURL_CA_BUNDLE PIP_CERT; do
+            trusts+=("$name=/etc/fresh-authorities.crt")
+        done
+    fi
+    # Not chroot: in one Linux refuses user namespaces (user_namespaces(7)).
+    cd "$root"
+    pivot_root . .
+    umount -l .
+    hash -r
+    exec env -i "${trusts[@]}" HOME=/root TERM="${TERM:-dumb}" LANG=C.UTF-8 \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        sh -c "cd '$checkout' && $1"
+}
+
+make_root
+export -f enter
+export root kept checkout cargo rustup BUILT RUST
+exec unshare --mount --pid --fork --kill-child bash -c 'set -euo pipefail; enter "$1"' enter "${*:-$both}"
