@@ -114,6 +114,7 @@ fn fib(hosts: &Hosts) -> FibWriter {
             egress,
             mtu,
             header_len: 14,
+            out: OutId::port(1),
             ..Adjacency::default()
         };
         writer.add_next_hop(&adjacency).expect("room")
