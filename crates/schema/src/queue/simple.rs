@@ -116,6 +116,7 @@ pub(crate) static MENU: Menu = Menu {
         "queued-bytes",
         "bytes",
         "packets",
+        "dropped",
     ],
     space: Some("queue-simple"),
     key: Some("name"),

@@ -53,7 +53,14 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('I', "invalid", 0),
         Flag::new('D', "dynamic", 1),
     ],
-    columns: &["name", "parent", "packet-mark", "max-limit"],
+    columns: &[
+        "name",
+        "parent",
+        "packet-mark",
+        "limit-at",
+        "priority",
+        "max-limit",
+    ],
     stats: &[
         "name",
         "rate",

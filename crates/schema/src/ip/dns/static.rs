@@ -50,7 +50,24 @@ const RECORDS: &[Property] = &[
 pub(crate) static MENU: Menu = Menu {
     properties: &[NAME, RECORDS, COMMENT_DISABLED],
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 0)],
-    columns: &["name", "regexp", "type", "address", "ttl"],
+    // Those that no entry has are left out.
+    columns: &[
+        "name",
+        "regexp",
+        "type",
+        "forward-to",
+        "address",
+        "mx-preference",
+        "mx-exchange",
+        "cname",
+        "text",
+        "ns",
+        "srv-priority",
+        "srv-weight",
+        "srv-port",
+        "srv-target",
+        "ttl",
+    ],
     distinct: &[Unique {
         properties: &[
             "type",
