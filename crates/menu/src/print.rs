@@ -373,9 +373,6 @@ fn assignment(property: &Property, value: &Value) -> String {
         }
         Value::List(values) if values.is_empty() => format!("{}=\"\"", property.name),
         value if property.stats => format!("{}={}", property.name, grouped(&text_of(value))),
-        Value::Number(bits) if property.unit == "bps" => {
-            format!("{}={}", property.name, bits_per_second(*bits))
-        }
         value => format!("{}={}", property.name, text_of(value)),
     }
 }
@@ -385,18 +382,8 @@ fn measured(property: &Property, value: &Value) -> String {
     match (property.unit, value) {
         _ if property.kind == Kind::Presence => String::new(),
         ("B", Value::Number(bytes)) => size(*bytes),
-        ("bps", Value::Number(bits)) => bits_per_second(*bits),
         (unit, value) => format!("{}{unit}", text_of(value)),
     }
-}
-
-/// A number of bits a second as `0bps`, `155.3kbps`, `5.1Mbps`.
-pub fn bits_per_second(bits: i64) -> String {
-    let units = [("G", 1_000_000_000), ("M", 1_000_000), ("k", 1_000)];
-    let Some((unit, step)) = units.into_iter().find(|(_, step)| bits >= *step) else {
-        return format!("{bits}bps");
-    };
-    format!("{}.{}{unit}bps", bits / step, bits % step * 10 / step)
 }
 
 /// A number of bytes as `512B`, `12.5KiB`, `892.4MiB`.
@@ -455,27 +442,12 @@ pub(crate) const fn is_numbered(menu: &Menu) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{bits_per_second, grouped};
+    use super::grouped;
 
     #[test]
     fn numbers_are_shown_in_groups_and_nothing_else_is() {
         let shown = ["7", "1234567", "2026-11-22 04:19:21"].map(grouped);
 
         assert_eq!(shown, ["7", "1 234 567", "2026-11-22 04:19:21"]);
-    }
-
-    #[test]
-    fn rates_have_the_largest_unit_that_they_reach() {
-        let shown = [0, 999, 1_000, 155_399, 5_100_000, 2_000_000_000].map(bits_per_second);
-
-        let expected = [
-            "0bps",
-            "999bps",
-            "1.0kbps",
-            "155.3kbps",
-            "5.1Mbps",
-            "2.0Gbps",
-        ];
-        assert_eq!(shown, expected);
     }
 }

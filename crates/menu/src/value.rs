@@ -40,6 +40,11 @@ pub enum Value {
     Kib(i64),
     /// A number in thousandths.
     Thousandths(i64),
+    /// A measured rate in bits a second. RouterOS: `446.6kbps` in the console, `446600` for programs.
+    BitRate(i64),
+    /// A measured number in thousandths, and its unit with the space before it. RouterOS: `3.109 PPM` in the console,
+    /// `3.109` for programs.
+    Measured(i64, &'static str),
     /// Values that belong together, with what stands in between.
     Tuple(&'static str, Box<[Self]>),
     /// Everything but this value.
@@ -68,6 +73,13 @@ impl Value {
         Self::Text(text.into())
     }
 
+    /// The percentage that a part is of a whole. RouterOS: one decimal at most.
+    pub fn share(part: u64, whole: u64) -> Self {
+        let tenths = u128::from(part) * 1_000;
+        let tenths = tenths.checked_div(u128::from(whole)).unwrap_or(0);
+        Self::Measured(i64::try_from(tenths * 100).unwrap_or(i64::MAX), "%")
+    }
+
     /// The truth of a Boolean.
     pub const fn as_bool(&self) -> Option<bool> {
         match self {
@@ -79,7 +91,9 @@ impl Value {
     /// The integer; also of a hexadecimal one that fits.
     pub fn as_number(&self) -> Option<i64> {
         match self {
-            Self::Number(value) | Self::Rate(value) | Self::Kib(value) => Some(*value),
+            Self::Number(value) | Self::Rate(value) | Self::Kib(value) | Self::BitRate(value) => {
+                Some(*value)
+            }
             Self::Hex(value) => i64::try_from(*value).ok(),
             _ => None,
         }
@@ -155,7 +169,7 @@ impl Value {
     pub const fn is_numeric(&self) -> bool {
         matches!(
             self,
-            Self::Number(_) | Self::Hex(_) | Self::Rate(_) | Self::Kib(_)
+            Self::Number(_) | Self::Hex(_) | Self::Rate(_) | Self::Kib(_) | Self::BitRate(_)
         )
     }
 }
@@ -176,7 +190,10 @@ impl fmt::Display for Value {
                 write!(f, "{a:02X}:{b:02X}:{c:02X}:{d:02X}:{e:02X}:{g:02X}")
             }
             Self::Gateway(gateway) => write!(f, "{gateway}"),
-            Self::Rate(number) | Self::Kib(number) if f.alternate() => write!(f, "{number}"),
+            Self::Rate(number) | Self::Kib(number) | Self::BitRate(number) if f.alternate() => {
+                write!(f, "{number}")
+            }
+            Self::BitRate(bits) => f.write_str(&bits_per_second(*bits)),
             Self::Rate(rate) => match rate {
                 0 => f.write_str("0"),
                 rate if rate % 1_000_000_000 == 0 => write!(f, "{}G", rate / 1_000_000_000),
@@ -184,13 +201,9 @@ impl fmt::Display for Value {
                 rate if rate % 1_000 == 0 => write!(f, "{}k", rate / 1_000),
                 rate => write!(f, "{rate}"),
             },
-            Self::Thousandths(number) => {
-                let decimals = format!("{:03}", number % 1_000);
-                match decimals.trim_end_matches('0') {
-                    "" => write!(f, "{}", number / 1_000),
-                    decimals => write!(f, "{}.{decimals}", number / 1_000),
-                }
-            }
+            Self::Thousandths(number) => f.write_str(&thousandths(*number)),
+            Self::Measured(number, _) if f.alternate() => f.write_str(&thousandths(*number)),
+            Self::Measured(number, unit) => write!(f, "{}{unit}", thousandths(*number)),
             Self::Kib(count) => write!(f, "{count}KiB"),
             Self::Not(value) => {
                 f.write_str("!")?;
@@ -204,6 +217,25 @@ impl fmt::Display for Value {
             Self::List(values) => joined(f, ",", values),
         }
     }
+}
+
+/// Formats a number of thousandths without trailing zeros: `-0.177`, `3.1`, `0`.
+fn thousandths(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    let (whole, rest) = (number.unsigned_abs() / 1_000, number.unsigned_abs() % 1_000);
+    match format!("{rest:03}").trim_end_matches('0') {
+        "" => format!("{sign}{whole}"),
+        decimals => format!("{sign}{whole}.{decimals}"),
+    }
+}
+
+/// Formats bits a second with one decimal of the largest unit that they reach: `0bps`, `155.3kbps`, `5.1Mbps`.
+fn bits_per_second(bits: i64) -> String {
+    let units = [("G", 1_000_000_000), ("M", 1_000_000), ("k", 1_000)];
+    let Some((unit, step)) = units.into_iter().find(|(_, step)| bits >= *step) else {
+        return format!("{bits}bps");
+    };
+    format!("{}.{}{unit}bps", bits / step, bits % step / (step / 10))
 }
 
 fn joined(f: &mut fmt::Formatter<'_>, between: &str, values: &[Value]) -> fmt::Result {
@@ -232,5 +264,70 @@ impl fmt::Display for Gateway {
             Some(table) => write!(f, "@{table}"),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Value;
+
+    #[test]
+    fn measured_rates_have_a_unit_for_people_and_none_for_programs() {
+        let shown = [
+            0,
+            999,
+            1_000,
+            155_399,
+            446_600,
+            5_100_000,
+            2_000_000_000,
+            i64::MAX,
+        ]
+        .map(|bits| Value::BitRate(bits).to_string());
+        let expected = [
+            "0bps",
+            "999bps",
+            "1.0kbps",
+            "155.3kbps",
+            "446.6kbps",
+            "5.1Mbps",
+            "2.0Gbps",
+            "9223372036.8Gbps",
+        ];
+        assert_eq!(shown, expected);
+        let pair = [Value::BitRate(446_600), Value::BitRate(0)];
+        let pair = Value::Tuple("/", pair.into());
+        assert_eq!(pair.to_string(), "446.6kbps/0bps");
+        assert_eq!(format!("{pair:#}"), "446600/0");
+    }
+
+    #[test]
+    fn measured_numbers_have_a_unit_for_people_and_none_for_programs() {
+        let drifts = [0, 3_109, -41_723, -177, 33_300].map(|drift| Value::Measured(drift, " PPM"));
+        let shown = drifts.clone().map(|drift| drift.to_string());
+        assert_eq!(
+            shown,
+            [
+                "0 PPM",
+                "3.109 PPM",
+                "-41.723 PPM",
+                "-0.177 PPM",
+                "33.3 PPM"
+            ]
+        );
+        let told = drifts.map(|drift| format!("{drift:#}"));
+        assert_eq!(told, ["0", "3.109", "-41.723", "-0.177", "33.3"]);
+    }
+
+    #[test]
+    fn shares_have_one_decimal_at_most() {
+        let shares = [(1, 3), (1, 2), (u64::MAX, u64::MAX), (0, 0)];
+        let shares = shares.map(|(part, whole)| Value::share(part, whole));
+        let shown = shares.clone().map(|share| share.to_string());
+        assert_eq!(shown, ["33.3%", "50%", "100%", "0%"]);
+        assert_eq!(
+            shares.map(|share| format!("{share:#}")),
+            ["33.3", "50", "100", "0"]
+        );
     }
 }

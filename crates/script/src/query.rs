@@ -245,13 +245,17 @@ impl Compare {
                 "false" | "no" => !*value,
                 _ => false,
             },
-            cell => self.value.as_ref() == Some(cell) || cell.to_string() == self.text,
+            cell => {
+                let told = format!("{cell:#}");
+                let is_same = self.value.as_ref() == Some(cell);
+                is_same || told == self.text || cell.to_string() == self.text
+            }
         }
     }
 
-    /// How the cell compares with what is asked for: numbers and typed values as such, else texts.
+    /// Compares the cell with the value of the query: numbers, typed values, else the texts that programs get.
     fn order(&self, cell: &Value) -> Ordering {
-        let text = cell.to_string();
+        let text = format!("{cell:#}");
         let numbers = (text.parse::<i64>(), self.text.parse::<i64>());
         if let (Ok(a), Ok(b)) = numbers {
             return a.cmp(&b);

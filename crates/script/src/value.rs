@@ -466,9 +466,10 @@ impl From<&menu::Value> for Value {
     fn from(value: &menu::Value) -> Self {
         match value {
             menu::Value::Bool(value) => Self::Bool(*value),
-            menu::Value::Number(value) | menu::Value::Rate(value) | menu::Value::Kib(value) => {
-                Self::Num(*value)
-            }
+            menu::Value::Number(value)
+            | menu::Value::Rate(value)
+            | menu::Value::BitRate(value)
+            | menu::Value::Kib(value) => Self::Num(*value),
             menu::Value::Time(nanos) => Self::Time(*nanos),
             menu::Value::Address(address) => Self::Ip(*address),
             menu::Value::List(values)
@@ -486,6 +487,20 @@ impl From<&menu::Value> for Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_are_numbers_and_measured_numbers_are_texts_without_a_unit() {
+        let rate = Value::from(&menu::Value::BitRate(446_600));
+        assert_eq!(
+            (rate.type_name(), rate.to_string()),
+            ("num", "446600".to_owned())
+        );
+        let drift = Value::from(&menu::Value::Measured(-177, " PPM"));
+        assert_eq!(
+            (drift.type_name(), drift.to_string()),
+            ("str", "-0.177".to_owned())
+        );
+    }
 
     #[test]
     fn a_word_has_the_type_that_it_looks_like() {

@@ -11,7 +11,7 @@ pub fn page(rows: &[Row]) -> String {
         }
     }
     let texts = |row: &Row| -> Vec<String> {
-        let cell = |name: &&str| row.get(name).map(|value| shown(name, value));
+        let cell = |name: &&str| row.get(name).map(Value::to_string);
         names.iter().map(|n| cell(n).unwrap_or_default()).collect()
     };
     let columns: Vec<_> = rows.iter().map(texts).collect();
@@ -38,29 +38,6 @@ pub fn page(rows: &[Row]) -> String {
     page
 }
 
-/// RouterOS: a console shows rates of bits with their unit; a program has the number.
-fn shown(name: &str, value: &Value) -> String {
-    match value.as_number() {
-        Some(bits) if name.ends_with("bits-per-second") => rate(bits),
-        _ => value.to_string(),
-    }
-}
-
-fn rate(bits: i64) -> String {
-    const UNITS: [(i64, &str); 3] = [
-        (1_000_000_000, "Gbps"),
-        (1_000_000, "Mbps"),
-        (1_000, "kbps"),
-    ];
-    match UNITS.iter().find(|(size, _)| bits >= *size) {
-        Some((size, unit)) => {
-            let tenths = bits / (size / 10);
-            format!("{}.{}{unit}", tenths / 10, tenths % 10)
-        }
-        None => format!("{bits}bps"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,7 +45,7 @@ mod tests {
     fn row(name: &str, bits: i64) -> Row {
         let mut row = Row::default();
         row.set("name", Value::text(name));
-        row.set("rx-bits-per-second", Value::Number(bits));
+        row.set("rx-bits-per-second", Value::BitRate(bits));
         row
     }
 

@@ -89,7 +89,7 @@ impl Measuring {
             self.sum = (self.sum.0 + current, self.sum.1 + 1);
         }
         let mut row = Row::default();
-        let rate = |bits: f64| Value::text(menu::print::bits_per_second(bits as i64));
+        let rate = |bits: f64| Value::BitRate(bits as i64);
         row.set("current", rate(current.unwrap_or(0.0)));
         row.set("average", rate(self.sum.0 / f64::from(self.sum.1.max(1))));
         row

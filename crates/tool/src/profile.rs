@@ -59,20 +59,10 @@ fn shares(before: &[(&'static str, u64)], now: &[(&'static str, u64)]) -> Vec<Ro
     let row = |(name, clocks): (&'static str, u64)| {
         let mut row = Row::default();
         row.set("name", Value::text(name));
-        row.set("usage", Value::text(share(clocks, all)));
+        row.set("usage", Value::share(clocks, all));
         row
     };
     used.chain([total]).map(row).collect()
-}
-
-/// RouterOS: at most a digit behind the point.
-fn share(clocks: u64, all: u64) -> String {
-    let thousandth = u128::from(clocks) * 1_000;
-    let thousandth = thousandth.checked_div(u128::from(all)).unwrap_or(0);
-    match (thousandth / 10, thousandth % 10) {
-        (whole, 0) => format!("{whole}%"),
-        (whole, tenth) => format!("{whole}.{tenth}%"),
-    }
 }
 
 #[cfg(test)]

@@ -72,8 +72,8 @@ static FLOWS: [Column; 12] = [
     Column::new("dst-address", "DST-ADDRESS").optional(),
     Column::new("dst-port", "DST-PORT").optional(),
     Column::new("dscp", "DSCP").optional(),
-    Column::new("tx", "TX").showing(|row| rate(row, "tx")),
-    Column::new("rx", "RX").showing(|row| rate(row, "rx")),
+    Column::new("tx", "TX"),
+    Column::new("rx", "RX"),
     Column::new("tx-packets", "TX-PACKETS"),
     Column::new("rx-packets", "RX-PACKETS"),
 ];
@@ -100,12 +100,6 @@ static LINE: [Column; 10] = [
         .at(3, Align::Right)
         .showing(cpu_and_bytes),
 ];
-
-/// RouterOS: `1.2Mbps`.
-fn rate(row: &Row, name: &str) -> String {
-    let bits = row.get(name).and_then(Value::as_number).unwrap_or(0);
-    menu::print::bits_per_second(bits)
-}
 
 /// Seconds since the begin, with three digits behind the point.
 fn time(row: &Row) -> String {

@@ -81,8 +81,16 @@ fn the_time_comes_from_chronyd_however_wrong_the_machine_is() {
     });
     assert_eq!(client(&router, "synced-server"), PEER);
     assert_eq!(client(&router, "synced-stratum"), "3");
-    let offset = client(&router, "system-offset");
-    assert!(offset.ends_with(" ms"), "{offset}");
+    // RouterOS: programs get numbers, the console their units.
+    for (property, unit) in [("system-offset", " ms"), ("freq-drift", " PPM")] {
+        let told = client(&router, property);
+        assert!(told.parse::<f64>().is_ok(), "{property}: {told}");
+        let shown = router.exec("/system/ntp/client/print without-paging");
+        let line = shown
+            .lines()
+            .find(|line| line.contains(&format!("{property}: ")));
+        assert!(line.is_some_and(|line| line.ends_with(unit)), "{shown}");
+    }
     let log = router.exec("/log/print without-paging");
     assert!(log.contains("ntp change time by"), "{log}");
     let shown = router.value("/system/clock/print", "", "time");

@@ -74,6 +74,53 @@ fn a_simple_queue_holds_both_directions_of_a_host_behind_masquerade() {
 }
 
 #[test]
+fn rates_of_queues_are_numbers_for_programs_and_have_a_unit_at_the_console() {
+    let test = "rates_of_queues_are_numbers_for_programs_and_have_a_unit_at_the_console";
+    let config = format!(
+        "{MASQUERADE}\n\
+         /queue simple add name=lan target=192.168.88.0/24 max-limit=50M/50M\n\
+         /queue tree add name=wan parent=ether1 limit-at=1M max-limit=50M priority=3"
+    );
+    let Some((lab, router)) = world(test, &config) else {
+        return;
+    };
+    let pings = format!("ping -i 0.01 -s 1000 {SERVER}");
+    let _pings = Server::start(&lab, "client", &pings, "bytes from");
+    until("both queues carry packets", || {
+        let simple = &router.rows("/queue/simple/print")[0];
+        let tree = &router.rows("/queue/tree/print")[0];
+        let [up, down] = pair(simple["rate"].as_str());
+        up > 100_000 && down > 100_000 && number(tree["rate"].as_str()) > 100_000
+    });
+    let simple = &router.rows("/queue/simple/print")[0];
+    for property in ["rate", "packet-rate", "bytes", "dropped", "queued-bytes"] {
+        let _ = pair(simple[property].as_str());
+    }
+    assert_eq!(simple["total-rate"], "0");
+    assert_eq!(simple["max-limit"], "50000000/50000000");
+
+    let shown = router.exec("/queue/simple/print stats without-paging");
+    assert!(
+        shown.contains("bps/") && shown.contains("DROPPED"),
+        "{shown}"
+    );
+    let shown = router.exec("/queue/simple/print stats detail without-paging");
+    assert!(
+        shown.contains("kbps/") && shown.contains("total-rate=0bps"),
+        "{shown}"
+    );
+    let shown = router.exec("/queue/tree/print without-paging");
+    let head = "Columns: NAME, PARENT, LIMIT-AT, PRIORITY, MAX-LIMIT";
+    assert!(shown.contains(head), "{shown}");
+    let shown = router.exec("/queue/tree/print stats without-paging");
+    assert!(shown.contains("kbps"), "{shown}");
+    // Scripts compute with it.
+    let faster = router.exec(":put ([/queue/tree/get wan rate] > 100000)");
+    assert_eq!(faster.trim(), "true");
+    assert!(router.stop().success());
+}
+
+#[test]
 fn fasttrack_passes_simple_queues_and_meets_the_tree_of_an_interface() {
     let test = "fasttrack_passes_simple_queues_and_meets_the_tree_of_an_interface";
     let config = format!(

@@ -1,7 +1,7 @@
 //! The table of `print brief` and `print stats`.
 
-use super::{Options, Style, bits_per_second, flags, grouped, is_numbered, letter, text_of};
-use crate::{Menu, Row, Value};
+use super::{Options, Style, flags, grouped, is_numbered, letter, text_of};
+use crate::{Menu, Row};
 
 /// Which columns a table has and how wide they are.
 pub(crate) struct Layout {
@@ -26,8 +26,6 @@ struct Column {
     width: usize,
     right: bool,
     counter: bool,
-    /// It is a number of bits a second.
-    rate: bool,
 }
 
 impl Layout {
@@ -157,7 +155,6 @@ impl Column {
             width: name.len(),
             right: true,
             counter: property.is_some_and(|property| property.stats),
-            rate: property.is_some_and(|property| property.unit == "bps"),
         };
         let mut filled = false;
         for (_, row) in rows {
@@ -173,7 +170,6 @@ impl Column {
 
     fn text(&self, row: &Row) -> String {
         match row.get(self.name) {
-            Some(Value::Number(bits)) if self.rate => bits_per_second(*bits),
             Some(value) if self.counter => grouped(&text_of(value)),
             value => value.map(text_of).unwrap_or_default(),
         }

@@ -433,7 +433,7 @@ impl One {
     /// What is shown of a host, and what its scripts may ask for, as RouterOS names it.
     fn facts(&self, known: &Known) -> Vec<(&'static str, Value)> {
         let number = |count: u64| Value::Number(i64::try_from(count).unwrap_or(i64::MAX));
-        let time = |span: Duration| Value::Time(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX));
+        let time = as_time;
         let mut facts = vec![("status", Value::Word(known.status.word()))];
         if let Some(since) = self.since {
             facts.push(("since", Value::text(since.date_time())));
@@ -493,8 +493,10 @@ impl One {
     }
 }
 
+/// Converts a span for a row. RouterOS: microseconds are the least unit of times.
 fn as_time(span: Duration) -> Value {
-    Value::Time(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
+    let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+    Value::Time(micros.saturating_mul(1_000))
 }
 
 fn span(item: &Item, name: &str) -> Duration {

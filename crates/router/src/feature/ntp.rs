@@ -439,7 +439,7 @@ impl Feature for Ntp {
 impl Ntp {
     fn annotate_client(&self, row: &mut Row) {
         let frequency = self.client.discipline().frequency();
-        row.set("freq-drift", Value::text(thousandths(frequency, "PPM")));
+        row.set("freq-drift", Value::Measured(frequency, " PPM"));
         let Some(status) = self.client.status() else {
             let status = if self.asks { "waiting" } else { "stopped" };
             row.set("status", Value::Word(status));
@@ -448,21 +448,16 @@ impl Ntp {
         row.set("status", Value::Word("synchronized"));
         row.set("synced-server", Value::text(status.server.to_string()));
         row.set("synced-stratum", Value::Number(status.stratum.into()));
-        let offset = thousandths(status.offset / 1_000, "ms");
-        row.set("system-offset", Value::text(offset));
+        row.set(
+            "system-offset",
+            Value::Measured(status.offset / 1_000, " ms"),
+        );
     }
 }
 
-/// A number of thousandths with its unit: `-0.177 ms`.
-fn thousandths(number: i64, unit: &str) -> String {
-    let sign = if number < 0 { "-" } else { "" };
-    let whole = number.unsigned_abs();
-    format!("{sign}{}.{:03} {unit}", whole / 1_000, whole % 1_000)
-}
-
-/// Nanoseconds in seconds: `-90.123 s`.
+/// Formats nanoseconds in seconds: `-90.123 s`.
 fn seconds(nanos: i64) -> String {
-    thousandths(nanos / 1_000_000, "s")
+    Value::Measured(nanos / 1_000_000, " s").to_string()
 }
 
 /// A server as it is without anything said of it.

@@ -9,7 +9,7 @@ use dataplane::counters::Traffic;
 use dataplane::packet::{Tuple, protocol};
 use menu::{Id, Reason, Reply, Row, RowFilter, Scan, Value};
 
-use super::{give, number};
+use super::{bit_rate, give, number};
 use crate::drive::Control;
 use crate::firewall::protocol_name;
 
@@ -290,11 +290,11 @@ fn count(row: &mut Row, entry: &Entry, waits: &[Option<Traffic>; 2], now: Tick) 
         ("repl-bytes", reply.traffic.bytes),
         ("repl-fasttrack-packets", reply.fasttrack.packets),
         ("repl-fasttrack-bytes", reply.fasttrack.bytes),
-        ("orig-rate", rates[0]),
-        ("repl-rate", rates[1]),
     ] {
         row.set(name, number(count));
     }
+    row.set("orig-rate", bit_rate(rates[0]));
+    row.set("repl-rate", bit_rate(rates[1]));
 }
 
 fn flags(row: &mut Row, entry: &Entry, timeout: u32) {

@@ -7,7 +7,7 @@ use frame::InterfaceId;
 use ipnet::{IpNet, Ipv6Net};
 use menu::{Id, Row, Value};
 
-use super::number;
+use super::{bit_rate, number};
 use crate::compile::Laid;
 use crate::drive::Control;
 use crate::intent::InterfaceKind;
@@ -63,14 +63,14 @@ impl Control {
         let mut row = Row::default();
         for (names, traffic) in [(RX, rate.rx), (FP_RX, rate.fp_rx)] {
             row.set(names[0], number(traffic.packets));
-            row.set(names[1], number(traffic.bytes.saturating_mul(8)));
+            row.set(names[1], bit_rate(traffic.bytes.saturating_mul(8)));
         }
         row.set("rx-drops-per-second", number(rate.rx_drop));
         // Damaged frames stay with the driver, and no queue holds packets back yet.
         row.set("rx-errors-per-second", number(0));
         for (names, traffic) in [(TX, rate.tx), (FP_TX, rate.fp_tx)] {
             row.set(names[0], number(traffic.packets));
-            row.set(names[1], number(traffic.bytes.saturating_mul(8)));
+            row.set(names[1], bit_rate(traffic.bytes.saturating_mul(8)));
         }
         row.set("tx-drops-per-second", number(rate.tx_drop));
         row.set("tx-queue-drops-per-second", number(0));

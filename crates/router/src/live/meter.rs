@@ -32,32 +32,9 @@ impl Control {
             };
             row.set("name", Value::text(name));
             row.set("clocks", number(clocks));
-            row.set("usage", Value::text(share(clocks, all)));
+            row.set("usage", Value::share(clocks, all));
             give(row, filter, each)?;
         }
         ControlFlow::Continue(())
-    }
-}
-
-/// RouterOS: shares have a digit behind the point at most.
-fn share(clocks: u64, all: u64) -> String {
-    let thousandth = u128::from(clocks) * 1_000;
-    let thousandth = thousandth.checked_div(u128::from(all)).unwrap_or(0);
-    match (thousandth / 10, thousandth % 10) {
-        (whole, 0) => format!("{whole}%"),
-        (whole, tenth) => format!("{whole}.{tenth}%"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_of_all_clocks_and_of_none_nothing() {
-        assert_eq!(share(1, 3), "33.3%");
-        assert_eq!(share(1, 2), "50%");
-        assert_eq!(share(u64::MAX, u64::MAX), "100%");
-        assert_eq!(share(0, 0), "0%");
     }
 }

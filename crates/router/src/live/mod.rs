@@ -50,6 +50,11 @@ pub(crate) fn number(count: u64) -> Value {
     Value::Number(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
+/// A measured number of bits a second.
+pub(crate) fn bit_rate(bits: u64) -> Value {
+    Value::BitRate(i64::try_from(bits).unwrap_or(i64::MAX))
+}
+
 /// Whether a menu is the table of connections: of IPv6, or of IPv4.
 fn connections_of(menu: &Menu) -> Option<bool> {
     match menu.path {

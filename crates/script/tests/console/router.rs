@@ -168,7 +168,7 @@ impl Live for Carrying {
 impl tool::Router for Carrying {
     fn rates(&self, interface: Option<&str>) -> Option<Row> {
         let mut row = Row::default();
-        row.set("rx-bits-per-second", Value::Number(12_345));
+        row.set("rx-bits-per-second", Value::BitRate(12_345));
         interface.is_none_or(|name| name == "ether1").then_some(row)
     }
 }

@@ -4,13 +4,12 @@ use core::net::IpAddr;
 
 use frame::InterfaceId;
 use machine::Instant;
-use menu::print::bits_per_second;
 use menu::{Id, Row, Value};
 use sniff::{Connection, Flow, Host, Kept, Share, Traffic};
 
 use super::ports;
 use crate::firewall::{kind_name, protocol_name};
-use crate::live::number;
+use crate::live::{bit_rate, number};
 use crate::object::DYNAMIC;
 
 /// A packet. `began` is when the first could be seen; `name` knows interfaces.
@@ -103,8 +102,8 @@ pub(super) fn flow(flow: &Flow, seconds: f64) -> Row {
 /// Adds what was carried in a second.
 pub(super) fn traffic(row: &mut Row, traffic: &Traffic, seconds: f64) {
     let rate = |count: u64| (count as f64 / seconds).round() as u64;
-    row.set("tx", number(rate(traffic.tx * 8)));
-    row.set("rx", number(rate(traffic.rx * 8)));
+    row.set("tx", bit_rate(rate(traffic.tx * 8)));
+    row.set("rx", bit_rate(rate(traffic.rx * 8)));
     row.set("tx-packets", number(rate(traffic.tx_packets)));
     row.set("rx-packets", number(rate(traffic.rx_packets)));
 }
@@ -114,11 +113,7 @@ pub(super) fn host(at: usize, address: IpAddr, host: &Host) -> Row {
     let mut row = numbered(at);
     row.set("address", Value::Address(address));
     for (name, [sent, received]) in [("rate", host.rate), ("peak-rate", host.peak)] {
-        let rate = |bits: u64| bits_per_second(i64::try_from(bits).unwrap_or(i64::MAX));
-        row.set(
-            name,
-            Value::text(format!("{}/{}", rate(sent), rate(received))),
-        );
+        row.set(name, pair(bit_rate(sent), bit_rate(received)));
     }
     let [sent, received] = host.total;
     row.set("total", pair(number(sent), number(received)));
@@ -159,9 +154,9 @@ pub(super) fn sort(
     }
     row.set("packets", number(share.packets));
     row.set("bytes", number(share.bytes));
-    let hundredths = share.bytes * 10_000 / all.bytes.max(1);
-    let share = format!("{}.{:02}%", hundredths / 100, hundredths % 100);
-    row.set("share", Value::text(share));
+    let hundredths = share.bytes.saturating_mul(10_000) / all.bytes.max(1);
+    let thousandths = i64::try_from(hundredths * 10).unwrap_or(i64::MAX);
+    row.set("share", Value::Measured(thousandths, "%"));
     row
 }
 

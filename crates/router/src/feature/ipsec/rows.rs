@@ -194,9 +194,8 @@ fn association(pair: &Pair, arrives: bool, now: Instant) -> Row {
         row.set("enc-key-size", number(child.suite.encryption.bits.into()));
         row.set("enc-key", Value::text(hex(sa.encryption_key.bytes())));
     }
-    let lifetime = |span: Duration| span.as_secs();
-    let (soft, hard) = (lifetime(child.soft), lifetime(child.hard));
-    row.set("add-lifetime", Value::text(format!("{soft}s/{hard}s")));
+    let lifetime = [child.soft, child.hard].map(span);
+    row.set("add-lifetime", Value::Tuple("/", lifetime.into()));
     row.set("expires-in", span(child.hard.saturating_sub(age)));
     let (packets, bytes) = match arrives {
         true => {

@@ -5,36 +5,60 @@ use queue::{Counts, Limits};
 
 use super::branch::Branch;
 use super::{simple, tree};
+use crate::live::{bit_rate, number};
 
-/// A number that a queue counts: its name for the two directions, its name for both together, and what it is.
-type Counted = (&'static str, &'static str, fn(&Branch, &Counts) -> u64);
+/// A counter or rate of a queue.
+struct Measure {
+    /// The cell of a direction, or of both as `up/down`.
+    name: &'static str,
+    /// The cell of the limit for both directions together.
+    total: &'static str,
+    read: fn(&Branch, &Counts) -> u64,
+    /// How the number is shown.
+    shown: fn(u64) -> Value,
+}
 
-const COUNTED: [Counted; 8] = [
-    ("bytes", "total-bytes", |_, counts| counts.bytes),
-    ("packets", "total-packets", |_, counts| counts.packets),
-    ("dropped", "total-dropped", |_, counts| counts.dropped),
-    ("rate", "total-rate", |branch, _| branch.rate.0),
-    ("packet-rate", "total-packet-rate", |branch, _| {
+impl Measure {
+    const fn new(
+        name: &'static str,
+        total: &'static str,
+        read: fn(&Branch, &Counts) -> u64,
+    ) -> Self {
+        Self {
+            name,
+            total,
+            read,
+            shown: number,
+        }
+    }
+
+    /// The value of a branch; 0 where the queue has no such branch.
+    fn value(&self, branch: Option<&Branch>) -> Value {
+        (self.shown)(branch.map_or(0, |branch| (self.read)(branch, &branch.counts())))
+    }
+}
+
+const MEASURES: [Measure; 8] = [
+    Measure::new("bytes", "total-bytes", |_, counts| counts.bytes),
+    Measure::new("packets", "total-packets", |_, counts| counts.packets),
+    Measure::new("dropped", "total-dropped", |_, counts| counts.dropped),
+    Measure {
+        shown: bit_rate,
+        ..Measure::new("rate", "total-rate", |branch, _| branch.rate.0)
+    },
+    Measure::new("packet-rate", "total-packet-rate", |branch, _| {
         branch.rate.1
     }),
-    ("queued-packets", "total-queued-packets", |_, counts| {
+    Measure::new("queued-packets", "total-queued-packets", |_, counts| {
         counts.queued_packets
     }),
-    ("queued-bytes", "total-queued-bytes", |_, counts| {
+    Measure::new("queued-bytes", "total-queued-bytes", |_, counts| {
         counts.queued_bytes
     }),
-    ("pcq-queues", "total-pcq-queues", |_, counts| {
+    Measure::new("pcq-queues", "total-pcq-queues", |_, counts| {
         counts.streams.into()
     }),
 ];
-
-/// A number as it is shown: rates with their unit.
-fn shown(name: &str, number: u64) -> String {
-    match name.ends_with("rate") && !name.ends_with("packet-rate") {
-        true => Value::Rate(i64::try_from(number).unwrap_or(i64::MAX)).to_string() + "bps",
-        false => number.to_string(),
-    }
-}
 
 /// Limits as they are typed.
 pub(super) fn limits(limits: &Limits) -> String {
@@ -57,14 +81,10 @@ pub(super) fn simple(one: Option<&simple::One>, row: &mut Row) {
     );
     let none = [None, None, None];
     let [up, down, total] = branches.unwrap_or(&none);
-    let number = |branch: &Option<Branch>, read: fn(&Branch, &Counts) -> u64| {
-        let branch = branch.as_ref();
-        branch.map_or(0, |branch| read(branch, &branch.counts()))
-    };
-    for (name, both, read) in COUNTED {
-        let pair = [up, down].map(|branch| shown(name, number(branch, read)));
-        row.set(name, Value::text(pair.join("/")));
-        row.set(both, Value::text(shown(both, number(total, read))));
+    for measure in &MEASURES {
+        let pair = [up, down].map(|branch| measure.value(branch.as_ref()));
+        row.set(measure.name, Value::Tuple("/", pair.into()));
+        row.set(measure.total, measure.value(total.as_ref()));
     }
 }
 
@@ -72,8 +92,7 @@ pub(super) fn simple(one: Option<&simple::One>, row: &mut Row) {
 pub(super) fn tree(one: Option<&tree::One>, row: &mut Row) {
     let branch = one.and_then(|one| one.branch.as_ref());
     row.flag("invalid", branch.is_none() && !row.is("disabled"));
-    for (name, _, read) in COUNTED {
-        let number = branch.map_or(0, |branch| read(branch, &branch.counts()));
-        row.set(name, Value::text(shown(name, number)));
+    for measure in &MEASURES {
+        row.set(measure.name, measure.value(branch));
     }
 }

@@ -61,8 +61,8 @@ const COUNTERS: &[Property] = &[
     counter("repl-bytes", "Bytes of answers"),
     counter("repl-fasttrack-packets", "Packets of answers by FastTrack"),
     counter("repl-fasttrack-bytes", "Bytes of answers by FastTrack"),
-    counter("orig-rate", "Bits a second from the source").unit("bps"),
-    counter("repl-rate", "Bits a second of answers").unit("bps"),
+    counter("orig-rate", "Bits a second from the source"),
+    counter("repl-rate", "Bits a second of answers"),
 ];
 
 /// Flags of connections.
