@@ -39,6 +39,7 @@ no-resolv
 no-hosts
 local=/example/
 host-record=www.example,192.0.2.80,2001:db8::80,60
+host-record=spelled.example,192.0.2.81,60
 cname=other.example,www.example
 ";
 
@@ -94,6 +95,18 @@ fn hosts_are_answered_by_a_router_that_asks_dnsmasq() {
     let many = ask("+short +bufsize=1232 many.example");
     assert_eq!(many.lines().count(), MANY, "{many}");
     assert!(ask("+ignore +bufsize=1232 many.example").contains(" tc "));
+
+    // Everybody gets a name in the spelling of the question, and the cache shows that of the first one.
+    for spelling in ["SpElLeD.eXaMpLe", "spelled.EXAMPLE", "spelled.example"] {
+        let answer = ask(&format!("+noall +answer {spelling}"));
+        assert!(answer.starts_with(&format!("{spelling}.")), "{answer}");
+    }
+    let rows = router.rows("/ip/dns/cache/print where data=192.0.2.81");
+    assert_eq!(rows[0]["name"], "SpElLeD.eXaMpLe", "{rows:#?}");
+    let shown = router.exec("/ip/dns/static/print without-paging");
+    for column in ["CNAME", "MX-EXCHANGE", "MX-PREFERENCE"] {
+        assert!(shown.contains(column), "{column}: {shown}");
+    }
 
     // What is kept needs nobody.
     drop(names);

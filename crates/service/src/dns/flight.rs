@@ -84,6 +84,8 @@ pub(super) struct Waiter<C> {
 #[derive(Debug)]
 pub(super) struct Flight<C> {
     pub(super) key: Key,
+    /// The name as its first client spelled it; none: in lower case.
+    spelling: Option<Box<[u8]>>,
     pub(super) group: Arc<str>,
     /// Question and group, by which the flight is known.
     pub(super) question: Box<[u8]>,
@@ -127,8 +129,12 @@ impl<C> Flight<C> {
         waiter: Waiter<C>,
         now: Instant,
     ) -> Self {
+        let asked = waiter.head.get(HEAD..HEAD + key.name().len());
+        let is_it = |name: &&[u8]| *name != key.name() && name.eq_ignore_ascii_case(key.name());
+        let spelling = asked.filter(is_it).map(Into::into);
         Self {
             key,
+            spelling,
             group,
             question,
             waiters: vec![waiter],
@@ -457,8 +463,9 @@ impl<C: Clone> Dns<C> {
     }
 
     fn keep(&mut self, id: u64, stored: Stored) {
-        if let Some(flight) = self.flights.get(&id) {
-            self.cache.put(&flight.key, stored);
+        if let Some(flight) = self.flights.get_mut(&id) {
+            let spelling = flight.spelling.take();
+            self.cache.put(&flight.key, stored.spelled(spelling));
         }
     }
 

@@ -67,12 +67,13 @@ pub(super) fn read(message: &[u8], key: &Key, longest: Duration) -> Option<Answe
     let has_data = answers.iter().any(|record| is_of(record, &end, kind));
     let mut authorities = Vec::new();
     if !has_data {
-        let soa = said.authorities.into_iter().find_map(|record| {
+        let soa = said.authorities.into_iter().find_map(|mut record| {
             let RData::SOA(soa) = &record.data else {
                 return None;
             };
             let least = record.ttl.min(soa.minimum).min(NOTHING_MAX);
             let fits = record.dns_class == DNSClass::IN && record.name.zone_of(&end);
+            record.name = end.trim_to(record.name.num_labels().into());
             fits.then_some((record, least))
         });
         holds = soa
@@ -96,7 +97,8 @@ pub(super) fn read(message: &[u8], key: &Key, longest: Duration) -> Option<Answe
     })
 }
 
-/// The aliases from a name on, and the records that they end at; and the name that they end at.
+/// Returns the aliases from a name on, the records that they end at, and the name that they end at. Owners are spelled
+/// as the question and the aliases are: a server may repeat the case of the question, which is random.
 fn follow(asked: &Name, kind: RecordType, records: Vec<Record>) -> (Vec<Record>, Name) {
     let mut at = asked.clone();
     let mut kept = Vec::new();
@@ -106,7 +108,7 @@ fn follow(asked: &Name, kind: RecordType, records: Vec<Record>) -> (Vec<Record>,
             { rest.into_iter() }.partition(|record| is_of(record, &at, kind));
         rest = others;
         if !own.is_empty() {
-            kept.extend(own);
+            kept.extend(own.into_iter().map(|record| owned_by(record, &at)));
             break;
         }
         let alias = { rest.iter() }.position(|record| is_of(record, &at, RecordType::CNAME));
@@ -114,10 +116,17 @@ fn follow(asked: &Name, kind: RecordType, records: Vec<Record>) -> (Vec<Record>,
             break;
         };
         let RData::CNAME(to) = &alias.data else { break };
-        at = to.0.clone();
-        kept.push(alias);
+        let to = to.0.clone();
+        kept.push(owned_by(alias, &at));
+        at = to;
     }
     (kept, at)
+}
+
+/// The record with its owner in this spelling.
+fn owned_by(mut record: Record, name: &Name) -> Record {
+    record.name = name.clone();
+    record
 }
 
 /// Whether a record is a name's, of a type, or signs those.
@@ -158,14 +167,14 @@ fn encode(key: &Key, code: u8, answers: Vec<Record>, authorities: Vec<Record>) -
     Stored::new(key, code, counts, body)
 }
 
-/// All records of an answer that is kept: those of answers, and those of the authority.
-fn decode(key: &Key, stored: &Stored) -> Option<Message> {
+/// Decodes all records of a kept answer. `name` is the name of the question, in the spelling that its records get.
+fn decode(name: &[u8], key: &Key, stored: &Stored) -> Option<Message> {
     let mut bytes = vec![0; HEAD];
     bytes[2] = 0x80;
     bytes[5] = 1;
     bytes[6..8].copy_from_slice(&stored.counts.0.to_be_bytes());
     bytes[8..10].copy_from_slice(&stored.counts.1.to_be_bytes());
-    bytes.extend_from_slice(key.name());
+    bytes.extend_from_slice(name);
     bytes.extend_from_slice(&key.kind().to_be_bytes());
     bytes.extend_from_slice(&[0, 1]);
     bytes.extend_from_slice(&stored.body);
@@ -188,7 +197,7 @@ pub(super) fn join(
         answers.push(Record::from_rdata(from, *ttl, data));
         from = to;
     }
-    let said = decode(of, end)?;
+    let said = decode(of.name(), of, end)?;
     let age = end.age(now);
     let aged = |mut record: Record| {
         record.ttl = record.ttl.saturating_sub(age);
@@ -201,7 +210,7 @@ pub(super) fn join(
 
 /// The addresses in an answer, each with the seconds that it holds.
 pub(super) fn addresses(key: &Key, stored: &Stored, now: Instant) -> Vec<(IpAddr, u32)> {
-    let said = decode(key, stored).map(|said| said.answers);
+    let said = decode(key.name(), key, stored).map(|said| said.answers);
     let age = stored.age(now);
     let found = said.into_iter().flatten().filter_map(|record| {
         let address = match &record.data {
@@ -214,9 +223,10 @@ pub(super) fn addresses(key: &Key, stored: &Stored, now: Instant) -> Vec<(IpAddr
     found.collect()
 }
 
-/// The records of an answer as text, and whether it says that there is nothing.
+/// Returns the records of an answer as text, and whether it says that there is nothing.
 pub(super) fn lines(key: &Key, stored: &Stored, now: Instant) -> (Vec<Line>, bool) {
-    let Some(said) = decode(key, stored) else {
+    let name = stored.spelling.as_deref().unwrap_or(key.name());
+    let Some(said) = decode(name, key, stored) else {
         return (Vec::new(), false);
     };
     let age = stored.age(now);

@@ -73,6 +73,8 @@ pub(super) struct Stored {
     pub(super) made: Option<Instant>,
     /// How long it holds.
     pub(super) until: Instant,
+    /// The name on the wire as the client spelled it that was the first to ask; none: in lower case.
+    pub(super) spelling: Option<Box<[u8]>>,
 }
 
 impl Stored {
@@ -88,6 +90,7 @@ impl Stored {
             times: times.into(),
             made: None,
             until: Instant::ZERO,
+            spelling: None,
         })
     }
 
@@ -100,6 +103,7 @@ impl Stored {
             times: Box::default(),
             made: None,
             until: Instant::ZERO,
+            spelling: None,
         }
     }
 
@@ -112,9 +116,15 @@ impl Stored {
         }
     }
 
+    /// The same, shown with its name in this spelling.
+    pub(super) fn spelled(self, spelling: Option<Box<[u8]>>) -> Self {
+        Self { spelling, ..self }
+    }
+
     /// Bytes that it takes.
     pub(super) fn size(&self) -> usize {
-        size_of::<Self>() + self.body.len() + 2 * self.times.len()
+        let spelling = self.spelling.as_deref().map_or(0, <[u8]>::len);
+        size_of::<Self>() + self.body.len() + 2 * self.times.len() + spelling
     }
 
     /// Seconds that its times have run.

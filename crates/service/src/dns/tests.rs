@@ -10,6 +10,7 @@ use hickory_proto::serialize::binary::BinEncodable as _;
 use super::*;
 
 mod faults;
+mod spelling;
 
 /// A forwarder, the time, and what it wanted.
 struct Bench {
