@@ -194,6 +194,82 @@ fn a_client_gets_address_routes_and_servers_from_dnsmasq() {
     drop(server);
 }
 
+/// What the router says of its only client's lease.
+fn about(router: &Router) -> String {
+    shows(router, ".about")
+}
+
+#[test]
+fn a_lease_in_the_network_of_the_lan_warns_and_takes_nothing_away_from_the_lan() {
+    let test = "a_lease_in_the_network_of_the_lan_warns_and_takes_nothing_away_from_the_lan";
+    let Some(lab) = segment(test, &["dnsmasq", "ping"]) else {
+        return;
+    };
+    shell(
+        &lab,
+        "server",
+        "ip address add 192.168.88.254/24 dev eth0; ip address add 198.51.100.1/32 dev lo",
+    );
+    let folder = Folder::new();
+    let range = "192.168.88.50,192.168.88.50,255.255.255.0,2m";
+    let options = "--dhcp-option=3,192.168.88.254";
+    let _server = dnsmasq(&lab, &folder, "eth0", range, options);
+    let router = start(&lab, "/ip dhcp-client add interface=ether1\n");
+    bound_to(&router, "192.168.88.50/24");
+
+    let why = "network overlaps 192.168.88.0/24 of ether2: address is used as /32";
+    assert_eq!(about(&router), why);
+    let shown = router.exec("/ip/dhcp-client/print without-paging");
+    assert!(shown.contains(&format!(";;; {why}")), "{shown}");
+    let log = router.exec("/log/print without-paging");
+    let line = format!("dhcp,warning dhcp-client on ether1 got IP address 192.168.88.50/24: {why}");
+    assert!(log.contains(&line), "{log}");
+    for _ in 0..3 {
+        run(&lab, "client", "ping -q -c 1 -W 5 192.168.88.1");
+    }
+    let routes = router.rows("/ip/route/print where dst-address=192.168.88.0/24");
+    assert_eq!(routes.len(), 1, "{routes:#?}");
+    until("the client reaches what is behind the server", || {
+        works(&lab, "client", "ping -q -c 1 -W 1 198.51.100.1")
+    });
+
+    // Without the other network, the lease's is used.
+    router.exec("/ip/address/set [find interface=ether2] address=192.168.77.1/24");
+    until("nothing is wrong any more", || about(&router).is_empty());
+    let addresses = router.rows("/ip/address/print where interface=ether1");
+    assert_eq!(
+        addresses[0]["address"], "192.168.88.50/24",
+        "{addresses:#?}"
+    );
+    assert!(router.stop().success());
+}
+
+#[test]
+fn a_lease_with_a_mask_shorter_than_8_warns_and_gets_no_network() {
+    let test = "a_lease_with_a_mask_shorter_than_8_warns_and_gets_no_network";
+    let Some(lab) = segment(test, &["dnsmasq", "ping"]) else {
+        return;
+    };
+    let folder = Folder::new();
+    let range = "10.9.0.50,10.9.0.50,255.255.255.0,2m";
+    let options = "--dhcp-option=1,240.0.0.0 --dhcp-option=3,10.9.0.1";
+    let _server = dnsmasq(&lab, &folder, "eth0", range, options);
+    let router = start(&lab, "/ip dhcp-client add interface=ether1\n");
+    bound_to(&router, "10.9.0.50/4");
+
+    let why = "mask of 4 bits is too short: address is used as /32";
+    assert_eq!(about(&router), why);
+    let log = router.exec("/log/print without-paging");
+    assert!(log.contains(&format!("10.9.0.50/4: {why}")), "{log}");
+    let routes = router.rows("/ip/route/print where dst-address=0.0.0.0/4");
+    assert_eq!(routes.len(), 0, "{routes:#?}");
+    run(&lab, "client", "ping -q -c 1 -W 5 192.168.88.1");
+    until("the client reaches the server", || {
+        works(&lab, "client", "ping -q -c 1 -W 1 10.9.0.1")
+    });
+    assert!(router.stop().success());
+}
+
 #[test]
 fn classless_routes_take_the_place_of_the_default_route() {
     let test = "classless_routes_take_the_place_of_the_default_route";

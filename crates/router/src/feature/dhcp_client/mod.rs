@@ -1,6 +1,7 @@
 //! DHCP clients, `/ip/dhcp-client`: each asks for an address of its interface, by `service::dhcp::client`. What it gets
 //! becomes dynamic objects (the address, routes) and learned servers; `told.rs` makes them.
 
+mod overlap;
 mod read;
 mod record;
 mod told;
@@ -24,6 +25,7 @@ use crate::intent::{ItemId, Name};
 use crate::records::{Key, Kind, Recalled};
 use crate::running::Running;
 
+use overlap::{Conflict, Networks};
 use read::Wish;
 pub(in crate::feature) use read::{check, tables};
 use record::Record;
@@ -56,6 +58,8 @@ pub(crate) struct DhcpClients {
     rng: Rng,
     /// The time that was last told.
     now: Instant,
+    /// What leases may not take over.
+    networks: Networks,
 }
 
 /// A client.
@@ -73,6 +77,8 @@ struct One {
     record: Option<Record>,
     /// Its lease from before a restart, until its interface shows whether it has the same link address.
     recalled: Option<Record>,
+    /// Why its network is not used, or shared.
+    conflict: Option<Conflict>,
 }
 
 impl Feature for DhcpClients {
@@ -182,6 +188,7 @@ impl Feature for DhcpClients {
         running: &Running<'_>,
         out: &mut Effects,
     ) {
+        self.networks.update(others, running);
         if self.all.is_empty() {
             return;
         }
@@ -196,6 +203,7 @@ impl Feature for DhcpClients {
         for item in items {
             self.bring_up_to_date(item, running, out);
         }
+        self.look_for_conflicts(out);
     }
 
     fn recall(&mut self, record: &Recalled<'_>, now: Instant) -> bool {
@@ -222,6 +230,7 @@ impl DhcpClients {
             timers: Timers::default(),
             rng: Rng::seeded(seed),
             now: Instant::ZERO,
+            networks: Networks::default(),
         }
     }
 
@@ -255,6 +264,7 @@ impl DhcpClients {
                 told: None,
                 record: None,
                 recalled: None,
+                conflict: None,
             };
             self.all.insert(id, one);
             return;
@@ -425,7 +435,20 @@ impl DhcpClients {
     /// Makes what is new of a lease.
     fn tell(&mut self, id: ItemId, lease: Box<Lease>, out: &mut Effects) {
         if let Some(one) = self.all.get_mut(&id) {
-            one.tell(id, lease, out);
+            let conflict = self.networks.conflict(one.at, lease.address, lease.len);
+            one.tell(id, lease, conflict, out);
+        }
+    }
+
+    /// Uses leases anew whose networks other interfaces have, or have no more.
+    fn look_for_conflicts(&mut self, out: &mut Effects) {
+        for (id, one) in &mut self.all {
+            let Some(lease) = &one.told else { continue };
+            let conflict = self.networks.conflict(one.at, lease.address, lease.len);
+            if conflict != one.conflict {
+                let lease = lease.clone();
+                one.tell(*id, lease, conflict, out);
+            }
         }
     }
 }

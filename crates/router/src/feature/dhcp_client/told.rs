@@ -9,6 +9,7 @@ use menu::{Row, Value, quote_always};
 use service::dhcp::client::{Lease, Status, Why};
 use service::dhcp::{Options, code};
 
+use super::overlap::Conflict;
 use super::read::{Routes, Wish};
 use super::{One, words};
 use crate::feature::{Effect, Effects, NewObject};
@@ -38,24 +39,50 @@ const fn owner_of_routes(id: ItemId) -> Owner {
 
 impl One {
     /// Makes of a lease what is new in it.
-    pub(super) fn tell(&mut self, id: ItemId, lease: Box<Lease>, out: &mut Effects) {
+    pub(super) fn tell(
+        &mut self,
+        id: ItemId,
+        lease: Box<Lease>,
+        conflict: Option<Conflict>,
+        out: &mut Effects,
+    ) {
+        let used = |lease: Option<&Lease>, conflict: Option<&Conflict>| {
+            let lease = lease?;
+            let len = Conflict::prefix_len(conflict, lease.len);
+            Some((lease.address, len))
+        };
+        let used_before = used(self.told.as_deref(), self.conflict.as_ref());
         let before = self.told.replace(lease);
+        let conflict_before = core::mem::replace(&mut self.conflict, conflict);
         let Some(lease) = &self.told else { return };
-        let address = |lease: &Lease| (lease.address, lease.len);
-        let is_moved = before.as_deref().map(address) != Some(address(lease));
+        let used_now = used(Some(lease), self.conflict.as_ref());
+        let is_moved = used_before != used_now;
         let is_other = before.as_deref().map(|before| &before.options) != Some(&lease.options);
+        let (interface, len) = (
+            &self.wish.interface,
+            used_now.map_or(lease.len, |used| used.1),
+        );
         if is_moved {
             out.push(Effect::Gone(owner(id)));
-            let made = made_address(&self.wish.interface, lease);
+            let made = made_address(interface, lease.address, len);
             out.object(owner(id), Made::Address4(made));
-            let interface = &self.wish.interface;
             let address = lease.address;
             let said = format!("dhcp-client on {interface} got IP address {address}");
             out.log("dhcp,info", said);
         }
+        if let Some(conflict) = self
+            .conflict
+            .as_ref()
+            .filter(|_| self.conflict != conflict_before)
+        {
+            let (address, len) = (lease.address, lease.len);
+            let said =
+                format!("dhcp-client on {interface} got IP address {address}/{len}: {conflict}");
+            out.log("dhcp,warning", said);
+        }
         if is_moved || is_other {
             out.push(Effect::Gone(owner_of_routes(id)));
-            for route in routes(&self.wish, lease) {
+            for route in routes(&self.wish, lease, len) {
                 out.push(Effect::Object(Box::new(NewObject {
                     owner: owner_of_routes(id),
                     made: Made::Route4(route),
@@ -74,6 +101,7 @@ impl One {
         let Some(lease) = self.told.take() else {
             return;
         };
+        self.conflict = None;
         let interface = &self.wish.interface;
         let (address, why) = (lease.address, words(why));
         let said = format!("dhcp-client on {interface} lost IP address {address} - {why}");
@@ -127,6 +155,9 @@ impl One {
         if let Ok(net) = Ipv4Net::new(lease.address, lease.len) {
             row.set("address", Value::Prefix(IpNet::V4(net)));
         }
+        if let Some(conflict) = &self.conflict {
+            row.set(Row::ABOUT, Value::text(conflict.to_string()));
+        }
         row.set("dhcp-server", four(lease.server));
         let numbered = |row: &mut Row, names: [&'static str; 2], code| {
             let all = lease.options.addresses(code);
@@ -165,19 +196,20 @@ fn gateway(lease: &Lease) -> Option<Ipv4Addr> {
     by_route.or_else(|| lease.routers().first().copied())
 }
 
-fn made_address(interface: &Name, lease: &Lease) -> Address4 {
-    let net = Ipv4Net::new(lease.address, lease.len).ok();
+fn made_address(interface: &Name, address: Ipv4Addr, len: u8) -> Address4 {
+    let net = Ipv4Net::new(address, len).ok();
     Address4 {
-        addr: lease.address,
-        len: lease.len,
-        network: net.map_or(lease.address, |net| net.network()),
+        addr: address,
+        len,
+        network: net.map_or(address, |net| net.network()),
         interface: interface.clone(),
         disabled: false,
     }
 }
 
-/// The routes of a lease (RFC 3442: those of option 121 take the place of the router's).
-fn routes(wish: &Wish, lease: &Lease) -> Vec<Route<V4>> {
+/// Returns the routes of a lease whose address has a prefix of this length (RFC 3442: those of option 121 take the
+/// place of the router's).
+fn routes(wish: &Wish, lease: &Lease, len: u8) -> Vec<Route<V4>> {
     let mut told = match wish.routes {
         Routes::None => return Vec::new(),
         Routes::Usual | Routes::Both => lease.routes(),
@@ -190,7 +222,7 @@ fn routes(wish: &Wish, lease: &Lease) -> Vec<Route<V4>> {
             gateway: *router,
         });
     }
-    let own = Ipv4Net::new(lease.address, lease.len).ok();
+    let own = Ipv4Net::new(lease.address, len).ok();
     let near = |gateway| own.is_some_and(|net| net.contains(&gateway));
     let mut routes: Vec<Route<V4>> = Vec::new();
     for (table, distance) in &wish.tables {
