@@ -186,6 +186,12 @@ impl<'a> Source<'a> {
     pub(crate) fn is_router(&self) -> bool {
         self.number == self.bridge.ports().len()
     }
+    /// Whether the bridge filters VLANs by itself (`vlan-filtering`), and not a switch chip.
+    #[inline(always)]
+    pub(super) const fn filters_vlans(&self) -> bool {
+        self.bridge.vlans.is_some() && self.vlan_mode.is_none()
+    }
+
 }
 
 /// The other port of a bridge with fast forward, while both forward.

@@ -50,7 +50,7 @@ pub(super) fn looked_at<'a>(cx: &Context<'a>, source: &Source<'a>) -> Option<Sou
     }
     let looks = Looks {
         rules: Rules::of(cx, source.bridge.id),
-        detours: !source.is_router() && detour::is_on(cx),
+        detours: !source.is_router() && detour::is_on(cx, source.filters_vlans()),
         slow: tables.slow,
     };
     looks.any().then(|| {

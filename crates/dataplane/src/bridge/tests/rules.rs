@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::bridge::{Member, VlanTable};
 use crate::firewall::{Firewall, bridge_nat, filter, mangle, nat};
 use crate::nat::{Action as How, Addresses, Side, Target};
 use crate::packet::Fields;
@@ -293,6 +294,28 @@ fn tags_and_sessions_are_looked_into_where_that_is_asked_for() {
     assert_eq!(switch.pass(0, &session).len(), 1);
     switch.firewall(|all| all.bridge.detour.pppoe = true);
     assert_eq!(switch.pass(0, &session), []);
+}
+
+#[test]
+fn under_vlan_filtering_no_packet_passes_the_tables_of_ip_unless_those_of_vlans_do() {
+    let mut switch = detoured();
+    switch.change(|bridge| {
+        let ports = bridge.ports().len();
+        let mut vlans = VlanTable::new(ports);
+        for port in 0..=ports {
+            vlans.set(1, port, Member::Untagged);
+        }
+        bridge.vlans = Some(Arc::new(vlans));
+    });
+    let drop = vec![Rule::new(1, Vec::new(), Action::Drop)];
+    switch.firewall(|all| all.ipv4.filter = table(filter::CHAINS, filter::FORWARD, drop));
+
+    // RouterOS: a frame without a tag is of the VLAN of its port. There its station is not known.
+    let sent = packet(talk());
+    let flooded = [(1, sent.clone()), (2, sent.clone())];
+    assert_eq!(switch.pass(0, &sent), flooded);
+    switch.firewall(|all| all.bridge.detour.vlan = true);
+    assert_eq!(switch.pass(0, &sent), []);
 }
 
 #[test]

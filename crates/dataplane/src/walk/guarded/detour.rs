@@ -40,11 +40,16 @@ pub(crate) enum Left {
     Routed,
 }
 
-/// Whether bridged packets pass tables of IP at all: asked once for each vector.
+/// Returns whether packets of a bridge pass the tables of IP at all: asked once for each vector.
+///
+/// RouterOS: where a bridge filters VLANs, every frame is of a VLAN, with a tag or without, and
+/// `use-ip-firewall-for-vlan=no` keeps it from the tables.
 #[inline]
-pub(crate) fn is_on(cx: &Context<'_>) -> bool {
+pub(crate) fn is_on(cx: &Context<'_>, filters_vlans: bool) -> bool {
     let firewall = &cx.snapshot.firewall;
-    firewall.bridge.detour.plain && (firewall.guards(false) || firewall.guards(true))
+    let detour = firewall.bridge.detour;
+    let applies = detour.plain && (detour.vlan || !filters_vlans);
+    applies && (firewall.guards(false) || firewall.guards(true))
 }
 
 /// All packets.
