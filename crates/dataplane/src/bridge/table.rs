@@ -99,6 +99,13 @@ impl Bridges {
         }
     }
 
+    /// Forgets all learned hosts of a bridge, here and below the workers.
+    pub fn flush_all(&self, bridge: InterfaceId) {
+        self.walk(0, u32::MAX, |key, host| {
+            key.bridge != bridge || matches!(host.kind, HostKind::Static | HostKind::Local)
+        });
+    }
+
     /// As [`BridgeHosts::remove`], and from what is switched below the workers.
     pub fn forget(&self, key: &HostKey) -> Option<Host> {
         let host = self.hosts().remove(key)?;

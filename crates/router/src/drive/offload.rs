@@ -162,7 +162,14 @@ impl Control {
         }
         let before = self.offload.published.remove(&id);
         if before.as_ref().map(|(before, _)| before) != bridge.as_ref() {
-            let replaced = self.published.table().bridges().set(id, bridge.clone());
+            let bridges = self.published.table().bridges();
+            let replaced = bridges.set(id, bridge.clone());
+            let filters =
+                |bridge: &Option<Arc<Bridge>>| bridge.as_ref().map(|is| is.vlans.is_some());
+            if replaced.is_some() && filters(&replaced) != filters(&bridge) {
+                // RouterOS: `vlan-filtering` begins and ends without hosts, which are known by VLAN.
+                bridges.flush_all(id);
+            }
             self.retired.push_bridge(replaced);
         }
         let done = before.map(|(_, done)| done).unwrap_or_default();

@@ -109,6 +109,11 @@ impl Bridges {
         self.age_at = (!self.all.is_empty()).then(|| now + Duration::from_secs(1));
         let Some(table) = &self.table else { return };
         let bridges = table.bridges();
+        for item in core::mem::take(&mut self.refiltered) {
+            if let Some(id) = self.all.get(&item).and_then(|one| one.id) {
+                bridges.flush_all(id);
+            }
+        }
         let count = bridges.hosts().lines().div_ceil(STEPS);
         let ageing = |bridge: InterfaceId| {
             let one = self.ids.get(&bridge).and_then(|item| self.all.get(item));

@@ -80,6 +80,8 @@ pub(crate) struct Bridges {
     ids: BTreeMap<InterfaceId, ItemId>,
     /// When spanning trees tick, by bridge.
     timers: Timers<ItemId>,
+    /// Bridges whose hosts of other VLANs are forgotten once more, when no worker has the bridge as it was before.
+    refiltered: BTreeSet<ItemId>,
     /// When hosts are looked at next, how far the last look came, and when it was.
     age_at: Option<Instant>,
     aged: u32,
@@ -313,7 +315,12 @@ impl Bridges {
         };
         self.names.insert(config.interface.name.clone(), id);
         match self.all.get_mut(&id) {
-            Some(one) => one.config = config,
+            Some(one) => {
+                if one.config.vlan_filtering != config.vlan_filtering {
+                    self.refiltered.insert(id);
+                }
+                one.config = config;
+            }
             None => {
                 let one = One {
                     tree: Tree::new(config.tree.clone()),

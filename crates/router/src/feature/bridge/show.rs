@@ -3,6 +3,7 @@
 use core::ops::ControlFlow;
 
 use machine::Instant;
+use menu::time::SECOND;
 use menu::{Id, Reply, Row, RowFilter, Value};
 use service::stp::{PortView, Role, State};
 use wire::bpdu::BridgeId;
@@ -283,9 +284,12 @@ impl One {
         );
         row.set("topology-changes", number(changes));
         if let Some(at) = at {
-            let ago = now.saturating_since(at).as_nanos();
-            let ago = i64::try_from(ago).unwrap_or(i64::MAX);
-            row.set("last-topology-change", Value::Time(ago));
+            // RouterOS: whole seconds.
+            let ago = i64::try_from(now.saturating_since(at).as_secs()).unwrap_or(i64::MAX);
+            row.set(
+                "last-topology-change",
+                Value::Time(ago.saturating_mul(SECOND)),
+            );
         }
     }
 }

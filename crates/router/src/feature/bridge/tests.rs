@@ -294,6 +294,46 @@ fn hosts_that_are_learned_are_shown_age_and_are_forgotten_and_fixed_ones_stay() 
 }
 
 #[test]
+fn learned_hosts_are_forgotten_when_vlan_filtering_begins_or_ends() {
+    let mut desk = Desk::new(
+        "/interface/bridge/add name=b protocol-mode=none\n\
+         /interface/bridge/port/add bridge=b interface=ether1\n\
+         /interface/bridge/port/add bridge=b interface=ether2\n\
+         /interface/bridge/host/add bridge=b interface=ether2 mac-address=02:00:00:00:09:01\n",
+    );
+    desk.wait(1);
+    let (bridge, ether1) = (desk.id("b"), desk.id("ether1"));
+    let table = Arc::clone(desk.router.control().interfaces());
+    let hosts = table.bridges().hosts();
+    let learn = |desk: &Desk, vid| {
+        let now = (desk.now.as_nanos() / 1_000_000_000) as u32;
+        let key = HostKey {
+            bridge,
+            vid,
+            mac: 0x0200_0000_1001,
+        };
+        assert_eq!(hosts.learn(&key, ether1, (now, u32::MAX)), Learned::New);
+    };
+    let count = |desk: &mut Desk, which: &str| {
+        let command = format!("/interface/bridge/host/print count-only where {which}");
+        desk.run(&command).trim().to_owned()
+    };
+    learn(&desk, 0);
+    desk.run("/interface/bridge/set b vlan-filtering=yes");
+    assert_eq!(count(&mut desk, "dynamic !local"), "0");
+    assert_eq!(count(&mut desk, "!dynamic"), "1");
+    // A worker may have had the bridge as it was before for one vector more.
+    learn(&desk, 0);
+    desk.wait(2);
+    assert_eq!(count(&mut desk, "dynamic !local"), "0");
+    learn(&desk, 1);
+    desk.run("/interface/bridge/set b ageing-time=10m");
+    assert_eq!(count(&mut desk, "dynamic !local"), "1");
+    desk.run("/interface/bridge/set b vlan-filtering=no");
+    assert_eq!(count(&mut desk, "dynamic !local"), "0");
+}
+
+#[test]
 fn a_port_learns_and_forwards_when_its_spanning_tree_says_so() {
     let mut desk = Desk::new(
         "/interface/bridge/add name=b protocol-mode=stp forward-delay=4s\n\
@@ -319,6 +359,19 @@ fn a_port_learns_and_forwards_when_its_spanning_tree_says_so() {
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    // RouterOS: the last change is so many whole seconds ago.
+    desk.now += Duration::from_millis(1_234);
+    desk.router.poll(desk.now);
+    let shown = desk.run("/interface/bridge/port/monitor [find interface=ether2] once");
+    let changed = shown
+        .lines()
+        .find_map(|line| line.split_once("last-topology-change: "));
+    let (_, ago) = changed.unwrap_or_else(|| panic!("{shown}"));
+    let is_whole = |ago: &str| {
+        ago.strip_suffix('s')
+            .is_some_and(|ago| ago.parse::<u32>().is_ok())
+    };
+    assert!(is_whole(ago.trim()), "{ago}");
     let shown = desk.run("/interface/bridge/monitor b once");
     assert!(shown.contains("root-bridge: yes"), "{shown}");
     desk.run("/interface/bridge/set b protocol-mode=none");
