@@ -634,7 +634,7 @@ impl Outlet {
 
     /// Hands control a copy of a packet's beginning.
     #[cold]
-    fn punt_copy(&mut self, frame: &Frame, bytes_max: usize, why: Why) {
+    pub(crate) fn punt_copy(&mut self, frame: &Frame, bytes_max: usize, why: Why) {
         let bytes = frame.bytes();
         let beginning = &bytes[..bytes.len().min(bytes_max)];
         let Some(mut copy) = self.pool.alloc_from(beginning) else {

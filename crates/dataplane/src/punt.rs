@@ -58,6 +58,9 @@ pub enum Why {
     /// The peer of WireGuard with this number has no session to send it by: a handshake is owed, and the packet waits
     /// for that.
     Keyless(u32),
+    /// A frame came by a bridge port with an address of that bridge as its source. It is bridged on, and this is a copy
+    /// of its link addresses.
+    OwnSource,
 }
 
 impl Why {
@@ -81,6 +84,7 @@ impl Why {
             Self::Told(_) => "told",
             Self::Unprotected(_) => "unprotected",
             Self::Keyless(_) => "keyless",
+            Self::OwnSource => "own-source",
         }
     }
 }
@@ -106,12 +110,13 @@ impl Why {
             Self::Told(_) => "a rule has it logged or copied",
             Self::Unprotected(_) => "a policy of IPsec protects it, and there are no keys yet",
             Self::Keyless(_) => "there is no session with its WireGuard peer yet",
+            Self::OwnSource => "its source is an address of the bridge that it came to",
         }
     }
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 17;
+pub const REASONS: usize = 18;
 
 impl Why {
     /// The index of its counter, below [`REASONS`].
@@ -134,6 +139,7 @@ impl Why {
             Self::Told(_) => 14,
             Self::Unprotected(_) => 15,
             Self::Keyless(_) => 16,
+            Self::OwnSource => 17,
         }
     }
 
@@ -157,6 +163,7 @@ impl Why {
             "told",
             Why::Unprotected(0).name(),
             Why::Keyless(0).name(),
+            Why::OwnSource.name(),
         ];
         NAMES[index % REASONS]
     }
@@ -181,7 +188,8 @@ impl Why {
             | Self::Unresolved(_)
             | Self::Redirect(_)
             | Self::Told(_)
-            | Self::Keyless(_) => None,
+            | Self::Keyless(_)
+            | Self::OwnSource => None,
         }
     }
 

@@ -6,6 +6,7 @@ use wire::Mac;
 
 use super::filter::Looks;
 use super::guard::{TRUSTED, Trust};
+use super::port::PortAddresses;
 use super::{Bridge, BridgePort, FrameTypes, Member, PortSet, VlanMode, VlanTable, vlan};
 use crate::drop::DropReason;
 use crate::interface::{InterfaceTable, Tag};
@@ -108,6 +109,8 @@ pub(crate) struct Source<'a> {
     pub(super) straight_to: Option<InterfaceId>,
     /// The link address of the bridge's interface.
     pub(super) own: u64,
+    /// The bits of that address and of the ports' addresses, as [`PortAddresses::bits`] has them.
+    own_bits: u64,
     /// Stations lie on the bridge, or on its VLANs.
     pub(super) stations: bool,
     /// Services were asked for on the port.
@@ -145,6 +148,7 @@ impl<'a> Source<'a> {
             switched: port.switched.is_some().then_some(port),
             straight_to: straight_to(bridge, place),
             own: number(above.mac),
+            own_bits: bridge.addresses.bits | PortAddresses::bit(number(above.mac)),
             stations: above.stations,
             asks: interfaces.services(interface) != ServiceSet::default(),
             trust: &port.trust,
@@ -173,6 +177,7 @@ impl<'a> Source<'a> {
             straight_to: None,
             // What the router sends to itself does not come here.
             own: u64::MAX,
+            own_bits: 0,
             stations: false,
             asks: false,
             trust: &TRUSTED,
@@ -181,17 +186,17 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether frames come from the router above.
-    #[inline(always)]
-    pub(crate) fn is_router(&self) -> bool {
-        self.number == self.bridge.ports().len()
-    }
     /// Whether the bridge filters VLANs by itself (`vlan-filtering`), and not a switch chip.
     #[inline(always)]
     pub(super) const fn filters_vlans(&self) -> bool {
         self.bridge.vlans.is_some() && self.vlan_mode.is_none()
     }
 
+    /// Whether frames come from the router above.
+    #[inline(always)]
+    pub(crate) fn is_router(&self) -> bool {
+        self.number == self.bridge.ports().len()
+    }
 }
 
 /// The other port of a bridge with fast forward, while both forward.
@@ -314,6 +319,13 @@ impl Source<'_> {
     #[inline(always)]
     pub(super) const fn learns(&self, class: &Class) -> bool {
         self.learning & class.tree != 0 && self.straight_to.is_none()
+    }
+
+    /// Whether an address is that of the bridge or of one of its ports.
+    #[inline(always)]
+    pub(super) fn is_own(&self, address: u64) -> bool {
+        self.own_bits & PortAddresses::bit(address) != 0
+            && (address == self.own || self.bridge.addresses.has(address))
     }
 
     /// Where a station of such a frame is looked for.

@@ -13,6 +13,7 @@ mod flood;
 mod groups;
 mod guard;
 pub mod offload;
+mod own_source;
 mod passes;
 mod port;
 mod receive;

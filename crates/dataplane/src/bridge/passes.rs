@@ -15,6 +15,7 @@ use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::decide::{self, Class, Head, Leaves, Many, Source, To};
 use super::filter::{self, Asking};
+use super::own_source::OwnSources;
 use super::{BridgePort, flood, guard, offload, receive, tags};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
@@ -129,6 +130,7 @@ pub(super) struct Passes {
     /// Frames that go up, while others of their vector leave.
     risen: Vector,
     pub(super) asking: Asking,
+    own_sources: OwnSources,
 }
 
 impl Bridging {
@@ -149,6 +151,7 @@ impl Bridging {
                 egresses: [NO_EGRESS; EGRESSES],
                 risen: Vector::new(),
                 asking: Asking::new(),
+                own_sources: OwnSources::default(),
             },
         })
     }
@@ -183,6 +186,7 @@ pub(super) fn bridge(
         egresses,
         risen,
         asking,
+        own_sources,
     } = passes;
     egresses.fill(NO_EGRESS);
     let mut stage = Stage {
@@ -194,6 +198,7 @@ pub(super) fn bridge(
         last: Verdict::Reserved,
         came: Traffic::default(),
         groups: false,
+        own_sources,
         outlet,
     };
     let frames = vector.frames_mut();
@@ -231,6 +236,7 @@ struct Stage<'a> {
     came: Traffic,
     /// There are frames for groups.
     groups: bool,
+    own_sources: &'a mut OwnSources,
     outlet: &'a mut Outlet,
 }
 
@@ -322,14 +328,8 @@ impl Stage<'_> {
             return Verdict::Drop(reason);
         }
         let mut learned = Learned::Known;
-        if source.learns(&class) && head.from != source.own {
-            let key = source.key(&class, head.from);
-            let when = (self.now, source.bridge.max_learned);
-            learned = self.hosts.learn_at(seen.from, &key, source.interface, when);
-            if let Learned::Moved(before) = learned {
-                let (bridges, to) = (self.cx.interfaces.bridges(), source.interface);
-                offload::moved(bridges.switch(), source.bridge, &key, (before, to));
-            }
+        if source.learns(&class) {
+            learned = self.learn(frame, seen, &class);
         }
         let tables = (self.cx.interfaces, self.hosts);
         let to = decide::find(tables, source, head, &class, seen.to);
@@ -350,6 +350,24 @@ impl Stage<'_> {
             },
             To::Nowhere(reason) => Verdict::Drop(reason),
         }
+    }
+
+    /// Learns the sender of a frame, unless its address is one of the router's own: then control is told.
+    #[inline(always)]
+    fn learn(&mut self, frame: &Frame, seen: &Seen, class: &Class) -> Learned {
+        let (source, from) = (self.source, seen.head.from);
+        if source.is_own(from) {
+            self.own_sources.tell(frame, self.now, self.outlet);
+            return Learned::Fixed;
+        }
+        let key = source.key(class, from);
+        let when = (self.now, source.bridge.max_learned);
+        let learned = self.hosts.learn_at(seen.from, &key, source.interface, when);
+        if let Learned::Moved(before) = learned {
+            let (bridges, to) = (self.cx.interfaces.bridges(), source.interface);
+            offload::moved(bridges.switch(), source.bridge, &key, (before, to));
+        }
+        learned
     }
 
     /// A frame goes on from a port that is switched below the workers, which were asked all the same.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use frame::InterfaceId;
+use wire::Mac;
 
+use super::decide::number;
 use super::offload::Switched;
 use super::{Groups, Guards, Trust, VlanTable, vlan};
 
@@ -165,6 +167,40 @@ pub struct Bridge {
     ports: Vec<BridgePort>,
     /// The numbers of ports by their interfaces, sorted.
     numbers: Vec<(InterfaceId, u16)>,
+    /// The link addresses of the ports' interfaces.
+    pub(super) addresses: PortAddresses,
+}
+
+/// Link addresses of ports: no frame that comes by a port has one of them as its source, unless there is a loop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct PortAddresses {
+    sorted: Vec<u64>,
+    /// A bit for the low bits of each address, so that nearly every other address is told apart at once.
+    pub(super) bits: u64,
+}
+
+impl PortAddresses {
+    /// The bit of an address in [`Self::bits`].
+    #[inline(always)]
+    pub(super) const fn bit(address: u64) -> u64 {
+        1 << (address & 63)
+    }
+
+    /// Whether an address is one of them.
+    pub(super) fn has(&self, address: u64) -> bool {
+        self.sorted.binary_search(&address).is_ok()
+    }
+}
+
+impl FromIterator<Mac> for PortAddresses {
+    fn from_iter<I: IntoIterator<Item = Mac>>(addresses: I) -> Self {
+        let mut sorted: Vec<_> = addresses.into_iter().map(number).collect();
+        sorted.sort_unstable();
+        let bits = sorted
+            .iter()
+            .fold(0, |bits, address| bits | Self::bit(*address));
+        Self { sorted, bits }
+    }
 }
 
 impl Bridge {
@@ -193,6 +229,7 @@ impl Bridge {
             guards: Guards::default(),
             ports,
             numbers,
+            addresses: PortAddresses::default(),
         }
     }
 
@@ -202,6 +239,11 @@ impl Bridge {
             port.switched = place(port.interface);
         }
         self.fast_forward &= self.ports.iter().all(|port| port.switched.is_none());
+    }
+
+    /// Sets the link addresses of the ports' interfaces, which are never learned.
+    pub fn set_addresses(&mut self, addresses: impl IntoIterator<Item = Mac>) {
+        self.addresses = addresses.into_iter().collect();
     }
 
     /// Replaces the port with this number by another one of the same interface.

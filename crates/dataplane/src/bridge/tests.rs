@@ -16,6 +16,7 @@ use super::{Bridge, BridgePort};
 use crate::drop::DropReason;
 use crate::punt::Why;
 use crate::testing::{ARP, arp};
+use wire::Mac;
 
 const A: [u8; 6] = [2, 0xa, 0, 0, 0, 1];
 const B: [u8; 6] = [2, 0xb, 0, 0, 0, 1];
@@ -112,6 +113,24 @@ fn packets_for_the_router_are_routed_and_leave_by_a_bridge_as_a_vector() {
     let out = switch.sent();
     assert_eq!(out.len(), 40, "{:?}", switch.rig.drops());
     assert!(out.iter().all(|(port, _)| *port == 1));
+}
+
+#[test]
+fn control_is_told_of_frames_with_an_address_of_the_bridge_as_their_source() {
+    let mut switch = Switch::new(3);
+    let port = [2, 0, 0, 0, 0xc, 1];
+    switch.change(|bridge| bridge.set_addresses([Mac(port)]));
+    for own in [OWN, port] {
+        let looped = frame(B, own, &[0x08, 0]);
+        assert_eq!(switch.pass(0, &looped).len(), 2, "it is bridged on");
+        let punts = switch.rig.punts();
+        let [(Why::OwnSource, copy)] = &punts[..] else {
+            panic!("nothing was told of {own:?}");
+        };
+        assert_eq!(copy[..], looped[..12]);
+    }
+    assert_eq!(switch.rig.interfaces.bridges().hosts().learned(BRIDGE), 0);
+    assert_eq!(switch.rig.drops(), []);
 }
 
 #[test]

@@ -67,6 +67,48 @@ fn a_flood_of_link_addresses_fills_no_more_than_the_table_and_known_hosts_stay()
 }
 
 #[test]
+fn a_frame_with_an_address_of_the_bridge_is_logged_as_a_probable_loop() {
+    let test = "a_frame_with_an_address_of_the_bridge_is_logged_as_a_probable_loop";
+    let config = "\
+        /interface bridge add name=bridge admin-mac=02:00:00:00:0b:0b auto-mac=no protocol-mode=none vlan-filtering=yes\n\
+        /interface bridge port add bridge=bridge interface=ether1\n\
+        /interface bridge port add bridge=bridge interface=ether2\n";
+    let Some((lab, router)) = begin(test, config) else {
+        return;
+    };
+    until("the bridge joins both", || ping(&lab));
+    let port = router.value("/interface/print", "ether2", "mac-address");
+    let logged = |mac: &str| {
+        let line = format!(
+            "ether1: bridge port received packet with own address as source address ({mac}), probably loop"
+        );
+        let rows = router.rows("/log/print");
+        let is_it = |row: &&serde_json::Value| {
+            row["topics"] == "interface,warning" && row["message"] == line.as_str()
+        };
+        rows.iter().filter(is_it).count()
+    };
+    for mac in ["02:00:00:00:0b:0b", &port.to_lowercase()] {
+        let digits = mac.replace(':', "");
+        let frame = format!("h(\"ffffffffffff{digits}88b5\") + bytes(46)");
+        // A loop brings more than the log is to hold.
+        until("it is logged", || {
+            send(&lab, 100, &frame);
+            logged(mac) > 0
+        });
+    }
+    let hosts = router.rows("/interface/bridge/host/print where !local");
+    assert!(
+        hosts
+            .iter()
+            .all(|host| host["mac-address"] != port.as_str()),
+        "{hosts:#?}"
+    );
+    assert!(ping(&lab), "who was known is found as before");
+    assert!(router.stop().success());
+}
+
+#[test]
 fn garbage_that_says_to_be_of_a_spanning_tree_moves_no_port_and_guarded_ports_close() {
     let test = "garbage_that_says_to_be_of_a_spanning_tree_moves_no_port_and_guarded_ports_close";
     let config = "\

@@ -249,7 +249,8 @@ fn error4_of(why: Why) -> Option<v4::Error> {
         | Why::Tarpit
         | Why::Told(_)
         | Why::Unprotected(_)
-        | Why::Keyless(_) => return None,
+        | Why::Keyless(_)
+        | Why::OwnSource => return None,
     })
 }
 
@@ -281,6 +282,7 @@ fn error6_of(why: Why) -> Option<v6::Error> {
         | Why::Tarpit
         | Why::Told(_)
         | Why::Unprotected(_)
-        | Why::Keyless(_) => return None,
+        | Why::Keyless(_)
+        | Why::OwnSource => return None,
     })
 }

@@ -267,7 +267,8 @@ impl Control {
             | Why::Tarpit
             | Why::Told(_)
             | Why::Unprotected(_)
-            | Why::Keyless(_) => return false,
+            | Why::Keyless(_)
+            | Why::OwnSource => return false,
         };
         let Some((to, (id, seq))) = request4(packet).or_else(|| request6(packet)) else {
             return false;

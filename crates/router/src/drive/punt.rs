@@ -7,7 +7,7 @@ use dataplane::table::NextHopId;
 use dataplane::{DropReason, Punt, Why};
 use frame::{Frame, InterfaceId};
 use service::neighbour::{Event, Proxy, Question};
-use wire::Protocol;
+use wire::{Mac, Protocol};
 
 use super::half::{Upcall, Waiting};
 use super::{Control, Dad};
@@ -56,7 +56,20 @@ impl Control {
             Why::Told(event) => self.hear_rule(frame, event),
             Why::Unprotected(slot) => self.want_keys(frame, slot),
             Why::Keyless(peer) => self.want_session(frame, peer),
+            Why::OwnSource => self.report_own_source(frame),
         }
+    }
+
+    /// Logs a frame that came by a bridge port with an address of this router as its source.
+    fn report_own_source(&mut self, frame: Frame) {
+        let mut out = Effects::default();
+        let source = frame.bytes().get(6..).and_then(|rest| rest.first_chunk());
+        if let Some(mac) = source {
+            let bridges = &mut self.features.bridges;
+            bridges.report_own_source(frame.ingress, Mac(*mac), self.now, &mut out);
+        }
+        self.workers.free(frame);
+        self.carry_out(out);
     }
 
     /// A packet for a peer of WireGuard without a session: it waits for one.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::rig::{BRIDGE, Switch, frame};
 use crate::bridge::{Bridge, BridgePort, FrameTypes, Member, VlanTable};
 use crate::drop::DropReason;
+use crate::punt::Why;
+use wire::Mac;
 
 const A: [u8; 6] = [2, 0xa, 0, 0, 0, 1];
 const B: [u8; 6] = [2, 0xb, 0, 0, 0, 1];
@@ -69,6 +71,25 @@ fn a_priority_alone_gets_the_vlan_of_the_port_and_keeps_the_priority() {
     let plain = frame(ALL, A, &PLAIN);
     let out = switch.pass(0, &tagged(&plain, 5 << 13));
     assert_eq!(out, [(1, plain.clone()), (2, tagged(&plain, 5 << 13 | 10))]);
+}
+
+#[test]
+fn the_address_of_a_port_is_learned_in_no_vlan_and_control_is_told_of_it() {
+    let mut switch = switch(as_they_are);
+    let own = [2, 0, 0, 0, 0xc, 1];
+    switch.change(|bridge| bridge.set_addresses([Mac(own)]));
+    let looped = frame(ALL, own, &PLAIN);
+
+    for _ in 0..20 {
+        assert_eq!(switch.pass(0, &looped).len(), 2, "it is bridged on");
+    }
+
+    let told: Vec<_> = switch.rig.punts();
+    let told = told.iter().filter(|(why, _)| *why == Why::OwnSource);
+    let sources: Vec<_> = told.map(|(_, bytes)| bytes[6..12].to_vec()).collect();
+    assert_eq!(sources, vec![own.to_vec(); 10], "ten in five seconds");
+    let hosts = switch.rig.interfaces.bridges().hosts();
+    assert_eq!(hosts.learned(BRIDGE), 0);
 }
 
 #[test]

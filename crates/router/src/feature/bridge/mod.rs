@@ -10,6 +10,7 @@
 
 mod hosts;
 mod members;
+mod own_source;
 mod publish;
 mod read;
 mod show;
@@ -80,6 +81,7 @@ pub(crate) struct Bridges {
     ids: BTreeMap<InterfaceId, ItemId>,
     /// When spanning trees tick, by bridge.
     timers: Timers<ItemId>,
+    own_sources: own_source::OwnSources,
     /// Bridges whose hosts of other VLANs are forgotten once more, when no worker has the bridge as it was before.
     refiltered: BTreeSet<ItemId>,
     /// When hosts are looked at next, how far the last look came, and when it was.

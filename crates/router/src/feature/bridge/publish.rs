@@ -45,6 +45,8 @@ impl One {
         bridge.max_learned = self.config.max_learned;
         bridge.groups = self.snooper.as_ref().map(|of| Arc::clone(of.groups()));
         bridge.guards = self.config.guards;
+        let slaves = self.ports.values().filter(|port| port.link.is_slave);
+        bridge.set_addresses(slaves.map(|port| port.link.mac));
         bridge.fast_forward = self.may_fast_forward(&bridge);
         bridge
     }

@@ -12,6 +12,7 @@ use wire::Mac;
 
 use crate::Instance;
 use crate::drive::{PortNews, Setup};
+use crate::feature::{Effect, Effects};
 
 /// A router with ports `ether1` to `ether4`.
 struct Desk {
@@ -331,6 +332,33 @@ fn learned_hosts_are_forgotten_when_vlan_filtering_begins_or_ends() {
     assert_eq!(count(&mut desk, "dynamic !local"), "1");
     desk.run("/interface/bridge/set b vlan-filtering=no");
     assert_eq!(count(&mut desk, "dynamic !local"), "0");
+}
+
+#[test]
+fn a_port_with_a_source_address_of_its_bridge_is_logged_ten_times_in_five_seconds() {
+    let mut desk = Desk::new(
+        "/interface/bridge/add name=b\n\
+         /interface/bridge/port/add bridge=b interface=ether1\n",
+    );
+    let ether1 = desk.id("ether1");
+    let report = |desk: &mut Desk| {
+        let now = desk.now;
+        let mut out = Effects::default();
+        let bridges = &mut desk.router.control().features.bridges;
+        bridges.report_own_source(ether1, Mac([2, 0, 0, 0, 0xab, 1]), now, &mut out);
+        let messages = out.into_iter().map(|effect| match effect {
+            Effect::Log(topics, message) => format!("{topics} {message}"),
+            other => panic!("{other:?}"),
+        });
+        messages.collect::<Vec<_>>()
+    };
+    let line = "interface,warning ether1: bridge port received packet with own address as source \
+                address (02:00:00:00:ab:01), probably loop";
+    assert_eq!(report(&mut desk), [line]);
+    let more: Vec<_> = (0..20).flat_map(|_| report(&mut desk)).collect();
+    assert_eq!(more.len(), 9);
+    desk.wait(5);
+    assert_eq!(report(&mut desk), [line]);
 }
 
 #[test]
