@@ -330,6 +330,15 @@ impl Output for Stream<'_> {
         }
     }
 
+    fn remark(&mut self, line: &str) -> ControlFlow<()> {
+        self.flush()?;
+        let line = Message::Error(menu::bytes::to_bytes(&format!("{line}\n")));
+        match send(self.stream, &line) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+
     fn width(&self) -> usize {
         usize::MAX
     }

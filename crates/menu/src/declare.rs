@@ -287,6 +287,8 @@ pub struct Menu {
     pub command_policies: &'static [(&'static str, Policies)],
     /// Whether the items that exist from the start are as good as any others: they can be removed.
     pub removable: bool,
+    /// Whether the console prints the menu when its path is typed alone.
+    pub prints_itself: bool,
     /// Whether the console hides the menu: its items show in a view only.
     pub hidden: bool,
     /// Whether the menu is there to read configurations of older versions, or of hardware that no
@@ -360,6 +362,7 @@ impl Menu {
             policies: Policies::NONE,
             command_policies: &[],
             removable: false,
+            prints_itself: false,
             hidden: false,
             older: false,
             moot: None,

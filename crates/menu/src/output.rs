@@ -41,6 +41,12 @@ pub trait Output {
         ControlFlow::Continue(())
     }
 
+    /// Takes a remark about what a command did, a line that is no part of its output. Most sinks ignore it.
+    fn remark(&mut self, line: &str) -> ControlFlow<()> {
+        let _ = line;
+        ControlFlow::Continue(())
+    }
+
     /// The width of the terminal in characters; lines of details and exports are folded there.
     fn width(&self) -> usize {
         80

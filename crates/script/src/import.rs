@@ -344,7 +344,12 @@ impl Script<'_> {
         let done = lend(site, |store, live| {
             self.at_once(store, live, session, &mut text)
         });
-        let flow = out.write(&text.text);
+        let mut flow = out.write(&text.text);
+        for line in &text.remarks {
+            if flow.is_continue() {
+                flow = out.remark(line);
+            }
+        }
         done.and_then(|done| done).and(match flow {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere()),
@@ -378,6 +383,8 @@ impl Script<'_> {
             live.changed(store, &changes);
             if let Some((topics, text)) = lacking::of_file(store, &changes) {
                 live.log(topics, &text);
+                // Whoever has gone away needs no remark.
+                let _ = out.remark(&text);
             }
         }
         Ok(())

@@ -40,8 +40,12 @@ pub fn run_json_at(
             .print_json(menu, command)
             .or_else(finish);
     }
-    let mut text = String::new();
-    let value = Machine::new(site, session, &mut text).program(&block)?;
+    let mut printed = Printed {
+        text: String::new(),
+        out,
+    };
+    let value = Machine::new(site, session, &mut printed).program(&block)?;
+    let mut text = printed.text;
     // As REST has it: the id of what was added, though nothing is printed.
     if text.is_empty() {
         text.push_str(&value.text());
@@ -49,7 +53,23 @@ pub fn run_json_at(
     let mut answer = String::from("{\"ret\":");
     json::string(text.trim_end_matches('\n'), &mut answer);
     answer.push_str("}\n");
-    written(out.write(&answer))
+    written(printed.out.write(&answer))
+}
+
+/// Collects what commands print; remarks go to the client.
+struct Printed<'a> {
+    text: String,
+    out: &'a mut dyn Output,
+}
+
+impl Output for Printed<'_> {
+    fn write(&mut self, text: &str) -> ControlFlow<()> {
+        self.text.write(text)
+    }
+
+    fn remark(&mut self, line: &str) -> ControlFlow<()> {
+        self.out.remark(line)
+    }
 }
 
 /// The menu and the command of a text that does nothing but print rows.

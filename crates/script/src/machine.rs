@@ -269,6 +269,7 @@ impl<'a> Machine<'a> {
                 // At the console a path on a line of its own changes the menu.
                 if self.depth == 0 && self.scopes.len() == 1 {
                     self.session.path.clone_from(&place.path);
+                    return self.print_entered(&place.path, statement.at);
                 }
                 Ok(Value::Nothing)
             }
@@ -287,6 +288,20 @@ impl<'a> Machine<'a> {
             What::Bad(bad) => Err(refused_word(bad)),
         };
         result.map_err(|stop| located(stop, statement.at))
+    }
+
+    /// Prints the menu that was entered, if that is all that there is to do in it.
+    fn print_entered(&mut self, path: &str, at: Position) -> Result<Value> {
+        let mut menus = self.site.menus().iter();
+        let Some(menu) = menus.find(|menu| menu.path == path && menu.prints_itself) else {
+            return Ok(Value::Nothing);
+        };
+        let print = Command {
+            at,
+            target: Target::Menu(menu, "print"),
+            arguments: Vec::new(),
+        };
+        self.command(&print).map_err(|stop| located(stop, at))
     }
 
     /// Refuses what the session's user may not do: the one place that all commands come by.
@@ -476,6 +491,14 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
+    /// Takes a remark beside the output of a command.
+    pub(crate) fn remark(&mut self, line: &str) -> Result<()> {
+        match self.out.remark(line).is_break() {
+            true => Err(Reason::Interrupted.nowhere().into()),
+            false => Ok(()),
+        }
+    }
+
     /// The value of a variable; nothing, if none is declared.
     pub(crate) fn variable(&self, name: &str) -> Value {
         match self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
@@ -561,17 +584,21 @@ fn located(stop: Stop, at: Position) -> Stop {
 /// Output that waits until the router is free for others again; it ends at the limit.
 pub(crate) struct Collected {
     pub(crate) text: String,
+    pub(crate) remarks: Vec<String>,
     width: usize,
 }
 
-/// The most output that is collected.
+/// The most output that is collected, in bytes.
 const COLLECTED: usize = 64 << 20;
+/// The most remarks that are collected; others are lost.
+const REMARKS: usize = 1_000;
 
 impl Collected {
     /// None yet, for a reader of this width.
     pub(crate) const fn new(width: usize) -> Self {
         Self {
             text: String::new(),
+            remarks: Vec::new(),
             width,
         }
     }
@@ -583,6 +610,13 @@ impl Output for Collected {
             return ControlFlow::Break(());
         }
         self.text.push_str(text);
+        ControlFlow::Continue(())
+    }
+
+    fn remark(&mut self, line: &str) -> ControlFlow<()> {
+        if self.remarks.len() < REMARKS {
+            self.remarks.push(line.to_owned());
+        }
         ControlFlow::Continue(())
     }
 

@@ -239,6 +239,46 @@ fn what_has_no_effect_is_told_at_start_and_to_who_comes() {
 }
 
 #[test]
+fn the_path_that_the_greeting_names_lists_what_has_no_effect() {
+    let router = Router::start("listed");
+    router.exec("/interface mesh add name=net");
+    let (mut console, greeting) = router.console_and_greeting();
+    let path = greeting
+        .split_whitespace()
+        .find(|word| word.ends_with("/effects"));
+    let path = path.unwrap_or_else(|| panic!("{greeting}"));
+    console.type_keys(&format!("{path}\r"));
+    let shown = console.until("virtual interfaces");
+    assert!(shown.contains("Columns: MENU, ITEM, MISSING"), "{shown}");
+    let printed = router.exec(path);
+    assert!(printed.contains("/interface/mesh"), "{printed}");
+    assert_eq!(printed, router.exec(&format!("{path}/print")));
+}
+
+#[test]
+fn exec_says_on_standard_error_what_has_no_effect() {
+    let router = Router::start("remarks");
+    let (output, errors, code) = router.exec_apart("/interface mesh add name=one", false);
+    let remark = "interface mesh has no effect here yet\n";
+    assert_eq!(
+        (output.as_str(), errors.as_str(), code),
+        ("", remark, Some(0))
+    );
+    let (output, errors, code) = router.exec_apart("/interface mesh add name=two", true);
+    assert!(output.starts_with("{\"ret\":\"*"), "{output}");
+    assert_eq!((errors.as_str(), code), (remark, Some(0)));
+    // What has an effect needs no remark, and a name is no item.
+    let (_, errors, _) = router.exec_apart("/system identity set name=quiet", false);
+    assert_eq!(errors, "");
+
+    router.exec("/file add name=mesh.rsc contents=\"/interface mesh add name=three\"");
+    let (_, errors, code) = router.exec_apart("/import mesh.rsc", false);
+    let list = "have no effect yet: virtual interfaces; /system/configuration/effects lists them";
+    assert!(errors.contains(list), "{errors}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
 fn a_name_is_asked_of_the_server_that_a_script_says() {
     let router = Router::start("dns");
     let server = std::net::UdpSocket::bind((router.address, 0)).expect("a socket");

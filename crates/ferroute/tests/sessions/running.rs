@@ -91,21 +91,23 @@ impl Router {
 
     /// Runs a command; what it prints, and what `ferroute exec` ends with.
     pub(crate) fn exec_to_end(&self, command: &str) -> (String, Option<u8>) {
+        let (output, errors, code) = self.exec_apart(command, false);
+        (output + &errors, code)
+    }
+
+    /// Runs a command; returns its standard output, its standard error, and what `ferroute exec` ends with.
+    pub(crate) fn exec_apart(&self, command: &str, json: bool) -> (String, String, Option<u8>) {
         let mut stream = self.connect();
         let command = command.to_owned();
-        let json = false;
         send(&mut stream, &Message::Exec { command, json }).expect("the router listens");
-        let mut printed = Vec::new();
+        let (mut output, mut errors) = (Vec::new(), Vec::new());
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         loop {
             match receive(&mut stream).expect("an answer") {
-                Some(Message::Output(bytes) | Message::Error(bytes)) => printed.extend(bytes),
-                end => {
-                    let code = match end {
-                        Some(Message::Exit(code)) => Some(code),
-                        _ => None,
-                    };
-                    return (String::from_utf8_lossy(&printed).into_owned(), code);
-                }
+                Some(Message::Output(bytes)) => output.extend(bytes),
+                Some(Message::Error(bytes)) => errors.extend(bytes),
+                Some(Message::Exit(code)) => return (text(output), text(errors), Some(code)),
+                _ => return (text(output), text(errors), None),
             }
         }
     }

@@ -101,6 +101,8 @@ pub(crate) static EFFECTS: Menu = Menu {
     ]],
     columns: &["menu", "item", "missing"],
     unnumbered_dynamic: true,
+    // The greeting names the path, and users type it as it stands there.
+    prints_itself: true,
     ..Menu::new(
         menu::EFFECTS,
         Shape::Rows,

@@ -103,13 +103,16 @@ pub(crate) fn of_file(store: &Store, changes: &Changes) -> Option<(&'static str,
 }
 
 impl Machine<'_> {
-    /// Tells who sits at the console that what was put into use has no effect. It is said once in a
-    /// run, however often a line does it; scripts and programs read no such line.
+    /// Reports what was put into use and has no effect: in the output at a terminal, else as a remark beside it, so
+    /// that programs read no such line. A run reports each line once.
     pub(super) fn note_in_vain(&mut self, fresh: Vec<InVain>) -> machine::Result<()> {
-        let shown = self.session.imports == 0 && self.out.terminal().is_some();
+        let has_terminal = self.out.terminal().is_some();
         for InVain { line, .. } in fresh {
-            if shown {
-                self.print(&format!("{}\n", menu::visible(&line)))?;
+            let shown = menu::visible(&line);
+            if !has_terminal {
+                self.remark(&shown)?;
+            } else if self.session.imports == 0 {
+                self.print(&format!("{shown}\n"))?;
             }
             if self.lacking.len() < MOST {
                 self.lacking.push(line);
