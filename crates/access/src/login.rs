@@ -11,7 +11,7 @@ use menu::{Clock, Grant, Id, Policies, Rights, Store};
 use crate::ending::Ending;
 use crate::limit::{Limit, Limiter};
 use crate::rights::Grants;
-use crate::user::{User, bare_key, of_group};
+use crate::user::{Seal, User, bare_key, of_group};
 use crate::{Service, password};
 
 /// Sessions at once.
@@ -105,7 +105,7 @@ pub struct Answer {
 enum Proof {
     Nothing,
     /// That the password is the sealed one.
-    Seal(String),
+    Seal(Seal),
     /// To have the key.
     Key(String),
     /// That a server knows the user.
@@ -167,7 +167,7 @@ pub struct Active {
     /// The log does not say when it begins and ends.
     quiet: bool,
     /// The user's item and what the password was sealed to; none for whoever sits at the machine.
-    proved: Option<(Id, String)>,
+    proved: Option<(Id, Seal)>,
     /// What the group has, of a user whom a server has let in.
     pub(crate) of_server: Option<Grant>,
     ended: Arc<Ending>,
@@ -199,10 +199,11 @@ impl Attempt {
             .user
             .as_ref()
             .filter(|user| user.may_use_password(self.service));
-        let seal = usable.map_or("", |user| user.seal.as_str());
-        let proof = match password::opens(seal, secret) {
-            true => Proof::Seal(seal.to_owned()),
-            false => Proof::Nothing,
+        let seal = usable.map(|user| user.seal.clone());
+        let sealed = seal.as_ref().map_or("", Seal::as_str);
+        let proof = match (password::opens(sealed, secret), seal) {
+            (true, Some(seal)) => Proof::Seal(seal),
+            _ => Proof::Nothing,
         };
         Answer {
             attempt: self,

@@ -5,8 +5,37 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use machine::Duration;
 use menu::{Id, Item, Policies, Store, Value};
+use subtle::ConstantTimeEq as _;
 
 use crate::Service;
+
+/// A sealed password, as the configuration has it.
+#[derive(Clone)]
+pub(crate) struct Seal(String);
+
+impl Seal {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether there is no password.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl PartialEq for Seal {
+    /// Compares in a time that does not tell how much of two seals is the same.
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
+    }
+}
+
+impl std::fmt::Debug for Seal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Seal")
+    }
+}
 
 /// What is known of a user who tries to log in.
 #[derive(Clone, Debug)]
@@ -17,7 +46,7 @@ pub(crate) struct User {
     /// How long a session may be idle, where that is limited.
     pub(crate) idle: Option<Duration>,
     /// Empty when there is no password.
-    pub(crate) seal: String,
+    pub(crate) seal: Seal,
     /// Type and data of each key.
     pub(crate) keys: Vec<String>,
     /// Whether SSH takes the password.
@@ -43,7 +72,7 @@ impl User {
             group: item.text("group").to_owned(),
             policies: policies(store, item),
             idle: idle(item),
-            seal: item.text("password").to_owned(),
+            seal: Seal(item.text("password").to_owned()),
             keys,
             password_by_ssh,
             disabled: item.is("disabled"),
@@ -132,4 +161,20 @@ pub fn without_password(store: &Store) -> Option<Id> {
     }
     let admin = store.named("user", "admin")?;
     (!admin.is("disabled")).then_some(admin.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Seal;
+
+    #[test]
+    fn seals_are_the_same_if_all_of_them_is() {
+        let seal = |text: &str| Seal(text.to_owned());
+
+        assert!(seal("abc") == seal("abc"));
+        assert!(seal("abc") != seal("abd"));
+        assert!(seal("abc") != seal("ab"));
+        assert!(seal("") == seal(""));
+        assert_eq!(format!("{:?}", seal("abc")), "Seal");
+    }
 }
