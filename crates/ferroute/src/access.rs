@@ -220,6 +220,10 @@ pub(crate) fn first_password(
     notes: &BTreeMap<String, String>,
     out: &mut dyn Write,
 ) -> Result<(), String> {
+    if instance.store().fault().is_some() {
+        // A password that cannot be stored would be another one at the next start.
+        return Ok(());
+    }
     let failed = |error: Reason| format!("the first password: {error}");
     let made = password::from_random(&random::<LETTERS>()?);
     if !instance.give_first_password(notes, &made).map_err(failed)? {

@@ -102,8 +102,8 @@ pub(crate) struct Run {
     /// A file with a passphrase that the configuration is encrypted with, in place of a key.
     #[arg(long, value_name = "FILE")]
     pub(crate) store_passphrase_file: Option<PathBuf>,
-    /// Where the configuration is damaged, start from the best state that is left of it, say what is lost, and put
-    /// the damaged files aside.
+    /// Where the configuration's files are damaged, accept the last good state: it is written anew, the log says
+    /// what is lost, and the damaged files are put aside. Without it the router runs that state and refuses changes.
     #[arg(long)]
     pub(crate) recover: bool,
     /// How much is logged.

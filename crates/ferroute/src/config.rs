@@ -57,7 +57,11 @@ pub(crate) fn load(
     };
     let mut wanted = schema::store();
     import(&mut wanted, &name, &text)?;
-    if run.replace {
+    if run.replace
+        && let Some(fault) = store.fault()
+    {
+        tracing::error!("{name} is not taken: {fault}");
+    } else if run.replace {
         let by = By::user("", clock()).doing(format!("{name} taken"));
         router::reach(store, &wanted, by).map_err(|reason| format!("{name}: {reason}"))?;
     } else {

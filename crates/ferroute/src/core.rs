@@ -323,7 +323,7 @@ impl Router for Shared {
     }
 
     fn welcome(shell: &Terminal) -> String {
-        shell.effects()
+        shell.fault() + &shell.effects()
     }
 
     fn exec(
@@ -402,12 +402,22 @@ impl Terminal {
     /// What somebody is shown who has just logged in from elsewhere.
     pub(crate) fn greeting(&self) -> String {
         format!(
-            "\r\n  ferroute {}, RouterOS {}\r\n\r\n  Press F1 for help\r\n\r\n{}{}",
+            "\r\n  ferroute {}, RouterOS {}\r\n\r\n  Press F1 for help\r\n\r\n{}{}{}",
             env!("CARGO_PKG_VERSION"),
             schema::VERSION,
             self.note().replace('\n', "\r\n"),
+            self.fault().replace('\n', "\r\n"),
             self.effects().replace('\n', "\r\n")
         )
+    }
+
+    /// Why changes of the configuration cannot be stored, with an empty line after it; empty if they can.
+    fn fault(&self) -> String {
+        let instance = self.shared.lock();
+        let fault = instance.store().fault();
+        fault.map_or(String::new(), |fault| {
+            format!("{}\n\n", menu::visible_lines(fault))
+        })
     }
 
     /// How much of the configuration has no effect, with an empty line after it; empty if all has.

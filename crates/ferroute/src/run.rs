@@ -150,6 +150,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         instance
             .control()
             .set_files(Files::open(&state.join("files"))?);
+    print_new(&mut instance);
     }
 
     let mut waiting = WaitSet::new().map_err(|error| format!("eventfd: {error}"))?;
@@ -246,7 +247,12 @@ fn say_effects(instance: &mut Instance) {
     if let Some(line) = line {
         log.add("system,warning", line);
     }
-    for entry in log.take_new() {
+    print_new(instance);
+}
+
+/// Prints the entries of the log that were not printed yet.
+fn print_new(instance: &mut Instance) {
+    for entry in instance.control().log().take_new() {
         print_log(&entry.topics, &entry.message);
     }
 }
@@ -303,8 +309,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How often it looks whether the workers have let go of ports that are to be opened anew.
 const LETTING_GO: Duration = Duration::from_millis(1);
 
-/// How often the store writes its last good state, if it has another.
-const REST: Duration = Duration::from_secs(30);
+/// How often the store does work that can wait. It writes a snapshot when nothing has changed for so long.
+const REST: Duration = Duration::from_secs(2);
 
 /// What the control thread looks after besides the router itself.
 struct Outside {

@@ -1,6 +1,6 @@
 //! A router on a disk that is full, and one that was killed: the program itself, on a small file system of its own.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -71,10 +71,15 @@ impl Disk {
 
     /// Runs the program until it says that it is ready; gives what it said before.
     fn start(&self) -> (Process, String) {
+        self.start_with(&[])
+    }
+
+    fn start_with(&self, more: &[&str]) -> (Process, String) {
         let mut child = self
             .command(FERROUTE)
             .args(["run", "--no-host", "--state"])
             .arg(self.state())
+            .args(more)
             .arg("--store-key")
             .arg(self.folder.with_extension("key"))
             .stdin(Stdio::null())
@@ -202,53 +207,131 @@ fn a_router_that_was_killed_says_so_at_the_next_start_and_only_then() {
 }
 
 #[test]
-fn a_damaged_store_is_refused_and_recovered_on_demand() {
+fn at_a_full_disk_items_can_be_removed_and_changes_taken_back() {
+    let Some(disk) = Disk::new("free") else {
+        return;
+    };
+    let (_router, _) = disk.start();
+    let source = "x".repeat(1000);
+    let add = |count: usize| {
+        format!(":for i from=1 to={count} do={{/system/script/add name=\"s$i\" source={source}}}")
+    };
+    let (done, said) = disk.exec(&add(50));
+    assert!(done, "{said}");
+    disk.fill(true);
+    // Whatever room the files have of their own is used up.
+    let more =
+        format!(":for i from=100 to=8000 do={{/system/script/add name=\"s$i\" source={source}}}");
+    let (done, said) = disk.exec(&more);
+    assert!(!done && said.contains("No space left on device"), "{said}");
+
+    for number in 1..=20 {
+        let (done, said) = disk.exec(&format!("/system/script/remove s{number}"));
+        assert!(done, "{number}: {said}");
+    }
+    let (done, said) = disk.exec("/undo");
+    assert!(done, "{said}");
+    let (done, said) = disk.exec("/system/script/remove [find]");
+    assert!(done, "{said}");
+    let (done, said) = disk.exec("/undo");
+    assert!(done, "{said}");
+
+    let name = disk.exec(":put [:len [/system/script/find name=s20]]").1;
+    assert_eq!(name.trim(), "1", "it was taken back");
+    let name = disk.exec(":put [:len [/system/script/find name=s19]]").1;
+    assert_eq!(name.trim(), "0");
+}
+
+/// Overwrites a part of the database.
+fn damage(disk: &Disk) {
+    let script = "printf x | dd of=\"$1\" bs=1 seek=20000 conv=notrunc; truncate -s 200000 \"$1\"";
+    let mut cut = disk.command("sh");
+    let cut = cut.args(["-c", script, "sh", &path_of(&disk.state())]);
+    assert!(
+        cut.stderr(Stdio::null())
+            .status()
+            .expect("a shell")
+            .success()
+    );
+}
+
+#[test]
+fn a_damaged_store_is_run_and_takes_changes_when_that_is_accepted() {
     let Some(disk) = Disk::new("damaged") else {
+        return;
+    };
+    let identity = |disk: &Disk| disk.exec(":put [/system/identity/get name]").1;
+    for accept in ["--recover", "/system/configuration/accept"] {
+        let (mut first, _) = disk.start();
+        let (done, said) = disk.exec("/system/identity/set name=kept");
+        assert!(done, "{accept}: {said}");
+        // The last changes are in no snapshot.
+        first.signal("KILL");
+        damage(&disk);
+
+        let (mut second, before) = disk.start();
+
+        assert!(before.contains("refuses changes"), "{accept}: {before}");
+        assert_eq!(identity(&disk).trim(), "kept", "{accept}");
+        let (done, said) = disk.exec("/system/identity/set name=other");
+        assert!(
+            !done && said.contains("ferroute run --recover"),
+            "{accept}: {said}"
+        );
+        let shown = disk.exec("/system/configuration/print").1;
+        assert!(shown.contains("fault: "), "{accept}: {shown}");
+        let log = disk.exec("/log/print").1;
+        assert!(
+            log.contains("nothing that was acknowledged is lost"),
+            "{accept}: {log}"
+        );
+
+        let third = match accept.strip_prefix("--") {
+            Some(_) => {
+                second.signal("TERM");
+                let (third, before) = disk.start_with(&[accept]);
+                assert!(before.contains("recovered from"), "{accept}: {before}");
+                third
+            }
+            None => {
+                let (done, said) = disk.exec(accept);
+                assert!(done && said.contains("recovered from"), "{accept}: {said}");
+                second
+            }
+        };
+        assert_eq!(identity(&disk).trim(), "kept", "{accept}");
+        let (done, said) = disk.exec("/system/identity/set name=other");
+        assert!(done, "{accept}: {said}");
+        let shown = disk.exec("/system/configuration/print").1;
+        assert!(!shown.contains("fault"), "{accept}: {shown}");
+        drop(third);
+    }
+}
+
+#[test]
+fn a_router_that_stops_leaves_a_snapshot_of_its_last_change() {
+    let Some(disk) = Disk::new("stopped") else {
         return;
     };
     let (mut first, _) = disk.start();
     assert!(disk.exec("/system/identity/set name=kept").0);
     first.signal("TERM");
-    let file = path_of(&disk.state());
-    let script = "printf x | dd of=\"$1\" bs=1 seek=20000 conv=notrunc; truncate -s 200000 \"$1\"";
-    let mut cut = disk.command("sh");
-    let cut = cut.args(["-c", script, "sh", &file]).stderr(Stdio::null());
-    assert!(cut.status().expect("a shell").success());
+    let gone = [
+        path_of(&disk.state()),
+        disk.state()
+            .join("configuration.ledger")
+            .display()
+            .to_string(),
+    ];
+    let mut remove = disk.command("rm");
+    assert!(remove.args(gone).status().expect("a shell").success());
 
-    let run = |recover: &[&str]| {
-        let mut command = disk.command(FERROUTE);
-        command
-            .args(["run", "--no-host", "--state"])
-            .arg(disk.state());
-        command
-            .arg("--store-key")
-            .arg(disk.folder.with_extension("key"));
-        command
-            .args(recover)
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped());
-        command.spawn().expect("nsenter")
-    };
-    let mut refused = run(&[]);
-    let mut said = String::new();
-    let mut stderr = refused.stderr.take().expect("it is piped");
-    stderr.read_to_string(&mut said).expect("text");
-    assert!(!refused.wait().expect("it ends").success());
-    assert!(said.contains(&file), "{said}");
-    assert!(said.contains("ferroute run --recover"), "{said}");
+    let (_second, _) = disk.start();
 
-    let mut recovered = run(&["--recover"]);
-    let log = BufReader::new(recovered.stderr.take().expect("it is piped"));
-    let mut lines = log.lines().map_while(Result::ok);
-    let recovered = Process(recovered);
-    assert!(lines.by_ref().any(|line| line.contains("ready:")));
-    std::thread::spawn(move || lines.for_each(drop));
-    assert!(
-        disk.exec("/log/print")
-            .1
-            .contains("recovered from configuration.snapshot")
+    assert_eq!(
+        disk.exec(":put [/system/identity/get name]").1.trim(),
+        "kept"
     );
-    drop(recovered);
 }
 
 fn path_of(state: &Path) -> String {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Clock, Fill, Id, Item, Menu, Policies};
+use crate::{Clock, Fill, Id, Item, Menu, Policies, Saved};
 
 /// One item before and after a transaction.
 #[derive(Clone, Debug)]
@@ -181,8 +181,26 @@ pub trait Journal: Send {
         Ok(())
     }
 
-    /// Does what can wait until nobody waits for it.
+    /// Does work that can wait. It is called every few seconds while the router runs.
     fn rest(&mut self) {}
+
+    /// Does all work that waits: the router stops.
+    fn settle(&mut self) {}
+
+    /// Why no change can be stored, while that is so: the disk is full, or what it has is damaged.
+    fn fault(&self) -> Option<&str> {
+        None
+    }
+
+    /// Accepts the state that a damaged disk was found to have, so that changes can be stored again. `running` is the
+    /// configuration that runs. Returns lines for the log.
+    ///
+    /// # Errors
+    /// There is no damage, or the state cannot be written.
+    fn accept(&mut self, running: &Saved) -> Result<Vec<String>, String> {
+        let _ = running;
+        Err(String::from("there is no damage to accept"))
+    }
 }
 
 /// A journal that keeps nothing.

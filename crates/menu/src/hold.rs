@@ -141,8 +141,28 @@ impl Store {
         self.journal.note(name, text).map_err(Reason::Storage)
     }
 
-    /// Lets the journal do what can wait until nobody waits for it.
+    /// Lets the journal do work that can wait. Called every few seconds.
     pub fn rest(&mut self) {
         self.journal.rest();
+    }
+
+    /// Lets the journal do all work that waits: the router stops.
+    pub fn settle_journal(&mut self) {
+        self.journal.settle();
+    }
+
+    /// Why no change can be stored, while that is so.
+    pub fn fault(&self) -> Option<&str> {
+        self.journal.fault()
+    }
+
+    /// Accepts the state that a damaged disk was found to have; changes can be stored from then on. Returns lines for
+    /// the log.
+    ///
+    /// # Errors
+    /// There is no damage, or the state cannot be written.
+    pub fn accept_damage(&mut self) -> Result<Vec<String>, Reason> {
+        let running = self.save();
+        self.journal.accept(&running).map_err(Reason::failure)
     }
 }

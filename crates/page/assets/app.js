@@ -98,6 +98,12 @@ function frame(name) {
   };
   const unroll = h("button", { id: "unroll", hidden: true, on: { click: () => act("/safe-mode/unroll").then(look) } }, "Take changes back");
   const notice = h("span", { id: "notice", class: "error", role: "status" });
+  const fault = h("p", { id: "fault", class: "error", role: "alert", hidden: true });
+  const lookForFault = async () => {
+    const [state] = [].concat(await api.print("/system/configuration"));
+    fault.hidden = !state?.fault;
+    fill(fault, state?.fault, " ", world.may("policy") && h("button", { id: "accept", on: { click: () => act("/system/configuration/accept").then(lookForFault) } }, "Accept this state"));
+  };
   const act = async (command, values = {}, done = "") => {
     notice.className = "error";
     try {
@@ -113,8 +119,9 @@ function frame(name) {
       world.may("write") && [undo, redo, safe, unroll], notice,
       h("span", { class: "faint" }, world.user),
       h("button", { "aria-label": "Light or dark", on: { click: () => theme(true) } }, "◐"),
-      h("button", { id: "logout", on: { click: out } }, "Log out")),
+      h("button", { id: "logout", on: { click: out } }, "Log out"), fault),
     nav, h("main", { id: "main", tabindex: "-1" })));
+  whileShown(fault, 5000, lookForFault);
   if (world.may("write")) whileShown(safe, 5000, look);
   navigation(nav, world, Object.entries(PLACES).map(([place, [title]]) => [place, title]));
 }

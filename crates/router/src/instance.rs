@@ -322,8 +322,13 @@ impl Instance {
                 .log
                 .add("system,error,critical", message);
         }
+        self.show_storage_fault();
+        let topics = match self.store.fault() {
+            Some(_) => "system,error,critical",
+            None => "system,warning",
+        };
         for line in said.iter().flat_map(|text| text.lines()) {
-            self.control.features.log.add("system,warning", line);
+            self.control.features.log.add(topics, line);
         }
         if !notes.contains_key(RUNNING) {
             // A disk that takes nothing is told of elsewhere.
@@ -331,14 +336,24 @@ impl Instance {
         }
     }
 
-    /// Lets the store do what can wait: once in a while, when nobody waits for it.
+    /// Lets the store do work that can wait. Called every few seconds.
     pub fn rest(&mut self) {
         self.store.rest();
+        self.show_storage_fault();
     }
 
-    /// Notes that the router stops as it was told to.
+    /// Passes on to the features why changes cannot be stored.
+    fn show_storage_fault(&mut self) {
+        let fault = self.store.fault().unwrap_or_default();
+        if self.control.storage_fault != fault {
+            fault.clone_into(&mut self.control.storage_fault);
+        }
+    }
+
+    /// Notes that the router stops as it was told to, and lets the store finish its work.
     pub fn end(&mut self) {
         let _ = self.store.note(RUNNING, None);
+        self.store.settle_journal();
     }
 
     /// Takes up what was noted beside the configuration before the router was started.
@@ -471,8 +486,12 @@ impl Instance {
             self.store.rollback(mark);
             return Err(reason);
         }
-        if let Some(changes) = self.store.commit(mark)? {
-            self.control.apply_changes(&self.store, &changes);
+        match self.store.commit(mark) {
+            Ok(None) => {}
+            Ok(Some(changes)) => self.control.apply_changes(&self.store, &changes),
+            // A disk that takes nothing is no reason to do without the port.
+            Err(Reason::Storage(_)) if self.store.fault().is_some() => {}
+            Err(reason) => return Err(reason),
         }
         Ok(self.control.attach_port(name, news, offloads, queues))
     }

@@ -52,6 +52,8 @@ pub(crate) struct Counted<'a> {
     pub(crate) workers: &'a Workers,
     /// What interfaces had counted when their counters were reset.
     pub(crate) reset: &'a BTreeMap<InterfaceId, InterfaceTraffic>,
+    /// Why changes of the configuration cannot be stored; empty if they can.
+    pub(crate) storage_fault: &'a str,
 }
 
 impl Counted<'_> {

@@ -5,24 +5,34 @@
 //! names what it does not. Beside the items stand the log of transactions, which the history comes
 //! from, and what safe mode holds: both are written with the transaction that they are of.
 //!
-//! All of it is encrypted under the machine's key ([`Key`]). Beside the database stand a ledger of what was
-//! acknowledged and the last good state, for the day when the disk is bad: see [`opening`].
+//! All of it is encrypted under the machine's key ([`Key`]). Beside the database stand a ledger with all that was
+//! acknowledged and a snapshot of the whole state, for the day when the disk is bad: see [`opening`].
+//!
+//! A command costs one sync, that of the database. The ledger is written behind it without a sync, and the snapshot
+//! some seconds after the last change ([`Journal::rest`]) and when the router stops ([`Journal::settle`]).
 
 #[cfg(test)]
 mod bad_disk;
 pub(crate) mod code;
 #[cfg(test)]
 mod disk;
+mod files;
 pub mod leases;
 mod ledger;
 mod machine_key;
 mod opening;
+mod record;
+mod records;
+mod recovery;
+mod reserve;
+mod sealed;
 mod snapshot;
 mod tables;
 #[cfg(test)]
 mod tests;
 pub(crate) mod vault;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::PathBuf;
@@ -33,9 +43,11 @@ use redb::{Database, ReadableDatabase as _, ReadableTable as _, StorageBackend};
 
 pub use self::machine_key::KeyFrom;
 pub use self::opening::OnDamage;
-pub use self::vault::Key;
+pub use self::sealed::{Secret, StateFolder};
+pub use self::vault::{Key, unpredictable};
 
 use self::ledger::{Entry, Ledger};
+use self::reserve::Reserve;
 use self::tables::{HELD, HOLDING, LOG, REVISION, Reader, SERIAL, Writer, table};
 use self::vault::Vault;
 
@@ -43,9 +55,8 @@ use self::vault::Vault;
 const LOGGED: usize = 256;
 const LOG_BYTES: usize = 16 << 20;
 
-/// A snapshot is written when the router has time ([`Journal::rest`]), and after so many writes; where there is much to
-/// be written, after an eighth as many as there are items.
-const BETWEEN_SNAPSHOTS: u64 = 64;
+/// How many times [`Journal::rest`] leaves a snapshot alone that could not be written.
+const PATIENCE: u32 = 15;
 
 /// The configuration's file, held open by one router at a time.
 pub struct Durable {
@@ -53,7 +64,7 @@ pub struct Durable {
     database: Option<Database>,
     vault: Vault,
     /// Opens it anew.
-    again: Again,
+    opener: Opener,
     /// What stands beside a database that is a file.
     beside: Option<Beside>,
     /// Counts the writes.
@@ -67,9 +78,28 @@ pub struct Durable {
     /// The revision that may have to be taken back: the log keeps it, however large.
     unconfirmed: Option<u64>,
     /// Why nothing can be written, while that is so.
-    full: Option<String>,
+    refusal: Option<Refusal>,
     /// What there is to say about how it was opened.
     said: Vec<String>,
+    /// The state as it was read when it was opened, until it is asked for or changes.
+    loaded: Cell<Option<Kept>>,
+}
+
+/// Why nothing can be written.
+#[derive(Debug)]
+enum Refusal {
+    /// The disk is full, or only read: it is tried again with each write.
+    Disk(String),
+    /// Files are damaged, and nobody has accepted the state that was put together from the others.
+    Damaged(String),
+}
+
+impl Refusal {
+    fn text(&self) -> &str {
+        match self {
+            Self::Disk(text) | Self::Damaged(text) => text,
+        }
+    }
 }
 
 /// What stands beside the database's file.
@@ -78,9 +108,13 @@ struct Beside {
     path: PathBuf,
     key: Key,
     ledger: Ledger,
-    /// The number of the last write in the snapshot, and after how many more the next is due.
-    snapshot: u64,
-    next: u64,
+    reserve: Reserve,
+    /// The number of the last write in the snapshot; `None` if there is none that can be read.
+    snapshot: Option<u64>,
+    /// The number of the last write when the router rested last.
+    rested: u64,
+    /// How many more rests pass before a snapshot is tried again.
+    patience: u32,
 }
 
 /// What is written, for the ledger.
@@ -88,11 +122,15 @@ struct What<'a> {
     /// The revision that it leaves, if that is another.
     revision: Option<u64>,
     /// Who does what.
-    line: &'a dyn Fn() -> String,
+    line: String,
+    /// The content of the ledger's record ([`record`]).
+    content: Vec<u8>,
+    /// Whether it takes no room that was free before, so that it may use the reserve of a full disk.
+    frees: &'a dyn Fn() -> bool,
 }
 
 /// How a database is opened that there is.
-type Again = Arc<dyn Fn() -> Result<Durable, String> + Send + Sync>;
+type Opener = Arc<dyn Fn(OnDamage) -> Result<Durable, String> + Send + Sync>;
 
 /// What was kept.
 #[derive(Debug, Default)]
@@ -122,9 +160,9 @@ impl Durable {
     /// # Errors
     /// What the storage says.
     pub fn on(storage: impl StorageBackend + Clone, key: &Key) -> Result<Self, String> {
-        let again: Again = Arc::new({
+        let opener: Opener = Arc::new({
             let (storage, key) = (storage.clone(), key.clone());
-            move || Self::on(storage.clone(), &key)
+            move |_| Self::on(storage.clone(), &key)
         });
         let open = || {
             let database = Database::builder().create_with_backend(storage)?;
@@ -138,12 +176,12 @@ impl Durable {
                     vault
                 }
             };
-            Self::of(database, vault, again)
+            Self::of(database, vault, opener)
         };
         open().map_err(|error: redb::Error| error.to_string())
     }
 
-    fn of(database: Database, vault: Vault, again: Again) -> Result<Self, redb::Error> {
+    fn of(database: Database, vault: Vault, opener: Opener) -> Result<Self, redb::Error> {
         let transaction = database.begin_read()?;
         let reader = Reader {
             transaction: &transaction,
@@ -166,10 +204,11 @@ impl Durable {
             unconfirmed: None,
             database: Some(database),
             vault,
-            again,
+            opener,
             beside: None,
-            full: None,
+            refusal: None,
             said: Vec::new(),
+            loaded: Cell::default(),
         })
     }
 
@@ -177,9 +216,9 @@ impl Durable {
         self.database.as_ref().ok_or(redb::Error::PreviousIo)
     }
 
-    /// Why nothing can be written, while that is so: the disk is full, or only read.
-    pub fn is_only_read(&self) -> Option<&str> {
-        self.full.as_deref()
+    /// Why nothing can be written, while that is so: the disk is full or only read, or files are damaged.
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_ref().map(Refusal::text)
     }
 
     /// What there is to say about how it was opened: what was lost and where it was put.
@@ -188,21 +227,36 @@ impl Durable {
     }
 
     /// Writes something. A database whose disk refused something once, because it was full, takes no more until it
-    /// is opened anew.
+    /// is opened anew. A write that frees room may use the reserve.
     fn written<T>(
         &mut self,
         what: &What<'_>,
         write: impl Fn(&Self, &Writer<'_>) -> Result<T, redb::Error>,
     ) -> Result<T, String> {
-        if self.full.is_some() {
-            self.open_again()?;
+        match &self.refusal {
+            Some(Refusal::Damaged(why)) => return Err(why.clone()),
+            Some(Refusal::Disk(_)) => self.open_again()?,
+            None => {}
         }
         let mut result = self.write(what, &write);
         if matches!(result, Err(redb::Error::PreviousIo)) {
             self.open_again()?;
             result = self.write(what, &write);
         }
+        if result.as_ref().is_err_and(is_full) && (what.frees)() && self.release_reserve() {
+            self.open_again()?;
+            result = self.write(what, &write);
+            if let Some(beside) = &self.beside {
+                beside.reserve.take();
+            }
+        }
         result.map_err(|error| self.in_words(&error))
+    }
+
+    fn release_reserve(&self) -> bool {
+        self.beside
+            .as_ref()
+            .is_some_and(|beside| beside.reserve.release())
     }
 
     /// What went wrong, with the file's name; a full disk is remembered.
@@ -213,7 +267,7 @@ impl Durable {
             None => error.to_string(),
         };
         if is_full(error) {
-            self.full = Some(text.clone());
+            self.refusal = Some(Refusal::Disk(text.clone()));
         }
         text
     }
@@ -225,7 +279,7 @@ impl Durable {
     ) -> Result<T, redb::Error> {
         // A ledger without room would refuse what the database has taken.
         if let Some(beside) = &mut self.beside {
-            beside.ledger.make_room()?;
+            beside.ledger.make_room(what.content.len())?;
         }
         let serial = self.serial + 1;
         let revision = what.revision.or(self.revision);
@@ -238,28 +292,28 @@ impl Durable {
         let result = write(self, &writer)?;
         writer.number(SERIAL, serial)?;
         transaction.commit()?;
+        (self.serial, self.revision) = (serial, revision);
+        self.loaded.set(None);
         if let Some(beside) = &mut self.beside {
             let entry = Entry {
                 serial,
                 revision: revision.unwrap_or_default(),
-                line: (what.line)(),
+                line: what.line.clone(),
             };
-            if let Err(error) = beside.ledger.add(entry) {
-                // The database has what nobody is told of: it has to be looked at anew.
-                self.database = None;
-                return Err(error.into());
+            if let Err(error) = beside.ledger.append(&entry, &what.content) {
+                // The database has it: it is done. The next write makes a new ledger, or says that it cannot.
+                self.refusal = Some(Refusal::Disk(format!("{}: {error}", beside.path.display())));
             }
         }
-        (self.serial, self.revision) = (serial, revision);
         Ok(result)
     }
 
     fn open_again(&mut self) -> Result<(), String> {
         // Only one at a time may have the file open.
         self.database = None;
-        let found = (self.again)()?;
-        if let Some(full) = &found.full {
-            return Err(full.clone());
+        let found = (self.opener)(OnDamage::Refuse)?;
+        if let Some(refusal) = found.refusal() {
+            return Err(refusal.to_owned());
         }
         let state = |durable: &Self| (durable.serial, durable.revision, durable.holding);
         if state(&found) != state(self) {
@@ -280,6 +334,9 @@ impl Durable {
     /// # Errors
     /// When the file cannot be read.
     pub fn load(&self) -> Result<Option<Kept>, String> {
+        if let Some(kept) = self.loaded.take() {
+            return Ok(Some(kept));
+        }
         let read = || {
             let transaction = self.database()?.begin_read()?;
             let reader = Reader {
@@ -299,31 +356,38 @@ impl Durable {
     pub fn replace(&mut self, saved: &Saved) -> Result<(), String> {
         let what = What {
             revision: Some(saved.revision),
-            line: &|| String::from("the configuration as this version reads it"),
+            line: String::from("the configuration as this version reads it"),
+            content: record::of_saved(saved),
+            frees: &|| false,
         };
         self.written(&what, |_, writer| writer.saved(saved))
     }
 
-    /// Writes the last good state where so much was written since that it is time for that.
-    fn keep_state_in_time(&mut self) {
-        let due = self
-            .beside
-            .as_ref()
-            .map(|beside| beside.snapshot + beside.next);
-        if due.is_some_and(|due| self.serial >= due) {
-            self.keep_state();
+    /// Writes a snapshot of what the database has.
+    pub fn keep_state(&mut self) {
+        if self.beside.is_some() {
+            let kept = self.load().ok().flatten();
+            self.write_snapshot(kept.as_ref());
         }
     }
 
-    /// Writes the last good state. What cannot be written is tried again the next time.
-    pub fn keep_state(&mut self) {
-        let kept = self.load().ok().flatten();
-        if let (Some(beside), Some(kept)) = (&mut self.beside, kept) {
-            beside.next = BETWEEN_SNAPSHOTS.max(kept.saved.items.len() as u64 / 8);
-            let path = opening::snapshot_of(&beside.path);
-            // Where it fails the last one is there still, and the ledger tells what it lacks.
-            let _ = snapshot::write(&path, &beside.key, self.serial, &kept);
-            beside.snapshot = self.serial;
+    /// Writes a snapshot, and begins a new ledger if the one that is there is long. What cannot be written is tried
+    /// again later: until then the last snapshot and the ledger have all.
+    fn write_snapshot(&mut self, kept: Option<&Kept>) {
+        let (Some(beside), Some(kept)) = (&mut self.beside, kept) else {
+            return;
+        };
+        let path = opening::snapshot_of(&beside.path);
+        let is_last_whole = beside.snapshot.is_some();
+        let written = snapshot::write(&path, &beside.key, (self.serial, kept), is_last_whole);
+        if written.is_err() {
+            beside.patience = PATIENCE;
+            return;
+        }
+        beside.snapshot = Some(self.serial);
+        if beside.ledger.is_long() {
+            // Without a new ledger the long one goes on.
+            let _ = beside.ledger.renew(&beside.key, self.serial);
         }
     }
 
@@ -331,14 +395,14 @@ impl Durable {
     fn write_log(
         &self,
         writer: &Writer<'_>,
-        changes: &Changes,
+        revision: u64,
+        bytes: &[u8],
     ) -> Result<VecDeque<(u64, usize)>, redb::Error> {
         let mut logged = self.logged.clone();
-        let bytes = code::changes(&SavedChanges::of(changes));
-        logged.push_back((changes.revision, bytes.len()));
+        logged.push_back((revision, bytes.len()));
         let mut sum: usize = logged.iter().map(|(_, bytes)| bytes).sum();
-        if bytes.len() <= LOG_BYTES || self.unconfirmed == Some(changes.revision) {
-            writer.logged(changes.revision, &bytes)?;
+        if bytes.len() <= LOG_BYTES || self.unconfirmed == Some(revision) {
+            writer.logged(revision, bytes)?;
         }
         let mut log = writer.transaction.open_table(LOG)?;
         // One that is too large for the log ends it: what was before is behind a gap.
@@ -361,30 +425,47 @@ fn is_full(error: &redb::Error) -> bool {
     matches!(error, redb::Error::Io(error) if kinds.contains(&error.kind()))
 }
 
+/// Whether a transaction leaves no more than there was: it removes, it goes back, or it makes values shorter.
+fn frees(changes: &Changes) -> bool {
+    let size = |item: &Option<Arc<menu::Item>>| {
+        let bytes = |item: &menu::Item| code::item(&SavedItem::of(item)).len();
+        item.as_deref().map_or(0, bytes)
+    };
+    let sum = |side: fn(&menu::Change) -> &Option<Arc<menu::Item>>| -> usize {
+        changes.list.iter().map(|change| size(side(change))).sum()
+    };
+    matches!(changes.origin, Origin::Undo(_) | Origin::Unroll(_))
+        || sum(|change| &change.after) <= sum(|change| &change.before)
+}
+
 impl Journal for Durable {
     fn commit(&mut self, changes: &Changes) -> Result<(), String> {
+        let bytes = code::changes(&SavedChanges::of(changes));
         let what = What {
             revision: Some(changes.revision),
-            line: &|| match changes.by.user.as_str() {
+            line: match changes.by.user.as_str() {
                 "" => format!("the router: {}", changes.action()),
                 user => format!("{user}: {}", changes.action()),
             },
+            content: record::of_changes(&bytes),
+            frees: &|| frees(changes),
         };
         self.logged = self.written(&what, |durable, writer| {
             writer.changes(changes)?;
             if durable.holding && changes.origin != Origin::Router {
                 writer.held(&changes.list)?;
             }
-            durable.write_log(writer, changes)
+            durable.write_log(writer, changes.revision, &bytes)
         })?;
-        self.keep_state_in_time();
         Ok(())
     }
 
     fn hold(&mut self) -> Result<(), String> {
         let what = What {
             revision: None,
-            line: &|| String::from("safe mode taken"),
+            line: String::from("safe mode taken"),
+            content: record::of_hold(),
+            frees: &|| false,
         };
         self.written(&what, |durable, writer| {
             writer.transaction.delete_table(HELD)?;
@@ -398,7 +479,9 @@ impl Journal for Durable {
     fn release(&mut self) -> Result<(), String> {
         let what = What {
             revision: None,
-            line: &|| String::from("safe mode released"),
+            line: String::from("safe mode released"),
+            content: record::of_release(),
+            frees: &|| true,
         };
         self.written(&what, |_, writer| {
             writer.transaction.delete_table(HELD)?;
@@ -412,11 +495,13 @@ impl Journal for Durable {
         let what = What {
             revision: None,
             // Others are the router's own, and nobody asks for them.
-            line: &|| match (name == UNCONFIRMED, text) {
-                (true, Some(_)) => String::from("an applied configuration waits to be confirmed"),
-                (true, None) => String::from("nothing waits to be confirmed"),
-                (false, _) => String::new(),
-            },
+            line: String::from(match (name == UNCONFIRMED, text) {
+                (true, Some(_)) => "an applied configuration waits to be confirmed",
+                (true, None) => "nothing waits to be confirmed",
+                (false, _) => "",
+            }),
+            content: record::of_note(name, text),
+            frees: &|| text.is_none(),
         };
         self.written(&what, |_, writer| writer.note(name, text))?;
         if name == UNCONFIRMED {
@@ -426,10 +511,50 @@ impl Journal for Durable {
     }
 
     fn rest(&mut self) {
-        let beside = self.beside.as_ref();
-        if beside.is_some_and(|beside| beside.snapshot < self.serial) {
+        let serial = self.serial;
+        let Some(beside) = &mut self.beside else {
+            return;
+        };
+        let has_room = beside.reserve.take();
+        beside.patience = beside.patience.saturating_sub(1);
+        // Where changes go on and on, the length of the ledger says when it is time.
+        let is_quiet = beside.rested == serial || beside.ledger.is_long();
+        beside.rested = serial;
+        if is_quiet && beside.patience == 0 && beside.snapshot != Some(serial) {
             self.keep_state();
         }
+        if has_room && matches!(self.refusal, Some(Refusal::Disk(_))) {
+            // The disk is not full any more. If it still takes nothing, the next write says why.
+            let _ = self.open_again();
+        }
+    }
+
+    fn settle(&mut self) {
+        let is_kept = |beside: &Beside| beside.snapshot == Some(self.serial);
+        if !self.beside.as_ref().is_none_or(is_kept) {
+            self.keep_state();
+        }
+    }
+
+    fn fault(&self) -> Option<&str> {
+        self.refusal()
+    }
+
+    fn accept(&mut self, running: &Saved) -> Result<Vec<String>, String> {
+        if !matches!(self.refusal, Some(Refusal::Damaged(_))) {
+            return Err(String::from("there is no damage to accept"));
+        }
+        let mut found = (self.opener)(OnDamage::Recover)?;
+        if let Some(refusal) = found.refusal() {
+            return Err(refusal.to_owned());
+        }
+        let kept = found.load()?.unwrap_or_default();
+        if !is_same(running, &kept.saved) {
+            found.replace(running)?;
+        }
+        found.unconfirmed = self.unconfirmed;
+        *self = found;
+        Ok(self.said())
     }
 }
 
@@ -458,16 +583,15 @@ pub fn take_up(
     let saved = store.save();
     if !is_same(&saved, &kept.saved) {
         let replaced = durable.replace(&saved);
-        if durable.is_only_read().is_none() {
+        if durable.refusal().is_none() {
             replaced?;
         }
     }
     said.extend(durable.said());
-    if let Some(why) = durable.is_only_read() {
+    if let Some(Refusal::Disk(why)) = &durable.refusal {
         said.push(format!("the configuration is only read: {why}"));
     }
-    let is_only_read = durable.is_only_read().is_some();
-    durable.keep_state();
+    let is_only_read = durable.refusal().is_some();
     store.set_journal(Box::new(durable));
     hold_again(store, kept);
     let given_back = give_back(store, kept, clock, &mut said);

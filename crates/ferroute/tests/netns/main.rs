@@ -20,6 +20,7 @@ mod dhcp_server;
 mod discovery;
 mod dns;
 mod drivers;
+mod durability;
 mod ethernet;
 mod everyday;
 mod failover;

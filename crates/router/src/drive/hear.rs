@@ -126,6 +126,7 @@ impl Control {
                 board: self.offload.board,
                 workers: &self.workers,
                 reset: &self.reset,
+                storage_fault: &self.storage_fault,
             },
         }
     }
@@ -148,6 +149,7 @@ impl Control {
                 board: self.offload.board,
                 workers: &self.workers,
                 reset: &self.reset,
+                storage_fault: &self.storage_fault,
             },
         };
         (&mut self.features, &self.services, running)

@@ -260,6 +260,8 @@ pub struct Control {
     pub(crate) resources: Resources,
     /// What is switched below the workers.
     pub(crate) offload: offload::Offload,
+    /// Why changes of the configuration cannot be stored; empty if they can.
+    pub(crate) storage_fault: String,
     /// Rules that have no effect because they name what is not there.
     pub(crate) inactive_rules: BTreeMap<ItemId, Missing>,
     /// Ports that are configured and not there, which were warned about.
@@ -341,6 +343,7 @@ impl Control {
             inactive_rules: BTreeMap::new(),
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
+            storage_fault: String::new(),
             manage: crate::manage::Manage::new(&clock),
             clock,
             asking: asking::Asking::default(),

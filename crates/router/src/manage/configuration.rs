@@ -38,6 +38,9 @@ impl Control {
     pub(crate) fn annotate_configuration(&self, store: &Store, row: &mut Row) {
         let number = |n: u64| Value::Number(i64::try_from(n).unwrap_or(i64::MAX));
         row.set("revision", number(store.revision()));
+        if let Some(fault) = store.fault() {
+            row.set("fault", Value::text(fault));
+        }
         if let Some(unconfirmed) = &self.manage.unconfirmed {
             row.set("unconfirmed", number(unconfirmed.changes.revision));
             row.set("by", Value::text(unconfirmed.user.as_str()));
@@ -158,6 +161,7 @@ impl Desk<'_> {
                 let list = self.difference()?;
                 self.show(&list)?;
             }
+            "accept" => self.accept()?,
             "apply" => self.apply()?,
             "revert" => self.revert()?,
             "confirm" => {
@@ -173,6 +177,16 @@ impl Desk<'_> {
             }
         }
         Ok(Reply::default())
+    }
+
+    /// Accepts the state that a damaged disk was found to have: changes are stored again.
+    fn accept(&mut self) -> Result<(), Reason> {
+        for line in self.store.accept_damage()? {
+            self.say(&line)?;
+            self.control.features.log.add("system,warning", line);
+        }
+        self.control.storage_fault.clear();
+        Ok(())
     }
 
     /// What is unconfirmed, if it is this user's to confirm.

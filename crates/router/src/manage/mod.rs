@@ -82,7 +82,7 @@ impl Control {
                 | ("/system", "reset-configuration")
                 | (
                     "/system/configuration",
-                    "apply" | "revert" | "cancel" | "confirm"
+                    "accept" | "apply" | "revert" | "cancel" | "confirm"
                 )
                 | ("/safe-mode", _)
         );

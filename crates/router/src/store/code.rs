@@ -3,7 +3,7 @@
 //! Numbers are little endian, texts have their length in four bytes before them. What is read may be
 //! damaged: then there is nothing, never a panic.
 
-use super::{Held, Kept, UNCONFIRMED};
+use super::{Held, Kept};
 use menu::{By, Clock, Origin, Saved, SavedChange, SavedChanges, SavedItem};
 
 /// `position`, `builtin + 1` or 0, then each name and value.
@@ -145,7 +145,7 @@ pub(crate) fn read_saved(bytes: &[u8]) -> Option<Saved> {
     Some(saved)
 }
 
-/// Everything that was kept, but of the log only the transaction that may have to be taken back.
+/// Everything that was kept.
 pub(super) fn kept(kept: &Kept) -> Vec<u8> {
     let mut out = Vec::new();
     blob(&saved(&kept.saved), &mut out);
@@ -154,17 +154,8 @@ pub(super) fn kept(kept: &Kept) -> Vec<u8> {
         text(name, &mut out);
         text(words, &mut out);
     }
-    let unconfirmed = kept
-        .notes
-        .get(UNCONFIRMED)
-        .and_then(|text| text.parse().ok());
-    let log = kept
-        .log
-        .iter()
-        .filter(|one| Some(one.revision) == unconfirmed);
-    let log: Vec<_> = log.collect();
-    out.extend_from_slice(&(log.len() as u64).to_le_bytes());
-    for one in log {
+    out.extend_from_slice(&(kept.log.len() as u64).to_le_bytes());
+    for one in &kept.log {
         out.extend_from_slice(&one.revision.to_le_bytes());
         blob(&changes(one), &mut out);
     }
@@ -212,7 +203,8 @@ pub(super) fn read_kept(bytes: &[u8]) -> Option<Kept> {
     Some(kept)
 }
 
-fn text(text: &str, out: &mut Vec<u8>) {
+/// Appends a text with its length.
+pub(super) fn text(text: &str, out: &mut Vec<u8>) {
     blob(text.as_bytes(), out);
 }
 
@@ -222,7 +214,7 @@ fn blob(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Bytes that are still to be read.
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -242,7 +234,7 @@ impl<'a> Reader<'a> {
         Some(head)
     }
 
-    fn text(&mut self) -> Option<String> {
+    pub(super) fn text(&mut self) -> Option<String> {
         String::from_utf8(self.blob()?.to_vec()).ok()
     }
 }

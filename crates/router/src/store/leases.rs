@@ -12,7 +12,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::ledger::{private_file, put_in_place};
+use super::files::{private_file, put_in_place};
 use super::vault::{Head, Key, Place, Vault};
 
 const MAGIC: &[u8] = b"ferroute leases\n";

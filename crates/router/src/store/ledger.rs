@@ -1,231 +1,181 @@
-//! The ledger beside the database: the number of each write that was acknowledged, and in a line who did what.
+//! The ledger beside the database: every acknowledged write with its number, a line that says who did what, and all
+//! that it changed, sealed.
 //!
-//! It is what a database is held against that comes back from a bad disk: one that is whole and has less than the
-//! ledger says has lost something. The file has all its room from the start, so that a full disk is noticed before
-//! anything is written, and slots that fit into a sector, so that one is written wholly or not.
+//! The ledger is the second copy of each write: what a bad disk took from the database is made again from a snapshot
+//! and the records behind it (`recovery.rs`). A record is written after the database has synced its commit and before
+//! the command is acknowledged. The record itself is not synced: when the process is killed the kernel still writes
+//! it, and after a loss of power the database has what the ledger lacks.
+//!
+//! ```text
+//!  0       head: magic, salt, name of the key; sealed: number of the last write before the first record
+//!  8 KiB   the same head again, as nothing can be read without it
+//! 16 KiB   records: sealed title (number, revision, length of the content), sealed line, sealed content
+//!          zeros to the end of the room
+//! ```
+//!
+//! Records begin at multiples of [`ALIGN`], so that a reader finds the next one behind a damaged title.
 
-use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
+use super::files::{allocate, private_file, put_in_place, remove, set_aside, with_suffix};
 use super::vault::{Head, Key, MORE, Place, Vault};
 
-const MAGIC: &[u8] = b"ferroute ledger\n";
-const SLOT: usize = 256;
-/// Slots in a file; the first is its head.
-const SLOTS: usize = 256;
-/// Entries that are taken along when a file is full.
-const TAKEN_ALONG: usize = 64;
-/// Bytes of a line.
-const LINE: usize = SLOT - MORE - 16;
+pub(super) const MAGIC: &[u8] = b"ferroute ledger2";
+/// The magic of versions before: their records have no content.
+pub(super) const MAGIC_BEFORE: &[u8] = b"ferroute ledger\n";
+/// Where the two heads stand: further apart than a page, which disks damage as a whole.
+pub(super) const HEADS: [usize; 2] = [0, 8 << 10];
+/// Where the first record stands.
+pub(super) const FIRST: usize = 16 << 10;
+pub(super) const ALIGN: usize = 64;
+/// The room of a file grows by this.
+const CHUNK: u64 = 256 << 10;
+/// Bytes of a sealed title, of a line, and of both sealed.
+pub(super) const TITLE: usize = 24 + MORE;
+pub(super) const LINE: usize = 176;
+pub(super) const TITLE_AND_LINE: usize = TITLE + LINE + MORE;
 
 /// A write that was acknowledged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Counts the writes.
     pub(super) serial: u64,
     /// The revision of the configuration that it left.
     pub(super) revision: u64,
-    /// Who did what.
+    /// Who did what; empty for notes of the router itself.
     pub(super) line: String,
 }
 
-/// A ledger that is written.
+/// A ledger that is open for writing.
 #[derive(Debug)]
 pub(super) struct Ledger {
     path: PathBuf,
     file: File,
-    key: Key,
     vault: Vault,
-    used: usize,
-    entries: VecDeque<Entry>,
+    /// Bytes up to the end of the last record, and bytes of the file.
+    used: u64,
+    room: u64,
 }
 
-/// What was found in a file.
-#[derive(Debug, Default)]
-pub(super) struct Reading {
-    pub(super) head: Option<Head>,
-    /// The number of the last write before the first entry.
-    base: u64,
-    /// The entries that can be read, oldest first.
-    pub(super) entries: Vec<Entry>,
-    /// How many slots behind the last of them hold something that cannot be read.
-    pub(super) unreadable: u64,
-    /// Whether there may have been more than can be seen.
-    pub(super) cut_off: bool,
-    /// Whether every slot is as it was written.
-    pub(super) whole: bool,
+/// The path of the ledger that a new one took the place of.
+pub(super) fn before(path: &Path) -> PathBuf {
+    with_suffix(path, ".before")
 }
 
-impl Reading {
-    /// The number of the last write that was acknowledged, as far as it can be told.
-    pub(super) fn last(&self) -> u64 {
-        self.entries.last().map_or(self.base, |entry| entry.serial)
-    }
+pub(super) fn base_place() -> Place<'static> {
+    Place("ledger", "base", 0)
 }
 
-/// What is in the ledger at a path; none if there is none.
-pub(super) fn read(path: &Path, key: &Key) -> io::Result<Option<Reading>> {
-    let bytes = match std::fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        bytes => bytes?,
-    };
-    let mut slots = bytes.chunks(SLOT);
-    let first = slots.next().and_then(|slot| slot.strip_prefix(MAGIC));
-    let first = first.and_then(|rest| rest.split_at_checked(Head::LEN));
-    let head = first.and_then(|(head, _)| Head::read(head));
-    let mut reading = Reading {
-        head,
-        whole: bytes.len() == SLOT * SLOTS,
-        ..Reading::default()
-    };
-    let (Some(head), Some((_, sealed))) = (head, first) else {
-        reading.cut_off = true;
-        return Ok(Some(reading));
-    };
-    let vault = Vault::of(key, head);
-    let base = sealed
-        .get(..MORE + 8)
-        .and_then(|sealed| vault.open(&place(0), sealed));
-    match base.and_then(|base| base.try_into().ok()) {
-        Some(base) => reading.base = u64::from_le_bytes(base),
-        None => (reading.cut_off, reading.whole) = (true, false),
-    }
-    let mut ended = false;
-    let mut is_short = bytes.len() < SLOT * SLOTS;
-    for (slot, number) in slots.zip(1..) {
-        match entry_of(&vault, number, slot) {
-            _ if slot.iter().all(|byte| *byte == 0) => {
-                ended = true;
-                // Whatever was there stood before it.
-                is_short &= slot.len() < SLOT;
-            }
-            Some(entry) => {
-                (reading.unreadable, ended) = (0, false);
-                reading.entries.push(entry);
-            }
-            None => {
-                reading.whole = false;
-                reading.unreadable += u64::from(!ended);
-            }
-        }
-    }
-    reading.cut_off |= is_short;
-    reading.whole &= reading.unreadable == 0;
-    Ok(Some(reading))
+pub(super) fn title_place(at: usize) -> Place<'static> {
+    Place("ledger", "title", at as u64)
 }
 
-fn place(number: u64) -> Place<'static> {
-    Place("ledger", "", number)
+pub(super) fn line_place(serial: u64) -> Place<'static> {
+    Place("ledger", "line", serial)
 }
 
-fn entry_of(vault: &Vault, number: u64, slot: &[u8]) -> Option<Entry> {
-    let open = vault.open(&place(number), slot)?;
-    let (serial, rest) = open.split_first_chunk()?;
-    let (revision, line) = rest.split_first_chunk()?;
-    let len = line.iter().position(|byte| *byte == 0);
-    Some(Entry {
-        serial: u64::from_le_bytes(*serial),
-        revision: u64::from_le_bytes(*revision),
-        line: String::from_utf8_lossy(&line[..len.unwrap_or(line.len())]).into_owned(),
-    })
+pub(super) fn content_place(serial: u64) -> Place<'static> {
+    Place("ledger", "content", serial)
+}
+
+/// Bytes that a record with so long a content takes.
+pub(super) const fn record_len(content: usize) -> usize {
+    (TITLE_AND_LINE + content + MORE).next_multiple_of(ALIGN)
 }
 
 impl Ledger {
-    /// Makes a ledger of these entries in place of what there was.
-    pub(super) fn make(path: &Path, key: &Key, entries: &[Entry]) -> io::Result<Self> {
-        let vault = Vault::new(key)?;
-        let unfinished = path.with_extension("ledger.new");
-        let mut file = private_file(&unfinished)?;
-        let kept = entries.len().saturating_sub(TAKEN_ALONG);
-        let base = entries.get(kept).map_or(0, |entry| entry.serial - 1);
-        let base = vault.seal(&place(0), &base.to_le_bytes())?;
-        let mut bytes = [MAGIC, &vault.head.bytes(), &base].concat();
-        bytes.resize(SLOT, 0);
-        let mut ledger = Self {
-            path: path.to_owned(),
-            file: file.try_clone()?,
-            key: key.clone(),
-            vault,
-            used: 1,
-            entries: VecDeque::new(),
-        };
-        for entry in &entries[kept..] {
-            bytes.extend(ledger.slot(entry)?);
-            ledger.used += 1;
-            ledger.entries.push_back(entry.clone());
+    /// Makes an empty ledger for the writes behind the number `base`. The ledger that was there is kept under the
+    /// name [`before`].
+    pub(super) fn make(path: &Path, key: &Key, base: u64) -> io::Result<Self> {
+        let unfinished = with_suffix(path, ".new");
+        let made = Self::make_at(&unfinished, key, base);
+        if made.is_err() {
+            let _ = remove(&unfinished);
         }
-        bytes.resize(SLOT * SLOTS, 0);
-        file.write_all(&bytes)?;
-        file.sync_all()?;
+        let made = made?;
+        set_aside(path, &before(path))?;
         put_in_place(&unfinished, path)?;
-        Ok(ledger)
-    }
-
-    /// Goes on with what was read of a whole file.
-    pub(super) fn go_on(path: &Path, key: &Key, reading: &Reading) -> io::Result<Self> {
-        let (Some(head), true) = (reading.head, reading.whole) else {
-            return Self::make(path, key, &reading.entries);
-        };
         Ok(Self {
             path: path.to_owned(),
-            file: OpenOptions::new().read(true).write(true).open(path)?,
-            key: key.clone(),
-            vault: Vault::of(key, head),
-            used: 1 + reading.entries.len(),
-            entries: reading.entries.iter().cloned().collect(),
+            ..made
         })
     }
 
-    /// Sees to it that there is room for one more.
-    pub(super) fn make_room(&mut self) -> io::Result<()> {
-        if self.used < SLOTS {
+    fn make_at(path: &Path, key: &Key, base: u64) -> io::Result<Self> {
+        let vault = Vault::new(key)?;
+        let file = private_file(path)?;
+        allocate(&file, 0, CHUNK)?;
+        let base = vault.seal(&base_place(), &base.to_le_bytes())?;
+        let head = [MAGIC, &vault.head.bytes(), &base].concat();
+        for at in HEADS {
+            file.write_all_at(&head, at as u64)?;
+        }
+        file.sync_all()?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            vault,
+            used: FIRST as u64,
+            room: CHUNK,
+        })
+    }
+
+    /// Opens a ledger that was read and found whole; `end` is where its last record ends.
+    pub(super) fn open(path: &Path, key: &Key, head: Head, end: usize) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            room: file.metadata()?.len(),
+            file,
+            vault: Vault::of(key, head),
+            used: end as u64,
+        })
+    }
+
+    /// Whether so much is in it that a new one is due when there is a snapshot of it all.
+    pub(super) const fn is_long(&self) -> bool {
+        self.used > CHUNK
+    }
+
+    /// Makes an empty ledger in place of this one, for the writes behind the number `base`.
+    pub(super) fn renew(&mut self, key: &Key, base: u64) -> io::Result<()> {
+        *self = Self::make(&self.path, key, base)?;
+        Ok(())
+    }
+
+    /// Takes the room for one more record with so long a content, and for the zeros behind it. A full disk is noticed
+    /// here, before the database has changed.
+    pub(super) fn make_room(&mut self, content: usize) -> io::Result<()> {
+        let needed = self.used + (record_len(content) + TITLE_AND_LINE) as u64;
+        if needed <= self.room {
             return Ok(());
         }
-        *self = Self::make(&self.path, &self.key, self.entries.make_contiguous())?;
+        let room = needed.next_multiple_of(CHUNK);
+        allocate(&self.file, self.room, room)?;
+        // Without this a loss of power could leave a shorter file, which would look cut off.
+        self.file.sync_all()?;
+        self.room = room;
         Ok(())
     }
 
-    /// Writes an entry, synced.
-    pub(super) fn add(&mut self, entry: Entry) -> io::Result<()> {
-        let slot = self.slot(&entry)?;
-        self.file.write_all_at(&slot, (self.used * SLOT) as u64)?;
-        self.file.sync_data()?;
-        self.used += 1;
-        self.entries.push_back(entry);
-        Ok(())
-    }
-
-    /// The bytes of the next slot with this entry in it.
-    fn slot(&self, entry: &Entry) -> io::Result<Vec<u8>> {
-        let mut value = Vec::with_capacity(SLOT - MORE);
-        value.extend(entry.serial.to_le_bytes());
-        value.extend(entry.revision.to_le_bytes());
+    /// Writes a record, for which there is room, without syncing it.
+    pub(super) fn append(&mut self, entry: &Entry, content: &[u8]) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(record_len(content.len()));
+        let title = [entry.serial, entry.revision, content.len() as u64];
+        let title: Vec<u8> = title.iter().flat_map(|n| n.to_le_bytes()).collect();
+        bytes.extend(self.vault.seal(&title_place(self.used as usize), &title)?);
         let line = &entry.line[..entry.line.floor_char_boundary(LINE)];
-        value.extend(line.bytes().filter(|byte| *byte != 0));
-        value.resize(SLOT - MORE, 0);
-        self.vault.seal(&place(self.used as u64), &value)
-    }
-}
-
-/// A new file for its owner alone.
-pub(super) fn private_file(path: &Path) -> io::Result<File> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).mode(0o600);
-    options.open(path)
-}
-
-/// Gives a finished file its name, for good.
-pub(super) fn put_in_place(unfinished: &Path, path: &Path) -> io::Result<()> {
-    std::fs::rename(unfinished, path)?;
-    match path.parent() {
-        Some(folder) => File::open(folder)?.sync_all(),
-        None => Ok(()),
+        let mut line: Vec<u8> = line.bytes().filter(|byte| *byte != 0).collect();
+        // Lines are of one length, so that their length tells nothing.
+        line.resize(LINE, 0);
+        bytes.extend(self.vault.seal(&line_place(entry.serial), &line)?);
+        bytes.extend(self.vault.seal(&content_place(entry.serial), content)?);
+        bytes.resize(bytes.len().next_multiple_of(ALIGN), 0);
+        self.file.write_all_at(&bytes, self.used)?;
+        self.used += bytes.len() as u64;
+        Ok(())
     }
 }

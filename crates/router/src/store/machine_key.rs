@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Key;
-use super::ledger::{private_file, put_in_place};
+use super::files::{private_file, put_in_place};
 use super::vault::random;
 use crate::private::close_to_others;
 

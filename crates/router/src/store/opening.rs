@@ -1,6 +1,7 @@
-//! How the store is opened: first a copy of the database in memory is looked through, every page and every value,
-//! and held against the ledger. Only what is whole is touched. What is not is refused, with what is lost and the way
-//! out, and put aside where that way is taken.
+//! How the store is opened: first a copy of the database in memory is looked through, every page and every value, and
+//! compared with the ledger. A database that is whole and has all that was acknowledged is opened. Where it is not, the
+//! router runs the last good state that the other files give ([`super::recovery`]), touches no file and refuses
+//! changes, until somebody accepts that state; then it is written anew and the damaged files are put aside.
 
 use std::fs::File;
 use std::io;
@@ -13,28 +14,35 @@ use std::time::{Duration, Instant};
 use redb::backends::InMemoryBackend;
 use redb::{Builder, Database, ReadableDatabase as _, StorageBackend as _};
 
-use super::ledger::{self, Ledger, put_in_place};
+use super::files::{self, private_file, put_in_place, with_suffix};
+use super::ledger::{self, Ledger};
+use super::records::Records;
+use super::recovery::{Candidate, Recovered, recover};
+use super::reserve::Reserve;
 use super::tables::{self, Reader, SERIAL, Writer};
-use super::vault::{Key, Vault};
-use super::{Again, Beside, Durable, Kept, is_full, snapshot};
+use super::vault::{Head, Key, Vault};
+use super::{Beside, Durable, Kept, Opener, Refusal, is_full, record, snapshot};
 use crate::private::close_to_others;
 
-/// How long a router takes at most to end that was killed, and how often is looked.
+/// How long a router takes at most to end that was killed, and how often that is checked.
 const ENDING: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// The database's file in the state folder.
 pub(super) const FILE: &str = "configuration.redb";
+const SNAPSHOT: &str = "configuration.snapshot";
+const SNAPSHOT_BEFORE: &str = "configuration.snapshot.before";
 
-/// Lines of a list of what is lost.
-const LISTED: usize = 12;
+/// How a damaged state is accepted, in words.
+const ACCEPTANCE: &str =
+    "`/system/configuration/accept`, or a start with `ferroute run --recover`,";
 
 /// What becomes of a store that is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDamage {
-    /// It is refused, and stays as it is.
+    /// The last good state is run, changes are refused, and the files stay as they are.
     Refuse,
-    /// The best state that is found is taken, and the damaged files are put aside.
+    /// The last good state is accepted: it is written anew, and the damaged files are put aside.
     Recover,
 }
 
@@ -52,7 +60,8 @@ impl Durable {
     /// which takes a second or two where that has rings of devices.
     ///
     /// # Errors
-    /// What is wrong, with the file's name; among it that another router has it open, and that it is damaged.
+    /// What is wrong, with the file's name: another router has it open, the key is another one, or nothing that was
+    /// acknowledged can be read.
     #[expect(clippy::disallowed_methods, reason = "a start has no other clock yet")]
     pub fn open(folder: &Path, key: &Key, on_damage: OnDamage) -> Result<Self, String> {
         let until = Instant::now() + ENDING;
@@ -77,8 +86,10 @@ impl Durable {
             .mode(0o700)
             .create(folder)
             .map_err(failed)?;
-        for file in [path.clone(), ledger_of(&path), snapshot_of(&path)] {
-            close_to_others(&file)?;
+        let (ledger, snapshot) = (ledger_of(&path), snapshot_of(&path));
+        let before = [ledger::before(&ledger), snapshot::before(&snapshot)];
+        for file in [path.clone(), ledger, snapshot].iter().chain(&before) {
+            close_to_others(file)?;
         }
         let lock = File::open(folder).map_err(failed)?;
         while let Err(error) = lock.try_lock() {
@@ -112,7 +123,7 @@ struct Opening {
 /// A copy of the database that is whole, and what is in it.
 struct Copy {
     database: Database,
-    /// None in one of a version before, which is not encrypted.
+    /// `None` in a database of a version before, which is not encrypted.
     vault: Option<Vault>,
     state: Option<(u64, Kept)>,
 }
@@ -124,47 +135,58 @@ enum Fault {
     OtherKey,
 }
 
+/// What stands beside the database.
+struct Others {
+    records: Records,
+    snapshot: Option<snapshot::Reading>,
+    snapshot_before: Option<snapshot::Reading>,
+}
+
+impl Others {
+    fn heads(&self) -> impl Iterator<Item = Head> {
+        let snapshots = self.snapshot.iter().chain(&self.snapshot_before);
+        let heads = snapshots.filter_map(|reading| reading.head);
+        self.records.heads().chain(heads)
+    }
+
+    /// Whether they give the state after this write without the database.
+    fn are_complete(&self, serial: u64) -> bool {
+        let known = self.records.by_serial();
+        let is_there = |number| known.get(&number).is_some_and(|own| own.content.is_some());
+        let snapshot = self.snapshot.as_ref().and_then(snapshot::Reading::serial);
+        snapshot.is_some_and(|snapshot| (snapshot + 1..=serial).all(is_there))
+    }
+
+    /// Whether there never was a write.
+    fn are_missing(&self) -> bool {
+        let current = self.records.current.as_ref();
+        let is_begun = current.is_none_or(|own| own.is_whole && own.last() == 0);
+        is_begun && self.snapshot.is_none() && self.snapshot_before.is_none()
+    }
+}
+
 impl Opening {
     fn failed(&self, error: impl std::fmt::Display) -> String {
         format!("{}: {error}", self.path.display())
     }
 
     fn open(&self, on_damage: OnDamage) -> Result<Durable, String> {
-        let copy = self.copy().map_err(|error| self.failed(error))?;
-        let ledger = ledger::read(&ledger_of(&self.path), &self.key);
-        let ledger = ledger.map_err(|error| self.failed(error))?;
+        let (copy, others) = self.read().map_err(|error| self.failed(error))?;
         let other_key = matches!(copy, Err(Fault::OtherKey));
-        let found = match (copy, &ledger) {
-            (Ok(copy), _) if copy.vault.is_none() => return self.take_over(copy),
-            (Ok(copy), Some(ledger)) if is_complete(&copy, ledger) => {
-                return self.go_on(copy, ledger);
-            }
-            (Err(Fault::Missing), None) => return self.begin(),
-            (Err(Fault::Missing), Some(ledger)) if ledger.whole && ledger.entries.is_empty() => {
-                return self.begin();
-            }
-            (Ok(copy), ledger) => Found {
-                why: String::from(match ledger {
-                    Some(ledger) if !ledger.cut_off => "it has less than was acknowledged",
-                    _ => {
-                        "its ledger is damaged, so that nobody knows whether it has what was acknowledged"
-                    }
-                }),
-                state: copy.state,
+        let (why, state) = match copy {
+            Ok(copy) if copy.vault.is_none() => return self.take_over(copy),
+            Ok(copy) => match doubt(&copy, &others.records) {
+                None => return self.go_on(copy, &others),
+                Some(why) => (why.to_owned(), copy.state),
             },
-            (Err(Fault::Missing), _) => Found::nothing("the file is missing"),
-            (Err(Fault::Damaged(why)), _) => Found::nothing(format!("damaged: {why}")),
-            (Err(Fault::OtherKey), _) => Found::nothing("damaged: its head is another file's"),
+            Err(Fault::Missing) if others.are_missing() => return self.begin(),
+            Err(Fault::Missing) => (String::from("the file is missing"), None),
+            Err(Fault::Damaged(why)) => (format!("damaged: {why}"), None),
+            Err(Fault::OtherKey) => (String::from("damaged: its head is another file's"), None),
         };
-        let snapshot = snapshot::read(&snapshot_of(&self.path), &self.key);
-        let snapshot = snapshot.map_err(|error| self.failed(error))?;
         // A key that no file is locked with is the wrong one; where files differ, one of them is damaged.
-        let heads = [
-            ledger.as_ref().and_then(|ledger| ledger.head),
-            snapshot.as_ref().and_then(|snapshot| snapshot.head),
-        ];
+        let heads: Vec<_> = others.heads().collect();
         let own = self.key.name();
-        let heads: Vec<_> = heads.into_iter().flatten().collect();
         let is_other = heads.iter().all(|head| head.key != own);
         if is_other && (other_key || !heads.is_empty()) {
             let from = self.key.from();
@@ -173,14 +195,34 @@ impl Opening {
                  the right one"
             )));
         }
-        let ledger = ledger.unwrap_or_default();
-        let snapshot = snapshot.and_then(|snapshot| snapshot.state);
-        self.damaged(found, snapshot, &ledger, on_damage)
+        let why = self.failed(why);
+        let found = recover(candidates(state, &others), &others.records);
+        let found = found.ok_or_else(|| {
+            format!(
+                "{why}\nnothing that was acknowledged can be read, neither here nor in {}: without these files, and \
+                 the one that ends with .ledger, a router begins anew",
+                snapshot_of(&self.path).display()
+            )
+        })?;
+        match on_damage {
+            OnDamage::Refuse => self.run_unaccepted(&why, found),
+            OnDamage::Recover => self.accept(&why, found, &others),
+        }
+    }
+
+    fn read(&self) -> io::Result<(Result<Copy, Fault>, Others)> {
+        let snapshot = snapshot_of(&self.path);
+        let others = Others {
+            records: Records::read(&ledger_of(&self.path), &self.key)?,
+            snapshot_before: snapshot::read(&snapshot::before(&snapshot), &self.key)?,
+            snapshot: snapshot::read(&snapshot, &self.key)?,
+        };
+        Ok((self.copy()?, others))
     }
 
     /// Looks through a copy of the database.
     fn copy(&self) -> io::Result<Result<Copy, Fault>> {
-        let bytes = match std::fs::read(&self.path) {
+        let bytes = match files::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Err(Fault::Missing));
             }
@@ -224,149 +266,175 @@ impl Opening {
     }
 
     /// Opens the database itself, which is whole; where the disk is full, the copy is read in its place.
-    fn go_on(&self, copy: Copy, ledger: &ledger::Reading) -> Result<Durable, String> {
-        let opened = || -> Result<(Database, Ledger), redb::Error> {
-            let beside = Ledger::go_on(&ledger_of(&self.path), &self.key, ledger)?;
-            Ok((Database::open(&self.path)?, beside))
-        };
+    fn go_on(&self, copy: Copy, others: &Others) -> Result<Durable, String> {
         let Copy {
-            database, vault, ..
+            database,
+            vault,
+            state,
         } = copy;
+        let (serial, kept) = match state {
+            Some((serial, kept)) => (serial, Some(kept)),
+            None => (0, None),
+        };
+        let opened = || -> Result<(Database, Ledger), redb::Error> {
+            let ledger = self.ledger(serial, &others.records)?;
+            Ok((Database::open(&self.path)?, ledger))
+        };
         let vault = vault.ok_or_else(|| self.failed("it is not encrypted"))?;
-        let (database, ledger, full) = match opened() {
+        let reserve = Reserve::beside(&self.path);
+        let mut result = opened();
+        if result.as_ref().is_err_and(is_full) && reserve.release() {
+            result = opened();
+        }
+        reserve.take();
+        let (database, ledger, refusal) = match result {
             Ok((database, ledger)) => (database, Some(ledger), None),
-            Err(error) if is_full(&error) => (database, None, Some(self.failed(error))),
+            Err(error) if is_full(&error) => {
+                (database, None, Some(Refusal::Disk(self.failed(error))))
+            }
             Err(error) => return Err(self.failed(error)),
         };
-        let durable = Durable::of(database, vault, self.again());
+        let durable = Durable::of(database, vault, self.opener());
         let mut durable = durable.map_err(|error| self.failed(error))?;
-        durable.full = full;
+        durable.refusal = refusal;
+        durable.said = self.repairs(others);
         durable.beside = ledger.map(|ledger| Beside {
             path: self.path.clone(),
             key: self.key.clone(),
             ledger,
-            snapshot: 0,
-            // The first is due at the start.
-            next: 0,
+            reserve,
+            snapshot: others.snapshot.as_ref().and_then(snapshot::Reading::serial),
+            rested: serial,
+            patience: 0,
         });
+        if !others.are_complete(serial) {
+            durable.write_snapshot(kept.as_ref());
+        }
+        durable.loaded.set(kept);
         Ok(durable)
     }
 
-    fn again(&self) -> Again {
+    /// The ledger that goes on behind this write: the one that is there, if it is whole and has all, or a new one.
+    fn ledger(&self, serial: u64, records: &Records) -> io::Result<Ledger> {
+        let path = ledger_of(&self.path);
+        match &records.current {
+            Some(own) if own.is_whole && own.last() == serial => match own.head {
+                Some(head) => Ledger::open(&path, &self.key, head, own.end),
+                None => Ledger::make(&path, &self.key, serial),
+            },
+            _ => Ledger::make(&path, &self.key, serial),
+        }
+    }
+
+    /// Says which files beside a whole database were damaged; they are written anew.
+    fn repairs(&self, others: &Others) -> Vec<String> {
+        let is_damaged = |own: &Option<snapshot::Reading>| {
+            own.as_ref().is_some_and(|own| own.serial().is_none())
+        };
+        let mut names = Vec::new();
+        let ledger = others.records.current.as_ref();
+        if ledger.is_some_and(|own| !own.is_whole && !own.is_of_before) {
+            names.push(ledger_of(&self.path));
+        }
+        if is_damaged(&others.snapshot) {
+            names.push(snapshot_of(&self.path));
+        }
+        let lines = names.iter().map(|name| {
+            let name = name.display();
+            format!("{name} was damaged and is written anew; nothing that was acknowledged is lost")
+        });
+        lines.collect()
+    }
+
+    fn opener(&self) -> Opener {
         let place = self.clone();
-        Arc::new(move || place.open(OnDamage::Refuse))
+        Arc::new(move |on_damage| place.open(on_damage))
     }
 
     /// A store of which there was nothing.
     fn begin(&self) -> Result<Durable, String> {
-        self.make(0, None, &[])
+        self.make(0, None)?;
+        self.open(OnDamage::Refuse)
     }
 
     /// What a version before has kept is encrypted from here on.
     fn take_over(&self, copy: Copy) -> Result<Durable, String> {
         let kept = copy.state.map(|(_, kept)| kept);
-        let entry = ledger::Entry {
-            serial: 1,
-            revision: kept.as_ref().map_or(0, |kept| kept.saved.revision),
-            line: String::from("taken over and encrypted"),
-        };
-        self.make(1, kept.as_ref(), &[entry])
-    }
-
-    /// Makes a database and what stands beside it. It has its name only when it is whole.
-    fn make(
-        &self,
-        serial: u64,
-        kept: Option<&Kept>,
-        entries: &[ledger::Entry],
-    ) -> Result<Durable, String> {
-        let unfinished = self.path.with_extension("new");
-        let made = || -> Result<(), redb::Error> {
-            drop(ledger::private_file(&unfinished)?);
-            let database = Database::create(&unfinished)?;
-            let vault = Vault::new(&self.key)?;
-            let transaction = database.begin_write()?;
-            tables::write_head(&transaction, &vault.head)?;
-            if let Some(kept) = kept {
-                let writer = Writer {
-                    transaction: &transaction,
-                    vault: &vault,
-                };
-                writer.everything(kept)?;
-                writer.number(SERIAL, serial)?;
-            }
-            transaction.commit()?;
-            drop(database);
-            Ledger::make(&ledger_of(&self.path), &self.key, entries)?;
-            Ok(put_in_place(&unfinished, &self.path)?)
-        };
-        made().map_err(|error| self.failed(error))?;
+        self.make(1, kept.as_ref())?;
         self.open(OnDamage::Refuse)
     }
 
-    /// Refuses what is damaged, or takes the best that is left of it.
-    fn damaged(
-        &self,
-        found: Found,
-        snapshot: Option<(u64, Kept)>,
-        ledger: &ledger::Reading,
-        on_damage: OnDamage,
-    ) -> Result<Durable, String> {
-        let states = [(found.state, FILE), (snapshot, "configuration.snapshot")];
-        let states = states
-            .into_iter()
-            .filter_map(|(state, file)| Some((state?, file)));
-        let best = states.max_by_key(|((serial, _), _)| *serial);
-        let why = self.failed(&found.why);
-        let Some(((serial, kept), file)) = best else {
-            return Err(format!(
-                "{why}\nnothing that was acknowledged can be read, neither here nor in {}: without these files, and \
-                 the one that ends with .ledger, a router begins anew",
-                snapshot_of(&self.path).display()
-            ));
+    /// Makes a database and a ledger. The database has its name only when it is whole.
+    fn make(&self, serial: u64, kept: Option<&Kept>) -> Result<(), String> {
+        let unfinished = self.path.with_extension("new");
+        let made = || -> Result<(), redb::Error> {
+            drop(private_file(&unfinished)?);
+            let database = Database::create(&unfinished)?;
+            fill(&database, &self.key, serial, kept)?;
+            drop(database);
+            Ledger::make(&ledger_of(&self.path), &self.key, serial)?;
+            Ok(put_in_place(&unfinished, &self.path)?)
         };
-        let mut lines = lost(serial, ledger);
-        let revision = kept.saved.revision;
-        if on_damage == OnDamage::Refuse {
-            lines.insert(0, why);
-            lines.push(format!(
-                "`ferroute run --recover` starts from {file} as it was with revision {revision}, and puts the damaged \
-                 files aside"
-            ));
-            return Err(lines.join("\n"));
+        let made = made();
+        if made.is_err() {
+            let _ = files::remove(&unfinished);
         }
-        let aside = self.put_aside().map_err(|error| self.failed(error))?;
-        let next = serial.max(ledger.last()) + 1 + ledger.unreadable;
-        let entry = ledger::Entry {
-            serial: next,
-            revision,
-            line: format!("recovered from {file} with revision {revision}"),
+        made.map_err(|error| self.failed(error))
+    }
+
+    /// Runs the state that was found from memory. Changes are refused, and the files stay as they are.
+    fn run_unaccepted(&self, why: &str, found: Recovered) -> Result<Durable, String> {
+        let revision = found.kept.saved.revision;
+        let loaded = || -> Result<Durable, redb::Error> {
+            let database = Builder::new().create_with_backend(InMemoryBackend::new())?;
+            let vault = fill(&database, &self.key, found.last, Some(&found.kept))?;
+            Durable::of(database, vault, self.opener())
         };
-        let mut durable = self.make(next, Some(&kept), &[entry])?;
-        lines.insert(0, why);
-        lines.push(format!(
-            "recovered from {file} as it was with revision {revision}; the damaged files are {aside}"
+        let mut durable = loaded().map_err(|error| self.failed(error))?;
+        durable.refusal = Some(Refusal::Damaged(format!(
+            "{why}; the router runs revision {revision} from {} and refuses changes: {ACCEPTANCE} accepts it (the log \
+             says what is lost)",
+            found.from
+        )));
+        durable.said = [vec![why.to_owned()], found.losses].concat();
+        durable.said.push(format!(
+            "the router runs revision {revision} from {}, and refuses changes until {ACCEPTANCE} accepts it",
+            found.from
         ));
-        durable.said = lines;
         Ok(durable)
     }
 
-    /// Gives the database and its ledger names that say that they are damaged. The snapshot stays until there is
-    /// another.
+    /// Writes the state that was found anew and puts the damaged files aside.
+    fn accept(&self, why: &str, found: Recovered, others: &Others) -> Result<Durable, String> {
+        // A damaged record behind the last one may have had the next number.
+        let (serial, revision) = (found.last + 2, found.kept.saved.revision);
+        let is_whole = others
+            .snapshot
+            .as_ref()
+            .is_some_and(|own| own.serial().is_some());
+        let snapshot = snapshot_of(&self.path);
+        // With the snapshot in place nothing is lost, wherever a loss of power interrupts the rest.
+        let written = snapshot::write(&snapshot, &self.key, (serial, &found.kept), is_whole);
+        written.map_err(|error| format!("{}: {error}", snapshot.display()))?;
+        let aside = self.put_aside().map_err(|error| self.failed(error))?;
+        self.make(serial, Some(&found.kept))?;
+        let mut durable = self.open(OnDamage::Refuse)?;
+        durable.said = [vec![why.to_owned()], found.losses].concat();
+        durable.said.push(format!(
+            "recovered from {} as it was with revision {revision}; the damaged files are {aside}",
+            found.from
+        ));
+        Ok(durable)
+    }
+
+    /// Gives the database and its ledger names that say that they are damaged.
     fn put_aside(&self) -> io::Result<String> {
-        let name = |path: &Path, number: u32| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(format!(".damaged-{number}"));
-            PathBuf::from(name)
-        };
+        let name = |path: &Path, number: u32| with_suffix(path, &format!(".damaged-{number}"));
         let files = [self.path.clone(), ledger_of(&self.path)];
         let free = |number: &u32| files.iter().all(|file| !name(file, *number).exists());
         let number = (1..u32::MAX).find(free).unwrap_or(u32::MAX);
         for file in &files {
-            match std::fs::rename(file, name(file, number)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+            files::set_aside(file, &name(file, number))?;
         }
         Ok(format!(
             "{}.damaged-{number} and its ledger",
@@ -375,48 +443,62 @@ impl Opening {
     }
 }
 
-/// Whether a database has all that was acknowledged. The last entry may not have been written wholly: it was not
-/// acknowledged then, though the database has it.
-fn is_complete(copy: &Copy, ledger: &ledger::Reading) -> bool {
+/// Writes the head of a new database, and a state if there is one.
+fn fill(
+    database: &Database,
+    key: &Key,
+    serial: u64,
+    kept: Option<&Kept>,
+) -> Result<Vault, redb::Error> {
+    let vault = Vault::new(key)?;
+    let transaction = database.begin_write()?;
+    tables::write_head(&transaction, &vault.head)?;
+    if let Some(kept) = kept {
+        let writer = Writer {
+            transaction: &transaction,
+            vault: &vault,
+        };
+        writer.everything(kept)?;
+        writer.number(SERIAL, serial)?;
+    }
+    transaction.commit()?;
+    Ok(vault)
+}
+
+/// Why a database that is whole may lack something that was acknowledged; `None` if it has all. The database is
+/// written before the ledger: it has at least as much.
+fn doubt(copy: &Copy, records: &Records) -> Option<&'static str> {
     let serial = copy.state.as_ref().map_or(0, |(serial, _)| *serial);
-    !ledger.cut_off && serial >= ledger.last() + ledger.unreadable
+    match &records.current {
+        Some(own) if own.is_of_before => None,
+        Some(own) if own.is_open && serial < records.last() => {
+            Some("it has less than was acknowledged")
+        }
+        Some(own) if own.is_open && (!own.has_traces || serial > own.last()) => None,
+        _ => {
+            Some("its ledger is damaged, so that nobody knows whether it has what was acknowledged")
+        }
+    }
 }
 
-/// What is lost where a state with this number of writes is taken.
-fn lost(serial: u64, ledger: &ledger::Reading) -> Vec<String> {
-    let told = |entry: &&ledger::Entry| entry.serial > serial && !entry.line.is_empty();
-    let lost: Vec<_> = ledger.entries.iter().filter(told).collect();
-    let mut lines = Vec::new();
-    if ledger.cut_off || ledger.unreadable > 0 {
-        lines.push(String::from(
-            "the ledger is damaged too: there may have been changes behind the last that is named here",
-        ));
-    } else if lost.is_empty() {
-        lines.push(String::from("nothing that was acknowledged is lost"));
+/// The whole states that a recovery can begin with.
+fn candidates(state: Option<(u64, Kept)>, others: &Others) -> Vec<Candidate> {
+    let kept = |own: &Option<snapshot::Reading>| own.as_ref().and_then(snapshot::Reading::kept);
+    let mut states = vec![
+        (state, FILE),
+        (kept(&others.snapshot), SNAPSHOT),
+        (kept(&others.snapshot_before), SNAPSHOT_BEFORE),
+    ];
+    // A ledger that goes back to the first write needs no state before it.
+    let known = others.records.by_serial();
+    let first = known.get(&1).and_then(|record| record.content.as_deref());
+    if first.is_some_and(record::is_saved) {
+        states.push((Some((0, Kept::default())), "the first write"));
     }
-    if !lost.is_empty() {
-        lines.push(format!("lost: {} of what was acknowledged", lost.len()));
-    }
-    let skipped = lost.len().saturating_sub(LISTED);
-    if skipped > 0 {
-        lines.push(format!("  {skipped} more, then"));
-    }
-    let listed = lost[skipped..].iter();
-    lines.extend(listed.map(|entry| format!("  revision {} {}", entry.revision, entry.line)));
-    lines
-}
-
-/// A database that cannot be taken as it is.
-struct Found {
-    /// Why; empty where it needs another key.
-    why: String,
-    /// What it has all the same.
-    state: Option<(u64, Kept)>,
-}
-
-impl Found {
-    fn nothing(why: impl Into<String>) -> Self {
-        let why = why.into();
-        Self { why, state: None }
-    }
+    let states = states.into_iter();
+    let whole = states.filter_map(|(state, file)| {
+        let (serial, kept) = state?;
+        Some(Candidate { file, serial, kept })
+    });
+    whole.collect()
 }

@@ -1,10 +1,10 @@
-//! The last good state beside the database: a whole configuration in one encrypted piece, written at the start and
-//! every so often, and what is left where the database is lost.
+//! Snapshots beside the database: the whole state in one sealed piece, written some seconds after the last change and
+//! when the router stops. The snapshot before the last one is kept under a name of its own.
 
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use super::ledger::{private_file, put_in_place};
+use super::files::{replace, with_suffix};
 use super::vault::{Head, Key, Place, Vault};
 use super::{Kept, code};
 
@@ -13,32 +13,51 @@ const MAGIC: &[u8] = b"ferroute state 1\n";
 /// What was found in a file.
 #[derive(Debug)]
 pub(super) struct Reading {
+    /// The head, even if it is one of another key.
     pub(super) head: Option<Head>,
-    /// The number of the last write in it, and what it has; none where it is damaged.
-    pub(super) state: Option<(u64, Kept)>,
+    /// The number of the last write in it, and the bytes of the state; `None` if it is damaged.
+    state: Option<(u64, Vec<u8>)>,
+}
+
+impl Reading {
+    /// The number of the last write in it; `None` if it is damaged.
+    pub(super) fn serial(&self) -> Option<u64> {
+        self.state.as_ref().map(|(serial, _)| *serial)
+    }
+
+    /// The state; `None` if it is damaged.
+    pub(super) fn kept(&self) -> Option<(u64, Kept)> {
+        let (serial, bytes) = self.state.as_ref()?;
+        Some((*serial, code::read_kept(bytes)?))
+    }
+}
+
+/// The path of the snapshot that the last one took the place of.
+pub(super) fn before(path: &Path) -> PathBuf {
+    with_suffix(path, ".before")
 }
 
 fn place(serial: u64) -> Place<'static> {
     Place("snapshot", "", serial)
 }
 
-/// Writes a state in place of the last one, synced.
-pub(super) fn write(path: &Path, key: &Key, serial: u64, kept: &Kept) -> io::Result<()> {
+/// Writes a snapshot, synced; the last one is kept as [`before`] unless it is damaged.
+pub(super) fn write(
+    path: &Path,
+    key: &Key,
+    (serial, kept): (u64, &Kept),
+    is_last_whole: bool,
+) -> io::Result<()> {
     let vault = Vault::new(key)?;
     let sealed = vault.seal(&place(serial), &code::kept(kept))?;
-    let unfinished = path.with_extension("snapshot.new");
-    let mut file = private_file(&unfinished)?;
-    file.write_all(MAGIC)?;
-    file.write_all(&vault.head.bytes())?;
-    file.write_all(&serial.to_le_bytes())?;
-    file.write_all(&sealed)?;
-    file.sync_all()?;
-    put_in_place(&unfinished, path)
+    let before = is_last_whole.then(|| before(path));
+    let parts: [&[u8]; 4] = [MAGIC, &vault.head.bytes(), &serial.to_le_bytes(), &sealed];
+    replace(path, before.as_deref(), &parts)
 }
 
-/// What is in the snapshot at a path; none if there is none.
+/// What is in the snapshot at a path; `None` if there is no file.
 pub(super) fn read(path: &Path, key: &Key) -> io::Result<Option<Reading>> {
-    let bytes = match std::fs::read(path) {
+    let bytes = match super::files::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         bytes => bytes?,
     };
@@ -48,8 +67,8 @@ pub(super) fn read(path: &Path, key: &Key) -> io::Result<Option<Reading>> {
     let state = || {
         let (serial, sealed) = rest?.1.split_first_chunk()?;
         let serial = u64::from_le_bytes(*serial);
-        let value = Vault::of(key, head?).open(&place(serial), sealed)?;
-        Some((serial, code::read_kept(&value)?))
+        let bytes = Vault::of(key, head?).open(&place(serial), sealed)?;
+        Some((serial, bytes))
     };
     let state = state();
     Ok(Some(Reading { head, state }))

@@ -21,6 +21,19 @@ const NAME: usize = 8;
 /// What a sealed value has more than the value: its nonce and its tag.
 pub(super) const MORE: usize = NONCE + 16;
 
+/// Fills bytes that nobody can predict, from the kernel's source.
+///
+/// # Panics
+/// The kernel has no such source.
+pub fn unpredictable(bytes: &mut [u8]) {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let got = getrandom(&mut bytes[filled..], GetRandomFlags::empty());
+        // It waits for the kernel's source at most once after boot, and does not fail then (getrandom(2)).
+        filled += got.expect("the kernel gives random numbers");
+    }
+}
+
 /// Bytes that nobody can foretell.
 ///
 /// # Errors
@@ -33,16 +46,9 @@ pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     }
 }
 
-/// Where bytes come from that nobody can foretell.
+/// The kernel's source of bytes that nobody can predict.
 pub(crate) fn entropy() -> ike::Entropy {
-    Box::new(|bytes| {
-        let mut filled = 0;
-        while filled < bytes.len() {
-            let got = getrandom(&mut bytes[filled..], GetRandomFlags::empty());
-            // It waits for the kernel's source at most once after boot, and does not fail then (getrandom(2)).
-            filled += got.expect("the kernel gives random numbers");
-        }
-    })
+    Box::new(unpredictable)
 }
 
 /// The machine's key, which all files of the store are locked with.

@@ -29,8 +29,14 @@ pub(crate) static MENU: Menu = Menu {
             Kind::SPAN,
             "The time until it is taken back",
         ),
+        shown("fault", Kind::Text, "Why changes cannot be stored"),
     ]],
     commands: &[
+        command(
+            "accept",
+            "Accept the state that damaged files were found to have",
+            &[],
+        ),
         command(
             "apply",
             "Make the smallest change that leads to a file",

@@ -68,6 +68,8 @@ pub enum Table {
     Entities,
     /// `mtxrInterfaceStatsTable`.
     Statistics,
+    /// `dskTable` (UCD-SNMP-MIB): whether changes of the configuration can be stored.
+    Disks,
 }
 
 /// A column of a table.
@@ -101,6 +103,10 @@ const MORE: &[Column] = &{
 };
 const STATISTICS: &[Column] = &[narrow(2), wide(11), wide(12), wide(13), wide(14)];
 const ENTITIES: &[Column] = &[narrow(2)];
+/// `dskIndex`, `dskPath`, `dskErrorFlag`, `dskErrorMsg`.
+const DISKS: &[Column] = &[narrow(1), narrow(2), narrow(100), narrow(101)];
+/// `dskEntry`.
+pub const DISK: &[u32] = &[1, 3, 6, 1, 4, 1, 2_021, 9, 1];
 
 impl Table {
     const fn columns(self) -> &'static [Column] {
@@ -112,6 +118,7 @@ impl Table {
             Self::Processors => const { &first_columns::<2>() },
             Self::Entities => ENTITIES,
             Self::Statistics => STATISTICS,
+            Self::Disks => DISKS,
         }
     }
 }
@@ -163,6 +170,7 @@ static BRANCHES: &[(&[u32], Branch)] = &[
     rows(&[1, 3, 6, 1, 2, 1, 25, 3, 3, 1], Table::Processors),
     rows(&[1, 3, 6, 1, 2, 1, 31, 1, 1, 1], Table::MoreOfInterfaces),
     rows(&[1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1], Table::Entities),
+    rows(DISK, Table::Disks),
     one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 3, 14], Scalar::Frequency),
     one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 4, 1], Scalar::SoftwareId),
     one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 4, 3], Scalar::Licence),

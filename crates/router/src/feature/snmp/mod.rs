@@ -149,6 +149,9 @@ impl Feature for Snmp {
         if self.settings.tells_start && !self.told_start && self.index.has_addresses() {
             self.told_start = true;
             traps.push(Trap::common(1, Vec::new()));
+            if !running.counted.storage_fault.is_empty() {
+                traps.push(storage_trap(running.counted.storage_fault));
+            }
         }
         for change in changed
             .into_iter()
@@ -232,6 +235,18 @@ impl Snmp {
                 ));
             }
         }
+    }
+}
+
+/// `mteTriggerFired` (RFC 2981) with the cells of `dskTable`, as Net-SNMP sends it of disks with an error.
+fn storage_trap(fault: &str) -> Trap {
+    let cells = [2, 100, 101].map(|column| {
+        let oid = [mib::DISK, &[column, 1]].concat();
+        (oid, source::stored(column, fault))
+    });
+    Trap {
+        oid: vec![1, 3, 6, 1, 2, 1, 88, 2, 0, 1],
+        bindings: cells.into(),
     }
 }
 

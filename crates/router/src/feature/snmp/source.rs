@@ -17,6 +17,8 @@ use crate::running::Running;
 const MEMORY: u32 = 65_536;
 const DISK: u32 = 131_072;
 const SYSTEM: u32 = 65_536;
+/// The row of `dskTable`: the disk that the configuration is stored on.
+const STORE: u32 = 1;
 /// Bytes of a unit of storage.
 const UNIT: u64 = 1_024;
 
@@ -98,6 +100,7 @@ impl Source for Live<'_> {
             }
             Table::Storage => among(&[MEMORY, DISK]),
             Table::Entities => among(&[SYSTEM]),
+            Table::Disks => among(&[STORE]),
             Table::Processors => {
                 let next = index.first().map_or(1, |core| core.saturating_add(1));
                 (1..=self.cores()).contains(&next).then(|| vec![next])
@@ -117,6 +120,7 @@ impl Source for Live<'_> {
             }
             (Table::Storage, [row]) => self.storage(column, *row),
             (Table::Processors, [core]) => self.processor(column, *core),
+            (Table::Disks, [STORE]) => Some(stored(column, self.running.counted.storage_fault)),
             (Table::Entities, [SYSTEM]) => {
                 let counted = &self.running.counted;
                 let version = &counted.resources.version;
@@ -125,6 +129,16 @@ impl Source for Live<'_> {
             }
             _ => None,
         }
+    }
+}
+
+/// A cell of `dskTable` for the disk that the configuration is stored on.
+pub(super) fn stored(column: u32, fault: &str) -> Value {
+    match column {
+        1 => Value::Integer(STORE as i32),
+        2 => Value::text("configuration"),
+        100 => Value::Integer(i32::from(!fault.is_empty())),
+        _ => Value::text(fault),
     }
 }
 

@@ -1,0 +1,246 @@
+//! Reads ledgers: all records that are whole, and what is known of those that are not.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use super::ledger::{
+    ALIGN, Entry, FIRST, HEADS, LINE, MAGIC, MAGIC_BEFORE, TITLE, TITLE_AND_LINE, base_place,
+    before, content_place, line_place, record_len, title_place,
+};
+use super::vault::{Head, Key, MORE, Vault};
+
+/// Non-zero bytes behind the last readable record from which on a damaged record is assumed to stand there. A flipped
+/// bit in the unused room is no record; of a sealed title and line nearly all bytes differ from zero.
+const TRACES: usize = TITLE_AND_LINE / 2;
+
+/// One record.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub(super) entry: Entry,
+    /// What the write changed ([`super::record`]); `None` if these bytes are damaged.
+    pub(super) content: Option<Vec<u8>>,
+}
+
+/// What was read of one file.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// Its head, even if it is one of another key.
+    pub(super) head: Option<Head>,
+    /// Whether the head could be opened: only then anything else is known.
+    pub(super) is_open: bool,
+    /// Whether it was written by a version whose records had no content.
+    pub(super) is_of_before: bool,
+    /// The number of the last write before the first record.
+    pub(super) base: u64,
+    pub(super) records: Vec<Record>,
+    /// Where the last readable record ends.
+    pub(super) end: usize,
+    /// Whether all of the file is as it was written.
+    pub(super) is_whole: bool,
+    /// Whether a damaged record stands behind the last readable one.
+    pub(super) has_traces: bool,
+    /// Whether the end of the file is missing.
+    pub(super) is_cut: bool,
+}
+
+impl Reading {
+    /// The number of the last write that it is known to have had.
+    pub(super) fn last(&self) -> u64 {
+        self.records
+            .last()
+            .map_or(self.base, |record| record.entry.serial)
+    }
+}
+
+/// The ledger and the one before it.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    pub(super) current: Option<Reading>,
+    before: Option<Reading>,
+}
+
+impl Records {
+    /// Reads both files beside a database.
+    pub(super) fn read(path: &Path, key: &Key) -> io::Result<Self> {
+        Ok(Self {
+            current: read(path, key)?,
+            before: read(&before(path), key)?,
+        })
+    }
+
+    /// The heads that can be read, of whatever key.
+    pub(super) fn heads(&self) -> impl Iterator<Item = Head> {
+        let readings = self.current.iter().chain(&self.before);
+        readings.filter_map(|reading| reading.head)
+    }
+
+    /// The number of the last write that was acknowledged, as far as the ledgers tell.
+    pub(super) fn last(&self) -> u64 {
+        let readings = self.current.iter().chain(&self.before);
+        readings.map(Reading::last).max().unwrap_or_default()
+    }
+
+    /// All records by number.
+    pub(super) fn by_serial(&self) -> BTreeMap<u64, &Record> {
+        let readings = self.before.iter().chain(&self.current);
+        let records = readings.flat_map(|reading| &reading.records);
+        records
+            .map(|record| (record.entry.serial, record))
+            .collect()
+    }
+
+    /// Whether writes may have been acknowledged behind [`Self::last`] that cannot be read.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.current
+            .as_ref()
+            .is_none_or(|own| !own.is_open || own.has_traces || own.is_cut)
+    }
+}
+
+/// What is in the ledger at a path; `None` if there is no file.
+fn read(path: &Path, key: &Key) -> io::Result<Option<Reading>> {
+    match super::files::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        bytes => Ok(Some(of_bytes(&bytes?, key))),
+    }
+}
+
+fn of_bytes(bytes: &[u8], key: &Key) -> Reading {
+    let heads = HEADS.map(|at| head_at(bytes, at, key));
+    let known = heads.iter().flatten().find(|head| head.base.is_some());
+    let is_of_before = bytes.starts_with(MAGIC_BEFORE);
+    let Some((head, base)) = known.and_then(|known| Some((known.head, known.base?))) else {
+        return Reading {
+            head: heads.iter().flatten().map(|known| known.head).next(),
+            is_of_before,
+            ..Reading::default()
+        };
+    };
+    let reading = Reading {
+        head: Some(head),
+        is_open: true,
+        base,
+        end: FIRST,
+        is_whole: heads.iter().all(|own| own.as_ref() == known),
+        ..Reading::default()
+    };
+    Scan {
+        bytes,
+        vault: Vault::of(key, head),
+        reading,
+    }
+    .run()
+}
+
+/// One of the two heads.
+#[derive(PartialEq, Eq)]
+struct KnownHead {
+    head: Head,
+    /// `None` if it cannot be opened with the key.
+    base: Option<u64>,
+}
+
+fn head_at(bytes: &[u8], at: usize, key: &Key) -> Option<KnownHead> {
+    let bytes = bytes.get(at..)?;
+    let rest = bytes
+        .strip_prefix(MAGIC)
+        .or_else(|| bytes.strip_prefix(MAGIC_BEFORE))?;
+    let (head, sealed) = rest.split_at_checked(Head::LEN)?;
+    let head = Head::read(head)?;
+    let is_own = bytes.starts_with(MAGIC);
+    let sealed = sealed.get(..8 + MORE).filter(|_| is_own);
+    let base = sealed.and_then(|sealed| Vault::of(key, head).open(&base_place(), sealed));
+    let base = base.and_then(|base| base.try_into().ok());
+    Some(KnownHead {
+        head,
+        base: base.map(u64::from_le_bytes),
+    })
+}
+
+/// A walk through the records of a file.
+struct Scan<'a> {
+    bytes: &'a [u8],
+    vault: Vault,
+    reading: Reading,
+}
+
+/// What a title says.
+struct Title {
+    serial: u64,
+    revision: u64,
+    content: usize,
+}
+
+impl Scan<'_> {
+    fn run(mut self) -> Reading {
+        let mut at = FIRST;
+        loop {
+            if let Some(title) = self.title(at) {
+                at = self.take(at, &title);
+                self.reading.end = at;
+                continue;
+            }
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            let is_end = rest.iter().all(|byte| *byte == 0);
+            self.reading.is_whole &= is_end;
+            match self.next(at).filter(|_| !is_end) {
+                Some(next) => at = next,
+                None => {
+                    let behind = &rest[..rest.len().min(TITLE_AND_LINE)];
+                    let traces = behind.iter().filter(|byte| **byte != 0).count();
+                    self.reading.has_traces = traces >= TRACES.min((behind.len() / 2).max(1));
+                    self.reading.is_cut = behind.len() < TITLE_AND_LINE;
+                    self.reading.is_whole &= !self.reading.is_cut;
+                    return self.reading;
+                }
+            }
+        }
+    }
+
+    /// The title at this place, if there is one that can be opened.
+    fn title(&self, at: usize) -> Option<Title> {
+        let sealed = self.bytes.get(at..at + TITLE)?;
+        if sealed.iter().all(|byte| *byte == 0) {
+            return None;
+        }
+        let open = self.vault.open(&title_place(at), sealed)?;
+        let number = |at: usize| Some(u64::from_le_bytes(*open.get(at..)?.first_chunk()?));
+        Some(Title {
+            serial: number(0)?,
+            revision: number(8)?,
+            content: usize::try_from(number(16)?).ok()?,
+        })
+    }
+
+    /// The place of the next readable title behind one that is not.
+    fn next(&self, at: usize) -> Option<usize> {
+        let places = (at + ALIGN..self.bytes.len()).step_by(ALIGN);
+        let mut places = places.skip_while(|place| self.title(*place).is_none());
+        places.next()
+    }
+
+    /// Reads the record at this place; returns where it ends.
+    fn take(&mut self, at: usize, title: &Title) -> usize {
+        let line = self.bytes.get(at + TITLE..at + TITLE_AND_LINE);
+        let line = line.and_then(|line| self.vault.open(&line_place(title.serial), line));
+        let content = at + TITLE_AND_LINE;
+        let content = self.bytes.get(content..content + title.content + MORE);
+        let content = content.and_then(|c| self.vault.open(&content_place(title.serial), c));
+        self.reading.is_whole &= line.is_some() && content.is_some();
+        let line = match line {
+            Some(line) => {
+                let len = line.iter().position(|byte| *byte == 0).unwrap_or(LINE);
+                String::from_utf8_lossy(&line[..len]).into_owned()
+            }
+            None => String::from("(who did what is damaged as well)"),
+        };
+        let entry = Entry {
+            serial: title.serial,
+            revision: title.revision,
+            line,
+        };
+        self.reading.records.push(Record { entry, content });
+        at + record_len(title.content)
+    }
+}

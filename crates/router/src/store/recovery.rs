@@ -1,0 +1,119 @@
+//! Puts the last good state together where the database is damaged: from whichever whole state lacks the fewest
+//! acknowledged writes, and from the records of the ledger behind it.
+
+use std::collections::BTreeMap;
+
+use super::Kept;
+use super::record::Replay;
+use super::records::{Record, Records};
+
+/// Lines of a list of losses.
+const LISTED: usize = 12;
+
+/// A whole state.
+pub(super) struct Candidate {
+    /// The name of the file that it is from.
+    pub(super) file: &'static str,
+    /// The number of its last write.
+    pub(super) serial: u64,
+    pub(super) kept: Kept,
+}
+
+/// The state that is left, and what it lacks.
+pub(super) struct Recovered {
+    pub(super) kept: Kept,
+    /// The number of the last write that is known of.
+    pub(super) last: u64,
+    /// Where it is from, in words.
+    pub(super) from: String,
+    /// What is lost, in lines; it says so if that is nothing.
+    pub(super) losses: Vec<String>,
+}
+
+/// Takes the candidate that lacks the least, and applies the records behind it. Returns `None` if there is none.
+pub(super) fn recover(candidates: Vec<Candidate>, records: &Records) -> Option<Recovered> {
+    let known = records.by_serial();
+    let newest = candidates.iter().map(|own| own.serial).max()?;
+    let last = newest.max(records.last());
+    let missing = |serial: u64| {
+        let is_there = |number: &u64| known.get(number).is_some_and(|r| r.content.is_some());
+        (last - serial)
+            - known
+                .range(serial + 1..)
+                .map(|(n, _)| n)
+                .filter(|n| is_there(n))
+                .count() as u64
+    };
+    let rank = |own: &Candidate| (missing(own.serial), last - own.serial);
+    let best = candidates.into_iter().min_by_key(rank)?;
+
+    let mut replay = Replay::new(best.kept);
+    let mut lost = Vec::new();
+    let mut applied = 0;
+    let mut next = best.serial + 1;
+    for (serial, record) in known.range(best.serial + 1..) {
+        lost.extend(unnamed(next, *serial));
+        next = serial + 1;
+        let content = record.content.as_deref();
+        match content.and_then(|content| replay.apply(record.entry.revision, content)) {
+            Some(()) => applied += 1,
+            None => lost.extend(named(record)),
+        }
+    }
+    lost.extend(unnamed(next, last + 1));
+    let from = match applied {
+        0 => best.file.to_owned(),
+        1 => format!("{} and 1 record of configuration.ledger", best.file),
+        _ => format!(
+            "{} and {applied} records of configuration.ledger",
+            best.file
+        ),
+    };
+    Some(Recovered {
+        kept: replay.into_kept(),
+        last,
+        from,
+        losses: in_lines(lost, records, &known),
+    })
+}
+
+/// A lost write by its line; `None` for a note of the router itself.
+fn named(record: &Record) -> Option<String> {
+    let entry = &record.entry;
+    (!entry.line.is_empty()).then(|| format!("  revision {} {}", entry.revision, entry.line))
+}
+
+/// Lost writes of which nothing is known but their numbers: those in `from..to`.
+fn unnamed(from: u64, to: u64) -> Option<String> {
+    match to.saturating_sub(from) {
+        0 => None,
+        1 => Some(format!("  write {from}, whose record is damaged as well")),
+        _ => Some(format!(
+            "  writes {from} to {}, whose records are damaged as well",
+            to - 1
+        )),
+    }
+}
+
+fn in_lines(lost: Vec<String>, records: &Records, known: &BTreeMap<u64, &Record>) -> Vec<String> {
+    let mut lines = Vec::new();
+    if records.is_in_doubt() {
+        let revision = known.values().next_back().map(|last| last.entry.revision);
+        let behind = revision.map_or(String::new(), |n| format!(" behind revision {n}"));
+        lines.push(format!(
+            "the ledger is damaged too: there may have been changes{behind} that are not named here"
+        ));
+    } else if lost.is_empty() {
+        lines.push(String::from("nothing that was acknowledged is lost"));
+    }
+    if lost.is_empty() {
+        return lines;
+    }
+    lines.push(format!("lost: {} of what was acknowledged", lost.len()));
+    let skipped = lost.len().saturating_sub(LISTED);
+    if skipped > 0 {
+        lines.push(format!("  {skipped} more, then"));
+    }
+    lines.extend(lost.into_iter().skip(skipped));
+    lines
+}
