@@ -15,7 +15,6 @@ use tokio::net::UdpSocket;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 
-use crate::access::random;
 use crate::core::Shared;
 
 /// Questions at a time; others are as if no server had answered.
@@ -76,10 +75,10 @@ pub(crate) async fn ask_about(
 
 /// Puts one question, and waits for what comes of it.
 async fn ask(shared: &Arc<Shared>, aaa: &Aaa, request: Request) -> Outcome {
-    let (Ok(_permit), Ok(seed)) = (QUESTIONS.try_acquire(), random::<8>()) else {
+    let Ok(_permit) = QUESTIONS.try_acquire() else {
         return Outcome::Nobody;
     };
-    let rng = Rng::seeded(u64::from_ne_bytes(seed));
+    let rng = Rng::system(router::store::unpredictable);
     let mut exchange = Exchange::new(aaa.servers.to_vec(), request, rng);
     let (mut out, mut socket, mut outcome) = (Vec::new(), None, None);
     let mut datagram = vec![0; DATAGRAM];

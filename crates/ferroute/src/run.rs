@@ -10,7 +10,7 @@ use machine::Duration;
 use menu::Survey;
 use netio::{Umem, WaitSet, Waker};
 use router::Instance;
-use router::drive::Setup;
+use router::drive::{Secrets, Setup};
 use router::files::Files;
 use router::mirror::MirrorChanges;
 use rustix::fs::Mode;
@@ -130,6 +130,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         clock: local_clock(&store),
     };
     let (mut instance, mut workers) =
+        secrets: Secrets::System,
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
     if let Some(spec) = { specs.iter() }.find(|spec| !instance.is_port_name(&spec.name)) {
         return Err(crate::devices::misnamed(&spec.name));

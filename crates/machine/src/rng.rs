@@ -1,15 +1,32 @@
-//! A small, fast, seeded random source (xoshiro256++ seeded by splitmix64).
+//! Random numbers, from a seed or from the operating system.
 //!
-//! It is for jitter, sampling and simulations, where the same seed must give the same run. It is
-//! not for keys, cookies or anything that an attacker must not guess.
+//! A seeded source (xoshiro256++ seeded by splitmix64) is small and fast, for jitter and sampling, and for simulations,
+//! where the same seed must give the same run. Who sees some of its numbers can compute the others: what an attacker
+//! must not guess, such as a transaction's number or the key of a hash, comes from the system's source.
 
-/// A deterministic random source.
+/// A random source.
 #[derive(Clone, Debug)]
-pub struct Rng {
-    state: [u64; 4],
+pub struct Rng(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    Seeded([u64; 4]),
+    /// Fills bytes that nobody can predict.
+    System(fn(&mut [u8])),
+}
+
+impl From<u64> for Rng {
+    fn from(seed: u64) -> Self {
+        Self::seeded(seed)
+    }
 }
 
 impl Rng {
+    /// The operating system's source; `fill` fills bytes that nobody can predict.
+    pub const fn system(fill: fn(&mut [u8])) -> Self {
+        Self(Source::System(fill))
+    }
+
     /// A source whose whole sequence follows from `seed`.
     pub fn seeded(seed: u64) -> Self {
         let mut mix = seed;
@@ -20,14 +37,28 @@ impl Rng {
             z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             z ^ (z >> 31)
         };
-        Self {
-            state: [next(), next(), next(), next()],
+        Self(Source::Seeded([next(), next(), next(), next()]))
+    }
+
+    /// Another source of the same kind.
+    #[must_use]
+    pub fn split(&mut self) -> Self {
+        match &self.0 {
+            Source::Seeded(_) => Self::seeded(self.next_u64()),
+            Source::System(fill) => Self::system(*fill),
         }
     }
 
     /// The next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
-        let s = &mut self.state;
+        let s = match &mut self.0 {
+            Source::Seeded(state) => state,
+            Source::System(fill) => {
+                let mut bytes = [0; 8];
+                fill(&mut bytes);
+                return u64::from_le_bytes(bytes);
+            }
+        };
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
         let t = s[1] << 17;
         s[2] ^= s[0];
@@ -73,6 +104,18 @@ mod tests {
 
         assert!((0..100).all(|_| a.next_u64() == b.next_u64()));
         assert_ne!(Rng::seeded(7).next_u64(), Rng::seeded(8).next_u64());
+    }
+
+    #[test]
+    fn numbers_of_the_systems_source_are_what_the_system_gives() {
+        let mut rng = Rng::system(|bytes| bytes.fill(3));
+
+        assert_eq!(rng.next_u64(), 0x0303_0303_0303_0303);
+        assert_eq!(rng.split().next_u32(), 0x0303_0303);
+        assert_eq!(
+            Rng::seeded(7).split().next_u64(),
+            Rng::seeded(7).split().next_u64()
+        );
     }
 
     #[test]

@@ -147,12 +147,14 @@ pub(crate) struct Features {
 }
 
 impl Features {
-    /// All of them, without any configuration. Their jitter follows from `rng`; `now` is the time on the router's own
-    /// clock.
-    pub(crate) fn new(rng: &mut Rng, clock: &DayClock, now: Instant) -> Self {
+    /// All of them, without any configuration. Their jitter follows from `rng`; what nobody may guess comes from
+    /// `secrets`. `now` is the time on the router's own clock.
+    pub(crate) fn new(rng: &mut Rng, secrets: &mut Rng, clock: &DayClock, now: Instant) -> Self {
         let id = rng.next_u32() as u16;
         let seed = rng.next_u64();
         let mut others = Rng::seeded(seed);
+        let mut dns = [0; 32];
+        secrets.fill(&mut dns);
         let address_pools = AddressPools::default();
         let certificates = Certificates::new(clock.clone());
         Self {
@@ -161,9 +163,9 @@ impl Features {
             scripting: script::Scripting::default(),
             radius: Radius::default(),
             schedule: Schedule::default(),
-            dns: Dns::new(core::array::from_fn(|_| others.next_u32() as u8)),
+            dns: Dns::new(dns),
             lookups: Lookups::default(),
-            ntp: Ntp::new(others.next_u64(), clock, now),
+            ntp: Ntp::new(secrets, clock, now),
             watches: Watches::new(id.wrapping_add(2), clock.clone()),
             flows: Flows::default(),
             services: Services::default(),
@@ -194,11 +196,11 @@ impl Features {
             links6: Links6::new(seed),
             echo: Echo,
             dhcp_relays: DhcpRelays::default(),
-            dhcp_clients: DhcpClients::new(others.next_u64()),
+            dhcp_clients: DhcpClients::new(secrets.split()),
             snmp: Snmp::default(),
-            dhcp6: Dhcp6::new(others.next_u64()),
+            dhcp6: Dhcp6::new(secrets.split()),
             dhcp_servers: DhcpServers::new(address_pools.share()),
-            dhcp_alerts: DhcpAlerts::new(others.next_u64()),
+            dhcp_alerts: DhcpAlerts::new(secrets.split()),
             address_pools,
             checks: Checks::new(id, rng),
             // Another, so that neither takes the other's answers.
@@ -429,7 +431,8 @@ impl Features {
 #[cfg(test)]
 pub(crate) fn intent(store: &menu::Store) -> crate::intent::Intent {
     let clock = DayClock::new(menu::Clock::utc(0));
-    let mut features = Features::new(&mut Rng::seeded(0), &clock, Instant::ZERO);
+    let (mut rng, mut secrets) = (Rng::seeded(0), Rng::seeded(1));
+    let mut features = Features::new(&mut rng, &mut secrets, &clock, Instant::ZERO);
     let mut out = Effects::default();
     let view = View {
         store,

@@ -8,7 +8,7 @@ use frame::{Offloads, Sizes};
 use machine::{Duration, Instant, Rng};
 use menu::{Menu, Reason, Store};
 use router::Instance;
-use router::drive::{Control, PortNews, Setup};
+use router::drive::{Control, PortNews, Secrets, Setup};
 use script::{Interrupt, Session, Site};
 use tool::Router;
 use wire::Mac;
@@ -107,6 +107,7 @@ impl World {
             workers,
             sizes: Sizes::LEAST,
             seed: self.rng.next_u64(),
+            secrets: Secrets::Seed,
             now: self.now,
             clock: time_of_day(self.now),
         };

@@ -15,6 +15,7 @@ use super::Control;
 use super::published::Published;
 use super::workers::Workers;
 use crate::clock::unix_nanos;
+use crate::store::unpredictable;
 
 /// What a router is made of.
 #[derive(Clone, Copy, Debug)]
@@ -25,21 +26,41 @@ pub struct Setup {
     pub sizes: Sizes,
     /// What all jitter follows from.
     pub seed: u64,
+    /// Where keys and numbers come from that nobody may guess.
+    pub secrets: Secrets,
     /// The time on the router's own clock, which only runs forward.
     pub now: Instant,
     /// The time of day at `now`. Features read it while they read the first configuration.
     pub clock: Clock,
 }
 
+/// Where numbers come from that nobody may guess.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secrets {
+    /// From the operating system.
+    System,
+    /// From the seed: in a simulation, where the same seed must give the same run.
+    Seed,
+}
+
 impl Setup {
-    /// That of a router which forwards nothing: to ask about a configuration at this time of day.
+    /// The setup of a router which forwards nothing: to ask about a configuration at this time of day.
     pub const fn offline(clock: Clock) -> Self {
         Self {
             workers: 1,
             sizes: Sizes::LEAST,
             seed: 1,
+            secrets: Secrets::Seed,
             now: Instant::ZERO,
             clock,
+        }
+    }
+
+    fn secrets(&self) -> Rng {
+        match self.secrets {
+            Secrets::System => Rng::system(unpredictable),
+            // A seed of its own: jitter does not tell it.
+            Secrets::Seed => Rng::seeded(!self.seed),
         }
     }
 }
@@ -64,8 +85,8 @@ impl Control {
         let mut workers = Vec::with_capacity(count);
         let unix_ms = u64::try_from(unix_nanos(setup.clock) / 1_000_000).unwrap_or(0);
         let settings = connection::Settings::default();
-        let mut rng = Rng::seeded(setup.seed);
-        let (connections, trackers) = connection::trackers(count as u16, &settings, &mut rng)?;
+        let mut secrets = setup.secrets();
+        let (connections, trackers) = connection::trackers(count as u16, &settings, &mut secrets)?;
         let parts = pools.into_iter().zip(ends).zip(trackers);
         for (index, ((pool, rings), tracker)) in parts.enumerate() {
             let reader = fib
@@ -89,9 +110,8 @@ impl Control {
         let ends = Workers::new(remotes, own, counters);
         let published = (Published::new(interfaces), snapshot);
         let table = Arc::clone(published.0.table());
-        let mut control = Self::new(ends, fib, published, connections, setup);
-        // A seed of its own: what else is drawn stays as it is.
-        let seed = Rng::seeded(!setup.seed).next_u64();
+        let seed = secrets.next_u64();
+        let mut control = Self::new(ends, fib, published, connections, secrets, setup);
         control.features.vxlans.set_peers(table.peers());
         control.features.wireguard.set_sessions(table.sessions());
         control.features.bridges.set_table(table, seed);

@@ -64,7 +64,7 @@ pub mod timers;
 mod told;
 pub mod workers;
 
-pub use build::Setup;
+pub use build::{Secrets, Setup};
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -250,6 +250,8 @@ pub struct Control {
     pub(crate) rng: Rng,
     /// What features keep over a restart.
     records: Records,
+    /// Numbers that nobody may guess.
+    secrets: Rng,
     /// When links came and went.
     pub(crate) links: BTreeMap<InterfaceId, LinkTimes>,
     /// What interfaces had counted when their counters were reset.
@@ -258,10 +260,10 @@ pub struct Control {
     pub(crate) rates: rate::Rates,
     /// The machine underneath.
     pub(crate) resources: Resources,
-    /// What is switched below the workers.
-    pub(crate) offload: offload::Offload,
     /// Why changes of the configuration cannot be stored; empty if they can.
     pub(crate) storage_fault: String,
+    /// What is switched below the workers.
+    pub(crate) offload: offload::Offload,
     /// Rules that have no effect because they name what is not there.
     pub(crate) inactive_rules: BTreeMap<ItemId, Missing>,
     /// Ports that are configured and not there, which were warned about.
@@ -277,17 +279,19 @@ pub struct Control {
 }
 
 impl Control {
-    /// A router without a configuration. All of its jitter follows from the seed.
+    /// A router without a configuration. All of its jitter follows from `seed`; what nobody may guess comes from
+    /// `secrets`.
     fn new(
         workers: Workers,
         fib: FibWriter,
         (published, snapshot): (Published, Arc<ArcSwap<Snapshot>>),
         connections: Arc<Table>,
+        mut secrets: Rng,
         setup: &Setup,
     ) -> Self {
         let mut rng = Rng::seeded(setup.seed);
         let (clock, now) = (DayClock::new(setup.clock), setup.now);
-        let mut features = Features::new(&mut rng, &clock, now);
+        let mut features = Features::new(&mut rng, &mut secrets, &clock, now);
         features.queues.set_workers(workers.len());
         Self {
             intent: Intent::default(),
@@ -319,11 +323,11 @@ impl Control {
             retired: Retired::default(),
             workers,
             timers: Timers::default(),
-            errors4: Limiter::new(Rate::V4, rng.next_u64()),
-            errors6: Limiter::new(Rate::V6, rng.next_u64()),
-            redirects: Limiter::new(Rate::REDIRECTS, rng.next_u64()),
-            segments: Limiter::new(Rate::SEGMENTS, rng.next_u64()),
-            tarpit_key: rng.next_u64(),
+            errors4: Limiter::new(Rate::V4, secrets.next_u64()),
+            errors6: Limiter::new(Rate::V6, secrets.next_u64()),
+            redirects: Limiter::new(Rate::REDIRECTS, secrets.next_u64()),
+            segments: Limiter::new(Rate::SEGMENTS, secrets.next_u64()),
+            tarpit_key: secrets.next_u64(),
             told: told::Told::default(),
             services: hear::Registry::of(features.services()),
             features,
@@ -335,10 +339,12 @@ impl Control {
             began: began(&clock, now),
             rng,
             records: Records::default(),
+            secrets,
             links: BTreeMap::new(),
             reset: BTreeMap::new(),
             rates: rate::Rates::default(),
             resources: Resources::default(),
+            storage_fault: String::new(),
             offload: offload::Offload::default(),
             inactive_rules: BTreeMap::new(),
             missed: BTreeSet::new(),

@@ -55,15 +55,15 @@ struct One {
 }
 
 impl DhcpAlerts {
-    /// None. What they ask with follows from `seed`.
-    pub(crate) fn new(seed: u64) -> Self {
+    /// None. Numbers of exchanges, which nobody may guess, come from `rng`.
+    pub(crate) fn new(rng: Rng) -> Self {
         Self {
             all: BTreeMap::new(),
             on: BTreeSet::new(),
             links: BTreeMap::new(),
             named: BTreeMap::new(),
             times: BTreeSet::new(),
-            rng: Rng::seeded(seed),
+            rng,
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use dataplane::DropReason;
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
-use machine::{Duration, Instant, Machine as _};
+use machine::{Duration, Instant, Machine as _, Rng};
 use menu::{Call, Changes, Clock, Id, Item, Menu, Reason, Reply, Row, RowFilter, Value};
 use service::ntp::{Action, Client, Event, Fault, Key, Peer, Refused, Server, Settings};
 use wire::ntp::{Mode, PORT, Packet};
@@ -69,11 +69,11 @@ struct Host {
 }
 
 impl Ntp {
-    /// Without servers. Questions follow from the seed, which nobody may guess. `clock` shows the machine's time.
-    pub(crate) fn new(seed: u64, clock: &DayClock, now: Instant) -> Self {
+    /// Without servers. Nobody may guess what `rng` gives: answers are known by it. `clock` shows the machine's time.
+    pub(crate) fn new(rng: &mut Rng, clock: &DayClock, now: Instant) -> Self {
         Self {
-            client: Client::new(seed, clock.unix_nanos(), now),
-            server: Server::new(seed),
+            client: Client::new(rng.split(), clock.unix_nanos(), now),
+            server: Server::new(rng.next_u64()),
             asks: false,
             listens: false,
             serves: false,

@@ -39,7 +39,8 @@ fn add(
 /// Features without a configuration, in 1970.
 fn features() -> Features {
     let clock = DayClock::new(Clock::utc(0));
-    Features::new(&mut Rng::seeded(1), &clock, Instant::ZERO)
+    let (mut rng, mut secrets) = (Rng::seeded(1), Rng::seeded(2));
+    Features::new(&mut rng, &mut secrets, &clock, Instant::ZERO)
 }
 
 fn follow(features: &mut Features, store: &Store, changes: Option<&Changes>) -> Vec<Effect> {

@@ -216,10 +216,10 @@ impl Machine for Client {
 }
 
 impl Client {
-    /// A client without servers. Its questions follow from the seed, which nobody may guess; `raw` is the raw time at
+    /// A client without servers. Nobody may guess what `rng` gives: answers are known by it; `raw` is the raw time at
     /// `now`, in nanoseconds since 1970.
-    pub fn new(seed: u64, raw: i64, now: Instant) -> Self {
-        let mut rng = Rng::seeded(seed);
+    pub fn new(rng: impl Into<Rng>, raw: i64, now: Instant) -> Self {
+        let mut rng = rng.into();
         let mut secret = [0; 16];
         rng.fill(&mut secret);
         Self {

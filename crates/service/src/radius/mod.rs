@@ -259,8 +259,8 @@ impl core::fmt::Debug for Exchange {
 }
 
 impl Exchange {
-    /// A question to these servers, in their order. What cannot be guessed follows from `rng`, which is seeded anew
-    /// for each.
+    /// A question to these servers, in their order. Numbers and authenticators come from `rng`, whose numbers nobody
+    /// may guess (RFC 2865, 3).
     pub fn new(mut servers: Vec<Server>, request: Request, rng: Rng) -> Self {
         servers.truncate(SERVERS);
         Self {
@@ -299,11 +299,7 @@ impl Exchange {
     fn ask(&mut self, now: Instant, out: &mut Vec<Action>) {
         while let Some(server) = self.servers.get(self.at) {
             let mut random = [0; 16];
-            let halves = [self.rng.next_u64(), self.rng.next_u64()].map(u64::to_be_bytes);
-            random
-                .iter_mut()
-                .zip(halves.concat())
-                .for_each(|(slot, byte)| *slot = byte);
+            self.rng.fill(&mut random);
             let id = self.rng.next_u32() as u8;
             if let Some(bytes) = packet(&self.request, server, id, random) {
                 let authenticator =

@@ -61,7 +61,7 @@ impl Dhcp6 {
         let Some(one) = self.clients.get_mut(&id) else {
             let one = One {
                 wish,
-                machine: Client::new(Config::default(), self.rng.next_u64()),
+                machine: Client::new(Config::default(), self.rng.split()),
                 at: None,
                 from: None,
                 told: None,

@@ -188,8 +188,8 @@ impl Feature for Dhcp6 {
 }
 
 impl Dhcp6 {
-    /// No client and no pool. All jitter follows from `seed`.
-    pub(crate) fn new(seed: u64) -> Self {
+    /// No client and no pool. Numbers of exchanges, which nobody may guess, come from `rng`.
+    pub(crate) fn new(rng: Rng) -> Self {
         Self {
             clients: BTreeMap::new(),
             near: BTreeSet::new(),
@@ -199,7 +199,7 @@ impl Dhcp6 {
             pools: Pools::default(),
             addresses: BTreeMap::new(),
             duid: Vec::new(),
-            rng: Rng::seeded(seed),
+            rng,
             now: Instant::ZERO,
         }
     }

@@ -219,8 +219,8 @@ impl Feature for DhcpClients {
 }
 
 impl DhcpClients {
-    /// No client. All jitter follows from `seed`.
-    pub(crate) fn new(seed: u64) -> Self {
+    /// No client. Numbers of exchanges, which nobody may guess, come from `rng`.
+    pub(crate) fn new(rng: Rng) -> Self {
         Self {
             all: BTreeMap::new(),
             near: BTreeSet::new(),
@@ -228,7 +228,7 @@ impl DhcpClients {
             commands: Vec::new(),
             hostname: String::new(),
             timers: Timers::default(),
-            rng: Rng::seeded(seed),
+            rng,
             now: Instant::ZERO,
             networks: Networks::default(),
         }
@@ -255,7 +255,7 @@ impl DhcpClients {
         out.push(Effect::Look(wish.interface.clone()));
         self.near.insert((wish.interface.clone(), id));
         let Some(one) = self.all.get_mut(&id) else {
-            let machine = Client::new(wish.config(Mac::ZERO, &self.hostname), self.rng.next_u64());
+            let machine = Client::new(wish.config(Mac::ZERO, &self.hostname), self.rng.split());
             let one = One {
                 wish,
                 machine,

@@ -31,7 +31,7 @@ use dataplane::ipsec::{Action as Does, Associations, Policies, Policy};
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
 use ike::{Action, Child, Engine, Entropy, Event, PeerId, PolicyId, SaId};
-use machine::{Duration, Instant, Machine as _};
+use machine::{Duration, Instant, Machine as _, Rng};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
 use service::pool::Pools;
 
@@ -51,6 +51,7 @@ use super::radius::questions::Questions;
 use super::{Effect, Effects, Feature, View, concerns};
 use crate::learned::Learned;
 use crate::running::Running;
+use crate::store::unpredictable;
 
 const ACTIVE: &str = "/ip/ipsec/active-peers";
 const INSTALLED: &str = "/ip/ipsec/installed-sa";
@@ -140,7 +141,7 @@ impl Ipsec {
             leases: Leases::new(pools),
             logins: Logins::default(),
             sessions: Sessions::default(),
-            questions: Questions::new(entropy()),
+            questions: Questions::new(Rng::system(unpredictable)),
             given: Given::default(),
             read: Config::default(),
             tunnels: Vec::new(),

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use dataplane::service::{Addressed, Match, Rate, Service};
 use frame::InterfaceId;
-use ike::Entropy;
 use machine::{Instant, Machine as _, Rng};
 use service::radius::{Action, Event, Exchange, Outcome, Request, Server};
 
@@ -28,7 +27,7 @@ const RATE: Rate = Rate {
 pub(crate) struct Questions<K> {
     running: BTreeMap<K, Running>,
     ports: BTreeMap<u16, K>,
-    entropy: Entropy,
+    rng: Rng,
 }
 
 struct Running {
@@ -47,12 +46,12 @@ pub(crate) struct Answer {
 }
 
 impl<K: Copy + Ord> Questions<K> {
-    /// None is asked. What cannot be guessed comes from `entropy`.
-    pub(crate) const fn new(entropy: Entropy) -> Self {
+    /// None is asked. Ports, numbers and authenticators, which nobody may guess, come from `rng`.
+    pub(crate) const fn new(rng: Rng) -> Self {
         Self {
             running: BTreeMap::new(),
             ports: BTreeMap::new(),
-            entropy,
+            rng,
         }
     }
 
@@ -79,10 +78,7 @@ impl<K: Copy + Ord> Questions<K> {
         out: &mut Effects,
     ) -> Option<Answer> {
         self.forget(key);
-        let mut seed = [0; 8];
-        (self.entropy)(&mut seed);
-        let mut rng = Rng::seeded(u64::from_ne_bytes(seed));
-        let Some(port) = self.free_port(&mut rng) else {
+        let Some(port) = self.free_port() else {
             let outcome = Outcome::Nobody;
             return Some(Answer {
                 outcome,
@@ -90,7 +86,7 @@ impl<K: Copy + Ord> Questions<K> {
             });
         };
         let running = Running {
-            exchange: Exchange::new(servers, request, rng),
+            exchange: Exchange::new(servers, request, self.rng.split()),
             port,
             server: None,
         };
@@ -104,13 +100,13 @@ impl<K: Copy + Ord> Questions<K> {
     }
 
     /// A port that no other question has; none where there are too many.
-    fn free_port(&self, rng: &mut Rng) -> Option<u16> {
+    fn free_port(&mut self) -> Option<u16> {
         if self.running.len() >= MOST {
             return None;
         }
         let span = u32::from(PORTS.end() - PORTS.start()) + 1;
         loop {
-            let port = PORTS.start() + (rng.next_u32() % span) as u16;
+            let port = PORTS.start() + (self.rng.next_u32() % span) as u16;
             if !self.ports.contains_key(&port) {
                 return Some(port);
             }
@@ -215,15 +211,7 @@ mod tests {
     use service::radius::Question;
 
     fn questions() -> Questions<usize> {
-        let mut next = 0;
-        Questions::new(Box::new(move |bytes| {
-            next += 1;
-            let number = u64::to_be_bytes(next);
-            bytes
-                .iter_mut()
-                .zip(number)
-                .for_each(|(byte, of)| *byte = of);
-        }))
+        Questions::new(Rng::seeded(1))
     }
 
     fn asked() -> (Vec<Server>, Request) {

@@ -262,12 +262,12 @@ impl Machine for Client {
 
 impl Client {
     /// A client that waits for its link.
-    pub fn new(config: Config, seed: u64) -> Self {
+    pub fn new(config: Config, rng: impl Into<Rng>) -> Self {
         Self {
             config,
             state: State::Stopped,
             wanted: Vec::new(),
-            rng: Rng::seeded(seed),
+            rng: rng.into(),
         }
     }
 
