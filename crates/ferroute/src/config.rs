@@ -7,7 +7,7 @@ use std::path::Path;
 
 use menu::{By, Clock, Live, Position, Store};
 use router::store::leases::Leases;
-use router::store::{Durable, KeyFrom, OnDamage};
+use router::store::{Durable, KeyFrom, OnDamage, StateFolder};
 use script::{Refused, Report, Session};
 
 use crate::cli::{Check, Parse, Run};
@@ -24,7 +24,7 @@ type Kept = (Leases, BTreeMap<u64, Vec<u8>>);
 /// error nothing has changed.
 pub(crate) fn load(
     store: &mut Store,
-    state: Option<&Path>,
+    state: Option<&StateFolder>,
     run: &Run,
     default: Option<&str>,
 ) -> Result<(BTreeMap<String, String>, Vec<String>), String> {
@@ -71,29 +71,34 @@ pub(crate) fn load(
 }
 
 /// The leases that were kept in a state folder, and where they are kept.
-pub(crate) fn leases(folder: &Path, run: &Run) -> Result<Kept, String> {
-    Leases::open(folder, &key_from(run).key(folder)?)
+pub(crate) fn leases(state: &StateFolder) -> Result<Kept, String> {
+    Leases::open(&state.path, &state.key)
 }
 
 /// The records that features kept in a state folder, and where they are kept.
-pub(crate) fn records(folder: &Path, run: &Run) -> Result<Kept, String> {
-    Leases::open_named(folder, router::records::FILE, &key_from(run).key(folder)?)
+pub(crate) fn records(state: &StateFolder) -> Result<Kept, String> {
+    Leases::open_named(&state.path, router::records::FILE, &state.key)
 }
 
-fn key_from(run: &Run) -> KeyFrom {
-    KeyFrom {
+/// A state folder with the key that the command line names, or the usual one.
+pub(crate) fn state_folder(folder: &Path, run: &Run) -> Result<StateFolder, String> {
+    let from = KeyFrom {
         file: run.store_key.clone(),
         passphrase: run.store_passphrase_file.clone(),
-    }
+    };
+    Ok(StateFolder {
+        path: folder.to_owned(),
+        key: from.key(folder)?,
+    })
 }
 
 /// Opens the store in a state folder as the command line says.
-fn open(folder: &Path, run: &Run) -> Result<Durable, String> {
+fn open(state: &StateFolder, run: &Run) -> Result<Durable, String> {
     let on_damage = match run.recover {
         true => OnDamage::Recover,
         false => OnDamage::Refuse,
     };
-    Durable::open(folder, &key_from(run).key(folder)?, on_damage)
+    Durable::open(&state.path, &state.key, on_damage)
 }
 
 fn read(path: &Path) -> Result<String, String> {

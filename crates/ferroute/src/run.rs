@@ -119,18 +119,21 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
             .ensure_port(&spec.name, None)
             .map_err(|error| format!("port {}: {error}", spec.name))?;
     }
-    let (notes, said) = crate::config::load(&mut store, place.state.as_deref(), run, default)?;
+    let state = place.state.as_deref();
+    let state = state.map(|folder| crate::config::state_folder(folder, run));
+    let state = state.transpose()?;
+    let (notes, said) = crate::config::load(&mut store, state.as_ref(), run, default)?;
 
     let started = SystemInstant::now();
     let setup = Setup {
         workers: usize::from(run.workers),
         sizes: crate::memory::sizes(run),
         seed: seed(),
+        secrets: Secrets::System,
         now: machine::Instant::ZERO,
         clock: local_clock(&store),
     };
     let (mut instance, mut workers) =
-        secrets: Secrets::System,
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
     if let Some(spec) = { specs.iter() }.find(|spec| !instance.is_port_name(&spec.name)) {
         return Err(crate::devices::misnamed(&spec.name));
@@ -139,19 +142,19 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         instance.control().set_board(board);
     }
     instance.recall(&notes);
-    if let Some(state) = &place.state {
-        let (log, kept) = crate::config::leases(state, run)?;
+    if let Some(state) = &state {
+        let (log, kept) = crate::config::leases(state)?;
         instance.control().recall_leases(log, kept);
-        let (log, kept) = crate::config::records(state, run)?;
+        let (log, kept) = crate::config::records(state)?;
         instance.control().recall_records(log, kept);
     }
     say_effects(&mut instance);
     instance.begin(&notes, &said);
+    print_new(&mut instance);
     if let Some(state) = &place.state {
         instance
             .control()
             .set_files(Files::open(&state.join("files"))?);
-    print_new(&mut instance);
     }
 
     let mut waiting = WaitSet::new().map_err(|error| format!("eventfd: {error}"))?;
@@ -188,8 +191,8 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let mirrors = first_mirrors(host.as_deref(), &shared, &waiting.waker());
     let stop = Arc::new(AtomicBool::new(false));
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
-    let offers = services::offers(&shared, place.state.as_deref())?;
-    let services = Services::new(offers, run.listen, (&shared, place.state.as_deref()))?;
+    let offers = services::offers(&shared, state.as_ref())?;
+    let services = Services::new(offers, run.listen, &shared, state.as_ref())?;
     let names = Names::new(host.clone(), waiting.waker());
     let patterns = Patterns::new(waiting.waker());
     let probes = Probes::new(host.clone(), waiting.waker());

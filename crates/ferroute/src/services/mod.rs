@@ -8,6 +8,7 @@ mod api;
 mod config;
 mod desk;
 mod http;
+mod kept;
 mod listen;
 mod lobby;
 mod names;
@@ -19,7 +20,6 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -27,6 +27,7 @@ use std::time::Duration;
 
 use menu::Store;
 use router::ClosedServices;
+use router::store::StateFolder;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
@@ -145,7 +146,10 @@ pub(crate) struct Offer {
 ///
 /// # Errors
 /// What one of them needs cannot be had.
-pub(crate) fn offers(shared: &Arc<Shared>, state: Option<&Path>) -> Result<Vec<Offer>, String> {
+pub(crate) fn offers(
+    shared: &Arc<Shared>,
+    state: Option<&StateFolder>,
+) -> Result<Vec<Offer>, String> {
     let offer = |name, tls, speaker: &Arc<dyn Speaker>| Offer {
         name,
         tls,
@@ -219,7 +223,8 @@ impl Services {
     pub(crate) fn new(
         offers: Vec<Offer>,
         listen: Option<Listen>,
-        (shared, state): (&Arc<Shared>, Option<&Path>),
+        shared: &Arc<Shared>,
+        state: Option<&StateFolder>,
     ) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)

@@ -7,26 +7,23 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::io;
 use std::sync::Arc;
 
 use certificate::{issued_by, of_text};
 use menu::{Item, Store};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
-use router::private::close_to_others;
+use router::store::StateFolder;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
 use super::config::Service;
+use super::kept;
 
-/// The folder within the state folder.
-const FOLDER: &str = "tls";
-const CERTIFICATE: &str = "certificate.pem";
-const KEY: &str = "key.pem";
+/// The file within the state folder that has the certificate and its key.
+const FILE: &str = "tls/certificate";
 
 /// The longest chain of certificates that is shown.
 const CHAIN: usize = 8;
@@ -50,21 +47,11 @@ struct Made {
 impl Tls {
     /// The certificate of the state folder, made when it is not there; without a folder it is new
     /// at each start.
-    pub(crate) fn new(state: Option<&Path>) -> Result<Self, String> {
+    pub(crate) fn new(state: Option<&StateFolder>) -> Result<Self, String> {
         let failed =
             |error: io::Error| format!("the certificate of the router's services: {error}");
-        let (certificate, key) = match state.map(|state| state.join(FOLDER)) {
-            None => make().map_err(failed)?,
-            Some(folder) => match read(&folder) {
-                Ok(found) => found,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let made = make().map_err(failed)?;
-                    keep(&folder, &made).map_err(failed)?;
-                    made
-                }
-                Err(error) => return Err(failed(error)),
-            },
-        };
+        let (certificate, key) = load(state)
+            .map_err(|error| format!("the certificate of the router's services: {error}"))?;
         let chain = CertificateDer::pem_slice_iter(certificate.as_bytes());
         let chain = chain
             .collect::<Result<Vec<_>, _>>()
@@ -175,10 +162,43 @@ fn invalid(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-fn read(folder: &Path) -> io::Result<(String, String)> {
-    close_to_others(&folder.join(KEY)).map_err(io::Error::other)?;
-    let file = |name| fs::read_to_string(folder.join(name));
-    Ok((file(CERTIFICATE)?, file(KEY)?))
+/// The certificate and its key, as PEM: the one file of both that is kept.
+fn load(state: Option<&StateFolder>) -> Result<(String, String), String> {
+    if let Some(state) = state {
+        take_over(state).map_err(|error| format!("{}: {error}", state.path.display()))?;
+    }
+    let both = kept::secret(
+        state,
+        FILE,
+        |both| split(both).is_some(),
+        || {
+            let (certificate, key) = make().map_err(|error| error.to_string())?;
+            Ok((certificate + &key).into_bytes())
+        },
+    )?;
+    split(&both).ok_or_else(|| String::from("there is no key in it"))
+}
+
+/// The certificate and the key of a file that has both.
+fn split(both: &[u8]) -> Option<(String, String)> {
+    let both = std::str::from_utf8(both).ok()?;
+    let at = both.find("-----BEGIN PRIVATE KEY-----")?;
+    let (certificate, key) = both.split_at(at);
+    let is_whole = CertificateDer::from_pem_slice(certificate.as_bytes()).is_ok()
+        && PrivateKeyDer::from_pem_slice(key.as_bytes()).is_ok();
+    is_whole.then(|| (certificate.to_owned(), key.to_owned()))
+}
+
+/// Takes over the files of versions before, which kept the key in the clear.
+fn take_over(state: &StateFolder) -> io::Result<()> {
+    let folder = state.path.join("tls");
+    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.join(name));
+    let (Ok(first), Ok(second)) = (fs::read(&certificate), fs::read(&key)) else {
+        return Ok(());
+    };
+    state.write_secret(FILE, &[first, second].concat())?;
+    fs::remove_file(&key)?;
+    fs::remove_file(&certificate)
 }
 
 /// A new certificate and its key, as PEM.
@@ -197,42 +217,41 @@ fn make() -> io::Result<(String, String)> {
     Ok((certificate.pem(), key.serialize_pem()))
 }
 
-/// Keeps both; the key is for the router's user alone.
-fn keep(folder: &Path, (certificate, key): &(String, String)) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    for (name, text) in [(KEY, key), (CERTIFICATE, certificate)] {
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        let mut file = options.open(folder.join(name))?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use router::store::Key;
 
     use super::*;
 
     #[test]
-    fn a_router_keeps_its_certificate() {
-        let state = std::env::temp_dir().join(format!("ferroute-tls-{}", std::process::id()));
+    fn a_router_keeps_its_certificate_and_seals_its_key() {
+        let name = format!("ferroute-tls-{}", std::process::id());
+        let state = StateFolder {
+            path: std::env::temp_dir().join(name),
+            key: Key::new([7; 32], "a test"),
+        };
+        // As a version before left it.
+        let (certificate, key) = make().expect("a certificate is made");
+        let folder = state.path.join("tls");
+        fs::create_dir_all(&folder).expect("a new folder");
+        fs::write(folder.join("certificate.pem"), &certificate).expect("our file");
+        fs::write(folder.join("key.pem"), &key).expect("our file");
 
-        Tls::new(Some(&state)).expect("a certificate is made");
-        let first = read(&state.join(FOLDER)).expect("it is kept");
-        let key = state.join(FOLDER).join(KEY);
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).expect("our file");
-        Tls::new(Some(&state)).expect("it is read");
-        let second = read(&state.join(FOLDER)).expect("it is still there");
+        Tls::new(Some(&state)).expect("it is taken over");
+        let first = load(Some(&state)).expect("it is kept");
+        let second = load(Some(&state)).expect("it is still there");
 
-        let mode = fs::metadata(&key)
-            .expect("it is there")
-            .permissions()
-            .mode();
-        fs::remove_dir_all(&state).expect("it was made above");
-        assert_eq!(mode & 0o777, 0o600, "it was read by others");
+        let files: Vec<_> = fs::read_dir(&folder)
+            .expect("our folder")
+            .flatten()
+            .collect();
+        let clear = files.iter().any(|file| {
+            let bytes = fs::read(file.path()).expect("our file");
+            bytes.windows(11).any(|bytes| bytes == b"PRIVATE KEY")
+        });
+        fs::remove_dir_all(&state.path).expect("it was made above");
+        assert!(!clear, "{files:?}");
+        assert_eq!(first, (certificate, key));
         assert_eq!(first, second);
     }
 }

@@ -349,7 +349,6 @@ impl Control {
             inactive_rules: BTreeMap::new(),
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
-            storage_fault: String::new(),
             manage: crate::manage::Manage::new(&clock),
             clock,
             asking: asking::Asking::default(),

@@ -92,7 +92,7 @@ fn started(folder: &Folder, on_damage: OnDamage) -> (Store, Vec<String>) {
     let mut durable = open(&folder.0, on_damage).expect("it can be opened");
     let mut store = schema::store();
     let said = match durable.load().expect("it can be read") {
-        Some(kept) => take_up(&mut store, durable, &kept, Clock::default()).expect("it is taken"),
+        Some(kept) => take_up(&mut store, durable, &kept, Clock::utc(0)).expect("it is taken"),
         None => {
             durable.replace(&store.save()).expect("there is room");
             store.set_journal(Box::new(durable));
@@ -317,7 +317,7 @@ fn records(ledger: &[u8]) -> Vec<usize> {
 fn the_ledger_gives_the_state_that_the_database_has() {
     let folder = Folder::new("replay");
     let (mut store, _) = started(&folder, OnDamage::Refuse);
-    let admin = || By::user("admin", Clock::default());
+    let admin = || By::user("admin", Clock::utc(0));
     add(&mut store, 1);
     store.note("a", Some("word")).expect("there is room");
     store.note("b", Some("other")).expect("there is room");

@@ -1,83 +1,65 @@
 //! The key by which clients know the router again, as long as `/ip/ssh` has no other.
 
-use std::fs;
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::Path;
-
 use access::HostKey;
-use router::private::close_to_others;
+use router::store::StateFolder;
 
-/// The folder within the state folder.
-const FOLDER: &str = "ssh";
-const FILE: &str = "host_ed25519";
+use crate::services::kept;
 
-/// The key of the state folder, made when it is not there; without a folder it is new at each
-/// start.
-pub(crate) fn load(state: Option<&Path>) -> Result<HostKey, String> {
-    let failed = |error: String| format!("the host key of SSH: {error}");
-    let Some(folder) = state.map(|state| state.join(FOLDER)) else {
-        return make().map_err(failed);
-    };
-    let file = folder.join(FILE);
-    close_to_others(&file).map_err(failed)?;
-    match fs::read(&file) {
-        Ok(pem) => {
-            HostKey::read(&pem, "").map_err(|error| failed(format!("{}: {error}", file.display())))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let key = make().map_err(failed)?;
-            keep(&folder, &key).map_err(failed)?;
-            Ok(key)
-        }
-        Err(error) => Err(failed(format!("{}: {error}", file.display()))),
-    }
-}
+/// The file within the state folder.
+const FILE: &str = "ssh/host_ed25519";
 
-fn make() -> Result<HostKey, String> {
-    let seed = crate::access::random::<32>()?;
-    Ok(HostKey::ed25519(&seed))
-}
-
-/// Keeps the key for the router's user alone.
-fn keep(folder: &Path, key: &HostKey) -> Result<(), String> {
-    let pem = key.to_pem()?;
-    let write = || -> io::Result<()> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(folder)?;
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        let mut file = options.open(folder.join(FILE))?;
-        file.write_all(pem.as_bytes())?;
-        file.sync_all()
-    };
-    write().map_err(|error| format!("{}: {error}", folder.display()))
+/// The key of the state folder, made when it is not there; without a folder it is new at each start.
+pub(crate) fn load(state: Option<&StateFolder>) -> Result<HostKey, String> {
+    let is_whole = |pem: &[u8]| HostKey::read(pem, "").is_ok();
+    let pem = kept::secret(state, FILE, is_whole, || {
+        let seed = crate::access::random::<32>()?;
+        HostKey::ed25519(&seed).to_pem().map(String::into_bytes)
+    });
+    pem.and_then(|pem| HostKey::read(&pem, ""))
+        .map_err(|error| format!("the host key of SSH: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
+
+    use router::store::Key;
 
     use super::*;
 
     #[test]
-    fn a_router_keeps_its_host_key() {
-        let state = std::env::temp_dir().join(format!("ferroute-ssh-{}", std::process::id()));
+    fn a_router_keeps_its_host_key_sealed() {
+        let name = format!("ferroute-ssh-{}", std::process::id());
+        let state = StateFolder {
+            path: std::env::temp_dir().join(name),
+            key: Key::new([7; 32], "a test"),
+        };
+        let file = state.path.join(FILE);
 
         let first = load(Some(&state)).expect("a key is made");
-        let file = state.join(FOLDER).join(FILE);
-        let open = fs::Permissions::from_mode(0o644);
-        fs::set_permissions(&file, open).expect("our file");
+        let sealed = fs::read(&file).expect("it is there");
         let second = load(Some(&state)).expect("it is read");
         let other = load(None).expect("a key is made");
-
+        // As a version before left it: in the clear, and open to others.
+        fs::write(&file, first.to_pem().expect("a key")).expect("our file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("our file");
+        let third = load(Some(&state)).expect("it is taken over");
+        let now = fs::read(&file).expect("it is there");
         let mode = fs::metadata(&file)
             .expect("it is there")
             .permissions()
             .mode();
-        fs::remove_dir_all(&state).expect("it was made above");
+        fs::write(&file, b"nothing").expect("our file");
+        let fourth = load(Some(&state)).expect("a key is made");
+
+        fs::remove_dir_all(&state.path).expect("it was made above");
+        let is_clear = |bytes: &[u8]| bytes.windows(11).any(|bytes| bytes == b"PRIVATE KEY");
+        assert!(!is_clear(&sealed) && !is_clear(&now));
         assert_eq!(mode & 0o777, 0o600, "it was read by others");
         assert_eq!(first.fingerprint(), second.fingerprint());
+        assert_eq!(first.fingerprint(), third.fingerprint());
         assert_ne!(first.fingerprint(), other.fingerprint());
+        assert_ne!(first.fingerprint(), fourth.fingerprint());
     }
 }

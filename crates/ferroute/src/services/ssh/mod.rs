@@ -12,12 +12,12 @@ mod host_key;
 mod settings;
 mod suffix;
 
-use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use access::HostKey;
 use menu::{Item, Store};
 use router::kept_host_key;
+use router::store::StateFolder;
 use russh::server::Config;
 
 use super::{Conversation, Peer, Speaker, Stream};
@@ -43,7 +43,7 @@ struct Terms {
 
 impl Ssh {
     /// A speaker with the host key of the state folder, which is made when it is not there.
-    pub(crate) fn new(shared: &Arc<Shared>, state: Option<&Path>) -> Result<Self, String> {
+    pub(crate) fn new(shared: &Arc<Shared>, state: Option<&StateFolder>) -> Result<Self, String> {
         let first = host_key::load(state)?;
         let mut instance = shared.lock();
         instance.set_host_key(first.clone());
