@@ -26,7 +26,8 @@ fn world(test: &str, config: &str) -> Option<(Lab, Router)> {
 /// and then it loses its way over that: then it is asked again.
 fn rate(lab: &Lab, arguments: &str) -> f64 {
     for _ in 0..TRIES {
-        let listen = "timeout 20 iperf3 --server --one-off --forceflush";
+        // Ended with the value, which frees its port: under timeout(1) it would outlive it.
+        let listen = "iperf3 --server --one-off --forceflush";
         let server = Server::start(lab, "server", listen, "Server listening");
         let line = format!("timeout 15 iperf3 --client {SERVER} --json --time 3 {arguments}");
         let report = output(lab, "client", &line).stdout;
