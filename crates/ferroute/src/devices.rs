@@ -349,6 +349,7 @@ impl Drop for Devices {
     fn drop(&mut self) {
         self.devices.clear();
         if self.temporary {
+            netio::takeover::forget_owned(&self.state);
             // Only an empty folder goes: what could not be given back stays written down.
             let _ = std::fs::remove_dir(&self.state);
         }

@@ -39,7 +39,7 @@ pub struct Request<'a> {
     /// over, which have their own again when they are given back.
     pub mtu: Option<u32>,
     /// Whether a device may be taken that carries the machine's default route, is a port of its bridge or bond, or
-    /// was left by a router that was killed.
+    /// was left by a router that was killed. The first two are no matter of a device that the folder `state` has had.
     pub take: bool,
     /// The folder in which it is remembered what was on a device. None leaves the kernel's
     /// addresses on it, and the kernel receives what it does by AF_PACKET: for tests and
@@ -272,7 +272,8 @@ fn open_device(
     }
     // What is asked for by another name has one file and one message all the same.
     let device = &link.name.clone();
-    if !request.take {
+    let was_owned = |folder| takeover::was_owned(folder, &link);
+    if !request.take && !request.state.is_some_and(was_owned) {
         refuse_needed(&link)?;
     }
     let file = request.state;
@@ -297,6 +298,9 @@ fn open_device(
             (Driver::Xdp(_), Err(_)) => {}
             (Driver::Packet, Err(error)) => return Err(OpenError::Takeover(error)),
         }
+    }
+    if let Some(folder) = request.state {
+        takeover::note_owned(folder, &link).map_err(OpenError::Takeover)?;
     }
     Ok(Opened {
         ports: driven.ports,

@@ -20,6 +20,7 @@ mod addressing;
 mod folder;
 mod guard;
 mod holder;
+mod owned;
 mod saved;
 
 use std::io;
@@ -33,6 +34,9 @@ use addressing::Remembered;
 pub(crate) use folder::give_back_renamed;
 use guard::{Claim, Guard};
 use holder::Holder;
+pub use holder::is_ending;
+pub use owned::forget_owned;
+pub(crate) use owned::{note_owned, was_owned};
 use saved::Saved;
 
 /// A device that is ours. It is given back by `release`, or when dropped.
@@ -294,7 +298,8 @@ fn keeps_program(index: u32) -> io::Result<bool> {
     }
 }
 
-/// Whether the machine's default route, of IPv4 or IPv6, leaves by this device.
+/// Whether the machine's default route, of IPv4 or IPv6, leaves by this device. One that the kernel made of a router
+/// advertisement does not count: it comes by itself on any device that is not taken over.
 ///
 /// # Errors
 /// What the kernel says.

@@ -15,6 +15,13 @@ use netio::{OpenError, Opened, Request, Spec, Umem, WaitSet, XdpMode, XdpPort, o
 struct State(PathBuf);
 
 impl State {
+    /// How many devices are taken.
+    fn taken(&self) -> usize {
+        let files = std::fs::read_dir(&self.0).expect("a folder").flatten();
+        let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.ends_with(".taken")).count()
+    }
+
     fn new() -> Self {
         Self::of(std::process::id())
     }
@@ -366,7 +373,7 @@ fn what_a_crash_left_taken_under_another_name_is_given_back_before_a_device_is_t
         assert!(!right_has_it());
         drop([left, right]);
         assert!(right_has_it());
-        assert_eq!(std::fs::read_dir(&state.0).expect("a folder").count(), 0);
+        assert_eq!(state.taken(), 0);
     });
 }
 
@@ -421,6 +428,18 @@ fn what_cannot_be_opened_is_refused_by_name_and_left_as_it_was() {
                 .1
                 .contains("default via 192.0.2.254")
         );
+        // What a router has had is its own until its state folder goes.
+        drop(try_open("left", &pool, &state, false).expect("it was its own"));
+        let other = State::of(0);
+        assert_eq!(
+            refusal("left", &pool, &other),
+            "left carries this machine's default route; --take takes it all the same"
+        );
+        ip("route del default");
+        let ipv6 = "/proc/sys/net/ipv6/conf/left/disable_ipv6";
+        std::fs::write(ipv6, "0").expect("a setting of this namespace");
+        ip("-6 route add default via fe80::1 dev left proto ra");
+        drop(try_open("left", &pool, &other, false).expect("the kernel made it by itself"));
     });
 }
 
@@ -533,7 +552,7 @@ fn a_device_that_vanishes_is_endured_and_picked_up_when_it_is_back() {
                 free,
                 "{driver}"
             );
-            assert_eq!(std::fs::read_dir(&state.0).expect("the folder").count(), 0);
+            assert_eq!(state.taken(), 0);
 
             cable("left", "right", 1500);
             let mut left = try_open(&spec, &pool, &state, false).expect("permitted");

@@ -169,6 +169,45 @@ fn a_killed_router_leaves_nothing_that_the_next_start_does_not_clean() {
 }
 
 #[test]
+fn a_router_starts_again_though_its_devices_got_default_routes_meanwhile() {
+    let test = "a_router_starts_again_though_its_devices_got_default_routes_meanwhile";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    let folder = Folder::new();
+    let (state, other) = (folder.file("state"), folder.file("other"));
+    let start = Start {
+        state: Some(&state),
+        ..Start::with(PACKET, layout("plain").config)
+    };
+    assert!(Router::start(&lab, &start).stop().success());
+    // As the kernel does when a router advertises itself.
+    run(
+        &lab,
+        "router",
+        "ip -6 route add default via fe80::99 dev ether1 proto ra",
+    );
+    assert!(Router::start(&lab, &start).stop().success());
+    // As a DHCP client of the machine does.
+    run(&lab, "router", "ip route add default dev ether1");
+    let router = Router::start(&lab, &start);
+    run(&lab, "client", PING);
+    assert!(router.stop().success());
+
+    let stranger = Start {
+        state: Some(&other),
+        ..start
+    };
+    let ended = Router::try_start(&lab, &stranger).expect_err("it is the machine's");
+
+    let said = "ether1 carries this machine's default route";
+    assert!(ended.log.contains(said), "{}", ended.log);
+}
+
+#[test]
 fn a_configuration_with_a_mistake_is_refused_with_its_place_and_nothing_applied() {
     let test = "a_configuration_with_a_mistake_is_refused_with_its_place_and_nothing_applied";
     let Some(lab) = lab(test, layout("plain")) else {

@@ -148,13 +148,14 @@ pub(super) fn add_route(netlink: &mut Netlink, route: &Remembered) -> io::Result
     netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)
 }
 
-/// Whether a default route of the main table leaves by this device.
+/// Whether a default route of the main table leaves by this device that was not learned from a router advertisement.
 pub(super) fn carries_default_route(netlink: &mut Netlink, index: u32) -> io::Result<bool> {
     let routes = dump_routes(netlink)?;
     Ok(routes.iter().any(|route| {
         route.header.destination_prefix_length == 0
             && route.header.kind == RouteType::Unicast
             && route.header.table == RouteHeader::RT_TABLE_MAIN
+            && route.header.protocol != RouteProtocol::Ra
             && leaves_by(route, index)
     }))
 }

@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 
 use crate::af_packet;
 
-/// How long a process takes at most to end that was killed, and how often is looked.
-const ENDING: Duration = Duration::from_secs(3);
+/// How long a process takes at most to end that was killed, and how often is looked. The kernel takes thousands of its
+/// devices apart one by one.
+const ENDING: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// A process that has a device.
@@ -67,11 +68,7 @@ impl Holder {
 
     /// Whether it is known to run no more, though it still has what it had.
     fn is_ending(self) -> io::Result<bool> {
-        let Some(process) = self.process()? else {
-            return Ok(false);
-        };
-        let stat = fs::read_to_string(format!("/proc/{process}/stat"));
-        Ok(stat.map_or(true, |stat| is_exiting(&stat)))
+        Ok(self.process()?.is_some_and(is_ending))
     }
 
     /// Its number; none where processes are counted otherwise here.
@@ -96,6 +93,13 @@ fn number(line: &str, index: u32) -> Option<u32> {
     let interface: u32 = words.next()?.parse().ok()?;
     let number = words.nth(3)?.parse().ok()?;
     (interface == index).then_some(number)
+}
+
+/// Whether a process has ended or was killed, though the kernel may still have to close its files. Its number is one of
+/// this process namespace.
+pub fn is_ending(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.map_or(true, |stat| is_exiting(&stat))
 }
 
 /// Whether a process ends, by what the kernel says of it (proc(5)).

@@ -216,7 +216,8 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-fn sync_folder(path: &Path) -> io::Result<()> {
+/// Waits until the names in the folder of this file are on disk.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
         _ => File::open(".")?.sync_all(),
@@ -224,7 +225,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// What makes a device and stays with it when it gets another name. Its number alone may be given again.
-fn made(link: &Link) -> String {
+pub(super) fn made(link: &Link) -> String {
     let mut made = link.kind.as_deref().unwrap_or("hardware").to_owned();
     if let Some(mac) = link.permanent_mac {
         let _ = write!(made, " {}", hex(&mac));
