@@ -98,7 +98,16 @@ fn open(state: &StateFolder, run: &Run) -> Result<Durable, String> {
         true => OnDamage::Recover,
         false => OnDamage::Refuse,
     };
-    Durable::open(&state.path, &state.key, on_damage)
+    let (folder, key) = (&*state.path, &state.key);
+    let mut opened = Durable::open(folder, key, on_damage);
+    while opened.is_err() && crate::ending::is_held_by_ending(folder) {
+        tracing::info!(
+            "{}: waiting for a router that was killed, whose devices the kernel takes apart",
+            folder.display()
+        );
+        opened = Durable::open(folder, key, on_damage);
+    }
+    opened
 }
 
 fn read(path: &Path) -> Result<String, String> {

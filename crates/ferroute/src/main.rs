@@ -15,6 +15,7 @@ mod control;
 mod core;
 mod devices;
 mod docs;
+mod ending;
 mod ends;
 mod expect;
 mod fair;
