@@ -224,6 +224,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
             say_farewell(&shared);
             outside.devices.close(shared.lock().control());
             shared.after_change(&mut shared.lock());
+            if let Some(host) = &outside.host {
+                host.remove_mirrors();
+            }
             outside
         };
         thread::Builder::new()

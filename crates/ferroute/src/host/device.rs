@@ -117,6 +117,7 @@ fn make(
         .ok_or_else(|| io::Error::other("the device has no queue"))?;
     port.share(readiness)?;
     let index = Links::open()?.find(&name)?.index;
+    netlink.set_mirror(index)?;
     change(index, &Known::default(), mirror, netlink)?;
     Ok(Made {
         index,

@@ -77,6 +77,14 @@ impl HostPlane {
         let _ = self.jobs.send(Box::new(job));
     }
 
+    /// Removes all mirrors, before their ports are closed one by one.
+    pub(crate) fn remove_mirrors(&self) {
+        let removed = self.inside(|| netlink::Netlink::open()?.remove_mirrors());
+        if let Err(error) = removed {
+            tracing::warn!("host plane: removing the mirrors: {error}");
+        }
+    }
+
     /// Where another process of this user finds the namespace.
     pub(crate) fn path(&self) -> String {
         format!(

@@ -18,6 +18,8 @@ use rustix::io::Errno;
 
 /// The loopback is always the first device of a namespace.
 const LOOPBACK: u32 = 1;
+/// The group of mirror devices; the kernel's own devices are in group 0.
+const MIRRORS: u32 = 1;
 
 /// A socket to the kernel of the namespace that the calling thread is in.
 pub(crate) struct Netlink {
@@ -50,6 +52,23 @@ impl Netlink {
         link.header.change_mask = LinkFlags::Up;
         link.attributes.extend(mtu.map(LinkAttribute::Mtu));
         self.ask(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
+    /// Makes a device one of those that go together with [`Self::remove_mirrors`].
+    pub(crate) fn set_mirror(&mut self, index: u32) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        link.attributes.push(LinkAttribute::Group(MIRRORS));
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
+    /// Removes all mirrors at once. The kernel waits for its readers once for all of them, and once for each device
+    /// that is removed by itself.
+    pub(crate) fn remove_mirrors(&mut self) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.attributes.push(LinkAttribute::Group(MIRRORS));
+        let asked = self.ask(RouteNetlinkMessage::DelLink(link), 0);
+        unless(asked, Errno::NODEV)
     }
 
     /// Says what a device is, for who looks at it.
