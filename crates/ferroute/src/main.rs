@@ -22,6 +22,7 @@ mod fair;
 mod fetches;
 mod findings;
 mod hashing;
+mod heap;
 mod host;
 mod jobs;
 mod judge;

@@ -23,6 +23,7 @@ use crate::control::Server;
 use crate::core::{Shared, local_clock};
 use crate::devices::Devices;
 use crate::fetches::PageFetches;
+use crate::heap::Heap;
 use crate::host::{HostPlane, mirrors::Mirrors};
 use crate::mails::Mails;
 use crate::names::Names;
@@ -217,6 +218,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 adlists,
                 mails,
                 syslog: Syslog::default(),
+                heap: Heap::default(),
             };
             while !stop.load(Ordering::SeqCst) {
                 outside.round(&shared);
@@ -336,6 +338,7 @@ struct Outside {
     adlists: AdLists,
     mails: Mails,
     syslog: Syslog,
+    heap: Heap,
 }
 
 impl Outside {
@@ -374,6 +377,7 @@ impl Outside {
             }
             datagrams = control.log().take_datagrams();
             let until = control.deadline().map(|at| at - shared.now());
+            self.heap.follow(instance.store().revision());
             self.services.follow(self.host.as_deref(), instance.store());
             instance
                 .control()
@@ -389,6 +393,7 @@ impl Outside {
         if self.mirror(shared, mirrors) {
             wait = Some(Duration::ZERO);
         }
+        self.heap.trim();
         self.syslog.send(shared, self.host.as_ref(), &datagrams);
         self.names.put(asks, shared);
         self.probes.begin(shared, probes);

@@ -1,6 +1,7 @@
 //! The few operations that safe Rust cannot say, behind safe functions: prefetch hints, the time
 //! stamp counter, compares of many small numbers, the choice of the instruction set, AES and
-//! carry-less multiplication, memory on huge pages, an allocator that counts.
+//! carry-less multiplication, memory on huge pages, an allocator that counts and gives
+//! back what it keeps.
 //!
 //! Nothing here knows packets. Each `unsafe` block states why it is sound.
 
@@ -14,6 +15,7 @@ mod allocations;
 mod cycles;
 mod gcm;
 mod ghash;
+mod heap;
 mod lanes;
 mod prefetch;
 mod region;
@@ -25,6 +27,7 @@ pub use allocations::CountingAllocator;
 pub use cycles::{measure_hz, tsc};
 pub use gcm::Gcm;
 pub use ghash::Ghash;
+pub use heap::trim_heap;
 pub use lanes::{Baseline, Every, Lanes, Line, Squeeze, parted};
 pub use prefetch::{prefetch, prefetch_write};
 pub use region::{Pages, Region};
