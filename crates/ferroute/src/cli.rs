@@ -366,6 +366,8 @@ pub(crate) struct Bench {
 pub(crate) enum BenchPart {
     /// Attack a router, and see what its console and the connections through it notice.
     Attack(Attack),
+    /// Start and end routers with much configuration, and check times and memory: it ends with 1 if a bound is broken.
+    Limits,
     /// Send more than a queue lets through, and see what becomes of rate and latency.
     Queues(Queues),
     /// Print this machine's figures as makers of routers print theirs, beside some boards.

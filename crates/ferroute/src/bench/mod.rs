@@ -1,6 +1,7 @@
 //! `ferroute bench`: the field's table, measured.
 
 mod attack;
+mod limits;
 mod process;
 mod queues;
 mod store;
@@ -40,7 +41,7 @@ fn exists(row: &str) -> bool {
 /// Measures what is asked for and prints it, a row at a time.
 pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if let Some(part) = &bench.part {
-        return apart(part).map(|()| 0);
+        return apart(part);
     }
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
@@ -109,13 +110,15 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     Ok(0)
 }
 
-/// What is measured besides rows.
-fn apart(part: &BenchPart) -> Result<(), String> {
+/// Measures what has no row; returns the exit code.
+fn apart(part: &BenchPart) -> Result<u8, String> {
     match part {
-        BenchPart::Attack(attack) => attack::run(attack),
-        BenchPart::Queues(queues) => queues::run(queues),
-        BenchPart::Table(table) => table::run(table),
+        BenchPart::Attack(attack) => attack::run(attack)?,
+        BenchPart::Limits => return limits::run(),
+        BenchPart::Queues(queues) => queues::run(queues)?,
+        BenchPart::Table(table) => table::run(table)?,
     }
+    Ok(0)
 }
 
 /// `routing-fast-path` and the rows of the firewall: one table.

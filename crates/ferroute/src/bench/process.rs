@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,19 @@ use rustix::process::{Pid, Signal, kill_process};
 /// How long a router may take to start.
 const STARTED_WITHIN: Duration = Duration::from_secs(20);
 
+/// How a router is started.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start<'a> {
+    /// The text of its configuration; none where its state has one.
+    pub(super) config: Option<&'a str>,
+    /// What is behind its ports, as `--port` has it.
+    pub(super) ports: &'a [String],
+    /// Where its state is; its key is beside it. Without one it keeps nothing.
+    pub(super) state: Option<&'a Path>,
+    /// Whether it has sockets on its addresses.
+    pub(super) host_plane: bool,
+}
+
 /// A router of this program, in a process of its own.
 pub(super) struct Router {
     child: Child,
@@ -21,26 +35,61 @@ pub(super) struct Router {
 }
 
 impl Router {
-    /// Starts it in the host `router` with this configuration and these `--port`s, and waits until
-    /// it answers.
+    /// Starts it in the host `router` with this configuration and these `--port`s, without a state or sockets of its
+    /// own, and waits until it answers.
     pub(super) fn start(lab: &Lab, config: &str, ports: &[String]) -> Result<Self, String> {
+        let start = Start {
+            config: Some(config),
+            ports,
+            state: None,
+            host_plane: false,
+        };
+        let mut router = Self::begin(lab, &start)?;
+        router.wait(STARTED_WITHIN)?;
+        Ok(router)
+    }
+
+    /// Starts it in the host `router`, and waits for nothing.
+    ///
+    /// # Errors
+    /// The program or its folder cannot be had.
+    pub(super) fn begin(lab: &Lab, start: &Start<'_>) -> Result<Self, String> {
         let runtime = crate::reach::runtime();
         sweep(&runtime);
-        let folder = runtime.join(format!("ferroute-{}", lab.name()));
+        // One that was killed may still be ending when the next begins.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let mut name = format!("ferroute-{}", lab.name());
+        match NUMBER.fetch_add(1, Ordering::Relaxed) {
+            0 => {}
+            number => name.push_str(&format!("-{number}")),
+        }
+        let folder = runtime.join(name);
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         fs::create_dir_all(&folder).map_err(failed)?;
         let (file, control) = (folder.join("bench.rsc"), folder.join("control.sock"));
-        fs::write(&file, config).map_err(failed)?;
         let log = fs::File::create(folder.join("log")).map_err(failed)?;
         let program = std::env::current_exe().map_err(|error| format!("our program: {error}"))?;
         let mut command = lab
             .command("router", &program.to_string_lossy())
             .map_err(|error| error.to_string())?;
-        command.arg("run").arg("--config").arg(&file);
-        for port in ports {
+        command.arg("run");
+        if let Some(config) = start.config {
+            fs::write(&file, config).map_err(failed)?;
+            command.arg("--config").arg(&file);
+        }
+        for port in start.ports {
             command.args(["--port", port]);
         }
-        command.args(["--state", ":memory:", "--no-host", "--log", "warn"]);
+        command
+            .arg("--state")
+            .arg(start.state.unwrap_or(Path::new(":memory:")));
+        if let Some(state) = start.state {
+            command.arg("--store-key").arg(state.with_extension("key"));
+        }
+        if !start.host_plane {
+            command.arg("--no-host");
+        }
+        command.args(["--log", "warn"]);
         command.arg("--control").arg(&control);
         command
             .stdin(Stdio::null())
@@ -48,14 +97,16 @@ impl Router {
             .stderr(log);
         let child = command.spawn();
         let child = child.map_err(|error| format!("{}: {error}", program.display()))?;
-        let mut router = Self { child, folder };
-        router.wait_for(&control)?;
-        Ok(router)
+        Ok(Self { child, folder })
     }
 
-    fn wait_for(&mut self, control: &PathBuf) -> Result<(), String> {
-        let until = Instant::now() + STARTED_WITHIN;
-        while UnixStream::connect(control).is_err() {
+    /// Waits until it answers, for no longer than this.
+    ///
+    /// # Errors
+    /// What it says if it ends, or does not answer.
+    pub(super) fn wait(&mut self, patience: Duration) -> Result<(), String> {
+        let (until, control) = (Instant::now() + patience, self.control());
+        while UnixStream::connect(&control).is_err() {
             let ended = self.child.try_wait().is_ok_and(|status| status.is_some());
             if ended || Instant::now() > until {
                 let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
@@ -77,6 +128,35 @@ impl Router {
     /// The socket of its console.
     pub(super) fn control(&self) -> PathBuf {
         self.folder.join("control.sock")
+    }
+
+    /// Sends it a signal.
+    pub(super) fn signal(&self, signal: Signal) {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // One that has ended already needs none.
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    /// Ends it by a signal, and says how long that took.
+    ///
+    /// # Errors
+    /// The system does not say how it ended.
+    pub(super) fn end(mut self, signal: Signal) -> Result<Duration, String> {
+        let begin = Instant::now();
+        self.signal(signal);
+        let ended = self.child.wait();
+        ended.map_err(|error| format!("the router's end: {error}"))?;
+        Ok(begin.elapsed())
+    }
+
+    /// The memory that it has, in KiB.
+    pub(super) fn resident_kib(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+        number.unwrap_or(0)
     }
 
     /// Its number among the machine's processes.
@@ -107,10 +187,8 @@ impl Router {
 
 impl Drop for Router {
     fn drop(&mut self) {
-        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // It gives its devices back and ends; one that has ended already is only waited for.
-            let _ = kill_process(pid, Signal::TERM);
-        }
+        // It gives its devices back and ends; one that has ended already is only waited for.
+        self.signal(Signal::TERM);
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
     }
