@@ -302,8 +302,8 @@ impl Control {
     }
 
     /// Chooses the ingress port of a frame between two hosts of a bridge, if the caller named only the bridge or a VLAN
-    /// interface: the port on which the sender was learned, otherwise the first port of the VLAN. The receiver's port is
-    /// left out.
+    /// interface: the port on which the sender was learned, otherwise the first port of the VLAN. Leaves out the port
+    /// of the receiver.
     fn enter_bridge(
         &self,
         link: &Link,
