@@ -8,6 +8,7 @@ mod admin;
 mod home;
 mod traces;
 mod tunnels;
+mod values;
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,6 +42,10 @@ pub(crate) const CHECKS: &[Check] = &[
     ("wireguard", tunnels::wireguard_carries_to_the_far_router),
     ("scheduler and netwatch", admin::scheduler_and_netwatch_ran),
     ("traces", traces::traces_say_what_becomes_of_pings),
+    (
+        "values",
+        values::values_are_numbers_for_programs_and_have_units_for_people,
+    ),
     ("ways in", admin::console_api_rest_and_page_answer),
     ("rights", admin::readers_look_and_foreign_pages_do_nothing),
     ("export", admin::export_is_accepted_again),

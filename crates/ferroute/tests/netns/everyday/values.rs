@@ -1,0 +1,26 @@
+//! Values as programs and people get them from the household's router.
+
+use super::Everyday;
+
+/// Checks that rates are numbers for programs and have a unit at the console, and that a client gets names in its own
+/// spelling.
+pub(super) fn values_are_numbers_for_programs_and_have_units_for_people(everyday: &Everyday) {
+    let router = everyday.router();
+    for menu in ["/queue/simple", "/queue/tree"] {
+        let rows = router.rows(&format!("{menu}/print"));
+        assert!(!rows.is_empty(), "{menu} has queues");
+        for row in &rows {
+            let rate = row["rate"].as_str().unwrap_or_default();
+            let is_number = |part: &str| part.parse::<u64>().is_ok();
+            assert!(rate.split('/').all(is_number), "{menu}: {row:#}");
+        }
+        let shown = router.exec(&format!("{menu}/print stats without-paging"));
+        assert!(shown.contains("bps"), "{shown}");
+    }
+    let line = "dig +noall +answer +time=5 @192.168.88.1 WwW.eXaMpLe.NeT";
+    let answer = everyday.run("client", line);
+    assert!(
+        answer.trim_start().starts_with("WwW.eXaMpLe.NeT."),
+        "{answer}"
+    );
+}
