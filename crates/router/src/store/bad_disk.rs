@@ -257,7 +257,7 @@ fn where_several_files_are_damaged_what_is_lost_is_named_and_nothing_else_is_los
 fn is_named(number: usize, said: &str) -> bool {
     said.lines().any(|line| {
         let line = line.trim();
-        if line.ends_with("more, then") || line.starts_with(&format!("revision {number} admin: ")) {
+        if line.ends_with("more, then") || line.starts_with(&format!("revision {number} ")) {
             return true;
         }
         let Some(writes) = line.strip_prefix("write") else {
@@ -267,7 +267,8 @@ fn is_named(number: usize, said: &str) -> bool {
             .split(|c: char| !c.is_ascii_digit())
             .filter_map(|n| n.parse().ok());
         let first: usize = numbers.next().unwrap_or(0);
-        let last = numbers.next().unwrap_or(first);
+        let several = writes.starts_with("s ");
+        let last = numbers.next().filter(|_| several).unwrap_or(first);
         (first..=last).contains(&(number + 1))
     })
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::Kept;
+use super::ledger::Entry;
 use super::record::Replay;
 use super::records::{Record, Records};
 
@@ -47,20 +48,21 @@ pub(super) fn recover(candidates: Vec<Candidate>, records: &Records) -> Option<R
     let rank = |own: &Candidate| (missing(own.serial), last - own.serial);
     let best = candidates.into_iter().min_by_key(rank)?;
 
+    let mut revision = best.kept.saved.revision;
     let mut replay = Replay::new(best.kept);
     let mut lost = Vec::new();
     let mut applied = 0;
     let mut next = best.serial + 1;
     for (serial, record) in known.range(best.serial + 1..) {
-        lost.extend(unnamed(next, *serial));
-        next = serial + 1;
+        lost.extend(unnamed(next, *serial, revision));
+        (next, revision) = (serial + 1, record.entry.revision);
         let content = record.content.as_deref();
         match content.and_then(|content| replay.apply(record.entry.revision, content)) {
             Some(()) => applied += 1,
             None => lost.extend(named(record)),
         }
     }
-    lost.extend(unnamed(next, last + 1));
+    lost.extend(unnamed(next, last + 1, revision));
     let from = match applied {
         0 => best.file.to_owned(),
         1 => format!("{} and 1 record of configuration.ledger", best.file),
@@ -77,25 +79,36 @@ pub(super) fn recover(candidates: Vec<Candidate>, records: &Records) -> Option<R
     })
 }
 
+/// Lost writes that one line names.
+struct Loss {
+    line: String,
+    writes: u64,
+}
+
 /// A lost write by its line; `None` for a note of the router itself.
-fn named(record: &Record) -> Option<String> {
-    let entry = &record.entry;
-    (!entry.line.is_empty()).then(|| format!("  revision {} {}", entry.revision, entry.line))
+fn named(record: &Record) -> Option<Loss> {
+    let Entry { revision, line, .. } = &record.entry;
+    (!line.is_empty()).then(|| Loss {
+        line: format!("  revision {revision} {line}"),
+        writes: 1,
+    })
 }
 
-/// Lost writes of which nothing is known but their numbers: those in `from..to`.
-fn unnamed(from: u64, to: u64) -> Option<String> {
-    match to.saturating_sub(from) {
-        0 => None,
-        1 => Some(format!("  write {from}, whose record is damaged as well")),
-        _ => Some(format!(
-            "  writes {from} to {}, whose records are damaged as well",
-            to - 1
-        )),
-    }
+/// Lost writes of which nothing is known but their numbers, which are in `from..to`, and the revision before them.
+fn unnamed(from: u64, to: u64, revision: u64) -> Option<Loss> {
+    let writes = to.saturating_sub(from);
+    let numbers = match writes {
+        0 => return None,
+        1 => format!("write {from}"),
+        _ => format!("writes {from} to {}", to - 1),
+    };
+    Some(Loss {
+        line: format!("  {numbers}, behind revision {revision}: damaged in the ledger as well"),
+        writes,
+    })
 }
 
-fn in_lines(lost: Vec<String>, records: &Records, known: &BTreeMap<u64, &Record>) -> Vec<String> {
+fn in_lines(lost: Vec<Loss>, records: &Records, known: &BTreeMap<u64, &Record>) -> Vec<String> {
     let mut lines = Vec::new();
     if records.is_in_doubt() {
         let revision = known.values().next_back().map(|last| last.entry.revision);
@@ -109,11 +122,12 @@ fn in_lines(lost: Vec<String>, records: &Records, known: &BTreeMap<u64, &Record>
     if lost.is_empty() {
         return lines;
     }
-    lines.push(format!("lost: {} of what was acknowledged", lost.len()));
+    let writes: u64 = lost.iter().map(|loss| loss.writes).sum();
+    lines.push(format!("lost: {writes} of what was acknowledged"));
     let skipped = lost.len().saturating_sub(LISTED);
     if skipped > 0 {
         lines.push(format!("  {skipped} more, then"));
     }
-    lines.extend(lost.into_iter().skip(skipped));
+    lines.extend(lost.into_iter().skip(skipped).map(|loss| loss.line));
     lines
 }
