@@ -345,8 +345,9 @@ impl Instance {
     /// Passes on to the features why changes cannot be stored.
     fn show_storage_fault(&mut self) {
         let fault = self.store.fault().unwrap_or_default();
-        if self.control.storage_fault != fault {
-            fault.clone_into(&mut self.control.storage_fault);
+        let shown = &mut self.control.manage.storage_fault;
+        if shown != fault {
+            fault.clone_into(shown);
         }
     }
 

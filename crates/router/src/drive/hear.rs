@@ -126,7 +126,7 @@ impl Control {
                 board: self.offload.board,
                 workers: &self.workers,
                 reset: &self.reset,
-                storage_fault: &self.storage_fault,
+                storage_fault: &self.manage.storage_fault,
             },
         }
     }
@@ -149,7 +149,7 @@ impl Control {
                 board: self.offload.board,
                 workers: &self.workers,
                 reset: &self.reset,
-                storage_fault: &self.storage_fault,
+                storage_fault: &self.manage.storage_fault,
             },
         };
         (&mut self.features, &self.services, running)

@@ -6,9 +6,10 @@ use dataplane::rule::Reject;
 use dataplane::table::NextHopId;
 use dataplane::{DropReason, Why};
 use frame::{Frame, InterfaceId};
+use machine::Rng;
 use service::icmp::v4::{SourcePolicy, Sources};
 use service::icmp::v6::{BetterHop, Parameter};
-use service::icmp::{Offender, v4, v6};
+use service::icmp::{Limiter, Offender, Rate, v4, v6};
 use wire::{Protocol, icmpv4, icmpv6};
 
 use super::Control;
@@ -20,6 +21,29 @@ use crate::running::{destination, source_of6};
 
 /// The ICMP types of redirects, by which they are limited.
 const REDIRECT4: u8 = icmpv4::Type::REDIRECT.0;
+
+/// How many packets of its own the router sends about those of others.
+#[derive(Debug)]
+pub(super) struct Limits {
+    pub(super) errors4: Limiter,
+    pub(super) errors6: Limiter,
+    pub(super) redirects: Limiter,
+    /// Segments that are sent in the place of others.
+    pub(super) segments: Limiter,
+}
+
+impl Limits {
+    /// `secrets` gives the keys of the limiters' hashes.
+    pub(super) fn new(secrets: &mut Rng) -> Self {
+        let mut limiter = |rate| Limiter::new(rate, secrets.next_u64());
+        Self {
+            errors4: limiter(Rate::V4),
+            errors6: limiter(Rate::V6),
+            redirects: limiter(Rate::REDIRECTS),
+            segments: limiter(Rate::SEGMENTS),
+        }
+    }
+}
 
 impl Control {
     /// No service of this router takes the packet (RFC 1122, 3.2.2.1; RFC 9293, 3.10.7.1).
@@ -94,7 +118,7 @@ impl Control {
         let Ok(to) = v4::owed(&offender) else {
             return;
         };
-        if !self.errors4.admit(to.into(), error.kind(), self.now) {
+        if !self.limits.errors4.admit(to.into(), error.kind(), self.now) {
             return;
         }
         let policy = match self.intent.ipv4.icmp_inbound {
@@ -125,7 +149,7 @@ impl Control {
         let Ok(to) = v6::owed(&offender, error) else {
             return;
         };
-        if !self.errors6.admit(to.into(), error.kind(), self.now) {
+        if !self.limits.errors6.admit(to.into(), error.kind(), self.now) {
             return;
         }
         let sent_to = match destination(offender.packet) {
@@ -184,7 +208,10 @@ impl Control {
         let id = self.next_id();
         let message = v4::redirect(&self.offender(frame), gateway, networks, source, id);
         if let Ok(bytes) = message
-            && self.redirects.admit(sender.into(), REDIRECT4, self.now)
+            && self
+                .limits
+                .redirects
+                .admit(sender.into(), REDIRECT4, self.now)
         {
             self.output(&bytes, frame.ingress, worker);
         }
@@ -211,7 +238,10 @@ impl Control {
             return;
         };
         if let Ok(bytes) = v6::redirect(&self.offender(frame), &better, source)
-            && self.redirects.admit(sender.into(), REDIRECT4, self.now)
+            && self
+                .limits
+                .redirects
+                .admit(sender.into(), REDIRECT4, self.now)
         {
             self.output(&bytes, frame.ingress, worker);
         }

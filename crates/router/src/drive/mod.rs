@@ -84,7 +84,6 @@ use frame::switch::BridgeOffload;
 use frame::{InterfaceId, Offloads, Port};
 use machine::{Instant, Rng};
 use menu::Clock;
-use service::icmp::{Limiter, Rate};
 use service::neighbour::{Arp, Discovery, Event};
 use wire::Mac;
 
@@ -224,11 +223,8 @@ pub struct Control {
     retired: Retired,
     pub(crate) workers: Workers,
     pub(crate) timers: Timers<TimerKey>,
-    pub(crate) errors4: Limiter,
-    pub(crate) errors6: Limiter,
-    pub(crate) redirects: Limiter,
-    /// Segments that are sent in the place of others.
-    segments: Limiter,
+    /// How many errors and answers the router sends.
+    limits: icmp::Limits,
     tarpit_key: u64,
     told: told::Told,
     /// The features, in order.
@@ -247,11 +243,10 @@ pub struct Control {
     pub(crate) clock: DayClock,
     /// The time of day when this router's own clock began, in nanoseconds since 1970.
     began: i64,
-    pub(crate) rng: Rng,
+    /// Numbers that nobody may guess.
+    rng: Rng,
     /// What features keep over a restart.
     records: Records,
-    /// Numbers that nobody may guess.
-    secrets: Rng,
     /// When links came and went.
     pub(crate) links: BTreeMap<InterfaceId, LinkTimes>,
     /// What interfaces had counted when their counters were reset.
@@ -260,8 +255,6 @@ pub struct Control {
     pub(crate) rates: rate::Rates,
     /// The machine underneath.
     pub(crate) resources: Resources,
-    /// Why changes of the configuration cannot be stored; empty if they can.
-    pub(crate) storage_fault: String,
     /// What is switched below the workers.
     pub(crate) offload: offload::Offload,
     /// Rules that have no effect because they name what is not there.
@@ -279,8 +272,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// A router without a configuration. All of its jitter follows from `seed`; what nobody may guess comes from
-    /// `secrets`.
+    /// A router without a configuration. All of its jitter follows from the seed of `setup`; what nobody may guess
+    /// comes from `secrets`.
     fn new(
         workers: Workers,
         fib: FibWriter,
@@ -323,10 +316,7 @@ impl Control {
             retired: Retired::default(),
             workers,
             timers: Timers::default(),
-            errors4: Limiter::new(Rate::V4, secrets.next_u64()),
-            errors6: Limiter::new(Rate::V6, secrets.next_u64()),
-            redirects: Limiter::new(Rate::REDIRECTS, secrets.next_u64()),
-            segments: Limiter::new(Rate::SEGMENTS, secrets.next_u64()),
+            limits: icmp::Limits::new(&mut secrets),
             tarpit_key: secrets.next_u64(),
             told: told::Told::default(),
             services: hear::Registry::of(features.services()),
@@ -337,14 +327,12 @@ impl Control {
             fetches: fetches::UnderWay::default(),
             instruments: sniff::Instruments::default(),
             began: began(&clock, now),
-            rng,
+            rng: secrets,
             records: Records::default(),
-            secrets,
             links: BTreeMap::new(),
             reset: BTreeMap::new(),
             rates: rate::Rates::default(),
             resources: Resources::default(),
-            storage_fault: String::new(),
             offload: offload::Offload::default(),
             inactive_rules: BTreeMap::new(),
             missed: BTreeSet::new(),

@@ -86,7 +86,7 @@ impl Control {
         if self.connections.mappings().is_some() || !targets.iter().any(wants) {
             return;
         }
-        match nat::Mappings::new(self.secrets.next_u64()) {
+        match nat::Mappings::new(self.rng.next_u64()) {
             Ok(mappings) => self.connections.set_mappings(Arc::new(mappings)),
             // Such rules masquerade for as long.
             Err(error) => {

@@ -211,7 +211,7 @@ impl Control {
     }
 
     fn configure_families(&mut self) {
-        self.errors4.set_rate(Rate {
+        self.limits.errors4.set_rate(Rate {
             interval: self.intent.ipv4.icmp_rate_limit,
             mask: self.intent.ipv4.icmp_rate_mask,
             mask_all: self.intent.ipv4.icmp_rate_mask,

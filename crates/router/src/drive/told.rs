@@ -218,7 +218,10 @@ impl Control {
             4 => ipv4::Packet::new_checked(packet).ok()?.src().into(),
             _ => ipv6::Packet::new_checked(packet).ok()?.src().into(),
         };
-        self.segments.admit(from, 0, self.now).then_some(from)
+        self.limits
+            .segments
+            .admit(from, 0, self.now)
+            .then_some(from)
     }
 }
 

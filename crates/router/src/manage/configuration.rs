@@ -185,7 +185,7 @@ impl Desk<'_> {
             self.say(&line)?;
             self.control.features.log.add("system,warning", line);
         }
-        self.control.storage_fault.clear();
+        self.control.manage.storage_fault.clear();
         Ok(())
     }
 

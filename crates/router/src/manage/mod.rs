@@ -38,6 +38,8 @@ pub(crate) struct Manage {
     unconfirmed: Option<configuration::Unconfirmed>,
     /// What sessions are to be told, by their numbers.
     notices: Vec<(u64, String)>,
+    /// Why changes of the configuration cannot be stored; empty if they can.
+    pub(crate) storage_fault: String,
 }
 
 /// Sessions that can wait to be told something.
@@ -51,6 +53,7 @@ impl Manage {
             safe: None,
             unconfirmed: None,
             notices: Vec::new(),
+            storage_fault: String::new(),
         }
     }
 
