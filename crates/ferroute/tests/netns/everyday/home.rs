@@ -2,13 +2,12 @@
 
 use std::thread;
 
-use super::{Everyday, LONG};
+use super::{Everyday, INTERNET6, LONG};
 use crate::world::{Server, binary, shell, until};
 
 const FILTER: &str = "/ip/firewall/filter";
-/// A server on the internet, over both families.
+/// A server on the internet.
 const SERVER: &str = "198.51.100.80";
-const SERVER6: &str = "2001:2:0:80::80";
 
 /// Whether none of the command lines succeeds in a host. They run at once, as each waits for its own timeout.
 fn all_fail(everyday: &Everyday, host: &str, lines: &[String]) -> bool {
@@ -55,7 +54,7 @@ pub(super) fn lan_surfs_by_fasttrack(everyday: &Everyday) {
 pub(super) fn lan_uses_the_delegated_prefix(everyday: &Everyday) {
     let shown = everyday.run("client", "ip -6 -o address show dev eth0 scope global");
     assert!(shown.contains("2001:2:0:1"), "{shown}");
-    fetch_long(everyday, "client", &format!("[{SERVER6}]"));
+    fetch_long(everyday, "client", &format!("[{INTERNET6}]"));
     let used = everyday.router().rows("/ipv6/pool/used/print");
     assert_eq!(used.len(), 2, "LAN and guests: {used:#?}");
 }
@@ -111,7 +110,7 @@ pub(super) fn guests_reach_the_internet_alone(everyday: &Everyday) {
     assert!(address.starts_with("192.168.20."), "{address}");
     let page = everyday.run("guest", &format!("curl -sS -m 30 http://{SERVER}/"));
     assert_eq!(page, "a page of the internet\n");
-    fetch_long(everyday, "guest", &format!("[{SERVER6}]"));
+    fetch_long(everyday, "guest", &format!("[{INTERNET6}]"));
 
     let client = everyday.address_of("client");
     let dropped = everyday.hits(FILTER, "guests: the internet alone");

@@ -59,6 +59,9 @@ const PROGRAMS: [&str; 7] = [
 /// The hosts that have a DHCP client; `office` gets its lease through EoIP.
 const CLIENTS: [&str; 4] = ["client", "laptop", "guest", "office"];
 
+/// A server on the internet.
+const INTERNET6: &str = "2001:2:0:80::80";
+
 /// The length of the page `/long`, in bytes.
 pub(crate) const LONG: u64 = 2_000_000;
 
@@ -187,6 +190,9 @@ impl Everyday {
             ("EoIP carries", "client", self.address_of("office")),
             ("IKEv2 carries", "client", String::from("10.20.0.10")),
             ("WireGuard carries", "client", String::from("10.9.0.2")),
+            // After an orderly stop hosts have no IPv6 router until they hear the next advertisement.
+            ("the LAN has IPv6", "client", String::from(INTERNET6)),
+            ("guests have IPv6", "guest", String::from(INTERNET6)),
             (
                 "guests reach the internet",
                 "guest",
