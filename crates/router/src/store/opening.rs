@@ -107,7 +107,12 @@ impl Durable {
             key: key.clone(),
             _lock: Arc::new(lock),
         };
-        place.open(on_damage)
+        let durable = place.open(on_damage)?;
+        // Not where a full disk has it opened anew: a change may wait for the room that was just given back.
+        if let Some(beside) = &durable.beside {
+            beside.reserve.take();
+        }
+        Ok(durable)
     }
 }
 
@@ -286,7 +291,6 @@ impl Opening {
         if result.as_ref().is_err_and(is_full) && reserve.release() {
             result = opened();
         }
-        reserve.take();
         let (database, ledger, refusal) = match result {
             Ok((database, ledger)) => (database, Some(ledger), None),
             Err(error) if is_full(&error) => {
