@@ -193,7 +193,7 @@ fn a_reader_looks_by_rest_and_by_the_page_and_changes_nothing() {
             denied.body
         );
     }
-    let line = r#"{"script":"/tool/profile once","as-string":""}"#;
+    let line = r#"{"script":"/tool/profile duration=1s","as-string":""}"#;
     let terminal = ask(&router, "POST /rest/execute", &[PAGE, &cookie, JSON], line);
     assert!(terminal.body.contains("ret"), "{}", terminal.body);
 }
