@@ -228,8 +228,9 @@ impl Control {
 
     /// Does what features want done, but for what is to be followed.
     fn take_effects(&mut self, effects: Effects, pending: &mut Pending) {
-        let (worker, lost) = (effects.worker, effects.lost);
-        self.workers.count_many(DropReason::FeatureSends, lost);
+        let worker = effects.worker;
+        self.workers
+            .count_many(DropReason::FeatureSends, effects.lost);
         for effect in effects {
             match effect {
                 Effect::Log(topics, message) => self.features.log.add(topics, message),
@@ -242,9 +243,7 @@ impl Control {
                 Effect::ListedUntil(list, address, until) => {
                     self.firewall.list_until(&list, address, until, self.now);
                 }
-                Effect::Item(item, wanted) => {
-                    self.intent.put(item, wanted, &mut pending.touched);
-                }
+                Effect::Item(item, wanted) => self.intent.put(item, wanted, &mut pending.touched),
                 Effect::Hold { item, why, is_held } => {
                     self.intent.hold((item, why), is_held, &mut pending.touched);
                 }

@@ -22,8 +22,8 @@
 //!   `fetches.rs` (pages), `sniff/` (torch, sniffer)
 //! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names),
 //!   `patterns.rs`
-//! - other: `log/mod.rs`, `keep.rs` (what outlives a restart), `rate.rs`, `asking.rs`, `effects.rs` and `objects.rs` (what features
-//!   want done)
+//! - other: `log/mod.rs`, `keep.rs` (what outlives a restart), `rate.rs`, `asking.rs`, `effects.rs` and `objects.rs`
+//!   (what features want done)
 
 mod addresses;
 mod apply;

@@ -1,5 +1,5 @@
-//! Prefixes and name servers that were advertised and are not any more. Hosts use them until their lifetimes end, unless
-//! an advertisement says that they are gone (RFC 9096, 3.5; RFC 8106, 5.1).
+//! Prefixes and name servers that were advertised and are not any more. Hosts use them until their lifetimes end,
+//! unless an advertisement says that they are gone (RFC 9096, 3.5; RFC 8106, 5.1).
 
 use core::net::Ipv6Addr;
 use std::collections::BTreeMap;

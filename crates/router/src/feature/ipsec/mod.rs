@@ -131,8 +131,8 @@ impl core::fmt::Debug for Ipsec {
 }
 
 impl Ipsec {
-    /// Nothing is configured. Keys, nonces and numbers come from `entropy`, which is called anew for each user; `proofs`
-    /// judges certificates, and peers get addresses of `pools`.
+    /// Without a configuration. Keys, nonces and numbers come from `entropy`, which is called anew for each user.
+    /// `proofs` judges certificates, and peers get addresses of `pools`.
     pub(crate) fn new(entropy: impl Fn() -> Entropy, proofs: Proofs, pools: Pools) -> Self {
         Self {
             engine: Engine::new(entropy()),

@@ -71,7 +71,8 @@ fn instance() -> Instance {
     for port in ["ether1", "ether2", "ether3"] {
         store.ensure_port(port, None).expect("a port");
     }
-    let (mut instance, _workers) = Instance::new(&Setup::offline(menu::Clock::utc(0)), store).expect("memory");
+    let (mut instance, _workers) =
+        Instance::new(&Setup::offline(menu::Clock::utc(0)), store).expect("memory");
     let mut out = String::new();
     let ran = instance.run(&mut Session::new("admin"), CONFIG, &mut out);
     ran.unwrap_or_else(|refusal| panic!("{refusal}"));
