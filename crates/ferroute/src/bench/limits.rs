@@ -170,13 +170,14 @@ fn lab(name: &str) -> Result<Lab, String> {
         belongings: Vec::new(),
     };
     let lab = Lab::up(&LAYOUT, &options).map_err(text)?;
-    let read = |port| format!("cat /sys/class/net/{port}/address");
     for (host, port, own) in [
         ("left", "ether1", "192.0.2.1"),
         ("right", "ether2", "198.51.100.1"),
     ] {
-        let mac = sh(&lab, "router", &read(port))?;
-        let mac = mac.trim();
+        // `/sys` shows the devices of the namespace in which it was mounted: `ip` is asked.
+        let shown = sh(&lab, "router", &format!("ip -br link show dev {port}"))?;
+        let mac = { shown.split_whitespace().nth(2) }
+            .ok_or_else(|| format!("ip shows no link address of {port}: {shown}"))?;
         // Whoever asks for a neighbour waits a second before it asks again.
         let neighbour = format!("ip neigh replace {own} lladdr {mac} dev eth0 nud permanent");
         sh(
