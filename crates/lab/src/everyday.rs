@@ -1,5 +1,5 @@
 //! The lab `everyday`: the lab `home` with what a household adds to it, and a second router at the other end of its
-//! tunnels. Features are tested in it beside all the others.
+//! tunnels. Tests of a feature run here beside all other features.
 //!
 //! ```text
 //!   client ── ether2 ┐                                          ┌ ether2 ── office (LAN of the home, by EoIP)

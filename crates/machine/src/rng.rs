@@ -1,8 +1,8 @@
 //! Random numbers, from a seed or from the operating system.
 //!
 //! A seeded source (xoshiro256++ seeded by splitmix64) is small and fast, for jitter and sampling, and for simulations,
-//! where the same seed must give the same run. Who sees some of its numbers can compute the others: what an attacker
-//! must not guess, such as a transaction's number or the key of a hash, comes from the system's source.
+//! where the same seed must give the same run. An observer of a few numbers can compute all others. Numbers that an
+//! attacker must not guess, such as transaction ids and keys of hash tables, come from the system's source.
 
 /// A random source.
 #[derive(Clone, Debug)]

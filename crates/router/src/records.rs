@@ -43,7 +43,7 @@ impl Kind {
 pub struct Key {
     /// What it is of.
     pub kind: Kind,
-    /// The item of the configuration that it belongs to.
+    /// The configuration item that owns the record.
     pub item: ItemId,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Recalled<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     log: Option<Leases>,
-    /// By the number in the log: what is written, each with the time of day before it.
+    /// Records on disk by their log number; each begins with the time of day of its write.
     written: BTreeMap<u64, Vec<u8>>,
     /// Records that are to be written, or removed.
     changed: BTreeMap<u64, Option<Vec<u8>>>,
@@ -90,7 +90,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Takes up a log with what was found in it; gives the records that can be read.
+    /// Opens a log and its entries; returns the readable records.
     pub(crate) fn open(
         &mut self,
         log: Leases,
@@ -109,7 +109,7 @@ impl Records {
         read
     }
 
-    /// Has a record written with the others of this step, or removed. Without a log nothing is kept.
+    /// Queues a record to be written at the end of this step; `None` removes it. Does nothing without a log.
     pub(crate) fn keep(&mut self, key: Key, record: Option<Vec<u8>>) {
         if let Some(number) = key.number().filter(|_| self.log.is_some()) {
             self.changed.insert(number, record);

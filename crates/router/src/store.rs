@@ -77,15 +77,15 @@ pub struct Durable {
     logged: VecDeque<(u64, usize)>,
     /// The revision that may have to be taken back: the log keeps it, however large.
     unconfirmed: Option<u64>,
-    /// Why nothing can be written, while that is so.
+    /// The reason for which writes are refused; `None` while the store accepts writes.
     refusal: Option<Refusal>,
     /// What there is to say about how it was opened.
     said: Vec<String>,
-    /// The state as it was read when it was opened, until it is asked for or changes.
+    /// The state read at opening, kept until its first use or the first change.
     loaded: Cell<Option<Kept>>,
 }
 
-/// Why nothing can be written.
+/// A reason for which the store refuses writes.
 #[derive(Debug)]
 enum Refusal {
     /// The disk is full, or only read: it is tried again with each write.
@@ -109,7 +109,7 @@ struct Beside {
     key: Key,
     ledger: Ledger,
     reserve: Reserve,
-    /// The number of the last write in the snapshot; `None` if there is none that can be read.
+    /// Number of the last write in the snapshot; `None` without a readable snapshot.
     snapshot: Option<u64>,
     /// The number of the last write when the router rested last.
     rested: u64,
@@ -216,7 +216,7 @@ impl Durable {
         self.database.as_ref().ok_or(redb::Error::PreviousIo)
     }
 
-    /// Why nothing can be written, while that is so: the disk is full or only read, or files are damaged.
+    /// Returns the reason for which writes are refused: a full or read-only disk, or damaged files.
     pub fn refusal(&self) -> Option<&str> {
         self.refusal.as_ref().map(Refusal::text)
     }
@@ -371,8 +371,8 @@ impl Durable {
         }
     }
 
-    /// Writes a snapshot, and begins a new ledger if the one that is there is long. What cannot be written is tried
-    /// again later: until then the last snapshot and the ledger have all.
+    /// Writes a snapshot, and begins a new ledger if the present one is long. A failed write is
+    /// repeated later; until then the last snapshot and the ledger hold all changes.
     fn write_snapshot(&mut self, kept: Option<&Kept>) {
         let (Some(beside), Some(kept)) = (&mut self.beside, kept) else {
             return;
@@ -425,7 +425,7 @@ fn is_full(error: &redb::Error) -> bool {
     matches!(error, redb::Error::Io(error) if kinds.contains(&error.kind()))
 }
 
-/// Whether a transaction leaves no more than there was: it removes, it goes back, or it makes values shorter.
+/// True if the changed items need no more bytes than before: removals, undone additions, shorter values.
 fn frees(changes: &Changes) -> bool {
     let size = |item: &Option<Arc<menu::Item>>| {
         let bytes = |item: &menu::Item| code::item(&SavedItem::of(item)).len();
