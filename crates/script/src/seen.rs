@@ -31,6 +31,20 @@ pub struct Pause {
     pub revision: u64,
 }
 
+impl Pause {
+    /// Waits until another look is worth it.
+    pub(crate) fn wait(self, machine: &mut Machine<'_>) -> machine::Result<()> {
+        loop {
+            machine.pause(GLANCE)?;
+            let now = machine.site.now();
+            let revision = machine.with(|loan| Ok(loan.store.revision()))?;
+            if now >= self.latest || (now >= self.soonest && self.revision != revision) {
+                return Ok(());
+            }
+        }
+    }
+}
+
 /// What was there at the last look.
 pub(crate) struct Seen {
     menu: &'static Menu,
@@ -106,23 +120,6 @@ impl Seen {
     /// How many rows are remembered.
     pub(crate) fn len(&self) -> usize {
         self.rows.as_ref().map_or(0, BTreeMap::len)
-    }
-
-    /// Waits until another look is worth it.
-    pub(crate) fn wait(&mut self, machine: &mut Machine<'_>) -> machine::Result<()> {
-        let Pause {
-            soonest,
-            latest,
-            revision: seen,
-        } = self.pause();
-        loop {
-            machine.pause(GLANCE)?;
-            let now = machine.site.now();
-            let revision = machine.with(|loan| Ok(loan.store.revision()))?;
-            if now >= latest || (now >= soonest && seen != revision) {
-                return Ok(());
-            }
-        }
     }
 }
 

@@ -95,7 +95,7 @@ impl Machine<'_> {
             })?;
             broken(printer.gone(&gone, self.out))?;
             self.linger()?;
-            seen.wait(self)?;
+            seen.pause().wait(self)?;
         }
     }
 

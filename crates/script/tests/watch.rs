@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use menu::{Menu, Offline, Output, Reason, Store};
-use script::{Interrupt, Session, Site};
+use script::{Interrupt, Request, Rows, Session, Site, request_at};
 use tool::Router;
 
 /// A router whose clock moves only when somebody waits, and to which something happens then.
@@ -16,6 +16,8 @@ struct Busy {
     now: Duration,
     waits: Vec<Duration>,
     happens: VecDeque<&'static str>,
+    /// How long each access to the configuration takes.
+    access: Duration,
 }
 
 impl Busy {
@@ -25,6 +27,7 @@ impl Busy {
             now: Duration::from_secs(1_000),
             waits: Vec::new(),
             happens: happens.iter().copied().collect(),
+            access: Duration::ZERO,
         }
     }
 
@@ -42,6 +45,7 @@ impl Site for Busy {
 
     fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
         run(&mut self.store, &mut Offline);
+        self.now += self.access;
     }
 
     fn now(&self) -> Duration {
@@ -213,4 +217,34 @@ fn code_is_run_for_each_row_that_is_followed() {
     assert!(lines[2].ends_with(" is b"), "{text}");
     let (refused, _) = shown(&mut site, "/interface list print on-event={:put 1}");
     assert!(matches!(refused, Some(Reason::Failure(_))), "{refused:?}");
+}
+
+/// The names in the rows that a program got.
+struct Names(Vec<String>);
+
+impl Rows for Names {
+    fn row(&mut self, fields: &[(&str, String)]) -> ControlFlow<()> {
+        let name = fields.iter().find(|(name, _)| *name == "name");
+        self.0.extend(name.map(|(_, value)| value.clone()));
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn a_program_that_listens_to_a_slow_router_gets_the_changes_of_the_whole_duration() {
+    let mut happens = vec!["/system identity print"; 100];
+    happens[0] = "/interface list add name=late";
+    let mut site = Busy::new(&happens);
+    site.access = Duration::from_millis(400);
+    let request = Request {
+        path: "/interface/list/listen".to_owned(),
+        arguments: vec![("duration".to_owned(), "3s".to_owned())],
+        ..Request::default()
+    };
+    let (mut session, mut names) = (Session::new("admin"), Names(Vec::new()));
+
+    let done = request_at(&mut site, &mut session, &request, &mut names);
+
+    assert!(done.is_ok(), "{done:?}");
+    assert_eq!(names.0, ["late"]);
 }

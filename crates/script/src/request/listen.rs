@@ -56,7 +56,7 @@ impl Course {
         let mut text = String::new();
         let mut machine = Machine::new(site, session, &mut text);
         let goes_on = machine.listen(&mut self.0, rows).map_err(refusal)?;
-        Ok(goes_on.then(|| self.0.seen.pause()))
+        Ok(goes_on.then(|| self.0.pause()))
     }
 
     /// How many rows it remembers, to find out which have changed.

@@ -9,7 +9,7 @@ use super::{Done, Request, Rows, argument, bare, taken, unknown_parameter};
 use crate::ast::Target;
 use crate::machine::{self, Machine};
 use crate::query::Query;
-use crate::seen::Seen;
+use crate::seen::{Pause, Seen};
 
 /// Words that `print` takes and that change nothing of what a program is given.
 const PRINT_WORDS: [&str; 13] = [
@@ -41,7 +41,7 @@ impl Machine<'_> {
         if asked.goes_on() {
             let mut listening = Listening::new(asked, self.site.now());
             while self.listen(&mut listening, rows)? {
-                listening.seen.wait(self)?;
+                listening.pause().wait(self)?;
             }
             return Ok(Done::Nothing);
         }
@@ -168,16 +168,15 @@ impl Machine<'_> {
         Ok(Done::Ret(count.to_string()))
     }
 
-    /// Gives the rows that have changed since the last look. Says whether there is to be another.
+    /// Gives the rows that have changed since the last look. Returns false if this was the last look: the one at the
+    /// end of the duration, which finds changes that a slow look before it was too early for.
     pub(super) fn listen(
         &mut self,
         listening: &mut Listening,
         rows: &mut dyn Rows,
     ) -> machine::Result<bool> {
         let Listening { asked, seen, until } = listening;
-        if until.is_some_and(|until| self.site.now() >= until) {
-            return Ok(false);
-        }
+        let is_last = until.is_some_and(|until| self.site.now() >= until);
         self.permit(asked.menu, "print")?;
         let (menu, wanted) = (asked.menu, asked.manner.wanted());
         let gone = self.with_rows(asked, |machine, filter| {
@@ -191,7 +190,7 @@ impl Machine<'_> {
             taken(rows.row(&fields))?;
         }
         taken(rows.rest())?;
-        Ok(true)
+        Ok(!is_last)
     }
 }
 
@@ -229,6 +228,17 @@ impl Listening {
             seen: Seen::new(asked.menu, all),
             until: asked.manner.duration.map(|span| now + span),
             asked,
+        }
+    }
+
+    /// When another look is worth it: at the end of the duration at the latest.
+    pub(super) fn pause(&self) -> Pause {
+        let pause = self.seen.pause();
+        let end = self.until.unwrap_or(Duration::MAX);
+        Pause {
+            soonest: pause.soonest.min(end),
+            latest: pause.latest.min(end),
+            revision: pause.revision,
         }
     }
 }
