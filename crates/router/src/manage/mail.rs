@@ -1,6 +1,6 @@
-//! `/tool/e-mail/send`: a mail is made of the settings, the arguments and files, and waits to be sent.
+//! `/tool/e-mail/send`: builds a mail from the settings, the arguments and files, and queues it.
 
-use menu::{Reason, Reply, Value};
+use menu::{Policies, Reason, Reply, Value};
 
 use super::Desk;
 use crate::feature::mail::{Letter, MAIL, Tls};
@@ -10,6 +10,7 @@ impl Desk<'_> {
         let settings = self.store.settings(MAIL).ok_or(Reason::NoItem)?;
         let mut letter = Letter::of(settings);
         self.needed("to")?;
+        self.protect_stored_password(&letter)?;
         if let Some(host) = self.text("server") {
             letter.server.host = host;
         }
@@ -39,6 +40,28 @@ impl Desk<'_> {
         }
         self.control.features.mails.send(letter)?;
         Ok(Reply::default())
+    }
+
+    /// Refuses to give the stored password to another server, or by a weaker connection, than the settings say.
+    ///
+    /// # Errors
+    /// The caller lacks the policy `sensitive`, and so may not read the password.
+    fn protect_stored_password(&self, stored: &Letter) -> Result<(), Reason> {
+        let redirects = ["server", "port", "tls", "certificate-verification"];
+        let redirect = redirects
+            .into_iter()
+            .find(|name| self.argument(name).is_some());
+        let has_password = (stored.server.user.as_ref()).is_some_and(|(_, word)| !word.is_empty());
+        let readable = self.caller.policies.contains(Policies::SENSITIVE);
+        match redirect {
+            Some(name) if has_password && !readable && self.argument("password").is_none() => {
+                Err(Reason::failure(format!(
+                    "{name}= would give the stored password to another server: this needs the policy sensitive, \
+                     or user= and password="
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The values of an argument, without those that are empty.
