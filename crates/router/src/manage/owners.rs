@@ -150,3 +150,46 @@ fn what_adds_a_file_says_which() {
     let list = by(&mut router, ADMIN, ":put [:len [/file find]]");
     assert_eq!(list, "1\n");
 }
+
+#[test]
+fn the_stored_mail_password_goes_to_another_server_by_who_may_read_it() {
+    let mut router = router();
+    by(
+        &mut router,
+        ADMIN,
+        "/tool e-mail set server=192.0.2.25 tls=yes from=r@example.org user=r password=hidden",
+    );
+    let tester = Policies::READ.or(Policies::TEST).or(Policies::WRITE);
+    let send = "/tool e-mail send to=noc@example.org subject=s";
+    assert_eq!(by(&mut router, ("tess", tester), send), "");
+    for redirect in [
+        "server=198.51.100.9",
+        "port=2525",
+        "tls=no",
+        "certificate-verification=no",
+    ] {
+        let refused = by(&mut router, ("tess", tester), &format!("{send} {redirect}"));
+        assert!(
+            refused.contains("needs the policy sensitive"),
+            "{redirect}: {refused}"
+        );
+        let own = format!("{send} {redirect} user=tess password=hers");
+        assert_eq!(by(&mut router, ("tess", tester), &own), "", "{redirect}");
+        assert_eq!(
+            by(&mut router, ADMIN, &format!("{send} {redirect}")),
+            "",
+            "{redirect}"
+        );
+    }
+}
+
+#[test]
+fn captured_packets_are_read_by_who_may_capture() {
+    let mut router = router();
+    for command in ["print", "find", "print count-only"] {
+        let line = format!("/tool sniffer packet {command}");
+        assert_eq!(by(&mut router, ("rita", READER), &line), DENIED, "{line}");
+        let sniffer = READER.or(Policies::SNIFF);
+        assert_ne!(by(&mut router, ("sam", sniffer), &line), DENIED, "{line}");
+    }
+}

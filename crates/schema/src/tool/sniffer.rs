@@ -375,6 +375,12 @@ pub(crate) static PACKET: Menu = Menu {
         "size",
         "cpu",
     ],
+    // Captured packets hold other people's data: who may not capture may not read them either.
+    command_policies: &[
+        ("find", Policies::READ.or(Policies::SNIFF)),
+        ("get", Policies::READ.or(Policies::SNIFF)),
+        ("print", Policies::READ.or(Policies::SNIFF)),
+    ],
     ..Menu::new(
         "/tool/sniffer/packet",
         Shape::Rows,
