@@ -161,5 +161,13 @@ fn a_mirror_gets_both_directions_and_rules_come_before_the_bridge() {
     assert!(drops.contains("switch-rule"), "{drops}");
     router.exec("/interface/ethernet/switch/rule/remove [find]");
     reaches(&lab, "one", "192.0.2.12");
+
+    // Each request has 1,042 bytes: a rate of 100 kbit/s passes some of a burst, and not all.
+    let rule = "/interface/ethernet/switch/rule/add switch=switch1 ports=ether1 mac-protocol=ip \
+                protocol=icmp rate=100k";
+    router.exec(rule);
+    let ping = format!("ping -q -c {PINGS} -i 0.005 -W 1 -s 1000 192.0.2.12");
+    let statistics = run(&lab, "one", &ping);
+    assert!(!statistics.contains(" 0% packet loss"), "{statistics}");
     assert!(router.stop().success());
 }

@@ -90,7 +90,8 @@ fn deed(item: &Item) -> (Deed, Option<Condition>) {
     if nowhere.is_some_and(<[Value]>::is_empty) {
         return (Deed::Plain(Action::Drop), None);
     }
-    if let Some(Value::Number(bits @ 1..)) = item.get("rate") {
+    let bits = item.get("rate").and_then(Value::as_number);
+    if let Some(bits @ 1..) = bits {
         let count = bits.unsigned_abs();
         let rate = Rate {
             count,
