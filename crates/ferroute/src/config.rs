@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use menu::{By, Clock, Live, Position, Store};
 use router::store::leases::Leases;
@@ -15,6 +16,10 @@ use crate::core::clock;
 use crate::findings::Findings;
 use crate::judge::Judgement;
 use crate::say;
+
+/// How long a start waits for the kernel to take apart the devices of a killed router: it needs some 20 ms for each,
+/// and a router has thousands at most.
+const LONGEST_ENDING: Duration = Duration::from_secs(300);
 
 /// A log of leases or of records, and what was in it.
 type Kept = (Leases, BTreeMap<u64, Vec<u8>>);
@@ -100,7 +105,8 @@ fn open(state: &StateFolder, run: &Run) -> Result<Durable, String> {
     };
     let (folder, key) = (&*state.path, &state.key);
     let mut opened = Durable::open(folder, key, on_damage);
-    while opened.is_err() && crate::ending::is_held_by_ending(folder) {
+    let until = Instant::now() + LONGEST_ENDING;
+    while opened.is_err() && crate::ending::is_held_by_ending(folder) && Instant::now() < until {
         tracing::info!(
             "{}: waiting for a router that was killed, whose devices the kernel takes apart",
             folder.display()
