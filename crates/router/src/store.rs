@@ -11,6 +11,7 @@
 //! A command costs one sync, that of the database. The ledger is written behind it without a sync, and the snapshot
 //! some seconds after the last change ([`Journal::rest`]) and when the router stops ([`Journal::settle`]).
 
+pub(crate) mod aead;
 #[cfg(test)]
 mod bad_disk;
 pub(crate) mod code;

@@ -4,20 +4,18 @@
 //! where it is readable to all, else encrypted with AES-256-GCM under a key that scrypt makes of the
 //! password. Either way a file is read wholly and checked before anything changes.
 
-use aes_gcm::aead::{Aead as _, Payload};
-use aes_gcm::{Aes256Gcm, KeyInit as _};
 use menu::{Call, Labour, Reason, Reply, Saved, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::{Desk, read_file};
 use crate::drive::Control;
+use crate::store::aead::{Cipher, NONCE};
 use crate::store::code;
 
 const MAGIC: &[u8] = b"ferroute backup 1\n";
 const PLAIN: u8 = 0;
 const ENCRYPTED: u8 = 1;
 const SALT: usize = 16;
-const NONCE: usize = 12;
 const KEY: usize = 32;
 const SUM: usize = 32;
 
@@ -48,8 +46,8 @@ impl Key {
         Some(Self { salt: *salt, key })
     }
 
-    fn cipher(&self) -> Aes256Gcm {
-        Aes256Gcm::new(&self.key.into())
+    fn cipher(&self) -> Cipher {
+        Cipher::new(&self.key)
     }
 }
 
@@ -163,12 +161,9 @@ pub(super) fn encode(saved: &Saved, key: Option<&Key>) -> Result<Vec<u8>, Reason
     out.push(ENCRYPTED);
     out.extend_from_slice(&key.salt);
     out.extend_from_slice(&nonce);
-    let payload = Payload {
-        msg: &plain,
-        aad: &out,
-    };
-    let sealed = key.cipher().encrypt(&nonce.into(), payload);
-    out.extend_from_slice(&sealed.map_err(|_| damaged())?);
+    let head = out.clone();
+    let sealed = key.cipher().encrypt(nonce, &head, &plain, &mut out);
+    sealed.map_err(|error| Reason::failure(error.to_string()))?;
     Ok(out)
 }
 
@@ -191,15 +186,11 @@ pub(super) fn decode(contents: &[u8], key: Option<&Key>) -> Result<Saved, Reason
             let (random, sealed) = rest.split_at_checked(SALT + NONCE).ok_or_else(damaged)?;
             let (salt, nonce) = random.split_at(SALT);
             let head = &contents[..contents.len() - sealed.len()];
-            let payload = Payload {
-                msg: sealed,
-                aad: head,
-            };
             let nonce = nonce.try_into().map_err(|_| damaged())?;
             // A file that was put in the place of another since the key was made has another salt.
             let key = key.filter(|key| key.salt == *salt).ok_or_else(damaged)?;
-            let opened = key.cipher().decrypt(&nonce, payload);
-            opened.map_err(|_| Reason::failure("wrong password, or the file is damaged"))?
+            let opened = key.cipher().decrypt(nonce, head, sealed);
+            opened.ok_or_else(|| Reason::failure("wrong password, or the file is damaged"))?
         }
         _ => return Err(damaged()),
     };

@@ -8,18 +8,17 @@
 
 use std::io;
 
-use aes_gcm::aead::{Aead as _, Payload};
-use aes_gcm::{Aes256Gcm, KeyInit as _};
 use hkdf::Hkdf;
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::Sha256;
 
+use super::aead::{Cipher, NONCE, TAG};
+
 const SALT: usize = 16;
-const NONCE: usize = 12;
 const NAME: usize = 8;
 
 /// What a sealed value has more than the value: its nonce and its tag.
-pub(super) const MORE: usize = NONCE + 16;
+pub(super) const MORE: usize = NONCE + TAG;
 
 /// Fills bytes that nobody can predict, from the kernel's source.
 ///
@@ -118,7 +117,7 @@ impl Head {
 
 /// Locks and unlocks the values of one file.
 pub(super) struct Vault {
-    cipher: Aes256Gcm,
+    cipher: Cipher,
     pub(super) head: Head,
 }
 
@@ -133,27 +132,28 @@ impl Vault {
     pub(super) fn of(key: &Key, head: Head) -> Self {
         let bytes: [u8; 32] = key.expand(&head.salt, b"ferroute store: key of a file");
         Self {
-            cipher: Aes256Gcm::new(&bytes.into()),
+            cipher: Cipher::new(&bytes),
             head,
         }
     }
 
-    /// Locks what stands at a place.
+    /// Encrypts the value of a place: nonce, ciphertext, tag.
+    ///
+    /// # Errors
+    /// The system gives no random numbers, or the value is longer than GCM allows.
     pub(super) fn seal(&self, place: &Place<'_>, value: &[u8]) -> io::Result<Vec<u8>> {
         let nonce: [u8; NONCE] = random()?;
-        let aad = &place.bytes();
-        let payload = Payload { msg: value, aad };
-        let sealed = self.cipher.encrypt(&nonce.into(), payload);
-        let sealed = sealed.map_err(|_| io::Error::other("too long to be encrypted"))?;
-        Ok([&nonce[..], &sealed].concat())
+        let mut sealed = Vec::with_capacity(value.len() + MORE);
+        sealed.extend_from_slice(&nonce);
+        (self.cipher).encrypt(nonce, &place.bytes(), value, &mut sealed)?;
+        Ok(sealed)
     }
 
-    /// What was locked for this place; none if it was not, or not as it is.
+    /// Decrypts the value of a place. Returns `None` if authentication fails: the bytes were changed, or belong to
+    /// another place or key.
     pub(super) fn open(&self, place: &Place<'_>, bytes: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE>()?;
-        let aad = &place.bytes();
-        let payload = Payload { msg: sealed, aad };
-        self.cipher.decrypt(&(*nonce).into(), payload).ok()
+        self.cipher.decrypt(*nonce, &place.bytes(), sealed)
     }
 }
 
