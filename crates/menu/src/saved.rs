@@ -1,5 +1,7 @@
 //! The configuration as rows of strings: what a durable store keeps.
 
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use crate::edit::Names;
@@ -85,6 +87,20 @@ impl SavedItem {
         }
     }
 
+    /// Whether the item as strings would be this, in whatever order its values are.
+    fn is_of(&self, item: &Item) -> bool {
+        let mut count = 0;
+        let all = item.values().all(|(property, value)| {
+            count += 1;
+            let mut saved = self.values.iter();
+            let saved = saved.find(|(name, _)| name == property.name);
+            saved.is_some_and(|(_, text)| is_shown_as(value, text))
+        });
+        all && count == self.values.len()
+            && self.position == item.position
+            && self.builtin == item.builtin.map(|number| number as u64)
+    }
+
     /// The item that a change leaves, or `None` with its menu and number when it is gone.
     pub fn after(change: &Change) -> Result<Self, (&'static str, u64)> {
         change
@@ -95,7 +111,42 @@ impl SavedItem {
     }
 }
 
+/// Whether a value is shown as this text. It writes no string: a start compares a million values.
+fn is_shown_as(value: &Value, text: &str) -> bool {
+    struct Rest<'a>(&'a str);
+    impl fmt::Write for Rest<'_> {
+        fn write_str(&mut self, piece: &str) -> fmt::Result {
+            self.0 = self.0.strip_prefix(piece).ok_or(fmt::Error)?;
+            Ok(())
+        }
+    }
+    let mut rest = Rest(text);
+    write!(rest, "{value}").is_ok() && rest.0.is_empty()
+}
+
 impl Store {
+    /// Finds out whether [`Self::load`] would give this configuration, and names the first difference: the revision, or
+    /// the path and the number of an item. The last numbers follow from what was saved.
+    pub fn difference_to(&self, saved: &Saved) -> Option<String> {
+        if self.revision != saved.revision {
+            return Some(String::from("the revision"));
+        }
+        let mut by_place: HashMap<_, _> = { saved.items.iter() }
+            .map(|item| ((&*item.path, item.id), item))
+            .collect();
+        let mut items = self.tables.iter().flat_map(|table| table.items.values());
+        let differs = |item: &&Arc<Item>| {
+            let saved = by_place.remove(&(item.menu.path, item.id.0));
+            // What exists from the start is made anew where it was not saved.
+            saved.map_or(item.builtin.is_none(), |saved| !saved.is_of(item))
+        };
+        if let Some(item) = items.find(differs) {
+            return Some(format!("{} *{:X}", item.menu.path, item.id.0));
+        }
+        let left = by_place.keys().min();
+        left.map(|(path, id)| format!("{path} *{id:X}"))
+    }
+
     /// The whole configuration as strings.
     pub fn save(&self) -> Saved {
         Saved {
@@ -133,11 +184,11 @@ impl Store {
             Some(self.tables[index].domain)
         };
         let counted: Vec<_> = saved.last_ids.iter().filter_map(domain).collect();
+        let filled: BTreeSet<_> = saved.items.iter().map(|item| &*item.path).collect();
         for index in 0..self.tables.len() {
             let menu = self.tables[index].menu;
             // What exists from the start stays in a menu that is newer than what was saved.
-            let known = counted.contains(&self.tables[index].domain)
-                || saved.items.iter().any(|item| item.path == menu.path);
+            let known = counted.contains(&self.tables[index].domain) || filled.contains(menu.path);
             if menu.shape != Shape::Settings && known {
                 let ids: Vec<_> = self.tables[index].items.keys().copied().collect();
                 ids.into_iter().for_each(|id| self.put(index, id, None));

@@ -550,7 +550,7 @@ impl Journal for Durable {
             return Err(refusal.to_owned());
         }
         let kept = found.load()?.unwrap_or_default();
-        if !is_same(running, &kept.saved) {
+        if *running != kept.saved {
             found.replace(running)?;
         }
         found.unconfirmed = self.unconfirmed;
@@ -581,9 +581,11 @@ pub fn take_up(
         .rposition(Option::is_none)
         .map_or(0, |gap| gap + 1);
     store.load_history(log.into_iter().skip(readable).flatten());
-    let saved = store.save();
-    if !is_same(&saved, &kept.saved) {
-        let replaced = durable.replace(&saved);
+    if let Some(difference) = store.difference_to(&kept.saved) {
+        said.push(format!(
+            "the configuration is written as this version reads it: {difference} differs"
+        ));
+        let replaced = durable.replace(&store.save());
         if durable.refusal().is_none() {
             replaced?;
         }
@@ -630,17 +632,6 @@ fn give_back(
         store.note(UNCONFIRMED, None)?;
     }
     Ok(())
-}
-
-/// Whether a configuration is what was kept, in whatever order.
-fn is_same(one: &Saved, other: &Saved) -> bool {
-    let by_place = |saved: &Saved| {
-        let items = saved.items.iter().cloned();
-        let items = items.map(|item| ((item.path.clone(), item.id), item));
-        let last_ids: BTreeMap<_, _> = saved.last_ids.iter().cloned().collect();
-        (saved.revision, last_ids, items.collect::<BTreeMap<_, _>>())
-    };
-    by_place(one) == by_place(other)
 }
 
 /// RouterOS: what is there for a while does not outlive a restart.

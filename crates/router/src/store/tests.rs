@@ -85,6 +85,40 @@ fn what_was_committed_is_there_after_a_restart() {
 }
 
 #[test]
+fn a_start_writes_nothing_where_this_version_reads_what_is_there() {
+    let folder = folder();
+    let mut store = schema::store();
+    let mut durable = opened(&folder).expect("a new folder");
+    durable.replace(&store.save()).expect("there is room");
+    store.set_journal(Box::new(durable));
+    for line in [
+        "/interface bridge add name=lan",
+        "/interface vlan add interface=lan name=v1 vlan-id=7",
+        "/ip address add address=192.0.2.1/24 interface=v1",
+        "/ip route add dst-address=198.51.100.0/24 gateway=192.0.2.2",
+        "/ip firewall filter add chain=forward action=drop src-address=203.0.113.9 limit=5,2:packet",
+        "/queue simple add name=q target=192.0.2.9/32 max-limit=10M/20M",
+        "/ppp secret add name=jo password=hidden",
+    ] {
+        run(&mut store, line).expect(line);
+    }
+    drop(store);
+    let ledger = folder.join("configuration.ledger");
+    let before = std::fs::read(&ledger).expect("it is there");
+
+    let durable = opened(&folder).expect("the same folder");
+    let kept = durable.load().expect("readable").expect("it was kept");
+    let mut store = schema::store();
+    let said = super::take_up(&mut store, durable, &kept, Clock::utc(0)).expect("it is readable");
+
+    assert_eq!(said, Vec::<String>::new());
+    assert_eq!(store.difference_to(&kept.saved), None);
+    drop(store);
+    assert!(std::fs::read(&ledger).expect("it is there") == before);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
 fn a_disk_that_was_full_takes_changes_again_when_it_is_not() {
     let mut refused = 0;
     for writes in 0..24 {
