@@ -85,6 +85,30 @@ impl<'a> Config<'a> {
         self.store.settings(path).map(|item| &**item)
     }
 
+    /// Whether an interface is an Ethernet port of the machine.
+    pub(crate) fn is_ethernet(&self, interface: &str) -> bool {
+        let item = self.store.named("interface", interface);
+        item.is_some_and(|item| item.menu.path == "/interface/ethernet")
+    }
+
+    /// Ways to the Internet: default routes, and interfaces whose provider tells one.
+    pub(crate) fn uplinks(&self) -> usize {
+        let routes = self.enabled("/ip/route").into_iter();
+        let routes = routes.filter(|route| shown(route, "dst-address") == "0.0.0.0/0");
+        let gateways = routes.map(|route| 1 + shown(route, "gateway").matches(',').count());
+        let told = [
+            "/ip/dhcp-client",
+            "/interface/pppoe-client",
+            "/interface/lte",
+            "/interface/ppp-client",
+        ];
+        gateways.sum::<usize>()
+            + told
+                .iter()
+                .map(|menu| self.enabled(menu).len())
+                .sum::<usize>()
+    }
+
     /// The rules of a chain that are not disabled, in their order.
     pub(crate) fn chain(&self, path: &str, chain: &str) -> &[&'a Item] {
         let rules = self.chains.get(path).and_then(|chains| chains.get(chain));

@@ -7,6 +7,10 @@ use menu::{Id, Store, visible};
 use script::Report;
 use serde_json::{Value, json};
 
+mod content;
+
+use content::by_content;
+
 /// The findings of a file.
 pub(crate) struct Findings<'a> {
     store: &'a Store,
@@ -133,7 +137,8 @@ impl<'a> Findings<'a> {
         lines
     }
 
-    /// The commands that mend a finding; numbers of items are those of this store, so they are found by their places.
+    /// The commands that mend a finding. Numbers of items are those of this store: elsewhere items are found by what
+    /// they hold, so that another order of the menu changes nothing.
     fn fix(&self, finding: &Finding) -> Vec<String> {
         finding
             .fix
@@ -143,6 +148,10 @@ impl<'a> Findings<'a> {
     }
 
     fn portable(&self, command: &str) -> String {
+        let path = command
+            .split(' ')
+            .next()
+            .and_then(|path| path.rsplit_once('/'));
         let words = command.split(' ').enumerate().map(|(at, word)| {
             let (before, id) = word.split_once('*').unwrap_or((word, ""));
             let Ok(number) = u64::from_str_radix(id, 16) else {
@@ -153,24 +162,18 @@ impl<'a> Findings<'a> {
             if !(names_item || before.is_empty() && at == 1) {
                 return word.to_owned();
             }
-            let menu = command
-                .split(' ')
-                .next()
-                .and_then(|path| Some(path.rsplit_once('/')?.0));
-            let place = menu.and_then(|menu| {
-                self.store
-                    .items(menu)
-                    .position(|item| item.id == Id(number))
-            });
-            // The counters of FastTrack are rows, too.
-            let of = match menu.is_some_and(|menu| menu.contains("/firewall/")) {
-                true => "[find dynamic=no]",
-                false => "[find]",
+            let found = path.and_then(|(menu, _)| by_content(self.store, menu, Id(number)));
+            let Some(found) = found else {
+                return word.to_owned();
             };
-            place.map_or_else(
-                || word.to_owned(),
-                |place| format!("{before}[:pick {of} {place}]"),
-            )
+            // Of several items alike, each `remove` leaves the others one place further up.
+            let removes = path.is_some_and(|(_, name)| name == "remove");
+            let place = if removes {
+                found.place.min(1)
+            } else {
+                found.place
+            };
+            format!("{before}{}", found.expression(place))
         });
         words.collect::<Vec<_>>().join(" ")
     }
@@ -207,7 +210,7 @@ add name=one target=10.0.0.7/32
             "{said:#?}"
         );
         let fix = "/ip/firewall/filter/add chain=forward action=accept connection-state=established,related \
-                   place-before=[:pick [find dynamic=no] 2]";
+                   place-before=[find chain=forward action=drop]";
         let script = findings.script();
         assert!(script.iter().any(|line| line == fix), "{script:#?}");
 
@@ -221,6 +224,68 @@ add name=one target=10.0.0.7/32
             left.iter()
                 .all(|left| left.rule.name != "fasttrack-no-accept")
         );
+    }
+
+    #[test]
+    fn fixes_find_their_rules_by_content_wherever_they_stand() {
+        let mut store = schema::store();
+        let report = script::check(&mut store, SHADOWED);
+        let script = Findings::of(&store, &report).script().join("\n");
+        let more = "/ip firewall filter
+add chain=input action=drop comment=first place-before=0
+add chain=forward action=reject protocol=tcp dst-port=25 place-before=0
+add chain=forward action=accept protocol=icmp place-before=0
+";
+        let mut other = schema::store();
+        script::check(&mut other, SHADOWED);
+        let mended = script::check(&mut other, &[more, &script].concat());
+        assert!(mended.refused.is_empty(), "{:?}", mended.refused);
+        let left = doctor::examine(&other);
+        assert!(
+            left.iter()
+                .all(|left| left.rule.name != "fasttrack-no-accept"),
+            "{left:?}"
+        );
+    }
+
+    #[test]
+    fn a_rule_is_told_from_those_that_have_more_matchers() {
+        let text = "/ip firewall filter
+add chain=forward action=drop protocol=tcp
+add chain=forward action=drop
+add chain=forward action=drop protocol=tcp dst-port=25
+";
+        let mut store = schema::store();
+        script::check(&mut store, text);
+        let menu = "/ip/firewall/filter";
+        let ids: Vec<_> = store.items(menu).map(|item| item.id).collect();
+        for id in ids {
+            let found = by_content(&store, menu, id).expect("an item");
+            let found = found.expression(found.place);
+            let set = format!("{menu}/set {found} comment=found");
+            let report = script::check(&mut store, &set);
+            assert!(report.refused.is_empty(), "{set}: {:?}", report.refused);
+            let commented = store
+                .items(menu)
+                .filter(|item| item.text("comment") == "found");
+            assert_eq!(
+                commented.map(|item| item.id).collect::<Vec<_>>(),
+                [id],
+                "{set}"
+            );
+            script::check(&mut store, &format!("{menu}/set [find] comment=\"\""));
+        }
+    }
+
+    #[test]
+    fn duplicates_are_removed_one_by_one_and_the_first_stays() {
+        let rule = "/ip firewall filter add chain=forward action=drop connection-state=invalid,new comment=\"a b\"\n";
+        let mut store = schema::store();
+        let report = script::check(&mut store, &rule.repeat(3));
+        let script = Findings::of(&store, &report).script().join("\n");
+        let mended = script::check(&mut store, &script);
+        assert!(mended.refused.is_empty(), "{script}: {:?}", mended.refused);
+        assert_eq!(store.count("/ip/firewall/filter"), 1, "{script}");
     }
 
     #[test]

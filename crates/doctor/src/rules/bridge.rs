@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use menu::Item;
+use menu::{Item, quote};
 
 use crate::config::{
     Config, FILTER, FILTER6, MANGLE, NAT, RAW, has, has_any, name, shown, title, words,
@@ -16,8 +16,8 @@ const VLAN: &str = "/interface/vlan";
 pub(super) const BRIDGE_FILTER_SLOWPATH: Rule = Rule {
     name: "bridge-filter-slowpath",
     severity: Severity::Warning,
-    cause: "a rule of the bridge's filter or NAT that names no interface takes all bridged frames off FastPath and off \
-            the switch chip, trusted ports' too",
+    cause: "a rule of the bridge's filter or NAT that names no interface takes the bridged frames of all ports off \
+            FastPath, those of trusted ports, too",
     mend: "name the interface that the rule is for: in-interface, out-interface or their lists",
     find: |config, found| {
         for rule in ["/interface/bridge/filter", "/interface/bridge/nat"]
@@ -86,7 +86,8 @@ pub(super) const RULE_ON_SLAVE_INTERFACE: Rule = Rule {
                 else {
                     continue;
                 };
-                let fix = format!("{}/set {} {property}={bridge}", rule.menu.path, rule.id);
+                let (path, bridge_name) = (rule.menu.path, quote(bridge));
+                let fix = format!("{path}/set {} {property}={bridge_name}", rule.id);
                 let said = format!("{property}={port}, which is a port of {bridge}");
                 found.fixed(&[rule], said, vec![fix]);
             }
@@ -111,7 +112,7 @@ pub(super) const IP_ON_SLAVE_INTERFACE: Rule = Rule {
             for item in config.enabled(path) {
                 let port = item.text("interface");
                 if let Some((bridge, _)) = config.bridge_of(port) {
-                    let fix = format!("{path}/set {} interface={bridge}", item.id);
+                    let fix = format!("{path}/set {} interface={}", item.id, quote(bridge));
                     let said = format!("{path} {}: {port} is a port of {bridge}", title(item));
                     found.fixed(&[item], said, vec![fix]);
                 }
@@ -129,7 +130,7 @@ pub(super) const VLAN_ON_SLAVE_INTERFACE: Rule = Rule {
         for vlan in config.enabled(VLAN) {
             let port = vlan.text("interface");
             if let Some((bridge, _)) = config.bridge_of(port) {
-                let fix = format!("{VLAN}/set {} interface={bridge}", title(vlan));
+                let fix = format!("{VLAN}/set {} interface={}", vlan.id, quote(bridge));
                 let said = format!("{} is on {port}, a port of {bridge}", title(vlan));
                 found.fixed(&[vlan], said, vec![fix]);
             }
@@ -266,7 +267,7 @@ pub(super) const VLAN_FILTERING_LOCKOUT: Rule = Rule {
                 let mut tagged = words(entry.get("tagged"));
                 if !tagged.contains(&of) && !words(entry.get("untagged")).contains(&of) {
                     tagged.push(of);
-                    let (id, tagged) = (entry.id, tagged.join(","));
+                    let (id, tagged) = (entry.id, quote(&tagged.join(",")));
                     let fix = format!("/interface/bridge/vlan/set {id} tagged={tagged}");
                     let said = format!("{} has an address, and {of} is no member", title(vlan));
                     found.fixed(&[entry, vlan], said, vec![fix]);
@@ -350,7 +351,7 @@ pub(super) const LAG_HASH_SINGLE_FLOW: Rule = Rule {
             if hashes && matches!(bond.text("transmit-hash-policy"), "layer-2" | "") {
                 let fix = format!(
                     "/interface/bonding/set {} transmit-hash-policy=layer-2-and-3",
-                    title(bond)
+                    bond.id
                 );
                 found.fixed(
                     &[bond],

@@ -1,23 +1,46 @@
 //! What strangers reach of the router itself.
 
+use menu::{Item, quote};
+
+use super::listeners::{accepting, has_ipsec};
 use crate::config::{Config, FILTER, shown, title};
 use crate::packet::{Fate, Packet, through};
 use crate::{Rule, Severity};
 
-/// An interface to strangers by which a packet gets in.
-fn open<'a>(config: &Config<'a>, protocol: &str, port: u16) -> Option<&'a str> {
-    let gets_in = |ingress: &&str| {
+/// Interfaces towards strangers by which a packet of a new connection reaches the router.
+struct Open<'a> {
+    /// Where a rule accepts the packet.
+    accepted: Vec<&'a str>,
+    /// Where the packet comes out at the end of the chain, which a rule at the end changes.
+    unmatched: Vec<&'a str>,
+}
+
+impl<'a> Open<'a> {
+    fn first(&self) -> Option<&'a str> {
+        let all = self.accepted.iter().chain(&self.unmatched);
+        all.copied().min()
+    }
+}
+
+/// The interfaces towards strangers that let a packet in.
+fn open<'a>(config: &Config<'a>, protocol: &str, port: u16) -> Open<'a> {
+    let mut open = Open {
+        accepted: Vec::new(),
+        unmatched: Vec::new(),
+    };
+    for ingress in config.wan() {
         let packet = Packet {
             ingress,
             protocol,
             port,
         };
-        matches!(
-            through(config, FILTER, "input", packet),
-            None | Some(Fate::Accepted)
-        )
-    };
-    config.wan().into_iter().find(|wan| gets_in(wan))
+        match through(config, FILTER, "input", packet) {
+            None => open.unmatched.push(ingress),
+            Some(Fate::Accepted) => open.accepted.push(ingress),
+            Some(Fate::Dropped | Fate::Unknown) => {}
+        }
+    }
+    open
 }
 
 /// A port that no rule names by chance.
@@ -27,23 +50,46 @@ pub(super) const INPUT_OPEN_WAN: Rule = Rule {
     name: "input-open-wan",
     severity: Severity::Warning,
     cause: "chain input lets new connections of strangers in: they try passwords, and every service is theirs to find",
-    mend: "drop in input what comes from the interfaces that lead outside, behind the rules that accept",
+    mend: "accept in input what the router is to answer from outside, then drop what else comes from the interfaces \
+           that lead outside",
     find: |config, found| {
-        let Some(wan) = open(config, "tcp", UNASKED) else {
+        let open = open(config, "tcp", UNASKED);
+        let Some(wan) = open.first() else {
             return;
         };
-        let rules = config.chain(FILTER, "input");
+        let last: Vec<&Item> = config
+            .chain(FILTER, "input")
+            .last()
+            .copied()
+            .into_iter()
+            .collect();
         let said = format!("whoever comes by {wan} reaches the router");
-        let fix = format!(
-            "/ip/firewall/filter/add chain=input action=drop connection-state=new in-interface={wan}"
-        );
-        found.fixed(
-            &rules.last().copied().into_iter().collect::<Vec<_>>(),
-            said,
-            vec![fix],
-        );
+        // A rule that accepts strangers was written by somebody, who has to decide about it.
+        let fix = match open.accepted.is_empty() {
+            true => close(config, &open.unmatched),
+            false => Vec::new(),
+        };
+        found.fixed(&last, said, fix);
     },
 };
+
+/// Rules at the end of chain `input` that accept the listeners of the configuration and drop other new connections
+/// that come by these interfaces.
+fn close(config: &Config<'_>, interfaces: &[&str]) -> Vec<String> {
+    let first = interfaces.first().copied().unwrap_or_default();
+    let mut rules = accepting(config, first);
+    // Packets out of IPsec tunnels come in by the same interface, and were protected.
+    let policy = if has_ipsec(config) {
+        " ipsec-policy=in,none"
+    } else {
+        ""
+    };
+    rules.extend(interfaces.iter().map(|interface| {
+        let interface = quote(interface);
+        format!("{FILTER}/add chain=input action=drop connection-state=new{policy} in-interface={interface}")
+    }));
+    rules
+}
 
 pub(super) const DNS_OPEN_RESOLVER: Rule = Rule {
     name: "dns-open-resolver",
@@ -57,14 +103,26 @@ pub(super) const DNS_OPEN_RESOLVER: Rule = Rule {
         else {
             return;
         };
-        if let Some(wan) = open(config, "udp", 53) {
-            let add = |protocol: &str| {
-                format!(
-                    "/ip/firewall/filter/add chain=input action=drop protocol={protocol} dst-port=53 in-interface={wan}"
-                )
+        let open = open(config, "udp", 53);
+        if let Some(wan) = open.first() {
+            let drop = |interface: &str| {
+                let interface = quote(interface);
+                ["udp", "tcp"].map(|protocol| {
+                    format!(
+                        "{FILTER}/add chain=input action=drop protocol={protocol} dst-port=53 in-interface={interface}"
+                    )
+                })
             };
             let said = format!("names are resolved for whoever comes by {wan}");
-            found.fixed(&[dns], said, vec![add("udp"), add("tcp")]);
+            let fix = match open.accepted.is_empty() {
+                true => open
+                    .unmatched
+                    .iter()
+                    .flat_map(|interface| drop(interface))
+                    .collect(),
+                false => Vec::new(),
+            };
+            found.fixed(&[dns], said, fix);
         }
     },
 };
@@ -78,8 +136,8 @@ pub(super) const MGMT_SERVICE_OPEN: Rule = Rule {
     cause: "a service of management without encryption answers strangers",
     mend: "disable the service, or give it the addresses that may use it",
     find: |config, found| {
-        // All of it is open: that is said already.
-        if open(config, "tcp", UNASKED).is_some() {
+        // `input-open-wan` is found where every port is open.
+        if open(config, "tcp", UNASKED).first().is_some() {
             return;
         }
         let mut open_to = None;
@@ -92,7 +150,7 @@ pub(super) const MGMT_SERVICE_OPEN: Rule = Rule {
                 CLEAR.contains(&service.text("name")) && shown(service, "address").is_empty();
             let by = port
                 .filter(|_| clear)
-                .and_then(|port| open(config, "tcp", port));
+                .and_then(|port| open(config, "tcp", port).first());
             open_to = open_to.or(by);
             by.is_some()
         });
@@ -101,11 +159,9 @@ pub(super) const MGMT_SERVICE_OPEN: Rule = Rule {
             .map(|service| service.text("name"))
             .collect();
         if let Some(wan) = open_to {
-            let fix = names
-                .iter()
-                .map(|name| format!("/ip/service/disable {name}"));
+            // No commands: the file lets strangers reach the service, so its owner has to decide.
             let said = format!("whoever comes by {wan} reaches {}", names.join(", "));
-            found.fixed(&open_ones, said, fix.collect());
+            found.add(&open_ones, said);
         }
     },
 };
@@ -123,12 +179,7 @@ pub(super) const RP_FILTER_STRICT_MULTIWAN: Rule = Rule {
         else {
             return;
         };
-        let routes = config.enabled("/ip/route");
-        let ways = routes
-            .iter()
-            .filter(|route| shown(route, "dst-address") == "0.0.0.0/0")
-            .count();
-        let ways = ways + config.enabled("/ip/dhcp-client").len();
+        let ways = config.uplinks();
         let virtuals = config.enabled("/interface/vrrp");
         if ways > 1 || !virtuals.is_empty() {
             let why = match virtuals.first() {

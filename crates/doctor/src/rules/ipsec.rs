@@ -31,7 +31,7 @@ pub(super) const IPSEC_AUTH_VS_EXCHANGE: Rule = Rule {
             if of_ike2 != (exchange == "ike2") {
                 let said = format!("{method} with {name}, whose exchange-mode is {exchange}");
                 let wanted = if of_ike2 { "ike2" } else { "main" };
-                let fix = format!("{PEER}/set {name} exchange-mode={wanted}");
+                let fix = format!("{PEER}/set {} exchange-mode={wanted}", peer.id);
                 found.fixed(&[identity, peer], said, vec![fix]);
             }
         }

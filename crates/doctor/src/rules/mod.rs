@@ -5,10 +5,12 @@ mod deep;
 mod fast;
 mod input;
 mod ipsec;
+mod listeners;
 mod mangle;
 mod nat;
 mod queues;
 mod reach;
+mod switched;
 mod tunnels;
 
 use crate::Rule;
@@ -29,6 +31,7 @@ pub const RULES: &[Rule] = &[
     fast::FASTTRACK_INACTIVE,
     fast::ALLOW_FAST_PATH_OFF,
     bridge::BRIDGE_FILTER_SLOWPATH,
+    switched::BRIDGE_RULE_SWITCHED,
     bridge::USE_IP_FIREWALL_FOR_QUEUE,
     bridge::RULE_ON_SLAVE_INTERFACE,
     bridge::IP_ON_SLAVE_INTERFACE,

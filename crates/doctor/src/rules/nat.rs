@@ -65,6 +65,10 @@ pub(super) const MASQUERADE_STATIC_IP: Rule = Rule {
             interface goes down; where the address stays the same neither is needed",
     mend: "action=src-nat with to-addresses= that address",
     find: |config, found| {
+        // With another way out, connections have to be forgotten when this one goes down: masquerade does.
+        if config.uplinks() > 1 || config.wan().len() > 1 {
+            return;
+        }
         let addresses = config.enabled("/ip/address");
         for rule in config
             .chain(NAT, "srcnat")

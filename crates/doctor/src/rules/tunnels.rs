@@ -18,11 +18,7 @@ pub(super) const FASTPATH_TUNNEL_IPSEC: Rule = Rule {
     find: |config, found| {
         for tunnel in FAST.iter().flat_map(|path| config.enabled(path)) {
             if has(tunnel, "ipsec-secret") && tunnel.is("allow-fast-path") {
-                let fix = format!(
-                    "{}/set {} allow-fast-path=no",
-                    tunnel.menu.path,
-                    title(tunnel)
-                );
+                let fix = format!("{}/set {} allow-fast-path=no", tunnel.menu.path, tunnel.id);
                 found.fixed(&[tunnel], format!("{} has both", title(tunnel)), vec![fix]);
             }
         }
@@ -70,12 +66,8 @@ pub(super) const PPTP_SECURITY: Rule = Rule {
     find: |config, found| {
         let server = config.settings("/interface/pptp-server/server");
         for server in server.into_iter().filter(|server| server.is("enabled")) {
-            let fix = String::from("/interface/pptp-server/server/set enabled=no");
-            found.fixed(
-                &[server],
-                String::from("the PPTP server is enabled"),
-                vec![fix],
-            );
+            // No commands: clients that dial in need another server first.
+            found.add(&[server], String::from("the PPTP server is enabled"));
         }
         for client in config.enabled("/interface/pptp-client") {
             found.add(&[client], format!("{} is PPTP", title(client)));
