@@ -58,7 +58,8 @@ fn text(name: &str, value: &Value) -> Result<String, String> {
     })
 }
 
-/// Reads `a=b&c&.proplist=x,y` into a query and a list of wanted properties.
+/// Reads `a=b&c&.proplist=x,y` into a query and a list of wanted properties. RouterOS: a filter with several values,
+/// parted by commas, takes rows that have any of them.
 pub(crate) fn filters(query: &str, request: &mut Request) {
     for part in query.split('&').filter(|part| !part.is_empty()) {
         let word = unescape(part);
@@ -67,8 +68,23 @@ pub(crate) fn filters(query: &str, request: &mut Request) {
                 let names = (String::from(".proplist"), names.to_owned());
                 request.arguments.push(names);
             }
-            None => request.query.push(word),
+            None => filter(word, &mut request.query),
         }
+    }
+}
+
+/// Adds the words of one filter. A value that has commas itself is the first of those that are looked for.
+fn filter(word: String, query: &mut Vec<String>) {
+    let any: Vec<_> = match word.split_once('=') {
+        Some((name, values)) if !word.starts_with(['<', '>', '-', '#']) && values.contains(',') => {
+            let values = values.split(',').filter(|value| !value.is_empty());
+            values.map(|value| format!("{name}={value}")).collect()
+        }
+        _ => Vec::new(),
+    };
+    query.push(word);
+    for word in any {
+        query.extend([word, String::from("#|")]);
     }
 }
 
@@ -164,6 +180,28 @@ mod tests {
         assert_eq!(request.query, ["name=a b", ".id=*1", "disabled", "x=%zz%"]);
         let wanted = (".proplist".to_owned(), ".id,name".to_owned());
         assert_eq!(request.arguments, [wanted]);
+    }
+
+    #[test]
+    fn a_filter_with_several_values_takes_any_of_them() {
+        let mut request = Request::default();
+
+        filters("type=A,TXT&comment=cs&x=1%2C2", &mut request);
+
+        let expected = [
+            "type=A,TXT",
+            "type=A",
+            "#|",
+            "type=TXT",
+            "#|",
+            "comment=cs",
+            "x=1,2",
+            "x=1",
+            "#|",
+            "x=2",
+            "#|",
+        ];
+        assert_eq!(request.query, expected);
     }
 
     proptest! {

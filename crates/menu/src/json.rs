@@ -1,6 +1,6 @@
 //! Rows in the shape of RouterOS's REST interface: objects whose values are all strings.
 
-use crate::{Menu, Row, Value};
+use crate::{Menu, Row, Value, bytes};
 
 /// The cells of a row as names and texts, `.id` first, for API and REST: Booleans are `true` and
 /// `false`, flags of the menu that are not set are `false`. `wanted` limits and orders the names.
@@ -65,21 +65,28 @@ pub fn object(menu: &'static Menu, row: &Row, wanted: &[&str]) -> String {
     out
 }
 
-/// Appends a JSON string.
+/// Appends a JSON string. A text whose bytes are not UTF-8 is written as Latin-1, a character for each byte, so that
+/// the document is valid and the reader gets every byte back.
 pub fn string(text: &str, out: &mut String) {
     out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            // A byte of no known encoding: its Latin-1 character keeps the document valid.
-            c => out.push(crate::bytes::raw(c).map_or(c, char::from)),
-        }
+    match text.chars().any(|c| bytes::raw(c).is_some()) {
+        true => bytes::to_bytes(text)
+            .into_iter()
+            .for_each(|byte| character(char::from(byte), out)),
+        false => text.chars().for_each(|c| character(c, out)),
     }
     out.push('"');
+}
+
+fn character(c: char, out: &mut String) {
+    match c {
+        '"' | '\\' => out.extend(['\\', c]),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+        c => out.push(c),
+    }
 }
 
 fn text(presence: bool, value: &Value) -> String {
@@ -100,6 +107,17 @@ mod tests {
         properties: &[&[Property::new("name", Kind::Name, "Name")]],
         ..Menu::new("/items", Shape::List, "Items")
     };
+
+    #[test]
+    fn a_text_that_is_not_utf_8_keeps_every_byte() {
+        let mut out = String::new();
+        string(&bytes::from_bytes(b"\xe9\0\xc3\xa9\"\xff"), &mut out);
+        assert_eq!(out, "\"\u{e9}\\u0000\u{c3}\u{a9}\\\"\u{ff}\"");
+
+        let mut out = String::new();
+        string("Tamás", &mut out);
+        assert_eq!(out, "\"Tamás\"");
+    }
 
     #[test]
     fn programs_are_told_what_is_wrong_with_an_item() {

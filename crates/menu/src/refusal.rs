@@ -112,6 +112,21 @@ impl Reason {
         }
     }
 
+    /// The argument whose value is refused, where the sentence names it.
+    pub fn argument(&self) -> Option<&str> {
+        let Self::BadValue(sentence) = self else {
+            return None;
+        };
+        let named = [
+            "input does not match any value of ",
+            "invalid value for argument ",
+        ];
+        let rest = named
+            .iter()
+            .find_map(|begin| sentence.strip_prefix(begin))?;
+        rest.split([' ', ':']).next()
+    }
+
     /// `failure: already have …` and its like.
     pub fn failure(text: impl Into<String>) -> Self {
         Self::Failure(text.into())

@@ -364,10 +364,16 @@ impl<'a> Machine<'a> {
                 None => self.builtin(builtin.name, command),
             },
         };
-        if let (Err(Stop::Refused(_)), Target::Menu(menu, name), None) =
+        if let (Err(Stop::Refused(refusal)), Target::Menu(menu, name), None) =
             (&result, command.target, &self.fault)
         {
-            self.fault = Some(format!("{}/{name}; line {}", menu.path, command.at.line));
+            let argument = refusal
+                .reason
+                .argument()
+                .map(|argument| format!(" ({argument})"));
+            let argument = argument.unwrap_or_default();
+            let line = command.at.line;
+            self.fault = Some(format!("{}/{name}{argument}; line {line}", menu.path));
         }
         result.map_err(|stop| located(stop, command.at))
     }

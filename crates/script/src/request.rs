@@ -9,6 +9,7 @@ use menu::{Menu, Position, Reason, Refusal};
 
 use crate::ast::{Argument, Command, Expr, Node, Target};
 use crate::builtin;
+use crate::language::argument as argument_of;
 use crate::machine::{self, Machine};
 use crate::session::Session;
 use crate::site::Site;
@@ -112,7 +113,7 @@ fn target(tree: &Tree, path: &str) -> Result<Target, Refusal> {
     };
     let has_rows = tree.has(node, "print");
     match (known, known.and_then(|known| tree.has(node, known))) {
-        (Some(known), Some(menu)) if name != "find" => return Ok(Target::Menu(menu, known)),
+        (Some(known), Some(menu)) => return Ok(Target::Menu(menu, known)),
         (Some("export"), None) => return Ok(Target::Export(tree.nodes[node].path)),
         _ => {}
     }
@@ -165,6 +166,11 @@ impl Machine<'_> {
                     request,
                     rows,
                 ),
+            // RouterOS: the ids of all items, whatever the query; none is an empty text.
+            Target::Menu(menu, "find") => {
+                let found = self.menu_command(menu, "find", &bare(target, Vec::new()))?;
+                Ok(Done::Ret(found.to_string()))
+            }
             Target::Menu(menu, name) => {
                 let known = spec::of_menu(menu, name);
                 let command = command(target, request, &known, menu.has_rows())?;
@@ -183,6 +189,10 @@ impl Machine<'_> {
                     return self.request_action((menu, name), target, &known, request, rows);
                 }
                 let command = command(target, request, &known, false)?;
+                if builtin.name == "execute" && argument_of(&command, "as-string").is_some() {
+                    self.permit_builtin(builtin.name)?;
+                    return self.execute_to_text(&command).map(Done::Ret);
+                }
                 self.command(&command).map(|value| returned(&value))
             }
         }

@@ -50,8 +50,8 @@ pub(crate) struct Seen {
     menu: &'static Menu,
     /// Whether the first look gives what is there.
     all: bool,
-    /// A digest of each row; none before the first look.
-    rows: Option<BTreeMap<Id, u64>>,
+    /// What was observed of each row; `None` before the first look.
+    rows: Option<BTreeMap<Id, Observed>>,
     revision: Option<u64>,
     /// When it was looked last, and how long that took.
     looked: (Duration, Duration),
@@ -89,9 +89,10 @@ impl Seen {
                 return Err(Reason::Limit("rows").nowhere().into());
             }
             let fresh = rows.into_iter().filter(|row| {
-                let (id, digest) = (row.id.unwrap_or(Id::SETTINGS), digest(menu, row));
-                now.insert(id, digest);
-                all && seen.get(&id) != Some(&digest)
+                let (id, observed) = (row.id.unwrap_or(Id::SETTINGS), Observed::of(menu, row));
+                let changed = seen.get(&id).is_none_or(|before| observed.differs(before));
+                now.insert(id, observed);
+                all && changed
             });
             let fresh: Vec<_> = fresh.collect();
             match fresh.is_empty() {
@@ -123,15 +124,40 @@ impl Seen {
     }
 }
 
-/// A digest of what makes a row another: all but what changes by itself, such as counters.
-fn digest(menu: &'static Menu, row: &Row) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for (name, value) in &row.cells {
-        if !menu.property(name).is_some_and(runs_on) {
-            (name, value).hash(&mut hasher);
+/// A row at a look, as far as another look can tell whether it has changed.
+#[derive(Clone, Copy)]
+struct Observed {
+    /// Digest of all cells but those that change by themselves, such as counters.
+    digest: u64,
+    /// The time that is left, in nanoseconds, where a cell of the row shrinks with the time.
+    left: Option<i64>,
+}
+
+impl Observed {
+    fn of(menu: &'static Menu, row: &Row) -> Self {
+        let mut hasher = DefaultHasher::new();
+        let mut left = None;
+        for (name, value) in &row.cells {
+            match menu.property(name) {
+                Some(property) if property.runs_down => left = value.as_nanos(),
+                Some(property) if runs_on(property) => {}
+                _ => (name, value).hash(&mut hasher),
+            }
+        }
+        Self {
+            digest: hasher.finish(),
+            left,
         }
     }
-    hasher.finish()
+
+    /// Whether more has happened since the earlier look than that time has passed.
+    fn differs(&self, before: &Self) -> bool {
+        let extended = match (self.left, before.left) {
+            (Some(now), Some(before)) => now > before,
+            (now, before) => now.is_some() != before.is_some(),
+        };
+        self.digest != before.digest || extended
+    }
 }
 
 /// Whether the value changes while nothing happens: a counter, an age.

@@ -98,6 +98,44 @@ fn queries_choose_and_count_rows() {
 }
 
 #[test]
+fn find_answers_the_ids_of_all_items() {
+    let mut store = schema::store();
+    let find = "/ip/firewall/address-list/find ?list=a";
+    assert_eq!(ask(&mut store, find).0, Ok(Done::Ret(String::new())));
+    for entry in ["=address=192.0.2.1 =list=a", "=address=192.0.2.2 =list=b"] {
+        let add = format!("/ip/firewall/address-list/add {entry}");
+        assert!(ask(&mut store, &add).0.is_ok(), "{add}");
+    }
+    assert_eq!(ask(&mut store, find).0, Ok(Done::Ret("*1;*2".into())));
+}
+
+#[test]
+fn execute_as_string_answers_what_was_printed_and_the_error_that_ended_it() {
+    let mut store = schema::store();
+    let mut run = |script: &str| {
+        let mut request = request("/execute =as-string=");
+        request.arguments.push(("script".into(), script.to_owned()));
+        let mut live = Offline;
+        let mut site = Held::new(&mut store, &mut live);
+        let mut session = Session::new("admin");
+        let done = request_at(&mut site, &mut session, &request, &mut Taken::default());
+        match done {
+            Ok(Done::Ret(text)) => text,
+            other => panic!("{script}: {other:?}"),
+        }
+    };
+
+    assert_eq!(run(":put one; :put two"), "one\ntwo");
+    assert_eq!(run(":put one; :error stop"), "one\nstop");
+    assert_eq!(
+        run("/ip/address/add address=192.0.2.1/24 interface=nowhere"),
+        "input does not match any value of interface (/ip/address/add (interface); line 1)"
+    );
+    assert_eq!(run("/ip ]"), "expected command name (line 1 column 5)");
+    assert_eq!(run(":return 7"), "7");
+}
+
+#[test]
 fn settings_are_one_row_without_an_id() {
     let mut store = schema::store();
 
@@ -116,7 +154,7 @@ fn what_is_not_there_is_named_as_routeros_names_it() {
         ("#", "no such command prefix"),
         ("/put", "no such command prefix"),
         ("/ip/address/fly", "no such command"),
-        ("/ip/address/find", "no such command"),
+        ("/system/identity/find", "no such command"),
         ("/ip/address/pri", "no such command"),
         ("/ip/address/add =colour=red", "unknown parameter colour"),
         ("/ip/address/print =colour=red", "unknown parameter colour"),

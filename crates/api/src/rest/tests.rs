@@ -77,6 +77,38 @@ fn an_item_lives_from_put_to_delete() {
     assert_eq!(ask(&mut store, "GET", filtered, ""), (200, "[]".to_owned()));
 }
 
+/// Providers of DNS records for Kubernetes list what they own by `type=A,AAAA,CNAME,TXT`.
+#[test]
+fn a_filter_with_several_values_finds_rows_with_any_of_them() {
+    let mut store = schema::store();
+    for body in [
+        r#"{"name":"one.example.net","type":"A","address":"192.0.2.10","comment":"cs"}"#,
+        r#"{"name":"one.example.net","type":"TXT","text":"heritage=x","comment":"cs"}"#,
+        r#"{"name":"two.example.net","type":"NXDOMAIN","comment":"cs"}"#,
+        r#"{"name":"three.example.net","type":"A","address":"192.0.2.11","comment":"a,b"}"#,
+    ] {
+        assert_eq!(
+            ask(&mut store, "PUT", "/ip/dns/static", body).0,
+            201,
+            "{body}"
+        );
+    }
+    let mut names = |query: &str| {
+        let url = format!("/ip/dns/static?{query}");
+        let (status, text) = ask(&mut store, "GET", &url, "");
+        assert_eq!(status, 200, "{text}");
+        let rows = json(&text).as_array().cloned().unwrap_or_default();
+        let names = rows.iter().filter_map(|row| row["name"].as_str());
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+
+    let two = ["one.example.net", "one.example.net"];
+    assert_eq!(names("type=A,AAAA,CNAME,TXT,MX,SRV,NS&comment=cs"), two);
+    assert_eq!(names("type=A%2CTXT&comment=cs"), two);
+    assert_eq!(names("comment=a,b"), ["three.example.net"]);
+    assert_eq!(names("type=MX,SRV"), [""; 0]);
+}
+
 #[test]
 fn settings_are_one_object() {
     let mut store = schema::store();

@@ -30,6 +30,8 @@ pub struct Property {
     pub stats: bool,
     /// Whether it is shown only while it has another value than its default.
     pub quiet: bool,
+    /// Whether its value is the time that is left, which shrinks while nothing happens.
+    pub runs_down: bool,
     /// Whether its text is a script, which can be written as code in braces.
     pub script: bool,
     /// Whether an item may name itself with it, before it is there.
@@ -73,6 +75,7 @@ impl Property {
             bare: false,
             stats: false,
             quiet: false,
+            runs_down: false,
             script: false,
             itself: false,
             unit: "",
@@ -154,6 +157,13 @@ impl Property {
     #[must_use]
     pub const fn quiet(mut self) -> Self {
         self.quiet = true;
+        self
+    }
+
+    /// The time that is left: rows show less of it every second.
+    #[must_use]
+    pub const fn runs_down(mut self) -> Self {
+        self.runs_down = true;
         self
     }
 

@@ -6,7 +6,7 @@ use menu::{Builtin, Family, Flag, Item, Kind, Menu, Pick, Property, Shape};
 
 use crate::declare::{between, counter, no, optional, property, shown, with_default};
 
-const CERTIFICATE: Kind = Kind::Or(&["none"], &Kind::Name);
+const CERTIFICATE: Kind = Kind::Or(&["none"], &Kind::Reference("certificate"));
 
 const SERVICE: &[Property] = &[
     shown(

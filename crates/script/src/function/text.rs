@@ -116,6 +116,34 @@ impl Machine<'_> {
         Ok(text.text)
     }
 
+    /// What the code of `execute` prints, then the error that ends it. RouterOS: `as-string` gives programs the text of
+    /// a failure as the result, with its command and line; the command itself does not fail.
+    pub(crate) fn execute_to_text(&mut self, command: &Command) -> Result<String> {
+        let mut text = Collected::new(usize::MAX);
+        let ended = self.code_of(command, "script").and_then(|code| {
+            self.printing_to(&mut text, |machine| match machine.block(&code) {
+                Err(Stop::Refused(refusal)) if refusal.reason != Reason::Interrupted => {
+                    let explained = machine.explained(&refusal);
+                    machine.print(&format!("{explained}\n"))?;
+                    Ok(Value::Nothing)
+                }
+                Err(Stop::Return(value)) => Ok(value),
+                ended => ended,
+            })
+        });
+        let value = match ended {
+            // The script cannot be read.
+            Err(Stop::Refused(refusal)) if refusal.reason != Reason::Interrupted => {
+                return Ok(refusal.to_string());
+            }
+            ended => ended?,
+        };
+        match text.text.trim_end_matches('\n') {
+            "" => Ok(value.to_string()),
+            printed => Ok(printed.to_owned()),
+        }
+    }
+
     pub(super) fn line_ends(&mut self, name: &str, command: &Command) -> Result<Value> {
         let text = self.text_of(command, "input")?.unwrap_or_default();
         let plain = text.replace("\r\n", "\n");

@@ -67,7 +67,8 @@ pub(crate) static MENU: Menu = Menu {
                 "timeout",
                 seconds(0, 21_474_836),
                 "How long the entry is kept",
-            ),
+            )
+            .runs_down(),
             no("dynamic", "Whether the entry is gone after a restart"),
         ],
         COMMENT_DISABLED,
