@@ -174,8 +174,9 @@ fn print(
 ) -> Result<(), Fault> {
     request.path = format!("{}/print", menu.path);
     if !menu.has_rows() {
+        // RouterOS: a state of which nothing is known is an empty list.
         let object = one_row(&request, run)?;
-        return whole(200, object.as_deref().unwrap_or("{}"), out);
+        return whole(200, object.as_deref().unwrap_or("[]"), out);
     }
     let mut list = List::new(out);
     let done = run(&request, &mut list);

@@ -4,6 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
 use router::drive::{Core, Resources};
 
 /// How often it is looked at: a second is what users watch, and costs nothing.
@@ -33,6 +36,7 @@ impl Watch {
                 .map_or(0, |mhz| mhz as u64),
             architecture: String::from(std::env::consts::ARCH),
             board: board(),
+            system_id: system_id(),
             ..Resources::default()
         };
         Self {
@@ -55,6 +59,12 @@ impl Watch {
             self.known.free_disk = disk.f_bavail * disk.f_frsize;
             self.known.total_disk = disk.f_blocks * disk.f_frsize;
         }
+        let counted = fs::read_to_string("/proc/self/net/snmp").unwrap_or_default();
+        self.known.tcp = group(&counted, "Tcp:");
+        self.known.udp = group(&counted, "Udp:");
+        self.known.sectors_written = sectors_written();
+        let total = disk_sectors(&self.state).unwrap_or_default();
+        self.known.sectors_written_total = total.max(self.known.sectors_written);
         let before = std::mem::replace(&mut self.ticks, ticks(&statistics()));
         let mut cores = self
             .ticks
@@ -83,6 +93,46 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         .lines()
         .find(|line| line.split(':').next().is_some_and(|n| n.trim() == name))?;
     Some(line.split_once(':')?.1.trim())
+}
+
+/// The numbers of a protocol in `/proc/net/snmp`: its second line, behind the line of their names.
+fn group(counted: &str, name: &str) -> Vec<i64> {
+    let mut lines = counted.lines().filter_map(|line| line.strip_prefix(name));
+    let numbers = lines.nth(1).unwrap_or_default().split_whitespace();
+    numbers.filter_map(|number| number.parse().ok()).collect()
+}
+
+/// Identifier of the machine: 64 bits in base64, made of its machine-id(5), which programs are to keep to themselves.
+fn system_id() -> String {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let machine = fs::read("/etc/machine-id").unwrap_or_default();
+    let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(PRIME);
+    let sum = b"ferroute".iter().chain(&machine).fold(OFFSET, mix);
+    STANDARD_NO_PAD.encode(sum.to_be_bytes())
+}
+
+/// Bytes of a sector of a disk, whatever the disk calls one (`Documentation/admin-guide/iostats.rst` of Linux).
+const SECTOR: u64 = 512;
+
+/// Sectors that this process had written to disks.
+fn sectors_written() -> u64 {
+    let counters = fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let bytes = field(&counters, "write_bytes").and_then(|text| text.parse::<u64>().ok());
+    bytes.unwrap_or(0) / SECTOR
+}
+
+/// Sectors that were written to the disk on which a folder lies; `None` where it lies on none.
+fn disk_sectors(folder: &Path) -> Option<u64> {
+    let device = rustix::fs::stat(folder).ok()?.st_dev;
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let disks = fs::read_to_string("/proc/diskstats").ok()?;
+    disks.lines().find_map(|line| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let is_it = words.first()?.parse() == Ok(major) && words.get(1)?.parse() == Ok(minor);
+        // Behind numbers and name: reads, merged reads, sectors read, time, writes, merged writes, sectors written.
+        is_it.then(|| words.get(9)?.parse().ok())?
+    })
 }
 
 /// Clock ticks since the start.

@@ -287,6 +287,8 @@ pub struct Menu {
     pub command_policies: &'static [(&'static str, Policies)],
     /// Whether the items that exist from the start are as good as any others: they can be removed.
     pub removable: bool,
+    /// Properties without any of which settings show no row; empty where settings always have one.
+    pub shown_with: &'static [&'static str],
     /// Whether the console prints the menu when its path is typed alone.
     pub prints_itself: bool,
     /// Whether the console hides the menu: its items show in a view only.
@@ -362,6 +364,7 @@ impl Menu {
             policies: Policies::NONE,
             command_policies: &[],
             removable: false,
+            shown_with: &[],
             prints_itself: false,
             hidden: false,
             older: false,
@@ -429,6 +432,18 @@ impl Menu {
     /// Whether `add` or `remove` is a command of the menu: of its items, or one of its own.
     pub fn takes(&self, command: &str) -> bool {
         self.grows() || self.commands.iter().any(|own| own.name == command)
+    }
+
+    /// Whether the one row of settings or of a state says anything. RouterOS: `print` shows nothing where nothing is
+    /// known, and nothing of the sensors of a machine that has none.
+    pub(crate) fn has_values(&self, row: &crate::Row) -> bool {
+        match self.shown_with {
+            [] => {
+                self.shape != Shape::Status
+                    || row.cells.iter().any(|(name, _)| !name.starts_with('.'))
+            }
+            names => names.iter().any(|name| row.get(name).is_some()),
+        }
     }
 
     /// Whether the menu has items or rows, rather than one set of values.

@@ -537,6 +537,17 @@ impl Default for Settings6 {
     }
 }
 
+/// Which DNS servers router advertisements name (RFC 8106).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdvertiseDns {
+    /// None.
+    No,
+    /// Those of `/ipv6/nd`, else those that the router itself asks.
+    Servers,
+    /// The router, by its link-local address.
+    Router,
+}
+
 /// An item of `/ipv6/nd`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nd {
@@ -560,8 +571,8 @@ pub struct Nd {
     pub hop_limit: Option<u8>,
     /// Whether the link address is advertised.
     pub advertise_mac: bool,
-    /// Whether DNS servers are advertised.
-    pub advertise_dns: bool,
+    /// Which DNS servers are advertised.
+    pub advertise_dns: AdvertiseDns,
     /// Addresses come by DHCPv6.
     pub managed: bool,
     /// The rest comes by DHCPv6.

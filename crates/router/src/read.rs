@@ -14,9 +14,9 @@ use service::neighbour::Mode;
 use wire::Mac;
 
 use crate::intent::{
-    AnyNet, Class, Gateway, Intent, Interface, InterfaceKind, InterfaceList, ItemId, Lifetime,
-    Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse, Route, Rule, Settings4, Settings6,
-    Table,
+    AdvertiseDns, AnyNet, Class, Gateway, Intent, Interface, InterfaceKind, InterfaceList, ItemId,
+    Lifetime, Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse, Route, Rule, Settings4,
+    Settings6, Table,
 };
 use crate::link_modes;
 use crate::rib::{Check, Family, Net, V4, V6};
@@ -436,7 +436,11 @@ fn nd(item: &Item) -> Option<Nd> {
             .number("hop-limit")
             .and_then(|limit| u8::try_from(limit).ok()),
         advertise_mac: item.is("advertise-mac-address"),
-        advertise_dns: item.is("advertise-dns"),
+        advertise_dns: match item.get("advertise-dns") {
+            Some(Value::Bool(true)) => AdvertiseDns::Servers,
+            Some(Value::Word("self")) => AdvertiseDns::Router,
+            _ => AdvertiseDns::No,
+        },
         managed: item.is("managed-address-configuration"),
         other: item.is("other-configuration"),
         dns: list6(item, "dns"),

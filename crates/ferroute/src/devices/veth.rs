@@ -1,5 +1,5 @@
 //! `/interface/veth`: interfaces whose other end is a device of the machine. The device is a TAP of the interface's
-//! name, with the addresses that the container is to have; whoever runs the container moves it there.
+//! name, or of one that is made of it (`device_name`), with the addresses that the container is to have; whoever runs the container moves it there.
 
 use netio::Spec;
 use netio::link::Links;
@@ -35,7 +35,7 @@ impl Devices {
             if !self.devices.iter().any(has_name) {
                 let mut device = Device::new(Mapped {
                     name: veth.name.clone(),
-                    spec: Spec::Tap(veth.name.clone()),
+                    spec: Spec::Tap(device_name(&veth.name)),
                 });
                 device.veth = Some(Made {
                     wanted: veth,
@@ -77,6 +77,22 @@ impl Device {
     }
 }
 
+/// The device of an interface: its name, where a device can have that (1 to 15 bytes; `dev_valid_name` of Linux), else
+/// the beginning of the name and a number that is made of all of it.
+fn device_name(name: &str) -> String {
+    const BYTES: usize = 15;
+    const BEGINNING: usize = 6;
+    let fits = |c: char| c.is_ascii_graphic() && !matches!(c, '/' | ':' | '%');
+    if name.len() <= BYTES && !matches!(name, "." | "..") && name.chars().all(fits) {
+        return name.to_owned();
+    }
+    let beginning: String = name.chars().filter(|c| fits(*c)).take(BEGINNING).collect();
+    let sum = name.bytes().fold(0x811c_9dc5_u32, |sum, byte| {
+        (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    format!("{beginning}-{sum:08x}")
+}
+
 fn address(index: u32, veth: &Veth) -> std::io::Result<()> {
     let mut links = Links::open()?;
     if let Some(mac) = veth.mac {
@@ -86,4 +102,30 @@ fn address(index: u32, veth: &Veth) -> std::io::Result<()> {
         links.add_address(index, net.addr(), net.prefix_len())?;
     }
     links.set_up(index, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_name_of_an_interface_has_a_device_and_no_two_have_the_same() {
+        assert_eq!(device_name("veth-nextcloud1"), "veth-nextcloud1");
+        let long = [
+            "veth-home-assistant-1",
+            "veth-home-assistant-2",
+            "veth: a/b",
+            "käse-käse-käse-käse",
+            "..",
+        ];
+        let names: std::collections::BTreeSet<_> =
+            long.iter().map(|name| device_name(name)).collect();
+        assert_eq!(names.len(), long.len());
+        assert!(
+            names
+                .iter()
+                .all(|name| name.len() <= 15 && !name.contains(['/', ':', ' '])),
+            "{names:?}"
+        );
+    }
 }

@@ -199,6 +199,56 @@ fn a_reader_looks_by_rest_and_by_the_page_and_changes_nothing() {
 }
 
 #[test]
+fn the_machines_menus_say_what_a_virtual_router_says() {
+    let router = router("machine");
+    let row = |menu: &str| ask(&router, &format!("GET /rest{menu}"), &[JOE], "").body;
+    let license = row("/system/license");
+    assert!(
+        license.contains("\"level\":\"free\"") && license.contains("\"system-id\":\""),
+        "{license}"
+    );
+    let mode = row("/system/device-mode");
+    assert!(
+        mode.contains("\"mode\":\"advanced\"") && mode.contains("\"container\":\"false\""),
+        "{mode}"
+    );
+    let resource = row("/system/resource");
+    for name in ["write-sect-since-reboot", "write-sect-total"] {
+        assert!(resource.contains(&format!("\"{name}\":\"")), "{resource}");
+    }
+    assert!(
+        row("/system/health").contains("\n[]\r\n"),
+        "{}",
+        row("/system/health")
+    );
+}
+
+#[test]
+fn a_file_reads_as_the_bytes_that_it_has() {
+    let router = router("bytes");
+    let add = r#"{"name":"u.txt","contents":"Tam\u00e1s\u0000"}"#;
+    assert_eq!(
+        ask(&router, "PUT /rest/file", &[JOE, JSON], add).status,
+        201
+    );
+    let read = |offset: u32| {
+        let body = format!("{{\"file\":\"u.txt\",\"offset\":\"{offset}\",\"chunk-size\":\"9\"}}");
+        ask(&router, "POST /rest/file/read", &[JOE, JSON], &body).body
+    };
+    assert!(
+        read(0).contains("[{\"data\":\"Tam\u{e1}s\\u0000\"}]"),
+        "{}",
+        read(0)
+    );
+    // A piece that begins within a character is bytes: each is the character of its number.
+    assert!(
+        read(4).contains("[{\"data\":\"\u{a1}s\\u0000\"}]"),
+        "{}",
+        read(4)
+    );
+}
+
+#[test]
 fn undo_comes_to_the_change_that_was_shown_and_to_no_other() {
     let router = router("meant");
     let rename = "POST /rest/system/identity/set";

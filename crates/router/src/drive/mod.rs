@@ -160,6 +160,16 @@ pub struct Resources {
     pub architecture: String,
     /// The machine's model.
     pub board: String,
+    /// Identifier of the machine, as `/system/license` shows it: the same after a restart.
+    pub system_id: String,
+    /// What the machine counts of TCP and UDP, in the order of RFC 4022 and RFC 4113.
+    pub tcp: Vec<i64>,
+    /// See [`Self::tcp`].
+    pub udp: Vec<i64>,
+    /// Sectors of 512 bytes that the router has written since its start.
+    pub sectors_written: u64,
+    /// Sectors of 512 bytes that were written to the state's disk by anybody.
+    pub sectors_written_total: u64,
 }
 
 /// What a core does, in percent of its time.

@@ -17,7 +17,7 @@ use super::neighbours::{DISCOVERY, discovery};
 use super::{Effect, Effects, Feature};
 use crate::compile::Laid;
 use crate::drive::timers::Timers;
-use crate::intent::{ItemId, Lifetime, Name, Nd};
+use crate::intent::{AdvertiseDns, ItemId, Lifetime, Name, Nd};
 use crate::learned::Learned;
 use crate::records::{Key, Kind, Recalled};
 use crate::running::Running;
@@ -406,10 +406,11 @@ impl Links6 {
             return Wanted::NoPrefix(config_of(nd, laid.link.mac, none, prefixes));
         }
         // RouterOS: without servers of its own `/ipv6/nd` tells those of `/ip/dns`, dynamic ones as well.
-        let dns = match (nd.advertise_dns, nd.dns.is_empty()) {
-            (false, _) => Vec::new(),
-            (true, true) => self.name_servers(&running.intent.dns6),
-            (true, false) => nd.dns.clone(),
+        let dns = match nd.advertise_dns {
+            AdvertiseDns::No => Vec::new(),
+            AdvertiseDns::Router => running.link_local(id).into_iter().collect(),
+            AdvertiseDns::Servers if nd.dns.is_empty() => self.name_servers(&running.intent.dns6),
+            AdvertiseDns::Servers => nd.dns.clone(),
         };
         Wanted::Advertise(config_of(nd, laid.link.mac, dns, prefixes))
     }

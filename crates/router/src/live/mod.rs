@@ -148,6 +148,8 @@ impl Live for Control {
             "/tool/sniffer" => row.set("running", Value::Bool(self.instruments.is_sniffing())),
             "/system/clock" => self.annotate_clock(row),
             "/system/resource" => self.annotate_resource(row),
+            "/system/license" => self.annotate_license(row),
+            "/system/device-mode" => Self::annotate_device_mode(row),
             "/system/routerboard" => self.annotate_routerboard(row),
             "/system/package/update" => row.set("installed-version", self.version()),
             "/system/configuration" => self.annotate_configuration(store, row),

@@ -8,6 +8,31 @@ use menu::{Id, Row, Value};
 use super::{DYNAMIC, number};
 use crate::drive::Control;
 
+/// Features of `/system/device-mode` that mode `advanced` allows, and those that it does not.
+const ALLOWED_FEATURES: &[&str] = &[
+    "scheduler",
+    "socks",
+    "fetch",
+    "pptp",
+    "l2tp",
+    "bandwidth-test",
+    "sniffer",
+    "ipsec",
+    "romon",
+    "proxy",
+    "hotspot",
+    "smb",
+    "email",
+    "zerotier",
+];
+const REFUSED_FEATURES: &[&str] = &[
+    "traffic-gen",
+    "container",
+    "install-any-version",
+    "partitions",
+    "routerboard",
+];
+
 impl Control {
     pub(super) fn annotate_settings4(&self, row: &mut Row) {
         let active = self.is_fast(false);
@@ -162,6 +187,8 @@ impl Control {
         row.set("cpu-load", number(known.cpu_load));
         row.set("free-hdd-space", number(known.free_disk));
         row.set("total-hdd-space", number(known.total_disk));
+        row.set("write-sect-since-reboot", number(known.sectors_written));
+        row.set("write-sect-total", number(known.sectors_written_total));
         row.set("architecture-name", Value::text(&*known.architecture));
         let board = match self.offload.board.is_routerboard() {
             true => self.offload.board.name,
@@ -169,6 +196,26 @@ impl Control {
         };
         row.set("board-name", Value::text(board));
         row.set("platform", Value::text("ferroute"));
+    }
+
+    /// RouterOS: the licence of a virtual router that nobody has bought one for.
+    pub(super) fn annotate_license(&self, row: &mut Row) {
+        row.set("system-id", Value::text(&*self.resources.system_id));
+        row.set("level", Value::Word("free"));
+    }
+
+    /// RouterOS: a virtual router is in mode `advanced`, which allows all but what can be turned against its owner.
+    pub(super) fn annotate_device_mode(row: &mut Row) {
+        row.set("mode", Value::Word("advanced"));
+        row.set("allowed-versions", Value::text("7.13+,6.49.8+"));
+        row.set("flagged", Value::Bool(false));
+        row.set("flagging-enabled", Value::Bool(true));
+        for (features, allowed) in [(ALLOWED_FEATURES, true), (REFUSED_FEATURES, false)] {
+            for feature in features {
+                row.set(feature, Value::Bool(allowed));
+            }
+        }
+        row.set("attempt-count", number(0_u64));
     }
 
     /// The board whose ports these are taken to be. RouterOS: on a machine that is none of its maker's there is

@@ -1,6 +1,6 @@
 //! `/interface/veth`: interfaces whose other end is in a container.
 
-use menu::{Draft, Family, Kind, Menu, Property, Reason, Shape, Store};
+use menu::{Family, Kind, Menu, Property, Shape};
 
 use super::{FLAGS, RESET_COUNTERS};
 use crate::declare::{list, mac, no};
@@ -45,23 +45,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "veth",
     commands: &[RESET_COUNTERS],
-    check: Some(names_a_device),
     ..Menu::new("/interface/veth", Shape::List, "Interfaces of containers")
 };
-
-/// The other end is a device of the machine under the same name: 1 to 15 bytes without slash and space
-/// (`dev_valid_name` of Linux).
-fn names_a_device(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
-    let name = draft
-        .get("name")
-        .and_then(|name| name.as_str())
-        .unwrap_or_default();
-    let is_bad = |c: char| c.is_whitespace() || matches!(c, '/' | ':' | '%');
-    if name.len() > 15 || matches!(name, "." | "..") || name.contains(is_bad) {
-        return Err(Reason::failure(
-            "the container's end has the name of the interface, which has to have 1 to 15 bytes without space, slash, \
-             colon and percent sign",
-        ));
-    }
-    Ok(())
-}

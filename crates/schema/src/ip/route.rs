@@ -1,7 +1,11 @@
 //! `/ip/route`: routes of IPv4.
 
-use menu::{Argument, Command, Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
+use menu::{Argument, Family, Flag, Kind, Menu, Old, Property, Shape};
 
+use crate::declare::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PROPLIST, WITHOUT_PAGING,
+    argument, command,
+};
 use crate::fragment::{COMMENT_DISABLED, ROUTE, route};
 
 const GATEWAY: Kind = Kind::Gateway(Family::V4);
@@ -68,28 +72,28 @@ pub(crate) static MENU: Menu = Menu {
     flags: FLAGS,
     columns: &["dst-address", "gateway", "routing-table", "distance"],
     sort: &["dst-address", "distance"],
-    commands: &[Command {
-        name: "check",
-        help: "Show the route that a packet would take",
-        arguments: &[
+    commands: &[command(
+        "check",
+        "Show the route that a packet would take",
+        &[
             Argument {
-                name: "dst-ip",
-                kind: ADDRESS,
-                help: "Destination address",
                 required: true,
-                unnamed: false,
+                unnamed: true,
+                ..argument("dst-ip", ADDRESS, "Destination address")
             },
-            Argument {
-                name: "src-ip",
-                kind: ADDRESS,
-                help: "Source address",
-                required: false,
-                unnamed: false,
-            },
+            argument("src-ip", ADDRESS, "Source address"),
+            APPEND,
+            AS_VALUE,
+            DO,
+            DURATION,
+            FILE,
+            FREEZE,
+            INTERVAL,
+            ONCE,
+            PROPLIST,
+            WITHOUT_PAGING,
         ],
-        effect: Effect::Full,
-        repeats: false,
-    }],
+    )],
     old: OLD,
     unnumbered_dynamic: true,
     conditions: crate::conditions::ROUTE,

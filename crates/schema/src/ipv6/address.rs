@@ -1,7 +1,8 @@
 //! `/ipv6/address`: IPv6 addresses of this router's interfaces.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
+use ipnet::{IpNet, Ipv6Net};
 use menu::{Draft, Family, Flag, Kind, Menu, Property, Reason, Shape, Store, Unique, Value};
 
 use crate::fragment::{COMMENT_DISABLED, interface};
@@ -9,7 +10,7 @@ use crate::fragment::{COMMENT_DISABLED, interface};
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            Property::new("address", Kind::Local(Family::V6), "IPv6 address").required(),
+            Property::new("address", Kind::Local(Family::V6), "IPv6 address"),
             Property::new("from-pool", Kind::Text, "The pool that gives the prefix").default(""),
             Property::new(
                 "from-pool-policy",
@@ -62,14 +63,27 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such address",
     }],
     networks: Some(("address", "interface")),
+    derive: Some(take_from_pool),
     check: Some(is_of_a_host),
     ..Menu::new("/ipv6/address", Shape::List, "Address management")
 };
 
+/// RouterOS: without an address, the first one of the network that a pool gives; its length is that of most pools.
+fn take_from_pool(draft: &mut Draft<'_>) {
+    const FIRST: IpNet = IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::UNSPECIFIED, 64));
+    let pool = draft.get("from-pool").and_then(Value::as_str);
+    if draft.get("address").is_none() && pool.is_some_and(|pool| !pool.is_empty()) {
+        draft.set("address", Some(Value::Prefix(FIRST)));
+    }
+}
+
 /// What stands for groups or nobody, or for a host of IPv4, is no interface's own (RFC 4291, 2.5.2, 2.5.5.2
 /// and 2.7), unless a pool or the hardware address gives the other half of it.
 fn is_of_a_host(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
-    let address = draft.get("address").and_then(Value::as_prefix);
+    let address = draft.get("address");
+    let address = address
+        .ok_or_else(|| Reason::Missing(vec!["address"]))?
+        .as_prefix();
     let Some(IpAddr::V6(own)) = address.map(|address| address.addr()) else {
         return Ok(());
     };

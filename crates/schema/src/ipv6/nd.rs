@@ -91,8 +91,8 @@ pub(crate) static MENU: Menu = Menu {
             .default("yes"),
             Property::new(
                 "advertise-dns",
-                Kind::Bool,
-                "Advertises DNS servers (RFC 8106)",
+                Kind::Either(&Kind::Bool, &Kind::Words(&["self"])),
+                "Advertises DNS servers (RFC 8106); self: this router",
             )
             .default("yes"),
             Property::new(

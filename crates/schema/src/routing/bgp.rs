@@ -18,8 +18,8 @@ use crate::dynamic_routing::{FAMILIES, ROUTER_ID, SOURCES, chain};
 
 /// Number of an autonomous system.
 pub(crate) const AS: Kind = between(0, 4_294_967_295);
-/// The own number; within a confederation behind its number: `65550/5`.
-const OWN_AS: Kind = Kind::Either(&AS, &Kind::Tuple("/", &[AS, AS]));
+/// The number of either end; within a confederation behind its number: `65550/5`.
+pub(crate) const OWN_AS: Kind = Kind::Either(&AS, &Kind::Tuple("/", &[AS, AS]));
 /// What is carried.
 const CARRIED: Kind = Kind::Words(&[
     "evpn",

@@ -22,6 +22,7 @@ pub(crate) static HEALTH: Menu = Menu {
             "Type",
         ),
     ]],
+    shown_with: &["name", "value"],
     effect: Effect::None,
     ..Menu::new(
         "/system/health",

@@ -12,7 +12,7 @@ use crate::spelling::HOST;
 pub(crate) static UPS: Menu = Menu {
     properties: &[
         &[
-            Property::new("name", Kind::Name, "Name of the supply").required(),
+            Property::new("name", Kind::Name, "Name of the supply"),
             Property::new(
                 "port",
                 Kind::Or(&["none"], &Kind::Text),
@@ -50,6 +50,8 @@ pub(crate) static UPS: Menu = Menu {
         COMMENT_DISABLED,
     ],
     flags: &[Flag::new('X', "disabled", 1), Flag::new('I', "invalid", 1)],
+    key: Some("name"),
+    naming: "ups",
     columns: &["name", "port", "model"],
     commands: &[
         idle_command("beep", "Sound the alarm", &[AS_VALUE, NUMBER]),

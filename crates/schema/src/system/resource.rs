@@ -30,6 +30,18 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("total-hdd-space", BYTES, "Space of the state's disk")
             .read_only()
             .unit("B"),
+        Property::new(
+            "write-sect-since-reboot",
+            Kind::COUNTER,
+            "Sectors that the router wrote to disk since its start",
+        )
+        .read_only(),
+        Property::new(
+            "write-sect-total",
+            Kind::COUNTER,
+            "Sectors that were written to the state's disk",
+        )
+        .read_only(),
         Property::new("architecture-name", TEXT, "Architecture of the processor").read_only(),
         Property::new("board-name", TEXT, "Model of the machine").read_only(),
         Property::new("platform", TEXT, "Maker of the platform").read_only(),

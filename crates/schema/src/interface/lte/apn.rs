@@ -2,12 +2,12 @@
 
 use menu::{Builtin, Flag, Kind, Menu, Pick, Property};
 
-use crate::declare::{named, number, optional, secret, text, words, yes};
+use crate::declare::{number, optional, secret, text, words, yes};
 use crate::fragment::{COMMENT, idle_list};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        named("Name of the profile"),
+        Property::new("name", Kind::Name, "Name of the profile"),
         text("apn", "Name of the access point"),
         yes("use-peer-dns", "Asks the operator's DNS servers"),
         yes("add-default-route", "Adds a default route"),
@@ -61,6 +61,7 @@ pub(crate) static MENU: Menu = Menu {
         "use-peer-dns",
         "add-default-route",
     ],
+    naming: "apn",
     space: Some("lte-apn"),
     key: Some("name"),
     builtin: &[Builtin {

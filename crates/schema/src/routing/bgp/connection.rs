@@ -2,7 +2,7 @@
 
 use menu::{Family, Kind, Menu, Old, Property};
 
-use super::{AS, INPUT, OUTPUT, WHOLE};
+use super::{AS, INPUT, OUTPUT, OWN_AS, WHOLE};
 use crate::declare::{PORT, between, list, maybe, optional, reference};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
 
@@ -31,7 +31,7 @@ const ENDS: &[Property] = &[
         REMOTE,
         "Address of the other end, or the network that it is in",
     ),
-    optional("remote.as", AS, "Number of its autonomous system"),
+    optional("remote.as", OWN_AS, "Number of its autonomous system"),
     list("remote.allowed-as", &RANGE, "Numbers that it may have").optional(),
     optional("remote.port", PORT, "Its TCP port"),
     optional("remote.ttl", TTL, "How far away it may be"),
