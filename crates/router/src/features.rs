@@ -129,7 +129,7 @@ pub(crate) struct Features {
     dhcp_relays: DhcpRelays,
     /// DHCP clients.
     dhcp_clients: DhcpClients,
-    snmp: Snmp,
+    pub(crate) snmp: Snmp,
     /// DHCP for IPv6.
     dhcp6: Dhcp6,
     /// Pools of addresses.

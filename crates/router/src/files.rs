@@ -6,6 +6,7 @@
 //! Files that users write have an owner, whose alone they are to change, and a share of the room.
 
 mod label;
+mod remote;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,6 +21,7 @@ use rustix::io::Errno;
 
 pub(crate) use self::label::SYSTEM;
 use self::label::{Actor, Label, Labels};
+pub use self::remote::{RemoteEntry, RemoteFiles};
 use crate::clock::DayClock;
 use crate::private::close_to_others;
 

@@ -20,6 +20,7 @@ use crate::Holder;
 use crate::drive::{Control, PortNews, Queue, Setup};
 use crate::feature::mail::{Letter, Sent};
 use crate::feature::radius::Aaa;
+use crate::files::RemoteFiles;
 use crate::read;
 
 /// An interface whose other end is a device of the machine, `/interface/veth`: the device is as the container is to
@@ -175,6 +176,7 @@ impl Instance {
     /// is taken back, and what rules put into lists for ever becomes configuration.
     pub fn poll(&mut self, now: Instant) -> bool {
         let busy = self.control.poll(now);
+        self.control.answer_snmp(&self.store);
         self.control.take_back_unconfirmed(&mut self.store);
         self.control.keep_addresses(&mut self.store);
         self.control.expire_addresses(&mut self.store);
@@ -495,6 +497,16 @@ impl Instance {
             Err(reason) => return Err(reason),
         }
         Ok(self.control.attach_port(name, news, offloads, queues))
+    }
+
+    /// The files of the router for a user who moves them from afar.
+    ///
+    /// # Errors
+    /// The user lacks policy `ftp`.
+    pub fn remote_files(&mut self, caller: &menu::Caller<'_>) -> Result<RemoteFiles<'_>, Reason> {
+        let files = &mut self.control.manage.files;
+        files.act_for(caller);
+        RemoteFiles::new(files, caller.policies)
     }
 
     /// The interfaces whose other end is to be a device of the machine, for a container.

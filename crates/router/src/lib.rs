@@ -48,6 +48,7 @@ pub use feature::radius::Aaa;
 pub use feature::services::ClosedServices;
 pub use feature::ssh::kept_host_key;
 pub use feature::{Effect, Effects, NewObject};
+pub use files::{RemoteEntry, RemoteFiles};
 pub use instance::{Instance, Veth};
 pub use manage::Holder;
 pub use replace::reach;

@@ -9,6 +9,7 @@ use dataplane::DropReason;
 use dataplane::interface::InterfaceTable;
 use dataplane::service::{Found, SERVICES, Service, ServiceId, ServiceSet, Services};
 use frame::{Frame, InterfaceId};
+use menu::Store;
 use wire::{EtherType, Protocol, icmpv4, icmpv6, ipv4, ipv6, udp};
 
 use super::punt::{extension_before, packet_of};
@@ -174,6 +175,22 @@ impl Control {
         features.lay_out(others, &running, &mut out);
         self.carry_out(out);
         self.retap();
+    }
+
+    /// Answers what managers asked of SNMP in this step. The agent is taken out meanwhile, as its tables are made of
+    /// the rows of all features.
+    pub(crate) fn answer_snmp(&mut self, store: &Store) {
+        if !self.features.snmp.is_asked() {
+            return;
+        }
+        let mut agent = core::mem::take(&mut self.features.snmp);
+        let mut out = Effects::default();
+        let refused = agent.answer(store, &*self, &self.running(), &mut out);
+        self.features.snmp = agent;
+        for reason in refused {
+            self.workers.count(reason);
+        }
+        self.carry_out(out);
     }
 
     /// Lets the features of a service hear a frame.

@@ -49,10 +49,28 @@ pub enum Scalar {
     Connections4,
     /// See [`Self::Connections`].
     Connections6,
+    /// `mtxrDHCPLeaseCount`.
+    Leases,
+    /// Object of group `tcp` (RFC 4022), by its number.
+    Tcp(u8),
+    /// Object of group `udp` (RFC 4113), by its number.
+    Udp(u8),
+    /// `dot1dBaseBridgeAddress` (RFC 4188).
+    BridgeAddress,
+    /// `dot1dBaseNumPorts`.
+    BridgePorts,
+    /// `dot1dBaseType`.
+    BridgeType,
+    /// `dot1dStpProtocolSpecification`.
+    SpanningTree,
+    /// `dot1dStpPriority`.
+    SpanningTreePriority,
+    /// Object of `lldpLocalSystemData` (IEEE 802.1AB), by its number.
+    Lldp(u8),
 }
 
 /// Tables, by their rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
     /// `ifTable` (RFC 2863), by `ifIndex`.
     Interfaces,
@@ -70,6 +88,26 @@ pub enum Table {
     Statistics,
     /// `dskTable` (UCD-SNMP-MIB): whether changes of the configuration can be stored.
     Disks,
+    /// `hrDeviceTable`: the processors.
+    Devices,
+    /// `mtxrQueueSimpleTable`, by the number of the queue.
+    SimpleQueues,
+    /// `mtxrQueueTreeTable`, by the number of the queue.
+    QueueTrees,
+    /// `ipNetToMediaTable` (RFC 4293): ARP, by `ifIndex` and address.
+    Arp,
+    /// `ipCidrRouteTable` (RFC 2096), by destination, mask, type of service and next hop.
+    Routes,
+    /// `dot1dBasePortTable`: ports of bridges, whose number is their `ifIndex`.
+    BridgePorts,
+    /// `dot1dTpFdbTable`: hosts of bridges, by link address.
+    BridgeHosts,
+    /// `lldpLocPortTable`, by `ifIndex`.
+    LldpPorts,
+    /// `lldpRemTable`, by time, `ifIndex` and number of the neighbour.
+    LldpNeighbours,
+    /// `mtxrNeighborTable`, by number.
+    Neighbours,
 }
 
 /// A column of a table.
@@ -102,6 +140,18 @@ const MORE: &[Column] = &{
     columns
 };
 const STATISTICS: &[Column] = &[narrow(2), wide(11), wide(12), wide(13), wide(14)];
+/// From the second on; the eighth and ninth count bytes in 64 bits.
+const SIMPLE_QUEUES: &[Column] = &{
+    let mut columns = columns_from::<14>(2);
+    columns[6] = wide(8);
+    columns[7] = wide(9);
+    columns
+};
+const QUEUE_TREES: &[Column] = &{
+    let mut columns = columns_from::<8>(2);
+    columns[5] = wide(7);
+    columns
+};
 const ENTITIES: &[Column] = &[narrow(2)];
 /// `dskIndex`, `dskPath`, `dskErrorFlag`, `dskErrorMsg`.
 const DISKS: &[Column] = &[narrow(1), narrow(2), narrow(100), narrow(101)];
@@ -114,20 +164,34 @@ impl Table {
             Self::Interfaces => const { &first_columns::<21>() },
             Self::MoreOfInterfaces => MORE,
             Self::Addresses => const { &first_columns::<4>() },
-            Self::Storage => const { &first_columns::<6>() },
+            Self::Storage => const { &first_columns::<7>() },
             Self::Processors => const { &first_columns::<2>() },
             Self::Entities => ENTITIES,
             Self::Statistics => STATISTICS,
             Self::Disks => DISKS,
+            Self::Devices => const { &first_columns::<6>() },
+            Self::SimpleQueues => SIMPLE_QUEUES,
+            Self::QueueTrees => QUEUE_TREES,
+            Self::Arp => const { &first_columns::<4>() },
+            Self::Routes => const { &first_columns::<16>() },
+            Self::BridgePorts => const { &first_columns::<5>() },
+            Self::BridgeHosts => const { &first_columns::<3>() },
+            Self::LldpPorts => const { &columns_from::<3>(2) },
+            Self::LldpNeighbours => const { &columns_from::<9>(4) },
+            Self::Neighbours => const { &columns_from::<7>(2) },
         }
     }
 }
 
 const fn first_columns<const N: usize>() -> [Column; N] {
-    let mut columns = [narrow(1); N];
+    columns_from(1)
+}
+
+const fn columns_from<const N: usize>(first: u32) -> [Column; N] {
+    let mut columns = [narrow(first); N];
     let mut at = 0;
     while at < N {
-        columns[at] = narrow(at as u32 + 1);
+        columns[at] = narrow(at as u32 + first);
         at += 1;
     }
     columns
@@ -151,6 +215,12 @@ const fn rows(oid: &'static [u32], table: Table) -> (&'static [u32], Branch) {
 
 /// All, in order. None lies below another.
 static BRANCHES: &[(&[u32], Branch)] = &[
+    one(&[1, 0, 8_802, 1, 1, 2, 1, 3, 1], Scalar::Lldp(1)),
+    one(&[1, 0, 8_802, 1, 1, 2, 1, 3, 2], Scalar::Lldp(2)),
+    one(&[1, 0, 8_802, 1, 1, 2, 1, 3, 3], Scalar::Lldp(3)),
+    one(&[1, 0, 8_802, 1, 1, 2, 1, 3, 4], Scalar::Lldp(4)),
+    rows(&[1, 0, 8_802, 1, 1, 2, 1, 3, 7, 1], Table::LldpPorts),
+    rows(&[1, 0, 8_802, 1, 1, 2, 1, 4, 1, 1], Table::LldpNeighbours),
     one(&[1, 3, 6, 1, 2, 1, 1, 1], Scalar::Description),
     one(&[1, 3, 6, 1, 2, 1, 1, 2], Scalar::Kind),
     one(&[1, 3, 6, 1, 2, 1, 1, 3], Scalar::Uptime),
@@ -163,21 +233,62 @@ static BRANCHES: &[(&[u32], Branch)] = &[
     one(&[1, 3, 6, 1, 2, 1, 4, 1], Scalar::Forwarding),
     one(&[1, 3, 6, 1, 2, 1, 4, 2], Scalar::Lifetime),
     rows(&[1, 3, 6, 1, 2, 1, 4, 20, 1], Table::Addresses),
+    rows(&[1, 3, 6, 1, 2, 1, 4, 22, 1], Table::Arp),
     one(&[1, 3, 6, 1, 2, 1, 4, 24, 3], Scalar::Routes),
+    rows(&[1, 3, 6, 1, 2, 1, 4, 24, 4, 1], Table::Routes),
+    one(&[1, 3, 6, 1, 2, 1, 6, 1], Scalar::Tcp(1)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 2], Scalar::Tcp(2)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 3], Scalar::Tcp(3)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 4], Scalar::Tcp(4)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 5], Scalar::Tcp(5)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 6], Scalar::Tcp(6)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 7], Scalar::Tcp(7)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 8], Scalar::Tcp(8)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 9], Scalar::Tcp(9)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 10], Scalar::Tcp(10)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 11], Scalar::Tcp(11)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 12], Scalar::Tcp(12)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 14], Scalar::Tcp(14)),
+    one(&[1, 3, 6, 1, 2, 1, 6, 15], Scalar::Tcp(15)),
+    one(&[1, 3, 6, 1, 2, 1, 7, 1], Scalar::Udp(1)),
+    one(&[1, 3, 6, 1, 2, 1, 7, 2], Scalar::Udp(2)),
+    one(&[1, 3, 6, 1, 2, 1, 7, 3], Scalar::Udp(3)),
+    one(&[1, 3, 6, 1, 2, 1, 7, 4], Scalar::Udp(4)),
+    one(&[1, 3, 6, 1, 2, 1, 17, 1, 1], Scalar::BridgeAddress),
+    one(&[1, 3, 6, 1, 2, 1, 17, 1, 2], Scalar::BridgePorts),
+    one(&[1, 3, 6, 1, 2, 1, 17, 1, 3], Scalar::BridgeType),
+    rows(&[1, 3, 6, 1, 2, 1, 17, 1, 4, 1], Table::BridgePorts),
+    one(&[1, 3, 6, 1, 2, 1, 17, 2, 1], Scalar::SpanningTree),
+    one(&[1, 3, 6, 1, 2, 1, 17, 2, 2], Scalar::SpanningTreePriority),
+    rows(&[1, 3, 6, 1, 2, 1, 17, 4, 3, 1], Table::BridgeHosts),
     one(&[1, 3, 6, 1, 2, 1, 25, 1, 1], Scalar::Uptime),
     one(&[1, 3, 6, 1, 2, 1, 25, 2, 2], Scalar::Memory),
     rows(&[1, 3, 6, 1, 2, 1, 25, 2, 3, 1], Table::Storage),
+    rows(&[1, 3, 6, 1, 2, 1, 25, 3, 2, 1], Table::Devices),
     rows(&[1, 3, 6, 1, 2, 1, 25, 3, 3, 1], Table::Processors),
     rows(&[1, 3, 6, 1, 2, 1, 31, 1, 1, 1], Table::MoreOfInterfaces),
     rows(&[1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1], Table::Entities),
     rows(DISK, Table::Disks),
+    rows(
+        &[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 2, 1, 1],
+        Table::SimpleQueues,
+    ),
+    rows(
+        &[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 2, 2, 1],
+        Table::QueueTrees,
+    ),
     one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 3, 14], Scalar::Frequency),
     one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 4, 1], Scalar::SoftwareId),
     one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 4, 3], Scalar::Licence),
     one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 4, 4], Scalar::Version),
+    one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 6, 1], Scalar::Leases),
     one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 7, 3], Scalar::Serial),
     one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 7, 6], Scalar::BuildTime),
     one(&[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 7, 8], Scalar::Board),
+    rows(
+        &[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 11, 1, 1],
+        Table::Neighbours,
+    ),
     rows(
         &[1, 3, 6, 1, 4, 1, 14_988, 1, 1, 14, 1, 1],
         Table::Statistics,

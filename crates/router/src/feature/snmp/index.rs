@@ -14,7 +14,17 @@ use crate::object::DYNAMIC;
 use crate::running::Running;
 
 /// Numbers of dynamic interfaces begin here; those of items are below.
-const BY_NAME: u32 = 1 << 24;
+pub(super) const BY_NAME: u32 = 1 << 24;
+/// How many numbers follow from names.
+const NAMED: u32 = i32::MAX as u32 - BY_NAME;
+
+/// A number that follows from a name, by FNV-1a: the same in every version of this program.
+pub(super) fn number_of_name(name: &str) -> u32 {
+    let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    BY_NAME + hash % NAMED
+}
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -125,14 +135,20 @@ impl Index {
         {
             return number;
         }
-        // FNV-1a: the same in every version of this program.
-        let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-        });
-        let span = i32::MAX as u32 - BY_NAME;
-        let mut numbers = (0..span).map(|step| BY_NAME + (hash.wrapping_add(step)) % span);
+        let first = number_of_name(name) - BY_NAME;
+        let mut numbers = (0..NAMED).map(|step| BY_NAME + first.wrapping_add(step) % NAMED);
         let is_free = |number: &u32| !self.interfaces.contains_key(number);
         numbers.find(is_free).unwrap_or(BY_NAME)
+    }
+
+    /// The numbers of interfaces by their names.
+    pub(super) fn by_name<'r>(&self, running: &Running<'r>) -> BTreeMap<&'r str, u32> {
+        let layout = running.layout;
+        let named = self.numbers.iter().filter_map(|(id, number)| {
+            let laid = layout.interfaces.get(id)?;
+            Some((&*laid.name, *number))
+        });
+        named.collect()
     }
 
     /// How many interfaces there are.

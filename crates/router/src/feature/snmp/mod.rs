@@ -2,16 +2,22 @@
 //!
 //! ```text
 //! items ──read──▶ communities, targets ─┐
-//! interfaces, addresses ──lay_out──▶ index ─┴─ hear ─▶ Agent::handle over a `source` ─▶ answer
+//! interfaces, addresses ──lay_out──▶ index ─┴─ hear ─▶ questions ─answer─▶ Agent::handle over a `source` ─▶ datagram
+//! rows of menus ──────────rows─────────────────────────────────────────────────▲
 //! ```
+//! A question waits until the step of control is over: tables of queues, ARP, routes and bridges are made of the rows of
+//! menus, which need the store and all features.
+//!
 //! Questions are heard by UDP port 161, behind the rules of `input`. An interface's number is that of its item, which
 //! it keeps; one of a dynamic interface follows from its name, so that it is the same when it comes again.
 
 mod index;
 mod packet;
 mod read;
+mod rows;
 mod source;
 
+use core::cell::RefCell;
 use core::net::IpAddr;
 use std::collections::BTreeSet;
 
@@ -19,12 +25,13 @@ use dataplane::DropReason;
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
 use machine::Instant;
-use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, Value, quote_always};
+use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, Store, Value, quote_always};
 use service::snmp::mib::{self, Tree};
 use service::snmp::{self, Agent, Asked, Fault, Set, Trap};
 
 use self::index::Index;
 use self::read::Settings;
+use self::rows::{Cache, Menus};
 use self::source::Live;
 use super::hear::{Heard, Hearing, Outgoing};
 use super::{Effect, Effects, Feature, View, concerns};
@@ -46,6 +53,8 @@ const RATE: Rate = Rate {
 const BOOTS_SINCE: i64 = 1_577_836_800;
 /// Traps that wait to be sent.
 const WAITING: usize = 64;
+/// Questions that wait for the end of a step: as many as are heard at once.
+const QUESTIONS: usize = 512;
 
 /// See the module.
 #[derive(Debug)]
@@ -57,6 +66,16 @@ pub(crate) struct Snmp {
     told_start: bool,
     index: Index,
     waiting: Vec<Trap>,
+    questions: Vec<Question>,
+    cache: RefCell<Cache>,
+}
+
+/// A datagram to the agent that waits for its answer.
+#[derive(Debug)]
+struct Question {
+    /// The IP packet.
+    packet: Vec<u8>,
+    interface: InterfaceId,
 }
 
 impl Default for Snmp {
@@ -68,6 +87,8 @@ impl Default for Snmp {
             told_start: false,
             index: Index::default(),
             waiting: Vec::new(),
+            questions: Vec::new(),
+            cache: RefCell::default(),
         }
     }
 }
@@ -103,36 +124,18 @@ impl Feature for Snmp {
         vec![Service::new(NAME, matches, RATE)]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
-        let Some(question) = packet::read(heard.packet()) else {
+    fn hear(&mut self, heard: &Heard<'_>, _: &Running<'_>, _: &mut Effects) -> Hearing {
+        if packet::read(heard.packet()).is_none() {
             return Hearing::Bad(DropReason::SnmpMalformed);
-        };
-        let asked = Asked {
-            bytes: question.data,
-            from: question.from,
-            now: running.now,
-        };
-        let tree = Tree(Live {
-            settings: &self.settings,
-            index: &self.index,
-            running,
-        });
-        let mut sets = Vec::new();
-        match self.agent.handle(&asked, &tree, &mut sets) {
-            Ok(data) => {
-                for set in sets {
-                    out.push(effect_of(&set));
-                }
-                if let Some(answer) = question.answer(&data, running, heard.interface) {
-                    out.send(Outgoing::packet(heard.interface, answer));
-                }
-                Hearing::Taken
-            }
-            Err(Fault::Malformed | Fault::Version | Fault::Pdu) => {
-                Hearing::Bad(DropReason::SnmpMalformed)
-            }
-            Err(_) => Hearing::Bad(DropReason::SnmpRefused),
         }
+        if self.questions.len() >= QUESTIONS {
+            return Hearing::Bad(DropReason::SnmpRefused);
+        }
+        self.questions.push(Question {
+            packet: heard.packet().to_vec(),
+            interface: heard.interface,
+        });
+        Hearing::Taken
     }
 
     fn lay_out(
@@ -212,6 +215,54 @@ impl Feature for Snmp {
 }
 
 impl Snmp {
+    /// Whether questions wait for [`Self::answer`].
+    pub(crate) fn is_asked(&self) -> bool {
+        !self.questions.is_empty()
+    }
+
+    /// Answers the questions that wait. Says why others are not answered.
+    pub(crate) fn answer(
+        &mut self,
+        store: &Store,
+        live: &dyn menu::Live,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> Vec<DropReason> {
+        let menus = Menus::new(store, live, &self.index, running);
+        let mut refused = Vec::new();
+        for question in core::mem::take(&mut self.questions) {
+            let Some(asked) = packet::read(&question.packet) else {
+                continue;
+            };
+            let tree = Tree(Live {
+                settings: &self.settings,
+                index: &self.index,
+                running,
+                menus: &menus,
+                cache: &self.cache,
+            });
+            let datagram = Asked {
+                bytes: asked.data,
+                from: asked.from,
+                now: running.now,
+            };
+            let mut sets = Vec::new();
+            match self.agent.handle(&datagram, &tree, &mut sets) {
+                Ok(data) => {
+                    sets.iter().for_each(|set| out.push(effect_of(set)));
+                    if let Some(answer) = asked.answer(&data, running, question.interface) {
+                        out.send(Outgoing::packet(question.interface, answer));
+                    }
+                }
+                Err(Fault::Malformed | Fault::Version | Fault::Pdu) => {
+                    refused.push(DropReason::SnmpMalformed);
+                }
+                Err(_) => refused.push(DropReason::SnmpRefused),
+            }
+        }
+        refused
+    }
+
     /// Sends a trap to all targets that an address here leads to.
     fn tell(&mut self, trap: &Trap, now: Instant, out: &mut Effects) {
         for target in self.settings.targets.clone() {

@@ -1,5 +1,6 @@
 //! Values of the running router.
 
+use core::cell::RefCell;
 use core::net::Ipv4Addr;
 
 use dataplane::interface::Above;
@@ -9,6 +10,7 @@ use service::snmp::{Oid, Value};
 
 use super::index::Index;
 use super::read::Settings;
+use super::rows::{Cache, Menus};
 use crate::compile::Laid;
 use crate::intent::{Class, InterfaceKind};
 use crate::running::Running;
@@ -38,11 +40,23 @@ mod kind {
 }
 
 /// See the module.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Live<'a> {
     pub(super) settings: &'a Settings,
     pub(super) index: &'a Index,
     pub(super) running: &'a Running<'a>,
+    pub(super) menus: &'a Menus<'a>,
+    pub(super) cache: &'a RefCell<Cache>,
+}
+
+/// Routes of `ipCidrRouteTable` are counted by the RIB where there are more than the table shows.
+fn routes(shown: usize, known: usize) -> u32 {
+    let count = if shown < super::rows::ROWS {
+        shown
+    } else {
+        known
+    };
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 impl Source for Live<'_> {
@@ -80,7 +94,23 @@ impl Source for Live<'_> {
             // RouterOS: what a machine of another maker has none of is empty; all is licensed here.
             Scalar::Serial | Scalar::SoftwareId => Value::text(""),
             Scalar::Licence => Value::Integer(6),
-            Scalar::Routes | Scalar::Frequency => return None,
+            Scalar::Routes => Value::Gauge32(self.routes()),
+            Scalar::Leases => {
+                let leases = self.menus.count("/ip/dhcp-server/lease");
+                Value::Gauge32(u32::try_from(leases).unwrap_or(u32::MAX))
+            }
+            Scalar::Tcp(number) => tcp(number, &known.tcp)?,
+            Scalar::Udp(number) => {
+                let counted = known.udp.get(usize::from(number).checked_sub(1)?)?;
+                Value::wrapped(*counted as u64)
+            }
+            Scalar::BridgeAddress
+            | Scalar::BridgePorts
+            | Scalar::BridgeType
+            | Scalar::SpanningTree
+            | Scalar::SpanningTreePriority => self.bridge(scalar)?,
+            Scalar::Lldp(number) => self.lldp(number)?,
+            Scalar::Frequency => return None,
         })
     }
 
@@ -105,6 +135,8 @@ impl Source for Live<'_> {
                 let next = index.first().map_or(1, |core| core.saturating_add(1));
                 (1..=self.cores()).contains(&next).then(|| vec![next])
             }
+            Table::Devices => self.after(Table::Processors, index),
+            made => self.with_rows(made, |rows| Cache::after(rows, index)),
         }
     }
 
@@ -127,9 +159,25 @@ impl Source for Live<'_> {
                 let text = format!("RouterOS {version} on {}", counted.board());
                 Some(Value::text(text))
             }
-            _ => None,
+            (Table::Devices, [core]) => self.device(column, *core),
+            (Table::Entities | Table::Disks, _) => None,
+            (made, index) => self.with_rows(made, |rows| Cache::cell(rows, column, index)),
         }
     }
+}
+
+/// An object of group `tcp`: what Linux counts, in the order of the objects, without the table of connections (13).
+fn tcp(number: u8, counted: &[i64]) -> Option<Value> {
+    let at = match number {
+        1..=12 => number - 1,
+        _ => number - 2,
+    };
+    let value = *counted.get(usize::from(at))?;
+    Some(match number {
+        1..=4 => Value::Integer(i32::try_from(value).unwrap_or(i32::MAX)),
+        9 => Value::amount(value.max(0) as u64),
+        _ => Value::wrapped(value as u64),
+    })
 }
 
 /// A cell of `dskTable` for the disk that the configuration is stored on.
@@ -152,6 +200,72 @@ impl Live<'_> {
         let running = self.running;
         let since = running.now.saturating_since(running.counted.started);
         (since.as_millis() / 10) as u32
+    }
+
+    fn with_rows<T>(&self, table: Table, read: impl FnOnce(&super::rows::Rows) -> T) -> T {
+        let mut cache = self.cache.borrow_mut();
+        read(cache.rows(table, self.menus, self.running.now))
+    }
+
+    fn routes(&self) -> u32 {
+        let shown = self.with_rows(Table::Routes, std::collections::BTreeMap::len);
+        routes(shown, self.running.rib4.len())
+    }
+
+    /// The first bridge: BRIDGE-MIB knows one.
+    fn bridge(&self, scalar: Scalar) -> Option<Value> {
+        const TRANSPARENT: i32 = 2;
+        const IEEE_802_1D: i32 = 3;
+        const PRIORITY: i32 = 32_768;
+        let bridge = self.menus.first("/interface/bridge")?;
+        Some(match scalar {
+            Scalar::BridgeAddress => {
+                let mac = bridge.get("mac-address").and_then(menu::Value::as_mac);
+                Value::Octets(mac.unwrap_or_default().to_vec())
+            }
+            Scalar::BridgePorts => {
+                let ports = self.with_rows(Table::BridgePorts, std::collections::BTreeMap::len);
+                Value::Integer(clamped(ports as u64))
+            }
+            Scalar::BridgeType => Value::Integer(TRANSPARENT),
+            Scalar::SpanningTree => Value::Integer(IEEE_802_1D),
+            _ => {
+                let priority = bridge.get("priority");
+                let priority = match priority {
+                    Some(menu::Value::Hex(priority)) => i32::try_from(*priority).ok(),
+                    _ => None,
+                };
+                Value::Integer(priority.unwrap_or(PRIORITY))
+            }
+        })
+    }
+
+    /// What LLDP tells of this router: subtype and identifier of the chassis, name, description.
+    fn lldp(&self, number: u8) -> Option<Value> {
+        const MAC_ADDRESS: i32 = 4;
+        let mut macs = self.running.layout.interfaces.values();
+        let mac = macs.find_map(|laid| (laid.link.mac.0 != [0; 6]).then_some(laid.link.mac.0));
+        Some(match number {
+            1 => Value::Integer(MAC_ADDRESS),
+            2 => Value::Octets(mac.unwrap_or_default().to_vec()),
+            3 => self.scalar(Scalar::Name)?,
+            _ => self.scalar(Scalar::Description)?,
+        })
+    }
+
+    /// A row of `hrDeviceTable`: a processor that runs.
+    fn device(&self, column: u32, core: u32) -> Option<Value> {
+        if !(1..=self.cores()).contains(&core) {
+            return None;
+        }
+        Some(match column {
+            1 => Value::Integer(clamped(core.into())),
+            2 => Value::Oid(vec![1, 3, 6, 1, 2, 1, 25, 3, 1, 3]),
+            3 => Value::text(&self.running.counted.resources.cpu),
+            4 => Value::Oid(vec![0, 0]),
+            5 => Value::Integer(2),
+            _ => Value::Counter32(0),
+        })
     }
 
     fn cores(&self) -> u32 {
@@ -271,7 +385,8 @@ impl Live<'_> {
             3 => Value::text(name),
             4 => Value::Integer(UNIT as i32),
             5 => Value::Integer(clamped(total / UNIT)),
-            _ => Value::Integer(clamped(total.saturating_sub(free) / UNIT)),
+            6 => Value::Integer(clamped(total.saturating_sub(free) / UNIT)),
+            _ => Value::Counter32(0),
         })
     }
 
