@@ -89,7 +89,7 @@ fn filter(word: String, query: &mut Vec<String>) {
 }
 
 /// The text of `%20` and its like.
-pub(crate) fn unescape(text: &str) -> String {
+pub fn unescape(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((byte, after)) = rest.split_first() {

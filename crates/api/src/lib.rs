@@ -17,6 +17,7 @@ pub mod rest;
 mod sentence;
 mod word;
 
+pub use body::unescape;
 pub use connection::{Action, Connection, RUNNING};
 pub use sentence::{Reply, Sentence};
 pub use word::{Broken, Decoder, Limits, encode_word};

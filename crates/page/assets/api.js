@@ -42,4 +42,18 @@ export const set = (menu, id, values) => ask("PATCH", "/rest" + menu + (id ? "/"
 export const remove = (menu, id) => ask("DELETE", `/rest${menu}/${escaped(id)}`);
 export const history = () => ask("GET",
   "/rest/system/history?.proplist=.id,action,by,time,undoable,redoable,floating-undo");
+const BYTES = "application/octet-stream";
+/** The bytes of a file of the router. */
+export async function download(name) {
+  const response = await fetch("/rest/file/" + escaped(name),
+    { headers: { "X-Ferroute": "page", Accept: BYTES }, credentials: "same-origin" });
+  if (!response.ok) throw new Refused(response.status, (await response.json()).detail || response.statusText);
+  return response.blob();
+}
+/** Makes a file of the router, or replaces one. */
+export async function upload(name, file) {
+  const response = await fetch("/rest/file/" + escaped(name), { method: "PUT", body: file,
+    headers: { "X-Ferroute": "page", "Content-Type": BYTES }, credentials: "same-origin" });
+  if (!response.ok) throw new Refused(response.status, (await response.json()).detail || response.statusText);
+}
 export const run = (command, values = {}) => ask("POST", "/rest" + command, values);

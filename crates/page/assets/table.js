@@ -93,7 +93,8 @@ function rows(body, world, menu) {
     menu.add && button("Copy", () => { location.hash = `${menu.path}/new?like=${chosen()[0][".id"]}`; }, true),
     menu.shape === "ordered" && [button("Move up", () => step(-1), true), button("Move down", () => step(1), true)],
   ] : [];
-  const bar = h("div", { class: "bar" }, tools, filter, count, h("span", { class: "grow" }), chooser(menu, state, () => draw()));
+  const moves = menu.path === "/file" && world.may("ftp") ? transfers({ may: world.may, button, chosen, load, error }) : [];
+  const bar = h("div", { class: "bar" }, tools, moves, filter, count, h("span", { class: "grow" }), chooser(menu, state, () => draw()));
   const more = h("div");
   fill(body, bar, error, h("div", { class: "scroll" }, table), more);
   commands(more, world, menu, chosen);
@@ -148,7 +149,7 @@ function rows(body, world, menu) {
     });
     const ordered = changes && menu.shape === "ordered";
     const own = h("tr", { class: kind.join(" "), data: { row: id }, draggable: ordered ? "true" : undefined, on: ordered ? drags(id) : {} },
-      h("td", {}, changes && h("input", { type: "checkbox", "aria-label": "Choose " + (row[menu.key] ?? id), data: { id: "c" + id },
+      h("td", {}, (changes || moves.length > 0) && h("input", { type: "checkbox", "aria-label": "Choose " + (row[menu.key] ?? id), data: { id: "c" + id },
         ...(state.chosen.has(id) ? { checked: true } : {}), on: { change: toggle } })),
       h("td", {}, ordered && h("span", { class: "handle", "aria-hidden": "true" }, "⠿ "), flags), cells);
     return row.comment ? [h("tr", { class: "comment " + kind.join(" ") }, h("td", { colspan: wide }, ";;; " + row.comment)), own] : own;
@@ -168,6 +169,30 @@ function rows(body, world, menu) {
     };
   }
   whileShown(table, EVERY, () => load().catch((refused) => { error.textContent = refused.message; }));
+}
+
+/** Buttons that move files between the router and who looks at it. */
+function transfers({ may, button, chosen, load, error }) {
+  const attempt = async (job) => {
+    error.textContent = "";
+    try { await job(); } catch (refused) { error.textContent = refused.message; }
+    await load();
+  };
+  const picker = h("input", { type: "file", id: "upload", multiple: true, hidden: true, on: { change: () => attempt(async () => {
+    for (const file of picker.files) await api.upload(file.name, file);
+    picker.value = "";
+  }) } });
+  const save = (name, bytes) => {
+    const place = URL.createObjectURL(bytes);
+    h("a", { href: place, download: name.split("/").pop() }).click();
+    URL.revokeObjectURL(place);
+  };
+  return [
+    may("write") && [h("button", { id: "do-upload", on: { click: () => picker.click() } }, "Upload"), picker],
+    may("read") && button("Download", () => attempt(async () => {
+      for (const row of chosen()) save(row.name, await api.download(row.name));
+    })),
+  ];
 }
 
 function head(menu, columns, changes) {

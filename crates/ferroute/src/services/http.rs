@@ -1,5 +1,6 @@
 //! HTTP at `www` and `www-ssl`: the page, and requests of REST, which are carried to the threads in which they run.
 
+mod files;
 mod origin;
 
 use std::convert::Infallible;
@@ -31,6 +32,7 @@ use tokio::sync::{Mutex, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
+use self::files::Transfer;
 use super::desk::{Asker, Desk, Turn};
 use super::page::{self, Sessions};
 use super::{Conversation, Peer, Speaker, Stream};
@@ -155,6 +157,9 @@ impl Visitor {
             return text(StatusCode::OK, "application/json", description());
         }
         let (head, body) = request.into_parts();
+        if let Some(transfer) = Transfer::of(&head.method, &rest, &head.headers) {
+            return self.transfer(transfer, body, (&entered, via)).await;
+        }
         let body = match collect(body, BODY_BYTES).await {
             Ok(body) => body,
             Err(fault) => return refuse(&fault),
@@ -170,6 +175,28 @@ impl Visitor {
             Ok(turn) => command.run(Arc::clone(&self.shared), &entered, turn).await,
             Err(reason) => refuse(&Fault::new(503, reason.to_string())),
         }
+    }
+
+    /// Moves a file, when it is its turn: what waits holds no contents.
+    async fn transfer(
+        &self,
+        transfer: Transfer,
+        body: Incoming,
+        (entered, via): (&Arc<Entered>, &'static str),
+    ) -> Response<Pieces> {
+        let turn = match self.desk.turn(&Asker::new(entered, via)).await {
+            Ok(turn) => turn,
+            Err(reason) => return refuse(&Fault::new(503, reason.to_string())),
+        };
+        let body = match collect(body, files::FILE_BYTES).await {
+            Ok(body) => body,
+            Err(fault) => return refuse(&fault),
+        };
+        let mut session = entered.session();
+        session.via = via;
+        let moved = transfer.run(Arc::clone(&self.shared), session, body).await;
+        drop(turn);
+        moved
     }
 
     /// The session of the page: who has it, its begin, its end.

@@ -24,6 +24,7 @@ mod durability;
 mod ethernet;
 mod everyday;
 mod failover;
+mod files;
 mod firewall;
 mod flap;
 mod guest;

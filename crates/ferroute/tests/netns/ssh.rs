@@ -17,7 +17,7 @@ const CONFIG: &str = "/interface bridge add name=lan protocol-mode=none\n\
      /user add name=joe group=full password=secret\n";
 
 /// A router that knows joe's key, and the options by which joe comes in with it.
-fn start(lab: &Lab, folder: &Folder) -> (Router, String) {
+pub(crate) fn start(lab: &Lab, folder: &Folder) -> (Router, String) {
     let key = folder.file("key");
     let key = key.to_str().expect("a path in UTF-8");
     shell(

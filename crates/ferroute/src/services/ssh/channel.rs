@@ -12,6 +12,9 @@ use russh::{Channel, ChannelWriteHalf};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::files::RouterFiles;
+use super::scp::{Peer, Scp};
+use super::sftp::Server;
 use super::suffix::Suffix;
 use crate::access::Entered;
 use crate::control::Router as _;
@@ -36,11 +39,20 @@ pub(crate) struct Open {
 }
 
 /// The way to the thread of a channel.
-struct Input(Arc<Keyboard>);
+enum Input {
+    /// A terminal's, or of a command.
+    Keys(Arc<Keyboard>),
+    /// Of a protocol: bytes as they come.
+    Bytes(mpsc::Sender<Vec<u8>>),
+    /// The peer has said that nothing follows.
+    Ended,
+}
 
 impl Drop for Input {
     fn drop(&mut self) {
-        self.0.close();
+        if let Self::Keys(keyboard) = self {
+            keyboard.close();
+        }
     }
 }
 
@@ -50,6 +62,10 @@ pub(crate) enum Work {
     Console,
     /// One command.
     Command(String),
+    /// Files, by SFTP.
+    Sftp,
+    /// Files, by SCP.
+    Scp(Scp),
 }
 
 /// The size of a terminal.
@@ -106,9 +122,23 @@ impl Open {
             return false;
         };
         let (pieces, ready) = mpsc::channel(PIECES);
+        let mover = match work {
+            Work::Console | Work::Command(_) => None,
+            Work::Sftp => Some(Mover::Sftp),
+            Work::Scp(ref scp) => Some(Mover::Scp(scp.clone())),
+        };
+        if let Some(mover) = mover {
+            let mut session = entered.session();
+            session.via = "ssh";
+            let store = RouterFiles {
+                shared: Arc::clone(shared),
+                session,
+            };
+            return self.move_files(mover, store, entered, (pieces, ready, writer));
+        }
         let shell = Terminal::new(shared, entered);
         let keyboard = Keyboard::new(shell.interrupter());
-        let input = Input(Arc::clone(&keyboard));
+        let input = Input::Keys(Arc::clone(&keyboard));
         let settings = settings(self.size, suffix);
         let shared = Arc::clone(shared);
         let working = thread::Builder::new().name(String::from("ssh-channel"));
@@ -119,6 +149,7 @@ impl Open {
                     keyboard.deafen();
                     run(shell, &command, &pieces)
                 }
+                Work::Sftp | Work::Scp(_) => 1,
             };
             let _ = pieces.blocking_send(Piece::Exit(status));
         });
@@ -137,24 +168,99 @@ impl Open {
 
     /// Takes bytes of the terminal. Says whether the channel can go on.
     pub(crate) async fn input(&mut self, bytes: &[u8]) -> bool {
-        let Some(Input(keyboard)) = &self.input else {
-            return true;
-        };
-        let pressed = tokio::time::timeout(PATIENCE, keyboard.press(bytes));
-        pressed.await.is_ok()
+        match &self.input {
+            Some(Input::Keys(keyboard)) => {
+                let pressed = tokio::time::timeout(PATIENCE, keyboard.press(bytes));
+                pressed.await.is_ok()
+            }
+            Some(Input::Bytes(sender)) => {
+                let sent = tokio::time::timeout(PATIENCE, sender.send(bytes.to_vec())).await;
+                sent.is_ok_and(|sent| sent.is_ok())
+            }
+            Some(Input::Ended) | None => true,
+        }
+    }
+
+    /// Moves files in a thread until the peer has no more, or the protocol ends.
+    fn move_files(
+        &mut self,
+        mover: Mover,
+        store: RouterFiles,
+        entered: Arc<Entered>,
+        (pieces, ready, writer): (
+            mpsc::Sender<Piece>,
+            mpsc::Receiver<Piece>,
+            ChannelWriteHalf<Msg>,
+        ),
+    ) -> bool {
+        let (sender, arrived) = mpsc::channel(PIECES);
+        let working = thread::Builder::new().name(String::from("ssh-files"));
+        let working = working.spawn(move || {
+            let status = mover.run(store, arrived, &pieces);
+            let _ = pieces.blocking_send(Piece::Exit(status));
+            // The session lasts as long as its transfers.
+            drop(entered);
+        });
+        if working.is_err() {
+            return false;
+        }
+        self.carrier = Some(tokio::spawn(carry(ready, writer)));
+        self.input = Some(Input::Bytes(sender));
+        true
     }
 
     /// Hears of another size of the terminal.
     pub(crate) fn resize(&mut self, size: Size) {
-        if let Some(Input(keyboard)) = &self.input {
+        if let Some(Input::Keys(keyboard)) = &self.input {
             keyboard.resize(size.columns, size.rows);
         }
     }
 
     /// The peer sends nothing more: as if Ctrl-D were typed, behind all that is.
     pub(crate) fn end_of_input(&mut self) {
-        if let Some(Input(keyboard)) = &self.input {
-            keyboard.end();
+        match &self.input {
+            Some(Input::Keys(keyboard)) => keyboard.end(),
+            Some(Input::Bytes(_)) => self.input = Some(Input::Ended),
+            Some(Input::Ended) | None => {}
+        }
+    }
+}
+
+/// A protocol that moves files.
+enum Mover {
+    Sftp,
+    Scp(Scp),
+}
+
+impl Mover {
+    /// Runs to the end of the transfer; the exit status.
+    fn run(
+        self,
+        mut store: RouterFiles,
+        mut arrived: mpsc::Receiver<Vec<u8>>,
+        pieces: &mpsc::Sender<Piece>,
+    ) -> u32 {
+        match self {
+            Self::Scp(scp) => scp.run(
+                &mut Peer {
+                    next: &mut || arrived.blocking_recv(),
+                    write: &mut |bytes| _ = pieces.blocking_send(Piece::Output(bytes.to_vec())),
+                    input: Vec::new(),
+                },
+                &mut store,
+            ),
+            Self::Sftp => {
+                let mut server = Server::default();
+                while let Some(bytes) = arrived.blocking_recv() {
+                    let mut out = Vec::new();
+                    let received = server.receive(&bytes, &mut store, &mut out);
+                    let sent = pieces.blocking_send(Piece::Output(out));
+                    if received.is_err() || sent.is_err() {
+                        return 1;
+                    }
+                }
+                0
+            }
         }
     }
 }

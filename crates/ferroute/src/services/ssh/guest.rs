@@ -13,6 +13,7 @@ use tokio::task::spawn_blocking;
 
 use super::channel::{Open, Size, Work};
 use super::forward::Relays;
+use super::scp::Scp;
 use super::settings::Forwards;
 use super::suffix::Suffix;
 use crate::access::{Entered, Proof};
@@ -282,16 +283,23 @@ impl Handler for Guest {
         session: &mut Session,
     ) -> Done {
         let command = menu::bytes::from_bytes(command);
-        self.start(channel, Work::Command(command), session)
+        let work = match Scp::of(&command) {
+            Some(scp) => Work::Scp(scp),
+            None => Work::Command(command),
+        };
+        self.start(channel, work, session)
     }
 
     async fn subsystem_request(
         &mut self,
         channel: ChannelId,
-        _name: &str,
+        name: &str,
         session: &mut Session,
     ) -> Done {
-        session.channel_failure(channel)
+        match name {
+            "sftp" => self.start(channel, Work::Sftp, session),
+            _ => session.channel_failure(channel),
+        }
     }
 
     async fn data(&mut self, channel: ChannelId, data: &[u8], _session: &mut Session) -> Done {

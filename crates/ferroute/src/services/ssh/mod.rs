@@ -1,4 +1,4 @@
-//! SSH: the console and single commands, for users with a password or a key (RFC 4252, 4254).
+//! SSH: the console, single commands and files (`sftp.rs`, `scp.rs`), for users with a password or a key (RFC 4252, 4254).
 //!
 //! The protocol is the library's (`russh`); here is what it is asked for. A connection has a
 //! handler (`guest.rs`), each of its channels a thread that runs a console or a command
@@ -6,10 +6,13 @@
 //! `/ip/ssh` says so (`forward.rs`); it has the key and the algorithms, too (`settings.rs`).
 
 mod channel;
+mod files;
 mod forward;
 mod guest;
 mod host_key;
+mod scp;
 mod settings;
+mod sftp;
 mod suffix;
 
 use std::sync::{Arc, PoisonError, RwLock};

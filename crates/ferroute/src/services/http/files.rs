@@ -1,0 +1,126 @@
+//! Files over REST as they are: `GET` and `PUT` of `/rest/file/NAME` as `application/octet-stream`. Without that type
+//! a request of the same path is about the row of `/file`.
+
+use std::sync::Arc;
+
+use api::rest::Fault;
+use hyper::body::Bytes;
+use hyper::header::{ACCEPT, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::{Method, Response, StatusCode};
+use menu::Reason;
+use script::Session;
+use tokio::task::spawn_blocking;
+
+use super::{Pieces, refuse, text};
+use crate::core::Shared;
+
+/// The type of a file's bytes.
+const BYTES: &str = "application/octet-stream";
+/// The longest file that is taken: the longest that the router keeps.
+pub(super) const FILE_BYTES: usize = 64 << 20;
+
+/// A file that is to be moved.
+pub(super) enum Transfer {
+    Download(String),
+    Upload(String),
+}
+
+impl Transfer {
+    /// The transfer that a request is, by its path behind `/rest`.
+    pub(super) fn of(method: &Method, path: &str, headers: &HeaderMap) -> Option<Self> {
+        let name = api::unescape(path.strip_prefix("/file/")?);
+        let says = |header| {
+            let value = headers
+                .get(header)
+                .and_then(|value: &HeaderValue| value.to_str().ok());
+            value.is_some_and(|value| value.split([',', ';']).any(|word| word.trim() == BYTES))
+        };
+        match *method {
+            Method::GET if says(ACCEPT) => Some(Self::Download(name)),
+            Method::PUT if says(CONTENT_TYPE) => Some(Self::Upload(name)),
+            _ => None,
+        }
+    }
+
+    /// Moves the file for the user of a session.
+    pub(super) async fn run(
+        self,
+        shared: Arc<Shared>,
+        session: Session,
+        body: Bytes,
+    ) -> Response<Pieces> {
+        let moved = spawn_blocking(move || {
+            let mut instance = shared.lock();
+            let mut files = instance.remote_files(&session.caller())?;
+            match self {
+                Self::Download(name) => files.read(&name).map(|bytes| Some((name, bytes))),
+                Self::Upload(name) => files.write(&name, &body).map(|()| None),
+            }
+        });
+        match moved.await {
+            Ok(Ok(Some((name, bytes)))) => given(&name, bytes),
+            Ok(Ok(None)) => text(
+                StatusCode::CREATED,
+                "application/json",
+                Bytes::from_static(b"{}"),
+            ),
+            Ok(Err(reason)) => refuse(&fault(&reason)),
+            Err(_) => refuse(&Fault::new(500, "the file was not moved")),
+        }
+    }
+}
+
+/// A file as browsers save it.
+fn given(name: &str, bytes: Vec<u8>) -> Response<Pieces> {
+    let mut response = text(StatusCode::OK, BYTES, Bytes::from(bytes));
+    let leaf = name.rsplit('/').next().unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let leaf = leaf.replace(|c| !plain(c), "_");
+    if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{leaf}\"")) {
+        response.headers_mut().insert(CONTENT_DISPOSITION, value);
+    }
+    response
+}
+
+fn fault(reason: &Reason) -> Fault {
+    let said = reason.to_string();
+    let status = match reason {
+        Reason::Denied => 403,
+        Reason::NoItem => 404,
+        _ if said.ends_with("no such file") => 404,
+        _ => 400,
+    };
+    Fault::new(status, said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_type_of_a_request_tells_bytes_from_rows() {
+        let headers = |name, value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_static(value));
+            headers
+        };
+        let asks = |method, path, headers: &HeaderMap| match Transfer::of(&method, path, headers) {
+            Some(Transfer::Download(name)) => format!("get {name}"),
+            Some(Transfer::Upload(name)) => format!("put {name}"),
+            None => String::new(),
+        };
+        let bytes = headers(ACCEPT, "application/octet-stream;q=1, */*");
+        assert_eq!(
+            asks(Method::GET, "/file/flash/a%20b.rsc", &bytes),
+            "get flash/a b.rsc"
+        );
+        assert_eq!(asks(Method::GET, "/file", &bytes), "");
+        assert_eq!(
+            asks(Method::GET, "/file/a", &headers(ACCEPT, "application/json")),
+            ""
+        );
+        let bytes = headers(CONTENT_TYPE, "application/octet-stream");
+        assert_eq!(asks(Method::PUT, "/file/a", &bytes), "put a");
+        assert_eq!(asks(Method::PUT, "/ip/address", &bytes), "");
+    }
+}
