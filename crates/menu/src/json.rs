@@ -13,7 +13,11 @@ pub fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static 
     if let Some(about) = row.get(Row::ABOUT).filter(|about| !about.is_empty()) {
         fields.push((Row::ABOUT, text(false, about)));
     }
-    if let Some(lack) = row.get(Row::NO_EFFECT) {
+    // RouterOS has no such field, and programs stumble over fields that they do not know: it is for those that ask.
+    if let Some(lack) = row
+        .get(Row::NO_EFFECT)
+        .filter(|_| wanted.contains(&Row::NO_EFFECT))
+    {
         fields.push((Row::NO_EFFECT, text(false, lack)));
     }
     for property in menu.properties() {

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::print::text_of;
 use crate::{Changes, Id, Menu, Output, Policies, Reason, Rights, Store, Value};
 
 /// A row that is shown: an item with what the router adds to it, or a dynamic row.
@@ -22,11 +23,13 @@ impl Row {
     /// programs pass it over that do not know it.
     pub const NO_EFFECT: &'static str = ".no-effect";
 
-    /// The lines that stand before the values: the comment, and what is wrong.
-    pub(crate) fn remarks(&self) -> impl Iterator<Item = &Value> {
+    /// The lines that stand before the values: the comment, what is wrong, and what has no effect.
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
         let remarks = ["comment", Self::ABOUT].into_iter();
         let remarks = remarks.filter_map(|name| self.get(name));
-        remarks.filter(|remark| !remark.is_empty())
+        let remarks = remarks.filter(|remark| !remark.is_empty()).map(text_of);
+        let lack = self.get(Self::NO_EFFECT);
+        remarks.chain(lack.map(|lack| format!("no effect: {}", text_of(lack))))
     }
 
     /// The value of a cell.

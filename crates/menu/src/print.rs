@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use crate::{Flag, Id, Kind, Menu, Output, Property, Row, Shape, Value, quote_always, visible};
+use crate::{Id, Kind, Menu, Output, Property, Row, Shape, Value, quote_always, visible};
 
 mod table;
 
@@ -182,7 +182,7 @@ impl Printer {
         for (number, row) in batch {
             self.heading(row, out)?;
             for remark in row.remarks() {
-                out.write(&format!(";;; {}\n", text_of(remark)))?;
+                out.write(&format!(";;; {remark}\n"))?;
             }
             let table::Line { begin, cells } = layout.row(self.menu, &self.options, *number, row);
             out.row(&begin, &cells)?;
@@ -192,9 +192,8 @@ impl Printer {
     }
 
     fn details(&mut self, batch: &[(Option<usize>, Row)], out: &mut dyn Output) -> ControlFlow<()> {
-        let idle = batch.iter().any(|(_, row)| row.is(Flag::NO_EFFECT.name));
-        if !std::mem::replace(&mut self.begun, true) && (idle || !self.menu.flags.is_empty()) {
-            out.write(&fold_words(&legend(self.menu, idle), 0, out.width()))?;
+        if !std::mem::replace(&mut self.begun, true) && !self.menu.flags.is_empty() {
+            out.write(&fold_words(&legend(self.menu), 0, out.width()))?;
         }
         for (number, row) in batch {
             self.heading(row, out)?;
@@ -202,7 +201,6 @@ impl Printer {
             let indent = head.len();
             let mut text = head;
             for remark in row.remarks() {
-                let remark = text_of(remark);
                 text.push_str(&format!(";;; {remark}\n{}", " ".repeat(indent)));
             }
             let words: Vec<_> = shown(self.menu, &self.options, row)
@@ -315,12 +313,11 @@ pub(crate) fn shown<'a>(
     })
 }
 
-/// All flags of a menu in words that a line may break between; with the one of rows without effect
-/// if there are such.
-fn legend(menu: &Menu, idle: bool) -> Vec<String> {
+/// All flags of a menu in words that a line may break between. What has no effect is told by a line of its own: a
+/// letter that RouterOS does not have breaks programs that read rows.
+fn legend(menu: &Menu) -> Vec<String> {
     let mut words = vec!["Flags:".to_owned()];
-    let mut flags = menu.flags.to_vec();
-    flags.extend(idle.then_some(Flag::NO_EFFECT));
+    let flags = menu.flags;
     for (index, flag) in flags.iter().enumerate() {
         let next = flags.get(index + 1).map(|next| next.group);
         let mark = match next {
@@ -348,19 +345,13 @@ fn head(menu: &Menu, options: &Options, number: Option<usize>, row: &Row) -> Str
         .map_or(0, |last| last + 1);
     let mut text = format!("{name:>2} ");
     text.extend((0..groups).map(|group| letter(menu, row, group).unwrap_or(' ')));
-    text.extend(letter(menu, row, Flag::NO_EFFECT.group));
     text.push(' ');
     text
 }
 
-/// The flags of a menu, and the one that rows of any menu can have.
-pub(crate) fn flags(menu: &Menu) -> impl Iterator<Item = &Flag> {
-    menu.flags.iter().chain(std::iter::once(&Flag::NO_EFFECT))
-}
-
 /// The letter of a row in a column of letters.
 pub(crate) fn letter(menu: &Menu, row: &Row, group: u8) -> Option<char> {
-    let mut flags = flags(menu).filter(|flag| flag.group == group);
+    let mut flags = menu.flags.iter().filter(|flag| flag.group == group);
     flags.find(|flag| row.is(flag.name)).map(|flag| flag.letter)
 }
 

@@ -334,12 +334,9 @@ fn what_has_no_effect_is_kept_exported_and_marked_by_print() {
     assert_eq!(clean, "  good: 1\n  vain: 1\n");
     assert_eq!(
         printed(&store, &IDLE, print::Style::Brief),
-        "Flags: ~ - NO-EFFECT\nColumns: NAME\n#   NAME\n0 ~ bell\n"
+        "Columns: NAME\n# NAME\n;;; no effect: /idle\n0 bell\n"
     );
-    assert!(
-        printed(&store, &IDLE, print::Style::Detail)
-            .starts_with("Flags: ~ - no-effect \n 0 ~ name=")
-    );
+    assert!(printed(&store, &IDLE, print::Style::Detail).contains(";;; no effect: "));
     assert_eq!(
         printed(&store, &PARTLY, print::Style::Brief),
         ";;; no effect: vain\n  good: 1\n  vain: 2\n"

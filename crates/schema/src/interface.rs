@@ -234,7 +234,6 @@ pub(crate) static MENU: Menu = Menu {
         "actual-mtu",
         "l2mtu",
         "max-l2mtu",
-        "vrf",
         "mac-address",
     ],
     stats: INTERFACE_STATS,

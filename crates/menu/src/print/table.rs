@@ -1,6 +1,6 @@
 //! The table of `print brief` and `print stats`.
 
-use super::{Options, Style, flags, grouped, is_numbered, letter, text_of};
+use super::{Options, Style, grouped, is_numbered, letter, text_of};
 use crate::{Menu, Row};
 
 /// Which columns a table has and how wide they are.
@@ -36,9 +36,9 @@ impl Layout {
         follows: bool,
     ) -> Self {
         // A row that changes later may get a flag that none has now.
-        let own = |name| menu.flags.iter().any(|flag| flag.name == name);
-        let flags: Vec<_> = flags(menu)
-            .filter(|f| follows && own(f.name) || rows.iter().any(|(_, row)| row.is(f.name)))
+        let flags = menu.flags.iter();
+        let flags: Vec<_> = flags
+            .filter(|flag| follows || rows.iter().any(|(_, row)| row.is(flag.name)))
             .collect();
         let mut groups: Vec<_> = flags.iter().map(|flag| flag.group).collect();
         groups.dedup();
