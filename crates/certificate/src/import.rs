@@ -5,9 +5,10 @@
 use p12_keystore::Pkcs12Archive;
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use pkcs8::pkcs5::EncryptionScheme;
-use pkcs8::pkcs5::pbes2::Kdf;
+use pkcs8::pkcs5::pbes2::{self, Kdf};
 
 use crate::facts::parse;
+use crate::pbes1::Sealed;
 use crate::{Digest, Facts, Key};
 
 /// The largest file.
@@ -16,6 +17,11 @@ pub const FILE_BYTES: usize = 4 << 20;
 const PIECES: usize = 1_000;
 /// Rounds that guessing a passphrase may cost us.
 const ROUNDS: u32 = 5_000_000;
+
+/// Why a piece is not opened.
+const WRONG: &str = "the passphrase is wrong";
+const OLD_PEM: &str =
+    "a key is encrypted by the old headers of PEM (DEK-Info): convert it by openssl pkcs8 -topk8";
 
 /// What was in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +32,8 @@ pub struct Found {
     pub keys: Vec<Vec<u8>>,
     /// What the passphrase does not open.
     pub not_opened: usize,
+    /// Why the first of them was not opened.
+    pub why: Option<String>,
 }
 
 /// Reads a file.
@@ -54,9 +62,16 @@ struct Pieces {
     certificates: Vec<Vec<u8>>,
     keys: Vec<Vec<u8>>,
     not_opened: usize,
+    why: Option<String>,
 }
 
 impl Pieces {
+    /// Counts a piece that is not opened.
+    fn fail(&mut self, why: impl Into<String>) {
+        self.not_opened += 1;
+        self.why.get_or_insert(why.into());
+    }
+
     fn read_pem(&mut self, file: &[u8], passphrase: &str) -> Result<(), String> {
         let sections =
             pem::parse_many(file).map_err(|error| format!("the PEM is damaged: {error}"))?;
@@ -67,14 +82,14 @@ impl Pieces {
             match section.tag() {
                 "CERTIFICATE" => self.certificates.push(section.into_contents()),
                 "ENCRYPTED PRIVATE KEY" => match opened(section.contents(), passphrase) {
-                    Some(key) => self.keys.push(key),
-                    None => self.not_opened += 1,
+                    Ok(key) => self.keys.push(key),
+                    Err(why) => self.fail(why),
                 },
                 // What is encrypted in the old way has headers, and no DER behind them.
                 "RSA PRIVATE KEY" | "EC PRIVATE KEY" | "PRIVATE KEY" => {
                     match Key::read(section.contents(), Digest::default()) {
                         Ok(_) => self.keys.push(section.into_contents()),
-                        Err(_) => self.not_opened += 1,
+                        Err(_) => self.fail(OLD_PEM),
                     }
                 }
                 _ => {}
@@ -87,8 +102,16 @@ impl Pieces {
         let archive = match Pkcs12Archive::from_pkcs12(file, passphrase) {
             Ok(archive) => archive,
             Err(p12_keystore::error::Error::MacError(_)) => {
-                self.not_opened += 1;
+                self.fail(WRONG);
                 return Ok(());
+            }
+            // What begins as PKCS#12 does (RFC 7292, 4: version 3) is named as such.
+            Err(error)
+                if file
+                    .get(..16)
+                    .is_some_and(|head| head.windows(3).any(|of| of == [2, 1, 3])) =>
+            {
+                return Err(format!("the PKCS#12 is not read: {error}"));
             }
             Err(_) => {
                 return Err(String::from(
@@ -110,6 +133,7 @@ impl Pieces {
     fn matched(self) -> Result<Found, String> {
         let mut found = Found {
             not_opened: self.not_opened,
+            why: self.why,
             ..Found::default()
         };
         for der in self.certificates {
@@ -141,20 +165,37 @@ fn too_many() -> String {
 }
 
 /// The key that is encrypted by a passphrase (RFC 5958, 3).
-fn opened(der: &[u8], passphrase: &str) -> Option<Vec<u8>> {
-    let encrypted = EncryptedPrivateKeyInfoRef::try_from(der).ok()?;
-    if !is_cheap(&encrypted.encryption_algorithm) {
-        return None;
+///
+/// # Errors
+/// Why it is not opened.
+fn opened(der: &[u8], passphrase: &str) -> Result<Vec<u8>, String> {
+    if let Some(sealed) = Sealed::read(der) {
+        if sealed.rounds > ROUNDS {
+            return Err(too_dear());
+        }
+        return sealed.open(passphrase).ok_or_else(|| WRONG.to_owned());
     }
-    let key = encrypted.decrypt(passphrase).ok()?;
-    Some(key.as_bytes().to_vec())
+    let encrypted = EncryptedPrivateKeyInfoRef::try_from(der);
+    let encrypted =
+        encrypted.map_err(|error| format!("the key's encryption is unknown: {error}"))?;
+    let EncryptionScheme::Pbes2(parameters) = &encrypted.encryption_algorithm else {
+        return Err("the key's encryption is neither PBES2 nor PBES1 with DES".to_owned());
+    };
+    if !is_cheap(parameters) {
+        return Err(too_dear());
+    }
+    let key = encrypted
+        .decrypt(passphrase)
+        .map_err(|_| WRONG.to_owned())?;
+    Ok(key.as_bytes().to_vec())
+}
+
+fn too_dear() -> String {
+    format!("to open the key takes more than {ROUNDS} rounds")
 }
 
 /// Whether opening it costs no more than we are ready to spend: a file may ask for any number of rounds.
-fn is_cheap(scheme: &EncryptionScheme) -> bool {
-    let EncryptionScheme::Pbes2(parameters) = scheme else {
-        return false;
-    };
+fn is_cheap(parameters: &pbes2::Parameters) -> bool {
     match &parameters.kdf {
         Kdf::Pbkdf2(pbkdf2) => pbkdf2.iteration_count <= ROUNDS,
         // 64 MiB (RFC 7914, 2: 128 * N * r bytes).

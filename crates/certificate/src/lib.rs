@@ -20,6 +20,7 @@ pub mod import;
 mod judge;
 mod key;
 mod make;
+mod pbes1;
 mod sign;
 mod trust;
 

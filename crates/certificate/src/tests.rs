@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::*;
 
 const NOW: i64 = 1_795_000_000;
@@ -272,4 +274,58 @@ fn a_chain_is_judged_by_who_is_trusted_and_by_time() {
     let list = revocation_list(of(&ca), &[revoked], 1, (NOW, 7)).expect("a list");
     trust.add_list(list);
     assert!(no(&trust, NOW + 60).contains("not trusted"));
+}
+
+/// One key, encrypted by openssl in every way that programs of the last decades use.
+const OLD_KEYS: [(&str, &str); 7] = [
+    ("PBES2, SHA-1", include_str!("tests/pbes2-sha1.pem")),
+    ("PBES2, 3DES", include_str!("tests/pbes2-3des.pem")),
+    (
+        "PBES2, 3DES, SHA-1",
+        include_str!("tests/pbes2-3des-sha1.pem"),
+    ),
+    ("PKCS#12, 3DES", include_str!("tests/sha1-3des.pem")),
+    ("PKCS#12, 2DES", include_str!("tests/sha1-2des.pem")),
+    ("PBES1, MD5, DES", include_str!("tests/md5-des.pem")),
+    ("PBES1, SHA-1, DES", include_str!("tests/sha1-des.pem")),
+];
+
+#[test]
+fn keys_are_read_that_older_programs_have_encrypted() {
+    let mut keys = BTreeSet::new();
+    for (name, pem) in OLD_KEYS {
+        let found = import::read(pem.as_bytes(), "correct").expect(name);
+        assert_eq!((found.not_opened, &found.why), (0, &None), "{name}");
+        keys.extend(
+            found
+                .keys
+                .iter()
+                .map(|key| export::to_pkcs8(key).expect(name)),
+        );
+        let found = import::read(pem.as_bytes(), "wrong").expect(name);
+        assert_eq!(found.not_opened, 1, "{name}");
+        let why = found.why.unwrap_or_default();
+        assert_eq!(why, "the passphrase is wrong", "{name}");
+    }
+    assert_eq!(keys.len(), 1, "all files have the same key");
+}
+
+#[test]
+fn pkcs12_is_read_that_older_programs_have_written() {
+    for (name, file) in [
+        ("RC2 and 3DES", &include_bytes!("tests/legacy.p12")[..]),
+        ("3DES", &include_bytes!("tests/des.p12")[..]),
+        ("PBES2, 3DES", &include_bytes!("tests/pbes2-3des.p12")[..]),
+    ] {
+        let found = import::read(file, "correct").expect(name);
+        assert_eq!(found.certificates.len(), 1, "{name}");
+        assert!(found.certificates[0].1.is_some(), "{name}: with its key");
+        let found = import::read(file, "wrong").expect(name);
+        let why = found.why.unwrap_or_default();
+        assert_eq!(
+            (found.not_opened, &*why),
+            (1, "the passphrase is wrong"),
+            "{name}"
+        );
+    }
 }

@@ -13,9 +13,11 @@ use menu::{Call, Id, Item, Labour, Policies, Reason, Reply, Row, Store, Value};
 
 use super::{Desk, one, read_file};
 use crate::drive::Control;
-use crate::feature::certificate::CERTIFICATE;
+use crate::feature::certificate::{CERTIFICATE, Known};
 use crate::store::vault::random;
 
+/// Most certificates of an exported chain.
+const CHAIN: usize = 8;
 /// The shortest passphrase of an exported key. RouterOS: shorter ones export no key.
 const PASSPHRASE: usize = 8;
 /// How many certificates there may be.
@@ -80,6 +82,20 @@ impl Control {
         }
     }
 
+    /// A certificate and the authorities above it, as far as the router has them.
+    fn chain(&self, known: &Known) -> Vec<Vec<u8>> {
+        let mut chain = vec![known.der.clone()];
+        let mut by = known.by;
+        while let Some(above) = by.and_then(|id| self.features.certificates.get(id))
+            && chain.len() < CHAIN
+            && !chain.contains(&above.der)
+        {
+            chain.push(above.der.clone());
+            by = above.by;
+        }
+        chain
+    }
+
     /// The writing of a key, or of PKCS#12, under a passphrase.
     fn writing(&self, store: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
         let passphrase = text(call, "export-passphrase");
@@ -103,14 +119,18 @@ impl Control {
             return Ok(None);
         }
         let known = self.features.certificates.get(*id).ok_or_else(unsigned)?;
-        let (name, der) = (item.text("name").to_owned(), known.der.clone());
+        let name = item.text("name").to_owned();
+        let chain = self.chain(known);
         let random = random().map_err(|error| Reason::failure(error.to_string()))?;
         Ok(Some(Box::new(move || {
             let written = match (is_pkcs12, &key) {
                 (false, Some(key)) => {
                     export::key_to_pem(key, &passphrase, &random).map(String::into_bytes)
                 }
-                _ => export::to_pkcs12(&name, &[&der], key.as_deref(), &passphrase),
+                _ => {
+                    let chain: Vec<_> = chain.iter().map(Vec::as_slice).collect();
+                    export::to_pkcs12(&name, &chain, key.as_deref(), &passphrase)
+                }
             };
             written.map_err(Reason::failure)
         })))
@@ -136,6 +156,8 @@ fn pack(found: &import::Found) -> Vec<u8> {
         }
     }
     found.keys.iter().for_each(|key| push(b'a', key));
+    let why = found.why.as_deref().unwrap_or_default();
+    push(b'w', why.as_bytes());
     push(b'n', &(found.not_opened as u32).to_be_bytes());
     out
 }
@@ -149,6 +171,8 @@ fn unpack(mut made: &[u8]) -> Option<import::Found> {
             b'c' => found.certificates.push((piece.to_vec(), None)),
             b'k' => found.certificates.last_mut()?.1 = Some(piece.to_vec()),
             b'a' => found.keys.push(piece.to_vec()),
+            b'w' if piece.is_empty() => {}
+            b'w' => found.why = Some(String::from_utf8_lossy(piece).into_owned()),
             _ => found.not_opened = u32::from_be_bytes(piece.try_into().ok()?) as usize,
         }
         made = rest;
@@ -401,6 +425,10 @@ impl Desk<'_> {
             }
             Ok(None)
         })?;
+        if let Some(why) = found.why {
+            let text = format!("{file}: {not_opened} not imported: {why}");
+            self.control.features.log.add("certificate,error", text);
+        }
         Ok(one(counts.row(not_opened)))
     }
 
