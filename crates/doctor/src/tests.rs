@@ -541,15 +541,6 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     (
-        "fastpath-tunnel-ipsec",
-        &[
-            "/interface/eoip/add name=e remote-address=192.0.2.7 tunnel-id=1 ipsec-secret=hidden allow-fast-path=yes",
-        ],
-        &[
-            "/interface/eoip/add name=e remote-address=192.0.2.7 tunnel-id=1 ipsec-secret=hidden allow-fast-path=no",
-        ],
-    ),
-    (
         "fastpath-tunnel-bypass",
         &[
             "/interface/gre/add name=g remote-address=192.0.2.7\n/ip/firewall/mangle/add chain=output \

@@ -317,6 +317,8 @@ pub enum Fill {
     Key,
     /// The same where `auto` was given.
     KeyIfAuto,
+    /// A random link address that begins with `FE` (RouterOS: of EoIP).
+    TunnelMac,
 }
 
 impl Menu {

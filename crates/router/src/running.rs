@@ -86,6 +86,16 @@ impl Counted<'_> {
 }
 
 impl Running<'_> {
+    /// The address that this router speaks with to `to`. Without a route there is none: any other address would be one
+    /// of another network.
+    pub(crate) fn source(&self, to: IpAddr) -> Option<IpAddr> {
+        match to {
+            _ if !self.has_route(to) => None,
+            IpAddr::V4(to) => self.source4(to).map(IpAddr::from),
+            IpAddr::V6(to) => self.source6(to, InterfaceId::NONE).map(IpAddr::from),
+        }
+    }
+
     /// The address that this router speaks with to `to`: what the route prefers, else an address of
     /// the interface that the route leaves by, else any.
     pub(crate) fn source4(&self, to: Ipv4Addr) -> Option<Ipv4Addr> {

@@ -68,7 +68,6 @@ pub const RULES: &[Rule] = &[
     reach::ADDRESS_LIST_UNUSED,
     ipsec::IPSEC_AUTH_VS_EXCHANGE,
     ipsec::IPSEC_WEAK_ALGORITHM,
-    tunnels::FASTPATH_TUNNEL_IPSEC,
     tunnels::FASTPATH_TUNNEL_BYPASS,
     tunnels::PPTP_SECURITY,
     tunnels::DOUBLE_ENCAPSULATION,

@@ -10,21 +10,6 @@ use crate::{Rule, Severity};
 
 const FAST: &[&str] = &["/interface/eoip", "/interface/gre", "/interface/ipip"];
 
-pub(super) const FASTPATH_TUNNEL_IPSEC: Rule = Rule {
-    name: "fastpath-tunnel-ipsec",
-    severity: Severity::Error,
-    cause: "FastPath of a tunnel goes past the policies of IPsec: with ipsec-secret RouterOS refuses the two together",
-    mend: "set allow-fast-path=no on the tunnel",
-    find: |config, found| {
-        for tunnel in FAST.iter().flat_map(|path| config.enabled(path)) {
-            if has(tunnel, "ipsec-secret") && tunnel.is("allow-fast-path") {
-                let fix = format!("{}/set {} allow-fast-path=no", tunnel.menu.path, tunnel.id);
-                found.fixed(&[tunnel], format!("{} has both", title(tunnel)), vec![fix]);
-            }
-        }
-    },
-};
-
 pub(super) const FASTPATH_TUNNEL_BYPASS: Rule = Rule {
     name: "fastpath-tunnel-bypass",
     severity: Severity::Advice,

@@ -584,7 +584,10 @@ impl Laid {
 
     /// Is a tunnel between two addresses; one that is held down still takes packets.
     fn dig(&mut self, id: InterfaceId, (mac, base): (Option<Mac>, Mac), tunnel: &Between) {
-        self.link.mac = mac.unwrap_or(made_mac(base, id));
+        let [_, made @ ..] = made_mac(base, id).0;
+        let [b, c, d, e, f] = made;
+        // RouterOS: link addresses of EoIP begin with FE.
+        self.link.mac = mac.unwrap_or(Mac([0xfe, b, c, d, e, f]));
         let tunnel = Between {
             id,
             ..tunnel.clone()

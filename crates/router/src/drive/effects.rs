@@ -1,7 +1,7 @@
 //! What features want done, carried out.
 
 use core::net::{IpAddr, Ipv4Addr};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dataplane::DropReason;
@@ -17,6 +17,7 @@ use super::groups::Groups;
 use super::half::Waiting;
 use super::objects::Pending;
 use crate::feature::ipsec::Way;
+use crate::feature::tunnels::Path;
 use crate::feature::{Effect, Effects, View, queue};
 use crate::intent::Name;
 use crate::learned::Learned;
@@ -147,24 +148,16 @@ impl Control {
             return;
         }
         let running = self.running();
-        // Without a route there is no address yet: any other one would be that of another network.
-        let source = |to: &IpAddr| match *to {
-            _ if !running.has_route(*to) => None,
-            IpAddr::V4(to) => running.source4(to).map(IpAddr::from),
-            IpAddr::V6(to) => running.source6(to, InterfaceId::NONE).map(IpAddr::from),
-        };
-        let all = |asked: Vec<IpAddr>| {
-            let found = asked.iter().filter_map(|to| Some((*to, source(to)?)));
-            found.collect::<BTreeMap<_, _>>()
-        };
-        let way = |(to, source)| {
+        let way = |to: IpAddr| {
+            let source = running.source(to)?;
             let interface = running.leads_to(to).cloned();
-            (to, Way { source, interface })
+            Some((to, Way { source, interface }))
         };
-        let ways = ipsec.map(|asked| all(asked).into_iter().map(way).collect());
-        let tunnels = tunnels.map(all);
-        if let Some(found) = tunnels {
-            self.features.tunnels.set_sources(found);
+        let ways = ipsec.map(|asked| asked.into_iter().filter_map(way).collect());
+        let path = |to: IpAddr| Some((to, Path::find(&running, to)?));
+        let paths = tunnels.map(|asked| asked.into_iter().filter_map(path).collect());
+        if let Some(paths) = paths {
+            self.features.tunnels.set_paths(paths, out);
         }
         if let Some(ways) = ways {
             self.features.ipsec.set_ways(ways, self.now, out);

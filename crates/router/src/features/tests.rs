@@ -8,6 +8,7 @@ mod newcomer;
 mod restless;
 mod rig;
 mod sources;
+mod tunnels;
 mod units;
 
 use std::collections::BTreeSet;

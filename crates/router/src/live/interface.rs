@@ -3,6 +3,7 @@
 use core::net::Ipv6Addr;
 
 use dataplane::counters::InterfaceTraffic;
+use dataplane::interface::Tunnel;
 use frame::InterfaceId;
 use ipnet::{IpNet, Ipv6Net};
 use menu::{Id, Row, Value};
@@ -106,6 +107,10 @@ impl Control {
         }
         row.flag("slave", laid.is_slave());
         row.set("actual-mtu", number(laid.link.mtu.into()));
+        if matches!(laid.tunnel, Some(Tunnel::Between(_))) {
+            // RouterOS: a tunnel takes frames of any length, and fragments the packets around them.
+            row.set("l2mtu", number(65_535));
+        }
         row.set("vrf", Value::Reference("main".into()));
         // An interface of a kind without effect has the address that its item says, if any.
         if laid.link.mac.0 != [0; 6] || row.get("mac-address").is_none() {

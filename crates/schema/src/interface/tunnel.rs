@@ -1,6 +1,8 @@
 //! What interfaces that carry packets within packets have in common.
 
-use menu::{Family, Item, Kind, Menu, Property, Shape, Value};
+use std::sync::Arc;
+
+use menu::{Draft, Family, Item, Kind, Menu, Property, Reason, Shape, Store, Value};
 
 use super::{FLAGS, RESET_COUNTERS};
 use crate::declare::{HOST, no, secret, shown, words, yes};
@@ -10,14 +12,21 @@ use crate::fragment::{INTERFACE_STATS, name_mtu};
 pub(crate) const NAME: &[Property] = &name_mtu("auto");
 
 /// The MTU in force.
-pub(crate) const ACTUAL: &[Property] = &[shown(
-    "actual-mtu",
-    Kind::COUNTER,
-    "The transmission unit in force",
-)];
+pub(crate) const ACTUAL: &[Property] = &[
+    shown(
+        "actual-mtu",
+        Kind::COUNTER,
+        "The transmission unit in force",
+    ),
+    shown(
+        "l2mtu",
+        Kind::COUNTER,
+        "Maximum transmission unit of layer 2",
+    ),
+];
 
 /// The ends of a tunnel over one family.
-pub(crate) const fn ends(family: Family, nowhere: &'static str) -> [Property; 2] {
+pub(crate) const fn ends(family: Family, nowhere: &'static str) -> [Property; 3] {
     [
         Property::new(
             "local-address",
@@ -25,7 +34,17 @@ pub(crate) const fn ends(family: Family, nowhere: &'static str) -> [Property; 2]
             "Address of this end",
         )
         .default(nowhere),
-        Property::new("remote-address", HOST, "Address of the other end").default(nowhere),
+        Property::new(
+            "remote-address",
+            HOST,
+            "Address of the other end, or its DNS name",
+        )
+        .default(nowhere),
+        shown(
+            "current-remote-address",
+            Kind::Address(family),
+            "The address of the other end that is in use",
+        ),
     ]
 }
 
@@ -81,6 +100,7 @@ pub(crate) const fn tunnels(path: &'static str, kind: &'static str, help: &'stat
         kind,
         commands: &[RESET_COUNTERS],
         idle: Some(has_no_end),
+        check: Some(check_fast_path),
         ..Menu::new(path, Shape::List, help)
     }
 }
@@ -88,11 +108,31 @@ pub(crate) const fn tunnels(path: &'static str, kind: &'static str, help: &'stat
 /// What a tunnel asks for that is not done.
 fn has_no_end(item: &Item) -> Option<&'static str> {
     let remote = item.get("remote-address");
-    match remote.and_then(Value::as_address) {
-        Some(address) if !address.is_unspecified() => None,
-        None if remote.is_some_and(|remote| !remote.is_empty()) => {
-            Some("another end by its name (remote-address)")
-        }
-        _ => Some("a tunnel without another end (remote-address)"),
+    let is_end = |remote: &Value| match remote.as_address() {
+        Some(address) => !address.is_unspecified(),
+        None => !remote.is_empty(),
+    };
+    match remote.is_some_and(is_end) {
+        true => None,
+        false => Some("a tunnel without another end (remote-address)"),
+    }
+}
+
+/// Refuses FastPath beside `ipsec-secret`, as RouterOS does: its packets would go past the policy. An item of an older
+/// version that has both may be changed otherwise.
+fn check_fast_path(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
+    let secret = draft.get("ipsec-secret").and_then(Value::as_str);
+    if secret.is_none_or(str::is_empty) || !draft.is("allow-fast-path") {
+        return Ok(());
+    }
+    let name = draft.get("name").and_then(Value::as_str);
+    let had_both =
+        |item: &&Arc<Item>| !item.text("ipsec-secret").is_empty() && item.is("allow-fast-path");
+    let before = name.and_then(|name| store.named("interface", name));
+    match before.filter(had_both) {
+        Some(_) => Ok(()),
+        None => Err(Reason::failure(
+            "ipsec-secret can not be used with fast path, set allow-fast-path=no",
+        )),
     }
 }

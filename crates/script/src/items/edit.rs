@@ -193,17 +193,20 @@ impl Loan<'_> {
                 .and_then(|id| self.store.item(menu.path, *id))
                 .cloned();
             let item = item.ok_or_else(|| Reason::NoItem.nowhere())?;
+            let is_own = |name: &str| menu.filled.contains(&(name, Fill::TunnelMac));
             for (property, value) in item.values() {
-                if !property.read_only && given.iter().all(|(name, _)| *name != property.name) {
+                let is_given = given.iter().any(|(name, _)| *name == property.name);
+                // Two tunnels never share a link address.
+                if !property.read_only && !is_given && !is_own(property.name) {
                     given.push((property.name, Some(value.clone())));
                 }
             }
         }
         for (name, fill) in menu.filled {
             if given.iter().all(|(own, _)| own != name)
-                && let Some(text) = self.filled(*fill)?
+                && let Some(value) = self.filled(*fill)?
             {
-                given.push((name, Some(menu::Value::text(text))));
+                given.push((name, Some(value)));
             }
         }
         // RouterOS: a script may by itself do no more than who makes it.
@@ -247,16 +250,20 @@ impl Loan<'_> {
         Ok(())
     }
 
-    /// What a new item gets from who makes it and when.
-    fn filled(&self, fill: Fill) -> Result<Option<String>> {
+    /// Returns the value of a property that a new item is filled with, if any.
+    fn filled(&self, fill: Fill) -> Result<Option<menu::Value>> {
         let clock = self.live.clock().date_time();
         let (date, time) = clock.split_once(' ').unwrap_or_default();
         Ok(Some(match fill {
-            Fill::Date => date.to_owned(),
-            Fill::Time => time.to_owned(),
-            Fill::User => self.caller.user.to_owned(),
-            Fill::Key => self.new_key()?,
+            Fill::Date => menu::Value::text(date),
+            Fill::Time => menu::Value::text(time),
+            Fill::User => menu::Value::text(self.caller.user),
+            Fill::Key => menu::Value::text(self.new_key()?),
             Fill::KeyIfAuto => return Ok(None),
+            Fill::TunnelMac => {
+                let [a, b, c, d, e, ..] = self.live.new_key().map_err(Reason::nowhere)?;
+                menu::Value::Mac([0xfe, a, b, c, d, e])
+            }
         }))
     }
 

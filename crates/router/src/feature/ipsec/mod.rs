@@ -179,7 +179,11 @@ impl Ipsec {
         self.sessions.read(view.store);
         let reader = Reader::new(view.store, &mut self.proofs);
         self.read = reader.config();
-        self.tunnels = secrets::tunnels(view.store, &reader);
+        let mut tunnels = secrets::tunnels(view.store, &reader);
+        for tunnel in &mut tunnels {
+            tunnel.keep_address(&self.tunnels);
+        }
+        self.tunnels = tunnels;
         drop(reader);
         self.look_up(out);
         self.configure(view.now, out);
@@ -188,7 +192,14 @@ impl Ipsec {
 
     /// Has the names of peers looked up that are there, and no others.
     fn look_up(&mut self, out: &mut Effects) {
-        let wanted: BTreeSet<_> = self.read.named.values().cloned().collect();
+        let of_tunnels = self
+            .tunnels
+            .iter()
+            .filter_map(secrets::Tunnel::remote_name);
+        let wanted: BTreeSet<_> = { self.read.named.values() }
+            .chain(of_tunnels)
+            .cloned()
+            .collect();
         let mut resolve = |name: &Arc<str>, wanted| {
             let name = Arc::clone(name);
             out.push(Effect::Resolve { name, wanted });
@@ -204,6 +215,14 @@ impl Ipsec {
             (name, address)
         };
         self.names = wanted.into_iter().map(known).collect();
+        // A tunnel may share the name of a peer, of which nothing new is told.
+        for tunnel in &mut self.tunnels {
+            let name = tunnel.remote_name().cloned();
+            let address = name.as_ref().and_then(|name| *self.names.get(name)?);
+            if let (Some(name), Some(address)) = (name, address) {
+                tunnel.resolved(&name, &[address]);
+            }
+        }
     }
 
     /// Takes over what is configured, as far as addresses are known.
@@ -596,7 +615,11 @@ impl Feature for Ipsec {
         // Of many addresses it keeps the one that it has, for as long as that is one of them.
         let keeps = known.filter(|address| addresses.contains(address));
         let address = keeps.or(addresses.first().copied());
-        if core::mem::replace(known, address) != address {
+        let mut moved = core::mem::replace(known, address) != address;
+        for tunnel in &mut self.tunnels {
+            moved |= tunnel.resolved(name, addresses);
+        }
+        if moved {
             self.configure(now, out);
         }
     }

@@ -2,6 +2,7 @@
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ike::{
     Auth, Exchange, GeneratePolicy, Identity, Level, Mode, Peer, PeerId, Policy, PolicyId, Profile,
@@ -10,6 +11,7 @@ use ike::{
 use ipnet::IpNet;
 use menu::{Item, Store, Value};
 
+use super::super::tunnels::read::{Remote, pick};
 use super::Way;
 use super::read::{Config, Does, Met, Reader, secret, selector};
 
@@ -41,8 +43,10 @@ pub(super) struct Tunnel {
     secret: Secret,
     /// This router's end, if the tunnel says it.
     local: Option<IpAddr>,
-    /// The other end.
-    remote: IpAddr,
+    menu: &'static str,
+    /// The other end, and its address where that is known.
+    end: Remote,
+    remote: Option<IpAddr>,
     profile: Profile,
     proposal: Proposal,
 }
@@ -50,7 +54,29 @@ pub(super) struct Tunnel {
 impl Tunnel {
     /// The other end, where this router's own follows from the way there.
     pub(super) fn unknown_end(&self) -> Option<IpAddr> {
-        self.local.is_none().then_some(self.remote)
+        self.remote.filter(|_| self.local.is_none())
+    }
+
+    /// The DNS name of the other end, if it has one.
+    pub(super) const fn remote_name(&self) -> Option<&Arc<str>> {
+        self.end.name()
+    }
+
+    /// Takes over the addresses of the DNS name of the other end. Returns whether another one is in use.
+    pub(super) fn resolved(&mut self, name: &str, addresses: &[IpAddr]) -> bool {
+        if self.remote_name().is_none_or(|own| **own != *name) {
+            return false;
+        }
+        let address = pick(self.menu, addresses, self.remote);
+        core::mem::replace(&mut self.remote, address) != address
+    }
+
+    /// Takes over the address in use from the tunnel as it was before a change, if its end is the same.
+    pub(super) fn keep_address(&mut self, before: &[Self]) {
+        let same = |other: &&Self| other.id == self.id && other.end == self.end;
+        if let Some(other) = before.iter().find(same) {
+            self.remote = other.remote;
+        }
     }
 }
 
@@ -69,13 +95,16 @@ fn tunnel(item: &Item, protocol: u8, reader: &Reader<'_>) -> Option<Tunnel> {
         return None;
     }
     let address = |name| item.get(name).and_then(Value::as_address);
+    let end = Remote::read(item)?;
     Some(Tunnel {
         id: item.id.0 | MADE,
         name: item.text("name").to_owned(),
         protocol,
         secret: secret(text),
         local: address("local-address").filter(|address| !address.is_unspecified()),
-        remote: address("remote-address")?,
+        menu: item.menu.path,
+        remote: end.address(),
+        end,
         profile: reader.profile(DEFAULT)?,
         proposal: reader.proposal(DEFAULT)?,
     })
@@ -86,11 +115,14 @@ fn tunnel(item: &Item, protocol: u8, reader: &Reader<'_>) -> Option<Tunnel> {
 pub(super) fn add(tunnels: &[Tunnel], ways: &BTreeMap<IpAddr, Way>, config: &mut Config) {
     let mut met = Vec::new();
     for tunnel in tunnels {
+        let Some(remote) = tunnel.remote else {
+            continue;
+        };
         let local = tunnel
             .local
-            .or_else(|| ways.get(&tunnel.remote).map(|way| way.source));
+            .or_else(|| ways.get(&remote).map(|way| way.source));
         let Some(local) = local else { continue };
-        let policy = policy(tunnel, local);
+        let policy = policy(tunnel, local, remote);
         met.extend(
             selector(&policy.source, &policy.destination, policy.protocol).map(|selector| Met {
                 id: PolicyId(tunnel.id),
@@ -98,7 +130,9 @@ pub(super) fn add(tunnels: &[Tunnel], ways: &BTreeMap<IpAddr, Way>, config: &mut
                 does: Does::Protect { required: true },
             }),
         );
-        config.peers.insert(PeerId(tunnel.id), peer(tunnel, local));
+        config
+            .peers
+            .insert(PeerId(tunnel.id), peer(tunnel, local, remote));
         config.policies.insert(PolicyId(tunnel.id), policy);
     }
     // Those of one pair of hosts come before what is configured of networks.
@@ -106,7 +140,7 @@ pub(super) fn add(tunnels: &[Tunnel], ways: &BTreeMap<IpAddr, Way>, config: &mut
     config.met = met;
 }
 
-fn peer(tunnel: &Tunnel, local: IpAddr) -> Peer {
+fn peer(tunnel: &Tunnel, local: IpAddr, remote: IpAddr) -> Peer {
     let identity = Identity {
         auth: Auth::Psk(tunnel.secret.clone()),
         my_id: None,
@@ -117,7 +151,7 @@ fn peer(tunnel: &Tunnel, local: IpAddr) -> Peer {
     };
     Peer {
         name: tunnel.name.clone(),
-        address: IpNet::from(tunnel.remote),
+        address: IpNet::from(remote),
         port: 500,
         local: Some(local),
         exchange: Exchange::Main,
@@ -128,7 +162,7 @@ fn peer(tunnel: &Tunnel, local: IpAddr) -> Peer {
     }
 }
 
-fn policy(tunnel: &Tunnel, local: IpAddr) -> Policy {
+fn policy(tunnel: &Tunnel, local: IpAddr, remote: IpAddr) -> Policy {
     let only = |address| Selector {
         prefix: IpNet::from(address),
         port: 0,
@@ -138,10 +172,10 @@ fn policy(tunnel: &Tunnel, local: IpAddr) -> Policy {
         template: None,
         place: 0,
         source: only(local),
-        destination: only(tunnel.remote),
+        destination: only(remote),
         protocol: tunnel.protocol,
         mode: Mode::Transport,
-        ends: (local, tunnel.remote),
+        ends: (local, remote),
         level: Level::Require,
         ipsec: Protocol::Esp,
         proposal: tunnel.proposal.clone(),

@@ -126,6 +126,15 @@ impl Rig {
         out
     }
 
+    /// Runs a command that must be refused; returns the message.
+    pub(super) fn refusal(&mut self, command: &str) -> String {
+        let mut session = Session::new("admin");
+        match self.instance.run(&mut session, command, &mut String::new()) {
+            Ok(_) => panic!("{command}: not refused"),
+            Err(refusal) => refusal.to_string(),
+        }
+    }
+
     /// What is sent when this frame arrives on `ether1`.
     pub(super) fn pass(&mut self, frame: Vec<u8>) -> Vec<Vec<u8>> {
         self.line.ends().arriving.push_back(frame);
