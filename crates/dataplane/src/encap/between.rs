@@ -15,7 +15,7 @@ use frame::{Frame, InterfaceId, Offload, Segmentation};
 use wire::{Mac, checksum};
 
 use super::way::{Next, Nexts, direct, source};
-use super::{DEPTH, ETHERNET, ascend, descend, put, segment_size};
+use super::{DEPTH, ETHERNET, ascend, descend, packet_of, put, segment_size};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
@@ -77,6 +77,7 @@ fn one(
     outlet: &Outlet,
 ) -> Next {
     match headers.wrap(frame, id) {
+        Ok(()) if headers.forbids_fragments_of(frame) => Next::Lost(DropReason::TooBig),
         Ok(()) => nexts.by(cx, frame, headers.direct.as_ref(), outlet),
         Err(reason) => Next::Lost(reason),
     }
@@ -172,6 +173,18 @@ impl<'a> Headers<'a> {
         }
     }
 
+    /// Whether a wrapped frame is too long for the next hop and may not be fragmented. Where the packet takes the
+    /// way of the router's own packets, that way decides.
+    #[inline(always)]
+    fn forbids_fragments_of(&self, frame: &Frame) -> bool {
+        let Some(next) = self.direct.filter(|_| self.tunnel.inherits_dont_fragment) else {
+            return false;
+        };
+        let flags = frame.bytes().get(ETHERNET + 6);
+        let forbids = self.tunnel.remote.is_ipv4() && flags.is_some_and(|flags| flags & 0x40 != 0);
+        forbids && frame.len() > next.mtu as usize + usize::from(frame.l3)
+    }
+
     fn write_outer(&mut self, source: IpAddr) {
         let (tunnel, protocol) = (self.tunnel, self.protocol());
         match (source, tunnel.remote) {
@@ -210,12 +223,12 @@ impl<'a> Headers<'a> {
     #[inline(always)]
     fn write(&self, frame: &mut Frame, id: u16) -> Result<(), DropReason> {
         let l3 = usize::from(frame.l3);
-        let packet = frame.bytes().get(l3..).unwrap_or_default();
-        let carried = Carried::of(packet);
-        let from = match self.tunnel.carries {
-            Carries::Frames(_) => 0,
-            Carries::Packets | Carries::Gre => l3,
+        // Of a bridged frame `l3` says nothing: nobody looked for its packet.
+        let (from, packet) = match self.tunnel.carries {
+            Carries::Frames(_) => (0, packet_of(frame.bytes())),
+            Carries::Packets | Carries::Gre => (l3, frame.bytes().get(l3..).unwrap_or_default()),
         };
+        let carried = Carried::of(packet);
         if from > 0 && carried.version == 0 {
             return Err(DropReason::TunnelMalformed);
         }

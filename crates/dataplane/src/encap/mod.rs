@@ -18,7 +18,7 @@ mod wireguard;
 use frame::{Frame, Guarded, InterfaceId, Vector};
 
 pub(crate) use self::outer::{
-    IP_BYTES, Outer, UDP_BYTES, congest, make_room, settle, tos, write_udp,
+    IP_BYTES, Outer, UDP_BYTES, congest, make_room, packet_of, settle, tos, write_udp,
 };
 pub(crate) use self::unsealed::wrap_unsealed;
 pub(crate) use self::vxlan::Targets;

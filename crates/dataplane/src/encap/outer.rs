@@ -7,6 +7,7 @@ use frame::{Frame, Pool};
 use wire::checksum;
 
 use super::ETHERNET;
+use crate::bridge::packet_at;
 use crate::drop::DropReason;
 
 /// Bytes of a header of IPv4, and of one of IPv6.
@@ -72,6 +73,21 @@ fn v6(address: IpAddr) -> [u8; 16] {
 pub(crate) fn write_udp(place: &mut [u8], (from, to): (u16, u16), len: usize) {
     for (place, field) in place.chunks_exact_mut(2).zip([from, to, len as u16, 0]) {
         place.copy_from_slice(&field.to_be_bytes());
+    }
+}
+
+/// The IP packet in an Ethernet frame, behind its VLAN tags; empty for other frames.
+#[inline(always)]
+pub(crate) fn packet_of(frame: &[u8]) -> &[u8] {
+    let plain = frame.first_chunk::<ETHERNET>();
+    let at = match plain.map(|link| [link[12], link[13]]) {
+        Some([0x08, 0x00] | [0x86, 0xdd]) => ETHERNET,
+        _ => packet_at(frame),
+    };
+    let kind = frame.get(at - 2..at).unwrap_or_default();
+    match *kind {
+        [0x08, 0x00] | [0x86, 0xdd] => frame.get(at..).unwrap_or_default(),
+        _ => &[],
     }
 }
 

@@ -7,7 +7,7 @@ use wire::{Protocol, checksum, vxlan};
 
 use super::{INNER, entropy};
 use crate::drop::DropReason;
-use crate::encap::ETHERNET;
+use crate::encap::{ETHERNET, packet_of};
 use crate::interface::Vxlan;
 use crate::punt::Why;
 use crate::table::{Adjacency, Kind};
@@ -300,8 +300,8 @@ fn source(cx: &Context<'_>, egress: InterfaceId, to: IpAddr) -> Option<IpAddr> {
 /// Whether the frame carries a packet of IPv4 that may not be fragmented.
 #[inline]
 pub(super) fn forbids_fragments(bytes: &[u8]) -> bool {
-    let head = bytes.first_chunk::<21>();
-    head.is_some_and(|head| head[12..14] == [0x08, 0x00] && head[20] & 0x40 != 0)
+    let head = packet_of(bytes).first_chunk::<7>();
+    head.is_some_and(|head| head[0] >> 4 == 4 && head[6] & 0x40 != 0)
 }
 
 #[inline(always)]
