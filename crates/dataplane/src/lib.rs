@@ -16,6 +16,7 @@ pub mod bridge;
 pub mod counters;
 mod deadline;
 mod encap;
+pub mod gate;
 pub mod interface;
 pub mod ipsec;
 pub mod meter;

@@ -5,11 +5,14 @@
 //! service by a rate and a burst of its own, so that no service takes the ring to control from the others.
 
 use core::fmt;
+use core::net::{IpAddr, SocketAddr};
 
 use machine::Instant;
 use wire::Mac;
 
+use crate::drop::DropReason;
 use crate::flow::{Upper, upper4, upper6};
+use crate::gate::{Admission, Arrival, CHALLENGE_MAX, Gated, Limits};
 use crate::packet::protocol;
 
 /// How many services there can be.
@@ -153,6 +156,8 @@ pub struct Service {
     pub scope: Scope,
     /// How many are heard.
     pub rate: Rate,
+    /// Sorts the datagrams of known peers and of strangers.
+    pub gate: Gated,
 }
 
 impl Service {
@@ -165,6 +170,7 @@ impl Service {
             meets_rules: true,
             scope: Scope::Everywhere,
             rate,
+            gate: Gated::default(),
         }
     }
 }
@@ -178,13 +184,14 @@ pub struct Services {
     facts: Vec<Option<Facts>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Facts {
     name: &'static str,
     addressed: Addressed,
     meets_rules: bool,
     scope: Scope,
     rate: Rate,
+    gate: Gated,
 }
 
 /// A match that two services want.
@@ -220,6 +227,7 @@ impl Services {
             meets_rules: service.meets_rules,
             scope: service.scope,
             rate: service.rate,
+            gate: service.gate.clone(),
         });
         let mut taken = Ok(());
         for what in &service.matches {
@@ -243,13 +251,48 @@ impl Services {
     /// The service of this name.
     pub fn named(&self, name: &str) -> Option<ServiceId> {
         let mut facts = self.facts.iter();
-        let at = facts.position(|facts| facts.is_some_and(|facts| facts.name == name))?;
+        let at = facts.position(|facts| facts.as_ref().is_some_and(|facts| facts.name == name))?;
         ServiceId::new(at)
     }
 
     /// Whether the packets of a service meet the rules of `input`.
     pub fn meets_rules(&self, id: ServiceId) -> bool {
         self.facts(id).is_some_and(|facts| facts.meets_rules)
+    }
+
+    /// Decides whether control hears a frame of a service. `l3` is where its packet begins.
+    pub(crate) fn admit(
+        &self,
+        limits: &mut Limits,
+        id: ServiceId,
+        (frame, l3): (&[u8], usize),
+        now: Instant,
+    ) -> Admission {
+        let Some(facts) = self.facts(id) else {
+            return Admission::Dropped(DropReason::ServiceLimit);
+        };
+        let arrival = || arrival(frame.get(l3..)?, now);
+        if let Some(gate) = &facts.gate.0
+            && let Some(arrival) = arrival()
+        {
+            return limits.sort(id, facts.rate, &**gate, &arrival);
+        }
+        match limits.admit(id, facts.rate, now) {
+            true => Admission::Heard,
+            false => Admission::Dropped(DropReason::ServiceLimit),
+        }
+    }
+
+    /// Writes what a stranger is asked for that sent this packet; returns its length.
+    pub(crate) fn challenge(
+        &self,
+        id: ServiceId,
+        packet: &[u8],
+        now: Instant,
+        answer: &mut [u8; CHALLENGE_MAX],
+    ) -> Option<usize> {
+        let gate = self.facts(id)?.gate.0.as_ref()?;
+        gate.challenge(&arrival(packet, now)?, answer)
     }
 
     fn facts(&self, id: ServiceId) -> Option<&Facts> {
@@ -387,6 +430,27 @@ fn carried(payload: &[u8], ethertype: u16) -> Option<Carried> {
     }
 }
 
+/// The datagram of a packet, if it is a whole one.
+fn arrival(packet: &[u8], now: Instant) -> Option<Arrival<'_>> {
+    let (ipv6, upper) = upper(packet)?;
+    if upper.protocol != protocol::UDP || upper.fragment {
+        return None;
+    }
+    let datagram = packet.get(upper.offset..)?;
+    let [a, b, c, d, e, f, ..] = *datagram.first_chunk::<8>()?;
+    let [from, to, len] = [[a, b], [c, d], [e, f]].map(u16::from_be_bytes);
+    let address: IpAddr = match ipv6 {
+        false => IpAddr::from(*packet.get(12..)?.first_chunk::<4>()?),
+        true => IpAddr::from(*packet.get(8..)?.first_chunk::<16>()?),
+    };
+    Some(Arrival {
+        payload: datagram.get(8..usize::from(len))?,
+        from: SocketAddr::new(address, from),
+        port: to,
+        now,
+    })
+}
+
 const fn icmp(ipv6: bool) -> u8 {
     match ipv6 {
         true => protocol::ICMPV6,
@@ -398,37 +462,6 @@ fn upper(packet: &[u8]) -> Option<(bool, Upper)> {
     match packet.first()? >> 4 {
         6 => Some((true, upper6(packet)?)),
         _ => Some((false, upper4(packet)?)),
-    }
-}
-
-/// How far each service has used what a worker may hand to control (a token bucket, kept as the time at which it
-/// is full).
-pub(crate) struct Limits {
-    full_at: [u64; SERVICES],
-}
-
-impl Limits {
-    pub(crate) const fn new() -> Self {
-        Self {
-            full_at: [0; SERVICES],
-        }
-    }
-
-    /// Whether one more frame of a service may go to control; it is counted then.
-    pub(crate) fn admit(&mut self, services: &Services, id: ServiceId, now: Instant) -> bool {
-        const SECOND: u64 = 1_000_000_000;
-        let Some(Facts { rate, .. }) = services.facts(id) else {
-            return false;
-        };
-        let now = now.as_nanos();
-        let each = SECOND / u64::from(rate.per_second.max(1));
-        let full_at = self.full_at[id.index()].max(now);
-        let room = each.saturating_mul(rate.burst.into());
-        let admitted = full_at - now + each <= room;
-        if admitted {
-            self.full_at[id.index()] = full_at + each;
-        }
-        admitted
     }
 }
 

@@ -307,6 +307,14 @@ drops! {
     WireguardReplayed = "wireguard-replayed",
     /// The message's tag is wrong: another key, or it was altered.
     WireguardIntegrity = "wireguard-integrity",
+    /// A handshake of WireGuard is not later than the last one of its peer: a replay.
+    WireguardReplayedHandshake = "wireguard-replayed-handshake",
+    /// The answer to a handshake of WireGuard does not open: the peer has another preshared key.
+    WireguardPreshared = "wireguard-wrong-preshared-key",
+    /// A handshake of WireGuard has a wrong sum or key, or is of no peer.
+    WireguardStranger = "wireguard-unknown-peer",
+    /// Too many handshakes of WireGuard come: their senders were asked for cookies.
+    WireguardFlood = "wireguard-handshake-limit",
     /// The packet's source is not among the allowed addresses of the peer that it came from.
     WireguardSource = "wireguard-wrong-source",
     /// The session has used up its counters: a new one is owed.
@@ -319,8 +327,10 @@ drops! {
     VxlanNoSource = "vxlan-no-source",
     /// A frame came out of a VXLAN that has the link address of this end as its source: it is an echo.
     VxlanEcho = "vxlan-echo",
-    /// A policy of IPsec discards it (`action=discard`).
+    /// A policy of IPsec discards the packet, which came in (`action=discard`).
     IpsecDiscard = "ipsec-discard",
+    /// A policy of IPsec discards the packet, which was about to leave.
+    IpsecDiscardOut = "ipsec-discard-out",
     /// A policy of IPsec asks for protection, and the packet came in without (RFC 4301, 5.2).
     IpsecClear = "ipsec-unprotected",
     /// A policy of IPsec asks for protection, and there are no keys yet. They are asked for.
@@ -341,6 +351,12 @@ drops! {
     IpsecKeepalive = "ipsec-nat-keepalive",
     /// The association has used up its numbers: new keys are owed (RFC 4303, 3.3.3).
     IpsecExhausted = "ipsec-sequence-exhausted",
+    /// The sender of a datagram for a service is no known peer, and sends more than a stranger may.
+    ServiceSender = "service-sender-limit",
+    /// Strangers send more than control can hear: the sender was asked to prove its address, or must try again.
+    ServiceStranger = "service-stranger-limit",
+    /// A message of IKE names an SA that does not exist.
+    IkeUnknown = "ike-unknown-spi",
     /// A datagram for a port of IKE is malformed.
     IkeMalformed = "ike-malformed",
     /// The packet's headers are such that what is behind them cannot be protected alone.

@@ -6,6 +6,7 @@ use super::decide::Source;
 use super::groups::{self, Multicast, Receivers};
 use super::tags;
 use crate::drop::DropReason;
+use crate::gate::Admission;
 use crate::outlet::Outlet;
 use crate::punt::Why;
 use crate::walk::Context;
@@ -36,7 +37,9 @@ pub(super) fn tell(cx: &Context<'_>, source: &Source<'_>, frame: &Frame, outlet:
     let Some(id) = cx.snapshot.services.named(SNOOPED) else {
         return;
     };
-    if !outlet.limits.admit(&cx.snapshot.services, id, cx.now) {
+    let place = (frame.bytes(), usize::from(frame.l3));
+    let admission = { &cx.snapshot.services }.admit(&mut outlet.limits, id, place, cx.now);
+    if admission != Admission::Heard {
         outlet.counters.service(id).lost.add(1);
         return outlet.counters.dropped(DropReason::ServiceLimit);
     }

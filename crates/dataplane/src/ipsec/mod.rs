@@ -82,7 +82,7 @@ pub(crate) fn outbound(
     }
     match ipsec.policies.outbound(tuple).map(|policy| policy.action) {
         None | Some(Action::Pass) => Ok(None),
-        Some(Action::Discard) => Err(Exit::Drop(DropReason::IpsecDiscard)),
+        Some(Action::Discard) => Err(Exit::Drop(DropReason::IpsecDiscardOut)),
         Some(Action::Protect { slot, required }) => {
             match (ipsec.associations.can_protect(slot), required) {
                 (true, _) => Ok(Some(OutId::protect(slot))),

@@ -36,6 +36,7 @@
 //! `SlowReason` in the snapshot says why a family does not take it.
 
 pub mod bypass;
+mod challenge;
 mod demux;
 mod depart;
 mod egress;

@@ -3,6 +3,7 @@
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
+use super::challenge::challenge;
 use super::demux::{self, demultiplex};
 use super::depart;
 use super::enter::{Entered, Unseen, pass1};
@@ -15,6 +16,7 @@ use crate::bridge;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::encap;
+use crate::gate::Admission;
 use crate::interface::Above;
 use crate::ipsec;
 use crate::meter::Facility;
@@ -336,11 +338,17 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
             if frame::finish_checksum(frame.bytes_mut(), &offload).is_ok() {
                 frame.offload.needs_checksum = false;
             }
-            if outlet.limits.admit(&cx.snapshot.services, id, cx.now) {
-                outlet.punt(frame, Why::Service { id, meets_rules });
-            } else {
-                outlet.counters.service(id).lost.add(1);
-                outlet.discard(frame, DropReason::ServiceLimit);
+            let place = (frame.bytes(), usize::from(frame.l3));
+            let services = &cx.snapshot.services;
+            match services.admit(&mut outlet.limits, id, place, cx.now) {
+                Admission::Heard => outlet.punt(frame, Why::Service { id, meets_rules }),
+                Admission::Challenged => challenge(cx, frame, id, outlet),
+                Admission::Dropped(reason) => {
+                    if reason == DropReason::ServiceLimit {
+                        outlet.counters.service(id).lost.add(1);
+                    }
+                    outlet.discard(frame, reason);
+                }
             }
         }
         Exit::Punt(why) => {

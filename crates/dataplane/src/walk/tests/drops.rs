@@ -369,7 +369,7 @@ const OF_BRIDGES: [DropReason; 18] = [
 ];
 
 /// Tested where packets are wrapped.
-const OF_TUNNELS: [DropReason; 17] = [
+const OF_TUNNELS: [DropReason; 21] = [
     DropReason::TunnelNoSource,
     DropReason::TunnelCongested,
     DropReason::TunnelDepth,
@@ -379,6 +379,10 @@ const OF_TUNNELS: [DropReason; 17] = [
     DropReason::VxlanNoPeer,
     DropReason::VxlanNoSource,
     DropReason::VxlanEcho,
+    DropReason::WireguardReplayedHandshake,
+    DropReason::WireguardPreshared,
+    DropReason::WireguardStranger,
+    DropReason::WireguardFlood,
     DropReason::WireguardNoPeer,
     DropReason::WireguardNoSession,
     DropReason::WireguardUnknown,
@@ -424,8 +428,12 @@ const OF_DHCP: [DropReason; 12] = [
 ];
 
 /// Tested with policies and associations, and where keys are exchanged.
-const OF_IPSEC: [DropReason; 13] = [
+const OF_IPSEC: [DropReason; 17] = [
+    DropReason::ServiceSender,
+    DropReason::ServiceStranger,
+    DropReason::IkeUnknown,
     DropReason::IpsecDiscard,
+    DropReason::IpsecDiscardOut,
     DropReason::IpsecClear,
     DropReason::IpsecNoKeys,
     DropReason::IpsecUnknown,
