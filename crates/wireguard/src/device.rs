@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Duration, Instant};
 
-use crate::cookie::{self, Baker, Given};
+use crate::cookie::Given;
+use crate::door::Door;
 use crate::key::{Private, Public};
 use crate::limit::Limit;
-use crate::message::{self, INITIATION, Message, RESPONSE, SumKey, Sums};
+use crate::message::{self, INITIATION, Message, RESPONSE, Sums};
 use crate::noise::{self, Keys, Time};
 use crate::peer::{ATTEMPTS, Due, Kept, Peer, REKEY_TIMEOUT, State, Trying};
 use crate::{Action, Event, Log, LogLevel, Pair, PeerId};
@@ -19,6 +20,8 @@ pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
 /// Messages that were not worked on, by name, and how often.
 pub type Counters = BTreeMap<&'static str, u64>;
 
+/// Between two lines of the log about refused handshakes.
+const SAYING: Duration = Duration::from_secs(1);
 /// Between two handshakes that a peer begins, at least.
 const EVERY: Duration = Duration::from_millis(20);
 /// The longest that is added to the time between two attempts, in milliseconds.
@@ -32,7 +35,7 @@ const WHITENED: u64 = (1 << 24) - 1;
 struct Own {
     private: Private,
     public: Public,
-    sums: SumKey,
+    door: Door,
 }
 
 /// See the module.
@@ -46,11 +49,16 @@ pub struct Device {
     numbers: BTreeMap<u32, PeerId>,
     /// When something is due for peers.
     due: BTreeSet<(Instant, PeerId)>,
-    baker: Baker,
+    /// The secret of cookies.
+    secret: [u8; 32],
     limit: Limit,
     /// The time of day at a point of the other clock.
     clock: (Instant, u64),
     counters: Counters,
+    /// Why the last message was not worked on, until that is asked.
+    refusal: Option<&'static str>,
+    /// When a refused handshake was logged last: anybody can repeat one.
+    logged: Option<Instant>,
 }
 
 impl core::fmt::Debug for Device {
@@ -64,7 +72,9 @@ impl core::fmt::Debug for Device {
 impl Device {
     /// A device without a key and peers. `unix_nanos` is the time of day at `now`, in nanoseconds since 1970; peers
     /// refuse handshakes whose time is not later than that of the last one (white paper, 5.1).
-    pub fn new(entropy: Entropy, unix_nanos: u64, now: Instant) -> Self {
+    pub fn new(mut entropy: Entropy, unix_nanos: u64, now: Instant) -> Self {
+        let mut secret = [0; 32];
+        entropy(&mut secret);
         Self {
             entropy,
             own: None,
@@ -72,16 +82,23 @@ impl Device {
             keys: BTreeMap::new(),
             numbers: BTreeMap::new(),
             due: BTreeSet::new(),
-            baker: Baker::default(),
+            secret,
             limit: Limit::default(),
             clock: (now, unix_nanos),
             counters: Counters::new(),
+            refusal: None,
+            logged: None,
         }
     }
 
     /// Its public key.
     pub fn public(&self) -> Option<Public> {
         self.own.as_ref().map(|own| own.public)
+    }
+
+    /// What workers sort messages by.
+    pub fn door(&self) -> Option<&Door> {
+        self.own.as_ref().map(|own| &own.door)
     }
 
     /// When the last handshake with a peer came to an end.
@@ -92,6 +109,11 @@ impl Device {
     /// Messages that were not worked on.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Returns why the last message was not worked on, once.
+    pub const fn take_refusal(&mut self) -> Option<&'static str> {
+        self.refusal.take()
     }
 
     /// Takes one event.
@@ -163,10 +185,11 @@ impl Device {
         if self.own.as_ref().map(|own| &own.private) == private.as_ref() {
             return;
         }
+        let secret = self.secret;
         self.own = private.map(|private| {
             let public = private.public();
             Own {
-                sums: SumKey::of(&public),
+                door: Door::new(public, secret),
                 public,
                 private,
             }
@@ -324,6 +347,18 @@ impl Device {
         };
         if let Err(name) = heard {
             *self.counters.entry(name).or_default() += 1;
+            self.refusal = Some(name);
+        }
+    }
+
+    /// Logs a refused handshake of a peer, once a second at most.
+    fn say_refused(&mut self, id: PeerId, why: &str, now: Instant, out: &mut Vec<Action>) {
+        let is_due = self
+            .logged
+            .is_none_or(|at| now.saturating_since(at) >= SAYING);
+        if let Some(peer) = self.peers.get(&id).filter(|_| is_due) {
+            self.logged = Some(now);
+            say(out, LogLevel::Info, format!("{}: {why}", peer.is.public));
         }
     }
 
@@ -335,22 +370,20 @@ impl Device {
         out: &mut Vec<Action>,
     ) -> Result<(), &'static str> {
         let own = self.own.as_ref().ok_or("no-key")?;
-        if !sums.is_for(&own.sums) {
+        if !own.door.is_for(sums) {
             return Err("wrong-sum");
         }
         if !self.limit.is_flood(now) {
             return Ok(());
         }
-        let cookie = self.baker.cookie(from, now, &mut self.entropy);
-        if sums.has(&cookie) {
+        if own.door.is_proved(sums, from, now) {
             return match self.limit.may(from, now) {
                 true => Ok(()),
                 false => Err("too-many"),
             };
         }
-        let mut nonce = [0; 24];
-        (self.entropy)(&mut nonce);
-        let given = cookie::give(&own.public, (sender, sums.first), cookie, nonce);
+        let given = own.door.give(sender, sums, from, now);
+        let given = given.map(|bytes| bytes.to_vec());
         out.extend(given.map(|bytes| Action::Send { to: from, bytes }));
         Err("cookie-asked")
     }
@@ -371,6 +404,8 @@ impl Device {
         let id = self.keys.get(&asked.peer).copied().ok_or("unknown-peer")?;
         let peer = self.peers.get(&id).ok_or("unknown-peer")?;
         if peer.greatest.is_some_and(|greatest| asked.time <= greatest) {
+            let why = format!("a handshake from {from} is a replay, or the peer's clock went back");
+            self.say_refused(id, &why, now, out);
             return Err("replayed");
         }
         if peer
@@ -379,6 +414,8 @@ impl Device {
         {
             return Err("too-soon");
         }
+        // The peer has asked again without a packet under the keys of the last answer.
+        let unconfirmed = peer.pairs.has_unconfirmed();
         let time = asked.time;
         let answered = asked.answer(peer.is.preshared.as_ref());
         let (noise, keys) = answered.ok_or("wrong-key")?;
@@ -400,6 +437,13 @@ impl Device {
             device.install((id, from), (sender, kept, keys), out);
             out.push(Action::Send { to: from, bytes });
         });
+        if unconfirmed {
+            *self.counters.entry("unconfirmed").or_default() += 1;
+            let why = format!(
+                "{from} does not confirm handshakes: another preshared key, or answers are lost"
+            );
+            self.say_refused(id, &why, now, out);
+        }
         Ok(())
     }
 
@@ -432,7 +476,7 @@ impl Device {
                 return;
             };
             let Some(keys) = begun.end(noise) else {
-                ended = Err("wrong-key");
+                ended = Err("wrong-preshared-key");
                 return;
             };
             (peer.trying, peer.last_handshake) = (None, Some(now));
@@ -444,6 +488,10 @@ impl Device {
             device.install((id, from), (sender, kept, keys), out);
             ended = Ok(());
         });
+        if ended == Err("wrong-preshared-key") {
+            let why = format!("the answer of {from} does not open: another preshared key");
+            self.say_refused(id, &why, now, out);
+        }
         ended
     }
 

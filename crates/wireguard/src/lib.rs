@@ -17,6 +17,7 @@
 
 mod cookie;
 mod device;
+mod door;
 mod key;
 mod limit;
 mod message;
@@ -25,6 +26,7 @@ mod peer;
 pub mod session;
 
 pub use device::{Counters, Device, Entropy};
+pub use door::{CHALLENGE_BYTES, Door, Sort};
 pub use key::{Preshared, Private, Public};
 pub use peer::{Observation, Peer};
 

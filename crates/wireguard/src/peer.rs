@@ -105,6 +105,11 @@ impl Pairs {
         Some((next.local, gone.map(|pair| pair.local)))
     }
 
+    /// Whether the peer has not used the newest pair, which this side answered with.
+    pub(crate) const fn has_unconfirmed(&self) -> bool {
+        self.next.is_some()
+    }
+
     /// Forgets those that are too old.
     fn expire(&mut self, now: Instant) -> Vec<u32> {
         let too_old = |pair: &mut Kept| now.saturating_since(pair.since) >= REJECT_AFTER;

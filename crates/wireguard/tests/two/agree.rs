@@ -146,6 +146,16 @@ fn a_shared_key_must_be_the_same_at_both_ends() {
         }
         assert_eq!(!world.ends[1].came.is_empty(), meets);
         assert_eq!(world.ends[0].gave_up > 0, !meets);
+        // Both ends count and say what is wrong, once a second at most.
+        let counted = |end: usize, name: &str| world.ends[end].device.counters().contains_key(name);
+        assert_eq!(counted(0, "wrong-preshared-key"), !meets);
+        assert_eq!(counted(1, "unconfirmed"), !meets);
+        for end in &world.ends {
+            let said = end.log.iter().filter(|line| line.contains("preshared key"));
+            let said = said.count();
+            assert_eq!(said > 0, !meets, "{:?}", end.log);
+            assert!(said <= 100, "{said} lines in 100 s");
+        }
     }
 }
 
@@ -160,6 +170,11 @@ fn a_handshake_is_not_answered_twice() {
     assert!(world.ends[1].out.is_empty());
     assert_eq!(world.ends[1].device.counters().get("replayed"), Some(&1));
     assert_eq!(world.ends[1].endpoint, Some(address(1)));
+    assert_eq!(world.ends[1].device.take_refusal(), Some("replayed"));
+    let said = { &world.ends[1].log }
+        .iter()
+        .any(|line| line.contains("replay"));
+    assert!(said, "{:?}", world.ends[1].log);
 }
 
 proptest! {

@@ -27,6 +27,7 @@ pub(crate) struct End {
     pub(crate) came: Vec<Vec<u8>>,
     /// Handshakes that were given up.
     pub(crate) gave_up: usize,
+    pub(crate) log: Vec<String>,
     /// Pairs that came.
     pub(crate) pairs: usize,
 }
@@ -58,6 +59,7 @@ impl End {
             out: Vec::new(),
             came: Vec::new(),
             gave_up: 0,
+            log: Vec::new(),
             pairs: 0,
         };
         end.handle(Event::Private(Some(private(number))), now);
@@ -119,7 +121,7 @@ impl End {
                     self.gave_up += 1;
                     self.waiting.clear();
                 }
-                Action::Log(_) => {}
+                Action::Log(log) => self.log.push(log.text),
             }
         }
     }

@@ -10,6 +10,7 @@
 
 mod client;
 pub(crate) mod conf;
+mod gate;
 mod read;
 mod sessions;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::DropReason;
+use dataplane::gate::{Gate, Gated};
 use dataplane::interface::{Allowed, Tunnel, WireguardPeer, WireguardSessions};
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
@@ -27,6 +29,7 @@ use machine::{Duration, Instant};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, Value};
 use wireguard::{Action, Device, Entropy, Event, PeerId};
 
+use self::gate::{WireguardGate, reason};
 use self::read::{Host, Network, Peer};
 use self::sessions::{Sessions, Waiting};
 use super::hear::{Datagram, Heard, Hearing};
@@ -48,6 +51,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// See the module.
 pub(crate) struct Wireguards {
+    gate: Arc<WireguardGate>,
     entropy: fn() -> Entropy,
     clock: DayClock,
     networks: BTreeMap<ItemId, Net>,
@@ -95,6 +99,7 @@ impl Wireguards {
     /// timestamps of handshakes come from `clock`.
     pub(crate) fn new(entropy: fn() -> Entropy, clock: DayClock) -> Self {
         Self {
+            gate: Arc::default(),
             entropy,
             clock,
             networks: BTreeMap::new(),
@@ -180,8 +185,15 @@ impl Wireguards {
     }
 
     fn act_all(&mut self, network: ItemId, actions: Vec<Action>, now: Instant, out: &mut Effects) {
+        let moved = actions
+            .iter()
+            .any(|action| matches!(action, Action::Endpoint { .. }));
         for action in actions {
             self.act_on(network, action, now, out);
+        }
+        if moved {
+            let peers = self.peers.values().filter_map(|one| one.shared.endpoint());
+            self.gate.set_peers(peers.map(|at| at.ip()).collect());
         }
         self.look = match (self.sessions.is_empty(), self.look) {
             (true, _) => None,
@@ -361,6 +373,11 @@ impl Wireguards {
         for (id, net) in enabled {
             self.ports.entry(net.read.port).or_insert(*id);
         }
+        let doors = { self.ports.iter() }.filter_map(|(port, id)| {
+            let door = self.networks.get(id)?.device.door()?;
+            Some((*port, door.clone()))
+        });
+        self.gate.set_doors(doors.collect());
     }
 
     /// Takes over peers; gives the names of their interfaces.
@@ -560,7 +577,13 @@ impl Feature for Wireguards {
         let ports: Vec<_> = self.ports.keys().flat_map(both).collect();
         match ports.is_empty() {
             true => Vec::new(),
-            false => vec![Service::new("wireguard", ports, RATE)],
+            false => {
+                let gate: Arc<dyn Gate> = Arc::clone(&self.gate) as _;
+                vec![Service {
+                    gate: Gated(Some(gate)),
+                    ..Service::new("wireguard", ports, RATE)
+                }]
+            }
         }
     }
 
@@ -573,7 +596,8 @@ impl Feature for Wireguards {
         };
         let event = Event::Datagram { from, bytes };
         self.handle(network, event, running.now, out);
-        Hearing::Taken
+        let refusal = { self.networks.get_mut(&network) }.and_then(|net| net.device.take_refusal());
+        refusal.map_or(Hearing::Taken, |name| Hearing::Bad(reason(name)))
     }
 
     fn lay_out(&mut self, others: &BTreeSet<InterfaceId>, running: &Running<'_>, _: &mut Effects) {

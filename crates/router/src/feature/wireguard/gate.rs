@@ -1,0 +1,67 @@
+//! The gate of WireGuard: which handshakes workers hand on, so that floods keep nobody out.
+
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use dataplane::DropReason;
+use dataplane::gate::{Arrival, CHALLENGE_MAX, Gate, Sender};
+use wireguard::{Door, Sort};
+
+/// Sorts messages by their sums, cookies and senders.
+#[derive(Debug, Default)]
+pub(super) struct WireguardGate {
+    /// What sorts the messages to each UDP port.
+    doors: ArcSwap<BTreeMap<u16, Door>>,
+    /// Where peers are, as configured or as they were heard last.
+    peers: ArcSwap<BTreeSet<IpAddr>>,
+}
+
+impl WireguardGate {
+    pub(super) fn set_doors(&self, doors: BTreeMap<u16, Door>) {
+        self.doors.store(Arc::new(doors));
+    }
+
+    pub(super) fn set_peers(&self, peers: BTreeSet<IpAddr>) {
+        if **self.peers.load() != peers {
+            self.peers.store(Arc::new(peers));
+        }
+    }
+}
+
+impl Gate for WireguardGate {
+    fn sort(&self, arrival: &Arrival<'_>) -> Sender {
+        let doors = self.doors.load();
+        let Some(door) = doors.get(&arrival.port) else {
+            return Sender::Stranger;
+        };
+        match door.sort(arrival.payload, arrival.from, arrival.now) {
+            Sort::Malformed => Sender::Refused(DropReason::WireguardMalformed),
+            Sort::NotForUs => Sender::Refused(DropReason::WireguardStranger),
+            Sort::Proved => Sender::Known,
+            Sort::Unproved if self.peers.load().contains(&arrival.from.ip()) => Sender::Configured,
+            Sort::Unproved => Sender::Stranger,
+        }
+    }
+
+    fn challenge(&self, arrival: &Arrival<'_>, into: &mut [u8; CHALLENGE_MAX]) -> Option<usize> {
+        let doors = self.doors.load();
+        let door = doors.get(&arrival.port)?;
+        let answer = door.challenge(arrival.payload, arrival.from, arrival.now)?;
+        into.get_mut(..answer.len())?.copy_from_slice(&answer);
+        Some(answer.len())
+    }
+}
+
+/// The drop under which a handshake is counted that is not worked on.
+pub(super) fn reason(refusal: &str) -> DropReason {
+    match refusal {
+        "malformed" | "degenerate-key" => DropReason::WireguardMalformed,
+        "replayed" | "too-soon" => DropReason::WireguardReplayedHandshake,
+        "wrong-preshared-key" => DropReason::WireguardPreshared,
+        "unknown-number" => DropReason::WireguardUnknown,
+        "too-many" | "cookie-asked" => DropReason::WireguardFlood,
+        _ => DropReason::WireguardStranger,
+    }
+}

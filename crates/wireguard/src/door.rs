@@ -1,0 +1,165 @@
+//! What can be told of a handshake message without any state of a peer: whether it is for a device, and whether its
+//! sender has proved its address by a cookie (white paper, 5.3 and 5.4.4). Workers ask without a lock.
+
+use core::net::{IpAddr, SocketAddr};
+
+use machine::Instant;
+
+use crate::cookie;
+use crate::key::Public;
+use crate::message::{Message, Sum, SumKey, Sums, sum};
+
+/// How long cookies of one epoch are given; they are taken as long again.
+const EPOCH_SECONDS: u64 = 120;
+/// Bytes of a message that gives a cookie.
+pub const CHALLENGE_BYTES: usize = 64;
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// No message of a handshake.
+    Malformed,
+    /// A message whose sender does not know the device's public key.
+    NotForUs,
+    /// A message whose sender has proved its address.
+    Proved,
+    /// Any other message.
+    Unproved,
+}
+
+/// The public side of a device.
+#[derive(Clone, Debug)]
+pub struct Door {
+    public: Public,
+    sums: SumKey,
+    secret: [u8; 32],
+}
+
+impl Door {
+    pub(crate) fn new(public: Public, secret: [u8; 32]) -> Self {
+        Self {
+            sums: SumKey::of(&public),
+            public,
+            secret,
+        }
+    }
+
+    /// Sorts a message.
+    pub fn sort(&self, message: &[u8], from: SocketAddr, now: Instant) -> Sort {
+        match Message::read(message) {
+            None => Sort::Malformed,
+            // It names an attempt of this side, and opens only if it is an answer to that.
+            Some(Message::Cookie { .. }) => Sort::Unproved,
+            Some(Message::Initiation { sums, .. } | Message::Response { sums, .. }) => {
+                match (self.is_for(&sums), self.is_proved(&sums, from, now)) {
+                    (false, _) => Sort::NotForUs,
+                    (true, true) => Sort::Proved,
+                    (true, false) => Sort::Unproved,
+                }
+            }
+        }
+    }
+
+    /// Returns the message that gives the sender of a message a cookie; `None` if it has no use for one.
+    pub fn challenge(
+        &self,
+        message: &[u8],
+        from: SocketAddr,
+        now: Instant,
+    ) -> Option<[u8; CHALLENGE_BYTES]> {
+        let (sender, sums) = match Message::read(message)? {
+            Message::Initiation { sender, sums, .. } | Message::Response { sender, sums, .. } => {
+                (sender, sums)
+            }
+            Message::Cookie { .. } => return None,
+        };
+        self.give(sender, &sums, from, now)
+    }
+
+    /// Returns the message that gives a cookie. Its nonce follows from the message and the time: of two messages with
+    /// one nonce the contents are the same, too.
+    pub(crate) fn give(
+        &self,
+        sender: u32,
+        sums: &Sums<'_>,
+        from: SocketAddr,
+        now: Instant,
+    ) -> Option<[u8; CHALLENGE_BYTES]> {
+        let cookie = self.cookie(epoch(now), from);
+        let mut nonce = [0; 24];
+        let (one, two) = nonce.split_at_mut(12);
+        for (label, half) in [(1_u8, one), (2, two)] {
+            let parts = [&[label][..], sums.first, &cookie].concat();
+            half.copy_from_slice(&sum(&self.secret, &parts)[..12]);
+        }
+        let bytes = cookie::give(&self.public, (sender, sums.first), cookie, nonce)?;
+        bytes.try_into().ok()
+    }
+
+    pub(crate) fn is_for(&self, sums: &Sums<'_>) -> bool {
+        sums.is_for(&self.sums)
+    }
+
+    pub(crate) fn is_proved(&self, sums: &Sums<'_>, from: SocketAddr, now: Instant) -> bool {
+        let epoch = epoch(now);
+        let has = |epoch| sums.has(&self.cookie(epoch, from));
+        has(epoch) || has(epoch.saturating_sub(1))
+    }
+
+    fn cookie(&self, epoch: u64, from: SocketAddr) -> Sum {
+        let address = match from.ip() {
+            IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+            IpAddr::V6(address) => address.octets(),
+        };
+        let parts = [
+            &epoch.to_be_bytes()[..],
+            &address,
+            &from.port().to_be_bytes(),
+        ]
+        .concat();
+        sum(&self.secret, &parts)
+    }
+}
+
+fn epoch(now: Instant) -> u64 {
+    now.as_nanos() / 1_000_000_000 / EPOCH_SECONDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cookie::Given;
+    use crate::message::{INITIATION, write};
+
+    const NOW: Instant = Instant::from_secs(1000);
+
+    fn from(last: u8) -> SocketAddr {
+        ([192, 0, 2, last], 51_820).into()
+    }
+
+    #[test]
+    fn a_cookie_proves_one_address_for_a_while() {
+        let public = Public([5; 32]);
+        let door = Door::new(public, [3; 32]);
+        let message = |cookie: Option<&Sum>| {
+            write(INITIATION, &[7], &[1; 108], (&SumKey::of(&public), cookie))
+        };
+        let (plain, first) = message(None);
+        assert_eq!(door.sort(&plain, from(1), NOW), Sort::Unproved);
+        let given = door.challenge(&plain, from(1), NOW).expect("a cookie");
+        let Some(Message::Cookie { nonce, sealed, .. }) = Message::read(&given) else {
+            panic!("a message with a cookie");
+        };
+        let given = Given::open(&public, &first, (nonce, sealed), NOW).expect("it opens");
+        let (proved, _) = message(given.at(NOW));
+        assert_eq!(door.sort(&proved, from(1), NOW), Sort::Proved);
+        let next = Instant::from_secs(1000 + EPOCH_SECONDS);
+        assert_eq!(door.sort(&proved, from(1), next), Sort::Proved);
+        let later = Instant::from_secs(1000 + 3 * EPOCH_SECONDS);
+        assert_eq!(door.sort(&proved, from(1), later), Sort::Unproved);
+        assert_eq!(door.sort(&proved, from(2), NOW), Sort::Unproved);
+        let other = Door::new(Public([6; 32]), [3; 32]);
+        assert_eq!(other.sort(&plain, from(1), NOW), Sort::NotForUs);
+        assert_eq!(door.sort(&plain[1..], from(1), NOW), Sort::Malformed);
+    }
+}
