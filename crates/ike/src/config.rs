@@ -11,6 +11,7 @@ use machine::Duration;
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroize as _;
 
+use crate::dn;
 use crate::suite::{Cipher, Encryption, Group, Hash};
 
 /// Names a peer, as the owner numbered it.
@@ -447,14 +448,20 @@ pub struct Proposal {
     pub pfs: Option<Group>,
 }
 
+fn hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+}
+
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Address(address) => address.fmt(f),
             Self::Fqdn(name) | Self::UserFqdn(name) => f.write_str(name),
-            Self::Dn(bytes) | Self::KeyId(bytes) => {
-                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-            }
+            Self::Dn(bytes) => match dn::text(bytes) {
+                Some(name) => f.write_str(&name),
+                None => hex(bytes, f),
+            },
+            Self::KeyId(bytes) => hex(bytes, f),
         }
     }
 }

@@ -115,7 +115,8 @@ pub enum Action {
     Install(Box<Child>),
     /// Packets of the policy leave under this pair's outbound SA from now on, no longer under that which it replaces.
     Activate(ChildId),
-    /// The ends of a pair's packets are these from now on: a translator has changed its mind.
+    /// The ends of a pair's packets are these from now on: a translator has changed its mapping, or one side has moved
+    /// (RFC 4555).
     Moved {
         /// The pair.
         child: ChildId,
@@ -123,6 +124,8 @@ pub enum Action {
         local: SocketAddr,
         /// The peer's.
         remote: SocketAddr,
+        /// Whether packets are in datagrams of UDP between these ports.
+        natt: bool,
     },
     /// A pair of SAs is gone: its policy has those that are left, the newest active first.
     Remove {
@@ -363,6 +366,8 @@ pub struct Row {
     pub remote: SocketAddr,
     /// Who the peer says to be.
     pub remote_id: Option<Id>,
+    /// The user that logged in behind a secret (XAuth).
+    pub user: Option<String>,
     /// How far it is.
     pub state: State,
     /// Who began.

@@ -15,9 +15,12 @@
 mod config;
 mod crypto;
 mod der;
+mod describe;
+mod dn;
 mod eap;
 mod engine;
 mod event;
+mod gate;
 mod message;
 mod mode_config;
 mod mschap;
@@ -36,4 +39,5 @@ pub use event::{
     Action, Child, ChildId, EapReply, Event, Lease, Level as LogLevel, Log, Phase2, Row, Sa, SaId,
     Settings, Side, State, Timer, Traffic, Why,
 };
+pub use gate::{CHALLENGE_BYTES, Gate, Sort};
 pub use suite::{ChildSuite, Cipher, Encryption, Group, Hash, Kind};

@@ -10,7 +10,7 @@ use lab::{End, Host, Lab, Layout, Link, Offloads, Route};
 
 use crate::world::{Folder, PACKET, Router, Server, Start, have, lab, run, shell, until, works};
 
-const fn host(name: &'static str, routes: &'static [Route]) -> Host {
+pub(crate) const fn host(name: &'static str, routes: &'static [Route]) -> Host {
     Host {
         name,
         forwards: false,
@@ -26,7 +26,7 @@ const fn default(via: &'static str) -> Route {
     }
 }
 
-const fn link(
+pub(crate) const fn link(
     left: (&'static str, &'static str, &'static [&'static str]),
     right: (&'static str, &'static str, &'static [&'static str]),
 ) -> Link {
@@ -154,7 +154,7 @@ const PLUGINS: &str = "random nonce aes sha1 sha2 hmac kdf gmp openssl pem pkcs1
                        vici updown";
 
 impl Swan {
-    fn start(lab: &Lab, connections: &str) -> Self {
+    pub(crate) fn start(lab: &Lab, connections: &str) -> Self {
         Self::start_in(lab, Folder::new(), connections)
     }
 

@@ -78,6 +78,8 @@ pub(crate) enum Order {
     Renew(SaId),
     /// This IKE SA is there.
     Established(SaId),
+    /// Packets leave under this pair.
+    Active(ChildId),
     /// Other SAs with the same peer are of a life before this one.
     OnlyOne(SaId),
     /// This policy's SAs were not agreed on.
@@ -144,6 +146,8 @@ pub(crate) struct Common {
 const WANTED: usize = 1024;
 /// How long a pair stays behind the one that replaced it, if nobody deletes it.
 const BEHIND: Duration = Duration::from_secs(60);
+/// How long the answer to a question whether the peer lives may take at most.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// How often a keepalive is sent (RFC 3948, 4).
 pub(crate) const KEEPALIVE: Duration = Duration::from_secs(20);
 
@@ -200,6 +204,16 @@ impl Common {
         identity.is_some_and(|one| matches!(one.auth, Auth::PskXauth { .. }))
     }
 
+    /// The name of the user that has logged in, as responder.
+    pub(crate) fn user(&self) -> Option<String> {
+        let identity = self.peer.identities.get(self.identity)?;
+        let logged_in = self.side == Side::Responder && self.state == State::Established;
+        match &identity.auth {
+            Auth::PskXauth { user, .. } if logged_in => Some(user.clone()),
+            _ => None,
+        }
+    }
+
     /// Why it is over when its time is.
     pub(crate) const fn end(&self) -> Why {
         match self.state {
@@ -207,6 +221,14 @@ impl Common {
             State::Expired => Why::Replaced,
             _ => Why::Unreachable,
         }
+    }
+
+    /// How long a peer may leave what it is asked without an answer: `dpd-maximum-failures` times `dpd-interval`, of
+    /// which 5 seconds count at most. `None` without the detection of dead peers.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        let (interval, failures) = self.peer.profile.dpd?;
+        let each = interval.min(PATIENCE);
+        (!interval.is_zero()).then(|| each.saturating_mul(failures.max(1)))
     }
 
     /// Sends a message.
@@ -272,6 +294,7 @@ impl Common {
                 child,
                 local,
                 remote,
+                natt,
             });
         }
     }
@@ -293,9 +316,27 @@ impl Common {
         }
     }
 
-    /// Who the peer is, for logs.
+    /// The SA as RouterOS's log writes it: `peer 192.0.2.1[500]-198.51.100.2[500] spi:0123456789abcdef:…`.
     pub(crate) fn label(&self) -> String {
-        format!("{} {}", self.peer.name, self.remote)
+        let end = |end: SocketAddr| format!("{}[{}]", end.ip(), end.port());
+        let (local, remote) = (end(self.local), end(self.remote));
+        let (initiator, responder) = self.spis;
+        let name = &self.peer.name;
+        format!("{name} {local}-{remote} spi:{initiator:016x}:{responder:016x}")
+    }
+
+    /// Logs what a peer offered and what is configured, for whoever looks for the reason of a refusal.
+    pub(crate) fn log_offers(
+        &self,
+        version: crate::message::Version,
+        offers: &[crate::message::Offer],
+        configured: String,
+        cx: &mut Context<'_>,
+    ) {
+        let lines = crate::describe::offers(version, offers).into_iter();
+        for line in lines.chain([configured]) {
+            cx.log(Level::Debug, format!("{}: {line}", self.label()));
+        }
     }
 }
 
@@ -444,6 +485,9 @@ impl Context<'_> {
     pub(crate) fn install(&mut self, child: Child, soft: Option<Duration>) {
         let id = child.id;
         self.core.spis.insert(child.inbound.spi);
+        if child.active {
+            self.core.orders.push_back(Order::Active(id));
+        }
         let replaces = child.replaces;
         let kept = Kept {
             soft_at: soft.map(|soft| child.born + soft),
@@ -472,6 +516,7 @@ impl Context<'_> {
         kept.active_at = None;
         if !kept.child.active {
             kept.child.active = true;
+            self.core.orders.push_back(Order::Active(id));
             self.out.push(Action::Activate(id));
         }
         self.core.reschedule(id);
@@ -514,6 +559,10 @@ pub(crate) struct Resend {
     since: Instant,
     /// When it is sent again.
     pub(crate) at: Instant,
+    /// When a silent peer is given up, where that is configured.
+    until: Option<Instant>,
+    /// Longest time between two messages.
+    longest: Duration,
 }
 
 /// How often a message is sent at most.
@@ -527,7 +576,23 @@ impl Resend {
             sent: 1,
             since: now,
             at: now + Duration::from_secs(1),
+            until: None,
+            longest: Duration::from_secs(16),
         }
+    }
+
+    /// Gives a silent peer up after this time, and not by the number of messages.
+    pub(crate) fn give_up_after(mut self, patience: Duration) -> Self {
+        let until = self.since + patience;
+        // Often enough that losses alone do not end the SA.
+        self.longest = (patience / 10).max(Duration::from_millis(100));
+        self.at = self.at.min(self.since + self.longest);
+        self.until = Some(until);
+        self
+    }
+
+    fn patience(&self, until: Instant) -> Duration {
+        until.saturating_since(self.since)
     }
 
     /// Sends it again if that is due. False if it was sent often enough, and nobody answered.
@@ -537,13 +602,21 @@ impl Resend {
         }
         // A peer that is heard meanwhile lives: only the answers are lost.
         let lives = common.last_seen > self.since;
-        if self.sent >= if lives { 2 * MOST_SENT } else { MOST_SENT } {
+        let until = self.until.map(|until| match lives {
+            true => until + self.patience(until) * 3,
+            false => until,
+        });
+        let is_enough = match until {
+            Some(until) => until <= cx.now,
+            None => self.sent >= if lives { 2 * MOST_SENT } else { MOST_SENT },
+        };
+        if is_enough {
             return false;
         }
         // 1, 2, 4, 8, 16, 16 seconds: given up after 63.
-        let wait = Duration::from_secs(1 << self.sent.min(4));
+        let wait = Duration::from_secs(1 << self.sent.min(4)).min(self.longest);
         self.sent += 1;
-        self.at = cx.now + wait;
+        self.at = until.map_or(cx.now + wait, |until| until.min(cx.now + wait));
         for bytes in self.bytes.clone() {
             common.send(bytes, cx);
         }

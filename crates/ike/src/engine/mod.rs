@@ -1,7 +1,10 @@
 //! The engine: all IKE SAs of the router. It finds the SA of a message, begins SAs that policies need, and ends them.
 
+mod admit;
+mod configure;
 pub(crate) mod core;
 mod orders;
+mod rivals;
 mod sa;
 
 use ::core::net::{IpAddr, SocketAddr};
@@ -14,6 +17,7 @@ use self::core::{Context, Core, Key};
 use self::sa::Sa;
 use crate::config::{Exchange, Mode, Peer, PeerId, Policy, PolicyId};
 use crate::event::{Action, ChildId, Event, Level, Phase2, Row, SaId, Side, State, Timer, Why};
+use crate::gate::Gate;
 use crate::message::{Header, Version};
 use crate::{v1, v2};
 
@@ -28,6 +32,9 @@ const RETRY: Duration = Duration::from_secs(10);
 /// After how long a pair that could not be replaced is tried again.
 const REKEY_RETRY: Duration = Duration::from_secs(7);
 
+/// Messages of unknown peers are logged this often at most: anybody can send them.
+const STRANGERS: Duration = Duration::from_secs(1);
+
 /// All IKE SAs of the router.
 pub struct Engine {
     core: Core,
@@ -39,21 +46,31 @@ pub struct Engine {
     /// SAs that peers began and that are not there yet, and how many each address has.
     half_open: BTreeMap<SaId, IpAddr>,
     half_open_of: BTreeMap<IpAddr, usize>,
-    cookies: v2::Cookies,
+    /// When a message of an unknown peer was logged last.
+    stranger_at: Option<Instant>,
+    gate: Arc<Gate>,
 }
 
 impl Engine {
     /// An engine without peers. `entropy` fills bytes with random ones of a cryptographic source.
-    pub fn new(entropy: Entropy) -> Self {
+    pub fn new(mut entropy: Entropy) -> Self {
+        let mut secret = [0; 32];
+        entropy(&mut secret);
         Self {
+            gate: Arc::new(Gate::new(secret)),
             core: Core::new(entropy),
             sas: BTreeMap::new(),
             by_spi: BTreeMap::new(),
             by_first: BTreeMap::new(),
             half_open: BTreeMap::new(),
             half_open_of: BTreeMap::new(),
-            cookies: v2::Cookies::new(),
+            stranger_at: None,
         }
+    }
+
+    /// What tells messages of SAs that exist from those of strangers.
+    pub const fn gate(&self) -> &Arc<Gate> {
+        &self.gate
     }
 
     /// The lines of `/ip/ipsec/active-peers`.
@@ -66,6 +83,7 @@ impl Engine {
                 local: common.local,
                 remote: common.remote,
                 remote_id: common.remote_id.clone(),
+                user: common.user(),
                 state: common.state,
                 side: common.side,
                 established: common.established,
@@ -133,7 +151,9 @@ impl Engine {
         let id = sa.common().id;
         self.core.agenda.set(Key::Sa(id), Some(sa.deadline()));
         let common = sa.common();
-        self.by_spi.insert(common.own_spi(), id);
+        if self.by_spi.insert(common.own_spi(), id).is_none() {
+            self.gate.add(common.own_spi());
+        }
         if common.side == Side::Responder && common.is_half_open() {
             let address = common.remote.ip();
             if self.half_open.insert(id, address).is_none() {
@@ -184,22 +204,38 @@ impl Engine {
                 None => drop(cx.remove(child, why)),
             }
         }
+        if let Some(heir) = heir {
+            cx.end_twins_of(heir, true);
+        }
         for policy in sa.unfinished() {
             cx.out.push(Action::Failed(policy, why));
         }
         let (peer, label, spi) = (common.peer_id, common.label(), common.own_spi());
+        let was_half_open = common.is_half_open();
+        let version = match &sa {
+            Sa::One(_) => Version::One,
+            Sa::Two(_) => Version::Two,
+        };
         let first = (common.remote, common.spis.0);
         let level = match why {
             Why::Expired | Why::Replaced | Why::Killed | Why::Reconfigured | Why::Deleted => {
                 Level::Info
             }
+            // Anybody can begin an SA and leave it.
+            _ if was_half_open && common.side == Side::Responder => Level::Debug,
             _ => Level::Error,
         };
-        cx.log(level, format!("{label}: IKE SA closed: {}", why.name()));
+        let what = match version {
+            Version::One if was_half_open => "phase1 negotiation failed",
+            Version::One => "ISAKMP-SA deleted",
+            Version::Two => "killing ike2 SA",
+        };
+        cx.log(level, format!("{what}: {label}: {}", why.name()));
         cx.out.push(Action::Closed(id, why));
         self.core.agenda.set(Key::Sa(id), None);
         if self.by_spi.get(&spi) == Some(&id) {
             self.by_spi.remove(&spi);
+            self.gate.remove(spi);
         }
         if self.by_first.get(&first) == Some(&id) {
             self.by_first.remove(&first);
@@ -220,11 +256,14 @@ impl Engine {
         found.map(|common| common.id)
     }
 
-    /// The SA that new pairs with a peer are made by: one that is there, or else one that is being made.
+    /// Returns the SA for new pairs with a peer: an established one, or else one that this side has begun. A half-open
+    /// SA that the peer has begun does not count: anybody can send its first message.
     fn best_of(&self, peer: PeerId) -> Option<SaId> {
         let sas = self.sas.values().map(Sa::common);
-        let usable =
-            sas.filter(|common| common.peer_id == peer && common.state <= State::Established);
+        let usable = sas.filter(|common| {
+            let begun_here = common.side == Side::Initiator || !common.is_half_open();
+            common.peer_id == peer && common.state <= State::Established && begun_here
+        });
         usable
             .max_by_key(|common| (common.state, common.id))
             .map(|common| common.id)
@@ -310,8 +349,9 @@ impl Engine {
         let policy_of = policy.and_then(|policy| self.core.policies.get(&policy));
         let local = peer.local.or_else(|| own_end(policy_of?));
         let Some(local) = local.filter(|_| !remote.ip().is_unspecified()) else {
+            // Usual while the router starts: no route leads to the peer yet.
             let text = format!("{}: no address to send from or to", peer.name);
-            self.context(now, out).log(Level::Error, text);
+            self.context(now, out).log(Level::Debug, text);
             out.extend(policy.map(|policy| Action::Failed(policy, Why::NoAddress)));
             return;
         };
@@ -416,135 +456,6 @@ impl Engine {
             fits.then_some(*id)
         };
         fits(header.responder).or_else(|| fits(header.initiator))
-    }
-
-    /// Answers a first message, if there is a peer for it and not too many are half done.
-    fn first(
-        &mut self,
-        header: &Header,
-        bytes: &[u8],
-        (ends, natt): ((SocketAddr, SocketAddr), bool),
-        (now, out): (Instant, &mut Vec<Action>),
-    ) {
-        let exchange = match header.version {
-            Version::One => v1::Sa::first_exchange(header.exchange),
-            Version::Two => v2::is_first(header).then_some(Exchange::Ike2),
-        };
-        let Some(exchange) = exchange else {
-            return self.core.count("unknown-spi");
-        };
-        let (local, remote) = (ends.0.ip(), ends.1.ip());
-        let Some(id) = self.core.peer_for(local, remote, exchange) else {
-            let text = format!("no peer for {remote}");
-            self.context(now, out).log(Level::Debug, text);
-            return self.core.count("no-peer");
-        };
-        let settings = &self.core.settings;
-        let of_address = self.half_open_of.get(&remote).copied().unwrap_or(0);
-        let bounded = self.half_open.len() >= settings.half_open
-            || of_address >= settings.half_open_per_address;
-        if self.sas.len() >= settings.sas || bounded {
-            return self.core.count("too-many-half-open");
-        }
-        let Some(peer) = self.core.peers.get(&id).cloned() else {
-            return;
-        };
-        let busy = self.half_open.len() >= settings.cookie_threshold;
-        let sa_id = SaId(self.core.number());
-        let mut cx = Context {
-            core: &mut self.core,
-            now,
-            out,
-        };
-        let begun = if exchange == Exchange::Ike2 {
-            let cookies = busy.then_some(&mut self.cookies);
-            v2::Sa::respond(
-                sa_id,
-                (id, peer),
-                (ends, natt),
-                (header, bytes),
-                cookies,
-                &mut cx,
-            )
-            .map(|sa| Sa::Two(Box::new(sa)))
-        } else if busy {
-            // IKEv1 has no cookies: who is not known must wait.
-            return cx.core.count("too-many-half-open");
-        } else {
-            v1::Sa::respond(sa_id, (id, peer), (ends, natt), (header, bytes), &mut cx)
-                .map(|sa| Sa::One(Box::new(sa)))
-        };
-        if let Some(sa) = begun {
-            self.put(sa);
-        }
-    }
-
-    fn set_peer(
-        &mut self,
-        id: PeerId,
-        peer: Option<Box<Peer>>,
-        now: Instant,
-        out: &mut Vec<Action>,
-    ) {
-        let same = self.core.peers.get(&id).map(|peer| &**peer) == peer.as_deref();
-        if same {
-            return;
-        }
-        let of_peer: Vec<_> = self
-            .sas
-            .values()
-            .map(Sa::common)
-            .filter(|one| one.peer_id == id)
-            .map(|one| one.id)
-            .collect();
-        for sa in of_peer {
-            self.close(sa, Why::Reconfigured, now, out);
-        }
-        self.core.peers.remove(&id);
-        let Some(peer) = peer else {
-            return self.core.agenda.set(Key::Peer(id), None);
-        };
-        if peer.exchange == Exchange::Base {
-            let text = format!("{}: exchange-mode base is not supported", peer.name);
-            return self.context(now, out).log(Level::Error, text);
-        }
-        self.core.peers.insert(id, Arc::new(*peer));
-        self.try_later(id, now);
-    }
-
-    fn set_policy(
-        &mut self,
-        id: PolicyId,
-        policy: Option<Box<Policy>>,
-        now: Instant,
-        out: &mut Vec<Action>,
-    ) {
-        let before = self.core.policies.get(&id);
-        // A policy that only moved keeps its SAs.
-        let mut moved = before.map(|before| (**before).clone());
-        if let (Some(moved), Some(policy)) = (&mut moved, &policy) {
-            moved.place = policy.place;
-        }
-        if moved.as_ref() != policy.as_deref() {
-            let pairs = self
-                .core
-                .children
-                .values()
-                .filter(|kept| kept.child.policy == id);
-            let pairs: Vec<_> = pairs.map(|kept| kept.child.id).collect();
-            for pair in pairs {
-                self.remove(pair, Why::Reconfigured, now, out);
-            }
-        }
-        let Some(policy) = policy else {
-            self.core.policies.remove(&id);
-            return;
-        };
-        let peer = policy.peer.filter(|_| policy.template.is_none());
-        self.core.policies.insert(id, Arc::new(*policy));
-        if let Some(peer) = peer {
-            self.try_later(peer, now);
-        }
     }
 
     /// Removes a pair, and tells the peer.

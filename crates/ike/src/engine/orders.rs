@@ -28,7 +28,16 @@ impl Engine {
         while let Some(order) = self.core.orders.pop_front() {
             match order {
                 Order::Renew(id) => self.renew(id, now, out),
-                Order::Established(id) => self.established(id, now, out),
+                Order::Established(id) => {
+                    self.established(id, now, out);
+                    self.end_rival(id, now, out);
+                }
+                Order::Active(id) => {
+                    let sa = { self.core.children.get(&id) }.map(|kept| kept.child.sa);
+                    let sa = sa.and_then(|sa| self.sas.get(&sa));
+                    let implied = matches!(sa, Some(Sa::One(_)));
+                    self.context(now, out).end_twin(id, implied);
+                }
                 Order::OnlyOne(id) => self.only_one(id, now, out),
                 Order::Failed(policy, why) => {
                     out.push(Action::Failed(policy, why));

@@ -2,7 +2,7 @@
 
 use core::net::{IpAddr, SocketAddr};
 
-use machine::Instant;
+use machine::{Duration, Instant};
 
 use super::core::{Common, Context};
 use crate::config::PolicyId;
@@ -56,6 +56,11 @@ impl Sa {
         both!(self, sa => sa.deadline())
     }
 
+    /// Another SA has taken its place: it only listens, and ends after a while.
+    pub(super) fn retire(&mut self, after: Duration, now: Instant) {
+        both!(self, sa => sa.retire(after, now));
+    }
+
     pub(super) fn acquire(
         &mut self,
         policy: PolicyId,
@@ -95,6 +100,14 @@ impl Sa {
     pub(super) fn unfinished(&self) -> Vec<PolicyId> {
         let waiting = self.common().wanted.iter().map(|(policy, _)| *policy);
         waiting.chain(both!(self, sa => sa.unfinished())).collect()
+    }
+
+    /// Moves to another own address. Returns false if it cannot.
+    pub(super) fn move_to(&mut self, local: IpAddr, cx: &mut Context<'_>) -> bool {
+        match self {
+            Self::One(_) => false,
+            Self::Two(sa) => sa.move_to(local, cx),
+        }
     }
 
     pub(super) fn leased(

@@ -63,7 +63,7 @@ impl Sa {
         self.renew_at = (!answers).then_some(cx.now + lifetime * tenths / share);
         self.agreement = None;
         cx.out.push(Action::Established(self.common.id));
-        self.say(Level::Info, "phase 1 established", cx);
+        self.say(Level::Info, "ISAKMP-SA established", cx);
         cx.core.orders.push_back(Order::Established(self.common.id));
         for (policy, replaces) in core::mem::take(&mut self.common.wanted) {
             if replaces.is_some() || cx.core.pairs_of(policy) == 0 {

@@ -5,7 +5,7 @@ use machine::{Duration, Instant};
 use super::quick::Quick;
 use super::{Bad, ENCRYPTED, Sa, bodies, chain, exchange, kind};
 use crate::config::Protocol;
-use crate::engine::core::{Context, Order};
+use crate::engine::core::{Context, Order, PATIENCE};
 use crate::event::{Child, Level, State, Why};
 use crate::message::{Chain, Delete, Header, Notify, Version};
 
@@ -14,8 +14,6 @@ const I_AM_HERE: u16 = 36_137;
 const INITIAL_CONTACT: u16 = 24_578;
 /// Kinds from here on are no errors (RFC 2408, 3.14.1).
 const STATUS: u16 = 16_384;
-/// How long an answer may take before the question is repeated.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Sa {
     /// Takes a message of the informational exchange.

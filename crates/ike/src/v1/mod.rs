@@ -233,6 +233,11 @@ impl Sa {
         sa.common.natt = natt;
         sa.common.spis.0 = cx.core.random_u64();
         sa.begin(cx)?;
+        sa.say(
+            Level::Info,
+            &format!("initiate new phase 1 ({})", sa.exchange_name()),
+            cx,
+        );
         Ok(sa)
     }
 
@@ -250,8 +255,20 @@ impl Sa {
         sa.common.spis = (header.initiator, cx.core.random_u64());
         sa.common.natt = natt;
         match sa.input(header, message, ends, natt, cx) {
-            Ok(()) if !sa.last.heard.is_empty() => Some(sa),
+            Ok(()) if !sa.last.heard.is_empty() => {
+                let text = format!("respond new phase 1 ({})", sa.exchange_name());
+                sa.say(Level::Info, &text, cx);
+                Some(sa)
+            }
             _ => None,
+        }
+    }
+
+    /// The name of the exchange in RouterOS's log (RFC 2408, 4.5 and 4.7).
+    const fn exchange_name(&self) -> &'static str {
+        match self.exchange {
+            Exchange::Aggressive => "Aggressive",
+            _ => "Identity Protection",
         }
     }
 
@@ -439,7 +456,7 @@ impl Sa {
     }
 
     fn say(&self, level: Level, text: &str, cx: &mut Context<'_>) {
-        cx.log(level, format!("{}: {text}", self.common.label()));
+        cx.log(level, format!("{text}: {}", self.common.label()));
     }
 }
 

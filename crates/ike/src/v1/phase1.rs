@@ -16,6 +16,7 @@ use super::{Bad, Natt, Sa, Step, bodies, body, chain, exchange, kind, method_of}
 use crate::config::{Auth, Exchange, Id, Scheme};
 use crate::crypto::Agreement;
 use crate::der;
+use crate::describe;
 use crate::engine::core::{Context, Resend};
 use crate::event::{Level, Side, State, Why};
 use crate::message::{
@@ -289,8 +290,10 @@ impl Sa {
     fn choose(&mut self, offers: &[u8], cx: &mut Context<'_>) -> Result<Vec<u8>, Bad> {
         let read = read_offers(Version::One, offers)?;
         let peer = self.common.peer.clone();
+        let configured = describe::profile(&peer.profile);
+        self.common.log_offers(Version::One, &read, configured, cx);
         let Some((chosen, agreed)) = choose_phase1(&read, &peer.profile, &self.methods()) else {
-            self.say(Level::Error, "no proposal of phase 1 is acceptable", cx);
+            self.say(Level::Error, "no suitable proposal found, phase 1", cx);
             let notify = Notify {
                 protocol: 1,
                 spi: &[],

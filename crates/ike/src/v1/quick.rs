@@ -20,6 +20,7 @@ use super::parts::{
 use super::{Bad, Last, Natt, QUICKS, Sa, bodies, body, exchange, kind};
 use crate::config::{GeneratePolicy, Id, Mode, Policy, PolicyId, Selector};
 use crate::crypto::{Agreement, equal};
+use crate::describe;
 use crate::engine::core::{Common, Context, Order, Resend};
 use crate::event::{Child, ChildId, Level, Sa as Direction, Side, State, Why};
 use crate::message::{
@@ -320,8 +321,11 @@ impl Sa {
             return Err(Bad::Ignored("ike1-no-policy"));
         };
         let check = self.common.peer.profile.proposal_check;
+        let configured = describe::proposal(&policy.proposal);
+        self.common
+            .log_offers(Version::One, &offers, configured, cx);
         let Some((chosen, agreed)) = choose_phase2(&offers, &policy, mode, check) else {
-            self.say(Level::Error, "no proposal of phase 2 is acceptable", cx);
+            self.say(Level::Error, "no suitable proposal found, phase 2", cx);
             self.notify(NO_PROPOSAL, &spi, cx);
             self.remember(header.id);
             return Err(Bad::Ignored("ike1-no-proposal"));

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::config::{Auth, GeneratePolicy, Id, PolicyId, RemoteId};
 use crate::der;
+use crate::describe;
 use crate::eap;
 use crate::engine::core::{Context, Order};
 use crate::event::{Action, EapReply, Level, State, Why};
@@ -64,6 +65,7 @@ impl Sa {
         if self.common.peer.send_initial_contact && !others {
             push_notify(&mut chain, notify::INITIAL_CONTACT, &[]);
         }
+        Self::push_mobike(&mut chain);
         let asks = identity
             .and_then(|identity| identity.mode_config)
             .filter(|config| !config.responder);
@@ -127,7 +129,8 @@ impl Sa {
     ) -> Result<(), Why> {
         let has_auth = body(found, kind::AUTH).is_ok();
         if let Some(number) = error(found).filter(|_| !has_auth) {
-            self.say(Level::Error, &format!("the peer says error {number}"), cx);
+            let text = format!("the peer refuses with {}", describe::error(number));
+            self.say(Level::Error, &text, cx);
             let fatal = number == notify::AUTHENTICATION_FAILED;
             self.gone = true;
             return Err(if fatal {
@@ -149,6 +152,7 @@ impl Sa {
         if self.eap.is_some() {
             return self.eap_step(found, wanted, cx);
         }
+        self.read_mobike(found);
         self.establish(cx);
         if let Some(reply) = body(found, kind::CP)
             .ok()
@@ -274,7 +278,7 @@ impl Sa {
         self.common.state = State::Message3;
         let with_eap = body(found, kind::AUTH).is_err();
         if !self.choose_identity(&id, with_eap, found) {
-            return self.rejected(&format!("no identity for {id}"), cx);
+            return self.rejected(&format!("identity not found for peer: {id}"), cx);
         }
         self.ids.1 = self.own_id();
         if with_eap {
@@ -384,6 +388,10 @@ impl Sa {
         }
         if let Err(why) = self.push_proof(&mut chain) {
             return Reply::Over(refusal(notify::AUTHENTICATION_FAILED), why);
+        }
+        self.read_mobike(&found);
+        if self.is_mobile {
+            Self::push_mobike(&mut chain);
         }
         self.establish(cx);
         match given {

@@ -14,6 +14,7 @@ use super::traffic::{is_within, range, selector};
 use super::{Reply, Request, Sa, Task, body, error, exchange, kind, notified, notify, push_notify};
 use crate::config::{Mode, Policy, PolicyId, Protocol, Secret, Selector};
 use crate::crypto::Agreement;
+use crate::describe;
 use crate::engine::core::{Context, Order};
 use crate::event::{Child, ChildId, Level, Sa as Direction, State, Why};
 use crate::message::{
@@ -509,9 +510,12 @@ impl Sa {
             self.say(Level::Error, "no policy for what the peer asks for", cx);
             return Err((notify::TS_UNACCEPTABLE, Vec::new()));
         };
+        let configured = describe::proposal(&allowed.policy.proposal);
+        self.common
+            .log_offers(Version::Two, &offers, configured, cx);
         let Some((mut offer, chosen)) = choose_child(&offers, &allowed.policy, exchange.is_some())
         else {
-            self.say(Level::Error, "no proposal of the pair is acceptable", cx);
+            self.say(Level::Error, "no suitable proposal found, phase 2", cx);
             return Err((notify::NO_PROPOSAL, Vec::new()));
         };
         let (agreement, shared) = agree(chosen.group, found, cx)?;

@@ -1,6 +1,6 @@
 //! INFORMATIONAL (RFC 7296, 1.4): deletions. Whether the peer lives is asked by a message without payloads.
 
-use super::{Reply, Request, Sa, Stage, Task, bodies, exchange, kind};
+use super::{Arrival, Reply, Request, Sa, Stage, Task, bodies, exchange, kind};
 use crate::config::Protocol;
 use crate::engine::core::Context;
 use crate::event::{Child, ChildId, Why};
@@ -24,8 +24,13 @@ fn deletion(protocol: u8, spis: Vec<u32>) -> Vec<u8> {
 
 impl Sa {
     /// Answers what the peer says: of deleted pairs the own halves.
-    pub(super) fn informational(&mut self, found: &[Payload<'_>], cx: &mut Context<'_>) -> Reply {
-        let mut chain = Chain::default();
+    pub(super) fn informational(
+        &mut self,
+        arrival: &Arrival,
+        found: &[Payload<'_>],
+        cx: &mut Context<'_>,
+    ) -> Reply {
+        let mut chain = self.hear_move(found, arrival.ends, arrival.natt, cx);
         for body in bodies(found, kind::DELETE) {
             let Ok(delete) = Delete::read(Version::Two, body) else {
                 continue;

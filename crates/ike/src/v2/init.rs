@@ -3,8 +3,6 @@
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use machine::{Duration, Instant};
-
 use super::keys::{Agreed, Keys};
 use super::offer::{choose_ike, ike};
 use super::{
@@ -12,61 +10,17 @@ use super::{
     notify,
 };
 use super::{push_notify, refusal};
-use crate::config::{Auth, Peer, PeerId, Secret};
-use crate::crypto::{Agreement, digest, equal, hmac};
+use crate::config::{Auth, Peer, PeerId};
+use crate::crypto::{Agreement, digest};
+use crate::describe;
 use crate::engine::core::{Common, Context, Resend};
 use crate::event::{Level, SaId, Side, State, Why};
-use crate::message::{
-    Chain, Fault, Header, Payload, Version, octets, payloads, read_offers, write_offers,
-};
+use crate::gate::{CHALLENGE_BYTES, Gate};
+use crate::message::{Chain, Fault, Header, Payload, Version, payloads, read_offers, write_offers};
 use crate::suite::{Group, Hash};
 
-/// How long a secret of cookies is used.
-const COOKIES: Duration = Duration::from_secs(60);
 /// How often an initiator begins again: for a cookie, and for another group.
 const TRIES: u8 = 4;
-
-/// Secrets that cookies are made of: the one in use, and the one before (RFC 7296, 2.6).
-pub(crate) struct Cookies {
-    secrets: [Option<Secret>; 2],
-    since: Instant,
-}
-
-impl Cookies {
-    /// None yet.
-    pub(crate) const fn new() -> Self {
-        Self {
-            secrets: [None, None],
-            since: Instant::ZERO,
-        }
-    }
-
-    fn renew(&mut self, cx: &mut Context<'_>) {
-        if self.secrets[0].is_none() || cx.now.saturating_since(self.since) >= COOKIES {
-            let fresh = Secret::new(cx.core.random(32));
-            self.secrets.swap(0, 1);
-            self.secrets[0] = Some(fresh);
-            self.since = cx.now;
-        }
-    }
-
-    fn cookies<'a>(
-        &'a self,
-        remote: SocketAddr,
-        spi: u64,
-        nonce: &'a [u8],
-    ) -> impl Iterator<Item = Vec<u8>> + 'a {
-        self.secrets.iter().flatten().map(move |secret| {
-            let parts = [
-                nonce,
-                &octets(remote.ip()),
-                &remote.port().to_be_bytes(),
-                &spi.to_be_bytes(),
-            ];
-            hmac(Hash::Sha256, secret.bytes(), &parts)
-        })
-    }
-}
 
 /// Whether a message begins an IKE SA.
 pub(crate) const fn is_first(header: &Header) -> bool {
@@ -171,24 +125,22 @@ impl Sa {
             &self.nonces.1
         };
         chain.push(kind::NONCE, nonce);
-        let spis = self.common.spis;
-        push_notify(
-            chain,
-            notify::NAT_SOURCE,
-            &nat_hash(spis, self.common.local),
-        );
-        push_notify(
-            chain,
-            notify::NAT_DESTINATION,
-            &nat_hash(spis, self.common.remote),
-        );
+        self.push_ends(chain);
         push_notify(chain, notify::FRAGMENTS, &[]);
         // SHA-1, SHA-256, SHA-384 and SHA-512 (RFC 7427, 7).
         push_notify(chain, notify::HASHES, &[0, 1, 0, 2, 0, 3, 0, 4]);
     }
 
-    /// Finds translators, and what the peer knows.
-    fn read_init(&mut self, found: &[Payload<'_>], spis: (u64, u64)) {
+    /// Tells the peer both ends, by which it finds translators (RFC 7296, 2.23).
+    pub(super) fn push_ends(&self, chain: &mut Chain) {
+        let spis = self.common.spis;
+        let (local, remote) = (self.common.local, self.common.remote);
+        push_notify(chain, notify::NAT_SOURCE, &nat_hash(spis, local));
+        push_notify(chain, notify::NAT_DESTINATION, &nat_hash(spis, remote));
+    }
+
+    /// Finds translators by the ends that the peer tells.
+    pub(super) fn read_ends(&mut self, found: &[Payload<'_>], spis: (u64, u64)) {
         let own = nat_hash(spis, self.common.local);
         let theirs = nat_hash(spis, self.common.remote);
         let said = notifies(found).any(|one| one.kind == notify::NAT_SOURCE);
@@ -198,6 +150,11 @@ impl Sa {
         let own_same = same(notify::NAT_DESTINATION, &own);
         let theirs_same = same(notify::NAT_SOURCE, &theirs);
         self.common.translated = (said && !own_same, said && !theirs_same);
+    }
+
+    /// Finds translators, and what the peer knows.
+    fn read_init(&mut self, found: &[Payload<'_>], spis: (u64, u64)) {
+        self.read_ends(found, spis);
         self.fragments = notified(found, notify::FRAGMENTS).is_some();
         let hashes = notified(found, notify::HASHES).map_or(&[][..], |notify| notify.data);
         let hashes = hashes.chunks_exact(2).filter_map(|number| match number {
@@ -289,7 +246,10 @@ impl Sa {
                 self.try_again(cx)
             }
             None => {
-                self.say(Level::Error, &format!("the peer says error {error}"), cx);
+                let text = format!("the peer refuses with {}", describe::error(error));
+                self.say(Level::Error, &text, cx);
+                let configured = describe::profile(&self.common.peer.profile);
+                self.say(Level::Debug, &configured, cx);
                 Err(Why::NoProposal)
             }
         }
@@ -320,6 +280,7 @@ impl Sa {
         if self.common.translated != (false, false) {
             self.common.move_to_4500();
         }
+        self.say(Level::Info, "new ike2 SA (I)", cx);
         self.begin_auth(cx);
         Ok(())
     }
@@ -330,7 +291,7 @@ impl Sa {
         peer: (PeerId, Arc<Peer>),
         (ends, natt): ((SocketAddr, SocketAddr), bool),
         (header, message): (&Header, &[u8]),
-        cookies: Option<&mut Cookies>,
+        gate: Option<&Gate>,
         cx: &mut Context<'_>,
     ) -> Option<Self> {
         let common = Common::new(id, peer, Side::Responder, ends, cx.now);
@@ -338,7 +299,7 @@ impl Sa {
         sa.common.natt = natt;
         sa.common.spis.0 = header.initiator;
         sa.common.count(message.len());
-        match sa.answer_first(header, message, cookies, cx) {
+        match sa.answer_first(header, message, gate, cx) {
             Ok(true) => Some(sa),
             Ok(false) => None,
             Err(fault) => {
@@ -353,30 +314,30 @@ impl Sa {
         &mut self,
         header: &Header,
         message: &[u8],
-        cookies: Option<&mut Cookies>,
+        gate: Option<&Gate>,
         cx: &mut Context<'_>,
     ) -> Result<bool, Fault> {
         let (_, rest) = Header::read(message)?;
         let found = payloads(header.next, rest, &[])?;
         let nonce = read_nonce(&found)?;
-        if let Some(cookies) = cookies {
-            cookies.renew(cx);
-            let said = notified(&found, notify::COOKIE).map_or(&[][..], |notify| notify.data);
-            let mut right = cookies.cookies(self.common.remote, header.initiator, &nonce);
-            let first = right.next().unwrap_or_default();
-            if !equal(said, &first) && !right.any(|cookie| equal(said, &cookie)) {
-                cx.core.count("ike2-cookie");
-                let mut chain = Chain::default();
-                push_notify(&mut chain, notify::COOKIE, &first);
-                self.answer_clear(&chain, cx);
-                return Ok(false);
+        if let Some(gate) = gate
+            && !gate.is_proved(message, self.common.remote, cx.now)
+        {
+            cx.core.count("ike2-cookie");
+            let mut answer = [0; CHALLENGE_BYTES];
+            if gate.challenge(message, self.common.remote, cx.now, &mut answer) {
+                self.common.send(answer.to_vec(), cx);
             }
+            return Ok(false);
         }
         let offers = read_offers(Version::Two, body(&found, kind::SA)?)?;
         let (number, value) = read_value(body(&found, kind::KE)?)?;
         let peer = self.common.peer.clone();
+        let configured = describe::profile(&peer.profile);
+        self.common
+            .log_offers(Version::Two, &offers, configured, cx);
         let Some((chosen, agreed)) = choose_ike(&offers, &peer.profile, Group::of(number)) else {
-            self.say(Level::Error, "no proposal of the IKE SA is acceptable", cx);
+            self.say(Level::Error, "no suitable proposal found, phase 1", cx);
             self.answer_clear(&refusal(notify::NO_PROPOSAL), cx);
             return Ok(false);
         };
@@ -404,6 +365,7 @@ impl Sa {
         self.next_in = 1;
         self.stage = Stage::Auth;
         self.common.state = State::Message2;
+        self.say(Level::Info, "new ike2 SA (R)", cx);
         Ok(true)
     }
 

@@ -6,22 +6,25 @@
 //!  child.rs     pairs of SAs, with offer.rs and traffic.rs
 //!  renew.rs     the IKE SA made anew
 //!  info.rs      deletions, and whether the peer lives
+//!  mobike.rs    other addresses of either side (RFC 4555)
 //! ```
 //! Each side asks one thing at a time (a window of 1), and gives the same answer to the same question.
 
 mod allow;
 mod auth;
 mod child;
+mod gather;
 mod info;
 mod init;
 mod keys;
+mod mobike;
 mod offer;
 mod prove;
 mod renew;
 mod traffic;
 
 use core::net::SocketAddr;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use machine::{Duration, Instant};
 
@@ -32,10 +35,11 @@ use crate::event::{Action, ChildId, Level, SaId, Side, State, Why};
 use crate::message::{Chain, Fault, Header, Notify, Payload, Version, payloads};
 use crate::suite::Hash;
 use child::Wanted;
+use gather::Gather;
 use keys::Keys;
 use renew::Renewal;
 
-pub(crate) use init::{Cookies, is_first};
+pub(crate) use init::is_first;
 
 /// Kinds of payloads (RFC 7296, 3.2).
 mod kind {
@@ -63,7 +67,7 @@ mod exchange {
     pub(super) const INFORMATIONAL: u8 = 37;
 }
 
-/// Kinds of notifications (RFC 7296, 3.10.1; RFC 7383; RFC 7427).
+/// Kinds of notifications (RFC 7296, 3.10.1; RFC 4555, 4; RFC 7383; RFC 7427).
 mod notify {
     pub(super) const UNSUPPORTED: u16 = 1;
     pub(super) const INVALID_SYNTAX: u16 = 7;
@@ -82,6 +86,9 @@ mod notify {
     pub(super) const COOKIE: u16 = 16_390;
     pub(super) const TRANSPORT: u16 = 16_391;
     pub(super) const REKEY: u16 = 16_393;
+    pub(super) const MOBIKE: u16 = 16_396;
+    pub(super) const UPDATE_ADDRESSES: u16 = 16_400;
+    pub(super) const COOKIE2: u16 = 16_401;
     pub(super) const FRAGMENTS: u16 = 16_430;
     pub(super) const HASHES: u16 = 16_431;
 }
@@ -94,8 +101,6 @@ const RESPONSE: u8 = 0x20;
 const OPENING: Duration = Duration::from_secs(75);
 /// Longer messages are sent in fragments, if the peer knows those (RFC 7383); so long are fragments.
 const FRAGMENT: usize = 1200;
-/// The most fragments of a message.
-const FRAGMENTS: u16 = 64;
 /// The most things that wait to be asked.
 const TASKS: usize = 1024;
 
@@ -120,6 +125,8 @@ enum Task {
     Delete(Protocol, u32, Option<ChildId>),
     Leave(Why),
     Alive,
+    /// The own address is another one.
+    Move,
 }
 
 /// What was asked.
@@ -132,6 +139,7 @@ enum Request {
     Delete(Option<ChildId>),
     Leave(Why),
     Alive,
+    Move,
 }
 
 struct Asked {
@@ -149,12 +157,11 @@ enum Reply {
     Over(Chain, Why),
 }
 
-/// Fragments of a message.
-#[derive(Default)]
-struct Gather {
-    of: Option<(u32, u8, u16)>,
-    first: u8,
-    parts: BTreeMap<u16, Vec<u8>>,
+/// A request and the ends that its datagram travelled between: this side's, and the peer's.
+struct Arrival {
+    exchange: u8,
+    ends: (SocketAddr, SocketAddr),
+    natt: bool,
 }
 
 /// An IKE SA of IKEv2.
@@ -176,6 +183,8 @@ pub(crate) struct Sa {
     tasks: VecDeque<Task>,
     gather: Gather,
     fragments: bool,
+    /// Whether both sides know MOBIKE.
+    is_mobile: bool,
     /// Hashes that the peer takes in signatures (RFC 7427).
     hashes: Vec<Hash>,
     /// As responder: the payloads of the first message of IKE_AUTH, and the message that waits for an answer.
@@ -186,6 +195,8 @@ pub(crate) struct Sa {
     /// The SA that the peer made in place of this one while this side made one, too: it, and the lower nonce.
     rival: Option<(SaId, Vec<u8>)>,
     renew_at: Option<Instant>,
+    /// When the peer is told that the SA is to go.
+    leave_at: Option<Instant>,
     over_at: Instant,
     gone: bool,
 }
@@ -253,6 +264,7 @@ impl Sa {
             tasks: VecDeque::new(),
             gather: Gather::default(),
             fragments: false,
+            is_mobile: false,
             hashes: Vec::new(),
             opening: Default::default(),
             waiting: None,
@@ -260,6 +272,7 @@ impl Sa {
             eap: None,
             rival: None,
             renew_at: None,
+            leave_at: None,
             over_at: now + OPENING,
             gone: false,
         }
@@ -313,10 +326,15 @@ impl Sa {
         for message in messages.clone() {
             self.common.send(message, cx);
         }
+        let resend = Resend::new(messages, cx.now);
+        let patience = self.common.patience().filter(|_| self.stage == Stage::Done);
         self.asked = Some(Asked {
             id,
             request,
-            resend: Resend::new(messages, cx.now),
+            resend: match patience {
+                Some(patience) => resend.give_up_after(patience),
+                None => resend,
+            },
         });
     }
 
@@ -394,17 +412,23 @@ impl Sa {
         if is_response {
             return self.response(header.exchange, &found, cx);
         }
-        self.request(header.exchange, (first, &plain), &found, cx)
+        let arrival = Arrival {
+            exchange: header.exchange,
+            ends,
+            natt,
+        };
+        self.request(&arrival, (first, &plain), &found, cx)
     }
 
     /// Answers what the peer asks.
     fn request(
         &mut self,
-        number: u8,
+        arrival: &Arrival,
         (first, plain): (u8, &[u8]),
         found: &[Payload<'_>],
         cx: &mut Context<'_>,
     ) -> Result<(), Why> {
+        let number = arrival.exchange;
         if self.waiting.is_some() {
             return Ok(());
         }
@@ -420,7 +444,7 @@ impl Sa {
                 self.auth_request(found, cx)
             }
             (exchange::CHILD, Stage::Done) => self.child_request(found, cx),
-            (exchange::INFORMATIONAL, Stage::Done) => self.informational(found, cx),
+            (exchange::INFORMATIONAL, Stage::Done) => self.informational(arrival, found, cx),
             _ => {
                 cx.core.count("ike2-unexpected");
                 return Ok(());
@@ -462,7 +486,7 @@ impl Sa {
             Request::Init => false,
             Request::Auth(_) => number == exchange::AUTH,
             Request::Child(_) | Request::Renew(_) => number == exchange::CHILD,
-            Request::Delete(_) | Request::Leave(_) | Request::Alive => {
+            Request::Delete(_) | Request::Leave(_) | Request::Alive | Request::Move => {
                 number == exchange::INFORMATIONAL
             }
         };
@@ -473,6 +497,7 @@ impl Sa {
         }
         match asked.request {
             Request::Init | Request::Alive => {}
+            Request::Move => self.moved(found, cx)?,
             Request::Auth(wanted) => {
                 let policy = wanted.as_ref().map(|wanted| wanted.policy_id());
                 if let Err(why) = self.auth_response(found, wanted, cx) {
@@ -497,6 +522,13 @@ impl Sa {
         Ok(())
     }
 
+    /// Another SA has taken its place: it only listens, and is deleted after a while.
+    pub(crate) fn retire(&mut self, after: Duration, now: Instant) {
+        self.common.state = State::Expired;
+        self.renew_at = None;
+        self.leave_at = Some(now + after);
+    }
+
     /// Asks what waits to be asked, if nothing is being asked.
     fn go_on(&mut self, cx: &mut Context<'_>) {
         while self.asked.is_none() && self.stage == Stage::Done {
@@ -510,6 +542,7 @@ impl Sa {
                 Task::Renew => self.ask_renewal(cx),
                 Task::Delete(protocol, spi, child) => self.ask_delete(protocol, spi, child, cx),
                 Task::Leave(why) => self.ask_leave(why, cx),
+                Task::Move => self.ask_move(cx),
                 Task::Alive => {
                     let chain = Chain::default();
                     self.ask(exchange::INFORMATIONAL, &chain, Request::Alive, cx);
@@ -549,6 +582,10 @@ impl Sa {
                 self.push_task(Task::Renew);
             }
         }
+        if self.leave_at.is_some_and(|at| at <= cx.now) {
+            self.leave_at = None;
+            self.push_task(Task::Leave(Why::Replaced));
+        }
         if self.alive_at().is_some_and(|at| at <= cx.now) {
             self.push_task(Task::Alive);
         }
@@ -569,6 +606,7 @@ impl Sa {
         let times = [
             self.asked.as_ref().map(|asked| asked.resend.at),
             self.renew_at,
+            self.leave_at,
             self.alive_at(),
             self.common.keepalive_at(),
         ];
@@ -628,7 +666,7 @@ impl Sa {
         self.stage = Stage::Done;
         self.begin_life(cx);
         cx.out.push(Action::Established(self.common.id));
-        self.say(Level::Info, "IKE SA established", cx);
+        self.say(Level::Info, "peer authorized", cx);
         cx.core.orders.push_back(Order::Established(self.common.id));
         for (policy, replaces) in core::mem::take(&mut self.common.wanted) {
             if cx.core.pairs_of(policy) == 0 {
@@ -651,34 +689,6 @@ impl Sa {
     }
 
     fn say(&self, level: Level, text: &str, cx: &mut Context<'_>) {
-        cx.log(level, format!("{}: {text}", self.common.label()));
-    }
-}
-
-impl Gather {
-    /// The payloads, once all fragments are there.
-    fn take(&mut self, header: &Header, opened: keys::Opened) -> Option<(u8, Vec<u8>)> {
-        let Some((at, total)) = opened.fragment else {
-            return Some((opened.first, opened.plain));
-        };
-        if at == 0 || at > total || total > FRAGMENTS {
-            return None;
-        }
-        let of = (header.id, header.flags & RESPONSE, total);
-        if self.of != Some(of) {
-            *self = Self {
-                of: Some(of),
-                ..Self::default()
-            };
-        }
-        if at == 1 {
-            self.first = opened.first;
-        }
-        self.parts.insert(at, opened.plain);
-        if self.parts.len() < usize::from(total) {
-            return None;
-        }
-        let whole = core::mem::take(self);
-        Some((whole.first, whole.parts.into_values().flatten().collect()))
+        cx.log(level, format!("{text}: {}", self.common.label()));
     }
 }

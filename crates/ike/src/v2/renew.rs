@@ -10,6 +10,7 @@ use super::{
 };
 use crate::config::Secret;
 use crate::crypto::Agreement;
+use crate::describe;
 use crate::engine::core::{Common, Context, Order};
 use crate::event::{Action, Level, SaId, Side, State, Why};
 use crate::message::{Chain, Offer, Payload, Version, write_offers};
@@ -61,7 +62,7 @@ impl Sa {
             if let Some(number) = error(found).filter(|number| *number != notify::TEMPORARY) {
                 self.say(
                     Level::Error,
-                    &format!("the IKE SA is not made anew: error {number}"),
+                    &format!("the IKE SA is not made anew: {}", describe::error(number)),
                     cx,
                 );
             }
@@ -214,7 +215,7 @@ impl Sa {
         let mut new = Self::new(common, cx.now);
         new.keys = Some(self.keys.as_ref()?.next(agreed, shared, nonces, spis));
         new.nonces = (nonces.0.to_vec(), nonces.1.to_vec());
-        new.fragments = self.fragments;
+        (new.fragments, new.is_mobile) = (self.fragments, self.is_mobile);
         new.hashes = self.hashes.clone();
         new.stage = Stage::Done;
         let common = &mut new.common;

@@ -187,7 +187,7 @@ fn a_secret_alone_is_not_enough_where_a_login_is_wanted() {
     world.run(60);
     assert!(world.sides.iter().all(|side| side.children.is_empty()));
     let log = world.sides[1].actions.join("\n");
-    assert!(log.contains("no proposal of phase 1"), "{log}");
+    assert!(log.contains("no suitable proposal found, phase 1"), "{log}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Two engines agree on keys, over a network that loses, repeats and reorders, in virtual time.
 
+mod begin;
 mod garbage;
 mod keys;
 mod logins;

@@ -196,9 +196,10 @@ impl Side {
                 child,
                 local,
                 remote,
+                natt,
             } => {
                 let child = self.children.get_mut(child).expect("a pair");
-                (child.local, child.remote) = (*local, *remote);
+                (child.local, child.remote, child.natt) = (*local, *remote, *natt);
             }
             Action::Closed(sa, why) => {
                 self.closed.push(*why);
@@ -255,6 +256,41 @@ impl World {
 
     pub(crate) fn policy(&mut self, side: usize, policy: Policy) {
         self.event(side, Event::Policy(POLICY, Some(Box::new(policy))));
+    }
+
+    /// A first message arrives in the name of the other side, by somebody who never goes on.
+    pub(crate) fn spoof(&mut self, side: usize, exchange: Exchange) {
+        let mut stranger = Self::new(99);
+        stranger.cut = true;
+        let (own, other) = (self.sides[side].address, self.sides[1 - side].address);
+        let mut peer = peer(&format!("{own}/32"), exchange);
+        peer.local = Some(other);
+        let mut out = Vec::new();
+        for event in [
+            Event::Policy(
+                POLICY,
+                Some(Box::new(policy(
+                    &format!("{other}/32"),
+                    &format!("{own}/32"),
+                    Mode::Transport,
+                ))),
+            ),
+            Event::Peer(PEER, Some(Box::new(peer))),
+        ] {
+            stranger.sides[0].engine.handle(event, self.now, &mut out);
+        }
+        stranger.sides[0].engine.tick(self.now, &mut out);
+        let sent = out.iter().find_map(|action| match action {
+            Action::Send { bytes, .. } => Some(bytes.clone()),
+            _ => None,
+        });
+        let event = Event::Datagram {
+            local: SocketAddr::new(own, 500),
+            remote: SocketAddr::new(other, 500),
+            natt: false,
+            bytes: &sent.expect("a first message"),
+        };
+        self.event(side, event);
     }
 
     /// Where a datagram of the first side seems to come from.

@@ -2,6 +2,7 @@ mod client;
 mod dhcp_server;
 mod dns;
 mod full;
+mod ipsec;
 mod looped;
 mod mac_tools;
 mod newcomer;

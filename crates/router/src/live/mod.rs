@@ -10,6 +10,7 @@ mod doctor;
 mod drop;
 mod firewall;
 mod interface;
+mod ipsec;
 mod machine;
 mod meter;
 mod neighbour;
@@ -143,6 +144,7 @@ impl Live for Control {
             }
             "/routing/rule" => self.annotate_rule(store, id, row),
             "/ip/settings" => self.annotate_settings4(row),
+            "/ip/ipsec/statistics" => self.annotate_ipsec_statistics(row),
             "/ipv6/settings" => self.annotate_settings6(row),
             "/interface/bridge/settings" => self.annotate_bridging(row),
             "/tool/sniffer" => row.set("running", Value::Bool(self.instruments.is_sniffing())),

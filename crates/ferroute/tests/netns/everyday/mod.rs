@@ -39,6 +39,10 @@ pub(crate) const CHECKS: &[Check] = &[
     ("firewall", home::firewall_drops_what_comes_from_the_wan),
     ("eoip", tunnels::eoip_carries_whole_frames_encrypted),
     ("ikev2", tunnels::ikev2_carries_between_lan_and_branch),
+    (
+        "tunnels",
+        tunnels::tunnels_and_ipsec_show_what_routeros_shows,
+    ),
     ("wireguard", tunnels::wireguard_carries_to_the_far_router),
     ("scheduler and netwatch", admin::scheduler_and_netwatch_ran),
     ("traces", traces::traces_say_what_becomes_of_pings),

@@ -82,3 +82,21 @@ pub(super) fn wireguard_carries_to_the_far_router(everyday: &Everyday) {
     let endpoint = everyday.far.value(menu, "home", "current-endpoint-address");
     assert_eq!(endpoint, "203.0.113.100");
 }
+
+pub(super) fn tunnels_and_ipsec_show_what_routeros_shows(everyday: &Everyday) {
+    let router = everyday.router();
+    let eoip = |name: &str| router.value("/interface/eoip/print", "eoip-office", name);
+    assert_eq!(eoip("l2mtu"), "65535");
+    assert_eq!(eoip("current-remote-address"), "192.0.2.2");
+    let refusal = router.command("/interface/eoip/set eoip-office allow-fast-path=yes");
+    assert!(!refusal.status.success(), "a secret beside the fast path");
+    let statistics = router.rows("/ip/ipsec/statistics/print");
+    let clear = statistics.first().map(|row| &row["in-template-mismatches"]);
+    assert!(
+        clear.is_some_and(|count| count.is_string()),
+        "{statistics:#?}"
+    );
+    let peers = router.rows("/ip/ipsec/active-peers/print where state=established");
+    // The office is reached by IKEv1, the branch by IKEv2.
+    assert!(peers.len() <= 2, "one IKE SA of each: {peers:#?}");
+}

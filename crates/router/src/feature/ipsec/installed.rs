@@ -204,6 +204,7 @@ impl Installed {
         &mut self,
         child: ChildId,
         ends: (core::net::SocketAddr, core::net::SocketAddr),
+        in_udp: bool,
     ) {
         let Some(pair) = self.pairs.get_mut(&child) else {
             return;
@@ -217,13 +218,14 @@ impl Installed {
                     .is_some_and(|used| Arc::ptr_eq(used, &pair.leaving))
             });
         (pair.child.local, pair.child.remote) = ends;
+        pair.child.natt = in_udp;
         pair.leaving = Arc::new(Leaving {
             protocol: pair.leaving.protocol,
             sa: Arc::clone(&pair.leaving.sa),
             mode: pair.leaving.mode,
             local,
             remote,
-            in_udp: pair.leaving.in_udp,
+            in_udp,
         });
         if is_used {
             let leaving = Some(Arc::clone(&pair.leaving));

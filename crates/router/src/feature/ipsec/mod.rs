@@ -7,6 +7,7 @@
 //! Messages are heard and sent as datagrams of this router (UDP 500 and 4500). A worker that meets a policy without
 //! keys asks for some ([`Ipsec::want_keys`]).
 
+mod gate;
 mod generated;
 mod given;
 mod installed;
@@ -27,14 +28,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use dataplane::gate::{Gate, Gated};
 use dataplane::ipsec::{Action as Does, Associations, Policies, Policy};
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
-use ike::{Action, Child, Engine, Entropy, Event, PeerId, PolicyId, SaId};
+use ike::{Action, Child, Engine, Entropy, Event, PeerId, PolicyId, SaId, Why};
 use machine::{Duration, Instant, Machine as _, Rng};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
 use service::pool::Pools;
 
+use self::gate::IkeGate;
 use self::generated::Generated;
 use self::given::Given;
 use self::installed::{Installed, Seen};
@@ -87,6 +90,7 @@ const FOLLOWED: [&str; 12] = [
 /// See the module.
 pub(crate) struct Ipsec {
     engine: Engine,
+    gate: Arc<IkeGate>,
     /// Fills bytes with random ones.
     entropy: Entropy,
     /// What identities prove themselves by.
@@ -134,8 +138,10 @@ impl Ipsec {
     /// Without a configuration. Keys, nonces and numbers come from `entropy`, which is called anew for each user.
     /// `proofs` judges certificates, and peers get addresses of `pools`.
     pub(crate) fn new(entropy: impl Fn() -> Entropy, proofs: Proofs, pools: Pools) -> Self {
+        let engine = Engine::new(entropy());
         Self {
-            engine: Engine::new(entropy()),
+            gate: Arc::new(IkeGate::new(Arc::clone(engine.gate()))),
+            engine,
             entropy: entropy(),
             proofs,
             leases: Leases::new(pools),
@@ -166,6 +172,11 @@ impl Ipsec {
         Arc::clone(&self.installed.associations)
     }
 
+    /// Messages of IKE that were not understood, or that nobody answers.
+    pub(crate) fn refused_messages(&self) -> u64 {
+        self.engine.counters().values().sum()
+    }
+
     /// A worker has a packet of the policy in this slot, and no keys.
     pub(crate) fn want_keys(&mut self, slot: u32, now: Instant, out: &mut Effects) {
         if let Some(policy) = self.installed.policy(slot) {
@@ -192,10 +203,7 @@ impl Ipsec {
 
     /// Has the names of peers looked up that are there, and no others.
     fn look_up(&mut self, out: &mut Effects) {
-        let of_tunnels = self
-            .tunnels
-            .iter()
-            .filter_map(secrets::Tunnel::remote_name);
+        let of_tunnels = self.tunnels.iter().filter_map(secrets::Tunnel::remote_name);
         let wanted: BTreeSet<_> = { self.read.named.values() }
             .chain(of_tunnels)
             .cloned()
@@ -243,6 +251,8 @@ impl Ipsec {
             .iter()
             .any(|remote| !self.ways.contains_key(remote));
         self.fill_sources(&mut config);
+        let hosts = config.peers.values().filter_map(read::host);
+        self.gate.set_peers(hosts.collect());
         let before = core::mem::replace(&mut self.config, config);
         let mut actions = Vec::new();
         for event in self.news(&before) {
@@ -368,11 +378,12 @@ impl Ipsec {
                 child,
                 local,
                 remote,
-            } => self.installed.move_ends(child, (local, remote)),
+                natt,
+            } => self.installed.move_ends(child, (local, remote), natt),
             Action::Remove { child, spis, why } => {
                 out.log(
                     "ipsec,info",
-                    format!("IPsec-SA removed: SPI {:#010x}: {}", spis.0, why.name()),
+                    format!("IPsec-SA deleted: spi={:#x}: {}", spis.0, why.name()),
                 );
                 self.remember_traffic(child);
                 if let Some(policy) = self.installed.remove(child)
@@ -389,11 +400,10 @@ impl Ipsec {
                 self.installed.pass_on(before, after);
                 self.given.pass_on(before, after);
             }
-            Action::Closed(sa, why) => {
+            Action::Closed(sa, _) => {
                 self.leases.give_back(sa);
                 self.end_session(sa, out);
                 self.given.give_back(sa, out);
-                self.say(sa, &format!("closed: {}", why.name()), out);
             }
             Action::Failed(policy, why) => {
                 let name =
@@ -401,8 +411,15 @@ impl Ipsec {
                         Some(self.config.peers.get(&policy.peer?)?.name.clone())
                     });
                 let peer = name.unwrap_or_default();
+                // What is usual while the router starts, or follows from a command, is no error.
+                let topics = match why {
+                    Why::NoAddress | Why::Reconfigured | Why::Killed | Why::Replaced => {
+                        "ipsec,debug"
+                    }
+                    _ => "ipsec,error",
+                };
                 out.log(
-                    "ipsec,error",
+                    topics,
                     format!("{peer}: no keys for a policy: {}", why.name()),
                 );
             }
@@ -434,15 +451,6 @@ impl Ipsec {
         self.given.tell(&self.config.asks, &self.ways, out);
     }
 
-    fn say(&self, sa: SaId, what: &str, out: &mut Effects) {
-        let row = self.engine.peers().find(|row| row.id == sa);
-        let ends = row.map(|row| format!(" {} - {}", row.local, row.remote));
-        out.log(
-            "ipsec,info",
-            format!("ISAKMP-SA {what}{}", ends.unwrap_or_default()),
-        );
-    }
-
     fn install(&mut self, child: Child, out: &mut Effects) {
         let policy = match child.generated {
             true => self.generated.of(&child),
@@ -455,15 +463,12 @@ impl Ipsec {
         let mut secret = [0; 16];
         (self.entropy)(&mut secret);
         let name = child.suite.encryption.name();
-        let ends = (child.local, child.remote);
+        let what = association(&child);
         let id = child.id;
         match self.installed.install(child, policy, &secret) {
             Ok(()) => out.log(
                 "ipsec,info",
-                format!(
-                    "IPsec-SA established: {} - {}, SPI {spi:#010x}, {name}",
-                    ends.0, ends.1
-                ),
+                format!("IPsec-SA established: {what} {name} spi={spi:#x}"),
             ),
             Err(why) => {
                 out.log("ipsec,error", format!("SPI {spi:#010x} is not used: {why}"));
@@ -486,6 +491,21 @@ impl Ipsec {
             self.handle(event, now, out);
         }
     }
+}
+
+/// A pair as RouterOS's log writes it: `ESP/Tunnel 198.51.100.2[500]->192.0.2.1[500]`.
+fn association(child: &Child) -> String {
+    let protocol = match child.protocol {
+        ike::Protocol::Esp => "ESP",
+        ike::Protocol::Ah => "AH",
+    };
+    let mode = match child.mode {
+        ike::Mode::Transport => "Transport",
+        ike::Mode::Tunnel => "Tunnel",
+    };
+    let (to, from) = (child.local, child.remote);
+    let ends = format!("{}[{}]->{}[{}]", from.ip(), from.port(), to.ip(), to.port());
+    format!("{protocol}/{mode} {ends}")
 }
 
 /// Sends a datagram of this router.
@@ -566,7 +586,11 @@ impl Feature for Ipsec {
             return Vec::new();
         }
         let both = |port| [false, true].map(|ipv6| Match::Udp { ipv6, port });
-        let messages = Service::new(SERVICE, PORTS.map(both).concat(), RATE);
+        let gate: Arc<dyn Gate> = Arc::clone(&self.gate) as _;
+        let messages = Service {
+            gate: Gated(Some(gate)),
+            ..Service::new(SERVICE, PORTS.map(both).concat(), RATE)
+        };
         iter::once(messages).chain(self.login_service()).collect()
     }
 

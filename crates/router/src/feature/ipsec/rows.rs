@@ -24,7 +24,10 @@ pub(super) fn rows(
     each: Each<'_>,
 ) -> ControlFlow<()> {
     match menu.path {
-        ACTIVE => { of.engine.peers() }.try_for_each(|row| give(active(&row, now), filter, each)),
+        ACTIVE => { of.engine.peers() }.try_for_each(|row| {
+            let user = of.sessions.user(row.id);
+            give(active(&row, user, now), filter, each)
+        }),
         INSTALLED => of.installed.pairs().try_for_each(|pair| {
             give(association(pair, true, now), filter, each)?;
             give(association(pair, false, now), filter, each)
@@ -121,13 +124,15 @@ fn span(span: Duration) -> Value {
     Value::Time(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
 }
 
-fn active(peer: &ike::Row, now: Instant) -> Row {
+/// A row of `active-peers`. RouterOS: a user who logged in is shown by name.
+fn active(peer: &ike::Row, user: Option<&str>, now: Instant) -> Row {
     let mut row = Row {
         id: Some(Id(DYNAMIC | peer.id.0)),
         ..Row::default()
     };
-    if let Some(id) = &peer.remote_id {
-        row.set("id", Value::text(id.to_string()));
+    let user = user.map(str::to_owned).or_else(|| peer.user.clone());
+    if let Some(id) = user.or_else(|| peer.remote_id.as_ref().map(ToString::to_string)) {
+        row.set("id", Value::text(id));
     }
     row.set("local-address", Value::Address(peer.local.ip()));
     row.set("port", number(peer.remote.port().into()));

@@ -77,6 +77,11 @@ impl Sessions {
         self.all.insert(sa, session);
     }
 
+    /// The user of an IKE SA.
+    pub(super) fn user(&self, sa: SaId) -> Option<&str> {
+        self.all.get(&sa).map(|session| session.about.user.as_str())
+    }
+
     /// An IKE SA has taken the place of another one.
     pub(super) fn pass_on(&mut self, before: SaId, after: SaId) {
         if let Some(session) = self.all.remove(&before) {
@@ -143,7 +148,6 @@ impl Ipsec {
 
     /// An IKE SA is there: the session of its user begins.
     pub(super) fn begin_session(&mut self, sa: SaId, out: &mut Effects) {
-        self.say(sa, "established", out);
         let row = self.engine.peers().find(|row| row.id == sa);
         let address = row.and_then(|row| row.leased);
         let now = self.now;

@@ -60,7 +60,10 @@ impl Ipsec {
             let Some(peer) = config.peers.get_mut(id).filter(|peer| peer.local.is_none()) else {
                 continue;
             };
-            peer.local = read::host(peer).and_then(|remote| Some(self.ways.get(&remote)?.source));
+            let source = read::host(peer).and_then(|remote| Some(self.ways.get(&remote)?.source));
+            // While no route leads to the peer its IKE SA waits for one.
+            let before = self.config.peers.get(id).and_then(|before| before.local);
+            peer.local = source.or(before);
             if peer.local.is_none() {
                 config.peers.remove(id);
             }

@@ -1,0 +1,148 @@
+//! Both sides began at once: of two IKE SAs, or two pairs, both sides keep the same one.
+//!
+//! RFC 7296, 2.8.1 says which of two exchanges wins that replace one SA. For first exchanges it has no rule; here the
+//! lower SPI loses, and one side alone deletes the loser, after a time in which the other side has the winner as well.
+
+use machine::{Duration, Instant};
+
+use super::Engine;
+use super::core::{Common, Context, Core};
+use super::sa::Sa;
+use crate::config::PolicyId;
+use crate::event::{Action, Child, ChildId, Phase2, SaId, Side, State};
+
+/// How long the loser stays.
+const BEHIND: Duration = Duration::from_secs(2);
+/// Pairs that came to be within this time of each other were begun at once.
+const AT_ONCE: Duration = Duration::from_secs(5);
+
+impl Engine {
+    /// Ends one of two IKE SAs with a peer that each side began while the other did.
+    pub(super) fn end_rival(&mut self, id: SaId, now: Instant, out: &mut Vec<Action>) {
+        let Some(new) = self.sas.get(&id).map(Sa::common) else {
+            return;
+        };
+        let is_rival = |other: &&Common| {
+            let named = (other.peer_id, &other.remote_id) == (new.peer_id, &new.remote_id);
+            let there = other.state == State::Established && other.side != new.side;
+            let meanwhile = other.established.is_some_and(|at| at >= new.born);
+            named && there && meanwhile && other.remote.ip() == new.remote.ip()
+        };
+        let Some(other) = self.sas.values().map(Sa::common).find(is_rival) else {
+            return;
+        };
+        let (loser, winner) = match other.spis.0 < new.spis.0 {
+            true => (other, new),
+            false => (new, other),
+        };
+        let (loser, winner, begun_here) = (loser.id, winner.id, loser.side == Side::Initiator);
+        // Both sides send under the winner's pairs before the loser goes.
+        for child in self.core.pairs_with(winner) {
+            self.context(now, out).prefer(child);
+        }
+        // The side that began the loser deletes it.
+        if begun_here {
+            self.retire_for(loser, winner, now, out);
+        }
+    }
+
+    /// Retires an IKE SA; another one gets its pairs (IKEv1), or makes pairs of the same policies (IKEv2).
+    fn retire_for(&mut self, loser: SaId, winner: SaId, now: Instant, out: &mut Vec<Action>) {
+        let Some(mut sa) = self.sas.remove(&loser) else {
+            return;
+        };
+        let mut wanted: Vec<_> = sa.unfinished();
+        sa.common_mut().wanted.clear();
+        for child in self.core.pairs_with(loser) {
+            match &sa {
+                Sa::One(_) => self.core.move_pair(child, winner),
+                Sa::Two(_) => wanted.extend(self.core.replace(child)),
+            }
+        }
+        sa.retire(BEHIND, now);
+        let is_one = matches!(sa, Sa::One(_));
+        self.put(sa);
+        self.context(now, out).end_twins_of(winner, is_one);
+        for policy in wanted {
+            if self.phase2(policy).0 == Phase2::NoPhase2 {
+                self.with(winner, now, out, |sa, cx| {
+                    sa.acquire(policy, None, cx);
+                    Ok(())
+                });
+            }
+        }
+    }
+}
+
+impl Core {
+    /// Marks a pair as replaced, so that nobody makes it anew; returns its policy, unless that is a template.
+    fn replace(&mut self, id: ChildId) -> Option<PolicyId> {
+        let kept = self.children.get_mut(&id)?;
+        (kept.replaced, kept.soft_at) = (true, None);
+        let policy = (!kept.child.generated).then_some(kept.child.policy);
+        self.reschedule(id);
+        policy
+    }
+}
+
+impl Context<'_> {
+    /// Has packets leave under a pair again, if it was in use before.
+    fn prefer(&mut self, id: ChildId) {
+        let is_active = { self.core.children.get(&id) }.is_some_and(|kept| kept.child.active);
+        if is_active {
+            self.out.push(Action::Activate(id));
+        }
+    }
+
+    /// Ends twins among the pairs of an IKE SA.
+    pub(super) fn end_twins_of(&mut self, sa: SaId, implied: bool) {
+        for child in self.core.pairs_with(sa) {
+            self.end_twin(child, implied);
+        }
+    }
+
+    /// Ends one of two pairs of an IKE SA that both sides began at once: the one with the lower SPI. The side that
+    /// receives under that SPI removes the pair. `implied`: the responder takes a second pair for a replacement of the
+    /// first though nobody said so (IKEv1).
+    pub(super) fn end_twin(&mut self, id: ChildId, implied: bool) {
+        let Some(new) = self.core.children.get(&id).map(|kept| &kept.child) else {
+            return;
+        };
+        let lower = |child: &Child| child.inbound.spi.min(child.outbound.spi);
+        let twins = self.core.children.values().filter(|kept| {
+            let other = &kept.child;
+            let same =
+                (other.sa, other.policy, &other.selectors) == (new.sa, new.policy, &new.selectors);
+            let is_first = |one: &Child, twin: &Child| match one.replaces {
+                Some(id) => implied && id == twin.id,
+                None => true,
+            };
+            let first = is_first(other, new) && is_first(new, other);
+            let usable = other.active && new.active && !new.generated;
+            let at_once = new.born.saturating_since(other.born) < AT_ONCE
+                && other.born.saturating_since(new.born) < AT_ONCE;
+            other.id != new.id && same && first && usable && at_once
+        });
+        let Some(twin) = twins.map(|kept| &kept.child).next() else {
+            return;
+        };
+        let (loser, winner) = match lower(twin) < lower(new) {
+            true => (twin, new),
+            false => (new, twin),
+        };
+        let removes = loser.inbound.spi < loser.outbound.spi;
+        let (loser, winner) = (loser.id, winner.id);
+        self.prefer(winner);
+        if let Some(kept) = self.core.children.get_mut(&winner) {
+            (kept.replaced, kept.hard_at) = (false, kept.child.born + kept.child.hard);
+            kept.soft_at = Some(kept.child.born + kept.child.soft);
+            self.core.reschedule(winner);
+        }
+        if let Some(kept) = self.core.children.get_mut(&loser) {
+            let behind = if removes { BEHIND } else { AT_ONCE };
+            (kept.replaced, kept.soft_at) = (true, None);
+            kept.hard_at = kept.hard_at.min(self.now + behind);
+            self.core.reschedule(loser);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What a data plane can tell of a datagram of IKE without any SA: whether it is malformed, of an SA that exists, or a
+//! first message, and whether the sender of a first message has proved its address by a cookie (RFC 7296, 2.6).
+//!
+//! Workers ask without a lock; control alone adds and removes SPIs.
+
+use core::net::{IpAddr, SocketAddr};
+use core::sync::atomic::{AtomicU16, Ordering};
+
+use machine::Instant;
+
+use crate::crypto::{equal, hmac};
+use crate::suite::Hash;
+
+/// SPIs are sorted into this many counters by their lower bits.
+const COUNTERS: usize = 1 << 18;
+/// How long cookies of one epoch are given; they are taken as long again.
+const EPOCH_SECONDS: u64 = 60;
+/// Bytes of a header (RFC 7296, 3.1).
+const HEADER: usize = 28;
+/// Bytes of an answer that asks for a cookie.
+pub const CHALLENGE_BYTES: usize = HEADER + 8 + COOKIE;
+const COOKIE: usize = 32;
+const NONCE: u8 = 40;
+const NOTIFY: u8 = 41;
+const COOKIE_NOTIFY: [u8; 2] = 16_390_u16.to_be_bytes();
+/// IKE_SA_INIT, and the flags of an initiator and of a response.
+const INIT: u8 = 34;
+const INITIATOR: u8 = 0x08;
+const RESPONSE: u8 = 0x20;
+
+/// What a datagram is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// Its header is none of IKE.
+    Malformed,
+    /// It names an SPI that this side has chosen.
+    Known,
+    /// It begins an SA, and has a cookie of this side.
+    Proved,
+    /// It begins an SA.
+    First,
+    /// It names an SA that does not exist.
+    Unknown,
+}
+
+/// The SPIs of this side, and the key of its cookies. Shared by control and workers.
+pub struct Gate {
+    /// How many SPIs fall on each counter: one that does not exist may fall on one that does.
+    spis: Box<[AtomicU16]>,
+    secret: [u8; 32],
+}
+
+impl core::fmt::Debug for Gate {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Gate").finish_non_exhaustive()
+    }
+}
+
+impl Gate {
+    /// Without SPIs. `secret` is random.
+    pub fn new(secret: [u8; 32]) -> Self {
+        Self {
+            spis: (0..COUNTERS).map(|_| AtomicU16::new(0)).collect(),
+            secret,
+        }
+    }
+
+    fn counter(&self, spi: u64) -> &AtomicU16 {
+        &self.spis[spi as usize % COUNTERS]
+    }
+
+    /// An SA comes.
+    pub(crate) fn add(&self, spi: u64) {
+        self.counter(spi).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// An SA goes.
+    pub(crate) fn remove(&self, spi: u64) {
+        self.counter(spi).fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn has(&self, spi: u64) -> bool {
+        spi != 0 && self.counter(spi).load(Ordering::Relaxed) > 0
+    }
+
+    /// Sorts a message, without the marker of port 4500.
+    pub fn sort(&self, message: &[u8], from: SocketAddr, now: Instant) -> Sort {
+        let Some(header) = message.first_chunk::<HEADER>() else {
+            return Sort::Malformed;
+        };
+        let (initiator, responder) = (spi(header, 0), spi(header, 8));
+        let [.., a, b, c, d] = *header;
+        let len = u32::from_be_bytes([a, b, c, d]) as usize;
+        let exchange = header[18];
+        let fits = match header[17] >> 4 {
+            1 => matches!(exchange, 1..=6 | 32 | 33),
+            2 => matches!(exchange, 34..=44),
+            _ => false,
+        };
+        // Encrypted messages of IKEv1 may be padded behind their length.
+        if !fits || initiator == 0 || len < HEADER || len > message.len() {
+            return Sort::Malformed;
+        }
+        if self.has(initiator) || self.has(responder) {
+            return Sort::Known;
+        }
+        match (responder, exchange) {
+            (0, INIT) if self.is_proved(message, from, now) => Sort::Proved,
+            (0, 1 | 2 | 4 | INIT) => Sort::First,
+            _ => Sort::Unknown,
+        }
+    }
+
+    /// Writes the answer to a first message of IKEv2 that asks its sender for a cookie. Returns false if the message
+    /// cannot be answered.
+    pub fn challenge(
+        &self,
+        message: &[u8],
+        from: SocketAddr,
+        now: Instant,
+        answer: &mut [u8; CHALLENGE_BYTES],
+    ) -> bool {
+        let is_first = message.get(17).is_some_and(|version| version >> 4 == 2)
+            && message.get(18..20) == Some(&[INIT, INITIATOR]);
+        let (Some(initiator), true) = (message.get(..8), is_first) else {
+            return false;
+        };
+        let Some(nonce) = find(message, NONCE) else {
+            return false;
+        };
+        *answer = [0; CHALLENGE_BYTES];
+        answer[..8].copy_from_slice(initiator);
+        answer[16..20].copy_from_slice(&[NOTIFY, 0x20, INIT, RESPONSE]);
+        answer[24..28].copy_from_slice(&(CHALLENGE_BYTES as u32).to_be_bytes());
+        answer[28..32].copy_from_slice(&[0, 0, 0, (8 + COOKIE) as u8]);
+        answer[34..36].copy_from_slice(&COOKIE_NOTIFY);
+        let cookie = self.cookie(epoch(now), spi(message, 0), nonce, from);
+        answer[36..].copy_from_slice(&cookie);
+        true
+    }
+
+    /// Whether a first message has a cookie of this side that belongs to it.
+    pub(crate) fn is_proved(&self, message: &[u8], from: SocketAddr, now: Instant) -> bool {
+        // A cookie is the first payload (RFC 7296, 2.6).
+        let is_notify = message.get(16) == Some(&NOTIFY);
+        let Some([_, _, a, b, ..]) = message.get(HEADER + 4..HEADER + 8).filter(|_| is_notify)
+        else {
+            return false;
+        };
+        let said = message.get(HEADER + 8..HEADER + 8 + COOKIE);
+        let (Some(said), Some(nonce)) = (said, find(message, NONCE)) else {
+            return false;
+        };
+        let epoch = epoch(now);
+        let right = |epoch| equal(&self.cookie(epoch, spi(message, 0), nonce, from), said);
+        [*a, *b] == COOKIE_NOTIFY && (right(epoch) || right(epoch.saturating_sub(1)))
+    }
+
+    fn cookie(&self, epoch: u64, spi: u64, nonce: &[u8], from: SocketAddr) -> [u8; COOKIE] {
+        let address = match from.ip() {
+            IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+            IpAddr::V6(address) => address.octets(),
+        };
+        let (port, spi) = (from.port().to_be_bytes(), spi.to_be_bytes());
+        let parts = [&epoch.to_be_bytes()[..], nonce, &address, &port, &spi];
+        let digest = hmac(Hash::Sha256, &self.secret, &parts);
+        digest.try_into().unwrap_or([0; COOKIE])
+    }
+}
+
+fn epoch(now: Instant) -> u64 {
+    now.as_nanos() / 1_000_000_000 / EPOCH_SECONDS
+}
+
+fn spi(message: &[u8], at: usize) -> u64 {
+    let bytes = message.get(at..).and_then(|rest| rest.first_chunk());
+    u64::from_be_bytes(*bytes.unwrap_or(&[0; 8]))
+}
+
+/// The body of the first payload of a kind.
+fn find(message: &[u8], kind: u8) -> Option<&[u8]> {
+    let (mut next, mut rest) = (*message.get(16)?, message.get(HEADER..)?);
+    loop {
+        let [after, _, a, b] = *rest.first_chunk::<4>()?;
+        let len = usize::from(u16::from_be_bytes([a, b]));
+        let (payload, behind) = rest.split_at_checked(len)?;
+        if next == kind {
+            return payload.get(4..);
+        }
+        if len < 4 {
+            return None;
+        }
+        (next, rest) = (after, behind);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Instant = Instant::from_secs(1000);
+
+    /// A first message of IKEv2 with a nonce, behind this payload.
+    fn first(before: &[u8]) -> Vec<u8> {
+        let nonce = [&[0, 0, 0, 36][..], &[7; 32]].concat();
+        let next = if before.is_empty() { NONCE } else { NOTIFY };
+        let len = HEADER + before.len() + nonce.len();
+        let mut header = vec![0; HEADER];
+        header[..8].fill(9);
+        header[16..20].copy_from_slice(&[next, 0x20, INIT, INITIATOR]);
+        header[24..].copy_from_slice(&(len as u32).to_be_bytes());
+        [&header, before, &nonce].concat()
+    }
+
+    fn from(last: u8) -> SocketAddr {
+        ([192, 0, 2, last], 500).into()
+    }
+
+    #[test]
+    fn a_sender_is_proved_by_the_cookie_that_was_sent_to_it() {
+        let gate = Gate::new([3; 32]);
+        let message = first(&[]);
+        assert_eq!(gate.sort(&message, from(1), NOW), Sort::First);
+        let mut answer = [0; CHALLENGE_BYTES];
+        assert!(gate.challenge(&message, from(1), NOW, &mut answer));
+        let mut cookie = answer[HEADER..].to_vec();
+        cookie[0] = NONCE;
+        let again = first(&cookie);
+        assert_eq!(gate.sort(&again, from(1), NOW), Sort::Proved);
+        // Neither for somebody else, nor for ever.
+        assert_eq!(gate.sort(&again, from(2), NOW), Sort::First);
+        let later = Instant::from_secs(1000 + 3 * EPOCH_SECONDS);
+        assert_eq!(gate.sort(&again, from(1), later), Sort::First);
+        for len in 0..again.len() {
+            assert_ne!(gate.sort(&again[..len], from(1), NOW), Sort::Proved);
+        }
+    }
+
+    #[test]
+    fn messages_of_sas_are_told_from_others() {
+        let gate = Gate::new([3; 32]);
+        let mut message = first(&[]);
+        message[8..16].fill(5);
+        assert_eq!(gate.sort(&message, from(1), NOW), Sort::Unknown);
+        gate.add(0x0505_0505_0505_0505);
+        assert_eq!(gate.sort(&message, from(1), NOW), Sort::Known);
+        gate.remove(0x0505_0505_0505_0505);
+        assert_eq!(gate.sort(&message, from(1), NOW), Sort::Unknown);
+        message[18] = 99;
+        assert_eq!(gate.sort(&message, from(1), NOW), Sort::Malformed);
+    }
+}
