@@ -364,6 +364,7 @@ fn assignment(property: &Property, value: &Value) -> String {
         }
         Value::List(values) if values.is_empty() => format!("{}=\"\"", property.name),
         value if property.stats => format!("{}={}", property.name, grouped(&text_of(value))),
+        value if property.unit == "B" => format!("{}={}", property.name, measured(property, value)),
         value => format!("{}={}", property.name, text_of(value)),
     }
 }
