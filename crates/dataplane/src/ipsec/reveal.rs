@@ -37,7 +37,8 @@ pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     let upper = upper(packet)?;
     match upper.protocol {
         ESP | AH if upper.fragment => return Some(Exit::Collect),
-        UDP if upper.fragment => return None,
+        // Only the first fragment shows the port: each may be of ESP in UDP, which must be whole first.
+        UDP if upper.fragment => return (!associations.is_empty()).then_some(Exit::Collect),
         ESP | AH | UDP => {}
         _ => return None,
     }

@@ -37,6 +37,7 @@ mod ipsec_flood;
 mod ipsec_identities;
 mod ipsec_moves;
 mod ipsec_nat;
+mod ipsec_translated;
 mod jumbo;
 mod kernel_peer;
 mod life;
