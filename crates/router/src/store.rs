@@ -112,10 +112,20 @@ struct Beside {
     reserve: Reserve,
     /// Number of the last write in the snapshot; `None` without a readable snapshot.
     snapshot: Option<u64>,
+    /// Whether a write behind the snapshot was more than a note. Notes (the last login of a user, a router that runs)
+    /// are frequent, and the ledger has them: no snapshot of the whole configuration is written for them.
+    changed: bool,
     /// The number of the last write when the router rested last.
     rested: u64,
     /// How many more rests pass before a snapshot is tried again.
     patience: u32,
+}
+
+impl Beside {
+    /// Whether a snapshot is worth its writing.
+    fn is_snapshot_due(&self) -> bool {
+        self.snapshot.is_none() || self.changed || self.ledger.is_long()
+    }
 }
 
 /// What is written, for the ledger.
@@ -251,7 +261,11 @@ impl Durable {
                 beside.reserve.take();
             }
         }
-        result.map_err(|error| self.in_words(&error))
+        let written = result.map_err(|error| self.in_words(&error))?;
+        if let Some(beside) = &mut self.beside {
+            beside.changed |= !record::is_note(&what.content);
+        }
+        Ok(written)
     }
 
     fn release_reserve(&self) -> bool {
@@ -385,7 +399,7 @@ impl Durable {
             beside.patience = PATIENCE;
             return;
         }
-        beside.snapshot = Some(self.serial);
+        (beside.snapshot, beside.changed) = (Some(self.serial), false);
         if beside.ledger.is_long() {
             // Without a new ledger the long one goes on.
             let _ = beside.ledger.renew(&beside.key, self.serial);
@@ -521,7 +535,7 @@ impl Journal for Durable {
         // Where changes go on and on, the length of the ledger says when it is time.
         let is_quiet = beside.rested == serial || beside.ledger.is_long();
         beside.rested = serial;
-        if is_quiet && beside.patience == 0 && beside.snapshot != Some(serial) {
+        if is_quiet && beside.patience == 0 && beside.is_snapshot_due() {
             self.keep_state();
         }
         if has_room && matches!(self.refusal, Some(Refusal::Disk(_))) {
@@ -531,8 +545,8 @@ impl Journal for Durable {
     }
 
     fn settle(&mut self) {
-        let is_kept = |beside: &Beside| beside.snapshot == Some(self.serial);
-        if !self.beside.as_ref().is_none_or(is_kept) {
+        let beside = self.beside.as_ref();
+        if beside.is_some_and(Beside::is_snapshot_due) {
             self.keep_state();
         }
     }

@@ -514,3 +514,38 @@ fn a_snapshot_is_written_when_changes_have_ended() {
 
     assert_eq!(numbers(&kept(&recovered)), [1]);
 }
+
+#[test]
+fn a_note_is_in_the_ledger_and_no_snapshot_is_written_for_it() {
+    let folder = Folder::new("note");
+    let (mut store, _) = started(&folder, OnDamage::Refuse);
+    add(&mut store, 1);
+    store.settle_journal();
+    let snapshot = || fs::read(folder.0.join(FILES[2])).expect("it was written");
+    let before = snapshot();
+    store
+        .note("login 1", Some("of today"))
+        .expect("there is room");
+    store.settle_journal();
+    assert!(snapshot() == before, "the configuration is the same");
+    drop(store);
+
+    let (mut store, _) = started(&folder, OnDamage::Refuse);
+    store.settle_journal();
+    assert!(snapshot() == before, "a start changes nothing");
+    drop(store);
+    fs::write(folder.0.join(FILES[0]), b"nothing").expect("our file");
+    let recovered = open(&folder.0, OnDamage::Recover).expect("there is a state");
+    let kept = kept(&recovered);
+    assert_eq!(numbers(&kept), [1]);
+    assert_eq!(
+        kept.notes.get("login 1").map(String::as_str),
+        Some("of today")
+    );
+    drop(recovered);
+
+    let (mut store, _) = started(&folder, OnDamage::Refuse);
+    add(&mut store, 2);
+    store.settle_journal();
+    assert!(snapshot() != before, "the configuration has changed");
+}

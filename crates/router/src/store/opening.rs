@@ -162,6 +162,17 @@ impl Others {
         snapshot.is_some_and(|snapshot| (snapshot + 1..=serial).all(is_there))
     }
 
+    /// Whether a write behind the snapshot, up to this one, was more than a note.
+    fn changed_behind_snapshot(&self, serial: u64) -> bool {
+        let known = self.records.by_serial();
+        let is_note = |number| {
+            let content = known.get(&number).and_then(|own| own.content.as_deref());
+            content.is_some_and(record::is_note)
+        };
+        let snapshot = self.snapshot.as_ref().and_then(snapshot::Reading::serial);
+        !snapshot.is_some_and(|snapshot| (snapshot + 1..=serial).all(is_note))
+    }
+
     /// Whether there never was a write.
     fn are_missing(&self) -> bool {
         let current = self.records.current.as_ref();
@@ -317,6 +328,7 @@ impl Opening {
             ledger,
             reserve,
             snapshot: others.snapshot.as_ref().and_then(snapshot::Reading::serial),
+            changed: others.changed_behind_snapshot(serial),
             rested: serial,
             patience: 0,
         });

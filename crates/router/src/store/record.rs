@@ -49,6 +49,11 @@ pub(super) fn is_saved(content: &[u8]) -> bool {
     content.first() == Some(&ALL)
 }
 
+/// Whether this is the content of a write that keeps or forgets a word, and leaves the configuration as it is.
+pub(super) fn is_note(content: &[u8]) -> bool {
+    content.first() == Some(&NOTE)
+}
+
 /// An item by its menu and id.
 type Items<T> = BTreeMap<(String, u64), T>;
 
