@@ -1,0 +1,138 @@
+//! Commands that mend mistakes: what they open and close, and where somebody has to decide.
+
+use super::{BRIDGE, CLOSED, WAN, found};
+use crate::examine;
+
+/// The commands that a rule proposes for a configuration.
+fn fixes(config: &str, rule: &str) -> Vec<String> {
+    let mut store = schema::store();
+    let report = script::check(&mut store, config);
+    assert!(report.refused.is_empty(), "{config}: {:?}", report.refused);
+    let findings = examine(&store).into_iter();
+    let of_rule = findings.filter(|finding| finding.rule.name == rule);
+    of_rule.flat_map(|finding| finding.fix).collect()
+}
+
+const LISTENERS: &str = "/interface/wireguard/add name=wg1 listen-port=51820
+/interface/l2tp-server/server/set enabled=yes use-ipsec=required
+/interface/gre/add name=g remote-address=198.51.100.9
+/interface/vxlan/add name=v vni=7 port=4789
+/interface/sstp-server/server/set enabled=yes port=8443
+/routing/bgp/connection/add name=b remote.address=198.51.100.8 remote.as=65001 local.role=ebgp
+/ip/service/set ssh address=203.0.113.0/24,2001:db8::/32
+/ip/service/set api address=0.0.0.0/0
+/snmp/set enabled=yes
+/snmp/community/set [find default=yes] addresses=203.0.113.5/32
+";
+
+#[test]
+fn closing_input_first_accepts_what_the_file_listens_for() {
+    let fix = fixes(&[WAN, LISTENERS].concat(), "input-open-wan");
+    let (drop, accepts) = fix.split_last().expect("it closes the chain");
+    assert_eq!(
+        drop,
+        "/ip/firewall/filter/add chain=input action=drop connection-state=new ipsec-policy=in,none \
+         in-interface=ether1"
+    );
+    let matchers: Vec<_> = accepts
+        .iter()
+        .filter_map(|rule| {
+            rule.strip_prefix("/ip/firewall/filter/add chain=input action=accept protocol=")
+        })
+        .collect();
+    let expected = [
+        "icmp",
+        "udp dst-port=51820",
+        "udp dst-port=500",
+        "udp dst-port=4500",
+        "ipsec-esp",
+        "udp dst-port=1701",
+        "tcp dst-port=8443",
+        "gre src-address=198.51.100.9",
+        "udp dst-port=4789",
+        "tcp dst-port=179 src-address=198.51.100.8",
+        "tcp dst-port=22 src-address=203.0.113.0/24",
+        "udp dst-port=161 src-address=203.0.113.5",
+    ];
+    assert_eq!(matchers, expected);
+    assert_eq!(accepts.len(), expected.len());
+
+    // What the file decides about stays as it decides.
+    let decided = "/ip/firewall/filter/add chain=input action=accept protocol=udp dst-port=51820\n\
+                   /ip/firewall/filter/add chain=input action=drop protocol=tcp dst-port=179\n";
+    let fix = fixes(&[WAN, LISTENERS, decided].concat(), "input-open-wan").join("\n");
+    assert!(
+        !fix.contains("51820") && !fix.contains("dst-port=179"),
+        "{fix}"
+    );
+}
+
+#[test]
+fn every_interface_to_strangers_is_closed_and_names_are_quoted() {
+    let two = "/interface/ethernet/set [find default-name=ether1] name=\"ether1 fibre\"\n\
+               /ip/dhcp-client/add interface=\"ether1 fibre\"\n/ip/dhcp-client/add interface=ether5\n";
+    let fix = fixes(two, "input-open-wan");
+    let mut store = schema::store();
+    let report = script::check(&mut store, &[two, &fix.join("\n")].concat());
+    assert!(report.refused.is_empty(), "{fix:?}: {:?}", report.refused);
+    assert!(
+        examine(&store)
+            .iter()
+            .all(|left| left.rule.name != "input-open-wan"),
+        "{fix:?}"
+    );
+}
+
+#[test]
+fn no_command_closes_what_a_rule_or_a_server_of_the_file_opens() {
+    let accepted = "/ip/firewall/filter/add chain=input action=accept\n";
+    let accepts = [WAN, accepted].concat();
+    assert!(found(&accepts).contains("input-open-wan"));
+    assert_eq!(fixes(&accepts, "input-open-wan"), Vec::<String>::new());
+    let telnet = "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=23\n";
+    assert_eq!(
+        fixes(&[WAN, telnet, CLOSED].concat(), "mgmt-service-open"),
+        Vec::<String>::new()
+    );
+    let pptp = "/interface/pptp-server/server/set enabled=yes";
+    assert_eq!(fixes(pptp, "pptp-security"), Vec::<String>::new());
+}
+
+#[test]
+fn masquerade_is_left_alone_where_there_is_another_way_out() {
+    let static_ip = "/ip/address/add address=192.0.2.7/24 interface=ether1\n\
+                     /ip/firewall/nat/add chain=srcnat action=masquerade out-interface=ether1\n\
+                     /ip/route/add gateway=192.0.2.1\n";
+    assert!(found(static_ip).contains("masquerade-static-ip"));
+    for other in [
+        "/ip/route/add gateway=198.51.100.1 distance=2",
+        "/ip/dhcp-client/add interface=ether2",
+        "/interface/pppoe-client/add name=p interface=ether2 disabled=no",
+        "/ip/firewall/nat/add chain=srcnat action=masquerade out-interface=ether2",
+    ] {
+        let two = [static_ip, other].concat();
+        assert!(!found(&two).contains("masquerade-static-ip"), "{other}");
+    }
+}
+
+#[test]
+fn the_guests_port_leaves_the_switch_so_that_the_rule_sees_it() {
+    let guests = "/interface/list/add name=guests\n/interface/list/member/add list=guests interface=ether3\n\
+                  /interface/bridge/filter/add chain=forward action=drop in-interface-list=guests\n";
+    let fix = fixes(&[BRIDGE, guests].concat(), "bridge-rule-switched");
+    assert_eq!(fix.len(), 1);
+    let mut store = schema::store();
+    script::check(&mut store, &[BRIDGE, guests, &fix.join("\n")].concat());
+    let hw = store
+        .items("/interface/bridge/port")
+        .map(|port| (port.text("interface").to_owned(), port.is("hw")));
+    let expected = [("ether2".to_owned(), true), ("ether3".to_owned(), false)];
+    assert_eq!(hw.collect::<Vec<_>>(), expected);
+
+    // One port of the bridge alone, or a port that no switch chip has, is not switched.
+    let wireless = "/interface/bridge/add name=lan\n/interface/eoip/add name=e remote-address=192.0.2.7 tunnel-id=1\n\
+                    /interface/bridge/port/add bridge=lan interface=ether2\n\
+                    /interface/bridge/port/add bridge=lan interface=e\n\
+                    /interface/bridge/filter/add chain=forward action=drop in-interface=e\n";
+    assert!(!found(wireless).contains("bridge-rule-switched"));
+}
