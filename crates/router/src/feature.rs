@@ -73,6 +73,7 @@ use menu::{Call, Changes, Clock, Id, Item, Menu, Reason, Reply, Row, RowFilter, 
 use wire::Mac;
 
 use self::hear::{Datagram, Echo, Heard, Hearing, Outgoing};
+use self::queue::LeaseQueue;
 use crate::drive::asking::Asking;
 use crate::intent::{ItemId, Name, Wanted};
 use crate::learned::{Learned, Servers};
@@ -205,6 +206,10 @@ pub enum Effect {
         /// Whether it comes.
         comes: bool,
     },
+    /// The simple queue of a DHCP lease comes, is another, or goes.
+    LeaseQueue(u64, Option<Box<LeaseQueue>>),
+    /// The name of a DHCP lease's client comes, is another, or goes.
+    LeaseName(u64, Option<(Arc<str>, Ipv4Addr)>),
     /// An address is in an address list until a time, if not for longer. It says the family.
     ListedUntil(Name, IpAddr, Instant),
     /// What a feature has read of one of its items.

@@ -100,6 +100,7 @@ fn stock_clients_get_addresses_and_what_goes_with_them() {
     });
 
     it_is_made_static(&lab, &router, &folder);
+    it_is_limited(&lab, &router, &folder);
     another_takes_and_releases(&lab, &router, &folder);
     assert!(router.stop().success());
 }
@@ -113,6 +114,47 @@ fn it_is_made_static(lab: &Lab, router: &Router, folder: &Folder) {
     router.exec("/ip/dhcp-server/lease/set [find address=10.9.0.103] address=10.9.0.50");
     assert_eq!(told(&udhcpc(lab, folder, ""), "ip"), "10.9.0.50");
     router.exec("/ip/dhcp-server/lease/remove [find]");
+}
+
+/// A static lease with a rate has a simple queue and, where the server says so, a name in the DNS.
+fn it_is_limited(lab: &Lab, router: &Router, folder: &Folder) {
+    let given = udhcpc(lab, folder, "-x hostname:pc");
+    let address = told(&given, "ip");
+    let lease = format!("[find address={address}]");
+    router.exec(&format!("/ip/dhcp-server/lease/make-static {lease}"));
+    let set = format!("/ip/dhcp-server/lease/set {lease}");
+    let queues = || router.exec("/queue/simple/print detail without-paging");
+    router.exec(&format!("{set} rate-limit=\"2M/8M 4M/16M 1M/4M 10/10\""));
+    let shown = queues();
+    let target = format!("target={address}/32");
+    for part in [
+        "D name=\"dhcp-ds<",
+        &target,
+        "max-limit=2M/8M",
+        "burst-limit=4M/16M",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let names = || router.exec("/ip/dns/static/print detail without-paging");
+    router.exec("/ip/dhcp-server/set lan add-dns-entries=yes add-dns-entries-suffix=home");
+    assert!(
+        names().contains("pc.home") && names().contains(&address),
+        "{}",
+        names()
+    );
+    router.exec("/ip/dhcp-server/set lan add-dns-entries=no");
+    assert!(!names().contains("pc.home"), "{}", names());
+    router.exec(&format!("{set} rate-limit=3M"));
+    assert!(queues().contains("max-limit=3M/3M"), "{}", queues());
+    router.exec(&format!("{set} rate-limit=\"\""));
+    assert!(!queues().contains("dhcp-ds<"), "{}", queues());
+    router.exec(
+        "/ip/dhcp-server/lease/add address=10.9.0.77 mac-address=02:00:00:00:00:77 server=lan",
+    );
+    let waiting =
+        router.exec("/ip/dhcp-server/lease/print detail without-paging where address=10.9.0.77");
+    assert!(waiting.contains("last-seen=never"), "{waiting}");
+    router.exec("/ip/dhcp-server/lease/remove [find dynamic=no]");
 }
 
 fn another_takes_and_releases(lab: &Lab, router: &Router, folder: &Folder) {

@@ -233,6 +233,21 @@ impl Control {
                     address,
                     comes,
                 } => self.firewall.enter_named(ipv6, &list, address, comes),
+                Effect::LeaseQueue(lease, queue) => {
+                    let mut more = Effects::default();
+                    let queue = queue.map(|queue| *queue);
+                    self.features
+                        .queues
+                        .set_of_lease(lease, queue, self.now, &mut more);
+                    self.carry_out(more);
+                }
+                Effect::LeaseName(lease, client) => {
+                    let mut more = Effects::default();
+                    self.features
+                        .dns
+                        .set_of_lease(lease, client, self.now, &mut more);
+                    self.carry_out(more);
+                }
                 Effect::ListedUntil(list, address, until) => {
                     self.firewall.list_until(&list, address, until, self.now);
                 }

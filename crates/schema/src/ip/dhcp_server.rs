@@ -66,14 +66,13 @@ const SERVING: &[Property] = &[
     )
     .quiet(),
     no("add-arp", "Whether clients get an ARP entry"),
-    no("add-dns-entries", "Whether clients get a name in the DNS").inert(),
+    no("add-dns-entries", "Whether clients get a name in the DNS"),
     with_default(
         "add-dns-entries-suffix",
         Kind::Sized { min: 1, max: 64 },
         "lan",
         "The domain of such names",
-    )
-    .inert(),
+    ),
     with_default(
         "authoritative",
         Kind::Words(&["no", "after-10sec-delay", "after-2sec-delay", "yes"]),

@@ -2,12 +2,16 @@
 
 use core::fmt::Write as _;
 use core::net::Ipv4Addr;
+use std::sync::Arc;
 
 use frame::InterfaceId;
+use menu::Item;
+use queue::Limits;
 use service::dhcp::server::{DYNAMIC, Lease, State};
 use wire::Mac;
 
-use super::{DhcpServers, Effect, Effects};
+use super::{DhcpServers, Effect, Effects, items};
+use crate::feature::queue::LeaseQueue;
 use crate::intent::{ItemId, Name};
 
 /// What came with a lease.
@@ -18,6 +22,40 @@ pub(super) struct With {
     /// The interface whose neighbour the client is.
     pub(super) arp: Option<Name>,
     pub(super) lists: Vec<Name>,
+    pub(super) queue: Option<LeaseQueue>,
+    /// The client's name in the DNS.
+    pub(super) dns: Option<Arc<str>>,
+}
+
+/// The name of a client in a domain; `None` if it does not say one that a label can be.
+fn dns_name(host: &str, domain: &str) -> Option<Arc<str>> {
+    let label = host.split('.').next().unwrap_or_default();
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let is_label = !label.is_empty() && label.len() <= 63 && label.chars().all(fits);
+    is_label.then(|| format!("{}.{domain}", label.to_ascii_lowercase()).into())
+}
+
+/// What a static lease says of its client's queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct QueueTerms {
+    limits: [Limits; 2],
+    parent: Option<Name>,
+    kind: Option<Name>,
+    first: bool,
+}
+
+impl QueueTerms {
+    /// Reads the item of a lease; `None` where its client is not limited.
+    pub(super) fn read(item: &Item) -> Option<Self> {
+        let name =
+            |property| items::name(item, property).filter(|name| !matches!(&**name, "" | "none"));
+        Some(Self {
+            limits: LeaseQueue::limits(item.text("rate-limit"))?,
+            parent: name("parent-queue"),
+            kind: name("queue-type"),
+            first: item.text("insert-queue-before") == "first",
+        })
+    }
 }
 
 impl DhcpServers {
@@ -32,7 +70,7 @@ impl DhcpServers {
     /// A lease has ended.
     pub(super) fn ends(&mut self, lease: &Lease, out: &mut Effects) {
         let with = self.with.remove(&lease.id);
-        self.change(with.as_ref(), None, out);
+        self.change(lease.id, with.as_ref(), None, out);
         self.run_script(lease, false, out);
     }
 
@@ -51,7 +89,7 @@ impl DhcpServers {
     pub(super) fn renew(&mut self, id: u64, out: &mut Effects) {
         let before = self.with.remove(&id);
         let now = self.machine.lease(id).and_then(|lease| self.wanted(lease));
-        self.change(before.as_ref(), now.as_ref(), out);
+        self.change(id, before.as_ref(), now.as_ref(), out);
         self.with.extend(now.map(|now| (id, now)));
     }
 
@@ -70,8 +108,22 @@ impl DhcpServers {
             .clone();
         lists.sort();
         lists.dedup();
+        let address = lease.address?;
+        let terms = self.queues.get(&lease.id);
+        let queue = terms.map(|terms| LeaseQueue {
+            // RouterOS: the name says whose queue it is.
+            name: format!("dhcp-ds<{}>", lease.client.mac).into(),
+            target: address,
+            limits: terms.limits,
+            parent: terms.parent.clone(),
+            kind: terms.kind.clone(),
+            first: terms.first,
+        });
+        let dns = one.dns.as_ref();
         Some(With {
-            address: lease.address?,
+            dns: dns.and_then(|domain| dns_name(&lease.client.host_name, domain)),
+            queue,
+            address,
             mac: lease.client.mac,
             arp: is_neighbour.then(|| one.interface.clone()),
             lists,
@@ -79,9 +131,18 @@ impl DhcpServers {
     }
 
     /// Has what was with a lease go, and what is with it now come.
-    fn change(&self, before: Option<&With>, now: Option<&With>, out: &mut Effects) {
+    fn change(&self, id: u64, before: Option<&With>, now: Option<&With>, out: &mut Effects) {
         if before == now {
             return;
+        }
+        let name =
+            |with: Option<&With>| with.and_then(|with| Some((with.dns.clone()?, with.address)));
+        if name(before) != name(now) {
+            out.push(Effect::LeaseName(id, name(now)));
+        }
+        let queue = |with: Option<&With>| with.and_then(|with| with.queue.clone());
+        if queue(before) != queue(now) {
+            out.push(Effect::LeaseQueue(id, queue(now).map(Box::new)));
         }
         for (with, comes) in [(before, false), (now, true)] {
             let Some(with) = with else { continue };

@@ -80,6 +80,8 @@ pub(crate) struct DhcpServers {
     learned: (Vec<Ipv4Addr>, Vec<Ipv4Addr>),
     /// The address lists of static leases.
     lists: BTreeMap<ItemId, Vec<Name>>,
+    /// What static leases say of their clients' queues.
+    queues: BTreeMap<ItemId, follow::QueueTerms>,
     /// What came with leases that are bound.
     with: BTreeMap<u64, follow::With>,
     /// Leases whose records are others than what is kept, and the answers that wait for them to be kept.
@@ -104,6 +106,8 @@ struct One {
     relay: Option<Ipv4Addr>,
     disabled: bool,
     add_arp: bool,
+    /// The domain in which clients get names; `None`: they get none.
+    dns: Option<String>,
     lists: Vec<Name>,
     script: String,
 }
@@ -129,6 +133,7 @@ impl DhcpServers {
             networks: Vec::new(),
             learned: (Vec::new(), Vec::new()),
             lists: BTreeMap::new(),
+            queues: BTreeMap::new(),
             with: BTreeMap::new(),
             changed: BTreeSet::new(),
             waiting: Vec::new(),
@@ -150,6 +155,9 @@ impl DhcpServers {
             add_arp: item.is("add-arp"),
             lists: read::names(item, "address-lists"),
             script: item.text("lease-script").to_owned(),
+            dns: item
+                .is("add-dns-entries")
+                .then(|| item.text("add-dns-entries-suffix").to_owned()),
         };
         let config = read::server(view.store, item);
         self.event(Event::Server(id, Some(config)), view.now, out);
@@ -177,6 +185,10 @@ impl DhcpServers {
         match item {
             Some(item) => _ = self.lists.insert(id, read::names(item, "address-lists")),
             None => _ = self.lists.remove(&id),
+        }
+        match item.and_then(follow::QueueTerms::read) {
+            Some(terms) => _ = self.queues.insert(id, terms),
+            None => _ = self.queues.remove(&id),
         }
         self.event(Event::Static(id, fixed), view.now, out);
         self.renew(id, out);

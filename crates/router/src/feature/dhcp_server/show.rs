@@ -101,9 +101,9 @@ impl DhcpServers {
             Value::Time(seconds * 1_000_000_000)
         };
         let client = &lease.client;
-        if let Some(seen) = lease.seen {
-            row.set("last-seen", span(seen, now));
-        }
+        // RouterOS: a client that never came was never seen.
+        let seen = lease.seen.map(|seen| span(seen, now));
+        row.set("last-seen", seen.unwrap_or(Value::Word("never")));
         let Some(address) = lease.address else {
             return;
         };

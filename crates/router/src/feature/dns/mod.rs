@@ -10,11 +10,12 @@
 //! Names in address lists (`firewall/hosts.rs`) are clients like others: there is one memory of answers.
 
 pub(crate) mod adlist;
+mod lease;
 mod packet;
 pub(crate) mod read;
 mod show;
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -84,6 +85,8 @@ pub(crate) struct Dns {
     servers: Vec<IpAddr>,
     secure: Option<Arc<Secure>>,
     dynamic: Vec<IpAddr>,
+    /// Names of DHCP clients, by the ids of their entries.
+    leases: BTreeMap<u64, (Arc<str>, Ipv4Addr)>,
     /// Those are asked alone.
     dynamic_only: bool,
     underneath: Vec<SocketAddr>,
@@ -111,6 +114,7 @@ impl Dns {
             servers: Vec::new(),
             secure: None,
             dynamic: Vec::new(),
+            leases: BTreeMap::new(),
             dynamic_only: false,
             underneath: Vec::new(),
             forwarders: BTreeMap::new(),
@@ -366,7 +370,9 @@ impl Dns {
         };
         match changes {
             None => {
-                let known: Vec<_> = self.forwarder.entries().map(|(id, _)| *id).collect();
+                // Names of leases are none of the configuration.
+                let known = self.forwarder.entries().map(|(id, _)| *id);
+                let known: Vec<_> = known.filter(|id| !self.leases.contains_key(id)).collect();
                 for id in known {
                     take(self, id, None);
                 }
@@ -519,6 +525,7 @@ impl Feature for Dns {
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         match menu.path {
+            STATIC => self.lease_rows(filter, each),
             CACHE => self.cache_rows(false, filter, each),
             CACHE_ALL => self.cache_rows(true, filter, each),
             _ => ControlFlow::Continue(()),

@@ -167,6 +167,6 @@ pub(super) fn entry(item: &Item) -> Option<Entry> {
     })
 }
 
-fn wire(text: &str) -> Option<Box<[u8]>> {
+pub(super) fn wire(text: &str) -> Option<Box<[u8]>> {
     Some(Name::new(text)?.as_bytes().into())
 }

@@ -7,6 +7,7 @@
 //! Workers know queues by changes, each told to all of them; nodes are shared, so that what they count is read here.
 
 mod branch;
+mod lease;
 mod read;
 mod show;
 mod simple;
@@ -14,16 +15,18 @@ mod simple;
 mod tests;
 mod tree;
 
+use core::ops::ControlFlow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::queueing::Change;
 use dataplane::rule::Clock;
 use frame::InterfaceId;
 use machine::Instant;
-use menu::{Call, Changes, Id, Menu, Reason, Reply, Row};
+use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
 use queue::{Direction, Fifo, Kind, Match, Seen};
 
 use self::branch::{LOOK, Numbers};
+pub(crate) use self::lease::LeaseQueue;
 use self::simple::Simples;
 use self::tree::Trees;
 use super::{Effect, Effects, Feature, View, each_item};
@@ -53,6 +56,8 @@ pub(crate) struct Queues {
     told: bool,
     /// When rates are worked out next.
     look: Option<Instant>,
+    /// Queues of DHCP leases, by their ids.
+    leases: BTreeMap<u64, LeaseQueue>,
     /// The time of day, for queues with `time=`.
     clock: DayClock,
 }
@@ -92,6 +97,11 @@ impl Ground<'_> {
     }
 }
 
+/// The name of the type that queues have by themselves.
+fn usual_name() -> Name {
+    Name::from("default-small")
+}
+
 /// `default-small`.
 fn usual() -> Kind {
     Kind::Fifo(Fifo {
@@ -126,6 +136,7 @@ impl Queues {
             numbers: Numbers::default(),
             told: false,
             look: None,
+            leases: BTreeMap::new(),
             clock,
         }
     }
@@ -221,7 +232,10 @@ impl Queues {
     fn forget_gone(&mut self, view: &View<'_>, out: &mut Effects) {
         let is_gone = |path: &str, id: &u64| view.store.item(path, Id(*id)).is_none();
         let simple: BTreeSet<_> = self.simple.branches().map(|(id, _)| *id).collect();
-        for id in simple.into_iter().filter(|id| is_gone(SIMPLE, id)) {
+        let simple = simple
+            .into_iter()
+            .filter(|id| !self.leases.contains_key(id));
+        for id in simple.filter(|id| is_gone(SIMPLE, id)).collect::<Vec<_>>() {
             self.simple.take_away(id, ground!(self), out);
         }
         let trees: BTreeSet<_> = self.trees.branches().map(|(id, _)| *id).collect();
@@ -332,6 +346,18 @@ impl Feature for Queues {
 
     fn deadline(&self) -> Option<Instant> {
         self.look
+    }
+
+    fn rows(
+        &self,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        match menu.path {
+            SIMPLE => self.lease_rows(filter, each),
+            _ => ControlFlow::Continue(()),
+        }
     }
 
     fn annotate(&self, menu: &'static Menu, id: Id, row: &mut Row) {

@@ -6,6 +6,11 @@ use super::{OPTION_SET, OPTIONS, PARENT, QUEUE_PLACE};
 use crate::declare::{IPV4, no, on_items, optional, property, shown, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
+/// Queues of clients stand before all others or behind them, not before one of a name.
+fn is_named_place(place: &str) -> bool {
+    !matches!(place, "" | "bottom" | "first")
+}
+
 const CLIENT: &[Property] = &[
     property(
         "address",
@@ -18,16 +23,16 @@ const CLIENT: &[Property] = &[
         "Whether the frame's source is the client's address",
     ),
     text("client-id", "What the client calls itself"),
-    text("rate-limit", "Limit of the client's rate").inert(),
+    text("rate-limit", "Limit of the client's rate"),
     text("routes", "Routes to the client's networks").inert(),
     optional(
         "insert-queue-before",
         QUEUE_PLACE,
         "Where the client's queue is put",
     )
-    .inert(),
-    optional("parent-queue", PARENT, "The queue above the client's").inert(),
-    optional("queue-type", Kind::Name, "The type of the client's queue").inert(),
+    .inert_for(is_named_place),
+    optional("parent-queue", PARENT, "The queue above the client's"),
+    optional("queue-type", Kind::Name, "The type of the client's queue"),
     with_default(
         "address-lists",
         Kind::List(&Kind::Name),
