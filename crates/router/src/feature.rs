@@ -190,6 +190,15 @@ pub struct NewObject {
     pub removable: bool,
 }
 
+/// What comes and goes with a DHCP lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeaseChange {
+    /// The simple queue of the client.
+    Queue(Option<Box<LeaseQueue>>),
+    /// The client's name in the DNS and its address.
+    Name(Option<(Arc<str>, Ipv4Addr)>),
+}
+
 /// One thing that a feature wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -206,10 +215,8 @@ pub enum Effect {
         /// Whether it comes.
         comes: bool,
     },
-    /// The simple queue of a DHCP lease comes, is another, or goes.
-    LeaseQueue(u64, Option<Box<LeaseQueue>>),
-    /// The name of a DHCP lease's client comes, is another, or goes.
-    LeaseName(u64, Option<(Arc<str>, Ipv4Addr)>),
+    /// Something of a DHCP lease comes, is another, or goes.
+    OfLease(u64, LeaseChange),
     /// An address is in an address list until a time, if not for longer. It says the family.
     ListedUntil(Name, IpAddr, Instant),
     /// What a feature has read of one of its items.

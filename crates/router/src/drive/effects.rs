@@ -18,7 +18,7 @@ use super::half::Waiting;
 use super::objects::Pending;
 use crate::feature::ipsec::Way;
 use crate::feature::tunnels::Path;
-use crate::feature::{Effect, Effects, View, queue};
+use crate::feature::{Effect, Effects, LeaseChange, View, queue};
 use crate::intent::Name;
 use crate::learned::Learned;
 
@@ -39,6 +39,20 @@ pub(super) struct Wanted {
 }
 
 impl Control {
+    /// Has the queue of a DHCP lease or the name of its client come, change or go.
+    fn change_lease(&mut self, lease: u64, change: LeaseChange) {
+        let (features, now) = (&mut self.features, self.now);
+        let mut out = Effects::default();
+        match change {
+            LeaseChange::Queue(queue) => {
+                let queue = queue.map(|queue| *queue);
+                features.queues.set_of_lease(lease, queue, now, &mut out);
+            }
+            LeaseChange::Name(client) => features.dns.set_of_lease(lease, client, now, &mut out),
+        }
+        self.carry_out(out);
+    }
+
     /// Lets the features follow: what a transaction changed, or without `changes` everything. Gives what is to be
     /// followed of what they want.
     pub(super) fn follow_features(&mut self, store: &Store, changes: Option<&Changes>) -> Pending {
@@ -221,9 +235,8 @@ impl Control {
 
     /// Does what features want done, but for what is to be followed.
     fn take_effects(&mut self, effects: Effects, pending: &mut Pending) {
-        let worker = effects.worker;
-        self.workers
-            .count_many(DropReason::FeatureSends, effects.lost);
+        let (worker, lost) = (effects.worker, effects.lost);
+        self.workers.count_many(DropReason::FeatureSends, lost);
         for effect in effects {
             match effect {
                 Effect::Log(topics, message) => self.features.log.add(topics, message),
@@ -233,21 +246,7 @@ impl Control {
                     address,
                     comes,
                 } => self.firewall.enter_named(ipv6, &list, address, comes),
-                Effect::LeaseQueue(lease, queue) => {
-                    let mut more = Effects::default();
-                    let queue = queue.map(|queue| *queue);
-                    self.features
-                        .queues
-                        .set_of_lease(lease, queue, self.now, &mut more);
-                    self.carry_out(more);
-                }
-                Effect::LeaseName(lease, client) => {
-                    let mut more = Effects::default();
-                    self.features
-                        .dns
-                        .set_of_lease(lease, client, self.now, &mut more);
-                    self.carry_out(more);
-                }
+                Effect::OfLease(lease, change) => self.change_lease(lease, change),
                 Effect::ListedUntil(list, address, until) => {
                     self.firewall.list_until(&list, address, until, self.now);
                 }

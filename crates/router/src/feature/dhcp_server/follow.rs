@@ -11,6 +11,7 @@ use service::dhcp::server::{DYNAMIC, Lease, State};
 use wire::Mac;
 
 use super::{DhcpServers, Effect, Effects, items};
+use crate::feature::LeaseChange;
 use crate::feature::queue::LeaseQueue;
 use crate::intent::{ItemId, Name};
 
@@ -138,11 +139,12 @@ impl DhcpServers {
         let name =
             |with: Option<&With>| with.and_then(|with| Some((with.dns.clone()?, with.address)));
         if name(before) != name(now) {
-            out.push(Effect::LeaseName(id, name(now)));
+            out.push(Effect::OfLease(id, LeaseChange::Name(name(now))));
         }
         let queue = |with: Option<&With>| with.and_then(|with| with.queue.clone());
         if queue(before) != queue(now) {
-            out.push(Effect::LeaseQueue(id, queue(now).map(Box::new)));
+            let queue = queue(now).map(Box::new);
+            out.push(Effect::OfLease(id, LeaseChange::Queue(queue)));
         }
         for (with, comes) in [(before, false), (now, true)] {
             let Some(with) = with else { continue };
