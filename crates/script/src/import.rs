@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use menu::{By, Output, Reason, Refusal, Rights, Store, bytes};
+use menu::{By, Output, Reason, Refusal, Rights, Shape, Store, bytes};
 use tool::Router;
 
 use crate::ast::{Block, Command};
@@ -275,15 +275,59 @@ impl Script<'_> {
         Ok(())
     }
 
-    /// Runs all statements, whatever becomes of them. RouterOS: each error is shown, and at the end
-    /// how many there were.
+    /// Rehearses the file on the router as it is. A whole configuration replaces one: where some of it clashes with
+    /// what there is, it is rehearsed on an empty router with the same ports, and the better outcome is told.
     fn rehearse(
         &self,
         all: &[Read],
-        machine: &mut Machine<'_>,
+        store: &mut Store,
+        live: &mut dyn Router,
+        session: &mut Session,
+        out: &mut dyn Output,
     ) -> std::result::Result<(), Refusal> {
-        let mut errors = 0;
-        let mut told = String::new();
+        let mut here = Collected::new(out.width());
+        let mut outcome = self.rehearse_on(all, store, live, session, &mut here)?;
+        if outcome.errors > 0 && is_whole(self.source) {
+            let mut empty = empty_like(store)?;
+            let mut there = Collected::new(out.width());
+            "/".clone_into(&mut session.path);
+            let other = self.rehearse_on(all, &mut empty, live, session, &mut there)?;
+            if other.errors < outcome.errors {
+                (outcome, here) = (other, there);
+            }
+        }
+        let _ = out.write(&here.text);
+        outcome.result(session.is_program())
+    }
+
+    /// Runs all statements on a store, whatever becomes of them, and takes them back. RouterOS: each error is shown,
+    /// and at the end how many there were.
+    fn rehearse_on(
+        &self,
+        all: &[Read],
+        store: &mut Store,
+        live: &mut dyn Router,
+        session: &mut Session,
+        out: &mut dyn Output,
+    ) -> std::result::Result<Outcome, Refusal> {
+        let mark = store.begin();
+        let supposed = suppose(store, self.block).map_err(Refusal::from);
+        let outcome = supposed.and_then(|()| {
+            let mut site = Held::new(store, live);
+            let mut machine = Machine::new(&mut site, session, out);
+            machine.checking = true;
+            self.each_rehearsed(all, &mut machine)
+        });
+        store.rollback(mark);
+        outcome
+    }
+
+    fn each_rehearsed(
+        &self,
+        all: &[Read],
+        machine: &mut Machine<'_>,
+    ) -> std::result::Result<Outcome, Refusal> {
+        let mut outcome = Outcome::default();
         for next in all {
             let (line, span) = match next {
                 Ok(statement) => (statement.at.line, statement.span.0..statement.span.1),
@@ -301,25 +345,16 @@ impl Script<'_> {
                 Ok(()) => {}
                 Err(refusal) if refusal.reason == Reason::Interrupted => return Err(refusal),
                 Err(refusal) => {
-                    errors += 1;
-                    if errors <= TOLD {
-                        told.push('\n');
-                        told.push_str(&bounded(refusal.to_string()));
+                    outcome.errors += 1;
+                    if outcome.errors <= TOLD {
+                        outcome.told.push('\n');
+                        outcome.told.push_str(&bounded(refusal.to_string()));
                     }
                     write(machine, &format!("{refusal}\n"))?;
                 }
             }
         }
-        match errors {
-            0 => Ok(()),
-            _ => {
-                let mut text = format!("found {errors} error(s) in import file");
-                if machine.session.is_program() {
-                    text.push_str(&told);
-                }
-                Err(Reason::Script(text).nowhere())
-            }
-        }
+        Ok(outcome)
     }
 
     /// Shows a statement before it is run.
@@ -363,18 +398,17 @@ impl Script<'_> {
         session: &mut Session,
         out: &mut dyn Output,
     ) -> std::result::Result<(), Refusal> {
+        if let Some(all) = self.rehearsed {
+            return self.rehearse(all, store, live, session, out);
+        }
         let mark = store.begin();
         let supposed = suppose(store, self.block);
         let result = supposed.map_err(Refusal::from).and_then(|()| {
             let mut site = Held::new(store, live);
             let mut machine = Machine::new(&mut site, session, out);
-            machine.checking = self.options.dry_run;
-            match self.rehearsed {
-                Some(all) => self.rehearse(all, &mut machine),
-                None => self.play(&mut machine),
-            }
+            self.play(&mut machine)
         });
-        if result.is_err() || self.options.dry_run {
+        if result.is_err() {
             store.rollback(mark);
             return result;
         }
@@ -389,6 +423,51 @@ impl Script<'_> {
         }
         Ok(())
     }
+}
+
+/// What a rehearsal found.
+#[derive(Debug, Default)]
+struct Outcome {
+    errors: usize,
+    /// The first errors, for programs, which see nothing of what is printed.
+    told: String,
+}
+
+impl Outcome {
+    fn result(self, is_program: bool) -> std::result::Result<(), Refusal> {
+        if self.errors == 0 {
+            return Ok(());
+        }
+        let mut text = format!("found {} error(s) in import file", self.errors);
+        if is_program {
+            text.push_str(&self.told);
+        }
+        Err(Reason::Script(text).nowhere())
+    }
+}
+
+/// Whether a file is an export, as its first line says: a configuration that was read from a router.
+fn is_whole(source: &Source) -> bool {
+    let first = source.text.lines().next().unwrap_or_default();
+    first.starts_with('#') && first.contains(" by RouterOS ")
+}
+
+/// A factory-fresh configuration with the ports of another.
+fn empty_like(store: &Store) -> std::result::Result<Store, Refusal> {
+    let mut empty = Store::new(store.menus());
+    let mark = empty.begin();
+    let fixed = store
+        .menus()
+        .iter()
+        .filter(|menu| menu.shape == Shape::Fixed);
+    for menu in fixed {
+        let names = store.items(menu.path).map(|item| item.text("default-name"));
+        for name in names.filter(|name| store.port_kind(name).is_some()) {
+            empty.ensure_port(name, None).map_err(Reason::nowhere)?;
+        }
+    }
+    empty.commit(mark).map_err(Reason::nowhere)?;
+    Ok(empty)
 }
 
 /// A message no longer than programs are told.

@@ -291,6 +291,31 @@ fn an_import_says_where_it_failed_and_leaves_nothing() {
     assert_eq!(once(&mut router, LISTS), "1\n", "the menu is still known");
 }
 
+/// A configuration that was exported is read by a router that has it already, before it takes its place.
+#[test]
+fn the_dry_run_of_a_whole_configuration_checks_against_what_the_file_makes() {
+    let mut router = router();
+    let body = "/interface bridge add name=lan\n/interface list add name=LAN\n\
+                /interface list member add list=LAN interface=lan\n";
+    once(&mut router, body);
+    let whole = format!("# 2026-11-29 02:00:00 by RouterOS 7.22.1\n# software id = \n#\n{body}");
+    write(&mut router, "whole.rsc", &whole);
+    write(&mut router, "part.rsc", body);
+    let dry = |router: &mut Instance, file: &str| {
+        once(router, &format!("/import {file} verbose=yes dry-run"))
+    };
+    let said = dry(&mut router, "whole.rsc");
+    assert!(!said.contains("error(s)"), "{said}");
+    assert!(dry(&mut router, "part.rsc").ends_with("found 3 error(s) in import file"));
+    // What the file itself has wrong is found all the same.
+    write(
+        &mut router,
+        "wrong.rsc",
+        &format!("{whole}/interface list add name=LAN\n"),
+    );
+    assert!(dry(&mut router, "wrong.rsc").ends_with("found 1 error(s) in import file"));
+}
+
 #[test]
 fn a_program_is_told_of_the_errors_of_a_dry_run_within_bounds() {
     let mut router = router();
