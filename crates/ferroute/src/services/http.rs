@@ -158,7 +158,7 @@ impl Visitor {
         }
         let (head, body) = request.into_parts();
         if let Some(transfer) = Transfer::of(&head.method, &rest, &head.headers) {
-            return self.transfer(transfer, body, (&entered, via)).await;
+            return self.transfer(transfer, body, &entered, via).await;
         }
         let body = match collect(body, BODY_BYTES).await {
             Ok(body) => body,
@@ -182,7 +182,8 @@ impl Visitor {
         &self,
         transfer: Transfer,
         body: Incoming,
-        (entered, via): (&Arc<Entered>, &'static str),
+        entered: &Arc<Entered>,
+        via: &'static str,
     ) -> Response<Pieces> {
         let turn = match self.desk.turn(&Asker::new(entered, via)).await {
             Ok(turn) => turn,

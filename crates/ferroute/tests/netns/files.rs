@@ -64,11 +64,11 @@ fn files_come_and_go_by_sftp_scp_and_rest() {
         assert_eq!(fs::read(&back).expect("it came"), contents(), "{old}");
         router.exec("/file remove s.bin");
     }
-    by_rest(&lab, &router, (&local, &back));
+    by_rest(&lab, &router, &local, &back);
     assert!(router.stop().success());
 }
 
-fn by_rest(lab: &Lab, router: &Router, (local, back): (&str, &str)) {
+fn by_rest(lab: &Lab, router: &Router, local: &str, back: &str) {
     router.exec("/user group add name=mover policy=ftp,read,rest-api,!write,!sensitive");
     router.exec("/user add name=max group=mover password=secret");
     router.exec("/user add name=rita group=read password=secret");
@@ -87,7 +87,7 @@ fn by_rest(lab: &Lab, router: &Router, (local, back): (&str, &str)) {
     // Rights: `ftp` to move files, `write` to make them, `sensitive` for what may hold secrets.
     assert_eq!(status("rita", &get), "403");
     assert_eq!(status("max", &put), "403");
-    router.exec("/export file=all");
+    router.exec("/export file=all show-sensitive");
     assert_eq!(
         status("max", &format!("-H Accept:{bytes} {url}/all.rsc")),
         "403"

@@ -2,8 +2,9 @@
 //!
 //! A browser that knows a user's password of HTTP Basic adds it to every request to the router, whichever page asks
 //! for it. It says where that page is from: in `Origin` (Fetch, 3.2) with every request that is neither GET nor HEAD,
-//! in `Sec-Fetch-Site` (Fetch Metadata, 2.3) with every request to a secure origin. Without leave (CORS) a page can
-//! send no body as `application/json`. Programs that are no browsers send neither header.
+//! in `Sec-Fetch-Site` (Fetch Metadata, 2.3) with every request to a secure origin. Without leave (CORS) a page sends
+//! bodies of the types of forms alone, so neither `application/json` nor `application/octet-stream`. Programs that are
+//! no browsers send neither header.
 
 use api::rest::Fault;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, ORIGIN, TRANSFER_ENCODING};
@@ -11,10 +12,13 @@ use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, ORIGIN, TRANS
 /// Says whether a page of the same origin, the user, or no browser at all made the request.
 const SITE: &str = "sec-fetch-site";
 
+/// Types of bodies that no page can send to another origin without leave: commands and files.
+const TYPES: [&str; 2] = ["application/json", "application/octet-stream"];
+
 /// Refuses a request by HTTP Basic that a foreign page made or could have made.
 ///
 /// # Errors
-/// 403: another origin. 415: the type of the body is declared and is not JSON.
+/// 403: another origin. 415: the type of the body is declared and is neither JSON nor that of files.
 pub(super) fn check(headers: &HeaderMap) -> Result<(), Fault> {
     if is_foreign(headers) {
         let text = "the request is of another origin than this router's";
@@ -29,7 +33,7 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), Fault> {
     };
     let kind = String::from_utf8_lossy(kind.as_bytes());
     let essence = kind.split(';').next().unwrap_or_default().trim();
-    match essence.eq_ignore_ascii_case("application/json") {
+    match TYPES.iter().any(|own| essence.eq_ignore_ascii_case(own)) {
         true => Ok(()),
         false => Err(Fault::new(
             415,
@@ -96,6 +100,21 @@ mod tests {
         ] {
             assert_eq!(status(&[own]), 200, "{own:?}");
         }
+    }
+
+    #[test]
+    fn files_come_from_programs_and_from_no_foreign_page() {
+        let bytes = ("content-type", "application/octet-stream");
+        let length = ("content-length", "7");
+        assert_eq!(status(&[bytes, length]), 200);
+        assert_eq!(
+            status(&[bytes, length, ("origin", "http://evil.example")]),
+            403
+        );
+        assert_eq!(
+            status(&[bytes, length, ("sec-fetch-site", "cross-site")]),
+            403
+        );
     }
 
     #[test]

@@ -121,21 +121,15 @@ impl Open {
         let Some(writer) = self.writer.take() else {
             return false;
         };
-        let (pieces, ready) = mpsc::channel(PIECES);
-        let mover = match work {
+        let mover = match &work {
             Work::Console | Work::Command(_) => None,
             Work::Sftp => Some(Mover::Sftp),
-            Work::Scp(ref scp) => Some(Mover::Scp(scp.clone())),
+            Work::Scp(scp) => Some(Mover::Scp(scp.clone())),
         };
         if let Some(mover) = mover {
-            let mut session = entered.session();
-            session.via = "ssh";
-            let store = RouterFiles {
-                shared: Arc::clone(shared),
-                session,
-            };
-            return self.move_files(mover, store, entered, (pieces, ready, writer));
+            return self.move_files(mover, shared, entered, writer);
         }
+        let (pieces, ready) = mpsc::channel(PIECES);
         let shell = Terminal::new(shared, entered);
         let keyboard = Keyboard::new(shell.interrupter());
         let input = Input::Keys(Arc::clone(&keyboard));
@@ -185,14 +179,17 @@ impl Open {
     fn move_files(
         &mut self,
         mover: Mover,
-        store: RouterFiles,
+        shared: &Arc<Shared>,
         entered: Arc<Entered>,
-        (pieces, ready, writer): (
-            mpsc::Sender<Piece>,
-            mpsc::Receiver<Piece>,
-            ChannelWriteHalf<Msg>,
-        ),
+        writer: ChannelWriteHalf<Msg>,
     ) -> bool {
+        let mut session = entered.session();
+        session.via = "ssh";
+        let store = RouterFiles {
+            shared: Arc::clone(shared),
+            session,
+        };
+        let (pieces, ready) = mpsc::channel(PIECES);
         let (sender, arrived) = mpsc::channel(PIECES);
         let working = thread::Builder::new().name(String::from("ssh-files"));
         let working = working.spawn(move || {

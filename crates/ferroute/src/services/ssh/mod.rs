@@ -1,4 +1,5 @@
-//! SSH: the console, single commands and files (`sftp.rs`, `scp.rs`), for users with a password or a key (RFC 4252, 4254).
+//! SSH: the console, single commands and files (`sftp.rs`, `scp.rs`), for users with a password or a key
+//! (RFC 4252, 4254).
 //!
 //! The protocol is the library's (`russh`); here is what it is asked for. A connection has a
 //! handler (`guest.rs`), each of its channels a thread that runs a console or a command

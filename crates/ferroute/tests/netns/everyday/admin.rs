@@ -54,6 +54,32 @@ pub(super) fn console_api_rest_and_page_answer(everyday: &Everyday) {
     );
 }
 
+/// What monitoring and automation do over REST: a filter with a list, `find`, an upload and a download.
+pub(super) fn programs_filter_find_and_move_files(everyday: &Everyday) {
+    let rest = |what: &str| {
+        let line = format!("curl -sS -m 30 -u operator:Let-me-in-1 {what}");
+        everyday.run("client", &line)
+    };
+    let url = "http://192.168.88.1/rest";
+    let kinds = rest(&format!(
+        "{url}/interface?type=bridge,loopback&.proplist=type"
+    ));
+    assert!(
+        kinds.contains("bridge") && !kinds.contains("ether"),
+        "{kinds}"
+    );
+    let found = rest(&format!("-X POST {url}/interface/bridge/find"));
+    assert!(found.starts_with(r#"{"ret":"*"#), "{found}");
+    let bytes = "application/octet-stream";
+    let put = format!("-X PUT -H content-type:{bytes} --data-binary moved {url}/file/moved.txt");
+    assert_eq!(rest(&put), "{}");
+    assert_eq!(
+        rest(&format!("-H accept:{bytes} {url}/file/moved.txt")),
+        "moved"
+    );
+    everyday.router().exec("/file/remove moved.txt");
+}
+
 pub(super) fn readers_look_and_foreign_pages_do_nothing(everyday: &Everyday) {
     let rest = |arguments: &str| {
         let json = "-H content-type:application/json";

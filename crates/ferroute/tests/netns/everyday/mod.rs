@@ -51,6 +51,7 @@ pub(crate) const CHECKS: &[Check] = &[
         values::values_are_numbers_for_programs_and_have_units_for_people,
     ),
     ("ways in", admin::console_api_rest_and_page_answer),
+    ("programs", admin::programs_filter_find_and_move_files),
     ("rights", admin::readers_look_and_foreign_pages_do_nothing),
     ("export", admin::export_is_accepted_again),
 ];
