@@ -128,8 +128,7 @@ impl Slices {
                     veil(menu, filter, &mut row);
                     row
                 });
-                let row = row.filter(|row| menu.has_values(row));
-                return match row.filter(|row| filter.accepts(row)) {
+                return match row.filter(|row| menu.has_values(row) && filter.accepts(row)) {
                     Some(row) => each(row),
                     None => ControlFlow::Continue(()),
                 };

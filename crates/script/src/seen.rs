@@ -164,3 +164,36 @@ impl Observed {
 fn runs_on(property: &Property) -> bool {
     property.stats || (property.read_only && matches!(property.kind, Kind::Time { .. }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use menu::{Shape, Value};
+
+    static MENU: Menu = Menu {
+        properties: &[&[
+            Property::new("address", Kind::Text, "Address"),
+            Property::new("timeout", Kind::SPAN, "Time that is left").runs_down(),
+        ]],
+        ..Menu::new("/entries", Shape::List, "Entries")
+    };
+
+    fn observed(address: &'static str, timeout: Option<i64>) -> Observed {
+        let mut row = Row::default();
+        row.set("address", Value::text(address));
+        if let Some(seconds) = timeout {
+            row.set("timeout", Value::Time(seconds * 1_000_000_000));
+        }
+        Observed::of(&MENU, &row)
+    }
+
+    #[test]
+    fn a_timeout_that_runs_down_is_no_change_and_one_that_is_extended_is() {
+        let before = observed("a", Some(60));
+        assert!(!observed("a", Some(59)).differs(&before));
+        assert!(observed("a", Some(61)).differs(&before));
+        assert!(observed("b", Some(59)).differs(&before));
+        assert!(observed("a", None).differs(&before));
+        assert!(before.differs(&observed("a", None)));
+    }
+}

@@ -1,5 +1,6 @@
 //! `/interface/veth`: interfaces whose other end is a device of the machine. The device is a TAP of the interface's
-//! name, or of one that is made of it (`device_name`), with the addresses that the container is to have; whoever runs the container moves it there.
+//! name, or of one that is made of it (`device_name`), with the addresses that the container is to have; whoever runs
+//! the container moves it there.
 
 use netio::Spec;
 use netio::link::Links;

@@ -123,6 +123,37 @@ fn walks(lab: &Lab) {
     assert!(counted(octets) >= before + 5_000);
 }
 
+/// What is asked, and a part of what is told.
+const TOLD: &[(&str, &str)] = &[
+    (
+        ".1.3.6.1.4.1.14988.1.1.6.1",
+        ".14988.1.1.6.1.0 = Gauge32: 1",
+    ),
+    (".1.3.6.1.4.1.14988.1.1.2.1.1.2", "STRING: \"q1\""),
+    (".1.3.6.1.4.1.14988.1.1.2.1.1.3", "IpAddress: 192.0.2.50"),
+    (".1.3.6.1.4.1.14988.1.1.2.1.1.8", "Counter64: 0"),
+    (".1.3.6.1.4.1.14988.1.1.2.2.1.2", "STRING: \"t1\""),
+    (".1.3.6.1.4.1.14988.1.1.2.2.1.7", "Counter64: 0"),
+    (
+        ".1.3.6.1.2.1.4.22.1.2",
+        ".192.0.2.77 = Hex-STRING: 02 00 00 00 00 77",
+    ),
+    (".1.3.6.1.2.1.4.22.1.4", "INTEGER: 4"),
+    (".1.3.6.1.2.1.4.24.3", "Gauge32: "),
+    (
+        ".1.3.6.1.2.1.4.24.4.1.1",
+        ".198.51.100.0.255.255.255.0.0.192.0.2.77 = IpAddress: 198.51.100.0",
+    ),
+    (".1.3.6.1.2.1.6.9", "Gauge32: "),
+    (".1.3.6.1.2.1.7.1", "Counter32: "),
+    (".1.3.6.1.2.1.17.1.1", "Hex-STRING: "),
+    (".1.3.6.1.2.1.17.1.4.1.2", "INTEGER: "),
+    (".1.3.6.1.2.1.17.2.1", "INTEGER: 3"),
+    (".1.3.6.1.2.1.17.4.3.1.1", "Hex-STRING: "),
+    (".1.0.8802.1.1.2.1.3.7.1.3", "STRING: \"ether1\""),
+    (".1.3.6.1.2.1.25.3.2.1.2", "OID: .1.3.6.1.2.1.25.3.1.3"),
+];
+
 /// What monitoring systems ask of a router besides its interfaces. OIDs and types are those of recorded walks of
 /// RouterOS devices.
 #[test]
@@ -147,79 +178,14 @@ fn managers_read_leases_queues_neighbours_routes_and_hosts() {
             "snmpget -v2c -c public -t 1 192.0.2.1 .1.3.6.1.2.1.1.5.0",
         )
     });
-    let mikrotik = ".1.3.6.1.4.1.14988.1.1";
-    for (oid, shown) in [
-        (
-            format!("{mikrotik}.6.1"),
-            format!("{mikrotik}.6.1.0 = Gauge32: 1"),
-        ),
-        (
-            format!("{mikrotik}.2.1.1.2"),
-            String::from("STRING: \"q1\""),
-        ),
-        (
-            format!("{mikrotik}.2.1.1.3"),
-            String::from("IpAddress: 192.0.2.50"),
-        ),
-        (format!("{mikrotik}.2.1.1.8"), String::from("Counter64: 0")),
-        (
-            format!("{mikrotik}.2.2.1.2"),
-            String::from("STRING: \"t1\""),
-        ),
-        (format!("{mikrotik}.2.2.1.7"), String::from("Counter64: 0")),
-        (
-            String::from(".1.3.6.1.2.1.4.22.1.2"),
-            String::from(".192.0.2.77 = Hex-STRING: 02 00 00 00 00 77"),
-        ),
-        (
-            String::from(".1.3.6.1.2.1.4.22.1.4"),
-            String::from("INTEGER: 4"),
-        ),
-        (
-            String::from(".1.3.6.1.2.1.4.24.3"),
-            String::from("Gauge32: "),
-        ),
-        (
-            String::from(".1.3.6.1.2.1.4.24.4.1.1"),
-            String::from(".198.51.100.0.255.255.255.0.0.192.0.2.77 = IpAddress: 198.51.100.0"),
-        ),
-        (String::from(".1.3.6.1.2.1.6.9"), String::from("Gauge32: ")),
-        (
-            String::from(".1.3.6.1.2.1.7.1"),
-            String::from("Counter32: "),
-        ),
-        (
-            String::from(".1.3.6.1.2.1.17.1.1"),
-            String::from("Hex-STRING: "),
-        ),
-        (
-            String::from(".1.3.6.1.2.1.17.1.4.1.2"),
-            String::from("INTEGER: "),
-        ),
-        (
-            String::from(".1.3.6.1.2.1.17.2.1"),
-            String::from("INTEGER: 3"),
-        ),
-        (
-            String::from(".1.3.6.1.2.1.17.4.3.1.1"),
-            String::from("Hex-STRING: "),
-        ),
-        (
-            String::from(".1.0.8802.1.1.2.1.3.7.1.3"),
-            String::from("STRING: \"ether1\""),
-        ),
-        (
-            String::from(".1.3.6.1.2.1.25.3.2.1.2"),
-            String::from("OID: .1.3.6.1.2.1.25.3.1.3"),
-        ),
-    ] {
-        let said = walk(&oid);
-        assert!(said.contains(&shown), "{oid}: {said}");
+    for (oid, shown) in TOLD {
+        let said = walk(oid);
+        assert!(said.contains(shown), "{oid}: {said}");
     }
     // What is added is there at the next question.
     router.exec("/queue simple add name=q2 target=192.0.2.51/32 max-limit=1M/1M");
     until("the second queue is told", || {
-        walk(&format!("{mikrotik}.2.1.1.2")).contains("\"q2\"")
+        walk(TOLD[1].0).contains("\"q2\"")
     });
     assert!(router.stop().success());
 }

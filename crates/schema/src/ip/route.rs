@@ -2,10 +2,7 @@
 
 use menu::{Argument, Family, Flag, Kind, Menu, Old, Property, Shape};
 
-use crate::declare::{
-    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PROPLIST, WITHOUT_PAGING,
-    argument, command,
-};
+use crate::declare::{ONCE, argument, command};
 use crate::fragment::{COMMENT_DISABLED, ROUTE, route};
 
 const GATEWAY: Kind = Kind::Gateway(Family::V4);
@@ -82,16 +79,7 @@ pub(crate) static MENU: Menu = Menu {
                 ..argument("dst-ip", ADDRESS, "Destination address")
             },
             argument("src-ip", ADDRESS, "Source address"),
-            APPEND,
-            AS_VALUE,
-            DO,
-            DURATION,
-            FILE,
-            FREEZE,
-            INTERVAL,
             ONCE,
-            PROPLIST,
-            WITHOUT_PAGING,
         ],
     )],
     old: OLD,

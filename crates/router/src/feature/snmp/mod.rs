@@ -5,8 +5,8 @@
 //! interfaces, addresses ──lay_out──▶ index ─┴─ hear ─▶ questions ─answer─▶ Agent::handle over a `source` ─▶ datagram
 //! rows of menus ──────────rows─────────────────────────────────────────────────▲
 //! ```
-//! A question waits until the step of control is over: tables of queues, ARP, routes and bridges are made of the rows of
-//! menus, which need the store and all features.
+//! A question waits until the step of control is over: tables of queues, ARP, routes and bridges are made of the rows
+//! of menus, which need the store and all features.
 //!
 //! Questions are heard by UDP port 161, behind the rules of `input`. An interface's number is that of its item, which
 //! it keeps; one of a dynamic interface follows from its name, so that it is the same when it comes again.
