@@ -88,7 +88,7 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(message) => {
-            eprintln!("ferroute: {message}");
+            eprintln!("ferroute: {}", menu::without_error_numbers(message));
             ExitCode::FAILURE
         }
     }

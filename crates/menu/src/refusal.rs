@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::without_error_numbers;
+
 /// A place in a source text. Both count from 1; columns count bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
@@ -127,9 +129,9 @@ impl Reason {
         rest.split([' ', ':']).next()
     }
 
-    /// `failure: already have …` and its like.
+    /// `failure: already have …` and its like. Errors of the system are told in words, without their numbers.
     pub fn failure(text: impl Into<String>) -> Self {
-        Self::Failure(text.into())
+        Self::Failure(without_error_numbers(text))
     }
 
     /// The sentence for a word that is none of a property's values.

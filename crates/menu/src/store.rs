@@ -414,7 +414,7 @@ impl Store {
         };
         if let Err(text) = self.journal.commit(&changes) {
             self.rollback(mark);
-            return Err(Reason::Storage(text));
+            return Err(Reason::Storage(crate::without_error_numbers(text)));
         }
         self.undo.clear();
         self.depth = 0;

@@ -146,7 +146,7 @@ impl Log {
             number: self.next(),
             at: self.clock.now(),
             topics: topics.into(),
-            message: message.into(),
+            message: menu::without_error_numbers(message),
         };
         push(&mut self.fresh, entry.clone());
         match &mut self.early {
