@@ -32,8 +32,10 @@ fn as_shown(text: &str) -> String {
 const STAYS: Duration = Duration::from_millis(20);
 
 impl Output for Shown<'_, '_> {
+    /// Values of others may hold escape sequences: the terminal shows them and does not obey.
     fn write(&mut self, text: &str) -> ControlFlow<()> {
-        self.page.write(&menu::bytes::to_bytes(text))?;
+        let text = menu::visible_layout(text);
+        self.page.write(&menu::bytes::to_bytes(&text))?;
         if self.written.elapsed() < STAYS {
             return ControlFlow::Continue(());
         }

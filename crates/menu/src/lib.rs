@@ -65,4 +65,4 @@ pub use store::{Id, Item, Mark, NO_SEAL, Opens, Seal, Store};
 pub use system_error::without_error_numbers;
 pub use value::{Gateway, Value};
 pub use view::{Slices, compare_rows, hide_secrets, item_row, stream_rows};
-pub use visible::{visible, visible_lines};
+pub use visible::{visible, visible_layout, visible_lines};

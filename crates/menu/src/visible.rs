@@ -36,6 +36,30 @@ pub fn visible_lines(text: &str) -> String {
     lines.join("\n")
 }
 
+/// As [`visible`], of a text with a layout: line ends and tabs stay.
+pub fn visible_layout(text: &str) -> Cow<'_, str> {
+    let is_layout = |c: char| matches!(c, '\n' | '\t');
+    if !text.chars().any(|c| commands(c) && !is_layout(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    let text = text.replace("\r\n", "\n");
+    for piece in text.split_inclusive(is_layout) {
+        match piece
+            .char_indices()
+            .next_back()
+            .filter(|(_, last)| is_layout(*last))
+        {
+            Some((at, last)) => {
+                out.push_str(&visible(&piece[..at]));
+                out.push(last);
+            }
+            None => out.push_str(&visible(piece)),
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// Whether a terminal obeys the character: the controls of C0 and C1 (the latter as bytes, too) and
 /// those that override the direction of text.
 fn commands(c: char) -> bool {
@@ -47,6 +71,13 @@ fn commands(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_layout_keeps_line_ends_and_tabs() {
+        let text = "a\tb\r\n\x1b[2Jc\rd\n";
+        assert_eq!(visible_layout(text), "a\tb\n\\1B[2Jc\\rd\n");
+        assert!(matches!(visible_layout("a\tb\n"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn what_a_terminal_would_obey_is_shown() {
