@@ -95,12 +95,17 @@ impl Message {
     }
 }
 
-/// Writes a message; long output is cut into several.
+/// Writes a message; long input and output is cut into several.
 ///
 /// # Errors
-/// What the stream says.
+/// What the stream says, or `InvalidInput` for a command that is too long for one message: a part of it must not run.
 pub fn send(stream: &mut impl Write, message: &Message) -> io::Result<()> {
     let (kind, body) = message.encode();
+    if matches!(message, Message::Exec { .. }) && body.len() > MESSAGE_BYTES {
+        let text =
+            "the command is too long: it can have up to 1 MB; /import runs a file with longer ones";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
     let mut parts = body.chunks(MESSAGE_BYTES);
     let mut part = parts.next().unwrap_or_default();
     loop {
@@ -172,6 +177,20 @@ mod tests {
             assert_eq!(receive(&mut reader).expect("a message"), Some(message));
         }
         assert_eq!(receive(&mut reader).expect("the end"), None);
+    }
+
+    #[test]
+    fn a_command_that_is_too_long_is_refused_and_nothing_of_it_is_sent() {
+        let mut stream = Vec::new();
+        let command = Message::Exec {
+            command: ":put 1;".repeat(MESSAGE_BYTES / 7 + 1),
+            json: false,
+        };
+
+        let error = send(&mut stream, &command).expect_err("too long");
+
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(stream.is_empty());
     }
 
     #[test]

@@ -160,6 +160,9 @@ fn connect(control: &Path) -> Result<UnixStream, String> {
 }
 
 fn broken(error: io::Error) -> String {
+    if error.kind() == io::ErrorKind::InvalidInput {
+        return error.to_string();
+    }
     format!("the router closed the connection: {error}")
 }
 
