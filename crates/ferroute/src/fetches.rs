@@ -121,7 +121,9 @@ fn fetch(
                 if fetched.bytes > fetch.most {
                     return Err(format!("more than {} bytes", fetch.most));
                 }
-                data.extend(bytes);
+                if !fetch.discards {
+                    data.extend(bytes);
+                }
             }
         }
         if last.elapsed() >= EVERY {

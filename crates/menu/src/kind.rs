@@ -85,6 +85,8 @@ pub enum Kind {
     Or(&'static [&'static str], &'static Self),
     /// Values of a type, separated by commas; may be empty.
     List(&'static Self),
+    /// Lines of a header, `Name: value`, separated by commas. Commas and semicolons may stand in the values.
+    Fields,
     /// Some of these words, each of which is in or, with `!`, out.
     Marked(&'static [&'static str]),
     /// An address.
@@ -255,6 +257,7 @@ impl Kind {
             Self::Words(words) => words.join(" | "),
             Self::Or(words, kind) => format!("{} | {}", words.join(" | "), kind.describe()),
             Self::List(kind) => format!("list of: {}", kind.describe()),
+            Self::Fields => "list of: name: value".to_owned(),
             Self::Marked(words) => format!("list of: [!]{}", words.join(" | [!]")),
             Self::Address(Family::V4) => "A.B.C.D    (IP address)".to_owned(),
             Self::Address(Family::V6) => "IPv6 address".to_owned(),

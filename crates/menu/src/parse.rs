@@ -63,6 +63,7 @@ impl Kind {
                     .or_else(|why| word(name, text, words).map(Value::Word).map_err(|_| why)),
             },
             Self::List(kind) => list(name, text, kind),
+            Self::Fields => Ok(fields(text)),
             Self::Set(words) => set(name, text, words),
             Self::Address(family) => address(text, *family)
                 .map(Value::Address)
@@ -217,6 +218,33 @@ fn list(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
         .map(|part| kind.parse(name, part))
         .collect::<Result<_, _>>()
         .map(Value::List)
+}
+
+/// Splits header lines at the commas before `Name:`. A piece without a name of its own goes on with the value before.
+fn fields(text: &str) -> Value {
+    let mut lines: Vec<String> = Vec::new();
+    for piece in text.split(',') {
+        match lines.last_mut().filter(|_| !begins_field(piece)) {
+            Some(line) => {
+                line.push(',');
+                line.push_str(piece);
+            }
+            None if piece.is_empty() => {}
+            None => lines.push(piece.to_owned()),
+        }
+    }
+    Value::List(lines.into_iter().map(Value::text).collect())
+}
+
+/// Whether a text begins with a header name (RFC 9110, 5.6.2: a token) and a colon.
+fn begins_field(text: &str) -> bool {
+    let is_token = |name: &str| {
+        let special = "!#$%&'*+-.^_`|~";
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || special.as_bytes().contains(&byte);
+        !name.is_empty() && name.bytes().all(fits)
+    };
+    text.split_once(':')
+        .is_some_and(|(name, value)| is_token(name.trim_start()) && !value.starts_with("//"))
 }
 
 /// The words that are in, then those that are out with `!`, both in their declared order.
@@ -397,6 +425,34 @@ mod tests {
             Ok(value) => value.to_string(),
             Err(reason) => reason.to_string(),
         }
+    }
+
+    #[test]
+    fn header_fields_keep_commas_and_semicolons_in_their_values() {
+        let fields = |text: &str| match Kind::Fields.parse("fields", text) {
+            Ok(Value::List(fields)) => fields.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        };
+
+        assert_eq!(fields(""), Vec::<String>::new());
+        assert_eq!(fields("A: 1,B: 2"), ["A: 1", "B: 2"]);
+        let agent = "User-Agent: Router/1 (https://a.example/; b, c),X: y";
+        assert_eq!(
+            fields(agent),
+            ["User-Agent: Router/1 (https://a.example/; b, c)", "X: y"]
+        );
+        let date = "Date: Sun, 29 Nov 2026 01:00:00 GMT,Accept: a/b;q=1, c/d";
+        assert_eq!(
+            fields(date),
+            [
+                "Date: Sun, 29 Nov 2026 01:00:00 GMT",
+                "Accept: a/b;q=1, c/d"
+            ]
+        );
+        assert_eq!(
+            fields("Link: <https://a>,https://b"),
+            ["Link: <https://a>,https://b"]
+        );
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub struct Fetch {
     pub file: Option<String>,
     /// Bytes at most.
     pub most: u64,
+    /// Whether the page is only counted: its bytes are neither kept nor limited.
+    pub discards: bool,
 }
 
 impl Fetch {
@@ -71,6 +73,7 @@ impl Fetch {
             duration: None,
             file: None,
             most: USER_MOST,
+            discards: false,
         }
     }
 }
@@ -148,8 +151,12 @@ impl Tool for FetchTool {
             Some("user-with-headers") => Gives::All,
             _ => Gives::Nothing,
         };
+        let mut fetch = request(given, output.as_deref())?;
+        if fetch.file.is_none() && gives == Gives::Nothing {
+            (fetch.discards, fetch.most) = (true, u64::MAX);
+        }
         Ok(Box::new(Fetching {
-            fetch: request(given, output.as_deref())?,
+            fetch,
             gives,
             ticket: None,
             began: Duration::ZERO,
@@ -265,6 +272,7 @@ fn request(given: &Given<'_>, output: Option<&str>) -> Result<Fetch, Reason> {
         patience: given.span("idle-timeout").unwrap_or(IDLE),
         duration: given.span("duration"),
         most: if file.is_some() { FILE_MOST } else { USER_MOST },
+        discards: false,
         place,
         body,
         file,

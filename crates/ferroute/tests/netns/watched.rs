@@ -271,8 +271,22 @@ fn pages_are_fetched_into_variables_and_files() {
         "/tool/fetch url=http://{PEER}:8080/long output=user as-value"
     ));
     assert!(long.contains("more than 64512 bytes"), "{long}");
+    // A page that is only counted has no greatest size.
+    let counted = format!("/tool/fetch url=http://{PEER}:8080/long output=none as-value");
+    let counted = router.exec(&format!(":put ([{counted}]->\"downloaded\")"));
+    assert_eq!(counted.trim(), "196");
     let refused = fails(&format!("/tool/fetch url=http://{PEER}:8081/ output=none"));
     assert!(refused.contains("refused"), "{refused}");
+    assert!(!refused.contains("os error"), "{refused}");
+    // Commas and semicolons in the values of header fields, in a list and in one text.
+    let fields = "http-header-field=({ \"User-Agent: Router/1 (https://a.example/; b, c)\" })";
+    let text = "http-header-field=\"Accept: text/html;q=1, text/plain, X-Other: 1\"";
+    for header in [fields, text] {
+        let shown = router.exec(&format!(
+            ":put ([{page} output=user as-value {header}]->\"data\")"
+        ));
+        assert_eq!(shown.trim(), "forty-two", "{header}");
+    }
 }
 
 /// Serves a folder by HTTPS at the address, the port, and with the certificate and the key that it is given.

@@ -128,7 +128,7 @@ pub(crate) static MENU: Menu = Menu {
                 argument("http-data", Kind::Text, "HTTP data"),
                 argument(
                     "http-header-field",
-                    Kind::List(&Kind::Text),
+                    Kind::Fields,
                     "HTTP header field",
                 ),
                 argument(

@@ -1,6 +1,8 @@
 //! Commands of a menu that are not about configuration: the router does them.
 
-use menu::{Call, Id, Labour, Menu, Output, Reason, Reply, Row, Script};
+use std::sync::Arc;
+
+use menu::{Call, Id, Kind, Labour, Menu, Output, Reason, Reply, Row, Script};
 
 use super::{Result, lacking, row_value};
 use crate::ast::Command;
@@ -94,6 +96,19 @@ impl Machine<'_> {
     }
 }
 
+/// The elements of an array that is given for a list of texts. Each is one text, whatever separators it contains.
+fn elements(kind: &Kind, ready: &Ready<'_>, name: &str) -> Option<menu::Value> {
+    let (Kind::Fields | Kind::List(Kind::Text), Some((_, Some(Value::Array(elements))))) =
+        (kind, ready.argument(name))
+    else {
+        return None;
+    };
+    let texts = elements
+        .iter()
+        .map(|(_, element)| menu::Value::text(&*element.text()));
+    Some(menu::Value::List(texts.collect()))
+}
+
 impl Loan<'_> {
     /// The items and the other arguments of a command of the router's own.
     pub(crate) fn own_arguments(
@@ -123,8 +138,14 @@ impl Loan<'_> {
             if text.is_empty() && own.repeats && !taken.required {
                 continue;
             }
-            let parsed = taken.kind.parse(taken.name, &text);
-            arguments.push((taken.name, parsed.map_err(|reason| reason.nowhere())?));
+            let parsed = match elements(&taken.kind, ready, taken.name) {
+                Some(list) => list,
+                None => taken
+                    .kind
+                    .parse(taken.name, &text)
+                    .map_err(Reason::nowhere)?,
+            };
+            arguments.push((taken.name, parsed));
         }
         Ok((items, arguments))
     }
