@@ -47,6 +47,9 @@ pub(crate) mod wireless;
 
 use menu::{Argument, Command, Draft, Effect, Flag, Kind, Menu, Property, Reason, Shape, Store};
 
+use crate::declare::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, PROPLIST, WITHOUT_PAGING, argument,
+};
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
 
 /// The EtherType of a frame by name or number.
@@ -142,11 +145,29 @@ pub(crate) const fn idle_command_on_one(
     }
 }
 
+/// The arguments of an upgrade of a modem.
+pub(crate) const MODEM_UPGRADE: &[Argument] = &[
+    APPEND,
+    AS_VALUE,
+    DO,
+    DURATION,
+    FILE,
+    argument("firmware-file", Kind::Text, "The file with the firmware"),
+    FREEZE,
+    INTERVAL,
+    NUMBER,
+    ONCE,
+    PROPLIST,
+    argument("update-channel", Kind::Text, "Channel of versions"),
+    argument("upgrade", Kind::Bool, "Whether it is installed"),
+    WITHOUT_PAGING,
+];
+
 /// What a modem is told, and whether its answer is waited for.
 pub(crate) const AT_CHAT: &[Argument] = &[
     NUMBER,
-    crate::declare::argument("input", Kind::Text, "The command for the modem"),
-    crate::declare::argument("wait", Kind::Bool, "Whether to wait for the answer"),
+    argument("input", Kind::Text, "The command for the modem"),
+    argument("wait", Kind::Bool, "Whether to wait for the answer"),
 ];
 
 /// Prints the state of items that do nothing here.

@@ -1,8 +1,10 @@
 //! `/partitions`: parts of the flash that systems start from.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Argument, Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::declare::{U32, idle_command, shown};
+use crate::declare::{NUMBERS, U32, idle_command, shown, unnamed_argument};
+
+const OTHER: Argument = unnamed_argument("partition", Kind::Text, "The other partition");
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -21,18 +23,18 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     parts: 8,
     commands: &[
-        idle_command("activate", "Start from this partition next", &[]),
-        idle_command("copy-to", "Copy the system to another partition", &[]),
+        idle_command("activate", "Start from this partition next", &[NUMBERS]),
+        idle_command("copy-to", "Copy the system to another partition", &[OTHER]),
         idle_command("repartition", "Divide the flash anew", &[]),
         idle_command(
             "restore-config-from",
             "Take the configuration of another partition",
-            &[],
+            &[OTHER],
         ),
         idle_command(
             "save-config-to",
             "Copy the configuration to another partition",
-            &[],
+            &[OTHER],
         ),
     ],
     effect: Effect::None,

@@ -142,8 +142,8 @@ impl Parser<'_> {
                 });
             }
             self.expected = Some(Expected::Value(self.at, *parameter));
-            while self.continuation() > 0 {
-                self.skip_spaces();
+            if has_value {
+                self.skip_to_value();
             }
             let begin = self.at;
             let braced = self.peek() == Some(b'{');

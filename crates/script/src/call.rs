@@ -43,6 +43,9 @@ impl Parser<'_> {
         let equals = self.at;
         let named = !word.is_empty() && self.peek() == Some(b'=');
         self.at = if named { equals + 1 } else { start };
+        if named {
+            self.skip_to_value();
+        }
         let begin = self.at;
         let value = self.call_value(named)?;
         if self.at == begin && !named {

@@ -59,6 +59,19 @@ impl<'a> Counter<'a> {
         self.at = (self.at + bytes).min(self.bytes.len());
     }
 
+    /// Goes over a backslash and the byte that it escapes, or over a line continuation with its blanks.
+    fn escaped(&mut self) {
+        let rest = self.bytes.get(self.at + 1..).unwrap_or_default();
+        let blanks = rest
+            .iter()
+            .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+        let blanks = blanks.count();
+        match rest.get(blanks) {
+            Some(b'\n') => self.skip(blanks + 2),
+            _ => self.skip(2),
+        }
+    }
+
     /// What stands between a byte and here, without the spaces around it.
     fn since(&self, start: usize) -> String {
         let bytes = self.bytes.get(start..self.at).unwrap_or_default();
@@ -70,7 +83,7 @@ impl<'a> Counter<'a> {
         while let Some(byte) = self.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | b';' => self.skip(1),
-                b'\\' => self.skip(2),
+                b'\\' => self.escaped(),
                 b'#' => self.comment(),
                 b'}' => return,
                 _ => self.statement(depth),
@@ -97,7 +110,7 @@ impl<'a> Counter<'a> {
         while let Some(byte) = self.peek() {
             match byte {
                 b'\n' | b';' | b'}' => break,
-                b'\\' => self.skip(2),
+                b'\\' => self.escaped(),
                 b'"' => self.quoted(),
                 b'[' | b'(' => self.closed(depth),
                 b'{' if depth < DEPTH && self.is_code(start) => {

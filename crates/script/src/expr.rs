@@ -53,11 +53,13 @@ impl Expr {
 impl Parser<'_> {
     /// The value of an argument: quoted, computed, code, or a bare word.
     pub(crate) fn argument_value(&mut self, takes: Takes) -> Result<Expr, Refusal> {
-        while self.continuation() > 0 {
-            self.skip_spaces();
-        }
         let at = self.position(self.at);
         match (self.peek(), takes) {
+            // Nothing stands behind the name: what follows the space is the next argument.
+            _ if self.at_space() => Ok(Expr {
+                at,
+                node: Node::Word(String::new()),
+            }),
             (Some(b'{'), Takes::Code) => Ok(Expr {
                 at,
                 node: Node::Code(self.braces()?),
@@ -365,6 +367,9 @@ impl Parser<'_> {
             let word = self.word().to_owned();
             let named = !word.is_empty() && self.peek() == Some(b'=');
             self.at = if named { self.at + 1 } else { start };
+            if named {
+                self.skip_to_value();
+            }
             let value = self.argument_value(Takes::Value)?;
             arguments.push((named.then_some(word), value));
         }

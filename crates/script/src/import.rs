@@ -12,13 +12,13 @@ use crate::language::argument;
 use crate::machine::{Collected, Machine, Result, finish};
 use crate::parser::Parser;
 use crate::ready::{Ready, lend};
-use crate::run::waits;
 use crate::session::Session;
 use crate::site::{Held, Site};
 use crate::source::Source;
 use crate::suppose::suppose;
 use crate::tree::Tree;
 use crate::value::Value;
+use crate::waits::Waits;
 
 /// Files that import each other.
 const IMPORTS: usize = 10;
@@ -197,6 +197,15 @@ fn read(live: &mut dyn Router, name: &str) -> std::result::Result<(String, Strin
     Err(Reason::Script(missing).nowhere())
 }
 
+/// Reads a file that another one imports, as code; `None` if it cannot be read.
+fn readable(site: &mut dyn Site, name: &str) -> Option<Block> {
+    let (_, text) = lend(site, |_, live| read(live, name)).ok()?.ok()?;
+    let tree = Tree::of(site.menus());
+    Parser::new(&Source::of_file(&text), &tree, 0)
+        .program()
+        .ok()
+}
+
 /// A refusal of a file says where, whatever it is: there is no line to look at.
 fn with_place(refusal: Refusal) -> Refusal {
     let stays = matches!(
@@ -237,7 +246,11 @@ pub(crate) fn import_with(
         rehearsed: rehearsed.as_deref(),
         options,
     };
-    let waits = waits(&block) && !options.dry_run;
+    let waits = !options.dry_run && {
+        let globals = session.globals.clone();
+        let mut file = |name: &str| readable(site, name);
+        Waits::new(&globals, &mut file).in_block(&block)
+    };
     if waits && options.atomic {
         let text = "the file waits, or asks others: it can not be one transaction";
         return Err(Failed::undone(Reason::failure(text).nowhere()));

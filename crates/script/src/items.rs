@@ -149,7 +149,7 @@ impl Loan<'_> {
         if name == ".id" {
             return Ok(row.id.map_or(Value::Nothing, Value::Id));
         }
-        let known = menu.property(&name).map(|property| property.name);
+        let known = full_name(menu, &name);
         let flag = menu
             .flags
             .iter()
@@ -160,6 +160,21 @@ impl Loan<'_> {
             (None, Some(flag)) => Ok(Value::Bool(row.is(flag))),
             (None, None) => Err(Reason::no_match("value-name").nowhere()),
         }
+    }
+}
+
+/// The property of this name, or of this unique beginning. RouterOS: `get` takes both.
+fn full_name(menu: &'static Menu, name: &str) -> Option<&'static str> {
+    if let Some(property) = menu.property(name) {
+        return Some(property.name);
+    }
+    let is_flag = menu.flags.iter().any(|flag| flag.name == name);
+    let mut begin = menu
+        .properties()
+        .filter(|property| property.name.starts_with(name));
+    match (begin.next(), begin.next()) {
+        (Some(property), None) if !is_flag && !name.is_empty() => Some(property.name),
+        _ => None,
     }
 }
 

@@ -63,6 +63,7 @@ mod tools;
 mod trace;
 mod tree;
 mod value;
+mod waits;
 mod watch;
 mod wrong;
 

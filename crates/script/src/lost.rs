@@ -173,6 +173,7 @@ impl Parser<'_> {
         let operator = operators.into_iter().find(|text| self.looking_at(text));
         if let Some(operator) = operator.filter(|_| !name.is_empty()) {
             self.at += operator.len();
+            self.skip_to_value();
             let code = ["do", "else", "on-error", "command"].contains(&name);
             let takes = if code && operator == "=" {
                 Takes::Code

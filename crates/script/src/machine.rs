@@ -516,7 +516,8 @@ impl<'a> Machine<'a> {
 
     /// Changes the value of a variable where it was declared.
     ///
-    /// RouterOS: what is not declared is not set, and that is no error.
+    /// RouterOS: positional parameters are declared in every function, whether the caller passes them or not.
+    /// `:set` of any other variable that is not declared changes nothing, and is no error.
     pub(crate) fn change_variable(
         &mut self,
         name: &str,
@@ -528,6 +529,13 @@ impl<'a> Machine<'a> {
             Some(Variable::Global) => {
                 let done = self.session.globals.change(name, change);
                 done.map_err(|reason| reason.nowhere())?;
+            }
+            None if is_positional(name) => {
+                let mut value = Value::Nothing;
+                change(&mut value);
+                if let Some(parameters) = self.scopes.first_mut() {
+                    parameters.insert(name.to_owned(), Variable::Local(value));
+                }
             }
             None => {}
         }
@@ -566,6 +574,11 @@ impl<'a> Machine<'a> {
         };
         done.map_err(|reason| reason.nowhere().into())
     }
+}
+
+/// Whether a variable's name is that of a positional parameter: `1`, `2` …
+fn is_positional(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What a run ends with when something stopped it.

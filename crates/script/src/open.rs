@@ -6,29 +6,45 @@
 /// A backslash at the very end continues the line, too: nothing is open then, but more is to come.
 pub fn open_brackets(text: &str) -> Option<String> {
     let mut open = String::new();
-    let mut characters = text.chars().peekable();
+    let mut rest = text;
     let mut at_start = true;
-    while let Some(character) = characters.next() {
+    while let Some(character) = rest.chars().next() {
+        rest = &rest[character.len_utf8()..];
         let quoted = open.ends_with('"');
         match character {
-            '\\' if characters.next().is_none() => return Some(open),
-            '\\' => {}
+            '\\' => {
+                // Blanks between the backslash and the line end belong to the continuation.
+                let line = rest.trim_start_matches([' ', '\t', '\r']);
+                match line.strip_prefix('\n') {
+                    None if line.is_empty() => return Some(open),
+                    Some(next) => rest = next,
+                    None => rest = without_first(rest),
+                }
+            }
             '"' if quoted => _ = open.pop(),
             // Inside a string only an expression in brackets opens anything: `$[` and `$(`.
             '$' if quoted => {
-                if let Some(bracket) = characters.next_if(|c| matches!(c, '[' | '(')) {
+                if let Some(bracket @ ('[' | '(')) = rest.chars().next() {
                     open.push(bracket);
+                    rest = &rest[1..];
                 }
             }
             _ if quoted => {}
             '"' | '[' | '(' | '{' => open.push(character),
             ']' | ')' | '}' => _ = open.pop(),
-            '#' if at_start => while characters.next_if(|c| *c != '\n').is_some() {},
+            '#' if at_start => rest = &rest[rest.find('\n').unwrap_or(rest.len())..],
             _ => {}
         }
-        at_start = matches!(character, '\n' | ';') || (at_start && character.is_whitespace());
+        at_start =
+            matches!(character, '\n' | ';' | '{' | '(') || (at_start && character.is_whitespace());
     }
     (!open.is_empty()).then_some(open)
+}
+
+fn without_first(text: &str) -> &str {
+    let mut characters = text.chars();
+    characters.next();
+    characters.as_str()
 }
 
 #[cfg(test)]
@@ -45,6 +61,8 @@ mod tests {
             (":put \"a \\\" b\"", None),
             (":put \"$[/system identity", Some("\"[")),
             ("add a=1 \\", Some("")),
+            ("add a=1 \\ ", Some("")),
+            (":put {a;\n# } {\n b", Some("{")),
             ("# it's { a comment", None),
             (":do { } ", None),
         ] {

@@ -6,7 +6,7 @@ use menu::{Reason, bytes};
 
 use crate::ast::{Binary, Unary};
 use crate::regex::Regex;
-use crate::value::Value;
+use crate::value::{Elements, Value};
 
 type Result<T> = std::result::Result<T, Reason>;
 
@@ -65,8 +65,8 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value> {
         Binary::In => Value::Bool(is_in(a, b)),
         Binary::Concat => concat(a, b),
         Binary::Comma => {
-            let mut elements = a.to_array();
-            for (key, value) in b.to_array() {
+            let mut elements = operand(a);
+            for (key, value) in operand(b) {
                 match key {
                     Some(key) => Value::insert(&mut elements, key, value),
                     None => Value::push(&mut elements, value),
@@ -79,6 +79,15 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value> {
         Binary::Index => a.element(b).cloned().unwrap_or_default(),
         _ => arithmetic(operator, a, b)?,
     })
+}
+
+/// The elements that a value gives to an array that a comma joins. RouterOS: a text is one element, whatever commas are
+/// in it.
+fn operand(value: &Value) -> Elements {
+    match value {
+        Value::Str(text) if !text.is_empty() => vec![(None, value.clone())],
+        other => other.to_array(),
+    }
 }
 
 fn truth(value: &Value) -> Result<bool> {

@@ -116,14 +116,13 @@ impl<'a> Parser<'a> {
     /// Goes to the beginning of the next line that is not a continuation.
     pub(crate) fn skip_line(&mut self) {
         while let Some(byte) = self.peek() {
-            self.at += 1;
+            self.at += self.continuation().max(1);
             match byte {
-                b'\\' => self.at += 1,
+                b'\\' if self.peek() == Some(b'\\') => self.at += 1,
                 b'\n' => break,
                 _ => {}
             }
         }
-        self.at = self.at.min(self.bytes.len());
     }
 
     pub(crate) fn position(&self, offset: usize) -> Position {
@@ -529,13 +528,17 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn at_space(&self) -> bool {
-        matches!(self.peek(), Some(b' ' | b'\t')) || self.continuation() > 0
+        self.peek().is_some_and(is_blank) || self.continuation() > 0
     }
 
-    /// The length of a continuation: a backslash at the end of a line.
+    /// Returns the length of a line continuation: a backslash, blanks and the line end; 0 if there is none.
     pub(crate) fn continuation(&self) -> usize {
-        match &self.bytes[self.at..] {
-            [b'\\', b'\n', ..] => 2,
+        let Some((b'\\', rest)) = self.bytes[self.at..].split_first() else {
+            return 0;
+        };
+        let blanks = rest.iter().take_while(|byte| is_blank(**byte)).count();
+        match rest.get(blanks) {
+            Some(b'\n') => blanks + 2,
             _ => 0,
         }
     }
@@ -544,6 +547,33 @@ impl<'a> Parser<'a> {
     pub(crate) fn skip_spaces(&mut self) {
         while self.at_space() {
             self.at += self.continuation().max(1);
+        }
+    }
+
+    /// Skips spaces, line ends and comments between the parts of a value in parentheses or braces. A condition for
+    /// rows ends with its line.
+    pub(crate) fn skip_blank(&mut self) {
+        self.skip_spaces();
+        while self.row.is_none() {
+            match self.peek() {
+                Some(b'\n') => self.at += 1,
+                Some(b'#') => self.skip_comment(),
+                _ => return,
+            }
+            self.skip_spaces();
+        }
+    }
+
+    /// Skips spaces between the `=` of an argument and its value. Where the statement ends, or another `name=`
+    /// follows, the value is empty and nothing is skipped.
+    pub(crate) fn skip_to_value(&mut self) {
+        let start = self.at;
+        self.skip_spaces();
+        let value = self.at;
+        let is_name = !self.name().is_empty() && self.peek() == Some(b'=');
+        self.at = value;
+        if is_name || self.at_end() {
+            self.at = start;
         }
     }
 
@@ -596,6 +626,11 @@ enum Found {
 /// What a word of a path or a command's name is made of.
 const fn is_command(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'.')
+}
+
+/// Spaces within a line. A carriage return before a line end is no part of the text ([`Source`]).
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
 }
 
 pub(crate) const fn is_word(byte: u8) -> bool {

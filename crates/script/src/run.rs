@@ -4,14 +4,12 @@ use menu::{Menu, Output, Refusal, Store};
 use tool::Router;
 
 use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
-use crate::builtin::WAITING;
 use crate::import::{Options, import_with};
 use crate::machine::Machine;
 use crate::parser::Parser;
 use crate::session::Session;
 use crate::site::{Held, Site};
 use crate::source::Source;
-use crate::spec;
 use crate::tree::Tree;
 
 /// Runs a text as the console runs a line, or a script: each command is a transaction of its own,
@@ -101,32 +99,6 @@ pub fn commands(
             }
         });
     }
-    found
-}
-
-/// Whether a file waits, or asks others: it is then run command by command.
-pub(crate) fn waits(block: &Block) -> bool {
-    let mut found = false;
-    each_statement(block, &mut |statement| {
-        found |= match &statement.what {
-            What::Run(command) => {
-                let waiting = match command.target {
-                    Target::Builtin(builtin) => {
-                        builtin.of.is_some() || WAITING.contains(&builtin.name)
-                    }
-                    Target::Menu(menu, name) => {
-                        let goes_on = spec::repeats(menu, name) && !menu.is_idle(name);
-                        goes_on || menu.path == crate::terminal::MENU
-                    }
-                    Target::Export(_) => false,
-                };
-                let mut arguments = command.arguments.iter();
-                waiting || arguments.any(|argument| argument.name == "while")
-            }
-            What::Bad(bad) => WAITING.contains(&bad.name.as_str()),
-            _ => false,
-        };
-    });
     found
 }
 

@@ -282,7 +282,7 @@ fn settable(menu: &'static Menu) -> impl Iterator<Item = Parameter> {
     });
     own.chain(old.map(|old| Parameter {
         older: true,
-        ..Parameter::new(old.name, Takes::Value, false, "Word of an older version")
+        ..Parameter::new(name, Takes::Value, false, "Word of an older version")
     }))
 }
 
@@ -347,10 +347,11 @@ fn rules() -> Vec<Parameter> {
 fn own_argument(argument: &'static Argument) -> Parameter {
     Parameter {
         name: argument.name,
-        takes: if argument.kind == Kind::Presence {
-            Takes::Flag
-        } else {
-            Takes::Value
+        takes: match argument.kind {
+            Kind::Presence => Takes::Flag,
+            // RouterOS: `do` is code in every command that has it.
+            _ if argument.name == "do" => Takes::Code,
+            _ => Takes::Value,
         },
         unnamed: argument.required
             || argument.unnamed

@@ -114,13 +114,4 @@ impl Parser<'_> {
         self.at += 2;
         Ok(byte)
     }
-
-    /// Skips spaces, continuations and line ends, in parentheses and arrays.
-    pub(crate) fn skip_blank(&mut self) {
-        self.skip_spaces();
-        while self.row.is_none() && self.peek() == Some(b'\n') {
-            self.at += 1;
-            self.skip_spaces();
-        }
-    }
 }

@@ -6,7 +6,7 @@ pub(crate) mod settings;
 
 use menu::{Kind, Menu, Old, Property, Shape};
 
-use super::{AT_CHAT, IDLE_MONITOR, NUMBER, idle_command, idle_command_on_one};
+use super::{AT_CHAT, IDLE_MONITOR, MODEM_UPGRADE, NUMBER, idle_command, idle_command_on_one};
 use crate::declare::{list, number, optional, shown, text, words, yes};
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
 
@@ -56,7 +56,7 @@ pub(crate) static MENU: Menu = Menu {
         IDLE_MONITOR,
         idle_command_on_one("at-chat", "Send a command to the modem", AT_CHAT),
         idle_command_on_one("cell-monitor", "Show cells around", &[NUMBER]),
-        idle_command_on_one("firmware-upgrade", "Upgrade the modem", &[NUMBER]),
+        idle_command_on_one("firmware-upgrade", "Upgrade the modem", MODEM_UPGRADE),
         idle_command("info", "Show what the modem is"),
         idle_command_on_one("scan", "Show networks around", &[NUMBER]),
         idle_command_on_one("show-capabilities", "Show what the modem can do", &[NUMBER]),

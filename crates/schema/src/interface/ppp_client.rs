@@ -3,8 +3,11 @@
 use menu::{Family, Kind, Menu, Property};
 
 use super::dial::{ALLOW, NAME, PEER_DNS, ROUTES, UNIT, USER, keepalive, profile, units};
-use super::{AT_CHAT, IDLE_MONITOR, NUMBER, idle_command_on_one};
-use crate::declare::{list, no, number, optional, text};
+use super::{AT_CHAT, IDLE_MONITOR, MODEM_UPGRADE, NUMBER, idle_command_on_one};
+use crate::declare::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PROPLIST, WITHOUT_PAGING,
+    argument, list, no, number, optional, text,
+};
 use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
 
 const MODES: Kind = Kind::Words(&["3g", "auto", "gsm", "lte", "lte-m", "nb-iot"]);
@@ -53,8 +56,25 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         IDLE_MONITOR,
         idle_command_on_one("at-chat", "Send a command to the modem", AT_CHAT),
-        idle_command_on_one("firmware-upgrade", "Upgrade the modem", &[NUMBER]),
-        idle_command_on_one("info", "Show what the modem is", &[NUMBER]),
+        idle_command_on_one("firmware-upgrade", "Upgrade the modem", MODEM_UPGRADE),
+        idle_command_on_one(
+            "info",
+            "Show what the modem is",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                INTERVAL,
+                NUMBER,
+                ONCE,
+                PROPLIST,
+                argument("user-command", Kind::Text, "A command to the modem"),
+                WITHOUT_PAGING,
+            ],
+        ),
         idle_command_on_one("scan", "Show networks around", &[NUMBER]),
     ],
     ..idle_interfaces(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use menu::{Call, Id, Kind, Labour, Menu, Output, Reason, Reply, Row, Script};
 
 use super::{Result, lacking, row_value};
-use crate::ast::Command;
+use crate::ast::{Block, Command};
 use crate::inspect::inspect;
 use crate::machine::{self, Collected, Machine};
 use crate::ready::{Loan, Ready};
@@ -32,7 +32,11 @@ impl Machine<'_> {
         if !menu.is_idle(name) && menu.path != "/log" {
             self.passes_over();
         }
-        self.act_once(menu, name, (&ready, made.as_deref()))
+        let each = match ready.has("do") {
+            true => Some(self.code_of(command, "do")?),
+            false => None,
+        };
+        self.act_once(menu, name, (&ready, made.as_deref()), each)
     }
 
     /// Does what a command needs done before it has the router.
@@ -55,6 +59,7 @@ impl Machine<'_> {
         menu: &'static Menu,
         name: &'static str,
         with: (&Ready<'_>, Option<&[u8]>),
+        each: Option<Arc<Block>>,
     ) -> machine::Result<Value> {
         let checking = self.checking;
         let mut text = Collected::new(self.out.width());
@@ -72,6 +77,11 @@ impl Machine<'_> {
             // The steps of an answer follow each other.
             for row in &reply.rows {
                 self.print(&tool::page(std::slice::from_ref(row)))?;
+            }
+        }
+        if let Some(code) = each {
+            for row in &reply.rows {
+                self.run_for(&code, row)?;
             }
         }
         if let Some(id) = reply.made {

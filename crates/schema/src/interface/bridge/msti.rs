@@ -3,7 +3,7 @@
 use menu::{Menu, Property, Shape, Unique};
 
 use super::{BRIDGE, PRIORITY, VLANS};
-use crate::declare::number;
+use crate::declare::{MONITORED_ITEMS, idle_command, number};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC};
 
 pub(crate) static MENU: Menu = Menu {
@@ -22,6 +22,7 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["bridge", "identifier"],
         failure: "already have such instance",
     }],
+    commands: &[idle_command("monitor", "Show the state", MONITORED_ITEMS).repeating()],
     ..Menu::new(
         "/interface/bridge/msti",
         Shape::List,

@@ -2,7 +2,9 @@
 
 use menu::{Flag, Kind, Menu};
 
-use crate::declare::shown;
+use crate::declare::{
+    APPEND, AS_VALUE, DO, FILE, FREEZE, INTERVAL, ONCE, PROPLIST, WITHOUT_PAGING, argument, shown,
+};
 use crate::fragment::idle_rows;
 use crate::interface::idle_command;
 
@@ -22,7 +24,33 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("deactivate", "Do not use a card"),
         idle_command("delete", "Delete a card"),
         idle_command("esim-id", "Show the number of the chip"),
-        idle_command("provision", "Load a card"),
+        crate::declare::idle_command(
+            "provision",
+            "Load a card",
+            &[
+                argument("activate", Kind::Bool, "Whether the card is used at once"),
+                argument("activation-code", Kind::Text, "Activation code"),
+                APPEND,
+                AS_VALUE,
+                argument("confirmation-code", Kind::Text, "Confirmation code"),
+                DO,
+                FILE,
+                argument("force-confirmation", Kind::Bool, "Asks for the code"),
+                FREEZE,
+                argument("interface", Kind::Text, "The modem"),
+                INTERVAL,
+                argument("matching-id", Kind::Text, "Identifier of the profile"),
+                ONCE,
+                PROPLIST,
+                argument("sm-dp-plus", Kind::Text, "Server of profiles"),
+                argument(
+                    "sm-dp-plus-oid",
+                    Kind::Text,
+                    "Object identifier of the server",
+                ),
+                WITHOUT_PAGING,
+            ],
+        ),
         idle_command("refresh-profile-list", "Look for cards"),
         idle_command("send-notifications", "Tell operators of changes"),
         idle_command("set-nickname", "Name a card"),

@@ -2,9 +2,12 @@
 
 pub(crate) mod packet;
 
-use menu::Menu;
+use menu::{Kind, Menu};
 
-use crate::declare::{ipv4, no, number, span, text};
+use crate::declare::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PROPLIST, WITHOUT_PAGING,
+    argument, ipv4, no, number, span, text,
+};
 use crate::fragment::idle_settings;
 use crate::interface::idle_command;
 
@@ -29,7 +32,23 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     commands: &[
         idle_command("save", "Save frames"),
-        idle_command("sniff", "Record frames"),
+        crate::declare::idle_command(
+            "sniff",
+            "Record frames",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                argument("interface", Kind::Text, "The radio"),
+                INTERVAL,
+                ONCE,
+                PROPLIST,
+                WITHOUT_PAGING,
+            ],
+        ),
     ],
     ..idle_settings(
         "/interface/wireless/sniffer",

@@ -3,7 +3,7 @@
 use menu::{Menu, Property, Shape, Unique};
 
 use super::{PORT, PRIORITY, cost};
-use crate::declare::number;
+use crate::declare::{MONITORED_ITEMS, idle_command, number};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC};
 
 pub(crate) static MENU: Menu = Menu {
@@ -25,6 +25,7 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["interface", "identifier"],
         failure: "already have such override",
     }],
+    commands: &[idle_command("monitor", "Show the state", MONITORED_ITEMS).repeating()],
     ..Menu::new(
         "/interface/bridge/port/mst-override",
         Shape::List,
