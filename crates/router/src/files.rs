@@ -4,23 +4,26 @@
 //! between them; nothing leads out of the folder, neither `..` nor a link, because the kernel
 //! resolves names beneath it. A file is replaced wholly or not at all. Size and number are bounded.
 //! Files that users write have an owner, whose alone they are to change, and a share of the room.
+//!
+//! A memory disk (`/disk add type=tmpfs`) is a folder at the root whose files are in memory ([`Files::mount`]).
 
+mod disk;
 mod label;
+mod place;
 mod remote;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{Read, Write as _};
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use menu::{Caller, Reason, bytes};
-use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
-use rustix::io::Errno;
+use rustix::fs::{self, Mode, OFlags};
 
+use self::disk::Disk;
 pub(crate) use self::label::SYSTEM;
 use self::label::{Actor, Label, Labels};
+use self::place::{Place, beneath, replace, taken};
 pub use self::remote::{RemoteEntry, RemoteFiles};
 use crate::clock::DayClock;
 use crate::private::close_to_others;
@@ -40,24 +43,11 @@ const SHOWN: u64 = 60 << 10;
 #[derive(Debug)]
 pub struct Files {
     place: Place,
+    /// Memory disks by the names of their folders.
+    disks: BTreeMap<String, Disk>,
     labels: Labels,
     /// Whose command it is; the router itself writes where nobody has asked yet.
     actor: Option<Actor>,
-}
-
-#[derive(Debug)]
-enum Place {
-    /// Files by their names, and the clock that says when they change.
-    Memory(BTreeMap<String, Kept>, DayClock),
-    Folder(OwnedFd),
-}
-
-/// A file in memory.
-#[derive(Debug)]
-struct Kept {
-    /// `None` for a folder.
-    contents: Option<Vec<u8>>,
-    modified: i64,
 }
 
 /// What there is to say about a file.
@@ -101,6 +91,7 @@ impl Files {
     pub fn memory(clock: DayClock) -> Self {
         Self {
             place: Place::Memory(BTreeMap::new(), clock),
+            disks: BTreeMap::new(),
             labels: Labels::default(),
             actor: None,
         }
@@ -126,6 +117,7 @@ impl Files {
         };
         let mut files = Self {
             place: Place::Folder(root),
+            disks: BTreeMap::new(),
             labels: Labels::read(&labels),
             actor: None,
         };
@@ -188,31 +180,31 @@ impl Files {
         }
     }
 
-    /// All files, by name; at most [`COUNT`] of them.
+    /// All files, by name; at most [`COUNT`] of them in each place. A memory disk hides a folder of its name.
     pub(crate) fn list(&self) -> Vec<Entry> {
-        match &self.place {
-            Place::Memory(files, _) => files.iter().map(|(name, kept)| entry(name, kept)).collect(),
-            Place::Folder(root) => {
-                let mut found = Vec::new();
-                // What cannot be looked at is not shown.
-                let _ = walk(root, "", 0, &mut found);
-                found.sort_by(|a, b| a.name.cmp(&b.name));
-                found
-            }
+        let mut all = self.place.list();
+        if !self.disks.is_empty() {
+            all.retain(|entry| self.disk(&entry.name).is_none());
+            all.extend(self.disks.values().flat_map(|disk| disk.place.list()));
+            all.sort_by(|a, b| a.name.cmp(&b.name));
         }
+        all
     }
 
-    /// What there is to say about one.
+    /// Size, type and time of a file.
     pub(crate) fn entry(&self, name: &str) -> Option<Entry> {
         let name = checked(name).ok()?;
-        match &self.place {
-            Place::Memory(files, _) => files.get(&name).map(|kept| entry(&name, kept)),
-            Place::Folder(root) => {
-                let (folder, leaf) = parent(root, &name).ok()?;
-                let stat = fs::statat(&folder, leaf, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-                entry_of(name.clone(), &stat)
-            }
-        }
+        self.place_of(&name).entry(&name)
+    }
+
+    fn place_of(&self, name: &str) -> &Place {
+        self.disk(name).map_or(&self.place, |disk| &disk.place)
+    }
+
+    fn place_of_mut(&mut self, name: &str) -> &mut Place {
+        let disk = name.split('/').next().unwrap_or_default();
+        let disk = self.disks.get_mut(disk);
+        disk.map_or(&mut self.place, |disk| &mut disk.place)
     }
 
     /// The contents of a small file of text, as rows show them.
@@ -236,24 +228,7 @@ impl Files {
         {
             self.keep_labels()?;
         }
-        match &mut self.place {
-            Place::Memory(files, clock) => {
-                if files.contains_key(&name) {
-                    return Err(taken());
-                }
-                let kept = Kept {
-                    contents: None,
-                    modified: clock.unix_seconds(),
-                };
-                files.insert(name, kept);
-                Ok(())
-            }
-            Place::Folder(root) => {
-                let (folder, leaf) = parent(root, &name)?;
-                fs::mkdirat(&folder, leaf, Mode::RWXU).map_err(failed)?;
-                fs::fsync(&folder).map_err(failed)
-            }
-        }
+        self.place_of_mut(&name).make_folder(name.clone())
     }
 
     /// Puts bytes behind what is in a file, which is made if it is not there. They are not waited
@@ -274,51 +249,30 @@ impl Files {
             self.labels.set(&name, Label::of_system());
             self.keep_labels()?;
         }
-        match &mut self.place {
-            Place::Memory(files, clock) => {
-                let kept = files.entry(name).or_insert(Kept {
-                    contents: Some(Vec::new()),
-                    modified: 0,
-                });
-                kept.modified = clock.unix_seconds();
-                kept.contents.get_or_insert_default().extend(contents);
-                Ok(())
-            }
-            Place::Folder(root) => {
-                let (folder, leaf) = parent(root, &name)?;
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
-                let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-                let opened = fs::openat(&folder, leaf, flags, Mode::RUSR | Mode::WUSR);
-                let mut file = File::from(opened.map_err(failed)?);
-                file.write_all(contents).map_err(told)
-            }
-        }
+        self.place_of_mut(&name).append(name.clone(), contents)
     }
 
-    /// Removes a file, or a folder that is empty.
+    /// Removes a file, or a folder with all files in it. RouterOS: a folder need not be empty.
     ///
     /// # Errors
-    /// There is none, or the folder is not empty.
+    /// There is none, it is a disk, or the user may not remove one of the files; then nothing is removed.
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), Reason> {
         let entry = self.entry(name).ok_or(Reason::NoItem)?;
-        match &mut self.place {
-            Place::Memory(files, _) => {
-                let inside = format!("{}/", entry.name);
-                if files.keys().any(|other| other.starts_with(&inside)) {
-                    return Err(Reason::failure("directory is not empty"));
-                }
-                files.remove(&entry.name);
-            }
-            Place::Folder(root) => {
-                let (folder, leaf) = parent(root, &entry.name)?;
-                let flags = match entry.folder {
-                    true => AtFlags::REMOVEDIR,
-                    false => AtFlags::empty(),
-                };
-                fs::unlinkat(&folder, leaf, flags).map_err(failed)?;
-                fs::fsync(&folder).map_err(failed)?;
-            }
+        if self.is_disk(&entry.name) {
+            return Err(Reason::failure("the folder of a disk can not be removed"));
         }
+        let inside = format!("{}/", entry.name);
+        let mut all = match entry.folder {
+            true => self.list(),
+            false => Vec::new(),
+        };
+        all.retain(|other| other.name.starts_with(&inside));
+        all.iter()
+            .try_for_each(|other| self.may_change(&other.name))?;
+        // Files come after their folder in the list.
+        let place = self.place_of_mut(&entry.name);
+        all.iter().rev().try_for_each(|other| place.remove(other))?;
+        place.remove(&entry)?;
         match self.labels.forget(&entry.name) {
             true => self.keep_labels(),
             false => Ok(()),
@@ -340,23 +294,32 @@ impl Files {
         if labelled {
             self.keep_labels()?;
         }
-        match &mut self.place {
-            Place::Memory(files, _) => {
-                if let Some(kept) = files.remove(&entry.name) {
-                    files.insert(to, kept);
-                }
-            }
-            Place::Folder(root) => {
-                let (old, leaf) = parent(root, &entry.name)?;
-                let (new, renamed) = parent(root, &to)?;
-                fs::renameat(&old, leaf, &new, renamed).map_err(failed)?;
-                fs::fsync(&new).map_err(failed)?;
-            }
+        if self.is_same_place(&entry.name, &to) {
+            self.place_of_mut(&to).rename(&entry.name, to.clone())?;
+        } else {
+            self.move_across(&entry, &to)?;
         }
         match labelled && self.labels.forget(&entry.name) {
             true => self.keep_labels(),
             false => Ok(()),
         }
+    }
+
+    fn is_same_place(&self, from: &str, to: &str) -> bool {
+        let slot = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
+        let (from, to) = (slot(from), slot(to));
+        let is_disk = |slot: &str| self.disks.contains_key(slot);
+        from == to || (!is_disk(&from) && !is_disk(&to))
+    }
+
+    /// Moves a file from or to a memory disk.
+    fn move_across(&mut self, entry: &Entry, to: &str) -> Result<(), Reason> {
+        if entry.folder {
+            return Err(Reason::failure("a folder can not be moved to another disk"));
+        }
+        let contents = self.contents(&entry.name)?;
+        self.put(to.to_owned(), &contents)?;
+        self.place_of_mut(&entry.name).remove(entry)
     }
 
     /// Whether so many bytes of the user's may become a file of this name.
@@ -374,9 +337,10 @@ impl Files {
             return Err(Reason::failure("file is too large"));
         }
         let mut others = self.list();
-        others.retain(|other| other.name != name);
+        others.retain(|other| other.name != name && self.is_same_place(&other.name, name));
         let sum = others.iter().map(|other| other.bytes).sum::<u64>();
-        if others.len() >= COUNT || sum + bytes as u64 > ALL_BYTES {
+        let most = self.disk(name).map_or(ALL_BYTES, |disk| disk.bytes);
+        if others.len() >= COUNT || sum + bytes as u64 > most {
             return Err(Reason::failure("not enough space"));
         }
         Ok(others)
@@ -410,30 +374,7 @@ impl Files {
     /// There is none of this name, or it cannot be read.
     pub(crate) fn contents(&self, name: &str) -> Result<Vec<u8>, Reason> {
         let name = checked(name)?;
-        match &self.place {
-            Place::Memory(files, _) => {
-                let contents = files.get(&name).and_then(|kept| kept.contents.clone());
-                contents.ok_or_else(missing)
-            }
-            Place::Folder(root) => {
-                let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-                let mut file = File::from(beneath(root, &name, flags)?);
-                let there = file.metadata().map_err(told)?;
-                if !there.is_file() {
-                    return Err(missing());
-                }
-                let mut contents = Vec::new();
-                let limit = FILE_BYTES as u64 + 1;
-                Read::by_ref(&mut file)
-                    .take(limit)
-                    .read_to_end(&mut contents)
-                    .map_err(told)?;
-                match contents.len() > FILE_BYTES {
-                    true => Err(Reason::failure("file is too large")),
-                    false => Ok(contents),
-                }
-            }
-        }
+        self.place_of(&name).contents(&name)
     }
 
     /// Makes a file, or replaces one.
@@ -442,45 +383,8 @@ impl Files {
             return Err(taken());
         }
         self.room_of_all(&name, contents.len())?;
-        match &mut self.place {
-            Place::Memory(files, clock) => {
-                if let Some((folder, _)) = name.rsplit_once('/')
-                    && files.get(folder).is_none_or(|kept| kept.contents.is_some())
-                {
-                    return Err(missing());
-                }
-                let kept = Kept {
-                    contents: Some(contents.to_vec()),
-                    modified: clock.unix_seconds(),
-                };
-                files.insert(name, kept);
-                Ok(())
-            }
-            Place::Folder(root) => {
-                let (folder, leaf) = parent(root, &name)?;
-                replace(&folder, leaf, contents)
-            }
-        }
+        self.place_of_mut(&name).put(name.clone(), contents)
     }
-}
-
-/// Writes a file beside the one that it replaces, and lets it take the name when it is on disk.
-fn replace(folder: &OwnedFd, leaf: &str, contents: &[u8]) -> Result<(), Reason> {
-    const UNFINISHED: &str = ".unfinished";
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match fs::unlinkat(folder, UNFINISHED, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => {}
-        Err(error) => return Err(failed(error)),
-    }
-    let opened = fs::openat(folder, UNFINISHED, flags, Mode::RUSR | Mode::WUSR);
-    let mut file = File::from(opened.map_err(failed)?);
-    let written = file.write_all(contents).and_then(|()| file.sync_all());
-    if let Err(error) = written {
-        let _ = fs::unlinkat(folder, UNFINISHED, AtFlags::empty());
-        return Err(told(error));
-    }
-    fs::renameat(folder, UNFINISHED, folder, leaf).map_err(failed)?;
-    fs::fsync(folder).map_err(failed)
 }
 
 /// A name that is one: words with `/` between them, none hidden.
@@ -495,85 +399,6 @@ fn checked(name: &str) -> Result<String, Reason> {
         true => Ok(name.to_owned()),
         false => Err(Reason::failure("invalid file name")),
     }
-}
-
-/// The folder that a file is in, and its own name.
-fn parent<'n>(root: &OwnedFd, name: &'n str) -> Result<(OwnedFd, &'n str), Reason> {
-    let (folder, leaf) = name.rsplit_once('/').unwrap_or((".", name));
-    Ok((beneath(root, folder, OFlags::DIRECTORY)?, leaf))
-}
-
-fn beneath(root: &OwnedFd, name: &str, flags: OFlags) -> Result<OwnedFd, Reason> {
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    fs::openat2(root, name, flags | OFlags::CLOEXEC, Mode::empty(), resolve).map_err(failed)
-}
-
-fn walk(folder: &OwnedFd, path: &str, depth: usize, found: &mut Vec<Entry>) -> Result<(), Errno> {
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        let Ok(leaf) = entry.file_name().to_str() else {
-            continue;
-        };
-        if leaf.starts_with('.') || found.len() >= COUNT {
-            continue;
-        }
-        let name = format!("{path}{leaf}");
-        let stat = fs::statat(folder, leaf, AtFlags::SYMLINK_NOFOLLOW)?;
-        let Some(entry) = entry_of(name, &stat) else {
-            continue;
-        };
-        if entry.folder && depth + 1 < DEPTH {
-            let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let inner = fs::openat(folder, leaf, flags, Mode::empty())?;
-            let inside = format!("{}/", entry.name);
-            found.push(entry);
-            walk(&inner, &inside, depth + 1, found)?;
-        } else {
-            found.push(entry);
-        }
-    }
-    Ok(())
-}
-
-/// What is neither a file nor a folder is not there.
-fn entry_of(name: String, stat: &fs::Stat) -> Option<Entry> {
-    let kind = FileType::from_raw_mode(stat.st_mode);
-    matches!(kind, FileType::RegularFile | FileType::Directory).then(|| Entry {
-        folder: kind == FileType::Directory,
-        name,
-        bytes: u64::try_from(stat.st_size).unwrap_or(0),
-        modified: stat.st_mtime,
-    })
-}
-
-fn entry(name: &str, kept: &Kept) -> Entry {
-    Entry {
-        name: name.to_owned(),
-        folder: kept.contents.is_none(),
-        bytes: kept.contents.as_ref().map_or(0, Vec::len) as u64,
-        modified: kept.modified,
-    }
-}
-
-fn missing() -> Reason {
-    Reason::failure("no such file")
-}
-
-fn taken() -> Reason {
-    Reason::failure("file already exists")
-}
-
-fn failed(error: Errno) -> Reason {
-    match error {
-        Errno::NOENT | Errno::XDEV | Errno::LOOP | Errno::NOTDIR => missing(),
-        Errno::EXIST => taken(),
-        Errno::NOTEMPTY => Reason::failure("directory is not empty"),
-        error => told(error.into()),
-    }
-}
-
-fn told(error: std::io::Error) -> Reason {
-    Reason::failure(error.to_string())
 }
 
 #[cfg(test)]

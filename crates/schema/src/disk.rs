@@ -1,10 +1,12 @@
 //! `/disk`: disks and what they hold.
 
+pub(crate) mod btrfs;
+
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
 use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, MONITORED_ITEMS, NUMBERS, ONCE, PORT,
-    PROPLIST, U32, WITHOUT_PAGING, argument, between, idle_command, no, shown, text, yes,
+    PROPLIST, U32, WITHOUT_PAGING, argument, idle_command, no, shown, text, yes,
 };
 use crate::fragment::COMMENT_DISABLED;
 
@@ -37,121 +39,199 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("hardware"),
             Property::new("slot", Kind::Name, "Name of the disk").optional(),
-            Property::new("parent", DISK, "The disk that it is a part of").optional(),
+            Property::new("parent", DISK, "The disk that it is a part of")
+                .optional()
+                .inert(),
             Property::new(
                 "mount-point-template",
                 Kind::Text,
                 "How the folder is called",
             )
-            .optional(),
-            yes("mount-filesystem", "Mounts the file system"),
-            no("mount-read-only", "Mounts the file system for reading only"),
-            no("compress", "Compress"),
-            Property::new("partition-number", U32, "Partition number").optional(),
-            Property::new("partition-offset", SIZE, "Partition offset").optional(),
-            Property::new("partition-size", SIZE, "Partition size").optional(),
+            .optional()
+            .inert(),
+            yes("mount-filesystem", "Mounts the file system").inert(),
+            no("mount-read-only", "Mounts the file system for reading only").inert(),
+            no("compress", "Compress").inert(),
+            Property::new("partition-number", U32, "Partition number")
+                .optional()
+                .inert(),
+            Property::new("partition-offset", SIZE, "Partition offset")
+                .optional()
+                .inert(),
+            Property::new("partition-size", SIZE, "Partition size")
+                .optional()
+                .inert(),
             Property::new(
                 "raid-type",
                 Kind::Words(&["0", "1", "4", "5", "6", "linear", "faulty"]),
                 "RAID type",
             )
-            .optional(),
-            Property::new("raid-device-count", U32, "RAID device count").optional(),
+            .optional()
+            .inert(),
+            Property::new("raid-device-count", U32, "RAID device count")
+                .optional()
+                .inert(),
             Property::new(
                 "raid-max-component-size",
                 SIZE,
                 "RAID greatest component size",
             )
-            .optional(),
+            .optional()
+            .inert(),
             Property::new(
                 "raid-chunk-size",
                 Kind::Words(&["64K", "128K", "256K", "512K", "1M", "2M", "4M"]),
                 "RAID chunk size",
             )
-            .default("1M"),
-            Property::new("raid-master", Kind::Or(&["none"], &DISK), "RAID master").default("none"),
-            Property::new("raid-role", U32, "RAID role").optional(),
-            no("raid-member-failed", "RAID member failed"),
-            no("nvme-tcp-export", "NVMe TCP export"),
-            Property::new("nvme-tcp-server-port", PORT, "NVMe TCP server port").default("4420"),
-            Property::new("nvme-tcp-server-nqn", Kind::Text, "NVMe TCP server NQN").optional(),
+            .default("1M")
+            .inert(),
+            Property::new("raid-master", Kind::Or(&["none"], &DISK), "RAID master")
+                .default("none")
+                .inert(),
+            Property::new("raid-role", U32, "RAID role")
+                .optional()
+                .inert(),
+            no("raid-member-failed", "RAID member failed").inert(),
+            no("nvme-tcp-export", "NVMe TCP export").inert(),
+            Property::new("nvme-tcp-server-port", PORT, "NVMe TCP server port")
+                .default("4420")
+                .inert(),
+            Property::new("nvme-tcp-server-nqn", Kind::Text, "NVMe TCP server NQN")
+                .optional()
+                .inert(),
             Property::new(
                 "nvme-tcp-server-allow-host-name",
                 Kind::Text,
                 "NVMe TCP server allow host name",
             )
-            .optional(),
+            .optional()
+            .inert(),
             Property::new(
                 "nvme-tcp-server-password",
                 Kind::Text,
                 "NVMe TCP server password",
             )
             .optional()
-            .sensitive(),
+            .sensitive()
+            .inert(),
             Property::new(
                 "nvme-tcp-address",
                 Kind::Address(Family::V4),
                 "NVMe TCP address",
             )
-            .optional(),
-            Property::new("nvme-tcp-nqn", Kind::Text, "NVMe TCP NQN").optional(),
-            Property::new("nvme-tcp-host-name", Kind::Text, "NVMe TCP host name").optional(),
+            .optional()
+            .inert(),
+            Property::new("nvme-tcp-nqn", Kind::Text, "NVMe TCP NQN")
+                .optional()
+                .inert(),
+            Property::new("nvme-tcp-host-name", Kind::Text, "NVMe TCP host name")
+                .optional()
+                .inert(),
             Property::new("nvme-tcp-password", Kind::Text, "NVMe TCP password")
                 .optional()
-                .sensitive(),
-            Property::new("nvme-tcp-port", PORT, "NVMe TCP port").default("4420"),
-            no("iscsi-export", "ISCSI export"),
-            Property::new("iscsi-server-port", PORT, "ISCSI server port").default("3260"),
-            Property::new("iscsi-server-iqn", Kind::Text, "ISCSI server IQN").optional(),
-            Property::new("iscsi-port", PORT, "ISCSI port").default("3260"),
-            Property::new("iscsi-address", Kind::Address(Family::V4), "ISCSI address").optional(),
-            Property::new("iscsi-iqn", Kind::Text, "ISCSI IQN").optional(),
-            no("nfs-sharing", "NFS sharing"),
-            Property::new("nfs-address", Kind::Address(Family::V4), "NFS address").optional(),
-            Property::new("nfs-share", Kind::Text, "NFS share").optional(),
-            no("smb-sharing", "SMB sharing"),
-            Property::new("smb-server-user", Kind::Text, "SMB server user").optional(),
+                .sensitive()
+                .inert(),
+            Property::new("nvme-tcp-port", PORT, "NVMe TCP port")
+                .default("4420")
+                .inert(),
+            no("iscsi-export", "ISCSI export").inert(),
+            Property::new("iscsi-server-port", PORT, "ISCSI server port")
+                .default("3260")
+                .inert(),
+            Property::new("iscsi-server-iqn", Kind::Text, "ISCSI server IQN")
+                .optional()
+                .inert(),
+            Property::new("iscsi-port", PORT, "ISCSI port")
+                .default("3260")
+                .inert(),
+            Property::new("iscsi-address", Kind::Address(Family::V4), "ISCSI address")
+                .optional()
+                .inert(),
+            Property::new("iscsi-iqn", Kind::Text, "ISCSI IQN")
+                .optional()
+                .inert(),
+            no("nfs-sharing", "NFS sharing").inert(),
+            Property::new("nfs-address", Kind::Address(Family::V4), "NFS address")
+                .optional()
+                .inert(),
+            Property::new("nfs-share", Kind::Text, "NFS share")
+                .optional()
+                .inert(),
+            no("smb-sharing", "SMB sharing").inert(),
+            Property::new("smb-server-user", Kind::Text, "SMB server user")
+                .optional()
+                .inert(),
             Property::new("smb-server-password", Kind::Text, "SMB server password")
                 .optional()
-                .sensitive(),
-            no("smb-server-encryption", "SMB server encryption"),
-            Property::new("smb-address", Kind::Address(Family::V4), "SMB address").optional(),
-            Property::new("smb-share", Kind::Text, "SMB share").optional(),
-            Property::new("smb-user", Kind::Text, "SMB user").optional(),
+                .sensitive()
+                .inert(),
+            no("smb-server-encryption", "SMB server encryption").inert(),
+            Property::new("smb-address", Kind::Address(Family::V4), "SMB address")
+                .optional()
+                .inert(),
+            Property::new("smb-share", Kind::Text, "SMB share")
+                .optional()
+                .inert(),
+            Property::new("smb-user", Kind::Text, "SMB user")
+                .optional()
+                .inert(),
             Property::new("smb-password", Kind::Text, "SMB password")
                 .optional()
-                .sensitive(),
-            no("smb-encryption", "SMB encryption"),
-            no("media-sharing", "Serves media"),
+                .sensitive()
+                .inert(),
+            no("smb-encryption", "SMB encryption").inert(),
+            no("media-sharing", "Serves media").inert(),
             Property::new(
                 "media-interface",
                 Kind::Or(&["none"], &Kind::Reference("interface")),
                 "Interface that media are served at",
             )
-            .default("none"),
+            .default("none")
+            .inert(),
             Property::new("tmpfs-max-size", SIZE, "Tmpfs greatest size").optional(),
-            Property::new("ramdisk-size", SIZE, "Ramdisk size").optional(),
+            Property::new("ramdisk-size", SIZE, "Ramdisk size")
+                .optional()
+                .inert(),
             Property::new(
                 "crypted-backend",
                 Kind::Or(&["none"], &DISK),
                 "Crypted backend",
             )
-            .optional(),
+            .optional()
+            .inert(),
             Property::new("encryption-key", Kind::Text, "Encryption key")
                 .optional()
-                .sensitive(),
-            text("self-encryption-password", "Self encryption password").sensitive(),
-            Property::new("sshfs-address", Kind::Text, "SSHFS address").optional(),
-            Property::new("sshfs-port", PORT, "SSHFS port").default("22"),
-            Property::new("sshfs-user", Kind::Text, "SSHFS user").optional(),
+                .sensitive()
+                .inert(),
+            text("self-encryption-password", "Self encryption password")
+                .sensitive()
+                .inert(),
+            Property::new("sshfs-address", Kind::Text, "SSHFS address")
+                .optional()
+                .inert(),
+            Property::new("sshfs-port", PORT, "SSHFS port")
+                .default("22")
+                .inert(),
+            Property::new("sshfs-user", Kind::Text, "SSHFS user")
+                .optional()
+                .inert(),
             Property::new("sshfs-password", Kind::Text, "SSHFS password")
                 .optional()
-                .sensitive(),
-            Property::new("sshfs-path", Kind::Text, "SSHFS path").optional(),
-            no("swap", "Uses the disk as memory"),
-            Property::new("file-path", Kind::Text, "File path").optional(),
-            Property::new("file-size", SIZE, "File size").optional(),
-            Property::new("file-offset", SIZE, "File offset").optional(),
+                .sensitive()
+                .inert(),
+            Property::new("sshfs-path", Kind::Text, "SSHFS path")
+                .optional()
+                .inert(),
+            no("swap", "Uses the disk as memory").inert(),
+            Property::new("file-path", Kind::Text, "File path")
+                .optional()
+                .inert(),
+            Property::new("file-size", SIZE, "File size")
+                .optional()
+                .inert(),
+            Property::new("file-offset", SIZE, "File offset")
+                .optional()
+                .inert(),
             shown("slot-default", Kind::Text, "Slot default"),
             shown("fs-label", Kind::Text, "File system label"),
             shown("fs-uuid", Kind::Text, "File system UUID"),
@@ -431,177 +511,9 @@ pub(crate) static MENU: Menu = Menu {
         ),
         idle_command("trim", "Tell the disk what is not used", &[NUMBERS]),
     ],
-    effect: Effect::None,
+    idle: Some(|item| (item.text("type") != "tmpfs").then_some("disks")),
     conditions: crate::conditions::DISK,
     ..Menu::new("/disk", Shape::List, "Disks")
-};
-
-pub(crate) static BTRFS_FILESYSTEM: Menu = Menu {
-    properties: &[&[
-        text("label", "Label"),
-        text("default-subvolume", "Subvolume that is mounted"),
-        shown("uuid", Kind::Text, "UUID"),
-        shown("total-devs", U32, "Total devs"),
-        shown("dev-ids", Kind::List(&U32), "Deviation ids"),
-        shown("devs", Kind::Text, "Devs"),
-        shown("spaces", Kind::List(&Kind::Text), "Spaces"),
-        shown("balance-status", Kind::Text, "Balance status"),
-        shown("replace-status", Kind::Text, "Replace status"),
-        shown("scrub-status", Kind::Text, "Scrub status"),
-        shown("write-errors", Kind::List(&U32), "Write errors"),
-        shown("read-errors", Kind::List(&U32), "Read errors"),
-        shown("flush-errors", Kind::List(&U32), "Flush errors"),
-        shown("corruption-errors", Kind::List(&U32), "Corruption errors"),
-        shown("generation-errors", Kind::List(&U32), "Generation errors"),
-    ]],
-    flags: &[
-        Flag::new('I', "missing-devs", 1),
-        Flag::new('b', "balancing", 1),
-        Flag::new('r', "replacing", 1),
-        Flag::new('s', "scrubbing", 1),
-    ],
-    columns: &["label", "uuid", "total-devs"],
-    commands: &[
-        idle_command(
-            "add-device",
-            "Add a disk",
-            &[argument("device", DISK, "Device"), NUMBERS],
-        ),
-        idle_command("balance-cancel", "Stop to balance", &[NUMBERS]),
-        idle_command(
-            "balance-start",
-            "Spread data anew",
-            &[
-                argument(
-                    "data-profile",
-                    Kind::Words(&[
-                        "dup", "raid0", "raid1", "raid10", "raid1c3", "raid1c4", "single",
-                    ]),
-                    "Data profile",
-                ),
-                argument(
-                    "data-usage",
-                    Kind::Range("-", &between(0, 100)),
-                    "Data usage",
-                ),
-                argument(
-                    "metadata-profile",
-                    Kind::Words(&[
-                        "dup", "raid0", "raid1", "raid10", "raid1c3", "raid1c4", "single",
-                    ]),
-                    "Metadata profile",
-                ),
-                argument(
-                    "metadata-usage",
-                    Kind::Range("-", &between(0, 100)),
-                    "Metadata usage",
-                ),
-                NUMBERS,
-                argument(
-                    "system-profile",
-                    Kind::Words(&[
-                        "dup", "raid0", "raid1", "raid10", "raid1c3", "raid1c4", "single",
-                    ]),
-                    "System profile",
-                ),
-                argument(
-                    "system-usage",
-                    Kind::Range("-", &between(0, 100)),
-                    "System usage",
-                ),
-            ],
-        ),
-        idle_command(
-            "remove-device",
-            "Remove a disk",
-            &[
-                argument("device", DISK, "Device"),
-                argument("device-id", U32, "Device identifier"),
-                NUMBERS,
-            ],
-        ),
-        idle_command("replace-cancel", "Stop to replace", &[NUMBERS]),
-        idle_command(
-            "replace-device",
-            "Replace a disk",
-            &[
-                argument("device-to-add", DISK, "Device to add"),
-                argument("device-to-remove", DISK, "Device to remove"),
-                argument("device-to-remove-id", U32, "Device to remove identifier"),
-                NUMBERS,
-            ],
-        ),
-        idle_command("reset-counters", "Set the counters to zero", &[NUMBERS]),
-        idle_command("scrub-cancel", "Stop to check", &[NUMBERS]),
-        idle_command("scrub-start", "Check all data", &[NUMBERS]),
-    ],
-    effect: Effect::None,
-    ..Menu::new(
-        "/disk/btrfs/filesystem",
-        Shape::Fixed,
-        "File systems of Btrfs",
-    )
-};
-
-pub(crate) static BTRFS_SUBVOLUME: Menu = Menu {
-    properties: &[&[
-        Property::new("fs", Kind::Text, "The file system").required(),
-        text("parent", "The subvolume that it is made from"),
-        Property::new("name", Kind::Name, "Name of the subvolume").required(),
-        no("read-only", "Whether nothing can be written"),
-        no("mount", "Whether it is mounted"),
-        text("mountpoint", "Where it is mounted"),
-        shown("top-level", Kind::Text, "Top level"),
-        shown("fullname", Kind::Text, "Fullname"),
-        shown("uuid", Kind::Text, "UUID"),
-        shown("received-uuid", Kind::Text, "Received UUID"),
-        shown("creation-time", Kind::Text, "Creation time"),
-        shown("subvolume-id", U32, "Subvolume identifier"),
-        shown("generation", U32, "Generation"),
-        shown("send-trans-id", U32, "Send trans identifier"),
-        shown("send-time", Kind::Text, "Send time"),
-        shown("recv-trans-id", U32, "Recv trans identifier"),
-        shown("recv-time", Kind::Text, "Recv time"),
-        shown("snapshots", Kind::Text, "Snapshots"),
-        shown("path", Kind::Text, "Path"),
-    ]],
-    flags: &[
-        Flag::new('D', "dead", 0),
-        Flag::new('S', "snapshot", 1),
-        Flag::new('M', "mounted", 2),
-    ],
-    columns: &["fs", "name", "read-only"],
-    effect: Effect::None,
-    ..Menu::new("/disk/btrfs/subvolume", Shape::List, "Subvolumes of Btrfs")
-};
-
-pub(crate) static BTRFS_TRANSFER: Menu = Menu {
-    properties: &[&[
-        Property::new(
-            "type",
-            Kind::Words(&["receive", "send"]),
-            "Whether it is sent or received",
-        )
-        .required(),
-        Property::new("fs", Kind::Text, "File system").optional(),
-        Property::new("send-parent", Kind::Text, "Send parent").optional(),
-        Property::new(
-            "send-subvolumes",
-            Kind::List(&Kind::Text),
-            "Send subvolumes",
-        )
-        .optional(),
-        Property::new("file", Kind::Text, "File to write or to read").optional(),
-        Property::new("ssh-address", Kind::Text, "SSH address").optional(),
-        Property::new("ssh-receive-mount", Kind::Text, "SSH receive mount").optional(),
-        Property::new("ssh-port", PORT, "SSH port").default("22"),
-        Property::new("ssh-user", Kind::Text, "SSH user").optional(),
-        shown("bytes", U32, "Bytes"),
-        shown("status", Kind::Text, "Status"),
-    ]],
-    columns: &["type", "fs", "bytes", "status"],
-    effect: Effect::None,
-    ..Menu::new("/disk/btrfs/transfer", Shape::List, "Copies of subvolumes")
 };
 
 pub(crate) static SETTINGS: Menu = Menu {

@@ -23,6 +23,7 @@ impl Control {
         let wanted = read::intent(store);
         let running = core::mem::replace(&mut self.intent, wanted);
         self.read_offload(store, None);
+        self.mount_disks(store, None);
         let pending = self.follow_features(store, None);
         self.plan_offload();
         let mut touched = Touched::default();
@@ -62,6 +63,7 @@ impl Control {
         let routes6 = touched(changes, ROUTES6, &mut self.intent.routes6);
         let mut touched = read::follow(store, changes, &mut self.intent);
         self.read_offload(store, Some(changes));
+        self.mount_disks(store, Some(changes));
         let mut pending = self.follow_features(store, Some(changes));
         if concerns(switch::MENUS, Some(changes)) {
             self.plan_offload();

@@ -3,6 +3,8 @@
 use super::*;
 use menu::Files as _;
 
+use super::place::missing;
+
 /// A folder that goes with the test.
 struct Temporary(std::path::PathBuf);
 
@@ -44,12 +46,8 @@ fn a_file_is_written_read_renamed_and_removed() {
         assert_eq!(files.read("/b.rsc"), Ok(b"three".to_vec()));
         let kinds: Vec<_> = files.list().iter().map(Entry::kind).collect();
         assert_eq!(kinds, ["script", "directory", ".txt file"]);
-        assert_eq!(
-            files.remove("flash"),
-            Err(Reason::failure("directory is not empty"))
-        );
         files.rename("flash/a.txt", "a").expect("a free name");
-        files.remove("flash").expect("it is empty");
+        files.remove("flash").expect("it is there");
         assert_eq!(files.rename("a", "b.rsc"), Err(taken()));
         files.remove("a").expect("it is there");
         assert_eq!(names(files), ["b.rsc"]);
@@ -107,4 +105,50 @@ fn size_and_number_are_bounded() {
         Err(Reason::failure("not enough space"))
     );
     files.write("0", b"again").expect("it is replaced");
+}
+
+#[test]
+fn a_folder_is_removed_with_all_that_is_in_it() {
+    both(|files| {
+        files.make_folder("job").expect("a new folder");
+        files.make_folder("job/in").expect("a new folder");
+        files.write("job/in/a.txt", b"one").expect("a file in it");
+        files.write("jobs", b"two").expect("a file beside it");
+
+        files.remove("job").expect("it need not be empty");
+
+        assert_eq!(names(files), ["jobs"]);
+    });
+}
+
+#[test]
+fn a_memory_disk_has_files_of_its_own_up_to_its_size() {
+    let clock = DayClock::new(menu::Clock::utc(0));
+    both(|files| {
+        files.write("a.txt", b"kept").expect("a new file");
+        let missing = files.make_folder("fast/job");
+        assert!(missing.is_err(), "there is no such disk yet");
+
+        files.mount(&[(String::from("fast"), Some(10))], &clock);
+        files.make_folder("fast/job").expect("a folder in it");
+        files
+            .write("fast/job/b.txt", b"12345678")
+            .expect("there is room");
+        let full = files.write("fast/c.txt", b"123");
+
+        assert_eq!(full, Err(Reason::failure("not enough space")));
+        assert_eq!(
+            names(files),
+            ["a.txt", "fast", "fast/job", "fast/job/b.txt"]
+        );
+        assert!(files.remove("fast").is_err(), "it is a disk");
+        files
+            .rename("fast/job/b.txt", "b.txt")
+            .expect("to another disk");
+        files.rename("a.txt", "fast/a.txt").expect("and back");
+        assert_eq!(files.read("b.txt"), Ok(b"12345678".to_vec()));
+        assert_eq!(files.read("fast/a.txt"), Ok(b"kept".to_vec()));
+        files.mount(&[], &clock);
+        assert_eq!(names(files), ["b.txt"]);
+    });
 }

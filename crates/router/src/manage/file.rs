@@ -2,16 +2,37 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Clock, Id, Reason, Reply, Row, RowFilter, Value, bytes};
+use menu::{Changes, Clock, Id, Reason, Reply, Row, RowFilter, Store, Value, bytes};
 
 use super::{Desk, one};
 use crate::drive::Control;
+use crate::feature::concerns;
 use crate::files::Entry;
+
+const DISK: &str = "/disk";
+/// The type of disks that are kept in memory.
+const TMPFS: &str = "tmpfs";
 
 /// The most that `read` gives at once.
 const CHUNK: usize = 32_768;
 
 impl Control {
+    /// Mounts the memory disks of the configuration, if a change concerns them.
+    pub(crate) fn mount_disks(&mut self, store: &Store, changes: Option<&Changes>) {
+        if !concerns(&[DISK], changes) {
+            return;
+        }
+        let items = store.items(DISK);
+        let items = items.filter(|item| item.text("type") == TMPFS && !item.is("disabled"));
+        let disks = items.map(|item| {
+            let bytes = item.number("tmpfs-max-size");
+            let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
+            (item.text("slot").to_owned(), bytes)
+        });
+        let disks: Vec<_> = disks.collect();
+        self.manage.files.mount(&disks, &self.clock);
+    }
+
     /// The rows of `/file`.
     pub(crate) fn file_rows(
         &self,
@@ -41,7 +62,11 @@ impl Control {
             cells: Vec::new(),
         };
         row.set("name", Value::text(entry.name.as_str()));
-        row.set("type", Value::text(entry.kind()));
+        let kind = match self.manage.files.is_disk(&entry.name) {
+            true => "disk".to_owned(),
+            false => entry.kind(),
+        };
+        row.set("type", Value::text(kind));
         if !entry.folder {
             let size = i64::try_from(entry.bytes).unwrap_or(i64::MAX);
             row.set("size", Value::Number(size));
@@ -57,6 +82,10 @@ impl Control {
 
 impl Desk<'_> {
     pub(super) fn file(&mut self, command: &str) -> Result<Reply, Reason> {
+        // Within a transaction, disks that it has added so far are there already.
+        if self.store.is_open() {
+            self.control.mount_disks(self.store, None);
+        }
         match command {
             "add" => self.add_file(),
             "copy" => self.copy_file(),

@@ -69,7 +69,8 @@ impl Manage {
 impl Control {
     /// Gives the router its files.
     pub fn set_files(&mut self, files: Files) {
-        self.manage.files = files;
+        let before = std::mem::replace(&mut self.manage.files, files);
+        self.manage.files.take_disks(before);
     }
 
     pub(crate) fn run_manage(

@@ -784,3 +784,26 @@ fn safe_mode_takes_back_what_its_user_could_undo() {
     assert_eq!(once(&mut router, LISTS), "2\n", "BOTH and LAN");
     assert_eq!(router.safe_mode(0), Holder::Nobody);
 }
+
+#[test]
+fn a_file_makes_a_memory_disk_and_uses_it() {
+    let mut router = router();
+    write(
+        &mut router,
+        "disk.rsc",
+        "/disk/add slot=fast type=tmpfs tmpfs-max-size=1M\n\
+         /file/add name=fast/job type=directory\n\
+         /file/add name=fast/job/a.txt contents=hello\n\
+         :put [/file/get fast/job/a.txt contents]",
+    );
+
+    let done = once(&mut router, "/import disk.rsc");
+
+    assert!(done.starts_with("hello\n"), "{done}");
+    assert_eq!(once(&mut router, "/file/remove fast/job"), "");
+    assert_eq!(once(&mut router, ":put [/file/get fast type]"), "disk\n");
+    let left = ":put [:len [/file/find where name~\"^fast\"]]";
+    assert_eq!(once(&mut router, left), "1\n");
+    once(&mut router, "/disk/disable fast");
+    assert_eq!(once(&mut router, left), "0\n");
+}

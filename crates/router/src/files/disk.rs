@@ -1,0 +1,62 @@
+//! Memory disks: folders at the root whose files are gone when the disk is removed or the router stops.
+
+use std::collections::BTreeMap;
+
+use super::place::Place;
+use super::{Files, checked};
+use crate::clock::DayClock;
+
+/// The most bytes of all memory disks together.
+const MEMORY: u64 = 256 << 20;
+
+/// A memory disk.
+#[derive(Debug)]
+pub(super) struct Disk {
+    pub(super) place: Place,
+    /// The most bytes of its files.
+    pub(super) bytes: u64,
+}
+
+impl Files {
+    /// Mounts these memory disks, given by slot and size in bytes, and unmounts all others. Disks that stay keep their
+    /// files. The first disks get their size; those for which no memory is left hold nothing.
+    pub(crate) fn mount(&mut self, disks: &[(String, Option<u64>)], clock: &DayClock) {
+        let mut left = MEMORY;
+        let mut mounted = BTreeMap::new();
+        for (slot, wanted) in disks {
+            let bytes = wanted.unwrap_or(MEMORY).min(left);
+            left -= bytes;
+            let is_folder = checked(slot).is_ok_and(|name| name == *slot && !name.contains('/'));
+            if !is_folder || mounted.contains_key(slot) {
+                continue;
+            }
+            let disk = match self.disks.remove(slot) {
+                Some(disk) => Disk { bytes, ..disk },
+                None => {
+                    let mut place = Place::Memory(BTreeMap::new(), clock.clone());
+                    // An empty place refuses no folder.
+                    let _ = place.make_folder(slot.clone());
+                    Disk { place, bytes }
+                }
+            };
+            mounted.insert(slot.clone(), disk);
+        }
+        self.disks = mounted;
+    }
+
+    /// Takes over the memory disks of the files that these replace.
+    pub(crate) fn take_disks(&mut self, other: Self) {
+        self.disks = other.disks;
+    }
+
+    /// Whether a name is that of a disk's folder.
+    pub(crate) fn is_disk(&self, name: &str) -> bool {
+        self.disks.contains_key(name)
+    }
+
+    /// The memory disk that a file is on.
+    pub(super) fn disk(&self, name: &str) -> Option<&Disk> {
+        let slot = name.split('/').next().unwrap_or_default();
+        self.disks.get(slot)
+    }
+}
