@@ -221,11 +221,6 @@ impl Certificates {
         Arc::clone(&self.trust)
     }
 
-    /// A certificate of the router, if the item is one.
-    pub(crate) fn get(&self, id: Id) -> Option<&Known> {
-        self.all.get(&id)
-    }
-
     /// Whether its authority has revoked it.
     pub(crate) fn is_revoked(&self, known: &Known) -> bool {
         let by = known.by.and_then(|by| self.all.get(&by));

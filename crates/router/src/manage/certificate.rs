@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use certificate::{
-    Authority, Digest, Facts, Key, KeySize, Subject, Template, export, import, of_text, request,
-    self_signed, signed, signed_request, to_text,
+    Authority, Digest, Facts, Key, KeySize, Subject, Template, export, import, issued_by, of_text,
+    request, self_signed, signed, signed_request, to_text,
 };
 use menu::{Call, Id, Item, Labour, Policies, Reason, Reply, Row, Store, Value};
 
@@ -82,20 +82,6 @@ impl Control {
         }
     }
 
-    /// A certificate and the authorities above it, as far as the router has them.
-    fn chain(&self, known: &Known) -> Vec<Vec<u8>> {
-        let mut chain = vec![known.der.clone()];
-        let mut by = known.by;
-        while let Some(above) = by.and_then(|id| self.features.certificates.get(id))
-            && chain.len() < CHAIN
-            && !chain.contains(&above.der)
-        {
-            chain.push(above.der.clone());
-            by = above.by;
-        }
-        chain
-    }
-
     /// The writing of a key, or of PKCS#12, under a passphrase.
     fn writing(&self, store: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
         let passphrase = text(call, "export-passphrase");
@@ -118,9 +104,7 @@ impl Control {
         if key.is_none() && !is_pkcs12 {
             return Ok(None);
         }
-        let known = self.features.certificates.get(*id).ok_or_else(unsigned)?;
-        let name = item.text("name").to_owned();
-        let chain = self.chain(known);
+        let (name, chain) = (item.text("name").to_owned(), chain(store, item)?);
         let random = random().map_err(|error| Reason::failure(error.to_string()))?;
         Ok(Some(Box::new(move || {
             let written = match (is_pkcs12, &key) {
@@ -135,6 +119,30 @@ impl Control {
             written.map_err(Reason::failure)
         })))
     }
+}
+
+/// The certificate of an item, as the store has it: within a transaction it may be newer than what runs.
+fn der_of(item: &Item) -> Option<Vec<u8>> {
+    of_text(item.text("der")).filter(|der| !der.is_empty())
+}
+
+/// A certificate and the authorities above it that the router has, issued one by the next.
+fn chain(store: &Store, item: &Item) -> Result<Vec<Vec<u8>>, Reason> {
+    let others: Vec<_> = store
+        .items(CERTIFICATE)
+        .filter_map(|item| der_of(item))
+        .collect();
+    let mut chain = vec![der_of(item).ok_or_else(unsigned)?];
+    while let Some(last) = chain.last()
+        && chain.len() < CHAIN
+    {
+        let issues = |der: &&Vec<u8>| !chain.contains(der) && issued_by(last, der);
+        let Some(issuer) = others.iter().find(issues) else {
+            break;
+        };
+        chain.push(issuer.clone());
+    }
+    Ok(chain)
 }
 
 fn unsigned() -> Reason {
@@ -279,7 +287,7 @@ impl Desk<'_> {
             .named("certificate", name)
             .ok_or_else(|| Reason::no_match("ca"))?;
         let bytes = |name| of_text(item.text(name)).filter(|bytes| !bytes.is_empty());
-        let der = bytes("der").ok_or_else(unsigned)?;
+        let der = der_of(item).ok_or_else(unsigned)?;
         let key = bytes("key").ok_or_else(|| Reason::failure("the key of the CA is not here"))?;
         Ok(Own {
             item: Arc::clone(item),
@@ -434,14 +442,7 @@ impl Desk<'_> {
 
     fn export_certificate(&mut self) -> Result<Reply, Reason> {
         let item = self.only()?;
-        let id = item.id;
-        let known = self
-            .control
-            .features
-            .certificates
-            .get(id)
-            .ok_or_else(unsigned)?;
-        let pem = export::to_pem("CERTIFICATE", &known.der);
+        let pem = export::to_pem("CERTIFICATE", &der_of(&item).ok_or_else(unsigned)?);
         let usual = format!("cert_export_{}", item.text("name"));
         let name = self
             .text("file-name")
@@ -533,14 +534,18 @@ impl Desk<'_> {
         let now = self.now();
         let mut wanted = Vec::new();
         for id in self.call.items {
-            let certificates = &self.control.features.certificates;
-            let known = certificates.get(*id).ok_or_else(unsigned)?;
-            let by = known
-                .by
-                .filter(|by| certificates.get(*by).is_some_and(|by| by.has_key));
+            let item = self.store.item(CERTIFICATE, *id).ok_or(Reason::NoItem)?;
+            let der = der_of(item).ok_or_else(unsigned)?;
+            let serial = Facts::read(&der).map_err(Reason::failure)?.serial;
+            let issues = |other: &&Arc<Item>| {
+                let is_able = other.id != *id && !other.text("key").is_empty();
+                is_able && der_of(other).is_some_and(|ca| issued_by(&der, &ca))
+            };
+            let by = self.store.items(CERTIFICATE).find(issues);
             let by = by.ok_or_else(|| Reason::failure("the certificate was not issued here"))?;
-            if !certificates.is_revoked(known) {
-                wanted.push((by, known.facts.serial.clone()));
+            let mut revoked = by.text("revoked-by").split(',');
+            if !revoked.any(|one| one.split(':').next() == Some(&*serial)) {
+                wanted.push((by.id, serial));
             }
         }
         let menu = self.call.menu;

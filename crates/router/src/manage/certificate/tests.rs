@@ -353,3 +353,35 @@ fn who_is_trusted_is_believed() {
     );
     assert_eq!(router.trust().roots("fetch").count(), 0);
 }
+
+#[test]
+fn commands_of_a_file_see_the_certificates_that_it_has_signed() {
+    let mut router = router();
+    let text = "/certificate\n\
+        add common-name=ca name=ca key-size=prime256v1\n\
+        sign ca ca-crl-host=192.0.2.1\n\
+        add common-name=peer name=peer key-size=prime256v1 key-usage=tls-client\n\
+        sign peer ca=ca\n\
+        export-certificate peer\n\
+        export-certificate peer type=pkcs12 export-passphrase=12345678 file-name=both\n\
+        issued-revoke peer\n";
+    write(&mut router, "road.rsc", text.as_bytes());
+
+    let done = run(&mut router, "/import road.rsc");
+
+    assert!(done.ends_with("executed successfully\n"), "{done}");
+    let flags = ":put [:len [/certificate/find where revoked]]";
+    assert_eq!(run(&mut router, flags), "1\n");
+    let pem = file(&mut router, "cert_export_peer.crt");
+    assert!(pem.starts_with(b"-----BEGIN CERTIFICATE-----"));
+    // The other router is to trust the authority: it is in the file, too.
+    let mut other = with(schema::store());
+    let both = file(&mut router, "both.p12");
+    write(&mut other, "both.p12", &both);
+    let imported = run(
+        &mut other,
+        "/certificate/import file-name=both.p12 passphrase=12345678",
+    );
+    assert!(imported.contains("certificates-imported: 2"), "{imported}");
+    assert!(imported.contains("private-keys-imported: 1"), "{imported}");
+}
