@@ -609,7 +609,7 @@ impl Control {
     /// When `poll` is next worth calling, if no worker hands anything over before.
     pub fn deadline(&self) -> Option<Instant> {
         let confirm = self.confirm_until();
-        let entries = self.firewall.next_end();
+        let entries = self.firewall.next_entries();
         let timers = self.timers.deadline().into_iter();
         let features = self.features.deadline();
         let scripts = (!self.scripts.is_empty()).then_some(self.now);

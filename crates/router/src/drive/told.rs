@@ -109,18 +109,24 @@ impl Control {
 
     /// Takes entries out of address lists whose time is over.
     pub(crate) fn expire_addresses(&mut self, store: &mut Store) {
-        for (path, item) in self.firewall.due(self.now) {
+        let due = self.firewall.due(self.now);
+        if due.is_empty() {
+            return;
+        }
+        // Entries that end together are one transaction: each one waits for the disk.
+        let all = store.begin();
+        for (path, item) in due {
             let Some(menu) = store.menu(path) else {
                 continue;
             };
             let mark = store.begin();
-            if store.remove(menu, Id(item)).is_err() {
-                store.rollback(mark);
-                continue;
+            match store.remove(menu, Id(item)) {
+                Ok(_) => _ = store.commit(mark),
+                Err(_) => store.rollback(mark),
             }
-            if let Ok(Some(changes)) = store.commit(mark) {
-                self.apply_changes(store, &changes);
-            }
+        }
+        if let Ok(Some(changes)) = store.commit(all) {
+            self.apply_changes(store, &changes);
         }
     }
 

@@ -1,4 +1,8 @@
 //! `/ip/firewall/address-list` and its twin of IPv6: the fixed part of lists.
+//!
+//! The data plane has each list as one sorted table, which is built anew when an entry comes or goes. Many commands in
+//! a row would build it as often: after [`BURST`] builds there is one each [`PAUSE`], and the lists that are stale
+//! meanwhile wait for the deadline.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,45 +14,119 @@ use super::names::Lists;
 use super::value;
 use crate::intent::{ItemId, Name};
 
+/// Tables that are built at once.
+const BURST: u32 = 32;
+/// The time between two builds after a burst, and for which a burst pays by each of its builds.
+const PAUSE: Duration = Duration::from_millis(10);
+/// What a range adds to the pause.
+const PER_RANGE: Duration = Duration::from_micros(1);
+/// Entries that end together leave the configuration in transactions of so many.
+const DUE: usize = 1_000;
+
 /// The configured entries of one family.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
-    by_list: BTreeMap<Name, BTreeMap<ItemId, AddressRange>>,
+    by_list: BTreeMap<Name, Ranges>,
     /// When entries end that do.
     ends: BTreeMap<ItemId, Instant>,
+    /// The items of `ends` by time.
+    by_end: BTreeSet<(Instant, ItemId)>,
     /// When entries were made, of those that this run has seen come.
     made: BTreeMap<ItemId, Instant>,
+    /// Lists whose table in the data plane lacks changes.
+    stale: BTreeSet<Name>,
+    pace: Pace,
+}
+
+/// The entries of a list.
+#[derive(Debug, Default)]
+struct Ranges {
+    by_item: BTreeMap<ItemId, AddressRange>,
+    /// Ranges of one address, with the number of entries that are this address.
+    singles: BTreeMap<u128, u32>,
+}
+
+impl Ranges {
+    fn insert(&mut self, item: ItemId, range: AddressRange) {
+        if range.first == range.last {
+            *self.singles.entry(range.first).or_default() += 1;
+        }
+        self.by_item.insert(item, range);
+    }
+
+    fn remove(&mut self, item: ItemId) -> Option<AddressRange> {
+        let range = self.by_item.remove(&item)?;
+        if let Some(count) = self
+            .singles
+            .get_mut(&range.first)
+            .filter(|_| range.first == range.last)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.singles.remove(&range.first);
+            }
+        }
+        Some(range)
+    }
+}
+
+/// Spaces out builds of tables: each build moves `free` on by a pause, and a burst of builds may run ahead of the
+/// clock.
+#[derive(Debug, Default)]
+struct Pace {
+    free: Instant,
+}
+
+impl Pace {
+    /// The time of the next build.
+    fn next(&self) -> Instant {
+        let ahead = PAUSE.saturating_mul(BURST);
+        Instant::ZERO
+            + self
+                .free
+                .saturating_since(Instant::ZERO)
+                .saturating_sub(ahead)
+    }
+
+    /// Notes a build of tables with so many ranges: long lists are built less often.
+    fn built(&mut self, now: Instant, ranges: usize) {
+        let pause = PAUSE + PER_RANGE.saturating_mul(u32::try_from(ranges).unwrap_or(u32::MAX));
+        self.free = self.free.max(now) + pause;
+    }
 }
 
 impl Entries {
     /// Takes over all entries; the time of those that end begins now.
     pub(super) fn load(&mut self, store: &Store, path: &str, now: Instant, lists: &mut Lists) {
-        let mut stale: BTreeSet<Name> = self.by_list.keys().cloned().collect();
-        *self = Self::default();
+        let stale: BTreeSet<Name> = self.by_list.keys().cloned().collect();
+        *self = Self {
+            stale,
+            ..Self::default()
+        };
         for item in store.items(path) {
-            self.take(item, &mut stale);
+            self.take(item);
             if item.get("timeout").is_some() {
                 self.time(item, now);
             }
         }
-        self.publish(&stale, lists);
+        self.publish(now, lists);
     }
 
-    /// The entries whose time is over. RouterOS: one that a rule has put into its list again stays for
-    /// as long as the rule says.
+    /// The entries whose time is over, [`DUE`] of them at most. RouterOS: one that a rule has put into its list again
+    /// stays for as long as the rule says.
     pub(super) fn due(&mut self, now: Instant, lists: &Lists) -> Vec<ItemId> {
-        let over = self.ends.iter().filter(|(_, end)| **end <= now);
-        let mut over: Vec<_> = over.map(|(item, _)| *item).collect();
+        let over = self.by_end.range(..=(now, ItemId::MAX)).take(DUE);
+        let mut over: Vec<_> = over.map(|(_, item)| *item).collect();
         over.retain(|item| match self.again(*item, now, lists) {
             Some(Added {
                 expiry: Some(expiry),
                 ..
             }) => {
-                self.ends.insert(*item, expiry);
+                self.set_end(*item, Some(expiry));
                 false
             }
             Some(_) => {
-                self.ends.remove(item);
+                self.set_end(*item, None);
                 false
             }
             None => true,
@@ -59,15 +137,28 @@ impl Entries {
     /// What a rule has put into an entry's list that is the entry's own address.
     fn again(&self, item: ItemId, now: Instant, lists: &Lists) -> Option<Added> {
         let mut all = self.by_list.iter();
-        let (name, range) = all.find_map(|(name, list)| Some((name, list.get(&item)?)))?;
+        let (name, range) = all.find_map(|(name, list)| Some((name, list.by_item.get(&item)?)))?;
         let single = range.first == range.last;
         let list = lists.find(name).filter(|_| single)?;
         list.added_at(range.first, now)
     }
 
-    /// When the next entry ends.
-    pub(super) fn next_end(&self) -> Option<Instant> {
-        self.ends.values().min().copied()
+    /// When there is something to do: the next entry ends, or stale lists are published.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let end = self.by_end.first().map(|(end, _)| *end);
+        let publish = (!self.stale.is_empty()).then(|| self.pace.next());
+        end.into_iter().chain(publish).min()
+    }
+
+    fn set_end(&mut self, item: ItemId, end: Option<Instant>) {
+        let before = match end {
+            Some(end) => self.ends.insert(item, end),
+            None => self.ends.remove(&item),
+        };
+        if let Some(before) = before {
+            self.by_end.remove(&(before, item));
+        }
+        self.by_end.extend(end.map(|end| (end, item)));
     }
 
     /// When an entry was made, and when it ends, as far as either is known.
@@ -94,17 +185,19 @@ impl Entries {
         now: Instant,
         lists: &mut Lists,
     ) {
-        let mut stale = BTreeSet::new();
         for change in changes.of(path) {
             if let Some(before) = &change.before {
-                self.forget(before, &mut stale, lists);
+                self.forget(before, lists);
             }
-            if let Some(after) = &change.after {
-                self.take(after, &mut stale);
-                self.time(after, now);
+            match &change.after {
+                Some(after) => {
+                    self.take(after);
+                    self.time(after, now);
+                }
+                None => _ = self.made.remove(&change.id.0),
             }
         }
-        self.publish(&stale, lists);
+        self.publish(now, lists);
     }
 
     fn time(&mut self, item: &Item, now: Instant) {
@@ -112,35 +205,33 @@ impl Entries {
         let timeout = item.get("timeout").and_then(Value::as_nanos);
         if let Some(timeout) = timeout.and_then(|nanos| u64::try_from(nanos).ok()) {
             let end = now + Duration::from_nanos(timeout);
-            self.ends.insert(item.id.0, end);
+            self.set_end(item.id.0, Some(end));
         }
     }
 
-    /// The single addresses of a list: a rule that put one in for ever made it an entry.
-    pub(super) fn singles(&self, list: &str) -> BTreeSet<u128> {
-        let ranges = self.by_list.get(list).into_iter();
-        let ranges = ranges.flat_map(BTreeMap::values);
-        let singles = ranges.filter(|range| range.first == range.last);
-        singles.map(|range| range.first).collect()
+    /// Whether an address is an entry of a list by itself: a rule that put one in for ever made it an entry.
+    pub(super) fn is_single(&self, list: &str, address: u128) -> bool {
+        let list = self.by_list.get(list);
+        list.is_some_and(|list| list.singles.contains_key(&address))
     }
 
-    fn forget(&mut self, item: &Item, stale: &mut BTreeSet<Name>, lists: &mut Lists) {
-        self.ends.remove(&item.id.0);
+    fn forget(&mut self, item: &Item, lists: &mut Lists) {
+        self.set_end(item.id.0, None);
         let name = Name::from(item.text("list"));
         let Some(list) = self.by_list.get_mut(&name) else {
             return;
         };
-        if let Some(range) = list.remove(&item.id.0)
+        if let Some(range) = list.remove(item.id.0)
             && range.first == range.last
             && let Some(list) = lists.list(&name)
         {
             // What a rule has put there goes with it.
             list.remove(range.first);
         }
-        stale.insert(name);
+        self.stale.insert(name);
     }
 
-    fn take(&mut self, item: &Item, stale: &mut BTreeSet<Name>) {
+    fn take(&mut self, item: &Item) {
         if item.is("disabled") {
             return;
         }
@@ -151,19 +242,26 @@ impl Entries {
             let name = Name::from(item.text("list"));
             let list = self.by_list.entry(name.clone()).or_default();
             list.insert(item.id.0, range);
-            stale.insert(name);
+            self.stale.insert(name);
         }
     }
 
-    /// Gives the lists that are other to the data plane: the next packet sees them.
-    fn publish(&mut self, stale: &BTreeSet<Name>, lists: &mut Lists) {
-        for name in stale {
-            let Some(list) = lists.list(name) else {
+    /// Gives stale lists to the data plane, if it is time: the next packet sees them.
+    pub(super) fn publish(&mut self, now: Instant, lists: &mut Lists) {
+        if self.stale.is_empty() || now < self.pace.next() {
+            return;
+        }
+        let mut built = 0;
+        for name in core::mem::take(&mut self.stale) {
+            let Some(list) = lists.list(&name) else {
                 continue;
             };
-            let ranges = self.by_list.get(name);
-            let ranges = ranges.into_iter().flat_map(BTreeMap::values);
-            list.set_fixed(ranges.copied().collect());
+            let ranges = self.by_list.get(&name);
+            let ranges = ranges.into_iter().flat_map(|list| list.by_item.values());
+            let ranges: Vec<_> = ranges.copied().collect();
+            built += ranges.len();
+            list.set_fixed(ranges);
         }
+        self.pace.built(now, built);
     }
 }

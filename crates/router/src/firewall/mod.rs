@@ -187,6 +187,12 @@ impl Firewall {
             let lists = &mut self.shared.lists;
             self.entries[ipv6].follow(changes, path, around.now, &mut lists[ipv6]);
         }
+        // Rules have their lists by reference: entries change no rule.
+        let is_entry = |change: &Change| ADDRESSES.contains(&change.menu.path);
+        let mut others = changes.list.iter().filter(|change| about(change));
+        if others.all(is_entry) {
+            return false;
+        }
         let patterns_changed = changes.of(PATTERNS).next().is_some();
         if patterns_changed {
             (self.patterns, self.complaints) = patterns(store);
@@ -408,6 +414,8 @@ impl Firewall {
     pub(crate) fn due(&mut self, now: Instant) -> Vec<(&'static str, ItemId)> {
         let mut all = Vec::new();
         for (ipv6, path) in [false, true].into_iter().zip(ADDRESSES) {
+            let entries = &mut self.entries[usize::from(ipv6)];
+            entries.publish(now, &mut self.shared.lists[usize::from(ipv6)]);
             let lists = self.shared.lists(ipv6);
             let due = self.entries[usize::from(ipv6)].due(now, lists);
             all.extend(due.into_iter().map(|item| (path, item)));
@@ -415,9 +423,9 @@ impl Firewall {
         all
     }
 
-    /// When the next entry of an address list ends.
-    pub(crate) fn next_end(&self) -> Option<Instant> {
-        self.entries.iter().filter_map(Entries::next_end).min()
+    /// When there is something to do about address lists: an entry ends, or a list is published.
+    pub(crate) fn next_entries(&self) -> Option<Instant> {
+        self.entries.iter().filter_map(Entries::deadline).min()
     }
 
     /// When an entry of an address list was made, and when it ends.
@@ -430,9 +438,9 @@ impl Firewall {
         self.entries[usize::from(ipv6)].times(item, now, self.shared.lists(ipv6))
     }
 
-    /// The addresses that are entries of a list by themselves.
-    pub(crate) fn singles(&self, ipv6: bool, list: &str) -> BTreeSet<u128> {
-        self.entries[usize::from(ipv6)].singles(list)
+    /// Whether an address is an entry of a list by itself.
+    pub(crate) fn is_single(&self, ipv6: bool, list: &str, address: u128) -> bool {
+        self.entries[usize::from(ipv6)].is_single(list, address)
     }
 
     /// Takes an address into a list by a name that has it, or out of it again.

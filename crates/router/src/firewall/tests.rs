@@ -1,5 +1,6 @@
 mod invalid;
 mod link;
+mod lists;
 
 use std::collections::BTreeMap;
 

@@ -133,14 +133,13 @@ impl Control {
             if wanted.is_some_and(|wanted| wanted != &**name) {
                 continue;
             }
-            let kept = self.firewall.singles(ipv6, name);
             let added: Box<dyn Iterator<Item = Added>> = match address {
                 Some(address) => Box::new(list.added_at(address, self.now).into_iter()),
                 None => Box::new(list.added(self.now)),
             };
             for added in added {
                 // RouterOS: what is an entry of the configuration is no second one.
-                if kept.contains(&added.address) {
+                if self.firewall.is_single(ipv6, name, added.address) {
                     continue;
                 }
                 let row = self.list_row(name, list.number, &added, ipv6);
