@@ -191,6 +191,44 @@ impl Old {
     }
 }
 
+/// Words that older versions had for an item and that belong to an item of another menu now. Where a command adds an
+/// item with one of them, the other item is made, too.
+#[derive(Clone, Copy, Debug)]
+pub struct Split {
+    /// The path of the other menu.
+    pub menu: &'static str,
+    /// The words, each with the property of the other menu that has its value.
+    pub words: &'static [(&'static str, &'static str)],
+    /// Values that are spelled otherwise now: the word, the value, and what it is now.
+    pub values: &'static [(&'static str, &'static str, &'static str)],
+    /// How the two items refer to each other.
+    pub link: Link,
+}
+
+/// How items refer to each other that one command of an older version made.
+#[derive(Clone, Copy, Debug)]
+pub enum Link {
+    /// This property of the item names the other one, whose name is a number behind these letters.
+    Names(&'static str, &'static str),
+    /// This property of the other item names the item.
+    NamedBy(&'static str),
+}
+
+/// Values that older versions had and this one lacks: an item that asks for one is refused with the reason.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    /// The words that are properties with such values.
+    pub words: &'static [&'static str],
+    /// The values, alone or in a list.
+    pub values: &'static [&'static str],
+    /// Why they are refused.
+    pub why: &'static str,
+}
+
+/// Turns items of an older version in a store into those that say the same now, after a file that may have brought
+/// some.
+pub type Upgrade = fn(&mut Store) -> Result<(), Reason>;
+
 /// Says why an item can not have these values, if it can not.
 pub type Check = fn(&Draft<'_>, &Store) -> Result<(), Reason>;
 
@@ -256,6 +294,12 @@ pub struct Menu {
     pub commands: &'static [Command],
     /// Words of older versions.
     pub old: &'static [Old],
+    /// Words of older versions that belong to other menus now.
+    pub splits: &'static [Split],
+    /// Values of older versions that there are no more.
+    pub lost: &'static [Lost],
+    /// What becomes of items of older versions at the end of a file.
+    pub upgrade: Option<Upgrade>,
     /// Paths that older versions had for the menu.
     pub old_paths: &'static [&'static str],
     /// Whether its items do anything; a property or command of its own can still do nothing.
@@ -351,6 +395,9 @@ impl Menu {
             follows: &[],
             commands: &[],
             old: &[],
+            splits: &[],
+            lost: &[],
+            upgrade: None,
             old_paths: &[],
             effect: Effect::Full,
             off: None,

@@ -427,12 +427,26 @@ impl Store {
 
     /// Makes all that refer to a name refer to another.
     pub(crate) fn rename(&mut self, space: &'static str, was: &str, is: &str) {
+        self.move_references(space, was, is, |_| false);
+    }
+
+    /// Makes items that refer to a name refer to another, but for those of the menus whose path `stays` says so.
+    pub fn move_references(
+        &mut self,
+        space: &'static str,
+        was: &str,
+        is: &str,
+        stays: impl Fn(&str) -> bool,
+    ) {
         let users = self
             .spaces
             .get(space)
             .and_then(|space| space.users.get(was));
         let users: Vec<_> = users.into_iter().flatten().copied().collect();
         for (index, id) in users {
+            if stays(self.tables[index].menu.path) {
+                continue;
+            }
             let Some(item) = self.tables[index].items.get(&id).cloned() else {
                 continue;
             };

@@ -44,8 +44,8 @@ mod visible;
 
 pub use change::{By, Change, Changes, Journal, NoJournal, Origin};
 pub use declare::{
-    Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Follow, Guard, Menu, Old, Pick,
-    Property, Shape, Shared, Unique,
+    Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Follow, Guard, Link, Lost, Menu,
+    Old, Pick, Property, Shape, Shared, Split, Unique, Upgrade,
 };
 pub use edit::Names;
 pub use effect::{Area, Cause, LIST as EFFECTS, Lack, Survey};

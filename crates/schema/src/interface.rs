@@ -20,6 +20,7 @@ pub(crate) mod loopback;
 pub(crate) mod lte;
 pub(crate) mod macsec;
 pub(crate) mod macvlan;
+mod master_port;
 pub(crate) mod mesh;
 pub(crate) mod ovpn_client;
 pub(crate) mod ovpn_server;

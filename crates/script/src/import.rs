@@ -7,7 +7,7 @@ use tool::Router;
 
 use crate::ast::{Block, Command};
 use crate::check::{Read, read_all};
-use crate::items::lacking;
+use crate::items::{lacking, older};
 use crate::language::argument;
 use crate::machine::{Collected, Machine, Result, finish};
 use crate::parser::Parser;
@@ -117,6 +117,13 @@ impl Machine<'_> {
         })?;
         self.print("\nScript file loaded and executed successfully\n")?;
         Ok(Value::Nothing)
+    }
+
+    /// Turns over what a file of an older version has brought, as a transaction.
+    fn upgrade(&mut self) -> std::result::Result<(), Refusal> {
+        let done = self
+            .with(|loan| loan.change(|loan| older::upgrade(loan.store).map(|()| Value::Nothing)));
+        done.map(drop).or_else(finish)
     }
 
     /// `/undo` and `/redo`. With `revision` they refuse to come to another transaction: somebody may have changed
@@ -421,6 +428,7 @@ impl Script<'_> {
             let mut machine = Machine::new(&mut site, session, out);
             self.play(&mut machine)
         });
+        let result = result.and_then(|()| older::upgrade(store));
         if result.is_err() {
             store.rollback(mark);
             return result;

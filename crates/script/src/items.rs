@@ -5,6 +5,7 @@ mod act;
 mod edit;
 mod given;
 pub(crate) mod lacking;
+pub(crate) mod older;
 
 use std::ops::ControlFlow;
 

@@ -3,7 +3,7 @@
 use menu::{Caller, Policies, Refusal, Store};
 use tool::Router;
 
-use crate::ast::{Argument, Command, Expr, Node};
+use crate::ast::{Argument, Command, Expr, Node, Target};
 use crate::machine::{Machine, Result};
 use crate::session::Numbers;
 use crate::site::Site;
@@ -32,6 +32,11 @@ impl<'c> Ready<'c> {
     /// Whether the argument stands there.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.argument(name).is_some()
+    }
+
+    /// Whether the command adds an item.
+    pub(crate) fn command_is_add(&self) -> bool {
+        matches!(self.command.target, Target::Menu(_, "add"))
     }
 
     /// Whether the bare name stands there and is not negated.

@@ -280,7 +280,11 @@ fn settable(menu: &'static Menu) -> impl Iterator<Item = Parameter> {
         menu.property(old.name)
             .is_none_or(|property| property.read_only)
     });
-    own.chain(old.map(|old| Parameter {
+    let old = old.map(|old| old.name);
+    let split = menu.splits.iter().flat_map(|split| split.words);
+    let split = split.map(|(word, _)| *word);
+    let split = split.filter(|word| menu.property(word).is_none());
+    own.chain(old.chain(split).map(|name| Parameter {
         older: true,
         ..Parameter::new(name, Takes::Value, false, "Word of an older version")
     }))

@@ -13,7 +13,7 @@ use menu::{Call, Id, Item, Labour, Policies, Reason, Reply, Row, Store, Value};
 
 use super::{Desk, one, read_file};
 use crate::drive::Control;
-use crate::feature::certificate::{CERTIFICATE, Known};
+use crate::feature::certificate::CERTIFICATE;
 use crate::store::vault::random;
 
 /// Most certificates of an exported chain.

@@ -212,6 +212,7 @@ pub(crate) static MENU: Menu = Menu {
         INTERFACE_COUNTERS,
         COMMENT_DISABLED,
     ],
+    upgrade: Some(super::master_port::upgrade),
     flags: FLAGS,
     columns: &["name", "mtu", "mac-address", "arp", "switch"],
     stats: INTERFACE_STATS,

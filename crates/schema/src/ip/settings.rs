@@ -167,6 +167,9 @@ pub(crate) static MENU: Menu = Menu {
         .read_only(),
         Property::new("ipv4-firewall-xdp-bytes", PACKETS, "The same in bytes").read_only(),
     ]],
-    old: &[Old::gone("route-cache")],
+    old: &[
+        Old::gone("route-cache"),
+        Old::renamed("max-arp-entries", "max-neighbor-entries"),
+    ],
     ..Menu::new("/ip/settings", Shape::Settings, "IPv4 settings")
 };

@@ -14,7 +14,7 @@ use crate::value::Value;
 impl Loan<'_> {
     /// Runs a change as a transaction, or as a part of the open one. Gives what it changed with the value;
     /// nothing where the open one goes on.
-    pub(super) fn change(
+    pub(crate) fn change(
         &mut self,
         edit: impl FnOnce(&mut Self) -> Result<Value>,
     ) -> Result<(Value, Option<Arc<Changes>>)> {
@@ -186,6 +186,7 @@ impl Loan<'_> {
 
     fn add(&mut self, menu: &'static Menu, ready: &Ready<'_>) -> Result<Id> {
         let mut given = self.given(menu, ready)?;
+        self.make_named(menu, ready, &mut given)?;
         if ready.has("copy-from") {
             let copy = self.selected(menu, ready, "copy-from")?;
             let item = copy
@@ -224,6 +225,7 @@ impl Loan<'_> {
         let before = self.place(menu, ready, "place-before")?;
         let added = self.store.add(menu, &given, before);
         let id = added.map_err(|reason| reason.nowhere())?;
+        self.make_naming(menu, ready, id)?;
         if menu.clashes_with_rows {
             self.refuse_what_is_a_row(menu, id)?;
         }

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use menu::{Fill, Menu, Names, Property, Reason, Value};
 
-use super::Result;
+use super::{Result, older};
 use crate::ast::{Argument, Node};
 use crate::made;
 use crate::ready::{self, Loan, Ready};
@@ -21,7 +21,14 @@ impl Loan<'_> {
             if taken.contains(&argument.name.as_str()) {
                 continue;
             }
+            if older::belongs_elsewhere(menu, argument) {
+                if ready.command_is_add() {
+                    continue;
+                }
+                return Err(older::moved(menu, argument).at(argument.at));
+            }
             let text = ready::text(argument, value);
+            older::refuse_lost(menu, argument, text.as_deref())?;
             let value = self.translate(menu, argument, text.as_deref());
             let Some((property, text)) = value.map_err(|reason| reason.at(argument.at))? else {
                 continue;

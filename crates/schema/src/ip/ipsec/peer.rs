@@ -1,6 +1,6 @@
 //! `/ip/ipsec/peer`: who keys are exchanged with.
 
-use menu::{Flag, Item, Kind, Menu, Old, Property, Shape};
+use menu::{Flag, Item, Kind, Link, Menu, Old, Property, Shape, Split};
 
 use super::{ADDRESS, PREFIX};
 use crate::declare::{PORT, no, optional, text, with_default, yes};
@@ -16,6 +16,63 @@ const MAIN_L2TP: Old = Old {
     becomes: "exchange-mode",
     with: Some("main"),
     makes: None,
+};
+
+/// Older versions exported that no local address was set.
+const NO_ADDRESS: [Old; 2] = [no_address("::"), no_address("0.0.0.0")];
+
+const fn no_address(text: &'static str) -> Old {
+    Old {
+        name: "local-address",
+        value: Some(text),
+        becomes: "",
+        with: None,
+        makes: None,
+    }
+}
+
+/// RouterOS 6.43: the algorithms of a peer became a profile.
+const PROFILE: Split = Split {
+    menu: "/ip/ipsec/profile",
+    words: &[
+        ("dh-group", "dh-group"),
+        ("dpd-interval", "dpd-interval"),
+        ("dpd-maximum-failures", "dpd-maximum-failures"),
+        ("enc-algorithm", "enc-algorithm"),
+        ("hash-algorithm", "hash-algorithm"),
+        ("lifebytes", "lifebytes"),
+        ("lifetime", "lifetime"),
+        ("nat-traversal", "nat-traversal"),
+        ("proposal-check", "proposal-check"),
+    ],
+    values: &[],
+    link: Link::Names("profile", "profile_"),
+};
+
+/// RouterOS 6.44: the proofs of a peer became an identity.
+const IDENTITY: Split = Split {
+    menu: "/ip/ipsec/identity",
+    words: &[
+        ("auth-method", "auth-method"),
+        ("certificate", "certificate"),
+        ("disabled", "disabled"),
+        ("generate-policy", "generate-policy"),
+        ("key", "key"),
+        ("mode-config", "mode-config"),
+        ("my-id", "my-id"),
+        ("notrack-chain", "notrack-chain"),
+        ("policy-template-group", "policy-template-group"),
+        ("remote-certificate", "remote-certificate"),
+        ("remote-key", "remote-key"),
+        ("secret", "secret"),
+        ("xauth-login", "username"),
+        ("xauth-password", "password"),
+    ],
+    values: &[
+        ("auth-method", "rsa-signature", "digital-signature"),
+        ("generate-policy", "yes", "port-override"),
+    ],
+    link: Link::NamedBy("peer"),
 };
 
 pub(crate) static MENU: Menu = Menu {
@@ -55,7 +112,8 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("ipsec-peer"),
     key: Some("name"),
     kind: "peer",
-    old: &[MAIN_L2TP],
+    old: &[MAIN_L2TP, NO_ADDRESS[0], NO_ADDRESS[1]],
+    splits: &[PROFILE, IDENTITY],
     idle: Some(of_exchange),
     ..Menu::new("/ip/ipsec/peer", Shape::List, "Who keys are exchanged with")
 };

@@ -1,6 +1,6 @@
 //! `/ip/ipsec/profile`: how keys are exchanged.
 
-use menu::{Builtin, Item, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Item, Kind, Lost, Menu, Pick, Property, Shape};
 
 use crate::declare::{DEFAULT, between, with_default, yes};
 
@@ -81,6 +81,11 @@ pub(crate) static MENU: Menu = Menu {
     pick: Pick::Default,
     builtin: &[Builtin {
         values: &[("name", "default")],
+    }],
+    lost: &[Lost {
+        words: &["enc-algorithm"],
+        values: &["blowfish", "camellia-128", "camellia-192", "camellia-256"],
+        why: "RouterOS 7 exchanges keys under AES, 3DES and DES alone; aes-256 is the strongest of them",
     }],
     old_paths: &["/ip/ipsec/peer/profile"],
     idle: Some(of_ppk),

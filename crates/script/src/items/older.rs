@@ -1,0 +1,151 @@
+//! Configuration of older versions that is said by other menus now, as RouterOS's own upgrades turn it over.
+
+use menu::{Id, Link, Menu, Reason, Refusal, Split, Store, Value};
+
+use super::Result;
+use super::given::Given;
+use crate::ast::Argument;
+use crate::ready::{Loan, Ready};
+
+/// Whether an argument is a word of an older version for another menu's property.
+pub(super) fn belongs_elsewhere(menu: &Menu, argument: &Argument) -> bool {
+    menu.property(&argument.name).is_none() && split_of(menu, argument).is_some()
+}
+
+/// The refusal of such a word where no item is added.
+pub(super) fn moved(menu: &Menu, argument: &Argument) -> Reason {
+    let path = split_of(menu, argument).map_or("", |split| split.menu);
+    Reason::failure(format!("{} is set in {path} now", argument.name))
+}
+
+fn split_of(menu: &Menu, argument: &Argument) -> Option<&'static Split> {
+    let has = |split: &&Split| split.words.iter().any(|(word, _)| *word == argument.name);
+    menu.splits.iter().find(has)
+}
+
+/// Refuses values that older versions had and that there are no more.
+pub(super) fn refuse_lost(menu: &Menu, argument: &Argument, text: Option<&str>) -> Result<()> {
+    for value in text.unwrap_or_default().split([',', ';']) {
+        if let Some(lost) = menu
+            .lost
+            .iter()
+            .find(|lost| lost.words.contains(&&*argument.name) && lost.values.contains(&value))
+        {
+            let text = format!("{}={value}: {}", argument.name, lost.why);
+            return Err(Reason::failure(text).at(argument.at));
+        }
+    }
+    Ok(())
+}
+
+/// Turns over what a file of an older version has brought, as far as single commands could not.
+pub(crate) fn upgrade(store: &mut Store) -> Result<()> {
+    let upgrades = store.menus().iter().filter_map(|menu| menu.upgrade);
+    let upgrades: Vec<_> = upgrades.collect();
+    let mut upgrades = upgrades.into_iter();
+    let done = upgrades.try_for_each(|upgrade| upgrade(store));
+    done.map_err(Refusal::from)
+}
+
+impl Loan<'_> {
+    /// Makes the items that the new item is to name.
+    pub(super) fn make_named(
+        &mut self,
+        menu: &'static Menu,
+        ready: &Ready<'_>,
+        given: &mut Given,
+    ) -> Result<()> {
+        for split in menu.splits {
+            let Link::Names(property, letters) = split.link else {
+                continue;
+            };
+            let Some((other, mut values)) = self.values_of(menu, split, ready)? else {
+                continue;
+            };
+            let space = other.space.unwrap_or_default();
+            let names = (1_u32..).map(|number| format!("{letters}{number}"));
+            let mut free = names.filter(|name| self.store.named(space, name).is_none());
+            let name = Value::text(free.next().unwrap_or_default());
+            values.push((other.key.unwrap_or("name"), Some(name.clone())));
+            self.add_other(other, &values)?;
+            let text = name.to_string();
+            if let Some(property) = menu.property(property) {
+                let value = self.store.parse(property, &text).map_err(Reason::nowhere)?;
+                given.retain(|(name, _)| *name != property.name);
+                given.push((property.name, value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the items that name the new item.
+    pub(super) fn make_naming(
+        &mut self,
+        menu: &'static Menu,
+        ready: &Ready<'_>,
+        id: Id,
+    ) -> Result<()> {
+        for split in menu.splits {
+            let Link::NamedBy(property) = split.link else {
+                continue;
+            };
+            let Some((other, mut values)) = self.values_of(menu, split, ready)? else {
+                continue;
+            };
+            let name = self.store.item(menu.path, id).and_then(|item| item.name());
+            let name = name.unwrap_or_default().to_owned();
+            if let Some(property) = other.property(property) {
+                let value = self.store.parse(property, &name).map_err(Reason::nowhere)?;
+                values.push((property.name, value));
+            }
+            self.add_other(other, &values)?;
+        }
+        Ok(())
+    }
+
+    fn add_other(&mut self, other: &'static Menu, values: &Given) -> Result<()> {
+        let added = self.store.add(other, values, None);
+        added.map(drop).map_err(Reason::nowhere)
+    }
+
+    /// The other item's menu and values; none if the command has none of the words.
+    fn values_of(
+        &self,
+        menu: &Menu,
+        split: &'static Split,
+        ready: &Ready<'_>,
+    ) -> Result<Option<(&'static Menu, Given)>> {
+        let Some(other) = self.store.menu(split.menu) else {
+            return Ok(None);
+        };
+        let mut values = Given::new();
+        for (argument, _) in ready.arguments() {
+            let word = split.words.iter().find(|(word, _)| *word == argument.name);
+            let Some((word, property)) = word else {
+                continue;
+            };
+            let Some(property) = other.property(property) else {
+                continue;
+            };
+            let text = ready.text(word).unwrap_or_default();
+            refuse_lost(other, argument, Some(&text))?;
+            let now = |value: &str| {
+                let known = split.values.iter();
+                let mut known = known.filter(|(own, was, _)| own == word && *was == value);
+                known
+                    .next()
+                    .map_or(value.to_owned(), |(_, _, now)| (*now).to_owned())
+            };
+            let parts: Vec<_> = text.split(',').map(now).collect();
+            let value = self.store.parse(property, &parts.join(","));
+            values.push((
+                property.name,
+                value.map_err(|reason| reason.at(argument.at))?,
+            ));
+        }
+        // A word that this menu has, too, tells nothing of an older version by itself.
+        let is_older = |(word, _): &&(&str, &str)| ready.has(word) && menu.property(word).is_none();
+        let older = split.words.iter().find(is_older);
+        Ok(older.map(|_| (other, values)))
+    }
+}
