@@ -13,6 +13,7 @@ use console::{Candidate, Colour, Outcome, Page, Said, Shell, Span};
 use machine::Instant;
 use menu::{Menu, Output, Reason, Refusal, Scan, Store, Survey};
 use netio::Waker;
+use router::drive::Pulse;
 use router::drive::log::Entry;
 use router::{Holder, Instance};
 use script::{
@@ -48,6 +49,24 @@ pub(crate) struct Shared {
     started: SystemInstant,
 }
 
+/// Lets control poll within commands that have the router for long.
+struct Heart {
+    sleepers: Arc<[Sleeper]>,
+    started: SystemInstant,
+}
+
+impl Pulse for Heart {
+    fn now(&self) -> Instant {
+        Instant::ZERO + self.started.elapsed()
+    }
+
+    fn wake(&self, worker: u16) {
+        if let Some(sleeper) = self.sleepers.get(usize::from(worker)) {
+            sleeper.wake();
+        }
+    }
+}
+
 impl Shared {
     /// Puts a router together.
     pub(crate) fn new(
@@ -58,6 +77,10 @@ impl Shared {
         started: SystemInstant,
     ) -> Self {
         let mut instance = instance;
+        instance.control().set_pulse(Arc::new(Heart {
+            sleepers: Arc::clone(&sleepers),
+            started,
+        }));
         let scripting = instance.control().scripting().clone();
         Self {
             instance: Fair::new(instance),

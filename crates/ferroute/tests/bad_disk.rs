@@ -219,11 +219,27 @@ fn at_a_full_disk_items_can_be_removed_and_changes_taken_back() {
     let (done, said) = disk.exec(&add(50));
     assert!(done, "{said}");
     disk.fill(true);
-    // Whatever room the files have of their own is used up.
-    let more =
-        format!(":for i from=100 to=8000 do={{/system/script/add name=\"s$i\" source={source}}}");
-    let (done, said) = disk.exec(&more);
-    assert!(!done && said.contains("No space left on device"), "{said}");
+    // Whatever room the files have of their own is used up, by ever smaller groups of changes.
+    let mut next = 100;
+    for size in [4000, 200, 20, 1] {
+        loop {
+            let last = next + size - 1;
+            let (done, said) = disk.exec(&format!(
+                ":for i from={next} to={last} do={{/system/script/add name=\"s$i\" source={source}}}"
+            ));
+            next += size;
+            if !done {
+                assert!(said.contains("No space left on device"), "{said}");
+                break;
+            }
+        }
+    }
+    // What was not stored does not run either.
+    let failed = next - 1;
+    let name = disk
+        .exec(&format!(":put [:len [/system/script/find name=s{failed}]]"))
+        .1;
+    assert_eq!(name.trim(), "0", "s{failed}");
 
     for number in 1..=20 {
         let (done, said) = disk.exec(&format!("/system/script/remove s{number}"));

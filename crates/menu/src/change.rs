@@ -155,6 +155,41 @@ pub trait Journal: Send {
     /// What went wrong, in words; the transaction is then rolled back.
     fn commit(&mut self, changes: &Changes) -> Result<(), String>;
 
+    /// As [`Journal::commit`], of many changes: `meanwhile` is called often, so that life goes on.
+    ///
+    /// # Errors
+    /// As of [`Journal::commit`].
+    fn commit_while(
+        &mut self,
+        changes: &Changes,
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<(), String> {
+        let _ = meanwhile;
+        self.commit(changes)
+    }
+
+    /// Takes changes that [`Journal::sync`] stores, at the latest; a router that is killed before may lose them. All
+    /// other calls store them first.
+    ///
+    /// # Errors
+    /// What went wrong, in words; the transaction is then rolled back.
+    fn defer(&mut self, changes: &Arc<Changes>) -> Result<(), String> {
+        self.commit(changes)
+    }
+
+    /// Stores the changes that were deferred, synced to disk.
+    ///
+    /// # Errors
+    /// What went wrong, in words. The changes stay deferred, and the next call tries again.
+    fn sync(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Gives back the changes that were deferred and are not stored, oldest first; they are forgotten.
+    fn take_deferred(&mut self) -> Vec<Arc<Changes>> {
+        Vec::new()
+    }
+
     /// From here on, keeps what each item was before it changed first, until [`Journal::release`]:
     /// a router that starts and finds this gives it back.
     ///

@@ -69,6 +69,15 @@ impl History {
         }
     }
 
+    /// Forgets the transactions from this revision on: they did not happen.
+    pub(crate) fn forget_from(&mut self, revision: u64) {
+        while let Some(last) = self.log.pop_back_if(|last| last.revision >= revision) {
+            self.items -= last.list.len();
+        }
+        self.done.retain(|changes| changes.revision < revision);
+        self.undone.retain(|changes| changes.revision < revision);
+    }
+
     fn forget_oldest(&mut self) {
         let Some(oldest) = self.log.pop_front() else {
             return;
@@ -264,7 +273,7 @@ impl Store {
             self.rollback(mark);
             return Err(reason);
         }
-        self.finish(mark, by, origin)
+        self.finish(mark, by, origin, &mut || {})
     }
 }
 

@@ -13,6 +13,7 @@
 pub mod bytes;
 mod change;
 mod declare;
+mod defer;
 pub mod describe;
 mod edit;
 mod effect;
@@ -47,6 +48,7 @@ pub use declare::{
     Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Follow, Guard, Link, Lost, Menu,
     Old, Pick, Property, Shape, Shared, Split, Unique, Upgrade,
 };
+pub use defer::Unstored;
 pub use edit::Names;
 pub use effect::{Area, Cause, LIST as EFFECTS, Lack, Survey};
 pub use history::Standing;

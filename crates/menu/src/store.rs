@@ -181,6 +181,8 @@ pub struct Store {
     menus: &'static [&'static Menu],
     undo: Vec<Undo>,
     depth: usize,
+    /// Whether transactions are stored with the next [`Store::sync`].
+    pub(crate) defers: bool,
     pub(crate) journal: Box<dyn Journal>,
     pub(crate) history: History,
     pub(crate) hold: Option<Hold>,
@@ -202,6 +204,7 @@ impl Store {
             menus,
             undo: Vec::new(),
             depth: 0,
+            defers: false,
             journal: Box::new(NoJournal),
             history: History::default(),
             hold: None,
@@ -373,7 +376,7 @@ impl Store {
     /// [`Reason::Storage`] if the journal fails, or why a menu's items can not be as they are now;
     /// everything is then as before `begin`.
     pub fn commit(&mut self, mark: Mark) -> Result<Option<Arc<Changes>>, Reason> {
-        self.finish(mark, By::default(), Origin::Router)
+        self.finish(mark, By::default(), Origin::Router, &mut || {})
     }
 
     /// As [`Store::commit`], for a user, who can undo it.
@@ -381,7 +384,20 @@ impl Store {
     /// # Errors
     /// As [`Store::commit`].
     pub fn commit_by(&mut self, mark: Mark, by: By) -> Result<Option<Arc<Changes>>, Reason> {
-        self.finish(mark, by, Origin::User)
+        self.commit_while(mark, by, &mut || {})
+    }
+
+    /// As [`Store::commit_by`], of what may be many changes: `meanwhile` is called often, so that life goes on.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub fn commit_while(
+        &mut self,
+        mark: Mark,
+        by: By,
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<Option<Arc<Changes>>, Reason> {
+        self.finish(mark, by, Origin::User, meanwhile)
     }
 
     pub(crate) fn finish(
@@ -389,6 +405,7 @@ impl Store {
         mark: Mark,
         by: By,
         origin: Origin,
+        meanwhile: &mut dyn FnMut(),
     ) -> Result<Option<Arc<Changes>>, Reason> {
         if mark.depth > 1 {
             self.depth = mark.depth - 1;
@@ -406,20 +423,23 @@ impl Store {
             self.rollback(mark);
             return Err(reason);
         }
-        let changes = Changes {
+        let changes = Arc::new(Changes {
             revision: self.revision + 1,
             by,
             origin,
             list,
+        });
+        let stored = match self.defers {
+            true => self.journal.defer(&changes),
+            false => self.journal.commit_while(&changes, meanwhile),
         };
-        if let Err(text) = self.journal.commit(&changes) {
+        if let Err(text) = stored {
             self.rollback(mark);
             return Err(Reason::Storage(crate::without_error_numbers(text)));
         }
         self.undo.clear();
         self.depth = 0;
         self.revision += 1;
-        let changes = Arc::new(changes);
         if let Some(hold) = &mut self.hold {
             hold.note(&changes);
         }
@@ -464,7 +484,12 @@ impl Store {
         self.undo.push(Undo { table, id, before });
     }
 
-    fn exchange(&mut self, table: usize, id: Id, item: Option<Arc<Item>>) -> Option<Arc<Item>> {
+    pub(crate) fn exchange(
+        &mut self,
+        table: usize,
+        id: Id,
+        item: Option<Arc<Item>>,
+    ) -> Option<Arc<Item>> {
         self.gathered.get_mut().clear();
         // Routes come and go by thousands, and are no matter to what their gateways are on.
         let menu = self.tables[table].menu;

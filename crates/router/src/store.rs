@@ -18,6 +18,7 @@ pub(crate) mod code;
 #[cfg(test)]
 mod disk;
 mod files;
+mod group;
 pub mod leases;
 mod ledger;
 mod machine_key;
@@ -39,7 +40,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use menu::{By, Changes, Clock, Journal, Origin, Policies, Saved, SavedChanges, SavedItem, Store};
+use menu::{By, Changes, Clock, Journal, Policies, Saved, SavedChanges, SavedItem, Store};
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, StorageBackend};
 
 pub use self::machine_key::KeyFrom;
@@ -72,6 +73,8 @@ pub struct Durable {
     serial: u64,
     /// The last revision that was written.
     revision: Option<u64>,
+    /// Changes that wait for the next write ([`group`]).
+    deferred: Vec<Arc<Changes>>,
     /// Whether first states are being kept.
     holding: bool,
     /// The revisions in the log with their bytes, oldest first.
@@ -115,6 +118,8 @@ struct Beside {
     /// Whether a write behind the snapshot was more than a note. Notes (the last login of a user, a router that runs)
     /// are frequent, and the ledger has them: no snapshot of the whole configuration is written for them.
     changed: bool,
+    /// The snapshot's length in bytes, if this run has written it.
+    snapshot_bytes: u64,
     /// The number of the last write when the router rested last.
     rested: u64,
     /// How many more rests pass before a snapshot is tried again.
@@ -124,7 +129,8 @@ struct Beside {
 impl Beside {
     /// Whether a snapshot is worth its writing.
     fn is_snapshot_due(&self) -> bool {
-        self.snapshot.is_none() || self.changed || self.ledger.is_long()
+        let is_long = self.ledger.is_long(self.snapshot_bytes);
+        self.snapshot.is_none() || self.changed || is_long
     }
 }
 
@@ -210,6 +216,7 @@ impl Durable {
         Ok(Self {
             serial: numbers.get(SERIAL).copied().unwrap_or_default(),
             revision: numbers.get(REVISION).copied(),
+            deferred: Vec::new(),
             holding,
             logged,
             unconfirmed: None,
@@ -239,9 +246,11 @@ impl Durable {
 
     /// Writes something. A database whose disk refused something once, because it was full, takes no more until it
     /// is opened anew. A write that frees room may use the reserve.
+    ///
+    /// Each part of `whats` has a number and a record in the ledger of its own.
     fn written<T>(
         &mut self,
-        what: &What<'_>,
+        whats: &[What<'_>],
         write: impl Fn(&Self, &Writer<'_>) -> Result<T, redb::Error>,
     ) -> Result<T, String> {
         match &self.refusal {
@@ -249,21 +258,22 @@ impl Durable {
             Some(Refusal::Disk(_)) => self.open_again()?,
             None => {}
         }
-        let mut result = self.write(what, &write);
+        let mut result = self.write(whats, &write);
         if matches!(result, Err(redb::Error::PreviousIo)) {
             self.open_again()?;
-            result = self.write(what, &write);
+            result = self.write(whats, &write);
         }
-        if result.as_ref().is_err_and(is_full) && (what.frees)() && self.release_reserve() {
+        let frees = || whats.iter().all(|what| (what.frees)());
+        if result.as_ref().is_err_and(is_full) && frees() && self.release_reserve() {
             self.open_again()?;
-            result = self.write(what, &write);
+            result = self.write(whats, &write);
             if let Some(beside) = &self.beside {
                 beside.reserve.take();
             }
         }
         let written = result.map_err(|error| self.in_words(&error))?;
         if let Some(beside) = &mut self.beside {
-            beside.changed |= !record::is_note(&what.content);
+            beside.changed |= whats.iter().any(|what| !record::is_note(&what.content));
         }
         Ok(written)
     }
@@ -289,15 +299,16 @@ impl Durable {
 
     fn write<T>(
         &mut self,
-        what: &What<'_>,
+        whats: &[What<'_>],
         write: impl Fn(&Self, &Writer<'_>) -> Result<T, redb::Error>,
     ) -> Result<T, redb::Error> {
         // A ledger without room would refuse what the database has taken.
         if let Some(beside) = &mut self.beside {
-            beside.ledger.make_room(what.content.len())?;
+            let contents = whats.iter().map(|what| what.content.len());
+            beside.ledger.make_room(contents)?;
         }
-        let serial = self.serial + 1;
-        let revision = what.revision.or(self.revision);
+        let first = self.serial + 1;
+        let serial = self.serial + whats.len() as u64;
         // A commit is synced to disk before it returns (redb's default durability).
         let transaction = self.database()?.begin_write()?;
         let writer = Writer {
@@ -307,12 +318,16 @@ impl Durable {
         let result = write(self, &writer)?;
         writer.number(SERIAL, serial)?;
         transaction.commit()?;
-        (self.serial, self.revision) = (serial, revision);
+        self.serial = serial;
         self.loaded.set(None);
-        if let Some(beside) = &mut self.beside {
+        for (serial, what) in (first..).zip(whats) {
+            self.revision = what.revision.or(self.revision);
+            let Some(beside) = &mut self.beside else {
+                continue;
+            };
             let entry = Entry {
                 serial,
-                revision: revision.unwrap_or_default(),
+                revision: self.revision.unwrap_or_default(),
                 line: what.line.clone(),
             };
             if let Err(error) = beside.ledger.append(&entry, &what.content) {
@@ -339,6 +354,7 @@ impl Durable {
         }
         *self = Self {
             unconfirmed: self.unconfirmed,
+            deferred: std::mem::take(&mut self.deferred),
             ..found
         };
         Ok(())
@@ -375,7 +391,7 @@ impl Durable {
             content: record::of_saved(saved),
             frees: &|| false,
         };
-        self.written(&what, |_, writer| writer.saved(saved))
+        self.written(&[what], |_, writer| writer.saved(saved))
     }
 
     /// Writes a snapshot of what the database has.
@@ -400,20 +416,21 @@ impl Durable {
             return;
         }
         (beside.snapshot, beside.changed) = (Some(self.serial), false);
-        if beside.ledger.is_long() {
+        beside.snapshot_bytes = std::fs::metadata(&path).map_or(0, |file| file.len());
+        if beside.ledger.is_long(0) {
             // Without a new ledger the long one goes on.
             let _ = beside.ledger.renew(&beside.key, self.serial);
         }
     }
 
-    /// Appends to the log and takes off what is too much of it; gives what is in it then.
+    /// Appends a transaction to the log, drops the oldest ones over the limits, and returns the revisions in it.
     fn write_log(
         &self,
+        mut logged: VecDeque<(u64, usize)>,
         writer: &Writer<'_>,
         revision: u64,
         bytes: &[u8],
     ) -> Result<VecDeque<(u64, usize)>, redb::Error> {
-        let mut logged = self.logged.clone();
         logged.push_back((revision, bytes.len()));
         let mut sum: usize = logged.iter().map(|(_, bytes)| bytes).sum();
         if bytes.len() <= LOG_BYTES || self.unconfirmed == Some(revision) {
@@ -440,49 +457,41 @@ fn is_full(error: &redb::Error) -> bool {
     matches!(error, redb::Error::Io(error) if kinds.contains(&error.kind()))
 }
 
-/// True if the changed items need no more bytes than before: removals, undone additions, shorter values.
-fn frees(changes: &Changes) -> bool {
-    let size = |item: &Option<Arc<menu::Item>>| {
-        let bytes = |item: &menu::Item| code::item(&SavedItem::of(item)).len();
-        item.as_deref().map_or(0, bytes)
-    };
-    let sum = |side: fn(&menu::Change) -> &Option<Arc<menu::Item>>| -> usize {
-        changes.list.iter().map(|change| size(side(change))).sum()
-    };
-    matches!(changes.origin, Origin::Undo(_) | Origin::Unroll(_))
-        || sum(|change| &change.after) <= sum(|change| &change.before)
-}
-
 impl Journal for Durable {
     fn commit(&mut self, changes: &Changes) -> Result<(), String> {
-        let bytes = code::changes(&SavedChanges::of(changes));
-        let what = What {
-            revision: Some(changes.revision),
-            line: match changes.by.user.as_str() {
-                "" => format!("the router: {}", changes.action()),
-                user => format!("{user}: {}", changes.action()),
-            },
-            content: record::of_changes(&bytes),
-            frees: &|| frees(changes),
-        };
-        self.logged = self.written(&what, |durable, writer| {
-            writer.changes(changes)?;
-            if durable.holding && changes.origin != Origin::Router {
-                writer.held(&changes.list)?;
-            }
-            durable.write_log(writer, changes.revision, &bytes)
-        })?;
-        Ok(())
+        self.commit_while(changes, &mut || {})
+    }
+
+    fn commit_while(
+        &mut self,
+        changes: &Changes,
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<(), String> {
+        self.store_deferred()?;
+        self.store_changes(&[changes], meanwhile)
+    }
+
+    fn defer(&mut self, changes: &Arc<Changes>) -> Result<(), String> {
+        self.defer_changes(changes)
+    }
+
+    fn sync(&mut self) -> Result<(), String> {
+        self.store_deferred()
+    }
+
+    fn take_deferred(&mut self) -> Vec<Arc<Changes>> {
+        std::mem::take(&mut self.deferred)
     }
 
     fn hold(&mut self) -> Result<(), String> {
+        self.store_deferred()?;
         let what = What {
             revision: None,
             line: String::from("safe mode taken"),
             content: record::of_hold(),
             frees: &|| false,
         };
-        self.written(&what, |durable, writer| {
+        self.written(&[what], |durable, writer| {
             writer.transaction.delete_table(HELD)?;
             let revision = durable.revision.unwrap_or_default();
             writer.note(HOLDING, Some(&revision.to_string()))
@@ -492,13 +501,14 @@ impl Journal for Durable {
     }
 
     fn release(&mut self) -> Result<(), String> {
+        self.store_deferred()?;
         let what = What {
             revision: None,
             line: String::from("safe mode released"),
             content: record::of_release(),
             frees: &|| true,
         };
-        self.written(&what, |_, writer| {
+        self.written(&[what], |_, writer| {
             writer.transaction.delete_table(HELD)?;
             writer.note(HOLDING, None)
         })?;
@@ -507,6 +517,7 @@ impl Journal for Durable {
     }
 
     fn note(&mut self, name: &str, text: Option<&str>) -> Result<(), String> {
+        self.store_deferred()?;
         let what = What {
             revision: None,
             // Others are the router's own, and nobody asks for them.
@@ -518,7 +529,7 @@ impl Journal for Durable {
             content: record::of_note(name, text),
             frees: &|| text.is_none(),
         };
-        self.written(&what, |_, writer| writer.note(name, text))?;
+        self.written(&[what], |_, writer| writer.note(name, text))?;
         if name == UNCONFIRMED {
             self.unconfirmed = text.and_then(|text| text.parse().ok());
         }
@@ -526,6 +537,8 @@ impl Journal for Durable {
     }
 
     fn rest(&mut self) {
+        // Changes that cannot be stored stay deferred, and `fault` says why.
+        let _ = self.store_deferred();
         let serial = self.serial;
         let Some(beside) = &mut self.beside else {
             return;
@@ -533,7 +546,7 @@ impl Journal for Durable {
         let has_room = beside.reserve.take();
         beside.patience = beside.patience.saturating_sub(1);
         // Where changes go on and on, the length of the ledger says when it is time.
-        let is_quiet = beside.rested == serial || beside.ledger.is_long();
+        let is_quiet = beside.rested == serial || beside.ledger.is_long(beside.snapshot_bytes);
         beside.rested = serial;
         if is_quiet && beside.patience == 0 && beside.is_snapshot_due() {
             self.keep_state();
@@ -545,6 +558,8 @@ impl Journal for Durable {
     }
 
     fn settle(&mut self) {
+        // The router stops: there is nobody left to tell.
+        let _ = self.store_deferred();
         let beside = self.beside.as_ref();
         if beside.is_some_and(Beside::is_snapshot_due) {
             self.keep_state();

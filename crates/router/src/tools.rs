@@ -8,6 +8,10 @@ use tool::{Echoes, Fetches, Ping, Pong, Router, Sniffs};
 use crate::drive::Control;
 
 impl Router for Control {
+    fn breathe(&mut self) {
+        self.poll_meanwhile();
+    }
+
     fn echoes(&mut self) -> Option<&mut dyn Echoes> {
         Some(self)
     }

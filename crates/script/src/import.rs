@@ -266,7 +266,11 @@ pub(crate) fn import_with(
     session.imports += 1;
     let _running = session.interrupt.running();
     let result = if waits {
-        script.play(&mut Machine::new(site, session, out))
+        let mut machine = Machine::new(site, session, out);
+        machine.in_groups(|machine| {
+            script.play(machine)?;
+            machine.upgrade()
+        })
     } else {
         script.as_transaction(site, session, out)
     };
@@ -434,7 +438,8 @@ impl Script<'_> {
             return result;
         }
         let by = By::user(session.caller().user, live.clock());
-        if let Some(changes) = store.commit_by(mark, by).map_err(Refusal::from)? {
+        let committed = store.commit_while(mark, by, &mut || live.breathe());
+        if let Some(changes) = committed.map_err(Refusal::from)? {
             live.changed(store, &changes);
             if let Some((topics, text)) = lacking::of_file(store, &changes) {
                 live.log(topics, &text);
@@ -501,6 +506,7 @@ fn bounded(mut text: String) -> String {
 }
 
 fn write(machine: &mut Machine<'_>, text: &str) -> std::result::Result<(), Refusal> {
+    machine.settle().or_else(finish)?;
     match machine.out.write(text) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere()),

@@ -45,9 +45,12 @@ impl Machine<'_> {
             _ => {
                 let ready = self.ready(command)?;
                 let told = std::mem::take(&mut self.lacking);
-                let checking = self.checking;
+                let (checking, groups) = (self.checking, self.groups);
                 let done = self.with(|loan| {
-                    let (value, changes) = loan.change(|loan| loan.edit(menu, name, &ready))?;
+                    loan.store.set_deferring(groups);
+                    let changed = loan.change(|loan| loan.edit(menu, name, &ready));
+                    loan.store.set_deferring(false);
+                    let (value, changes) = changed?;
                     let fresh = match &changes {
                         Some(changes) if !checking => loan.log_in_vain(changes, &told),
                         _ => Vec::new(),
@@ -56,6 +59,7 @@ impl Machine<'_> {
                 });
                 self.lacking = told;
                 let (value, changes, fresh) = done?;
+                self.unsettled |= groups && changes.is_some();
                 if let Some(changes) = changes.filter(|_| self.checking) {
                     let touched = changes.list.iter().map(|change| (change.menu, change.id));
                     self.touched.extend(touched.map(|one| (command.at, one)));

@@ -51,6 +51,7 @@ mod run;
 mod seen;
 mod select;
 mod session;
+mod settle;
 mod show;
 mod site;
 mod source;

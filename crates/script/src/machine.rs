@@ -15,6 +15,7 @@ use crate::known::is_known_only;
 use crate::language::argument;
 use crate::parser::Parser;
 use crate::session::Session;
+use crate::settle;
 use crate::site::Site;
 use crate::source::Source;
 use crate::tree::Tree;
@@ -71,6 +72,10 @@ pub(crate) struct Machine<'a> {
     pub(crate) share: Share,
     /// What was said of what has no effect.
     pub(crate) lacking: Vec<String>,
+    /// Whether changes are stored in groups: see [`Machine::settle`].
+    pub(crate) groups: bool,
+    /// Whether changes of this run wait to be stored.
+    pub(crate) unsettled: bool,
     steps: u64,
     /// Bytes of values that were made since all were weighed.
     bytes: usize,
@@ -114,6 +119,8 @@ impl<'a> Machine<'a> {
             fault: None,
             touched: Vec::new(),
             lacking: Vec::new(),
+            groups: false,
+            unsettled: false,
             needed: Policies::NONE,
             share: Share::default(),
             steps: 0,
@@ -233,6 +240,8 @@ impl<'a> Machine<'a> {
             fault: None,
             touched: Vec::new(),
             lacking: Vec::new(),
+            groups: self.groups,
+            unsettled: self.unsettled,
             needed: Policies::NONE,
             share: std::mem::take(&mut self.share),
             steps: self.steps,
@@ -244,6 +253,7 @@ impl<'a> Machine<'a> {
         (self.steps, self.bytes) = (machine.steps, machine.bytes);
         self.share = std::mem::take(&mut machine.share);
         self.passed_over = machine.passed_over;
+        self.unsettled = machine.unsettled;
         self.fault = machine.fault;
         let touched = std::mem::take(&mut machine.touched);
         self.touched.extend(touched);
@@ -349,6 +359,9 @@ impl<'a> Machine<'a> {
     }
 
     fn command_itself(&mut self, command: &Command) -> Result<Value> {
+        if settle::acts_outside(command) {
+            self.settle()?;
+        }
         let result = match command.target {
             Target::Menu(menu, name) if menu.path == crate::terminal::MENU => {
                 self.at_terminal(menu, name, command)
@@ -449,6 +462,7 @@ impl<'a> Machine<'a> {
 
     /// Lets time pass, with the router free for others.
     pub(crate) fn wait(&mut self, span: Duration) -> Result<()> {
+        self.settle()?;
         if self.checking || span.is_zero() {
             return self.step();
         }
@@ -474,6 +488,7 @@ impl<'a> Machine<'a> {
     /// Lets time pass until then on the site's clock, or until there is news. Says whether it is
     /// not yet then.
     pub(crate) fn wait_for_news(&mut self, until: Duration) -> Result<bool> {
+        self.settle()?;
         self.step()?;
         if self.site.now() >= until {
             return Ok(false);
@@ -491,6 +506,7 @@ impl<'a> Machine<'a> {
 
     /// Prints text.
     pub(crate) fn print(&mut self, text: &str) -> Result<()> {
+        self.settle()?;
         if self.out.write(text).is_break() {
             return Err(Reason::Interrupted.nowhere().into());
         }
@@ -499,6 +515,7 @@ impl<'a> Machine<'a> {
 
     /// Takes a remark beside the output of a command.
     pub(crate) fn remark(&mut self, line: &str) -> Result<()> {
+        self.settle()?;
         match self.out.remark(line).is_break() {
             true => Err(Reason::Interrupted.nowhere().into()),
             false => Ok(()),

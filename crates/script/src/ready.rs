@@ -119,15 +119,20 @@ impl Machine<'_> {
             }
             let without_secrets = !policies.contains(Policies::SENSITIVE);
             live.asked_by(&caller);
-            run(&mut Loan {
-                store,
-                live,
+            let done = run(&mut Loan {
+                store: &mut *store,
+                live: &mut *live,
                 numbers,
                 caller,
                 policies,
                 without_secrets,
                 in_file,
-            })
+            });
+            // A file that is one transaction has the router until its end.
+            if store.is_open() {
+                live.breathe();
+            }
+            done
         })?
         .map_err(Into::into)
     }

@@ -32,7 +32,20 @@ pub fn run_at(
     variables.for_each(|name| parser.names.declare(name));
     let block = parser.program()?;
     let _running = session.interrupt.running();
-    Machine::new(site, session, out).program(&block).map(drop)
+    let mut machine = Machine::new(site, session, out);
+    match block.statements.len() {
+        // One command waits for the disk by itself.
+        1 if !has_code(&block) => machine.program(&block).map(drop),
+        _ => machine.in_groups(|machine| machine.program(&block).map(drop)),
+    }
+}
+
+/// Whether code in braces or brackets stands in the statements: loops, conditions.
+fn has_code(block: &Block) -> bool {
+    let mut found = 0;
+    each_statement(block, &mut |_| found += 1);
+    let calls = |statement: &Statement| matches!(statement.what, What::Call(_) | What::Value(_));
+    found > block.statements.len() || block.statements.iter().any(calls)
 }
 
 /// As [`run_at`], where nobody else has to do with the router.

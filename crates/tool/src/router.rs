@@ -13,6 +13,10 @@ pub trait Router: Live {
         crate::of(menu, command)
     }
 
+    /// Lets the router answer packets and do what is due, within a command that has it for long. The configuration
+    /// that runs stays as it is. It is called often and does something every few milliseconds.
+    fn breathe(&mut self) {}
+
     /// What sends echo requests.
     fn echoes(&mut self) -> Option<&mut dyn Echoes> {
         None

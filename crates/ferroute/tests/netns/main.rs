@@ -41,6 +41,7 @@ mod ipsec_translated;
 mod jumbo;
 mod kernel_peer;
 mod life;
+mod long_files;
 mod loop_protect;
 mod mail;
 mod ntp;

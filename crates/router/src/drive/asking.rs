@@ -2,6 +2,8 @@
 
 use menu::{Caller, Policies};
 
+use super::pulse::Meanwhile;
+
 /// Who asked for the command that is run, or was run last.
 #[derive(Debug, Default)]
 pub(crate) struct Asking {
@@ -11,6 +13,8 @@ pub(crate) struct Asking {
     pub(crate) login: u64,
     /// What may be done.
     pub(crate) policies: Policies,
+    /// What goes on while the command has the router.
+    pub(super) meanwhile: Meanwhile,
 }
 
 impl Asking {

@@ -53,6 +53,7 @@ mod pieces;
 mod ping;
 mod publish;
 mod published;
+mod pulse;
 mod punt;
 mod rate;
 mod reconcile;
@@ -65,6 +66,7 @@ mod told;
 pub mod workers;
 
 pub use build::{Secrets, Setup};
+pub use pulse::Pulse;
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

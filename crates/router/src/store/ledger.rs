@@ -135,9 +135,10 @@ impl Ledger {
         })
     }
 
-    /// Whether so much is in it that a new one is due when there is a snapshot of it all.
-    pub(super) const fn is_long(&self) -> bool {
-        self.used > CHUNK
+    /// Whether so much is in it that a new one is due when there is a snapshot of it all. A snapshot of `state` bytes
+    /// costs more than a longer ledger: where changes go on and on, what is written for them stays in proportion.
+    pub(super) fn is_long(&self, state: u64) -> bool {
+        self.used > CHUNK.max(state)
     }
 
     /// Makes an empty ledger in place of this one, for the writes behind the number `base`.
@@ -146,10 +147,11 @@ impl Ledger {
         Ok(())
     }
 
-    /// Takes the room for one more record with so long a content, and for the zeros behind it. A full disk is noticed
-    /// here, before the database has changed.
-    pub(super) fn make_room(&mut self, content: usize) -> io::Result<()> {
-        let needed = self.used + (record_len(content) + TITLE_AND_LINE) as u64;
+    /// Takes the room for further records with contents of these lengths, and for the zeros behind them. A full disk
+    /// is noticed here, before the database has changed.
+    pub(super) fn make_room(&mut self, contents: impl Iterator<Item = usize>) -> io::Result<()> {
+        let records: usize = contents.map(record_len).sum();
+        let needed = self.used + (records + TITLE_AND_LINE) as u64;
         if needed <= self.room {
             return Ok(());
         }

@@ -329,6 +329,7 @@ impl Opening {
             reserve,
             snapshot: others.snapshot.as_ref().and_then(snapshot::Reading::serial),
             changed: others.changed_behind_snapshot(serial),
+            snapshot_bytes: 0,
             rested: serial,
             patience: 0,
         });

@@ -269,13 +269,14 @@ impl Writer<'_> {
     }
 
     /// Keeps what a transaction left.
-    pub(super) fn changes(&self, changes: &Changes) -> Done<()> {
+    pub(super) fn changes(&self, changes: &Changes, meanwhile: &mut dyn FnMut()) -> Done<()> {
         let mut items = self.transaction.open_table(ITEMS)?;
         let mut numbers = self.transaction.open_table(NUMBERS)?;
         self.insert_number(&mut numbers, REVISION, changes.revision)?;
         // An id is never used twice, so the highest one is kept even when its item goes.
         let mut last_ids = BTreeMap::<_, u64>::new();
         for change in &changes.list {
+            meanwhile();
             match SavedItem::after(change) {
                 Ok(item) => self.insert_item(&mut items, &item)?,
                 Err((path, id)) => drop(items.remove((path, id))?),

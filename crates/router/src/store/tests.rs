@@ -384,3 +384,111 @@ fn the_log_is_bounded_and_a_change_too_large_for_it_ends_it() {
 
     assert_eq!(logged(&disk), [last]);
 }
+
+/// A store on a new disk.
+fn on_disk() -> (Disk, Store) {
+    let disk = Disk::default();
+    let mut store = schema::store();
+    let durable = Durable::on(disk.clone(), &key()).expect("an empty disk");
+    store.set_journal(Box::new(durable));
+    (disk, store)
+}
+
+#[test]
+fn commands_of_a_script_wait_for_the_disk_together() {
+    let (disk, mut store) = on_disk();
+    let before = disk.syncs();
+    run_line(&mut store, "/interface/list/add name=single");
+    let single = disk.syncs() - before;
+    let before = disk.syncs();
+
+    run_line(
+        &mut store,
+        ":for i from=1 to=200 do={/interface/list/add name=\"l$i\"}",
+    );
+
+    assert_eq!(disk.syncs() - before, single);
+    drop(store);
+    let durable = Durable::on(disk, &key()).expect("what was written");
+    let kept = durable.load().expect("readable").expect("it was kept");
+    let store = taken_up(&kept);
+    assert!(store.named("interface-list", "l200").is_some());
+    assert_eq!(store.history().count(), super::LOGGED.min(201));
+}
+
+#[test]
+fn what_a_script_prints_is_said_of_what_is_on_disk() {
+    /// Notes how often the disk was synced at each line.
+    struct Lines(Disk, Vec<usize>);
+
+    impl menu::Output for Lines {
+        fn write(&mut self, _: &str) -> std::ops::ControlFlow<()> {
+            self.1.push(self.0.syncs());
+            std::ops::ControlFlow::Continue(())
+        }
+    }
+
+    let (disk, mut store) = on_disk();
+    let mut lines = Lines(disk.clone(), Vec::new());
+    let text = ":for i from=1 to=3 do={/interface/list/add name=\"l$i\"; :put $i; :put again}";
+    let mut session = Session::new("admin");
+
+    let done = script::run(
+        &mut store,
+        &mut menu::Offline,
+        &mut session,
+        text,
+        &mut lines,
+    );
+
+    done.expect("new names");
+    let syncs = lines.1;
+    assert_eq!(syncs.len(), 6);
+    for pair in syncs.chunks(2) {
+        assert_eq!(pair[0], pair[1], "nothing was changed in between");
+    }
+    assert!(syncs[0] < syncs[2] && syncs[2] < syncs[4], "{syncs:?}");
+}
+
+#[test]
+fn a_group_that_the_disk_refuses_is_taken_back_and_can_be_made_again() {
+    let (disk, mut store) = on_disk();
+    run_line(&mut store, "/interface/list/add name=before");
+    let revision = store.revision();
+    disk.full_after(Some(0));
+    let text = ":for i from=1 to=3 do={/interface/list/add name=\"l$i\"; /interface/list/set before comment=\"$i\"}";
+    let refused = try_line(&mut store, text).expect_err("the disk is full");
+    assert!(
+        matches!(refused.reason, menu::Reason::Storage(_)),
+        "{refused}"
+    );
+    // The disk has none of it: the configuration that runs has none of it either.
+    assert_eq!(store.revision(), revision);
+    assert!(store.named("interface-list", "l1").is_none());
+    let before = store
+        .named("interface-list", "before")
+        .expect("it is older");
+    assert_eq!(before.text("comment"), "");
+    assert!(store.history().all(|changes| changes.revision <= revision));
+    disk.full_after(None);
+
+    run_line(&mut store, "/interface/list/add name=after");
+    run_line(&mut store, text);
+
+    drop(store);
+    let durable = Durable::on(disk, &key()).expect("what was written");
+    let kept = durable.load().expect("readable").expect("it was kept");
+    let store = taken_up(&kept);
+    for name in ["before", "l1", "l3", "after"] {
+        assert!(store.named("interface-list", name).is_some(), "{name}");
+    }
+}
+
+fn try_line(store: &mut Store, text: &str) -> Result<(), menu::Refusal> {
+    let (mut session, mut out) = (Session::new("admin"), String::new());
+    script::run(store, &mut menu::Offline, &mut session, text, &mut out)
+}
+
+fn run_line(store: &mut Store, text: &str) {
+    try_line(store, text).expect("the line runs");
+}

@@ -22,7 +22,9 @@ impl Loan<'_> {
         match edit(self) {
             Ok(value) => {
                 let by = By::user(self.caller.user, self.live.clock());
-                let changes = self.store.commit_by(mark, by);
+                let changes = self
+                    .store
+                    .commit_while(mark, by, &mut || self.live.breathe());
                 let changes = changes.map_err(|reason| reason.nowhere())?;
                 if let Some(changes) = &changes {
                     self.live.changed(self.store, changes);
@@ -105,6 +107,7 @@ impl Loan<'_> {
             None
         };
         for id in ids {
+            self.live.breathe();
             if self.store.item(menu.path, id).is_none() {
                 dynamic.push(id);
                 continue;
