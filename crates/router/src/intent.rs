@@ -461,6 +461,8 @@ pub struct Settings4 {
     pub icmp_rate_mask: u32,
     /// `icmp-errors-use-inbound-interface-address`.
     pub icmp_inbound: bool,
+    /// `tcp-syncookies`, of the router's own services.
+    pub syn_cookies: bool,
     /// `ipv4-high-fragment-thresh`, in bytes.
     pub fragment_bytes: u64,
     /// `ipv4-fragment-time`.
@@ -493,6 +495,7 @@ impl Default for Settings4 {
             icmp_rate_limit: Duration::from_millis(10),
             icmp_rate_mask: 0x1818,
             icmp_inbound: false,
+            syn_cookies: false,
             fragment_bytes: 4 << 20,
             fragment_time: Duration::from_secs(30),
             multipath_hash: MultipathHash::L3,

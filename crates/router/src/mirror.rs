@@ -30,17 +30,19 @@ pub struct MirrorChanges {
     pub default4: Option<InterfaceId>,
     /// The same of IPv6.
     pub default6: Option<InterfaceId>,
-    /// How often one host is told errors, if that changed: what no socket takes is the namespace's to refuse.
-    pub errors: Option<ErrorRate>,
+    /// The settings of the namespace, if they changed. It refuses packets that no socket takes.
+    pub settings: Option<HostSettings>,
 }
 
-/// `icmp-rate-limit` and `icmp-rate-mask`.
+/// Settings of `/ip/settings` that concern the router's own services.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ErrorRate {
+pub struct HostSettings {
     /// Milliseconds between two errors to one host.
     pub interval_ms: u64,
     /// The types that this holds for, a bit each.
     pub mask: u32,
+    /// Whether services answer SYN floods with cookies.
+    pub syn_cookies: bool,
 }
 
 /// One mirror device.
@@ -69,8 +71,8 @@ pub struct NewMirror {
 pub(crate) struct Needs {
     asked: BTreeSet<(InterfaceId, &'static str)>,
     changed: BTreeSet<InterfaceId>,
-    /// The rate of errors that the host plane was told.
-    errors: Option<ErrorRate>,
+    /// The settings that the host plane was told.
+    settings: Option<HostSettings>,
 }
 
 impl Needs {
@@ -144,12 +146,12 @@ impl Control {
     /// Takes what changed since the last time, of this many mirrors at most; none if nothing did. The ports of
     /// mirrors that are to go are detached.
     pub fn take_mirror_changes(&mut self, most: usize) -> Option<MirrorChanges> {
-        let rate = self.error_rate();
-        let errors = (self.mirror_needs.errors != Some(rate)).then_some(rate);
-        if errors.is_none() && self.mirror_needs.changed.is_empty() {
+        let wanted = self.host_settings();
+        let settings = (self.mirror_needs.settings != Some(wanted)).then_some(wanted);
+        if settings.is_none() && self.mirror_needs.changed.is_empty() {
             return None;
         }
-        self.mirror_needs.errors = Some(rate);
+        self.mirror_needs.settings = Some(wanted);
         let mut mirrors = BTreeMap::new();
         while mirrors.len() < most
             && let Some(id) = self.mirror_needs.changed.pop_first()
@@ -168,7 +170,7 @@ impl Control {
             mirrors,
             default4: self.default4(),
             default6: self.default6(),
-            errors,
+            settings,
         })
     }
 
@@ -177,11 +179,12 @@ impl Control {
         self.mirror_needs.changed.extend(ids);
     }
 
-    fn error_rate(&self) -> ErrorRate {
+    fn host_settings(&self) -> HostSettings {
         let ipv4 = &self.intent.ipv4;
-        ErrorRate {
+        HostSettings {
             interval_ms: ipv4.icmp_rate_limit.as_nanos() as u64 / 1_000_000,
             mask: ipv4.icmp_rate_mask,
+            syn_cookies: ipv4.syn_cookies,
         }
     }
 

@@ -527,6 +527,7 @@ fn settings4(item: &Item) -> Settings4 {
         icmp_rate_limit: Duration::from_millis(number("icmp-rate-limit", 10)),
         icmp_rate_mask: number("icmp-rate-mask", 0x1818) as u32,
         icmp_inbound: item.is("icmp-errors-use-inbound-interface-address"),
+        syn_cookies: item.is("tcp-syncookies"),
         fragment_bytes: number("ipv4-high-fragment-thresh", 4 << 20),
         fragment_time: span(item, "ipv4-fragment-time").unwrap_or(Duration::from_secs(30)),
         multipath_hash: hash(item.text("ipv4-multipath-hash-policy")),

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use frame::{InterfaceId, Offloads, Port};
 use netio::link::Links;
 use netio::{Layer, Readiness, TapPort, Waker};
-use router::mirror::{ErrorRate, Mirror};
+use router::mirror::{HostSettings, Mirror};
 
 use super::HostPlane;
 use super::netlink::Netlink;
@@ -32,7 +32,7 @@ pub(crate) enum Step {
     /// Route what has no better way by the device of this number.
     Default { index: u32, ipv6: bool },
     /// Tell hosts errors this often.
-    Errors(ErrorRate),
+    Settings(HostSettings),
 }
 
 /// What is known of a device.
@@ -98,7 +98,7 @@ impl Step {
             } => change(*index, before, wanted, netlink)?,
             Self::Remove(index) => netlink.remove_link(*index)?,
             Self::Default { index, ipv6 } => netlink.set_default(*index, *ipv6)?,
-            Self::Errors(rate) => super::limit_errors(rate.interval_ms, rate.mask)?,
+            Self::Settings(settings) => super::apply(settings)?,
         }
         Ok(None)
     }

@@ -178,7 +178,11 @@ impl Mirrors {
             }
         }
         gone.append(&mut rest);
-        gone.extend(changes.errors.map(|rate| (Step::Errors(rate), None)));
+        gone.extend(
+            changes
+                .settings
+                .map(|settings| (Step::Settings(settings), None)),
+        );
         gone
     }
 

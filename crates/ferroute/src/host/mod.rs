@@ -18,6 +18,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use netio::Readiness;
+use router::mirror::HostSettings;
 
 use crate::confine::Confinement;
 
@@ -122,10 +123,18 @@ fn enter() -> io::Result<File> {
     Ok(namespace)
 }
 
-/// Sets how often one host is told errors, in milliseconds, and which types that holds for.
-fn limit_errors(interval_ms: u64, mask: u32) -> io::Result<()> {
-    set("ipv4/icmp_ratelimit", &interval_ms.to_string())?;
-    set("ipv4/icmp_ratemask", &mask.to_string())
+/// Applies the settings of `/ip/settings` that concern the router's own services.
+fn apply(settings: &HostSettings) -> io::Result<()> {
+    set("ipv4/icmp_ratelimit", &settings.interval_ms.to_string())?;
+    set("ipv4/icmp_ratemask", &settings.mask.to_string())?;
+    match set(
+        "ipv4/tcp_syncookies",
+        if settings.syn_cookies { "1" } else { "0" },
+    ) {
+        // The kernel was built without them.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
 }
 
 /// Sets one of the calling thread's namespace.

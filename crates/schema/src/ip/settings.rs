@@ -23,21 +23,21 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "accept-source-route",
             Kind::Bool,
-            "Accepts packets with the source route option",
+            "Accepts packets with the source route option; they are always dropped (RFC 7126, 4.3 and 4.4)",
         )
         .default("no")
         .inert(),
         Property::new(
             "accept-redirects",
             Kind::Bool,
-            "Accepts redirects when not forwarding",
+            "Accepts redirects when not forwarding; the routing table of this router is not changed by any",
         )
         .default("no")
         .inert(),
         Property::new(
             "secure-redirects",
             Kind::Bool,
-            "Accepts redirects of gateways only",
+            "Accepts redirects of gateways only; the routing table of this router is not changed by any",
         )
         .default("yes")
         .inert(),
@@ -50,10 +50,9 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "tcp-syncookies",
             Kind::Bool,
-            "Answers SYN floods with cookies",
+            "Answers SYN floods of the router's own services with cookies",
         )
-        .default("no")
-        .inert(),
+        .default("no"),
         Property::new(
             "tcp-timestamps",
             Kind::Words(&["disabled", "enabled", "random-offset"]),

@@ -27,7 +27,7 @@ fn the_router_is_free_while_devices_are_made_changed_and_removed() {
         panic!("{taken:?}");
     };
     assert!(matches!(made, Step::Make(_, mirror) if mirror.name == "ether1"));
-    assert!(matches!(errors, Step::Errors(_)));
+    assert!(matches!(errors, Step::Settings(_)));
     assert!(matches!(
         default,
         Step::Default {
