@@ -315,6 +315,8 @@ pub struct Menu {
     /// For addresses of interfaces: the property with the address, whose network is reached by the
     /// interface of the other.
     pub networks: Option<(&'static str, &'static str)>,
+    /// Whether rows end by themselves. RouterOS: `get` of a row that has ended gives nothing, and is no error.
+    pub passes: bool,
     /// Whether only rows of the configuration are numbered by `print`.
     pub unnumbered_dynamic: bool,
     /// Whether dynamic rows stand before those of the configuration.
@@ -405,6 +407,7 @@ impl Menu {
             gathers: None,
             networks: None,
             lines: false,
+            passes: false,
             unnumbered_dynamic: false,
             dynamic_first: false,
             passing: None,

@@ -125,7 +125,12 @@ impl Loan<'_> {
     pub(crate) fn get(&mut self, menu: &'static Menu, ready: &Ready<'_>) -> Result<Value> {
         let mut name = ready.text("value-name");
         let row = if menu.has_rows() {
-            let ids = self.selected(menu, ready, "number")?;
+            let ids = match self.selected(menu, ready, "number") {
+                Err(refusal) if menu.passes && refusal.reason == Reason::NoItem => {
+                    return Ok(Value::Nil);
+                }
+                ids => ids?,
+            };
             let id = match ids[..] {
                 [] => return Err(Reason::NoItem.nowhere()),
                 [id] => id,
@@ -135,7 +140,11 @@ impl Loan<'_> {
                     return Err(Reason::BadValue(text).nowhere());
                 }
             };
-            self.row(menu, id).ok_or_else(|| Reason::NoItem.nowhere())?
+            match self.row(menu, id) {
+                Some(row) => row,
+                None if menu.passes => return Ok(Value::Nil),
+                None => return Err(Reason::NoItem.nowhere()),
+            }
         } else {
             let mut row = None;
             let all = RowFilter {

@@ -304,8 +304,8 @@ impl Job {
             machine.job.clone_from(&self.name);
             machine.parent = Some(self.working.id);
             machine.share = Share::of(Some(Arc::clone(&self.working.budget)));
-            let done = machine.code(&self.code);
-            done.map_err(|refusal| machine.explained(&refusal))
+            let done = machine.in_groups(|machine| machine.code(&self.code));
+            done.map_err(|refusal| machine.explained_with_place(&refusal))
         };
         let written = self.file.take().map_or(Ok(()), |file| {
             let session = &self.session;

@@ -406,6 +406,22 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// As [`Self::explained`], with line and column for the log: nobody sees the script beside it.
+    pub(crate) fn explained_with_place(&mut self, refusal: &Refusal) -> String {
+        let fault = self.fault.take();
+        match (fault, refusal.at) {
+            (fault, Some(at)) if !refusal.reason.is_located() => match fault {
+                Some(fault) => {
+                    let command = fault.split(';').next().unwrap_or_default();
+                    let Position { line, column } = at;
+                    format!("{refusal} ({command}; line {line} column {column})")
+                }
+                None => format!("{refusal} {at}"),
+            },
+            _ => refusal.to_string(),
+        }
+    }
+
     /// Counts a step, and stops what takes too many.
     pub(crate) fn step(&mut self) -> Result<()> {
         self.steps += 1;

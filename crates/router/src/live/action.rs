@@ -47,6 +47,12 @@ impl Control {
             }
             (_, "monitor") => Ok(self.monitor(store, call.items)),
             ("/tool", "trace") => self.trace(store, call),
+            ("/system/package/update", "check-for-updates") => {
+                let mut row = Row::default();
+                self.annotate_update(&mut row);
+                let rows = vec![row];
+                Ok(Reply { rows, made: None })
+            }
             ("/tool/sniffer", _) => self.act_sniffer(store, call),
             ("/ip/route", "check") => {
                 let to = argument(call, "dst-ip").and_then(Value::as_address);
@@ -64,6 +70,14 @@ impl Control {
                 call.command
             ))),
         }
+    }
+
+    /// The router comes as a package of the machine below: what `/system/package` knows of is never older than what
+    /// there is. The words are RouterOS's, which scripts compare with.
+    pub(super) fn annotate_update(&self, row: &mut Row) {
+        row.set("installed-version", self.version());
+        row.set("latest-version", self.version());
+        row.set("status", Value::text("System is already up to date"));
     }
 
     fn forget4(&mut self, items: &[Id]) -> Result<Reply, Reason> {

@@ -153,7 +153,7 @@ impl Live for Control {
             "/system/license" => self.annotate_license(row),
             "/system/device-mode" => Self::annotate_device_mode(row),
             "/system/routerboard" => self.annotate_routerboard(row),
-            "/system/package/update" => row.set("installed-version", self.version()),
+            "/system/package/update" => self.annotate_update(row),
             "/system/configuration" => self.annotate_configuration(store, row),
             "/safe-mode" => self.annotate_safe_mode(row),
             _ => {}

@@ -4,7 +4,7 @@ use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
 
 use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBERS, ONCE, PROPLIST, U32,
-    WITHOUT_PAGING, argument, idle_command, nanoseconds, no, shown, text,
+    WITHOUT_PAGING, argument, command, idle_command, nanoseconds, no, shown, text,
 };
 use crate::fragment::SECOND;
 
@@ -162,25 +162,29 @@ pub(crate) static UPDATE: Menu = Menu {
             ]),
             "Which versions are offered",
         )
-        .default("stable"),
+        .default("stable")
+        .inert(),
         Property::new(
             "mode",
             Kind::Words(&["auto", "manual"]),
             "Whether a new version is installed by itself",
         )
-        .default("manual"),
+        .default("manual")
+        .inert(),
         Property::new(
             "check-certificate",
             Kind::Words(&["no", "yes", "yes-without-crl"]),
             "Checks the certificate of the update server",
         )
-        .default("no"),
+        .default("no")
+        .inert(),
         Property::new(
             "ip-version",
             Kind::Words(&["any", "ipv4", "ipv6"]),
             "How the update server is reached",
         )
-        .default("any"),
+        .default("any")
+        .inert(),
         shown("installed-version", Kind::Text, "Installed version"),
         shown("latest-version", Kind::Text, "Latest version"),
         shown("status", Kind::Text, "Status"),
@@ -210,7 +214,7 @@ pub(crate) static UPDATE: Menu = Menu {
     ],
     commands: &[
         idle_command("cancel", "Stop looking or downloading", &[AS_VALUE]),
-        idle_command(
+        command(
             "check-for-updates",
             "Look for a new version",
             &[
@@ -262,6 +266,5 @@ pub(crate) static UPDATE: Menu = Menu {
             ],
         ),
     ],
-    effect: Effect::None,
     ..Menu::new("/system/package/update", Shape::Settings, "Updates")
 };

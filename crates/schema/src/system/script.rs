@@ -92,6 +92,7 @@ pub(crate) mod job {
         columns: &["type", "script", "owner", "parent", "started"],
         commands: &[const { on_items("remove", "Stop jobs") }],
         conditions: crate::conditions::JOB,
+        passes: true,
         ..Menu::new("/system/script/job", Shape::Rows, "Scripts that run")
     };
 }
