@@ -6,6 +6,7 @@
 
 mod admin;
 mod home;
+mod scripts;
 mod traces;
 mod tunnels;
 mod values;
@@ -45,6 +46,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ),
     ("wireguard", tunnels::wireguard_carries_to_the_far_router),
     ("scheduler and netwatch", admin::scheduler_and_netwatch_ran),
+    ("script library", scripts::a_script_library_loads_and_runs),
     ("traces", traces::traces_say_what_becomes_of_pings),
     (
         "values",
