@@ -23,7 +23,7 @@ pub(crate) fn exec(exec: &Exec) -> Result<u8, String> {
         json: exec.json,
     };
     send(&mut stream, &request).map_err(broken)?;
-    show(&mut stream)
+    show(&mut stream, Screen::of_text())
 }
 
 /// Opens the console on this process's terminal.
@@ -84,7 +84,7 @@ fn attend(
     )
     .map_err(broken)?;
     forward_input(stream.try_clone().map_err(broken)?)?;
-    let code = show(&mut stream);
+    let code = show(&mut stream, Screen::Own);
     drop(raw);
     code
 }
@@ -144,7 +144,7 @@ fn script(
         },
     )
     .map_err(broken)?;
-    show(&mut stream)
+    show(&mut stream, Screen::of_text())
 }
 
 fn connect(control: &Path) -> Result<UnixStream, String> {
@@ -166,13 +166,47 @@ fn broken(error: io::Error) -> String {
     format!("the router closed the connection: {error}")
 }
 
+/// Who drew what comes from the router.
+enum Screen {
+    /// The router's console, or a command whose output goes to a file or a program: bytes go on as they are.
+    Own,
+    /// A command whose output is read at a terminal, with the bytes of a character that has not ended.
+    Text(Vec<u8>),
+}
+
+impl Screen {
+    fn of_text() -> Self {
+        match io::stdout().is_terminal() {
+            true => Self::Text(Vec::new()),
+            false => Self::Own,
+        }
+    }
+
+    /// The bytes for the standard output. A terminal shows control characters of values and does not obey them.
+    fn draw(&mut self, bytes: Vec<u8>) -> Vec<u8> {
+        let Self::Text(rest) = self else {
+            return bytes;
+        };
+        rest.extend(bytes);
+        let cut = match std::str::from_utf8(rest) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => rest.len(),
+        };
+        let whole: Vec<u8> = rest.drain(..cut).collect();
+        menu::bytes::to_bytes(&menu::visible_layout(&menu::bytes::from_bytes(&whole)))
+    }
+}
+
 /// Shows what the router says until it says that it is over.
-fn show(stream: &mut UnixStream) -> Result<u8, String> {
+fn show(stream: &mut UnixStream, mut screen: Screen) -> Result<u8, String> {
     let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
     loop {
         match receive(stream).map_err(broken)? {
             Some(Message::Output(bytes)) => {
-                match out.write_all(&bytes).and_then(|()| out.flush()) {
+                match out
+                    .write_all(&screen.draw(bytes))
+                    .and_then(|()| out.flush())
+                {
                     Ok(()) => {}
                     // A reader that went away (`| head`) is no error of ours.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
@@ -241,5 +275,24 @@ impl RawTerminal {
 impl Drop for RawTerminal {
     fn drop(&mut self) {
         let _ = termios::tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_shown_control_characters_of_values_and_whole_letters() {
+        let mut screen = Screen::Text(Vec::new());
+        let pieces: [&[u8]; 4] = [b"a\x1b[2", b"J\r\n\tb \xe2", b"\x82\xac", b"\n"];
+
+        let drawn: Vec<u8> = pieces
+            .iter()
+            .flat_map(|piece| screen.draw(piece.to_vec()))
+            .collect();
+
+        assert_eq!(String::from_utf8_lossy(&drawn), "a\\1B[2J\n\tb \u{20ac}\n");
+        assert_eq!(Screen::Own.draw(b"\x1b[2J".to_vec()), b"\x1b[2J");
     }
 }

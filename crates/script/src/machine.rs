@@ -611,7 +611,7 @@ impl<'a> Machine<'a> {
 
 /// Whether a variable's name is that of a positional parameter: `1`, `2` …
 fn is_positional(name: &str) -> bool {
-    name.bytes().all(|byte| byte.is_ascii_digit())
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What a run ends with when something stopped it.
