@@ -37,7 +37,7 @@ fn a_peer_of_before_6_43_becomes_profile_peer_and_identity() {
         "/ip ipsec peer\n\
          add address=192.0.2.1/32 auth-method=pre-shared-key dh-group=modp2048 dpd-interval=20s \\\n\
              enc-algorithm=aes-256,3des exchange-mode=ike2 generate-policy=port-strict \\\n\
-             hash-algorithm=sha256 lifetime=8h local-address=:: nat-traversal=no secret=one\n\
+             hash-algorithm=sha256 key=none lifetime=8h local-address=:: nat-traversal=no secret=one\n\
          add address=192.0.2.2/32 auth-method=rsa-signature certificate=own disabled=yes \\\n\
              enc-algorithm=aes-128\n\
          /ip ipsec policy\n\
@@ -97,6 +97,16 @@ fn ciphers_that_are_gone_are_refused_with_the_reason() {
         let refused = import(text).expect_err("no such cipher");
         assert!(
             refused.contains("RouterOS 7 exchanges keys under AES"),
+            "{refused}"
+        );
+    }
+    for text in [
+        "/ip ipsec peer add address=192.0.2.1/32 dh-group=ec2n155 secret=x",
+        "/ip ipsec proposal add name=p pfs-group=ec2n185",
+    ] {
+        let refused = import(text).expect_err("no such group");
+        assert!(
+            refused.contains("no groups over binary fields"),
             "{refused}"
         );
     }

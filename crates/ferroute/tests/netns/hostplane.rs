@@ -326,3 +326,25 @@ fn a_script_asks_a_server_of_the_network_for_a_name() {
 
     assert_eq!(found, "192.0.2.7\n");
 }
+
+#[test]
+fn syn_cookies_of_the_routers_services_follow_the_settings() {
+    let test = "syn_cookies_of_the_routers_services_follow_the_settings";
+    let Some(lab) = lab(test, layout("plain")) else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
+    let cookies = || {
+        let mut inside = Command::new(binary());
+        inside
+            .args(["host", "exec", "--control"])
+            .arg(router.control())
+            .args(["--", "cat", "/proc/sys/net/ipv4/tcp_syncookies"]);
+        let output = inside.stdin(Stdio::null()).output().expect("our binary");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    for (word, value) in [("no", "0"), ("yes", "1"), ("no", "0")] {
+        router.exec(&format!("/ip/settings/set tcp-syncookies={word}"));
+        until("the namespace has the setting", || cookies() == value);
+    }
+}

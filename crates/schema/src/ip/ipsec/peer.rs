@@ -70,7 +70,10 @@ const IDENTITY: Split = Split {
     ],
     values: &[
         ("auth-method", "rsa-signature", "digital-signature"),
+        ("certificate", "none", ""),
         ("generate-policy", "yes", "port-override"),
+        ("key", "none", ""),
+        ("remote-key", "none", ""),
     ],
     link: Link::NamedBy("peer"),
 };

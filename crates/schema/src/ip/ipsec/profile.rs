@@ -10,6 +10,13 @@ const GROUPS: Kind = Kind::Set(&[
     "modp2048", "modp1536", "modp1024", "modp768",
 ]);
 
+/// Groups on elliptic curves over binary fields (RFC 2409, 6.3 and 6.4).
+pub(crate) const BINARY_GROUPS: Lost = Lost {
+    words: &["dh-group", "pfs-group"],
+    values: &["ec2n155", "ec2n185"],
+    why: "RouterOS 7 has no groups over binary fields; ecp256 and modp2048 are stronger ones that peers have",
+};
+
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the profile"),
@@ -82,11 +89,14 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
-    lost: &[Lost {
-        words: &["enc-algorithm"],
-        values: &["blowfish", "camellia-128", "camellia-192", "camellia-256"],
-        why: "RouterOS 7 exchanges keys under AES, 3DES and DES alone; aes-256 is the strongest of them",
-    }],
+    lost: &[
+        Lost {
+            words: &["enc-algorithm"],
+            values: &["blowfish", "camellia-128", "camellia-192", "camellia-256"],
+            why: "RouterOS 7 exchanges keys under AES, 3DES and DES alone; aes-256 is the strongest of them",
+        },
+        BINARY_GROUPS,
+    ],
     old_paths: &["/ip/ipsec/peer/profile"],
     idle: Some(of_ppk),
     ..Menu::new("/ip/ipsec/profile", Shape::List, "How keys are exchanged")

@@ -31,6 +31,7 @@ const GROUPS: Kind = Kind::Words(&[
 ]);
 
 pub(crate) static MENU: Menu = Menu {
+    lost: &[super::profile::BINARY_GROUPS],
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the proposal"),
