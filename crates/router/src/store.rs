@@ -14,6 +14,7 @@
 pub(crate) mod aead;
 #[cfg(test)]
 mod bad_disk;
+mod beside;
 pub(crate) mod code;
 #[cfg(test)]
 mod disk;
@@ -37,7 +38,6 @@ pub(crate) mod vault;
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use menu::{By, Changes, Clock, Journal, Policies, Saved, SavedChanges, SavedItem, Store};
@@ -48,8 +48,8 @@ pub use self::opening::OnDamage;
 pub use self::sealed::{Secret, StateFolder};
 pub use self::vault::{Key, unpredictable};
 
-use self::ledger::{Entry, Ledger};
-use self::reserve::Reserve;
+use self::beside::Beside;
+use self::ledger::Entry;
 use self::tables::{HELD, HOLDING, LOG, REVISION, Reader, SERIAL, Writer, table};
 use self::vault::Vault;
 
@@ -103,34 +103,6 @@ impl Refusal {
         match self {
             Self::Disk(text) | Self::Damaged(text) => text,
         }
-    }
-}
-
-/// What stands beside the database's file.
-struct Beside {
-    /// The database's file.
-    path: PathBuf,
-    key: Key,
-    ledger: Ledger,
-    reserve: Reserve,
-    /// Number of the last write in the snapshot; `None` without a readable snapshot.
-    snapshot: Option<u64>,
-    /// Whether a write behind the snapshot was more than a note. Notes (the last login of a user, a router that runs)
-    /// are frequent, and the ledger has them: no snapshot of the whole configuration is written for them.
-    changed: bool,
-    /// The snapshot's length in bytes, if this run has written it.
-    snapshot_bytes: u64,
-    /// The number of the last write when the router rested last.
-    rested: u64,
-    /// How many more rests pass before a snapshot is tried again.
-    patience: u32,
-}
-
-impl Beside {
-    /// Whether a snapshot is worth its writing.
-    fn is_snapshot_due(&self) -> bool {
-        let is_long = self.ledger.is_long(self.snapshot_bytes);
-        self.snapshot.is_none() || self.changed || is_long
     }
 }
 
