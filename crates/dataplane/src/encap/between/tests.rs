@@ -173,3 +173,61 @@ fn who_asks_by_gre_is_sent_the_answer_that_came_with_it() {
     rig.pass(from_far(47, &[0; 4]));
     assert_eq!(tunnel.heard.count(), 1);
 }
+
+/// A bridged frame with an IPv4 packet that may not be fragmented, behind these tags.
+fn unfragmentable(tags: &[u8], len: usize) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
+    frame.extend(tags);
+    frame.extend([0x08, 0x00, 0x45, 0, 0, 0, 0, 0, 0x40, 0]);
+    frame.resize(len, 0);
+    frame
+}
+
+#[test]
+fn a_bridged_frame_says_whether_the_packet_around_it_may_be_fragmented() {
+    let tunnel = Between {
+        inherits_dont_fragment: true,
+        ..tunnel(Carries::Frames(100))
+    };
+    let mut rig = rig(&tunnel);
+    // A frame of spanning tree begins behind its length as IPv4 does: 0x42.
+    let mut tree = vec![
+        1, 0x80, 0xc2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 38, 0x42, 0x42, 3,
+    ];
+    tree.resize(60, 0xff);
+    for (frame, forbids) in [
+        (unfragmentable(&[], 100), true),
+        (unfragmentable(&[0x81, 0, 0, 5], 100), true),
+        (
+            unfragmentable(&[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6], 100),
+            true,
+        ),
+        (tree, false),
+        (arp(), false),
+    ] {
+        let mut frame = rig.pool.alloc_from(&frame).expect("room");
+        // Nobody looked for the packet of a bridged frame.
+        (frame.egress, frame.l3) = (ID, 0);
+        rig.command(Command::Transmit(frame));
+        rig.settle();
+        let sent = rig.sent(1);
+        let [one] = &sent[..] else {
+            panic!("{} frames left: {:?}", sent.len(), rig.drops());
+        };
+        assert_eq!(one[14 + 6] & 0x40 != 0, forbids, "{one:02x?}");
+    }
+    // It is too long for the link with its headers, and may not be cut.
+    let long = unfragmentable(&[], 1514);
+    let mut frame = rig.pool.alloc_from(&long).expect("room");
+    (frame.egress, frame.l3) = (ID, 0);
+    rig.command(Command::Transmit(frame));
+    rig.settle();
+    assert!(rig.sent(1).is_empty());
+    let drops = rig.drops();
+    assert!(
+        drops
+            .iter()
+            .any(|(reason, _)| *reason == DropReason::TooBig),
+        "{drops:?}"
+    );
+}
