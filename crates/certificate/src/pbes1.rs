@@ -22,9 +22,10 @@ pub(crate) struct Sealed<'a> {
 
 #[derive(Clone, Copy)]
 enum Scheme {
-    Md5Des,
-    Sha1Des,
-    /// With a key of so many bytes: three keys of DES, or two.
+    /// DES with a key by MD5, or by SHA-1 (PBKDF1).
+    Md5,
+    Sha1,
+    /// Triple DES with a key of so many bytes: three keys, or two.
     TripleDes(usize),
 }
 
@@ -60,8 +61,8 @@ impl<'a> Sealed<'a> {
         let (bytes, _) = tagged(0x04, rest)?;
         let (id, parameters) = tagged(0x06, algorithm)?;
         let scheme = match id.strip_prefix(&PKCS)? {
-            [5, 3] => Scheme::Md5Des,
-            [5, 10] => Scheme::Sha1Des,
+            [5, 3] => Scheme::Md5,
+            [5, 10] => Scheme::Sha1,
             [12, 1, 3] => Scheme::TripleDes(24),
             [12, 1, 4] => Scheme::TripleDes(16),
             _ => return None,
@@ -86,8 +87,8 @@ impl<'a> Sealed<'a> {
     /// Opens it; `None` if the passphrase is wrong.
     pub(crate) fn open(&self, passphrase: &str) -> Option<Vec<u8>> {
         let plain = match self.scheme {
-            Scheme::Md5Des => self.by_pbkdf1::<md5::Md5>(passphrase),
-            Scheme::Sha1Des => self.by_pbkdf1::<Sha1>(passphrase),
+            Scheme::Md5 => self.by_pbkdf1::<md5::Md5>(passphrase),
+            Scheme::Sha1 => self.by_pbkdf1::<Sha1>(passphrase),
             Scheme::TripleDes(len) => {
                 let mut key = derive(1, len, passphrase, self.salt, self.rounds);
                 // With two keys the first is the third, too.

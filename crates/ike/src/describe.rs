@@ -4,7 +4,10 @@ use crate::config::{Profile, Proposal};
 use crate::message::{Offer, Transform, Version};
 use crate::suite::{Encryption, Group};
 
-/// Describes the proposals of a message, one line each.
+/// Lines for one message: a peer may offer thousands of combinations.
+const LINES: usize = 16;
+
+/// Describes the proposals of a message, one line each, as far as there is room.
 pub(crate) fn offers(version: Version, offers: &[Offer]) -> Vec<String> {
     let mut lines = Vec::new();
     for offer in offers {
@@ -20,6 +23,11 @@ pub(crate) fn offers(version: Version, offers: &[Offer]) -> Vec<String> {
                 let texts = texts.join(" ");
                 lines.push(format!("offered #{}: {texts}", offer.number));
             }
+        }
+        if lines.len() > LINES {
+            lines.truncate(LINES);
+            lines.push("offered: and more".to_owned());
+            break;
         }
     }
     lines

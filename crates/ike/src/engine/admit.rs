@@ -6,11 +6,23 @@ use machine::Instant;
 
 use super::core::Context;
 use super::sa::Sa;
-use super::{Engine, STRANGERS, is_host};
+use super::{Engine, is_host};
 use crate::config::Exchange;
 use crate::event::{Action, Level, SaId, Why};
 use crate::message::{Header, Version};
 use crate::{v1, v2};
+
+/// How much of the room for half-open SAs is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Load {
+    Light,
+    /// Cookies are asked for.
+    Busy,
+    /// Another one takes somebody's place.
+    Full,
+    /// There is no room for SAs at all.
+    Over,
+}
 
 impl Engine {
     /// Answers a first message, if there is a peer for it and not too many are half done.
@@ -30,37 +42,31 @@ impl Engine {
         };
         let (local, remote) = (ends.0.ip(), ends.1.ip());
         let Some(id) = self.core.peer_for(local, remote, exchange) else {
-            if self.stranger_at.is_none_or(|at| at + STRANGERS <= now) {
-                self.stranger_at = Some(now);
+            let mut cx = self.context(now, out);
+            if cx.tells_of_stranger() {
                 let version = match header.version {
                     Version::One => "IKEv1",
                     Version::Two => "IKEv2",
                 };
                 let text = format!("no {version} peer config for {remote}");
-                self.context(now, out).log(Level::Error, text);
+                cx.log(Level::Error, text);
             }
             return self.core.count("no-peer");
         };
         let Some(peer) = self.core.peers.get(&id).cloned() else {
             return;
         };
-        let settings = &self.core.settings;
         let is_proved = exchange == Exchange::Ike2 && self.gate.is_proved(bytes, ends.1, now);
-        let of_address = self.half_open_of.get(&remote).copied().unwrap_or(0);
-        let crowded = of_address >= settings.half_open_per_address;
-        let full = self.half_open.len() >= settings.half_open;
         // Whoever has proved its address, or is the only one of a peer, takes the place of the oldest.
         let is_preferred = is_proved || exchange != Exchange::Ike2 && is_host(&peer);
-        if self.sas.len() >= settings.sas
-            || (full || crowded) && exchange != Exchange::Ike2 && !is_preferred
-        {
+        let load = self.load(remote);
+        if load == Load::Over || load == Load::Full && exchange != Exchange::Ike2 && !is_preferred {
             return self.core.count("too-many-half-open");
         }
-        let busy =
-            !is_proved && (full || crowded || self.half_open.len() >= settings.cookie_threshold);
-        if (full || crowded) && is_preferred {
-            self.drop_oldest(remote, crowded, now, out);
+        if load == Load::Full && is_preferred {
+            self.drop_oldest(remote, now, out);
         }
+        let busy = load != Load::Light && !is_proved;
         let sa_id = SaId(self.core.number());
         let mut cx = Context {
             core: &mut self.core,
@@ -90,14 +96,28 @@ impl Engine {
         }
     }
 
-    /// Ends the oldest half-open SA that a peer has begun, of one address or of any.
-    fn drop_oldest(
-        &mut self,
-        remote: IpAddr,
-        of_address: bool,
-        now: Instant,
-        out: &mut Vec<Action>,
-    ) {
+    /// How much of the room for half-open SAs is taken, for a sender.
+    fn load(&self, remote: IpAddr) -> Load {
+        let settings = &self.core.settings;
+        if self.sas.len() >= settings.sas {
+            return Load::Over;
+        }
+        match self.half_open.len() {
+            _ if self.is_crowded(remote) => Load::Full,
+            count if count >= settings.half_open => Load::Full,
+            count if count >= settings.cookie_threshold => Load::Busy,
+            _ => Load::Light,
+        }
+    }
+
+    fn is_crowded(&self, remote: IpAddr) -> bool {
+        let of_address = self.half_open_of.get(&remote).copied().unwrap_or(0);
+        of_address >= self.core.settings.half_open_per_address
+    }
+
+    /// Ends the oldest half-open SA that a peer has begun: of this address if that has too many, else of any.
+    fn drop_oldest(&mut self, remote: IpAddr, now: Instant, out: &mut Vec<Action>) {
+        let of_address = self.is_crowded(remote);
         let mut all = self.half_open.iter();
         let oldest = all.find(|(_, address)| !of_address || **address == remote);
         if let Some(id) = oldest.map(|(id, _)| *id) {

@@ -98,6 +98,8 @@ pub(crate) struct Core {
     pub(crate) children: BTreeMap<ChildId, Kept>,
     pub(crate) agenda: Agenda,
     pub(crate) orders: VecDeque<Order>,
+    /// When something was logged last that anybody can cause.
+    stranger_at: Option<Instant>,
     spis: BTreeSet<u32>,
     next: u64,
 }
@@ -148,6 +150,8 @@ const WANTED: usize = 1024;
 const BEHIND: Duration = Duration::from_secs(60);
 /// How long the answer to a question whether the peer lives may take at most.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+/// Messages that anybody can send are logged this often at most.
+const STRANGERS: Duration = Duration::from_secs(1);
 /// How often a keepalive is sent (RFC 3948, 4).
 pub(crate) const KEEPALIVE: Duration = Duration::from_secs(20);
 
@@ -352,6 +356,7 @@ impl Core {
             children: BTreeMap::new(),
             agenda: Agenda::default(),
             orders: VecDeque::new(),
+            stranger_at: None,
             spis: BTreeSet::new(),
             next: 0,
         }
@@ -476,6 +481,16 @@ impl Core {
 }
 
 impl Context<'_> {
+    /// Whether the log may be told of a message that anybody can send: once a second.
+    pub(crate) fn tells_of_stranger(&mut self) -> bool {
+        let last = self.core.stranger_at;
+        let is_due = last.is_none_or(|at| at + STRANGERS <= self.now);
+        if is_due {
+            self.core.stranger_at = Some(self.now);
+        }
+        is_due
+    }
+
     /// Says something in the log.
     pub(crate) fn log(&mut self, level: Level, text: String) {
         self.out.push(Action::Log(Log { level, text }));

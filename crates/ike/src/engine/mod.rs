@@ -32,9 +32,6 @@ const RETRY: Duration = Duration::from_secs(10);
 /// After how long a pair that could not be replaced is tried again.
 const REKEY_RETRY: Duration = Duration::from_secs(7);
 
-/// Messages of unknown peers are logged this often at most: anybody can send them.
-const STRANGERS: Duration = Duration::from_secs(1);
-
 /// All IKE SAs of the router.
 pub struct Engine {
     core: Core,
@@ -46,8 +43,6 @@ pub struct Engine {
     /// SAs that peers began and that are not there yet, and how many each address has.
     half_open: BTreeMap<SaId, IpAddr>,
     half_open_of: BTreeMap<IpAddr, usize>,
-    /// When a message of an unknown peer was logged last.
-    stranger_at: Option<Instant>,
     gate: Arc<Gate>,
 }
 
@@ -64,7 +59,6 @@ impl Engine {
             by_first: BTreeMap::new(),
             half_open: BTreeMap::new(),
             half_open_of: BTreeMap::new(),
-            stranger_at: None,
         }
     }
 

@@ -291,9 +291,14 @@ impl Sa {
         let read = read_offers(Version::One, offers)?;
         let peer = self.common.peer.clone();
         let configured = describe::profile(&peer.profile);
-        self.common.log_offers(Version::One, &read, configured, cx);
+        let tells = cx.tells_of_stranger();
+        if tells {
+            self.common.log_offers(Version::One, &read, configured, cx);
+        }
         let Some((chosen, agreed)) = choose_phase1(&read, &peer.profile, &self.methods()) else {
-            self.say(Level::Error, "no suitable proposal found, phase 1", cx);
+            if tells {
+                self.say(Level::Error, "no suitable proposal found, phase 1", cx);
+            }
             let notify = Notify {
                 protocol: 1,
                 spi: &[],

@@ -18,7 +18,8 @@ use crate::describe;
 use crate::engine::core::{Context, Order};
 use crate::event::{Child, ChildId, Level, Sa as Direction, State, Why};
 use crate::message::{
-    Chain, Notify, Payload, Range, Version, read_offers, read_ranges, write_offers, write_ranges,
+    Chain, Notify, Offer, Payload, Range, Version, read_offers, read_ranges, write_offers,
+    write_ranges,
 };
 use crate::suite::Group;
 
@@ -429,6 +430,12 @@ impl Sa {
         id
     }
 
+    /// Logs what the peer offers for a pair, and what is configured.
+    fn log_proposal(&self, offers: &[Offer], policy: &Policy, cx: &mut Context<'_>) {
+        let configured = describe::proposal(&policy.proposal);
+        self.common.log_offers(Version::Two, offers, configured, cx);
+    }
+
     /// Answers CREATE_CHILD_SA.
     pub(super) fn child_request(&mut self, found: &[Payload<'_>], cx: &mut Context<'_>) -> Reply {
         let refuse = |(number, data): Refusal| {
@@ -510,9 +517,7 @@ impl Sa {
             self.say(Level::Error, "no policy for what the peer asks for", cx);
             return Err((notify::TS_UNACCEPTABLE, Vec::new()));
         };
-        let configured = describe::proposal(&allowed.policy.proposal);
-        self.common
-            .log_offers(Version::Two, &offers, configured, cx);
+        self.log_proposal(&offers, &allowed.policy, cx);
         let Some((mut offer, chosen)) = choose_child(&offers, &allowed.policy, exchange.is_some())
         else {
             self.say(Level::Error, "no suitable proposal found, phase 2", cx);

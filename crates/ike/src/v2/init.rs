@@ -334,10 +334,15 @@ impl Sa {
         let (number, value) = read_value(body(&found, kind::KE)?)?;
         let peer = self.common.peer.clone();
         let configured = describe::profile(&peer.profile);
-        self.common
-            .log_offers(Version::Two, &offers, configured, cx);
+        let tells = cx.tells_of_stranger();
+        if tells {
+            self.common
+                .log_offers(Version::Two, &offers, configured, cx);
+        }
         let Some((chosen, agreed)) = choose_ike(&offers, &peer.profile, Group::of(number)) else {
-            self.say(Level::Error, "no suitable proposal found, phase 1", cx);
+            if tells {
+                self.say(Level::Error, "no suitable proposal found, phase 1", cx);
+            }
             self.answer_clear(&refusal(notify::NO_PROPOSAL), cx);
             return Ok(false);
         };

@@ -405,24 +405,7 @@ impl Ipsec {
                 self.end_session(sa, out);
                 self.given.give_back(sa, out);
             }
-            Action::Failed(policy, why) => {
-                let name =
-                    self.config.policies.get(&policy).and_then(|policy| {
-                        Some(self.config.peers.get(&policy.peer?)?.name.clone())
-                    });
-                let peer = name.unwrap_or_default();
-                // What is usual while the router starts, or follows from a command, is no error.
-                let topics = match why {
-                    Why::NoAddress | Why::Reconfigured | Why::Killed | Why::Replaced => {
-                        "ipsec,debug"
-                    }
-                    _ => "ipsec,error",
-                };
-                out.log(
-                    topics,
-                    format!("{peer}: no keys for a policy: {}", why.name()),
-                );
-            }
+            Action::Failed(policy, why) => self.keys_failed(policy, why, out),
             Action::Log(log) => {
                 let topics = match log.level {
                     ike::LogLevel::Debug => "ipsec,debug",
@@ -435,6 +418,22 @@ impl Ipsec {
             Action::LeaseWanted { sa, pool, wish } => self.lease(sa, (&pool, wish), out),
             Action::Eap { sa, id, message } => self.ask_about(sa, &id, message, out),
         }
+    }
+
+    /// A policy gets no keys.
+    fn keys_failed(&self, policy: PolicyId, why: Why, out: &mut Effects) {
+        let policy = self.config.policies.get(&policy);
+        let peer = policy.and_then(|policy| self.config.peers.get(&policy.peer?));
+        let peer = peer.map_or("", |peer| peer.name.as_str());
+        // What is usual while the router starts, or follows from a command, is no error.
+        let topics = match why {
+            Why::NoAddress | Why::Reconfigured | Why::Killed | Why::Replaced => "ipsec,debug",
+            _ => "ipsec,error",
+        };
+        out.log(
+            topics,
+            format!("{peer}: no keys for a policy: {}", why.name()),
+        );
     }
 
     /// A peer gives what it was asked for.
