@@ -87,7 +87,11 @@ fn services_show_a_certificate_of_the_routers_own_authority_and_change_it_while_
     assert!(list.contains("verify OK"), "{list}");
     let known = router.exec(":put [/certificate/get www serial-number]");
     assert!(list.contains(known.trim()), "{known} in {list}");
-    router.exec("/ip/service/set www-ssl certificate=nobody");
+    let set = "/ip/service/set www-ssl certificate=nobody";
+    let refused = router.exec(&format!(":onerror e in={{ {set} }} do={{ :put $e }}"));
+    let reason = "input does not match any value of certificate";
+    assert!(refused.contains(reason), "{refused}");
+    router.exec("/certificate/remove again");
     until("the router's own again", || page("").contains("SSL"));
     let row = router.exec("/ip/service/print where name=www-ssl");
     assert!(row.contains("there is none of this name"), "{row}");
