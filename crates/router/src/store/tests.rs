@@ -429,7 +429,7 @@ fn what_a_script_prints_is_said_of_what_is_on_disk() {
     }
 
     let (disk, mut store) = on_disk();
-    let mut lines = Lines(disk.clone(), Vec::new());
+    let mut lines = Lines(disk, Vec::new());
     let text = ":for i from=1 to=3 do={/interface/list/add name=\"l$i\"; :put $i; :put again}";
     let mut session = Session::new("admin");
 
