@@ -68,6 +68,14 @@ impl Pulse for Heart {
 }
 
 impl Shared {
+    /// One line that says how much of the configuration has no effect; `None` if all has. Others have their turn at
+    /// the router in between.
+    pub(crate) fn effects(&self) -> Option<String> {
+        let mut survey = Survey::default();
+        while survey.go_on(self.lock().store()) == Scan::More {}
+        survey.line()
+    }
+
     /// Puts a router together.
     pub(crate) fn new(
         instance: Instance,
@@ -445,10 +453,7 @@ impl Terminal {
 
     /// How much of the configuration has no effect, with an empty line after it; empty if all has.
     fn effects(&self) -> String {
-        let mut survey = Survey::default();
-        // Others have their turn at the router in between.
-        while survey.go_on(self.shared.lock().store()) == Scan::More {}
-        let line = survey.line();
+        let line = self.shared.effects();
         line.map_or(String::new(), |line| format!("{line}\n\n"))
     }
 

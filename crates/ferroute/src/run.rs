@@ -7,7 +7,6 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant as SystemInstant;
 
 use machine::Duration;
-use menu::Survey;
 use netio::{Umem, WaitSet, Waker};
 use router::Instance;
 use router::drive::{Secrets, Setup};
@@ -149,7 +148,6 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         let (log, kept) = crate::config::records(state)?;
         instance.control().recall_records(log, kept);
     }
-    say_effects(&mut instance);
     instance.begin(&notes, &said);
     print_new(&mut instance);
     if let Some(state) = &place.state {
@@ -246,17 +244,16 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         ports,
     };
     running.server = Some(Server::start(&running.place.control, &running.shared)?);
+    log_effects(&running.shared);
     Ok(running)
 }
 
-/// Says first of all how much of the configuration has no effect.
-fn say_effects(instance: &mut Instance) {
-    let line = Survey::of(instance.store()).line();
-    let log = instance.control().log();
-    if let Some(line) = line {
-        log.add("system,warning", line);
+/// Logs how much of the configuration has no effect. Packets pass by then: a long configuration takes a while.
+fn log_effects(shared: &Shared) {
+    if let Some(line) = shared.effects() {
+        shared.lock().control().log().add("system,warning", line);
+        shared.wake.wake();
     }
-    print_new(instance);
 }
 
 /// Prints the entries of the log that were not printed yet.

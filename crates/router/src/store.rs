@@ -22,8 +22,10 @@ mod files;
 mod group;
 pub mod leases;
 mod ledger;
+mod loaded;
 mod machine_key;
 mod opening;
+mod program;
 mod record;
 mod records;
 mod recovery;
@@ -582,7 +584,14 @@ pub fn take_up(
         .rposition(Option::is_none)
         .map_or(0, |gap| gap + 1);
     store.load_history(log.into_iter().skip(readable).flatten());
-    if let Some(difference) = store.difference_to(&kept.saved) {
+    let identity = program::identity();
+    let is_known = identity.is_some() && kept.notes.get(program::NOTE) == identity.as_ref();
+    let difference = match is_known {
+        // What this program has written it reads as it wrote it.
+        true => None,
+        false => store.difference_to(&kept.saved),
+    };
+    if let Some(difference) = difference {
         said.push(format!(
             "the configuration is written as this version reads it: {difference} differs"
         ));
@@ -597,6 +606,10 @@ pub fn take_up(
     }
     let is_only_read = durable.refusal().is_some();
     store.set_journal(Box::new(durable));
+    if !is_known && !is_only_read {
+        // Where the note cannot be written, the next start compares again.
+        let _ = store.note(program::NOTE, identity.as_deref());
+    }
     hold_again(store, kept);
     let given_back = give_back(store, kept, clock, &mut said);
     match given_back.and_then(|()| forget_passing(store)) {

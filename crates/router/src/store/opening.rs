@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use redb::backends::InMemoryBackend;
-use redb::{Builder, Database, ReadableDatabase as _, StorageBackend as _};
+use redb::{Builder, Database, ReadableDatabase as _};
 
 use super::files::{self, private_file, put_in_place, with_suffix};
 use super::ledger::{self, Ledger};
+use super::loaded::Loaded;
 use super::records::Records;
 use super::recovery::{Candidate, Recovered, recover};
 use super::reserve::Reserve;
@@ -257,7 +257,7 @@ impl Opening {
             return Ok(Err(Fault::Damaged(String::from("it is empty"))));
         }
         // What is no database any more may be anything to who reads it as one.
-        let looked = std::panic::catch_unwind(AssertUnwindSafe(|| self.look_through(&bytes)));
+        let looked = std::panic::catch_unwind(AssertUnwindSafe(|| self.look_through(bytes)));
         Ok(match looked {
             Ok(Ok(copy)) => copy,
             Ok(Err(error)) => Err(Fault::Damaged(error.to_string())),
@@ -265,13 +265,10 @@ impl Opening {
         })
     }
 
-    fn look_through(&self, bytes: &[u8]) -> Result<Result<Copy, Fault>, redb::Error> {
-        let memory = InMemoryBackend::new();
-        memory.set_len(bytes.len() as u64)?;
-        memory.write(0, bytes)?;
+    fn look_through(&self, bytes: Vec<u8>) -> Result<Result<Copy, Fault>, redb::Error> {
         let mut builder = Builder::new();
         builder.set_check_integrity_on_open(true);
-        let database = builder.create_with_backend(memory)?;
+        let database = builder.create_with_backend(Loaded::new(bytes))?;
         let vault = match tables::head(&database)? {
             Some(head) if head.key != self.key.name() => return Ok(Err(Fault::OtherKey)),
             head => head.map(|head| Vault::of(&self.key, head)),
@@ -412,7 +409,7 @@ impl Opening {
     fn run_unaccepted(&self, why: &str, found: Recovered) -> Result<Durable, String> {
         let revision = found.kept.saved.revision;
         let loaded = || -> Result<Durable, redb::Error> {
-            let database = Builder::new().create_with_backend(InMemoryBackend::new())?;
+            let database = Builder::new().create_with_backend(Loaded::new(Vec::new()))?;
             let vault = fill(&database, &self.key, found.last, Some(&found.kept))?;
             Durable::of(database, vault, self.opener())
         };
