@@ -23,10 +23,16 @@ use crate::service::{Rate, SERVICES, ServiceId};
 pub const CHALLENGE_MAX: usize = 128;
 /// Buckets that senders share by their hash.
 const SENDERS: usize = 4096;
-/// What a sender may send that is no known peer.
-const OF_SENDER: Rate = Rate {
+/// What a stranger may send.
+const OF_STRANGER: Rate = Rate {
     per_second: 10,
     burst: 10,
+};
+/// What may come from the address of a configured peer: two ends that begin at once, make new keys and end within a
+/// second send a dozen datagrams, and what ends an exchange of IKEv1 is sent once.
+const OF_CONFIGURED: Rate = Rate {
+    per_second: 50,
+    burst: 50,
 };
 const SECOND: u64 = 1_000_000_000;
 
@@ -138,10 +144,14 @@ impl Limits {
             },
             sender => {
                 let place = self.place(id, arrival.from.ip());
-                if !take(&mut self.senders[place], OF_SENDER, now) {
+                let is_configured = sender == Sender::Configured;
+                let of_sender = match is_configured {
+                    true => OF_CONFIGURED,
+                    false => OF_STRANGER,
+                };
+                if !take(&mut self.senders[place], of_sender, now) {
                     return Admission::Dropped(DropReason::ServiceSender);
                 }
-                let is_configured = sender == Sender::Configured;
                 match is_configured || take(&mut self.services[id.index()], rate, now) {
                     true => Admission::Heard,
                     false => Admission::Challenged,

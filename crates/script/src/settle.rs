@@ -8,9 +8,9 @@ use crate::machine::{Machine, Result, finish};
 use crate::ready::lend;
 
 impl Machine<'_> {
-    /// Stores the changes of this run that wait for it. A script's changes are stored in groups: all of them before the
-    /// script ends, and before a command that acts outside of the configuration. Changes that cannot be stored are taken
-    /// back.
+    /// Stores the changes of this run that wait for it. A script's changes are stored in groups: all of them before
+    /// the script ends, and before a command that acts outside of the configuration. Changes that cannot be stored are
+    /// taken back.
     pub(crate) fn settle(&mut self) -> Result<()> {
         if !std::mem::take(&mut self.unsettled) {
             return Ok(());

@@ -102,7 +102,7 @@ fn what_exists_from_the_start_is_set_as_the_router_sets_it() {
                 /ip ipsec policy\n\
                 set 0 disabled=yes\n\
                 /ip service\n\
-                set api-ssl certificate=mine tls-version=only-1.2\n\
+                set api-ssl tls-version=only-1.2\n\
                 set telnet disabled=yes\n\
                 /ip smb shares\n\
                 set [ find default=yes ] directory=pub\n";

@@ -3,7 +3,8 @@
 use crate::ipsec::{Swan, reaches, router, with_swan};
 use crate::world::{Folder, Server, until};
 
-/// Sends first messages of IKEv2 and junk from any address of 10.1.0.0/16, four times what a service hears of strangers: `flood.py KIND`.
+/// Sends first messages of IKEv2 or junk from any address of 10.1.0.0/16, four times what a service hears of
+/// strangers: `flood.py KIND`.
 const FLOOD: &str = r#"
 import os, random, socket, struct, sys, time
 raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)

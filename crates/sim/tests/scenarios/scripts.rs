@@ -41,7 +41,7 @@ fn what_an_event_cannot_do_is_logged_and_the_next_one_runs() {
 
     let log = world.run_on(router, "/log print where topics~\"script\"");
     assert!(
-        log.contains("no such item (/ip/route/get; line 1)"),
+        log.contains("no such item (/ip/route/get; line 1 column 15)"),
         "{log}"
     );
     assert_eq!(
