@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-/// How long after the last change memory is given back: what was replaced is freed by then.
+/// How long after the last change or copy memory is given back: what was replaced is freed by then.
 const QUIET: Duration = Duration::from_secs(2);
 
 /// Whether there is something to give back.
@@ -13,7 +13,7 @@ const QUIET: Duration = Duration::from_secs(2);
 pub(crate) struct Heap {
     /// The revision of the configuration; none before the first look, at the router's start.
     revision: Option<u64>,
-    /// When it last changed, if nothing was given back since.
+    /// When it last changed or was copied as a whole, if nothing was given back since.
     changed: Option<Instant>,
 }
 
@@ -23,6 +23,11 @@ impl Heap {
         if self.revision.replace(revision) != Some(revision) {
             self.changed = Some(Instant::now());
         }
+    }
+
+    /// Has memory given back later, because a large copy was made just now.
+    pub(crate) fn expect_leftovers(&mut self) {
+        self.changed = Some(Instant::now());
     }
 
     /// Gives memory back if the last change is a while ago. The caller does not hold the router.

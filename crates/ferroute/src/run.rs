@@ -366,7 +366,9 @@ impl Outside {
             };
             if self.rested.elapsed() >= REST {
                 self.rested = SystemInstant::now();
-                instance.rest();
+                if instance.rest() {
+                    self.heap.expect_leftovers();
+                }
             }
             let control = instance.control();
             for entry in control.log().take_new() {

@@ -216,8 +216,11 @@ pub trait Journal: Send {
         Ok(())
     }
 
-    /// Does work that can wait. It is called every few seconds while the router runs.
-    fn rest(&mut self) {}
+    /// Does work that can wait, and says whether it copied the whole configuration for it. It is called every few
+    /// seconds while the router runs.
+    fn rest(&mut self) -> bool {
+        false
+    }
 
     /// Does all work that waits: the router stops.
     fn settle(&mut self) {}

@@ -141,9 +141,10 @@ impl Store {
         self.journal.note(name, text).map_err(Reason::Storage)
     }
 
-    /// Lets the journal do work that can wait. Called every few seconds.
-    pub fn rest(&mut self) {
-        self.journal.rest();
+    /// Lets the journal do work that can wait. Called every few seconds. Returns whether the journal copied the whole
+    /// configuration for it.
+    pub fn rest(&mut self) -> bool {
+        self.journal.rest()
     }
 
     /// Lets the journal do all work that waits: the router stops.

@@ -62,7 +62,7 @@ pub use policy::Policies;
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};
 pub use rights::{Grant, Rights};
-pub use saved::{Saved, SavedChange, SavedChanges, SavedItem};
+pub use saved::{Saved, SavedChange, SavedChanges, SavedItem, SavedValues};
 pub use store::{Id, Item, Mark, NO_SEAL, Opens, Seal, Store};
 pub use system_error::without_error_numbers;
 pub use value::{Gateway, Value};

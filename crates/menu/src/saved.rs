@@ -5,13 +5,74 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use crate::edit::Names;
-use crate::{By, Change, Changes, Id, Item, Kind, Origin, Property, Shape, Store, Value};
+use crate::{By, Change, Changes, Id, Item, Kind, Origin, Property, Reason, Shape, Store, Value};
+
+/// Names and values of an item in one piece of memory, because a configuration may have a million of them: of each
+/// name and each value first the length in bytes, as four bytes little endian, then the text.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct SavedValues(Box<[u8]>);
+
+impl SavedValues {
+    /// Reads what [`Self::bytes`] gave; `None` if that is damaged.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            next_text(&mut rest)?;
+            next_text(&mut rest)?;
+        }
+        Some(Self(bytes.into()))
+    }
+
+    /// The form in which the values are kept.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Each name and its value.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut rest = &*self.0;
+        // Every text was read once before.
+        std::iter::from_fn(move || Some((next_text(&mut rest)?, next_text(&mut rest)?)))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for SavedValues {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(values: I) -> Self {
+        let mut bytes = Vec::new();
+        for (name, value) in values {
+            for text in [name.as_ref(), value.as_ref()] {
+                bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
+                bytes.extend_from_slice(text.as_bytes());
+            }
+        }
+        Self(bytes.into())
+    }
+}
+
+impl fmt::Debug for SavedValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+/// Takes a text with its length from the front.
+fn next_text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
+    let (length, behind) = rest.split_first_chunk()?;
+    let (text, behind) = behind.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    *rest = behind;
+    std::str::from_utf8(text).ok()
+}
 
 /// One item as strings.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedItem {
-    /// The menu's path.
-    pub path: String,
+    /// The menu's path; the items of a menu may share it.
+    pub path: Arc<str>,
     /// The item's number.
     pub id: u64,
     /// Where it stands in its menu.
@@ -19,7 +80,7 @@ pub struct SavedItem {
     /// Which of the items that exist from the start it is.
     pub builtin: Option<u64>,
     /// The values that are set; what is missing is unset.
-    pub values: Vec<(String, String)>,
+    pub values: SavedValues,
 }
 
 /// One item before and after a transaction, as strings.
@@ -76,13 +137,12 @@ impl SavedItem {
     /// The item as strings.
     pub fn of(item: &Item) -> Self {
         Self {
-            path: item.menu.path.to_owned(),
+            path: item.menu.path.into(),
             id: item.id.0,
             position: item.position,
             builtin: item.builtin.map(|number| number as u64),
-            values: item
-                .values()
-                .map(|(p, v)| (p.name.to_owned(), v.to_string()))
+            values: { item.values() }
+                .map(|(property, value)| (property.name, value.to_string()))
                 .collect(),
         }
     }
@@ -93,10 +153,10 @@ impl SavedItem {
         let all = item.values().all(|(property, value)| {
             count += 1;
             let mut saved = self.values.iter();
-            let saved = saved.find(|(name, _)| name == property.name);
+            let saved = saved.find(|(name, _)| *name == property.name);
             saved.is_some_and(|(_, text)| is_shown_as(value, text))
         });
-        all && count == self.values.len()
+        all && count == self.values.iter().count()
             && self.position == item.position
             && self.builtin == item.builtin.map(|number| number as u64)
     }
@@ -109,6 +169,15 @@ impl SavedItem {
             .map(Self::of)
             .ok_or((change.menu.path, change.id.0))
     }
+}
+
+/// The value that a text was. It was taken once, perhaps when more was: a bound loses none of it.
+fn parse_saved(property: &Property, text: &str) -> Result<Value, Reason> {
+    let kind = match property.kind {
+        Kind::Name | Kind::Filled | Kind::Sized { .. } => Kind::Text,
+        kind => kind,
+    };
+    kind.parse(property.name, text)
 }
 
 /// Whether a value is shown as this text. It writes no string: a start compares a million values.
@@ -285,26 +354,21 @@ impl Store {
     fn read_item(&self, index: usize, saved: &SavedItem, lost: &mut Vec<String>) -> Item {
         let table = &self.tables[index];
         let mut values = vec![None; table.properties.len()];
-        // A property that is newer than the saved item has its default.
-        for (place, property) in table.properties.iter().enumerate() {
-            let known = saved.values.iter().any(|(name, _)| name == property.name);
-            if !known && !property.unset {
-                values[place] = table.defaults[place].clone();
-            }
-        }
-        for (name, text) in &saved.values {
+        let mut is_known = vec![false; table.properties.len()];
+        for (name, text) in saved.values.iter() {
             let parsed = table.menu.index(name).map(|place| {
-                let property = table.properties[place];
-                // What is kept was taken once, perhaps when more was: a bound loses none of it.
-                let kind = match property.kind {
-                    Kind::Name | Kind::Filled | Kind::Sized { .. } => Kind::Text,
-                    kind => kind,
-                };
-                (place, kind.parse(name, text))
+                is_known[place] = true;
+                (place, parse_saved(table.properties[place], text))
             });
             match parsed {
                 Some((place, Ok(value))) => values[place] = Some(value),
                 _ => lost.push(format!("{} *{:X} {name}={text}", saved.path, saved.id)),
+            }
+        }
+        // A property that is newer than the saved item has its default.
+        for (place, property) in table.properties.iter().enumerate() {
+            if !is_known[place] && !property.unset {
+                values[place] = table.defaults[place].clone();
             }
         }
         let builtin = saved

@@ -373,7 +373,7 @@ fn fixed_items_are_exported_by_name_and_return_when_a_saved_store_lacks_them() {
 
     let mut saved = store.save();
     saved.items.retain(|item| {
-        item.path != "/door" || item.values.iter().any(|(_, value)| value == "back")
+        &*item.path != "/door" || item.values.iter().any(|(_, value)| value == "back")
     });
     let mut loaded = Store::new(MENUS);
     assert_eq!(loaded.load(&saved), Vec::<String>::new());

@@ -338,10 +338,12 @@ impl Instance {
         }
     }
 
-    /// Lets the store do work that can wait. Called every few seconds.
-    pub fn rest(&mut self) {
-        self.store.rest();
+    /// Lets the store do work that can wait. Called every few seconds. Returns whether the store copied the whole
+    /// configuration for it.
+    pub fn rest(&mut self) -> bool {
+        let copied = self.store.rest();
         self.show_storage_fault();
+        copied
     }
 
     /// Passes on to the features why changes cannot be stored.

@@ -510,25 +510,27 @@ impl Journal for Durable {
         Ok(())
     }
 
-    fn rest(&mut self) {
+    fn rest(&mut self) -> bool {
         // Changes that cannot be stored stay deferred, and `fault` says why.
         let _ = self.store_deferred();
         let serial = self.serial;
         let Some(beside) = &mut self.beside else {
-            return;
+            return false;
         };
         let has_room = beside.reserve.take();
         beside.patience = beside.patience.saturating_sub(1);
         // Where changes go on and on, the length of the ledger says when it is time.
         let is_quiet = beside.rested == serial || beside.ledger.is_long(beside.snapshot_bytes);
         beside.rested = serial;
-        if is_quiet && beside.patience == 0 && beside.is_snapshot_due() {
+        let is_due = is_quiet && beside.patience == 0 && beside.is_snapshot_due();
+        if is_due {
             self.keep_state();
         }
         if has_room && matches!(self.refusal, Some(Refusal::Disk(_))) {
             // The disk is not full any more. If it still takes nothing, the next write says why.
             let _ = self.open_again();
         }
+        is_due
     }
 
     fn settle(&mut self) {

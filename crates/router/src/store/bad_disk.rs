@@ -82,7 +82,7 @@ fn add(store: &mut Store, number: usize) {
 
 /// What the numbers of changes are that a state has.
 fn numbers(kept: &Kept) -> Vec<usize> {
-    let values = kept.saved.items.iter().flat_map(|item| &item.values);
+    let values = kept.saved.items.iter().flat_map(|item| item.values.iter());
     let numbers = values.filter_map(|(_, value)| value.strip_prefix("secret")?.parse().ok());
     numbers.collect()
 }

@@ -3,36 +3,43 @@
 //! Numbers are little endian, texts have their length in four bytes before them. What is read may be
 //! damaged: then there is nothing, never a panic.
 
+use std::sync::Arc;
+
 use super::{Held, Kept};
-use menu::{By, Clock, Origin, Saved, SavedChange, SavedChanges, SavedItem};
+use menu::{By, Clock, Origin, Saved, SavedChange, SavedChanges, SavedItem, SavedValues};
 
 /// `position`, `builtin + 1` or 0, then each name and value.
 pub(crate) fn item(item: &SavedItem) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend_from_slice(&item.position.to_le_bytes());
     out.extend_from_slice(&item.builtin.map_or(0, |number| number + 1).to_le_bytes());
-    for (name, value) in &item.values {
-        text(name, &mut out);
-        text(value, &mut out);
-    }
+    out.extend_from_slice(item.values.bytes());
     out
 }
 
 /// Reads what [`item`] wrote of the item of this menu and number.
-pub(crate) fn read_item(path: &str, id: u64, bytes: &[u8]) -> Option<SavedItem> {
+pub(crate) fn read_item(path: Arc<str>, id: u64, bytes: &[u8]) -> Option<SavedItem> {
     let mut reader = Reader(bytes);
     let (position, builtin) = (reader.number()?, reader.number()?);
-    let mut values = Vec::new();
-    while !reader.0.is_empty() {
-        values.push((reader.text()?, reader.text()?));
-    }
     Some(SavedItem {
-        path: path.to_owned(),
+        path,
         id,
         position,
         builtin: builtin.checked_sub(1),
-        values,
+        values: SavedValues::read(reader.0)?,
     })
+}
+
+/// The path of the last item, for the next one of the same menu: items stand menu by menu.
+#[derive(Default)]
+pub(super) struct LastPath(Option<Arc<str>>);
+
+impl LastPath {
+    pub(super) fn share(&mut self, path: &str) -> Arc<str> {
+        let last = self.0.take().filter(|last| &**last == path);
+        let path = last.unwrap_or_else(|| path.into());
+        self.0.insert(path).clone()
+    }
 }
 
 /// A transaction; its revision is known by other means.
@@ -90,10 +97,10 @@ pub(crate) fn read_changes(revision: u64, bytes: &[u8]) -> Option<SavedChanges> 
     };
     let mut list = Vec::new();
     while !reader.0.is_empty() {
-        let (path, id) = (reader.text()?, reader.number()?);
+        let (path, id) = (Arc::from(reader.text()?), reader.number()?);
         let mut side = || match reader.blob()? {
             [] => Some(None),
-            bytes => read_item(&path, id, bytes).map(Some),
+            bytes => read_item(Arc::clone(&path), id, bytes).map(Some),
         };
         let (before, after) = (side()?, side()?);
         list.push(SavedChange { before, after });
@@ -138,9 +145,11 @@ pub(crate) fn read_saved(bytes: &[u8]) -> Option<Saved> {
     for _ in 0..reader.number()? {
         saved.last_ids.push((reader.text()?, reader.number()?));
     }
+    let mut last_path = LastPath::default();
     while !reader.0.is_empty() {
-        let (path, id) = (reader.text()?, reader.number()?);
-        saved.items.push(read_item(&path, id, reader.blob()?)?);
+        let path = last_path.share(&reader.text()?);
+        let id = reader.number()?;
+        saved.items.push(read_item(path, id, reader.blob()?)?);
     }
     Some(saved)
 }
@@ -195,7 +204,7 @@ pub(super) fn read_kept(bytes: &[u8]) -> Option<Kept> {
         let (path, id) = (reader.text()?, reader.number()?);
         let before = match reader.blob()? {
             [] => None,
-            bytes => Some(read_item(&path, id, bytes)?),
+            bytes => Some(read_item(path.as_str().into(), id, bytes)?),
         };
         held.items.push((path, id, before));
     }
@@ -245,11 +254,11 @@ mod tests {
 
     fn some_item() -> SavedItem {
         SavedItem {
-            path: String::from("/x"),
+            path: "/x".into(),
             id: 7,
             position: 2,
             builtin: Some(0),
-            values: vec![(String::from("a"), String::from("b"))],
+            values: [("a", "b")].into_iter().collect(),
         }
     }
 
@@ -258,9 +267,9 @@ mod tests {
         let one = some_item();
         let bytes = item(&one);
 
-        assert_eq!(read_item("/x", 7, &bytes), Some(one));
+        assert_eq!(read_item("/x".into(), 7, &bytes), Some(one));
         for len in 0..bytes.len() {
-            let read = read_item("/x", 7, &bytes[..len]);
+            let read = read_item("/x".into(), 7, &bytes[..len]);
             assert!(read.is_none_or(|i| i.values.is_empty()), "{len}");
         }
     }

@@ -144,6 +144,7 @@ enum Fault {
 struct Others {
     records: Records,
     snapshot: Option<snapshot::Reading>,
+    /// Read only where the database cannot be taken as it is.
     snapshot_before: Option<snapshot::Reading>,
 }
 
@@ -187,14 +188,21 @@ impl Opening {
     }
 
     fn open(&self, on_damage: OnDamage) -> Result<Durable, String> {
-        let (copy, others) = self.read().map_err(|error| self.failed(error))?;
-        let other_key = matches!(copy, Err(Fault::OtherKey));
-        let (why, state) = match copy {
+        let (copy, mut others) = self.read().map_err(|error| self.failed(error))?;
+        let (copy, doubt) = match copy {
             Ok(copy) if copy.vault.is_none() => return self.take_over(copy),
             Ok(copy) => match doubt(&copy, &others.records) {
                 None => return self.go_on(copy, &others),
-                Some(why) => (why.to_owned(), copy.state),
+                Some(why) => (Ok(copy), why),
             },
+            Err(fault) => (Err(fault), ""),
+        };
+        let snapshot_before = snapshot::before(&snapshot_of(&self.path));
+        let snapshot_before = snapshot::read(&snapshot_before, &self.key);
+        others.snapshot_before = snapshot_before.map_err(|error| self.failed(error))?;
+        let other_key = matches!(copy, Err(Fault::OtherKey));
+        let (why, state) = match copy {
+            Ok(copy) => (doubt.to_owned(), copy.state),
             Err(Fault::Missing) if others.are_missing() => return self.begin(),
             Err(Fault::Missing) => (String::from("the file is missing"), None),
             Err(Fault::Damaged(why)) => (format!("damaged: {why}"), None),
@@ -240,7 +248,7 @@ impl Opening {
         let snapshot = snapshot_of(&self.path);
         Ok(Others {
             records: Records::read(&ledger_of(&self.path), &self.key)?,
-            snapshot_before: snapshot::read(&snapshot::before(&snapshot), &self.key)?,
+            snapshot_before: None,
             snapshot: snapshot::read(&snapshot, &self.key)?,
         })
     }

@@ -1,6 +1,7 @@
 //! The content of a record of the ledger, and how a state is brought forward by it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use menu::{Origin, Saved, SavedChanges, SavedItem};
 
@@ -55,7 +56,7 @@ pub(super) fn is_note(content: &[u8]) -> bool {
 }
 
 /// An item by its menu and id.
-type Items<T> = BTreeMap<(String, u64), T>;
+type Items<T> = BTreeMap<(Arc<str>, u64), T>;
 
 /// A state to which records are applied, in the order of their numbers.
 pub(super) struct Replay {
@@ -84,7 +85,7 @@ impl Replay {
                 .collect(),
             notes: kept.notes,
             held: held
-                .map(|(path, id, before)| ((path, id), before))
+                .map(|(path, id, before)| ((path.into(), id), before))
                 .collect(),
             log: log.collect(),
         }
@@ -136,9 +137,9 @@ impl Replay {
             };
             let key = (either.path.clone(), either.id);
             // What exists from the start is numbered by the schema.
-            let last = self.last_ids.get(&either.path).copied();
+            let last = self.last_ids.get(&*either.path).copied();
             if either.builtin.is_none() && either.id > last.unwrap_or_default() {
-                self.last_ids.insert(either.path.clone(), either.id);
+                self.last_ids.insert(either.path.to_string(), either.id);
             }
             if is_held {
                 let before = || change.before.clone();
@@ -174,7 +175,7 @@ impl Replay {
     pub(super) fn into_kept(self) -> Kept {
         let since = self.notes.get(HOLDING).and_then(|text| text.parse().ok());
         let held = self.held.into_iter();
-        let held = held.map(|((path, id), before)| (path, id, before));
+        let held = held.map(|((path, id), before)| (path.to_string(), id, before));
         Kept {
             held: since.map(|since| Held {
                 since,

@@ -2,6 +2,7 @@
 //! kept them in the clear, and such a database is read once.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use menu::{Change, Changes, SavedChanges, SavedItem};
 use redb::{
@@ -137,19 +138,21 @@ impl Reader<'_> {
 
     pub(super) fn items(&self) -> Done<Vec<SavedItem>> {
         let mut items = Vec::new();
+        let mut last_path = code::LastPath::default();
         if let Some(table) = table(self.transaction.open_table(ITEMS))? {
             for entry in table.iter()? {
                 let (key, bytes) = entry?;
                 let (path, id) = key.value();
+                let path = last_path.share(path);
                 items.push(self.item("items", path, id, bytes.value())?);
             }
         }
         Ok(items)
     }
 
-    fn item(&self, table: &str, path: &str, id: u64, bytes: &[u8]) -> Done<SavedItem> {
-        let bytes = self.open(&Place(table, path, id), bytes)?;
-        let item = code::read_item(path, id, &bytes);
+    fn item(&self, table: &str, path: Arc<str>, id: u64, bytes: &[u8]) -> Done<SavedItem> {
+        let bytes = self.open(&Place(table, &path, id), bytes)?;
+        let item = code::read_item(Arc::clone(&path), id, &bytes);
         item.ok_or_else(|| damaged(format!("{table} {path} *{id:X}")))
     }
 
@@ -163,7 +166,7 @@ impl Reader<'_> {
                 let place = Place("held", path, id);
                 let item = match self.open(&place, bytes)?.is_empty() {
                     true => None,
-                    false => Some(self.item("held", path, id, bytes)?),
+                    false => Some(self.item("held", path.into(), id, bytes)?),
                 };
                 held.items.push((path.to_owned(), id, item));
             }
@@ -264,7 +267,7 @@ impl Writer<'_> {
     fn insert_item(&self, items: &mut Table<'_, (&str, u64), Bytes>, item: &SavedItem) -> Done<()> {
         let place = Place("items", &item.path, item.id);
         let sealed = self.vault.seal(&place, &code::item(item))?;
-        items.insert((item.path.as_str(), item.id), sealed.as_slice())?;
+        items.insert((&*item.path, item.id), sealed.as_slice())?;
         Ok(())
     }
 
@@ -366,7 +369,7 @@ pub(super) fn write_in_the_clear(path: &std::path::Path, saved: &menu::Saved) {
             let mut items = transaction.open_table(ITEMS)?;
             for item in &saved.items {
                 let bytes = code::item(item);
-                items.insert((item.path.as_str(), item.id), bytes.as_slice())?;
+                items.insert((&*item.path, item.id), bytes.as_slice())?;
             }
             let mut numbers = transaction.open_table(OLD_NUMBERS)?;
             numbers.insert(REVISION, saved.revision)?;
