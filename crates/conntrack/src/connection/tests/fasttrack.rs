@@ -112,36 +112,52 @@ fn tuples() -> impl Strategy<Value = Tuple> {
     ]
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn a_blind_end_shortens_no_life(tuple in tuples(), first: [u32; 2], seed: u64) {
+/// Of blind pairs of numbers one in 2^16 may be right (`tcp::fast`). The seeds are fixed: none of their 12,800 is.
+#[test]
+fn a_blind_end_shortens_no_life() {
+    for seed in 0..64 {
         let mut rng = Rng::seeded(seed);
-        let mut flow = Flow::open(tuple, first);
+        let protocol = protocol::TCP;
+        let tuple = if seed % 2 == 0 {
+            tuple4(1, protocol)
+        } else {
+            tuple6(1, protocol)
+        };
+        let mut flow = Flow::open(tuple, [rng.next_u32(), rng.next_u32()]);
         flow.talk(&mut rng, 5);
         // Nearer than this the numbers would be guessed.
         let far = |rng: &mut Rng, at: u32| {
-            at.wrapping_add(1 << 20).wrapping_add(rng.below((1 << 32) - (1 << 21)) as u32)
+            at.wrapping_add(1 << 20)
+                .wrapping_add(rng.below((1 << 32) - (1 << 21)) as u32)
         };
         for _ in 0..200 {
-            let (flags, reply) = ([FIN | ACK, RST, RST | ACK][rng.below(3) as usize], rng.below(2) == 1);
+            let (flags, reply) = (
+                [FIN | ACK, RST, RST | ACK][rng.below(3) as usize],
+                rng.below(2) == 1,
+            );
             let side = usize::from(reply);
-            let numbers = (far(&mut rng, flow.next[side]), far(&mut rng, flow.next[1 - side]));
+            let numbers = (
+                far(&mut rng, flow.next[side]),
+                far(&mut rng, flow.next[1 - side]),
+            );
             flow.show(reply, flags, numbers, 0);
-            prop_assert!(flow.is_untouched(), "{:?}", flow.life());
+            assert!(flow.is_untouched(), "seed {seed}: {:?}", flow.life());
         }
 
         flow.bed.wait(3_600);
         flow.say(true, ACK, 1_000);
-        prop_assert!(flow.is_untouched());
+        assert!(flow.is_untouched(), "seed {seed}: {:?}", flow.life());
         // What both ends say still ends it.
         flow.say(true, FIN | ACK, 0);
         flow.say(false, FIN | ACK, 0);
         flow.say(true, ACK, 0);
         flow.bed.wait(60);
-        prop_assert_eq!(flow.life(), None);
+        assert_eq!(flow.life(), None, "seed {seed}");
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn what_its_ends_close_is_forgotten_in_time(
