@@ -6,7 +6,7 @@
 /interface vrrp add interface=ether1 name=vrrp1
 /interface vxlan add name=vxlan1 vni=5
 /interface eoip add name=eoip1 remote-address=198.51.100.7 tunnel-id=7
-/interface wireguard add name=wg1 listen-port=13231
+/interface wireguard add name=wg1 listen-port=13231 private-key="ICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgIGA="
 /interface wireguard peers add interface=wg1 public-key="AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=" allowed-address=10.9.0.2/32
 /interface list add name=LAN
 /interface list member add interface=bridge1 list=LAN
