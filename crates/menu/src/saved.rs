@@ -150,10 +150,13 @@ impl SavedItem {
     /// Whether the item as strings would be this, in whatever order its values are.
     fn is_of(&self, item: &Item) -> bool {
         let mut count = 0;
+        // Nearly always they are in the order of the item's own.
+        let mut in_order = self.values.iter();
         let all = item.values().all(|(property, value)| {
             count += 1;
-            let mut saved = self.values.iter();
-            let saved = saved.find(|(name, _)| *name == property.name);
+            let next = in_order.next().filter(|(name, _)| *name == property.name);
+            let mut all = self.values.iter();
+            let saved = next.or_else(|| all.find(|(name, _)| *name == property.name));
             saved.is_some_and(|(_, text)| is_shown_as(value, text))
         });
         all && count == self.values.iter().count()
