@@ -342,9 +342,14 @@ for address in sys.argv[2:]:
     const SERVER_443: &str = "\
 import socket, threading
 def answer(talk):
-    # Of a rejected client it hears no more: only the sender is told.
-    if talk.recv(65536):
-        talk.sendall(b'no TLS here')
+    # Of a rejected client it hears no more: only the sender is told. A hello may come in several segments.
+    hello = b''
+    while len(hello) < 5 or len(hello) < 5 + int.from_bytes(hello[3:5], 'big'):
+        more = talk.recv(65536)
+        if not more:
+            return
+        hello += more
+    talk.sendall(b'no TLS here')
     talk.close()
 s = socket.create_server(('', 443))
 print('ready', flush=True)

@@ -65,20 +65,22 @@ pub fn records(bytes: &[u8]) -> Read<'_> {
     }
 }
 
-/// Reads a handshake message, which QUIC carries without records (RFC 9001, 4).
+/// Reads a handshake message, which QUIC carries without records (RFC 9001, 4). The name counts as soon as it is there,
+/// though the rest of the message may come in later packets: key shares of ML-KEM do not fit into one packet.
 pub fn message(handshake: &[u8]) -> Read<'_> {
-    let hello = match handshake {
+    let (hello, is_whole) = match handshake {
         [CLIENT_HELLO, a, b, c, hello @ ..] => {
             let len = u32::from_be_bytes([0, *a, *b, *c]) as usize;
-            hello.get(..len)
+            (hello.get(..len).unwrap_or(hello), hello.len() >= len)
         }
-        [] | [CLIENT_HELLO, ..] => None,
+        [] | [CLIENT_HELLO, ..] => return Read::More,
         _ => return Read::Other,
     };
-    match hello.map(server_name) {
-        None => Read::More,
-        Some(None) => Read::Other,
+    match server_name(hello) {
         Some(Some(name)) => Read::Name(Cow::Borrowed(name)),
+        Some(None) => Read::Other,
+        None if is_whole => Read::Other,
+        None => Read::More,
     }
 }
 
@@ -93,26 +95,34 @@ fn vector<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(inside)
 }
 
-/// The name in the body of a ClientHello.
-fn server_name(hello: &[u8]) -> Option<&[u8]> {
+/// The name in the body of a ClientHello: `Some(None)` if there is none in it, `None` if the body ends before that is
+/// known.
+fn server_name(hello: &[u8]) -> Option<Option<&[u8]>> {
     // Version and random.
     let mut rest = hello.get(2 + 32..)?;
     vector::<1>(&mut rest)?;
     vector::<2>(&mut rest)?;
     vector::<1>(&mut rest)?;
-    let mut extensions = vector::<2>(&mut rest)?;
-    loop {
+    let (len, behind) = rest.split_first_chunk::<2>()?;
+    let len = usize::from(u16::from_be_bytes(*len));
+    let (mut extensions, is_whole) = (behind.get(..len).unwrap_or(behind), behind.len() >= len);
+    while !(extensions.is_empty() && is_whole) {
         let (kind, behind) = extensions.split_first_chunk::<2>()?;
         extensions = behind;
-        let mut content = vector::<2>(&mut extensions)?;
+        let content = vector::<2>(&mut extensions)?;
         if *kind == [0, 0] {
-            let mut names = vector::<2>(&mut content)?;
-            let (kind, behind) = names.split_first()?;
-            names = behind;
-            let name = vector::<2>(&mut names)?;
-            return (*kind == 0 && !name.is_empty()).then_some(name);
+            return Some(first_host(content));
         }
     }
+    Some(None)
+}
+
+/// The name in the content of a server_name extension (RFC 6066, 3), if its first name is that of a host.
+fn first_host(mut content: &[u8]) -> Option<&[u8]> {
+    let names = vector::<2>(&mut content)?;
+    let (kind, mut behind) = names.split_first()?;
+    let name = vector::<2>(&mut behind)?;
+    (*kind == 0 && !name.is_empty()).then_some(name)
 }
 
 #[cfg(test)]
@@ -149,6 +159,35 @@ pub(super) mod tests {
         }
         assert_eq!(records(b"GET / HTTP/1.1\r\n"), Read::Other);
         assert_eq!(records(&[HANDSHAKE, 3, 1, 0, 1, 2]), Read::Other);
+    }
+
+    #[test]
+    fn a_name_is_read_before_the_rest_is_there() {
+        let name = b"example.org";
+        let long = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes(), bytes].concat();
+        let names = long(&[&[0], long(name).as_slice()].concat());
+        let share = [&[0, 51][..], &long(&[7; 1216])].concat();
+        let extensions = [&[0, 0][..], &long(&names), &share].concat();
+        let body = [
+            &[3, 3][..],
+            &[9; 32],
+            &[0],
+            &long(&[0x13, 1]),
+            &[1, 0],
+            &long(&extensions),
+        ]
+        .concat();
+        let len = (body.len() as u32).to_be_bytes();
+        let whole = [&[CLIENT_HELLO], &len[1..], &body].concat();
+        let end = whole.len() - share.len();
+
+        for len in 0..whole.len() {
+            let expected = match len < end {
+                true => Read::More,
+                false => Read::Name(name[..].into()),
+            };
+            assert_eq!(message(&whole[..len]), expected, "{len}");
+        }
     }
 
     #[test]
