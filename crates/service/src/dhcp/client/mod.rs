@@ -184,6 +184,8 @@ struct Exchange {
     /// When the last was.
     sent: Instant,
     count: u32,
+    /// Somebody waits for the answer: lost messages are repeated within seconds.
+    is_awaited: bool,
     /// When the next is.
     next: Instant,
 }
@@ -336,7 +338,11 @@ impl Client {
     fn renew(&mut self, now: Instant, out: &mut Vec<Action>) {
         match core::mem::replace(&mut self.state, State::Stopped) {
             State::Bound(lease) | State::Renewing(_, lease) => {
-                self.state = State::Renewing(self.exchange(now), lease);
+                let exchange = Exchange {
+                    is_awaited: true,
+                    ..self.exchange(now)
+                };
+                self.state = State::Renewing(exchange, lease);
                 self.request_again(now, out);
             }
             State::Waiting(_) => self.search(now, out),
@@ -375,6 +381,7 @@ impl Client {
             began: now,
             sent: now,
             count: 0,
+            is_awaited: false,
             next: now,
         }
     }
@@ -422,7 +429,8 @@ impl Client {
             }
         };
         // RFC 2131, 4.1: 4, 8, 16, 32, 64 seconds, each up to a second more or less; 4.4.5: half of the time left.
-        let wait = match limit {
+        let is_soon = exchange.is_awaited && exchange.count < REQUESTS;
+        let wait = match limit.filter(|_| !is_soon) {
             None => {
                 Duration::from_secs(4 << exchange.count.min(4)) + jitter - Duration::from_secs(1)
             }

@@ -280,6 +280,22 @@ fn a_lease_without_an_end_is_kept() {
 }
 
 #[test]
+fn a_renewal_that_somebody_asked_for_is_repeated_within_seconds() {
+    let mut rig = Rig::bound();
+    rig.sent.clear();
+    rig.feed(Event::Renew);
+    rig.advance(6);
+    assert_eq!(rig.sent.len(), 2);
+
+    // One that is due has time: the next is sent a minute later at the earliest (RFC 2131, 4.4.5).
+    let mut rig = Rig::bound();
+    rig.advance(400);
+    rig.sent.clear();
+    rig.advance(150);
+    assert_eq!((rig.client.status(), rig.sent.len()), (Status::Renewing, 1));
+}
+
+#[test]
 fn a_refusal_takes_the_address_and_all_begins_anew() {
     let mut rig = Rig::bound();
     rig.advance(500);
