@@ -17,8 +17,6 @@ pub(crate) struct Router {
     process: Option<Child>,
     /// An address that no other test of this machine listens at.
     pub(crate) address: Ipv4Addr,
-    /// What it said until it was ready.
-    pub(crate) said: Vec<String>,
 }
 
 /// What is added to the port of each service.
@@ -35,7 +33,6 @@ impl Router {
         let mut router = Self {
             state: std::env::temp_dir().join(name),
             process: None,
-            said: Vec::new(),
             address: Ipv4Addr::new(127, high, low, number),
         };
         router.run();
@@ -63,7 +60,6 @@ impl Router {
             ready
         });
         assert!(ready, "{before:#?}");
-        self.said = before;
         // The log is read on, so that the router is never held up by it.
         std::thread::spawn(move || lines.for_each(drop));
         self.process = Some(process);
