@@ -268,6 +268,8 @@ pub struct Child {
     /// Transport mode through translators: the addresses that the peer's checksums of payloads are of, which are not
     /// those of its packets: this side's as the peer knows it, and the peer's own (RFC 3948, 3.1.2).
     pub original: Option<(IpAddr, IpAddr)>,
+    /// When its exchange began here: its first message was sent, or came.
+    pub begun: Instant,
     /// When it was made.
     pub born: Instant,
     /// After how long it is replaced. The engine does that itself.

@@ -62,6 +62,8 @@ pub(crate) struct Kept {
     pub(crate) active_at: Option<Instant>,
     /// Whether another is there in its place.
     pub(crate) replaced: bool,
+    /// Whether another IKE SA made it, which gave way to the one that has it now (IKEv1).
+    pub(crate) inherited: bool,
 }
 
 impl Kept {
@@ -509,6 +511,7 @@ impl Context<'_> {
             hard_at: child.born + child.hard,
             active_at: None,
             replaced: false,
+            inherited: false,
             child: child.clone(),
         };
         self.core.children.insert(id, kept);

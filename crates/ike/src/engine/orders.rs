@@ -17,7 +17,7 @@ impl Core {
     /// Another IKE SA has a pair.
     pub(crate) fn move_pair(&mut self, id: ChildId, to: SaId) {
         if let Some(kept) = self.children.get_mut(&id) {
-            kept.child.sa = to;
+            (kept.child.sa, kept.inherited) = (to, true);
         }
     }
 }

@@ -13,8 +13,10 @@ use crate::event::{Action, Child, ChildId, Phase2, SaId, Side, State};
 
 /// How long the loser stays.
 const BEHIND: Duration = Duration::from_secs(2);
-/// Pairs that came to be within this time of each other were begun at once.
+/// Pairs of two IKE SAs that came to be within this time of each other were begun at once.
 const AT_ONCE: Duration = Duration::from_secs(5);
+/// How long the loser stays where the other side removes it.
+const LEFT_TO_PEER: Duration = Duration::from_secs(5);
 
 impl Engine {
     /// Ends one of two IKE SAs with a peer that each side began while the other did.
@@ -105,9 +107,10 @@ impl Context<'_> {
     /// receives under that SPI removes the pair. `implied`: the responder takes a second pair for a replacement of the
     /// first though nobody said so (IKEv1).
     pub(super) fn end_twin(&mut self, id: ChildId, implied: bool) {
-        let Some(new) = self.core.children.get(&id).map(|kept| &kept.child) else {
+        let Some(kept) = self.core.children.get(&id) else {
             return;
         };
+        let (new, inherited) = (&kept.child, kept.inherited);
         let lower = |child: &Child| child.inbound.spi.min(child.outbound.spi);
         let twins = self.core.children.values().filter(|kept| {
             let other = &kept.child;
@@ -119,8 +122,14 @@ impl Context<'_> {
             };
             let first = is_first(other, new) && is_first(new, other);
             let usable = other.active && new.active && !new.generated;
-            let at_once = new.born.saturating_since(other.born) < AT_ONCE
-                && other.born.saturating_since(new.born) < AT_ONCE;
+            // Within an IKE SA neither was there when the other's exchange began: who knows a pair replaces it.
+            let at_once = match inherited || kept.inherited {
+                true => {
+                    let (first, second) = (new.born.min(other.born), new.born.max(other.born));
+                    second.saturating_since(first) < AT_ONCE
+                }
+                false => new.begun <= other.born && other.begun <= new.born,
+            };
             other.id != new.id && same && first && usable && at_once
         });
         let Some(twin) = twins.map(|kept| &kept.child).next() else {
@@ -139,7 +148,7 @@ impl Context<'_> {
             self.core.reschedule(winner);
         }
         if let Some(kept) = self.core.children.get_mut(&loser) {
-            let behind = if removes { BEHIND } else { AT_ONCE };
+            let behind = if removes { BEHIND } else { LEFT_TO_PEER };
             (kept.replaced, kept.soft_at) = (true, None);
             kept.hard_at = kept.hard_at.min(self.now + behind);
             self.core.reschedule(loser);

@@ -62,6 +62,7 @@ pub(super) struct Quick {
     pub(super) resend: Option<Resend>,
     pub(super) child: Option<ChildId>,
     original: Option<(IpAddr, IpAddr)>,
+    begun: Instant,
     over_at: Instant,
 }
 
@@ -176,6 +177,7 @@ impl Sa {
             resend: None,
             child: None,
             original: None,
+            begun: cx.now,
             over_at: cx.now + KEPT * 2,
             policy: Arc::new(policy),
         };
@@ -350,6 +352,7 @@ impl Sa {
             resend: None,
             child: None,
             original: self.read_original(Side::Responder, &found),
+            begun: cx.now,
             over_at: cx.now + KEPT * 2,
         };
         self.send_answer(quick, (chosen, agreed), (header, message), &found, cx)
@@ -555,6 +558,7 @@ impl Sa {
             original: quick
                 .original
                 .filter(|_| agreed.natt && agreed.mode == Mode::Transport),
+            begun: quick.begun,
             born: cx.now,
             soft,
             hard: agreed.lifetime,

@@ -7,6 +7,7 @@ use core::net::IpAddr;
 use std::sync::Arc;
 
 use ipnet::IpNet;
+use machine::Instant;
 
 use super::init::{read_nonce, read_value, write_value};
 use super::offer::{Chosen, child as offers_of, choose_child};
@@ -40,6 +41,7 @@ pub(super) struct Wanted {
     theirs: Vec<Range>,
     /// The pair that the peer made in place of the same, and the lower nonce of that exchange.
     rival: Option<(ChildId, Vec<u8>)>,
+    begun: Instant,
 }
 
 impl Wanted {
@@ -75,6 +77,7 @@ struct Made<'a> {
     original: Option<(IpAddr, IpAddr)>,
     /// Whether this side asked.
     asked: bool,
+    begun: Instant,
 }
 
 /// What a peer asks for, and what is allowed.
@@ -147,6 +150,7 @@ impl Sa {
             nonce: cx.core.random(32),
             agreement: group.and_then(|group| Agreement::new(group, &mut cx.core.entropy)),
             rival: None,
+            begun: cx.now,
         })
     }
 
@@ -351,6 +355,7 @@ impl Sa {
             spi: wanted.spi,
             original: None,
             asked: true,
+            begun: wanted.begun,
         };
         Ok(self.have(&made, fresh, cx))
     }
@@ -418,6 +423,7 @@ impl Sa {
             remote: self.common.remote,
             natt: self.common.translated != (false, false),
             original: made.original,
+            begun: made.begun,
             born: cx.now,
             soft,
             hard: lifetime,
@@ -565,6 +571,7 @@ impl Sa {
             spi,
             original: original.map(|(own, theirs)| (own.addresses.0, theirs.addresses.0)),
             asked: false,
+            begun: cx.now,
         };
         Ok(self.have(&made, fresh, cx))
     }
