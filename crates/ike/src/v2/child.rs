@@ -340,9 +340,7 @@ impl Sa {
             });
             selectors = all.take(MOST_SELECTORS).collect();
         }
-        let payload = theirs
-            .first()
-            .map_or(wanted.policy.protocol, |one| one.protocol);
+        let payload = { theirs.first() }.map_or(wanted.policy.protocol, |one| one.protocol);
         let made = Made {
             policy_id: wanted.policy_id,
             policy: &wanted.policy,
@@ -555,10 +553,8 @@ impl Sa {
         if allowed.mode == Mode::Transport {
             push_notify(chain, notify::TRANSPORT, &[]);
         }
-        let original = asked_own
-            .first()
-            .zip(asked_theirs.first())
-            .filter(|_| substituted);
+        let original = { asked_own.first() }.zip(asked_theirs.first());
+        let original = original.filter(|_| substituted);
         let made = Made {
             policy_id: allowed.policy_id,
             policy: &allowed.policy,
