@@ -30,11 +30,12 @@ pub(crate) fn read_item(path: Arc<str>, id: u64, bytes: &[u8]) -> Option<SavedIt
     })
 }
 
-/// The path of the last item, for the next one of the same menu: items stand menu by menu.
+/// Lets consecutive items of a menu share the memory of its path. Stores list items menu by menu.
 #[derive(Default)]
 pub(super) struct LastPath(Option<Arc<str>>);
 
 impl LastPath {
+    /// The path in shared memory: that of the previous call, if both paths are equal.
     pub(super) fn share(&mut self, path: &str) -> Arc<str> {
         let last = self.0.take().filter(|last| &**last == path);
         let path = last.unwrap_or_else(|| path.into());
