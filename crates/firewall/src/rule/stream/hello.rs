@@ -129,24 +129,41 @@ fn first_host(mut content: &[u8]) -> Option<&[u8]> {
 pub(super) mod tests {
     use super::*;
 
-    /// A ClientHello with this name and a key share of `padding` bytes before it.
-    pub(in super::super) fn client_hello(name: &[u8], padding: u16) -> Vec<u8> {
-        let long = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes(), bytes].concat();
+    fn long(bytes: &[u8]) -> Vec<u8> {
+        [&(bytes.len() as u16).to_be_bytes(), bytes].concat()
+    }
+
+    /// An extension with the name of a server.
+    fn server_name_extension(name: &[u8]) -> Vec<u8> {
         let one = [&[0], long(name).as_slice()].concat();
-        let share = vec![7; usize::from(padding)];
-        let extensions = [&[0, 51][..], &long(&share), &[0, 0], &long(&long(&one))].concat();
-        let hello = [
+        [&[0, 0][..], &long(&long(&one))].concat()
+    }
+
+    /// A key share of so many bytes.
+    fn key_share(len: u16) -> Vec<u8> {
+        [&[0, 51][..], &long(&vec![7; usize::from(len)])].concat()
+    }
+
+    /// A ClientHello with these extensions, without a record.
+    fn handshake(extensions: &[u8]) -> Vec<u8> {
+        let suites = long(&[0x13, 1]);
+        let body = [
             &[3, 3][..],
             &[9; 32],
             &[0],
-            &long(&[0x13, 1]),
+            &suites,
             &[1, 0],
-            &long(&extensions),
+            &long(extensions),
         ]
         .concat();
-        let len = (hello.len() as u32).to_be_bytes();
-        let handshake = [&[CLIENT_HELLO], &len[1..], &hello].concat();
-        [&[HANDSHAKE, 3, 1], long(&handshake).as_slice()].concat()
+        let len = (body.len() as u32).to_be_bytes();
+        [&[CLIENT_HELLO], &len[1..], &body].concat()
+    }
+
+    /// A record of a ClientHello with this name and a key share of `padding` bytes before it.
+    pub(in super::super) fn client_hello(name: &[u8], padding: u16) -> Vec<u8> {
+        let extensions = [key_share(padding), server_name_extension(name)].concat();
+        [&[HANDSHAKE, 3, 1], long(&handshake(&extensions)).as_slice()].concat()
     }
 
     #[test]
@@ -164,21 +181,8 @@ pub(super) mod tests {
     #[test]
     fn a_name_is_read_before_the_rest_is_there() {
         let name = b"example.org";
-        let long = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes(), bytes].concat();
-        let names = long(&[&[0], long(name).as_slice()].concat());
-        let share = [&[0, 51][..], &long(&[7; 1216])].concat();
-        let extensions = [&[0, 0][..], &long(&names), &share].concat();
-        let body = [
-            &[3, 3][..],
-            &[9; 32],
-            &[0],
-            &long(&[0x13, 1]),
-            &[1, 0],
-            &long(&extensions),
-        ]
-        .concat();
-        let len = (body.len() as u32).to_be_bytes();
-        let whole = [&[CLIENT_HELLO], &len[1..], &body].concat();
+        let share = key_share(1216);
+        let whole = handshake(&[server_name_extension(name), share.clone()].concat());
         let end = whole.len() - share.len();
 
         for len in 0..whole.len() {
