@@ -247,6 +247,9 @@ pub(crate) fn clock() -> menu::Clock {
     }
 }
 
+/// How often a session tells control at most that it has changed something.
+const BETWEEN_WAKES: Duration = Duration::from_millis(2);
+
 /// A session at the router: it takes its turn for each command.
 struct Visit<'a> {
     shared: &'a Arc<Shared>,
@@ -254,6 +257,8 @@ struct Visit<'a> {
     priority: Priority,
     /// It was at the router, and control was not told.
     unheard: bool,
+    /// When control was told last.
+    told: Option<SystemInstant>,
     /// It does nothing that control would have to look after.
     only_looks: bool,
 }
@@ -266,6 +271,7 @@ impl<'a> Visit<'a> {
             rank: Rank::Ahead,
             priority: Priority::default(),
             unheard: false,
+            told: None,
             only_looks: false,
         }
     }
@@ -274,7 +280,16 @@ impl<'a> Visit<'a> {
     /// waits, again and again, wakes nobody.
     fn tell_control(&mut self) {
         if std::mem::take(&mut self.unheard) && !self.only_looks {
+            self.told = Some(SystemInstant::now());
             self.shared.wake.wake();
+        }
+    }
+
+    /// Tells control unless it was told just now: a script of a hundred thousand commands would change places with it
+    /// after each. The end of the session and each wait tell it in any case.
+    fn tell_control_sometimes(&mut self) {
+        if self.told.is_none_or(|at| at.elapsed() >= BETWEEN_WAKES) {
+            self.tell_control();
         }
     }
 }
@@ -297,7 +312,7 @@ impl Site for Visit<'_> {
         drop(raised);
         self.unheard = true;
         if more || changed {
-            self.tell_control();
+            self.tell_control_sometimes();
         }
     }
 
