@@ -1,7 +1,7 @@
 //! What a board makes of a configuration: which ports of bridges it switches, and who shares a way to its processor.
 
 use menu::{Store, json, visible};
-use router::board::{Asks, Board, Plan, Shared, beyond, switch_name};
+use router::board::{Asks, Board, Plan, Shared, switch_name};
 
 /// What is found out of a configuration.
 pub(crate) struct Judgement {
@@ -21,7 +21,7 @@ impl Judgement {
             board,
             asks,
             plan,
-            beyond: beyond(store, board),
+            beyond: router::beyond_chips(store, board),
         }
     }
 

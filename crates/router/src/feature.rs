@@ -25,6 +25,7 @@ pub(crate) mod discovery;
 pub(crate) mod dns;
 pub(crate) mod echo;
 pub(crate) mod flows;
+pub(crate) mod gateway;
 pub(crate) mod hear;
 pub(crate) mod ipsec;
 pub(crate) mod link4;

@@ -47,6 +47,7 @@ pub use feature::mail::{Letter, Sent, Tls, bare as bare_address};
 pub use feature::radius::Aaa;
 pub use feature::services::ClosedServices;
 pub use feature::ssh::kept_host_key;
+pub use feature::switch::beyond as beyond_chips;
 pub use feature::{Effect, Effects, NewObject};
 pub use files::{RemoteEntry, RemoteFiles};
 pub use instance::{Instance, Veth};

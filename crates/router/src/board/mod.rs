@@ -18,7 +18,6 @@ mod chip;
 mod lanes;
 mod plan;
 
-pub use crate::feature::switch::beyond;
 pub use asks::{Asks, Lacks, MENUS};
 pub use boards::BOARDS;
 pub use chip::{Chip, Needs, Rules};

@@ -2,7 +2,7 @@
 
 use menu::{Caller, Policies};
 
-use super::pulse::Meanwhile;
+use super::meanwhile::Meanwhile;
 
 /// Who asked for the command that is run, or was run last.
 #[derive(Debug, Default)]

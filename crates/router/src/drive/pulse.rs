@@ -3,34 +3,13 @@
 
 use std::sync::Arc;
 
-use machine::{Duration, Instant};
+use machine::Duration;
 
 use super::Control;
+use super::meanwhile::Pulse;
 
 /// The time between two polls within a command.
 const EVERY: Duration = Duration::from_millis(5);
-
-/// What the owner of the router does for a poll within a command.
-pub trait Pulse: Send + Sync {
-    /// The time on the router's clock.
-    fn now(&self) -> Instant;
-
-    /// Wakes a worker that was given something.
-    fn wake(&self, worker: u16);
-}
-
-/// The owner's pulse; none where the router lives in a simulation's time.
-#[derive(Default)]
-pub(crate) struct Meanwhile {
-    pulse: Option<Arc<dyn Pulse>>,
-    polling: bool,
-}
-
-impl core::fmt::Debug for Meanwhile {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Meanwhile").finish_non_exhaustive()
-    }
-}
 
 impl Control {
     /// Lets control poll within long commands.

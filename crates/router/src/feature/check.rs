@@ -1,7 +1,6 @@
 //! Gateway checks: which gateways are watched, what was asked of them, and which packets count as answers. By which
 //! next hops a gateway is asked only routes know: that is an effect.
 
-use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::service::Service;
@@ -10,54 +9,12 @@ use service::gateway_check::{Action, Event, GatewayCheck, How, Reachability};
 use service::ping;
 
 use super::echo::replies;
+pub(crate) use super::gateway::{Checked, Wanted};
 use super::hear::{Heard, Hearing};
 use super::{Effect, Effects, Feature};
-use crate::rib::{Gateway, V4, V6};
 use crate::running::Running;
 
-/// A gateway that is checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Checked {
-    /// Of IPv4 routes.
-    V4(Gateway<V4>),
-    /// Of IPv6 routes.
-    V6(Gateway<V6>),
-}
-
-impl Checked {
-    /// Its address.
-    pub(crate) fn address(&self) -> Option<IpAddr> {
-        match self {
-            Self::V4(gateway) => gateway.address().map(IpAddr::V4),
-            Self::V6(gateway) => gateway.address().map(IpAddr::V6),
-        }
-    }
-}
-
-/// What gateway checks want of routes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// The gateway is asked where its routes lead.
-    Ask {
-        /// The gateway.
-        gateway: Checked,
-        /// How it is asked.
-        how: How,
-        /// The identifier and the number of an echo request.
-        numbers: (u16, u16),
-    },
-    /// The gateway's routes are used, or not.
-    Judge {
-        /// The gateway.
-        gateway: Checked,
-        /// How it is asked.
-        how: How,
-        /// Whether it answers.
-        alive: bool,
-    },
-}
-
-/// See the module.
+/// The gateway checks of all routes.
 #[derive(Debug)]
 pub(crate) struct Checks {
     machine: GatewayCheck<Checked>,

@@ -8,6 +8,7 @@ mod action;
 mod connection;
 mod doctor;
 mod drop;
+mod fields;
 mod firewall;
 mod interface;
 mod ipsec;
@@ -30,31 +31,10 @@ use menu::{
 use crate::drive::Control;
 
 pub(crate) use action::text;
+pub(crate) use fields::{bit_rate, give, number};
 use machine::main_vrf;
 
 pub(crate) use crate::object::DYNAMIC;
-
-/// Gives a row if it is asked for.
-pub(crate) fn give(
-    row: Row,
-    filter: &RowFilter<'_>,
-    each: &mut dyn FnMut(Row) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    if filter.accepts(&row) {
-        each(row)
-    } else {
-        ControlFlow::Continue(())
-    }
-}
-
-pub(crate) fn number(count: u64) -> Value {
-    Value::Number(i64::try_from(count).unwrap_or(i64::MAX))
-}
-
-/// A measured number of bits a second.
-pub(crate) fn bit_rate(bits: u64) -> Value {
-    Value::BitRate(i64::try_from(bits).unwrap_or(i64::MAX))
-}
 
 /// Whether a menu is the table of connections: of IPv6, or of IPv4.
 fn connections_of(menu: &Menu) -> Option<bool> {

@@ -8,17 +8,18 @@
 
 mod branch;
 mod lease;
+mod leased;
 mod read;
 mod show;
 mod simple;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod wanted;
 
 use core::ops::ControlFlow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use dataplane::queueing::Change;
 use dataplane::rule::Clock;
 use frame::InterfaceId;
 use machine::Instant;
@@ -26,9 +27,10 @@ use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
 use queue::{Direction, Fifo, Kind, Match, Seen};
 
 use self::branch::{LOOK, Numbers};
-pub(crate) use self::lease::LeaseQueue;
+pub(crate) use self::leased::LeaseQueue;
 use self::simple::Simples;
 use self::tree::Trees;
+pub(crate) use self::wanted::Wanted;
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::clock::DayClock;
 use crate::intent::Name;
@@ -60,24 +62,6 @@ pub(crate) struct Queues {
     leases: BTreeMap<u64, LeaseQueue>,
     /// The time of day, for queues with `time=`.
     clock: DayClock,
-}
-
-/// Something that is wanted of control.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// Workers are told of a change; marks are named.
-    Change {
-        /// What has changed.
-        change: Change,
-        /// Marks of a queue's packets.
-        marks: Vec<Name>,
-        /// Marks of the packets of what it lies in.
-        within: Vec<Vec<Name>>,
-    },
-    /// An interface has queues before what it leaves by, or has none any more.
-    Before(Name, bool),
-    /// Packets meet simple queues or those of `global`, or do not any more.
-    Packets(bool),
 }
 
 /// What queues are built upon.
