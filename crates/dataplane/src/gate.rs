@@ -2,12 +2,18 @@
 //! hears them, so that strangers take nothing from peers that are known.
 //!
 //! ```text
-//! datagram ─▶ Gate::sort ─┬─ Malformed, Unknown ─▶ drop
-//!                         ├─ Known ─▶ bucket of the service's known senders ─▶ control
-//!                         ├─ Configured ─▶ bucket of the sender ─▶ control
-//!                         └─ Stranger ─▶ bucket of the sender ─▶ bucket of the service ─▶ control
-//!                                                                   └ empty ─▶ challenge, or drop
+//! datagram ─▶ Gate::sort ─┬─ Refused ─▶ drop
+//!                         ├─ Known ─▶ bucket of the service's known peers ─▶ control
+//!                         ├─ Proved ─▶ bucket of the sender ─▶ bucket of the service's known peers ─▶ control
+//!                         ├─ Configured ─▶ bucket of the sender ─▶ bucket of configured peers ─▶ control
+//!                         └─ Stranger ─▶ bucket of the sender ─▶ bucket of strangers ─▶ control
 //! ```
+//! Where a bucket of configured peers or strangers is empty, the worker asks the sender to prove its address (a
+//! cookie), without state and however many ask: else whoever forges a peer's address would use up what that peer is
+//! told. Such an answer is never longer than the question, so it amplifies no attack on others.
+//!
+//! Buckets of senders are by a keyed hash of the address. Proved senders have a table of their own, which nobody fills
+//! who forges addresses. Services without a gate may bound each sender, too ([`PerSender`]).
 
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
@@ -17,12 +23,17 @@ use machine::Instant;
 
 use crate::drop::DropReason;
 use crate::flow::mix64;
-use crate::service::{Rate, SERVICES, ServiceId};
+use crate::service::{Match, Rate, SERVICES, ServiceId};
 
 /// Longest payload of an answer to a stranger.
 pub const CHALLENGE_MAX: usize = 128;
 /// Buckets that senders share by their hash.
 const SENDERS: usize = 4096;
+/// What a sender may send that has proved its address: many peers may be behind one translator.
+const OF_PROVED: Rate = Rate {
+    per_second: 50,
+    burst: 50,
+};
 /// What a stranger may send.
 const OF_STRANGER: Rate = Rate {
     per_second: 10,
@@ -54,8 +65,10 @@ pub struct Arrival<'a> {
 pub enum Sender {
     /// Nobody's: it is dropped, and counted under this name.
     Refused(DropReason),
-    /// A peer's with whom something is agreed on, or that has proved its address.
+    /// A peer's with whom something is agreed on.
     Known,
+    /// Its sender has proved its address by a cookie.
+    Proved,
     /// It comes from the address of a configured peer, which anybody can write.
     Configured,
     /// Anybody's.
@@ -66,6 +79,11 @@ pub enum Sender {
 pub trait Gate: fmt::Debug + Send + Sync {
     /// Sorts a datagram.
     fn sort(&self, arrival: &Arrival<'_>) -> Sender;
+
+    /// The rate at which a worker hands datagrams of strangers to control; `service` is that of the service.
+    fn stranger_rate(&self, service: Rate) -> Rate {
+        service
+    }
 
     /// Writes a payload that asks a stranger to prove its address, where control is not to hear it. Returns its
     /// length; `None` if the service has no such answer.
@@ -90,6 +108,26 @@ impl PartialEq for Gated {
 
 impl Eq for Gated {}
 
+/// What a service without a gate hears of one sender, so that none alone keeps the others out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PerSender {
+    /// Senders are told apart by their IP address.
+    Address(Rate),
+    /// Senders are told apart by their link address.
+    Link(Rate),
+}
+
+impl PerSender {
+    /// Senders of what is not IP have a link address only.
+    pub(crate) fn of(matches: &[Match], rate: Rate) -> Self {
+        let is_frame = |what: &Match| matches!(what, Match::Frame(_) | Match::FrameTo(..));
+        match matches.iter().any(is_frame) {
+            true => Self::Link(rate),
+            false => Self::Address(rate),
+        }
+    }
+}
+
 /// What becomes of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
@@ -97,15 +135,17 @@ pub(crate) enum Admission {
     Heard,
     /// It is dropped for this reason.
     Dropped(DropReason),
-    /// Its sender is to prove its address.
-    Challenged,
+    /// It is dropped for this reason, and its sender is to prove its address.
+    Challenged(DropReason),
 }
 
 /// How far a worker has used what it may hand to control (token buckets, kept as the time at which each is full).
 pub(crate) struct Limits {
     services: [u64; SERVICES],
     known: [u64; SERVICES],
+    configured: [u64; SERVICES],
     senders: Box<[u64]>,
+    proved: Box<[u64]>,
     /// Keeps senders from choosing their bucket.
     seed: u64,
 }
@@ -116,14 +156,38 @@ impl Limits {
         Self {
             services: [0; SERVICES],
             known: [0; SERVICES],
+            configured: [0; SERVICES],
             senders: vec![0; SENDERS].into(),
+            proved: vec![0; SENDERS].into(),
             seed: random,
         }
     }
 
-    /// Whether one more frame of a service without a gate may go to control; it is counted then.
-    pub(crate) fn admit(&mut self, id: ServiceId, rate: Rate, now: Instant) -> bool {
-        take(&mut self.services[id.index()], rate, now)
+    /// Decides about a frame of a service without a gate. `l3` is where its packet begins.
+    pub(crate) fn admit(
+        &mut self,
+        id: ServiceId,
+        (rate, each): (Rate, PerSender),
+        (frame, l3): (&[u8], usize),
+        now: Instant,
+    ) -> Admission {
+        let sender = match each {
+            PerSender::Link(of_sender) => link_sender(frame).map(|sender| (sender, of_sender)),
+            PerSender::Address(of_sender) => {
+                let address = frame.get(l3..).and_then(source_of);
+                address.map(|address| (ip_sender(address), of_sender))
+            }
+        };
+        if let Some((sender, of_sender)) = sender {
+            let place = self.place(id, sender);
+            if !take(&mut self.senders[place], of_sender, now) {
+                return Admission::Dropped(DropReason::ServiceSender);
+            }
+        }
+        match take(&mut self.services[id.index()], rate, now) {
+            true => Admission::Heard,
+            false => Admission::Dropped(DropReason::ServiceLimit),
+        }
     }
 
     /// Decides about a datagram of a service with a gate.
@@ -134,39 +198,65 @@ impl Limits {
         gate: &dyn Gate,
         arrival: &Arrival<'_>,
     ) -> Admission {
-        let now = arrival.now;
-        let limit = Admission::Dropped(DropReason::ServiceLimit);
+        let (now, at) = (arrival.now, id.index());
+        let place = self.place(id, ip_sender(arrival.from.ip()));
+        let senders = &mut self.senders[place];
         match gate.sort(arrival) {
             Sender::Refused(reason) => Admission::Dropped(reason),
-            Sender::Known => match take(&mut self.known[id.index()], rate, now) {
+            Sender::Proved if !take(&mut self.proved[place], OF_PROVED, now) => {
+                Admission::Dropped(DropReason::ServiceSender)
+            }
+            Sender::Known | Sender::Proved => match take(&mut self.known[at], rate, now) {
                 true => Admission::Heard,
-                false => limit,
+                false => Admission::Dropped(DropReason::ServiceLimit),
             },
-            sender => {
-                let place = self.place(id, arrival.from.ip());
-                let is_configured = sender == Sender::Configured;
-                let of_sender = match is_configured {
-                    true => OF_CONFIGURED,
-                    false => OF_STRANGER,
-                };
-                if !take(&mut self.senders[place], of_sender, now) {
-                    return Admission::Dropped(DropReason::ServiceSender);
-                }
-                match is_configured || take(&mut self.services[id.index()], rate, now) {
+            Sender::Configured if !take(senders, OF_CONFIGURED, now) => {
+                Admission::Challenged(DropReason::ServiceSender)
+            }
+            Sender::Configured => match take(&mut self.configured[at], rate, now) {
+                true => Admission::Heard,
+                false => Admission::Challenged(DropReason::ServiceStranger),
+            },
+            Sender::Stranger if !take(senders, OF_STRANGER, now) => {
+                Admission::Challenged(DropReason::ServiceSender)
+            }
+            Sender::Stranger => {
+                let strangers = gate.stranger_rate(rate);
+                match take(&mut self.services[at], strangers, now) {
                     true => Admission::Heard,
-                    false => Admission::Challenged,
+                    false => Admission::Challenged(DropReason::ServiceStranger),
                 }
             }
         }
     }
 
-    fn place(&self, id: ServiceId, from: IpAddr) -> usize {
-        let address = match from {
-            IpAddr::V4(address) => u64::from(address.to_bits()),
-            // A host has a network of this size.
-            IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
-        };
-        mix64(mix64(address ^ self.seed) ^ id.index() as u64) as usize % SENDERS
+    fn place(&self, id: ServiceId, sender: u64) -> usize {
+        mix64(mix64(sender ^ self.seed) ^ id.index() as u64) as usize % SENDERS
+    }
+}
+
+/// A number of the host or site that an address belongs to.
+fn ip_sender(from: IpAddr) -> u64 {
+    match from {
+        IpAddr::V4(address) => u64::from(address.to_bits()),
+        // All hosts of a link share the prefix of link-local addresses.
+        IpAddr::V6(address) if address.is_unicast_link_local() => address.to_bits() as u64,
+        // A host has a network of this size.
+        IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
+    }
+}
+
+fn link_sender(frame: &[u8]) -> Option<u64> {
+    let [high @ .., e, f] = *frame.get(6..)?.first_chunk::<6>()?;
+    let high = u32::from_be_bytes(high);
+    Some(u64::from(high) << 16 | u64::from(u16::from_be_bytes([e, f])))
+}
+
+fn source_of(packet: &[u8]) -> Option<IpAddr> {
+    match packet.first()? >> 4 {
+        4 => Some(IpAddr::from(*packet.get(12..)?.first_chunk::<4>()?)),
+        6 => Some(IpAddr::from(*packet.get(8..)?.first_chunk::<16>()?)),
+        _ => None,
     }
 }
 
@@ -197,6 +287,7 @@ mod tests {
                 [0, ..] => Sender::Refused(DropReason::IkeMalformed),
                 [1, ..] => Sender::Known,
                 [2, ..] => Sender::Configured,
+                [4, ..] => Sender::Proved,
                 _ => Sender::Stranger,
             }
         }
@@ -208,7 +299,7 @@ mod tests {
         let id = ServiceId::new(3).expect("a place");
         let rate = Rate {
             per_second: 100,
-            burst: 50,
+            burst: 100,
         };
         let mut sort = |kind: u8, number: u32, millis: u64| {
             let arrival = Arrival {
@@ -226,6 +317,7 @@ mod tests {
             heard[3] += u32::from(sort(3, number << 8, millis) == Admission::Heard);
             if number % 1000 == 0 {
                 assert_eq!(sort(1, 7, millis), Admission::Heard);
+                assert_eq!(sort(4, 7, millis), Admission::Heard);
                 assert_eq!(
                     sort(0, 7, millis),
                     Admission::Dropped(DropReason::IkeMalformed)
@@ -238,7 +330,52 @@ mod tests {
         assert_eq!(one.count(), 10);
         assert_eq!(
             sort(3, 0xc000_0201, 9000),
-            Admission::Dropped(DropReason::ServiceSender)
+            Admission::Challenged(DropReason::ServiceSender)
         );
+        // Whoever forges the address of a configured peer uses up its bucket: that peer is asked for a cookie, and
+        // heard when it has one.
+        while sort(2, 0xc000_0202, 9000) == Admission::Heard {}
+        let asked = Admission::Challenged(DropReason::ServiceSender);
+        assert_eq!(sort(2, 0xc000_0202, 9000), asked);
+        assert_eq!(sort(4, 0xc000_0202, 9000), Admission::Heard);
+        // One that has proved its address, and floods, keeps no other one out.
+        let proved = (0..1000).filter(|_| sort(4, 0xc000_0203, 9000) == Admission::Heard);
+        assert_eq!(proved.count(), 50);
+        assert_eq!(sort(4, 0xc000_0204, 9000), Admission::Heard);
+    }
+
+    #[test]
+    fn one_sender_leaves_others_their_share_of_a_service_without_a_gate() {
+        let mut limits = Limits::new();
+        let id = ServiceId::new(3).expect("a place");
+        let rate = |per_second| Rate {
+            per_second,
+            burst: 10,
+        };
+        let mut heard = |each, link: u8, host: u8| {
+            let mut frame = [0; 34];
+            frame[6..12].copy_from_slice(&[2, 0, 0, 0, 0, link]);
+            frame[14] = 0x45;
+            frame[26..30].copy_from_slice(&[10, 0, 0, host]);
+            let now = Instant::from_secs(1);
+            let mut admit = |_: i32| limits.admit(id, (rate(1000), each), (&frame, 14), now);
+            (0..100)
+                .map(&mut admit)
+                .filter(|said| *said == Admission::Heard)
+                .count()
+        };
+        let few = Rate {
+            per_second: 1,
+            burst: 3,
+        };
+        assert_eq!(heard(PerSender::Link(few), 1, 1), 3);
+        assert_eq!(
+            heard(PerSender::Link(few), 1, 2),
+            0,
+            "the same link address"
+        );
+        assert_eq!(heard(PerSender::Address(few), 1, 3), 3);
+        assert_eq!(heard(PerSender::Address(few), 2, 3), 0, "the same address");
+        assert_eq!(heard(PerSender::Link(rate(1000)), 2, 1), 4, "what is left");
     }
 }

@@ -12,7 +12,7 @@ use wire::Mac;
 
 use crate::drop::DropReason;
 use crate::flow::{Upper, upper4, upper6};
-use crate::gate::{Admission, Arrival, CHALLENGE_MAX, Gated, Limits};
+use crate::gate::{Admission, Arrival, CHALLENGE_MAX, Gated, Limits, PerSender};
 use crate::packet::protocol;
 
 /// How many services there can be.
@@ -140,6 +140,16 @@ pub struct Rate {
     pub burst: u32,
 }
 
+impl Rate {
+    /// Half of it.
+    const fn half(self) -> Self {
+        Self {
+            per_second: self.per_second / 2,
+            burst: self.burst / 2,
+        }
+    }
+}
+
 /// A service, as it is registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
@@ -156,6 +166,8 @@ pub struct Service {
     pub scope: Scope,
     /// How many are heard.
     pub rate: Rate,
+    /// How many are heard of one sender, where there is no gate: half of all, unless the service says otherwise.
+    pub per_sender: PerSender,
     /// Sorts the datagrams of known peers and of strangers.
     pub gate: Gated,
 }
@@ -163,14 +175,25 @@ pub struct Service {
 impl Service {
     /// A service with one match: on all interfaces, behind the rules of `input`.
     pub fn new(name: &'static str, matches: impl Into<Vec<Match>>, rate: Rate) -> Self {
+        let matches = matches.into();
         Self {
             name,
-            matches: matches.into(),
+            per_sender: PerSender::of(&matches, rate.half()),
+            matches,
             addressed: Addressed::Any,
             meets_rules: true,
             scope: Scope::Everywhere,
             rate,
             gate: Gated::default(),
+        }
+    }
+
+    /// Tells senders apart by their link address: some of them have no IP address yet.
+    #[must_use]
+    pub fn by_link(self) -> Self {
+        Self {
+            per_sender: PerSender::Link(self.rate.half()),
+            ..self
         }
     }
 }
@@ -191,6 +214,7 @@ struct Facts {
     meets_rules: bool,
     scope: Scope,
     rate: Rate,
+    per_sender: PerSender,
     gate: Gated,
 }
 
@@ -227,6 +251,7 @@ impl Services {
             meets_rules: service.meets_rules,
             scope: service.scope,
             rate: service.rate,
+            per_sender: service.per_sender,
             gate: service.gate.clone(),
         });
         let mut taken = Ok(());
@@ -277,10 +302,7 @@ impl Services {
         {
             return limits.sort(id, facts.rate, &**gate, &arrival);
         }
-        match limits.admit(id, facts.rate, now) {
-            true => Admission::Heard,
-            false => Admission::Dropped(DropReason::ServiceLimit),
-        }
+        limits.admit(id, (facts.rate, facts.per_sender), (frame, l3), now)
     }
 
     /// Writes what a stranger is asked for that sent this packet; returns its length.
@@ -292,7 +314,9 @@ impl Services {
         answer: &mut [u8; CHALLENGE_MAX],
     ) -> Option<usize> {
         let gate = self.facts(id)?.gate.0.as_ref()?;
-        gate.challenge(&arrival(packet, now)?, answer)
+        let arrival = arrival(packet, now)?;
+        // A longer answer would amplify what somebody sends under the address of another.
+        { gate.challenge(&arrival, answer) }.filter(|len| *len <= arrival.payload.len())
     }
 
     fn facts(&self, id: ServiceId) -> Option<&Facts> {

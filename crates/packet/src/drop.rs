@@ -351,7 +351,7 @@ drops! {
     IpsecKeepalive = "ipsec-nat-keepalive",
     /// The association has used up its numbers: new keys are owed (RFC 4303, 3.3.3).
     IpsecExhausted = "ipsec-sequence-exhausted",
-    /// The sender of a datagram for a service is no known peer, and sends more than a stranger may.
+    /// The sender of a frame for a service of this router sends more of them than control hears of one sender.
     ServiceSender = "service-sender-limit",
     /// Strangers send more than control can hear: the sender was asked to prove its address, or must try again.
     ServiceStranger = "service-stranger-limit",

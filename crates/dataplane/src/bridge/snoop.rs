@@ -39,9 +39,11 @@ pub(super) fn tell(cx: &Context<'_>, source: &Source<'_>, frame: &Frame, outlet:
     };
     let place = (frame.bytes(), usize::from(frame.l3));
     let admission = { &cx.snapshot.services }.admit(&mut outlet.limits, id, place, cx.now);
-    if admission != Admission::Heard {
-        outlet.counters.service(id).lost.add(1);
-        return outlet.counters.dropped(DropReason::ServiceLimit);
+    if let Admission::Dropped(reason) | Admission::Challenged(reason) = admission {
+        if reason == DropReason::ServiceLimit {
+            outlet.counters.service(id).lost.add(1);
+        }
+        return outlet.counters.dropped(reason);
     }
     let Some(mut copy) = outlet.pool.copy(frame) else {
         return outlet.counters.dropped(DropReason::NoBuffer);

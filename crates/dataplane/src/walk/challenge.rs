@@ -6,7 +6,7 @@ use core::net::IpAddr;
 use frame::{Frame, InterfaceId, Offload};
 use wire::{Protocol, checksum};
 
-use super::Context;
+use super::{Context, Exit, output};
 use crate::agenda::Item;
 use crate::drop::DropReason;
 use crate::encap::{self, ETHERNET, IP_BYTES, Outer, UDP_BYTES, write_udp};
@@ -16,9 +16,15 @@ use crate::outlet::Outlet;
 use crate::packet::protocol::UDP;
 use crate::service::ServiceId;
 
-/// Drops a datagram that control does not hear, and sends the answer of its service, if there is one.
+/// Drops a datagram that control does not hear, and sends the answer of its service, if there is one that is no longer
+/// than the datagram.
 #[cold]
-pub(super) fn challenge(cx: &Context<'_>, frame: Frame, id: ServiceId, outlet: &mut Outlet) {
+pub(super) fn challenge(
+    cx: &Context<'_>,
+    frame: Frame,
+    (id, reason): (ServiceId, DropReason),
+    outlet: &mut Outlet,
+) {
     let packet = frame
         .bytes()
         .get(usize::from(frame.l3)..)
@@ -27,9 +33,9 @@ pub(super) fn challenge(cx: &Context<'_>, frame: Frame, id: ServiceId, outlet: &
     let len = { &cx.snapshot.services }.challenge(id, packet, cx.now, &mut payload);
     let ends = len.and_then(|_| reversed(packet));
     if let (Some(ends), Some(payload)) = (ends, len.and_then(|len| payload.get(..len))) {
-        send(&ends, payload, outlet);
+        send(cx, &ends, payload, outlet);
     }
-    outlet.discard(frame, DropReason::ServiceStranger);
+    outlet.discard(frame, reason);
 }
 
 /// The addresses and ports of an answer.
@@ -57,7 +63,9 @@ fn reversed(packet: &[u8]) -> Option<Ends> {
     })
 }
 
-fn send(ends: &Ends, payload: &[u8], outlet: &mut Outlet) {
+/// Sends an answer. Without a firewall that may mark it for another table, an answer without a route ends here: control
+/// has no business with the error that it owes itself.
+fn send(cx: &Context<'_>, ends: &Ends, payload: &[u8], outlet: &mut Outlet) {
     let ip = IP_BYTES[usize::from(ends.to.0.is_ipv6())];
     let total = ip + UDP_BYTES + payload.len();
     let Some(mut answer) = outlet.pool.alloc(ETHERNET + total) else {
@@ -87,6 +95,13 @@ fn send(ends: &Ends, payload: &[u8], outlet: &mut Outlet) {
     answer.l3 = ETHERNET as u16;
     answer.offload = Offload::FINISHED;
     answer.egress = InterfaceId::NONE;
+    if !cx.snapshot.firewall.guards(ends.to.0.is_ipv6())
+        && let Err(Exit::Punt(why)) =
+            output::run(cx, &answer.bytes()[ETHERNET..], InterfaceId::NONE)
+        && let Some(reason) = why.discards()
+    {
+        return outlet.discard(answer, reason);
+    }
     encap::put(&mut None, Item::Own, answer, outlet);
 }
 

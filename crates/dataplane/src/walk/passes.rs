@@ -342,7 +342,7 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
             let services = &cx.snapshot.services;
             match services.admit(&mut outlet.limits, id, place, cx.now) {
                 Admission::Heard => outlet.punt(frame, Why::Service { id, meets_rules }),
-                Admission::Challenged => challenge(cx, frame, id, outlet),
+                Admission::Challenged(reason) => challenge(cx, frame, (id, reason), outlet),
                 Admission::Dropped(reason) => {
                     if reason == DropReason::ServiceLimit {
                         outlet.counters.service(id).lost.add(1);

@@ -246,7 +246,7 @@ impl Feature for DhcpAlerts {
         vec![Service {
             meets_rules: false,
             scope: Scope::Asked,
-            ..Service::new(SERVICE, [port], RATE)
+            ..Service::new(SERVICE, [port], RATE).by_link()
         }]
     }
 

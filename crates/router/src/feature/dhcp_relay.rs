@@ -119,7 +119,7 @@ impl Feature for DhcpRelays {
         };
         vec![Service {
             meets_rules: false,
-            ..Service::new(SERVICE, [port], RATE)
+            ..Service::new(SERVICE, [port], RATE).by_link()
         }]
     }
 

@@ -279,7 +279,7 @@ impl Feature for Links6 {
             ipv6: true,
             kind: Type::LISTENER_QUERY.0,
         };
-        vec![discovery(), Service::new("mld", [query], QUERIES)]
+        vec![discovery(), Service::new("mld", [query], QUERIES).by_link()]
     }
 
     fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {

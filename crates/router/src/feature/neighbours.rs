@@ -31,7 +31,7 @@ pub(crate) fn arp() -> Service {
 /// The service of discovery.
 pub(crate) fn discovery() -> Service {
     let types = TYPES.map(|kind| Match::Icmp { ipv6: true, kind });
-    Service::new(DISCOVERY, types.collect::<Vec<_>>(), RATE)
+    Service::new(DISCOVERY, types.collect::<Vec<_>>(), RATE).by_link()
 }
 
 /// See the module.

@@ -9,6 +9,7 @@ use super::firewall::filtered;
 use super::rig;
 use crate::drop::DropReason;
 use crate::firewall::filter;
+use crate::gate::PerSender;
 use crate::rule::{Action, Rule};
 use crate::service::{
     Addressed, Carried, Match, Rate, Scope, Service, ServiceId, ServiceSet, Services, Taken,
@@ -305,7 +306,11 @@ fn each_service_has_its_own_rate() {
     register(
         &mut rig,
         &[
-            Service::new("loud", type_(0x88b5), rate),
+            // One sender may take all that is heard.
+            Service {
+                per_sender: PerSender::Link(RATE),
+                ..Service::new("loud", type_(0x88b5), rate)
+            },
             Service::new("calm", type_(0x88b6), rate),
         ],
     );

@@ -421,7 +421,7 @@ impl Bridges {
     pub(super) fn services_of_snooping(&self) -> Vec<Service> {
         let mut configs = self.all.values().map(|one| &one.config);
         match configs.any(|config| config.snooping.is_some()) {
-            true => vec![Service::new(SERVICE, [], RATE)],
+            true => vec![Service::new(SERVICE, [], RATE).by_link()],
             false => Vec::new(),
         }
     }

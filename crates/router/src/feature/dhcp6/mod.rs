@@ -41,10 +41,10 @@ const POOLS: &str = "/ipv6/pool";
 const USED: &str = "/ipv6/pool/used";
 const ADDRESSES: &str = "/ipv6/address";
 const SERVICE: &str = "dhcp6-client";
-/// What a worker hears: the answers of a hundred transactions a second.
+/// What a worker hears: of one server, the answers of a hundred transactions a second.
 const RATE: Rate = Rate {
-    per_second: 200,
-    burst: 64,
+    per_second: 400,
+    burst: 128,
 };
 /// Commands that wait.
 const COMMANDS: usize = 1_024;
@@ -154,7 +154,7 @@ impl Feature for Dhcp6 {
         // RouterOS: answers meet the rules of input, and the default configuration lets them in.
         vec![Service {
             scope: Scope::Asked,
-            ..Service::new(SERVICE, [port], RATE)
+            ..Service::new(SERVICE, [port], RATE).by_link()
         }]
     }
 

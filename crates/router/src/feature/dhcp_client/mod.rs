@@ -34,10 +34,10 @@ const MENU: &str = "/ip/dhcp-client";
 const OPTIONS: &str = "/ip/dhcp-client/option";
 const IDENTITY: &str = "/system/identity";
 pub(crate) const SERVICE: &str = "dhcp-client";
-/// What a worker hears: the answers of a hundred transactions a second.
+/// What a worker hears: of one server, the answers of a hundred transactions a second.
 const RATE: Rate = Rate {
-    per_second: 200,
-    burst: 64,
+    per_second: 400,
+    burst: 128,
 };
 /// Commands that wait.
 const COMMANDS: usize = 1_024;
@@ -160,7 +160,7 @@ impl Feature for DhcpClients {
         let offers = Service {
             meets_rules: false,
             scope: Scope::Asked,
-            ..Service::new(SERVICE, [port], RATE)
+            ..Service::new(SERVICE, [port], RATE).by_link()
         };
         vec![offers, neighbours::arp()]
     }

@@ -62,7 +62,7 @@ pub(crate) fn service() -> Service {
     };
     Service {
         meets_rules: false,
-        ..Service::new(SERVICE, [port], RATE)
+        ..Service::new(SERVICE, [port], RATE).by_link()
     }
 }
 

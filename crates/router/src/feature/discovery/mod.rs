@@ -156,7 +156,7 @@ impl Feature for Neighbourhood {
             scope: Scope::Asked,
             addressed,
             meets_rules,
-            ..Service::new(name, matches, RATE)
+            ..Service::new(name, matches, RATE).by_link()
         };
         let mut services = Vec::new();
         if config.protocols.has(Protocol::Lldp) {

@@ -58,7 +58,8 @@ impl Gate for IkeGate {
         match self.ike.sort(message, from, arrival.now) {
             Sort::Malformed => Sender::Refused(DropReason::IkeMalformed),
             Sort::Unknown => Sender::Refused(DropReason::IkeUnknown),
-            Sort::Known | Sort::Proved => Sender::Known,
+            Sort::Known => Sender::Known,
+            Sort::Proved => Sender::Proved,
             Sort::First if self.peers.load().contains(&from.ip()) => Sender::Configured,
             Sort::First => Sender::Stranger,
         }

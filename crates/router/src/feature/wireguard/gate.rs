@@ -7,7 +7,15 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use dataplane::DropReason;
 use dataplane::gate::{Arrival, CHALLENGE_MAX, Gate, Sender};
+use dataplane::service::Rate;
 use wireguard::{Door, Sort};
+
+/// Handshakes of strangers that a worker hands to control: each costs two products on Curve25519, and whoever has a
+/// cookie need not wait for its turn.
+const OF_STRANGERS: Rate = Rate {
+    per_second: 100,
+    burst: 100,
+};
 
 /// Sorts messages by their sums, cookies and senders.
 #[derive(Debug, Default)]
@@ -39,10 +47,14 @@ impl Gate for WireguardGate {
         match door.sort(arrival.payload, arrival.from, arrival.now) {
             Sort::Malformed => Sender::Refused(DropReason::WireguardMalformed),
             Sort::NotForUs => Sender::Refused(DropReason::WireguardStranger),
-            Sort::Proved => Sender::Known,
+            Sort::Proved => Sender::Proved,
             Sort::Unproved if self.peers.load().contains(&arrival.from.ip()) => Sender::Configured,
             Sort::Unproved => Sender::Stranger,
         }
+    }
+
+    fn stranger_rate(&self, _: Rate) -> Rate {
+        OF_STRANGERS
     }
 
     fn challenge(&self, arrival: &Arrival<'_>, into: &mut [u8; CHALLENGE_MAX]) -> Option<usize> {

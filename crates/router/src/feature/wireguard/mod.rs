@@ -41,7 +41,7 @@ use crate::running::Running;
 
 pub(crate) const MENU: &str = "/interface/wireguard";
 pub(crate) const PEERS: &str = "/interface/wireguard/peers";
-/// Messages of handshakes that a worker hands on, in a second and at once.
+/// Messages of known peers that a worker hands to control.
 const RATE: Rate = Rate {
     per_second: 2000,
     burst: 1000,

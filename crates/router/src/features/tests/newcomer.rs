@@ -84,14 +84,20 @@ fn a_vlan_interface_is_an_interface_to_it() {
 fn what_it_sends_and_what_it_hears_is_bounded() {
     let mut rig = Rig::new(Newcomer);
     assert_eq!(rig.pass(frame(MAC, LOCAL_EXPERIMENT, &[200])).len(), 64);
-    for _ in 0..100 {
-        rig.pass(frame(MAC, LOCAL_EXPERIMENT, &[0]));
+    // Of each sender it hears half of what it hears.
+    for sender in 1..=30 {
+        for _ in 0..10 {
+            let mut frame = frame(MAC, LOCAL_EXPERIMENT, &[0]);
+            frame[11] = sender;
+            rig.pass(frame);
+        }
     }
     let drops = rig.run("/tool/drop/print detail without-paging");
     let has = |words: &str| drops.contains(words);
     assert!(has(r#"reason="feature-sends" packets=136"#), "{drops}");
-    let limited = r#"reason="service-limit" service="newcomer" packets=91"#;
+    let limited = r#"reason="service-limit" service="newcomer" packets="#;
     assert!(has(limited), "{drops}");
+    assert!(has(r#"reason="service-sender-limit""#), "{drops}");
 }
 
 #[test]
