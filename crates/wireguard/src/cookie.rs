@@ -12,20 +12,32 @@ const SECRET: Duration = Duration::from_secs(120);
 /// How much earlier a cookie that was given is not used any more.
 const EARLIER: Duration = Duration::from_secs(5);
 
-fn cipher(receiver: &Public) -> XChaCha20Poly1305 {
-    XChaCha20Poly1305::new(&hash(b"cookie--", receiver).into())
+/// The key that seals the cookies which a device gives.
+#[derive(Clone, Debug)]
+pub(crate) struct CookieKey([u8; 32]);
+
+impl CookieKey {
+    /// Derives the key from the public key of the device.
+    pub(crate) fn of(giver: &Public) -> Self {
+        Self(hash(b"cookie--", giver))
+    }
+
+    fn cipher(&self) -> XChaCha20Poly1305 {
+        XChaCha20Poly1305::new(&self.0.into())
+    }
 }
 
-/// The message that gives a cookie for another one, by the first sum and the sender's number of that. `own` is the
-/// public key of who gives it.
+/// The message that gives a cookie for another one, by the first sum and the sender's number of that.
 pub(crate) fn give(
-    own: &Public,
+    key: &CookieKey,
     (receiver, first): (u32, &Sum),
     mut cookie: Sum,
     nonce: [u8; 24],
 ) -> Option<Vec<u8>> {
     let nonce = XNonce::from(nonce);
-    let tag = cipher(own).encrypt_in_place_detached(&nonce, first, &mut cookie);
+    let tag = key
+        .cipher()
+        .encrypt_in_place_detached(&nonce, first, &mut cookie);
     let mut bytes = vec![COOKIE, 0, 0, 0];
     bytes.extend(receiver.to_le_bytes());
     bytes.extend(nonce);
@@ -53,7 +65,7 @@ impl Given {
         let tag: [u8; MAC] = tag.try_into().ok()?;
         let mut cookie = *cookie;
         let nonce = XNonce::from(*nonce);
-        { cipher(peer) }
+        { CookieKey::of(peer).cipher() }
             .decrypt_in_place_detached(&nonce, first, &mut cookie, &tag.into())
             .ok()?;
         Some(Self { cookie, at: now })
@@ -73,7 +85,7 @@ mod tests {
     fn a_cookie_that_was_given_opens_for_its_message_and_holds_for_a_while() {
         let (own, cookie) = (Public([5; 32]), [9; MAC]);
         let first = [1; MAC];
-        let message = give(&own, (3, &first), cookie, [2; 24]).expect("sealed");
+        let message = give(&CookieKey::of(&own), (3, &first), cookie, [2; 24]).expect("sealed");
         let Some(crate::message::Message::Cookie { nonce, sealed, .. }) =
             crate::message::Message::read(&message)
         else {

@@ -11,6 +11,7 @@ use crate::key::{Private, Public};
 use crate::limit::Limit;
 use crate::message::{self, INITIATION, Message, RESPONSE, Sums};
 use crate::noise::{self, Keys, Time};
+use crate::numbers::Numbers;
 use crate::peer::{ATTEMPTS, Due, Kept, Peer, REKEY_TIMEOUT, State, Trying};
 use crate::{Action, Event, Log, LogLevel, Pair, PeerId};
 
@@ -45,8 +46,7 @@ pub struct Device {
     peers: BTreeMap<PeerId, State>,
     /// Peers by their keys.
     keys: BTreeMap<Public, PeerId>,
-    /// Whose handshakes and pairs the numbers of this end are.
-    numbers: BTreeMap<u32, PeerId>,
+    numbers: Numbers,
     /// When something is due for peers.
     due: BTreeSet<(Instant, PeerId)>,
     /// The secret of cookies.
@@ -80,7 +80,7 @@ impl Device {
             own: None,
             peers: BTreeMap::new(),
             keys: BTreeMap::new(),
-            numbers: BTreeMap::new(),
+            numbers: Numbers::default(),
             due: BTreeSet::new(),
             secret,
             limit: Limit::default(),
@@ -185,11 +185,11 @@ impl Device {
         if self.own.as_ref().map(|own| &own.private) == private.as_ref() {
             return;
         }
-        let secret = self.secret;
+        let (secret, table) = (self.secret, self.numbers.table());
         self.own = private.map(|private| {
             let public = private.public();
             Own {
-                door: Door::new(public, secret),
+                door: Door::new(public, secret, table),
                 public,
                 private,
             }
@@ -207,7 +207,7 @@ impl Device {
             let attempt = peer.trying.take().and_then(|trying| trying.attempt);
             let attempt = attempt.map(|(number, _)| number);
             for number in pairs.all().map(|pair| pair.local).chain(attempt) {
-                self.numbers.remove(&number);
+                self.numbers.remove(number);
             }
             (peer.cookie, peer.told) = (None, None);
         }
@@ -267,7 +267,7 @@ impl Device {
                     out.push(Action::GaveUp(id));
                 }
                 Due::Remove(local) => {
-                    self.numbers.remove(&local);
+                    self.numbers.remove(local);
                     out.push(Action::Remove { local });
                 }
                 Due::Activate(local) => out.push(Action::Activate { local }),
@@ -306,7 +306,7 @@ impl Device {
         };
         trying.again = now + REKEY_TIMEOUT + jitter;
         if let Some((before, _)) = trying.attempt.take() {
-            self.numbers.remove(&before);
+            self.numbers.remove(before);
         }
         let keys = (&peer.is.public, peer.is.preshared.as_ref());
         let Some((begun, noise)) = noise::begin(&own.private, keys, time) else {
@@ -454,11 +454,7 @@ impl Device {
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), &'static str> {
-        let id = self
-            .numbers
-            .get(&receiver)
-            .copied()
-            .ok_or("unknown-number")?;
+        let id = self.numbers.peer(receiver).ok_or("unknown-number")?;
         let ephemeral = noise.first_chunk().copied().map(Public);
         if ephemeral.is_none_or(|key| key.is_degenerate()) {
             return Err("degenerate-key");
@@ -507,7 +503,7 @@ impl Device {
         };
         self.numbers.insert(kept.local, id);
         for local in peer.pairs.add(kept) {
-            self.numbers.remove(&local);
+            self.numbers.remove(local);
             out.push(Action::Remove { local });
         }
         if peer.endpoint != Some(from) {
@@ -535,8 +531,8 @@ impl Device {
         sealed: (&[u8; 24], &[u8; 32]),
         now: Instant,
     ) -> Result<(), &'static str> {
-        let id = self.numbers.get(&receiver).ok_or("unknown-number")?;
-        let peer = self.peers.get_mut(id).ok_or("unknown-number")?;
+        let id = self.numbers.peer(receiver).ok_or("unknown-number")?;
+        let peer = self.peers.get_mut(&id).ok_or("unknown-number")?;
         let told = peer.told.filter(|(number, _)| *number == receiver);
         let (_, first) = told.ok_or("unknown-number")?;
         let given = Given::open(&peer.is.public, &first, sealed, now);
@@ -550,7 +546,7 @@ impl Device {
             let mut bytes = [0; 4];
             (self.entropy)(&mut bytes);
             let number = u32::from_le_bytes(bytes);
-            if !self.numbers.contains_key(&number) {
+            if self.numbers.peer(number).is_none() {
                 return number;
             }
         }

@@ -5,9 +5,10 @@ use core::net::{IpAddr, SocketAddr};
 
 use machine::Instant;
 
-use crate::cookie;
+use crate::cookie::{self, CookieKey};
 use crate::key::Public;
-use crate::message::{Message, Sum, SumKey, Sums, sum};
+use crate::message::{Message, Sum, SumKey, Sums, nonce_hash, sum};
+use crate::numbers::NumberTable;
 
 /// How long cookies of one epoch are given; they are taken as long again.
 const EPOCH_SECONDS: u64 = 120;
@@ -21,6 +22,10 @@ pub enum Sort {
     Malformed,
     /// A message whose sender does not know the device's public key.
     NotForUs,
+    /// An answer to a handshake that the device does not have.
+    NotAsked,
+    /// An answer to a handshake of the device, whose number only its receiver and those on the way know.
+    Answer,
     /// A message whose sender has proved its address.
     Proved,
     /// Any other message.
@@ -30,33 +35,39 @@ pub enum Sort {
 /// The public side of a device.
 #[derive(Clone, Debug)]
 pub struct Door {
-    public: Public,
     sums: SumKey,
+    giving: CookieKey,
     secret: [u8; 32],
+    numbers: NumberTable,
 }
 
 impl Door {
-    pub(crate) fn new(public: Public, secret: [u8; 32]) -> Self {
+    /// `numbers` are those that the device has given.
+    pub(crate) fn new(public: Public, secret: [u8; 32], numbers: NumberTable) -> Self {
         Self {
             sums: SumKey::of(&public),
-            public,
+            giving: CookieKey::of(&public),
             secret,
+            numbers,
         }
     }
 
     /// Sorts a message.
     pub fn sort(&self, message: &[u8], from: SocketAddr, now: Instant) -> Sort {
-        match Message::read(message) {
-            None => Sort::Malformed,
-            // It names an attempt of this side, and opens only if it is an answer to that.
-            Some(Message::Cookie { .. }) => Sort::Unproved,
-            Some(Message::Initiation { sums, .. } | Message::Response { sums, .. }) => {
-                match (self.is_for(&sums), self.is_proved(&sums, from, now)) {
-                    (false, _) => Sort::NotForUs,
-                    (true, true) => Sort::Proved,
-                    (true, false) => Sort::Unproved,
-                }
-            }
+        let (receiver, sums) = match Message::read(message) {
+            None => return Sort::Malformed,
+            Some(Message::Cookie { receiver, .. }) => (Some(receiver), None),
+            Some(Message::Response { receiver, sums, .. }) => (Some(receiver), Some(sums)),
+            Some(Message::Initiation { sums, .. }) => (None, Some(sums)),
+        };
+        if receiver.is_some_and(|number| !self.numbers.may_have(number)) {
+            return Sort::NotAsked;
+        }
+        match sums {
+            Some(sums) if !self.is_for(&sums) => Sort::NotForUs,
+            _ if receiver.is_some() => Sort::Answer,
+            Some(sums) if self.is_proved(&sums, from, now) => Sort::Proved,
+            _ => Sort::Unproved,
         }
     }
 
@@ -86,13 +97,9 @@ impl Door {
         now: Instant,
     ) -> Option<[u8; CHALLENGE_BYTES]> {
         let cookie = self.cookie(epoch(now), from);
-        let mut nonce = [0; 24];
-        let (one, two) = nonce.split_at_mut(12);
-        for (label, half) in [(1_u8, one), (2, two)] {
-            let parts = [&[label][..], sums.first, &cookie].concat();
-            half.copy_from_slice(&sum(&self.secret, &parts)[..12]);
-        }
-        let bytes = cookie::give(&self.public, (sender, sums.first), cookie, nonce)?;
+        let digest = nonce_hash(&self.secret, sums.first, &cookie);
+        let nonce = *digest.first_chunk()?;
+        let bytes = cookie::give(&self.giving, (sender, sums.first), cookie, nonce)?;
         bytes.try_into().ok()
     }
 
@@ -101,6 +108,9 @@ impl Door {
     }
 
     pub(crate) fn is_proved(&self, sums: &Sums<'_>, from: SocketAddr, now: Instant) -> bool {
+        if !sums.has_second() {
+            return false;
+        }
         let epoch = epoch(now);
         let has = |epoch| sums.has(&self.cookie(epoch, from));
         has(epoch) || has(epoch.saturating_sub(1))
@@ -128,8 +138,10 @@ fn epoch(now: Instant) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PeerId;
     use crate::cookie::Given;
-    use crate::message::{INITIATION, write};
+    use crate::message::{INITIATION, RESPONSE, write};
+    use crate::numbers::Numbers;
 
     const NOW: Instant = Instant::from_secs(1000);
 
@@ -140,14 +152,15 @@ mod tests {
     #[test]
     fn a_cookie_proves_one_address_for_a_while() {
         let public = Public([5; 32]);
-        let door = Door::new(public, [3; 32]);
+        let mut numbers = Numbers::default();
+        let door = Door::new(public, [3; 32], numbers.table());
         let message = |cookie: Option<&Sum>| {
             write(INITIATION, &[7], &[1; 108], (&SumKey::of(&public), cookie))
         };
         let (plain, first) = message(None);
         assert_eq!(door.sort(&plain, from(1), NOW), Sort::Unproved);
-        let given = door.challenge(&plain, from(1), NOW).expect("a cookie");
-        let Some(Message::Cookie { nonce, sealed, .. }) = Message::read(&given) else {
+        let challenge = door.challenge(&plain, from(1), NOW).expect("a cookie");
+        let Some(Message::Cookie { nonce, sealed, .. }) = Message::read(&challenge) else {
             panic!("a message with a cookie");
         };
         let given = Given::open(&public, &first, (nonce, sealed), NOW).expect("it opens");
@@ -158,8 +171,20 @@ mod tests {
         let later = Instant::from_secs(1000 + 3 * EPOCH_SECONDS);
         assert_eq!(door.sort(&proved, from(1), later), Sort::Unproved);
         assert_eq!(door.sort(&proved, from(2), NOW), Sort::Unproved);
-        let other = Door::new(Public([6; 32]), [3; 32]);
+        let other = Door::new(Public([6; 32]), [3; 32], numbers.table());
         assert_eq!(other.sort(&plain, from(1), NOW), Sort::NotForUs);
         assert_eq!(door.sort(&plain[1..], from(1), NOW), Sort::Malformed);
+        // Answers to handshakes that there are, and to others.
+        let key = SumKey::of(&public);
+        let (response, _) = write(RESPONSE, &[1, 9], &[1; 48], (&key, None));
+        for message in [&response[..], &challenge] {
+            assert_eq!(door.sort(message, from(1), NOW), Sort::NotAsked);
+        }
+        numbers.insert(7, PeerId(1));
+        numbers.insert(9, PeerId(1));
+        for message in [&response[..], &challenge] {
+            assert_eq!(door.sort(message, from(1), NOW), Sort::Answer);
+        }
+        assert_eq!(other.sort(&response, from(1), NOW), Sort::NotForUs);
     }
 }

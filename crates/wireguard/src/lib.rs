@@ -22,6 +22,7 @@ mod key;
 mod limit;
 mod message;
 mod noise;
+mod numbers;
 mod peer;
 pub mod session;
 

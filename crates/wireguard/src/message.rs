@@ -114,6 +114,11 @@ impl<'a> Sums<'a> {
         sum(&key.0, self.before[0]).ct_eq(self.first).into()
     }
 
+    /// Whether the second one is there: whoever has no cookie sends zeros.
+    pub(crate) fn has_second(&self) -> bool {
+        *self.second != [0; MAC]
+    }
+
     /// Whether the second one is that of who has this cookie.
     pub(crate) fn has(&self, cookie: &Sum) -> bool {
         sum(cookie, self.before[1]).ct_eq(self.second).into()
@@ -135,6 +140,15 @@ pub(crate) fn hash(label: &[u8; 8], key: &Public) -> [u8; 32] {
     let mut hash = Blake2s256::new();
     Digest::update(&mut hash, label);
     Digest::update(&mut hash, key.0);
+    hash.finalize_fixed().into()
+}
+
+/// The digest that the nonce of a cookie is taken from.
+pub(crate) fn nonce_hash(secret: &[u8; 32], first: &Sum, cookie: &Sum) -> [u8; 32] {
+    let mut hash = Blake2s256::new();
+    for part in [&secret[..], first, cookie] {
+        Digest::update(&mut hash, part);
+    }
     hash.finalize_fixed().into()
 }
 

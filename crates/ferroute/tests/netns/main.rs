@@ -68,5 +68,6 @@ mod vrrp;
 mod vxlan;
 mod watched;
 mod wireguard;
+mod wireguard_flood;
 mod workers;
 mod world;

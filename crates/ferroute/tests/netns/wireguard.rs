@@ -10,7 +10,7 @@ use crate::ipsec::{SITES, router};
 use crate::world::{Folder, Router, Server, have, lab, output, run, shell, text, until, works};
 
 /// What a router says about itself: its addresses, and a WireGuard interface with a key that is made.
-fn base(site: u8, other: u8) -> String {
+pub(crate) fn base(site: u8, other: u8) -> String {
     format!(
         "/ip address add address=10.{site}.0.1/24 interface=ether1\n\
          /ip address add address=192.0.2.{site}/24 interface=ether2\n\
@@ -20,19 +20,19 @@ fn base(site: u8, other: u8) -> String {
     )
 }
 
-fn public(router: &Router) -> String {
+pub(crate) fn public(router: &Router) -> String {
     router.value("/interface/wireguard/print", "wg", "public-key")
 }
 
 /// Tells a router of the other site as a peer.
-fn meet(router: &Router, other: u8, key: &str, more: &str) {
+pub(crate) fn meet(router: &Router, other: u8, key: &str, more: &str) {
     router.exec(&format!(
         "/interface/wireguard/peers add interface=wg name=far public-key=\"{key}\" \
          allowed-address=10.{other}.0.0/24,10.9.0.{other}/32 {more}"
     ));
 }
 
-fn endpoint(other: u8) -> String {
+pub(crate) fn endpoint(other: u8) -> String {
     format!("endpoint-address=192.0.2.{other} endpoint-port=13231")
 }
 
@@ -40,7 +40,7 @@ fn reaches(lab: &Lab, more: &str) -> bool {
     works(lab, "one", &format!("ping -q -c 1 -W 1{more} 10.2.0.2"))
 }
 
-fn peer(router: &Router, property: &str) -> String {
+pub(crate) fn peer(router: &Router, property: &str) -> String {
     router.value("/interface/wireguard/peers/print", "far", property)
 }
 

@@ -47,6 +47,8 @@ impl Gate for WireguardGate {
         match door.sort(arrival.payload, arrival.from, arrival.now) {
             Sort::Malformed => Sender::Refused(DropReason::WireguardMalformed),
             Sort::NotForUs => Sender::Refused(DropReason::WireguardStranger),
+            Sort::NotAsked => Sender::Refused(DropReason::WireguardUnknown),
+            Sort::Answer => Sender::Known,
             Sort::Proved => Sender::Proved,
             Sort::Unproved if self.peers.load().contains(&arrival.from.ip()) => Sender::Configured,
             Sort::Unproved => Sender::Stranger,
