@@ -45,6 +45,10 @@ pub(crate) const CHECKS: &[Check] = &[
         tunnels::tunnels_and_ipsec_show_what_routeros_shows,
     ),
     ("wireguard", tunnels::wireguard_carries_to_the_far_router),
+    (
+        "quiet start",
+        tunnels::a_start_logs_no_errors_of_tunnels_and_leases,
+    ),
     ("scheduler and netwatch", admin::scheduler_and_netwatch_ran),
     ("script library", scripts::a_script_library_loads_and_runs),
     ("traces", traces::traces_say_what_becomes_of_pings),

@@ -83,6 +83,29 @@ pub(super) fn wireguard_carries_to_the_far_router(everyday: &Everyday) {
     assert_eq!(endpoint, "203.0.113.100");
 }
 
+/// Checks that a start, with all tunnels and leases, logged no errors and warnings about them. Before the first one the
+/// router has a peer of IPsec, and no identity until its certificate is there.
+pub(super) fn a_start_logs_no_errors_of_tunnels_and_leases(everyday: &Everyday) {
+    let rows = everyday.router().rows("/log/print");
+    assert!(!rows.is_empty(), "the log has lines");
+    let is_bad = |row: &&serde_json::Value| {
+        let topics: Vec<_> = row["topics"]
+            .as_str()
+            .unwrap_or_default()
+            .split(',')
+            .collect();
+        let has = |names: &[&str]| topics.iter().any(|topic| names.contains(topic));
+        has(&["ipsec", "wireguard", "dhcp"]) && has(&["error", "critical", "warning"])
+    };
+    let is_complete = |row: &serde_json::Value| {
+        let message = row["message"].as_str().unwrap_or_default();
+        message.starts_with("ip ipsec identity added")
+    };
+    let begin = rows.iter().rposition(is_complete).unwrap_or(0);
+    let bad: Vec<_> = rows.iter().skip(begin).filter(is_bad).collect();
+    assert!(bad.is_empty(), "{bad:#?}");
+}
+
 pub(super) fn tunnels_and_ipsec_show_what_routeros_shows(everyday: &Everyday) {
     let router = everyday.router();
     let eoip = |name: &str| router.value("/interface/eoip/print", "eoip-office", name);

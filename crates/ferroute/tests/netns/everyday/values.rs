@@ -17,6 +17,15 @@ pub(super) fn values_are_numbers_for_programs_and_have_units_for_people(everyday
         let shown = router.exec(&format!("{menu}/print stats without-paging"));
         assert!(shown.contains("bps"), "{shown}");
     }
+    let menu = "/interface/wireguard/peers/print";
+    let received = router.value(menu, "far", "rx");
+    assert!(received.parse::<u64>().is_ok(), "{received}");
+    let shown = router.exec(&format!("{menu} detail without-paging"));
+    for name in ["rx=", "tx="] {
+        let value = shown.split_once(name).map_or("", |(_, rest)| rest);
+        let value = value.split_whitespace().next().unwrap_or_default();
+        assert!(value.ends_with("iB"), "{name}: {shown}");
+    }
     let line = "dig +noall +answer +time=5 @192.168.88.1 WwW.eXaMpLe.NeT";
     let answer = everyday.run("client", line);
     assert!(
