@@ -474,6 +474,11 @@ pub struct Settings4 {
 }
 
 impl Settings4 {
+    /// What each interface follows: how long neighbours are known, and how many of them.
+    pub const fn of_interfaces(&self) -> (Duration, usize) {
+        (self.arp_timeout, self.max_neighbours)
+    }
+
     /// How fragments are put together, of packets for this router and where connections are tracked.
     pub fn fragments(&self) -> reassembly::Config {
         reassembly::Config {
@@ -523,6 +528,18 @@ pub struct Settings6 {
     pub multipath_hash: MultipathHash,
     /// `allow-fast-path`.
     pub allow_fast_path: bool,
+}
+
+impl Settings6 {
+    /// The settings that each interface follows; the others are at their defaults.
+    pub fn of_interfaces(&self) -> Self {
+        let usual = Self::default();
+        Self {
+            multipath_hash: usual.multipath_hash,
+            allow_fast_path: usual.allow_fast_path,
+            ..self.clone()
+        }
+    }
 }
 
 impl Default for Settings6 {

@@ -43,7 +43,7 @@ pub fn intent(store: &Store) -> Intent {
         nd_prefixes: items(store, "/ipv6/nd/prefix", nd_prefix),
         ..Intent::default()
     };
-    read_settings(store, &mut intent);
+    read_settings(store, &mut intent, &mut Touched::default());
     read_rules(store, &mut intent);
     intent
 }
@@ -68,9 +68,9 @@ pub(crate) fn follow(store: &Store, changes: &Changes, intent: &mut Intent) -> T
         .iter()
         .any(|change| SETTINGS.contains(&change.menu.path))
     {
-        touched.settings |= read_settings(store, intent);
+        read_settings(store, intent, &mut touched);
     }
-    if touched.settings {
+    if touched.of_all {
         touched.everything(intent);
     }
     touched
@@ -84,15 +84,16 @@ fn read_change(change: &Change, intent: &mut Intent, touched: &mut Touched) {
             let name = |item: Option<&Item>| item.and_then(Item::name).map(Name::from);
             if let Some(before) = name(change.before.as_deref()) {
                 intent.lists.remove(&before);
+                touched.lists.insert(before);
             }
             if let (Some(name), Some(item)) = (name(after), after) {
-                intent.lists.insert(name, list(item));
+                intent.lists.insert(name.clone(), list(item));
+                touched.lists.insert(name);
             }
-            touched.lists = true;
         }
         "/interface/list/member" => {
-            intent.members.set(id, after.and_then(member));
-            touched.lists = true;
+            let after = after.and_then(member);
+            swap(&mut intent.members, id, after, &mut touched.members);
         }
         "/ip/arp" => {
             let after = after.and_then(neighbour::<V4>);
@@ -108,7 +109,7 @@ fn read_change(change: &Change, intent: &mut Intent, touched: &mut Touched) {
             let before = intent.nd.set(id, own);
             let was_of_all = before.as_ref().is_some_and(|nd| nd.interface.is_none());
             // Whoever has no item of its own follows that of all.
-            touched.settings |= is_of_all || was_of_all;
+            touched.of_all |= is_of_all || was_of_all;
             let now = intent.nd.get(&id).and_then(|nd| nd.interface.clone());
             let before = before.and_then(|nd| nd.interface);
             touched.advertised.extend(before.into_iter().chain(now));
@@ -142,26 +143,20 @@ const SETTINGS: [&str; 5] = [
     "/ipv6/settings",
 ];
 
-/// Reads the settings; says whether one is other that interfaces follow.
-fn read_settings(store: &Store, intent: &mut Intent) -> bool {
+/// Reads the settings, and notes whether one is other, and whether that is one that each interface follows.
+fn read_settings(store: &Store, intent: &mut Intent, touched: &mut Touched) {
     let identity = |item: &Item| item.text("name").to_owned();
     intent.identity = settings(store, "/system/identity", identity);
-    let now = (
-        settings(store, "/ipv6/nd/prefix/default", nd_usual),
-        settings(store, "/ip/dns", |item| list6(item, "servers")),
-        settings(store, "/ip/settings", settings4),
-        settings(store, "/ipv6/settings", settings6),
-    );
-    let running = (
-        &mut intent.nd_usual,
-        &mut intent.dns6,
-        &mut intent.ipv4,
-        &mut intent.ipv6,
-    );
-    let is_other =
-        (&*running.0, &*running.1, &*running.2, &*running.3) != (&now.0, &now.1, &now.2, &now.3);
-    (*running.0, *running.1, *running.2, *running.3) = now;
-    is_other
+    let nd_usual = settings(store, "/ipv6/nd/prefix/default", nd_usual);
+    let dns6 = settings(store, "/ip/dns", |item| list6(item, "servers"));
+    let ipv4 = settings(store, "/ip/settings", settings4);
+    let ipv6 = settings(store, "/ipv6/settings", settings6);
+    touched.settings |= (&intent.ipv4, &intent.ipv6) != (&ipv4, &ipv6);
+    touched.of_all |= (&intent.nd_usual, &intent.dns6) != (&nd_usual, &dns6)
+        || intent.ipv4.of_interfaces() != ipv4.of_interfaces()
+        || intent.ipv6.of_interfaces() != ipv6.of_interfaces();
+    (intent.nd_usual, intent.dns6) = (nd_usual, dns6);
+    (intent.ipv4, intent.ipv6) = (ipv4, ipv6);
 }
 
 fn read_rules(store: &Store, intent: &mut Intent) {

@@ -19,14 +19,18 @@ pub(crate) struct Touched {
     pub(crate) neighbours: BTreeSet<Name>,
     /// Interfaces of which something else is advertised.
     pub(crate) advertised: BTreeSet<Name>,
-    /// Lists of interfaces and their members.
-    pub(crate) lists: bool,
+    /// Lists of interfaces that include or exclude other lists, that came or went.
+    pub(crate) lists: BTreeSet<Name>,
+    /// Interfaces that are members of other lists.
+    pub(crate) members: BTreeSet<Name>,
     /// Routing tables.
     pub(crate) tables: bool,
     /// Routing rules.
     pub(crate) rules: bool,
-    /// Settings that hold for all interfaces.
+    /// Settings of the router.
     pub(crate) settings: bool,
+    /// Settings that each interface follows.
+    pub(crate) of_all: bool,
 }
 
 impl Touched {
@@ -41,8 +45,10 @@ impl Touched {
         let neighbours = intent.neighbours4.grounds();
         let neighbours = neighbours.chain(intent.neighbours6.grounds());
         self.neighbours.extend(neighbours.cloned());
-        (self.lists, self.tables) = (true, true);
-        (self.rules, self.settings) = (true, true);
+        self.lists.extend(intent.lists.keys().cloned());
+        self.members.extend(intent.members.grounds().cloned());
+        (self.tables, self.rules) = (true, true);
+        (self.settings, self.of_all) = (true, true);
     }
 
     /// Adds what was touched by somebody else.
@@ -53,10 +59,12 @@ impl Touched {
         self.items6.extend(other.items6);
         self.neighbours.extend(other.neighbours);
         self.advertised.extend(other.advertised);
-        self.lists |= other.lists;
+        self.lists.extend(other.lists);
+        self.members.extend(other.members);
         self.tables |= other.tables;
         self.rules |= other.rules;
         self.settings |= other.settings;
+        self.of_all |= other.of_all;
     }
 
     /// Whether there is nothing to do.

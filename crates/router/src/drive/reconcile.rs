@@ -17,7 +17,7 @@ use service::icmp::Rate;
 use super::Control;
 use crate::compile::address::OfferKey;
 use crate::compile::{Ground, Laid, Moved, Relaid};
-use crate::firewall::{Around, Firewall};
+use crate::firewall::{Around, Firewall, Others};
 use crate::intent::Name;
 use crate::object::What;
 use crate::rib::MAIN;
@@ -78,7 +78,7 @@ impl Control {
         self.publish();
         self.change_machines(&relaid);
         self.change_addresses(&relaid, &moved);
-        if touched.settings {
+        if touched.of_all {
             self.claim_all6();
         }
         self.change_statics(touched, &relaid);
@@ -201,9 +201,12 @@ impl Control {
             tables: &self.tables,
             now: self.now,
         };
-        let named = { relaid.names.iter() }.filter_map(|name| self.layout.by_name.get(name));
-        let others: BTreeSet<_> = named.chain(&relaid.seen).copied().collect();
-        let others = Some(&others).filter(|_| !touched.lists);
+        let named = relaid.names.iter().chain(&touched.members);
+        let named = named.filter_map(|name| self.layout.by_name.get(name));
+        let others = Others {
+            interfaces: named.chain(&relaid.seen).copied().collect(),
+            lists: touched.lists.clone(),
+        };
         self.firewall.lay_out(&around, others, tables);
         if let Some(follow) = firewall {
             follow(&mut self.firewall, &around);

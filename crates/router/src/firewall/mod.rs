@@ -46,12 +46,12 @@ use crate::intent::{Intent, ItemId, Name};
 use addresses::Entries;
 use resolve::World;
 use rule::Rule;
-use sets::Sets;
+use sets::{Difference, Sets};
 use table::{Kind, MENUS, Shared};
 
 pub(crate) use link::{kind_name, kinds as kinds_of};
 pub use numbers::Hits;
-pub(crate) use sets::is_in;
+pub(crate) use sets::{Others, is_in};
 pub use table::{Desk, Which};
 pub use tracking::Tracking;
 pub use value::protocol_name;
@@ -169,7 +169,8 @@ impl Firewall {
         for desk in &mut self.desks {
             desk.load(store, &mut self.shared);
         }
-        self.change_sets(around, None);
+        let everything = self.sets.everything(around.intent, around.layout);
+        self.change_sets(around, everything);
         let world = world(around, &self.sets, &self.patterns);
         for desk in &mut self.desks {
             desk.finish(store, &world, &mut self.shared);
@@ -205,14 +206,14 @@ impl Firewall {
         for desk in &mut self.desks {
             read.push(desk.follow(changes.of(desk.which().path), &mut self.shared));
         }
-        let sets_changed = read.contains(&true) && self.change_sets(around, None);
+        let others = self.change_sets(around, Others::default());
         let concerns = |rule: &Rule| {
-            patterns_changed && names_changed_pattern(rule, changes)
-                || sets_changed && rule.names_interfaces()
+            patterns_changed && names_changed_pattern(rule, changes) || rule.names_any_of(&others)
         };
+        let concerns_any = patterns_changed || !others.is_empty();
         let world = world(around, &self.sets, &self.patterns);
         for (desk, read) in self.desks.iter_mut().zip(read) {
-            let unbound = desk.unbind(concerns);
+            let unbound = concerns_any && desk.unbind(concerns);
             if read {
                 desk.finish(store, &world, &mut self.shared);
             } else if unbound {
@@ -246,10 +247,11 @@ impl Firewall {
         if !others.contains(&true) {
             return false;
         }
-        let sets_changed = self.change_sets(around, None);
+        let difference = self.change_sets(around, Others::default());
         let world = world(around, &self.sets, &self.patterns);
         for (desk, other) in self.desks.iter_mut().zip(others) {
-            let unbound = desk.unbind(|rule| sets_changed && rule.names_interfaces());
+            let concerns = |rule: &Rule| rule.names_any_of(&difference);
+            let unbound = !difference.is_empty() && desk.unbind(concerns);
             if other {
                 desk.settle(&world, &mut self.shared);
             } else if unbound {
@@ -259,21 +261,21 @@ impl Firewall {
         self.put_together()
     }
 
-    /// Hears that these interfaces may be others (all of them, and their lists, without `touched`), or routing tables.
-    pub fn lay_out(
-        &mut self,
-        around: &Around<'_>,
-        touched: Option<&BTreeSet<InterfaceId>>,
-        tables: bool,
-    ) {
-        let sets = self.change_sets(around, touched);
-        if !sets && !tables {
+    /// All interfaces and lists.
+    #[cfg(test)]
+    pub(crate) fn everything(&self, around: &Around<'_>) -> Others {
+        self.sets.everything(around.intent, around.layout)
+    }
+
+    /// Hears that interfaces or lists of them may be others, or routing tables.
+    pub fn lay_out(&mut self, around: &Around<'_>, others: Others, tables: bool) {
+        let sets = self.change_sets(around, others);
+        if sets.is_empty() && !tables {
             return;
         }
         let world = world(around, &self.sets, &self.patterns);
         for desk in &mut self.desks {
-            let concerns =
-                |rule: &Rule| sets && rule.names_interfaces() || tables && rule.names_tables();
+            let concerns = |rule: &Rule| rule.names_any_of(&sets) || tables && rule.names_tables();
             if desk.unbind(concerns) {
                 desk.bind(&world, &mut self.shared);
             }
@@ -297,30 +299,23 @@ impl Firewall {
         core::mem::take(&mut self.reclassified)
     }
 
-    /// Finds the classes of these interfaces anew, or of all; says whether rules that name interfaces are others by
-    /// that.
-    fn change_sets(
-        &mut self,
-        around: &Around<'_>,
-        touched: Option<&BTreeSet<InterfaceId>>,
-    ) -> bool {
-        let is_named = |name: &Name| self.shared.named.contains_key(name);
+    /// Finds the classes of these interfaces anew, and of those that rules name now and did not before, or the other
+    /// way round. Returns what rules know otherwise by that.
+    fn change_sets(&mut self, around: &Around<'_>, mut others: Others) -> Difference {
         let (intent, layout) = (around.intent, around.layout);
-        if let Some(touched) = touched
-            && self.sets.follow(touched, intent, layout, is_named)
-        {
-            return false;
-        }
-        let sets = Sets::new(intent, layout, is_named, &self.sets);
-        self.reclassified.extend(sets.others(&self.sets));
-        let without = sets.without_class();
-        if without > self.sets.without_class() {
-            let message = format!("rules do not know {without} interfaces: too many differ");
+        let renamed = self.shared.take_renamed();
+        let renamed = { renamed.iter() }.filter_map(|name| layout.by_name.get(name));
+        others.interfaces.extend(renamed);
+        let is_named = |name: &Name| self.shared.named.contains_key(name);
+        let without = self.sets.without_class();
+        let mut difference = self.sets.change(&others, intent, layout, is_named);
+        self.reclassified.append(&mut difference.reclassified);
+        let now_without = self.sets.without_class();
+        if now_without > without {
+            let message = format!("rules do not know {now_without} interfaces: too many differ");
             self.complaints.push(message);
         }
-        let is_other = !sets.is_like(&self.sets);
-        self.sets = sets;
-        is_other
+        difference
     }
 
     /// Packets keep their marks from now on, for queues that read them.

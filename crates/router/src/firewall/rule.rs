@@ -8,6 +8,7 @@ use std::sync::Arc;
 use dataplane::nat;
 use dataplane::rule::{Action, Match};
 
+use super::sets::Difference;
 use crate::intent::Name;
 
 /// An item of a table of rules.
@@ -28,16 +29,14 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether it names interfaces or lists of them.
-    pub fn names_interfaces(&self) -> bool {
-        let names = |condition: &Condition| {
-            matches!(
-                condition.what,
-                What::Interface(..)
-                    | What::Interfaces(..)
-                    | What::Kind(..)
-                    | What::InterfaceList(..)
-            )
+    /// Whether it names an interface, a list or a kind of interfaces that is other.
+    pub fn names_any_of(&self, others: &Difference) -> bool {
+        let names = |condition: &Condition| match &condition.what {
+            What::Interface(_, name) => others.named.contains(name),
+            What::Interfaces(_, names) => names.iter().any(|name| others.named.contains(name)),
+            What::Kind(_, word) => others.kinds.contains(word),
+            What::InterfaceList(_, name) => others.lists.contains(name),
+            _ => false,
         };
         self.conditions.iter().any(names)
     }

@@ -132,6 +132,8 @@ pub struct Shared {
     pub targets: Targets,
     /// The interfaces that rules name, with how many times.
     pub named: BTreeMap<Name, usize>,
+    /// The interfaces that rules name since [`Self::take_renamed`] was called last, or name no more.
+    pub renamed: BTreeSet<Name>,
     /// Whose number it is: the place of a table, and an item there.
     pub owners: BTreeMap<u32, (usize, ItemId)>,
     /// The counters of all workers.
@@ -147,8 +149,17 @@ impl Shared {
     /// Counts the interfaces that a rule names.
     fn name(&mut self, rule: &Rule) {
         for name in rule.interfaces() {
-            *self.named.entry(name.clone()).or_default() += 1;
+            let count = self.named.entry(name.clone()).or_default();
+            *count += 1;
+            if *count == 1 {
+                self.renamed.insert(name.clone());
+            }
         }
+    }
+
+    /// Returns the interfaces that rules name now and did not before, or the other way round.
+    pub fn take_renamed(&mut self) -> BTreeSet<Name> {
+        core::mem::take(&mut self.renamed)
     }
 
     /// Takes back what [`Self::name`] did.
@@ -158,6 +169,7 @@ impl Shared {
                 *count -= 1;
                 if *count == 0 {
                     self.named.remove(name);
+                    self.renamed.insert(name.clone());
                 }
             }
         }

@@ -98,7 +98,8 @@ impl Bench {
             tables: &self.tables,
             now: Instant::ZERO,
         };
-        self.firewall.lay_out(&around, None, false);
+        let everything = self.firewall.everything(&around);
+        self.firewall.lay_out(&around, everything, false);
         let mut changed = false;
         for changes in &follower.0 {
             changed |= self.firewall.follow(&self.store, changes, &around);

@@ -46,7 +46,8 @@ fn what_names_what_is_not_there_is_invalid_and_never_matches() {
         tables: &bench.tables,
         now: Instant::ZERO,
     };
-    bench.firewall.lay_out(&around, None, false);
+    let everything = bench.firewall.everything(&around);
+    bench.firewall.lay_out(&around, everything, false);
 
     assert!(invalid(&bench, 0) && !invalid(&bench, 2));
     let table = &bench.firewall.compiled().ipv4.filter;
