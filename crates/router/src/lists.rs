@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use menu::{Changes, Value};
+use menu::{Changes, Item, Value};
 
 use crate::feature::{View, concerns, each_item};
 use crate::firewall::is_in;
@@ -19,6 +19,15 @@ pub(crate) struct Lists {
     members: BTreeMap<ItemId, Member>,
     /// By interface: the lists that it is a member of.
     of: BTreeMap<Name, BTreeSet<(Name, ItemId)>>,
+}
+
+/// What a transaction changed of lists.
+#[derive(Debug, Default)]
+pub(crate) struct Concerned {
+    /// Lists that came, went or include other lists.
+    pub(crate) lists: BTreeSet<Name>,
+    /// Interfaces that are members of other lists.
+    pub(crate) interfaces: BTreeSet<Name>,
 }
 
 /// A list as a setting names it, or all interfaces but those of a list.
@@ -47,33 +56,70 @@ impl Chosen {
 }
 
 impl Lists {
-    /// Takes over the lists and their members. Says whether they may be other than before.
-    pub(crate) fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>) -> bool {
+    /// Takes over what a transaction changed of lists and their members; without `changes` all of them.
+    pub(crate) fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>) -> Concerned {
+        let mut concerned = Concerned::default();
         if !concerns(&MENUS, changes) {
-            return false;
+            return concerned;
         }
         let [lists, members] = MENUS;
-        // Lists are few, and go by name: a change of one may be that of its name.
-        let all = view.store.items(lists);
-        self.lists =
-            { all.filter_map(|item| Some((item.name()?.into(), read::list(item)))) }.collect();
-        each_item(view, members, changes, |id, item| {
-            if let Some(gone) = self.members.remove(&id)
-                && let Some(of) = self.of.get_mut(&gone.interface)
-            {
-                of.remove(&(gone.list, id));
-                if of.is_empty() {
-                    self.of.remove(&gone.interface);
+        match changes {
+            Some(changes) => changes.of(lists).for_each(|change| {
+                let name = |item: &Item| item.name().map(Name::from);
+                if let Some(before) = change.before.as_deref().and_then(name) {
+                    self.lists.remove(&before);
+                    concerned.lists.insert(before);
                 }
+                if let Some(item) = change.after.as_deref()
+                    && let Some(name) = name(item)
+                {
+                    self.lists.insert(name.clone(), read::list(item));
+                    concerned.lists.insert(name);
+                }
+            }),
+            None => {
+                let all = view.store.items(lists);
+                let all = all.filter_map(|item| Some((item.name()?.into(), read::list(item))));
+                self.lists = all.collect();
+                concerned.lists.extend(self.lists.keys().cloned());
+            }
+        }
+        each_item(view, members, changes, |id, item| {
+            if let Some(gone) = self.members.remove(&id) {
+                if let Some(of) = self.of.get_mut(&gone.interface) {
+                    of.remove(&(gone.list, id));
+                    if of.is_empty() {
+                        self.of.remove(&gone.interface);
+                    }
+                }
+                concerned.interfaces.insert(gone.interface);
             }
             let member = item.and_then(read::member);
             if let Some(member) = member.filter(|member| !member.disabled) {
                 let of = self.of.entry(member.interface.clone()).or_default();
                 of.insert((member.list.clone(), id));
+                concerned.interfaces.insert(member.interface.clone());
                 self.members.insert(id, member);
             }
         });
-        true
+        concerned
+    }
+
+    /// Whether a choice depends on one of these lists.
+    pub(crate) fn depends(&self, chosen: &Chosen, lists: &BTreeSet<Name>) -> bool {
+        let mut found = BTreeSet::new();
+        let mut waiting = vec![&chosen.name];
+        while let Some(name) = waiting.pop().filter(|_| !lists.is_empty()) {
+            if lists.contains(name) {
+                return true;
+            }
+            if found.insert(name)
+                && let Some(list) = self.lists.get(name)
+            {
+                waiting.extend(list.include.iter().chain(&list.exclude));
+            }
+        }
+        false
     }
 
     /// Whether an interface is among those that were chosen; `dynamic`: it is no item of the configuration.

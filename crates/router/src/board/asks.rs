@@ -3,24 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use menu::{Item, Store, Value};
+use menu::{Changes, Item, Store, Value};
 
 use super::{
     Board, BondMode, BridgeAsks, Carrier, Needs, Plan, PortAsks, SpanningTree, TagType, plan,
 };
+use crate::feature::concerns;
 use crate::firewall::is_in;
 use crate::intent::{InterfaceList, Name};
+use crate::lists::MENUS as LISTS;
 use crate::read;
 
-/// The menus that say so.
-pub const MENUS: &[&str] = &[
+/// The menus that say so, besides those of lists.
+const MENUS: &[&str] = &[
     "/interface/bridge",
     "/interface/bridge/port",
     "/interface/bonding",
     "/interface/ethernet",
     "/interface/port",
-    "/interface/list",
-    "/interface/list/member",
 ];
 
 /// Why the kernel cannot switch a port, by the name that it has by itself.
@@ -33,6 +33,8 @@ pub struct Asks {
     bridges: Vec<Bridge>,
     /// Their ports that are not disabled.
     ports: Vec<Port>,
+    /// Some item names no interface, and so its ports are the members of a list.
+    has_lists: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,19 +72,41 @@ impl Asks {
         let places: BTreeMap<_, _> = bridges.iter().map(|is| is.name.clone()).zip(0..).collect();
         let mut ports = Vec::new();
         let mut taken = BTreeSet::new();
-        let lists = Lists::of(store);
+        let is_list = |item: &Item| {
+            let name = item.text("interface");
+            store.named("interface", name).is_none()
+        };
+        let mut lists = None;
         let items = { store.items("/interface/bridge/port") }.filter(|item| !item.is("disabled"));
         for item in items {
             let Some(bridge) = places.get(item.text("bridge")) else {
                 continue;
             };
             // RouterOS: an interface is a port once; the first item that has it counts.
-            let new = { lists.interfaces(item.text("interface")) }.into_iter();
-            for interface in new.filter(|name| taken.insert(name.clone())) {
+            let new = match is_list(item) {
+                true => lists
+                    .get_or_insert_with(|| Lists::of(store))
+                    .interfaces(item.text("interface")),
+                false => vec![item.text("interface").into()],
+            };
+            for interface in new.into_iter().filter(|name| taken.insert(name.clone())) {
                 ports.push(port(store, item, (*bridge, interface)));
             }
         }
-        Self { bridges, ports }
+        Self {
+            bridges,
+            ports,
+            has_lists: lists.is_some(),
+        }
+    }
+
+    /// Whether a transaction changed something of what is asked; without `changes` everything is new. Lists count as
+    /// long as ports are named by them.
+    pub fn are_concerned(&self, changes: Option<&Changes>) -> bool {
+        match self.has_lists {
+            true => concerns(MENUS, changes) || concerns(&LISTS, changes),
+            false => concerns(MENUS, changes),
+        }
     }
 
     /// The ports: the name of each, and of its bridge.
@@ -259,11 +283,8 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// The interfaces that a port is: itself, or those of a list.
+    /// The interfaces of a list.
     fn interfaces(&self, name: &str) -> Vec<Name> {
-        if self.store.named("interface", name).is_some() {
-            return vec![Arc::from(name)];
-        }
         let members = self.store.members("interface");
         let names = members.filter_map(|item| Some(Name::from(item.name()?)));
         names

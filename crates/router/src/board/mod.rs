@@ -18,7 +18,7 @@ mod chip;
 mod lanes;
 mod plan;
 
-pub use asks::{Asks, Lacks, MENUS};
+pub use asks::{Asks, Lacks};
 pub use boards::BOARDS;
 pub use chip::{Chip, Needs, Rules};
 pub use lanes::{Lane, Shared};

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use menu::{Changes, Item, Origin, Store};
 
 use super::Control;
-use crate::board;
 use crate::feature::{concerns, switch};
 use crate::firewall::{Around, Firewall};
 use crate::intent::{ItemId, Route};
@@ -62,7 +61,7 @@ impl Control {
         let routes4 = touched(changes, ROUTES4, &mut self.intent.routes4);
         let routes6 = touched(changes, ROUTES6, &mut self.intent.routes6);
         let mut touched = read::follow(store, changes, &mut self.intent);
-        self.read_offload(store, Some(changes));
+        let offload = self.read_offload(store, Some(changes));
         self.mount_disks(store, Some(changes));
         let mut pending = self.follow_features(store, Some(changes));
         if concerns(switch::MENUS, Some(changes)) {
@@ -92,7 +91,7 @@ impl Control {
         }
         self.settle();
         self.tell_learned();
-        if concerns(board::MENUS, Some(changes)) || concerns(switch::MENUS, Some(changes)) {
+        if offload || concerns(switch::MENUS, Some(changes)) {
             self.publish_offload();
         }
     }

@@ -16,9 +16,8 @@ use frame::InterfaceId;
 use menu::{Changes, Store};
 
 use super::Control;
-use crate::board::{self, Asks, Board};
+use crate::board::{Asks, Board};
 use crate::compile::PortState;
-use crate::feature::concerns;
 use crate::intent::Name;
 
 /// What a frame may have besides the MTU: its header and a tag.
@@ -51,12 +50,14 @@ impl Default for Offload {
 }
 
 impl Control {
-    /// Reads what is asked, if that has changed; all of it without `changes`.
-    pub(super) fn read_offload(&mut self, store: &Store, changes: Option<&Changes>) {
-        if concerns(board::MENUS, changes) {
+    /// Reads what is asked, if that has changed; all of it without `changes`. Returns whether it has.
+    pub(super) fn read_offload(&mut self, store: &Store, changes: Option<&Changes>) -> bool {
+        let is_other = self.offload.asks.are_concerned(changes);
+        if is_other {
             self.offload.asks = Asks::of(store);
             self.plan_offload();
         }
+        is_other
     }
 
     /// Plans anew: ports came or went, or other things are asked.
@@ -104,8 +105,13 @@ impl Control {
     pub(super) fn publish_offload(&mut self) {
         let ids: Vec<_> = self.offload.bridges.keys().copied().collect();
         ids.into_iter().for_each(|id| self.publish_bridge(id));
-        let laid = self.layout.interfaces.keys();
-        let seats = laid.filter_map(|id| Some((self.device_of(*id)?.1.seat?, *id)));
+        let seated = { self.ports.iter() }.filter_map(|(name, port)| Some((name, port.seat?)));
+        let seats = seated.flat_map(|(name, seat)| {
+            let on = self.intent.interfaces.on(name);
+            let laid = on.filter_map(|(_, interface)| self.layout.named(&interface.name));
+            let its = laid.filter(move |(_, laid)| laid.port_name.as_ref() == Some(name));
+            its.map(move |(id, _)| (seat, id))
+        });
         let seats = seats.collect();
         self.workers.set_seats(seats);
         self.publish_mirrors();

@@ -60,6 +60,7 @@ pub(crate) struct Neighbourhood {
     chosen: Chosen,
     /// Interfaces with an Ethernet header that run, whether chosen or not.
     all: BTreeMap<InterfaceId, Seen>,
+    names: BTreeSet<(Name, InterfaceId)>,
     /// The ports of bridges.
     ports_of: BTreeMap<InterfaceId, BTreeSet<InterfaceId>>,
     /// Those that tell and hear, and the services that each asked for.
@@ -83,6 +84,7 @@ impl Default for Neighbourhood {
         Self {
             machine: Discovery::default(),
             lists: Lists::default(),
+            names: BTreeSet::new(),
             chosen: Chosen::none(),
             all: BTreeMap::new(),
             ports_of: BTreeMap::new(),
@@ -117,11 +119,14 @@ impl Feature for Neighbourhood {
             self.chosen = chosen.map_or_else(Chosen::none, Chosen::read);
             self.configure(view.now, out);
         }
-        let lists_changed = self.lists.follow(view, changes);
-        if lists_changed || concerns(&[SETTINGS], changes) {
-            let all: Vec<_> = self.all.keys().copied().collect();
-            self.choose(all, view.now, out);
-        }
+        let others = self.lists.follow(view, changes);
+        let ids = match concerns(&[SETTINGS], changes)
+            || self.lists.depends(&self.chosen, &others.lists)
+        {
+            true => self.all.keys().copied().collect(),
+            false => self.named(&others.interfaces),
+        };
+        self.choose(ids, view.now, out);
     }
 
     fn tick(&mut self, now: Instant, out: &mut Effects) {
@@ -233,17 +238,27 @@ impl Feature for Neighbourhood {
                 Some(seen) => self.all.insert(*id, seen),
                 None => self.all.remove(id),
             };
+            if let Some(before) = &before {
+                self.names.remove(&(before.name.clone(), *id));
+            }
+            if let Some(seen) = &seen {
+                self.names.insert((seen.name.clone(), *id));
+            }
             let [before, now] = [before, seen].map(|seen| seen.and_then(|seen| seen.bridge));
             if before != now {
                 if let Some(ports) = before.and_then(|bridge| self.ports_of.get_mut(&bridge)) {
                     ports.remove(id);
+                    if ports.is_empty()
+                        && let Some(bridge) = before
+                    {
+                        self.ports_of.remove(&bridge);
+                    }
                 }
                 if let Some(bridge) = now {
                     self.ports_of.entry(bridge).or_default().insert(*id);
                 }
             }
         }
-        self.ports_of.retain(|_, ports| !ports.is_empty());
         self.choose(all, running.now, out);
     }
 }
@@ -278,6 +293,20 @@ impl Neighbourhood {
         let config = self.config.clone();
         let config = config.filter(|_| !self.system.version.is_empty());
         self.feed(Event::Configure(config), now, out);
+    }
+
+    /// The interfaces with these names, and the ports of those that are bridges.
+    fn named(&self, names: &BTreeSet<Name>) -> BTreeSet<InterfaceId> {
+        let ids = names.iter().flat_map(|name| {
+            let first = (name.clone(), InterfaceId(0));
+            let of_name = self.names.range(first..);
+            of_name.take_while(move |(of, _)| of == name)
+        });
+        let mut ids: BTreeSet<_> = ids.map(|(_, id)| *id).collect();
+        let ports = { ids.iter() }.filter_map(|id| self.ports_of.get(id));
+        let ports: Vec<_> = ports.flatten().copied().collect();
+        ids.extend(ports);
+        ids
     }
 
     /// Finds out which of these interfaces tell and hear, and asks for what they hear.
