@@ -80,7 +80,10 @@ impl Bridges {
             });
             let own = own.map(|of| (of.number, (Some(of.priority), of.cost)));
             config.tree.overrides = own.collect();
-            let number = one.free_number();
+            let number = match one.ports.get(name) {
+                Some(port) => port.number,
+                None => one.free_number(),
+            };
             let port = one.ports.entry(name.clone()).or_insert_with(|| Port {
                 number,
                 config: config.clone(),
@@ -102,20 +105,30 @@ impl Bridges {
 }
 
 impl Bridges {
-    /// Finds the members of the lists that items name.
-    pub(super) fn find_lists(&mut self, store: &Store, changes: Option<&Changes>) {
+    /// Whether an item names something that is no interface, as the name of a list.
+    pub(super) fn names_lists(&self, store: &Store) -> bool {
+        self.named()
+            .any(|name| store.named("interface", name).is_none())
+    }
+
+    /// Everything that items name as ports.
+    fn named(&self) -> impl Iterator<Item = &Name> {
         let of_ports = self.ports.values().map(|port| &port.of);
         let of_instances = self.overrides.values().map(|of| &of.of);
         let of_vlans = self
             .vlans
             .values()
             .flat_map(|row| row.tagged.iter().chain(&row.untagged));
-        let named = of_ports.chain(of_instances).chain(of_vlans);
+        of_ports.chain(of_instances).chain(of_vlans)
+    }
+
+    /// Finds the members of the lists that items name.
+    pub(super) fn find_lists(&mut self, store: &Store, changes: Option<&Changes>) {
         let is_list = |name: &&Name| {
             store.named("interface", name).is_none()
                 && store.named("interface-list", name).is_some()
         };
-        let named: BTreeSet<Name> = named.filter(is_list).cloned().collect();
+        let named: BTreeSet<Name> = self.named().filter(is_list).cloned().collect();
         if concerns(&[LISTS, MEMBERS], changes) {
             self.lists.clear();
         }

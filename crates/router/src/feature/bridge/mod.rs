@@ -42,7 +42,7 @@ use super::{Effect, Effects, Feature, View, concerns, each_item};
 use crate::board;
 use crate::compile::Laid;
 use crate::drive::timers::Timers;
-use crate::intent::{Class, InterfaceKind, ItemId, Name, Wanted};
+use crate::intent::{Class, Indexed, Interface, InterfaceKind, ItemId, Name, Wanted};
 use crate::running::Running;
 
 const MENU: &str = "/interface/bridge";
@@ -106,6 +106,8 @@ struct One {
     /// By the names of their interfaces.
     ports: BTreeMap<Name, Port>,
     tree: Tree,
+    /// The interfaces that lie on it, and on the VLANs on it, as they were when it last looked.
+    above: BTreeMap<InterfaceId, OnBridge>,
     /// The VLANs whose interfaces lie on it.
     vlans_above: BTreeSet<u16>,
     /// The addresses of stations on its link, and on those VLANs.
@@ -118,6 +120,36 @@ struct One {
     source6: Option<Ipv6Addr>,
     /// What workers were told.
     published: Option<(InterfaceId, Arc<Bridge>)>,
+}
+
+/// What a bridge knows of an interface that lies on it, or on a VLAN on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OnBridge {
+    name: Name,
+    /// The interface below, by its name.
+    on: Option<Name>,
+    /// The VLAN, if it is one that the bridge's tags tell.
+    vlan: Option<u16>,
+    /// The address of a station.
+    station: Option<Mac>,
+}
+
+impl OnBridge {
+    /// Describes an interface; `ethertype` is that of the bridge's tags.
+    fn new(interface: &Interface, laid: &Laid, ethertype: u16) -> Self {
+        let is_up = !(laid.disabled || laid.invalid);
+        let (vlan, station) = match &interface.kind {
+            InterfaceKind::Tagged { tag, .. } if is_up && tag.0 == ethertype => (Some(tag.1), None),
+            InterfaceKind::Station { .. } if is_up => (None, Some(laid.link.mac)),
+            _ => (None, None),
+        };
+        Self {
+            name: interface.name.clone(),
+            on: interface.stands_on().cloned(),
+            vlan,
+            station,
+        }
+    }
 }
 
 /// A port of a bridge.
@@ -158,6 +190,11 @@ impl Feature for Bridges {
     fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
         if changes.is_none() {
             self.forget_gone(view, out);
+        }
+        let followed = [MENU, PORTS, VLANS, HOSTS, GROUPS, INSTANCES, OVERRIDES];
+        if !concerns(&followed, changes) && self.lists.is_empty() && !self.names_lists(view.store) {
+            // Lists that no item names have changed.
+            return;
         }
         let mut others = BTreeSet::new();
         each_item(view, MENU, changes, |id, item| {
@@ -256,10 +293,14 @@ impl Feature for Bridges {
         if self.all.is_empty() {
             return;
         }
-        let concerned: BTreeSet<_> = others
-            .iter()
-            .flat_map(|id| self.concerned(*id, running))
-            .collect();
+        let mut concerned = BTreeSet::new();
+        for id in others {
+            let items = self.concerned(*id, running).into_iter();
+            concerned.extend(items.filter(|item| {
+                let one = self.all.get(item);
+                !one.is_some_and(|one| one.is_as_before(*id, running))
+            }));
+        }
         for item in concerned {
             self.look_at_links(item, running);
             self.bring_up_to_date(item, running.now, out);
@@ -330,6 +371,7 @@ impl Bridges {
                     id: None,
                     of_machine: Mac::ZERO,
                     ports: BTreeMap::new(),
+                    above: BTreeMap::new(),
                     vlans_above: BTreeSet::new(),
                     stations: BTreeSet::new(),
                     fixed: BTreeMap::new(),
@@ -513,7 +555,7 @@ fn swap<T>(items: &mut BTreeMap<ItemId, T>, id: ItemId, now: Option<T>) -> Optio
 }
 
 impl One {
-    fn interface(&self) -> crate::intent::Interface {
+    fn interface(&self) -> Interface {
         self.config.interface.clone()
     }
 
@@ -551,26 +593,16 @@ impl One {
 
     /// Looks at the VLANs and stations that lie on it. Gives their interfaces.
     fn look_above(&mut self, running: &Running<'_>) -> Vec<InterfaceId> {
-        let mut ids = Vec::new();
-        self.vlans_above.clear();
-        self.stations.clear();
-        let mut look = |name: &str| -> Vec<(Name, u16)> {
+        self.above.clear();
+        let mut look = |name: &str| {
             let mut vlans = Vec::new();
             for (_, interface) in running.intent.interfaces.on(name) {
                 let Some((id, laid)) = running.layout.named(&interface.name) else {
                     continue;
                 };
-                ids.push(id);
-                match &interface.kind {
-                    _ if laid.disabled || laid.invalid => {}
-                    InterfaceKind::Tagged { tag, .. } if tag.0 == self.config.ethertype => {
-                        vlans.push((interface.name.clone(), tag.1));
-                    }
-                    InterfaceKind::Station { .. } => {
-                        self.stations.insert(laid.link.mac);
-                    }
-                    _ => {}
-                }
+                let found = OnBridge::new(interface, laid, self.config.ethertype);
+                vlans.extend(found.vlan.map(|vid| (interface.name.clone(), vid)));
+                self.above.insert(id, found);
             }
             vlans
         };
@@ -578,9 +610,25 @@ impl One {
         for (name, _) in &vlans {
             look(name);
         }
-        self.vlans_above
-            .extend(vlans.into_iter().map(|(_, vid)| vid));
-        ids
+        self.vlans_above = vlans.into_iter().map(|(_, vid)| vid).collect();
+        self.stations = { self.above.values() }
+            .filter_map(|of| of.station)
+            .collect();
+        self.above.keys().copied().collect()
+    }
+
+    /// Whether an interface lies on the bridge as it did when the bridge last looked: then nothing of the bridge
+    /// follows from what else is other of the interface, such as its addresses.
+    fn is_as_before(&self, id: InterfaceId, running: &Running<'_>) -> bool {
+        let now = || {
+            let laid = running.layout.interfaces.get(&id)?;
+            let interface = running.intent.interfaces.get(&laid.item)?;
+            let is_found = running.layout.by_name.get(&laid.name) == Some(&id);
+            is_found.then(|| OnBridge::new(interface, laid, self.config.ethertype))
+        };
+        let before = self.above.get(&id);
+        before.is_some_and(|before| !self.ports.contains_key(&before.name))
+            && before == now().as_ref()
     }
 
     /// Chooses address and MTU as its ports are.
