@@ -76,19 +76,21 @@ impl Bridge {
         };
         let settled = |its: &TreePort| its.is_settled() && its.role == its.selected_role;
         // 13.28.3: a root or alternate port asks all but root ports, others all but themselves.
-        let all_synced = match role {
+        let all_synced = || match role {
             Role::Root | Role::Alternate => self.ports.iter().all(|port| {
                 let its = &port.trees[tree];
                 settled(its) && (its.synced || its.role == Role::Root)
             }),
             _ => others().all(|its| settled(its) && its.synced) && settled(&port.trees[tree]),
         };
+        let its = &port.trees[tree];
         Around {
             edge: port.oper_edge,
             rapid: self.is_rapid(),
             sends_rstp: port.send_rstp,
-            all_synced,
-            re_rooted: others().all(|its| its.rr_while == 0),
+            // All ports are asked only where the answer counts.
+            all_synced: its.asks_all_synced() && all_synced(),
+            re_rooted: its.role == Role::Root && others().all(|its| its.rr_while == 0),
             long_delay: times.forward_delay,
             delay: if port.send_rstp {
                 HELLO
@@ -101,6 +103,16 @@ impl Bridge {
 }
 
 impl TreePort {
+    /// Whether the next step depends on `allSynced`.
+    fn asks_all_synced(&self) -> bool {
+        match self.role {
+            Role::Disabled => false,
+            Role::Designated => self.proposed || !self.agree,
+            Role::Root | Role::Alternate | Role::Backup => !self.agree,
+            Role::Master => self.fd_while != 0 || !self.agree,
+        }
+    }
+
     /// One step; none if there is nothing to do.
     fn step(&mut self, around: &Around) -> Option<Wants> {
         if self.role != self.selected_role {
