@@ -313,8 +313,8 @@ impl Ipsec {
 
     /// Tells workers which packets are protected, if those are others.
     fn tell_workers(&mut self, out: &mut Effects) {
-        let there =
-            |id: PolicyId| self.generated.has(id) || self.config.met.iter().any(|met| met.id == id);
+        let configured: BTreeSet<_> = self.config.met.iter().map(|met| met.id).collect();
+        let there = |id: PolicyId| self.generated.has(id) || configured.contains(&id);
         self.installed.keep(there);
         let mut policies = Vec::new();
         let generated = self.generated.met();
