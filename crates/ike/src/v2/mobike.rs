@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! initiator: own address changes ─▶ UPDATE_SA_ADDRESSES from the new one ─▶ answer ─▶ pairs move
-//! responder: UPDATE_SA_ADDRESSES ─▶ pairs move ─▶ answer
+//! responder: UPDATE_SA_ADDRESSES ─▶ answer, COOKIE2 to the new address ─▶ COOKIE2 comes back ─▶ pairs move
 //! ```
+//! The responder moves its pairs when the peer has shown that it is reached at the new address (RFC 4555, 3.5 and 3.7):
+//! otherwise a peer could have its traffic sent to somebody else.
+//!
 //! The initiator alone decides which addresses are used (RFC 4555, 2.3). Pairs in transport mode cannot move: their
 //! selectors are the addresses.
 
@@ -11,10 +14,20 @@ use core::net::{IpAddr, SocketAddr};
 
 use super::{Request, Sa, Stage, Task, error, exchange, notified, notify, push_notify};
 use crate::config::Mode;
+use crate::crypto::equal;
 use crate::describe;
 use crate::engine::core::Context;
 use crate::event::{Action, Level, Side, State, Why};
 use crate::message::{Chain, Payload};
+
+/// Bytes of a COOKIE2; 8 to 64 are allowed (RFC 4555, 4.2.5).
+const COOKIE2_BYTES: usize = 16;
+
+/// A question whether the peer is reached at an address.
+pub(super) struct Check {
+    cookie: Vec<u8>,
+    remote: SocketAddr,
+}
 
 impl Sa {
     /// Says that this side knows MOBIKE.
@@ -88,8 +101,9 @@ impl Sa {
             (self.common.local, self.common.remote) = ends;
             self.common.natt = natt;
             self.read_ends(found, self.common.spis);
-            self.say(Level::Info, "the peer has moved here", cx);
-            self.move_pairs(cx);
+            self.say(Level::Info, "the peer says that it has moved here", cx);
+            self.tasks.retain(|task| !matches!(task, Task::Verify));
+            self.tasks.push_front(Task::Verify);
         }
         if self.is_mobile && notified(found, notify::NAT_SOURCE).is_some() {
             self.push_ends(&mut chain);
@@ -99,6 +113,40 @@ impl Sa {
             push_notify(&mut chain, notify::COOKIE2, cookie.data);
         }
         chain
+    }
+
+    /// As responder: asks the peer to send back a random value from its new address.
+    pub(super) fn ask_cookie(&mut self, cx: &mut Context<'_>) {
+        let check = Check {
+            cookie: cx.core.random(COOKIE2_BYTES),
+            remote: self.common.remote,
+        };
+        let mut chain = Chain::default();
+        push_notify(&mut chain, notify::COOKIE2, &check.cookie);
+        self.ask(exchange::INFORMATIONAL, &chain, Request::Verify(check), cx);
+    }
+
+    /// As responder: takes the value that came back, and moves the pairs. Nothing moves if the peer has moved on
+    /// meanwhile: its next address is asked for, too.
+    ///
+    /// # Errors
+    /// The value is another one, which ends the SA (RFC 4555, 3.7).
+    pub(super) fn verified(
+        &mut self,
+        check: &Check,
+        found: &[Payload<'_>],
+        cx: &mut Context<'_>,
+    ) -> Result<(), Why> {
+        let cookie = notified(found, notify::COOKIE2);
+        if cookie.is_none_or(|cookie| !equal(cookie.data, &check.cookie)) {
+            self.say(Level::Error, "the peer sends back another COOKIE2", cx);
+            return Err(Why::Protocol);
+        }
+        if check.remote == self.common.remote {
+            self.say(Level::Info, "the peer is reached at its new address", cx);
+            self.move_pairs(cx);
+        }
+        Ok(())
     }
 
     /// Packets of all pairs travel between the ends of the IKE SA from now on.

@@ -127,6 +127,8 @@ enum Task {
     Alive,
     /// The own address is another one.
     Move,
+    /// The peer says that its address is another one.
+    Verify,
 }
 
 /// What was asked.
@@ -140,6 +142,7 @@ enum Request {
     Leave(Why),
     Alive,
     Move,
+    Verify(mobike::Check),
 }
 
 struct Asked {
@@ -486,9 +489,7 @@ impl Sa {
             Request::Init => false,
             Request::Auth(_) => number == exchange::AUTH,
             Request::Child(_) | Request::Renew(_) => number == exchange::CHILD,
-            Request::Delete(_) | Request::Leave(_) | Request::Alive | Request::Move => {
-                number == exchange::INFORMATIONAL
-            }
+            _ => number == exchange::INFORMATIONAL,
         };
         if !fits {
             cx.core.count("ike2-unexpected");
@@ -498,6 +499,7 @@ impl Sa {
         match asked.request {
             Request::Init | Request::Alive => {}
             Request::Move => self.moved(found, cx)?,
+            Request::Verify(check) => self.verified(&check, found, cx)?,
             Request::Auth(wanted) => {
                 let policy = wanted.as_ref().map(|wanted| wanted.policy_id());
                 if let Err(why) = self.auth_response(found, wanted, cx) {
@@ -543,6 +545,7 @@ impl Sa {
                 Task::Delete(protocol, spi, child) => self.ask_delete(protocol, spi, child, cx),
                 Task::Leave(why) => self.ask_leave(why, cx),
                 Task::Move => self.ask_move(cx),
+                Task::Verify => self.ask_cookie(cx),
                 Task::Alive => {
                     let chain = Chain::default();
                     self.ask(exchange::INFORMATIONAL, &chain, Request::Alive, cx);

@@ -172,6 +172,28 @@ fn ikev2_moves_to_another_own_address_with_all_it_has() {
 }
 
 #[test]
+fn a_responder_moves_pairs_when_the_peer_is_reached_at_its_new_address() {
+    for seed in 0..10 {
+        let (mut world, mut own) = one_may_move(Exchange::Ike2, seed);
+        world.unreached = Some(address("192.0.2.9"));
+        own.local = Some(address("192.0.2.9"));
+        world.peer(0, own);
+        world.run(3);
+        let remote = |world: &World| world.sides[1].active().map(|child| child.remote.ip());
+        assert_eq!(remote(&world), Some(address("192.0.2.1")), "{seed}");
+        let row = world.sides[1].engine.peers().next().expect("an IKE SA");
+        assert_eq!(
+            row.remote.ip(),
+            address("192.0.2.9"),
+            "the question goes there"
+        );
+        world.unreached = None;
+        world.until("it has moved", 20, |world| uses(world, "192.0.2.9"));
+        assert!(world.sides.iter().all(|side| side.closed.is_empty()));
+    }
+}
+
+#[test]
 fn ikev1_begins_anew_from_another_own_address_at_once() {
     for seed in 0..10 {
         let (mut world, mut own) = one_may_move(Exchange::Main, seed);

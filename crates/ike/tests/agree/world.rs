@@ -53,6 +53,8 @@ pub(crate) struct World {
     pub(crate) checked: bool,
     /// Nothing arrives.
     pub(crate) cut: bool,
+    /// Nothing arrives at this address of the first side.
+    pub(crate) unreached: Option<IpAddr>,
     pub(crate) sent: usize,
     flights: Vec<Flight>,
     met: BTreeSet<u32>,
@@ -237,6 +239,7 @@ impl World {
             translated: false,
             checked: true,
             cut: false,
+            unreached: None,
             sent: 0,
             flights: Vec::new(),
             met: BTreeSet::new(),
@@ -398,7 +401,7 @@ impl World {
         match flight.filter(|(at, _)| *at <= self.now) {
             Some((_, at)) => {
                 let flight = self.flights.remove(at);
-                if !self.cut {
+                if !self.cut && self.unreached != Some(flight.local.ip()) {
                     let event = Event::Datagram {
                         local: flight.local,
                         remote: flight.remote,
