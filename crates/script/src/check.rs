@@ -7,6 +7,7 @@ use menu::{Cause, Effect, Id, Menu, Offline, Position, Reason, Refusal, Shape, S
 
 use crate::ast::{Block, Command, Expr, Node, Statement, Target, What};
 use crate::count;
+use crate::items::older;
 use crate::machine::{Machine, Scope, Stop};
 use crate::made;
 use crate::parser::Parser;
@@ -162,6 +163,7 @@ pub fn check(store: &mut Store, text: &str) -> Report {
             Err((refusal, span)) => check.unreadable(refusal, span.clone()),
         }
     }
+    check.upgrade();
     check.report()
 }
 
@@ -218,6 +220,19 @@ impl Check<'_> {
         }
         report.accepted = report.applied + report.no_effect.len();
         report
+    }
+
+    /// Converts the items of a file from an older version, as the import does after its last command. A refusal is
+    /// noted at the last command.
+    fn upgrade(&mut self) {
+        if let Err(refusal) = older::upgrade(self.store) {
+            let start = self.starts.last().copied().unwrap_or_default();
+            let rest = self.source.text.get(start..).unwrap_or_default();
+            let line: String = rest.chars().take(LONGEST).collect();
+            let line = line.lines().next().unwrap_or_default().trim().to_owned();
+            let at = self.source.position(start);
+            self.refuse(start, at, line, &refusal);
+        }
     }
 
     /// The command that a place belongs to. What precedes all of them becomes one by itself, so

@@ -342,6 +342,10 @@ impl Script<'_> {
             machine.checking = true;
             self.each_rehearsed(all, &mut machine)
         });
+        let outcome = outcome.map(|outcome| match outcome.errors {
+            0 => rehearse_upgrade(store, out),
+            _ => outcome,
+        });
         store.rollback(mark);
         outcome
     }
@@ -369,11 +373,7 @@ impl Script<'_> {
                 Ok(()) => {}
                 Err(refusal) if refusal.reason == Reason::Interrupted => return Err(refusal),
                 Err(refusal) => {
-                    outcome.errors += 1;
-                    if outcome.errors <= TOLD {
-                        outcome.told.push('\n');
-                        outcome.told.push_str(&bounded(refusal.to_string()));
-                    }
+                    outcome.count(&refusal);
                     write(machine, &format!("{refusal}\n"))?;
                 }
             }
@@ -451,6 +451,16 @@ impl Script<'_> {
     }
 }
 
+/// Converts the items of a file from an older version, as the import does after its last statement.
+fn rehearse_upgrade(store: &mut Store, out: &mut dyn Output) -> Outcome {
+    let mut outcome = Outcome::default();
+    if let Err(refusal) = older::upgrade(store).map_err(with_place) {
+        outcome.count(&refusal);
+        let _ = out.write(&format!("{refusal}\n"));
+    }
+    outcome
+}
+
 /// What a rehearsal found.
 #[derive(Debug, Default)]
 struct Outcome {
@@ -460,6 +470,14 @@ struct Outcome {
 }
 
 impl Outcome {
+    fn count(&mut self, refusal: &Refusal) {
+        self.errors += 1;
+        if self.errors <= TOLD {
+            self.told.push('\n');
+            self.told.push_str(&bounded(refusal.to_string()));
+        }
+    }
+
     fn result(self, is_program: bool) -> std::result::Result<(), Refusal> {
         if self.errors == 0 {
             return Ok(());

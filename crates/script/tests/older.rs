@@ -153,6 +153,27 @@ fn a_master_port_becomes_a_bridge_that_takes_over_its_configuration() {
 }
 
 #[test]
+fn a_check_converts_what_an_import_converts() {
+    let mut store = schema::store();
+    let mark = store.begin();
+    for name in ["ether1", "ether2", "ether3"] {
+        store.ensure_port(name, None).expect("a port's name");
+    }
+    store.commit(mark).expect("no journal");
+    let text = "/interface ethernet set ether3 master-port=ether2";
+    let report = script::check(&mut store, text);
+
+    assert!(report.refused.is_empty(), "{:?}", report.refused);
+    let members = "[:len [/interface/bridge/port/find where bridge=bridge1]]";
+    all(&mut store, &[(members, "2")]);
+    // Only the conversion finds that a bridge cannot be the port of another.
+    let text = "/interface bridge add name=lan\n/interface ethernet set ether1 master-port=lan";
+    let report = script::check(&mut store, text);
+    assert_eq!(report.refused.len(), 1, "{:?}", report.refused);
+    assert_eq!(report.refused[0].line, 2);
+}
+
+#[test]
 fn ports_join_the_bridge_that_their_master_port_is_in() {
     let mut store = import(
         "/interface bridge add name=bridge-local\n\

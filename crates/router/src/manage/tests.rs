@@ -316,6 +316,25 @@ fn the_dry_run_of_a_whole_configuration_checks_against_what_the_file_makes() {
     assert!(dry(&mut router, "wrong.rsc").ends_with("found 1 error(s) in import file"));
 }
 
+/// The dry run converts an older configuration as the import does, and says what the conversion is refused for.
+#[test]
+fn a_dry_run_judges_what_the_conversion_of_an_older_file_makes() {
+    let mut router = router();
+    let joined = "/interface ethernet set ether2 master-port=ether1\n";
+    write(&mut router, "good.rsc", joined);
+    let clash = "/interface bridge add name=lan\n/interface ethernet set ether2 master-port=lan\n";
+    write(&mut router, "clash.rsc", clash);
+    let imported = once(&mut router, "/import clash.rsc");
+    let (reason, _) = imported.split_once(';').expect("nothing is applied");
+    let dry = once(&mut router, "/import clash.rsc verbose=yes dry-run");
+    assert!(dry.contains(reason), "{imported}: {dry}");
+    assert!(dry.ends_with("found 1 error(s) in import file"), "{dry}");
+    let dry = once(&mut router, "/import good.rsc verbose=yes dry-run");
+    assert!(!dry.contains("error(s)"), "{dry}");
+    let bridges = ":put [:len [/interface bridge find]]";
+    assert_eq!(once(&mut router, bridges), "0\n", "nothing remains of it");
+}
+
 #[test]
 fn a_program_is_told_of_the_errors_of_a_dry_run_within_bounds() {
     let mut router = router();
