@@ -51,7 +51,7 @@ function input(name, interfaces) {
 
 /** The interface by which the router reaches who sends: what comes from there comes in by it. */
 async function comesBy(address) {
-  const said = await api.run("/ip/route/check", { "dst-ip": address }).catch(() => []);
+  const said = await api.run("/ip/route/check", { "dst-ip": address, once: "" }).catch(() => []);
   const gateway = said[0]?.["immediate-gw"] ?? "";
   return gateway.split("%").at(-1);
 }

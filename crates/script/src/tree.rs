@@ -84,11 +84,8 @@ impl Tree {
         {
             tree.insert(menu.path, menu, false);
         }
-        for (parent, old, name) in RENAMED {
-            let parent = tree.find(parent);
-            if let Some((parent, node)) =
-                parent.and_then(|p| Some((p, *tree.nodes[p].children.get(name)?)))
-            {
+        for (parent, old, path) in RENAMED {
+            if let (Some(parent), Some(node)) = (tree.find(parent), tree.find(path)) {
                 tree.nodes[parent].children.insert(old, node);
             }
         }
@@ -263,8 +260,11 @@ const EXTRA: &[&str] = &[
     "/zerotier",
 ];
 
-/// Menus that RouterOS takes by their old name as well: where, the old name, the name.
-const RENAMED: &[(&str, &str, &str)] = &[("/interface", "wifiwave2", "wifi")];
+/// Menus that RouterOS takes by an old path as well: the folder and the name of the old path, the path.
+const RENAMED: &[(&str, &str, &str)] = &[
+    ("/interface", "wifiwave2", "/interface/wifi"),
+    ("/", "lora", "/iot/lora"),
+];
 
 fn is_extra(path: &str) -> bool {
     EXTRA.iter().any(|extra| {

@@ -192,6 +192,10 @@ fn menus_of_older_versions_are_none_for_programs() {
     for path in ["/interface/wifi/print", "/interface/wifiwave2/print"] {
         assert_eq!(ask(&mut store, path).0, Ok(Done::Empty), "{path}");
     }
+    // RouterOS 7.22 has the menus of LoRaWAN below both paths.
+    for path in ["/iot/lora/print", "/lora/print", "/lora/channels/print"] {
+        assert_eq!(ask(&mut store, path).0, Ok(Done::Empty), "{path}");
+    }
     let mut live = Offline;
     let mut out = String::new();
     let old = "/routing/bgp/peer print; /ip route rule print";

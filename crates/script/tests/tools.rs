@@ -289,6 +289,21 @@ fn what_is_shown_may_be_less_go_to_code_or_to_a_file() {
 }
 
 #[test]
+fn a_route_is_checked_until_it_is_stopped() {
+    let mut site = Clock::new(&PAGE);
+    let check = "/ip/route/check 192.0.2.1";
+
+    let long = shown(&mut site, &format!("{check} duration=4s"));
+    assert_eq!(long.matches("number: 4").count(), 1, "{long}");
+    let once = shown(&mut site, &format!("{check} once"));
+    assert!(once.contains("number: 1"), "{once}");
+    assert!(!once.contains("number: 2"), "{once}");
+    let given = [("dst-ip", "192.0.2.1"), ("duration", "2s")];
+    let (_, rows) = asked(&mut site, "/ip/route/check", &given);
+    assert_eq!(rows.len(), 3, "{rows:?}");
+}
+
+#[test]
 fn what_ends_after_one_look_is_a_step_of_a_loop() {
     let mut site = Clock::new(&PAGE);
     let mut session = Session::new("admin");

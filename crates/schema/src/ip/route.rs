@@ -1,6 +1,6 @@
 //! `/ip/route`: routes of IPv4.
 
-use menu::{Argument, Family, Flag, Kind, Menu, Old, Property, Shape};
+use menu::{Argument, Command, Family, Flag, Kind, Menu, Old, Property, Shape};
 
 use crate::declare::{ONCE, argument, command};
 use crate::fragment::{COMMENT_DISABLED, ROUTE, route};
@@ -69,19 +69,23 @@ pub(crate) static MENU: Menu = Menu {
     flags: FLAGS,
     columns: &["dst-address", "gateway", "routing-table", "distance"],
     sort: &["dst-address", "distance"],
-    commands: &[command(
-        "check",
-        "Show the route that a packet would take",
-        &[
-            Argument {
-                required: true,
-                unnamed: true,
-                ..argument("dst-ip", ADDRESS, "Destination address")
-            },
-            argument("src-ip", ADDRESS, "Source address"),
-            ONCE,
-        ],
-    )],
+    commands: &[Command {
+        // RouterOS: it looks again and again until it is stopped.
+        repeats: true,
+        ..command(
+            "check",
+            "Show the route that a packet would take",
+            &[
+                Argument {
+                    required: true,
+                    unnamed: true,
+                    ..argument("dst-ip", ADDRESS, "Destination address")
+                },
+                argument("src-ip", ADDRESS, "Source address"),
+                ONCE,
+            ],
+        )
+    }],
     old: OLD,
     unnumbered_dynamic: true,
     conditions: crate::conditions::ROUTE,
