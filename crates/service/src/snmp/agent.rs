@@ -13,8 +13,10 @@ use super::{Fault, Oid, Value, View, mib};
 /// Bytes of a datagram that is answered at most, and of its answer: none is cut into fragments on Ethernet.
 const ASKED_MAX: usize = 2_048;
 const ANSWER_MAX: usize = 1_452;
-/// Bytes of an answer without its bindings, at most.
+/// Bytes of an answer of version 3 without its bindings, at most.
 const AROUND: usize = 260;
+/// Bytes of an answer of versions 1 and 2c without its bindings and the community's name, at most.
+const AROUND_PLAIN: usize = 44;
 /// Seconds that a message may be old (RFC 3414, 2.2.3).
 const WINDOW: i64 = 150;
 /// Bytes of the texts that may be set (RFC 3418).
@@ -228,7 +230,8 @@ impl Agent {
                     name,
                     version,
                 };
-                let said = respond(&asker, &pdu, view, (ANSWER_MAX - AROUND, sets))?;
+                let room = ANSWER_MAX.saturating_sub(AROUND_PLAIN + name.len());
+                let said = respond(&asker, &pdu, view, (room, sets))?;
                 Ok(write_plain(version, asker.name, |writer| {
                     said.write(writer)
                 }))
