@@ -1,5 +1,5 @@
 //! `ferroute bench limits`: how long a router with much configuration takes to end and to start, and what memory it
-//! keeps after a change. Each figure has a bound; the program ends with 1 if one is broken.
+//! keeps after a change, and how long a manager takes to walk its interfaces. Each figure has a bound; the program ends with 1 if one is broken.
 //!
 //! ```text
 //!   left ── ether1 [ router ] ether2 ── right
@@ -28,10 +28,18 @@ const RETURN: Duration = Duration::from_secs(15);
 /// How long anything may take before it counts as never.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// The longest walk of `ifTable`.
+const WALK: Duration = Duration::from_secs(2);
+
 const VLANS: u32 = 2_000;
 const ROUTES: u32 = 200_000;
 const RULES: u32 = 5_000;
 const QUEUES: u32 = 30_000;
+/// Interfaces that a manager walks, and those of them that have one of the others for their parent.
+const WALKED: u32 = 10_000;
+const PER_PARENT: u32 = 4_000;
+/// Columns of `ifTable` that the agent has.
+const COLUMNS: u32 = 21;
 
 const fn host(name: &'static str) -> Host {
     Host {
@@ -85,6 +93,7 @@ pub(super) fn run() -> Result<u8, String> {
     with_vlans(&mut bounds)?;
     with_everything(&mut bounds)?;
     with_queues(&mut bounds)?;
+    with_manager(&mut bounds)?;
     Ok(bounds.code())
 }
 
@@ -155,6 +164,36 @@ fn queues() -> String {
             "/queue simple add name=q{n} target=10.0.{}.{}/32 max-limit=10M/10M",
             n / 256,
             n % 256
+        );
+    }
+    text
+}
+
+/// VLANs in VLANs, each with an IPv4 and an IPv6 address, and an agent of SNMP.
+fn walked() -> String {
+    let mut text = format!("{BASE}/snmp set enabled=yes\n");
+    let mut parent = 0;
+    for n in 0..WALKED {
+        let at = n % PER_PARENT;
+        if at == 0 {
+            parent = n;
+            let id = n / PER_PARENT + 2;
+            let _ = writeln!(
+                text,
+                "/interface vlan add interface=ether1 name=v{n} vlan-id={id}"
+            );
+        } else {
+            let id = at + 2;
+            let _ = writeln!(
+                text,
+                "/interface vlan add interface=v{parent} name=v{n} vlan-id={id}"
+            );
+        }
+        let (high, low) = (64 + n / 256, n % 256);
+        let _ = write!(
+            text,
+            "/ip address add address=10.{high}.{low}.1/24 interface=v{n}\n\
+             /ipv6 address add address=2001:db8:{n:x}::1/64 interface=v{n} advertise=no\n"
         );
     }
     text
@@ -313,6 +352,28 @@ fn with_queues(bounds: &mut Bounds) -> Result<(), String> {
         after <= most,
         &bound,
     )?;
+    router.end(Signal::TERM).map(|_| ())
+}
+
+/// Walks `ifTable` as a manager does, with `snmpbulkwalk` of Net-SNMP.
+fn with_manager(bounds: &mut Bounds) -> Result<(), String> {
+    let (lab, state) = (lab("walk")?, Folder::new("walk"));
+    let mut router = start(&lab, Some(&walked()), &state.0)?;
+    router.wait(PATIENCE)?;
+    let walk = |table: &str| {
+        let ask = "snmpbulkwalk -v2c -c public -t 5 -On -Cr50 192.0.2.1";
+        sh(&lab, "left", &format!("{ask} {table} | wc -l"))
+    };
+    // `ifNumber`, until detection of duplicate addresses has settled and the agent answers.
+    walk(".1.3.6.1.2.1.2.1")?;
+    let begin = Instant::now();
+    let lines = walk(".1.3.6.1.2.1.2.2")?;
+    let took = begin.elapsed();
+    let lines = lines.trim().parse().unwrap_or(0);
+    if lines < WALKED * COLUMNS {
+        return Err(format!("the walk of ifTable ends after {lines} values"));
+    }
+    bounds.time("SNMP: walk of 10,000 interfaces", took, WALK)?;
     router.end(Signal::TERM).map(|_| ())
 }
 
