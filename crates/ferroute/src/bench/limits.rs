@@ -1,5 +1,6 @@
-//! `ferroute bench limits`: how long a router with much configuration takes to end and to start, and what memory it
-//! keeps after a change, and how long a manager takes to walk its interfaces. Each figure has a bound; the program ends with 1 if one is broken.
+//! `ferroute bench limits`: how long a router with much configuration takes to end and to start, what memory it keeps
+//! after a change, and how long a manager takes to walk its interfaces. Each figure has a bound; the program ends with
+//! 1 if one is broken.
 //!
 //! ```text
 //!   left ── ether1 [ router ] ether2 ── right

@@ -1,4 +1,4 @@
-//! What a command that has the router for long needs in order to let control poll (`pulse.rs` does that).
+//! What a command that has the router for long needs so that control can poll (`pulse.rs` does that).
 
 use std::sync::Arc;
 

@@ -88,9 +88,9 @@ impl Bench {
     /// Runs a command as a transaction that the firewall follows.
     fn change(&mut self, text: &str) -> bool {
         let mut follower = Follower::default();
-        let (mut session, mut out) = (Session::new("admin"), String::new());
-        script::import(&mut self.store, &mut follower, &mut session, text, &mut out)
-            .expect("a configuration that imports");
+        let (session, out) = (&mut Session::new("admin"), &mut String::new());
+        let imported = script::import(&mut self.store, &mut follower, session, text, out);
+        imported.expect("a configuration that imports");
         self.lay_out();
         let around = Around {
             intent: &self.intent,
@@ -98,13 +98,11 @@ impl Bench {
             tables: &self.tables,
             now: Instant::ZERO,
         };
-        let everything = self.firewall.everything(&around);
-        self.firewall.lay_out(&around, everything, false);
-        let mut changed = false;
-        for changes in &follower.0 {
-            changed |= self.firewall.follow(&self.store, changes, &around);
-        }
-        changed
+        let all = self.firewall.everything(&around);
+        self.firewall.lay_out(&around, all, false);
+        let each = { follower.0.iter() }
+            .map(|changes| self.firewall.follow(&self.store, changes, &around));
+        each.fold(false, |before, one| before | one)
     }
 
     /// Follows rules that were made; says whether workers must be told.
