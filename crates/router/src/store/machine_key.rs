@@ -1,5 +1,9 @@
 //! Where the machine's key comes from: the service manager, a file that somebody names, or one that is made beside
 //! the user's settings. It is never in the state folder, so that a copy of that is not enough.
+//!
+//! A wrong bit in the file of the key or of the salt keeps no router down. The ledger names the key that it needs:
+//! where the file has another, each key that differs by one bit of the file is compared with that name. The salt is
+//! kept three times.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -8,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use super::Key;
 use super::files::{private_file, put_in_place};
-use super::vault::random;
+use super::records;
+use super::vault::{NAME, random};
 use crate::private::close_to_others;
 
 /// The credential that a service manager hands over.
@@ -18,6 +23,10 @@ const SALT: &str = "configuration.salt";
 /// The file that every store has which is encrypted.
 const LEDGER: &str = "configuration.ledger";
 const KEY: usize = 32;
+/// Bytes of the longest file in which a wrong bit is looked for: the digits of a key and the end of their line.
+const LONGEST_FILE: usize = 2 * KEY + 2;
+/// Bytes of a salt.
+const SALT_LEN: usize = 16;
 /// What a guess of a passphrase costs (RFC 7914): 32 MiB.
 const COST: (u8, u32, u32) = (15, 8, 1);
 
@@ -46,7 +55,7 @@ impl KeyFrom {
             let path = Path::new(&credentials).join(CREDENTIAL);
             // It is the service manager's: neither made nor changed.
             if path.exists() {
-                return read(&path).map_err(|error| named(&path, error));
+                return read(&path, folder).map_err(|error| named(&path, error));
             }
         }
         of_file(&usual_file(), folder)
@@ -80,22 +89,63 @@ fn of_file(path: &Path, folder: &Path) -> Result<Key, String> {
         make(path).map_err(|error| named(path, error))?;
     }
     close_to_others(path)?;
-    read(path).map_err(|error| named(path, error))
+    read(path, folder).map_err(|error| named(path, error))
 }
 
-fn read(path: &Path) -> io::Result<Key> {
+/// The key in a file, for the store in a folder.
+fn read(path: &Path, folder: &Path) -> io::Result<Key> {
     let bytes = fs::read(path)?;
-    let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
+    let needed = records::key_names(&folder.join(LEDGER))?;
+    let own = of_bytes(&bytes).map(|key| Key::new(key, path.display().to_string()));
+    if own.as_ref().is_some_and(|own| is_needed(own, &needed)) || bytes.len() > LONGEST_FILE {
+        return own.ok_or_else(no_key);
+    }
+    let mut mended = one_bit_off(&bytes).filter_map(|bytes| {
+        let key = Key::new(of_bytes(&bytes)?, path.display().to_string());
+        is_needed(&key, &needed).then_some(key)
+    });
+    match mended.next() {
+        Some(key) if !needed.is_empty() => Ok(key.with_complaint(Some(flipped(path)))),
+        _ => own.ok_or_else(no_key),
+    }
+}
+
+fn no_key() -> io::Error {
+    io::Error::other("there are neither 32 bytes nor 64 hexadecimal digits in it")
+}
+
+/// The key that a file with these bytes holds.
+fn of_bytes(bytes: &[u8]) -> Option<[u8; KEY]> {
     let digits = || {
+        let text = std::str::from_utf8(bytes).ok()?.trim();
         let pairs = text.as_bytes().chunks(2);
         let pairs = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
         pairs.collect::<Option<Vec<_>>>()?.try_into().ok()
     };
-    let key: Option<[u8; KEY]> = bytes.as_slice().try_into().ok().or_else(digits);
-    let key = key.ok_or_else(|| {
-        io::Error::other("there are neither 32 bytes nor 64 hexadecimal digits in it")
-    })?;
-    Ok(Key::new(key, path.display().to_string()))
+    bytes.try_into().ok().or_else(digits)
+}
+
+/// Whether the store needs this key: a store of which nothing names a key takes any.
+fn is_needed(key: &Key, needed: &[[u8; NAME]]) -> bool {
+    needed.is_empty() || needed.contains(&key.name())
+}
+
+/// All strings of bytes that differ from these by one bit.
+fn one_bit_off(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    (0..bytes.len() * 8).map(|bit| {
+        let mut other = bytes.to_vec();
+        other[bit / 8] ^= 1 << (bit % 8);
+        other
+    })
+}
+
+/// What is said of a file with one wrong bit.
+fn flipped(path: &Path) -> String {
+    format!(
+        "{}: one bit of it is wrong; the router uses what the configuration needs: restore the file, and look at the \
+         disk that it is on",
+        path.display()
+    )
 }
 
 /// Makes a key. Of two routers that do so at once one is first, and the other takes its key.
@@ -127,25 +177,37 @@ fn of_passphrase(path: &Path, folder: &Path) -> Result<Key, String> {
     if text.is_empty() {
         return Err(named(path, "there is no passphrase in it"));
     }
-    let salt = folder.join(SALT);
-    let bytes = salt_of(&salt).map_err(|error| named(&salt, error))?;
-    let (log, blocks, lanes) = COST;
-    let mut key = [0; KEY];
-    scrypt::Params::new(log, blocks, lanes)
-        .map_err(|error| named(path, error))
-        .and_then(|params| {
-            scrypt::scrypt(text, &bytes, &params, &mut key).map_err(|error| named(path, error))
-        })?;
-    Ok(Key::new(
-        key,
-        format!("the passphrase in {}", path.display()),
-    ))
+    let path_of_salt = folder.join(SALT);
+    let (salt, is_damaged) = salt_of(&path_of_salt).map_err(|error| named(&path_of_salt, error))?;
+    let key = stretched(text, &salt, path).map_err(|error| named(path, error))?;
+    Ok(key.with_complaint(is_damaged.then(|| flipped(&path_of_salt))))
 }
 
-fn salt_of(path: &Path) -> io::Result<Vec<u8>> {
+/// The key that a passphrase gives with a salt (RFC 7914).
+fn stretched(text: &[u8], salt: &[u8], path: &Path) -> Result<Key, String> {
+    let (log, blocks, lanes) = COST;
+    let mut key = [0; KEY];
+    let params = scrypt::Params::new(log, blocks, lanes).map_err(|error| error.to_string())?;
+    scrypt::scrypt(text, salt, &params, &mut key).map_err(|error| error.to_string())?;
+    let from = format!("the passphrase in {}", path.display());
+    Ok(Key::new(key, from))
+}
+
+/// The salt in a file, made where there is none, and whether the file is damaged. The file holds it three times, so
+/// that the two others outvote a wrong bit; a version before wrote it once.
+fn salt_of(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        salt => return salt,
+        Ok(bytes) if bytes.len() == 3 * SALT_LEN => {
+            let vote = |at: usize| {
+                let (a, b, c) = (bytes[at], bytes[at + SALT_LEN], bytes[at + 2 * SALT_LEN]);
+                a & b | a & c | b & c
+            };
+            let salt: Vec<u8> = (0..SALT_LEN).map(vote).collect();
+            let is_damaged = bytes != salt.repeat(3);
+            return Ok((salt, is_damaged));
+        }
+        salt => return Ok((salt?, false)),
     }
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new()
@@ -153,19 +215,20 @@ fn salt_of(path: &Path) -> io::Result<Vec<u8>> {
             .mode(0o700)
             .create(folder)?;
     }
-    let salt: [u8; 16] = random()?;
+    let salt: [u8; SALT_LEN] = random()?;
     let unfinished = path.with_extension("salt.new");
     let mut file = private_file(&unfinished)?;
-    file.write_all(&salt)?;
+    file.write_all(&salt.repeat(3))?;
     file.sync_all()?;
     put_in_place(&unfinished, path)?;
-    Ok(salt.to_vec())
+    Ok((salt.to_vec(), false))
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
+    use super::super::ledger::Ledger;
     use super::*;
 
     fn folder(name: &str) -> PathBuf {
@@ -201,6 +264,47 @@ mod tests {
         fs::write(&path, b"too short").expect("our file");
         let error = from.key(&state).err().unwrap_or_default();
         assert!(error.contains("64 hexadecimal digits"), "{error}");
+        let _ = fs::remove_dir_all(&folder);
+    }
+
+    #[test]
+    fn a_wrong_bit_in_the_file_of_the_key_or_of_the_salt_keeps_no_store_closed() {
+        let folder = folder("bit");
+        let state = folder.join("state");
+        let phrase = folder.join("passphrase");
+        fs::write(&phrase, b"correct horse").expect("our folder");
+        let file = KeyFrom {
+            file: Some(folder.join("store.key")),
+            passphrase: None,
+        };
+        let passphrase = KeyFrom {
+            file: None,
+            passphrase: Some(phrase),
+        };
+        for (from, damaged) in [
+            (file, folder.join("store.key")),
+            (passphrase, state.join(SALT)),
+        ] {
+            let key = from.key(&state).expect("it is made");
+            Ledger::make(&state.join(LEDGER), &key, 0).expect("our folder");
+            let whole = fs::read(&damaged).expect("it was made");
+            // Bits of all kinds: one that makes another digit, one that makes none, one of the end of the line.
+            for (at, bit) in [(0, 0), (9, 7), (whole.len() - 1, 3)] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= 1 << bit;
+                fs::write(&damaged, &bytes).expect("our file");
+                let found = from.key(&state).expect("it is found");
+                assert_eq!(found.name(), key.name(), "{} {at}", damaged.display());
+                assert!(
+                    found
+                        .complaint()
+                        .is_some_and(|said| said.contains("one bit"))
+                );
+            }
+            fs::write(&damaged, &whole).expect("our file");
+            assert_eq!(from.key(&state).expect("it is whole").complaint(), None);
+            fs::remove_file(state.join(LEDGER)).expect("our file");
+        }
         let _ = fs::remove_dir_all(&folder);
     }
 

@@ -107,7 +107,8 @@ impl Durable {
             key: key.clone(),
             _lock: Arc::new(lock),
         };
-        let durable = place.open(on_damage)?;
+        let mut durable = place.open(on_damage)?;
+        durable.said.extend(key.complaint().map(str::to_owned));
         // Not where a full disk has it opened anew: a change may wait for the room that was just given back.
         if let Some(beside) = &durable.beside {
             beside.reserve.take();

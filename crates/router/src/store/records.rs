@@ -1,14 +1,15 @@
 //! Reads ledgers: all records that are whole, and what is known of those that are not.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use super::ledger::{
     ALIGN, Entry, FIRST, HEADS, LINE, MAGIC, MAGIC_BEFORE, TITLE, TITLE_AND_LINE, base_place,
     before, content_place, line_place, record_len, title_place,
 };
-use super::vault::{Head, Key, MORE, Vault};
+use super::vault::{Head, Key, MORE, NAME, Vault};
 
 /// Non-zero bytes behind the last readable record from which on a damaged record is assumed to stand there. A flipped
 /// bit in the unused room is no record; of a sealed title and line nearly all bytes differ from zero.
@@ -98,6 +99,22 @@ impl Records {
     }
 }
 
+/// The names of the keys that the heads of the ledger at a path name: none where there is no ledger, or neither head
+/// can be read.
+///
+/// # Errors
+/// What the system says.
+pub(super) fn key_names(path: &Path) -> io::Result<Vec<[u8; NAME]>> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        file => file?,
+    };
+    let mut bytes = Vec::new();
+    file.take(FIRST as u64).read_to_end(&mut bytes)?;
+    let heads = HEADS.iter().filter_map(|at| Some(head_of(&bytes, *at)?.0));
+    Ok(heads.map(|head| head.key).collect())
+}
+
 /// What is in the ledger at a path; `None` if there is no file.
 fn read(path: &Path, key: &Key) -> io::Result<Option<Reading>> {
     match super::files::read(path) {
@@ -142,13 +159,8 @@ struct KnownHead {
 }
 
 fn head_at(bytes: &[u8], at: usize, key: &Key) -> Option<KnownHead> {
-    let bytes = bytes.get(at..)?;
-    let rest = bytes
-        .strip_prefix(MAGIC)
-        .or_else(|| bytes.strip_prefix(MAGIC_BEFORE))?;
-    let (head, sealed) = rest.split_at_checked(Head::LEN)?;
-    let head = Head::read(head)?;
-    let is_own = bytes.starts_with(MAGIC);
+    let (head, sealed) = head_of(bytes, at)?;
+    let is_own = bytes[at..].starts_with(MAGIC);
     let sealed = sealed.get(..8 + MORE).filter(|_| is_own);
     let base = sealed.and_then(|sealed| Vault::of(key, head).open(&base_place(), sealed));
     let base = base.and_then(|base| base.try_into().ok());
@@ -156,6 +168,16 @@ fn head_at(bytes: &[u8], at: usize, key: &Key) -> Option<KnownHead> {
         head,
         base: base.map(u64::from_le_bytes),
     })
+}
+
+/// The head at a place, and the bytes behind it.
+fn head_of(bytes: &[u8], at: usize) -> Option<(Head, &[u8])> {
+    let bytes = bytes.get(at..)?;
+    let rest = bytes
+        .strip_prefix(MAGIC)
+        .or_else(|| bytes.strip_prefix(MAGIC_BEFORE))?;
+    let (head, sealed) = rest.split_at_checked(Head::LEN)?;
+    Some((Head::read(head)?, sealed))
 }
 
 /// A walk through the records of a file.

@@ -15,7 +15,8 @@ use sha2::Sha256;
 use super::aead::{Cipher, NONCE, TAG};
 
 const SALT: usize = 16;
-const NAME: usize = 8;
+/// Bytes of the name of a key.
+pub(super) const NAME: usize = 8;
 
 /// What a sealed value has more than the value: its nonce and its tag.
 pub(super) const MORE: usize = NONCE + TAG;
@@ -56,13 +57,28 @@ pub struct Key {
     bytes: [u8; 32],
     /// Where it comes from, in words.
     from: String,
+    /// What is wrong with the file that it was read from.
+    complaint: Option<String>,
 }
 
 impl Key {
     /// A key, and where it comes from in words.
     pub fn new(bytes: [u8; 32], from: impl Into<String>) -> Self {
-        let from = from.into();
-        Self { bytes, from }
+        Self {
+            bytes,
+            from: from.into(),
+            complaint: None,
+        }
+    }
+
+    /// The same key, read from a file with this fault.
+    pub(super) fn with_complaint(self, complaint: Option<String>) -> Self {
+        Self { complaint, ..self }
+    }
+
+    /// What an administrator should know of the file that the key was read from.
+    pub(super) fn complaint(&self) -> Option<&str> {
+        self.complaint.as_deref()
     }
 
     /// Where it comes from.
