@@ -283,6 +283,8 @@ pub struct EapLogin {
     pub user: String,
     /// The user's password.
     pub password: Secret,
+    /// The user's certificate, for EAP-TLS.
+    pub certified: Option<Certified>,
     /// Who judges the responder's certificate.
     pub verifier: Arc<dyn Verifier>,
 }
@@ -292,6 +294,18 @@ pub struct EapLogin {
 pub enum EapMethod {
     /// EAP-MSCHAPv2 (draft-kamath-pppext-eap-mschapv2).
     MsChap2,
+    /// EAP-TLS (RFC 5216, RFC 9190).
+    Tls,
+}
+
+impl EapMethod {
+    /// Its number (RFC 3748, 6.2).
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::MsChap2 => 26,
+            Self::Tls => 13,
+        }
+    }
 }
 
 /// How a signature is made.
@@ -483,6 +497,7 @@ impl PartialEq for EapLogin {
         self.methods == other.methods
             && self.user == other.user
             && self.password == other.password
+            && self.certified == other.certified
             && Arc::ptr_eq(&self.verifier, &other.verifier)
     }
 }

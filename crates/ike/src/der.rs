@@ -1,4 +1,5 @@
-//! The few fields of a certificate that are said in messages: its subject, and its public key (RFC 5280, 4.1).
+//! DER: short elements are written, and read are the few fields of a certificate that are said in messages, its subject
+//! and its public key (RFC 5280, 4.1).
 
 /// An element: its tag, its contents, the element with its header, and what follows.
 type Element<'a> = (u8, &'a [u8], &'a [u8], &'a [u8]);
@@ -20,6 +21,12 @@ fn element(bytes: &[u8]) -> Option<Element<'_>> {
     let (contents, after) = rest.split_at_checked(len)?;
     let whole = bytes.get(..bytes.len() - after.len())?;
     Some((*tag, contents, whole, after))
+}
+
+/// Writes an element whose contents are shorter than 128 bytes.
+pub(crate) fn short(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let contents = parts.concat();
+    [&[tag, contents.len() as u8], contents.as_slice()].concat()
 }
 
 /// The tag and the contents of an element, behind which there is nothing.

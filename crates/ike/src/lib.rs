@@ -14,6 +14,7 @@
 
 mod config;
 mod crypto;
+mod curve;
 mod der;
 mod describe;
 mod dn;

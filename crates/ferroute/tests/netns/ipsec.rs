@@ -150,8 +150,8 @@ pub(crate) struct Swan {
 }
 
 const PLUGINS: &str = "random nonce aes sha1 sha2 hmac kdf gmp openssl pem pkcs1 pkcs8 pubkey x509 constraints \
-                       eap-identity eap-mschapv2 xauth-generic unity kernel-libipsec kernel-netlink socket-default \
-                       vici updown";
+                       eap-identity eap-mschapv2 eap-tls xauth-generic unity kernel-libipsec kernel-netlink \
+                       socket-default vici updown";
 
 impl Swan {
     pub(crate) fn start(lab: &Lab, connections: &str) -> Self {

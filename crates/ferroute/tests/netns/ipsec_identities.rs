@@ -202,6 +202,51 @@ fn a_user_logs_in_by_eap_and_believes_the_servers_certificate() {
 }
 
 #[test]
+fn a_certificate_logs_in_by_eap_tls() {
+    let test = "a_certificate_logs_in_by_eap_tls";
+    let plugin = "/usr/lib/ipsec/plugins/libstrongswan-eap-tls.so";
+    if !std::path::Path::new(plugin).exists() {
+        lab::testing::skip(test, "strongSwan has no EAP-TLS here");
+        return;
+    }
+    for size in ["2048", "prime256v1"] {
+        let Some(lab) = have(test, &["openssl"]).then(|| with_swan(test)).flatten() else {
+            return;
+        };
+        let left = router(&lab, "left", &base(1, 2));
+        certify(&left, size);
+        let folder = credentials(&left, &lab);
+        let remote = "auth = eap-tls\n eap_id = %any";
+        let _swan = Swan::start_in(&lab, folder, &connection(2, "", remote));
+        // Its authority is another one, which the other end does not know.
+        for line in [
+            "/certificate/add name=ca2 common-name=ca2 key-usage=key-cert-sign,crl-sign key-size=prime256v1",
+            "/certificate/sign ca2",
+            "/certificate/add name=other common-name=left.example subject-alt-name=DNS:left.example \
+             key-size=prime256v1",
+            "/certificate/sign other ca=ca2",
+        ] {
+            left.exec(line);
+        }
+        let identity =
+            "auth-method=eap eap-methods=eap-tls certificate=other remote-id=fqdn:right.example";
+        for line in site("ike2", identity).lines() {
+            left.exec(line);
+        }
+        until("the other end refuses it", || {
+            reaches(&lab, "");
+            !left
+                .exec("/log/print where message~\"far.*authentication failed\"")
+                .is_empty()
+        });
+        assert!(!is_established(&left), "{size}: by a strange certificate");
+        left.exec("/ip/ipsec/identity/set [find] certificate=left");
+        until("a packet gets through", || reaches(&lab, ""));
+        assert!(is_established(&left), "{size}");
+    }
+}
+
+#[test]
 fn a_traveller_gets_an_address_of_a_pool_and_a_policy() {
     let test = "a_traveller_gets_an_address_of_a_pool_and_a_policy";
     let Some(lab) = have(test, &["openssl"]).then(|| with_swan(test)).flatten() else {

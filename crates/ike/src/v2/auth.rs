@@ -8,7 +8,7 @@ use super::{
     OPENING, Reply, Request, Sa, Stage, bodies, body, error, exchange, kind, notified, notify,
     push_notify, refusal,
 };
-use crate::config::{Auth, GeneratePolicy, Id, PolicyId, RemoteId};
+use crate::config::{Auth, EapMethod, GeneratePolicy, Id, PolicyId, RemoteId};
 use crate::der;
 use crate::describe;
 use crate::eap;
@@ -28,7 +28,10 @@ impl Sa {
             Auth::Signature(certified) | Auth::EapRadius(certified) => {
                 der::subject(certified.chain.first()?).map(Id::Dn)
             }
-            Auth::Eap(login) => Some(Id::UserFqdn(login.user.clone())),
+            Auth::Eap(login) if login.methods.contains(&EapMethod::MsChap2) => {
+                Some(Id::UserFqdn(login.user.clone()))
+            }
+            Auth::Eap(login) => der::subject(login.certified.as_ref()?.chain.first()?).map(Id::Dn),
             _ => None,
         };
         let id = configured.or_else(named);

@@ -3,6 +3,8 @@
 use super::{Sa, bodies, body, kind};
 use crate::config::{Auth, Certified, Id, Scheme, Secret, Verifier};
 use crate::crypto::equal;
+use crate::curve::{half, of_der, to_der};
+use crate::der;
 use crate::event::{Side, Why};
 use crate::message::{Chain, Payload};
 use crate::suite::Hash;
@@ -19,15 +21,9 @@ const OF_RSA: [u8; 8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
 const OF_ECDSA: [u8; 7] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03];
 const OF_SHA2: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02];
 
-/// An element of DER that is shorter than 128 bytes.
-fn element(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
-    let contents = parts.concat();
-    [&[tag, contents.len() as u8], contents.as_slice()].concat()
-}
-
 /// The algorithm identifier of a scheme (RFC 7427, Appendix A); none if it has none.
 fn algorithm(scheme: Scheme) -> Option<Vec<u8>> {
-    let oid = |prefix: &[u8], last: u8| element(6, &[prefix, &[last]]);
+    let oid = |prefix: &[u8], last: u8| der::short(6, &[prefix, &[last]]);
     let null = [5, 0];
     Some(match scheme {
         Scheme::RsaPkcs1(hash) => {
@@ -38,7 +34,7 @@ fn algorithm(scheme: Scheme) -> Option<Vec<u8>> {
                 Hash::Sha512 => 13,
                 Hash::Md5 => return None,
             };
-            element(0x30, &[&oid(&OF_RSA, last), &null])
+            der::short(0x30, &[&oid(&OF_RSA, last), &null])
         }
         Scheme::RsaPss(hash) => {
             let (last, size) = match hash {
@@ -47,16 +43,16 @@ fn algorithm(scheme: Scheme) -> Option<Vec<u8>> {
                 Hash::Sha512 => (3, 64),
                 _ => return None,
             };
-            let hash = element(0x30, &[&oid(&OF_SHA2, last), &null]);
-            let mask = element(0x30, &[&oid(&OF_RSA, 8), &hash]);
-            let salt = element(2, &[&[size]]);
-            let (hash, mask) = (element(0xa0, &[&hash]), element(0xa1, &[&mask]));
-            let parameters = element(0x30, &[&hash, &mask, &element(0xa2, &[&salt])]);
-            element(0x30, &[&oid(&OF_RSA, 10), &parameters])
+            let hash = der::short(0x30, &[&oid(&OF_SHA2, last), &null]);
+            let mask = der::short(0x30, &[&oid(&OF_RSA, 8), &hash]);
+            let salt = der::short(2, &[&[size]]);
+            let (hash, mask) = (der::short(0xa0, &[&hash]), der::short(0xa1, &[&mask]));
+            let parameters = der::short(0x30, &[&hash, &mask, &der::short(0xa2, &[&salt])]);
+            der::short(0x30, &[&oid(&OF_RSA, 10), &parameters])
         }
-        Scheme::EcdsaP256 => element(0x30, &[&oid(&OF_ECDSA, 2)]),
-        Scheme::EcdsaP384 => element(0x30, &[&oid(&OF_ECDSA, 3)]),
-        Scheme::EcdsaP521 => element(0x30, &[&oid(&OF_ECDSA, 4)]),
+        Scheme::EcdsaP256 => der::short(0x30, &[&oid(&OF_ECDSA, 2)]),
+        Scheme::EcdsaP384 => der::short(0x30, &[&oid(&OF_ECDSA, 3)]),
+        Scheme::EcdsaP521 => der::short(0x30, &[&oid(&OF_ECDSA, 4)]),
         Scheme::RsaRaw => return None,
     })
 }
@@ -81,55 +77,6 @@ const CURVES: [(u8, Scheme); 3] = [
     (10, Scheme::EcdsaP384),
     (11, Scheme::EcdsaP521),
 ];
-
-/// Bytes of r and of s; none with RSA.
-const fn half(scheme: Scheme) -> Option<usize> {
-    match scheme {
-        Scheme::EcdsaP256 => Some(32),
-        Scheme::EcdsaP384 => Some(48),
-        Scheme::EcdsaP521 => Some(66),
-        _ => None,
-    }
-}
-
-/// Two numbers as DER has them (RFC 3279, 2.2.3).
-fn to_der(signature: &[u8], half: usize) -> Option<Vec<u8>> {
-    let (r, s) = signature.split_at_checked(half)?;
-    let number = |bytes: &[u8]| {
-        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-        let bytes = bytes.get(zeros..).unwrap_or_default();
-        let sign: &[u8] = if bytes.first().is_none_or(|byte| *byte >= 0x80) {
-            &[0]
-        } else {
-            &[]
-        };
-        element(2, &[sign, bytes])
-    };
-    let contents = [number(r), number(s)].concat();
-    let len = contents.len() as u8;
-    let head: &[u8] = if len < 0x80 {
-        &[0x30, len]
-    } else {
-        &[0x30, 0x81, len]
-    };
-    Some([head, &contents].concat())
-}
-
-/// The same back.
-fn of_der(bytes: &[u8], half: usize) -> Option<Vec<u8>> {
-    let (_, contents) = crate::der::of(bytes)?;
-    let mut out = Vec::new();
-    let mut rest = contents;
-    for _ in 0..2 {
-        let (number, after) = crate::der::first(rest)?;
-        let zeros = number.iter().take_while(|byte| **byte == 0).count();
-        let number = number.get(zeros..)?;
-        out.resize(out.len() + half.checked_sub(number.len())?, 0);
-        out.extend_from_slice(number);
-        rest = after;
-    }
-    Some(out)
-}
 
 /// The certificates that a peer sends, in DER: its own first.
 pub(super) fn certificates<'f>(found: &'f [Payload<'_>]) -> impl Iterator<Item = &'f [u8]> {

@@ -324,6 +324,7 @@ fn with_eap(password: &str) -> (World, EapServer) {
         methods: vec![EapMethod::MsChap2],
         user: "user".into(),
         password: Secret::new(b"password".as_slice()),
+        certified: None,
         verifier: certified.verifier.clone(),
     };
     initiator.local = Some(address("192.0.2.1"));

@@ -72,17 +72,27 @@ impl Proofs {
         })
     }
 
-    /// The user whom an identity with `auth-method=eap` logs in as.
+    /// The user whom an identity with `auth-method=eap` logs in as; none where it has no method of those that are
+    /// done here, or nothing to prove itself by.
     pub(super) fn login(&mut self, store: &Store, item: &Item) -> Option<EapLogin> {
-        let methods = item.get("eap-methods").map(Value::as_list)?;
-        let knows = methods
-            .iter()
-            .any(|method| method.as_str() == Some("eap-mschapv2"));
-        knows.then_some(())?;
+        let names = item.get("eap-methods").map(Value::as_list)?;
+        let certified = self.certified(store, item);
+        let methods = names.iter().filter_map(|name| match name.as_str()? {
+            "eap-tls" if certified.is_some() => Some(EapMethod::Tls),
+            "eap-mschapv2" => Some(EapMethod::MsChap2),
+            _ => None,
+        });
+        let methods: Vec<_> = methods.collect();
+        let user = match (item.text("username"), &certified) {
+            ("", Some(own)) => user_of(own.chain.first()?).unwrap_or_default(),
+            (name, _) => name.to_owned(),
+        };
+        (!methods.is_empty()).then_some(())?;
         Some(EapLogin {
-            methods: vec![EapMethod::MsChap2],
-            user: item.text("username").to_owned(),
+            methods,
+            user,
             password: secret(item.text("password")),
+            certified,
             verifier: self.judge(store, item)?,
         })
     }
@@ -99,6 +109,21 @@ impl Proofs {
         });
         Some(Arc::clone(judge))
     }
+}
+
+/// The name of the user that a certificate is for (RFC 5216, 5.2): of the alternative names the first that is a mail
+/// address or a host, else the common name.
+fn user_of(certificate: &[u8]) -> Option<String> {
+    let facts = Facts::read(certificate).ok()?;
+    let named = |kind: &str| {
+        let mut names = facts.names.iter().filter_map(|name| name.split_once(':'));
+        names
+            .find(|(of, _)| *of == kind)
+            .map(|(_, name)| name.to_owned())
+    };
+    named("email")
+        .or_else(|| named("DNS"))
+        .or(Some(facts.subject.common_name))
 }
 
 /// The certificate that an identity's peer must have, in DER; the inner none is that none is named, the outer that it

@@ -128,10 +128,15 @@ fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     Ok(())
 }
 
-fn has_mschap2(item: &Item) -> bool {
+fn has_method(item: &Item, name: &str) -> bool {
     let methods = item.get("eap-methods").map(Value::as_list);
     let mut methods = methods.unwrap_or_default().iter();
-    methods.any(|method| method.as_str() == Some("eap-mschapv2"))
+    methods.any(|method| method.as_str() == Some(name))
+}
+
+fn has_certificate(item: &Item) -> bool {
+    let names = item.get("certificate");
+    names.is_some_and(|names| !names.is_empty())
 }
 
 /// What an identity asks for that is not done.
@@ -146,14 +151,14 @@ fn of_proof(item: &Item) -> Option<&'static str> {
             .text("username")
             .is_empty()
             .then_some("a login without a name (username)"),
-        "digital-signature" | "eap-radius" => {
-            let any = item
-                .get("certificate")
-                .is_some_and(|names| !names.is_empty());
-            (!any).then_some("a proof without this router's certificate (certificate)")
+        "digital-signature" | "eap-radius" => (!has_certificate(item))
+            .then_some("a proof without this router's certificate (certificate)"),
+        "eap" if has_method(item, "eap-mschapv2") => None,
+        "eap" if !has_method(item, "eap-tls") => {
+            Some("methods of EAP but eap-tls and eap-mschapv2 (eap-methods)")
         }
-        "eap" if !has_mschap2(item) => Some("methods of EAP but eap-mschapv2 (eap-methods)"),
-        "eap" => None,
+        "eap" => (!has_certificate(item))
+            .then_some("a login by eap-tls without this router's certificate (certificate)"),
         "rsa-signature-hybrid" => Some("a certificate of one end alone (auth-method)"),
         _ => Some("RSA keys (auth-method)"),
     }

@@ -1,5 +1,13 @@
-//! EAP (RFC 3748) with EAP-MSCHAPv2 (draft-kamath-pppext-eap-mschapv2): the user's side, and that of who decides.
+//! EAP (RFC 3748): the user's side, with EAP-TLS and EAP-MSCHAPv2 (draft-kamath-pppext-eap-mschapv2), and with the
+//! latter the side of who decides.
 
+mod channel;
+mod tls;
+
+#[cfg(test)]
+mod tests;
+
+use self::tls::Tls;
 use crate::config::{EapLogin, EapMethod, Secret};
 use crate::crypto::equal;
 use crate::mschap;
@@ -12,6 +20,7 @@ const FAILURE: u8 = 4;
 const IDENTITY: u8 = 1;
 const NOTIFICATION: u8 = 2;
 const NAK: u8 = 3;
+const TLS: u8 = 13;
 const MSCHAP2: u8 = 26;
 
 const CHALLENGE: u8 = 1;
@@ -25,8 +34,8 @@ pub(crate) enum Step {
     Answer(Vec<u8>),
     /// It is done; the key of the session.
     Success(Secret),
-    /// It failed.
-    Failure(&'static str),
+    /// It failed, for this reason.
+    Failure(String),
 }
 
 /// A message with its length.
@@ -50,78 +59,120 @@ pub(crate) fn identity_request() -> Vec<u8> {
 
 /// The user's side.
 pub(crate) struct Client {
-    user: String,
-    password: Secret,
-    allowed: bool,
-    /// What the other should prove, and the key, once the challenge was answered.
-    proof: Option<(String, Secret)>,
-    proved: bool,
+    login: EapLogin,
+    method: Method,
+}
+
+/// The method that the server has begun.
+enum Method {
+    None,
+    MsChap2 {
+        /// What the server has to prove, and the key.
+        proof: (String, Secret),
+        /// Whether it did.
+        is_proved: bool,
+    },
+    Tls(Box<Tls>),
 }
 
 impl Client {
     /// A user that has not been asked yet.
     pub(crate) fn new(login: &EapLogin) -> Self {
         Self {
-            user: login.user.clone(),
-            password: login.password.clone(),
-            allowed: login.methods.contains(&EapMethod::MsChap2),
-            proof: None,
-            proved: false,
+            login: login.clone(),
+            method: Method::None,
         }
     }
 
     /// Takes a message; `challenge` is 16 random bytes, if one is needed.
     pub(crate) fn step(&mut self, bytes: &[u8], challenge: &[u8]) -> Step {
-        let Some((code, id, data)) = read(bytes) else {
-            return Step::Failure("not a message of EAP");
-        };
+        self.answer(bytes, challenge).unwrap_or_else(Step::Failure)
+    }
+
+    fn answer(&mut self, bytes: &[u8], challenge: &[u8]) -> Result<Step, String> {
+        let (code, id, data) = read(bytes).ok_or("not a message of EAP")?;
+        let response = |data: &[u8]| Ok(Step::Answer(message(RESPONSE, id, data)));
         match (code, data.split_first()) {
             (REQUEST, Some((&IDENTITY, _))) => {
-                let data = [&[IDENTITY], self.user.as_bytes()].concat();
-                Step::Answer(message(RESPONSE, id, &data))
+                response(&[&[IDENTITY], self.login.user.as_bytes()].concat())
             }
-            (REQUEST, Some((&NOTIFICATION, _))) => {
-                Step::Answer(message(RESPONSE, id, &[NOTIFICATION]))
+            (REQUEST, Some((&NOTIFICATION, _))) => response(&[NOTIFICATION]),
+            (REQUEST, Some((&MSCHAP2, data))) if self.may(EapMethod::MsChap2) => {
+                response(&self.mschap(data, challenge)?)
             }
-            (REQUEST, Some((&MSCHAP2, data))) if self.allowed => self.mschap(id, data, challenge),
-            (REQUEST, Some(_)) => Step::Answer(message(RESPONSE, id, &[NAK, MSCHAP2])),
-            (SUCCESS, _) => match self.proof.take().filter(|_| self.proved) {
-                Some((_, msk)) => Step::Success(msk),
-                None => Step::Failure("success without a proof"),
-            },
-            _ => Step::Failure("refused"),
+            (REQUEST, Some((&TLS, data))) if self.may(EapMethod::Tls) => {
+                let data = self.tls()?.step(data)?;
+                response(&[&[TLS], data.as_slice()].concat())
+            }
+            (REQUEST, Some(_)) => {
+                let methods = self.login.methods.iter().map(|method| method.number());
+                response(&std::iter::once(NAK).chain(methods).collect::<Vec<_>>())
+            }
+            (SUCCESS, _) => Ok(Step::Success(self.key().ok_or("success without a proof")?)),
+            _ => Err("refused".into()),
         }
     }
 
-    fn mschap(&mut self, id: u8, data: &[u8], own: &[u8]) -> Step {
-        let Some((head, rest)) = data.split_first_chunk::<4>() else {
-            return Step::Failure("a message of EAP-MSCHAPv2 is short");
+    /// Whether a method may be used: it is configured, and no other has been begun.
+    fn may(&self, method: EapMethod) -> bool {
+        let is_free = match self.method {
+            Method::None => true,
+            Method::MsChap2 { .. } => method == EapMethod::MsChap2,
+            Method::Tls(_) => method == EapMethod::Tls,
         };
-        match head[0] {
-            CHALLENGE => {
+        is_free && self.login.methods.contains(&method)
+    }
+
+    /// The key of the session, once both have proved who they are.
+    fn key(&mut self) -> Option<Secret> {
+        match std::mem::replace(&mut self.method, Method::None) {
+            Method::MsChap2 { proof, is_proved } => is_proved.then_some(proof.1),
+            Method::Tls(tls) => tls.key(),
+            Method::None => None,
+        }
+    }
+
+    fn tls(&mut self) -> Result<&mut Tls, String> {
+        if !matches!(self.method, Method::Tls(_)) {
+            let certified = self.login.certified.as_ref();
+            let tls = Tls::new(certified.ok_or("there is no certificate for EAP-TLS")?)?;
+            self.method = Method::Tls(Box::new(tls));
+        }
+        match &mut self.method {
+            Method::Tls(tls) => Ok(tls),
+            _ => Err("EAP-TLS has not begun".into()),
+        }
+    }
+
+    /// Takes the data of a request of EAP-MSCHAPv2, and gives that of the response.
+    fn mschap(&mut self, data: &[u8], own: &[u8]) -> Result<Vec<u8>, String> {
+        let (head, rest) = data
+            .split_first_chunk::<4>()
+            .ok_or("a message of EAP-MSCHAPv2 is short")?;
+        match (head[0], &mut self.method) {
+            (CHALLENGE, _) => {
                 let challenge = rest.split_first().filter(|(len, _)| **len == 16);
-                let Some((theirs, _)) = challenge.and_then(|(_, rest)| rest.split_at_checked(16))
-                else {
-                    return Step::Failure("a challenge is short");
+                let theirs = challenge.and_then(|(_, rest)| rest.split_at_checked(16));
+                let (theirs, _) = theirs.ok_or("a challenge is short")?;
+                let name = self.login.user.as_bytes();
+                let done = mschap::answer(name, self.login.password.bytes(), theirs, own);
+                self.method = Method::MsChap2 {
+                    proof: (done.proof, done.msk),
+                    is_proved: false,
                 };
-                let done = mschap::answer(self.user.as_bytes(), self.password.bytes(), theirs, own);
-                self.proof = Some((done.proof, done.msk));
-                let name = self.user.as_bytes();
                 let len = (4 + 1 + 49 + name.len() as u16).to_be_bytes();
                 let front = [MSCHAP2, ANSWER, head[1], len[0], len[1], 49];
-                let data = [&front[..], own, &[0; 8], &done.response, &[0], name].concat();
-                Step::Answer(message(RESPONSE, id, &data))
+                Ok([&front[..], own, &[0; 8], &done.response, &[0], name].concat())
             }
-            RIGHT => {
-                let proof = self.proof.as_ref().map(|(proof, _)| proof.as_bytes());
-                self.proved =
-                    proof.is_some_and(|proof| equal(rest.get(..42).unwrap_or_default(), proof));
-                if !self.proved {
-                    return Step::Failure("the other does not know the password");
+            (RIGHT, Method::MsChap2 { proof, is_proved }) => {
+                *is_proved = equal(rest.get(..42).unwrap_or_default(), proof.0.as_bytes());
+                match is_proved {
+                    true => Ok(vec![MSCHAP2, RIGHT]),
+                    false => Err("the other does not know the password".into()),
                 }
-                Step::Answer(message(RESPONSE, id, &[MSCHAP2, RIGHT]))
             }
-            _ => Step::Failure("the password is wrong"),
+            (RIGHT, _) => Err("the other does not know the password".into()),
+            _ => Err("the password is wrong".into()),
         }
     }
 }

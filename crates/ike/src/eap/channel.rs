@@ -1,0 +1,342 @@
+//! A client of TLS whose records somebody else carries. rustls does TLS; the key signs, and who judges the peer's
+//! certificates in IKE judges the server's.
+
+use std::io::{Cursor, Read as _};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::client::ResolvesClientCert;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::sign::{CertifiedKey, SigningKey};
+use rustls::{
+    AlertDescription, ClientConfig, ClientConnection, DigitallySignedStruct, Error,
+    ProtocolVersion, SignatureAlgorithm, SignatureScheme,
+};
+
+use crate::config::{Certified, Scheme, Secret, Signer, Verifier};
+use crate::curve::{half, of_der, to_der};
+use crate::suite::Hash;
+
+/// Bytes of the key that TLS exports, and of the part that is the key of the session (RFC 5216, 2.3).
+const EXPORTED: usize = 128;
+const SESSION_KEY: usize = 64;
+/// What keys are exported as, before TLS 1.3 (RFC 5216, 2.3) and from then on (RFC 9190, 2.3), there with the number of
+/// the method as context.
+const LABEL: &[u8] = b"client EAP encryption";
+const LABEL_1_3: &[u8] = b"EXPORTER_EAP_TLS_Key_Material";
+const CONTEXT_1_3: &[u8] = &[13];
+
+/// What a server says under TLS 1.3 once it believes the client (RFC 9190, 2.5).
+const COMMITTED: &[u8] = &[0];
+/// Bytes that are read of what a server says in one message behind the handshake.
+const SAID_MAX: u64 = 64;
+
+/// The schemes of TLS that certificates of IKE can do, best first.
+const SCHEMES: [(SignatureScheme, Scheme); 9] = [
+    (SignatureScheme::ECDSA_NISTP256_SHA256, Scheme::EcdsaP256),
+    (SignatureScheme::ECDSA_NISTP384_SHA384, Scheme::EcdsaP384),
+    (SignatureScheme::ECDSA_NISTP521_SHA512, Scheme::EcdsaP521),
+    (
+        SignatureScheme::RSA_PSS_SHA256,
+        Scheme::RsaPss(Hash::Sha256),
+    ),
+    (
+        SignatureScheme::RSA_PSS_SHA384,
+        Scheme::RsaPss(Hash::Sha384),
+    ),
+    (
+        SignatureScheme::RSA_PSS_SHA512,
+        Scheme::RsaPss(Hash::Sha512),
+    ),
+    (
+        SignatureScheme::RSA_PKCS1_SHA256,
+        Scheme::RsaPkcs1(Hash::Sha256),
+    ),
+    (
+        SignatureScheme::RSA_PKCS1_SHA384,
+        Scheme::RsaPkcs1(Hash::Sha384),
+    ),
+    (
+        SignatureScheme::RSA_PKCS1_SHA512,
+        Scheme::RsaPkcs1(Hash::Sha512),
+    ),
+];
+
+/// One connection.
+pub(super) struct Channel {
+    connection: ClientConnection,
+    judge: Arc<Judge>,
+    /// What the server said behind the handshake, of which one byte is of interest.
+    said: Vec<u8>,
+}
+
+impl Channel {
+    /// A client that has a certificate.
+    ///
+    /// # Errors
+    /// TLS cannot be done with this certificate or key.
+    pub(super) fn new(certified: &Certified) -> Result<Self, String> {
+        let own = Arc::new(Own::new(certified).ok_or("the certificate cannot be used for TLS")?);
+        let judge = Arc::new(Judge {
+            verifier: Arc::clone(&certified.verifier),
+            chain: Mutex::default(),
+            refusal: Mutex::default(),
+        });
+        let verifier: Arc<dyn ServerCertVerifier> = Arc::clone(&judge) as _;
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+            .with_client_cert_resolver(own);
+        // The server has no name here, and each login proves everything anew.
+        config.enable_sni = false;
+        config.resumption = rustls::client::Resumption::disabled();
+        let name = ServerName::try_from("eap").map_err(|error| error.to_string())?;
+        let connection = ClientConnection::new(Arc::new(config), name);
+        let connection = connection.map_err(|error| error.to_string())?;
+        Ok(Self {
+            connection,
+            judge,
+            said: Vec::new(),
+        })
+    }
+
+    /// Takes records of the server, and gives those to send.
+    ///
+    /// # Errors
+    /// Why the server is not believed, or what is wrong with its records.
+    pub(super) fn exchange(&mut self, mut records: &[u8]) -> Result<Vec<u8>, String> {
+        while !records.is_empty() {
+            let read = self.connection.read_tls(&mut records);
+            if read.map_err(|error| error.to_string())? == 0 {
+                break;
+            }
+            if let Err(error) = self.connection.process_new_packets() {
+                return Err(self.judge.take_refusal().unwrap_or_else(|| explain(&error)));
+            }
+            let mut said = self.connection.reader().take(SAID_MAX);
+            // It ends where nothing more is there, which is an error to this reader.
+            let _ = said.read_to_end(&mut self.said);
+        }
+        let mut out = Cursor::new(Vec::new());
+        while self.connection.wants_write() {
+            let written = self.connection.write_tls(&mut out);
+            written.map_err(|error| error.to_string())?;
+        }
+        Ok(out.into_inner())
+    }
+
+    /// The key of the session, once the handshake is done; with TLS 1.3 once the server has said that it is content.
+    pub(super) fn key(&self) -> Option<Secret> {
+        if self.connection.is_handshaking() {
+            return None;
+        }
+        let (label, context) = match self.connection.protocol_version()? {
+            ProtocolVersion::TLSv1_3 if self.said != COMMITTED => return None,
+            ProtocolVersion::TLSv1_3 => (LABEL_1_3, Some(CONTEXT_1_3)),
+            _ => (LABEL, None),
+        };
+        let exported = self
+            .connection
+            .export_keying_material([0; EXPORTED], label, context);
+        Some(Secret::new(&exported.ok()?[..SESSION_KEY]))
+    }
+}
+
+/// What an error of TLS says to an administrator.
+fn explain(error: &Error) -> String {
+    match error {
+        Error::AlertReceived(AlertDescription::UnknownCA) => {
+            "the server does not know the authority of this router's certificate".into()
+        }
+        Error::AlertReceived(alert) => format!("the server refused the login ({alert:?})"),
+        other => other.to_string(),
+    }
+}
+
+fn scheme_of(scheme: SignatureScheme) -> Option<Scheme> {
+    let known = SCHEMES.iter().find(|(tls, _)| *tls == scheme);
+    known.map(|(_, scheme)| *scheme)
+}
+
+/// This router's certificate and key.
+#[derive(Debug)]
+struct Own(Arc<CertifiedKey>);
+
+impl Own {
+    fn new(certified: &Certified) -> Option<Self> {
+        let chain = certified.chain.iter().cloned().map(CertificateDer::from);
+        let algorithm = match half_of_any(&*certified.signer)? {
+            true => SignatureAlgorithm::ECDSA,
+            false => SignatureAlgorithm::RSA,
+        };
+        let key = Arc::new(TlsKey {
+            signer: Arc::clone(&certified.signer),
+            algorithm,
+        });
+        Some(Self(Arc::new(CertifiedKey::new(chain.collect(), key))))
+    }
+}
+
+/// Whether a key is one of a curve; none if it can do nothing that TLS has.
+fn half_of_any(signer: &dyn Signer) -> Option<bool> {
+    let mut can = SCHEMES.iter().filter(|(_, scheme)| signer.can(*scheme));
+    can.next().map(|(_, scheme)| half(*scheme).is_some())
+}
+
+impl ResolvesClientCert for Own {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0))
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+/// A key of this router that signs for TLS.
+struct TlsKey {
+    signer: Arc<dyn Signer>,
+    algorithm: SignatureAlgorithm,
+}
+
+impl std::fmt::Debug for TlsKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TlsKey({:?})", self.algorithm)
+    }
+}
+
+impl SigningKey for TlsKey {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn rustls::sign::Signer>> {
+        let known = SCHEMES.iter().filter(|(tls, _)| offered.contains(tls));
+        let mut known = known.filter(|(_, scheme)| self.signer.can(*scheme));
+        known.next().map(|(tls, scheme)| {
+            let signer = Arc::clone(&self.signer);
+            Box::new(Signing {
+                signer,
+                tls: *tls,
+                scheme: *scheme,
+            }) as _
+        })
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        self.algorithm
+    }
+}
+
+/// A key, and the scheme that was chosen.
+struct Signing {
+    signer: Arc<dyn Signer>,
+    tls: SignatureScheme,
+    scheme: Scheme,
+}
+
+impl std::fmt::Debug for Signing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Signing({:?})", self.scheme)
+    }
+}
+
+impl rustls::sign::Signer for Signing {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let made = self.signer.sign(self.scheme, message);
+        let made = made.and_then(|made| match half(self.scheme) {
+            Some(half) => to_der(&made, half),
+            None => Some(made),
+        });
+        made.ok_or_else(|| Error::General("the key does not sign".into()))
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        self.tls
+    }
+}
+
+/// Judges the server. IKE's judge wants the chain and a signature together: the chain waits for the signature.
+struct Judge {
+    verifier: Arc<dyn Verifier>,
+    chain: Mutex<Vec<Vec<u8>>>,
+    /// Why the server was refused.
+    refusal: Mutex<Option<String>>,
+}
+
+impl Judge {
+    fn take_refusal(&self) -> Option<String> {
+        let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+        refusal.take()
+    }
+
+    fn judge(
+        &self,
+        message: &[u8],
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let scheme = scheme_of(signed.scheme).ok_or("the way of signing is not known");
+        let chain = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
+        let judged = scheme.map_err(str::to_owned).and_then(|scheme| {
+            let signature = match half(scheme) {
+                Some(half) => of_der(signed.signature(), half).ok_or("a signature is malformed")?,
+                None => signed.signature().to_vec(),
+            };
+            (self.verifier).verify(&chain, None, scheme, message, &signature)
+        });
+        match judged {
+            Ok(()) => Ok(HandshakeSignatureValid::assertion()),
+            Err(reason) => {
+                let reason = format!("the server of EAP is not believed: {reason}");
+                *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+                Err(Error::InvalidCertificate(
+                    rustls::CertificateError::ApplicationVerificationFailure,
+                ))
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Judge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Judge")
+    }
+}
+
+impl ServerCertVerifier for Judge {
+    fn verify_server_cert(
+        &self,
+        own: &CertificateDer<'_>,
+        others: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let chain = std::iter::once(own).chain(others);
+        let mut kept = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = chain.map(|certificate| certificate.to_vec()).collect();
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        _: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.judge(message, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        _: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.judge(message, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        SCHEMES.iter().map(|(scheme, _)| *scheme).collect()
+    }
+}
