@@ -15,7 +15,8 @@ use std::process::ExitCode;
 
 use machine::{Duration, Instant};
 use router::drive::{PortNews, Setup};
-use router::intent::{Address4, Class, Interface, InterfaceKind};
+use router::intent::{Address4, Class, Interface};
+use router::kind::PointToPoint;
 use router::object::{Made, Owner};
 use router::{Effects, Instance};
 use script::Session;
@@ -325,7 +326,7 @@ impl Bench {
             mtu: 1_480,
             arp: service::neighbour::Mode::Enabled,
             arp_timeout: None,
-            kind: InterfaceKind::PointToPoint,
+            kind: PointToPoint.into(),
             class: Class::Ppp,
         };
         let address = Address4 {

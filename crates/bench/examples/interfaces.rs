@@ -10,7 +10,8 @@ use core::net::Ipv4Addr;
 
 use machine::Duration;
 use router::drive::{Control, PortNews, Setup};
-use router::intent::{Address4, Class, Interface, InterfaceKind};
+use router::intent::{Address4, Class, Interface};
+use router::kind::PointToPoint;
 use router::object::{Made, Owner};
 use router::{Effect, Effects, Instance};
 use script::Session;
@@ -110,7 +111,7 @@ fn come(control: &mut Control, number: usize) {
         mtu: 1_480,
         arp: service::neighbour::Mode::Enabled,
         arp_timeout: None,
-        kind: InterfaceKind::PointToPoint,
+        kind: PointToPoint.into(),
         class: Class::Ppp,
     };
     let far = Ipv4Addr::from(0x0a80_0000 + number as u32);

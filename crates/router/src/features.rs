@@ -33,7 +33,6 @@ use crate::feature::link6::Links6;
 use crate::feature::lookups::Lookups;
 use crate::feature::loop_protect::LoopProtection;
 use crate::feature::mac_tools::MacTools;
-use crate::feature::macvlan::MacVlans;
 use crate::feature::mail::Mails;
 use crate::feature::neighbours::Neighbours;
 use crate::feature::netwatch::Watches;
@@ -48,7 +47,6 @@ use crate::feature::snmp::Snmp;
 use crate::feature::ssh::Ssh;
 use crate::feature::switch::Switches;
 use crate::feature::tunnels::Tunnels;
-use crate::feature::vlan::Vlans;
 use crate::feature::vrrp::VirtualRouters;
 use crate::feature::vxlan::Vxlans;
 use crate::feature::wireguard::Wireguards;
@@ -58,7 +56,7 @@ use crate::records::Recalled;
 use crate::running::Running;
 
 /// How many features there are.
-const COUNT: usize = 42;
+const COUNT: usize = 40;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -91,10 +89,6 @@ pub(crate) struct Features {
     pub(crate) ssh: Ssh,
     /// Mails that are to be sent.
     pub(crate) mails: Mails,
-    /// VLAN interfaces.
-    vlans: Vlans,
-    /// Interfaces with a link address of their own on another one's link.
-    macvlans: MacVlans,
     loop_protection: LoopProtection,
     /// Bonds.
     pub(crate) bonds: Bonds,
@@ -171,8 +165,6 @@ impl Features {
             services: Services::default(),
             ssh: Ssh::default(),
             mails: Mails::default(),
-            vlans: Vlans,
-            macvlans: MacVlans,
             loop_protection: LoopProtection::default(),
             bonds: Bonds::default(),
             switches: Switches::default(),
@@ -227,8 +219,6 @@ impl Features {
             &self.ssh,
             &self.mails,
             &self.dhcp_relays,
-            &self.vlans,
-            &self.macvlans,
             &self.loop_protection,
             &self.bonds,
             &self.switches,
@@ -279,8 +269,6 @@ impl Features {
             &mut self.ssh,
             &mut self.mails,
             &mut self.dhcp_relays,
-            &mut self.vlans,
-            &mut self.macvlans,
             &mut self.loop_protection,
             &mut self.bonds,
             &mut self.switches,

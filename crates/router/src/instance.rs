@@ -21,7 +21,7 @@ use crate::drive::{Control, PortNews, Queue, Setup};
 use crate::feature::mail::{Letter, Sent};
 use crate::feature::radius::Aaa;
 use crate::files::RemoteFiles;
-use crate::read;
+use crate::kind::{is_virtual_radio, veth};
 
 /// An interface whose other end is a device of the machine, `/interface/veth`: the device is as the container is to
 /// have it.
@@ -513,7 +513,7 @@ impl Instance {
 
     /// The interfaces whose other end is to be a device of the machine, for a container.
     pub fn veths(&self) -> Vec<Veth> {
-        let items = self.store.items(read::VETH);
+        let items = self.store.items(veth::MENU);
         let veth = |item: &menu::Item| {
             let addresses = item.get("address").map(menu::Value::as_list);
             let addresses = addresses.unwrap_or_default().iter();
@@ -533,7 +533,7 @@ impl Instance {
     pub fn is_port_name(&self, name: &str) -> bool {
         let item = self.store.named("interface", name);
         self.store.port_kind(name).is_some()
-            || item.is_some_and(|item| read::is_virtual_radio(item) || item.menu.path == read::VETH)
+            || item.is_some_and(|item| is_virtual_radio(item) || item.menu.path == veth::MENU)
     }
 }
 

@@ -16,10 +16,9 @@ use machine::Duration;
 use service::neighbour::Mode;
 use wire::Mac;
 
-use dataplane::interface::{Above, Between, Vxlan, Wireguard};
 use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
 
-use crate::link_modes::LinkWish;
+use crate::kind::AnyKind;
 use crate::rib::{Check, Family, Net, V4, V6};
 
 pub use items::{Indexed, Items};
@@ -115,7 +114,7 @@ pub struct Interface {
     /// `arp-timeout`; none takes the one of `/ip/settings`.
     pub arp_timeout: Option<Duration>,
     /// What it is.
-    pub kind: InterfaceKind,
+    pub kind: AnyKind,
     /// Which of the words for many interfaces it belongs to.
     pub class: Class,
 }
@@ -126,17 +125,7 @@ impl Indexed for Interface {
     }
 
     fn stands_on(&self) -> Option<&Name> {
-        match &self.kind {
-            InterfaceKind::Port { default_name, .. } => Some(default_name),
-            InterfaceKind::Tagged { on, .. } | InterfaceKind::Station { on, .. } => Some(on),
-            InterfaceKind::Vxlan { group_on, .. } => group_on.as_ref(),
-            InterfaceKind::Joined { .. }
-            | InterfaceKind::Between { .. }
-            | InterfaceKind::Wireguard(_)
-            | InterfaceKind::Loopback
-            | InterfaceKind::PointToPoint
-            | InterfaceKind::Idle => None,
-        }
+        self.kind.stands_on()
     }
 }
 
@@ -200,87 +189,6 @@ impl Indexed for Member {
     fn stands_on(&self) -> Option<&Name> {
         Some(&self.interface)
     }
-}
-
-/// What an interface is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum InterfaceKind {
-    /// A port of the machine.
-    Port {
-        /// The name that the port was mapped by (`--port NAME=…`).
-        default_name: Name,
-        /// The link address that it is to have; none keeps its own.
-        mac: Option<Mac>,
-        /// It counts as running whatever its link says.
-        always_running: bool,
-        /// What is asked of its link.
-        link: LinkWish,
-    },
-    /// An interface on another one, which carries its frames behind a tag.
-    Tagged {
-        /// The interface that carries its frames.
-        on: Name,
-        /// The EtherType and the number of the tag.
-        tag: (u16, u16),
-    },
-    /// An interface that shares the link of another one, and has a link address of its own there.
-    Station {
-        /// The interface whose link it shares.
-        on: Name,
-        /// Its link address; none takes one that is made from its number.
-        mac: Option<Mac>,
-        /// What it is.
-        station: Station,
-    },
-    /// A bridge or a bond, which takes the frames of its slaves. The feature that makes it says how it is.
-    Joined {
-        /// Which of both.
-        above: Above,
-        /// Its link address; none while it has none.
-        mac: Option<Mac>,
-        /// Whether its link is up.
-        up: bool,
-    },
-    /// A network of VXLAN. Its frames are carried by routed packets, and it runs while it is enabled.
-    Vxlan {
-        /// Its link address; none takes one that is made from its number.
-        mac: Option<Mac>,
-        /// It, as workers are told of it, but for the numbers of interfaces.
-        network: Box<Vxlan>,
-        /// The interface that its group is joined on.
-        group_on: Option<Name>,
-    },
-    /// A tunnel between two addresses, which runs while it is enabled and nobody holds it down.
-    Between {
-        /// Its link address, where it carries frames; none takes one that is made from its number.
-        mac: Option<Mac>,
-        /// It, as workers are told of it, but for the number of its interface.
-        tunnel: Box<Between>,
-    },
-    /// A WireGuard interface, which runs while it is enabled: as workers are told of it, but for its number.
-    Wireguard(Wireguard),
-    /// The interface of addresses that belong to no link: nothing leaves by it, and it always runs.
-    Loopback,
-    /// A point-to-point connection without an Ethernet header, which runs while it is there. Nothing takes its
-    /// packets.
-    PointToPoint,
-    /// An interface whose kind has no effect: it never runs.
-    Idle,
-}
-
-/// What a station is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Station {
-    /// `/interface/macvlan`.
-    MacVlan {
-        /// What it sends reaches other such stations of the link.
-        bridged: bool,
-    },
-    /// `/interface/vrrp`: it has its addresses while it is master.
-    VirtualRouter {
-        /// Whether it is.
-        master: bool,
-    },
 }
 
 /// An item of `/ip/address`.

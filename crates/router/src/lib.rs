@@ -22,6 +22,7 @@ pub mod files;
 pub mod firewall;
 mod instance;
 pub mod intent;
+pub mod kind;
 pub mod learned;
 pub mod link_modes;
 mod lists;

@@ -14,11 +14,11 @@ use service::neighbour::Mode;
 use wire::Mac;
 
 use crate::intent::{
-    AdvertiseDns, AnyNet, Class, Gateway, Intent, Interface, InterfaceKind, InterfaceList, ItemId,
-    Lifetime, Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse, Route, Rule, Settings4,
-    Settings6, Table,
+    AdvertiseDns, AnyNet, Class, Gateway, Intent, Interface, InterfaceList, ItemId, Lifetime,
+    Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse, Route, Rule, Settings4, Settings6,
+    Table,
 };
-use crate::link_modes;
+use crate::kind::{self, AnyKind};
 use crate::rib::{Check, Family, Net, V4, V6};
 use crate::touched::{Touched, swap};
 
@@ -27,7 +27,7 @@ pub fn intent(store: &Store) -> Intent {
     let mut intent = Intent {
         interfaces: store
             .members("interface")
-            .filter_map(|item| Some((item.id.0, interface(item)?)))
+            .filter_map(|item| Some((item.id.0, kind::read(item)?)))
             .collect(),
         lists: store
             .items("/interface/list")
@@ -127,7 +127,7 @@ fn read_change(change: &Change, intent: &mut Intent, touched: &mut Touched) {
         }
         "/routing/rule" => touched.rules = true,
         _ if change.menu.space == Some("interface") => {
-            intent.interfaces.set(id, after.and_then(interface));
+            intent.interfaces.set(id, after.and_then(kind::read));
             touched.interfaces.insert(id);
         }
         _ => {}
@@ -182,39 +182,12 @@ fn settings<T: Default>(store: &Store, path: &str, read: impl FnOnce(&Item) -> T
         .unwrap_or_default()
 }
 
-fn interface(item: &Item) -> Option<Interface> {
-    let port = |known_by: &str| InterfaceKind::Port {
-        default_name: name(item, known_by).unwrap_or_else(|| Arc::from("")),
-        mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
-        // RouterOS on x86 leaves links unwatched by default; a port here says how its link is, and
-        // routes must not lead into a dead one.
-        always_running: false,
-        link: link_modes::wish(item),
-    };
-    let kind = match item.menu.path {
-        "/interface/loopback" => InterfaceKind::Loopback,
-        _ if item.is_port() => port("default-name"),
-        _ if is_virtual_radio(item) => port("name"),
-        VETH => port("name"),
-        // What is not built yet has a name, and carries nothing; of the others their features say what they are.
-        _ => InterfaceKind::Idle,
-    };
-    interface_of(item, kind, class(item))
-}
-
-/// The menu of interfaces whose other end is a device of the machine.
-pub(crate) const VETH: &str = "/interface/veth";
-
-/// Whether an item is a network of another radio. The machine has a device for each (hostapd makes them), which is
-/// mapped by the network's name, as it has no name by itself.
-pub(crate) fn is_virtual_radio(item: &Item) -> bool {
-    class(item) == Class::Wireless
-        && !item.is_port()
-        && !matches!(item.text("master-interface"), "" | "none")
-}
-
 /// What all interfaces have in common.
-pub(crate) fn interface_of(item: &Item, kind: InterfaceKind, class: Class) -> Option<Interface> {
+pub(crate) fn interface_of(
+    item: &Item,
+    kind: impl Into<AnyKind>,
+    class: Class,
+) -> Option<Interface> {
     Some(Interface {
         name: Arc::from(item.name()?),
         disabled: item.is("disabled"),
@@ -224,7 +197,7 @@ pub(crate) fn interface_of(item: &Item, kind: InterfaceKind, class: Class) -> Op
             .unwrap_or(1500),
         arp: mode(item.text("arp")),
         arp_timeout: span(item, "arp-timeout"),
-        kind,
+        kind: kind.into(),
         class,
     })
 }
@@ -240,32 +213,6 @@ pub(crate) fn prefix(net: IpNet) -> Prefix {
         len: net.prefix_len(),
     }
 }
-
-/// What an interface is counted among, by its menu.
-fn class(item: &Item) -> Class {
-    let path = item.menu.path;
-    let begins = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
-    if begins(&["/interface/ethernet"]) {
-        Class::Ethernet
-    } else if begins(&["/interface/wireless", "/interface/wifi"]) {
-        Class::Wireless
-    } else if begins(&PPP) {
-        Class::Ppp
-    } else {
-        Class::Other
-    }
-}
-
-/// The menus of point-to-point connections.
-const PPP: [&str; 7] = [
-    "/interface/ppp-",
-    "/interface/pppoe-",
-    "/interface/pptp-",
-    "/interface/l2tp-client",
-    "/interface/l2tp-server",
-    "/interface/sstp-",
-    "/interface/ovpn-",
-];
 
 pub(crate) fn list(item: &Item) -> InterfaceList {
     let names = |property: &str| {

@@ -3,25 +3,12 @@
 use std::collections::BTreeSet;
 
 use dataplane::interface::Above;
-use dataplane::out::OutId;
 use frame::InterfaceId;
-use wire::Mac;
 
 use super::layout::{Laid, Layout};
-use crate::intent::{self, Intent, InterfaceKind, ItemId, Name};
+use crate::intent::{Intent, ItemId, Name};
 
 impl Laid {
-    /// Becomes a bridge or a bond.
-    pub(super) fn join(&mut self, id: InterfaceId, above: Above, (mac, up): (Option<Mac>, bool)) {
-        self.link.out = match above {
-            Above::Bridge => OutId::bridge(id),
-            Above::Bond => OutId::bond(id),
-            Above::Nothing => OutId::NONE,
-        };
-        self.link.mac = mac.unwrap_or_default();
-        self.link.running = !self.disabled && up;
-    }
-
     /// The most that the device below carries behind an Ethernet header, in bytes; 0 if it does not say.
     pub(crate) const fn carries(&self) -> u32 {
         self.carries
@@ -50,22 +37,20 @@ impl Layout {
         let (above, name) = intent.slaves.master(&laid.name)?;
         let (id, master) = self.named(name)?;
         let kind = &intent.interfaces.get(&master.item)?.kind;
-        let is_so = matches!(kind, InterfaceKind::Joined { above: is, .. } if *is == above);
-        let own = intent.interfaces.get(&laid.item).map(|own| &own.kind);
+        let own = intent.interfaces.get(&laid.item);
         // Bridges are no ports of bridges; a bond may be one.
-        let is_apart =
-            !matches!(own, Some(InterfaceKind::Joined { above: is, .. }) if *is == above);
-        (is_so && is_apart && !master.disabled).then_some((above, id))
+        let is_alike = own.is_some_and(|own| own.kind.master_of() == above);
+        let may_take = kind.master_of() == above && !is_alike && !master.disabled;
+        may_take.then_some((above, id))
     }
 
     /// The items of slaves that are laid out otherwise when their master becomes this.
     pub(super) fn freed_or_taken(
         &self,
-        (id, laid): (InterfaceId, &Laid),
-        interface: &intent::Interface,
+        id: InterfaceId,
+        laid: &Laid,
         intent: &Intent,
     ) -> BTreeSet<ItemId> {
-        let is_master = matches!(interface.kind, InterfaceKind::Joined { .. });
         let before = self.interfaces.get(&id);
         let is_same = before.is_some_and(|before| {
             (
@@ -73,7 +58,7 @@ impl Layout {
                 &before.name,
                 before.is_master,
                 before.given_mtu,
-            ) == (laid.disabled, &laid.name, is_master, laid.given_mtu)
+            ) == (laid.disabled, &laid.name, laid.is_master, laid.given_mtu)
         });
         match is_same {
             true => BTreeSet::new(),
@@ -86,20 +71,6 @@ impl Layout {
         let bond = laid.above.filter(|(above, _)| *above == Above::Bond);
         let bond = bond.and_then(|(_, id)| self.interfaces.get(&id));
         bond.map_or(0, |bond| bond.given_mtu)
-    }
-
-    /// The most that all slaves of a bond carry, in bytes; 0 where none says. A bridge asks its ports otherwise.
-    pub(super) fn carried_by_slaves(&self, master: &intent::Interface, intent: &Intent) -> u32 {
-        let is_bond = matches!(
-            master.kind,
-            InterfaceKind::Joined {
-                above: Above::Bond,
-                ..
-            }
-        );
-        let slaves = intent.slaves.of(&master.name).filter(|_| is_bond);
-        let carries = slaves.filter_map(|name| Some(self.named(name)?.1.carries));
-        carries.filter(|bytes| *bytes > 0).min().unwrap_or(0)
     }
 
     /// The names under which addresses of an interface are configured: its own, and those of its slaves.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use dataplane::interface::{Above, Between, Carries, Tunnel, Vxlan, Wireguard};
+use dataplane::interface::{Above, Tunnel};
 use dataplane::out::OutId;
 use frame::switch::Seat;
 use frame::{InterfaceId, Offloads};
@@ -11,12 +11,13 @@ use service::neighbour::Mode;
 use wire::Mac;
 
 use super::joined;
-use crate::intent::{self, Intent, InterfaceKind, ItemId, Items, Name, Station};
+use crate::intent::{self, Intent, ItemId, Items, Name};
+use crate::kind::Site;
 use crate::link_modes::{LinkWish, PortLink};
 use crate::rib::Link;
 
 /// Tags upon tags end here: a link header has room for four.
-const MOST_TAGS: usize = 4;
+pub(crate) const MOST_TAGS: usize = 4;
 /// Bytes of a tag. A device carries the first one beside its MTU.
 const TAG_BYTES: u32 = 4;
 /// The MTU of an interface that nobody gave one. It asks for nothing: a device may have less for a reason.
@@ -177,9 +178,9 @@ pub struct Laid {
     /// What next hops on it need to know; `running` is the interface's.
     pub link: Link,
     /// The MTU that it is given, in bytes; that of its link is no more than is carried.
-    pub(super) given_mtu: u32,
+    pub(crate) given_mtu: u32,
     /// The most that the device below carries, in bytes; 0 if it does not say.
-    pub(super) carries: u32,
+    pub(crate) carries: u32,
     /// Megabits a second of the device below; 0 where that does not say.
     pub speed_mbps: u32,
     /// One side of the device's link sends at a time.
@@ -312,7 +313,7 @@ impl Layout {
             if self.is_other_for_those_on_it(id, &laid) {
                 waiting.extend(interfaces.on(&interface.name).map(|(item, _)| item));
             }
-            waiting.extend(self.freed_or_taken((id, &laid), interface, ground.intent));
+            waiting.extend(self.freed_or_taken(id, &laid, ground.intent));
             devices.extend(laid.port_name.clone());
             let before = self.interfaces.insert(id, laid);
             relaid.before.entry(id).or_insert(before);
@@ -332,15 +333,9 @@ impl Layout {
         if core::mem::replace(&mut self.base, base) == base {
             return Vec::new();
         }
-        let is_made = |interface: &intent::Interface| {
-            matches!(
-                interface.kind,
-                InterfaceKind::Vxlan { mac: None, .. } | InterfaceKind::Between { mac: None, .. }
-            )
-        };
         let all = ground.intent.interfaces.iter();
-        let made = all.filter(|(_, interface)| is_made(interface));
-        made.map(|(item, _)| *item).collect()
+        let follow = all.filter(|(_, interface)| interface.kind.follows_first_port());
+        follow.map(|(item, _)| *item).collect()
     }
 
     /// Brings the names of these items up to date; gives those that stand for others now. Of several items with one
@@ -421,9 +416,11 @@ impl Layout {
     /// Works out what is asked of these devices.
     fn wish(&mut self, devices: BTreeSet<Name>, interfaces: &Items<intent::Interface>) {
         for device in devices {
-            let is_port = |interface: &&intent::Interface| matches!(&interface.kind, InterfaceKind::Port { default_name, .. } if *default_name == device);
-            let ports = interfaces.on(&device).map(|(_, interface)| interface);
-            let Some(port) = ports.filter(is_port).last() else {
+            let ports = interfaces.on(&device).filter_map(|(_, interface)| {
+                let (of, link) = interface.kind.device()?;
+                (*of == device).then_some((interface, link))
+            });
+            let Some((port, link)) = ports.last() else {
                 self.wishes.remove(&device);
                 continue;
             };
@@ -433,10 +430,7 @@ impl Layout {
             let wish = PortWish {
                 up: !port.disabled,
                 mtu: longest.map(|(_, mtu, _)| *mtu),
-                link: match &port.kind {
-                    InterfaceKind::Port { link, .. } => *link,
-                    _ => LinkWish::default(),
-                },
+                link,
             };
             self.wishes.insert(device, wish);
         }
@@ -450,59 +444,13 @@ impl Layout {
         ground: &Ground<'_>,
     ) -> Laid {
         let mut laid = Laid::new((item, id), interface);
-        match &interface.kind {
-            InterfaceKind::Idle => {}
-            InterfaceKind::Vxlan {
-                mac,
-                network,
-                group_on,
-            } => {
-                laid.link.mac = mac.unwrap_or(made_mac(self.base, id));
-                let group_on = group_on.as_ref().map(|on| self.named(on));
-                laid.wrap(id, network, group_on.map(|on| on.map(|(id, _)| id)));
-            }
-            InterfaceKind::Between { mac, tunnel } => laid.dig(id, (*mac, self.base), tunnel),
-            InterfaceKind::Wireguard(network) => laid.seal(id, network),
-            InterfaceKind::Loopback => laid.loopback = true,
-            InterfaceKind::PointToPoint => laid.connect(),
-            InterfaceKind::Port {
-                default_name,
-                mac,
-                always_running,
-                ..
-            } => {
-                laid.port_name = Some(default_name.clone());
-                if let Some(port) = ground.ports.get(default_name) {
-                    laid.link.out = OutId::port(port.number);
-                    laid.link.mac = mac.unwrap_or(port.mac);
-                    laid.carries = port.mtu;
-                    laid.speed_mbps = port.speed_mbps;
-                    laid.half_duplex = port.link.full_duplex == Some(false);
-                    laid.link.running = !interface.disabled && (port.up || *always_running);
-                } else {
-                    laid.link.mac = mac.unwrap_or_default();
-                }
-            }
-            InterfaceKind::Joined { above, mac, up } => {
-                laid.join(id, *above, (*mac, *up));
-                laid.carries = self.carried_by_slaves(interface, ground.intent);
-                laid.is_master = true;
-            }
-            InterfaceKind::Tagged { on, tag } => match self.named(on) {
-                Some((below, on)) if !on.invalid && on.link.tags.len() < MOST_TAGS => {
-                    laid.lie_on((below, on), *tag);
-                }
-                _ => laid.invalid = true,
-            },
-            InterfaceKind::Station { on, mac, station } => match self.named(on) {
-                Some((below, on)) if on.carries_stations() => {
-                    let mac = mac.unwrap_or(made_mac(on.link.mac, id));
-                    let through = self.below(on);
-                    laid.share((below, on), (id, through), (mac, *station));
-                }
-                _ => laid.invalid = true,
-            },
-        }
+        let site = Site {
+            id,
+            interface,
+            layout: self,
+            ground,
+        };
+        interface.kind.lay_out(&mut laid, &site);
         if ground.intent.queued.contains(&laid.name) {
             laid.queue_before(id);
         }
@@ -514,7 +462,7 @@ impl Layout {
     }
 
     /// The interfaces that carry the frames of one, the nearest first.
-    fn below(&self, laid: &Laid) -> Vec<InterfaceId> {
+    pub(crate) fn below(&self, laid: &Laid) -> Vec<InterfaceId> {
         let parent = |laid: &Laid| laid.parent.map(|(id, _)| id);
         let next = |id: &InterfaceId| parent(self.interfaces.get(id)?);
         let below = core::iter::successors(parent(laid), next);
@@ -526,6 +474,11 @@ impl Layout {
         let laid = self.interfaces.get(&id);
         let shares = laid.and_then(|laid| laid.station.as_ref());
         shares.map_or(id, |shares| shares.on)
+    }
+
+    /// What link addresses are made of for interfaces that lie on no other: the address of the first port.
+    pub(crate) const fn base(&self) -> Mac {
+        self.base
     }
 
     /// The interface of this name.
@@ -546,107 +499,11 @@ impl Laid {
         self.link.running || self.loopback && !self.disabled
     }
 
-    /// Lies on another interface, whose frames carry its own in this tag.
-    fn lie_on(&mut self, (below, on): (InterfaceId, &Self), tag: (u16, u16)) {
-        self.parent = Some((below, tag));
-        self.under = on.under;
-        self.carries = on.carries;
-        (self.speed_mbps, self.half_duplex) = (on.speed_mbps, on.half_duplex);
-        self.link.out = on.link.out;
-        self.link.mac = on.link.mac;
-        self.link.running = !self.disabled && on.link.running;
-        self.link.tags.clone_from(&on.link.tags);
-        self.link.tags.push(tag);
-    }
-
-    /// Is a network of VXLAN, whose group is joined on an interface, if that is there.
-    fn wrap(&mut self, id: InterfaceId, network: &Vxlan, group_on: Option<Option<InterfaceId>>) {
-        let mut network = Vxlan {
-            id,
-            ..network.clone()
-        };
-        if let Some((_, on)) = &mut network.group {
-            match group_on.flatten() {
-                Some(id) => *on = id,
-                None => return self.invalid = true,
-            }
-        }
-        self.link.out = OutId::tunnel(id);
-        self.link.running = !self.disabled;
-        self.tunnel = Some(Tunnel::Vxlan(network)).filter(|_| !self.disabled);
-    }
-
-    /// Is a point-to-point connection, which runs while it is there.
-    const fn connect(&mut self) {
-        self.link.ethernet = false;
-        self.link.running = !self.disabled;
-    }
-
-    /// Is a tunnel between two addresses; one that is held down still takes packets.
-    fn dig(&mut self, id: InterfaceId, (mac, base): (Option<Mac>, Mac), tunnel: &Between) {
-        let [_, made @ ..] = made_mac(base, id).0;
-        let [b, c, d, e, f] = made;
-        // RouterOS: link addresses of EoIP begin with FE.
-        self.link.mac = mac.unwrap_or(Mac([0xfe, b, c, d, e, f]));
-        let tunnel = Between {
-            id,
-            ..tunnel.clone()
-        };
-        self.link.ethernet = matches!(tunnel.carries, Carries::Frames(_));
-        self.link.out = OutId::tunnel(id);
-        self.link.running = !self.disabled;
-        self.tunnel = Some(Tunnel::Between(tunnel)).filter(|_| !self.disabled);
-    }
-
-    /// Is a WireGuard interface.
-    fn seal(&mut self, id: InterfaceId, network: &Wireguard) {
-        let network = Wireguard {
-            id,
-            ..network.clone()
-        };
-        self.link.ethernet = false;
-        self.link.out = OutId::tunnel(id);
-        self.link.running = !self.disabled;
-        self.tunnel = Some(Tunnel::Wireguard(network)).filter(|_| !self.disabled);
-    }
-
     /// Its frames meet its queues before what it leaves by.
     fn queue_before(&mut self, id: InterfaceId) {
         if self.link.out != OutId::NONE {
             self.queued = Some(self.link.out);
             self.link.out = OutId::queue(id);
-        }
-    }
-
-    /// Whether stations may share its link: they have none of their own to share.
-    fn carries_stations(&self) -> bool {
-        !self.invalid && self.link.ethernet && self.station.is_none() && !self.loopback
-    }
-
-    /// Shares the link of another interface, under another link address.
-    fn share(
-        &mut self,
-        (below, on): (InterfaceId, &Self),
-        (id, through): (InterfaceId, Vec<InterfaceId>),
-        (mac, station): (Mac, Station),
-    ) {
-        self.station = Some(Shares { on: below, through });
-        self.under = on.under;
-        self.carries = on.carries;
-        self.link.out = on.link.out;
-        self.link.mac = mac;
-        self.link.tags.clone_from(&on.link.tags);
-        self.link.running = !self.disabled && on.link.running;
-        self.link.mtu = self.link.mtu.min(on.link.mtu);
-        match station {
-            Station::MacVlan { bridged: true } => self.link.out = OutId::station(id),
-            Station::MacVlan { bridged: false } => {}
-            Station::VirtualRouter { master } => {
-                // RouterOS: the MTU is that of the interface below.
-                self.link.mtu = on.link.mtu;
-                self.link.running &= master;
-                (self.shared, self.waits) = (true, !master);
-            }
         }
     }
 
@@ -689,7 +546,7 @@ impl Laid {
 
 /// A link address for an interface that is given none: of the link that it shares, with another number, and marked
 /// as nobody's product (IEEE 802, 8.4: local).
-fn made_mac(of: Mac, id: InterfaceId) -> Mac {
+pub(crate) fn made_mac(of: Mac, id: InterfaceId) -> Mac {
     let slot = id.slot().to_le_bytes();
     let [a, b, c, d, e, f] = of.0;
     Mac([(a | 2) ^ 4, b, c, d, e ^ slot[1], f ^ slot[0]])

@@ -19,11 +19,11 @@ use super::hear::{Heard, Hearing, How, Outgoing};
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::compile::address::eui64;
 use crate::drive::timers::Timers;
-use crate::intent::{Class, Interface, InterfaceKind, ItemId, Name, Station, Wanted};
+use crate::intent::{Interface, ItemId, Name, Wanted};
+use crate::kind::vrrp::{self as kind, MENU};
 use crate::read;
 use crate::running::Running;
 
-const MENU: &str = "/interface/vrrp";
 const SERVICE: &str = "vrrp";
 /// Version 2 with `authentication=ah`. Other packets with such a header are of other protocols.
 const SECURED: &str = "vrrp-ah";
@@ -77,7 +77,7 @@ impl Feature for VirtualRouters {
 
     fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
         each_item(view, MENU, changes, |id, item| {
-            match item.and_then(|item| Some((item, interface(item)?))) {
+            match item.and_then(|item| Some((item, kind::read(item)?))) {
                 Some((item, interface)) => self.put(id, item, interface, view.now, out),
                 None => self.take_away(id, view.now, out),
             }
@@ -234,14 +234,14 @@ impl VirtualRouters {
                 if let Some(one) = self.all.get_mut(&id) {
                     (one.on, one.authority, one.scripts) = (on, authority, scripts);
                     let (mac, state) = (virtual_mac(config.vrid, config.ipv6), one.machine.state());
-                    interface.kind = kind(&one.on, mac, state);
+                    interface.kind = kind(&one.on, mac, state).into();
                     one.interface = interface;
                 }
                 self.feed(id, Event::Configure(config), now, out);
             }
             None => {
                 let machine = VirtualRouter::new(config);
-                interface.kind = kind(&on, machine.mac(), State::Initialise);
+                interface.kind = kind(&on, machine.mac(), State::Initialise).into();
                 let one = One {
                     interface,
                     on,
@@ -423,7 +423,7 @@ impl One {
                 before: String::new(),
             });
         }
-        self.interface.kind = kind(&self.on, self.machine.mac(), state);
+        self.interface.kind = kind(&self.on, self.machine.mac(), state).into();
     }
 }
 
@@ -432,19 +432,12 @@ fn of_name(names: &BTreeSet<(Name, ItemId)>, name: &Name) -> impl Iterator<Item 
     all.map(|(_, item)| *item)
 }
 
-fn kind(on: &Name, mac: Mac, state: State) -> InterfaceKind {
-    InterfaceKind::Station {
+fn kind(on: &Name, mac: Mac, state: State) -> kind::VirtualRouter {
+    kind::VirtualRouter {
         on: on.clone(),
-        mac: Some(mac),
-        station: Station::VirtualRouter {
-            master: state == State::Master,
-        },
+        mac,
+        is_master: state == State::Master,
     }
-}
-
-fn interface(item: &Item) -> Option<Interface> {
-    // What it is follows when its state is known.
-    read::interface_of(item, InterfaceKind::Idle, Class::Other)
 }
 
 /// How a virtual router is configured, but for addresses.

@@ -1,24 +1,26 @@
 //! Networks of VXLAN, `/interface/vxlan`: each is an interface whose frames go to other ends (`vteps`, or a group),
 //! and whose workers learn behind which of them hosts are (`fdb`).
 
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dataplane::interface::{DontFragment, Peer, Peers, Tunnel, Vxlan};
+use dataplane::interface::{Peer, Peers, Tunnel};
 use frame::InterfaceId;
 use machine::{Duration, Instant};
 use menu::{Changes, Id, Item, Menu, Row, RowFilter, Value};
-use wire::Mac;
 
 use super::{Effect, Effects, Feature, View, each_item};
-use crate::intent::{Class, Interface, InterfaceKind, ItemId, Name, Wanted};
+use crate::intent::{Interface, ItemId, Name, Wanted};
+use crate::kind::{
+    self,
+    vxlan::{MENU, Vxlan},
+};
 use crate::live::{DYNAMIC, give};
 use crate::read;
 use crate::running::Running;
 
-const MENU: &str = "/interface/vxlan";
 const VTEPS: &str = "/interface/vxlan/vteps";
 const FDB: &str = "/interface/vxlan/fdb";
 /// How often hosts are looked through, and how many lines of their table at once: all of them in a minute.
@@ -109,7 +111,7 @@ impl Vxlans {
             {
                 self.names.remove(&gone.name);
             }
-            match item.and_then(interface) {
+            match item.and_then(kind::vxlan::read) {
                 Some(interface) => {
                     names.insert(interface.name.clone());
                     self.names.insert(interface.name.clone(), id);
@@ -143,9 +145,9 @@ impl Vxlans {
             return;
         };
         let mut interface = interface.clone();
-        if let InterfaceKind::Vxlan { network, .. } = &mut interface.kind {
-            let ipv6 = network.local.is_ipv6();
-            network.peers = self.peers_of(name, ipv6, network.port);
+        if let Some(network) = interface.kind.downcast::<Vxlan>() {
+            let peers = self.peers_of(name, network.is_over_ipv6(), network.port());
+            interface.kind = network.with_peers(peers).into();
         }
         // There is room before workers have a network.
         if let Err(error) = self.peers.make_room(self.seed) {
@@ -265,60 +267,16 @@ impl Feature for Vxlans {
 
     fn annotate(&self, menu: &'static Menu, id: Id, row: &mut Row) {
         if menu.path == MENU
-            && let Some(InterfaceKind::Vxlan { network, .. }) =
-                self.all.get(&id.0).map(|interface| &interface.kind)
+            && let Some(interface) = self.all.get(&id.0)
+            && let Some(network) = interface.kind.downcast::<Vxlan>()
         {
-            let version = if network.local.is_ipv6() {
-                "ipv6"
-            } else {
-                "ipv4"
+            let version = match network.is_over_ipv6() {
+                true => "ipv6",
+                false => "ipv4",
             };
             row.set("vteps-ip-version", Value::Word(version));
         }
     }
-}
-
-fn interface(item: &Item) -> Option<Interface> {
-    let port = |name| item.number(name).and_then(|port| u16::try_from(port).ok());
-    let address = |name| item.get(name).and_then(Value::as_address);
-    let (local, group) = (address("local-address"), address("group"));
-    // The family is that of the addresses, where there are any.
-    let ipv6 = match local.or(group) {
-        Some(address) => address.is_ipv6(),
-        None => item.text("vteps-ip-version") == "ipv6",
-    };
-    let unspecified = match ipv6 {
-        true => IpAddr::from(Ipv6Addr::UNSPECIFIED),
-        false => Ipv4Addr::UNSPECIFIED.into(),
-    };
-    let number = |name| {
-        item.number(name)
-            .and_then(|number| u32::try_from(number).ok())
-    };
-    let network = Vxlan {
-        id: InterfaceId::NONE,
-        vni: number("vni")?,
-        port: port("port").unwrap_or(8472),
-        local: local.unwrap_or(unspecified),
-        ttl: number("ttl").and_then(|ttl| u8::try_from(ttl).ok()),
-        checksum: item.is("checksum"),
-        dont_fragment: match item.text("dont-fragment") {
-            "enabled" => DontFragment::Always,
-            "inherit" => DontFragment::Inherit,
-            _ => DontFragment::Never,
-        },
-        learning: item.is("learning"),
-        hosts_max: number("max-fdb-size").unwrap_or(4096),
-        fast: item.is("allow-fast-path"),
-        group: group.map(|group| (group, InterfaceId::NONE)),
-        peers: Arc::default(),
-    };
-    let kind = InterfaceKind::Vxlan {
-        mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
-        network: Box::new(network),
-        group_on: group.and_then(|_| read::name(item, "interface")),
-    };
-    read::interface_of(item, kind, Class::Other)
 }
 
 fn vtep(item: &Item) -> Option<Vtep> {

@@ -3,7 +3,6 @@
 use core::net::Ipv6Addr;
 
 use dataplane::counters::InterfaceTraffic;
-use dataplane::interface::Tunnel;
 use frame::InterfaceId;
 use ipnet::{IpNet, Ipv6Net};
 use menu::{Id, Row, Value};
@@ -11,7 +10,6 @@ use menu::{Id, Row, Value};
 use super::{bit_rate, number};
 use crate::compile::Laid;
 use crate::drive::Control;
-use crate::intent::InterfaceKind;
 
 /// Packets and bits of a direction.
 type Names = [&'static str; 2];
@@ -79,22 +77,10 @@ impl Control {
         Some(row)
     }
 
-    /// Whether an interface has frames: by a device, or by another interface that carries them.
-    pub(super) fn has_frames(&self, id: Id) -> bool {
+    /// Whether packets pass an interface, so that its row shows its state and counters.
+    pub(super) fn has_traffic(&self, id: Id) -> bool {
         let interface = self.intent.interfaces.get(&id.0);
-        let kind = interface.map(|interface| &interface.kind);
-        matches!(
-            kind,
-            Some(
-                InterfaceKind::Port { .. }
-                    | InterfaceKind::Tagged { .. }
-                    | InterfaceKind::Station { .. }
-                    | InterfaceKind::Joined { .. }
-                    | InterfaceKind::Vxlan { .. }
-                    | InterfaceKind::Between { .. }
-                    | InterfaceKind::Wireguard(_)
-            )
-        )
+        interface.is_some_and(|interface| interface.kind.has_traffic())
     }
 
     pub(super) fn annotate_interface(&self, item: Id, row: &mut Row) {
@@ -107,9 +93,10 @@ impl Control {
         }
         row.flag("slave", laid.is_slave());
         row.set("actual-mtu", number(laid.link.mtu.into()));
-        if matches!(laid.tunnel, Some(Tunnel::Between(_))) {
-            // RouterOS: a tunnel takes frames of any length, and fragments the packets around them.
-            row.set("l2mtu", number(65_535));
+        let interface = self.intent.interfaces.get(&item.0);
+        let l2mtu = interface.and_then(|interface| interface.kind.l2mtu());
+        if let Some(l2mtu) = l2mtu.filter(|_| !laid.disabled) {
+            row.set("l2mtu", number(l2mtu.into()));
         }
         row.set("vrf", Value::Reference("main".into()));
         // An interface of a kind without effect has the address that its item says, if any.

@@ -100,10 +100,10 @@ impl Live for Control {
             feature.annotate_at(menu, id, self.now, row);
         }
         match menu.path {
-            "/interface/ethernet" | "/interface/loopback" | "/interface/port" => {
+            "/interface/ethernet" | "/interface/port" => {
                 self.annotate_interface(id, row);
             }
-            _ if menu.space == Some("interface") && self.has_frames(id) => {
+            _ if menu.space == Some("interface") && self.has_traffic(id) => {
                 self.annotate_interface(id, row);
             }
             "/certificate" => {

@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use menu::{Id, Item, Menu, Reason, Reply, Row, Value};
 
 use super::{Desk, one};
+use crate::feature::wireguard::PEERS;
 use crate::feature::wireguard::conf::{self, Line, Section};
-use crate::feature::wireguard::{MENU, PEERS};
+use crate::kind::wireguard::MENU;
 
 const ADDRESS4: &str = "/ip/address";
 const ADDRESS6: &str = "/ipv6/address";

@@ -12,7 +12,8 @@ use service::neighbour::Mode;
 use crate::Instance;
 use crate::drive::{Control, Setup};
 use crate::feature::{Effect, Effects, NewObject};
-use crate::intent::{Address4, Class, Gateway, Interface, InterfaceKind, Route};
+use crate::intent::{Address4, Class, Gateway, Interface, Route};
+use crate::kind::PointToPoint;
 use crate::object::{Made, Owner};
 use crate::rib::{Check, Net};
 
@@ -36,7 +37,7 @@ fn interface(number: u64) -> Made {
         mtu: 1480,
         arp: Mode::Enabled,
         arp_timeout: None,
-        kind: InterfaceKind::PointToPoint,
+        kind: PointToPoint.into(),
         class: Class::Ppp,
     };
     Made::Interface(MENU, interface)

@@ -33,9 +33,9 @@ use super::hear::{Heard, Hearing, How, Outgoing};
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::drive::timers::Timers;
 use crate::intent::{Interface, ItemId, Name, Wanted};
+use crate::kind::bond::MENU;
 use crate::running::Running;
 
-const MENU: &str = "/interface/bonding";
 const SERVICE: &str = "lacp";
 /// A partner sends three LACPDUs in a second at most, by each of 32 slaves.
 const RATE: Rate = Rate {

@@ -3,13 +3,13 @@
 use core::net::{IpAddr, Ipv4Addr};
 
 use dataplane::bond::HashPolicy;
-use dataplane::interface::Above;
 use machine::Duration;
 use menu::{Item, Value};
 use service::bond::Watch;
 use wire::Mac;
 
-use crate::intent::{Class, Interface, InterfaceKind, Name};
+use crate::intent::{Interface, Name};
+use crate::kind::bond;
 use crate::read;
 
 /// Which slave a frame leaves by.
@@ -92,11 +92,6 @@ impl Mode {
 
 /// Reads an item of the menu.
 pub(super) fn settings(item: &Item) -> Option<Settings> {
-    let kind = InterfaceKind::Joined {
-        above: Above::Bond,
-        mac: None,
-        up: false,
-    };
     let mode = Mode::read(item.text("mode"));
     // RouterOS: what others hear of ARP says nothing of a link where LACP or the load decides.
     let by_arp = item.text("link-monitoring") == "arp";
@@ -123,7 +118,7 @@ pub(super) fn settings(item: &Item) -> Option<Settings> {
     let number = |name: &str| item.number(name).unwrap_or_default();
     let mac = |name: &str| item.get(name).and_then(Value::as_mac).map(Mac);
     Some(Settings {
-        interface: read::interface_of(item, kind, Class::Other)?,
+        interface: bond::read(item)?,
         slaves,
         mode,
         policy: policy(item.text("transmit-hash-policy")),

@@ -17,7 +17,8 @@ use super::{Bonds, One, Slave, hear};
 use crate::compile::Laid;
 use crate::feature::Effects;
 use crate::feature::hear::{How, Outgoing};
-use crate::intent::{Interface, InterfaceKind, ItemId};
+use crate::intent::{Interface, ItemId};
+use crate::kind::bond::Bond;
 use crate::running::Running;
 
 /// Interfaces that lie upon each other on a bond, whose addresses are told to all.
@@ -224,11 +225,11 @@ impl One {
     /// The bond as an interface.
     pub(super) fn interface(&self) -> Interface {
         let mut interface = self.settings.interface.clone();
-        interface.kind = InterfaceKind::Joined {
-            above: Above::Bond,
+        interface.kind = Bond {
             mac: (self.mac != Mac::ZERO).then_some(self.mac),
-            up: self.is_up(),
-        };
+            is_up: self.is_up(),
+        }
+        .into();
         interface
     }
 

@@ -42,10 +42,10 @@ use super::{Effect, Effects, Feature, View, concerns, each_item};
 use crate::board;
 use crate::compile::Laid;
 use crate::drive::timers::Timers;
-use crate::intent::{Class, Indexed, Interface, InterfaceKind, ItemId, Name, Wanted};
+use crate::intent::{Class, Indexed, Interface, ItemId, Name, Wanted};
+use crate::kind::bridge::{self, MENU};
 use crate::running::Running;
 
-const MENU: &str = "/interface/bridge";
 const PORTS: &str = "/interface/bridge/port";
 const VLANS: &str = "/interface/bridge/vlan";
 const HOSTS: &str = "/interface/bridge/host";
@@ -138,11 +138,10 @@ impl OnBridge {
     /// Describes an interface; `ethertype` is that of the bridge's tags.
     fn new(interface: &Interface, laid: &Laid, ethertype: u16) -> Self {
         let is_up = !(laid.disabled || laid.invalid);
-        let (vlan, station) = match &interface.kind {
-            InterfaceKind::Tagged { tag, .. } if is_up && tag.0 == ethertype => (Some(tag.1), None),
-            InterfaceKind::Station { .. } if is_up => (None, Some(laid.link.mac)),
-            _ => (None, None),
-        };
+        let tag = laid.parent.map(|(_, tag)| tag).filter(|_| is_up);
+        let vlan = tag.filter(|tag| tag.0 == ethertype).map(|tag| tag.1);
+        let is_station = is_up && laid.station.is_some();
+        let station = is_station.then_some(laid.link.mac);
         Self {
             name: interface.name.clone(),
             on: interface.stands_on().cloned(),
@@ -561,10 +560,7 @@ impl One {
 
     /// Its link address, as far as it has one.
     fn mac(&self) -> Option<Mac> {
-        match self.config.interface.kind {
-            InterfaceKind::Joined { mac, .. } => mac,
-            _ => None,
-        }
+        self.config.interface.kind.downcast::<bridge::Bridge>()?.mac
     }
 
     /// The ports that frames come and go by, in the order of their places.
@@ -640,12 +636,7 @@ impl One {
         let ports = self.ports.values().filter(|port| port.link.is_slave);
         let least = ports.map(|port| port.link.mtu).min();
         self.config.interface.mtu = self.config.mtu.or(least).unwrap_or(read::MTU);
-        self.config.interface.kind = InterfaceKind::Joined {
-            above: Above::Bridge,
-            mac,
-            // RouterOS: a bridge runs while it is enabled, with ports or without.
-            up: true,
-        };
+        self.config.interface.kind = bridge::Bridge { mac }.into();
     }
 
     /// The address of the port that came first, of Ethernet ports before others (RouterOS: `auto-mac`). So it is the

@@ -9,7 +9,8 @@ use service::snooping;
 use service::stp::{self, CostMode, Edge, Instance, Protocol};
 use wire::Mac;
 
-use crate::intent::{Class, Interface, InterfaceKind, Name};
+use crate::intent::{Interface, Name};
+use crate::kind;
 use crate::read;
 
 /// The most that a bridge learns by itself: what RouterOS allows a machine with a gigabyte of memory or more.
@@ -190,13 +191,8 @@ pub(super) struct OverrideConfig {
 }
 
 pub(super) fn bridge(item: &Item) -> Option<BridgeConfig> {
-    let kind = InterfaceKind::Joined {
-        above: dataplane::interface::Above::Bridge,
-        mac: None,
-        up: true,
-    };
     let mtu = item.number("mtu").and_then(|mtu| u32::try_from(mtu).ok());
-    let mut interface = read::interface_of(item, kind, Class::Other)?;
+    let mut interface = kind::bridge::read(item)?;
     interface.mtu = mtu.unwrap_or(MTU);
     let ageing = read::span(item, "ageing-time").map_or(300, |time| time.as_secs());
     let max_learned = match item.text("max-learned-entries") {

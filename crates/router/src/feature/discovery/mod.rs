@@ -27,7 +27,7 @@ use wire::{EtherType, Mac, cdp, mndp};
 use super::hear::{Heard, Hearing};
 use super::{Effect, Effects, Feature, View, concerns};
 use crate::compile::Laid;
-use crate::intent::{InterfaceKind, Name};
+use crate::intent::Name;
 use crate::lists::{self, Chosen, Lists};
 use crate::object::DYNAMIC;
 use crate::read;
@@ -386,14 +386,7 @@ impl Neighbourhood {
 
 fn is_bridge(laid: &Laid, running: &Running<'_>) -> bool {
     let interface = running.intent.interfaces.get(&laid.item);
-    let kind = interface.map(|interface| &interface.kind);
-    matches!(
-        kind,
-        Some(InterfaceKind::Joined {
-            above: Above::Bridge,
-            ..
-        })
-    )
+    interface.is_some_and(|interface| interface.kind.master_of() == Above::Bridge)
 }
 
 /// What an interface is to neighbours, if it runs and carries frames.

@@ -3,7 +3,6 @@
 use core::cell::RefCell;
 use core::net::Ipv4Addr;
 
-use dataplane::interface::Above;
 use frame::InterfaceId;
 use service::snmp::mib::{self, Scalar, Source, Table};
 use service::snmp::{Oid, Value};
@@ -12,7 +11,7 @@ use super::index::Index;
 use super::read::Settings;
 use super::rows::{Cache, Menus};
 use crate::compile::Laid;
-use crate::intent::{Class, InterfaceKind};
+use crate::kind::IfType;
 use crate::running::Running;
 
 /// The rows of `hrStorageTable`, and the one of `entPhysicalTable` (RouterOS).
@@ -23,21 +22,6 @@ const SYSTEM: u32 = 65_536;
 const STORE: u32 = 1;
 /// Bytes of a unit of storage.
 const UNIT: u64 = 1_024;
-
-/// `ifType` (IANAifType).
-mod kind {
-    pub(super) const OTHER: i32 = 1;
-    pub(super) const ETHERNET: i32 = 6;
-    pub(super) const PPP: i32 = 23;
-    pub(super) const LOOPBACK: i32 = 24;
-    pub(super) const VIRTUAL: i32 = 53;
-    /// A tunnel.
-    pub(super) const TUNNEL: i32 = 131;
-    pub(super) const WIRELESS: i32 = 71;
-    pub(super) const VLAN: i32 = 135;
-    pub(super) const BOND: i32 = 161;
-    pub(super) const BRIDGE: i32 = 209;
-}
 
 /// See the module.
 #[derive(Clone, Copy)]
@@ -341,23 +325,9 @@ impl Live<'_> {
     }
 
     fn kind(&self, laid: &Laid) -> i32 {
-        let Some(interface) = self.running.intent.interfaces.get(&laid.item) else {
-            return kind::OTHER;
-        };
-        match (&interface.kind, interface.class) {
-            (InterfaceKind::Joined { above, .. }, _) => match above {
-                Above::Bridge => kind::BRIDGE,
-                _ => kind::BOND,
-            },
-            (InterfaceKind::Tagged { .. }, _) => kind::VLAN,
-            (InterfaceKind::Loopback, _) => kind::LOOPBACK,
-            (InterfaceKind::PointToPoint, _) | (_, Class::Ppp) => kind::PPP,
-            (InterfaceKind::Vxlan { .. }, _) => kind::VIRTUAL,
-            (InterfaceKind::Between { .. } | InterfaceKind::Wireguard(_), _) => kind::TUNNEL,
-            (_, Class::Wireless) => kind::WIRELESS,
-            (InterfaceKind::Port { .. } | InterfaceKind::Station { .. }, _) => kind::ETHERNET,
-            _ => kind::OTHER,
-        }
+        let interface = self.running.intent.interfaces.get(&laid.item);
+        let kind = interface.map(|interface| interface.kind.if_type(interface.class));
+        kind.unwrap_or(IfType::Other) as i32
     }
 
     fn address(&self, column: u32, address: Ipv4Addr) -> Option<Value> {

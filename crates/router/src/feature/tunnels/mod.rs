@@ -25,16 +25,8 @@ use self::read::{Remote, Settings, pick};
 use super::hear::Outgoing;
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::intent::{Interface, ItemId, Name, Wanted};
+use crate::kind::tunnel::MENUS;
 use crate::running::Running;
-
-const EOIP: &str = "/interface/eoip";
-const EOIP6: &str = "/interface/eoipv6";
-const GRE: &str = "/interface/gre";
-const GRE6: &str = "/interface/gre6";
-const IPIP: &str = "/interface/ipip";
-const IPIP6: &str = "/interface/ipipv6";
-const SIX_TO_FOUR: &str = "/interface/6to4";
-const MENUS: [&str; 7] = [EOIP, EOIP6, GRE, GRE6, IPIP, IPIP6, SIX_TO_FOUR];
 
 /// MTU of a path that no route leads.
 const USUAL_MTU: u32 = 1500;

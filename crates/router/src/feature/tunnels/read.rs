@@ -8,9 +8,9 @@ use frame::InterfaceId;
 use menu::{Item, Value};
 use wire::Mac;
 
-use super::{EOIP, EOIP6, GRE, GRE6, IPIP, SIX_TO_FOUR, keepalive::TTL};
-use crate::intent::{Class, Interface, InterfaceKind};
-use crate::read;
+use super::keepalive::TTL;
+use crate::intent::Interface;
+use crate::kind::tunnel;
 
 /// Least MTU that IPv4 allows on a link (RFC 791).
 const LEAST_MTU: u32 = 68;
@@ -56,8 +56,7 @@ impl Remote {
 /// Picks the address of a name for a tunnel of this menu: the one in use while the name still has it, else the first
 /// of the menu's family. If the name has none, the tunnel keeps the one in use: a DNS server may be reached through it.
 pub(crate) fn pick(menu: &str, addresses: &[IpAddr], in_use: Option<IpAddr>) -> Option<IpAddr> {
-    let over_ipv6 = !matches!(menu, EOIP | GRE | IPIP | SIX_TO_FOUR);
-    let fits = |address: &&IpAddr| address.is_ipv6() == over_ipv6;
+    let fits = |address: &&IpAddr| address.is_ipv6() == tunnel::is_over_ipv6(menu);
     let same = in_use.filter(|in_use| addresses.contains(in_use));
     let first = addresses.iter().find(fits).copied();
     same.or(first).or(in_use)
@@ -97,13 +96,9 @@ impl Settings {
         let is_protected = !item.text("ipsec-secret").is_empty();
         Some(Self {
             menu,
-            idle: read::interface_of(item, InterfaceKind::Idle, Class::Other)?,
+            idle: tunnel::read(item)?,
             mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
-            carries: match menu {
-                EOIP | EOIP6 => Carries::Frames(id.unwrap_or(0)),
-                GRE | GRE6 => Carries::Gre,
-                _ => Carries::Packets,
-            },
+            carries: tunnel::carries(menu, id.unwrap_or(0)),
             local: local.filter(|local| !local.is_unspecified()),
             remote: Remote::read(item),
             mtu: item.number("mtu").and_then(|mtu| u32::try_from(mtu).ok()),
@@ -141,7 +136,7 @@ impl Settings {
         };
         let auto = auto_mtu(self.carries, remote.is_ipv6(), self.is_protected, path);
         let mtu = self.mtu.unwrap_or(auto);
-        let tunnel = Between {
+        let between = Between {
             id: InterfaceId::NONE,
             carries: self.carries,
             local: self.local.unwrap_or(unspecified),
@@ -155,10 +150,11 @@ impl Settings {
         };
         Interface {
             mtu,
-            kind: InterfaceKind::Between {
+            kind: tunnel::Tunnel {
                 mac: self.mac,
-                tunnel: Box::new(tunnel),
-            },
+                tunnel: between,
+            }
+            .into(),
             ..self.idle.clone()
         }
     }
@@ -185,6 +181,9 @@ fn auto_mtu(carries: Carries, ipv6: bool, is_protected: bool, path: u32) -> u32 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const EOIP: &str = "/interface/eoip";
+    const EOIP6: &str = "/interface/eoipv6";
 
     #[test]
     fn the_mtu_is_what_routeros_shows() {

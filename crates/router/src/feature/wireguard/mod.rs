@@ -36,10 +36,10 @@ use super::hear::{Datagram, Heard, Hearing};
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::clock::DayClock;
 use crate::intent::{ItemId, Name, Wanted};
+use crate::kind::wireguard::MENU;
 use crate::live::number;
 use crate::running::Running;
 
-pub(crate) const MENU: &str = "/interface/wireguard";
 pub(crate) const PEERS: &str = "/interface/wireguard/peers";
 /// Messages of known peers that a worker hands to control.
 const RATE: Rate = Rate {

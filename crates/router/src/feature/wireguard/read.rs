@@ -3,14 +3,14 @@
 use core::net::IpAddr;
 use std::sync::Arc;
 
-use dataplane::interface::{Allowed, Wireguard};
+use dataplane::interface::Allowed;
 use dataplane::snapshot::Prefix;
-use frame::InterfaceId;
 use machine::Duration;
 use menu::{Item, Value};
 use wireguard::{Preshared, Private, Public};
 
-use crate::intent::{Class, Interface, InterfaceKind, ItemId, Name};
+use crate::intent::{Interface, ItemId, Name};
+use crate::kind::{self, wireguard::Wireguard};
 use crate::read;
 
 /// The ports that are given to interfaces which have one chosen (RFC 6335, 6).
@@ -32,12 +32,7 @@ impl Network {
             Some(port) => u16::try_from(port).ok()?,
         };
         Some(Self {
-            interface: Interface {
-                mtu: { item.number("mtu") }
-                    .and_then(|mtu| u32::try_from(mtu).ok())
-                    .unwrap_or(MTU),
-                ..read::interface_of(item, InterfaceKind::Idle, Class::Other)?
-            },
+            interface: kind::wireguard::read(item)?,
             port,
             private: Private::from_base64(item.text("private-key")),
         })
@@ -46,11 +41,11 @@ impl Network {
     /// The interface, as control is told of it: with the networks behind its peers.
     pub(super) fn with(&self, allowed: Allowed) -> Interface {
         Interface {
-            kind: InterfaceKind::Wireguard(Wireguard {
-                id: InterfaceId::NONE,
+            kind: Wireguard {
                 port: self.port,
                 allowed: Arc::new(allowed),
-            }),
+            }
+            .into(),
             ..self.interface.clone()
         }
     }
@@ -60,9 +55,6 @@ impl Network {
         self.interface.clone()
     }
 }
-
-/// The layer-3 MTU where none is given (RouterOS): packets fit a way of 1,500 bytes over IPv6, with 8 of PPPoE.
-const MTU: u32 = 1420;
 
 /// Where a peer is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,22 @@
+//! Interfaces without effect: they have a name and never run. Kinds that are not built are idle, and kinds that wait
+//! for their feature.
+
+use super::{IfType, Kind, Site};
+use crate::compile::Laid;
+use crate::intent::Class;
+
+/// An interface without effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle;
+
+impl Kind for Idle {
+    fn lay_out(&self, _: &mut Laid, _: &Site<'_>) {}
+
+    fn if_type(&self, class: Class) -> IfType {
+        IfType::of_class(class, IfType::Other)
+    }
+
+    fn has_traffic(&self) -> bool {
+        false
+    }
+}

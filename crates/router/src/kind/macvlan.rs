@@ -1,0 +1,50 @@
+//! `/interface/macvlan`: interfaces with a link address of their own on another one's link.
+
+use dataplane::out::OutId;
+use menu::{Item, Value};
+use wire::Mac;
+
+use super::station::share;
+use super::{IfType, Kind, Registration, Site};
+use crate::compile::Laid;
+use crate::intent::{Class, Interface, Name};
+use crate::read;
+
+pub(super) const KIND: Registration = Registration {
+    menus: &["/interface/macvlan"],
+    read,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct MacVlan {
+    on: Name,
+    /// Its link address; `None` takes one that is made from its number.
+    mac: Option<Mac>,
+    /// Whether its frames reach other such stations of the link.
+    is_bridged: bool,
+}
+
+impl Kind for MacVlan {
+    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>) {
+        if share(entry, site, &self.on, self.mac).is_some() && self.is_bridged {
+            entry.link.out = OutId::station(site.id);
+        }
+    }
+
+    fn if_type(&self, _: Class) -> IfType {
+        IfType::Ethernet
+    }
+
+    fn stands_on(&self) -> Option<&Name> {
+        Some(&self.on)
+    }
+}
+
+fn read(item: &Item) -> Option<Interface> {
+    let macvlan = MacVlan {
+        on: read::name(item, "interface").unwrap_or_else(|| "".into()),
+        mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
+        is_bridged: item.text("mode") != "private",
+    };
+    read::interface_of(item, macvlan, Class::Other)
+}

@@ -1,0 +1,25 @@
+//! Point-to-point connections without an Ethernet header, such as sessions. Features make them; they run while they
+//! exist.
+
+use super::{IfType, Kind, Site};
+use crate::compile::Laid;
+use crate::intent::Class;
+
+/// A point-to-point connection whose packets nothing takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointToPoint;
+
+impl Kind for PointToPoint {
+    fn lay_out(&self, entry: &mut Laid, _: &Site<'_>) {
+        entry.link.ethernet = false;
+        entry.link.running = !entry.disabled;
+    }
+
+    fn if_type(&self, _: Class) -> IfType {
+        IfType::Ppp
+    }
+
+    fn has_traffic(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,39 @@
+//! Stations: interfaces that share the link of another one under a link address of their own.
+
+use wire::Mac;
+
+use super::Site;
+use crate::compile::layout::made_mac;
+use crate::compile::{Laid, Shares};
+
+/// Shares the link of the interface named `on`; without `mac`, under an address made from the interface's number.
+/// Returns the entry of that interface, or `None` where it cannot be shared: the station is invalid then.
+pub(super) fn share<'a>(
+    entry: &mut Laid,
+    site: &Site<'a>,
+    on: &str,
+    mac: Option<Mac>,
+) -> Option<&'a Laid> {
+    let named = site.layout.named(on);
+    let Some((below, on)) = named.filter(|(_, on)| may_be_shared(on)) else {
+        entry.invalid = true;
+        return None;
+    };
+    entry.station = Some(Shares {
+        on: below,
+        through: site.layout.below(on),
+    });
+    entry.under = on.under;
+    entry.carries = on.carries;
+    entry.link.out = on.link.out;
+    entry.link.mac = mac.unwrap_or(made_mac(on.link.mac, site.id));
+    entry.link.tags.clone_from(&on.link.tags);
+    entry.link.running = !entry.disabled && on.link.running;
+    entry.link.mtu = entry.link.mtu.min(on.link.mtu);
+    Some(on)
+}
+
+/// Whether stations may share the link of an interface. Stations have none of their own to share.
+fn may_be_shared(on: &Laid) -> bool {
+    !on.invalid && on.link.ethernet && on.station.is_none() && !on.loopback
+}
