@@ -3,14 +3,15 @@
 use core::net::Ipv4Addr;
 use std::sync::Arc;
 
-use dataplane::interface::{
-    Allowed, Between, Carries, DontFragment, Heard, Peer, Tunnel, Vxlan, Wireguard, WireguardPeer,
-};
+use ::wireguard::session::Sending;
+use dataplane::encap::Encapsulation;
+use dataplane::encap::between::{Between, Carries, Heard};
+use dataplane::encap::vxlan::{DontFragment, Peer, Vxlan};
+use dataplane::encap::wireguard::{self, Allowed, Wireguard};
 use dataplane::snapshot::Prefix;
 use dataplane::table::{Host, HostKey, HostKind};
 use frame::InterfaceId;
 use wire::vxlan;
-use wireguard::session::Sending;
 
 use super::rig::{FAR_END, OWN4, STATION, VNI};
 
@@ -47,10 +48,10 @@ pub(super) enum Dug {
 }
 
 /// A tunnel of a kind, whose interface is this.
-pub(super) fn tunnel(kind: Dug, id: InterfaceId) -> Tunnel {
+pub(super) fn tunnel(kind: Dug, id: InterfaceId) -> Encapsulation {
     let [local, remote] = [OWN4, FAR_END].map(Ipv4Addr::from_bits);
     match kind {
-        Dug::Between(carries) => Tunnel::Between(Between {
+        Dug::Between(carries) => Encapsulation::from(Between {
             id,
             carries,
             local: local.into(),
@@ -63,7 +64,7 @@ pub(super) fn tunnel(kind: Dug, id: InterfaceId) -> Tunnel {
             heard: Heard::default(),
         }),
         Dug::Wireguard => {
-            let peer = Arc::new(WireguardPeer::new(1));
+            let peer = Arc::new(wireguard::Peer::new(1));
             peer.set_endpoint(Some((remote, WIREGUARD).into()));
             peer.set_sending(Some(Arc::new(Sending::new(SESSION, &KEY))));
             let all = [false, true].map(|ipv6| Prefix {
@@ -72,13 +73,13 @@ pub(super) fn tunnel(kind: Dug, id: InterfaceId) -> Tunnel {
                 len: 0,
             });
             let allowed = all.map(|network| (network, Arc::clone(&peer)));
-            Tunnel::Wireguard(Wireguard {
+            Encapsulation::from(Wireguard {
                 id,
                 port: WIREGUARD,
                 allowed: Arc::new(Allowed::new(allowed)),
             })
         }
-        Dug::Vxlan => Tunnel::Vxlan(Vxlan {
+        Dug::Vxlan => Encapsulation::from(Vxlan {
             id,
             vni: VNI,
             port: vxlan::PORT,

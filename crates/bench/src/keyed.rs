@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use dataplane::encap::between::Carries;
 use dataplane::firewall::Firewall;
-use dataplane::interface::Carries;
 use dataplane::ipsec::{
     Action, Arriving, Ipsec, Leaving, Mode, Policies, Policy, Protocol, Selector,
 };

@@ -7,8 +7,8 @@ use super::measure::Bench;
 use super::packets::Templates;
 use super::rig::Rig;
 use super::{Family, Invalid, Options, Row};
+use dataplane::encap::between::Carries;
 use dataplane::firewall::Firewall;
-use dataplane::interface::Carries;
 
 /// The rows of this kind, by name: frames of one VLAN, of 64 VLANs in random order, of those and without a tag;
 /// packets that are wrapped into those of a tunnel, and that come out of them; the same with frames of VXLAN; packets

@@ -1,6 +1,6 @@
 //! The benchmark's packets: UDP, each flow with addresses and ports of its own.
 
-use dataplane::interface::Carries;
+use dataplane::encap::between::Carries;
 use machine::Rng;
 use wire::vxlan;
 

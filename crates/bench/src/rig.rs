@@ -20,10 +20,10 @@ use crate::workload;
 use dataplane::bond::{Bond, HashPolicy, Sends, Slave, Takes};
 use dataplane::connection;
 use dataplane::counters::Counters;
+use dataplane::encap::Encapsulation;
+use dataplane::encap::wireguard::{Arriving, Wireguard};
 use dataplane::firewall::Firewall;
-use dataplane::interface::{
-    Details, Interface, InterfaceTable, Own6, Tag, Tunnel, Wireguard, WireguardArriving,
-};
+use dataplane::interface::{Details, Interface, InterfaceTable, Own6, Tag};
 use dataplane::ipsec::Ipsec;
 use dataplane::out::OutId;
 use dataplane::queueing::Change;
@@ -201,7 +201,7 @@ impl Rig {
             hosts.set(&station(id), FAR_STATION);
         }
         let tunnel = tunnel(kind, id);
-        if let Tunnel::Wireguard(network) = &tunnel {
+        if let Encapsulation::Wireguard(network) = &tunnel {
             self.open_session(network);
         }
         for ends in tunnel.ends() {
@@ -273,7 +273,7 @@ impl Rig {
     /// Messages of a session arrive any number of times, as the same packets come over and over.
     fn open_session(&self, network: &Wireguard) {
         if let Some(peer) = network.allowed.get(Ipv4Addr::from_bits(FAR_END).into()) {
-            let arriving = WireguardArriving {
+            let arriving = Arriving {
                 session: Receiving::without_window(&KEY),
                 peer: Arc::clone(peer),
                 interface: network.id,

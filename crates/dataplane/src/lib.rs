@@ -15,7 +15,7 @@ pub mod bond;
 pub mod bridge;
 pub mod counters;
 mod deadline;
-mod encap;
+pub mod encap;
 pub mod gate;
 pub mod interface;
 pub mod ipsec;

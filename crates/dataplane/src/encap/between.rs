@@ -5,28 +5,34 @@
 //! second the tunnel's number in little endian; over IPv6 it has two bytes, with the number's upper bits first. Frames
 //! without a byte say that the other end is there.
 
+mod settings;
 #[cfg(test)]
 mod tests;
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::ops::Range;
 
-use frame::{Frame, InterfaceId, Offload, Segmentation};
+use frame::{Frame, InterfaceId, Offload, Pool, Segmentation};
 use wire::{Mac, checksum};
 
+pub use self::settings::{Between, Carries, Heard};
+
 use super::way::{Next, Nexts, direct, source};
-use super::{DEPTH, ETHERNET, ascend, descend, packet_of, put, segment_size};
+use super::{
+    Arrival, Batch, DEPTH, ETHERNET, Encap, Form, Unsealed, ascend, descend, packet_of, put,
+    segment_size,
+};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::flow::{Upper, upper4, upper6};
-use crate::interface::{Between, Carries, Ends, Interface};
+use crate::interface::{Ends, Interface};
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::packet::protocol::{EOIP6, GRE, IPIP as IPV4, IPV6};
 use crate::table::Adjacency;
 use crate::tap::{self, Direction};
-use crate::walk::Context;
+use crate::walk::{Context, Exit};
 
 /// Bytes of an outer header of IPv4, and of one of IPv6.
 const OUTER: [usize; 2] = [20, 40];
@@ -48,24 +54,83 @@ const fn inner_bytes(carries: Carries, ipv6: bool) -> usize {
     }
 }
 
-/// Wraps frames that leave by a tunnel.
-pub(super) fn leave(
-    cx: &Context<'_>,
-    tunnel: &Between,
-    frames: &mut [Frame],
-    nexts: &mut Nexts,
-    outlet: &mut Outlet,
-) {
-    let mut ids = outlet.memory.rules.random() as u16;
-    let headers = Headers::of(cx, tunnel);
-    for (at, frame) in frames.iter_mut().enumerate() {
-        ids = ids.wrapping_add(1);
-        let next = match &headers {
-            Ok(_) if !frame.offload.is_finished() => unfinished(tunnel, frame),
-            Ok(headers) => one(cx, headers, (frame, ids), nexts, outlet),
-            Err(reason) => Next::Lost(*reason),
-        };
-        nexts.set(at, next);
+impl Encap for Between {
+    fn ends(&self) -> [Option<Ends>; 2] {
+        [Some(key(self.carries, self.local, self.remote)), None]
+    }
+
+    fn encapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: &mut [Frame],
+        batch: &mut Batch<'_>,
+        outlet: &mut Outlet,
+    ) {
+        let mut ids = outlet.memory.rules.random() as u16;
+        let headers = Headers::of(cx, self);
+        for (at, frame) in frames.iter_mut().enumerate() {
+            ids = ids.wrapping_add(1);
+            let next = match &headers {
+                Ok(_) if !frame.offload.is_finished() => unfinished(self, frame),
+                Ok(headers) => one(cx, headers, (frame, ids), batch.nexts, outlet),
+                Err(reason) => Next::Lost(*reason),
+            };
+            batch.nexts.set(at, next);
+        }
+    }
+
+    fn encapsulate_unsealed(
+        &self,
+        cx: &Context<'_>,
+        frame: &mut Frame,
+        _: &mut Pool,
+    ) -> Result<Unsealed, Exit> {
+        let headers = Headers::of(cx, self).map_err(Exit::Drop)?;
+        headers.wrap(frame, 0).map_err(Exit::Drop)?;
+        frame.egress = InterfaceId::NONE;
+        Ok(Unsealed {
+            direct: headers.direct,
+            copies: 1,
+        })
+    }
+
+    #[inline(always)]
+    fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
+        let outer = OuterHeader::parse(packet)?;
+        if outer.upper.fragment {
+            // The packet must be whole first.
+            let any = cx.interfaces.has_tunnels_of(Form::Between);
+            return (any && outer.may_be_gathered).then_some(Arrival::Fragment);
+        }
+        let carries = outer.carries(packet)?;
+        Some(Arrival::Of(key(carries, outer.local, outer.remote)))
+    }
+
+    fn decapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: impl Iterator<Item = Frame>,
+        count: usize,
+        interface: &Interface,
+        outlet: &mut Outlet,
+    ) -> Traffic {
+        emerge(cx, (frames, count), (self, interface), outlet)
+    }
+}
+
+/// The key of packets between two addresses.
+#[inline(always)]
+fn key(carries: Carries, local: IpAddr, remote: IpAddr) -> Ends {
+    Ends {
+        form: Form::Between,
+        port: 0,
+        number: match carries {
+            Carries::Packets => 0,
+            Carries::Gre => 1,
+            Carries::Frames(number) => 2 + u32::from(number),
+        },
+        local,
+        remote,
     }
 }
 
@@ -81,20 +146,6 @@ fn one(
         Ok(()) => nexts.by(cx, frame, headers.direct.as_ref(), outlet),
         Err(reason) => Next::Lost(reason),
     }
-}
-
-/// Wraps one frame. Returns the next hop where nothing looks at the outer packet.
-///
-/// # Errors
-/// No address of this router leads to the other end, or the frame cannot be carried.
-pub(super) fn wrap(
-    cx: &Context<'_>,
-    tunnel: &Between,
-    frame: &mut Frame,
-) -> Result<Option<Adjacency>, DropReason> {
-    let headers = Headers::of(cx, tunnel)?;
-    headers.wrap(frame, 0)?;
-    Ok(headers.direct)
 }
 
 /// A frame whose checksum or segments are to be made: no other end could do that. It comes here again, or its
@@ -338,48 +389,72 @@ impl Carried {
     }
 }
 
-/// Between whom a packet travels that a tunnel may have made: this router, and who sent it. None for others, and for
-/// fragments.
-#[inline(always)]
-pub(super) fn ends(packet: &[u8]) -> Option<Ends> {
-    let header = packet.first_chunk::<20>()?;
-    if header[0] >> 4 != 4 {
-        return ends6(packet);
-    }
-    let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
-    if !matches!(header[9], IPV4 | IPV6 | GRE) || fragment {
-        return None;
-    }
-    let carries = carries(header[9], packet.get(usize::from(header[0] & 0xf) * 4..)?)?;
-    let address = |at: usize| Some(Ipv4Addr::from(*header.get(at..)?.first_chunk::<4>()?));
-    Some(Ends::Between {
-        carries,
-        local: address(16)?.into(),
-        remote: address(12)?.into(),
-    })
+/// The outer header of a packet that a tunnel may have made.
+struct OuterHeader {
+    upper: Upper,
+    /// The destination, this router's address.
+    local: IpAddr,
+    /// The source.
+    remote: IpAddr,
+    /// Whether a fragment is put together: of IPv6, one without other extension headers before.
+    may_be_gathered: bool,
 }
 
-fn ends6(packet: &[u8]) -> Option<Ends> {
-    let header = packet.first_chunk::<40>()?;
-    let upper = match header[6] {
-        IPV4 | IPV6 | GRE | EOIP6 => Upper {
-            protocol: header[6],
-            offset: 40,
-            fragment: false,
-        },
-        0 | 43 | 44 | 60 => upper6(packet)?,
-        _ => return None,
-    };
-    if upper.fragment {
-        return None;
+impl OuterHeader {
+    /// Parses the header; `None` for packets of other protocols.
+    #[inline(always)]
+    fn parse(packet: &[u8]) -> Option<Self> {
+        let header = packet.first_chunk::<20>()?;
+        if header[0] >> 4 != 4 {
+            return Self::parse6(packet);
+        }
+        if !is_of_tunnel(header[9]) {
+            return None;
+        }
+        let address = |at: usize| Some(Ipv4Addr::from(*header.get(at..)?.first_chunk::<4>()?));
+        Some(Self {
+            upper: upper4(packet)?,
+            local: address(16)?.into(),
+            remote: address(12)?.into(),
+            may_be_gathered: true,
+        })
     }
-    let carries = carries(upper.protocol, packet.get(upper.offset..)?)?;
-    let address = |at: usize| Some(Ipv6Addr::from(*header.get(at..)?.first_chunk::<16>()?));
-    Some(Ends::Between {
-        carries,
-        local: address(24)?.into(),
-        remote: address(8)?.into(),
-    })
+
+    fn parse6(packet: &[u8]) -> Option<Self> {
+        let header = packet.first_chunk::<40>()?;
+        let upper = match header[6] {
+            protocol if is_of_tunnel(protocol) => Upper {
+                protocol,
+                offset: 40,
+                fragment: false,
+            },
+            0 | 43 | 44 | 60 => upper6(packet).filter(|upper| is_of_tunnel(upper.protocol))?,
+            _ => return None,
+        };
+        let address = |at: usize| Some(Ipv6Addr::from(*header.get(at..)?.first_chunk::<16>()?));
+        Some(Self {
+            upper,
+            local: address(24)?.into(),
+            remote: address(8)?.into(),
+            may_be_gathered: header[6] == 44,
+        })
+    }
+
+    /// What the packet carries; `None` for a fragment.
+    #[inline(always)]
+    fn carries(&self, packet: &[u8]) -> Option<Carries> {
+        let is_v4 = self.local.is_ipv4();
+        if self.upper.fragment || is_v4 && self.upper.protocol == EOIP6 {
+            return None;
+        }
+        carries(self.upper.protocol, packet.get(self.upper.offset..)?)
+    }
+}
+
+/// Whether tunnels make packets of this protocol.
+#[inline(always)]
+const fn is_of_tunnel(protocol: u8) -> bool {
+    matches!(protocol, IPV4 | IPV6 | GRE | EOIP6)
 }
 
 /// What a packet of this protocol carries, by the bytes behind its header.
@@ -398,22 +473,9 @@ fn carries(protocol: u8, behind: &[u8]) -> Option<Carries> {
     }
 }
 
-/// Whether a packet is a fragment of one that a tunnel may have made: it must be whole first.
-#[inline(always)]
-pub(super) fn is_piece(cx: &Context<'_>, packet: &[u8]) -> bool {
-    let upper = match packet.first().map(|first| first >> 4) {
-        Some(4) => upper4(packet),
-        _ if packet.get(6).is_some_and(|next| *next == 44) => upper6(packet),
-        _ => None,
-    };
-    let of_tunnel = |protocol| matches!(protocol, IPV4 | IPV6 | GRE | EOIP6);
-    upper.is_some_and(|upper| upper.fragment && of_tunnel(upper.protocol))
-        && cx.interfaces.has_tunnels()
-}
-
 /// Takes what is in the packets of a tunnel out of them: packets go on behind ingress, frames as if they were
 /// received.
-pub(super) fn emerge(
+fn emerge(
     cx: &Context<'_>,
     (frames, count): (impl Iterator<Item = Frame>, usize),
     (tunnel, interface): (&Between, &Interface),
@@ -591,12 +653,9 @@ fn find(packet: &[u8], tunnel: &Between) -> Option<Found> {
 
 /// Whether a packet in one of GRE is the answer to it: of GRE itself, from this end to the other one.
 fn is_answer(packet: &[u8], tunnel: &Between) -> bool {
-    let Some(Ends::Between {
-        carries: Carries::Gre,
-        local,
-        remote,
-    }) = ends(packet)
-    else {
+    let outer = OuterHeader::parse(packet);
+    let outer = outer.filter(|outer| outer.carries(packet) == Some(Carries::Gre));
+    let Some(OuterHeader { local, remote, .. }) = outer else {
         return false;
     };
     let empty = match packet.first().map(|first| first >> 4) {

@@ -1,34 +1,37 @@
-//! Tunnels: encapsulation and decapsulation, of each kind in a file of its own.
+//! Encapsulations: what the frames of tunnels travel in, each in a file of its own behind [`Encap`], and on one list.
 //!
 //! Encapsulation is a pass over frames for one tunnel. It writes the outer header in front of each, and the outer
-//! link header at once where nothing looks at the router's own packets; otherwise each packet takes the way of the
+//! link header at once where nothing looks at the router's own packets; otherwise each packet takes the path of the
 //! router's own. Decapsulation is an exit of `input`: what comes out of packets of one tunnel that follow each other
 //! enters the walk together, on the tunnel's interface. The depth of a frame counts its tunnels and ends loops.
+//!
+//! A worker chooses the encapsulation once for a vector, and calls it directly.
 
-mod between;
+pub mod between;
+#[cfg(test)]
+mod null;
 mod outer;
 mod segment_size;
 #[cfg(test)]
 mod tests;
 mod unsealed;
-mod vxlan;
+pub mod vxlan;
 mod way;
-mod wireguard;
+pub mod wireguard;
 
-use frame::{Frame, Guarded, InterfaceId, Vector};
+use frame::{Frame, Guarded, InterfaceId, Pool, Vector};
 
 pub(crate) use self::outer::{
     IP_BYTES, Outer, UDP_BYTES, congest, make_room, packet_of, settle, tos, write_udp,
 };
-pub(crate) use self::unsealed::wrap_unsealed;
+pub(crate) use self::unsealed::{Unsealed, encapsulate_unsealed};
 pub(crate) use self::vxlan::Targets;
 pub(crate) use self::way::{Next, Nexts, beside_ipsec};
 
-use self::vxlan::Arrival;
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
-use crate::interface::{Ends, Tunnel};
+use crate::interface::{Ends, Interface};
 use crate::outlet::Outlet;
 use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
@@ -38,7 +41,182 @@ pub(crate) const ETHERNET: usize = 14;
 /// Tunnels within tunnels.
 pub(crate) const DEPTH: u8 = 8;
 
-/// Wraps the frames that leave by the tunnel in this slot, and sends them on.
+/// One encapsulation: the settings of a tunnel.
+pub(crate) trait Encap {
+    /// What becomes of a packet whose ends are of no tunnel; `None`: it is not for a tunnel.
+    const UNKNOWN: Option<DropReason> = None;
+
+    /// The keys of the packets that it decapsulates, at most two.
+    fn ends(&self) -> [Option<Ends>; 2];
+
+    /// Encapsulates frames that leave by it. Sets in `batch` where each of them goes.
+    fn encapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: &mut [Frame],
+        batch: &mut Batch<'_>,
+        outlet: &mut Outlet,
+    );
+
+    /// Makes a frame the packet that carries it, for a trace: without encryption, and nothing is counted.
+    ///
+    /// # Errors
+    /// The tunnel does not carry it.
+    fn encapsulate_unsealed(
+        &self,
+        cx: &Context<'_>,
+        frame: &mut Frame,
+        pool: &mut Pool,
+    ) -> Result<Unsealed, Exit>;
+
+    /// Classifies a packet for this router; `None` if the encapsulation has nothing to do with it.
+    fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival>;
+
+    /// Takes out what is in `count` frames of one tunnel, whose interface this is, and leaves it on the agenda to be
+    /// walked. Consumes all of them. Returns what they were.
+    fn decapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: impl Iterator<Item = Frame>,
+        count: usize,
+        interface: &Interface,
+        outlet: &mut Outlet,
+    ) -> Traffic;
+}
+
+/// What a packet for this router is to an encapsulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// A packet of the tunnel with these ends, or with those without an address.
+    Of(Ends),
+    /// A packet that only such a tunnel could have sent, and malformed.
+    Malformed(DropReason),
+    /// A fragment of a packet that may be one.
+    Fragment,
+}
+
+/// What encapsulations use for a vector of frames.
+pub(crate) struct Batch<'a> {
+    /// Where each frame goes.
+    pub(crate) nexts: &'a mut Nexts,
+    /// Headers by peer.
+    pub(crate) targets: &'a mut Targets,
+}
+
+/// Makes of the list of encapsulations the types and functions that go over all of them, dispatched statically.
+macro_rules! encapsulations {
+    ($($(#[cfg($when:meta)])? $(#[doc = $doc:expr])+ $name:ident($settings:ty),)+) => {
+        /// The encapsulation of a tunnel.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Encapsulation {
+            $($(#[cfg($when)])? $(#[doc = $doc])+ $name($settings),)+
+        }
+
+        /// The form of an encapsulation, without its settings.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum Form {
+            $($(#[cfg($when)])? $name,)+
+        }
+
+        const FORMS: &[Form] = &[$($(#[cfg($when)])? Form::$name,)+];
+
+        /// How many forms there are.
+        pub(crate) const COUNT: usize = FORMS.len();
+
+        $($(#[cfg($when)])? impl From<$settings> for Encapsulation {
+            fn from(settings: $settings) -> Self {
+                Self::$name(settings)
+            }
+        })+
+
+        impl Form {
+            const fn unknown(self) -> Option<DropReason> {
+                match self {
+                    $($(#[cfg($when)])? Self::$name => <$settings>::UNKNOWN,)+
+                }
+            }
+        }
+
+        /// Classifies a packet for this router: the first encapsulation on the list that knows it decides.
+        #[inline(always)]
+        fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
+            $($(#[cfg($when)])? {
+                if let Some(arrival) = <$settings>::classify(cx, packet) {
+                    return Some(arrival);
+                }
+            })+
+            None
+        }
+
+        impl Encapsulation {
+            /// The keys of the packets that it decapsulates.
+            pub fn ends(&self) -> impl Iterator<Item = Ends> {
+                let ends = match self {
+                    $($(#[cfg($when)])? Self::$name(settings) => settings.ends(),)+
+                };
+                ends.into_iter().flatten()
+            }
+
+            fn encapsulate(
+                &self,
+                cx: &Context<'_>,
+                frames: &mut [Frame],
+                batch: &mut Batch<'_>,
+                outlet: &mut Outlet,
+            ) {
+                match self {
+                    $($(#[cfg($when)])? Self::$name(settings) => {
+                        settings.encapsulate(cx, frames, batch, outlet);
+                    })+
+                }
+            }
+
+            fn encapsulate_unsealed(
+                &self,
+                cx: &Context<'_>,
+                frame: &mut Frame,
+                pool: &mut Pool,
+            ) -> Result<Unsealed, Exit> {
+                match self {
+                    $($(#[cfg($when)])? Self::$name(settings) => {
+                        settings.encapsulate_unsealed(cx, frame, pool)
+                    })+
+                }
+            }
+
+            fn decapsulate(
+                &self,
+                cx: &Context<'_>,
+                frames: impl Iterator<Item = Frame>,
+                count: usize,
+                interface: &Interface,
+                outlet: &mut Outlet,
+            ) -> Traffic {
+                match self {
+                    $($(#[cfg($when)])? Self::$name(settings) => {
+                        settings.decapsulate(cx, frames, count, interface, outlet)
+                    })+
+                }
+            }
+        }
+    };
+}
+
+// The list. Packets for this router are classified in its order.
+encapsulations! {
+    /// Packets or frames in packets between two addresses.
+    Between(between::Between),
+    /// Packets in messages of WireGuard, to the peer behind which their destination is.
+    Wireguard(wireguard::Wireguard),
+    /// Frames in datagrams, to the peer behind which a station is.
+    Vxlan(vxlan::Vxlan),
+    #[cfg(test)]
+    /// Packets behind an IP header alone, for tests.
+    Null(null::Null),
+}
+
+/// Encapsulates the frames that leave by the tunnel in this slot, and sends them on.
 pub(crate) fn leave(
     cx: &Context<'_>,
     slot: u32,
@@ -52,19 +230,14 @@ pub(crate) fn leave(
             tap::show(cx, leaves, (frame, 0), outlet);
         }
     }
-    let wrapped = cx.interfaces.tunnel(slot, |tunnel| match tunnel {
-        Tunnel::Between(tunnel) => between::leave(cx, tunnel, frames.frames_mut(), nexts, outlet),
-        Tunnel::Vxlan(network) => {
-            vxlan::leave(cx, network, frames.frames_mut(), (nexts, targets), outlet);
-        }
-        Tunnel::Wireguard(network) => {
-            wireguard::leave(cx, network, frames.frames_mut(), nexts, outlet);
-        }
+    let mut batch = Batch { nexts, targets };
+    let done = cx.interfaces.tunnel(slot, |tunnel| {
+        tunnel.encapsulate(cx, frames.frames_mut(), &mut batch, outlet);
     });
-    if wrapped.is_none() {
-        nexts.fill(Next::Lost(DropReason::EgressDown));
+    if done.is_none() {
+        batch.nexts.fill(Next::Lost(DropReason::EgressDown));
     }
-    nexts.send(cx, frames, outlet);
+    batch.nexts.send(cx, frames, outlet);
 }
 
 /// A frame goes into a tunnel.
@@ -83,31 +256,17 @@ pub(crate) fn descend(frame: &mut Frame) -> Result<(), DropReason> {
     Ok(())
 }
 
-/// What becomes of a packet for this router that comes out of a tunnel, or is meant to; none of any other.
+/// Decides about a packet for this router that comes out of a tunnel, or claims to; `None` for any other.
 #[cold]
 pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
-    if let Some(ends) = between::ends(packet) {
-        return network(cx, &ends).map(Exit::Decapsulate);
-    }
-    if between::is_piece(cx, packet) {
-        return Some(Exit::Collect);
-    }
-    match wireguard::arrival(cx, packet) {
-        Some(wireguard::Arrival::Of(ends)) => return network(cx, &ends).map(Exit::Decapsulate),
-        Some(wireguard::Arrival::Malformed) => {
-            return Some(Exit::Drop(DropReason::WireguardMalformed));
-        }
-        Some(wireguard::Arrival::Piece) => return Some(Exit::Collect),
-        None => {}
-    }
-    Some(match vxlan::arrival(cx, packet)? {
+    match classify(cx, packet)? {
         Arrival::Of(ends) => match network(cx, &ends) {
-            Some(id) => Exit::Decapsulate(id),
-            None => Exit::Drop(DropReason::VxlanUnknown),
+            Some(id) => Some(Exit::Decapsulate(id)),
+            None => ends.form.unknown().map(Exit::Drop),
         },
-        Arrival::Malformed => Exit::Drop(DropReason::TunnelMalformed),
-        Arrival::Piece => Exit::Collect,
-    })
+        Arrival::Malformed(reason) => Some(Exit::Drop(reason)),
+        Arrival::Fragment => Some(Exit::Collect),
+    }
 }
 
 /// The interface of a tunnel with these ends, or with those without an address.
@@ -126,7 +285,9 @@ impl Arrivals {
     /// As [`arrival`], of packets that follow each other: none where more is to be decided.
     #[inline(always)]
     pub(crate) fn of(&mut self, cx: &Context<'_>, packet: &[u8]) -> Option<InterfaceId> {
-        let ends = ends(cx, packet)?;
+        let Arrival::Of(ends) = classify(cx, packet)? else {
+            return None;
+        };
         match self.last {
             Some((last, id)) if last == ends => Some(id),
             _ => {
@@ -135,21 +296,6 @@ impl Arrivals {
                 Some(id)
             }
         }
-    }
-}
-
-/// The ends of a tunnel's whole packet.
-#[inline(always)]
-fn ends(cx: &Context<'_>, packet: &[u8]) -> Option<Ends> {
-    if let Some(ends) = between::ends(packet) {
-        return Some(ends);
-    }
-    if let Some(wireguard::Arrival::Of(ends)) = wireguard::arrival(cx, packet) {
-        return Some(ends);
-    }
-    match vxlan::arrival(cx, packet)? {
-        Arrival::Of(ends) => Some(ends),
-        Arrival::Malformed | Arrival::Piece => None,
     }
 }
 
@@ -164,30 +310,22 @@ pub(crate) fn arrive(
     let mut frames = frames.take(count);
     let arrived = interface.and_then(|interface| {
         cx.interfaces.tunnel(id.slot() as u32, |tunnel| {
-            let frames = (&mut frames, count);
-            match tunnel {
-                Tunnel::Between(tunnel) => {
-                    between::emerge(cx, frames, (tunnel, &interface), outlet)
-                }
-                Tunnel::Vxlan(network) if interface.running => {
-                    vxlan::emerge(cx, frames, (id, &interface, network), outlet)
-                }
-                Tunnel::Vxlan(_) => Traffic::default(),
-                Tunnel::Wireguard(network) => {
-                    wireguard::emerge(cx, frames, (&interface, network), outlet)
-                }
-            }
+            tunnel.decapsulate(cx, &mut frames, count, &interface, outlet)
         })
     });
-    arrived.unwrap_or_else(|| {
-        let mut all = Traffic::default();
-        for frame in frames {
-            all.packets += 1;
-            all.bytes += frame.len() as u64 + u64::from(frame.untagged);
-            outlet.discard(frame, DropReason::InterfaceDown);
-        }
-        all
-    })
+    arrived.unwrap_or_else(|| discard_all(frames, outlet))
+}
+
+/// Discards packets of a tunnel whose interface is down. Returns what they were.
+#[cold]
+fn discard_all(frames: impl Iterator<Item = Frame>, outlet: &mut Outlet) -> Traffic {
+    let mut all = Traffic::default();
+    for frame in frames {
+        all.packets += 1;
+        all.bytes += frame.len() as u64 + u64::from(frame.untagged);
+        outlet.discard(frame, DropReason::InterfaceDown);
+    }
+    all
 }
 
 /// A frame has come out of the tunnel of this interface.

@@ -3,8 +3,10 @@ use std::sync::Arc;
 
 use frame::InterfaceId;
 
+use super::Encapsulation;
+use super::between::{Between, Carries, Heard};
 use crate::firewall::Firewall;
-use crate::interface::{Between, Carries, Details, Heard, Interface, Tunnel};
+use crate::interface::{Details, Interface};
 use crate::out::OutId;
 use crate::table::{Adjacency, Kind, NextHopId};
 use crate::testing::{ETHER1, ETHER2, GATEWAY, MAC, Rig, Udp4, Udp6, ethernet};
@@ -24,17 +26,7 @@ fn id(number: usize) -> InterfaceId {
 
 /// An interface that is a tunnel to there.
 fn add_tunnel(rig: &mut Rig, id: InterfaceId, remote: u32) -> NextHopId {
-    let interface = Interface {
-        running: true,
-        ethernet: true,
-        ipv4: true,
-        ipv6: true,
-        mtu: 1480,
-        out: OutId::tunnel(id),
-        under: id,
-        ..Interface::default()
-    };
-    let tunnel = Between {
+    let between = Between {
         id,
         carries: Carries::Packets,
         local: Ipv4Addr::from_bits(HERE).into(),
@@ -46,15 +38,32 @@ fn add_tunnel(rig: &mut Rig, id: InterfaceId, remote: u32) -> NextHopId {
         clamp: None,
         heard: Heard::default(),
     };
-    let ends = tunnel.ends();
+    add(rig, id, between)
+}
+
+/// An interface with this encapsulation.
+pub(super) fn add(rig: &mut Rig, id: InterfaceId, tunnel: impl Into<Encapsulation>) -> NextHopId {
+    let tunnel = tunnel.into();
+    let interface = Interface {
+        running: true,
+        ethernet: true,
+        ipv4: true,
+        ipv6: true,
+        mtu: 1480,
+        out: OutId::tunnel(id),
+        under: id,
+        ..Interface::default()
+    };
+    for ends in tunnel.ends() {
+        rig.interfaces.set_tunnel(ends, Some(id));
+    }
     let details = Details {
         name: format!("tunnel{}", id.0).into(),
-        tunnel: Some(Tunnel::Between(tunnel)),
+        tunnel: Some(tunnel),
         ..Details::default()
     };
     rig.interfaces.set(id, &interface);
     rig.interfaces.set_details(id, Arc::new(details));
-    rig.interfaces.set_tunnel(ends, Some(id));
     rig.add_hop(&Adjacency {
         kind: Kind::Forward,
         header_len: 14,

@@ -6,96 +6,126 @@
 //! received them: bridges, stations and VLANs take them as they take those of ports.
 
 mod arrive;
+mod settings;
 mod target;
 #[cfg(test)]
 mod tests;
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 
-use frame::{Frame, InterfaceId, Segmentation};
+use frame::{Frame, InterfaceId, Pool, Segmentation};
 
-pub(super) use self::arrive::{Arrival, arrival, emerge};
+pub use self::settings::{DontFragment, Peer, Vxlan};
 pub(crate) use self::target::Targets;
 
 use self::target::{To, Way};
-use super::descend;
 use super::way::{Next, Nexts};
+use super::{Arrival, Batch, Encap, Form, Unsealed, descend, discard_all};
+use crate::counters::Traffic;
 use crate::drop::DropReason;
-use crate::interface::{DontFragment, Vxlan};
+use crate::interface::{Ends, Interface};
 use crate::out::OutId;
 use crate::outlet::Outlet;
-use crate::table::Adjacency;
-use crate::walk::Context;
+use crate::walk::{Context, Exit};
 
 /// Bytes of the headers of UDP and VXLAN.
 const INNER: usize = 16;
 /// The ports that flows are spread over: those that are nobody's (RFC 7348, 5; RFC 6335, 6).
 const DYNAMIC: u16 = 0xc000;
 
-/// Wraps frames that leave by a network.
-pub(super) fn leave(
-    cx: &Context<'_>,
-    network: &Vxlan,
-    frames: &mut [Frame],
-    (nexts, targets): (&mut Nexts, &mut Targets),
-    outlet: &mut Outlet,
-) {
-    targets.forget();
-    let mut leaving = Leaving {
-        cx,
-        network,
-        ids: outlet.memory.rules.random() as u16,
-        last: None,
-        targets,
-    };
-    for (at, frame) in frames.iter_mut().enumerate() {
-        let next = leaving.one(frame, nexts, outlet);
-        nexts.set(at, next);
+impl Encap for Vxlan {
+    const UNKNOWN: Option<DropReason> = Some(DropReason::VxlanUnknown);
+
+    fn ends(&self) -> [Option<Ends>; 2] {
+        let to = |local| key(self.port, self.vni, local);
+        [Some(to(self.local)), self.group.map(|(group, _)| to(group))]
+    }
+
+    fn encapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: &mut [Frame],
+        batch: &mut Batch<'_>,
+        outlet: &mut Outlet,
+    ) {
+        batch.targets.forget();
+        let mut leaving = Leaving {
+            cx,
+            network: self,
+            ids: outlet.memory.rules.random() as u16,
+            last: None,
+            targets: batch.targets,
+        };
+        for (at, frame) in frames.iter_mut().enumerate() {
+            let next = leaving.one(frame, batch.nexts, outlet);
+            batch.nexts.set(at, next);
+        }
+    }
+
+    /// Encapsulates for the first of the peers. A group's outer packet leaves by `frame.egress`.
+    fn encapsulate_unsealed(
+        &self,
+        cx: &Context<'_>,
+        frame: &mut Frame,
+        _: &mut Pool,
+    ) -> Result<Unsealed, Exit> {
+        let head = frame.bytes().first_chunk::<8>();
+        let mac = u64::from_be_bytes(*head.ok_or(Exit::Drop(DropReason::EthernetLength))?) >> 16;
+        let mut targets = Targets::new();
+        let mut leaving = Leaving {
+            cx,
+            network: self,
+            ids: 0,
+            last: None,
+            targets: &mut targets,
+        };
+        let (to, copies) = match leaving.peer_of(mac) {
+            Some(address) => (Some(leaving.to(address)), 1),
+            None => (all(self).next(), all(self).count()),
+        };
+        let target = leaving.target(to.ok_or(Exit::Drop(DropReason::VxlanNoPeer))?);
+        leaving.write(frame, target).map_err(Exit::Drop)?;
+        let direct = match leaving.targets.at(target).way {
+            Way::By(adjacency) => Some(adjacency),
+            Way::Own(by) => {
+                frame.egress = by;
+                None
+            }
+            Way::Lost(reason) => return Err(Exit::Drop(reason)),
+        };
+        Ok(Unsealed { direct, copies })
+    }
+
+    #[inline(always)]
+    fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
+        arrive::classify(cx, packet)
+    }
+
+    fn decapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: impl Iterator<Item = Frame>,
+        count: usize,
+        interface: &Interface,
+        outlet: &mut Outlet,
+    ) -> Traffic {
+        match interface.running {
+            true => arrive::emerge(cx, (frames, count), (self.id, interface, self), outlet),
+            false => discard_all(frames, outlet),
+        }
     }
 }
 
-/// What a trace learns of a frame that a network wraps.
-pub(super) struct Wrapped {
-    /// The next hop of the outer packet, where nothing looks at it.
-    pub(super) direct: Option<Adjacency>,
-    /// How many copies leave.
-    pub(super) copies: usize,
-}
-
-/// Wraps one frame for the first of its peers. A group's outer packet leaves by `frame.egress`.
-///
-/// # Errors
-/// No peer has the station, or the frame cannot be carried.
-pub(super) fn wrap(
-    cx: &Context<'_>,
-    network: &Vxlan,
-    frame: &mut Frame,
-) -> Result<Wrapped, DropReason> {
-    let head = frame.bytes().first_chunk::<8>();
-    let mac = u64::from_be_bytes(*head.ok_or(DropReason::EthernetLength)?) >> 16;
-    let mut targets = Targets::new();
-    let mut leaving = Leaving {
-        cx,
-        network,
-        ids: 0,
-        last: None,
-        targets: &mut targets,
-    };
-    let (to, copies) = match leaving.peer_of(mac) {
-        Some(address) => (Some(leaving.to(address)), 1),
-        None => (all(network).next(), all(network).count()),
-    };
-    let target = leaving.target(to.ok_or(DropReason::VxlanNoPeer)?);
-    leaving.write(frame, target)?;
-    let direct = match leaving.targets.at(target).way {
-        Way::By(adjacency) => Some(adjacency),
-        Way::Own(by) => {
-            frame.egress = by;
-            None
-        }
-        Way::Lost(reason) => return Err(reason),
-    };
-    Ok(Wrapped { direct, copies })
+/// The key of datagrams of a network to this port and address.
+#[inline(always)]
+const fn key(port: u16, vni: u32, local: IpAddr) -> Ends {
+    Ends {
+        form: Form::Vxlan,
+        port,
+        number: vni,
+        local,
+        remote: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    }
 }
 
 /// The group and all peers, to which frames for unknown stations go.

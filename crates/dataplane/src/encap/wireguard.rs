@@ -4,21 +4,27 @@
 //! control is asked for it, and keeps the packet meanwhile. What comes out of a message must be from an address behind
 //! its peer. Messages of handshakes are a service that control hears.
 
+mod peers;
+#[cfg(test)]
+mod tests;
+
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use frame::{Frame, Offload, Pool, Segmentation};
+use frame::{Frame, InterfaceId, Offload, Pool, Segmentation};
 use wire::{Protocol, checksum};
 use wireguard::session::{self, FRONT, Fault, Sending, TAG, padded};
 
+pub use self::peers::{Allowed, Arriving, Passed, Peer, Sessions, Wireguard};
+
 use super::outer::{IP_BYTES, Outer, UDP_BYTES, congest, make_room, settle, tos, total, write_udp};
 use super::way::{Next, Nexts, direct, source};
-use super::{DEPTH, ETHERNET, ascend, descend, put};
+use super::{Arrival, Batch, DEPTH, ETHERNET, Encap, Form, Unsealed, ascend, descend, put};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::flow::{self, Upper};
-use crate::interface::{Allowed, Ends, Interface, Wireguard, WireguardArriving, WireguardPeer};
+use crate::interface::{Ends, Interface};
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::punt::Why;
@@ -29,21 +35,98 @@ use crate::walk::{Context, Exit};
 /// Types of messages of handshakes.
 const HANDSHAKE: core::ops::RangeInclusive<u8> = 1..=3;
 
-/// Seals packets that leave by an interface.
-pub(super) fn leave(
-    cx: &Context<'_>,
-    network: &Wireguard,
-    frames: &mut [Frame],
-    nexts: &mut Nexts,
-    outlet: &mut Outlet,
-) {
-    let mut last: Option<Way> = None;
-    for (at, frame) in frames.iter_mut().enumerate() {
-        let next = match frame.offload.is_finished() {
-            true => one(cx, network, (frame, &mut last), nexts, outlet),
-            false => unfinished(network, frame),
-        };
-        nexts.set(at, next.unwrap_or_else(|next| next));
+impl Encap for Wireguard {
+    fn ends(&self) -> [Option<Ends>; 2] {
+        [Some(key(self.port)), None]
+    }
+
+    fn encapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: &mut [Frame],
+        batch: &mut Batch<'_>,
+        outlet: &mut Outlet,
+    ) {
+        let mut last: Option<Way> = None;
+        for (at, frame) in frames.iter_mut().enumerate() {
+            let next = match frame.offload.is_finished() {
+                true => one(cx, self, (frame, &mut last), batch.nexts, outlet),
+                false => unfinished(self, frame),
+            };
+            batch.nexts.set(at, next.unwrap_or_else(|next| next));
+        }
+    }
+
+    fn encapsulate_unsealed(
+        &self,
+        cx: &Context<'_>,
+        frame: &mut Frame,
+        pool: &mut Pool,
+    ) -> Result<Unsealed, Exit> {
+        let packet = frame.bytes().get(usize::from(frame.l3)..);
+        let ends = addresses(packet.unwrap_or_default());
+        let (_, to) = ends.ok_or(Exit::Drop(DropReason::TunnelMalformed))?;
+        let peer = self.allowed.get(to);
+        let peer = peer.ok_or(Exit::Drop(DropReason::WireguardNoPeer))?;
+        let way = Way::to(cx, self, peer).map_err(|next| match next {
+            Next::Punt(why) => Exit::Punt(why),
+            Next::Lost(reason) => Exit::Drop(reason),
+            Next::Out(_) | Next::Finish(..) | Next::Own => Exit::Drop(DropReason::NoRoute),
+        })?;
+        lay_out(frame, &way, 0, pool).map_err(Exit::Drop)?;
+        frame.egress = InterfaceId::NONE;
+        Ok(Unsealed {
+            direct: way.direct,
+            copies: 1,
+        })
+    }
+
+    /// Messages of handshakes are control's.
+    #[inline(always)]
+    fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
+        if !cx.interfaces.has_tunnels_of(Form::Wireguard) {
+            return None;
+        }
+        let upper = upper(packet)?;
+        if upper.protocol != Protocol::UDP.0 {
+            return None;
+        }
+        if upper.fragment {
+            return Some(Arrival::Fragment);
+        }
+        let datagram = packet.get(upper.offset..)?;
+        let [_, _, a, b, ..] = *datagram.first_chunk::<UDP_BYTES>()?;
+        let port = u16::from_be_bytes([a, b]);
+        if !cx.interfaces.has_tunnel_port(Form::Wireguard, port) {
+            return None;
+        }
+        match datagram.get(UDP_BYTES..)? {
+            [session::DATA, 0, 0, 0, ..] => Some(Arrival::Of(key(port))),
+            [kind, 0, 0, 0, ..] if HANDSHAKE.contains(kind) => None,
+            _ => Some(Arrival::Malformed(DropReason::WireguardMalformed)),
+        }
+    }
+
+    fn decapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: impl Iterator<Item = Frame>,
+        count: usize,
+        interface: &Interface,
+        outlet: &mut Outlet,
+    ) -> Traffic {
+        emerge(cx, (frames, count), (interface, self), outlet)
+    }
+}
+
+/// The key of messages to this UDP port, at any address.
+const fn key(port: u16) -> Ends {
+    Ends {
+        form: Form::Wireguard,
+        port,
+        number: 0,
+        local: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        remote: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
     }
 }
 
@@ -58,7 +141,7 @@ fn unfinished(network: &Wireguard, frame: &mut Frame) -> Result<Next, Next> {
 
 /// How packets get to a peer: what is the same for those that follow each other.
 struct Way {
-    peer: Arc<WireguardPeer>,
+    peer: Arc<Peer>,
     session: Arc<Sending>,
     ends: (SocketAddr, SocketAddr),
     /// The next hop, where nothing looks at the packets.
@@ -70,7 +153,7 @@ impl Way {
     ///
     /// # Errors
     /// There is none yet, and control is asked for it; or there is none at all.
-    fn to(cx: &Context<'_>, network: &Wireguard, peer: &Arc<WireguardPeer>) -> Result<Self, Next> {
+    fn to(cx: &Context<'_>, network: &Wireguard, peer: &Arc<Peer>) -> Result<Self, Next> {
         let keyless = Next::Punt(Why::Keyless(peer.number));
         let session = peer.sending().as_ref().map(Arc::clone).ok_or(keyless)?;
         let remote = peer.endpoint().ok_or(keyless)?;
@@ -119,31 +202,6 @@ fn wrap(frame: &mut Frame, way: &Way, outlet: &mut Outlet) -> Result<u64, DropRe
     let id = outlet.memory.rules.random() as u16;
     let ip = lay_out(frame, way, id, &mut outlet.pool)?;
     seal(frame, way, ip)
-}
-
-/// Makes of a frame what its peer gets, but for the encryption, for a trace: the session counts nothing. Returns the
-/// next hop where nothing looks at the outer packet.
-///
-/// # Errors
-/// No peer has the destination, the peer has no session, or the packet cannot be carried.
-pub(super) fn wrap_unsealed(
-    cx: &Context<'_>,
-    network: &Wireguard,
-    frame: &mut Frame,
-    pool: &mut Pool,
-) -> Result<Option<Adjacency>, Exit> {
-    let packet = frame.bytes().get(usize::from(frame.l3)..);
-    let ends = addresses(packet.unwrap_or_default());
-    let (_, to) = ends.ok_or(Exit::Drop(DropReason::TunnelMalformed))?;
-    let peer = network.allowed.get(to);
-    let peer = peer.ok_or(Exit::Drop(DropReason::WireguardNoPeer))?;
-    let way = Way::to(cx, network, peer).map_err(|next| match next {
-        Next::Punt(why) => Exit::Punt(why),
-        Next::Lost(reason) => Exit::Drop(reason),
-        Next::Out(_) | Next::Finish(..) | Next::Own => Exit::Drop(DropReason::NoRoute),
-    })?;
-    lay_out(frame, &way, 0, pool).map_err(Exit::Drop)?;
-    Ok(way.direct)
 }
 
 /// Writes the headers around a frame's packet, and makes room for what encryption adds. Returns the length in bytes of
@@ -239,43 +297,6 @@ fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
     }
 }
 
-/// What a datagram for this router is to WireGuard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrival {
-    /// It has data, and came to the port of these ends.
-    Of(Ends),
-    /// It is for a port of WireGuard, and no message of it.
-    Malformed,
-    /// It is a part of a datagram that may be for such a port.
-    Piece,
-}
-
-/// What a packet for this router is to WireGuard; none of what it is nothing to, and of handshakes.
-#[inline(always)]
-pub(super) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
-    if !cx.interfaces.has_wireguard() {
-        return None;
-    }
-    let upper = upper(packet)?;
-    if upper.protocol != Protocol::UDP.0 {
-        return None;
-    }
-    if upper.fragment {
-        return Some(Arrival::Piece);
-    }
-    let datagram = packet.get(upper.offset..)?;
-    let [_, _, a, b, ..] = *datagram.first_chunk::<UDP_BYTES>()?;
-    let port = u16::from_be_bytes([a, b]);
-    if !cx.interfaces.has_wireguard_port(port) {
-        return None;
-    }
-    match datagram.get(UDP_BYTES..)? {
-        [session::DATA, 0, 0, 0, ..] => Some(Arrival::Of(Ends::Wireguard { port })),
-        [kind, 0, 0, 0, ..] if HANDSHAKE.contains(kind) => None,
-        _ => Some(Arrival::Malformed),
-    }
-}
-
 fn upper(packet: &[u8]) -> Option<Upper> {
     match packet.first()? >> 4 {
         4 => flow::upper4(packet),
@@ -284,7 +305,7 @@ fn upper(packet: &[u8]) -> Option<Upper> {
 }
 
 /// Takes packets out of messages for an interface: they go on behind ingress.
-pub(super) fn emerge(
+fn emerge(
     cx: &Context<'_>,
     (frames, count): (impl Iterator<Item = Frame>, usize),
     (interface, network): (&Interface, &Wireguard),
@@ -327,7 +348,7 @@ struct Emerging<'a> {
     mac: [u8; 6],
     running: bool,
     /// The session of the last message, by its number.
-    last: Option<(u32, Arc<WireguardArriving>)>,
+    last: Option<(u32, Arc<Arriving>)>,
     batch: Option<Vec<Frame>>,
     inner: Traffic,
 }
@@ -416,7 +437,7 @@ impl Emerging<'_> {
     }
 
     /// The session with this number, of this interface.
-    fn session(&mut self, number: u32) -> Result<Arc<WireguardArriving>, DropReason> {
+    fn session(&mut self, number: u32) -> Result<Arc<Arriving>, DropReason> {
         if let Some((last, session)) = &self.last
             && *last == number
         {
@@ -446,11 +467,7 @@ fn datagram(packet: &[u8]) -> Option<(SocketAddr, core::ops::Range<usize>)> {
 ///
 /// # Errors
 /// It is none, or is from an address that is not behind the peer.
-fn admit(
-    packet: &[u8],
-    allowed: &Allowed,
-    peer: &Arc<WireguardPeer>,
-) -> Result<[u8; 2], DropReason> {
+fn admit(packet: &[u8], allowed: &Allowed, peer: &Arc<Peer>) -> Result<[u8; 2], DropReason> {
     let (source, _) = addresses(packet).ok_or(DropReason::WireguardMalformed)?;
     match allowed.get(source) {
         Some(of) if Arc::ptr_eq(of, peer) => {}
@@ -461,6 +478,3 @@ fn admit(
         IpAddr::V6(_) => [0x86, 0xdd],
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,7 +3,8 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use super::{Tag, Tunnel};
+use super::Tag;
+use crate::encap::Encapsulation;
 
 /// An IPv4 address of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +37,8 @@ pub struct Details {
     pub addresses6: Vec<Own6>,
     /// The VLAN tags of its frames, outermost first: empty but for VLAN interfaces. At most four.
     pub tags: Vec<Tag>,
-    /// What its frames are wrapped into: none but for tunnels.
-    pub tunnel: Option<Tunnel>,
+    /// The encapsulation of its frames: `None` for all but tunnels.
+    pub tunnel: Option<Encapsulation>,
     /// The multicast groups joined here beyond the link's own scope, sorted. Groups of the link
     /// (224.0.0.0/24, ff02::/16) are always taken.
     pub groups4: Vec<u32>,

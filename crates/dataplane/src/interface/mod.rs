@@ -12,19 +12,14 @@ mod station;
 mod table;
 mod tunnel;
 pub(crate) mod vlan;
-mod wireguard;
 
 pub use details::{Details, Own4, Own6};
 pub use own::OwnAddresses;
 pub use peers::Peers;
 pub use station::STATIONS;
 pub use table::{INTERFACES, InterfaceTable};
-pub use tunnel::{Between, Carries, DontFragment, Ends, Heard, Peer, Tunnel, Vxlan};
+pub use tunnel::Ends;
 pub use vlan::Tag;
-pub use wireguard::{
-    Allowed, Arriving as WireguardArriving, Passed, Peer as WireguardPeer,
-    Sessions as WireguardSessions, Wireguard,
-};
 
 use frame::InterfaceId;
 use wire::Mac;

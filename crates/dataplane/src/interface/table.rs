@@ -12,11 +12,13 @@ use wire::Mac;
 
 use super::peers::Peers;
 use super::station::Stations;
-use super::tunnel::{Ends, Tunnel, Tunnels};
+use super::tunnel::{Ends, Tunnels};
 use super::vlan::Vlans;
-use super::{Above, Details, Interface, OwnAddresses, Tag, WireguardSessions};
+use super::{Above, Details, Interface, OwnAddresses, Tag};
 use crate::bond::Bonds;
 use crate::bridge::Bridges;
+use crate::encap::wireguard::Sessions;
+use crate::encap::{Encapsulation, Form};
 use crate::out::OutId;
 use crate::rule::Class;
 use crate::service::ServiceSet;
@@ -38,7 +40,7 @@ pub struct InterfaceTable {
     taps: Taps,
     bridges: Bridges,
     peers: Arc<Peers>,
-    sessions: Arc<WireguardSessions>,
+    sessions: Arc<Sessions>,
     bonds: Bonds,
 }
 
@@ -201,8 +203,8 @@ impl InterfaceTable {
         self.slot(on)?.vlans.get(tag)
     }
 
-    /// Shows what the tunnel of the interface in this slot wraps frames into, if it is one.
-    pub(crate) fn tunnel<R>(&self, slot: u32, show: impl FnOnce(&Tunnel) -> R) -> Option<R> {
+    /// Shows the encapsulation of the interface in this slot, if it is a tunnel.
+    pub(crate) fn tunnel<R>(&self, slot: u32, show: impl FnOnce(&Encapsulation) -> R) -> Option<R> {
         let details = self.slot(InterfaceId(slot))?.details.load();
         details.as_deref()?.tunnel.as_ref().map(show)
     }
@@ -212,37 +214,26 @@ impl InterfaceTable {
         self.tunnels.get(ends)
     }
 
-    /// Whether a network of VXLAN has this UDP port.
+    /// Whether a tunnel of this form has this UDP port.
     #[inline(always)]
-    pub(crate) fn has_vxlan_port(&self, port: u16) -> bool {
-        self.tunnels.has_vxlan(port)
+    pub(crate) fn has_tunnel_port(&self, form: Form, port: u16) -> bool {
+        self.tunnels.has_port(form, port)
     }
 
-    /// Whether there is any network of VXLAN.
-    pub(crate) fn has_vxlan(&self) -> bool {
-        self.tunnels.any_vxlan()
-    }
-
-    /// Whether a WireGuard interface has this UDP port.
+    /// Whether there is any tunnel of this form.
     #[inline(always)]
-    pub(crate) fn has_wireguard_port(&self, port: u16) -> bool {
-        self.tunnels.has_wireguard(port)
-    }
-
-    /// Whether there is any WireGuard interface.
-    #[inline(always)]
-    pub(crate) fn has_wireguard(&self) -> bool {
-        self.tunnels.any_wireguard()
+    pub(crate) fn has_tunnels_of(&self, form: Form) -> bool {
+        self.tunnels.has_any(form)
     }
 
     /// The sessions of WireGuard by which packets arrive.
-    pub fn sessions(&self) -> &Arc<WireguardSessions> {
+    pub fn sessions(&self) -> &Arc<Sessions> {
         &self.sessions
     }
 
-    /// Whether there is any tunnel between two addresses.
+    /// Whether there is any tunnel.
     pub(crate) fn has_tunnels(&self) -> bool {
-        self.tunnels.any_between()
+        self.tunnels.any()
     }
 
     /// Names the interface of the tunnel with these ends; none takes it away. Only control calls this.

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use dataplane::interface::{Above, Tunnel};
+use dataplane::encap::Encapsulation;
+use dataplane::interface::Above;
 use dataplane::out::OutId;
 use frame::switch::Seat;
 use frame::{InterfaceId, Offloads};
@@ -191,8 +192,8 @@ pub struct Laid {
     pub station: Option<Shares>,
     /// What its frames leave by behind its queues, if it has any; `link.out` are those.
     pub queued: Option<OutId>,
-    /// What its frames are wrapped into.
-    pub tunnel: Option<Tunnel>,
+    /// The encapsulation of its frames, of an enabled tunnel.
+    pub tunnel: Option<Encapsulation>,
     /// Several routers have its addresses in turn: nobody looks for duplicates.
     pub shared: bool,
     /// It has no addresses now: another router has them.

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::bond::Bond;
-use dataplane::interface::{Details, Ends, InterfaceTable, Own4, Own6, Tunnel};
+use dataplane::encap::Encapsulation;
+use dataplane::interface::{Details, Ends, InterfaceTable, Own4, Own6};
 use dataplane::rule::Class;
 use dataplane::table::Full;
 use frame::InterfaceId;
@@ -256,10 +257,10 @@ impl Published {
     }
 }
 
-/// What tells the packets of its tunnel, if it is one.
+/// The keys of the packets that it decapsulates, if it is a tunnel.
 fn ends(interface: &Compiled) -> impl Iterator<Item = Ends> {
     let tunnel = interface.details.tunnel.as_ref();
-    tunnel.into_iter().flat_map(Tunnel::ends)
+    tunnel.into_iter().flat_map(Encapsulation::ends)
 }
 
 /// Shortcuts are between ports, of frames without tags.

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dataplane::interface::{Peer, Peers, Tunnel};
+use dataplane::encap::Encapsulation;
+use dataplane::encap::vxlan::Peer;
+use dataplane::interface::Peers;
 use frame::InterfaceId;
 use machine::{Duration, Instant};
 use menu::{Changes, Id, Item, Menu, Row, RowFilter, Value};
@@ -205,7 +207,7 @@ impl Feature for Vxlans {
         for id in others {
             let laid = running.layout.interfaces.get(id);
             let network = laid.and_then(|laid| match &laid.tunnel {
-                Some(Tunnel::Vxlan(network)) => Some(Network {
+                Some(Encapsulation::Vxlan(network)) => Some(Network {
                     name: laid.name.clone(),
                     ipv6: network.local.is_ipv6(),
                     group: network.group,

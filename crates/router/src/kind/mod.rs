@@ -13,6 +13,8 @@ pub(crate) mod bridge;
 mod idle;
 mod loopback;
 mod macvlan;
+#[cfg(test)]
+mod null;
 mod point_to_point;
 mod port;
 mod station;
@@ -48,6 +50,8 @@ const KINDS: &[Registration] = &[
     bridge::KIND,
     loopback::KIND,
     macvlan::KIND,
+    #[cfg(test)]
+    null::KIND,
     tunnel::KIND,
     veth::KIND,
     vlan::KIND,

@@ -1,6 +1,8 @@
-//! The list of kinds.
+//! The list of kinds, and who names one.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use super::KINDS;
 
@@ -13,5 +15,71 @@ fn each_menu_of_a_kind_holds_interfaces_and_is_of_one_kind() {
         assert_eq!(menu.space, Some("interface"), "{path}");
         assert_ne!(menu.kind, "", "{path} has a word for its type");
         assert!(menus.insert(path), "{path} is of two kinds");
+    }
+}
+
+/// The files of both layers, each with its text.
+fn sources() -> Vec<(String, String)> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut folders = vec![crates.join("router/src"), crates.join("dataplane/src")];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path: PathBuf = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(&crates).expect("below").display();
+            files.push((name.to_string(), fs::read_to_string(&path).expect("text")));
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The null kind and its encapsulation stand for any new one: their files, and a line in each list.
+#[test]
+fn a_new_kind_changes_the_two_lists_alone() {
+    const OWN: [&str; 2] = ["dataplane/src/encap/null.rs", "router/src/kind/null.rs"];
+    const LISTS: [&str; 2] = ["dataplane/src/encap/mod.rs", "router/src/kind/mod.rs"];
+    let names_it = |text: &str| {
+        let words = ["null::", "Form::Null", "mod null"];
+        words.iter().any(|word| text.contains(word))
+    };
+    let files = sources();
+    let named = files.iter().filter(|(_, text)| names_it(text));
+    let named: Vec<_> = { named.map(|(path, _)| path.as_str()) }
+        .filter(|path| !OWN.contains(path) && !path.ends_with("src/kind/tests.rs"))
+        .collect();
+    assert_eq!(named, LISTS);
+    for (path, text) in files.iter().filter(|(path, _)| LISTS.contains(&&**path)) {
+        let lines = text.lines().filter(|line| line.contains("null::"));
+        assert_eq!(lines.count(), 1, "the list is one: {path}");
+    }
+}
+
+#[test]
+fn layout_compilers_live_menus_and_snmp_name_no_kind() {
+    const ASK: [&str; 6] = [
+        "router/src/compile/",
+        "router/src/drive/",
+        "router/src/live/",
+        "router/src/feature/snmp/",
+        "router/src/feature/discovery/",
+        "router/src/intent",
+    ];
+    let asks = |path: &str| ASK.iter().any(|part| path.starts_with(part)) && !path.contains("test");
+    let modules = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kind"));
+    let modules: Vec<_> = { modules.expect("a folder") }
+        .map(|entry| entry.expect("an entry").path())
+        .filter_map(|path| Some(format!("kind::{}", path.file_stem()?.to_str()?)))
+        .filter(|module| !module.ends_with("::mod"))
+        .collect();
+    assert!(modules.len() > KINDS.len());
+    for (path, text) in sources().iter().filter(|(path, _)| asks(path)) {
+        for module in &modules {
+            assert!(!text.contains(module.as_str()), "{path} names {module}");
+        }
     }
 }

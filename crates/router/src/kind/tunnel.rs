@@ -1,7 +1,7 @@
 //! Tunnels between two addresses: `/interface/eoip`, `gre`, `ipip`, their variants over IPv6, and `6to4`. The feature
 //! finds the other end and the MTU (`feature/tunnels/`).
 
-use dataplane::interface::{self, Between, Carries};
+use dataplane::encap::between::{Between, Carries};
 use dataplane::out::OutId;
 use menu::Item;
 use wire::Mac;
@@ -63,7 +63,7 @@ impl Kind for Tunnel {
         entry.link.ethernet = matches!(tunnel.carries, Carries::Frames(_));
         entry.link.out = OutId::tunnel(site.id);
         entry.link.running = !entry.disabled;
-        entry.tunnel = Some(interface::Tunnel::Between(tunnel)).filter(|_| !entry.disabled);
+        entry.tunnel = (!entry.disabled).then(|| tunnel.into());
     }
 
     fn if_type(&self, _: Class) -> IfType {

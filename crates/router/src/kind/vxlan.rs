@@ -4,7 +4,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use dataplane::interface::{self, DontFragment, Peer};
+use dataplane::encap::vxlan::{self as encap, DontFragment, Peer};
 use dataplane::out::OutId;
 use frame::InterfaceId;
 use menu::{Item, Value};
@@ -28,7 +28,7 @@ pub(crate) struct Vxlan {
     /// Its link address; `None` takes one that is made from its number.
     mac: Option<Mac>,
     /// The network as workers have it, without the ids of interfaces.
-    network: interface::Vxlan,
+    network: encap::Vxlan,
     /// The interface that its group is joined on.
     group_on: Option<Name>,
 }
@@ -67,7 +67,7 @@ impl Kind for Vxlan {
         }
         entry.link.out = OutId::tunnel(site.id);
         entry.link.running = !entry.disabled;
-        entry.tunnel = Some(interface::Tunnel::Vxlan(network)).filter(|_| !entry.disabled);
+        entry.tunnel = (!entry.disabled).then(|| network.into());
     }
 
     fn if_type(&self, _: Class) -> IfType {
@@ -101,7 +101,7 @@ pub(crate) fn read(item: &Item) -> Option<Interface> {
         item.number(name)
             .and_then(|number| u32::try_from(number).ok())
     };
-    let network = interface::Vxlan {
+    let network = encap::Vxlan {
         id: InterfaceId::NONE,
         vni: number("vni")?,
         port: port("port").unwrap_or(8472),

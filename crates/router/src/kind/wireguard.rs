@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dataplane::interface::{self, Allowed};
+use dataplane::encap::wireguard::{self as encap, Allowed};
 use dataplane::out::OutId;
 use menu::Item;
 
@@ -35,12 +35,12 @@ impl Kind for Wireguard {
         entry.link.ethernet = false;
         entry.link.out = OutId::tunnel(site.id);
         entry.link.running = !entry.disabled;
-        let network = interface::Wireguard {
+        let network = encap::Wireguard {
             id: site.id,
             port: self.port,
             allowed: Arc::clone(&self.allowed),
         };
-        entry.tunnel = Some(interface::Tunnel::Wireguard(network)).filter(|_| !entry.disabled);
+        entry.tunnel = (!entry.disabled).then(|| network.into());
     }
 
     fn if_type(&self, _: Class) -> IfType {

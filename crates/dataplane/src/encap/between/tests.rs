@@ -6,7 +6,9 @@ use std::sync::Arc;
 use frame::InterfaceId;
 use wire::Mac;
 
-use crate::interface::{Between, Carries, Details, Heard, Interface, Tunnel};
+use super::{Between, Carries, Heard};
+use crate::encap::Encapsulation;
+use crate::interface::{Details, Interface};
 use crate::out::OutId;
 use crate::testing::{ETHER2, MAC, Rig, Udp4, ethernet, seal};
 use crate::{Command, DropReason};
@@ -49,11 +51,13 @@ fn rig(tunnel: &Between) -> Rig {
     };
     let details = Details {
         name: "tunnel".into(),
-        tunnel: Some(Tunnel::Between(tunnel.clone())),
+        tunnel: Some(tunnel.clone().into()),
         ..Details::default()
     };
     rig.interfaces.set(ID, &interface);
-    rig.interfaces.set_tunnel(tunnel.ends(), Some(ID));
+    for ends in Encapsulation::from(tunnel.clone()).ends() {
+        rig.interfaces.set_tunnel(ends, Some(ID));
+    }
     rig.interfaces.set_details(ID, Arc::new(details));
     // The address of the interface that packets leave by is the one that they come from.
     let own = crate::interface::Own4 {

@@ -5,37 +5,26 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use frame::{Frame, InterfaceId, Offload, Segmentation};
 use wire::{Protocol, vxlan};
 
-use super::INNER;
+use super::{INNER, Vxlan, key};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
-use crate::encap::{DEPTH, ETHERNET, ascend, put};
+use crate::encap::{Arrival, DEPTH, ETHERNET, Form, ascend, put};
 use crate::flow::{self, Upper};
-use crate::interface::{Ends, Interface, Peers, Vxlan};
+use crate::interface::{Interface, Peers};
 use crate::outlet::Outlet;
 use crate::walk::Context;
 
 /// Bytes of a header of UDP.
 const UDP: usize = 8;
 
-/// What a datagram for this router is to VXLAN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::encap) enum Arrival {
-    /// It is of a network with these ends, or with those without an address.
-    Of(Ends),
-    /// It is for a port of VXLAN, and is malformed.
-    Malformed,
-    /// It is a part of a datagram that may be for a port of VXLAN.
-    Piece,
-}
-
-/// What a packet for this router is to VXLAN; none of what it is nothing to.
+/// Classifies a packet for this router.
 #[inline(always)]
-pub(in crate::encap) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
+pub(super) fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
     match packet.first()? >> 4 {
         4 if *packet.get(9)? == Protocol::UDP.0 => of(cx, packet, flow::upper4(packet)?),
         6 if *packet.get(6)? == Protocol::UDP.0 => of(cx, packet, upper6()),
-        6 if cx.interfaces.has_vxlan() => of(cx, packet, flow::upper6(packet)?),
+        6 if cx.interfaces.has_tunnels_of(Form::Vxlan) => of(cx, packet, flow::upper6(packet)?),
         _ => None,
     }
 }
@@ -52,20 +41,20 @@ const fn upper6() -> Upper {
 #[inline(always)]
 fn of(cx: &Context<'_>, packet: &[u8], upper: Upper) -> Option<Arrival> {
     if upper.fragment {
-        let may_be = upper.protocol == Protocol::UDP.0 && cx.interfaces.has_vxlan();
-        return may_be.then_some(Arrival::Piece);
+        let may_be = upper.protocol == Protocol::UDP.0 && cx.interfaces.has_tunnels_of(Form::Vxlan);
+        return may_be.then_some(Arrival::Fragment);
     }
     let datagram = packet.get(upper.offset..)?;
     let [_, _, a, b, ..] = *datagram.first_chunk::<UDP>()?;
     let port = u16::from_be_bytes([a, b]);
-    if upper.protocol != Protocol::UDP.0 || !cx.interfaces.has_vxlan_port(port) {
+    if upper.protocol != Protocol::UDP.0 || !cx.interfaces.has_tunnel_port(Form::Vxlan, port) {
         return None;
     }
     let Some(vni) = datagram.get(UDP..).and_then(vxlan::vni) else {
-        return Some(Arrival::Malformed);
+        return Some(Arrival::Malformed(DropReason::TunnelMalformed));
     };
     let local = addresses(packet)?.1;
-    Some(Arrival::Of(Ends::Vxlan { port, local, vni }))
+    Some(Arrival::Of(key(port, vni, local)))
 }
 
 /// From whom to whom a packet goes.
@@ -85,7 +74,7 @@ fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
 }
 
 /// Takes frames out of the datagrams of a network: they go on as frames that its interface received.
-pub(in crate::encap) fn emerge(
+pub(super) fn emerge(
     cx: &Context<'_>,
     (frames, count): (impl Iterator<Item = Frame>, usize),
     (id, interface, network): (InterfaceId, &Interface, &Vxlan),

@@ -5,10 +5,9 @@ use core::net::IpAddr;
 use frame::{Frame, InterfaceId, Offload};
 use wire::{Protocol, checksum, vxlan};
 
-use super::{INNER, entropy};
+use super::{INNER, Vxlan, entropy};
 use crate::drop::DropReason;
 use crate::encap::{ETHERNET, packet_of};
-use crate::interface::Vxlan;
 use crate::punt::Why;
 use crate::table::{Adjacency, Kind};
 use crate::walk::{self, Context, Exit};

@@ -8,8 +8,10 @@ use machine::Rng;
 use wire::Mac;
 
 use super::arrive;
+use super::{DontFragment, Peer, Vxlan};
+use crate::encap::Encapsulation;
 use crate::firewall::Firewall;
-use crate::interface::{Details, DontFragment, Interface, Own4, Peer, Tag, Tunnel, Vxlan};
+use crate::interface::{Details, Interface, Own4, Tag};
 use crate::out::OutId;
 use crate::table::{Adjacency, Kind};
 use crate::testing::{
@@ -77,7 +79,7 @@ fn set(rig: &Rig, network: Vxlan) {
         under: VXLAN,
         ..Interface::default()
     };
-    let tunnel = Tunnel::Vxlan(network);
+    let tunnel = Encapsulation::from(network);
     rig.interfaces.peers().make_room(7).expect("address space");
     for ends in tunnel.ends() {
         rig.interfaces.set_tunnel(ends, Some(VXLAN));
@@ -654,7 +656,7 @@ fn a_network_with_an_address_takes_what_is_for_that() {
     });
     // Any address of this router will do.
     assert_eq!(rig.pass(arriving(FAR[0], &between(STATION, OWN))).len(), 1);
-    let ends = Tunnel::Vxlan(Vxlan {
+    let ends = Encapsulation::from(Vxlan {
         local: Ipv4Addr::UNSPECIFIED.into(),
         ..network()
     });
@@ -666,4 +668,21 @@ fn a_network_with_an_address_takes_what_is_for_that() {
             .is_empty()
     );
     assert_eq!(rig.punts().len(), 1, "no network has the port any more");
+}
+
+#[test]
+fn a_network_that_is_held_down_discards_its_packets_and_no_others() {
+    let mut rig = rig(network());
+    let line = rig.interfaces.get(VXLAN).expect("an interface");
+    let held = Interface {
+        running: false,
+        ..line
+    };
+    rig.interfaces.set(VXLAN, &held);
+    // They arrive in one vector.
+    rig.arrive(arriving(FAR[0], &between(STATION, OWN)));
+    rig.arrive(Udp4::default().frame());
+    rig.settle();
+    assert_eq!(rig.sent(1).len(), 1, "{:?}", rig.drops());
+    assert_eq!(rig.drops(), [(DropReason::InterfaceDown, 1)]);
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use frame::{InterfaceId, Offload, Segmentation};
 use wireguard::session::{Receiving, Sending};
 
+use super::{Allowed, Arriving, Peer, Wireguard};
 use crate::DropReason;
+use crate::encap::Encapsulation;
 use crate::firewall::Firewall;
-use crate::interface::{
-    Allowed, Details, Ends, Interface, Tunnel, Wireguard, WireguardArriving, WireguardPeer,
-};
+use crate::interface::{Details, Interface};
 use crate::out::OutId;
 use crate::punt::Why;
 use crate::snapshot::Prefix;
@@ -36,7 +36,7 @@ fn prefix(bits: u32, len: u8) -> Prefix {
 }
 
 /// A router with a WireGuard interface, behind whose one peer these networks are.
-fn rig(networks: &[Prefix], guards: bool) -> (Rig, Arc<WireguardPeer>) {
+fn rig(networks: &[Prefix], guards: bool) -> (Rig, Arc<Peer>) {
     let mut rig = Rig::new();
     if guards {
         rig.snapshot.firewall = Arc::new(Firewall {
@@ -44,7 +44,7 @@ fn rig(networks: &[Prefix], guards: bool) -> (Rig, Arc<WireguardPeer>) {
             ..Firewall::default()
         });
     }
-    let peer = Arc::new(WireguardPeer::new(PEER));
+    let peer = Arc::new(Peer::new(PEER));
     peer.set_endpoint(Some(SocketAddr::from((FAR, PORT))));
     let interface = Interface {
         running: true,
@@ -56,19 +56,21 @@ fn rig(networks: &[Prefix], guards: bool) -> (Rig, Arc<WireguardPeer>) {
         ..Interface::default()
     };
     let networks = networks.iter().map(|network| (*network, Arc::clone(&peer)));
+    let tunnel = Encapsulation::from(Wireguard {
+        id: WG,
+        port: PORT,
+        allowed: Arc::new(Allowed::new(networks)),
+    });
+    for ends in tunnel.ends() {
+        rig.interfaces.set_tunnel(ends, Some(WG));
+    }
     let details = Details {
         name: "wireguard1".into(),
-        tunnel: Some(Tunnel::Wireguard(Wireguard {
-            id: WG,
-            port: PORT,
-            allowed: Arc::new(Allowed::new(networks)),
-        })),
+        tunnel: Some(tunnel),
         ..Details::default()
     };
     rig.interfaces.set(WG, &interface);
     rig.interfaces.set_details(WG, Arc::new(details));
-    let ends = Ends::Wireguard { port: PORT };
-    rig.interfaces.set_tunnel(ends, Some(WG));
     rig.details(crate::testing::ETHER2).address4 = Some(HERE);
     let hop = rig.add_hop(&Adjacency {
         kind: Kind::Forward,
@@ -90,9 +92,9 @@ fn sender(guards: bool) -> Rig {
 }
 
 /// What the sender sends comes from its `ether1`.
-fn receiver(networks: &[Prefix], guards: bool) -> (Rig, Arc<WireguardPeer>) {
+fn receiver(networks: &[Prefix], guards: bool) -> (Rig, Arc<Peer>) {
     let (rig, peer) = rig(networks, guards);
-    let arriving = WireguardArriving {
+    let arriving = Arriving {
         session: Receiving::new(&[7; 32]),
         peer: Arc::clone(&peer),
         interface: WG,

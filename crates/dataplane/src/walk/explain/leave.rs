@@ -108,14 +108,14 @@ impl<W: Watcher> Follower<'_, W> {
     /// Becomes the outer packet of the tunnel in this slot.
     fn leave_tunnel(&mut self, slot: u32) -> Result<Step, Exit> {
         let tunnel = name(self.cx, self.frame.egress);
-        let wrapped = encap::wrap_unsealed(self.cx, slot, self.frame, self.pool);
-        let wrapped = wrapped.map_err(|exit| self.left(Stage::Egress, exit))?;
+        let made = encap::encapsulate_unsealed(self.cx, slot, self.frame, self.pool);
+        let made = made.map_err(|exit| self.left(Stage::Egress, exit))?;
         let outer = self.outer();
-        self.watch.passed(Stage::Egress, || match wrapped.copies {
+        self.watch.passed(Stage::Egress, || match made.copies {
             1 => format!("{tunnel} carries it in {outer}"),
             copies => format!("{tunnel} carries {copies} copies of it, the first in {outer}"),
         });
-        self.outer_leaves(wrapped.direct)
+        self.outer_leaves(made.direct)
     }
 
     /// Becomes the packet that the association of the policy in this slot makes of it.

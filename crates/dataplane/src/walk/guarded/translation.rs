@@ -316,8 +316,6 @@ fn claims(cx: &Context<'_>, tracker: &Tracker, draft: &Draft, answers_differ: bo
     }
     let scattered = cx.snapshot.spread_by_devices
         || !cx.snapshot.ipsec.is_empty()
-        || cx.interfaces.has_wireguard()
-        || cx.interfaces.has_vxlan()
         || cx.interfaces.has_tunnels();
     match (scattered || draft.is_expected(), answers_differ) {
         (true, _) if draft.original != draft.reply => Claims::Both,

@@ -5,7 +5,7 @@
 
 use core::net::IpAddr;
 
-use dataplane::interface::Carries;
+use dataplane::encap::between::Carries;
 use machine::{Duration, Instant};
 use menu::{Item, Value};
 use wire::checksum;

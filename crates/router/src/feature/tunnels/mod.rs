@@ -15,7 +15,7 @@ use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::interface::Heard;
+use dataplane::encap::between::Heard;
 use frame::InterfaceId;
 use machine::Instant;
 use menu::{Changes, Id, Item, Menu, Row, Value};

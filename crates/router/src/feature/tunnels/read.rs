@@ -3,7 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use dataplane::interface::{Between, Carries, Heard};
+use dataplane::encap::between::{Between, Carries, Heard};
 use frame::InterfaceId;
 use menu::{Item, Value};
 use wire::Mac;

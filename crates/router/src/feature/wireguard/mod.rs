@@ -21,8 +21,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::DropReason;
+use dataplane::encap::Encapsulation;
+use dataplane::encap::wireguard::{Allowed, Peer as SharedPeer, Sessions as SharedSessions};
 use dataplane::gate::{Gate, Gated};
-use dataplane::interface::{Allowed, Tunnel, WireguardPeer, WireguardSessions};
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
 use machine::{Duration, Instant};
@@ -90,7 +91,7 @@ struct Net {
 /// A peer.
 struct One {
     read: Peer,
-    shared: Arc<WireguardPeer>,
+    shared: Arc<SharedPeer>,
     waiting: Waiting,
 }
 
@@ -117,7 +118,7 @@ impl Wireguards {
     }
 
     /// Sessions by which packets arrive are in this table, which workers have.
-    pub(crate) fn set_sessions(&mut self, sessions: &Arc<WireguardSessions>) {
+    pub(crate) fn set_sessions(&mut self, sessions: &Arc<SharedSessions>) {
         self.sessions.set_table(sessions);
     }
 
@@ -429,7 +430,7 @@ impl Wireguards {
         match self.peers.get_mut(&id) {
             Some(one) => one.read = read,
             None => {
-                let shared = Arc::new(WireguardPeer::new(self.next));
+                let shared = Arc::new(SharedPeer::new(self.next));
                 self.numbers.insert(self.next, id);
                 self.next = self.next.wrapping_add(1).max(1);
                 let waiting = Waiting::default();
@@ -603,7 +604,7 @@ impl Feature for Wireguards {
     fn lay_out(&mut self, others: &BTreeSet<InterfaceId>, running: &Running<'_>, _: &mut Effects) {
         for id in others {
             let laid = running.layout.interfaces.get(id);
-            let laid = laid.filter(|laid| matches!(laid.tunnel, Some(Tunnel::Wireguard(_))));
+            let laid = laid.filter(|laid| matches!(laid.tunnel, Some(Encapsulation::Wireguard(_))));
             let item = laid.and_then(|laid| self.names.get(&laid.name));
             for (of, net) in &mut self.networks {
                 if Some(of) == item {

@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 use std::sync::Arc;
 
-use dataplane::interface::Allowed;
+use dataplane::encap::wireguard::Allowed;
 use dataplane::snapshot::Prefix;
 use machine::Duration;
 use menu::{Item, Value};

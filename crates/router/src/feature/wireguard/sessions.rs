@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::DropReason;
-use dataplane::interface::{WireguardArriving, WireguardPeer, WireguardSessions};
+use dataplane::encap::wireguard::{Arriving, Peer as SharedPeer, Sessions as SharedSessions};
 use frame::InterfaceId;
 use machine::Instant;
 use wireguard::session::{FRONT, Receiving, Sending, TAG, padded};
@@ -47,15 +47,15 @@ impl Waiting {
 /// A session.
 #[derive(Debug)]
 struct Session {
-    peer: Arc<WireguardPeer>,
+    peer: Arc<SharedPeer>,
     sending: Arc<Sending>,
-    arriving: Arc<WireguardArriving>,
+    arriving: Arc<Arriving>,
 }
 
 /// All sessions, by the number that this router chose for each.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
-    table: Arc<WireguardSessions>,
+    table: Arc<SharedSessions>,
     all: BTreeMap<u32, Session>,
     /// Those of each peer, by its number.
     of: BTreeSet<(u32, u32)>,
@@ -63,7 +63,7 @@ pub(super) struct Sessions {
 
 impl Sessions {
     /// Workers have this table.
-    pub(super) fn set_table(&mut self, table: &Arc<WireguardSessions>) {
+    pub(super) fn set_table(&mut self, table: &Arc<SharedSessions>) {
         self.table = Arc::clone(table);
     }
 
@@ -84,8 +84,8 @@ impl Sessions {
     }
 
     /// A pair of keys is agreed on. Who began may send by it at once.
-    pub(super) fn install(&mut self, pair: &Pair, peer: &Arc<WireguardPeer>, id: InterfaceId) {
-        let arriving = Arc::new(WireguardArriving {
+    pub(super) fn install(&mut self, pair: &Pair, peer: &Arc<SharedPeer>, id: InterfaceId) {
+        let arriving = Arc::new(Arriving {
             session: Receiving::new(&pair.receive),
             peer: Arc::clone(peer),
             interface: id,
@@ -125,7 +125,7 @@ impl Sessions {
     }
 
     /// What workers saw of a peer.
-    pub(super) fn observe(&self, peer: &WireguardPeer) -> Observation {
+    pub(super) fn observe(&self, peer: &SharedPeer) -> Observation {
         let [last_sent, last_sent_data] = peer.sent.times();
         let [last_received, last_received_data] = peer.received.times();
         let received = { self.of(peer.number) }.filter(|(_, one)| one.arriving.session.count() > 0);
@@ -142,7 +142,7 @@ impl Sessions {
 }
 
 /// Seals a packet for a peer, or none: a message that says that this end is there.
-pub(super) fn seal(peer: &WireguardPeer, packet: &[u8], now: Instant) -> Option<Vec<u8>> {
+pub(super) fn seal(peer: &SharedPeer, packet: &[u8], now: Instant) -> Option<Vec<u8>> {
     let session = peer.sending();
     let session = session.as_ref()?;
     let mut message = vec![0; FRONT + padded(packet.len()) + TAG];
