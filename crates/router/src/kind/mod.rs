@@ -60,6 +60,36 @@ const KINDS: &[Registration] = &[
     wireguard::KIND,
 ];
 
+/// The menus of ports.
+const PORTS: [&str; 2] = ["/interface/ethernet", "/interface/port"];
+
+/// The menus of interfaces that have an effect: those of ports, and of all kinds.
+pub(crate) const MENUS: [&str; menu_count()] = menus();
+
+const fn menu_count() -> usize {
+    let (mut count, mut kind) = (PORTS.len(), 0);
+    while kind < KINDS.len() {
+        count += KINDS[kind].menus.len();
+        kind += 1;
+    }
+    count
+}
+
+const fn menus() -> [&'static str; menu_count()] {
+    let mut all = [PORTS[0]; menu_count()];
+    all[1] = PORTS[1];
+    let (mut at, mut kind) = (PORTS.len(), 0);
+    while kind < KINDS.len() {
+        let mut menu = 0;
+        while menu < KINDS[kind].menus.len() {
+            all[at] = KINDS[kind].menus[menu];
+            (at, menu) = (at + 1, menu + 1);
+        }
+        kind += 1;
+    }
+    all
+}
+
 /// What the list says of a kind.
 pub(crate) struct Registration {
     /// The menus whose items are of the kind.

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use frame::InterfaceId;
 use menu::Changes;
 
-use super::read::INTERFACES;
 use crate::feature::{View, each_item};
 use crate::intent::{ItemId, Name};
+use crate::kind;
 use crate::object::DYNAMIC;
 use crate::running::Running;
 
@@ -55,7 +55,7 @@ impl Index {
         if changes.is_none() {
             self.items.clear();
         }
-        for menu in INTERFACES {
+        for menu in kind::MENUS {
             each_item(view, menu, changes, |id, item| {
                 match item {
                     Some(item) => {

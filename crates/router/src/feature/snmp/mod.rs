@@ -95,7 +95,7 @@ impl Default for Snmp {
 
 impl Feature for Snmp {
     fn menus(&self) -> &'static [&'static str] {
-        read::MENUS
+        &read::MENUS
     }
 
     fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, _: &mut Effects) {

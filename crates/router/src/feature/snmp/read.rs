@@ -9,46 +9,19 @@ use service::snmp::usm::{Cipher, Hash};
 use service::snmp::{Community, Security, Trap, TrapVersion};
 
 use super::{COMMUNITIES, MENU};
+use crate::kind;
 
-/// The menus of interfaces that have comments.
-pub(super) const INTERFACES: [&str; 16] = [
-    "/interface/ethernet",
-    "/interface/port",
-    "/interface/bridge",
-    "/interface/vlan",
-    "/interface/bonding",
-    "/interface/vrrp",
-    "/interface/vxlan",
-    "/interface/eoip",
-    "/interface/eoipv6",
-    "/interface/gre",
-    "/interface/gre6",
-    "/interface/ipip",
-    "/interface/ipipv6",
-    "/interface/6to4",
-    "/interface/macvlan",
-    "/interface/veth",
-];
-pub(super) const MENUS: &[&str] = &[
-    MENU,
-    COMMUNITIES,
-    INTERFACES[0],
-    INTERFACES[1],
-    INTERFACES[2],
-    INTERFACES[3],
-    INTERFACES[4],
-    INTERFACES[5],
-    INTERFACES[6],
-    INTERFACES[7],
-    INTERFACES[8],
-    INTERFACES[9],
-    INTERFACES[10],
-    INTERFACES[11],
-    INTERFACES[12],
-    INTERFACES[13],
-    INTERFACES[14],
-    INTERFACES[15],
-];
+/// The menus that the feature follows: its own, and those of interfaces, which have comments.
+pub(super) const MENUS: [&str; 2 + kind::MENUS.len()] = {
+    let mut menus = [MENU; 2 + kind::MENUS.len()];
+    menus[1] = COMMUNITIES;
+    let mut at = 0;
+    while at < kind::MENUS.len() {
+        menus[2 + at] = kind::MENUS[at];
+        at += 1;
+    }
+    menus
+};
 
 /// What engines of RouterOS begin with: enterprise 14988, and a text (RFC 3411, 5).
 const ENGINE: [u8; 5] = [0x80, 0, 0x3a, 0x8c, 4];

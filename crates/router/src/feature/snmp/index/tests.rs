@@ -1,4 +1,6 @@
 use super::*;
+use crate::feature::Asking;
+use machine::Instant;
 
 fn with(addresses: &[[u8; 4]]) -> Index {
     let mut index = Index::default();
@@ -51,4 +53,30 @@ fn a_trap_leaves_from_an_address_of_its_targets_network() {
     assert_eq!(from([192, 0, 2, 99]), Some(IpAddr::from([192, 0, 2, 1])));
     assert_eq!(from([198, 51, 100, 1]), Some(IpAddr::from([10, 0, 0, 1])));
     assert_eq!(Index::default().source(IpAddr::from([1, 1, 1, 1])), None);
+}
+
+#[test]
+fn interfaces_of_every_kind_have_their_comments() {
+    let setup = crate::drive::Setup::offline(menu::Clock::utc(0));
+    let made = crate::Instance::new(&setup, schema::store());
+    let (mut router, _) = made.expect("memory");
+    for command in [
+        "/interface/wireguard add name=one comment=office",
+        "/interface/vlan add name=two interface=one comment=office",
+        "/interface/vxlan add name=three vni=3 comment=office",
+    ] {
+        let mut out = String::new();
+        let ran = router.run(&mut script::Session::new("admin"), command, &mut out);
+        ran.expect("a command");
+    }
+    let mut index = Index::default();
+    let view = View {
+        store: router.store(),
+        asking: &Asking::default(),
+        now: Instant::ZERO,
+        clock: menu::Clock::utc(0),
+    };
+    index.follow(&view, None);
+    let comments = index.items.values().map(|(_, comment)| comment.as_str());
+    assert_eq!(comments.filter(|comment| *comment == "office").count(), 3);
 }
