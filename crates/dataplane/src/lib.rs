@@ -15,6 +15,7 @@ pub mod bond;
 pub mod bridge;
 pub mod counters;
 mod deadline;
+mod demux;
 pub mod encap;
 pub mod gate;
 pub mod interface;

@@ -39,6 +39,15 @@ drops! {
     EthernetType = "ethernet-type",
     /// No VLAN interface has this VLAN id on the port.
     VlanUnknown = "vlan-unknown",
+    /// PPPoE session data whose header is cut short or has another version, type or code, or that was sent to a group
+    /// (RFC 2516, 4).
+    PppoeMalformed = "pppoe-malformed",
+    /// PPPoE session data whose length is less than a PPP protocol, or more than came (RFC 2516, 4).
+    PppoeLength = "pppoe-length",
+    /// The interface has no PPPoE session of this peer with this number.
+    PppoeSession = "pppoe-session",
+    /// The PPP protocol in PPPoE session data is not IP, and nothing here hears it.
+    PppoeProtocol = "pppoe-protocol",
     /// The ingress interface is disabled or has no IP configuration.
     InterfaceDown = "interface-down",
     /// Shorter than an IPv4 header, or than its own total length (RFC 1812, 5.2.2).

@@ -8,8 +8,8 @@ use crate::flow;
 /// The worker, of `workers`, on which the flow of this frame lives; none where it may stay where it
 /// is (ARP and all that is not IP).
 ///
-/// The link header is looked through as far as VLAN tags go; frames of links without one begin with
-/// the packet.
+/// The link header is looked through as far as VLAN tags and the header of a PPPoE session go; frames of links without
+/// one begin with the packet.
 #[inline]
 pub fn home(bytes: &[u8], ethernet: bool, workers: usize) -> Option<u16> {
     hash(bytes, ethernet).map(|hash| place(hash, workers))
@@ -41,10 +41,19 @@ fn packet(bytes: &[u8]) -> Option<&[u8]> {
         match EtherType(u16::from_be_bytes([ethertype[0], ethertype[1]])) {
             tag if tag.is_vlan() => at += 4,
             EtherType::IPV4 | EtherType::IPV6 => return bytes.get(at + 2..),
+            EtherType::PPPOE_SESSION => return session_packet(bytes.get(at + 2..)?),
             _ => return None,
         }
     }
     None
+}
+
+/// The IP packet behind the header of a PPPoE session (RFC 2516, 4; PPP protocols of IPv4 and IPv6).
+fn session_packet(bytes: &[u8]) -> Option<&[u8]> {
+    match bytes {
+        [0x11, 0, _, _, _, _, 0x00, 0x21 | 0x57, packet @ ..] => Some(packet),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -78,6 +87,23 @@ mod tests {
             homes[usize::from(home_there)] += 1;
         }
         assert!(homes.iter().all(|count| *count > 50), "{homes:?}");
+    }
+
+    #[test]
+    fn a_packet_in_a_session_has_the_home_of_its_flow() {
+        let udp = Udp4::default();
+        let mut frame = udp.frame();
+        let header = [0x88, 0x64, 0x11, 0, 0, 7, 0, 0, 0x00, 0x21];
+        frame.splice(12..14, header);
+        assert_eq!(hash(&frame, true), hash(&udp.frame(), true));
+        frame[18..20].copy_from_slice(&[0xc0, 0x21]);
+        assert_eq!(
+            hash(&frame, true),
+            hash(&udp.frame(), true),
+            "the length says nothing"
+        );
+        frame[20] = 0xc0;
+        assert_eq!(hash(&frame, true), None, "the link's own protocols stay");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! interfaces.
 
 mod details;
+mod keys;
 mod own;
 mod peers;
 mod station;
@@ -13,6 +14,7 @@ mod table;
 mod tunnel;
 pub(crate) mod vlan;
 
+pub use crate::demux::Session;
 pub use details::{Details, Own4, Own6};
 pub use own::OwnAddresses;
 pub use peers::Peers;
@@ -56,6 +58,8 @@ pub struct Interface {
     /// VLANs on it are slaves: ports of bridges, or links of bonds. The table knows; what is written here does not
     /// count.
     pub slaves: bool,
+    /// PPPoE sessions lie on it, or on what lies on it. The table knows; what is written here does not count.
+    pub sessions: bool,
     /// Its link address; frames for another unicast address are not ours.
     pub mac: Mac,
     /// What takes the frames that it receives before it does.

@@ -1,5 +1,6 @@
-//! Stations: interfaces that lie on another one and are told by the link address that frames are sent to
-//! (`/interface/vrrp`, `/interface/macvlan`).
+//! Stations: interfaces that lie on another one and are told apart by the link address that frames are sent to
+//! (`/interface/vrrp`, `/interface/macvlan`). [`crate::demux`] finds a station by its address; the list of an
+//! interface's stations is for frames to a group, which all of them receive.
 
 use std::sync::Arc;
 
@@ -12,29 +13,21 @@ pub const STATIONS: usize = 1024;
 
 type List = Vec<(Mac, InterfaceId)>;
 
-/// The stations on one interface, by link address. Where there are none there is no list.
+/// The stations on one interface. Where there are none there is no list.
 #[derive(Debug, Default)]
 pub(super) struct Stations {
     list: ArcSwapOption<List>,
 }
 
 impl Stations {
-    /// The station that has this link address.
-    pub(super) fn get(&self, mac: Mac) -> Option<InterfaceId> {
-        let list = self.list.load();
-        let list = list.as_deref()?;
-        let at = list.binary_search_by_key(&mac, |(mac, _)| *mac).ok()?;
-        list.get(at).map(|(_, id)| *id)
-    }
-
-    /// Gives all of them.
-    pub(super) fn each(&self, mut give: impl FnMut(InterfaceId)) {
+    /// Calls `each` for all of them.
+    pub(super) fn each(&self, mut each: impl FnMut(InterfaceId)) {
         let list = self.list.load();
         let list = list.iter().flat_map(|list| list.iter());
-        list.for_each(|(_, id)| give(*id));
+        list.for_each(|(_, id)| each(*id));
     }
 
-    /// Names the station that has this link address; none takes it away. Says whether there was room.
+    /// Names the station that has this link address; `None` takes it away. Returns whether there was room.
     pub(super) fn set(&self, mac: Mac, station: Option<InterfaceId>) -> bool {
         let mut list = self.list.load().as_deref().cloned().unwrap_or_default();
         let place = list.binary_search_by_key(&mac, |(mac, _)| *mac);

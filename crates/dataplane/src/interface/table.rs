@@ -13,10 +13,10 @@ use wire::Mac;
 use super::peers::Peers;
 use super::station::Stations;
 use super::tunnel::{Ends, Tunnels};
-use super::vlan::Vlans;
-use super::{Above, Details, Interface, OwnAddresses, Tag};
+use super::{Above, Details, Interface, OwnAddresses};
 use crate::bond::Bonds;
 use crate::bridge::Bridges;
+use crate::demux::{Demux, Facts};
 use crate::encap::wireguard::Sessions;
 use crate::encap::{Encapsulation, Form};
 use crate::out::OutId;
@@ -33,6 +33,9 @@ const PAGE: usize = 256;
 #[derive(Debug)]
 pub struct InterfaceTable {
     pages: Box<[OnceLock<Box<[Slot]>>]>,
+    pub(super) demux: Demux,
+    /// Changes with every interface and VLAN, so that workers may remember what they found.
+    version: AtomicU64,
     tunnels: Tunnels,
     own: OwnAddresses,
     /// What the router is known by on interfaces without an address.
@@ -45,15 +48,21 @@ pub struct InterfaceTable {
 }
 
 #[derive(Debug, Default)]
-struct Slot {
-    line: Line,
+pub(super) struct Slot {
+    pub(super) line: Line,
     details: ArcSwapOption<Details>,
-    vlans: Vlans,
-    stations: Stations,
-    /// The interface whose link it shares, as a station.
-    shares: AtomicU32,
-    /// How many stations lie on it, or on what lies on it.
-    carried: AtomicU32,
+    /// The stations on it, which frames for a group are copied to.
+    pub(super) stations: Stations,
+    /// The interface below a station or a session.
+    pub(super) below: AtomicU32,
+    /// The lowest interface below a session.
+    pub(super) under: AtomicU32,
+    /// The name of a session's key on the interface below; 0 for all other interfaces.
+    pub(super) session: AtomicU64,
+    /// How many VLANs lie on it.
+    pub(super) vlans: AtomicU32,
+    /// How many stations and how many sessions lie on it, or on what lies on it.
+    pub(super) carried: [AtomicU32; 2],
     /// The snapshot's epoch from which on the class holds (32) | the class before (16) | the class (16).
     classes: AtomicU64,
     /// The bond or bridge that takes its frames.
@@ -72,14 +81,14 @@ struct Slot {
 /// The version is odd while the writer is at work.
 #[derive(Debug, Default)]
 #[repr(align(32))]
-struct Line([AtomicU64; 4]);
+pub(super) struct Line([AtomicU64; 4]);
 
 /// In place of a mirror port's number: there is none.
 const NO_MIRROR: u16 = u16::MAX;
 const MAC_BITS: u32 = 48;
 
 /// The bits of word 3.
-mod flag {
+pub(super) mod flag {
     /// There is such an interface.
     pub(super) const PRESENT: u64 = 1;
     pub(super) const RUNNING: u64 = 1 << 1;
@@ -87,14 +96,18 @@ mod flag {
     pub(super) const IPV4: u64 = 1 << 3;
     pub(super) const IPV6: u64 = 1 << 4;
     /// VLAN interfaces lie on it. Outlives a write.
-    pub(super) const VLANS: u64 = 1 << 5;
+    pub(in crate::interface) const VLANS: u64 = 1 << 5;
     /// A bond takes its frames; a bridge does.
     pub(super) const BOND: u64 = 1 << 6;
     pub(super) const BRIDGE: u64 = 1 << 7;
     /// Stations lie on it, or on what lies on it. Outlives a write.
-    pub(super) const STATIONS: u64 = 1 << 8;
+    pub(in crate::interface) const STATIONS: u64 = 1 << 8;
     /// VLANs on it are slaves. Outlives a write.
     pub(super) const SLAVES: u64 = 1 << 9;
+    /// PPPoE sessions lie on it, or on what lies on it. Outlives a write.
+    pub(in crate::interface) const SESSIONS: u64 = 1 << 10;
+    /// The flags that outlive a write.
+    pub(super) const KEPT: u64 = VLANS | STATIONS | SLAVES | SESSIONS;
 }
 
 impl Default for InterfaceTable {
@@ -108,6 +121,8 @@ impl InterfaceTable {
     pub fn new() -> Self {
         Self {
             pages: (0..INTERFACES / PAGE).map(|_| OnceLock::new()).collect(),
+            demux: Demux::default(),
+            version: AtomicU64::new(0),
             tunnels: Tunnels::new(),
             own: OwnAddresses::new(),
             fallback: ArcSwapOption::empty(),
@@ -120,7 +135,7 @@ impl InterfaceTable {
     }
 
     #[inline]
-    fn slot(&self, id: InterfaceId) -> Option<&Slot> {
+    pub(super) fn slot(&self, id: InterfaceId) -> Option<&Slot> {
         let slot = id.slot();
         let page = self.pages.get(slot / PAGE)?.get()?;
         page.get(slot % PAGE)
@@ -197,12 +212,6 @@ impl InterfaceTable {
         &self.bonds
     }
 
-    /// The VLAN interface that has this tag on an interface.
-    #[inline]
-    pub fn vlan(&self, on: InterfaceId, tag: Tag) -> Option<InterfaceId> {
-        self.slot(on)?.vlans.get(tag)
-    }
-
     /// Shows the encapsulation of the interface in this slot, if it is a tunnel.
     pub(crate) fn tunnel<R>(&self, slot: u32, show: impl FnOnce(&Encapsulation) -> R) -> Option<R> {
         let details = self.slot(InterfaceId(slot))?.details.load();
@@ -262,7 +271,26 @@ impl InterfaceTable {
             let before = slot.line.read(id.generation());
             slot.line.write(id.generation(), Some(interface));
             self.carry(id, before.as_ref(), Some(interface));
+            self.set_facts(id, Facts::of(interface));
         }
+        self.changed();
+    }
+
+    /// Tells workers that what they remember of interfaces may hold no more.
+    pub(super) fn changed(&self) {
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Returns a number that is another one after every change of an interface or a VLAN.
+    #[inline(always)]
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// The tables from keys of frames to interfaces.
+    #[inline(always)]
+    pub(crate) fn demux(&self) -> &Demux {
+        &self.demux
     }
 
     /// What an interface lies on says whether slaves lie on it.
@@ -294,75 +322,6 @@ impl InterfaceTable {
     pub fn set_details(&self, id: InterfaceId, details: Arc<Details>) -> Option<Arc<Details>> {
         self.make_room(id);
         self.slot(id)?.details.swap(Some(details))
-    }
-
-    /// Names the VLAN interface that has this tag on an interface; none takes it away. Only control
-    /// calls this.
-    pub fn set_vlan(&self, on: InterfaceId, tag: Tag, vlan: Option<InterfaceId>) {
-        self.make_room(on);
-        if let Some(slot) = self.slot(on) {
-            slot.vlans.set(tag, vlan);
-            let any = vlan.is_some() || !slot.vlans.is_empty();
-            slot.line.set_flag(flag::VLANS, any);
-        }
-    }
-
-    /// The station on an interface that has this link address.
-    #[inline]
-    pub fn station(&self, on: InterfaceId, mac: Mac) -> Option<InterfaceId> {
-        self.slot(on)?.stations.get(mac)
-    }
-
-    /// The interface whose link the station in this slot shares.
-    #[inline]
-    pub(crate) fn station_on(&self, slot: u32) -> InterfaceId {
-        let slot = self.slot(InterfaceId(slot));
-        slot.map_or(InterfaceId::NONE, |slot| {
-            InterfaceId(slot.shares.load(Ordering::Acquire))
-        })
-    }
-
-    /// Gives all stations on an interface.
-    pub fn each_station(&self, on: InterfaceId, give: impl FnMut(InterfaceId)) {
-        if let Some(slot) = self.slot(on) {
-            slot.stations.each(give);
-        }
-    }
-
-    /// Names the station on an interface that has this link address; none takes it away. `through` are the
-    /// interfaces that carry this one's frames, such as the port of a VLAN. Says whether there was room
-    /// ([`super::STATIONS`]). Only control calls this.
-    pub fn set_station(
-        &self,
-        (on, mac): (InterfaceId, Mac),
-        through: &[InterfaceId],
-        station: Option<InterfaceId>,
-    ) -> bool {
-        self.make_room(on);
-        let Some(slot) = self.slot(on) else {
-            return false;
-        };
-        let was_there = slot.stations.get(mac).is_some();
-        if !slot.stations.set(mac, station) {
-            return false;
-        }
-        if let Some(id) = station {
-            self.make_room(id);
-            if let Some(slot) = self.slot(id) {
-                slot.shares.store(on.0, Ordering::Release);
-            }
-        }
-        for id in through.iter().chain([&on]) {
-            self.make_room(*id);
-            if let Some(slot) = self.slot(*id) {
-                let carried = slot.carried.load(Ordering::Relaxed);
-                let carried = carried + u32::from(station.is_some());
-                let carried = carried.saturating_sub(u32::from(was_there));
-                slot.carried.store(carried, Ordering::Relaxed);
-                slot.line.set_flag(flag::STATIONS, carried > 0);
-            }
-        }
-        true
     }
 
     /// The bond or bridge that takes the frames of an interface, if its line says that one does.
@@ -418,21 +377,24 @@ impl InterfaceTable {
         &self.taps
     }
 
-    /// Ends an interface; nobody finds it by this id again. Its VLANs are taken away before. Returns what
+    /// Ends an interface; nobody finds it by this id again. Its VLANs and stations are taken away before; a
+    /// session's key goes with it. Returns what
     /// was known of it, to be held like what [`Self::set_details`] returns. Only control calls this.
     pub fn remove(&self, id: InterfaceId) -> Option<Arc<Details>> {
         self.set_tap(id, false);
+        self.remove_session(id);
         let slot = self.slot(id)?;
         let before = slot.line.read(id.generation());
         slot.line.write(id.generation(), None);
         self.carry(id, before.as_ref(), None);
+        self.changed();
         slot.classes.store(0, Ordering::Relaxed);
         slot.services.store(0, Ordering::Relaxed);
         slot.above.store(0, Ordering::Relaxed);
         slot.details.swap(None)
     }
 
-    fn make_room(&self, id: InterfaceId) {
+    pub(super) fn make_room(&self, id: InterfaceId) {
         if let Some(page) = self.pages.get(id.slot() / PAGE) {
             page.get_or_init(|| (0..PAGE).map(|_| Slot::default()).collect());
         }
@@ -466,6 +428,7 @@ impl Line {
                 vlans: flags & flag::VLANS != 0,
                 stations: flags & flag::STATIONS != 0,
                 slaves: flags & flag::SLAVES != 0,
+                sessions: flags & flag::SESSIONS != 0,
                 above: above(flags),
                 mac: Mac(mac),
                 mtu: third as u32,
@@ -486,7 +449,7 @@ impl Line {
         line[1].store(mac | u64::from(generation) << MAC_BITS, Ordering::Relaxed);
         let third = u64::from(is.mtu) | u64::from(is.under.0) << 32;
         line[2].store(third, Ordering::Relaxed);
-        let kept = line[3].load(Ordering::Relaxed) & (flag::VLANS | flag::STATIONS | flag::SLAVES);
+        let kept = line[3].load(Ordering::Relaxed) & flag::KEPT;
         let flags = [
             (interface.is_some(), flag::PRESENT),
             (is.running, flag::RUNNING),
@@ -509,7 +472,7 @@ impl Line {
     }
 
     /// Sets one of the flags that outlive a write.
-    fn set_flag(&self, flag: u64, any: bool) {
+    pub(super) fn set_flag(&self, flag: u64, any: bool) {
         let line = &self.0;
         let flags = line[3].load(Ordering::Relaxed);
         let wanted = match any {
@@ -563,6 +526,7 @@ mod tests {
             vlans: false,
             stations: false,
             slaves: false,
+            sessions: false,
             above: Above::Bridge,
         }
     }
@@ -631,33 +595,5 @@ mod tests {
         assert_eq!(name.as_deref(), Some("wan"));
         table.remove(id);
         assert_eq!(table.details(id, |_| ()), None);
-    }
-
-    #[test]
-    fn tags_name_interfaces_and_the_line_says_whether_any_does() {
-        let table = InterfaceTable::new();
-        let (id, vlan) = (InterfaceId(1), InterfaceId(2));
-        let tag = |ethertype| Tag {
-            ethertype,
-            vlan_id: 10,
-        };
-        table.set(id, &ether(0));
-        table.set_vlan(id, tag(0x8100), Some(vlan));
-        table.set(id, &ether(4));
-
-        assert_eq!(table.vlan(id, tag(0x8100)), Some(vlan));
-        assert_eq!(table.vlan(id, tag(0x88a8)), None);
-        assert!(
-            table
-                .get(id)
-                .is_some_and(|is| is.vlans && is.out == OutId::port(4))
-        );
-        table.set_vlan(id, tag(0x8100), None);
-        assert_eq!(table.vlan(id, tag(0x8100)), None);
-        assert!(
-            table
-                .get(id)
-                .is_some_and(|is| !is.vlans && is.out == OutId::port(4))
-        );
     }
 }

@@ -1,35 +1,25 @@
-//! Demultiplexing: the interface of each frame of a port. VLAN tags name the interface and are taken off, so that
-//! every packet behind this stands behind the 14 bytes of an Ethernet header.
+//! Demultiplexing: the interface of each frame of a vector. What names the interface (VLAN tags, the header of a PPPoE
+//! session) is taken off, so that every packet behind this stands behind the 14 bytes of an Ethernet header.
 //!
-//! Tags come off only where the frame surely enters: an IP packet for the link address of a running interface that
-//! shares link address and families with its port. All other frames keep their tags, and [`super::ingress`] decides
-//! about each of them.
+//! Headers come off only where the frame surely enters: an IP packet for the link address of the interface that
+//! received it, which names a running interface that shares the families in use with that. All other frames stay as
+//! they are, and [`super::ingress`] decides about each of them.
+
+mod sessions;
 
 use frame::{Frame, InterfaceId};
 
 use super::Context;
 use super::ingress::{ETHERNET, Entrance, IPV4, IPV6};
 use crate::counters::{Counters, Traffic};
+use crate::demux::Facts;
+use crate::demux::pppoe::{self, SESSION_DATA};
 use crate::interface::{Interface, Tag, vlan};
 
 /// The most tags that are taken off.
 const TAGS: usize = 4;
 /// Frames are asked for so many ahead.
 const AHEAD: usize = 8;
-
-/// What is the same for the frames of a vector.
-struct Demux<'a> {
-    cx: &'a Context<'a>,
-    entrance: &'a Entrance,
-    /// The interfaces of single tags that were found, by the low bits of the VLAN id.
-    found: [(Tag, InterfaceId); FOUND],
-    counters: &'a Counters,
-    /// What an interface received, and was not counted yet.
-    run: (InterfaceId, Traffic),
-}
-
-/// Tags whose interface is remembered within a vector.
-const FOUND: usize = 64;
 /// Bytes of a frame with one tag up to the type of its packet.
 const ONE_TAG: usize = ETHERNET + 4;
 const NO_TAG: Tag = Tag {
@@ -37,18 +27,73 @@ const NO_TAG: Tag = Tag {
     vlan_id: 0,
 };
 
-/// Finds the interface of each frame of a port, and takes the tags off those that surely go on. Counts what
-/// interfaces on the port's receive.
+/// The interfaces of single tags that a worker has met, as long as no interface changes.
+pub(super) struct KnownTags {
+    /// The table's version that they are of.
+    version: u64,
+    /// By the low bits of the VLAN id.
+    known: [KnownTag; KNOWN],
+}
+
+/// Tags that are known at a time.
+const KNOWN: usize = 256;
+
+/// An interface that a tag names on another one.
+#[derive(Clone, Copy)]
+struct KnownTag {
+    on: InterfaceId,
+    tag: Tag,
+    id: InterfaceId,
+}
+
+const UNKNOWN: KnownTag = KnownTag {
+    on: InterfaceId::NONE,
+    tag: NO_TAG,
+    id: InterfaceId::NONE,
+};
+
+impl KnownTags {
+    pub(super) const fn new() -> Self {
+        Self {
+            version: 0,
+            known: [UNKNOWN; KNOWN],
+        }
+    }
+
+    /// A vector begins: forgets all if an interface changed since the last one.
+    fn begin(&mut self, version: u64) {
+        if self.version != version {
+            self.version = version;
+            self.known.fill(UNKNOWN);
+        }
+    }
+
+    #[inline(always)]
+    fn place(&mut self, tag: Tag) -> &mut KnownTag {
+        &mut self.known[usize::from(tag.vlan_id) % KNOWN]
+    }
+}
+
+/// Finds the interface of each frame that an interface received, and takes off what names it where the frame surely
+/// goes on. Counts what the interfaces on the one below receive.
 pub(super) fn demultiplex(
     cx: &Context<'_>,
     entrance: &Entrance,
     frames: &mut [Frame],
+    tags: &mut KnownTags,
     counters: &Counters,
 ) {
+    if entrance.interface.sessions {
+        sessions::take_off(cx, entrance, frames, counters);
+    }
+    if !entrance.interface.vlans {
+        return;
+    }
+    tags.begin(cx.interfaces.version());
     let mut demux = Demux {
         cx,
         entrance,
-        found: [(NO_TAG, InterfaceId::NONE); FOUND],
+        tags,
         counters,
         run: (entrance.id, Traffic::default()),
     };
@@ -56,65 +101,109 @@ pub(super) fn demultiplex(
         if let Some(next) = frames.get(at + AHEAD) {
             next.prefetch();
         }
-        let frame = &mut frames[at];
-        match demux.interface(frame) {
-            Some(vlan) => frame.rise(entrance.id, vlan),
-            None => frame.ingress = entrance.id,
-        }
+        demux.one(&mut frames[at]);
     }
     demux.flush();
 }
 
+/// What is the same for the frames of a vector.
+struct Demux<'a> {
+    cx: &'a Context<'a>,
+    entrance: &'a Entrance,
+    tags: &'a mut KnownTags,
+    counters: &'a Counters,
+    /// What an interface received, and was not counted yet.
+    run: (InterfaceId, Traffic),
+}
+
 impl Demux<'_> {
-    /// The interface that a frame's tags name, when they are off; none for a frame that keeps them.
+    /// Makes a frame one of the interface that its tags name, and takes them off, or leaves it as it is.
     #[inline(always)]
-    fn interface(&mut self, frame: &mut Frame) -> Option<InterfaceId> {
-        let head = *frame.bytes().first_chunk::<ONE_TAG>()?;
+    fn one(&mut self, frame: &mut Frame) {
+        let Some(head) = frame.bytes().first_chunk::<ONE_TAG>() else {
+            return self.leave(frame);
+        };
+        let head = *head;
         let [.., a, b, c, d, e, f] = head;
         let ethertype = u16::from_be_bytes([a, b]);
         if !matches!(ethertype, vlan::CUSTOMER | vlan::SERVICE) {
-            return None;
+            return self.leave(frame);
         }
         let vlan_id = u16::from_be_bytes([c, d]) & 0xfff;
         let tag = Tag { ethertype, vlan_id };
-        let known = self.found[usize::from(vlan_id) % FOUND];
+        let known = *self.tags.place(tag);
         let plain = matches!(u16::from_be_bytes([e, f]), IPV4 | IPV6);
         let ours = head.first_chunk() == Some(&self.entrance.interface.mac.0);
-        if !(plain && ours && known.0 == tag) {
+        if !(plain && ours && known.tag == tag && known.on == self.entrance.id) {
             return self.unusual(frame, tag);
         }
-        self.count(known.1, frame.len());
+        self.count(known.id, frame.len());
         // The addresses move by one tag: with a fixed length that is two moves.
-        let to = frame.bytes_mut().get_mut(4..)?;
-        *to.first_chunk_mut::<{ ETHERNET - 2 }>()? = *head.first_chunk()?;
-        pulled(frame, 4, c >> 5);
-        Some(known.1)
-    }
-
-    /// A frame with several tags, or with one that was not met before.
-    #[inline(never)]
-    fn unusual(&mut self, frame: &mut Frame, first: Tag) -> Option<InterfaceId> {
-        let (tags, priority) = read(frame.bytes(), &self.entrance.interface)?;
-        let id = self.find(&tags)?;
-        if tags.count == 1 {
-            self.found[usize::from(first.vlan_id) % FOUND] = (first, id);
+        if let Some(to) = frame.bytes_mut().first_chunk_mut::<ONE_TAG>() {
+            to[4..ETHERNET + 2].copy_from_slice(&head[..ETHERNET - 2]);
         }
-        self.count(id, frame.len());
-        take_off(frame, tags.count * 4, priority);
-        Some(id)
+        pulled(frame, 4, c >> 5);
+        frame.rise(self.entrance.id, known.id);
     }
 
-    /// The interface of these tags, if it shares all that pass 1 asks with the port's.
-    fn find(&mut self, tags: &Tags) -> Option<InterfaceId> {
-        let mut id = self.entrance.id;
+    /// A frame without tags, or one that keeps them: it is the interface's own, unless a session took it before.
+    #[inline(always)]
+    fn leave(&self, frame: &mut Frame) {
+        if !self.entrance.interface.sessions {
+            frame.ingress = self.entrance.id;
+        }
+    }
+
+    /// A frame with several tags, or with one that was not met before, or with tags and the header of a session.
+    #[inline(never)]
+    fn unusual(&mut self, frame: &mut Frame, first: Tag) {
+        let Some(named) = self.named(frame.bytes(), first) else {
+            return self.leave(frame);
+        };
+        self.count(named.id, frame.len());
+        frame.l3 = named.l3 as u16;
+        untag(frame);
+        frame.rise(named.below, named.id);
+    }
+
+    /// Returns the interface that the headers of a frame name, if it shares all that pass 1 asks with the one that
+    /// received it.
+    fn named(&mut self, bytes: &[u8], first: Tag) -> Option<Named> {
+        let entrance = self.entrance.id;
+        let tags = read(bytes, &self.entrance.interface)?;
+        let mut id = entrance;
         for tag in &tags.tags[..tags.count] {
             id = self.cx.interfaces.vlan(id, *tag)?;
         }
-        let (found, port) = (self.cx.interfaces.get(id)?, self.entrance.interface);
-        let alike = found.running
-            && found.ethernet
-            && (found.mac, found.ipv4, found.ipv6) == (port.mac, port.ipv4, port.ipv6);
-        alike.then_some(id)
+        // The entrance may be older than the version that is remembered.
+        let port = self.cx.interfaces.get(entrance)?;
+        let found = self.cx.interfaces.get(id)?;
+        let is_like = |other: &Interface| Facts::of(other) == Facts::of(&running(&port));
+        if tags.carries == SESSION_DATA {
+            let shares_link = found.running && found.ethernet && found.mac == port.mac;
+            let session = sessions::of(self.cx, id, bytes, tags.l3).filter(|_| shares_link)?;
+            let line = self.cx.interfaces.get(session)?;
+            return is_like(&line).then_some(Named {
+                below: id,
+                id: session,
+                l3: tags.l3 + pppoe::HEADER,
+            });
+        }
+        if !(found.ethernet && found.mac == port.mac && is_like(&found)) {
+            return None;
+        }
+        if tags.count == 1 {
+            *self.tags.place(first) = KnownTag {
+                on: entrance,
+                tag: first,
+                id,
+            };
+        }
+        Some(Named {
+            below: entrance,
+            id,
+            l3: tags.l3,
+        })
     }
 
     #[inline(always)]
@@ -137,27 +226,54 @@ impl Demux<'_> {
     }
 }
 
+/// The interface that the headers of a frame name.
+struct Named {
+    /// The interface that it lies on.
+    below: InterfaceId,
+    id: InterfaceId,
+    /// Where its packet begins.
+    l3: usize,
+}
+
+/// An interface, as one that runs.
+const fn running(interface: &Interface) -> Interface {
+    Interface {
+        running: true,
+        ..*interface
+    }
+}
+
 /// The tags of a frame, outermost first.
 struct Tags {
     tags: [Tag; TAGS],
     count: usize,
+    /// Where they end, and the EtherType of what is there.
+    l3: usize,
+    carries: u16,
 }
 
-/// Takes off what lies between the link addresses of a frame and the type of its packet, which begins at `l3`.
+/// Takes off what lies between the link addresses of a frame and its packet, which begins at `l3`: tags, and the header
+/// of a PPPoE session behind them.
 #[inline]
 pub(super) fn untag(frame: &mut Frame) {
-    let off = usize::from(frame.l3).saturating_sub(ETHERNET);
-    if off > 0 {
-        let last = usize::from(frame.l3) - 4;
-        let priority = frame.bytes().get(last).map_or(0, |first| first >> 5);
-        take_off(frame, off, priority);
-        frame.l3 = ETHERNET as u16;
+    let l3 = usize::from(frame.l3);
+    let off = l3.saturating_sub(ETHERNET);
+    if off == 0 {
+        return;
     }
-}
-
-fn take_off(frame: &mut Frame, off: usize, priority: u8) {
-    frame.bytes_mut().copy_within(..ETHERNET - 2, off);
+    let bytes = frame.bytes_mut();
+    let mut tags = l3;
+    if let Some(ethertype) = sessions::ethertype_of_packet(bytes, l3)
+        && let Some(place) = bytes.get_mut(l3 - 2..l3)
+    {
+        place.copy_from_slice(&ethertype.to_be_bytes());
+        tags -= pppoe::HEADER;
+    }
+    let last = bytes.get(tags - 4).filter(|_| tags > ETHERNET);
+    let priority = last.map_or(0, |first| first >> 5);
+    bytes.copy_within(..ETHERNET - 2, off);
     pulled(frame, off, priority);
+    frame.l3 = ETHERNET as u16;
 }
 
 /// The addresses of a frame have moved by this many bytes.
@@ -168,27 +284,31 @@ fn pulled(frame: &mut Frame, off: usize, priority: u8) {
     (frame.untagged, frame.came_priority) = (off as u8, priority);
 }
 
-/// The tags of an IP packet to this port's link address, and the priority of the last one; none where it is
+/// Reads the tags of a frame to this port's link address with an IP packet or PPPoE session data; `None` where it is
 /// not that, or has a tag without a VLAN (IEEE 802.1Q, 9.6).
-fn read(bytes: &[u8], port: &Interface) -> Option<(Tags, u8)> {
+fn read(bytes: &[u8], port: &Interface) -> Option<Tags> {
     if bytes.first_chunk() != Some(&port.mac.0) {
         return None;
     }
-    let mut tags = Tags {
-        tags: [NO_TAG; TAGS],
-        count: 0,
-    };
-    let (mut at, mut priority) = (ETHERNET - 2, 0);
+    let mut tags = [NO_TAG; TAGS];
+    let (mut at, mut count) = (ETHERNET - 2, 0);
     loop {
         let [a, b, c, d] = *bytes.get(at..)?.first_chunk()?;
         match u16::from_be_bytes([a, b]) {
-            IPV4 | IPV6 => return Some((tags, priority)),
+            carries @ (IPV4 | IPV6 | SESSION_DATA) => {
+                let l3 = at + 2;
+                return Some(Tags {
+                    tags,
+                    count,
+                    l3,
+                    carries,
+                });
+            }
             ethertype @ (vlan::CUSTOMER | vlan::SERVICE) => {
                 let vlan_id = u16::from_be_bytes([c, d]) & 0xfff;
-                let tag = tags.tags.get_mut(tags.count).filter(|_| vlan_id != 0)?;
+                let tag = tags.get_mut(count).filter(|_| vlan_id != 0)?;
                 *tag = Tag { ethertype, vlan_id };
-                tags.count += 1;
-                priority = c >> 5;
+                count += 1;
                 at += 4;
             }
             _ => return None,

@@ -5,6 +5,7 @@ use frame::{Frame, InterfaceId, Offload, Pool, Segmentation, Unfinishable, Unfra
 
 use super::Context;
 use crate::counters::Counters;
+use crate::demux::pppoe;
 use crate::drop::DropReason;
 use crate::out::{Out, OutId};
 use crate::outlet::Outlet;
@@ -45,7 +46,7 @@ pub(crate) fn rewrite(frame: &mut Frame, adjacency: &Adjacency) -> bool {
     ) {
         (Some(place), Some(header)) => {
             place.copy_from_slice(header);
-            prioritise(frame);
+            complete(frame);
             true
         }
         _ => false,
@@ -74,16 +75,29 @@ pub(crate) fn tag(frame: &mut Frame, header: &[u8; HEADER_BYTES], len: u8) -> bo
     {
         place.copy_from_slice(header);
     }
-    prioritise(frame);
+    complete(frame);
     true
+}
+
+/// Completes a link header that is longer than Ethernet's: the priority in its tags, and the length in the header of a
+/// PPPoE session.
+#[inline(always)]
+fn complete(frame: &mut Frame) {
+    prioritise(frame);
+    if pppoe::is_behind(frame.bytes(), frame.l3.into()) {
+        pppoe::set_length(frame);
+    }
 }
 
 /// Writes the frame's priority into its VLAN tags (IEEE 802.1Q, 9.6).
 #[inline]
 pub(crate) fn prioritise(frame: &mut Frame) {
-    let (priority, end) = (frame.priority << 5, usize::from(frame.l3));
+    let (priority, mut end) = (frame.priority << 5, usize::from(frame.l3));
     if priority == 0 {
         return;
+    }
+    if pppoe::is_behind(frame.bytes(), end) {
+        end -= pppoe::HEADER;
     }
     // Behind the addresses come the tags, and the type of what they carry.
     for at in (ETHERNET..end).step_by(4) {
@@ -125,7 +139,10 @@ pub(crate) fn finish(
     let port = out.as_port().and_then(|port| cx.snapshot.port(port));
     let segmentation = frame.offload.segmentation;
     let gathered = segmentation == Segmentation::Fragments;
+    let of_session = pppoe::is_behind(frame.bytes(), frame.l3.into());
     let taken = match out.out() {
+        // Each segment has a length of its own in its PPPoE header, which no device writes.
+        _ if of_session && segmentation != Segmentation::None => false,
         // Each of its ports takes the frame as it can.
         Out::Bridge(_) => !gathered,
         _ => port.is_some_and(|binding| binding.offloads.take(&frame.offload)),
@@ -164,7 +181,10 @@ pub(crate) fn finish(
             let more = (pieces.len() as u64 - 1, bytes.saturating_sub(frame.len()));
             count_sent(cx, &outlet.counters, frame.egress, more.0, more.1 as u64);
             outlet.pool.free(frame);
-            for piece in pieces.drain(..) {
+            for mut piece in pieces.drain(..) {
+                if of_session {
+                    pppoe::set_length(&mut piece);
+                }
                 outlet.dispatch(cx, piece, out);
             }
         }

@@ -269,13 +269,13 @@ impl<S: Sees> Together<'_, '_, S> {
             return false;
         }
         let lens = headers.lens().iter().sum::<u32>();
-        // Nothing was taken off where there are no VLANs.
-        let tagged = part.iter().filter(|_| entrance.interface.vlans);
+        // Nothing was taken off where nothing lies on the interface.
+        let tagged = part.iter().filter(|_| entrance.demuxes());
         let untagged = tagged.map(|frame| u32::from(frame.untagged)).sum::<u32>();
         entered.received.bytes += u64::from(lens + untagged);
         for frame in &mut *part {
-            // Where VLANs lie on the interface, it is known of each frame already.
-            if !entrance.interface.vlans {
+            // Demux has said of each frame which interface receives it.
+            if !entrance.demuxes() {
                 frame.ingress = entrance.id;
             }
             frame.l3 = ingress::ETHERNET as u16;
@@ -316,7 +316,7 @@ fn run<const FAST: bool, const IPV6: bool>(
             break;
         }
         bytes += received(frame);
-        if entrance.interface.vlans {
+        if entrance.demuxes() {
             arrived.id = frame.ingress;
         }
         frame.ingress = arrived.id;

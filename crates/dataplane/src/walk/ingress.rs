@@ -6,8 +6,9 @@ use wire::{EtherType, Mac};
 
 use super::headers::{Column, Headers};
 use super::{Context, Exit, stations};
+use crate::demux::pppoe::{self, SESSION_DATA};
 use crate::drop::DropReason;
-use crate::interface::{Interface, InterfaceTable, Tag, vlan};
+use crate::interface::{Interface, InterfaceTable, Session, Tag, vlan};
 use crate::punt::Why;
 
 pub(super) const IPV4: u16 = EtherType::IPV4.0;
@@ -49,7 +50,13 @@ impl Entrance {
 }
 
 impl Entrance {
-    /// Its frames are behind ingress: they are all its own, and were counted.
+    /// Whether its frames may belong to interfaces that lie on it: demux says of each which one it is.
+    #[inline(always)]
+    pub(super) const fn demuxes(&self) -> bool {
+        self.interface.vlans | self.interface.sessions
+    }
+
+    /// Its frames are behind ingress: they are all its own, or of PPPoE sessions on it, and were counted.
     pub(super) fn is_behind(&mut self) {
         self.interface.vlans = false;
         self.interface.stations = false;
@@ -70,6 +77,8 @@ pub(crate) struct Arrived {
     /// Where its network header begins.
     pub(crate) l3: u16,
     pub(crate) ipv6: bool,
+    /// Bytes at the end of the frame that are not the packet's, as the header of a PPPoE session says.
+    pub(crate) padding: u16,
     /// It was sent to a link-layer group or broadcast address.
     pub(crate) group: bool,
 }
@@ -85,6 +94,7 @@ pub(crate) fn plain(entrance: &Entrance, bytes: &[u8]) -> Option<Arrived> {
         interface: entrance.interface,
         l3: ETHERNET as u16,
         ipv6: ethertype == IPV6,
+        padding: 0,
         group: false,
     })
 }
@@ -136,8 +146,10 @@ fn unusual(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrive
             interface: entrance.interface,
             l3,
             ipv6: ethertype == IPV6,
+            padding: 0,
             group,
         }),
+        SESSION_DATA if entrance.interface.sessions => of_session(cx, &entrance, bytes, l3),
         _ => Err(of_service(cx, entrance.id, bytes, (l3, ethertype))),
     }
 }
@@ -153,6 +165,44 @@ fn of_service(cx: &Context<'_>, id: InterfaceId, bytes: &[u8], (l3, kind): (u16,
         }),
         None => Exit::Drop(DropReason::EthernetType),
     }
+}
+
+/// Decides about PPPoE session data that an interface received; the header begins at `l3`.
+fn of_session(
+    cx: &Context<'_>,
+    entrance: &Entrance,
+    bytes: &[u8],
+    l3: u16,
+) -> Result<Arrived, Exit> {
+    let peer = bytes.get(6..12).and_then(<[u8]>::first_chunk);
+    let is_group = bytes.first().is_some_and(|first| first & 1 != 0);
+    let Some(peer) = peer.filter(|_| !is_group) else {
+        return Err(Exit::Drop(DropReason::PppoeMalformed));
+    };
+    let behind = bytes.get(usize::from(l3)..).unwrap_or_default();
+    let (number, data) = pppoe::read(behind).map_err(Exit::Drop)?;
+    let session = Session {
+        peer: Mac(*peer),
+        number,
+    };
+    let id = cx.interfaces.session(entrance.id, session);
+    let id = id.ok_or(Exit::Drop(DropReason::PppoeSession))?;
+    let Some(ethertype) = data.ethertype else {
+        let exit = of_service(cx, entrance.id, bytes, (l3, SESSION_DATA));
+        return Err(match exit {
+            Exit::Drop(DropReason::EthernetType) => Exit::Drop(DropReason::PppoeProtocol),
+            exit => exit,
+        });
+    };
+    let interface = { cx.interfaces.get(id) }.filter(|interface| interface.running);
+    Ok(Arrived {
+        id,
+        interface: interface.ok_or(Exit::Drop(DropReason::InterfaceDown))?,
+        l3: l3 + pppoe::HEADER as u16,
+        ipv6: ethertype == IPV6,
+        padding: (behind.len() - pppoe::HEADER - data.packet) as u16,
+        group: false,
+    })
 }
 
 /// Follows the VLAN tags to the interface that they name: it, where its packet begins, and the
@@ -218,6 +268,7 @@ fn without_link_header(entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exi
         interface: entrance.interface,
         l3: 0,
         ipv6,
+        padding: 0,
         group: false,
     })
 }

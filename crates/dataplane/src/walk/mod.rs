@@ -273,7 +273,8 @@ fn check<const FAST: bool, T: Tracer>(
     bytes: &[u8],
     tracer: &mut T,
 ) -> Result<Key, Exit> {
-    let packet = bytes.get(usize::from(arrived.l3)..).unwrap_or_default();
+    let end = bytes.len() - usize::from(arrived.padding).min(bytes.len());
+    let packet = bytes.get(usize::from(arrived.l3)..end).unwrap_or_default();
     let checked = if arrived.ipv6 {
         prerouting::ipv6::<FAST>(cx, arrived, packet).map(Key::V6)
     } else {

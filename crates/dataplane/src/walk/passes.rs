@@ -4,7 +4,7 @@
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::challenge::challenge;
-use super::demux::{self, demultiplex};
+use super::demux::{self, KnownTags, demultiplex};
 use super::depart;
 use super::enter::{Entered, Unseen, pass1};
 use super::ingress::Entrance;
@@ -37,6 +37,7 @@ pub(crate) struct Scratch {
     pub(super) hops4: [NextHopId; VECTOR_FRAMES],
     pub(super) hops6: [NextHopId; VECTOR_FRAMES],
     pub(super) near: Near,
+    tags: KnownTags,
     pub(super) ahead: guarded::Ahead,
     /// Where frames go that were wrapped.
     pub(crate) nexts: encap::Nexts,
@@ -56,6 +57,7 @@ impl Scratch {
             hops4: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
             hops6: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
             near: Near::new(),
+            tags: KnownTags::new(),
             ahead: guarded::Ahead::new(),
             nexts: encap::Nexts::new(),
             targets: encap::Targets::new(),
@@ -137,8 +139,9 @@ pub(crate) fn vector(
     if entrance.interface.stations {
         stations::rise(cx, &entrance, vector, outlet);
     }
-    if entrance.interface.vlans {
-        demultiplex(cx, &entrance, vector.frames_mut(), &outlet.counters);
+    if entrance.demuxes() {
+        let frames = vector.frames_mut();
+        demultiplex(cx, &entrance, frames, &mut scratch.tags, &outlet.counters);
     }
     packets(cx, &entrance, vector, scratch, outlet);
 }

@@ -114,6 +114,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
         interface,
         l3: frame.l3,
         ipv6: packet(&frame).first().is_some_and(|first| first >> 4 == 6),
+        padding: 0,
         group: false,
     };
     let key = super::check::<false, _>(cx, &arrived, frame.bytes(), &mut Silent);

@@ -15,6 +15,7 @@ mod options6;
 mod quiet;
 mod routing;
 mod service;
+mod sessions;
 mod stations;
 mod tap;
 mod teach;

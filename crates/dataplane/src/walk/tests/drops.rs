@@ -326,7 +326,8 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Tested where they belong.
-const ELSEWHERE: [&[DropReason]; 10] = [
+const ELSEWHERE: [&[DropReason]; 11] = [
+    &OF_SESSIONS,
     &OF_TUNNELS,
     &OF_IPSEC,
     &OF_VRRP,
@@ -337,6 +338,14 @@ const ELSEWHERE: [&[DropReason]; 10] = [
     &OF_BRIDGES,
     &OF_BONDS,
     &OF_QUEUES,
+];
+
+/// Tested with PPPoE sessions.
+const OF_SESSIONS: [DropReason; 4] = [
+    DropReason::PppoeMalformed,
+    DropReason::PppoeLength,
+    DropReason::PppoeSession,
+    DropReason::PppoeProtocol,
 ];
 
 /// Tested with queues, and with their disciplines.

@@ -1,0 +1,75 @@
+//! Demultiplexing: from what a frame carries to the interface that receives it.
+//!
+//! Each key space has a table from keys to interfaces. A key is what distinguishes an interface from its neighbours
+//! on the interface below it: a VLAN tag, the peer and number of a PPPoE session, the address of a station.
+//! [`crate::walk`] looks keys up for whole vectors. Ends of IP tunnels, SPIs and UDP ports are in
+//! `interface/tunnel.rs`.
+
+pub(crate) mod pppoe;
+mod table;
+
+use frame::InterfaceId;
+use wire::Mac;
+
+pub use self::pppoe::Session;
+pub(crate) use self::table::{Entry, Facts, Key, KeyTable, Place};
+use crate::interface::{Interface, Tag, vlan};
+
+/// The tables of all key spaces.
+#[derive(Debug, Default)]
+pub(crate) struct Demux {
+    /// VLAN interfaces, by tag.
+    pub(crate) vlans: KeyTable,
+    /// PPPoE sessions, by peer and number.
+    pub(crate) sessions: KeyTable,
+    /// Interfaces that share the link of another one, by link address.
+    pub(crate) stations: KeyTable,
+}
+
+/// Returns the key of a VLAN tag on an interface.
+#[inline(always)]
+pub(crate) const fn of_tag(on: InterfaceId, tag: Tag) -> Key {
+    let is_service = tag.ethertype == vlan::SERVICE;
+    Key {
+        on: on.slot() as u32,
+        name: tag.vlan_id as u64 | (is_service as u64) << 16,
+    }
+}
+
+/// Returns the key of a station's link address on an interface.
+#[inline(always)]
+pub(crate) const fn of_station(on: InterfaceId, mac: Mac) -> Key {
+    Key {
+        on: on.slot() as u32,
+        name: mac_bits(mac.0),
+    }
+}
+
+/// Returns the key of a PPPoE session on an interface.
+#[inline(always)]
+pub(crate) const fn of_session(on: InterfaceId, session: Session) -> Key {
+    Key {
+        on: on.slot() as u32,
+        name: session.bits(),
+    }
+}
+
+/// A link address as a number of 48 bits.
+#[inline(always)]
+pub(crate) const fn mac_bits([a, b, c, d, e, f]: [u8; 6]) -> u64 {
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}
+
+impl Facts {
+    const RUNNING: u16 = 1;
+    const IPV4: u16 = 1 << 1;
+    const IPV6: u16 = 1 << 2;
+
+    /// Returns the facts about an interface that decide whether packets enter by it.
+    #[inline]
+    pub(crate) const fn of(interface: &Interface) -> Self {
+        let running = interface.running as u16 * Self::RUNNING;
+        let ipv4 = interface.ipv4 as u16 * Self::IPV4;
+        Self(running | ipv4 | interface.ipv6 as u16 * Self::IPV6)
+    }
+}

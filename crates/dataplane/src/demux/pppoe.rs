@@ -1,0 +1,141 @@
+//! PPPoE session data (RFC 2516, 4 and 6): the header in front of a PPP packet.
+//!
+//! ```text
+//! version 1, type 1 (8) | code 0 (8) | session (16) | length (16) | PPP protocol (16) | packet …
+//! ```
+//!
+//! The length counts the PPP protocol and the packet; Ethernet may pad behind that.
+
+use frame::Frame;
+use wire::{EtherType, Mac};
+
+use super::mac_bits;
+use crate::drop::DropReason;
+
+/// The EtherType of session data.
+pub(crate) const SESSION_DATA: u16 = EtherType::PPPOE_SESSION.0;
+/// Bytes of an Ethernet header without tags.
+const ETHERNET: usize = 14;
+/// Bytes of the header with the PPP protocol.
+pub(crate) const HEADER: usize = 8;
+/// Bytes of the PPP protocol.
+const PROTOCOL: usize = 2;
+/// Version 1, type 1, code 0: session data.
+const DATA: u16 = 0x1100;
+/// PPP protocol numbers of IPv4 and IPv6 (RFC 1332, RFC 5072).
+const PPP_IPV4: u16 = 0x0021;
+const PPP_IPV6: u16 = 0x0057;
+
+/// What identifies a PPPoE session on the interface that it runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Session {
+    /// The link address of the peer.
+    pub peer: Mac,
+    /// The number of the session; 0 is reserved for discovery.
+    pub number: u16,
+}
+
+impl Session {
+    pub(super) const fn bits(self) -> u64 {
+        mac_bits(self.peer.0) << 16 | self.number as u64
+    }
+}
+
+/// The fields of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    kind: u16,
+    pub(crate) number: u16,
+    /// Bytes of the PPP protocol and the packet.
+    len: u16,
+    protocol: u16,
+}
+
+impl Header {
+    #[inline(always)]
+    pub(crate) const fn new([a, b, c, d, e, f, g, h]: [u8; HEADER]) -> Self {
+        Self {
+            kind: u16::from_be_bytes([a, b]),
+            number: u16::from_be_bytes([c, d]),
+            len: u16::from_be_bytes([e, f]),
+            protocol: u16::from_be_bytes([g, h]),
+        }
+    }
+
+    /// Whether version, type and code say session data.
+    #[inline(always)]
+    pub(crate) const fn is_data(&self) -> bool {
+        self.kind == DATA
+    }
+
+    /// Returns the EtherType of the packet; `None` where the PPP protocol is not IP.
+    #[inline(always)]
+    pub(crate) const fn ethertype(&self) -> Option<u16> {
+        match self.protocol {
+            PPP_IPV4 => Some(EtherType::IPV4.0),
+            PPP_IPV6 => Some(EtherType::IPV6.0),
+            _ => None,
+        }
+    }
+
+    /// Returns how many of the `rest` bytes behind the header are the packet; `None` where fewer came than the length
+    /// says, or the length does not hold the PPP protocol.
+    #[inline(always)]
+    pub(crate) fn packet_bytes(&self, rest: usize) -> Option<usize> {
+        let bytes = usize::from(self.len).checked_sub(PROTOCOL)?;
+        (bytes <= rest).then_some(bytes)
+    }
+}
+
+/// What a frame of session data carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Data {
+    /// The EtherType of the packet; `None` for what is not IP.
+    pub(crate) ethertype: Option<u16>,
+    /// Bytes of the packet.
+    pub(crate) packet: usize,
+}
+
+/// Reads the header at the beginning of `bytes`, which end with their frame.
+///
+/// # Errors
+/// The header is cut short, says something else than session data, or is longer than the frame.
+pub(crate) fn read(bytes: &[u8]) -> Result<(u16, Data), DropReason> {
+    let header = bytes.first_chunk().ok_or(DropReason::PppoeMalformed)?;
+    let header = Header::new(*header);
+    if !header.is_data() {
+        return Err(DropReason::PppoeMalformed);
+    }
+    let rest = bytes.len() - HEADER;
+    let packet = header.packet_bytes(rest).ok_or(DropReason::PppoeLength)?;
+    let data = Data {
+        ethertype: header.ethertype(),
+        packet,
+    };
+    Ok((header.number, data))
+}
+
+/// Whether the header of a PPPoE session ends at `l3` of a frame.
+#[inline(always)]
+pub(crate) fn is_behind(bytes: &[u8], l3: usize) -> bool {
+    let at = l3.wrapping_sub(HEADER);
+    at >= ETHERNET && bytes.get(at.wrapping_sub(2)..at) == Some(&SESSION_DATA.to_be_bytes())
+}
+
+/// Writes the length of the IP packet of a frame into the header of the PPPoE session in front of it.
+#[inline(always)]
+pub(crate) fn set_length(frame: &mut Frame) {
+    let l3 = usize::from(frame.l3);
+    let bytes = frame.bytes_mut();
+    let total = match bytes.get(l3..).and_then(<[u8]>::first_chunk) {
+        Some([first, _, _, _, a, b]) if first >> 4 == 6 => {
+            40u16.wrapping_add(u16::from_be_bytes([*a, *b]))
+        }
+        Some([_, _, a, b, _, _]) => u16::from_be_bytes([*a, *b]),
+        None => return,
+    };
+    let len = total.wrapping_add(PROTOCOL as u16).to_be_bytes();
+    if let Some(field) = bytes.get_mut(l3 - 4..l3 - 2) {
+        field.copy_from_slice(&len);
+    }
+}

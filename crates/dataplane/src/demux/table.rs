@@ -1,0 +1,358 @@
+//! A table from keys to interfaces: control writes it, workers read it without a lock.
+//!
+//! ```text
+//! hash of the key ──▶ first line: four entries ──▶ second line, where the first one is full
+//!                         word 0: the key's name (64)
+//!                         word 1: id of the interface (32) | slot of the interface below (20) | facts (12)
+//! ```
+//!
+//! A line is a cache line, and nearly every lookup reads one. A key is in one of its two lines, so a lookup reads at
+//! most both. An entry without an interface is free. The writer frees an entry before it writes another key there,
+//! and a reader reads word 1 before and after word 0: it never combines two entries.
+//!
+//! Where both lines of a key are full, a key of them moves to its other line. A reader that found nothing while a key
+//! moved reads again. A table that is half full doubles, which costs a constant per key; keys that come and go change
+//! their own entry alone. Tables that were outgrown stay until the end of the process, as a reader may be in one;
+//! together they take less memory than the last one.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::OnceLock;
+
+use frame::InterfaceId;
+use kernels::{Pages, Zeroed};
+
+/// Entries of a line.
+const ENTRIES: usize = 4;
+/// Lines of the smallest table, as a power of two.
+const FIRST_BITS: u32 = 4;
+/// Sizes that a table may have: the largest holds a key for each interface when it is half full.
+const SIZES: usize = (InterfaceId::SLOT_BITS + 2 - FIRST_BITS) as usize - 1;
+
+/// What names an interface on the interface below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    /// The slot of the interface below; 0 in key spaces of the whole router.
+    pub(crate) on: u32,
+    /// What frames carry: a tag, an address, a session.
+    pub(crate) name: u64,
+}
+
+/// Facts about an interface that its key's entry repeats, so that a lookup need not read the interface: 12 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Facts(pub(crate) u16);
+
+/// What the table says of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// The interface; never [`InterfaceId::NONE`].
+    pub(crate) id: InterfaceId,
+    pub(crate) facts: Facts,
+}
+
+const SLOT_SHIFT: u32 = 32;
+const SLOT: u64 = (1 << InterfaceId::SLOT_BITS) - 1;
+const FACTS_SHIFT: u32 = 52;
+
+impl Entry {
+    const fn word(self, on: u32) -> u64 {
+        self.id.0 as u64 | (on as u64 & SLOT) << SLOT_SHIFT | (self.facts.0 as u64) << FACTS_SHIFT
+    }
+
+    const fn from_word(word: u64) -> Self {
+        Self {
+            id: InterfaceId(word as u32),
+            facts: Facts((word >> FACTS_SHIFT) as u16),
+        }
+    }
+}
+
+type Line = [AtomicU64; 2 * ENTRIES];
+
+/// The lines that a key may be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    first: u32,
+    second: u32,
+}
+
+impl Place {
+    /// Where no key is looked for.
+    pub(crate) const NONE: Self = Self {
+        first: 0,
+        second: 0,
+    };
+}
+
+/// The table. Its memory comes with the first key.
+#[derive(Debug)]
+pub(crate) struct KeyTable {
+    sizes: [OnceLock<Zeroed<Line>>; SIZES],
+    /// The number of the size in use, plus one; 0 before the first key.
+    size: AtomicU32,
+    /// How many keys there are.
+    count: AtomicU32,
+    /// How often a key moved to its other line.
+    moves: AtomicU64,
+    /// Random: peers choose their keys, and could choose ones that meet in few lines.
+    seed: u64,
+}
+
+impl Default for KeyTable {
+    fn default() -> Self {
+        Self {
+            sizes: [const { OnceLock::new() }; SIZES],
+            size: AtomicU32::new(0),
+            count: AtomicU32::new(0),
+            moves: AtomicU64::new(0),
+            seed: RandomState::new().hash_one(SIZES),
+        }
+    }
+}
+
+/// The table as a reader uses it for a vector.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    lines: &'a [Line],
+    seed: u64,
+    moves: &'a AtomicU64,
+}
+
+impl View<'_> {
+    /// Returns where a key is looked for.
+    #[inline(always)]
+    pub(crate) fn place(&self, key: Key) -> Place {
+        let with = 0x9e37_79b9_7f4a_7c15 ^ u64::from(key.on) << 1;
+        let product = u128::from(key.name ^ self.seed) * u128::from(with);
+        let hash = (product >> 64) as u64 ^ product as u64;
+        let mask = self.lines.len() as u32 - 1;
+        let first = hash as u32 & mask;
+        let second = (hash >> 32) as u32 & mask;
+        Place {
+            first,
+            second: if first == second { first ^ 1 } else { second },
+        }
+    }
+
+    /// Asks the processor for the line that a key is most likely in.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, place: Place) {
+        if let Some(line) = self.lines.get(place.first as usize) {
+            kernels::prefetch(line);
+        }
+    }
+
+    /// Returns the entry of a key, whose place this is.
+    #[inline(always)]
+    pub(crate) fn get(&self, place: Place, key: Key) -> Option<Entry> {
+        match find(self.line(place.first), key) {
+            Some((_, entry)) => Some(entry),
+            None => self.get_elsewhere(place, key),
+        }
+    }
+
+    #[inline(never)]
+    fn get_elsewhere(&self, place: Place, key: Key) -> Option<Entry> {
+        loop {
+            let moves = self.moves.load(Ordering::Acquire);
+            let mut lines = [place.second, place.first].into_iter();
+            if let Some((_, entry)) = lines.find_map(|line| find(self.line(line), key)) {
+                return Some(entry);
+            }
+            fence(Ordering::Acquire);
+            if self.moves.load(Ordering::Relaxed) == moves {
+                return None;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn line(&self, at: u32) -> &Line {
+        // Lines are a power of two, and places are below their number.
+        &self.lines[at as usize & (self.lines.len() - 1)]
+    }
+}
+
+/// Returns the entry of a key in a line, and its number there.
+#[inline(always)]
+fn find(line: &Line, key: Key) -> Option<(usize, Entry)> {
+    for at in 0..ENTRIES {
+        let (name, value) = (&line[2 * at], &line[2 * at + 1]);
+        if name.load(Ordering::Relaxed) != key.name {
+            continue;
+        }
+        let before = value.load(Ordering::Acquire);
+        let same = name.load(Ordering::Relaxed) == key.name;
+        fence(Ordering::Acquire);
+        let unchanged = value.load(Ordering::Relaxed) == before;
+        let of_key = (before >> SLOT_SHIFT & SLOT) as u32 == key.on && before as u32 != 0;
+        if same && unchanged && of_key {
+            return Some((at, Entry::from_word(before)));
+        }
+    }
+    None
+}
+
+/// Writes a key into a free entry.
+fn fill(line: &Line, at: usize, (name, value): (u64, u64)) {
+    // A reader that sees the new name sees that the entry was free before.
+    fence(Ordering::Release);
+    line[2 * at].store(name, Ordering::Relaxed);
+    line[2 * at + 1].store(value, Ordering::Release);
+}
+
+fn free(line: &Line, at: usize) {
+    line[2 * at + 1].store(0, Ordering::Release);
+}
+
+fn free_entry(line: &Line) -> Option<usize> {
+    (0..ENTRIES).find(|at| line[2 * at + 1].load(Ordering::Relaxed) as u32 == 0)
+}
+
+impl KeyTable {
+    /// Returns the table for the lookups of a vector; `None` where it has no key.
+    #[inline]
+    pub(crate) fn view(&self) -> Option<View<'_>> {
+        let size = self.size.load(Ordering::Acquire).checked_sub(1)?;
+        self.view_of(size as usize)
+    }
+
+    fn view_of(&self, size: usize) -> Option<View<'_>> {
+        Some(View {
+            lines: self.sizes.get(size)?.get()?,
+            seed: self.seed,
+            moves: &self.moves,
+        })
+    }
+
+    /// Returns the entry of a key.
+    #[inline]
+    pub(crate) fn get(&self, key: Key) -> Option<Entry> {
+        let view = self.view()?;
+        view.get(view.place(key), key)
+    }
+
+    /// Returns the number of keys.
+    pub(crate) fn len(&self) -> usize {
+        self.count.load(Ordering::Relaxed) as usize
+    }
+
+    /// Sets the entry of a key. Returns false, and changes nothing, where the table is full. Only control calls this.
+    #[must_use]
+    pub(crate) fn set(&self, key: Key, entry: Entry) -> bool {
+        let word = entry.word(key.on);
+        if let Some(view) = self.view() {
+            let place = view.place(key);
+            for line in [place.first, place.second].map(|at| view.line(at)) {
+                if let Some((at, _)) = find(line, key) {
+                    line[2 * at + 1].store(word, Ordering::Release);
+                    return true;
+                }
+            }
+        }
+        let count = self.count.load(Ordering::Relaxed);
+        if !self.add(count, (key.name, word)) {
+            return false;
+        }
+        self.count.store(count + 1, Ordering::Relaxed);
+        true
+    }
+
+    /// Removes a key. Returns what its entry was. Only control calls this.
+    pub(crate) fn remove(&self, key: Key) -> Option<Entry> {
+        let view = self.view()?;
+        let place = view.place(key);
+        let lines = [place.first, place.second].map(|at| view.line(at));
+        let (line, (at, entry)) =
+            { lines.into_iter() }.find_map(|line| Some((line, find(line, key)?)))?;
+        free(line, at);
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        Some(entry)
+    }
+
+    /// Adds a key beside so many others, in a larger table where this one is half full or has no room for it.
+    fn add(&self, count: u32, words: (u64, u64)) -> bool {
+        let view = self.view();
+        let has_room = |view: &View<'_>| count as usize * 2 < view.lines.len() * ENTRIES;
+        if view.is_some_and(|view| has_room(&view) && self.put(&view, words)) {
+            return true;
+        }
+        let next = self.size.load(Ordering::Relaxed) as usize;
+        (next..SIZES).any(|size| self.grow(size, view.as_ref(), words))
+    }
+
+    /// Makes the table of this size the one in use, with the keys of the one before and another one. Returns false
+    /// where they do not fit.
+    fn grow(&self, size: usize, before: Option<&View<'_>>, words: (u64, u64)) -> bool {
+        let Ok(lines) = Zeroed::new(1 << (FIRST_BITS as usize + size), Pages::Huge) else {
+            return false;
+        };
+        if self.sizes[size].set(lines).is_err() {
+            return false;
+        }
+        let Some(view) = self.view_of(size) else {
+            return false;
+        };
+        let lines = before.map_or(&[][..], |view| view.lines);
+        let entries = lines.iter().flat_map(|line| line.as_chunks::<2>().0);
+        let entries =
+            entries.map(|words| words.each_ref().map(|word| word.load(Ordering::Relaxed)));
+        let entries = entries.filter(|[_, value]| *value as u32 != 0);
+        let mut all = entries.map(|[name, value]| (name, value)).chain([words]);
+        let fits = all.all(|words| self.put(&view, words));
+        if fits {
+            self.size.store(size as u32 + 1, Ordering::Release);
+        }
+        fits
+    }
+
+    /// Writes a key into one of its lines. Returns false where there is no room.
+    fn put(&self, view: &View<'_>, words: (u64, u64)) -> bool {
+        let place = view.place(key_of(words));
+        let lines = [place.first, place.second];
+        for line in lines.map(|at| view.line(at)) {
+            if let Some(at) = free_entry(line) {
+                fill(line, at, words);
+                return true;
+            }
+        }
+        let moved = lines.iter().find_map(|line| self.make_room(view, *line));
+        if let Some((line, at)) = moved {
+            fill(line, at, words);
+        }
+        moved.is_some()
+    }
+
+    /// Moves a key of a full line to its other line. Returns the entry that is free then.
+    fn make_room<'a>(&self, view: &View<'a>, from: u32) -> Option<(&'a Line, usize)> {
+        let line = &view.lines[from as usize];
+        for at in 0..ENTRIES {
+            let words = [0, 1].map(|word| line[2 * at + word].load(Ordering::Relaxed));
+            let words = (words[0], words[1]);
+            let place = view.place(key_of(words));
+            let other = match place.first == from {
+                true => place.second,
+                false => place.first,
+            };
+            let other = &view.lines[other as usize];
+            if let Some(to) = free_entry(other) {
+                fill(other, to, words);
+                self.moves.fetch_add(1, Ordering::Release);
+                free(line, at);
+                return Some((line, at));
+            }
+        }
+        None
+    }
+}
+
+const fn key_of((name, value): (u64, u64)) -> Key {
+    Key {
+        on: (value >> SLOT_SHIFT & SLOT) as u32,
+        name,
+    }
+}
+
+#[cfg(test)]
+mod tests;
