@@ -34,7 +34,7 @@ run: ## run the lab `home` and land in the router's console
 	@$(QUICK) lab run $(LAB) $(if $(CONFIG),--config '$(CONFIG)')
 
 test: ## run the unit, property, simulation and namespace tests
-	@packaging/ahead.sh target/test.log 30 4000 test
+	@packaging/ahead.sh target/test.log 20 8000 test
 	@packaging/deps.sh build run test
 	@packaging/test.sh
 
