@@ -43,6 +43,7 @@ const MIGRATE: u16 = 3;
 
 /// A bridge's spanning tree. It has no port at first.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub struct Bridge {
     config: Config,
     region: Region,
@@ -50,6 +51,8 @@ pub struct Bridge {
     /// In the order of their numbers.
     ports: Vec<Port>,
     next_second: Option<Instant>,
+    /// How often the machines ran.
+    rounds: u64,
     unsettled: u64,
     changes: u64,
     changed_at: Option<Instant>,
@@ -173,6 +176,7 @@ impl Bridge {
             trees: Vec::new(),
             ports: Vec::new(),
             next_second: None,
+            rounds: 0,
             unsettled: 0,
             changes: 0,
             changed_at: None,
@@ -279,6 +283,7 @@ impl Bridge {
     fn begin_port(&mut self, place: usize) {
         let (times, cost_mode) = (self.own_times(), self.config.cost_mode);
         let rapid = self.is_rapid();
+        self.stir(place);
         let port = &mut self.ports[place];
         port.oper_edge = port.config.edge.is_admin();
         port.info_internal = false;
@@ -337,10 +342,11 @@ impl Bridge {
         let Some(place) = self.place(number) else {
             return;
         };
-        let port = &mut self.ports[place];
-        if port.link == link {
+        if self.ports[place].link == link {
             return;
         }
+        self.stir(place);
+        let port = &mut self.ports[place];
         port.link = link;
         if !port.is_enabled() {
             port.disable(rapid);
@@ -366,6 +372,10 @@ impl Bridge {
                     break;
                 }
             }
+            #[cfg(test)]
+            if self.rounds.is_multiple_of(16) {
+                self.assert_settled(now);
+            }
         }
         self.tell(out);
         let any = self.config.protocol != Protocol::None
@@ -378,28 +388,73 @@ impl Bridge {
         }
     }
 
-    /// Runs each machine once; says whether one did anything.
-    fn round(&mut self, now: Instant, out: &mut Vec<Action>) -> bool {
-        let mut busy = false;
-        let rapid = self.is_rapid();
+    /// The machines of a port run in this round and the next: something that they look at has changed.
+    fn stir(&mut self, place: usize) {
+        self.ports[place].runs_until = self.rounds + 1;
+    }
+
+    fn stir_all(&mut self) {
         for port in &mut self.ports {
-            busy |= port.migrate(rapid) | port.detect_edge();
+            port.runs_until = self.rounds + 1;
         }
+    }
+
+    /// Runs each machine once that may have something to do. Returns whether one did anything.
+    fn round(&mut self, now: Instant, out: &mut Vec<Action>) -> bool {
+        self.rounds += 1;
+        let rapid = self.is_rapid();
+        let mut busy = self.run(|its, place| {
+            let port = &mut its.ports[place];
+            port.migrate(rapid) | port.detect_edge()
+        });
         for tree in 0..self.trees.len() {
-            for port in 0..self.ports.len() {
-                busy |= self.inform(tree, port);
+            let mut moved = self.run(|its, place| its.inform(tree, place));
+            moved |= self.select_roles(tree);
+            if moved {
+                self.stir_waiting(tree);
             }
-            busy |= self.select_roles(tree);
-            for port in 0..self.ports.len() {
-                busy |= self.change_role(tree, port);
-                busy |= self.ports[port].change_state(tree);
-                busy |= self.change_topology(tree, port, now);
+            let mut changed = false;
+            busy |= moved
+                | self.run(|its, place| {
+                    let role = its.change_role(tree, place);
+                    changed |= role;
+                    let state = its.ports[place].change_state(tree);
+                    role | state | its.change_topology(tree, place, now)
+                });
+            if changed {
+                self.stir_waiting(tree);
             }
         }
-        for port in 0..self.ports.len() {
-            busy |= self.transmit(port, out);
+        busy | self.run(|its, place| its.transmit(place, out))
+    }
+
+    /// Runs a machine of each port that was stirred. Returns whether one did anything; that port is stirred again.
+    fn run(&mut self, mut machine: impl FnMut(&mut Self, usize) -> bool) -> bool {
+        let mut busy = false;
+        for place in 0..self.ports.len() {
+            if self.ports[place].runs_until >= self.rounds && machine(self, place) {
+                self.stir(place);
+                busy = true;
+            }
         }
         busy
+    }
+
+    /// Stirs the ports whose next step depends on what other ports do.
+    fn stir_waiting(&mut self, tree: usize) {
+        for port in &mut self.ports {
+            if port.trees[tree].looks_at_others() {
+                port.runs_until = self.rounds + 1;
+            }
+        }
+    }
+
+    /// No machine of any port has anything to do, whether it was stirred or not.
+    #[cfg(test)]
+    fn assert_settled(&self, now: Instant) {
+        let mut all = self.clone();
+        all.stir_all();
+        assert!(!all.round(now, &mut Vec::new()), "a port was not stirred");
     }
 
     /// Without a protocol, whatever has a link forwards.
@@ -470,17 +525,23 @@ impl Machine for Bridge {
                 if let Some(place) = self.place(number) {
                     self.ports.remove(place);
                     self.reselect();
+                    // A port may have waited for this one alone.
+                    for tree in 0..self.trees.len() {
+                        self.stir_waiting(tree);
+                    }
                 }
             }
             Event::Link(number, link) => self.change_link(number, link),
             Event::Unguard(number) => {
                 if let Some(place) = self.place(number) {
                     self.ports[place].guarded = false;
+                    self.stir(place);
                 }
             }
             Event::Migrate(number) => {
                 if let Some(place) = self.place(number) {
                     self.ports[place].mcheck = self.is_rapid();
+                    self.stir(place);
                 }
             }
             Event::Received(number, bytes) => self.receive(number, bytes, out),
@@ -503,6 +564,7 @@ impl Machine for Bridge {
             });
             for port in self.ports.iter_mut().filter(|port| port.is_enabled()) {
                 port.count_down();
+                port.runs_until = self.rounds + 1;
             }
             self.settle(now, out);
             if self.next_second == Some(now) {

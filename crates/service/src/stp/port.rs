@@ -182,6 +182,8 @@ pub(super) struct Port {
     /// By tree, the common one first.
     pub(super) trees: Vec<TreePort>,
     pub(super) counters: Counters,
+    /// The round of [`super::Bridge`] up to which its machines run: nothing that they look at has changed since.
+    pub(super) runs_until: u64,
 
     /// The neighbour and this bridge agree on the way to the root of the common tree, as far as the region.
     pub(super) common_agrees: bool,

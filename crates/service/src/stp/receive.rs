@@ -13,6 +13,7 @@ impl Bridge {
             return;
         };
         let (protocol, max_hops) = (self.config.protocol, self.config.max_hops);
+        self.stir(place);
         let port = &mut self.ports[place];
         if !port.is_enabled() || protocol == Protocol::None {
             return;

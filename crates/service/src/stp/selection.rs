@@ -41,7 +41,11 @@ impl Bridge {
         }
         let tree = &mut self.trees[at];
         let before = core::mem::replace(&mut tree.root, best);
+        let are_others = tree.root_times != times;
         (tree.root_port, tree.root_times) = (by, times);
+        if are_others {
+            self.stir_all();
+        }
         let leads_out = before.external_cost != 0 || best.external_cost != 0;
         if at == 0 && before.regional_root != best.regional_root && leads_out {
             self.sync_masters();
@@ -72,6 +76,7 @@ impl Bridge {
             for its in &mut port.trees[1..] {
                 (its.agree, its.agreed, its.synced, its.sync) = (false, false, false, true);
             }
+            port.runs_until = self.rounds + 1;
         }
     }
 
@@ -97,6 +102,9 @@ impl Bridge {
             }
             Info::Received => (Role::Alternate, false),
         };
+        if (its.selected_role, its.update) != (role, update) || update {
+            port.runs_until = self.rounds + 1;
+        }
         (its.selected_role, its.update) = (role, update);
     }
 }

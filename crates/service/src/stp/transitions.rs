@@ -42,9 +42,11 @@ impl Bridge {
         };
         if wants.sync_all {
             self.in_tree(tree, |its| its.sync = true);
+            self.stir_all();
         }
         if wants.re_root_all {
             self.in_tree(tree, |its| its.re_root = true);
+            self.stir_all();
         }
         let port = &mut self.ports[place];
         if wants.news {
@@ -103,6 +105,11 @@ impl Bridge {
 }
 
 impl TreePort {
+    /// Whether the next step depends on what other ports do (`allSynced`, `reRooted`).
+    pub(super) fn looks_at_others(&self) -> bool {
+        self.role == Role::Root || self.asks_all_synced()
+    }
+
     /// Whether the next step depends on `allSynced`.
     fn asks_all_synced(&self) -> bool {
         match self.role {
