@@ -38,6 +38,9 @@ pub struct InterfaceCounters {
     pub tx_drop: Counter,
 }
 
+/// Counters of interfaces whose slots follow each other.
+type Page = Box<[InterfaceCounters; PAGE]>;
+
 /// What a worker counts of a service.
 #[derive(Debug, Default)]
 pub struct ServiceCounters {
@@ -75,7 +78,7 @@ pub struct Counters {
     pub taps_lost: Counter,
     /// What rules of the firewall counted.
     pub rules: Arc<RuleCounters>,
-    pages: Box<[OnceLock<Box<[InterfaceCounters]>>]>,
+    pages: Box<[OnceLock<Page>; PAGES]>,
     /// What belongs to an interface without a page.
     nowhere: InterfaceCounters,
 }
@@ -105,7 +108,7 @@ impl Counters {
             taps: Counter::default(),
             taps_lost: Counter::default(),
             rules: Arc::default(),
-            pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
+            pages: Box::new([const { OnceLock::new() }; PAGES]),
             nowhere: InterfaceCounters::default(),
         }
     }
@@ -123,7 +126,7 @@ impl Counters {
         let missing = pages.iter().rev().take_while(|page| page.get().is_none());
         let first = pages.len() - missing.count();
         for page in &pages[first..] {
-            page.get_or_init(|| (0..PAGE).map(|_| InterfaceCounters::default()).collect());
+            page.get_or_init(|| Box::new(core::array::from_fn(|_| InterfaceCounters::default())));
         }
         true
     }
@@ -132,7 +135,7 @@ impl Counters {
     #[inline]
     pub fn interface(&self, id: InterfaceId) -> &InterfaceCounters {
         let id = id.slot();
-        match self.pages.get(id / PAGE).and_then(OnceLock::get) {
+        match self.pages[id / PAGE % PAGES].get() {
             Some(page) => &page[id % PAGE],
             None => &self.nowhere,
         }

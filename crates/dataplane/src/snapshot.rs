@@ -65,6 +65,18 @@ impl Default for Snapshot {
 }
 
 impl Snapshot {
+    /// Whether nothing but queues looks at packets beside routing: they take the walk of the fast path.
+    pub(crate) const fn is_short(&self) -> bool {
+        self.ipv4.is_short() && self.ipv6.is_short()
+    }
+
+    /// Whether nothing looks at packets but routing. What interfaces on the receiving one receive is counted in pass 3
+    /// then, together with what goes by the fast path.
+    pub(crate) fn is_fast_path(&self) -> bool {
+        let guards = self.firewall.guards(false) || self.firewall.guards(true);
+        !guards && self.is_short() && !self.queues
+    }
+
     /// The settings of a family.
     #[inline(always)]
     pub const fn family(&self, ipv6: bool) -> &FamilySettings {

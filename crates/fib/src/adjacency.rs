@@ -207,6 +207,13 @@ impl AdjacencyTable {
         kernels::prefetch(self.line(id));
     }
 
+    /// Returns the egress interface of a next hop as a hint: what the line has there may be changing, or mean something
+    /// else.
+    #[inline(always)]
+    pub fn egress_hint(&self, id: NextHopId) -> InterfaceId {
+        InterfaceId((self.line(id)[1].load(Ordering::Relaxed) >> 32) as u32)
+    }
+
     /// Reads a next hop; a reader never sees half of a change.
     #[inline]
     pub fn read(&self, id: NextHopId) -> Adjacency {

@@ -12,7 +12,7 @@ use frame::InterfaceId;
 use wire::Mac;
 
 pub use self::pppoe::Session;
-pub(crate) use self::table::{Entry, Facts, Key, KeyTable, Place};
+pub(crate) use self::table::{Entry, Facts, Key, KeyTable, Place, View};
 use crate::interface::{Interface, Tag, vlan};
 
 /// The tables of all key spaces.
@@ -45,12 +45,20 @@ pub(crate) const fn of_station(on: InterfaceId, mac: Mac) -> Key {
     }
 }
 
+/// Returns the name of a PPPoE session: the link address of its peer and its number, each byte where it would be if they
+/// followed each other in a frame.
+#[inline(always)]
+pub(crate) const fn session_name(peer: [u8; 6], [high, low]: [u8; 2]) -> u64 {
+    let [a, b, c, d, e, f] = peer;
+    u64::from_ne_bytes([a, b, c, d, e, f, high, low])
+}
+
 /// Returns the key of a PPPoE session on an interface.
 #[inline(always)]
 pub(crate) const fn of_session(on: InterfaceId, session: Session) -> Key {
     Key {
         on: on.slot() as u32,
-        name: session.bits(),
+        name: session_name(session.peer.0, session.number.to_be_bytes()),
     }
 }
 

@@ -9,7 +9,6 @@
 use frame::Frame;
 use wire::{EtherType, Mac};
 
-use super::mac_bits;
 use crate::drop::DropReason;
 
 /// The EtherType of session data.
@@ -23,8 +22,8 @@ const PROTOCOL: usize = 2;
 /// Version 1, type 1, code 0: session data.
 const DATA: u16 = 0x1100;
 /// PPP protocol numbers of IPv4 and IPv6 (RFC 1332, RFC 5072).
-const PPP_IPV4: u16 = 0x0021;
-const PPP_IPV6: u16 = 0x0057;
+pub(crate) const PPP_IPV4: u16 = 0x0021;
+pub(crate) const PPP_IPV6: u16 = 0x0057;
 
 /// What identifies a PPPoE session on the interface that it runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,12 +32,6 @@ pub struct Session {
     pub peer: Mac,
     /// The number of the session; 0 is reserved for discovery.
     pub number: u16,
-}
-
-impl Session {
-    pub(super) const fn bits(self) -> u64 {
-        mac_bits(self.peer.0) << 16 | self.number as u64
-    }
 }
 
 /// The fields of a header.
@@ -119,7 +112,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(u16, Data), DropReason> {
 #[inline(always)]
 pub(crate) fn is_behind(bytes: &[u8], l3: usize) -> bool {
     let at = l3.wrapping_sub(HEADER);
-    at >= ETHERNET && bytes.get(at.wrapping_sub(2)..at) == Some(&SESSION_DATA.to_be_bytes())
+    let kind = bytes
+        .get(at.wrapping_sub(2)..)
+        .and_then(<[u8]>::first_chunk);
+    (ETHERNET..bytes.len()).contains(&at)
+        && kind.is_some_and(|kind| u16::from_be_bytes(*kind) == SESSION_DATA)
 }
 
 /// Writes the length of the IP packet of a frame into the header of the PPPoE session in front of it.

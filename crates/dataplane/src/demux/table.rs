@@ -31,7 +31,7 @@ const FIRST_BITS: u32 = 4;
 const SIZES: usize = (InterfaceId::SLOT_BITS + 2 - FIRST_BITS) as usize - 1;
 
 /// What names an interface on the interface below it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     /// The slot of the interface below; 0 in key spaces of the whole router.
     pub(crate) on: u32,
@@ -70,20 +70,9 @@ impl Entry {
 
 type Line = [AtomicU64; 2 * ENTRIES];
 
-/// The lines that a key may be in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    first: u32,
-    second: u32,
-}
-
-impl Place {
-    /// Where no key is looked for.
-    pub(crate) const NONE: Self = Self {
-        first: 0,
-        second: 0,
-    };
-}
+/// The hash of a key, which says in which two lines it may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place(u64);
 
 /// The table. Its memory comes with the first key.
 #[derive(Debug)]
@@ -125,28 +114,32 @@ impl View<'_> {
     pub(crate) fn place(&self, key: Key) -> Place {
         let with = 0x9e37_79b9_7f4a_7c15 ^ u64::from(key.on) << 1;
         let product = u128::from(key.name ^ self.seed) * u128::from(with);
-        let hash = (product >> 64) as u64 ^ product as u64;
-        let mask = self.lines.len() as u32 - 1;
-        let first = hash as u32 & mask;
-        let second = (hash >> 32) as u32 & mask;
-        Place {
-            first,
-            second: if first == second { first ^ 1 } else { second },
-        }
+        Place((product >> 64) as u64 ^ product as u64)
+    }
+
+    /// The number of the line that a key is most likely in.
+    #[inline(always)]
+    fn first(&self, place: Place) -> u32 {
+        place.0 as u32 & (self.lines.len() as u32 - 1)
+    }
+
+    /// The numbers of both lines of a key, which differ.
+    fn both(&self, place: Place) -> [u32; 2] {
+        let first = self.first(place);
+        let second = self.first(Place(place.0 >> 32));
+        [first, if first == second { first ^ 1 } else { second }]
     }
 
     /// Asks the processor for the line that a key is most likely in.
     #[inline(always)]
     pub(crate) fn prefetch(&self, place: Place) {
-        if let Some(line) = self.lines.get(place.first as usize) {
-            kernels::prefetch(line);
-        }
+        kernels::prefetch(self.line(self.first(place)));
     }
 
     /// Returns the entry of a key, whose place this is.
     #[inline(always)]
     pub(crate) fn get(&self, place: Place, key: Key) -> Option<Entry> {
-        match find(self.line(place.first), key) {
+        match find(self.line(self.first(place)), key) {
             Some((_, entry)) => Some(entry),
             None => self.get_elsewhere(place, key),
         }
@@ -156,7 +149,7 @@ impl View<'_> {
     fn get_elsewhere(&self, place: Place, key: Key) -> Option<Entry> {
         loop {
             let moves = self.moves.load(Ordering::Acquire);
-            let mut lines = [place.second, place.first].into_iter();
+            let mut lines = self.both(place).into_iter().rev();
             if let Some((_, entry)) = lines.find_map(|line| find(self.line(line), key)) {
                 return Some(entry);
             }
@@ -233,18 +226,13 @@ impl KeyTable {
         view.get(view.place(key), key)
     }
 
-    /// Returns the number of keys.
-    pub(crate) fn len(&self) -> usize {
-        self.count.load(Ordering::Relaxed) as usize
-    }
-
     /// Sets the entry of a key. Returns false, and changes nothing, where the table is full. Only control calls this.
     #[must_use]
     pub(crate) fn set(&self, key: Key, entry: Entry) -> bool {
         let word = entry.word(key.on);
         if let Some(view) = self.view() {
             let place = view.place(key);
-            for line in [place.first, place.second].map(|at| view.line(at)) {
+            for line in view.both(place).map(|at| view.line(at)) {
                 if let Some((at, _)) = find(line, key) {
                     line[2 * at + 1].store(word, Ordering::Release);
                     return true;
@@ -263,7 +251,7 @@ impl KeyTable {
     pub(crate) fn remove(&self, key: Key) -> Option<Entry> {
         let view = self.view()?;
         let place = view.place(key);
-        let lines = [place.first, place.second].map(|at| view.line(at));
+        let lines = view.both(place).map(|at| view.line(at));
         let (line, (at, entry)) =
             { lines.into_iter() }.find_map(|line| Some((line, find(line, key)?)))?;
         free(line, at);
@@ -310,7 +298,7 @@ impl KeyTable {
     /// Writes a key into one of its lines. Returns false where there is no room.
     fn put(&self, view: &View<'_>, words: (u64, u64)) -> bool {
         let place = view.place(key_of(words));
-        let lines = [place.first, place.second];
+        let lines = view.both(place);
         for line in lines.map(|at| view.line(at)) {
             if let Some(at) = free_entry(line) {
                 fill(line, at, words);
@@ -331,10 +319,8 @@ impl KeyTable {
             let words = [0, 1].map(|word| line[2 * at + word].load(Ordering::Relaxed));
             let words = (words[0], words[1]);
             let place = view.place(key_of(words));
-            let other = match place.first == from {
-                true => place.second,
-                false => place.first,
-            };
+            let [first, second] = view.both(place);
+            let other = if first == from { second } else { first };
             let other = &view.lines[other as usize];
             if let Some(to) = free_entry(other) {
                 fill(other, to, words);

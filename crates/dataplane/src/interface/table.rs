@@ -47,9 +47,19 @@ pub struct InterfaceTable {
     bonds: Bonds,
 }
 
+/// What is known of an interface. What frames ask for is on the first cache line.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub(super) struct Slot {
     pub(super) line: Line,
+    /// The snapshot's epoch from which on the class holds (32) | the class before (16) | the class (16).
+    classes: AtomicU64,
+    /// The services that were asked for here.
+    services: AtomicU64,
+    /// The bond or bridge that takes its frames.
+    above: AtomicU32,
+    /// Somebody looks at its frames.
+    tapped: AtomicBool,
     details: ArcSwapOption<Details>,
     /// The stations on it, which frames for a group are copied to.
     pub(super) stations: Stations,
@@ -63,16 +73,8 @@ pub(super) struct Slot {
     pub(super) vlans: AtomicU32,
     /// How many stations and how many sessions lie on it, or on what lies on it.
     pub(super) carried: [AtomicU32; 2],
-    /// The snapshot's epoch from which on the class holds (32) | the class before (16) | the class (16).
-    classes: AtomicU64,
-    /// The bond or bridge that takes its frames.
-    above: AtomicU32,
     /// How many VLANs on it are slaves.
     slaves: AtomicU32,
-    /// Somebody looks at its frames.
-    tapped: AtomicBool,
-    /// The services that were asked for here.
-    services: AtomicU64,
 }
 
 /// word 0: version (32) | mirror (16); word 1: link address (48) | generation (12);
@@ -145,6 +147,14 @@ impl InterfaceTable {
     #[inline]
     pub fn get(&self, id: InterfaceId) -> Option<Interface> {
         self.slot(id)?.line.read(id.generation())
+    }
+
+    /// Asks the processor for what frames ask of an interface.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, id: InterfaceId) {
+        if let Some(slot) = self.slot(id) {
+            kernels::prefetch(slot);
+        }
     }
 
     /// Shows what is rarely asked of an interface, unless that is gone.

@@ -12,8 +12,8 @@ use frame::{Frame, InterfaceId};
 use super::Context;
 use super::ingress::{ETHERNET, Entrance, IPV4, IPV6};
 use crate::counters::{Counters, Traffic};
-use crate::demux::Facts;
 use crate::demux::pppoe::{self, SESSION_DATA};
+use crate::demux::{self, Facts};
 use crate::interface::{Interface, Tag, vlan};
 
 /// The most tags that are taken off.
@@ -22,6 +22,7 @@ const TAGS: usize = 4;
 const AHEAD: usize = 8;
 /// Bytes of a frame with one tag up to the type of its packet.
 const ONE_TAG: usize = ETHERNET + 4;
+const VLAN_ID_BITS: u32 = 12;
 const NO_TAG: Tag = Tag {
     ethertype: 0,
     vlan_id: 0,
@@ -41,16 +42,22 @@ const KNOWN: usize = 256;
 /// An interface that a tag names on another one.
 #[derive(Clone, Copy)]
 struct KnownTag {
-    on: InterfaceId,
-    tag: Tag,
+    /// The interface below (32) | EtherType (16) | VLAN id (12); 0 where nothing is known.
+    key: u64,
     id: InterfaceId,
 }
 
 const UNKNOWN: KnownTag = KnownTag {
-    on: InterfaceId::NONE,
-    tag: NO_TAG,
+    key: 0,
     id: InterfaceId::NONE,
 };
+
+impl KnownTag {
+    #[inline(always)]
+    const fn key(on: InterfaceId, tag: u32) -> u64 {
+        (on.0 as u64) << 32 | tag as u64
+    }
+}
 
 impl KnownTags {
     pub(super) const fn new() -> Self {
@@ -69,22 +76,35 @@ impl KnownTags {
     }
 
     #[inline(always)]
-    fn place(&mut self, tag: Tag) -> &mut KnownTag {
-        &mut self.known[usize::from(tag.vlan_id) % KNOWN]
+    fn place(&mut self, tag: u32) -> &mut KnownTag {
+        &mut self.known[tag as usize % KNOWN]
     }
 }
 
+/// A tag as a number: EtherType (16) | VLAN id (12).
+const fn number(tag: Tag) -> u32 {
+    (tag.ethertype as u32) << 16 | tag.vlan_id as u32
+}
+
+/// How the frames are counted that interfaces on the one below receive.
+#[derive(Clone, Copy)]
+pub(super) struct Counting<'a> {
+    pub(super) counters: &'a Counters,
+    /// Pass 3 counts them.
+    pub(super) later: bool,
+}
+
 /// Finds the interface of each frame that an interface received, and takes off what names it where the frame surely
-/// goes on. Counts what the interfaces on the one below receive.
+/// goes on.
 pub(super) fn demultiplex(
     cx: &Context<'_>,
     entrance: &Entrance,
     frames: &mut [Frame],
     tags: &mut KnownTags,
-    counters: &Counters,
+    counting: Counting<'_>,
 ) {
     if entrance.interface.sessions {
-        sessions::take_off(cx, entrance, frames, counters);
+        sessions::take_off(cx, entrance, frames, counting);
     }
     if !entrance.interface.vlans {
         return;
@@ -93,8 +113,9 @@ pub(super) fn demultiplex(
     let mut demux = Demux {
         cx,
         entrance,
+        mac: demux::mac_bits(entrance.interface.mac.0),
         tags,
-        counters,
+        counting,
         run: (entrance.id, Traffic::default()),
     };
     for at in 0..frames.len() {
@@ -110,8 +131,10 @@ pub(super) fn demultiplex(
 struct Demux<'a> {
     cx: &'a Context<'a>,
     entrance: &'a Entrance,
+    /// The link address that frames are to be for.
+    mac: u64,
     tags: &'a mut KnownTags,
-    counters: &'a Counters,
+    counting: Counting<'a>,
     /// What an interface received, and was not counted yet.
     run: (InterfaceId, Traffic),
 }
@@ -123,26 +146,25 @@ impl Demux<'_> {
         let Some(head) = frame.bytes().first_chunk::<ONE_TAG>() else {
             return self.leave(frame);
         };
-        let head = *head;
-        let [.., a, b, c, d, e, f] = head;
-        let ethertype = u16::from_be_bytes([a, b]);
+        let ([to, rest], kind) = (words(head), [head[16], head[17]]);
+        let ethertype = (rest >> 16) as u16;
         if !matches!(ethertype, vlan::CUSTOMER | vlan::SERVICE) {
             return self.leave(frame);
         }
-        let vlan_id = u16::from_be_bytes([c, d]) & 0xfff;
-        let tag = Tag { ethertype, vlan_id };
+        let tag = rest as u32 & !(0xf << VLAN_ID_BITS);
         let known = *self.tags.place(tag);
-        let plain = matches!(u16::from_be_bytes([e, f]), IPV4 | IPV6);
-        let ours = head.first_chunk() == Some(&self.entrance.interface.mac.0);
-        if !(plain && ours && known.tag == tag && known.on == self.entrance.id) {
-            return self.unusual(frame, tag);
+        let plain = matches!(u16::from_be_bytes(kind), IPV4 | IPV6);
+        let is_known = known.key == KnownTag::key(self.entrance.id, tag);
+        if !(plain & is_known & (to >> 16 == self.mac)) {
+            return self.unusual(frame);
         }
         self.count(known.id, frame.len());
-        // The addresses move by one tag: with a fixed length that is two moves.
-        if let Some(to) = frame.bytes_mut().first_chunk_mut::<ONE_TAG>() {
-            to[4..ETHERNET + 2].copy_from_slice(&head[..ETHERNET - 2]);
+        // The addresses move by one tag.
+        if let Some(place) = frame.bytes_mut().first_chunk_mut::<ONE_TAG>() {
+            place[4..12].copy_from_slice(&to.to_be_bytes());
+            place[12..16].copy_from_slice(&((rest >> 32) as u32).to_be_bytes());
         }
-        pulled(frame, 4, c >> 5);
+        pulled(frame, 4, (rest as u16 >> 13) as u8);
         frame.rise(self.entrance.id, known.id);
     }
 
@@ -156,8 +178,8 @@ impl Demux<'_> {
 
     /// A frame with several tags, or with one that was not met before, or with tags and the header of a session.
     #[inline(never)]
-    fn unusual(&mut self, frame: &mut Frame, first: Tag) {
-        let Some(named) = self.named(frame.bytes(), first) else {
+    fn unusual(&mut self, frame: &mut Frame) {
+        let Some(named) = self.named(frame.bytes()) else {
             return self.leave(frame);
         };
         self.count(named.id, frame.len());
@@ -168,7 +190,7 @@ impl Demux<'_> {
 
     /// Returns the interface that the headers of a frame name, if it shares all that pass 1 asks with the one that
     /// received it.
-    fn named(&mut self, bytes: &[u8], first: Tag) -> Option<Named> {
+    fn named(&mut self, bytes: &[u8]) -> Option<Named> {
         let entrance = self.entrance.id;
         let tags = read(bytes, &self.entrance.interface)?;
         let mut id = entrance;
@@ -192,10 +214,10 @@ impl Demux<'_> {
         if !(found.ethernet && found.mac == port.mac && is_like(&found)) {
             return None;
         }
-        if tags.count == 1 {
-            *self.tags.place(first) = KnownTag {
-                on: entrance,
-                tag: first,
+        if let [tag] = tags.tags[..tags.count] {
+            let tag = number(tag);
+            *self.tags.place(tag) = KnownTag {
+                key: KnownTag::key(entrance, tag),
                 id,
             };
         }
@@ -208,6 +230,9 @@ impl Demux<'_> {
 
     #[inline(always)]
     fn count(&mut self, id: InterfaceId, received: usize) {
+        if self.counting.later {
+            return;
+        }
         if self.run.0 != id {
             self.flush();
             self.run.0 = id;
@@ -220,10 +245,18 @@ impl Demux<'_> {
     fn flush(&mut self) {
         let (id, Traffic { packets, bytes }) = self.run;
         if packets > 0 {
-            self.counters.interface(id).rx.add(packets, bytes);
+            self.counting.counters.interface(id).rx.add(packets, bytes);
         }
         self.run.1 = Traffic::default();
     }
+}
+
+/// The first sixteen bytes of a frame: the link address that it is for and half of its sender's, the other half and four
+/// bytes more.
+#[inline(always)]
+fn words<const LEN: usize>(head: &[u8; LEN]) -> [u64; 2] {
+    let (words, _) = head.as_chunks::<8>();
+    [0, 1].map(|at| words.get(at).map_or(0, |word| u64::from_be_bytes(*word)))
 }
 
 /// The interface that the headers of a frame name.

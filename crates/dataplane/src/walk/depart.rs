@@ -12,6 +12,7 @@ use super::passes::Scratch;
 use super::tally::{RunKey, Speed, Tally, received, slow_is_fast};
 use super::teach::Teacher;
 use super::{Context, Exit, Leaving, egress, options, postrouting};
+use crate::counters::{Counters, Traffic};
 use crate::drop::DropReason;
 use crate::encap::Arrivals;
 use crate::out::OutId;
@@ -21,6 +22,8 @@ use crate::table::{Adjacency, Kind, NextHopId};
 use crate::trace::Silent;
 
 pub(super) const ETHERNET: u8 = 14;
+/// Bytes of an Ethernet header with one tag.
+const ONE_TAG: u8 = ETHERNET + 4;
 
 /// The pass: decides about each frame that was looked up, and commits what was decided to its
 /// bytes. Fills in `scratch.outs` and `scratch.entered.exits`.
@@ -70,7 +73,13 @@ pub(super) fn pass3<const FAST: bool>(
             }
         }
         if FAST && at == from {
-            at += tunnelled(cx, &frames[at..], at, scratch, &mut state);
+            let run = tunnelled(cx, &frames[at..], at, scratch, &mut state);
+            if is_fast_path {
+                let above = frames[at..at + run].iter();
+                let above = above.filter(|frame| frame.ingress != entrance.id);
+                above.for_each(|frame| count_received(frame, outlet));
+            }
+            at += run;
         }
         if at == from {
             one::<FAST>(
@@ -115,6 +124,7 @@ fn straight_run<const IPV6: bool>(
     };
     let mut key = state.run.key;
     let (mut packets, mut bytes, mut headers) = (0, 0, 0);
+    let mut came = (InterfaceId::NONE, Traffic::default());
     let mut done = 0;
     for (((frame, is), hop), out) in frames.iter_mut().zip(lanes).zip(hops).zip(outs) {
         if *is != lane {
@@ -129,8 +139,12 @@ fn straight_run<const IPV6: bool>(
         *out = next.adjacency.out;
         if on_port && speed == Speed::FastPath {
             // Of the port's own interface all is counted together.
-            let ingress = outlet.counters.interface(frame.ingress);
-            ingress.fp_rx.add(1, received);
+            if frame.ingress != came.0 {
+                count_fast(came, outlet);
+                came = (frame.ingress, Traffic::default());
+            }
+            came.1.packets += 1;
+            came.1.bytes += received;
         }
         let leaves = RunKey {
             egress: next.adjacency.egress,
@@ -149,16 +163,35 @@ fn straight_run<const IPV6: bool>(
         done += 1;
     }
     state.run.add(packets, bytes, headers);
+    count_fast(came, outlet);
     *used += done;
     done
+}
+
+/// Counts a frame that an interface on the one below received.
+fn count_received(frame: &Frame, outlet: &Outlet) {
+    let counters = outlet.counters.interface(frame.ingress);
+    counters.rx.add(1, received(frame));
+}
+
+/// Counts what an interface on the one below received and the fast path forwards.
+#[inline(always)]
+fn count_fast((ingress, came): (InterfaceId, Traffic), outlet: &Outlet) {
+    if came.packets > 0 {
+        let counters = outlet.counters.interface(ingress);
+        counters.rx.add(came.packets, came.bytes);
+        counters.fp_rx.add(came.packets, came.bytes);
+    }
 }
 
 /// Decides about a frame behind an untagged Ethernet header that gets another one, and commits it.
 /// False, and nothing changed, if more is to be decided.
 #[inline(always)]
 pub(super) fn straight<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -> bool {
-    if adjacency.header_len != ETHERNET {
-        return straight_tagged::<IPV6>(frame, adjacency);
+    match adjacency.header_len {
+        ETHERNET => {}
+        ONE_TAG => return straight_behind::<IPV6>(frame, adjacency, ONE_TAG),
+        _ => return straight_longer::<IPV6>(frame, adjacency),
     }
     const LINK: usize = ETHERNET as usize;
     if (frame.l3 != u16::from(ETHERNET)) | !frame.offload.is_finished() {
@@ -170,47 +203,74 @@ pub(super) fn straight<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacenc
     let Some(header) = adjacency.header.first_chunk::<LINK>() else {
         return false;
     };
-    let total = if IPV6 {
-        match packet.first_chunk_mut::<40>() {
-            Some(packet) if forward::is_plain6(packet, adjacency.mtu) => {
-                forward::age6(packet);
-                forward::total6(packet)
-            }
-            _ => return false,
-        }
-    } else {
-        match packet.first_chunk_mut::<20>() {
-            Some(packet) if forward::is_plain4(packet, adjacency.mtu) => {
-                forward::age4(packet);
-                forward::total4(packet)
-            }
-            _ => return false,
-        }
+    let Some(total) = age_plain::<IPV6>(packet, adjacency.mtu) else {
+        return false;
     };
     *link = *header;
     frame.egress = adjacency.egress;
     trim(frame, LINK + total as usize)
 }
 
-/// The same where the other header has tags.
+/// As [`straight`], where the other header has several tags or ends with that of a PPPoE session.
 #[inline(never)]
-fn straight_tagged<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -> bool {
-    if (frame.l3 != u16::from(ETHERNET)) | !frame.offload.is_finished() {
+fn straight_longer<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -> bool {
+    straight_behind::<IPV6>(frame, adjacency, adjacency.header_len)
+}
+
+/// As [`straight`], where the other header has this length, which is more than that of Ethernet.
+#[inline(always)]
+fn straight_behind<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency, len: u8) -> bool {
+    const LINK: usize = ETHERNET as usize;
+    let (mtu, header) = (adjacency.mtu, usize::from(len));
+    let is_plain = (frame.l3 == u16::from(ETHERNET)) & frame.offload.is_finished();
+    if !is_plain || frame.headroom() < header.saturating_sub(LINK) {
         return false;
     }
-    let mtu = adjacency.mtu;
-    let packet = packet(frame);
-    let is_plain = match IPV6 {
-        true => { packet.first_chunk() }.is_some_and(|packet| forward::is_plain6(packet, mtu)),
-        false => { packet.first_chunk() }.is_some_and(|packet| forward::is_plain4(packet, mtu)),
+    let Some((_, packet)) = frame.bytes_mut().split_first_chunk_mut::<LINK>() else {
+        return false;
     };
-    if !(is_plain && egress::tag(frame, &adjacency.header, adjacency.header_len)) {
+    let Some(total) = age_plain::<IPV6>(packet, mtu) else {
         return false;
-    }
+    };
     frame.egress = adjacency.egress;
-    match IPV6 {
-        true => age6(frame),
-        false => age4(frame),
+    let written = egress::tag(frame, &adjacency.header, len);
+    written && trim(frame, header + total as usize)
+}
+
+/// Asks for what pass 3 needs of next hops: their lines, and their egress interfaces.
+#[cold]
+#[inline(never)]
+pub(super) fn prefetch(cx: &Context<'_>, hops: &[NextHopId], counters: &Counters) {
+    const AHEAD: usize = 16;
+    let adjacencies = &cx.fib.adjacencies;
+    let first = hops.iter().take(AHEAD);
+    first.for_each(|hop| adjacencies.prefetch(*hop));
+    for (at, hop) in hops.iter().enumerate() {
+        if let Some(next) = hops.get(at + AHEAD) {
+            adjacencies.prefetch(*next);
+        }
+        let egress = adjacencies.egress_hint(*hop);
+        cx.interfaces.prefetch(egress);
+        kernels::prefetch(counters.interface(egress));
+    }
+}
+
+/// Takes one hop off the lifetime of a packet about which nothing is to be decided, and returns its length. `None`, and
+/// nothing changed, if more is to be decided.
+#[inline(always)]
+fn age_plain<const IPV6: bool>(packet: &mut [u8], mtu: u32) -> Option<u32> {
+    if IPV6 {
+        let packet = packet.first_chunk_mut::<40>()?;
+        forward::is_plain6(packet, mtu).then(|| {
+            forward::age6(packet);
+            forward::total6(packet)
+        })
+    } else {
+        let packet = packet.first_chunk_mut::<20>()?;
+        forward::is_plain4(packet, mtu).then(|| {
+            forward::age4(packet);
+            forward::total4(packet)
+        })
     }
 }
 
@@ -263,6 +323,9 @@ fn one<const FAST: bool>(
 ) {
     let place = at % VECTOR_FRAMES;
     scratch.outs[place] = OutId::NONE;
+    if FAST && frame.ingress != entrance && !cx.snapshot.queues {
+        count_received(frame, outlet);
+    }
     let (mut hop, ipv6) = match scratch.entered.lanes[place] {
         Lane::V4 => {
             state.count4 += 1;

@@ -13,8 +13,9 @@ use crate::table::Adjacency;
 use crate::table::adjacency::HEADER_BYTES;
 
 const ETHERNET: usize = 14;
-/// Bytes of an Ethernet header with one tag.
+/// Bytes of an Ethernet header with one tag, and of one with the header of a PPPoE session.
 const ONE_TAG: usize = ETHERNET + 4;
+const SESSION: usize = ETHERNET + pppoe::HEADER;
 
 /// Replaces the link header by the adjacency's.
 ///
@@ -53,11 +54,11 @@ pub(crate) fn rewrite(frame: &mut Frame, adjacency: &Adjacency) -> bool {
     }
 }
 
-/// Replaces an Ethernet header without tags by a longer one with some.
+/// Replaces an Ethernet header without tags by a longer one, with tags or the header of a PPPoE session.
 ///
 /// # Errors
 /// False, and nothing changed, when the headroom is too small.
-#[inline]
+#[inline(always)]
 #[must_use]
 pub(crate) fn tag(frame: &mut Frame, header: &[u8; HEADER_BYTES], len: u8) -> bool {
     let more = usize::from(len).saturating_sub(ETHERNET);
@@ -65,18 +66,36 @@ pub(crate) fn tag(frame: &mut Frame, header: &[u8; HEADER_BYTES], len: u8) -> bo
         return false;
     }
     frame.l3 = len.into();
-    if usize::from(len) == ONE_TAG
-        && let Some(place) = frame.bytes_mut().first_chunk_mut::<ONE_TAG>()
-        && let Some(header) = header.first_chunk()
-    {
-        *place = *header;
-    } else if let Some(place) = frame.bytes_mut().get_mut(..usize::from(len))
-        && let Some(header) = header.get(..usize::from(len))
-    {
-        place.copy_from_slice(header);
-    }
+    // Of a fixed length they are a few moves.
+    let place = frame.bytes_mut();
+    let written = match usize::from(len) {
+        ONE_TAG => {
+            let written = put::<ONE_TAG>(place, header);
+            prioritise(frame);
+            return written;
+        }
+        SESSION => put::<SESSION>(place, header),
+        len => match (place.get_mut(..len), header.get(..len)) {
+            (Some(place), Some(header)) => {
+                place.copy_from_slice(header);
+                true
+            }
+            _ => false,
+        },
+    };
     complete(frame);
-    true
+    written
+}
+
+#[inline(always)]
+fn put<const LEN: usize>(place: &mut [u8], header: &[u8; HEADER_BYTES]) -> bool {
+    match (place.first_chunk_mut::<LEN>(), header.first_chunk()) {
+        (Some(place), Some(header)) => {
+            *place = *header;
+            true
+        }
+        _ => false,
+    }
 }
 
 /// Completes a link header that is longer than Ethernet's: the priority in its tags, and the length in the header of a

@@ -367,8 +367,11 @@ fn odd<const FAST: bool>(
     frame.l3 = place.l3;
     if place.interface != entrance.id {
         frame.below = entrance.id;
-        let vlan = counters.interface(place.interface);
-        vlan.rx.add(1, frame.len() as u64);
+        // The fast path counts in pass 3.
+        if !FAST || cx.snapshot.queues {
+            let above = counters.interface(place.interface);
+            above.rx.add(1, frame.len() as u64);
+        }
     }
     if key.is_ok() {
         demux::untag(frame);

@@ -9,7 +9,11 @@ use crate::snapshot::Snapshot;
 use crate::table::{Adjacency, Kind, NextHopId};
 
 /// The next hops that this vector has met, so that the shared table is read once for each.
-pub(super) struct Near([Next; Self::PLACES]);
+pub(super) struct Near {
+    places: [Next; Self::PLACES],
+    /// How many were read since the last vector began.
+    reads: usize,
+}
 
 /// One of them, on a cache line.
 #[derive(Clone, Copy)]
@@ -40,12 +44,22 @@ impl Near {
             redirects: false,
             class: Class::NONE,
         };
-        Self([none; Self::PLACES])
+        Self {
+            places: [none; Self::PLACES],
+            reads: 0,
+        }
+    }
+
+    /// Whether the vector before met so many next hops that those of this one are worth to be asked for ahead.
+    #[inline(always)]
+    pub(super) const fn was_crowded(&self) -> bool {
+        self.reads > 2 * Self::PLACES
     }
 
     /// Control may have changed them since the last vector.
     pub(super) fn forget(&mut self) {
-        for (place, next) in self.0.iter_mut().enumerate() {
+        self.reads = 0;
+        for (place, next) in self.places.iter_mut().enumerate() {
             // An id that belongs to another place is never found.
             next.id = NextHopId(place as u32 ^ 1);
         }
@@ -53,8 +67,9 @@ impl Near {
 
     #[inline(always)]
     pub(super) fn get(&mut self, cx: &Context<'_>, hop: NextHopId) -> &Next {
-        let next = &mut self.0[hop.0 as usize % Self::PLACES];
+        let next = &mut self.places[hop.0 as usize % Self::PLACES];
         if next.id != hop {
+            self.reads += 1;
             next.read(cx, hop);
         }
         next

@@ -4,7 +4,7 @@
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::challenge::challenge;
-use super::demux::{self, KnownTags, demultiplex};
+use super::demux::{self, Counting, KnownTags, demultiplex};
 use super::depart;
 use super::enter::{Entered, Unseen, pass1};
 use super::ingress::Entrance;
@@ -141,7 +141,11 @@ pub(crate) fn vector(
     }
     if entrance.demuxes() {
         let frames = vector.frames_mut();
-        demultiplex(cx, &entrance, frames, &mut scratch.tags, &outlet.counters);
+        let counting = Counting {
+            counters: &outlet.counters,
+            later: cx.snapshot.is_fast_path(),
+        };
+        demultiplex(cx, &entrance, frames, &mut scratch.tags, counting);
     }
     packets(cx, &entrance, vector, scratch, outlet);
 }
@@ -165,7 +169,7 @@ fn packets(
     });
     if guards {
         guard(cx, entrance, vector, scratch, outlet);
-    } else if cx.snapshot.ipv4.is_short() && cx.snapshot.ipv6.is_short() {
+    } else if cx.snapshot.is_short() {
         walk::<true>(cx, entrance, vector, scratch, outlet);
     } else {
         walk::<false>(cx, entrance, vector, scratch, outlet);
@@ -198,6 +202,7 @@ fn walk<const FAST: bool>(
         entered,
         hops4,
         hops6,
+        near,
         ..
     } = scratch;
     entered.begin();
@@ -208,6 +213,13 @@ fn walk<const FAST: bool>(
     let main = cx.fib.main();
     main.ipv4.lookup_vector(entered.destinations4(), hops4);
     main.ipv6.lookup_vector(entered.destinations6(), hops6);
+    if near.was_crowded() {
+        let counts = [entered.destinations4().len(), entered.destinations6().len()];
+        for (hops, count) in [&hops4[..], &hops6[..]].into_iter().zip(counts) {
+            let hops = hops.get(..count).unwrap_or_default();
+            depart::prefetch(cx, hops, &outlet.counters);
+        }
+    }
     depart::pass3::<FAST>(cx, entrance, frames, scratch, outlet);
     let ended = pass4(cx, vector, scratch, outlet);
     if FAST && !cx.snapshot.queues {

@@ -1,18 +1,17 @@
 //! PPPoE session data: the session of each frame of a vector, and its header taken off.
 //!
-//! Three loops over a few frames at a time, cut where memory is missed: the headers, whose keys say which line of the
-//! table is wanted; the lines, which say whose counters are wanted; the counters.
+//! Two loops over a few frames at a time, cut where memory is missed: the headers, whose keys say which lines of the
+//! table are wanted; then these lines.
 
 use frame::{Frame, InterfaceId};
 use wire::Mac;
 
-use super::{AHEAD, pulled, running};
-use crate::counters::Counters;
-use crate::demux::pppoe::{HEADER, Header, SESSION_DATA};
-use crate::demux::{self, Facts, Key, Place};
+use super::{Counting, IPV4, IPV6, pulled, running};
+use crate::demux::pppoe::{self, HEADER, Header, SESSION_DATA};
+use crate::demux::{self, Facts, Key, Place, View};
 use crate::interface::Session;
 use crate::walk::Context;
-use crate::walk::ingress::{ETHERNET, Entrance, IPV6};
+use crate::walk::ingress::{ETHERNET, Entrance};
 
 /// Frames whose keys are looked up together.
 const TOGETHER: usize = 32;
@@ -20,115 +19,142 @@ const TOGETHER: usize = 32;
 const FRONT: usize = ETHERNET + HEADER;
 /// Bytes that are read: up to the length in the header of a packet of IPv6.
 const READ: usize = FRONT + 6;
+/// EtherType, version, type and code of session data.
+const DATA: u32 = (SESSION_DATA as u32) << 16 | 0x1100;
 
 /// A frame of session data, as its headers say.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Found {
-    key: Key,
+    /// The name of its session's key.
+    name: u64,
     place: Place,
-    /// The EtherType of its packet; 0 where the frame stays as it is.
-    ethertype: u16,
+    /// The type field of its packet, as a frame has it; 0 where the frame stays as it is.
+    kind: u16,
 }
 
-const NOTHING: Found = Found {
-    key: Key { on: 0, name: 0 },
-    place: Place::NONE,
-    ethertype: 0,
-};
-
-/// Takes the headers off frames of sessions that run and share the families in use with the interface below, and counts
-/// what the sessions receive. All other frames are the interface's own.
+/// Takes the headers off frames of sessions that run and share the families in use with the interface below, and says
+/// which sessions receive them. All other frames are the interface's own.
 pub(super) fn take_off(
     cx: &Context<'_>,
     entrance: &Entrance,
     frames: &mut [Frame],
-    counters: &Counters,
+    counting: Counting<'_>,
 ) {
-    let view = cx.interfaces.demux().sessions.view();
-    let facts = Facts::of(&running(&entrance.interface));
-    let on = entrance.id.slot() as u32;
-    let mac = demux::mac_bits(entrance.interface.mac.0);
+    let Some(view) = cx.interfaces.demux().sessions.view() else {
+        for frame in frames {
+            frame.ingress = entrance.id;
+        }
+        return;
+    };
+    let on = On {
+        id: entrance.id,
+        mac: entrance.interface.mac.0,
+        facts: Facts::of(&running(&entrance.interface)),
+    };
     let mut from = 0;
     while from < frames.len() {
         let to = frames.len().min(from + TOGETHER);
-        let mut all = [NOTHING; TOGETHER];
-        for (at, found) in (from..to).zip(&mut all) {
-            if let Some(next) = frames.get(at + AHEAD) {
-                next.prefetch();
-            }
-            let frame = &mut frames[at];
-            frame.ingress = entrance.id;
-            let (Some(view), Some((name, ethertype))) = (&view, session_data(frame, mac)) else {
-                continue;
-            };
-            let key = Key { on, name };
-            let place = view.place(key);
-            view.prefetch(place);
-            *found = Found {
-                key,
-                place,
-                ethertype,
-            };
+        for next in frames.iter().skip(to).take(TOGETHER) {
+            next.prefetch();
         }
-        let part = &mut frames[from..to];
-        for (frame, found) in part.iter_mut().zip(&mut all) {
-            let Some(view) = view.as_ref().filter(|_| found.ethertype != 0) else {
-                continue;
-            };
-            match view.get(found.place, found.key) {
-                Some(entry) if entry.facts == facts => {
-                    kernels::prefetch(counters.interface(entry.id));
-                    frame.rise(entrance.id, entry.id);
-                }
-                _ => found.ethertype = 0,
-            }
-        }
-        for (frame, found) in part.iter_mut().zip(&all) {
-            if found.ethertype != 0 {
-                let received = frame.len() as u64;
-                counters.interface(frame.ingress).rx.add(1, received);
-                shorten(frame, found.ethertype);
-            }
-        }
+        take_off_few(&on, &view, &mut frames[from..to], counting);
         from = to;
     }
 }
 
-/// Returns the name of the session in the table, and the EtherType of the packet; `None` where a frame is not an IP
-/// packet in untagged session data for this link address, or where its lengths contradict each other.
-#[inline(always)]
-fn session_data(frame: &Frame, mac: u64) -> Option<(u64, u16)> {
-    let head = frame.bytes().first_chunk::<READ>()?;
-    let word = |at: usize| {
-        let bytes = head.get(at..).and_then(<[u8]>::first_chunk);
-        u64::from_be_bytes(*bytes.unwrap_or(&[0; 8]))
-    };
-    let kind = (SESSION_DATA as u64) << 16 | 0x1100;
-    if word(0) >> 16 != mac || word(ETHERNET - 2) >> 32 != kind {
-        return None;
-    }
-    let header = head.get(ETHERNET..)?.first_chunk()?;
-    let header = Header::new(*header);
-    let ethertype = header.ethertype()?;
-    let packet = header.packet_bytes(frame.len() - FRONT)?;
-    // What the packet says of its length must not reach into padding.
-    let lengths = word(FRONT - 2);
-    let total = match ethertype {
-        IPV6 => 40 + (lengths as u16 as usize),
-        _ => (lengths >> 16) as u16 as usize,
-    };
-    let name = word(6) >> 16 << 16 | u64::from(header.number);
-    (total <= packet).then_some((name, ethertype))
+/// The interface that sessions lie on.
+struct On {
+    id: InterfaceId,
+    /// Its link address.
+    mac: [u8; 6],
+    /// The facts of sessions that share its families and run.
+    facts: Facts,
 }
 
-/// Puts the link addresses in front of the packet.
 #[inline(always)]
-fn shorten(frame: &mut Frame, ethertype: u16) {
+fn take_off_few(on: &On, view: &View<'_>, frames: &mut [Frame], counting: Counting<'_>) {
+    let key = |name| Key {
+        on: on.id.slot() as u32,
+        name,
+    };
+    let mut all = [Found::default(); TOGETHER];
+    for (frame, found) in frames.iter_mut().zip(&mut all) {
+        frame.ingress = on.id;
+        if let Some((name, kind)) = session_data(frame, on.mac) {
+            let place = view.place(key(name));
+            view.prefetch(place);
+            *found = Found { name, place, kind };
+        }
+    }
+    for (frame, found) in frames.iter_mut().zip(&all) {
+        if found.kind == 0 {
+            continue;
+        }
+        let Some(entry) = view.get(found.place, key(found.name)) else {
+            continue;
+        };
+        if entry.facts == on.facts {
+            let counters = counting.counters.interface(entry.id);
+            kernels::prefetch(counters);
+            if !counting.later {
+                counters.rx.add(1, frame.len() as u64);
+            }
+            frame.rise(on.id, entry.id);
+            shorten(frame, found.kind);
+        }
+    }
+}
+
+/// Returns the name of the session in the table, and the type field of the packet; `None` where a frame is not an IP
+/// packet in untagged session data for this link address, or where its lengths contradict each other.
+#[inline(always)]
+fn session_data(frame: &Frame, mac: [u8; 6]) -> Option<(u64, u16)> {
+    let [
+        to @ ..,
+        s0,
+        s1,
+        s2,
+        s3,
+        s4,
+        s5,
+        t0,
+        t1,
+        t2,
+        t3,
+        n0,
+        n1,
+        l0,
+        l1,
+        p0,
+        p1,
+        _,
+        _,
+        a0,
+        a1,
+        b0,
+        b1,
+    ] = frame.bytes().first_chunk::<READ>()?;
+    if (*to != mac) | (u32::from_be_bytes([*t0, *t1, *t2, *t3]) != DATA) {
+        return None;
+    }
+    // What the packet says of its length must not reach into padding.
+    let (kind, total) = match u16::from_be_bytes([*p0, *p1]) {
+        pppoe::PPP_IPV4 => (IPV4, u32::from(u16::from_be_bytes([*a0, *a1]))),
+        pppoe::PPP_IPV6 => (IPV6, 40 + u32::from(u16::from_be_bytes([*b0, *b1]))),
+        _ => return None,
+    };
+    let said = u32::from(u16::from_be_bytes([*l0, *l1]));
+    let came = (frame.len() - FRONT + 2) as u32;
+    let name = demux::session_name([*s0, *s1, *s2, *s3, *s4, *s5], [*n0, *n1]);
+    ((total + 2 <= said) & (said <= came)).then_some((name, kind.to_be()))
+}
+
+/// Puts the link addresses and this type field in front of the packet.
+#[inline(always)]
+fn shorten(frame: &mut Frame, kind: u16) {
     if let Some(head) = frame.bytes_mut().first_chunk_mut::<FRONT>() {
-        let mut link = [0; ETHERNET];
-        link[..ETHERNET - 2].copy_from_slice(&head[..ETHERNET - 2]);
-        link[ETHERNET - 2..].copy_from_slice(&ethertype.to_be_bytes());
-        head[HEADER..].copy_from_slice(&link);
+        head.copy_within(..ETHERNET - 2, HEADER);
+        head[FRONT - 2..].copy_from_slice(&kind.to_ne_bytes());
     }
     pulled(frame, HEADER, 0);
 }
