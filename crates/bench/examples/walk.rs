@@ -5,8 +5,8 @@
 //! of layers, of bridges or of queues instead, with at most as many `connections=` as are given.
 
 use bench::{
-    BRIDGED, Family, GUARDED, Invalid, LAYERED, Options, PROTECTED, QUEUED, bridged, guarded,
-    layered, protected, queued, run,
+    BRIDGED, Family, GUARDED, Invalid, LAYERED, Options, PROTECTED, QUEUED, SESSIONS, bridged,
+    guarded, layered, protected, queued, run, sessions,
 };
 
 #[global_allocator]
@@ -23,7 +23,7 @@ fn main() -> Result<(), String> {
     for argument in std::env::args().skip(1) {
         let (name, value) = argument.split_once('=').unwrap_or((&argument, "0"));
         if name == "row" {
-            let row = [GUARDED, LAYERED, BRIDGED, QUEUED, PROTECTED]
+            let row = [GUARDED, LAYERED, SESSIONS, BRIDGED, QUEUED, PROTECTED]
                 .concat()
                 .into_iter()
                 .find(|row| *row == value);
@@ -57,6 +57,7 @@ fn main() -> Result<(), String> {
             };
             let mut print = |row: bench::Row| println!("{}", row.to_json());
             layered(&options, &of(LAYERED), &mut print)
+                .and_then(|()| sessions(&options, &of(SESSIONS), &mut print))
                 .and_then(|()| protected(&options, &of(PROTECTED), &mut print))
                 .and_then(|()| bridged(&options, &of(BRIDGED), &mut print))
                 .and_then(|()| queued(&options, &of(QUEUED), &mut print))

@@ -1,6 +1,6 @@
 //! The benchmark in memory: the rows `routing-fast-path` (the walk), those of the firewall
-//! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of bridges ([`BRIDGED`]), of queues ([`QUEUED`]),
-//! and `fib-update` (a change of the routes).
+//! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of PPPoE sessions ([`SESSIONS`]), of bridges
+//! ([`BRIDGED`]), of queues ([`QUEUED`]), and `fib-update` (a change of the routes).
 //!
 //! Of the walk, what is timed is everything from a received vector to a transmitted one, in a whole worker:
 //! commands and rings, header checks, lookup, lifetime, link header, counters, queues. What is not
@@ -20,6 +20,7 @@ mod rig;
 mod row;
 mod rules;
 mod ruleset;
+mod sessions;
 mod traffic;
 mod update;
 pub mod workload;
@@ -33,6 +34,7 @@ pub use protected::{PROTECTED, protected};
 pub use queued::{QUEUED, queued};
 pub use row::{Peer, Row, Spread};
 pub use ruleset::{Ruleset, answer};
+pub use sessions::{SESSIONS, sessions};
 pub use traffic::finish;
 pub use update::{Update, updates};
 

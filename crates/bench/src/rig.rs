@@ -37,7 +37,7 @@ use wireguard::session::Receiving;
 /// The router's link address.
 pub(super) const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 /// Its link address on the other side.
-const FAR_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
+pub(super) const FAR_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 /// Where clients are.
 pub(super) const INGRESS: InterfaceId = InterfaceId(1);
 /// Where everybody else is.
@@ -381,6 +381,11 @@ impl Rig {
     /// Its interfaces.
     pub(super) fn interfaces(&self) -> &InterfaceTable {
         &self.interfaces
+    }
+
+    /// Its routes and next hops.
+    pub(super) fn writer(&mut self) -> &mut FibWriter {
+        &mut self.writer
     }
 
     /// Workers count for this interface, too.

@@ -1,8 +1,8 @@
 //! Nothing is allocated while packets are walked: with an allocator of its own.
 
 use bench::{
-    BRIDGED, KEYED, LAYERED, Options, PROTECTED, QUEUED, bridged, keyed, layered, protected,
-    queued, run,
+    BRIDGED, KEYED, LAYERED, Options, PROTECTED, QUEUED, SESSIONS, bridged, keyed, layered,
+    protected, queued, run, sessions,
 };
 
 #[global_allocator]
@@ -42,6 +42,22 @@ fn frames_of_interfaces_on_interfaces_allocate_nothing() {
     let mut rows = 0;
     let result = layered(&options, LAYERED, &mut |_| rows += 1);
     assert_eq!((result, rows), (Ok(()), 2 * LAYERED.len()));
+}
+
+#[test]
+fn session_data_allocates_nothing() {
+    for workers in [1, 2] {
+        let options = Options {
+            runs: 2,
+            workers,
+            allocations: Some(kernels::CountingAllocator::count),
+            ..Options::default()
+        };
+        let mut rows = Vec::new();
+        let result = sessions(&options, SESSIONS, &mut |row| rows.push(row.flows));
+        assert_eq!(result, Ok(()));
+        assert_eq!(rows, [1, 4_000, 30_000].repeat(4));
+    }
 }
 
 #[test]

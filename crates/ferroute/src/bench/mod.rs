@@ -12,7 +12,7 @@ mod veth;
 
 use std::sync::LazyLock;
 
-use bench::{BRIDGED, GUARDED, KEYED, LAYERED, Options, PROTECTED, Peer, QUEUED, Row};
+use bench::{BRIDGED, GUARDED, KEYED, LAYERED, Options, PROTECTED, Peer, QUEUED, Row, SESSIONS};
 
 use crate::cli::{Bench, BenchPart, Via};
 use crate::say;
@@ -29,13 +29,16 @@ const ROWS: &[&str] = &[
     store::ROWS[2],
 ];
 
+/// The rows of the walk in memory beside `routing-fast-path`, in the order in which they are printed.
+const IN_MEMORY: &[&[&str]] = &[
+    GUARDED, LAYERED, SESSIONS, PROTECTED, KEYED, BRIDGED, QUEUED,
+];
+
 const BRIDGE_OFFLOAD: &str = veth::BRIDGE_OFFLOAD;
 
 /// Whether there is a row of this name.
 fn exists(row: &str) -> bool {
-    [ROWS, GUARDED, LAYERED, PROTECTED, KEYED, BRIDGED, QUEUED]
-        .iter()
-        .any(|rows| rows.contains(&row))
+    ROWS.contains(&row) || IN_MEMORY.iter().any(|rows| rows.contains(&row))
 }
 
 /// Measures what is asked for and prints it, a row at a time.
@@ -46,9 +49,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
             "no row is called {unknown}; there are: {}",
-            [ROWS, GUARDED, LAYERED, PROTECTED, KEYED, BRIDGED, QUEUED]
-                .concat()
-                .join(", ")
+            [ROWS, &IN_MEMORY.concat()].concat().join(", ")
         ));
     }
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
@@ -84,9 +85,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
         return Err(format!("{BRIDGE_OFFLOAD} is measured with --via xdp"));
     }
     let all = bench.rows.is_empty();
-    let guarded = [GUARDED, LAYERED, PROTECTED, KEYED, BRIDGED, QUEUED]
-        .concat()
-        .into_iter();
+    let guarded = IN_MEMORY.concat().into_iter();
     let guarded: Vec<_> = guarded
         .filter(|row| asked(row) || (all && bench.via == Via::Memory))
         .collect();
@@ -175,6 +174,7 @@ fn memory(
         rows.filter(|row| kind.contains(row)).collect::<Vec<_>>()
     };
     bench::layered(&options, &of(LAYERED), &mut print)
+        .and_then(|()| bench::sessions(&options, &of(SESSIONS), &mut print))
         .and_then(|()| bench::protected(&options, &of(PROTECTED), &mut print))
         .and_then(|()| bench::keyed(&options, &of(KEYED), &mut print))
         .and_then(|()| bench::bridged(&options, &of(BRIDGED), &mut print))
