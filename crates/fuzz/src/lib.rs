@@ -8,7 +8,7 @@
 //! - [`exchanges`]: IKE and WireGuard.
 //! - [`formats`]: the packet formats of `wire`.
 //! - [`machines`]: the protocol machines of `service`.
-//! - [`router`]: the walk, translation and its helpers, connections and what they carry, software
+//! - [`router`]: the walk, PPPoE session data, translation and its helpers, connections and what they carry, software
 //!   offloads, reassembly, and the language of configurations.
 //! - [`requests`]: the binary API and REST.
 
@@ -21,6 +21,7 @@ pub mod formats;
 pub mod machines;
 pub mod requests;
 pub mod router;
+mod sessions;
 mod streams;
 mod tracker;
 

@@ -1,6 +1,7 @@
 //! What a fuzzer does with the readers of foreign bytes above `wire`: the walk, translation and its
 //! helpers, the software offloads, reassembly, and the language of configurations.
 
+pub use crate::sessions::pppoe;
 pub use crate::streams::streams;
 pub use crate::tracker::tracker;
 
@@ -19,9 +20,10 @@ use sim::{Rig, WAN};
 use super::Target;
 
 /// Every reader with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("finish", finish),
     ("helper", helper),
+    ("pppoe", pppoe),
     ("reassembly", reassembly),
     ("script", script),
     ("streams", streams),

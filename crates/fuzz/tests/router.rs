@@ -30,6 +30,9 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
         for (index, frame) in (case.frames)(&hosts).into_iter().enumerate() {
             let name = format!("{}-{index}", case.name);
             seeds.push(("walk", name.clone(), frame.clone()));
+            if case.name.ends_with("plain") {
+                seeds.push(("pppoe", name.clone(), session_data(&frame)));
+            }
             // Every segmentation, checksum and all, of a frame with its packet at byte 14.
             if case.name.ends_with("plain") || case.name.ends_with("record-route") {
                 for kind in 0..8 {
@@ -61,6 +64,14 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
         seeds.push(("script", (*name).to_owned(), text.as_bytes().to_vec()));
     }
     seeds
+}
+
+/// The packet of a frame as data of a PPPoE session, from the version on, and padded.
+fn session_data(frame: &[u8]) -> Vec<u8> {
+    let (link, packet) = frame.split_at(14);
+    let protocol = if link[12] == 0x08 { 0x21 } else { 0x57 };
+    let len = (packet.len() as u16 + 2).to_be_bytes();
+    [&[0x11, 0, 0, 7], &len[..], &[0, protocol], packet, &[0; 4]].concat()
 }
 
 /// What helpers read. The number modulo 6 is the helper's place among them, its highest bit says that

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dataplane::interface::{Details, Interface, InterfaceTable};
+use dataplane::interface::{Details, Interface, InterfaceTable, Session};
 use dataplane::out::OutId;
 use dataplane::service::{Match, Rate, Service, ServiceId, Services};
 use dataplane::snapshot::{FamilySettings, PortBinding};
@@ -18,6 +18,8 @@ use crate::odd::Hosts;
 pub const LAN: InterfaceId = InterfaceId(1);
 /// The server's link, where everything else is as well.
 pub const WAN: InterfaceId = InterfaceId(2);
+/// A PPPoE session on the client's link, where a rig has one.
+const SESSION: InterfaceId = InterfaceId(3);
 
 /// A router that decides and never sends.
 pub struct Rig {
@@ -35,6 +37,24 @@ impl Rig {
             interfaces: interfaces(&hosts),
             fib: fib(&hosts),
         }
+    }
+
+    /// Builds the tables of [`Hosts::example`] with a PPPoE session on the client's link.
+    pub fn with_session(session: Session) -> Self {
+        let rig = Self::example();
+        let line = Interface {
+            running: true,
+            ipv4: true,
+            ipv6: true,
+            mtu: 1492,
+            out: OutId::port(0),
+            under: LAN,
+            ..Interface::default()
+        };
+        rig.interfaces.set(SESSION, &line);
+        let set = rig.interfaces.set_session(SESSION, LAN, session);
+        assert!(set, "there is no other session");
+        rig
     }
 
     /// What becomes of a frame from the client.
