@@ -1,7 +1,7 @@
 //! Demultiplexing: from what a frame carries to the interface that receives it.
 //!
-//! Each key space has a table from keys to interfaces. A key is what distinguishes an interface from its neighbours
-//! on the interface below it: a VLAN tag, the peer and number of a PPPoE session, the address of a station.
+//! Each key space has a table from keys to interfaces. A key distinguishes the interfaces on one lower interface: a
+//! VLAN tag, peer and number of a PPPoE session, the address of a station.
 //! [`crate::walk`] looks keys up for whole vectors. Ends of IP tunnels, SPIs and UDP ports are in
 //! `interface/tunnel.rs`.
 
@@ -45,8 +45,7 @@ pub(crate) const fn of_station(on: InterfaceId, mac: Mac) -> Key {
     }
 }
 
-/// Returns the name of a PPPoE session: the link address of its peer and its number, each byte where it would be if they
-/// followed each other in a frame.
+/// Returns the name of a PPPoE session: link address of the peer and session number, in the byte order of frames.
 #[inline(always)]
 pub(crate) const fn session_name(peer: [u8; 6], [high, low]: [u8; 2]) -> u64 {
     let [a, b, c, d, e, f] = peer;
@@ -78,6 +77,7 @@ impl Facts {
     pub(crate) const fn of(interface: &Interface) -> Self {
         let running = interface.running as u16 * Self::RUNNING;
         let ipv4 = interface.ipv4 as u16 * Self::IPV4;
-        Self(running | ipv4 | interface.ipv6 as u16 * Self::IPV6)
+        let ipv6 = interface.ipv6 as u16 * Self::IPV6;
+        Self(running | ipv4 | ipv6)
     }
 }

@@ -6,14 +6,14 @@
 //!                         word 1: id of the interface (32) | slot of the interface below (20) | facts (12)
 //! ```
 //!
-//! A line is a cache line, and nearly every lookup reads one. A key is in one of its two lines, so a lookup reads at
-//! most both. An entry without an interface is free. The writer frees an entry before it writes another key there,
+//! A line is a cache line, and nearly every lookup reads one. Each key is in one of two lines, so a lookup reads at
+//! most two. An entry without an interface is free. The writer frees an entry before it writes another key there,
 //! and a reader reads word 1 before and after word 0: it never combines two entries.
 //!
 //! Where both lines of a key are full, a key of them moves to its other line. A reader that found nothing while a key
 //! moved reads again. A table that is half full doubles, which costs a constant per key; keys that come and go change
-//! their own entry alone. Tables that were outgrown stay until the end of the process, as a reader may be in one;
-//! together they take less memory than the last one.
+//! their own entry alone. Outgrown tables are never freed, because a worker may still read them; their
+//! memory is less than that of the current table.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::collections::hash_map::RandomState;
@@ -30,7 +30,7 @@ const FIRST_BITS: u32 = 4;
 /// Sizes that a table may have: the largest holds a key for each interface when it is half full.
 const SIZES: usize = (InterfaceId::SLOT_BITS + 2 - FIRST_BITS) as usize - 1;
 
-/// What names an interface on the interface below it.
+/// Key of an interface on the interface below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     /// The slot of the interface below; 0 in key spaces of the whole router.
@@ -117,7 +117,7 @@ impl View<'_> {
         Place((product >> 64) as u64 ^ product as u64)
     }
 
-    /// The number of the line that a key is most likely in.
+    /// Returns the number of the likelier line of a key.
     #[inline(always)]
     fn first(&self, place: Place) -> u32 {
         place.0 as u32 & (self.lines.len() as u32 - 1)
@@ -168,23 +168,43 @@ impl View<'_> {
 }
 
 /// Returns the entry of a key in a line, and its number there.
+///
+/// Keys are spread over the entries at random, so the number is computed without a branch. An entry may have the name
+/// of the key and still be free or on another interface; the search continues behind such an entry.
 #[inline(always)]
 fn find(line: &Line, key: Key) -> Option<(usize, Entry)> {
+    let mut alike = 0;
     for at in 0..ENTRIES {
-        let (name, value) = (&line[2 * at], &line[2 * at + 1]);
-        if name.load(Ordering::Relaxed) != key.name {
-            continue;
-        }
-        let before = value.load(Ordering::Acquire);
-        let same = name.load(Ordering::Relaxed) == key.name;
-        fence(Ordering::Acquire);
-        let unchanged = value.load(Ordering::Relaxed) == before;
-        let of_key = (before >> SLOT_SHIFT & SLOT) as u32 == key.on && before as u32 != 0;
-        if same && unchanged && of_key {
-            return Some((at, Entry::from_word(before)));
-        }
+        let name = line[2 * at].load(Ordering::Relaxed);
+        alike |= u32::from(name == key.name) << at;
     }
-    None
+    if alike == 0 {
+        return None;
+    }
+    let at = alike.trailing_zeros() as usize % ENTRIES;
+    match read(line, at, key) {
+        Some(entry) => Some((at, entry)),
+        None => find_behind(line, at, key),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn find_behind(line: &Line, at: usize, key: Key) -> Option<(usize, Entry)> {
+    let mut others = at + 1..ENTRIES;
+    others.find_map(|at| Some((at, read(line, at, key)?)))
+}
+
+/// Returns an entry, if it is the key's.
+#[inline(always)]
+fn read(line: &Line, at: usize, key: Key) -> Option<Entry> {
+    let (name, value) = (&line[2 * at], &line[2 * at + 1]);
+    let before = value.load(Ordering::Acquire);
+    let same = name.load(Ordering::Relaxed) == key.name;
+    fence(Ordering::Acquire);
+    let unchanged = value.load(Ordering::Relaxed) == before;
+    let of_key = (before >> SLOT_SHIFT & SLOT) as u32 == key.on && before as u32 != 0;
+    (same & unchanged & of_key).then(|| Entry::from_word(before))
 }
 
 /// Writes a key into a free entry.
@@ -270,8 +290,8 @@ impl KeyTable {
         (next..SIZES).any(|size| self.grow(size, view.as_ref(), words))
     }
 
-    /// Makes the table of this size the one in use, with the keys of the one before and another one. Returns false
-    /// where they do not fit.
+    /// Copies all keys and one more into a table of this size, and puts that table into use. Returns false where the
+    /// keys do not fit.
     fn grow(&self, size: usize, before: Option<&View<'_>>, words: (u64, u64)) -> bool {
         let Ok(lines) = Zeroed::new(1 << (FIRST_BITS as usize + size), Pages::Huge) else {
             return false;
