@@ -10,7 +10,7 @@ use super::table::{Slot, flag};
 use super::{InterfaceTable, Session, Tag};
 use crate::demux::{self, Entry, Facts, Key};
 
-/// What is counted of the interfaces on an interface: the place in its slot, and the flag that tells of any.
+/// Kinds of upper interfaces that an interface counts. Each has a counter in the slot and a flag in the line.
 #[derive(Clone, Copy)]
 enum Carried {
     Stations,
@@ -63,9 +63,9 @@ impl InterfaceTable {
         Some(found.id)
     }
 
-    /// Makes an interface that is there the one of a PPPoE session on another interface. It has this session until it
-    /// is removed. Returns false, and changes nothing, where either of them is gone, another interface has the session,
-    /// or the table is full. Only control calls this.
+    /// Assigns a PPPoE session on another interface to an existing interface, until the interface is removed. Returns
+    /// false, and changes nothing, where an interface is gone, the session is taken, or the table is full. Only control
+    /// calls this.
     #[must_use]
     pub fn set_session(&self, id: InterfaceId, on: InterfaceId, session: Session) -> bool {
         let key = demux::of_session(on, session);
@@ -87,7 +87,7 @@ impl InterfaceTable {
         true
     }
 
-    /// Takes the session from an interface, if it has one. Only control calls this.
+    /// Removes the session of an interface, if any. Only control calls this.
     pub fn remove_session(&self, id: InterfaceId) {
         let Some((slot, key)) = self.session_key(id) else {
             return;

@@ -2,8 +2,8 @@
 //! session) is taken off, so that every packet behind this stands behind the 14 bytes of an Ethernet header.
 //!
 //! Headers come off only where the frame surely enters: an IP packet for the link address of the interface that
-//! received it, which names a running interface that shares the families in use with that. All other frames stay as
-//! they are, and [`super::ingress`] decides about each of them.
+//! received it, which names a running interface that shares the families in use with that. Demux leaves all other
+//! frames unchanged; [`super::ingress`] decides about each.
 
 mod sessions;
 
@@ -28,18 +28,18 @@ const NO_TAG: Tag = Tag {
     vlan_id: 0,
 };
 
-/// The interfaces of single tags that a worker has met, as long as no interface changes.
+/// Cache of a worker: interfaces by single VLAN tag. A change of any interface empties the cache.
 pub(super) struct KnownTags {
-    /// The table's version that they are of.
+    /// Version of the interface table that the cache was filled from.
     version: u64,
     /// By the low bits of the VLAN id.
     known: [KnownTag; KNOWN],
 }
 
-/// Tags that are known at a time.
+/// Entries of the cache.
 const KNOWN: usize = 256;
 
-/// An interface that a tag names on another one.
+/// Entry of the cache: a tag on an interface, and the VLAN interface.
 #[derive(Clone, Copy)]
 struct KnownTag {
     /// The interface below (32) | EtherType (16) | VLAN id (12); 0 where nothing is known.
@@ -67,7 +67,7 @@ impl KnownTags {
         }
     }
 
-    /// A vector begins: forgets all if an interface changed since the last one.
+    /// Begins a vector. Empties the cache if the version of the interface table changed.
     fn begin(&mut self, version: u64) {
         if self.version != version {
             self.version = version;
@@ -86,11 +86,11 @@ const fn number(tag: Tag) -> u32 {
     (tag.ethertype as u32) << 16 | tag.vlan_id as u32
 }
 
-/// How the frames are counted that interfaces on the one below receive.
+/// How received frames of VLANs and sessions are counted.
 #[derive(Clone, Copy)]
 pub(super) struct Counting<'a> {
     pub(super) counters: &'a Counters,
-    /// Pass 3 counts them.
+    /// Pass 3 counts the frames, not demux.
     pub(super) later: bool,
 }
 
@@ -127,15 +127,15 @@ pub(super) fn demultiplex(
     demux.flush();
 }
 
-/// What is the same for the frames of a vector.
+/// State of the pass over one vector.
 struct Demux<'a> {
     cx: &'a Context<'a>,
     entrance: &'a Entrance,
-    /// The link address that frames are to be for.
+    /// Link address of the receiving interface, 48 bits.
     mac: u64,
     tags: &'a mut KnownTags,
     counting: Counting<'a>,
-    /// What an interface received, and was not counted yet.
+    /// Received frames of one interface, not counted yet.
     run: (InterfaceId, Traffic),
 }
 
@@ -168,7 +168,7 @@ impl Demux<'_> {
         frame.rise(self.entrance.id, known.id);
     }
 
-    /// A frame without tags, or one that keeps them: it is the interface's own, unless a session took it before.
+    /// Assigns a frame that is untagged or keeps its tags to the receiving interface, unless a session has it.
     #[inline(always)]
     fn leave(&self, frame: &mut Frame) {
         if !self.entrance.interface.sessions {
@@ -176,7 +176,7 @@ impl Demux<'_> {
         }
     }
 
-    /// A frame with several tags, or with one that was not met before, or with tags and the header of a session.
+    /// Handles frames with several tags, tags outside the cache, and tagged session data.
     #[inline(never)]
     fn unusual(&mut self, frame: &mut Frame) {
         let Some(named) = self.named(frame.bytes()) else {
@@ -251,8 +251,8 @@ impl Demux<'_> {
     }
 }
 
-/// The first sixteen bytes of a frame: the link address that it is for and half of its sender's, the other half and four
-/// bytes more.
+/// Returns the first sixteen bytes of a frame as two numbers: the destination and two bytes of the source, then the
+/// other four bytes of the source and four bytes more.
 #[inline(always)]
 fn words<const LEN: usize>(head: &[u8; LEN]) -> [u64; 2] {
     let (words, _) = head.as_chunks::<8>();
@@ -280,7 +280,7 @@ const fn running(interface: &Interface) -> Interface {
 struct Tags {
     tags: [Tag; TAGS],
     count: usize,
-    /// Where they end, and the EtherType of what is there.
+    /// Offset behind the tags, and the EtherType there.
     l3: usize,
     carries: u16,
 }

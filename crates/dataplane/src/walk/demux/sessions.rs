@@ -17,7 +17,7 @@ use crate::walk::ingress::{ETHERNET, Entrance};
 const TOGETHER: usize = 32;
 /// Bytes of an untagged frame of session data up to its packet.
 const FRONT: usize = ETHERNET + HEADER;
-/// Bytes that are read: up to the length in the header of a packet of IPv6.
+/// Bytes that are read: up to the payload length of an IPv6 header.
 const READ: usize = FRONT + 6;
 /// EtherType, version, type and code of session data.
 const DATA: u32 = (SESSION_DATA as u32) << 16 | 0x1100;
