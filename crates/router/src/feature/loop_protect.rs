@@ -13,17 +13,10 @@ use wire::{EtherType, Mac};
 use super::hear::{Heard, Hearing, How, Outgoing};
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::intent::{ItemId, Name};
+use crate::kind;
 use crate::read;
 use crate::running::Running;
 
-const MENUS: [&str; 6] = [
-    "/interface/ethernet",
-    "/interface/vlan",
-    "/interface/macvlan",
-    "/interface/vxlan",
-    "/interface/eoip",
-    "/interface/eoipv6",
-];
 const SERVICE: &str = "loop-protect";
 /// One frame of a loop is enough, and a storm of them is no more.
 const RATE: Rate = Rate {
@@ -43,14 +36,14 @@ pub(crate) struct LoopProtection {
 
 impl Feature for LoopProtection {
     fn menus(&self) -> &'static [&'static str] {
-        &MENUS
+        &kind::MENUS
     }
 
     fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
         if changes.is_none() {
             *self = Self::default();
         }
-        for menu in MENUS {
+        for menu in kind::MENUS {
             each_item(view, menu, changes, |id, item| {
                 match item.and_then(config) {
                     Some(config) => self.feed(Event::Protect(id, config), view.now, out),
@@ -70,7 +63,11 @@ impl Feature for LoopProtection {
         self.machine.deadline().map(|(at, _)| at)
     }
 
-    fn annotate(&self, _: &'static Menu, id: Id, row: &mut Row) {
+    fn annotate(&self, menu: &'static Menu, id: Id, row: &mut Row) {
+        // The schema says which kinds can be protected.
+        if menu.property("loop-protect-status").is_none() {
+            return;
+        }
         let status = match (self.machine.is_protected(id.0), self.machine.is_off(id.0)) {
             (_, true) => "disable",
             (true, false) => "on",
