@@ -386,7 +386,7 @@ impl Worker {
                 Some(Item::Leaving(slot)) => {
                     let before = outlet.meter.turn(Facility::Networking);
                     let Scratch { nexts, targets, .. } = &mut *self.scratch;
-                    encap::leave(cx, slot, vector, (nexts, targets), outlet);
+                    encap::leave(cx, slot, vector, nexts, targets, outlet);
                     outlet.meter.turn(before);
                 }
                 Some(Item::Protecting) => {

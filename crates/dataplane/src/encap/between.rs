@@ -17,7 +17,7 @@ use wire::{Mac, checksum};
 
 pub use self::settings::{Between, Carries, Heard};
 
-use super::way::{Next, Nexts, direct, source};
+use super::next::{Next, Nexts, direct, source};
 use super::{
     Arrival, Batch, DEPTH, ETHERNET, Encap, Form, Unsealed, ascend, descend, packet_of, put,
     segment_size,
@@ -72,7 +72,7 @@ impl Encap for Between {
             ids = ids.wrapping_add(1);
             let next = match &headers {
                 Ok(_) if !frame.offload.is_finished() => unfinished(self, frame),
-                Ok(headers) => one(cx, headers, (frame, ids), batch.nexts, outlet),
+                Ok(headers) => one(cx, headers, frame, ids, batch.nexts, outlet),
                 Err(reason) => Next::Lost(*reason),
             };
             batch.nexts.set(at, next);
@@ -114,7 +114,57 @@ impl Encap for Between {
         interface: &Interface,
         outlet: &mut Outlet,
     ) -> Traffic {
-        emerge(cx, (frames, count), (self, interface), outlet)
+        let framed = matches!(self.carries, Carries::Frames(_));
+        let item = match framed {
+            true => Item::Framed(self.id),
+            false => Item::Arrived(self.id),
+        };
+        let mut batch = outlet.agenda.batch(item, count);
+        let (mut all, mut inner) = (Traffic::default(), Traffic::default());
+        for mut frame in frames {
+            all.packets += 1;
+            all.bytes += frame.len() as u64 + u64::from(frame.untagged);
+            let out = match frame.depth < DEPTH {
+                true => extract(&mut frame, self, interface.mac),
+                false => Err(DropReason::TunnelDepth),
+            };
+            match out {
+                Ok(Out::Carried) if interface.running => {}
+                Ok(Out::Carried) => {
+                    outlet.discard(frame, DropReason::InterfaceDown);
+                    continue;
+                }
+                Ok(Out::Answer) => {
+                    answer(frame, outlet);
+                    continue;
+                }
+                Ok(Out::Nothing) => {
+                    self.heard.add();
+                    outlet.pool.free(frame);
+                    continue;
+                }
+                Err(reason) => {
+                    outlet.discard(frame, reason);
+                    continue;
+                }
+            }
+            ascend(&mut frame, self.id);
+            if let Some(mtu) = self.clamp {
+                clamp(&mut frame, framed, mtu);
+            }
+            if !framed {
+                inner.packets += 1;
+                inner.bytes += frame.len() as u64;
+                tap::show(cx, (self.id, Direction::Received), (&frame, 0), outlet);
+            }
+            put(&mut batch, item, frame, outlet);
+        }
+        if let Some(batch) = batch {
+            outlet.agenda.put_batch(item, batch);
+        }
+        let counters = outlet.counters.interface(self.id);
+        counters.rx.add(inner.packets, inner.bytes);
+        all
     }
 }
 
@@ -137,7 +187,8 @@ fn key(carries: Carries, local: IpAddr, remote: IpAddr) -> Ends {
 fn one(
     cx: &Context<'_>,
     headers: &Headers<'_>,
-    (frame, id): (&mut Frame, u16),
+    frame: &mut Frame,
+    id: u16,
     nexts: &mut Nexts,
     outlet: &Outlet,
 ) -> Next {
@@ -148,8 +199,8 @@ fn one(
     }
 }
 
-/// A frame whose checksum or segments are to be made: no other end could do that. It comes here again, or its
-/// segments do.
+/// Sends a frame with an open checksum or segmentation to be finished: the other end could not do it. The frame, or its
+/// segments, come back here.
 #[cold]
 fn unfinished(tunnel: &Between, frame: &mut Frame) -> Next {
     if frame.offload.segmentation == Segmentation::Fragments {
@@ -159,21 +210,21 @@ fn unfinished(tunnel: &Between, frame: &mut Frame) -> Next {
     Next::Finish(OutId::tunnel(tunnel.id), u32::MAX)
 }
 
-/// What is the same for all packets of a tunnel.
+/// Header template of a tunnel: the bytes that all of its packets share.
 struct Headers<'a> {
     tunnel: &'a Between,
     bytes: [u8; ROOM],
-    /// Bytes of the outer header, and of all.
+    /// Bytes of the outer header, and of all headers.
     outer: usize,
     len: usize,
     /// The sum of the words of an IPv4 header, not folded.
     sum: u32,
-    /// The next hop, where nothing looks at the packets.
+    /// The next hop, if no rule or policy looks at the packets.
     direct: Option<Adjacency>,
 }
 
 impl<'a> Headers<'a> {
-    /// Makes them.
+    /// Makes the template.
     ///
     /// # Errors
     /// No address of this router leads to the other end.
@@ -215,7 +266,7 @@ impl<'a> Headers<'a> {
         Ok(headers)
     }
 
-    /// The protocol of the outer header; 0 where it is that of each packet.
+    /// Protocol of the outer header; 0 if the inner packet decides it.
     const fn protocol(&self) -> u8 {
         match (self.tunnel.carries, self.tunnel.remote) {
             (Carries::Packets, _) => 0,
@@ -224,8 +275,8 @@ impl<'a> Headers<'a> {
         }
     }
 
-    /// Whether a wrapped frame is too long for the next hop and may not be fragmented. Where the packet takes the
-    /// way of the router's own packets, that way decides.
+    /// Whether an encapsulated frame is too long for the next hop and may not be fragmented. Without `direct` the
+    /// output path of the router decides.
     #[inline(always)]
     fn forbids_fragments_of(&self, frame: &Frame) -> bool {
         let Some(next) = self.direct.filter(|_| self.tunnel.inherits_dont_fragment) else {
@@ -260,7 +311,7 @@ impl<'a> Headers<'a> {
     /// Makes a frame the packet that carries it.
     ///
     /// # Errors
-    /// It went through too many tunnels already, or as [`Self::write`].
+    /// The frame passed too many tunnels, or an error of [`Self::write`].
     #[inline(always)]
     fn wrap(&self, frame: &mut Frame, id: u16) -> Result<(), DropReason> {
         descend(frame)?;
@@ -270,7 +321,7 @@ impl<'a> Headers<'a> {
     /// Writes the headers in front of a frame, behind the room of an Ethernet header.
     ///
     /// # Errors
-    /// There is no room, what is carried is no packet, or it is longer than a packet can carry.
+    /// The frame has no headroom, holds no IP packet, or is too long for an outer packet.
     #[inline(always)]
     fn write(&self, frame: &mut Frame, id: u16) -> Result<(), DropReason> {
         let l3 = usize::from(frame.l3);
@@ -312,13 +363,13 @@ impl<'a> Headers<'a> {
             (Carries::Frames(_), [_, _, _, _, a, b, _, _]) => [*a, *b] = (len as u16).to_be_bytes(),
             _ => {}
         }
-        self.complete(outer, (total, id), protocol, &carried);
+        self.complete(outer, total, id, protocol, &carried);
         Ok(())
     }
 
-    /// Writes what differs in the outer header.
+    /// Writes the fields of the outer header that differ by packet.
     #[inline(always)]
-    fn complete(&self, outer: &mut [u8], (total, id): (u16, u16), protocol: u8, carried: &Carried) {
+    fn complete(&self, outer: &mut [u8], total: u16, id: u16, protocol: u8, carried: &Carried) {
         let tos = match self.tunnel.dscp {
             Some(dscp) => dscp << 2 | carried.tos & 3,
             None => carried.tos,
@@ -357,9 +408,9 @@ fn copy<const N: usize>(place: &mut [u8], from: &[u8; ROOM]) {
     }
 }
 
-/// What the outer header takes from the packet that is carried.
+/// Fields of the inner packet that the outer header copies.
 struct Carried {
-    /// 4 or 6; 0 for what is no packet.
+    /// 4 or 6; 0 if the frame holds no IP packet.
     version: u8,
     tos: u8,
     dont_fragment: bool,
@@ -396,7 +447,7 @@ struct OuterHeader {
     local: IpAddr,
     /// The source.
     remote: IpAddr,
-    /// Whether a fragment is put together: of IPv6, one without other extension headers before.
+    /// Whether a fragment is reassembled: over IPv6 only if no other extension header precedes.
     may_be_gathered: bool,
 }
 
@@ -457,7 +508,7 @@ const fn is_of_tunnel(protocol: u8) -> bool {
     matches!(protocol, IPV4 | IPV6 | GRE | EOIP6)
 }
 
-/// What a packet of this protocol carries, by the bytes behind its header.
+/// Returns the payload type of a packet, by its protocol and the bytes behind its header.
 #[inline(always)]
 fn carries(protocol: u8, behind: &[u8]) -> Option<Carries> {
     match (protocol, behind) {
@@ -473,67 +524,6 @@ fn carries(protocol: u8, behind: &[u8]) -> Option<Carries> {
     }
 }
 
-/// Takes what is in the packets of a tunnel out of them: packets go on behind ingress, frames as if they were
-/// received.
-fn emerge(
-    cx: &Context<'_>,
-    (frames, count): (impl Iterator<Item = Frame>, usize),
-    (tunnel, interface): (&Between, &Interface),
-    outlet: &mut Outlet,
-) -> Traffic {
-    let framed = matches!(tunnel.carries, Carries::Frames(_));
-    let item = match framed {
-        true => Item::Framed(tunnel.id),
-        false => Item::Arrived(tunnel.id),
-    };
-    let mut batch = outlet.agenda.batch(item, count);
-    let (mut all, mut inner) = (Traffic::default(), Traffic::default());
-    for mut frame in frames {
-        all.packets += 1;
-        all.bytes += frame.len() as u64 + u64::from(frame.untagged);
-        let out = match frame.depth < DEPTH {
-            true => take_out(&mut frame, tunnel, interface.mac),
-            false => Err(DropReason::TunnelDepth),
-        };
-        match out {
-            Ok(Out::Carried) if interface.running => {}
-            Ok(Out::Carried) => {
-                outlet.discard(frame, DropReason::InterfaceDown);
-                continue;
-            }
-            Ok(Out::Answer) => {
-                answer(frame, outlet);
-                continue;
-            }
-            Ok(Out::Nothing) => {
-                tunnel.heard.add();
-                outlet.pool.free(frame);
-                continue;
-            }
-            Err(reason) => {
-                outlet.discard(frame, reason);
-                continue;
-            }
-        }
-        ascend(&mut frame, tunnel.id);
-        if let Some(mtu) = tunnel.clamp {
-            clamp(&mut frame, framed, mtu);
-        }
-        if !framed {
-            inner.packets += 1;
-            inner.bytes += frame.len() as u64;
-            tap::show(cx, (tunnel.id, Direction::Received), (&frame, 0), outlet);
-        }
-        put(&mut batch, item, frame, outlet);
-    }
-    if let Some(batch) = batch {
-        outlet.agenda.put_batch(item, batch);
-    }
-    let counters = outlet.counters.interface(tunnel.id);
-    counters.rx.add(inner.packets, inner.bytes);
-    all
-}
-
 fn clamp(frame: &mut Frame, framed: bool, mtu: u32) {
     let bytes = frame.bytes_mut();
     let is_ip = bytes
@@ -544,22 +534,22 @@ fn clamp(frame: &mut Frame, framed: bool, mtu: u32) {
     }
 }
 
-/// What a packet of a tunnel was.
+/// Content of a tunnel's packet.
 enum Out {
-    /// The frame is what it carried.
+    /// A packet or a frame.
     Carried,
-    /// It says that the other end is there.
+    /// A keepalive without payload.
     Nothing,
-    /// It asks whether this end is there, and has the answer in it: a packet back to the other end (Cisco's keepalive
-    /// of GRE, which RouterOS sends).
+    /// A keepalive that contains its own answer: a packet back to the other end (Cisco's keepalive of GRE, which
+    /// RouterOS sends).
     Answer,
 }
 
-/// Makes a frame what its packet carries; packets get an Ethernet header to this link address.
+/// Cuts a frame down to the payload of its packet. Inner packets get an Ethernet header to `mac`.
 ///
 /// # Errors
-/// It carries nothing of the kind, or is cut short.
-fn take_out(frame: &mut Frame, tunnel: &Between, mac: Mac) -> Result<Out, DropReason> {
+/// The payload is of another type, or truncated.
+fn extract(frame: &mut Frame, tunnel: &Between, mac: Mac) -> Result<Out, DropReason> {
     let l3 = usize::from(frame.l3);
     let packet = frame.bytes().get(l3..).unwrap_or_default();
     let found = find(packet, tunnel).ok_or(DropReason::TunnelMalformed)?;
@@ -591,7 +581,7 @@ fn take_out(frame: &mut Frame, tunnel: &Between, mac: Mac) -> Result<Out, DropRe
     })
 }
 
-/// What a packet carries, and where that stands in it.
+/// Payload type of a packet, and the payload's range in it.
 struct Found {
     what: What,
     at: Range<usize>,
@@ -606,7 +596,7 @@ enum What {
     Packet([u8; 2]),
 }
 
-/// Finds what a packet of a tunnel carries; none where it carries nothing of the kind, or is cut short.
+/// Parses a packet of a tunnel; `None` if the payload is of another type, or truncated.
 fn find(packet: &[u8], tunnel: &Between) -> Option<Found> {
     let (upper, total) = match packet {
         [first, _, a, b, ..] if first >> 4 == 4 => {
@@ -651,7 +641,7 @@ fn find(packet: &[u8], tunnel: &Between) -> Option<Found> {
     fits.then(|| found(What::Packet(kind), carried.len()))
 }
 
-/// Whether a packet in one of GRE is the answer to it: of GRE itself, from this end to the other one.
+/// Whether the inner packet of a GRE packet is a keepalive's answer: GRE without payload, from this end to the other.
 fn is_answer(packet: &[u8], tunnel: &Between) -> bool {
     let outer = OuterHeader::parse(packet);
     let outer = outer.filter(|outer| outer.carries(packet) == Some(Carries::Gre));
@@ -666,7 +656,7 @@ fn is_answer(packet: &[u8], tunnel: &Between) -> bool {
     empty && local == tunnel.remote && from_here
 }
 
-/// Sends the answer that came in a packet, as this router's own.
+/// Sends the answer inside a keepalive as a packet of this router.
 fn answer(mut frame: Frame, outlet: &mut Outlet) {
     if let Err(reason) = descend(&mut frame) {
         return outlet.discard(frame, reason);

@@ -1,4 +1,4 @@
-//! Encapsulations: what the frames of tunnels travel in, each in a file of its own behind [`Encap`], and on one list.
+//! Encapsulations of tunnels. Each has a file that implements [`Encap`], and a line in the list.
 //!
 //! Encapsulation is a pass over frames for one tunnel. It writes the outer header in front of each, and the outer
 //! link header at once where nothing looks at the router's own packets; otherwise each packet takes the path of the
@@ -8,6 +8,7 @@
 //! A worker chooses the encapsulation once for a vector, and calls it directly.
 
 pub mod between;
+mod next;
 #[cfg(test)]
 mod null;
 mod outer;
@@ -16,17 +17,16 @@ mod segment_size;
 mod tests;
 mod unsealed;
 pub mod vxlan;
-mod way;
 pub mod wireguard;
 
 use frame::{Frame, Guarded, InterfaceId, Pool, Vector};
 
+pub(crate) use self::next::{Next, Nexts, beside_ipsec};
 pub(crate) use self::outer::{
     IP_BYTES, Outer, UDP_BYTES, congest, make_room, packet_of, settle, tos, write_udp,
 };
 pub(crate) use self::unsealed::{Unsealed, encapsulate_unsealed};
 pub(crate) use self::vxlan::Targets;
-pub(crate) use self::way::{Next, Nexts, beside_ipsec};
 
 use crate::agenda::Item;
 use crate::counters::Traffic;
@@ -43,7 +43,7 @@ pub(crate) const DEPTH: u8 = 8;
 
 /// One encapsulation: the settings of a tunnel.
 pub(crate) trait Encap {
-    /// What becomes of a packet whose ends are of no tunnel; `None`: it is not for a tunnel.
+    /// Drop reason of packets with unknown ends; `None` delivers them as packets of no tunnel.
     const UNKNOWN: Option<DropReason> = None;
 
     /// The keys of the packets that it decapsulates, at most two.
@@ -69,11 +69,11 @@ pub(crate) trait Encap {
         pool: &mut Pool,
     ) -> Result<Unsealed, Exit>;
 
-    /// Classifies a packet for this router; `None` if the encapsulation has nothing to do with it.
+    /// Classifies a packet for this router; `None` leaves the packet to the others.
     fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival>;
 
-    /// Takes out what is in `count` frames of one tunnel, whose interface this is, and leaves it on the agenda to be
-    /// walked. Consumes all of them. Returns what they were.
+    /// Decapsulates `count` frames of the tunnel with this interface. Consumes all of them and puts the payloads on
+    /// the agenda. Returns the number and the bytes of the frames.
     fn decapsulate(
         &self,
         cx: &Context<'_>,
@@ -84,18 +84,18 @@ pub(crate) trait Encap {
     ) -> Traffic;
 }
 
-/// What a packet for this router is to an encapsulation.
+/// Result of [`Encap::classify`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// A packet of the tunnel with these ends, or with those without an address.
+    /// A whole packet with these ends.
     Of(Ends),
-    /// A packet that only such a tunnel could have sent, and malformed.
+    /// A malformed packet, dropped under this name.
     Malformed(DropReason),
-    /// A fragment of a packet that may be one.
+    /// A fragment, to be reassembled first.
     Fragment,
 }
 
-/// What encapsulations use for a vector of frames.
+/// Scratch memory of the encapsulation of one vector.
 pub(crate) struct Batch<'a> {
     /// Where each frame goes.
     pub(crate) nexts: &'a mut Nexts,
@@ -103,7 +103,7 @@ pub(crate) struct Batch<'a> {
     pub(crate) targets: &'a mut Targets,
 }
 
-/// Makes of the list of encapsulations the types and functions that go over all of them, dispatched statically.
+/// Generates the types and functions over all encapsulations of the list. Dispatch is static, once for a vector.
 macro_rules! encapsulations {
     ($($(#[cfg($when:meta)])? $(#[doc = $doc:expr])+ $name:ident($settings:ty),)+) => {
         /// The encapsulation of a tunnel.
@@ -221,7 +221,8 @@ pub(crate) fn leave(
     cx: &Context<'_>,
     slot: u32,
     frames: &mut Vector,
-    (nexts, targets): (&mut Nexts, &mut Targets),
+    nexts: &mut Nexts,
+    targets: &mut Targets,
     outlet: &mut Outlet,
 ) {
     if cx.interfaces.taps().any() {
@@ -240,10 +241,10 @@ pub(crate) fn leave(
     batch.nexts.send(cx, frames, outlet);
 }
 
-/// A frame goes into a tunnel.
+/// Marks a frame as encapsulated once more: its outer packet is the router's own.
 ///
 /// # Errors
-/// It went into too many.
+/// The frame passed too many tunnels.
 #[inline(always)]
 pub(crate) fn descend(frame: &mut Frame) -> Result<(), DropReason> {
     if frame.depth >= DEPTH {
@@ -269,20 +270,20 @@ pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     }
 }
 
-/// The interface of a tunnel with these ends, or with those without an address.
+/// Looks up the interface of a tunnel by its ends, first with the local address, then with any.
 fn network(cx: &Context<'_>, ends: &Ends) -> Option<InterfaceId> {
     let found = cx.interfaces.tunnel_of(ends);
     found.or_else(|| cx.interfaces.tunnel_of(&ends.without_address()))
 }
 
-/// The tunnels that packets come out of, with the last one at hand.
+/// Lookup of tunnels for successive packets. Remembers the last one.
 #[derive(Default)]
 pub(crate) struct Arrivals {
     last: Option<(Ends, InterfaceId)>,
 }
 
 impl Arrivals {
-    /// As [`arrival`], of packets that follow each other: none where more is to be decided.
+    /// Returns the interface that decapsulates a packet; `None` leaves the decision to [`arrival`].
     #[inline(always)]
     pub(crate) fn of(&mut self, cx: &Context<'_>, packet: &[u8]) -> Option<InterfaceId> {
         let Arrival::Of(ends) = classify(cx, packet)? else {
@@ -299,7 +300,7 @@ impl Arrivals {
     }
 }
 
-/// Takes what is in the packets of a tunnel out of them, and leaves it to be walked. Returns what they were.
+/// Decapsulates packets of one tunnel and puts the payloads on the agenda. Returns the packets' number and bytes.
 pub(crate) fn arrive(
     cx: &Context<'_>,
     (frames, count): (impl Iterator<Item = Frame>, usize),
@@ -316,7 +317,7 @@ pub(crate) fn arrive(
     arrived.unwrap_or_else(|| discard_all(frames, outlet))
 }
 
-/// Discards packets of a tunnel whose interface is down. Returns what they were.
+/// Discards packets of a tunnel whose interface is down. Returns their number and bytes.
 #[cold]
 fn discard_all(frames: impl Iterator<Item = Frame>, outlet: &mut Outlet) -> Traffic {
     let mut all = Traffic::default();
@@ -328,7 +329,7 @@ fn discard_all(frames: impl Iterator<Item = Frame>, outlet: &mut Outlet) -> Traf
     all
 }
 
-/// A frame has come out of the tunnel of this interface.
+/// Marks a frame as received by the tunnel's interface, after decapsulation.
 #[inline(always)]
 fn ascend(frame: &mut Frame, id: InterfaceId) {
     frame.depth += 1;
@@ -339,7 +340,7 @@ fn ascend(frame: &mut Frame, id: InterfaceId) {
     (frame.untagged, frame.came_priority) = (0, 0);
 }
 
-/// Leaves a frame to be walked, with those that it came with if there is room for all of them.
+/// Puts a decapsulated frame into its batch, or on the agenda if the batch found no room there.
 #[inline(always)]
 pub(crate) fn put(batch: &mut Option<Vec<Frame>>, item: Item, frame: Frame, outlet: &mut Outlet) {
     match batch {

@@ -1,4 +1,4 @@
-//! The way of a tunnel's packets to the other end, and where the frames of a vector go when they are wrapped.
+//! Next hops and source addresses of outer packets, and the dispatch of encapsulated frames.
 
 use core::net::IpAddr;
 
@@ -13,23 +13,23 @@ use crate::punt::Why;
 use crate::table::{Adjacency, Kind};
 use crate::walk::{self, Context, Exit};
 
-/// Where a wrapped frame goes.
+/// Destination of an encapsulated frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// It is ready for this out.
+    /// The out that the finished frame leaves by.
     Out(OutId),
-    /// It is too long for this out's link, of that layer-3 MTU.
+    /// The out, whose layer-3 MTU is less than the packet: it has to be fragmented.
     Finish(OutId, u32),
-    /// It is this router's own packet, which begins at `frame.l3`: routes and rules say.
+    /// The output path of the router. The packet begins at `frame.l3`.
     Own,
-    /// Control is asked to do something about it.
+    /// A punt to control.
     Punt(Why),
-    /// It is discarded.
+    /// A drop.
     Lost(DropReason),
 }
 
 impl Next {
-    /// Sends a frame there.
+    /// Sends a frame to the destination.
     pub(super) fn send(self, cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
         match self {
             Self::Out(out) => outlet.dispatch(cx, frame, out),
@@ -41,8 +41,8 @@ impl Next {
     }
 }
 
-/// The next hop of a tunnel's packets to one other end, where nothing looks at them: no rule of the firewall, no
-/// connection tracking, no routing rule, no policy of IPsec.
+/// Returns the next hop to `remote`, if no firewall rule, connection tracking, routing rule or IPsec policy applies to
+/// the router's own packets.
 pub(super) fn direct(cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency> {
     match cx.snapshot.ipsec.is_empty() {
         true => beside_ipsec(cx, remote),
@@ -50,7 +50,7 @@ pub(super) fn direct(cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency> {
     }
 }
 
-/// The same of packets that no policy of IPsec looks at.
+/// Returns the next hop to `remote` like [`direct`], for packets that IPsec policies do not apply to.
 pub(crate) fn beside_ipsec(cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency> {
     if cx.snapshot.firewall.guards(remote.is_ipv6()) || !cx.snapshot.rules.is_empty() {
         return None;
@@ -64,8 +64,7 @@ pub(crate) fn beside_ipsec(cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency
     (adjacency.kind == Kind::Forward).then_some(adjacency)
 }
 
-/// The address that this router's packets of a protocol to another end come from: that of the interface that they leave
-/// by. None where no route leads there.
+/// Returns the source address of outer packets of a protocol: that of the egress interface. `None` without a route.
 pub(super) fn source(cx: &Context<'_>, remote: IpAddr, protocol: u8) -> Option<IpAddr> {
     let unspecified = match remote {
         IpAddr::V4(_) => IpAddr::from([0u8; 4]),
@@ -93,7 +92,7 @@ pub(super) fn source(cx: &Context<'_>, remote: IpAddr, protocol: u8) -> Option<I
     })
 }
 
-/// Where the frames of a vector go, by their place in it, and what of them is to be counted.
+/// Destinations of the frames of a vector by index, and the egress counts that are not written yet.
 pub(crate) struct Nexts {
     nexts: [Next; VECTOR_FRAMES],
     egress: InterfaceId,
@@ -112,18 +111,19 @@ impl Nexts {
         }
     }
 
-    /// All frames go there.
+    /// Sets the destination of all frames.
     pub(super) fn fill(&mut self, next: Next) {
         self.nexts.fill(next);
     }
 
-    /// The frame at this place goes there.
+    /// Sets the destination of the frame with this index.
     #[inline(always)]
     pub(crate) fn set(&mut self, at: usize, next: Next) {
         self.nexts[at % VECTOR_FRAMES] = next;
     }
 
-    /// Where a wrapped packet goes by this next hop, whose link header is written then; or as routes say.
+    /// Returns the destination of an outer packet: by the next hop, after writing its link header, or by the router's
+    /// output path without one.
     #[inline(always)]
     pub(crate) fn by(
         &mut self,
@@ -142,7 +142,7 @@ impl Nexts {
         self.count(cx, frame, adjacency, outlet)
     }
 
-    /// Where a frame goes by a next hop whose link header it has.
+    /// Counts a frame whose link header is written. Returns its destination by the next hop.
     #[inline(always)]
     pub(super) fn count(
         &mut self,

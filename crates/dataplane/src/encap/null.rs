@@ -134,8 +134,9 @@ mod tests {
 
     const TUNNEL: InterfaceId = InterfaceId(10);
     const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-    /// The other end, behind the gateway, and a host behind the tunnel.
+    /// Remote end, behind the gateway.
     const FAR: Ipv4Addr = Ipv4Addr::new(11, 0, 0, 9);
+    /// Host behind the tunnel.
     const INSIDE: u32 = 0x1400_0007;
 
     #[test]

@@ -1,5 +1,4 @@
-//! The outer headers of packets that are made one by one, room for them, and what inner and outer header tell each
-//! other.
+//! Outer headers of single packets, headroom for them, and the fields that inner and outer header exchange.
 
 use core::net::IpAddr;
 
@@ -10,29 +9,29 @@ use super::ETHERNET;
 use crate::bridge::packet_at;
 use crate::drop::DropReason;
 
-/// Bytes of a header of IPv4, and of one of IPv6.
+/// Bytes of an IPv4 header, and of an IPv6 header.
 pub(crate) const IP_BYTES: [usize; 2] = [20, 40];
 /// Bytes of a header of UDP.
 pub(crate) const UDP_BYTES: usize = 8;
-/// The lifetime of outer packets.
+/// TTL of outer packets.
 const TTL: u8 = 64;
 
-/// A header between both ends of a tunnel. Its packet may be fragmented.
+/// Fields of an outer IP header without the don't-fragment flag.
 pub(crate) struct Outer {
-    /// This end, and the other one, of one family.
+    /// Source and destination, of one family.
     pub(crate) ends: (IpAddr, IpAddr),
-    /// What is behind it.
+    /// Protocol of the payload.
     pub(crate) protocol: u8,
-    /// Its type of service, or traffic class.
+    /// Type of service, or traffic class.
     pub(crate) tos: u8,
     /// Bytes of the whole packet.
     pub(crate) total: usize,
-    /// Its identification, of IPv4.
+    /// Identification (IPv4).
     pub(crate) id: u16,
 }
 
 impl Outer {
-    /// Writes it.
+    /// Writes the header.
     pub(crate) fn write(&self, header: &mut [u8]) {
         match self.ends {
             (IpAddr::V4(local), IpAddr::V4(remote)) => {
@@ -100,10 +99,10 @@ pub(crate) fn tos(packet: &[u8]) -> u8 {
     }
 }
 
-/// Congestion that the outer packet met is told on to the inner one of a frame (RFC 6040, 4.2).
+/// Copies a congestion mark of the outer packet to the inner packet of a frame (RFC 6040, 4.2).
 ///
 /// # Errors
-/// The inner packet's sender does not know of such: the packet is lost to it.
+/// The inner packet is not ECN-capable and has to be dropped.
 pub(crate) fn congest(frame: &mut Frame) -> Result<(), DropReason> {
     let packet = frame.bytes_mut().get_mut(ETHERNET..).unwrap_or_default();
     if tos(packet) & 3 == 0 {
@@ -126,10 +125,7 @@ pub(crate) fn congest(frame: &mut Frame) -> Result<(), DropReason> {
     Ok(())
 }
 
-/// Bytes of a packet as its header says.
-///
-/// # Errors
-/// It is none, or there are fewer.
+/// Returns the length in bytes that an IP header states; `None` if the bytes are no IP packet, or fewer.
 pub(crate) fn total(packet: &[u8]) -> Option<usize> {
     let total = match *packet.first_chunk::<6>()? {
         [first, _, a, b, ..] if first >> 4 == 4 => usize::from(u16::from_be_bytes([a, b])),
@@ -139,11 +135,11 @@ pub(crate) fn total(packet: &[u8]) -> Option<usize> {
     (total <= packet.len()).then_some(total)
 }
 
-/// Moves the packet of a frame, `total` bytes from its network header on, into a larger slot where its own has no room
-/// for `front` bytes before it, a link header among them, or `back` bytes behind it.
+/// Makes room for `front` bytes before the packet of a frame, a link header included, and `back` bytes behind it. Moves
+/// the `total` bytes of the packet into a larger slot if needed.
 ///
 /// # Errors
-/// No slot is that large, or none is free.
+/// No slot is large enough, or none is free.
 pub(crate) fn make_room(
     frame: &mut Frame,
     total: usize,
@@ -170,7 +166,7 @@ pub(crate) fn make_room(
     Ok(())
 }
 
-/// The packet at this place of a frame stands behind an Ethernet header now, whose link addresses are the frame's.
+/// Cuts a frame down to the packet at offset `start`, behind an Ethernet header with the frame's link addresses.
 pub(crate) fn settle(frame: &mut Frame, start: usize, ethertype: [u8; 2]) -> Option<()> {
     let front = start.checked_sub(ETHERNET)?;
     let link = frame.bytes().first_chunk::<12>().copied();

@@ -1,9 +1,8 @@
 //! Frames of Ethernet in datagrams (VXLAN, RFC 7348).
 //!
-//! A frame goes to the peer behind which its station was learned; what is for all, or for a station that is not
-//! known, goes to each peer of the configuration, and to the group. What is the same for all frames to a peer is
-//! made once for a vector ([`Target`]). Frames that come out of datagrams are the interface's as if a port had
-//! received them: bridges, stations and VLANs take them as they take those of ports.
+//! The learned station chooses the peer of a frame. Broadcasts, multicasts and frames to unknown stations go to each
+//! configured peer, and to the group. The headers to a peer are made once for a vector (`target.rs`). Decapsulated
+//! frames enter as if a port had received them, for bridges, stations and VLANs on the interface.
 
 mod arrive;
 mod settings;
@@ -18,8 +17,8 @@ use frame::{Frame, InterfaceId, Pool, Segmentation};
 pub use self::settings::{DontFragment, Peer, Vxlan};
 pub(crate) use self::target::Targets;
 
-use self::target::{To, Way};
-use super::way::{Next, Nexts};
+use self::target::{Path, To};
+use super::next::{Next, Nexts};
 use super::{Arrival, Batch, Encap, Form, Unsealed, descend, discard_all};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
@@ -30,7 +29,7 @@ use crate::walk::{Context, Exit};
 
 /// Bytes of the headers of UDP and VXLAN.
 const INNER: usize = 16;
-/// The ports that flows are spread over: those that are nobody's (RFC 7348, 5; RFC 6335, 6).
+/// First source port that flows are spread over: the dynamic ones (RFC 7348, 5; RFC 6335, 6).
 const DYNAMIC: u16 = 0xc000;
 
 impl Encap for Vxlan {
@@ -85,13 +84,13 @@ impl Encap for Vxlan {
         };
         let target = leaving.target(to.ok_or(Exit::Drop(DropReason::VxlanNoPeer))?);
         leaving.write(frame, target).map_err(Exit::Drop)?;
-        let direct = match leaving.targets.at(target).way {
-            Way::By(adjacency) => Some(adjacency),
-            Way::Own(by) => {
+        let direct = match leaving.targets.at(target).path {
+            Path::By(adjacency) => Some(adjacency),
+            Path::Own(by) => {
                 frame.egress = by;
                 None
             }
-            Way::Lost(reason) => return Err(Exit::Drop(reason)),
+            Path::Lost(reason) => return Err(Exit::Drop(reason)),
         };
         Ok(Unsealed { direct, copies })
     }
@@ -110,7 +109,7 @@ impl Encap for Vxlan {
         outlet: &mut Outlet,
     ) -> Traffic {
         match interface.running {
-            true => arrive::emerge(cx, (frames, count), (self.id, interface, self), outlet),
+            true => arrive::decapsulate(cx, frames, count, interface, self, outlet),
             false => discard_all(frames, outlet),
         }
     }
@@ -143,19 +142,19 @@ fn all(network: &Vxlan) -> impl Iterator<Item = To> + '_ {
     group.into_iter().chain(peers)
 }
 
-/// What is at hand while the frames of a vector are wrapped.
+/// State of the encapsulation of one vector.
 struct Leaving<'a> {
     cx: &'a Context<'a>,
     network: &'a Vxlan,
     /// The identification of the next packet.
     ids: u16,
-    /// The station that the last frame was for, and where that went.
+    /// Destination of the last frame, and the target that was chosen for it.
     last: Option<(u64, usize)>,
     targets: &'a mut Targets,
 }
 
 impl Leaving<'_> {
-    /// Wraps a frame, and copies of it where it goes to several peers. Says where it goes.
+    /// Encapsulates a frame, and copies for further peers. Returns where the frame goes.
     #[inline(always)]
     fn one(&mut self, frame: &mut Frame, nexts: &mut Nexts, outlet: &mut Outlet) -> Next {
         let Some(head) = frame.bytes().first_chunk::<8>() else {
@@ -197,7 +196,7 @@ impl Leaving<'_> {
         known.flatten()
     }
 
-    /// A peer by its address: by the port that is configured for it, else by that of the network.
+    /// Returns a peer by its address, with the port configured for it, else with the port of the network.
     fn to(&self, address: IpAddr) -> To {
         let mut peers = self.network.peers.iter();
         let known = peers.find(|peer| peer.address == address);
@@ -213,7 +212,7 @@ impl Leaving<'_> {
         self.targets.get(self.cx, self.network, to)
     }
 
-    /// Sends a frame to all: copies to all but the last, which it goes to itself.
+    /// Floods a frame: copies to all peers but the last, the frame itself to the last.
     #[inline(never)]
     fn flood(&mut self, frame: &mut Frame, nexts: &mut Nexts, outlet: &mut Outlet) -> Next {
         let mut all = all(self.network);
@@ -224,8 +223,8 @@ impl Leaving<'_> {
             match outlet.pool.copy(frame) {
                 Some(mut copy) => {
                     let target = self.target(to);
-                    let way = self.wrap(&mut copy, target, nexts, outlet);
-                    way.send(self.cx, copy, outlet);
+                    let next = self.wrap(&mut copy, target, nexts, outlet);
+                    next.send(self.cx, copy, outlet);
                 }
                 None => outlet.counters.dropped(DropReason::NoBuffer),
             }
@@ -238,7 +237,7 @@ impl Leaving<'_> {
     /// Writes the headers of a target in front of a frame.
     ///
     /// # Errors
-    /// It cannot be carried, or is too long for its link and not to be fragmented.
+    /// The frame has no headroom, or is too long for its link and may not be fragmented.
     #[inline(always)]
     fn write(&mut self, frame: &mut Frame, target: usize) -> Result<(), DropReason> {
         let target = self.targets.at(target);
@@ -250,8 +249,8 @@ impl Leaving<'_> {
             DontFragment::Inherit => target::forbids_fragments(frame.bytes()),
         };
         target.write(frame, (self.ids, dont_fragment), self.network.checksum)?;
-        match &target.way {
-            Way::By(adjacency)
+        match &target.path {
+            Path::By(adjacency)
                 if dont_fragment
                     && frame.len() > adjacency.mtu as usize + usize::from(frame.l3) =>
             {
@@ -261,7 +260,7 @@ impl Leaving<'_> {
         }
     }
 
-    /// Wraps a frame for a target. Says where it goes.
+    /// Encapsulates a frame for a target. Returns where the frame goes.
     #[inline(always)]
     fn wrap(
         &mut self,
@@ -273,21 +272,21 @@ impl Leaving<'_> {
         if let Err(reason) = self.write(frame, target) {
             return Next::Lost(reason);
         }
-        match &self.targets.at(target).way {
-            Way::By(adjacency) => {
+        match &self.targets.at(target).path {
+            Path::By(adjacency) => {
                 frame.egress = adjacency.egress;
                 nexts.count(self.cx, frame, adjacency, outlet)
             }
-            Way::Own(by) => {
+            Path::Own(by) => {
                 frame.egress = *by;
                 Next::Own
             }
-            Way::Lost(reason) => Next::Lost(*reason),
+            Path::Lost(reason) => Next::Lost(*reason),
         }
     }
 
-    /// A frame whose checksum or segments are to be made: no other end could do that. It comes here again, or its
-    /// segments do.
+    /// Sends a frame with an open checksum or segmentation to be finished: the other end could not do it. The frame, or
+    /// its segments, come back here.
     #[cold]
     fn unfinished(&self, frame: &mut Frame) -> Next {
         if frame.offload.segmentation == Segmentation::Fragments {
@@ -298,8 +297,8 @@ impl Leaving<'_> {
     }
 }
 
-/// A number that the frames of a flow have in common and those of others hardly: over the addresses and ports of a
-/// plain packet, else over all that there is of its header.
+/// Source port by flow (RFC 7348, 5): a hash of addresses and ports of a plain packet, else the hash by which
+/// workers share flows, or one of the link addresses.
 #[inline(always)]
 fn entropy(frame: &Frame) -> u16 {
     const WITH: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,8 +1,8 @@
 //! Packets in messages of WireGuard (white paper, 5.4.6).
 //!
-//! A packet goes to the peer behind which its destination is, by the session that control made with it; without one
-//! control is asked for it, and keeps the packet meanwhile. What comes out of a message must be from an address behind
-//! its peer. Messages of handshakes are a service that control hears.
+//! The destination of a packet chooses the peer, whose session control negotiated. Without a session the packet is
+//! punted, and control keeps it until the handshake ends. The source of a decrypted packet must belong to its peer
+//! (cryptokey routing). Handshakes are a service that control receives.
 
 mod peers;
 #[cfg(test)]
@@ -17,8 +17,8 @@ use wireguard::session::{self, FRONT, Fault, Sending, TAG, padded};
 
 pub use self::peers::{Allowed, Arriving, Passed, Peer, Sessions, Wireguard};
 
+use super::next::{Next, Nexts, direct, source};
 use super::outer::{IP_BYTES, Outer, UDP_BYTES, congest, make_room, settle, tos, total, write_udp};
-use super::way::{Next, Nexts, direct, source};
 use super::{Arrival, Batch, DEPTH, ETHERNET, Encap, Form, Unsealed, ascend, descend, put};
 use crate::agenda::Item;
 use crate::counters::Traffic;
@@ -47,10 +47,10 @@ impl Encap for Wireguard {
         batch: &mut Batch<'_>,
         outlet: &mut Outlet,
     ) {
-        let mut last: Option<Way> = None;
+        let mut last: Option<Path> = None;
         for (at, frame) in frames.iter_mut().enumerate() {
             let next = match frame.offload.is_finished() {
-                true => one(cx, self, (frame, &mut last), batch.nexts, outlet),
+                true => one(cx, self, frame, &mut last, batch.nexts, outlet),
                 false => unfinished(self, frame),
             };
             batch.nexts.set(at, next.unwrap_or_else(|next| next));
@@ -68,20 +68,20 @@ impl Encap for Wireguard {
         let (_, to) = ends.ok_or(Exit::Drop(DropReason::TunnelMalformed))?;
         let peer = self.allowed.get(to);
         let peer = peer.ok_or(Exit::Drop(DropReason::WireguardNoPeer))?;
-        let way = Way::to(cx, self, peer).map_err(|next| match next {
+        let path = Path::to(cx, self, peer).map_err(|next| match next {
             Next::Punt(why) => Exit::Punt(why),
             Next::Lost(reason) => Exit::Drop(reason),
             Next::Out(_) | Next::Finish(..) | Next::Own => Exit::Drop(DropReason::NoRoute),
         })?;
-        lay_out(frame, &way, 0, pool).map_err(Exit::Drop)?;
+        lay_out(frame, &path, 0, pool).map_err(Exit::Drop)?;
         frame.egress = InterfaceId::NONE;
         Ok(Unsealed {
-            direct: way.direct,
+            direct: path.direct,
             copies: 1,
         })
     }
 
-    /// Messages of handshakes are control's.
+    /// Handshakes are left to the service of control.
     #[inline(always)]
     fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
         if !cx.interfaces.has_tunnels_of(Form::Wireguard) {
@@ -115,7 +115,34 @@ impl Encap for Wireguard {
         interface: &Interface,
         outlet: &mut Outlet,
     ) -> Traffic {
-        emerge(cx, (frames, count), (interface, self), outlet)
+        let item = Item::Arrived(self.id);
+        let mut arriving = Emerging {
+            cx,
+            network: self,
+            mac: interface.mac.0,
+            running: interface.running,
+            last: None,
+            batch: outlet.agenda.batch(item, count),
+            inner: Traffic::default(),
+        };
+        let mut all = Traffic::default();
+        for frame in frames {
+            all.packets += 1;
+            all.bytes += frame.len() as u64 + u64::from(frame.untagged);
+            if frame.offload.segmentation == Segmentation::Udp {
+                arriving.divide(frame, outlet);
+            } else {
+                arriving.one(frame, outlet);
+            }
+        }
+        if let Some(batch) = arriving.batch {
+            outlet.agenda.put_batch(item, batch);
+        }
+        let counters = outlet.counters.interface(self.id);
+        counters
+            .rx
+            .add(arriving.inner.packets, arriving.inner.bytes);
+        all
     }
 }
 
@@ -130,7 +157,7 @@ const fn key(port: u16) -> Ends {
     }
 }
 
-/// A frame whose checksum or segments are to be made comes here again, or its segments do.
+/// Sends a frame with an open checksum or segmentation to be finished. The frame, or its segments, come back here.
 #[cold]
 fn unfinished(network: &Wireguard, frame: &mut Frame) -> Result<Next, Next> {
     if frame.offload.segmentation == Segmentation::Fragments {
@@ -139,20 +166,20 @@ fn unfinished(network: &Wireguard, frame: &mut Frame) -> Result<Next, Next> {
     Ok(Next::Finish(OutId::tunnel(network.id), u32::MAX))
 }
 
-/// How packets get to a peer: what is the same for those that follow each other.
-struct Way {
+/// Path to a peer, shared by successive packets to it.
+struct Path {
     peer: Arc<Peer>,
     session: Arc<Sending>,
     ends: (SocketAddr, SocketAddr),
-    /// The next hop, where nothing looks at the packets.
+    /// The next hop, if no rule or policy looks at the packets.
     direct: Option<Adjacency>,
 }
 
-impl Way {
-    /// The way to a peer.
+impl Path {
+    /// Looks up the path to a peer.
     ///
     /// # Errors
-    /// There is none yet, and control is asked for it; or there is none at all.
+    /// Returns where the packet goes instead: a punt without a session or an endpoint, a drop without a route.
     fn to(cx: &Context<'_>, network: &Wireguard, peer: &Arc<Peer>) -> Result<Self, Next> {
         let keyless = Next::Punt(Why::Keyless(peer.number));
         let session = peer.sending().as_ref().map(Arc::clone).ok_or(keyless)?;
@@ -171,7 +198,8 @@ impl Way {
 fn one(
     cx: &Context<'_>,
     network: &Wireguard,
-    (frame, last): (&mut Frame, &mut Option<Way>),
+    frame: &mut Frame,
+    last: &mut Option<Path>,
     nexts: &mut Nexts,
     outlet: &mut Outlet,
 ) -> Result<Next, Next> {
@@ -182,37 +210,37 @@ fn one(
     let (_, to) = addresses(packet).ok_or(malformed)?;
     let peer = network.allowed.get(to);
     let peer = peer.ok_or(Next::Lost(DropReason::WireguardNoPeer))?;
-    let way = match last {
-        Some(way) if Arc::ptr_eq(&way.peer, peer) => way,
-        _ => last.insert(Way::to(cx, network, peer)?),
+    let path = match last {
+        Some(path) if Arc::ptr_eq(&path.peer, peer) => path,
+        _ => last.insert(Path::to(cx, network, peer)?),
     };
-    match wrap(frame, way, outlet) {
+    match wrap(frame, path, outlet) {
         Ok(bytes) => {
-            way.peer.sent.add(cx.now, bytes, true);
-            Ok(nexts.by(cx, frame, way.direct.as_ref(), outlet))
+            path.peer.sent.add(cx.now, bytes, true);
+            Ok(nexts.by(cx, frame, path.direct.as_ref(), outlet))
         }
         Err(DropReason::WireguardExhausted) => Err(Next::Punt(Why::Keyless(peer.number))),
         Err(reason) => Err(Next::Lost(reason)),
     }
 }
 
-/// Puts a frame's packet into a message. The frame is then `Ethernet | IP | UDP | message`. Returns the length of the
-/// message in bytes.
-fn wrap(frame: &mut Frame, way: &Way, outlet: &mut Outlet) -> Result<u64, DropReason> {
+/// Encrypts a frame's packet into a message. The frame is then `Ethernet | IP | UDP | message`. Returns the length of
+/// the message in bytes.
+fn wrap(frame: &mut Frame, path: &Path, outlet: &mut Outlet) -> Result<u64, DropReason> {
     let id = outlet.memory.rules.random() as u16;
-    let ip = lay_out(frame, way, id, &mut outlet.pool)?;
-    seal(frame, way, ip)
+    let ip = lay_out(frame, path, id, &mut outlet.pool)?;
+    seal(frame, path, ip)
 }
 
 /// Writes the headers around a frame's packet, and makes room for what encryption adds. Returns the length in bytes of
 /// the outer IP header, whose identification is `id` in IPv4.
-fn lay_out(frame: &mut Frame, way: &Way, id: u16, pool: &mut Pool) -> Result<usize, DropReason> {
+fn lay_out(frame: &mut Frame, path: &Path, id: u16, pool: &mut Pool) -> Result<usize, DropReason> {
     let packet = { frame.bytes() }
         .get(usize::from(frame.l3)..)
         .unwrap_or_default();
     let len = total(packet).ok_or(DropReason::TunnelMalformed)?;
     let tos = tos(packet);
-    let ip = IP_BYTES[usize::from(way.ends.1.is_ipv6())];
+    let ip = IP_BYTES[usize::from(path.ends.1.is_ipv6())];
     let front = ip + UDP_BYTES + FRONT;
     let back = padded(len) - len + TAG;
     let total = front + len + back;
@@ -233,7 +261,7 @@ fn lay_out(frame: &mut Frame, way: &Way, id: u16, pool: &mut Pool) -> Result<usi
     bytes[front + len..].fill(0);
     let (header, datagram) = bytes.split_at_mut(ip);
     let outer = Outer {
-        ends: (way.ends.0.ip(), way.ends.1.ip()),
+        ends: (path.ends.0.ip(), path.ends.1.ip()),
         protocol: Protocol::UDP.0,
         // Congestion alone is told on (RFC 6040): who looks on is not to tell kinds of packets apart.
         tos: tos & 3,
@@ -241,7 +269,7 @@ fn lay_out(frame: &mut Frame, way: &Way, id: u16, pool: &mut Pool) -> Result<usi
         id,
     };
     outer.write(header);
-    let ports = (way.ends.0.port(), way.ends.1.port());
+    let ports = (path.ends.0.port(), path.ends.1.port());
     write_udp(
         datagram.get_mut(..UDP_BYTES).unwrap_or_default(),
         ports,
@@ -250,17 +278,17 @@ fn lay_out(frame: &mut Frame, way: &Way, id: u16, pool: &mut Pool) -> Result<usi
     Ok(ip)
 }
 
-/// Encrypts the message of a frame that is laid out, whose outer IP header has `ip` bytes. Returns the length of the
-/// message in bytes.
-fn seal(frame: &mut Frame, way: &Way, ip: usize) -> Result<u64, DropReason> {
+/// Encrypts the message of a frame whose headers are written; the outer IP header has `ip` bytes. Returns the length
+/// of the message in bytes.
+fn seal(frame: &mut Frame, path: &Path, ip: usize) -> Result<u64, DropReason> {
     let datagram = { frame.bytes_mut() }
         .get_mut(ETHERNET + ip..)
         .filter(|datagram| datagram.len() >= UDP_BYTES)
         .ok_or(DropReason::NoBuffer)?;
     let message = datagram.get_mut(UDP_BYTES..).unwrap_or_default();
-    way.session.seal(message).map_err(reason)?;
+    path.session.seal(message).map_err(reason)?;
     let message = message.len() as u64;
-    if let (IpAddr::V6(from), IpAddr::V6(to)) = (way.ends.0.ip(), way.ends.1.ip()) {
+    if let (IpAddr::V6(from), IpAddr::V6(to)) = (path.ends.0.ip(), path.ends.1.ip()) {
         // Datagrams over IPv6 have a checksum (RFC 8200, 8.1).
         let pseudo = checksum::pseudo_v6(from, to, Protocol::UDP, datagram.len() as u32);
         let sum = checksum::combine(pseudo, checksum::sum(datagram));
@@ -269,7 +297,7 @@ fn seal(frame: &mut Frame, way: &Way, ip: usize) -> Result<u64, DropReason> {
     Ok(message)
 }
 
-/// The name under which messages are counted that a session refuses.
+/// Drop reason of messages that a session refuses.
 const fn reason(fault: Fault) -> DropReason {
     match fault {
         Fault::Malformed => DropReason::WireguardMalformed,
@@ -279,7 +307,7 @@ const fn reason(fault: Fault) -> DropReason {
     }
 }
 
-/// From whom to whom a packet goes.
+/// Source and destination of a packet.
 #[inline]
 fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
     match packet.first()? >> 4 {
@@ -304,57 +332,20 @@ fn upper(packet: &[u8]) -> Option<Upper> {
     }
 }
 
-/// Takes packets out of messages for an interface: they go on behind ingress.
-fn emerge(
-    cx: &Context<'_>,
-    (frames, count): (impl Iterator<Item = Frame>, usize),
-    (interface, network): (&Interface, &Wireguard),
-    outlet: &mut Outlet,
-) -> Traffic {
-    let item = Item::Arrived(network.id);
-    let mut arriving = Emerging {
-        cx,
-        network,
-        mac: interface.mac.0,
-        running: interface.running,
-        last: None,
-        batch: outlet.agenda.batch(item, count),
-        inner: Traffic::default(),
-    };
-    let mut all = Traffic::default();
-    for frame in frames {
-        all.packets += 1;
-        all.bytes += frame.len() as u64 + u64::from(frame.untagged);
-        if frame.offload.segmentation == Segmentation::Udp {
-            arriving.divide(frame, outlet);
-        } else {
-            arriving.one(frame, outlet);
-        }
-    }
-    if let Some(batch) = arriving.batch {
-        outlet.agenda.put_batch(item, batch);
-    }
-    let counters = outlet.counters.interface(network.id);
-    counters
-        .rx
-        .add(arriving.inner.packets, arriving.inner.bytes);
-    all
-}
-
-/// What is at hand while packets are taken out of messages.
+/// State of the decapsulation of one vector.
 struct Emerging<'a> {
     cx: &'a Context<'a>,
     network: &'a Wireguard,
     mac: [u8; 6],
     running: bool,
-    /// The session of the last message, by its number.
+    /// Receiver index and session of the last message.
     last: Option<(u32, Arc<Arriving>)>,
     batch: Option<Vec<Frame>>,
     inner: Traffic,
 }
 
 impl Emerging<'_> {
-    /// Datagrams that came merged.
+    /// Splits datagrams that the device merged.
     #[cold]
     fn divide(&mut self, frame: Frame, outlet: &mut Outlet) {
         let mut pieces = core::mem::take(&mut outlet.pieces);
@@ -387,10 +378,10 @@ impl Emerging<'_> {
         }
     }
 
-    /// Makes a frame the packet in its message; false where that has none, which says that its peer is there.
+    /// Decrypts a frame's message into its packet. Returns false for a keepalive, which has no packet.
     ///
     /// # Errors
-    /// The message is nobody's, or what is in it may not come from its peer.
+    /// The message has no session, fails authentication, or its packet's source does not belong to the peer.
     fn take_out(&mut self, frame: &mut Frame) -> Result<bool, DropReason> {
         let malformed = DropReason::WireguardMalformed;
         if frame.depth >= DEPTH {
@@ -436,7 +427,7 @@ impl Emerging<'_> {
         Ok(true)
     }
 
-    /// The session with this number, of this interface.
+    /// Looks up a session of this interface by its receiver index.
     fn session(&mut self, number: u32) -> Result<Arc<Arriving>, DropReason> {
         if let Some((last, session)) = &self.last
             && *last == number
@@ -451,7 +442,7 @@ impl Emerging<'_> {
     }
 }
 
-/// Where a datagram comes from, and where its data stands in its packet.
+/// Sender of a datagram, and the range of its data in the packet.
 fn datagram(packet: &[u8]) -> Option<(SocketAddr, core::ops::Range<usize>)> {
     let upper = upper(packet)?;
     let (from, _) = addresses(packet)?;
@@ -463,10 +454,10 @@ fn datagram(packet: &[u8]) -> Option<(SocketAddr, core::ops::Range<usize>)> {
     whole.then_some((from, upper.offset + UDP_BYTES..upper.offset + len))
 }
 
-/// The EtherType of a packet that came from a peer.
+/// Returns the EtherType of a decrypted packet.
 ///
 /// # Errors
-/// It is none, or is from an address that is not behind the peer.
+/// The bytes are no IP packet, or the source does not belong to the peer.
 fn admit(packet: &[u8], allowed: &Allowed, peer: &Arc<Peer>) -> Result<[u8; 2], DropReason> {
     let (source, _) = addresses(packet).ok_or(DropReason::WireguardMalformed)?;
     match allowed.get(source) {

@@ -47,7 +47,7 @@ impl Kind for Bond {
     }
 }
 
-/// Reads an item: a bond whose slaves are not known yet, and which is down.
+/// Reads an item. The bond is down until the feature knows its slaves.
 pub(crate) fn read(item: &Item) -> Option<Interface> {
     read::interface_of(item, Bond::default(), Class::Other)
 }

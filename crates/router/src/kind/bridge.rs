@@ -42,7 +42,7 @@ impl Kind for Bridge {
     }
 }
 
-/// Reads an item: a bridge whose ports are not known yet.
+/// Reads an item. The feature adds a link address when it knows the ports.
 pub(crate) fn read(item: &Item) -> Option<Interface> {
     read::interface_of(item, Bridge::default(), Class::Other)
 }

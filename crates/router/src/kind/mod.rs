@@ -44,7 +44,7 @@ pub use idle::Idle;
 pub use point_to_point::PointToPoint;
 pub(crate) use port::is_virtual_radio;
 
-/// All kinds that have a menu of their own. Items of other menus are ports, or have no effect yet.
+/// The list. Items of menus without a kind are ports, or interfaces without effect.
 const KINDS: &[Registration] = &[
     bond::KIND,
     bridge::KIND,
@@ -107,13 +107,13 @@ pub(crate) fn read(item: &Item) -> Option<Interface> {
 
 /// What an interface is: the settings of one kind.
 pub trait Kind: Any + Equal + Debug + Send + Sync {
-    /// Lays an interface out. `entry` has what all kinds have in common, and is down.
+    /// Lays an interface out. `entry` has the name and the common settings of the wish, and is down.
     fn lay_out(&self, entry: &mut Laid, site: &Site<'_>);
 
     /// The `ifType` of an interface, which RouterOS counts among `class`.
     fn if_type(&self, class: Class) -> IfType;
 
-    /// The interface or device that it lies on: it is laid out again when that one changes.
+    /// Name of the interface or device below. Its changes lay the interface out again.
     fn stands_on(&self) -> Option<&Name> {
         None
     }
@@ -123,12 +123,12 @@ pub trait Kind: Any + Equal + Debug + Send + Sync {
         true
     }
 
-    /// What it is to interfaces that name it their master, if it takes the frames of others.
+    /// Role towards slaves, for kinds that take the frames of other interfaces.
     fn master_of(&self) -> Above {
         Above::Nothing
     }
 
-    /// The device that it is the port of, and what is asked of the device's link.
+    /// Name of a port's device, and the settings for its link.
     fn device(&self) -> Option<(&Name, LinkWish)> {
         None
     }
@@ -180,7 +180,7 @@ impl Eq for AnyKind {}
 
 /// Equality with a value of a type that is not known.
 pub trait Equal {
-    /// Whether the other value has the same type and is equal.
+    /// Returns true if `other` has the type of `self` and an equal value.
     fn equals(&self, other: &dyn Any) -> bool;
 }
 

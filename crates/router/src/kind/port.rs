@@ -71,8 +71,8 @@ pub(super) fn port(item: &Item, known_by: &str, class: Class) -> Option<Interfac
     read::interface_of(item, port, class)
 }
 
-/// Whether an item is a network of another radio. The machine has a device for each (hostapd makes them), which is
-/// mapped by the network's name, as it has no name by itself.
+/// Whether an item is a virtual radio: a network on another radio. Its device, which hostapd creates, is mapped by the
+/// name of the item.
 pub(crate) fn is_virtual_radio(item: &Item) -> bool {
     class(item) == Class::Wireless
         && !item.is_port()

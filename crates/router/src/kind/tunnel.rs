@@ -42,12 +42,12 @@ pub(crate) fn is_over_ipv6(menu: &str) -> bool {
     matches!(menu, EOIP6 | GRE6 | IPIP6)
 }
 
-/// A tunnel whose other end is known. It runs while it is enabled and not held down.
+/// A tunnel with a known remote address. Enabled tunnels run unless the feature holds them down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tunnel {
     /// Its link address, where it carries frames; `None` takes one that is made from its number.
     pub(crate) mac: Option<Mac>,
-    /// The tunnel as workers have it, without the id of its interface.
+    /// Settings of the encapsulation; the layout fills in the interface's id.
     pub(crate) tunnel: Between,
 }
 

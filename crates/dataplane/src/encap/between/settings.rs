@@ -9,37 +9,36 @@ use frame::InterfaceId;
 /// A tunnel between two addresses of one family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Between {
-    /// Its interface.
+    /// The tunnel's interface.
     pub id: InterfaceId,
-    /// What its packets carry.
+    /// Payload type.
     pub carries: Carries,
-    /// This router's end. The unspecified one: the address of the interface that packets leave by.
+    /// Local address; unspecified takes the address of the egress interface.
     pub local: IpAddr,
-    /// The other end.
+    /// Remote address.
     pub remote: IpAddr,
-    /// The lifetime of its packets.
+    /// TTL of outer packets.
     pub ttl: u8,
-    /// The DSCP of its packets, 0 to 63; none takes the type of service of the packets in them.
+    /// DSCP of outer packets, 0 to 63; `None` copies the type of service of the inner packet.
     pub dscp: Option<u8>,
-    /// Whether its packets over IPv4 may not be fragmented where those in them may not.
+    /// Whether outer IPv4 packets inherit the don't-fragment flag.
     pub inherits_dont_fragment: bool,
-    /// Whether its packets go past the firewall where that looks at nothing (RouterOS: `allow-fast-path`).
+    /// Whether outer packets may take the fast path (RouterOS: `allow-fast-path`).
     pub fast: bool,
-    /// The layer-3 MTU to which the segment size of TCP connections is lowered that come out of it; none leaves it.
+    /// Layer-3 MTU that the segment size of decapsulated TCP connections is clamped to; `None` leaves it.
     pub clamp: Option<u32>,
-    /// Where packets are counted by which the other end says that it is there.
+    /// Counter of received keepalives.
     pub heard: Heard,
 }
 
-/// What packets of a tunnel carry.
+/// Payload of a tunnel's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
     /// Packets of IPv4 and IPv6 (RFC 2003, RFC 4213, RFC 2473).
     Packets,
-    /// The same behind a header of GRE (RFC 2784, RFC 7676).
+    /// Packets of IPv4 and IPv6 behind a GRE header (RFC 2784, RFC 7676).
     Gre,
-    /// Frames of Ethernet behind a header of EoIP, with the number of the tunnel: 16 bits over IPv4, 12 bits over
-    /// IPv6.
+    /// Ethernet frames behind an EoIP header with the tunnel id: 16 bits over IPv4, 12 bits over IPv6.
     Frames(u16),
 }
 
@@ -48,12 +47,12 @@ pub enum Carries {
 pub struct Heard(Arc<AtomicU64>);
 
 impl Heard {
-    /// One more packet.
+    /// Counts a packet.
     pub(super) fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many there were.
+    /// Returns the number of packets.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,8 +1,8 @@
-//! Frames that come out of datagrams for this router.
+//! Decapsulation of datagrams for this router, and learning of stations.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use frame::{Frame, InterfaceId, Offload, Segmentation};
+use frame::{Frame, Offload, Segmentation};
 use wire::{Protocol, vxlan};
 
 use super::{INNER, Vxlan, key};
@@ -29,7 +29,7 @@ pub(super) fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
     }
 }
 
-/// That of a packet of IPv6 without extension headers.
+/// Upper layer of an IPv6 packet without extension headers.
 const fn upper6() -> Upper {
     Upper {
         protocol: Protocol::UDP.0,
@@ -57,7 +57,7 @@ fn of(cx: &Context<'_>, packet: &[u8], upper: Upper) -> Option<Arrival> {
     Some(Arrival::Of(key(port, vni, local)))
 }
 
-/// From whom to whom a packet goes.
+/// Source and destination of a packet.
 #[inline(always)]
 fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
     match packet.first()? >> 4 {
@@ -73,14 +73,16 @@ fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
     }
 }
 
-/// Takes frames out of the datagrams of a network: they go on as frames that its interface received.
-pub(super) fn emerge(
+/// Decapsulates the datagrams of a network. The frames go on as if its interface had received them.
+pub(super) fn decapsulate(
     cx: &Context<'_>,
-    (frames, count): (impl Iterator<Item = Frame>, usize),
-    (id, interface, network): (InterfaceId, &Interface, &Vxlan),
+    frames: impl Iterator<Item = Frame>,
+    count: usize,
+    interface: &Interface,
+    network: &Vxlan,
     outlet: &mut Outlet,
 ) -> Traffic {
-    let item = Item::Framed(id);
+    let item = Item::Framed(network.id);
     let mut batch = outlet.agenda.batch(item, count);
     let mut all = Traffic::default();
     let learner = Learner {
@@ -93,10 +95,10 @@ pub(super) fn emerge(
         all.packets += 1;
         all.bytes += frame.len() as u64 + u64::from(frame.untagged);
         if is_row(&frame) {
-            divide(frame, (&learner, item), outlet);
+            divide(frame, &learner, item, outlet);
             continue;
         }
-        match learner.take_out(&mut frame) {
+        match learner.extract(&mut frame) {
             Ok(()) => put(&mut batch, item, frame, outlet),
             Err(reason) => outlet.discard(frame, reason),
         }
@@ -107,8 +109,8 @@ pub(super) fn emerge(
     all
 }
 
-/// Whether these are datagrams in a row, each of which has a frame in it: what is unfinished about them begins
-/// with their own header, which is not as far in as that of what a frame carries.
+/// Whether the device merged several datagrams, each with a frame: the open checksum is that of the outer UDP header,
+/// which lies nearer to the start than one of an inner packet.
 #[inline(always)]
 fn is_row(frame: &Frame) -> bool {
     const NEAR: u16 = 56;
@@ -116,10 +118,10 @@ fn is_row(frame: &Frame) -> bool {
     offload.segmentation == Segmentation::Udp && offload.checksum_start < frame.l3 + NEAR
 }
 
-/// Takes frames out of datagrams that came merged.
+/// Splits merged datagrams and decapsulates each.
 #[cold]
 #[inline(never)]
-fn divide(frame: Frame, (learner, item): (&Learner<'_>, Item), outlet: &mut Outlet) {
+fn divide(frame: Frame, learner: &Learner<'_>, item: Item, outlet: &mut Outlet) {
     let mut pieces = core::mem::take(&mut outlet.pieces);
     let made = frame::segment(&mut outlet.pool, &frame, &mut pieces);
     match made {
@@ -127,7 +129,7 @@ fn divide(frame: Frame, (learner, item): (&Learner<'_>, Item), outlet: &mut Outl
         Err(_) => outlet.discard(frame, DropReason::OffloadMalformed),
     }
     for mut piece in pieces.drain(..) {
-        match learner.take_out(&mut piece) {
+        match learner.extract(&mut piece) {
             Ok(()) => put(&mut None, item, piece, outlet),
             Err(reason) => outlet.discard(piece, reason),
         }
@@ -135,22 +137,22 @@ fn divide(frame: Frame, (learner, item): (&Learner<'_>, Item), outlet: &mut Outl
     outlet.pieces = pieces;
 }
 
-/// What is the same for the frames that come out of a network together.
+/// State of the decapsulation of one vector.
 struct Learner<'a> {
     cx: &'a Context<'a>,
     network: &'a Vxlan,
-    /// The link address of this end.
+    /// The interface's own link address.
     own: u64,
     now: u32,
 }
 
 impl Learner<'_> {
-    /// Takes the frame out of a datagram, and learns whose it is.
+    /// Cuts a datagram down to its frame, and learns the frame's sender.
     ///
     /// # Errors
-    /// There is none, it is an echo, or it went through too many tunnels.
+    /// The datagram holds no frame, the frame was sent by this interface, or it passed too many tunnels.
     #[inline(always)]
-    fn take_out(&self, frame: &mut Frame) -> Result<(), DropReason> {
+    fn extract(&self, frame: &mut Frame) -> Result<(), DropReason> {
         if frame.depth >= DEPTH {
             return Err(DropReason::TunnelDepth);
         }
@@ -172,9 +174,9 @@ impl Learner<'_> {
     }
 }
 
-/// Cuts a datagram down to the frame in it. Says who sent it; none where there is no frame.
+/// Cuts a datagram down to its frame. Returns the outer source; `None` if the datagram holds no frame.
 ///
-/// A checksum of the datagram is not verified, as a receiver may (RFC 7348, 5): what is in the frame has its own.
+/// The checksum of the datagram is not verified, as RFC 7348, 5 permits: the inner packet has its own.
 #[inline(always)]
 pub(super) fn unwrap(frame: &mut Frame) -> Option<IpAddr> {
     let l3 = usize::from(frame.l3);

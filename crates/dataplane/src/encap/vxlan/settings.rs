@@ -8,34 +8,33 @@ use frame::InterfaceId;
 /// A network of VXLAN (RFC 7348).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vxlan {
-    /// Its interface, by which its hosts are known.
+    /// The network's interface, the key of its learned stations.
     pub id: InterfaceId,
-    /// The number of the network, 24 bits.
+    /// VNI, 24 bits.
     pub vni: u32,
-    /// The UDP port of both ends.
+    /// UDP destination port of both ends.
     pub port: u16,
-    /// The address that its packets come from, of the family of all its ends. The unspecified one: that of the
-    /// interface that they leave by.
+    /// Local address, of the family of all peers; unspecified takes the address of the egress interface.
     pub local: IpAddr,
-    /// The lifetime of its packets; none is 64 to a peer, and 1 to a group.
+    /// TTL of outer packets; `None` is 64 to a peer and 1 to a group.
     pub ttl: Option<u8>,
-    /// Whether its packets over IPv4 have a UDP checksum. Those over IPv6 always do (RFC 8200, 8.1).
+    /// Whether outer IPv4 packets have a UDP checksum. IPv6 packets always have one (RFC 8200, 8.1).
     pub checksum: bool,
-    /// Whether its packets over IPv4 may be fragmented.
+    /// Don't-fragment flag of outer IPv4 packets.
     pub dont_fragment: DontFragment,
-    /// Whether it learns behind which peer stations are.
+    /// Whether stations are learned.
     pub learning: bool,
-    /// How many stations it learns at most.
+    /// Limit of learned stations.
     pub hosts_max: u32,
-    /// Whether its packets go past the firewall where that looks at nothing (RouterOS: `allow-fast-path`).
+    /// Whether outer packets may take the fast path (RouterOS: `allow-fast-path`).
     pub fast: bool,
-    /// The group that frames for all are sent to, and the interface that it is joined on.
+    /// Multicast group for flooded frames, and the interface that joins it.
     pub group: Option<(IpAddr, InterfaceId)>,
-    /// The peers that are configured: frames for all go to each.
+    /// Configured peers, which flooded frames go to.
     pub peers: Arc<[Peer]>,
 }
 
-/// Another end of a network.
+/// Remote end of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// Its address.
@@ -44,14 +43,14 @@ pub struct Peer {
     pub port: u16,
 }
 
-/// Whether packets around frames say that they may not be fragmented.
+/// Don't-fragment flag of outer packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DontFragment {
-    /// They may be.
+    /// Clear.
     #[default]
     Never,
-    /// They may not.
+    /// Set.
     Always,
-    /// As the packet of IPv4 in the frame says; others may be.
+    /// Copied from an inner IPv4 packet; clear for other frames.
     Inherit,
 }

@@ -1,4 +1,4 @@
-//! Where frames of a network go: headers that are the same for all frames to a peer, and the peer's next hop.
+//! Targets of a network's frames: the header template of a peer, and the next hop to it.
 
 use core::net::IpAddr;
 
@@ -23,40 +23,40 @@ const PLAIN6: usize = ETHERNET + IPV6 + INNER;
 /// The lifetime of packets to peers, and to groups, where none is configured.
 const LIFETIMES: [u8; 2] = [64, 1];
 
-/// Whom frames go to.
+/// Address of a peer or group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct To {
     pub(super) address: IpAddr,
     pub(super) port: u16,
-    /// The interface that a group is reached by.
+    /// Egress interface of a group.
     pub(super) by: InterfaceId,
 }
 
-/// How frames get there.
+/// Path of encapsulated frames to a target.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
-    /// By this next hop, whose link header they have.
+pub(super) enum Path {
+    /// By this next hop, whose link header is written.
     By(Adjacency),
-    /// As this router's own packets, a group's by this interface: routes and rules say.
+    /// By the output path of the router; packets to a group leave by this interface.
     Own(InterfaceId),
-    /// They do not.
+    /// The frames are dropped.
     Lost(DropReason),
 }
 
-/// See the module.
+/// Header template of a peer and the path to it.
 pub(super) struct Target {
     headers: [u8; ROOM],
-    /// Bytes of the link header, and of all.
+    /// Bytes of the link header, and of all headers.
     link: usize,
     len: usize,
     /// The sum of the words of an IPv4 header, or of an IPv6 pseudo header, not folded.
     sum: u32,
-    pub(super) way: Way,
+    pub(super) path: Path,
 }
 
-/// The targets that a vector has met.
+/// Cache of the targets of one vector.
 pub(crate) struct Targets {
-    /// By a few bits of the address.
+    /// The target of each line, chosen by a few bits of the address.
     of: [Option<To>; Self::PLACES],
     targets: [Target; Self::PLACES],
 }
@@ -70,7 +70,7 @@ impl Targets {
             link: 0,
             len: 0,
             sum: 0,
-            way: Way::Lost(DropReason::VxlanNoPeer),
+            path: Path::Lost(DropReason::VxlanNoPeer),
         };
         Self {
             of: [None; Self::PLACES],
@@ -78,12 +78,12 @@ impl Targets {
         }
     }
 
-    /// A new vector begins: routes, neighbours and settings may be others.
+    /// Empties the cache for a new vector: routes, neighbours and settings may have changed.
     pub(super) fn forget(&mut self) {
         self.of = [None; Self::PLACES];
     }
 
-    /// The place of a target, which is made there where it is not.
+    /// Returns the line of a target; makes the template on a miss.
     pub(super) fn get(&mut self, cx: &Context<'_>, network: &Vxlan, to: To) -> usize {
         let low = match to.address {
             IpAddr::V4(address) => address.to_bits(),
@@ -104,7 +104,7 @@ impl Targets {
 }
 
 impl Target {
-    /// Makes the headers of packets to there.
+    /// Makes the template for a target.
     #[inline(never)]
     fn set(&mut self, cx: &Context<'_>, network: &Vxlan, to: To) {
         let packet = self.write_packet(network, to, network.local);
@@ -112,23 +112,23 @@ impl Target {
         let egress = match &found {
             Ok((_, adjacency)) => adjacency.egress,
             Err(Exit::Punt(Why::Unresolved(hop))) => cx.fib.adjacencies.read(*hop).egress,
-            Err(Exit::Drop(reason)) => return self.way = Way::Lost(*reason),
-            Err(_) => return self.way = Way::Lost(DropReason::NoRoute),
+            Err(Exit::Drop(reason)) => return self.path = Path::Lost(*reason),
+            Err(_) => return self.path = Path::Lost(DropReason::NoRoute),
         };
         if network.local.is_unspecified() {
             let Some(source) = source(cx, egress, to.address) else {
-                return self.way = Way::Lost(DropReason::VxlanNoSource);
+                return self.path = Path::Lost(DropReason::VxlanNoSource);
             };
             self.write_packet(network, to, source);
         }
         let ipv6 = to.address.is_ipv6();
         let looks = cx.snapshot.firewall.guards(ipv6) || !cx.snapshot.rules.is_empty();
-        self.way = match found {
+        self.path = match found {
             Ok((_, adjacency)) if adjacency.kind == Kind::Forward && network.fast && !looks => {
                 self.write_link(&adjacency);
-                Way::By(adjacency)
+                Path::By(adjacency)
             }
-            _ => Way::Own(to.by),
+            _ => Path::Own(to.by),
         };
     }
 
@@ -181,7 +181,7 @@ impl Target {
     /// Writes the headers in front of a frame.
     ///
     /// # Errors
-    /// There is no room, or the frame is longer than a packet can carry.
+    /// The frame has no headroom, or is too long for an outer packet.
     #[inline(always)]
     pub(super) fn write(
         &self,
@@ -250,7 +250,7 @@ impl Target {
         Ok(())
     }
 
-    /// What differs in a header of IPv4: length, identification, whether it may be fragmented, checksum.
+    /// Completes a header of IPv4: length, identification, don't-fragment flag, checksum.
     #[inline(always)]
     fn complete4(&self, packet: &mut [u8], total: u16, (id, dont_fragment): (u16, bool)) {
         let flags = u16::from(dont_fragment) << 14;
@@ -288,7 +288,7 @@ impl Target {
     }
 }
 
-/// The address that packets come from which leave by this interface for that end.
+/// Source address of packets that leave by this interface for `remote`.
 fn source(cx: &Context<'_>, egress: InterfaceId, to: IpAddr) -> Option<IpAddr> {
     cx.interfaces.address(egress, |details| match to {
         IpAddr::V4(to) => details.address_towards(to).map(IpAddr::V4),

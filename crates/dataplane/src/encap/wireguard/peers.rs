@@ -1,7 +1,7 @@
-//! WireGuard interfaces: the networks behind their peers, and the sessions with them.
+//! WireGuard interfaces: allowed networks of peers, and sessions.
 //!
-//! Control exchanges keys and writes sessions; workers seal and open packets by them, and note when they did: timers
-//! of the protocol are control's.
+//! Control negotiates keys and writes sessions. Workers encrypt and decrypt with them and note the times of packets,
+//! for the protocol's timers, which control runs.
 
 use core::net::{IpAddr, SocketAddr};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,18 +18,18 @@ use crate::snapshot::Prefix;
 /// A WireGuard interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wireguard {
-    /// Its interface.
+    /// The interface's id.
     pub id: InterfaceId,
-    /// The UDP port that it listens on, and sends from.
+    /// Local UDP port.
     pub port: u16,
-    /// The networks behind its peers.
+    /// Allowed networks of the peers.
     pub allowed: Arc<Allowed>,
 }
 
-/// Which peer is behind which network: the longest prefix decides, and of two alike the later one (as Linux has it).
+/// Map from allowed networks to peers. The longest prefix wins, and of equal ones the last (as in Linux).
 #[derive(Debug, Default)]
 pub struct Allowed {
-    /// By family and length of prefix, longest first; in each by the first address.
+    /// By family and prefix length, longest first. Each group is sorted by address.
     groups: Vec<Group>,
 }
 
@@ -40,7 +40,7 @@ struct Group {
     peers: Vec<Network>,
 }
 
-/// The first address of a network, and the peer behind which it is.
+/// First address of a network, and its peer.
 type Network = (u128, Arc<Peer>);
 
 impl PartialEq for Allowed {
@@ -58,7 +58,7 @@ impl PartialEq for Allowed {
 impl Eq for Allowed {}
 
 impl Allowed {
-    /// Compiles networks that are given in order.
+    /// Compiles networks in the order of configuration.
     pub fn new(networks: impl IntoIterator<Item = (Prefix, Arc<Peer>)>) -> Self {
         let mut groups: Vec<Group> = Vec::new();
         for (prefix, peer) in networks {
@@ -84,7 +84,7 @@ impl Allowed {
         Self { groups }
     }
 
-    /// The peer that an address is behind.
+    /// Looks up the peer of an address.
     #[inline]
     pub fn get(&self, address: IpAddr) -> Option<&Arc<Peer>> {
         let (ipv6, bits) = match address {
@@ -105,17 +105,17 @@ impl Allowed {
     }
 }
 
-/// When and how much went one way.
+/// Bytes and times of one direction.
 #[derive(Debug, Default)]
 pub struct Passed {
     bytes: AtomicU64,
-    /// Nanoseconds; 0 is never.
+    /// Nanoseconds; 0 before the first.
     any: AtomicU64,
     data: AtomicU64,
 }
 
 impl Passed {
-    /// A message of so many bytes passed; it had a packet in it, or none.
+    /// Counts a message of `bytes`. Keepalives have no packet.
     pub fn add(&self, now: Instant, bytes: u64, is_data: bool) {
         let now = now.as_nanos().max(1);
         self.bytes.fetch_add(bytes, Relaxed);
@@ -130,7 +130,7 @@ impl Passed {
         self.bytes.load(Relaxed)
     }
 
-    /// When the last message passed, and when the last one with a packet in it.
+    /// Times of the last message, and of the last message with a packet.
     pub fn times(&self) -> [Option<Instant>; 2] {
         [&self.any, &self.data].map(|at| match at.load(Relaxed) {
             0 => None,
@@ -139,23 +139,23 @@ impl Passed {
     }
 }
 
-/// A peer of an interface, as workers and control share it.
+/// State of a peer, shared by workers and control.
 #[derive(Debug)]
 pub struct Peer {
-    /// Its number, which no other peer of the router has.
+    /// Number, unique in the router.
     pub number: u32,
     sending: ArcSwapOption<Sending>,
     endpoint: ArcSwapOption<SocketAddr>,
-    /// Where a message with data came from, if not from its endpoint.
+    /// Sender of the last data message, if not the endpoint.
     moved: Mutex<Option<SocketAddr>>,
-    /// What went to it, and what came from it.
+    /// Traffic to the peer, and from it.
     pub sent: Passed,
-    /// See `sent`.
+    /// Traffic from the peer.
     pub received: Passed,
 }
 
 impl Peer {
-    /// A peer without a session.
+    /// Creates a peer without a session.
     pub fn new(number: u32) -> Self {
         Self {
             number,
@@ -167,29 +167,29 @@ impl Peer {
         }
     }
 
-    /// The session by which packets leave.
+    /// The session for encryption.
     #[inline]
     pub fn sending(&self) -> Guard<Option<Arc<Sending>>> {
         self.sending.load()
     }
 
-    /// Sets the session by which packets leave.
+    /// Sets the session for encryption.
     pub fn set_sending(&self, session: Option<Arc<Sending>>) {
         self.sending.store(session);
     }
 
-    /// Where it is.
+    /// The peer's endpoint.
     #[inline]
     pub fn endpoint(&self) -> Option<SocketAddr> {
         self.endpoint.load().as_deref().copied()
     }
 
-    /// Sets where it is.
+    /// Sets the endpoint.
     pub fn set_endpoint(&self, endpoint: Option<SocketAddr>) {
         self.endpoint.store(endpoint.map(Arc::new));
     }
 
-    /// A message of its own came from there. A worker never waits to say so.
+    /// Notes the sender of an authenticated message. Never waits for a lock.
     #[inline]
     pub(crate) fn heard_from(&self, from: SocketAddr) {
         if self.endpoint() != Some(from)
@@ -199,24 +199,24 @@ impl Peer {
         }
     }
 
-    /// Where it was heard from since the last call, if not at its endpoint.
+    /// Returns the new sender since the last call, if not the endpoint.
     pub fn take_moved(&self) -> Option<SocketAddr> {
         self.moved.lock().ok()?.take()
     }
 }
 
-/// A session by which packets arrive.
+/// A session for decryption.
 #[derive(Debug)]
 pub struct Arriving {
-    /// What opens them.
+    /// Keys and replay window.
     pub session: Receiving,
-    /// Whose they are.
+    /// The peer of the session.
     pub peer: Arc<Peer>,
-    /// The interface that they arrive by.
+    /// The interface of the peer.
     pub interface: InterfaceId,
 }
 
-/// The sessions of all interfaces by which packets arrive, by the number that this router chose.
+/// Sessions for decryption of all interfaces, by receiver index.
 pub type Sessions = Numbered<Arriving>;
 
 #[cfg(test)]
