@@ -35,6 +35,7 @@ mod testing;
 pub mod trace;
 pub mod walk;
 pub mod worker;
+pub mod zone;
 
 pub use ::firewall;
 pub use ::packet;

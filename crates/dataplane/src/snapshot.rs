@@ -111,7 +111,7 @@ impl Snapshot {
 /// A port, as the walk sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortBinding {
-    /// The interface whose frames it carries. For a mirror: the interface that it mirrors.
+    /// The interface whose frames it carries. For a mirror: the interface that it mirrors; for the shared one: itself.
     pub interface: InterfaceId,
     /// What it finishes by itself.
     pub offloads: Offloads,
@@ -133,6 +133,9 @@ pub enum Role {
     Wire,
     /// This router's own host stack: raw IP packets that take the walk from output on.
     Mirror,
+    /// The host stack behind all point-to-point interfaces: as [`Self::Mirror`], but link-local addresses name the
+    /// interface (`zone.rs`).
+    Shared,
 }
 
 /// Why packets of a family walk the slow path: a set.

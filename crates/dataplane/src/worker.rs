@@ -31,6 +31,7 @@ use crate::snapshot::{Role, Snapshot};
 use crate::table::Fib;
 use crate::table::grace::Reader;
 use crate::walk::{self, Context, Entry, Scratch};
+use crate::zone;
 
 /// Commands and handed-over frames that one step takes at most, so that none starves the ports.
 const PER_STEP: usize = 256;
@@ -454,6 +455,16 @@ impl Worker {
                 for mut frame in self.vector.drain() {
                     frame.l3 = 0;
                     frame.egress = binding.interface;
+                    walk::own(cx, frame, None, &mut self.outlet);
+                }
+                self.outlet.meter.turn(before);
+            }
+            Some(binding) if binding.role == Role::Shared => {
+                let before = self.outlet.meter.turn(Facility::Networking);
+                for mut frame in self.vector.drain() {
+                    frame.l3 = 0;
+                    let own = |id| cx.interfaces.details(id, zone::own_of).flatten();
+                    frame.egress = zone::leave(&mut frame, own);
                     walk::own(cx, frame, None, &mut self.outlet);
                 }
                 self.outlet.meter.turn(before);

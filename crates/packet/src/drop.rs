@@ -77,6 +77,8 @@ drops! {
     Ipv6MartianDestination = "ipv6-martian-destination",
     /// The source is one of this router's own addresses.
     Ipv6OwnSource = "ipv6-own-source",
+    /// A link-local address has bits where the host plane's zone goes (RFC 4291, 2.5.6; `dataplane/src/zone.rs`).
+    Ipv6Zone = "ipv6-zone",
     /// A link-local address would leave its link (RFC 4291, 2.5.6); the sender is told.
     Ipv6BeyondScope = "ipv6-beyond-scope",
     /// An extension header is malformed, or there are too many.

@@ -29,7 +29,11 @@ pub(crate) fn run(
     check(packet)?;
     let query = Query::new(packet, InterfaceId::NONE);
     if let Some(mac) = group(query.destination) {
-        return to_group(cx, hint, mac, query.destination);
+        let egress = match hint {
+            InterfaceId::NONE => owner(cx, query.source),
+            hint => hint,
+        };
+        return to_group(cx, egress, mac, query.destination);
     }
     if is_of_link(query.destination) {
         return to_link_local(cx, hint);
@@ -120,14 +124,31 @@ fn to_link_local(cx: &Context<'_>, egress: InterfaceId) -> Result<(NextHopId, Ad
     let Some(interface) = cx.interfaces.get(egress) else {
         return Err(Exit::Punt(Why::NoRoute));
     };
+    if !(interface.ethernet || interface.running) {
+        return Err(Exit::Drop(DropReason::EgressDown));
+    }
     let adjacency = Adjacency {
-        kind: Kind::Incomplete,
+        // A point-to-point link has no link addresses to find out.
+        kind: match interface.ethernet {
+            true => Kind::Incomplete,
+            false => Kind::Forward,
+        },
         out: interface.out,
         mtu: interface.mtu,
         egress,
         ..Adjacency::default()
     };
     Ok((NextHopId::NO_ROUTE, adjacency))
+}
+
+/// The interface that has an own address: a socket on the shared device chooses the interface of a group by it.
+fn owner(cx: &Context<'_>, address: Address) -> InterfaceId {
+    let hop = routing::lookup(cx, routing::MAIN, address);
+    let adjacency = cx.fib.adjacencies.read(hop);
+    match adjacency.kind {
+        Kind::Local => adjacency.egress,
+        _ => InterfaceId::NONE,
+    }
 }
 
 /// Whether the network header is whole: the host stack is trusted with the rest.

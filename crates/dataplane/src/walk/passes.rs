@@ -25,8 +25,10 @@ use crate::outlet::Outlet;
 use crate::punt::Why;
 use crate::queueing;
 use crate::rings::Handed;
+use crate::snapshot::Role;
 use crate::table::NextHopId;
 use crate::tap;
+use crate::zone;
 
 /// What the passes tell each other about the frames of a vector, by their place in it.
 pub(crate) struct Scratch {
@@ -340,6 +342,19 @@ fn pass4_held(
     Traffic::default()
 }
 
+/// Whether a port leads to the device that point-to-point interfaces share.
+fn is_shared(cx: &Context<'_>, port: u16) -> bool {
+    let binding = cx.snapshot.port(port);
+    binding.is_some_and(|binding| binding.role == Role::Shared)
+}
+
+/// Has the link-local addresses of a bare packet name its ingress interface; false if they name one already.
+fn write_zone(cx: &Context<'_>, frame: &mut Frame) -> bool {
+    let ingress = frame.ingress;
+    let own = cx.interfaces.details(ingress, zone::own_of).flatten();
+    zone::enter(frame, ingress, own)
+}
+
 /// Does what an exit says.
 #[cold]
 pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mut Outlet) {
@@ -391,6 +406,9 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
             gather::stays(&mut frame);
             let l3 = frame.l3;
             if l3 == 0 || egress::relayer(&mut frame, l3, 0) {
+                if is_shared(cx, port) && !write_zone(cx, &mut frame) {
+                    return outlet.discard(frame, DropReason::Ipv6Zone);
+                }
                 egress::finish(cx, outlet, frame, OutId::port(port), u32::MAX);
             }
         }

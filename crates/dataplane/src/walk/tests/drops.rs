@@ -264,6 +264,7 @@ fn cut_and_flipped_packets_never_stop_a_worker() {
 fn every_reason_is_reached_here_or_belongs_to_control() {
     let elsewhere_here = [
         DropReason::InterfaceDown,
+        DropReason::Ipv6Zone,
         DropReason::ForwardingOff,
         DropReason::ReversePath,
         DropReason::EgressDown,

@@ -1,12 +1,17 @@
 //! What is for the router, and what it sends itself.
 
+use core::net::Ipv6Addr;
+
 use frame::Offload;
 
 use super::{rig, udp4};
+use crate::drop::DropReason;
+use crate::interface::Own6;
 use crate::punt::Why;
 use crate::rings::Command;
+use crate::snapshot::Role;
 use crate::table::NextHopId;
-use crate::testing::{ARP, ETHER1, ICMP, MIRROR, Udp4, Udp6, VLAN10, arp, gateway};
+use crate::testing::{ARP, ETHER1, ETHER2, ICMP, MIRROR, Udp4, Udp6, VLAN10, arp, gateway};
 
 #[test]
 fn a_flood_of_unresolved_packets_leaves_room_for_arp() {
@@ -137,4 +142,55 @@ fn what_the_mirror_sends_is_routed_with_its_own_lifetime() {
     rig.settle();
 
     assert_eq!(rig.sent(1)[0][14..], own[..]);
+}
+
+#[test]
+fn the_shared_mirror_names_the_interface_of_link_local_peers() {
+    let mut rig = rig();
+    let (own, peer): (u128, u128) = (0xfe80 << 112 | 1, 0xfe80 << 112 | 9);
+    rig.snapshot.ports[usize::from(MIRROR)].role = Role::Shared;
+    rig.interface(ETHER1).mirror = Some(MIRROR);
+    rig.interface(ETHER2).ethernet = false;
+    for id in [ETHER1, ETHER2] {
+        rig.details(id).addresses6 = vec![Own6 {
+            address: Ipv6Addr::from_bits(own),
+            len: 64,
+        }];
+    }
+    rig.publish();
+    let asked = Udp6 {
+        source: peer,
+        destination: own,
+        ..Udp6::default()
+    };
+    let addresses = |packet: &[u8]| packet[8..40].to_vec();
+
+    rig.pass(asked.frame());
+    let there = Udp6 {
+        source: peer | 1 << 64,
+        ..asked
+    };
+    let sent = rig.sent(MIRROR);
+    assert_eq!(sent.len(), 1);
+    assert_eq!(addresses(&sent[0]), addresses(&there.packet()));
+    // On the wire such an address would be taken for the peer of another interface.
+    rig.pass(there.frame());
+    assert!(rig.sent(MIRROR).is_empty());
+    assert_eq!(rig.drops(), [(DropReason::Ipv6Zone, 1)]);
+
+    // The same address on the other interface, which has no link addresses.
+    let answer = Udp6 {
+        source: own,
+        destination: peer | 2 << 64,
+        ..Udp6::default()
+    };
+    rig.arrive_unfinished(MIRROR, answer.packet(), Offload::FINISHED);
+    rig.settle();
+    let plain = Udp6 {
+        destination: peer,
+        ..answer
+    };
+    let sent = rig.sent(1);
+    assert_eq!(sent.len(), 1);
+    assert_eq!(addresses(&sent[0]), addresses(&plain.packet()));
 }
