@@ -204,8 +204,13 @@ impl Still {
         // What is for everybody on a link is taken where somebody may listen: as by a router that runs.
         let control = instance.control();
         let changes = control.take_mirror_changes(usize::MAX);
-        let made = changes.unwrap_or_default().mirrors.into_keys();
-        let made = made.map(|interface| NewMirror {
+        let wanted = changes.unwrap_or_default().mirrors.into_iter();
+        let wanted = wanted.filter_map(|(id, wanted)| Some((id, wanted?)));
+        let (shared, own): (Vec<_>, Vec<_>) = wanted.partition(|(_, mirror)| mirror.shared);
+        if !shared.is_empty() {
+            control.attach_shared_mirror(Offloads::default(), Vec::new());
+        }
+        let made = own.into_iter().map(|(interface, _)| NewMirror {
             interface,
             offloads: Offloads::default(),
             queues: Vec::new(),

@@ -32,6 +32,7 @@ pub mod metrics;
 pub mod mirror;
 pub mod object;
 pub mod plan;
+mod port_numbers;
 pub mod private;
 mod probe;
 pub mod read;

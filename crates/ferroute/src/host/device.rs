@@ -5,16 +5,23 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+use dataplane::zone;
 use frame::{InterfaceId, Offloads, Port};
 use netio::link::Links;
 use netio::{Layer, Readiness, TapPort, Waker};
 use router::mirror::{HostSettings, Mirror};
 
 use super::HostPlane;
-use super::netlink::Netlink;
+use super::netlink::{DefaultRoute, Netlink};
+use super::shared::Share;
 
 /// The largest MTU of a TUN device in bytes; `lo` has one more.
 const MTU_MAX: u32 = 65_535;
+
+/// The MTU of the shared mirror in bytes. The networks of its members have the MTU of their interfaces.
+const SHARED_MTU: u32 = 1500;
+/// All link-local addresses, with zones (RFC 4291, 2.4).
+const LINK_LOCAL_LEN: u8 = 10;
 
 /// One thing to do.
 #[derive(Clone, Debug)]
@@ -29,8 +36,18 @@ pub(crate) enum Step {
     },
     /// Remove the device of this number.
     Remove(u32),
+    /// Make the mirror that point-to-point interfaces share.
+    MakeShared,
+    /// Give the shared mirror of this number a share of its members' addresses, or take it away.
+    Share {
+        index: u32,
+        share: Share,
+        wanted: bool,
+    },
     /// Route what has no better way by the device of this number.
-    Default { index: u32, ipv6: bool },
+    Default { index: u32, route: DefaultRoute },
+    /// Route such packets by the device of this number no more.
+    NoDefault { index: u32, route: DefaultRoute },
     /// Tell hosts errors this often.
     Settings(HostSettings),
 }
@@ -97,7 +114,14 @@ impl Step {
                 wanted,
             } => change(*index, before, wanted, netlink)?,
             Self::Remove(index) => netlink.remove_link(*index)?,
-            Self::Default { index, ipv6 } => netlink.set_default(*index, *ipv6)?,
+            Self::MakeShared => return make_shared(netlink, readiness).map(Some),
+            Self::Share {
+                index,
+                share,
+                wanted,
+            } => share.set(*index, *wanted, netlink)?,
+            Self::Default { index, route } => netlink.set_default(*index, route, true)?,
+            Self::NoDefault { index, route } => netlink.set_default(*index, route, false)?,
             Self::Settings(settings) => super::apply(settings)?,
         }
         Ok(None)
@@ -110,15 +134,28 @@ fn make(
     netlink: &mut Netlink,
     readiness: &Arc<Readiness>,
 ) -> io::Result<Made> {
-    let name = name(id);
-    let mut queues = TapPort::open(&name, Layer::Tun, 1)?;
+    let made = open(&name(id), netlink, readiness)?;
+    change(made.index, &Known::default(), mirror, netlink)?;
+    Ok(made)
+}
+
+/// Makes the device that point-to-point interfaces share. It is slot 0's, which no interface has.
+fn make_shared(netlink: &mut Netlink, readiness: &Arc<Readiness>) -> io::Result<Made> {
+    let made = open(&name(InterfaceId::NONE), netlink, readiness)?;
+    netlink.set_alias(made.index, "point-to-point")?;
+    netlink.link_up(made.index, Some(SHARED_MTU))?;
+    netlink.add_address(made.index, zone::HOST.into(), LINK_LOCAL_LEN)?;
+    Ok(made)
+}
+
+fn open(name: &str, netlink: &mut Netlink, readiness: &Arc<Readiness>) -> io::Result<Made> {
+    let mut queues = TapPort::open(name, Layer::Tun, 1)?;
     let mut port = queues
         .pop()
         .ok_or_else(|| io::Error::other("the device has no queue"))?;
     port.share(readiness)?;
-    let index = Links::open()?.find(&name)?.index;
+    let index = Links::open()?.find(name)?.index;
     netlink.set_mirror(index)?;
-    change(index, &Known::default(), mirror, netlink)?;
     Ok(Made {
         index,
         offloads: port.offloads(),

@@ -9,6 +9,7 @@ pub(crate) mod device;
 pub(crate) mod exec;
 pub(crate) mod mirrors;
 pub(crate) mod netlink;
+pub(crate) mod shared;
 
 use std::fs::File;
 use std::io;

@@ -1,16 +1,16 @@
 //! The few things that the host plane asks of its namespace's kernel (rtnetlink(7)).
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
+    NLM_F_ACK, NLM_F_APPEND, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
-    RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
@@ -20,6 +20,43 @@ use rustix::io::Errno;
 const LOOPBACK: u32 = 1;
 /// The group of mirror devices; the kernel's own devices are in group 0.
 const MIRRORS: u32 = 1;
+
+/// The routing table of the router's own addresses.
+const RT_TABLE_LOCAL: u8 = 255;
+
+/// What leads packets to networks that no device has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DefaultRoute {
+    /// Of IPv4.
+    V4 {
+        /// The source of packets of sockets that name none; `None` is the device's first address.
+        source: Option<Ipv4Addr>,
+    },
+    /// Of IPv6.
+    V6,
+}
+
+/// The network of an own IPv4 address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LocalNetwork {
+    first: Ipv4Addr,
+    len: u8,
+    source: Ipv4Addr,
+    mtu: u32,
+}
+
+impl LocalNetwork {
+    /// The network of an address with this prefix length; `None` if that is the address alone.
+    pub(crate) fn of(source: Ipv4Addr, len: u8, mtu: u32) -> Option<Self> {
+        let mask = u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
+        (len < 32).then(|| Self {
+            first: Ipv4Addr::from_bits(source.to_bits() & mask),
+            len,
+            source,
+            mtu,
+        })
+    }
+}
 
 /// A socket to the kernel of the namespace that the calling thread is in.
 pub(crate) struct Netlink {
@@ -113,30 +150,70 @@ impl Netlink {
         unless(asked, Errno::ADDRNOTAVAIL)
     }
 
-    /// Routes everything of a family out of a device, but for what has a more special route.
-    pub(crate) fn set_default(&mut self, index: u32, ipv6: bool) -> io::Result<()> {
-        let mut message = RouteMessage::default();
-        message.header = RouteHeader {
-            address_family: if ipv6 {
-                AddressFamily::Inet6
-            } else {
-                AddressFamily::Inet
-            },
-            table: RouteHeader::RT_TABLE_MAIN,
-            protocol: RouteProtocol::Static,
-            scope: if ipv6 {
-                RouteScope::Universe
-            } else {
-                RouteScope::Link
-            },
-            kind: RouteType::Unicast,
-            ..RouteHeader::default()
+    /// Routes everything of a family out of a device, but for what has a more special route; or no more.
+    pub(crate) fn set_default(
+        &mut self,
+        index: u32,
+        route: &DefaultRoute,
+        wanted: bool,
+    ) -> io::Result<()> {
+        let (ipv6, source) = match route {
+            DefaultRoute::V4 { source } => (false, source.map(IpAddr::V4)),
+            DefaultRoute::V6 => (true, None),
         };
-        message.attributes.push(RouteAttribute::Oif(index));
+        let mut message = route_message(index, ipv6, RouteHeader::RT_TABLE_MAIN);
+        message.attributes.extend(source.map(source_of));
+        if !wanted {
+            return self.set_route(message, false);
+        }
         self.ask(
             RouteNetlinkMessage::NewRoute(message),
             NLM_F_CREATE | NLM_F_REPLACE,
         )
+    }
+
+    /// Makes an address one of the router's own on a device, or takes it away: a route, of which there may be many.
+    pub(crate) fn set_local(&mut self, index: u32, address: IpAddr, own: bool) -> io::Result<()> {
+        let mut message = route_message(index, address.is_ipv6(), RT_TABLE_LOCAL);
+        message.header.kind = RouteType::Local;
+        message.header.scope = RouteScope::Host;
+        message.header.destination_prefix_length = if address.is_ipv4() { 32 } else { 128 };
+        let destination = RouteAttribute::Destination(address.into());
+        message.attributes.push(destination);
+        self.set_route(message, own)
+    }
+
+    /// Leads a network of IPv4 to a device, or no more.
+    pub(crate) fn set_network(
+        &mut self,
+        index: u32,
+        network: &LocalNetwork,
+        wanted: bool,
+    ) -> io::Result<()> {
+        let mut message = route_message(index, false, RouteHeader::RT_TABLE_MAIN);
+        message.header.destination_prefix_length = network.len;
+        let first = IpAddr::V4(network.first);
+        let attributes = [
+            RouteAttribute::Destination(first.into()),
+            source_of(network.source.into()),
+            RouteAttribute::Metrics(vec![RouteMetric::Mtu(network.mtu)]),
+        ];
+        message.attributes.extend(attributes);
+        self.set_route(message, wanted)
+    }
+
+    /// Adds a route behind those that have the same destination, or removes it.
+    fn set_route(&mut self, message: RouteMessage, wanted: bool) -> io::Result<()> {
+        match wanted {
+            true => {
+                let new = RouteNetlinkMessage::NewRoute(message);
+                unless(self.ask(new, NLM_F_CREATE | NLM_F_APPEND), Errno::EXIST)
+            }
+            false => {
+                let old = RouteNetlinkMessage::DelRoute(message);
+                unless(self.ask(old, 0), Errno::SRCH)
+            }
+        }
     }
 
     fn ask(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
@@ -172,6 +249,31 @@ fn unless(asked: io::Result<()>, harmless: Errno) -> io::Result<()> {
         Err(error) if Errno::from_io_error(&error) == Some(harmless) => Ok(()),
         other => other,
     }
+}
+
+/// A route to everything, by a device.
+fn route_message(index: u32, ipv6: bool, table: u8) -> RouteMessage {
+    let mut message = RouteMessage::default();
+    message.header = RouteHeader {
+        address_family: match ipv6 {
+            true => AddressFamily::Inet6,
+            false => AddressFamily::Inet,
+        },
+        table,
+        protocol: RouteProtocol::Static,
+        scope: match ipv6 {
+            true => RouteScope::Universe,
+            false => RouteScope::Link,
+        },
+        kind: RouteType::Unicast,
+        ..RouteHeader::default()
+    };
+    message.attributes.push(RouteAttribute::Oif(index));
+    message
+}
+
+fn source_of(address: IpAddr) -> RouteAttribute {
+    RouteAttribute::PrefSource(address.into())
 }
 
 fn address_message(index: u32, address: IpAddr, len: u8) -> AddressMessage {

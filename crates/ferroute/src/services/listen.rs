@@ -5,6 +5,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::str::FromStr;
 
+use dataplane::zone;
+
 use crate::host::HostPlane;
 
 /// `--listen ADDRESS[:BASEPORT]`: an address of the machine at which services are reached too.
@@ -58,6 +60,15 @@ pub(crate) fn in_host(host: &HostPlane, port: u16) -> io::Result<TcpListener> {
     })
 }
 
+/// The address of a peer as it is on its link: in the host plane link-local addresses may name an interface.
+pub(crate) fn peer(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V6(ip) => IpAddr::V6(zone::strip(ip)),
+        ip @ IpAddr::V4(_) => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
 /// Listens on the machine's side.
 pub(crate) fn on_machine(listen: Listen, port: u16) -> io::Result<TcpListener> {
     let port = listen
@@ -76,6 +87,20 @@ fn ready(listener: io::Result<TcpListener>) -> io::Result<TcpListener> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_peer_is_known_by_its_address_without_the_interface() {
+        let peer = |text: &str| peer(text.parse().expect("an address")).to_string();
+
+        assert_eq!(peer("[fe80:0:30:5::2%7]:1000"), "[fe80::2]:1000");
+        for other in [
+            "[2001:db8:30:5::2]:1000",
+            "10.0.0.1:1000",
+            "[::ffff:10.0.0.1]:1000",
+        ] {
+            assert_eq!(peer(other), other);
+        }
+    }
 
     #[test]
     fn the_base_port_is_added_to_those_of_the_services() {

@@ -395,6 +395,7 @@ impl Doorkeeper {
     fn admit(&self, stream: TcpStream, address: SocketAddr) {
         let terms = self.terms.read().unwrap_or_else(PoisonError::into_inner);
         let terms = Arc::clone(&terms);
+        let address = listen::peer(address);
         if !terms.service.admits(address.ip()) {
             tracing::debug!("{}: {address} is not among its addresses", self.name);
             return;

@@ -53,6 +53,7 @@ mod pmtu;
 mod queue;
 mod restart;
 mod routing;
+mod shared_mirror;
 mod shortcuts;
 mod snmp;
 mod snooping;

@@ -9,8 +9,11 @@ use dataplane::rule::Class;
 use frame::InterfaceId;
 
 use super::address::Addresses;
-use super::layout::{Laid, Layout, Shares};
+use super::layout::{Laid, Layout, SharedMirror, Shares};
 use crate::intent::Intent;
+
+/// The longest packet of IP in bytes: packets for the host stack are not cut.
+const MTU_MAX: u32 = 65_535;
 
 /// An interface, as the workers are told of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,19 +86,28 @@ fn line(laid: &Laid, intent: &Intent) -> Interface {
     }
 }
 
+/// The mirror that point-to-point interfaces share, as an interface that control can send by.
+pub fn shared_mirror((port, id): SharedMirror) -> Compiled {
+    mirror_named("host of point-to-point interfaces", MTU_MAX, (id, port))
+}
+
 fn mirror_of(laid: &Laid, (id, port): (InterfaceId, u16)) -> Compiled {
+    mirror_named(&format!("host of {}", laid.name), laid.link.mtu, (id, port))
+}
+
+fn mirror_named(name: &str, mtu: u32, (id, port): (InterfaceId, u16)) -> Compiled {
     Compiled {
         line: Interface {
             running: true,
             ipv4: true,
             ipv6: true,
-            mtu: laid.link.mtu,
+            mtu,
             out: OutId::port(port),
             under: id,
             ..Interface::default()
         },
         details: Arc::new(Details {
-            name: format!("host of {}", laid.name).into(),
+            name: name.into(),
             ..Details::default()
         }),
         vlan: None,

@@ -1,6 +1,6 @@
 //! The layout: port, tags and state of each interface.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::encap::Encapsulation;
 use dataplane::interface::Above;
@@ -12,6 +12,7 @@ use service::neighbour::Mode;
 use wire::Mac;
 
 use super::joined;
+use super::numbers::Numbers;
 use crate::intent::{self, Intent, ItemId, Items, Name};
 use crate::kind::Site;
 use crate::link_modes::{LinkWish, PortLink};
@@ -66,99 +67,6 @@ impl Default for PortWish {
             up: true,
             mtu: None,
             link: LinkWish::default(),
-        }
-    }
-}
-
-/// The numbers of interfaces and tables.
-#[derive(Clone, Debug, Default)]
-pub struct Numbers {
-    interfaces: BTreeMap<ItemId, InterfaceId>,
-    mirrors: BTreeMap<InterfaceId, InterfaceId>,
-    tables: BTreeMap<ItemId, u16>,
-    slots: Slots,
-}
-
-/// The slots of the table of interfaces. One that is given back gets its next generation, and is given
-/// again when enough others have been given back since that no frame is left which names it.
-#[derive(Clone, Debug, Default)]
-struct Slots {
-    last: u32,
-    free: VecDeque<InterfaceId>,
-}
-
-/// How many slots rest.
-const RESTING: usize = 64;
-
-impl Slots {
-    fn take(&mut self) -> InterfaceId {
-        if self.free.len() > RESTING
-            && let Some(id) = self.free.pop_front()
-        {
-            return id;
-        }
-        self.last += 1;
-        InterfaceId(self.last)
-    }
-
-    fn give_back(&mut self, id: InterfaceId) {
-        let next = InterfaceId::new(id.slot() as u32, id.generation().wrapping_add(1));
-        self.free.push_back(next);
-    }
-}
-
-/// `main` is table 0; the FIB has room for this many.
-const TABLES: u16 = dataplane::table::fib::TABLES as u16;
-
-impl Numbers {
-    /// The number of a configured interface.
-    pub fn interface(&mut self, item: ItemId) -> InterfaceId {
-        let slots = &mut self.slots;
-        *self.interfaces.entry(item).or_insert_with(|| slots.take())
-    }
-
-    /// The number of an interface that has one.
-    pub fn known(&self, item: ItemId) -> Option<InterfaceId> {
-        self.interfaces.get(&item).copied()
-    }
-
-    /// The number under which the walk knows the mirror of an interface.
-    pub fn mirror(&mut self, interface: InterfaceId) -> InterfaceId {
-        let slots = &mut self.slots;
-        *self
-            .mirrors
-            .entry(interface)
-            .or_insert_with(|| slots.take())
-    }
-
-    /// The highest slot given.
-    pub fn last(&self) -> InterfaceId {
-        InterfaceId(self.slots.last)
-    }
-
-    /// The number of a routing table; none when all are taken.
-    pub fn table(&mut self, item: ItemId) -> Option<u16> {
-        if let Some(number) = self.tables.get(&item) {
-            return Some(*number);
-        }
-        let number = (1..TABLES).find(|n| !self.tables.values().any(|used| used == n))?;
-        self.tables.insert(item, number);
-        Some(number)
-    }
-
-    /// Forgets the numbers of tables that are gone: their routes are.
-    pub fn keep_tables(&mut self, keep: impl Fn(&ItemId) -> bool) {
-        self.tables.retain(|item, _| keep(item));
-    }
-
-    /// Forgets the number of an interface that is gone, and its mirror's.
-    pub fn release(&mut self, item: ItemId) {
-        let Some(id) = self.interfaces.remove(&item) else {
-            return;
-        };
-        self.slots.give_back(id);
-        if let Some(mirror) = self.mirrors.remove(&id) {
-            self.slots.give_back(mirror);
         }
     }
 }
@@ -234,7 +142,29 @@ pub struct Ground<'a> {
     pub ports: &'a BTreeMap<Name, PortState>,
     /// The ports of the host plane, by the interface that they mirror.
     pub mirrors: &'a BTreeMap<InterfaceId, u16>,
+    /// The mirror that point-to-point interfaces share, once there is one.
+    pub shared_mirror: Option<SharedMirror>,
 }
+
+#[cfg(test)]
+impl<'a> Ground<'a> {
+    /// The ground of a router without a host plane.
+    pub(crate) fn without_host_plane(
+        intent: &'a Intent,
+        ports: &'a BTreeMap<Name, PortState>,
+    ) -> Self {
+        const NONE: &BTreeMap<InterfaceId, u16> = &BTreeMap::new();
+        Self {
+            intent,
+            ports,
+            mirrors: NONE,
+            shared_mirror: None,
+        }
+    }
+}
+
+/// The number of the port that leads to the shared mirror, and the interface that the walk knows it as.
+pub type SharedMirror = (u16, InterfaceId);
 
 /// All interfaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -309,8 +239,13 @@ impl Layout {
             let mut laid = self.lay((item, id), interface, ground);
             laid.held = ground.intent.held(item);
             laid.link.running &= laid.held.is_none();
-            let mirror = ground.mirrors.get(&id);
-            laid.mirror = mirror.map(|port| (*port, numbers.mirror(id)));
+            laid.mirror = match laid.is_point_to_point() {
+                true => ground.shared_mirror,
+                false => {
+                    let mirror = ground.mirrors.get(&id);
+                    mirror.map(|port| (*port, numbers.mirror(id)))
+                }
+            };
             if self.is_other_for_those_on_it(id, &laid) {
                 waiting.extend(interfaces.on(&interface.name).map(|(item, _)| item));
             }
@@ -498,6 +433,11 @@ impl Laid {
     /// Whether it runs, as users see it. Next hops ask its link.
     pub const fn runs(&self) -> bool {
         self.link.running || self.loopback && !self.disabled
+    }
+
+    /// Whether its packets have no link-layer header: its own addresses are on the mirror that all such share.
+    pub const fn is_point_to_point(&self) -> bool {
+        !self.link.ethernet
     }
 
     /// Its frames meet its queues before what it leaves by.

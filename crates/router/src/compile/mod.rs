@@ -5,20 +5,22 @@
 //!
 //! `layout` gives each interface its port, its tags and whether it runs; `joined` the one that takes its frames;
 //! `address` the own addresses, networks and connected routes; `interface` the line and the details of each
-//! interface; `snapshot` settings, ports and rules, with the reasons why the fast path does not apply. `missing`
-//! reports rules that name what cannot be used.
+//! interface; `numbers` the numbers of interfaces and tables; `snapshot` settings, ports and rules, with the reasons
+//! why the fast path does not apply. `missing` reports rules that name what cannot be used.
 
 pub mod address;
 pub mod interface;
 mod joined;
 pub mod layout;
 mod missing;
+mod numbers;
 pub mod snapshot;
 #[cfg(test)]
 mod tests;
 
 pub use address::{Addresses, Dad, Moved, Own4, Own6};
-pub use interface::{Compiled, interface, mirror};
-pub use layout::{Ground, Laid, Layout, Numbers, PortState, PortWish, Relaid, Shares};
+pub use interface::{Compiled, interface, mirror, shared_mirror};
+pub use layout::{Ground, Laid, Layout, PortState, PortWish, Relaid, SharedMirror, Shares};
 pub use missing::Missing;
+pub use numbers::Numbers;
 pub use snapshot::compile;

@@ -107,11 +107,16 @@ fn bind_ports(
         }
     }
     for (id, number) in ground.mirrors {
-        if *number != u16::MAX && layout.interfaces.contains_key(id) {
+        if layout.interfaces.contains_key(id) {
             let none = PortState::default();
             let port = mirror_ports.get(number).unwrap_or(&none);
             *slot(&mut snapshot.ports, usize::from(*number)) = binding(port, *id, Role::Mirror);
         }
+    }
+    if let Some((number, id)) = ground.shared_mirror
+        && let Some(port) = mirror_ports.get(&number)
+    {
+        *slot(&mut snapshot.ports, usize::from(number)) = binding(port, id, Role::Shared);
     }
 }
 

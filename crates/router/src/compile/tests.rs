@@ -53,12 +53,7 @@ fn desk(configuration: &str) -> Desk {
         (Name::from("guest"), port(2)),
     ]);
     let mut numbers = Numbers::default();
-    let none = BTreeMap::new();
-    let ground = Ground {
-        intent: &intent,
-        ports: &ports,
-        mirrors: &none,
-    };
+    let ground = Ground::without_host_plane(&intent, &ports);
     let layout = Layout::new(&ground, &mut numbers);
     let addresses = Addresses::new(&intent, &layout);
     let mut tables = BTreeMap::from([(Name::from("main"), 0)]);

@@ -96,7 +96,7 @@ use crate::board::Board;
 use crate::clock::DayClock;
 pub(crate) use crate::compile::Dad;
 pub use crate::compile::PortWish;
-use crate::compile::{Addresses, Layout, Missing, Numbers, PortState};
+use crate::compile::{Addresses, Layout, Missing, Numbers, PortState, SharedMirror};
 use crate::feature::Effects;
 use crate::feature::services::ClosedServices;
 use crate::features::Features;
@@ -104,6 +104,7 @@ use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
 use crate::link_modes::PortLink;
 use crate::object::Objects;
+use crate::port_numbers::PortNumbers;
 use crate::records::Records;
 
 use half::{Half, Means, TimerKey, Waiting};
@@ -158,6 +159,8 @@ pub struct Control {
     pub(crate) ports: BTreeMap<Name, PortState>,
     pub(crate) mirrors: BTreeMap<InterfaceId, u16>,
     pub(crate) mirror_ports: BTreeMap<u16, PortState>,
+    /// The mirror that point-to-point interfaces share, once the host plane has made it.
+    pub(crate) shared_mirror: Option<SharedMirror>,
     pub(crate) mirror_needs: crate::mirror::Needs,
     pub(crate) v4: Half<Arp>,
     pub(crate) v6: Half<Discovery>,
@@ -224,7 +227,7 @@ pub struct Control {
     pub(crate) inactive_rules: BTreeMap<ItemId, Missing>,
     /// Ports that are configured and not there, which were warned about.
     pub(crate) missed: BTreeSet<Name>,
-    port_numbers: BTreeMap<Name, u16>,
+    pub(crate) port_numbers: PortNumbers,
     /// Safe mode, files and what is to be confirmed.
     pub(crate) manage: crate::manage::Manage,
     /// Whose command is run.
@@ -245,9 +248,8 @@ impl Control {
         mut secrets: Rng,
         setup: &Setup,
     ) -> Self {
-        let mut rng = Rng::seeded(setup.seed);
         let (clock, now) = (DayClock::new(setup.clock), setup.now);
-        let mut features = Features::new(&mut rng, &mut secrets, &clock, now);
+        let mut features = Features::new(&mut Rng::seeded(setup.seed), &mut secrets, &clock, now);
         features.queues.set_workers(workers.len());
         Self {
             intent: Intent::default(),
@@ -259,6 +261,7 @@ impl Control {
             ports: BTreeMap::new(),
             mirrors: BTreeMap::new(),
             mirror_ports: BTreeMap::new(),
+            shared_mirror: None,
             mirror_needs: crate::mirror::Needs::default(),
             v4: Half::default(),
             v6: Half::default(),
@@ -299,7 +302,7 @@ impl Control {
             offload: offload::Offload::default(),
             inactive_rules: BTreeMap::new(),
             missed: BTreeSet::new(),
-            port_numbers: BTreeMap::new(),
+            port_numbers: PortNumbers::default(),
             manage: crate::manage::Manage::new(&clock),
             clock,
             asking: asking::Asking::default(),
@@ -409,7 +412,8 @@ impl Control {
         &mut self.workers
     }
 
-    /// Takes a port: its queues go to their workers under the number that is returned.
+    /// Takes a port: its queues go to their workers under the number that is returned; 65,535 if no number is free,
+    /// and the port is not taken then.
     pub fn attach_port(
         &mut self,
         name: &str,
@@ -418,7 +422,11 @@ impl Control {
         queues: Vec<Queue>,
     ) -> u16 {
         let name = Name::from(name);
-        let number = self.port_number(name.clone());
+        let Some(number) = self.port_numbers.take(&name) else {
+            let message = format!("port {name}: there are too many ports");
+            self.features.log.add("interface,error", message);
+            return u16::MAX;
+        };
         let mut on: Vec<u16> = queues.iter().map(|(worker, _)| *worker).collect();
         on.sort_unstable();
         on.dedup();
@@ -455,6 +463,7 @@ impl Control {
             return;
         };
         self.detach(&state);
+        self.port_numbers.release(name);
         self.port_changed(name);
     }
 
@@ -492,12 +501,6 @@ impl Control {
     /// What the configuration asks of the device behind a port.
     pub fn port_wish(&self, name: &str) -> PortWish {
         self.layout.wishes.get(name).copied().unwrap_or_default()
-    }
-
-    /// The number of a port: the same whenever it comes back.
-    pub(crate) fn port_number(&mut self, name: Name) -> u16 {
-        let next = self.port_numbers.len() as u16;
-        *self.port_numbers.entry(name).or_insert(next)
     }
 
     /// Keeps the time of day at which the router's own clock began, so that what happened has one date:

@@ -3,7 +3,7 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use dataplane::table::NextHopId;
-use dataplane::{Command, DropReason};
+use dataplane::{Command, DropReason, zone};
 use frame::{Frame, InterfaceId};
 use service::neighbour::Event;
 
@@ -29,13 +29,13 @@ impl Control {
         }
     }
 
-    /// Gives a packet to the host stack, by the mirror of this interface.
+    /// Gives a packet to the host stack, by the mirror of this interface. [`InterfaceId::NONE`] is where the shared
+    /// mirror sends from.
     pub(super) fn deliver(&mut self, mut frame: Frame, interface: InterfaceId, worker: u16) {
-        let mirror = self
-            .layout
-            .interfaces
-            .get(&interface)
-            .and_then(|l| l.mirror);
+        let mirror = match interface {
+            InterfaceId::NONE => self.shared_mirror,
+            id => self.layout.interfaces.get(&id).and_then(|l| l.mirror),
+        };
         let Some((_, mirror)) = mirror else {
             return self.workers.discard(frame, DropReason::NotForUs);
         };
@@ -44,6 +44,16 @@ impl Control {
         frame.offload.shift(0i16.wrapping_sub(l3 as i16));
         frame.l3 = 0;
         frame.egress = mirror;
+        let is_shared = self
+            .shared_mirror
+            .is_some_and(|(_, shared)| shared == mirror);
+        if is_shared && interface != InterfaceId::NONE {
+            let own = self.addresses.of6(interface).map(|(address, _)| address);
+            let in_use = own.filter(|address| self.running().is_in_use(interface, *address));
+            if !zone::enter(&mut frame, interface, zone::own(in_use)) {
+                return self.workers.discard(frame, DropReason::Ipv6Zone);
+            }
+        }
         self.workers.send(worker, Command::Transmit(frame));
     }
 

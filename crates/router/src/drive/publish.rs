@@ -38,6 +38,7 @@ impl Control {
             intent: &self.intent,
             ports: &self.ports,
             mirrors: &self.mirrors,
+            shared_mirror: self.shared_mirror,
         };
         let compiled = compile::compile(
             self.epoch + 1,

@@ -17,7 +17,7 @@ use wire::Mac;
 
 use super::Control;
 use super::retired::Retired;
-use crate::compile::{self, Compiled, Shares};
+use crate::compile::{self, Compiled, SharedMirror, Shares};
 
 /// See the module.
 #[derive(Debug)]
@@ -272,7 +272,9 @@ impl Control {
     /// Tells the workers what an interface is now, and its mirror, or that it is gone.
     pub(super) fn publish_interface(&mut self, id: InterfaceId) {
         let compiled = self.compile_interface(id);
-        let mirror = self.layout.interfaces.get(&id).and_then(compile::mirror);
+        let laid = self.layout.interfaces.get(&id);
+        let mirror = laid.filter(|laid| laid.mirror != self.shared_mirror);
+        let mirror = mirror.and_then(compile::mirror);
         let mut others = match compiled {
             Some(compiled) => self.published.set(id, compiled, &mut self.retired),
             None => self.published.remove(id, &mut self.retired),
@@ -288,6 +290,13 @@ impl Control {
             let message = format!("{name}: no room for another link address on its link");
             self.features.log.add("interface,error", message);
         }
+    }
+
+    /// Tells the workers of the mirror that point-to-point interfaces share.
+    pub(crate) fn publish_shared_mirror(&mut self, shared: SharedMirror) {
+        self.workers.make_room(self.numbers.last());
+        let compiled = compile::shared_mirror(shared);
+        self.published.set(shared.1, compiled, &mut self.retired);
     }
 
     /// An interface as workers are to know it.

@@ -127,6 +127,7 @@ impl Control {
             intent: &self.intent,
             ports: &self.ports,
             mirrors: &self.mirrors,
+            shared_mirror: self.shared_mirror,
         };
         let items = touched.interfaces.clone();
         let relaid = self.layout.lay_out(items, &ground, &mut self.numbers);
@@ -139,14 +140,17 @@ impl Control {
                 // Before frames are led there.
                 self.workers.tell(&Change::Interface(*id, next));
             }
-            let mirror = before.as_ref().and_then(|laid| laid.mirror);
+            // The shared mirror stays, whoever comes and goes.
+            let shared = self.shared_mirror;
+            let own_mirror = |laid: &Laid| laid.mirror.filter(|mirror| Some(*mirror) != shared);
+            let mirror = before.as_ref().and_then(own_mirror);
             if let Some((_, mirror)) = mirror
-                && now.and_then(|laid| laid.mirror).map(|(_, id)| id) != Some(mirror)
+                && now.and_then(own_mirror).map(|(_, id)| id) != Some(mirror)
             {
                 self.due.interfaces.insert(mirror);
             }
             let both = [before.as_ref(), now].into_iter().flatten();
-            let mut both = both.map(|laid| laid.port_name.is_some() || laid.mirror.is_some());
+            let mut both = both.map(|laid| laid.port_name.is_some() || own_mirror(laid).is_some());
             self.due.snapshot |= both.any(|is_bound| is_bound);
         }
         relaid

@@ -64,11 +64,8 @@ impl Bench {
 
     fn lay_out(&mut self) {
         self.intent = crate::features::intent(&self.store);
-        let ground = Ground {
-            intent: &self.intent,
-            ports: &BTreeMap::new(),
-            mirrors: &BTreeMap::new(),
-        };
+        let ports = BTreeMap::new();
+        let ground = Ground::without_host_plane(&self.intent, &ports);
         self.layout = Layout::new(&ground, &mut self.numbers);
         for (item, table) in &self.intent.tables {
             let number = self.numbers.table(*item).expect("room for a table");

@@ -1,8 +1,14 @@
+use dataplane::snapshot::Role;
 use script::Session;
+use service::neighbour::Mode;
 
 use super::*;
 use crate::Instance;
 use crate::drive::{PortNews, Setup};
+use crate::feature::{Effect, Effects};
+use crate::intent::{Address4, Class, Interface};
+use crate::kind::PointToPoint;
+use crate::object::{Made, Owner};
 
 #[test]
 fn an_interface_without_an_address_has_a_mirror_as_long_as_a_service_asks() {
@@ -87,6 +93,134 @@ fn a_slot_that_is_given_again_has_the_port_number_that_it_had() {
     assert!(numbers.len() < 200, "{}", numbers.len());
 }
 
+/// A point-to-point interface of a session, with an address.
+fn come(number: u64, out: &mut Effects) {
+    let owner = Owner {
+        feature: "test",
+        number,
+    };
+    let name: Name = format!("null{number}").into();
+    let interface = Interface {
+        name: name.clone(),
+        disabled: false,
+        mtu: 1480,
+        arp: Mode::Enabled,
+        arp_timeout: None,
+        kind: PointToPoint.into(),
+        class: Class::Ppp,
+    };
+    let addr = Ipv4Addr::from_bits(0x0a00_0001 + (number as u32 % 0x3f_ffff) * 4);
+    let address = Address4 {
+        addr,
+        len: 30,
+        network: Ipv4Addr::from_bits(addr.to_bits() & !3),
+        interface: name,
+        disabled: false,
+    };
+    out.object(owner, Made::Interface("/interface/pppoe-server", interface));
+    out.object(owner, Made::Address4(address));
+}
+
+fn go(number: u64, out: &mut Effects) {
+    out.push(Effect::Gone(Owner {
+        feature: "test",
+        number,
+    }));
+}
+
+#[test]
+fn thirty_thousand_point_to_point_interfaces_share_one_port() {
+    const COUNT: u64 = 30_000;
+    let mut router = router();
+    router
+        .control()
+        .attach_shared_mirror(Offloads::default(), Vec::new());
+    let slots = router.control().numbers.last().slot();
+    for first in (0..COUNT).step_by(1_000) {
+        let mut out = Effects::default();
+        (first..first + 1_000).for_each(|number| come(number, &mut out));
+        router.control().carry_out(out);
+    }
+
+    let changes = router.control().take_mirror_changes(usize::MAX);
+    let mirrors = changes.expect("they have addresses").mirrors;
+    let wanted = mirrors
+        .values()
+        .map(|wanted| wanted.as_ref().expect("it is there"));
+    assert!(wanted.clone().all(|mirror| mirror.shared));
+    let addresses: BTreeSet<_> = wanted.flat_map(|mirror| &mirror.addresses).collect();
+    assert_eq!(addresses.len(), COUNT as usize);
+
+    let id = router.id("null29999");
+    let control = router.control();
+    let shared = control.shared_mirror.expect("it is attached");
+    let line = control.interfaces().get(id).expect("workers know it");
+    assert_eq!(line.mirror, Some(shared.0));
+    assert!(control.mirrors.is_empty());
+    // The port of ether1 and the shared one.
+    let ports = &control.snapshot().ports;
+    assert_eq!(ports.len(), 2);
+    assert_eq!(ports[usize::from(shared.0)].role, Role::Shared);
+    assert_eq!(control.numbers.last().slot(), slots + COUNT as usize);
+}
+
+#[test]
+fn sessions_that_come_and_go_leave_nothing_behind() {
+    // A million in an optimised build.
+    let batches = if cfg!(debug_assertions) { 10 } else { 1_000 };
+    let mut router = router();
+    router
+        .control()
+        .attach_shared_mirror(Offloads::default(), Vec::new());
+    let mut epoch = 0;
+    let mut after_two = None;
+    for batch in 0..batches {
+        let numbers = batch * 1_000..(batch + 1) * 1_000;
+        let mut out = Effects::default();
+        numbers.clone().for_each(|number| come(number, &mut out));
+        router.control().carry_out(out);
+        let come = router.changes();
+        assert_eq!(come.len(), 1_000, "{batch}");
+
+        let mut out = Effects::default();
+        numbers.for_each(|number| go(number, &mut out));
+        router.control().carry_out(out);
+        assert_eq!(router.changes(), vec!["gone"; 1_000], "{batch}");
+
+        let control = router.control();
+        let slots = control.numbers.last();
+        epoch = control.snapshot().epoch.max(epoch);
+        let before = *after_two.get_or_insert((slots, epoch));
+        if batch > 1 {
+            assert_eq!((slots, epoch), before, "{batch}");
+        } else {
+            after_two = Some((slots, epoch));
+        }
+        assert_eq!(control.object_count(), 0);
+        assert!(control.mirror_needs.asked.is_empty() && control.mirror_needs.members.is_empty());
+    }
+}
+
+#[test]
+fn link_local_addresses_of_point_to_point_interfaces_name_the_interface() {
+    let mut router = router();
+    router.run(
+        "/ipv6/settings/set disable-ipv6=no; /interface/wireguard/add name=w; \
+         /ipv6/address/add address=fe80::1/64 interface=w no-dad=yes advertise=no; \
+         /ipv6/address/add address=fe80::2/64 interface=w no-dad=yes advertise=no; \
+         /ipv6/address/add address=2001:db8::1/64 interface=w no-dad=yes advertise=no",
+    );
+    let id = router.id("w");
+
+    let changes = router.control().take_mirror_changes(usize::MAX);
+    let mirrors = changes.expect("it has addresses").mirrors;
+
+    let mirror = mirrors[&id].as_ref().expect("it is there");
+    let second = zone::embed("fe80::2".parse().expect("an address"), id);
+    assert!(mirror.shared);
+    assert_eq!(words(mirror), format!("w 2001:db8::1/64,{second}/128"));
+}
+
 /// A router with one port, `ether1`, without addresses.
 fn router() -> Router {
     let mut store = schema::store();
@@ -138,7 +272,8 @@ impl Router {
             None => "gone".to_owned(),
         });
         let words = words.collect();
-        let made = mirrors.iter().filter(|(_, wanted)| wanted.is_some());
+        let is_own = |wanted: &Option<Mirror>| wanted.as_ref().is_some_and(|it| !it.shared);
+        let made = mirrors.iter().filter(|(_, wanted)| is_own(wanted));
         let made = made.map(|(id, _)| NewMirror {
             interface: *id,
             offloads: Offloads::default(),

@@ -32,14 +32,14 @@ fn the_router_is_free_while_devices_are_made_changed_and_removed() {
         default,
         Step::Default {
             index: 1,
-            ipv6: false
+            route: DefaultRoute::V4 { source: None }
         }
     ));
     assert!(matches!(
         again,
         Step::Default {
             index: 1,
-            ipv6: false
+            route: DefaultRoute::V4 { source: None }
         }
     ));
     assert!(matches!(changed, Step::Change { index: 1, wanted, .. } if wanted.name == "lan"));
@@ -140,6 +140,47 @@ fn many_mirrors_are_made_in_several_rounds() {
 }
 
 #[test]
+fn tunnels_share_one_device_which_has_what_their_addresses_need() {
+    let shared = router("/ipv6/settings/set disable-ipv6=yes");
+    let (mut mirrors, plane) = (Mirrors::default(), Plan::of(&shared));
+    turn(&mut mirrors, &plane);
+    plane.taken.take();
+    for number in 1..=100 {
+        run(
+            &shared,
+            &format!(
+                "/interface/ipip/add name=t{number} remote-address=192.0.2.{number}; \
+             /ip/address/add address=10.1.{number}.1/30 interface=t{number}"
+            ),
+        );
+    }
+    while turn(&mut mirrors, &plane) {}
+    let taken = plane.taken.take().concat();
+    let count = |is: fn(&Step) -> bool| taken.iter().filter(|step| is(step)).count();
+    assert_eq!(count(|step| matches!(step, Step::MakeShared)), 1);
+    assert_eq!(count(|step| matches!(step, Step::Make(..))), 0);
+    let adds = |step: &Step| matches!(step, Step::Share { wanted: true, .. });
+    assert_eq!(count(adds), 200, "each an address and its network");
+    let source = Some(Ipv4Addr::new(10, 1, 1, 1));
+    let leads = |step: &&Step| {
+        let route = DefaultRoute::V4 { source };
+        matches!(step, Step::Default { route: by, .. } if *by == route)
+    };
+    assert_eq!(taken.iter().filter(leads).count(), 1);
+
+    run(&shared, "/interface/ipip/remove [find]");
+    while turn(&mut mirrors, &plane) {}
+    let taken = plane.taken.take().concat();
+    let removes = |step: &&Step| matches!(step, Step::Share { wanted: false, .. });
+    assert_eq!(taken.iter().filter(removes).count(), 200);
+    assert!(!taken.iter().any(|step| matches!(step, Step::Remove(_))));
+    assert!(matches!(
+        taken.last(),
+        Some(Step::NoDefault { index: 1, .. })
+    ));
+}
+
+#[test]
 fn a_device_has_a_name_that_fits_in_every_generation_of_its_slot() {
     let last = InterfaceId::new(u32::MAX, u16::MAX);
 
@@ -191,7 +232,7 @@ impl Plane for Plan<'_> {
         }
         let outcomes = steps.iter().map(|step| match step {
             _ if self.fails.get() => Err(io::Error::other("on purpose")),
-            Step::Make(..) => {
+            Step::Make(..) | Step::MakeShared => {
                 self.made.update(|made| made + 1);
                 Ok(Some(Made {
                     index: self.made.get(),

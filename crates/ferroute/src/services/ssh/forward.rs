@@ -229,7 +229,10 @@ async fn accept(listener: TcpListener, address: String, handle: Handle, count: A
         };
         let (handle, address) = (handle.clone(), address.clone());
         tokio::spawn(async move {
-            let ip = from.ip().to_canonical().to_string();
+            let ip = crate::services::listen::peer(from)
+                .ip()
+                .to_canonical()
+                .to_string();
             let asked =
                 handle.channel_open_forwarded_tcpip(address, port.into(), ip, from.port().into());
             if let Ok(Ok(channel)) = tokio::time::timeout(PATIENCE, asked).await {

@@ -1,0 +1,122 @@
+//! Numbers of ports, as workers know them: 16 bits, given again.
+//!
+//! A port that comes back soon has its number again. The number of a port that stays away is given to another one
+//! when more than [`RESTING`] others have been given back since: no frame is left then that names it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::intent::Name;
+
+/// How many numbers rest before the oldest of them is given again.
+const RESTING: usize = 64;
+
+/// The numbers of all ports, and those that ports had lately.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PortNumbers {
+    by_name: BTreeMap<Name, u16>,
+    /// Ports that are gone, with the sequence number of the release.
+    released: BTreeMap<Name, u64>,
+    /// The same, the oldest first. Entries of ports that came back are left in it for a while.
+    resting: VecDeque<(Name, u64)>,
+    sequence: u64,
+    /// The lowest number that was never given.
+    next: u16,
+}
+
+impl PortNumbers {
+    /// The number of a port; `None` if all are taken.
+    pub(crate) fn take(&mut self, name: &Name) -> Option<u16> {
+        self.released.remove(name);
+        if let Some(number) = self.by_name.get(name) {
+            return Some(*number);
+        }
+        let number = self.rested().or_else(|| self.fresh())?;
+        self.by_name.insert(Name::clone(name), number);
+        Some(number)
+    }
+
+    /// A port is gone, and its workers have been told.
+    pub(crate) fn release(&mut self, name: &str) {
+        let Some((name, _)) = self.by_name.get_key_value(name) else {
+            return;
+        };
+        self.sequence += 1;
+        self.released.insert(Name::clone(name), self.sequence);
+        self.resting.push_back((Name::clone(name), self.sequence));
+        if self.resting.len() > 2 * (self.released.len() + RESTING) {
+            let released = &self.released;
+            self.resting
+                .retain(|(name, at)| released.get(name) == Some(at));
+        }
+    }
+
+    /// The number that has rested for the longest, if enough have.
+    fn rested(&mut self) -> Option<u16> {
+        while self.released.len() > RESTING {
+            let (name, at) = self.resting.pop_front()?;
+            if self.released.get(&name) == Some(&at) {
+                self.released.remove(&name);
+                return self.by_name.remove(&name);
+            }
+        }
+        None
+    }
+
+    /// A number that no port has had. The highest stands for no port in the table of interfaces.
+    fn fresh(&mut self) -> Option<u16> {
+        let number = (self.next < u16::MAX).then_some(self.next)?;
+        self.next += 1;
+        Some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn name(number: usize) -> Name {
+        format!("port{number}").into()
+    }
+
+    #[test]
+    fn a_million_ports_come_and_go_with_few_numbers() {
+        let mut numbers = PortNumbers::default();
+        for first in (0..1_000_000).step_by(100) {
+            let batch: Vec<_> = (first..first + 100).map(name).collect();
+            let given: BTreeSet<_> = batch.iter().map(|port| numbers.take(port)).collect();
+            assert!(given.len() == 100 && !given.contains(&None), "{first}");
+            batch.iter().for_each(|port| numbers.release(port));
+        }
+        assert!(numbers.next <= 100 + RESTING as u16, "{}", numbers.next);
+        assert!(numbers.by_name.len() <= 100 + RESTING);
+        assert!(numbers.resting.len() <= 100 + RESTING);
+    }
+
+    #[test]
+    fn a_port_that_comes_back_has_its_number_and_one_that_rests_is_nobody_elses() {
+        let mut numbers = PortNumbers::default();
+        let first = numbers.take(&name(0));
+        for _ in 0..1_000 {
+            numbers.release("port0");
+            assert_eq!(numbers.take(&name(0)), first);
+        }
+        assert!(numbers.resting.len() <= 2 * (1 + RESTING));
+
+        numbers.release("port0");
+        for other in 1..=RESTING {
+            assert_ne!(numbers.take(&name(other)), first);
+            numbers.release(&name(other));
+        }
+        assert_eq!(numbers.take(&name(1_000)), first);
+    }
+
+    #[test]
+    fn there_is_none_for_one_port_too_many() {
+        let mut numbers = PortNumbers::default();
+        let given = (0..65_535).map(|number| numbers.take(&name(number)));
+        assert!(given.into_iter().all(|number| number.is_some()));
+        assert_eq!(numbers.take(&name(65_535)), None);
+    }
+}
