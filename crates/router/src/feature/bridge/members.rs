@@ -7,7 +7,7 @@ use menu::{Changes, Item, Store, Value};
 
 use super::read::PortConfig;
 use super::vlans::Lists;
-use super::{Bridges, LISTS, Link, MEMBERS, One, Port};
+use super::{Bridges, LISTS, Link, MEMBERS, Port};
 use crate::feature::{Effect, Effects, concerns};
 use crate::intent::{ItemId, Name};
 
@@ -64,6 +64,7 @@ impl Bridges {
             && let Some(gone) = one.ports.remove(name)
         {
             gone.forget_hosts(self.table.as_deref());
+            one.numbers.release(gone.number);
             others.push(*item);
         }
         if let Some(now) = now
@@ -82,7 +83,7 @@ impl Bridges {
             config.tree.overrides = own.collect();
             let number = match one.ports.get(name) {
                 Some(port) => port.number,
-                None => one.free_number(),
+                None => one.numbers.take(),
             };
             let port = one.ports.entry(name.clone()).or_insert_with(|| Port {
                 number,
@@ -141,13 +142,29 @@ impl Bridges {
     }
 }
 
-impl One {
-    /// The lowest number that no port has.
-    fn free_number(&self) -> u16 {
-        let used: BTreeSet<_> = self.ports.values().map(|port| port.number).collect();
-        (1..)
-            .find(|number| !used.contains(number))
-            .unwrap_or(u16::MAX)
+/// The numbers of a bridge's ports, from 1 on. A port takes the lowest one that is free.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    taken: BTreeSet<u16>,
+    /// All from 1 up to this one are taken.
+    full_to: u16,
+}
+
+impl Numbers {
+    fn take(&mut self) -> u16 {
+        let number = self.full_to.saturating_add(1);
+        self.taken.insert(number);
+        let mut next = number;
+        while next < u16::MAX && self.taken.contains(&next) {
+            self.full_to = next;
+            next += 1;
+        }
+        number
+    }
+
+    fn release(&mut self, number: u16) {
+        self.taken.remove(&number);
+        self.full_to = self.full_to.min(number.saturating_sub(1));
     }
 }
 
@@ -221,4 +238,20 @@ fn members_to(list: &str, store: &Store, depth: usize) -> BTreeSet<Name> {
     }
     found.extend(included);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_take_the_lowest_free_number() {
+        let mut numbers = Numbers::default();
+        assert_eq!([(); 5].map(|()| numbers.take()), [1, 2, 3, 4, 5]);
+        numbers.release(4);
+        numbers.release(2);
+        assert_eq!([(); 3].map(|()| numbers.take()), [2, 4, 6]);
+        numbers.release(1);
+        assert_eq!([(); 2].map(|()| numbers.take()), [1, 7]);
+    }
 }

@@ -31,6 +31,7 @@ use machine::Instant;
 use menu::{Call, Changes, Id, Item, Menu, Reason, Reply, Row, RowFilter};
 use wire::Mac;
 
+use self::members::Numbers;
 use self::read::{
     BridgeConfig, GroupConfig, HostConfig, InstanceConfig, OverrideConfig, PortConfig,
 };
@@ -105,6 +106,7 @@ struct One {
     of_machine: Mac,
     /// By the names of their interfaces.
     ports: BTreeMap<Name, Port>,
+    numbers: Numbers,
     tree: Tree,
     /// The interfaces that lie on it, and on the VLANs on it, as they were when it last looked.
     above: BTreeMap<InterfaceId, OnBridge>,
@@ -371,6 +373,7 @@ impl Bridges {
                     of_machine: Mac::ZERO,
                     ports: BTreeMap::new(),
                     above: BTreeMap::new(),
+                    numbers: Numbers::default(),
                     vlans_above: BTreeSet::new(),
                     stations: BTreeSet::new(),
                     fixed: BTreeMap::new(),
