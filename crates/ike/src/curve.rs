@@ -3,7 +3,7 @@
 use crate::config::Scheme;
 use crate::der;
 
-/// Bytes of r and of s; none with RSA.
+/// Returns the length of r and of s in bytes; `None` for RSA.
 pub(crate) const fn half(scheme: Scheme) -> Option<usize> {
     match scheme {
         Scheme::EcdsaP256 => Some(32),
@@ -13,7 +13,7 @@ pub(crate) const fn half(scheme: Scheme) -> Option<usize> {
     }
 }
 
-/// Makes DER (RFC 3279, 2.2.3) of the two numbers, each `half` bytes; none if there are fewer.
+/// Encodes a signature, r and s of `half` bytes each, in DER (RFC 3279, 2.2.3). Returns `None` for a shorter one.
 pub(crate) fn to_der(signature: &[u8], half: usize) -> Option<Vec<u8>> {
     let (r, s) = signature.split_at_checked(half)?;
     let number = |bytes: &[u8]| {
@@ -36,7 +36,7 @@ pub(crate) fn to_der(signature: &[u8], half: usize) -> Option<Vec<u8>> {
     Some([head, &contents].concat())
 }
 
-/// Makes two numbers of `half` bytes of DER; none if that is malformed, or a number longer.
+/// Decodes a signature in DER into r and s of `half` bytes each. Returns `None` for malformed DER and longer numbers.
 pub(crate) fn of_der(bytes: &[u8], half: usize) -> Option<Vec<u8>> {
     let (_, contents) = der::of(bytes)?;
     let mut out = Vec::new();

@@ -382,7 +382,7 @@ pub struct Settings4 {
 }
 
 impl Settings4 {
-    /// What each interface follows: how long neighbours are known, and how many of them.
+    /// The settings that each interface follows: `arp-timeout` and `max-neighbor-entries`.
     pub const fn of_interfaces(&self) -> (Duration, usize) {
         (self.arp_timeout, self.max_neighbours)
     }

@@ -105,7 +105,7 @@ impl Lists {
         concerned
     }
 
-    /// Whether a choice depends on one of these lists.
+    /// Returns whether the members of `lists` decide which interfaces a choice names, directly or by inclusion.
     pub(crate) fn depends(&self, chosen: &Chosen, lists: &BTreeSet<Name>) -> bool {
         let mut found = BTreeSet::new();
         let mut waiting = vec![&chosen.name];

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::intent::Name;
 
-/// How many numbers rest before the oldest of them is given again.
+/// Released numbers that are kept back: with one more, the number that was released first is given again.
 const RESTING: usize = 64;
 
 /// The numbers of all ports, and those that ports had lately.

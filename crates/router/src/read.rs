@@ -143,7 +143,7 @@ const SETTINGS: [&str; 5] = [
     "/ipv6/settings",
 ];
 
-/// Reads the settings, and notes whether one is other, and whether that is one that each interface follows.
+/// Reads the settings. Notes in `touched` whether a setting changed, and whether each interface follows that setting.
 fn read_settings(store: &Store, intent: &mut Intent, touched: &mut Touched) {
     let identity = |item: &Item| item.text("name").to_owned();
     intent.identity = settings(store, "/system/identity", identity);

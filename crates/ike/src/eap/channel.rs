@@ -63,7 +63,7 @@ const SCHEMES: [(SignatureScheme, Scheme); 9] = [
     ),
 ];
 
-/// One connection.
+/// One TLS connection of a client.
 pub(super) struct Channel {
     connection: ClientConnection,
     judge: Arc<Judge>,
@@ -129,7 +129,8 @@ impl Channel {
         Ok(out.into_inner())
     }
 
-    /// The key of the session, once the handshake is done; with TLS 1.3 once the server has said that it is content.
+    /// Returns the session key (MSK, 64 bytes); `None` before the end of the handshake and, with TLS 1.3, before the
+    /// protected success indication of the server (RFC 9190, 2.5).
     pub(super) fn key(&self) -> Option<Secret> {
         if self.connection.is_handshaking() {
             return None;
@@ -169,7 +170,7 @@ struct Own(Arc<CertifiedKey>);
 impl Own {
     fn new(certified: &Certified) -> Option<Self> {
         let chain = certified.chain.iter().cloned().map(CertificateDer::from);
-        let algorithm = match half_of_any(&*certified.signer)? {
+        let algorithm = match is_elliptic(&*certified.signer)? {
             true => SignatureAlgorithm::ECDSA,
             false => SignatureAlgorithm::RSA,
         };
@@ -181,8 +182,8 @@ impl Own {
     }
 }
 
-/// Whether a key is one of a curve; none if it can do nothing that TLS has.
-fn half_of_any(signer: &dyn Signer) -> Option<bool> {
+/// Returns whether a key is an elliptic curve key; `None` for a key that supports no signature scheme of TLS.
+fn is_elliptic(signer: &dyn Signer) -> Option<bool> {
     let mut can = SCHEMES.iter().filter(|(_, scheme)| signer.can(*scheme));
     can.next().map(|(_, scheme)| half(*scheme).is_some())
 }

@@ -123,7 +123,7 @@ impl Client {
         is_free && self.login.methods.contains(&method)
     }
 
-    /// The key of the session, once both have proved who they are.
+    /// Takes the session key (MSK) of the method; `None` before user and server are authenticated.
     fn key(&mut self) -> Option<Secret> {
         match std::mem::replace(&mut self.method, Method::None) {
             Method::MsChap2 { proof, is_proved } => is_proved.then_some(proof.1),

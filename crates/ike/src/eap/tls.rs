@@ -75,7 +75,7 @@ impl Tls {
         self.exchange(&incoming)
     }
 
-    /// The key of the session, once both have proved who they are.
+    /// Returns the session key (MSK); `None` before the end of the handshake.
     pub(super) fn key(&self) -> Option<Secret> {
         self.channel.key()
     }

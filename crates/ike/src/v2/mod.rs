@@ -125,9 +125,9 @@ enum Task {
     Delete(Protocol, u32, Option<ChildId>),
     Leave(Why),
     Alive,
-    /// The own address is another one.
+    /// The address of this side changed.
     Move,
-    /// The peer says that its address is another one.
+    /// The peer announced another address (UPDATE_SA_ADDRESSES, RFC 4555, 3.5).
     Verify,
 }
 

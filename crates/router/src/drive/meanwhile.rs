@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use machine::Instant;
 
-/// What the owner of the router does for a poll within a command.
+/// The program's clock and its way to wake workers, for polls of control within a long command.
 pub trait Pulse: Send + Sync {
     /// The time on the router's clock.
     fn now(&self) -> Instant;

@@ -257,7 +257,7 @@ impl Published {
     }
 }
 
-/// The keys of the packets that it decapsulates, if it is a tunnel.
+/// The keys of the packets that a tunnel decapsulates; none for other interfaces.
 fn ends(interface: &Compiled) -> impl Iterator<Item = Ends> {
     let tunnel = interface.details.tunnel.as_ref();
     tunnel.into_iter().flat_map(Encapsulation::ends)

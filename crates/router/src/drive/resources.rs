@@ -41,7 +41,7 @@ pub struct Resources {
     pub sectors_written_total: u64,
 }
 
-/// What a core does, in percent of its time.
+/// The load of a processor core, in percent of its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Core {
     /// How much of it is spent on anything.

@@ -295,7 +295,7 @@ impl Neighbourhood {
         self.feed(Event::Configure(config), now, out);
     }
 
-    /// The interfaces with these names, and the ports of those that are bridges.
+    /// Returns the interfaces with these names, and the ports of bridges among them.
     fn named(&self, names: &BTreeSet<Name>) -> BTreeSet<InterfaceId> {
         let ids = names.iter().flat_map(|name| {
             let first = (name.clone(), InterfaceId(0));

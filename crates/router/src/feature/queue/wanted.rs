@@ -13,10 +13,10 @@ pub enum Wanted {
         change: Change,
         /// Marks of a queue's packets.
         marks: Vec<Name>,
-        /// Marks of the packets of what it lies in.
+        /// The packet marks of the queues above this one, the outermost first.
         within: Vec<Vec<Name>>,
     },
-    /// An interface has queues before what it leaves by, or has none any more.
+    /// Frames of an interface meet its queues before its out, or no longer do.
     Before(Name, bool),
     /// Packets meet simple queues or those of `global`, or do not any more.
     Packets(bool),
