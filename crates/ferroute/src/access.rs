@@ -114,7 +114,7 @@ impl Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        let mut instance = self.shared.lock();
+        let mut instance = self.shared.read();
         set_clock(&mut instance, self.shared.now());
         instance.leave(&self.login);
     }
@@ -136,7 +136,7 @@ impl Shared {
         match proof {
             Proof::Password(secret) => {
                 let turn = move |shared: &Arc<Self>| {
-                    let mut instance = shared.lock();
+                    let mut instance = shared.read();
                     let attempt = instance.attempt(&user, address, service);
                     let now = shared.now();
                     let begins = instance.turn(&attempt, now)?;
@@ -154,7 +154,7 @@ impl Shared {
             }
             Proof::Key(key) => {
                 let prove = move |shared: &Arc<Self>| {
-                    let attempt = shared.lock().attempt(&user, address, service);
+                    let attempt = shared.read().attempt(&user, address, service);
                     shared.admit(attempt.key(&key))
                 };
                 self.apart(prove).await
@@ -173,7 +173,7 @@ impl Shared {
     }
 
     fn admit(self: &Arc<Self>, answer: Answer) -> Result<Entered, Refused> {
-        let mut instance = self.lock();
+        let mut instance = self.read();
         set_clock(&mut instance, self.now());
         let login = instance.admit(answer)?;
         drop(instance);
@@ -190,7 +190,7 @@ impl Shared {
         user: &str,
         quiet: bool,
     ) -> Result<Entered, Refused> {
-        let mut instance = self.lock();
+        let mut instance = self.read();
         set_clock(&mut instance, self.now());
         let login = instance.admit_locally(user, quiet)?;
         drop(instance);

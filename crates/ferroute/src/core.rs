@@ -1,9 +1,9 @@
 //! The router's configuration and its control, behind one lock, and what sessions do with them.
 //!
 //! Workers never wait for this lock: it is between the control thread and the sessions alone. A
-//! session has it for one command at a time, never while a script waits or its output goes out.
+//! session has it for one command at a time, never while a script waits or its output goes out. A file that is one
+//! transaction has it reserved to its end, and lets others read in between.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::task;
@@ -11,15 +11,12 @@ use std::time::{Duration, Instant as SystemInstant};
 
 use console::{Candidate, Colour, Outcome, Page, Said, Shell, Span};
 use machine::Instant;
-use menu::{Menu, Output, Reason, Refusal, Scan, Store, Survey};
+use menu::{Output, Reason, Refusal, Scan, Store, Survey};
 use netio::Waker;
 use router::drive::Pulse;
 use router::drive::log::Entry;
 use router::{Holder, Instance};
-use script::{
-    Asked, Class, Course, Done, Interrupt, Job, Pause, Request, Rows, Scripting, Session, Site,
-    Subject,
-};
+use script::{Class, Course, Done, Interrupt, Pause, Request, Rows, Scripting, Session, Subject};
 use tokio::sync::watch;
 
 use crate::access::Entered;
@@ -27,9 +24,9 @@ use crate::control::Router;
 use crate::fair::{Fair, Guard, Rank};
 use crate::host::HostPlane;
 use crate::past::Past;
-use crate::priority::Priority;
 use crate::seat::Seat;
 use crate::shown::Shown;
+use crate::visit::Visit;
 use crate::workers::Sleeper;
 
 /// A running router, as its threads share it.
@@ -72,7 +69,7 @@ impl Shared {
     /// the router in between.
     pub(crate) fn effects(&self) -> Option<String> {
         let mut survey = Survey::default();
-        while survey.go_on(self.lock().store()) == Scan::More {}
+        while survey.go_on(self.read().store()) == Scan::More {}
         survey.line()
     }
 
@@ -105,6 +102,17 @@ impl Shared {
     /// Waits for the turn at the router.
     pub(crate) fn lock(&self) -> Guard<'_, Instance> {
         self.instance.lock(Rank::Ahead)
+    }
+
+    /// Waits for the turn at the router that is due to this rank.
+    pub(crate) fn lock_as(&self, rank: Rank) -> Guard<'_, Instance> {
+        self.instance.lock(rank)
+    }
+
+    /// Waits for the turn at the router to change nothing in the configuration: it comes between two commands of a
+    /// transaction, too, whose changes are visible then.
+    pub(crate) fn read(&self) -> Guard<'_, Instance> {
+        self.instance.lock(Rank::Reader)
     }
 
     /// Whether nobody has the router.
@@ -165,7 +173,7 @@ impl Shared {
         session: &mut Session,
         request: &Request,
     ) -> Result<Option<Course>, Refusal> {
-        Course::begin(&mut Visit::new(self), session, request)
+        Course::begin(&mut Visit::following(self), session, request)
     }
 
     /// Gives the turn of a request that listens.
@@ -178,9 +186,7 @@ impl Shared {
         session: &mut Session,
         rows: &mut dyn Rows,
     ) -> Result<Option<Pause>, Refusal> {
-        let mut visit = Visit::new(self);
-        visit.only_looks = true;
-        course.turn(&mut visit, session, rows)
+        course.turn(&mut Visit::following(self), session, rows)
     }
 
     /// Waits until another turn is due, without a thread.
@@ -244,116 +250,6 @@ pub(crate) fn clock() -> menu::Clock {
         unix_seconds: i64::try_from(now.as_secs()).unwrap_or(0),
         nanos: now.subsec_nanos(),
         ..menu::Clock::utc(0)
-    }
-}
-
-/// How often a session tells control at most that it has changed something.
-const BETWEEN_WAKES: Duration = Duration::from_millis(2);
-
-/// A session at the router: it takes its turn for each command.
-struct Visit<'a> {
-    shared: &'a Arc<Shared>,
-    rank: Rank,
-    priority: Priority,
-    /// It was at the router, and control was not told.
-    unheard: bool,
-    /// When control was told last.
-    told: Option<SystemInstant>,
-    /// It does nothing that control would have to look after.
-    only_looks: bool,
-}
-
-impl<'a> Visit<'a> {
-    /// Of somebody who waits for what it does.
-    fn new(shared: &'a Arc<Shared>) -> Self {
-        Self {
-            shared,
-            rank: Rank::Ahead,
-            priority: Priority::default(),
-            unheard: false,
-            told: None,
-            only_looks: false,
-        }
-    }
-
-    /// Log entries and the like are looked after at once, not when control looks around next. Who only
-    /// waits, again and again, wakes nobody.
-    fn tell_control(&mut self) {
-        if std::mem::take(&mut self.unheard) && !self.only_looks {
-            self.told = Some(SystemInstant::now());
-            self.shared.wake.wake();
-        }
-    }
-
-    /// Tells control unless it was told just now: a script of a hundred thousand commands would change places with it
-    /// after each. The end of the session and each wait tell it in any case.
-    fn tell_control_sometimes(&mut self) {
-        if self.told.is_none_or(|at| at.elapsed() >= BETWEEN_WAKES) {
-            self.tell_control();
-        }
-    }
-}
-
-impl Site for Visit<'_> {
-    fn menus(&self) -> &'static [&'static Menu] {
-        schema::ALL
-    }
-
-    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn tool::Router)) {
-        // Others wait for what it holds.
-        let raised = self.priority.raise();
-        let mut instance = self.shared.instance.lock(self.rank);
-        let more = self.shared.set_time(&mut instance);
-        let before = (instance.store().revision(), instance.deadline());
-        instance.lend(run);
-        self.shared.after_change(&mut instance);
-        let changed = before != (instance.store().revision(), instance.deadline());
-        drop(instance);
-        drop(raised);
-        self.unheard = true;
-        if more || changed {
-            self.tell_control_sometimes();
-        }
-    }
-
-    fn now(&self) -> Duration {
-        self.shared.started.elapsed()
-    }
-
-    fn wait(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason> {
-        self.tell_control();
-        interrupt.wait(until.saturating_sub(self.now()));
-        Ok(())
-    }
-
-    fn wait_for_news(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason> {
-        self.tell_control();
-        interrupt.wait_for_news(until.saturating_sub(self.now()));
-        Ok(())
-    }
-
-    fn resolve(&mut self, asked: &Asked<'_>, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
-        let host = self.shared.host.as_deref();
-        crate::resolve::resolve(self.shared, host, asked, interrupt)
-    }
-
-    fn spawn(&mut self, job: Job) -> Result<(), Reason> {
-        crate::jobs::start(self.shared, job)
-    }
-}
-
-/// Runs a job to its end, in a thread of its own.
-pub(crate) fn work(shared: &Arc<Shared>, job: Job) {
-    job.run(&mut Visit {
-        rank: Rank::Behind,
-        priority: Priority::of_jobs(),
-        ..Visit::new(shared)
-    });
-}
-
-impl Drop for Visit<'_> {
-    fn drop(&mut self) {
-        self.tell_control();
     }
 }
 
@@ -434,7 +330,7 @@ impl Terminal {
         // A login may have several consoles; each is in safe mode for itself.
         let seat = Seat::new(shared, entered.user());
         seat.give(&mut session);
-        let heard = shared.lock().control().log().last();
+        let heard = shared.read().control().log().last();
         Self {
             seat,
             shared: Arc::clone(shared),
@@ -459,7 +355,7 @@ impl Terminal {
 
     /// Why changes of the configuration cannot be stored, with an empty line after it; empty if they can.
     fn fault(&self) -> String {
-        let instance = self.shared.lock();
+        let instance = self.shared.read();
         let fault = instance.store().fault();
         fault.map_or(String::new(), |fault| {
             format!("{}\n\n", menu::visible_lines(fault))
@@ -474,7 +370,7 @@ impl Terminal {
 
     /// The router's note for those who log in, with an empty line after it; empty if there is none.
     pub(crate) fn note(&self) -> String {
-        let instance = self.shared.lock();
+        let instance = self.shared.read();
         let note = instance.store().settings("/system/note");
         let note = note.filter(|item| item.is("show-at-login"));
         match note.map_or("", |item| item.text("note")).trim_end() {
@@ -501,7 +397,7 @@ impl Terminal {
 
 impl Shell for Terminal {
     fn prompt(&self) -> String {
-        let instance = self.shared.lock();
+        let instance = self.shared.read();
         let identity = instance.store().settings("/system/identity");
         let identity = identity.map_or("ferroute", |item| item.text("name"));
         let identity = menu::visible(identity);
@@ -545,7 +441,7 @@ impl Shell for Terminal {
     }
 
     fn echoes(&mut self) -> Option<String> {
-        let mut instance = self.shared.lock();
+        let mut instance = self.shared.read();
         let log = instance.control().log();
         let after = std::mem::replace(&mut self.heard, log.last());
         let lines: Vec<_> = log.echoes(after).map(echo).collect();
@@ -591,7 +487,7 @@ impl Shell for Terminal {
     }
 
     fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>) {
-        let instance = self.shared.lock();
+        let instance = self.shared.read();
         let found = script::complete(instance.store(), &self.session, line, cursor);
         let from = found.first().map_or(cursor, |candidate| candidate.start);
         let candidates = found.into_iter().map(|candidate| Candidate {
@@ -608,7 +504,7 @@ impl Shell for Terminal {
     }
 
     fn highlight(&self, line: &str) -> Vec<Span> {
-        let instance = self.shared.lock();
+        let instance = self.shared.read();
         let pieces = script::highlight(instance.store(), &self.session.path, line);
         let span = |(start, end, class)| Span {
             range: start..end,

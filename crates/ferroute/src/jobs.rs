@@ -6,7 +6,8 @@ use std::thread;
 use menu::Reason;
 use script::Job;
 
-use crate::core::{Shared, work};
+use crate::core::Shared;
+use crate::visit::work;
 
 /// Runs a job in a thread; how many there may be is bounded by the table of jobs.
 pub(crate) fn start(shared: &Arc<Shared>, job: Job) -> Result<(), Reason> {

@@ -52,6 +52,7 @@ mod syslog;
 mod terminal;
 mod trace;
 mod trust;
+mod visit;
 mod web;
 mod workers;
 mod zone;

@@ -339,17 +339,18 @@ struct Outside {
 }
 
 impl Outside {
-    /// One round: links, mirrors, packets from workers, timers; then a sleep until there is more.
+    /// One round: links, mirrors, packets from workers, timers; then a sleep until there is more. Between two commands
+    /// of a transaction, what follows the configuration or changes it waits for the end of the transaction.
     fn round(&mut self, shared: &Arc<Shared>) {
         let (jobs, datagrams, asks, probes, fetches, mirrors);
         let servers = self.names.look();
         let wait = {
-            let mut instance = shared.lock();
+            let mut instance = shared.read();
             let busy = shared.set_time(&mut instance);
-            jobs = instance.due_jobs();
-            if let Err(error) = self.devices.follow(&mut instance) {
-                tracing::error!("{error}");
-            }
+            jobs = match instance.is_read_only() {
+                true => Vec::new(),
+                false => self.follow_configuration(&mut instance),
+            };
             asks = self.names.follow(&mut instance, servers);
             self.patterns.follow(&mut instance);
             probes = self.probes.follow(&mut instance);
@@ -364,20 +365,12 @@ impl Outside {
                 Some(_) => self.mirrors.take(control, shared.now()),
                 None => None,
             };
-            if self.rested.elapsed() >= REST {
-                self.rested = SystemInstant::now();
-                if instance.rest() {
-                    self.heap.expect_leftovers();
-                }
-            }
             let control = instance.control();
             for entry in control.log().take_new() {
                 print_log(&entry.topics, &entry.message);
             }
             datagrams = control.log().take_datagrams();
             let until = control.deadline().map(|at| at - shared.now());
-            self.heap.follow(instance.store().revision());
-            self.services.follow(self.host.as_deref(), instance.store());
             instance
                 .control()
                 .set_closed_services(self.services.closed());
@@ -413,6 +406,23 @@ impl Outside {
 }
 
 impl Outside {
+    /// Brings devices and services in line with the configuration, and lets the store rest. Returns the scripts that
+    /// are due.
+    fn follow_configuration(&mut self, instance: &mut Instance) -> Vec<script::Job> {
+        if let Err(error) = self.devices.follow(instance) {
+            tracing::error!("{error}");
+        }
+        if self.rested.elapsed() >= REST {
+            self.rested = SystemInstant::now();
+            if instance.rest() {
+                self.heap.expect_leftovers();
+            }
+        }
+        self.heap.follow(instance.store().revision());
+        self.services.follow(self.host.as_deref(), instance.store());
+        instance.due_jobs()
+    }
+
     /// Has mirrors changed, and takes over what was. Says whether there may be more.
     fn mirror(&mut self, shared: &Shared, changes: Option<MirrorChanges>) -> bool {
         let (host, wake) = (self.host.as_deref(), self.waiting.waker());

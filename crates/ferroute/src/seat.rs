@@ -30,24 +30,26 @@ impl Seat {
 
     /// Who is in safe mode.
     pub(crate) fn safe_mode(&self) -> Holder {
-        self.shared.lock().safe_mode(self.session)
+        self.shared.read().safe_mode(self.session)
     }
 
     /// What the session is to be told, once.
     pub(crate) fn notice(&self) -> Option<String> {
-        self.shared.lock().notice(self.session)
+        self.shared.read().notice(self.session)
     }
 
     /// The session leaves as it should: what it holds is kept.
     pub(crate) fn leave(&self) {
-        self.shared.lock().session_left(self.session);
+        if self.safe_mode() == Holder::Own {
+            self.shared.lock().session_left(self.session);
+        }
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let mut instance = self.shared.lock();
-        if instance.safe_mode(self.session) == Holder::Own {
+        if self.safe_mode() == Holder::Own {
+            let mut instance = self.shared.lock();
             self.shared.set_time(&mut instance);
             instance.session_lost(self.session);
             self.shared.after_change(&mut instance);

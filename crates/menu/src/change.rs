@@ -216,6 +216,11 @@ pub trait Journal: Send {
         Ok(())
     }
 
+    /// Removes and returns the notes that are kept in memory only: those of a journal that stands for another.
+    fn take_notes(&mut self) -> Vec<(String, Option<String>)> {
+        Vec::new()
+    }
+
     /// Does work that can wait, and says whether it copied the whole configuration for it. It is called every few
     /// seconds while the router runs.
     fn rest(&mut self) -> bool {

@@ -12,6 +12,7 @@
 
 pub mod bytes;
 mod change;
+mod commit;
 mod declare;
 mod defer;
 pub mod describe;
@@ -44,6 +45,7 @@ mod view;
 mod visible;
 
 pub use change::{By, Change, Changes, Journal, NoJournal, Origin};
+pub use commit::Commit;
 pub use declare::{
     Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Follow, Guard, Link, Lost, Menu,
     Old, Pick, Property, Shape, Shared, Split, Unique, Upgrade,

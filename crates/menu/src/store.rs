@@ -11,9 +11,7 @@ use crate::history::History;
 use crate::hold::Hold;
 use crate::restore::is_change;
 use crate::table::{TAIL, Table};
-use crate::{
-    By, Change, Changes, Journal, Menu, NoJournal, Origin, Property, Reason, Shape, Value,
-};
+use crate::{Change, Journal, Menu, NoJournal, Property, Reason, Shape, Value};
 
 /// The seal that no password opens: there was a password, and it was forgotten.
 pub const NO_SEAL: &str = "!";
@@ -143,8 +141,8 @@ pub type Opens = fn(&str, &str) -> bool;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a transaction is committed or rolled back"]
 pub struct Mark {
-    depth: usize,
-    len: usize,
+    pub(crate) depth: usize,
+    pub(crate) len: usize,
 }
 
 /// The names that several menus share, such as those of all interfaces.
@@ -158,7 +156,7 @@ pub(crate) struct Space {
 }
 
 /// What was there before one step of the open transaction.
-struct Undo {
+pub(crate) struct Undo {
     table: usize,
     id: Id,
     before: Option<Arc<Item>>,
@@ -179,8 +177,10 @@ pub struct Store {
     /// The networks that addresses of interfaces are in, as far as that was asked since they changed.
     pub(crate) networks: RefCell<Option<Networks>>,
     menus: &'static [&'static Menu],
-    undo: Vec<Undo>,
-    depth: usize,
+    pub(crate) undo: Vec<Undo>,
+    pub(crate) depth: usize,
+    /// Set while others than the owner of the open transaction have the store.
+    pub(crate) read_only: bool,
     /// Whether transactions are stored with the next [`Store::sync`].
     pub(crate) defers: bool,
     pub(crate) journal: Box<dyn Journal>,
@@ -204,6 +204,7 @@ impl Store {
             menus,
             undo: Vec::new(),
             depth: 0,
+            read_only: false,
             defers: false,
             journal: Box::new(NoJournal),
             history: History::default(),
@@ -367,84 +368,6 @@ impl Store {
             }
         }
         self.depth = mark.depth.saturating_sub(1);
-    }
-
-    /// Ends the router's own transaction, or a part of one. The outermost end is journaled; what it
-    /// changed is returned, `None` if that is nothing or the transaction goes on.
-    ///
-    /// # Errors
-    /// [`Reason::Storage`] if the journal fails, or why a menu's items can not be as they are now;
-    /// everything is then as before `begin`.
-    pub fn commit(&mut self, mark: Mark) -> Result<Option<Arc<Changes>>, Reason> {
-        self.finish(mark, By::default(), Origin::Router, &mut || {})
-    }
-
-    /// As [`Store::commit`], for a user, who can undo it.
-    ///
-    /// # Errors
-    /// As [`Store::commit`].
-    pub fn commit_by(&mut self, mark: Mark, by: By) -> Result<Option<Arc<Changes>>, Reason> {
-        self.commit_while(mark, by, &mut || {})
-    }
-
-    /// As [`Store::commit_by`], of what may be many changes: `meanwhile` is called often, so that life goes on.
-    ///
-    /// # Errors
-    /// As [`Store::commit`].
-    pub fn commit_while(
-        &mut self,
-        mark: Mark,
-        by: By,
-        meanwhile: &mut dyn FnMut(),
-    ) -> Result<Option<Arc<Changes>>, Reason> {
-        self.finish(mark, by, Origin::User, meanwhile)
-    }
-
-    pub(crate) fn finish(
-        &mut self,
-        mark: Mark,
-        by: By,
-        origin: Origin,
-        meanwhile: &mut dyn FnMut(),
-    ) -> Result<Option<Arc<Changes>>, Reason> {
-        if mark.depth > 1 {
-            self.depth = mark.depth - 1;
-            return Ok(None);
-        }
-        let list = self.changes_since(mark);
-        if list.is_empty() {
-            self.undo.clear();
-            self.depth = 0;
-            return Ok(None);
-        }
-        let mut guards: Vec<_> = list.iter().filter_map(|c| c.menu.guard).collect();
-        guards.dedup_by(|a, b| std::ptr::fn_addr_eq(*a, *b));
-        if let Err(reason) = guards.into_iter().try_for_each(|guard| guard(self)) {
-            self.rollback(mark);
-            return Err(reason);
-        }
-        let changes = Arc::new(Changes {
-            revision: self.revision + 1,
-            by,
-            origin,
-            list,
-        });
-        let stored = match self.defers {
-            true => self.journal.defer(&changes),
-            false => self.journal.commit_while(&changes, meanwhile),
-        };
-        if let Err(text) = stored {
-            self.rollback(mark);
-            return Err(Reason::Storage(crate::without_error_numbers(text)));
-        }
-        self.undo.clear();
-        self.depth = 0;
-        self.revision += 1;
-        if let Some(hold) = &mut self.hold {
-            hold.note(&changes);
-        }
-        self.history.push(Arc::clone(&changes));
-        Ok(Some(changes))
     }
 
     /// Ends the transaction without a trace.

@@ -172,11 +172,31 @@ impl Instance {
         run(&mut self.store, &mut self.control);
     }
 
+    /// While `read_only` is set, commits of others than the owner of the open transaction fail:
+    /// [`Store::set_read_only`].
+    pub const fn set_read_only(&mut self, read_only: bool) {
+        self.store.set_read_only(read_only);
+    }
+
+    /// Whether a transaction is under way and only lets readers in.
+    pub const fn is_read_only(&self) -> bool {
+        self.store.is_read_only()
+    }
+
+    /// Rolls back a transaction whose thread panicked.
+    pub fn abandon(&mut self) {
+        self.store.abandon();
+    }
+
     /// Does what is due at `now`: see [`Control::poll`]. What was applied and not confirmed in time
     /// is taken back, and what rules put into lists for ever becomes configuration.
     pub fn poll(&mut self, now: Instant) -> bool {
         let busy = self.control.poll(now);
         self.control.answer_snmp(&self.store);
+        // Changes wait for the end of the transaction that lets a reader in.
+        if self.is_read_only() {
+            return busy;
+        }
         self.control.take_back_unconfirmed(&mut self.store);
         self.control.keep_addresses(&mut self.store);
         self.control.expire_addresses(&mut self.store);

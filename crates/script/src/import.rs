@@ -13,7 +13,7 @@ use crate::machine::{Collected, Machine, Result, finish};
 use crate::parser::Parser;
 use crate::ready::{Ready, lend};
 use crate::session::Session;
-use crate::site::{Held, Site};
+use crate::site::{Held, InTransaction, Site};
 use crate::source::Source;
 use crate::suppose::suppose;
 use crate::tree::Tree;
@@ -392,7 +392,7 @@ impl Script<'_> {
         write(machine, &format!("#line {line}\n{text}\n"))
     }
 
-    /// Runs the file while nobody else has the router; what it prints goes out afterwards.
+    /// Runs the file as one transaction, while all others only read. Its output is written afterwards.
     fn as_transaction(
         &self,
         site: &mut dyn Site,
@@ -400,54 +400,71 @@ impl Script<'_> {
         out: &mut dyn Output,
     ) -> std::result::Result<(), Refusal> {
         let mut text = Collected::new(out.width());
-        let done = lend(site, |store, live| {
-            self.at_once(store, live, session, &mut text)
-        });
+        let done = match self.rehearsed {
+            Some(all) => lend(site, |store, live| {
+                self.rehearse(all, store, live, session, &mut text)
+            })
+            .and_then(|done| done),
+            None => {
+                site.reserve();
+                let done = self.transact(site, session, &mut text);
+                site.release();
+                done
+            }
+        };
         let mut flow = out.write(&text.text);
         for line in &text.remarks {
             if flow.is_continue() {
                 flow = out.remark(line);
             }
         }
-        done.and_then(|done| done).and(match flow {
+        done.and(match flow {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere()),
         })
     }
 
-    fn at_once(
+    /// Runs the statements in a transaction at a reserved site, and commits it.
+    fn transact(
         &self,
-        store: &mut Store,
-        live: &mut dyn Router,
+        site: &mut dyn Site,
         session: &mut Session,
         out: &mut dyn Output,
     ) -> std::result::Result<(), Refusal> {
-        if let Some(all) = self.rehearsed {
-            return self.rehearse(all, store, live, session, out);
-        }
-        let mark = store.begin();
-        let supposed = suppose(store, self.block);
-        let result = supposed.map_err(Refusal::from).and_then(|()| {
-            let mut site = Held::new(store, live);
-            let mut machine = Machine::new(&mut site, session, out);
-            self.play(&mut machine)
-        });
-        let result = result.and_then(|()| older::upgrade(store));
-        if result.is_err() {
-            store.rollback(mark);
-            return result;
-        }
-        let by = By::user(session.caller().user, live.clock());
-        let committed = store.commit_while(mark, by, &mut || live.breathe());
-        if let Some(changes) = committed.map_err(Refusal::from)? {
+        let mark = lend(site, |store, _| {
+            let mark = store.begin();
+            match suppose(store, self.block) {
+                Ok(()) => Ok(mark),
+                Err(reason) => {
+                    store.rollback(mark);
+                    Err(Refusal::from(reason))
+                }
+            }
+        })??;
+        let mut within = InTransaction(site);
+        let mut machine = Machine::new(&mut within, session, out);
+        let played = self.play(&mut machine);
+        let commit = lend(site, |store, live| {
+            if let Err(refusal) = played.and_then(|()| older::upgrade(store)) {
+                store.rollback(mark);
+                return Err(refusal);
+            }
+            let by = By::user(session.caller().user, live.clock());
+            store.start_commit(mark, by).map_err(Refusal::from)
+        })??;
+        let Some(mut commit) = commit else {
+            return Ok(());
+        };
+        site.let_read(&mut || commit.store());
+        let changes = lend(site, |store, _| store.end_commit(commit))?.map_err(Refusal::from)?;
+        lend(site, |store, live| {
             live.changed(store, &changes);
             if let Some((topics, text)) = lacking::of_file(store, &changes) {
                 live.log(topics, &text);
                 // Whoever has gone away needs no remark.
                 let _ = out.remark(&text);
             }
-        }
-        Ok(())
+        })
     }
 }
 

@@ -110,7 +110,7 @@ impl Machine<'_> {
     ) -> Result<T> {
         let in_file = self.session.imports > 0;
         let (session, needed) = (&*self.session, self.needed());
-        lend(self.site, |store, live| {
+        let run = |store: &mut Store, live: &mut dyn Router| {
             // Users change only while somebody has the router: what holds now does until the end.
             let (numbers, caller) = (&session.numbers, session.caller());
             let policies = caller.policies;
@@ -133,8 +133,13 @@ impl Machine<'_> {
                 live.breathe();
             }
             done
-        })?
-        .map_err(Into::into)
+        };
+        let reads = needed.and(Policies::READ | Policies::SENSITIVE) == needed;
+        let lent = match reads {
+            true => lend_to_read(self.site, run),
+            false => lend(self.site, run),
+        };
+        lent?.map_err(Into::into)
     }
 }
 
@@ -143,9 +148,25 @@ pub(crate) fn lend<T>(
     site: &mut dyn Site,
     run: impl FnOnce(&mut Store, &mut dyn Router) -> T,
 ) -> std::result::Result<T, Refusal> {
+    result_of(run, |run| site.lend(run))
+}
+
+/// As [`lend`], for a `run` that changes nothing in the configuration.
+fn lend_to_read<T>(
+    site: &mut dyn Site,
+    run: impl FnOnce(&mut Store, &mut dyn Router) -> T,
+) -> std::result::Result<T, Refusal> {
+    result_of(run, |run| site.lend_to_read(run))
+}
+
+/// Calls `run` through `lend` and returns its result.
+fn result_of<T>(
+    run: impl FnOnce(&mut Store, &mut dyn Router) -> T,
+    lend: impl FnOnce(&mut dyn FnMut(&mut Store, &mut dyn Router)),
+) -> std::result::Result<T, Refusal> {
     let mut run = Some(run);
     let mut result = None;
-    site.lend(&mut |store, live| {
+    lend(&mut |store, live| {
         if let Some(run) = run.take() {
             result = Some(run(store, live));
         }

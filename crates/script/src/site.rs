@@ -24,6 +24,23 @@ pub trait Site {
     /// called when the router is gone.
     fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router));
 
+    /// As [`Site::lend`], for a `run` that changes nothing in the configuration. A site whose router is shared may call
+    /// it between two commands of a transaction of another session; `run` then finds that transaction open.
+    fn lend_to_read(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
+        self.lend(run);
+    }
+
+    /// Reserves the router for a transaction of several commands: until [`Site::release`], all others only read.
+    fn reserve(&mut self) {}
+
+    /// Ends the reservation.
+    fn release(&mut self) {}
+
+    /// Calls `run`, which does not need the router, within a reservation: readers have the router meanwhile.
+    fn let_read(&mut self, run: &mut dyn FnMut()) {
+        run();
+    }
+
     /// The time on a clock that never jumps, from any beginning.
     fn now(&self) -> Duration;
 
@@ -99,6 +116,31 @@ impl Site for Held<'_> {
 
     fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
         run(self.store, self.live);
+    }
+
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn wait(&mut self, _until: Duration, _interrupt: &Interrupt) -> Result<(), Reason> {
+        Err(Reason::failure("a script can not wait here"))
+    }
+}
+
+/// The site of a file that is one transaction: its commands wait for nothing, whoever could wait.
+pub(crate) struct InTransaction<'a>(pub(crate) &'a mut dyn Site);
+
+impl Site for InTransaction<'_> {
+    fn menus(&self) -> &'static [&'static Menu] {
+        self.0.menus()
+    }
+
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
+        self.0.lend(run);
+    }
+
+    fn let_read(&mut self, run: &mut dyn FnMut()) {
+        self.0.let_read(run);
     }
 
     fn now(&self) -> Duration {

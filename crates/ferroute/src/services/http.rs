@@ -277,7 +277,7 @@ impl Visitor {
             Ok(turn) => {
                 let shared = Arc::clone(&self.shared);
                 let page = spawn_blocking(move || {
-                    let page = shared.lock().metrics();
+                    let page = shared.read().metrics();
                     drop(turn);
                     page
                 });

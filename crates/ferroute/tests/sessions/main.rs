@@ -2,6 +2,7 @@
 //! a namespace or a right.
 
 mod doors;
+mod meanwhile;
 mod running;
 mod web;
 
