@@ -249,6 +249,7 @@ fn mirror(
 }
 
 /// Shows a frame at an interface if that is tapped; without tags where its packet begins behind some.
+#[inline(always)]
 pub(crate) fn show(
     cx: &Context<'_>,
     (id, direction): (InterfaceId, Direction),

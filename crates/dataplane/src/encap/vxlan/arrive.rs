@@ -74,6 +74,8 @@ fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
 }
 
 /// Decapsulates the datagrams of a network. The frames go on as if its interface had received them.
+// Apart from the other encapsulations: in one function with theirs the loop keeps its values in memory.
+#[inline(never)]
 pub(super) fn decapsulate(
     cx: &Context<'_>,
     frames: impl Iterator<Item = Frame>,
