@@ -2,11 +2,11 @@
 //!
 //! Arguments narrow it: `ipv4`, `ipv6`, `frame=64`, `flows=64000`, `routes=1`, `runs=31`; each may
 //! be given several times. With `row=stateful`, `row=vlan` and the like it prints those of the firewall,
-//! of layers, of bridges or of queues instead, with at most as many `connections=` as are given.
+//! of layers, of bridges, of queues or of home routers instead, with at most as many `connections=` as are given.
 
 use bench::{
-    BRIDGED, Family, GUARDED, Invalid, LAYERED, Options, PROTECTED, QUEUED, SESSIONS, bridged,
-    guarded, layered, protected, queued, run, sessions,
+    BRIDGED, Family, GUARDED, HOME, Invalid, LAYERED, Options, PROTECTED, QUEUED, SESSIONS,
+    bridged, guarded, home, layered, protected, queued, run, sessions,
 };
 
 #[global_allocator]
@@ -23,7 +23,7 @@ fn main() -> Result<(), String> {
     for argument in std::env::args().skip(1) {
         let (name, value) = argument.split_once('=').unwrap_or((&argument, "0"));
         if name == "row" {
-            let row = [GUARDED, LAYERED, SESSIONS, BRIDGED, QUEUED, PROTECTED]
+            let row = [GUARDED, LAYERED, SESSIONS, BRIDGED, QUEUED, PROTECTED, HOME]
                 .concat()
                 .into_iter()
                 .find(|row| *row == value);
@@ -62,6 +62,7 @@ fn main() -> Result<(), String> {
                 .and_then(|()| bridged(&options, &of(BRIDGED), &mut print))
                 .and_then(|()| queued(&options, &of(QUEUED), &mut print))
                 .and_then(|()| guarded(&options, &of(GUARDED), &mut print))
+                .and_then(|()| home(&options, &of(HOME), &mut print))
         }
     };
     measured.map_err(|error: Invalid| error.to_string())

@@ -8,7 +8,7 @@ use machine::Rng;
 
 use super::measure::Bench;
 use super::packets::{Templates, packet};
-use super::rig::{EGRESS, INGRESS, Rig};
+use super::rig::{CLIENT_MAC, EGRESS, INGRESS, Rig, class_of};
 use super::rules::{Build, of_bridges};
 use super::{Family, Invalid, Options, Row};
 use dataplane::bridge::{Bridge, BridgePort, Member, VlanTable};
@@ -26,9 +26,9 @@ const HOSTS: [u32; 3] = [1, 1_000, 64_000];
 const VLANS: [u16; 2] = [1, 1_000];
 /// Hosts of all bridges together, as control makes room for them.
 const ROOM: u32 = 131_072;
-/// The bridge.
-const BRIDGE: InterfaceId = InterfaceId(EGRESS.0 + 1);
-const MAC: [u8; 6] = [2, 0, 0, 0, 0, 3];
+/// The bridge, and its link address.
+pub(super) const BRIDGE: InterfaceId = InterfaceId(EGRESS.0 + 1);
+pub(super) const BRIDGE_MAC: [u8; 6] = [2, 0, 0, 0, 0, 3];
 /// What a tag says that it is.
 const TAG: u16 = 0x8100;
 
@@ -99,50 +99,79 @@ fn rig(workers: u16, size: Size, seed: u64) -> Result<Rig, Invalid> {
     };
     let mut rig = Rig::new(Family::Ipv4, 1, workers, firewall, seed)?;
     let ports = [INGRESS, EGRESS];
-    let mut bridge = Bridge::new(
-        BRIDGE,
-        ports.map(|interface| BridgePort {
-            interface,
-            ..BridgePort::default()
-        }),
-    );
-    if size.vlans > 0 {
+    let vlans = (size.vlans > 0).then(|| {
         let mut vlans = VlanTable::new(ports.len());
         for vid in 1..=size.vlans {
             vlans.set(vid, 0, Member::Tagged);
             vlans.set(vid, 1, Member::Untagged);
         }
-        bridge.vlans = Some(Arc::new(vlans));
+        Arc::new(vlans)
+    });
+    attach(&mut rig, &ports, vlans, seed)?;
+    for number in 0..half(size) {
+        let host = (vid(size, number), mac_number(1, number));
+        learn(&rig, host, EGRESS);
     }
+    Ok(rig)
+}
+
+/// Puts a bridge over these ports.
+pub(super) fn attach(
+    rig: &mut Rig,
+    ports: &[InterfaceId],
+    vlans: Option<Arc<VlanTable>>,
+    seed: u64,
+) -> Result<(), Invalid> {
+    let members = ports.iter().map(|interface| BridgePort {
+        interface: *interface,
+        ..BridgePort::default()
+    });
+    let mut bridge = Bridge::new(BRIDGE, members);
+    bridge.vlans = vlans;
     let interfaces = rig.interfaces();
     let bridges = interfaces.bridges();
     let memory = |error: std::io::Error| Invalid::Memory(error.to_string());
     bridges.make_room(ROOM, seed).map_err(memory)?;
     let port = interfaces.get(INGRESS).ok_or(Invalid::TableFull)?;
     let line = Interface {
-        mac: wire::Mac(MAC),
+        mac: wire::Mac(BRIDGE_MAC),
         out: OutId::bridge(BRIDGE),
         under: BRIDGE,
         ..port
     };
     interfaces.set(BRIDGE, &line);
     bridges.set(BRIDGE, Some(Arc::new(bridge)));
-    for number in 0..half(size) {
-        let key = HostKey {
-            bridge: BRIDGE,
-            vid: vid(size, number),
-            mac: mac_number(1, number),
-        };
-        bridges.hosts().learn(&key, EGRESS, (0, ROOM));
-    }
     for id in ports {
-        let line = interfaces.get(id).ok_or(Invalid::TableFull)?;
-        interfaces.set_above(id, BRIDGE);
+        let line = interfaces.get(*id).ok_or(Invalid::TableFull)?;
+        interfaces.set_above(*id, BRIDGE);
         let above = Above::Bridge;
-        interfaces.set(id, &Interface { above, ..line });
+        interfaces.set(*id, &Interface { above, ..line });
     }
     rig.make_room(BRIDGE);
-    Ok(rig)
+    Ok(())
+}
+
+/// Puts the near port into a bridge with an interface for routing, behind which the clients are.
+pub(super) fn attach_lan(rig: &mut Rig, seed: u64) -> Result<(), Invalid> {
+    attach(rig, &[INGRESS], None, seed)?;
+    rig.interfaces().set_class(BRIDGE, class_of(BRIDGE), 0);
+    rig.interfaces().set_details(BRIDGE, Arc::default());
+    let [a, b, c, d, e, f] = CLIENT_MAC;
+    let clients = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
+    learn(rig, (0, clients), INGRESS);
+    Ok(())
+}
+
+/// The bridge knows a host, by VLAN and link address, behind a port.
+pub(super) fn learn(rig: &Rig, host: (u16, u64), port: InterfaceId) {
+    let (vid, mac) = host;
+    let key = HostKey {
+        bridge: BRIDGE,
+        vid,
+        mac,
+    };
+    let hosts = rig.interfaces().bridges().hosts();
+    hosts.learn(&key, port, (0, ROOM));
 }
 
 /// How many hosts there are behind each port.

@@ -21,8 +21,11 @@ pub(super) struct Meter {
     templates: [Mutex<Option<Templates>>; 2],
     /// What is transmitted is kept for looking at it.
     recording: AtomicBool,
-    record: Mutex<Vec<Vec<u8>>>,
+    record: Mutex<Vec<Record>>,
 }
+
+/// A frame that was transmitted, and the number of the port.
+pub(super) type Record = (u16, Vec<u8>);
 
 impl Meter {
     /// Gives each side what it sends from now on.
@@ -62,14 +65,14 @@ impl Meter {
         self.recording.store(on, Ordering::Relaxed);
     }
 
-    /// The copies.
-    pub(super) fn recorded(&self) -> Vec<Vec<u8>> {
+    /// The copies, in the order of their transmission.
+    pub(super) fn recorded(&self) -> Vec<Record> {
         let record = self.record.lock().map(|mut record| record.split_off(0));
         record.unwrap_or_default()
     }
 
-    /// Takes note of frames that were transmitted.
-    fn transmitted(&self, frames: &[Frame]) {
+    /// Takes note of frames that a port transmitted.
+    fn transmitted(&self, port: u16, frames: &[Frame]) {
         let now = kernels::tsc();
         // A second transmission for the same vector counts from the first.
         let since = self.received.swap(now, Ordering::Relaxed);
@@ -79,7 +82,7 @@ impl Meter {
         if self.recording.load(Ordering::Relaxed)
             && let Ok(mut record) = self.record.lock()
         {
-            record.extend(frames.iter().map(|frame| frame.bytes().to_vec()));
+            record.extend(frames.iter().map(|frame| (port, frame.bytes().to_vec())));
         }
     }
 }
@@ -122,7 +125,7 @@ impl Port for End {
     }
 
     fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {
-        self.meter.transmitted(frames);
+        self.meter.transmitted(self.number, frames);
         let sent = frames.len() as u32;
         for frame in frames.drain(..) {
             pool.free(frame);

@@ -213,6 +213,7 @@ fn begin_lane(
         }
     };
     let len = usize::from(traffic::frame_len(family)) - 4;
+    let answer = |frame| Ok(traffic::answer(frame));
     match kind {
         Kind::Shapes(hits) => {
             let hit = |number: u32| traffic::packet(&hits[number as usize / 2 % hits.len()], b"");
@@ -226,14 +227,14 @@ fn begin_lane(
         }
         Kind::Talk(protocol) => {
             let frames = (0..flows).map(|_| draw(*protocol));
-            talk(lane, Templates::of(frames, len, seed), len, seed)?;
+            talk(lane, Templates::of(frames, len, seed), &answer, seed)?;
         }
         Kind::TalkShapes(shapes) => {
             let mut rng = Rng::seeded(seed ^ 0x7a1c);
             let frames = shapes.flows(family, &mut rng);
             let frames = frames.map(|flow| traffic::packet(&flow, b"hello"));
             let frames = frames.filter(|frame| at_home(frame)).take(flows as usize);
-            talk(lane, Templates::of(frames, len, seed), len, seed)?;
+            talk(lane, Templates::of(frames, len, seed), &answer, seed)?;
         }
         Kind::Begin => {
             let frames = (0..BEGINNERS).map(|_| draw(protocol::UDP));
@@ -258,7 +259,15 @@ fn fill(rig: &mut Rig) -> Result<(), Invalid> {
 
 /// Begins a connection with each of these packets, answers what leaves, and lets both directions go
 /// round.
-fn talk(lane: &mut Lane, templates: Templates, len: usize, seed: u64) -> Result<(), Invalid> {
+///
+/// # Errors
+/// A packet was lost, or `answer` does not know one that left.
+pub(super) fn talk(
+    lane: &mut Lane,
+    templates: Templates,
+    answer: &dyn Fn(Vec<u8>) -> Result<Vec<u8>, Invalid>,
+    seed: u64,
+) -> Result<(), Invalid> {
     /// How often each packet goes by before it is timed: what a connection's first packets cost
     /// (patterns are looked for in ten of them) is over by then.
     const LAPS: usize = 6;
@@ -268,9 +277,10 @@ fn talk(lane: &mut Lane, templates: Templates, len: usize, seed: u64) -> Result<
     lane.meter().record(true);
     lane.run(vectors * VECTOR_FRAMES)?;
     lane.meter().record(false);
-    let mut left = lane.meter().recorded();
-    left.truncate(count);
-    let answers = left.into_iter().map(traffic::answer);
+    let left = lane.meter().recorded().into_iter().take(count);
+    let answers = left.map(|(_, frame)| answer(frame));
+    let answers = answers.collect::<Result<Vec<_>, _>>()?;
+    let len = answers.iter().map(Vec::len).min().unwrap_or(0);
     lane.meter().answer(Templates::of(answers, len, seed ^ 1));
     lane.run(2 * LAPS * vectors * VECTOR_FRAMES)?;
     Ok(())

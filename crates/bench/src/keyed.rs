@@ -8,13 +8,14 @@ use dataplane::ipsec::{
     Action, Arriving, Ipsec, Leaving, Mode, Policies, Policy, Protocol, Selector,
 };
 use dataplane::snapshot::Prefix;
-use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Sealing, Suite};
-use wireguard::session::{FRONT, Sending, TAG, padded};
+use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Suite};
+use wireguard::session::Sending;
 
-use super::dug::{Dug, KEY, SESSION, WIREGUARD};
+use super::dug::{Dug, KEY, SESSION};
+use super::far::{self, ESP, ETHERNET, GRE, IP};
 use super::measure::Bench;
-use super::packets::Templates;
-use super::rig::{FAR_END, MAC, OWN4, Rig};
+use super::packets::{Templates, link_of};
+use super::rig::{FAR_END, OWN4, Rig};
 use super::{Family, Invalid, Options, Row};
 
 /// The rows of this kind, by name, each over IPv4: messages of WireGuard with packets of frames of 64, 512 and 1418
@@ -32,10 +33,6 @@ const FRAMES: [u16; 3] = [64, 512, 1418];
 /// A frame whose packet leaves in one that fits 1,500 bytes, and that with what EoIP adds.
 const LONG: u16 = 1418;
 const FRAMED: u16 = LONG + 42;
-const ETHERNET: usize = 14;
-const IP: usize = 20;
-const GRE: u8 = 47;
-const ESP: u8 = 50;
 const SPI: u32 = 0x1000;
 const SUITE: Suite = Suite {
     encryption: Encryption::AesCbc(Bits::B128),
@@ -94,30 +91,8 @@ pub fn keyed(
 pub(super) fn messages(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Templates {
     let sending = Sending::new(SESSION, &KEY);
     Templates::new(rig, flows, frame, seed).map(seed, |frame| {
-        let packet = &frame[ETHERNET..];
-        let mut message = vec![0; FRONT + padded(packet.len()) + TAG];
-        message[FRONT..FRONT + packet.len()].copy_from_slice(packet);
-        assert!(sending.seal(&mut message).is_ok());
-        let ports = [WIREGUARD; 2].map(u16::to_be_bytes).concat();
-        let len = (message.len() as u16 + 8).to_be_bytes();
-        let datagram = [&ports[..], &len, &[0, 0], &message].concat();
-        outer(frame, 17, &datagram)
+        far::in_wireguard(&link_of(frame), &sending, frame)
     })
-}
-
-/// A frame from the far end with this in a packet of a protocol.
-fn outer(frame: &[u8], protocol: u8, carried: &[u8]) -> Vec<u8> {
-    let mut outer = frame[..ETHERNET].to_vec();
-    outer[..6].copy_from_slice(&MAC);
-    outer.extend([0x45, 0]);
-    outer.extend(((IP + carried.len()) as u16).to_be_bytes());
-    outer.extend([0, 0, 0, 0, 64, protocol, 0, 0]);
-    outer.extend(FAR_END.to_be_bytes());
-    outer.extend(OWN4.to_be_bytes());
-    let sum = !wire::checksum::sum(&outer[ETHERNET..]);
-    outer[24..26].copy_from_slice(&sum.to_be_bytes());
-    outer.extend(carried);
-    outer
 }
 
 fn keys() -> Keys {
@@ -181,14 +156,7 @@ fn protected(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Templates {
     let sa = outbound();
     let templates = Templates::wrapped(rig, Carries::Frames(100), (flows, frame), seed);
     templates.map(seed, |frame| {
-        let carried = &frame[ETHERNET + IP..];
-        let (front, back) = sa.room(carried.len());
-        let mut bytes = vec![0; front];
-        bytes.extend(carried);
-        bytes.resize(front + carried.len() + back, 0);
-        let mut batch = [Sealing::new(&sa, &mut bytes, carried.len(), GRE)];
-        esp::seal(&mut batch);
-        assert!(batch[0].outcome.is_ok());
-        outer(frame, ESP, &bytes)
+        let sealed = far::seal(&sa, &frame[ETHERNET + IP..], GRE);
+        far::outer(&link_of(frame), ESP, &sealed)
     })
 }

@@ -1,6 +1,6 @@
 //! The benchmark in memory: the rows `routing-fast-path` (the walk), those of the firewall
 //! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of PPPoE sessions ([`SESSIONS`]), of bridges
-//! ([`BRIDGED`]), of queues ([`QUEUED`]), and `fib-update` (a change of the routes).
+//! ([`BRIDGED`]), of queues ([`QUEUED`]), of home routers ([`HOME`]), and `fib-update` (a change of the routes).
 //!
 //! Of the walk, what is timed is everything from a received vector to a transmitted one, in a whole worker:
 //! commands and rings, header checks, lookup, lifetime, link header, counters, queues. What is not
@@ -9,7 +9,10 @@
 mod bridged;
 mod dug;
 mod ends;
+mod far;
 mod guarded;
+mod home;
+mod hops;
 mod keyed;
 mod layered;
 mod measure;
@@ -27,6 +30,7 @@ pub mod workload;
 
 pub use bridged::{BRIDGED, bridged};
 pub use guarded::{GUARDED, guarded};
+pub use home::{HOME, home};
 pub use keyed::{KEYED, keyed};
 pub use layered::{LAYERED, layered};
 pub use packets::packet;
@@ -72,7 +76,7 @@ pub struct Options {
     pub flows: Vec<u32>,
     /// How many routes, of a full table's mix of lengths.
     pub routes: Vec<u32>,
-    /// Rows of the firewall that keep more flows than this busy are left out.
+    /// Rows of the firewall that keep more flows than this busy are left out; rows of home routers keep so many.
     pub connections_max: u32,
     /// Runs per row; each carries [`PACKETS`] packets.
     pub runs: u32,
@@ -127,6 +131,8 @@ pub enum Invalid {
         /// Packets that did.
         sent: u64,
     },
+    /// A packet arrived where or how it should not, or FastTrack forwarded other packets than it should.
+    Astray(String),
     /// Memory was allocated while packets were walked.
     Allocated(u64),
     /// Something else ran on the core during every change.
@@ -141,6 +147,7 @@ impl core::fmt::Display for Invalid {
             Self::Lost { expected, sent } => {
                 write!(f, "only {sent} of {expected} packets were forwarded")
             }
+            Self::Astray(what) => f.write_str(what),
             Self::Disturbed => f.write_str("the machine is too busy: every change had to wait"),
             Self::Allocated(count) => write!(f, "{count} allocations while packets were walked"),
         }

@@ -2,10 +2,10 @@
 
 use dataplane::encap::between::Carries;
 use machine::Rng;
-use wire::vxlan;
 
 use super::Family;
-use super::rig::{CLIENTS4, CLIENTS6, FAR_END, MAC, OWN4, Rig, STATION, TUNNEL_MAC, VNI};
+use super::far::{self, Link};
+use super::rig::{CLIENT_MAC, CLIENTS4, CLIENTS6, MAC, Rig, STATION, TUNNEL_MAC};
 
 /// Ethernet's check sequence, which frames in memory do not have.
 const CHECK_SEQUENCE: usize = 4;
@@ -65,7 +65,6 @@ impl Templates {
         seed: u64,
     ) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x7e3a);
-        let len = length(frame);
         let destinations = rig.destinations(flows, seed).into_iter();
         let behind = match carries {
             Carries::Packets => 0,
@@ -75,70 +74,25 @@ impl Templates {
         };
         let inner = frame - OUTER - behind;
         let packets = destinations.map(|one| {
-            let frame = packet(rig.family(), inner, one, &mut rng);
-            let mut header = [0; OUTER as usize];
-            header[0] = 0x45;
-            header[2..4].copy_from_slice(&((len - 14) as u16).to_be_bytes());
-            header[8] = 64;
-            header[9] = match (carries, frame[12]) {
-                (Carries::Packets, 0x08) => 4,
-                (Carries::Packets, _) => 41,
-                _ => 47,
-            };
-            header[12..16].copy_from_slice(&FAR_END.to_be_bytes());
-            header[16..20].copy_from_slice(&OWN4.to_be_bytes());
-            let sum = !wire::checksum::sum(&header);
-            header[10..12].copy_from_slice(&sum.to_be_bytes());
-            let mut carried = match carries {
-                Carries::Packets => Vec::new(),
-                Carries::Gre => vec![0, 0, frame[12], frame[13]],
-                Carries::Frames(number) => {
-                    let mut eoip = vec![0x20, 0x01, 0x64, 0x00];
-                    eoip.extend((frame.len() as u16).to_be_bytes());
-                    eoip.extend(number.to_le_bytes());
-                    eoip.extend(TUNNEL_MAC);
-                    eoip.extend(STATION);
-                    eoip.extend(&frame[12..14]);
-                    eoip
-                }
-            };
-            carried.extend(&frame[14..]);
-            let mut outer = frame[..12].to_vec();
-            outer.extend([0x08, 0x00]);
-            outer.extend(header);
-            outer.extend(carried);
-            outer
+            let mut frame = packet(rig.family(), inner, one, &mut rng);
+            let link = link_of(&frame);
+            to_tunnel(&mut frame);
+            far::between(&link, carries, &frame)
         });
-        Self::of(packets, len, seed)
+        Self::of(packets, length(frame), seed)
     }
 
     /// Frames of a network in datagrams over IPv4, in frames of `frame` bytes.
     pub(super) fn framed(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x7e3a);
-        let len = length(frame);
         let destinations = rig.destinations(flows, seed).into_iter();
         let packets = destinations.map(|one| {
             let mut inner = packet(rig.family(), frame - FRAMED, one, &mut rng);
-            inner[..6].copy_from_slice(&TUNNEL_MAC);
-            inner[6..12].copy_from_slice(&STATION);
-            let mut outer = inner[..12].to_vec();
-            outer[..6].copy_from_slice(&MAC);
-            outer.extend([0x08, 0x00, 0x45, 0]);
-            outer.extend(((len - 14) as u16).to_be_bytes());
-            outer.extend([0, 0, 0, 0, 64, 17, 0, 0]);
-            outer.extend(FAR_END.to_be_bytes());
-            outer.extend(OWN4.to_be_bytes());
-            let sum = !wire::checksum::sum(&outer[14..]);
-            outer[24..26].copy_from_slice(&sum.to_be_bytes());
-            outer.extend((0xc000 | rng.next_u32() as u16).to_be_bytes());
-            outer.extend(vxlan::PORT.to_be_bytes());
-            outer.extend(((len - 34) as u16).to_be_bytes());
-            outer.extend([0, 0]);
-            outer.extend(vxlan::to_bytes(VNI));
-            outer.extend(inner);
-            outer
+            let link = link_of(&inner);
+            to_tunnel(&mut inner);
+            far::in_vxlan(&link, 0xc000 | rng.next_u32() as u16, &inner)
         });
-        Self::of(packets, len, seed)
+        Self::of(packets, length(frame), seed)
     }
 
     /// These frames, of `len` bytes each, in random order.
@@ -229,9 +183,20 @@ fn ipv6(len: usize, destination: u128, rng: &mut Rng) -> Vec<u8> {
     frame
 }
 
+/// The link addresses of a frame.
+pub(super) fn link_of(frame: &[u8]) -> Link {
+    core::array::from_fn(|at| frame[at])
+}
+
+/// Makes a frame one from the station behind the tunnel to the tunnel's interface.
+fn to_tunnel(frame: &mut [u8]) {
+    frame[..6].copy_from_slice(&TUNNEL_MAC);
+    frame[6..12].copy_from_slice(&STATION);
+}
+
 fn link(ethertype: u16) -> Vec<u8> {
     let mut frame = MAC.to_vec();
-    frame.extend([2, 0, 0, 0, 0, 9]);
+    frame.extend(CLIENT_MAC);
     frame.extend(ethertype.to_be_bytes());
     frame
 }

@@ -2,6 +2,7 @@
 //! packets of one association or of many that come in. Associations that arrive take numbers any number of times, as
 //! the same packets come over and over.
 
+use core::net::Ipv4Addr;
 use std::sync::Arc;
 
 use dataplane::firewall::Firewall;
@@ -9,13 +10,12 @@ use dataplane::ipsec::{
     Action, Arriving, Ipsec, Leaving, Mode, Policies, Policy, Protocol, Selector,
 };
 use dataplane::snapshot::Prefix;
-use esp::{
-    Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Sealing, Suite, seal,
-};
+use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Suite};
 
+use super::far::{self, ETHERNET, Far, IP};
 use super::measure::Bench;
-use super::packets::Templates;
-use super::rig::{CLIENTS4, FAR_END, MAC, OWN4, Rig};
+use super::packets::{Templates, link_of};
+use super::rig::{CLIENTS4, FAR_END, OWN4, Rig};
 use super::{Family, Invalid, Options, Row};
 
 /// The rows of this kind, by name: the algorithms, and whether packets leave or arrive. Each is measured with frames of
@@ -37,10 +37,6 @@ const FLOWS: u32 = 1_024;
 const FRAMES: [u16; 3] = [64, 512, 1418];
 /// Clients differ in so many bits.
 const CLIENT_BITS: u32 = 22;
-const ETHERNET: usize = 14;
-const OUTER: usize = 20;
-const ESP: u8 = 50;
-const IPIP: u8 = 4;
 
 /// What a row is about.
 #[derive(Clone, Copy)]
@@ -120,37 +116,68 @@ impl Kind {
             policies: Arc::new(Policies::new(policies)),
             associations: Arc::default(),
         };
-        let (here, far) = (
-            core::net::Ipv4Addr::from(OWN4),
-            core::net::Ipv4Addr::from(FAR_END),
-        );
         for number in 0..count {
-            let (spi, keys) = (spi(number), self.keys());
-            if self.out {
-                let sa = Outbound::new(spi, self.suite, &keys, Numbering::Short, &[9; 16]);
-                let leaving = Leaving {
-                    protocol: Protocol::Esp,
-                    sa: Arc::new(sa.expect("keys of the right length")),
-                    mode: Mode::Tunnel,
-                    local: (here, 0).into(),
-                    remote: (far, 0).into(),
-                    in_udp: false,
-                };
-                made.associations
-                    .set_leaving(number, Some(Arc::new(leaving)));
-                continue;
+            match self.out {
+                true => self.add_leaving(&made, number),
+                false => self.add_arriving(&made, number),
             }
-            let sa = Inbound::new(spi, self.suite, &keys, Numbering::Short, 0);
-            made.associations.put_arriving(Arc::new(Arriving {
-                protocol: Protocol::Esp,
-                sa: sa.expect("keys of the right length"),
-                mode: Mode::Tunnel,
-                slot: number,
-                remote: far.into(),
-                in_udp: false,
-            }));
         }
         made
+    }
+
+    /// The association that packets of a slot leave by.
+    fn add_leaving(&self, ipsec: &Ipsec, number: u32) {
+        let leaving = Leaving {
+            protocol: Protocol::Esp,
+            sa: Arc::new(self.outbound(number)),
+            mode: Mode::Tunnel,
+            local: (Ipv4Addr::from(OWN4), 0).into(),
+            remote: (Ipv4Addr::from(FAR_END), 0).into(),
+            in_udp: false,
+        };
+        let associations = &ipsec.associations;
+        associations.set_leaving(number, Some(Arc::new(leaving)));
+    }
+
+    /// The association that packets of a slot arrive by.
+    fn add_arriving(&self, ipsec: &Ipsec, number: u32) {
+        ipsec.associations.put_arriving(Arc::new(Arriving {
+            protocol: Protocol::Esp,
+            sa: self.inbound(number),
+            mode: Mode::Tunnel,
+            slot: number,
+            remote: Ipv4Addr::from(FAR_END).into(),
+            in_udp: false,
+        }));
+    }
+
+    fn outbound(&self, number: u32) -> Outbound {
+        let (suite, short) = (self.suite, Numbering::Short);
+        let sa = Outbound::new(spi(number), suite, &self.keys(), short, &[9; 16]);
+        sa.expect("keys of the right length")
+    }
+
+    /// Takes sequence numbers any number of times.
+    fn inbound(&self, number: u32) -> Inbound {
+        let sa = Inbound::new(spi(number), self.suite, &self.keys(), Numbering::Short, 0);
+        sa.expect("keys of the right length")
+    }
+}
+
+/// One tunnel of AES-128-GCM for all that clients send and receive.
+pub(super) fn both_directions() -> Ipsec {
+    let kind = Kind::of(PROTECTED[0]);
+    let ipsec = kind.ipsec();
+    kind.add_arriving(&ipsec, 0);
+    ipsec
+}
+
+/// The far end of [`both_directions`].
+pub(super) fn far() -> Far {
+    let kind = Kind::of(PROTECTED[0]);
+    Far::Esp {
+        sending: kind.outbound(0),
+        receiving: kind.inbound(0),
     }
 }
 
@@ -205,7 +232,7 @@ fn templates(rig: &Rig, frame: u16, kind: Kind, seed: u64) -> Templates {
 /// A frame whose packet is not for a client: such would have to come by a tunnel.
 fn away(frame: &[u8]) -> Vec<u8> {
     let mut frame = frame.to_vec();
-    let (first, rest) = (ETHERNET + 16, ETHERNET + OUTER);
+    let (first, rest) = (ETHERNET + 16, ETHERNET + IP);
     let clients = CLIENTS4.to_be_bytes();
     if frame[first] == clients[0] {
         frame[first] ^= 1;
@@ -223,32 +250,8 @@ fn sealed(kind: Kind, frame: &[u8]) -> Vec<u8> {
         .iter()
         .fold(0, |bits, byte| bits << 8 | u32::from(*byte));
     let number = (source ^ CLIENTS4) >> (CLIENT_BITS - kind.tunnels.ilog2());
-    let sa = Outbound::new(
-        spi(number),
-        kind.suite,
-        &kind.keys(),
-        Numbering::Short,
-        &[9; 16],
-    );
-    let sa = sa.expect("keys of the right length");
-    let (front, back) = sa.room(packet.len());
-    let mut bytes = vec![0; front];
-    bytes.extend(packet);
-    bytes.resize(front + packet.len() + back, 0);
-    let mut batch = [Sealing::new(&sa, &mut bytes, packet.len(), IPIP)];
-    seal(&mut batch);
-    assert!(batch[0].outcome.is_ok());
-    let mut outer = frame[..ETHERNET].to_vec();
-    outer[..6].copy_from_slice(&MAC);
-    outer.extend([0x45, 0]);
-    outer.extend(((OUTER + bytes.len()) as u16).to_be_bytes());
-    outer.extend([0, 0, 0, 0, 64, ESP, 0, 0]);
-    outer.extend(FAR_END.to_be_bytes());
-    outer.extend(OWN4.to_be_bytes());
-    let sum = !wire::checksum::sum(&outer[ETHERNET..]);
-    outer[24..26].copy_from_slice(&sum.to_be_bytes());
-    outer.extend(bytes);
-    outer
+    let sa = kind.outbound(number);
+    far::in_esp(&link_of(frame), &sa, frame)
 }
 
 #[cfg(test)]

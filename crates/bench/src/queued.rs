@@ -54,19 +54,51 @@ pub fn queued(
 
 fn rig(family: Family, workers: u16, name: &str, seed: u64) -> Result<Rig, Invalid> {
     let mut rig = Rig::new(family, 1, workers, Firewall::default(), seed)?;
-    let (count, bits) = match name {
-        "simple-queues-25" => (25, 5),
-        "simple-queues-30000" => (30_000, 15),
+    let count = match name {
+        "simple-queues-25" => 25,
+        "simple-queues-30000" => 30_000,
         _ => {
             rig.queue_far_side(&leaf(1, workers));
             return Ok(rig);
         }
     };
-    let changes: Vec<_> = (0..count)
-        .map(|at| simple(family, (at, count), bits, workers))
-        .collect();
-    rig.queue(&changes);
+    let client_bits = match family {
+        Family::Ipv4 => 22,
+        Family::Ipv6 => 64,
+    };
+    rig.queue(&simple_queues(family, count, client_bits, workers));
     Ok(rig)
+}
+
+/// So many simple queues over clients whose addresses differ in `client_bits` bits: each has a network of its own, the
+/// last has all addresses.
+pub(super) fn simple_queues(
+    family: Family,
+    count: u64,
+    client_bits: u8,
+    workers: u16,
+) -> Vec<Change> {
+    let (ipv6, clients, all) = match family {
+        Family::Ipv4 => (false, u128::from(CLIENTS4), 32),
+        Family::Ipv6 => (true, CLIENTS6, 128),
+    };
+    let network_bits = count.next_power_of_two().ilog2() as u8;
+    let host_bits = client_bits - network_bits;
+    let target = |at: u64| match at + 1 == count {
+        true => Target::Prefix {
+            ipv6,
+            address: 0,
+            len: 0,
+        },
+        false => Target::Prefix {
+            ipv6,
+            address: clients | u128::from(at) << host_bits,
+            len: all - host_bits,
+        },
+    };
+    (0..count)
+        .map(|at| simple(at, target(at), workers))
+        .collect()
 }
 
 fn leaf(id: u64, workers: u16) -> Arc<Leaf> {
@@ -88,25 +120,8 @@ fn leaf(id: u64, workers: u16) -> Arc<Leaf> {
     Arc::new(Leaf { node, kind })
 }
 
-/// The queue at a place of so many, whose networks take so many bits of the clients' addresses.
-fn simple(family: Family, (at, count): (u64, u64), bits: u8, workers: u16) -> Change {
-    let (ipv6, clients, own) = match family {
-        Family::Ipv4 => (false, u128::from(CLIENTS4), 22),
-        Family::Ipv6 => (true, CLIENTS6, 64),
-    };
-    let all = if ipv6 { 128 } else { 32 };
-    let target = match at + 1 == count {
-        true => Target::Prefix {
-            ipv6,
-            address: 0,
-            len: 0,
-        },
-        false => Target::Prefix {
-            ipv6,
-            address: clients | u128::from(at) << (own - bits),
-            len: all - own + bits,
-        },
-    };
+/// The simple queue with this number.
+fn simple(at: u64, target: Target, workers: u16) -> Change {
     let both = |way| Some(leaf(at * 2 + way, workers));
     Change::Simple {
         id: at,

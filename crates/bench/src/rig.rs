@@ -13,6 +13,7 @@ use wire::Mac;
 
 use super::dug::{Dug, FAR_STATION, KEY, SESSION, station, tunnel};
 use super::ends::{End, Meter};
+use super::hops::{client, gateway, tagged};
 use super::packets::Templates;
 use super::rules::sources;
 use super::{Family, Invalid};
@@ -36,6 +37,8 @@ use wireguard::session::Receiving;
 
 /// The router's link address.
 pub(super) const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
+/// The link address of the clients.
+pub(super) const CLIENT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
 /// Its link address on the other side.
 pub(super) const FAR_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 /// Where clients are.
@@ -61,7 +64,7 @@ const BEGINNING: Duration = Duration::from_secs(1);
 /// The table of a second uplink, and the mark that leads there.
 pub(super) const MARKED: u32 = 1;
 /// The VLAN that packets leave with in rows with tags.
-const FAR_VLAN: u16 = 100;
+pub(super) const FAR_VLAN: u16 = 100;
 /// The MTU of the tunnel.
 const TUNNEL_MTU: u32 = 1450;
 /// The link address of a network's interface, and that of a station behind its other end.
@@ -82,6 +85,8 @@ pub(super) struct Rig {
     writer: FibWriter,
     /// The next hops that routes are spread over.
     gateways: Vec<NextHopId>,
+    /// The next hop of the clients; `None` without a firewall, where nothing is answered.
+    clients: Option<NextHopId>,
     remotes: Vec<Remote>,
     snapshot: Arc<ArcSwap<Snapshot>>,
 }
@@ -106,8 +111,9 @@ impl Rig {
     ) -> Result<Self, Invalid> {
         let mut writer = FibWriter::new();
         let (networks, gateways) = fill(&mut writer, family, routes, seed)?;
+        let mut clients = None;
         if firewall.guards(family == Family::Ipv6) {
-            way_back(&mut writer, family)?;
+            clients = Some(way_back(&mut writer, family)?);
             uplink(&mut writer, family)?;
         }
         let count = usize::from(workers.max(1));
@@ -157,6 +163,7 @@ impl Rig {
             interfaces,
             writer,
             gateways,
+            clients,
             remotes,
             snapshot,
         })
@@ -175,12 +182,8 @@ impl Rig {
         let far = InterfaceId(EGRESS.0 + u32::from(vlans) + 1);
         self.add_vlan(far, (EGRESS, FAR_MAC, 1), FAR_VLAN);
         for (number, hop) in (0..).zip(&self.gateways) {
-            let mut tagged = gateway(self.family, number);
-            tagged.header.copy_within(12..14, 16);
-            tagged.header[12..14].copy_from_slice(&[0x81, 0]);
-            tagged.header[14..16].copy_from_slice(&FAR_VLAN.to_be_bytes());
-            (tagged.header_len, tagged.egress) = (18, far);
-            self.writer.set_next_hop(*hop, &tagged);
+            let far = tagged(gateway(self.family, number), far, FAR_VLAN);
+            self.writer.set_next_hop(*hop, &far);
         }
     }
 
@@ -217,20 +220,7 @@ impl Rig {
         for lane in &self.lanes {
             lane.worker.counters().make_room(id);
         }
-        let local = Adjacency {
-            kind: Kind::Local,
-            egress: INGRESS,
-            ..Adjacency::default()
-        };
-        let (outer, address) = match out {
-            true => (gateway(Family::Ipv4, 0xfc), FAR_END),
-            false => (local, OWN4),
-        };
-        let full = |_| Invalid::TableFull;
-        let hop = self.writer.add_next_hop(&outer).map_err(full)?;
-        let table = self.writer.table(0).map_err(full)?;
-        let written = table.ipv4.change([(Network::new(address, 32), hop)]);
-        written.map_err(|_| Invalid::TableFull)?;
+        self.route_outer(out)?;
         for (number, hop) in (0..).zip(&self.gateways).filter(|_| out) {
             let mut inner = Adjacency {
                 mtu: TUNNEL_MTU,
@@ -247,6 +237,18 @@ impl Rig {
 
     /// Packets meet policies of IPsec: everything leaves by them, or what comes in is of them.
     pub(super) fn protect(&mut self, ipsec: Ipsec, out: bool) -> Result<(), Invalid> {
+        self.route_outer(out)?;
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        snapshot.ipsec = ipsec;
+        for family in [&mut snapshot.ipv4, &mut snapshot.ipv6] {
+            family.slow = [SlowReason::IpsecPolicies].into_iter().collect();
+        }
+        self.snapshot.store(Arc::new(snapshot));
+        Ok(())
+    }
+
+    /// Routes outer packets: those that leave to [`FAR_END`], or those that arrive to the router itself.
+    pub(super) fn route_outer(&mut self, out: bool) -> Result<(), Invalid> {
         let local = Adjacency {
             kind: Kind::Local,
             egress: INGRESS,
@@ -260,14 +262,14 @@ impl Rig {
         let hop = self.writer.add_next_hop(&outer).map_err(full)?;
         let table = self.writer.table(0).map_err(full)?;
         let written = table.ipv4.change([(Network::new(address, 32), hop)]);
-        written.map_err(|_| Invalid::TableFull)?;
-        let mut snapshot = Snapshot::clone(&self.snapshot.load());
-        snapshot.ipsec = ipsec;
-        for family in [&mut snapshot.ipv4, &mut snapshot.ipv6] {
-            family.slow = [SlowReason::IpsecPolicies].into_iter().collect();
+        written.map_err(|_| Invalid::TableFull)
+    }
+
+    /// Changes the next hop of the clients.
+    pub(super) fn lead_clients(&mut self, hop: &Adjacency) {
+        if let Some(clients) = self.clients {
+            self.writer.set_next_hop(clients, hop);
         }
-        self.snapshot.store(Arc::new(snapshot));
-        Ok(())
     }
 
     /// Messages of a session arrive any number of times, as the same packets come over and over.
@@ -453,6 +455,11 @@ impl Lane {
         &self.meter
     }
 
+    /// IPv4 packets that FastTrack forwarded so far.
+    pub(super) fn fasttracked(&self) -> u64 {
+        self.worker.counters().ipv4_fasttrack.get().packets
+    }
+
     /// What the worker's clock goes on by with each vector from now on.
     pub(super) fn set_vector_time(&mut self, time: Duration) {
         self.vector_time = time;
@@ -518,13 +525,9 @@ pub(super) fn fill(
 }
 
 /// The routes to what packets come from, for what is answered.
-fn way_back(writer: &mut FibWriter, family: Family) -> Result<(), Invalid> {
-    let mut client = gateway(family, 0xfe);
-    (client.out, client.egress) = (OutId::port(0), INGRESS);
-    client.header[6..12].copy_from_slice(&MAC);
-    let hop = writer
-        .add_next_hop(&client)
-        .map_err(|_| Invalid::TableFull)?;
+fn way_back(writer: &mut FibWriter, family: Family) -> Result<NextHopId, Invalid> {
+    let hop = writer.add_next_hop(&client(family));
+    let hop = hop.map_err(|_| Invalid::TableFull)?;
     let table = writer.table(0).map_err(|_| Invalid::TableFull)?;
     let networks = sources(family);
     let written = match family {
@@ -537,7 +540,8 @@ fn way_back(writer: &mut FibWriter, family: Family) -> Result<(), Invalid> {
             table.ipv6.change(networks)
         }
     };
-    written.map_err(|_| Invalid::TableFull)
+    written.map_err(|_| Invalid::TableFull)?;
+    Ok(hop)
 }
 
 /// The table of a second uplink: its default route.
@@ -570,25 +574,6 @@ fn destinations<A: workload::Family>(networks: &[Network<A>], count: u32, seed: 
     }
     let mut rng = Rng::seeded(seed);
     (0..count).map(|_| A::random(&mut rng)).collect()
-}
-
-/// A next hop.
-pub(super) fn gateway(family: Family, number: u8) -> Adjacency {
-    let mut gateway = Adjacency {
-        kind: Kind::Forward,
-        header_len: 14,
-        out: OutId::port(1),
-        mtu: 1500,
-        egress: EGRESS,
-        ..Adjacency::default()
-    };
-    gateway.header[..6].copy_from_slice(&[2, 0, 0, 1, 0, number]);
-    gateway.header[6..12].copy_from_slice(&FAR_MAC);
-    gateway.header[12..14].copy_from_slice(match family {
-        Family::Ipv4 => &[0x08, 0x00],
-        Family::Ipv6 => &[0x86, 0xdd],
-    });
-    gateway
 }
 
 /// What rules know an interface by: each is a class by itself.

@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use frame::InterfaceId;
 use machine::Rng;
 
 use super::rig::{CLIENTS4, CLIENTS6, EGRESS, INGRESS, MARKED, class_of};
@@ -23,6 +24,9 @@ use dataplane::rule::{
     NatState, Rule, State, Table,
 };
 use wire::Mac;
+
+/// The rules of a chain, in order.
+pub(super) type Rules = Vec<(Vec<Matcher>, Action)>;
 
 /// Rules of six shapes, and for each the flow of a packet that is the first to hit it.
 pub(super) struct Shapes {
@@ -164,28 +168,28 @@ impl Build {
     }
 
     /// `/ip/firewall/filter`, forward.
-    pub(super) fn filter(self, rules: Vec<(Vec<Matcher>, Action)>) -> Self {
+    pub(super) fn filter(self, rules: Rules) -> Self {
         self.table(filter::CHAINS, filter::FORWARD, rules, |tables| {
             &mut tables.filter
         })
     }
 
     /// `/ip/firewall/mangle`, forward.
-    pub(super) fn mangle(self, rules: Vec<(Vec<Matcher>, Action)>) -> Self {
+    pub(super) fn mangle(self, rules: Rules) -> Self {
         self.table(mangle::CHAINS, mangle::FORWARD, rules, |tables| {
             &mut tables.mangle
         })
     }
 
     /// `/ip/firewall/mangle`, prerouting.
-    pub(super) fn prerouting(self, rules: Vec<(Vec<Matcher>, Action)>) -> Self {
+    pub(super) fn prerouting(self, rules: Rules) -> Self {
         self.table(mangle::CHAINS, mangle::PREROUTING, rules, |tables| {
             &mut tables.mangle
         })
     }
 
     /// `/ip/firewall/raw`, prerouting.
-    pub(super) fn raw(self, rules: Vec<(Vec<Matcher>, Action)>) -> Self {
+    pub(super) fn raw(self, rules: Rules) -> Self {
         self.table(raw::CHAINS, raw::PREROUTING, rules, |tables| {
             &mut tables.raw
         })
@@ -197,7 +201,27 @@ impl Build {
     }
 
     /// `/ip/firewall/nat`: `action=masquerade out-interface-list=WAN`.
-    pub(super) fn masquerade(mut self) -> Self {
+    pub(super) fn masquerade(self) -> Self {
+        self.masquerade_if(vec![Match::OutInterfaceList(wan()).into()])
+    }
+
+    /// What RouterOS's default configuration says about IPv4: the filter with its chains `input` and `forward`, and
+    /// `action=masquerade ipsec-policy=out,none out-interface-list=WAN`. Packets of a tunnel are accepted from outside.
+    pub(super) fn home_router(self, lists: &Lists, fasttrack: bool, tunnel: Vec<Matcher>) -> Self {
+        let Lists { lan, wan } = lists;
+        let chains = vec![
+            (filter::INPUT, home_input(lan, tunnel)),
+            (filter::FORWARD, home4(fasttrack, wan)),
+        ];
+        let (inbound, protected) = (false, false);
+        self.tables(filter::CHAINS, chains, |tables| &mut tables.filter)
+            .masquerade_if(vec![
+                Match::Ipsec { inbound, protected }.into(),
+                Match::OutInterfaceList(Arc::clone(wan)).into(),
+            ])
+    }
+
+    fn masquerade_if(mut self, matchers: Vec<Matcher>) -> Self {
         self.firewall.targets = Arc::new([Target {
             side: Side::Source,
             action: NatAction::Own,
@@ -205,16 +229,13 @@ impl Build {
             ports: None,
             randomise: false,
         }]);
-        let rules = vec![(
-            vec![Match::OutInterfaceList(wan()).into()],
-            Action::Translate(0),
-        )];
+        let rules = vec![(matchers, Action::Translate(0))];
         self.table(nat::CHAINS, nat::SRCNAT, rules, |tables| &mut tables.nat)
     }
 
     /// `/interface/bridge/filter`, forward.
-    pub(super) fn bridge_filter(mut self, rules: Vec<(Vec<Matcher>, Action)>) -> Self {
-        let table = self.compile(filter::CHAINS, filter::FORWARD, rules);
+    pub(super) fn bridge_filter(mut self, rules: Rules) -> Self {
+        let table = self.compile(filter::CHAINS, vec![(filter::FORWARD, rules)]);
         self.firewall.bridge.filter = table;
         self
     }
@@ -225,13 +246,22 @@ impl Build {
     }
 
     fn table(
-        mut self,
+        self,
         names: &[&str],
         chain: ChainId,
-        rules: Vec<(Vec<Matcher>, Action)>,
+        rules: Rules,
         place: fn(&mut Tables) -> &mut Arc<Table>,
     ) -> Self {
-        let table = self.compile(names, chain, rules);
+        self.tables(names, vec![(chain, rules)], place)
+    }
+
+    fn tables(
+        mut self,
+        names: &[&str],
+        chains: Vec<(ChainId, Rules)>,
+        place: fn(&mut Tables) -> &mut Arc<Table>,
+    ) -> Self {
+        let table = self.compile(names, chains);
         let tables = match self.family {
             Family::Ipv4 => &mut self.firewall.ipv4,
             Family::Ipv6 => &mut self.firewall.ipv6,
@@ -240,21 +270,18 @@ impl Build {
         self
     }
 
-    /// Chains of these names, with rules in one of them.
-    fn compile(
-        &mut self,
-        names: &[&str],
-        chain: ChainId,
-        rules: Vec<(Vec<Matcher>, Action)>,
-    ) -> Arc<Table> {
+    /// Compiles a table with chains of these names, some of which have rules.
+    fn compile(&mut self, names: &[&str], filled: Vec<(ChainId, Rules)>) -> Arc<Table> {
         let mut chains: Vec<(Arc<str>, Vec<Arc<Rule>>)> = names
             .iter()
             .map(|name| ((*name).into(), Vec::new()))
             .collect();
-        for (matchers, action) in rules {
-            let rule = Rule::new(self.next, matchers, action);
-            self.next += 1;
-            chains[usize::from(chain.0)].1.push(Arc::new(rule));
+        for (chain, rules) in filled {
+            for (matchers, action) in rules {
+                let rule = Rule::new(self.next, matchers, action);
+                self.next += 1;
+                chains[usize::from(chain.0)].1.push(Arc::new(rule));
+            }
         }
         Arc::new(Table::compile(None, chains))
     }
@@ -262,7 +289,7 @@ impl Build {
 
 /// Rules of a bridge as people write them, which frames of the row pass: link addresses and types that are kept out,
 /// and packets of IP by six shapes that are let in.
-pub(super) fn of_bridges(count: u32, seed: u64) -> Vec<(Vec<Matcher>, Action)> {
+pub(super) fn of_bridges(count: u32, seed: u64) -> Rules {
     let station = |number: u32| {
         let [a, b, c, d] = number.to_be_bytes();
         MacSet::new(Mac([0x02, 0xff, a, b, c, d]), Mac::BROADCAST)
@@ -282,6 +309,20 @@ pub(super) fn of_bridges(count: u32, seed: u64) -> Vec<(Vec<Matcher>, Action)> {
     rules.collect()
 }
 
+/// The interface lists of the default configuration.
+pub(super) struct Lists {
+    pub(super) lan: Arc<ClassSet>,
+    pub(super) wan: Arc<ClassSet>,
+}
+
+impl Lists {
+    /// Lists with one interface each.
+    pub(super) fn new(lan: InterfaceId, wan: InterfaceId) -> Self {
+        let [lan, wan] = [lan, wan].map(|id| Arc::new([class_of(id)].into_iter().collect()));
+        Self { lan, wan }
+    }
+}
+
 fn wan() -> Arc<ClassSet> {
     Arc::new([class_of(EGRESS)].into_iter().collect())
 }
@@ -295,40 +336,68 @@ fn states(states: &[State]) -> Matcher {
 }
 
 /// The forward chain of RouterOS's default configuration, with its FastTrack rule or without.
-pub(super) fn home(family: Family, fasttrack: bool) -> Vec<(Vec<Matcher>, Action)> {
-    use State::{Established, Invalid, New, Related, Untracked};
-    let marked = (vec![states(&[Established, Related])], Action::Fasttrack);
-    let known = (
-        vec![states(&[Established, Related, Untracked])],
-        Action::Accept,
-    );
-    let invalid = (vec![states(&[Invalid])], Action::Drop);
-    let mut rules: Vec<_> = fasttrack.then_some(marked).into_iter().collect();
+pub(super) fn home(family: Family, fasttrack: bool) -> Rules {
     match family {
-        Family::Ipv4 => {
-            let ipsec = |inbound| {
-                let protected = true;
-                let matcher = Match::Ipsec { inbound, protected };
-                (vec![matcher.into()], Action::Accept)
-            };
-            let from_outside = vec![
-                states(&[New]),
-                !Matcher::from(Match::ConnectionNatState(NatState::DSTNAT)),
-                Match::InInterfaceList(wan()).into(),
-            ];
-            rules.splice(0..0, [ipsec(true), ipsec(false)]);
-            rules.extend([known, invalid, (from_outside, Action::Drop)]);
-        }
+        Family::Ipv4 => home4(fasttrack, &wan()),
         Family::Ipv6 => {
-            rules.extend([known, invalid]);
+            let mut rules = fasttrack_rule(fasttrack);
+            rules.extend(known_and_invalid());
             rules.extend(home6());
+            rules
         }
     }
+}
+
+/// The IPv4 forward chain.
+fn home4(fasttrack: bool, wan: &Arc<ClassSet>) -> Rules {
+    let protected = true;
+    let mut rules = Vec::new();
+    for inbound in [true, false] {
+        let matcher = Match::Ipsec { inbound, protected };
+        rules.push((vec![matcher.into()], Action::Accept));
+    }
+    rules.extend(fasttrack_rule(fasttrack));
+    rules.extend(known_and_invalid());
+    let from_outside = vec![
+        states(&[State::New]),
+        !Matcher::from(Match::ConnectionNatState(NatState::DSTNAT)),
+        Match::InInterfaceList(Arc::clone(wan)).into(),
+    ];
+    rules.push((from_outside, Action::Drop));
     rules
 }
 
+/// The IPv4 input chain, with a rule that accepts packets of a tunnel in front of the last.
+fn home_input(lan: &Arc<ClassSet>, tunnel: Vec<Matcher>) -> Rules {
+    let loopback = AddressRange::prefix(0x7f00_0001, 32, 32);
+    let mut rules = known_and_invalid().to_vec();
+    rules.push((vec![Match::Protocol(protocol::ICMP).into()], Action::Accept));
+    rules.push((vec![Match::Destination(loopback).into()], Action::Accept));
+    if !tunnel.is_empty() {
+        rules.push((tunnel, Action::Accept));
+    }
+    let outside = !Matcher::from(Match::InInterfaceList(Arc::clone(lan)));
+    rules.push((vec![outside], Action::Drop));
+    rules
+}
+
+/// `action=fasttrack-connection connection-state=established,related`, or nothing.
+fn fasttrack_rule(wanted: bool) -> Rules {
+    let matchers = vec![states(&[State::Established, State::Related])];
+    let rule = wanted.then_some((matchers, Action::Fasttrack));
+    rule.into_iter().collect()
+}
+
+/// The rules about connections that both chains begin with.
+fn known_and_invalid() -> [(Vec<Matcher>, Action); 2] {
+    use State::{Established, Invalid, Related, Untracked};
+    let known = vec![states(&[Established, Related, Untracked])];
+    let invalid = vec![states(&[Invalid])];
+    [(known, Action::Accept), (invalid, Action::Drop)]
+}
+
 /// What the default configuration says about new connections of IPv6.
-fn home6() -> Vec<(Vec<Matcher>, Action)> {
+fn home6() -> Rules {
     let udp = |first, last| {
         vec![
             Match::Protocol(protocol::UDP).into(),
@@ -371,7 +440,7 @@ fn home6() -> Vec<(Vec<Matcher>, Action)> {
 }
 
 /// Connections from inside are marked, and their packets led by the table of a second uplink.
-pub(super) fn second_uplink() -> Vec<(Vec<Matcher>, Action)> {
+pub(super) fn second_uplink() -> Rules {
     let inside = |mark| {
         vec![
             Match::InInterfaceList(lan()).into(),
@@ -385,7 +454,7 @@ pub(super) fn second_uplink() -> Vec<(Vec<Matcher>, Action)> {
 }
 
 /// So many names of servers, as globs.
-pub(super) fn tls_hosts(count: u32) -> Vec<(Vec<Matcher>, Action)> {
+pub(super) fn tls_hosts(count: u32) -> Rules {
     let name = |number| format!("*.site{number}.example");
     let rule = |number: u32| {
         let matchers = vec![
@@ -398,7 +467,7 @@ pub(super) fn tls_hosts(count: u32) -> Vec<(Vec<Matcher>, Action)> {
 }
 
 /// So many patterns of what a connection begins with.
-pub(super) fn layer7(count: u32) -> Vec<(Vec<Matcher>, Action)> {
+pub(super) fn layer7(count: u32) -> Rules {
     let pattern = |number: u32| {
         let regexp = format!("^(get|post|hello) .*service{number}[0-9]*\\.example");
         Layer7::new(&format!("service{number}"), &regexp).ok()

@@ -10,9 +10,10 @@ use frame::InterfaceId;
 use machine::Rng;
 use wire::Mac;
 
+use super::hops::gateway;
 use super::measure::Bench;
 use super::packets::{Templates, packet};
-use super::rig::{EGRESS, FAR_MAC, INGRESS, MAC, Rig, class_of, gateway};
+use super::rig::{EGRESS, FAR_MAC, INGRESS, MAC, Rig, class_of};
 use super::{Family, Invalid, Options, Row};
 
 /// The rows of this kind, by name: frames of session data that come in, one flow for each session in random order,

@@ -61,7 +61,7 @@ pub(super) fn packet(tuple: &Tuple, payload: &[u8]) -> Vec<u8> {
         Family::Ipv4
     };
     let mut frame = rig::MAC.to_vec();
-    frame.extend([2, 0, 0, 0, 0, 9]);
+    frame.extend(rig::CLIENT_MAC);
     frame.extend(if tuple.ipv6 { [0x86, 0xdd] } else { [8, 0] });
     let len = usize::from(frame_len(family)) - CHECK_SEQUENCE - LINK;
     match family {
@@ -154,6 +154,10 @@ pub fn finish(frame: &mut [u8]) {
     }
     let at = upper + if number == protocol::TCP { 16 } else { 6 };
     packet[at..at + 2].fill(0);
-    let sum = !checksum::combine(pseudo, checksum::sum(&packet[upper..]));
+    let mut sum = !checksum::combine(pseudo, checksum::sum(&packet[upper..]));
+    // A zero says that a datagram has no checksum (RFC 768).
+    if number == protocol::UDP && sum == 0 {
+        sum = u16::MAX;
+    }
     packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }

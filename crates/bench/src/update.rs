@@ -9,7 +9,8 @@ use core::ops::BitOr;
 use kernels::Level;
 use machine::Rng;
 
-use super::rig::{fill, gateway};
+use super::hops::gateway;
+use super::rig::fill;
 use super::row::percentile;
 use super::{Family, Invalid, Options, Reference, Spread};
 use crate::workload;

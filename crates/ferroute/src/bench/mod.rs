@@ -12,7 +12,9 @@ mod veth;
 
 use std::sync::LazyLock;
 
-use bench::{BRIDGED, GUARDED, KEYED, LAYERED, Options, PROTECTED, Peer, QUEUED, Row, SESSIONS};
+use bench::{
+    BRIDGED, GUARDED, HOME, KEYED, LAYERED, Options, PROTECTED, Peer, QUEUED, Row, SESSIONS,
+};
 
 use crate::cli::{Bench, BenchPart, Via};
 use crate::say;
@@ -31,7 +33,7 @@ const ROWS: &[&str] = &[
 
 /// The rows of the walk in memory beside `routing-fast-path`, in the order in which they are printed.
 const IN_MEMORY: &[&[&str]] = &[
-    GUARDED, LAYERED, SESSIONS, PROTECTED, KEYED, BRIDGED, QUEUED,
+    GUARDED, LAYERED, SESSIONS, PROTECTED, KEYED, BRIDGED, QUEUED, HOME,
 ];
 
 const BRIDGE_OFFLOAD: &str = veth::BRIDGE_OFFLOAD;
@@ -54,11 +56,12 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     }
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
     let of_store = |row: &String| store::ROWS.contains(&row.as_str());
-    let one_worker = |row: &&String| of_store(row) || *row == "fib-update";
+    let one_worker =
+        |row: &&String| of_store(row) || *row == "fib-update" || HOME.contains(&row.as_str());
     if let Some(row) = bench.rows.iter().find(one_worker)
         && bench.workers > 1
     {
-        return Err(format!("{row} has nothing that several workers do"));
+        return Err(format!("{row} is measured with one worker"));
     }
     if bench.rows.iter().any(of_store) {
         if bench.via != Via::Memory || !bench.rows.iter().all(of_store) {
@@ -180,6 +183,7 @@ fn memory(
         .and_then(|()| bench::bridged(&options, &of(BRIDGED), &mut print))
         .and_then(|()| bench::queued(&options, &of(QUEUED), &mut print))
         .and_then(|()| bench::guarded(&options, &of(GUARDED), &mut print))
+        .and_then(|()| bench::home(&options, &of(HOME), &mut print))
         .map_err(|invalid| invalid.to_string())
 }
 
@@ -202,7 +206,7 @@ fn frame(bytes: u32) -> Result<u16, String> {
 
 fn header() -> String {
     format!(
-        "{:<20} {:<5} {:>5} {:>6} {:>8} {:>8} {:>9} {:>9}  {:<17} {:>10} {:>8}  {}",
+        "{:<24} {:<5} {:>5} {:>6} {:>8} {:>8} {:>9} {:>9}  {:<17} {:>10} {:>8}  {}",
         "row",
         "",
         "frame",
@@ -221,7 +225,7 @@ fn header() -> String {
 fn table_line(row: &Row) -> String {
     let clocks = row.tsc_per_packet;
     format!(
-        "{:<20} {:<5} {:>5} {:>6} {:>8} {:>8.0} {:>9.0} {:>9.1}  {:<17} {:>10.2} {:>8}  {}",
+        "{:<24} {:<5} {:>5} {:>6} {:>8} {:>8.0} {:>9.0} {:>9.1}  {:<17} {:>10.2} {:>8}  {}",
         row.row,
         row.family,
         row.frame,

@@ -1,0 +1,277 @@
+//! The rows of home routers: VLANs, tunnels, IPsec, queues and a bridge behind RouterOS's default configuration.
+//!
+//! Clients of the LAN talk to servers behind the far side, 64,000 UDP connections over IPv4, both directions in turn.
+//! The default filter, connection tracking and masquerade apply; rows with `-fasttrack` have the default rule
+//! `fasttrack-connection`. Connections are made by real packets. Before a row is timed, each connection's packets are
+//! recorded once in either direction and compared with the expected ones, and FastTracked packets are counted.
+
+mod path;
+
+use core::net::Ipv4Addr;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use frame::{InterfaceId, VECTOR_FRAMES};
+use machine::Rng;
+
+use self::path::Path;
+use super::dug::Dug;
+use super::guarded::talk;
+use super::measure::Bench;
+use super::packets::Templates;
+use super::rig::{EGRESS, INGRESS, Lane, OWN4, Rig};
+use super::rules::{Build, Lists};
+use super::{Family, Invalid, Options, Row, bridged, protected, queued, traffic};
+use dataplane::encap::between::Carries;
+use dataplane::firewall::Firewall;
+use dataplane::interface::Details;
+use dataplane::packet::{Tuple, protocol};
+
+/// The rows of this kind, by name: without the FastTrack rule, and with it.
+pub const HOME: &[&str] = &[
+    "vlan+home",
+    "vlan+home-fasttrack",
+    "ipip+home",
+    "ipip+home-fasttrack",
+    "gre+home",
+    "gre+home-fasttrack",
+    "eoip+home",
+    "eoip+home-fasttrack",
+    "vxlan+home",
+    "vxlan+home-fasttrack",
+    "esp+home",
+    "esp+home-fasttrack",
+    "wireguard+home",
+    "wireguard+home-fasttrack",
+    "queues+home",
+    "queues+home-fasttrack",
+    "bridge+home",
+    "bridge+home-fasttrack",
+];
+
+/// Connections at a time.
+const FLOWS: u32 = 64_000;
+/// More entries than connections: those within tunnels, and those of VXLAN's ports.
+const ENTRIES: u32 = 1 << 22;
+/// Simple queues of the row, over clients whose addresses differ in so many bits.
+const QUEUES: u64 = 25;
+const CLIENT_BITS: u8 = 16;
+/// The interface of the near VLAN.
+const NEAR_VLAN: InterfaceId = InterfaceId(EGRESS.0 + 1);
+/// The interface of the far VLAN.
+const FAR_VLAN: InterfaceId = InterfaceId(EGRESS.0 + 2);
+
+/// What packets pass besides the firewall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layer {
+    /// A VLAN on either side.
+    Vlan,
+    /// A tunnel to the servers.
+    Tunnel(Dug),
+    /// A policy of IPsec in tunnel mode.
+    Esp,
+    /// Simple queues that are never full.
+    Queues,
+    /// A bridge, which is the LAN.
+    Bridge,
+}
+
+impl Layer {
+    fn of(row: &str) -> Self {
+        match row.split_once('+').map_or(row, |(layer, _)| layer) {
+            "vlan" => Self::Vlan,
+            "ipip" => Self::Tunnel(Dug::Between(Carries::Packets)),
+            "gre" => Self::Tunnel(Dug::Between(Carries::Gre)),
+            "eoip" => Self::Tunnel(Dug::Between(Carries::Frames(100))),
+            "vxlan" => Self::Tunnel(Dug::Vxlan),
+            "esp" => Self::Esp,
+            "wireguard" => Self::Tunnel(Dug::Wireguard),
+            "queues" => Self::Queues,
+            _ => Self::Bridge,
+        }
+    }
+
+    /// True if packets leave by an interface of the list WAN, beside IPsec: the default configuration translates those.
+    fn masquerades(self) -> bool {
+        matches!(self, Self::Vlan | Self::Queues | Self::Bridge)
+    }
+
+    /// The interface lists LAN and WAN.
+    fn lists(self) -> Lists {
+        match self {
+            Self::Vlan => Lists::new(NEAR_VLAN, FAR_VLAN),
+            Self::Bridge => Lists::new(bridged::BRIDGE, EGRESS),
+            _ => Lists::new(INGRESS, EGRESS),
+        }
+    }
+}
+
+/// What a row is about.
+#[derive(Clone, Copy)]
+struct Kind {
+    layer: Layer,
+    fasttrack: bool,
+}
+
+impl Kind {
+    fn of(row: &str) -> Self {
+        Self {
+            layer: Layer::of(row),
+            fasttrack: row.ends_with("-fasttrack"),
+        }
+    }
+
+    fn firewall(self) -> Firewall {
+        let lists = self.layer.lists();
+        let tunnel = path::outer_packets(self.layer);
+        let build = Build::new(Family::Ipv4).tracked(ENTRIES);
+        build.home_router(&lists, self.fasttrack, tunnel).done()
+    }
+
+    /// True if the rule FastTracks the connections. The default configuration accepts packets of IPsec in front of it.
+    fn fasttracks(self) -> bool {
+        self.fasttrack && self.layer != Layer::Esp
+    }
+}
+
+/// Measures the rows of these names: with IPv4 and the shortest frames, one route, 64,000 connections or the most of
+/// the options, and one worker. Packets of a tunnel are one flow outside of it, which one worker handles: with several
+/// workers nothing is measured.
+///
+/// # Errors
+/// As [`super::run`]; also a packet that arrives elsewhere or otherwise than it should, and FastTrack that forwards
+/// other packets than it should.
+pub fn home(
+    options: &Options,
+    rows: &[&'static str],
+    emit: &mut dyn FnMut(Row),
+) -> Result<(), Invalid> {
+    for &name in rows {
+        if options.workers > 1 {
+            continue;
+        }
+        let kind = Kind::of(name);
+        let flows = FLOWS.min(options.connections_max);
+        let mut bench = Bench::new(options, |workers| rig(kind, workers, options.seed))?;
+        bench.prepare(|rig, seed| {
+            let mut lanes = rig.lanes().iter_mut();
+            lanes.try_for_each(|lane| begin(lane, kind, flows, seed))
+        })?;
+        let tag = if kind.layer == Layer::Vlan { 4 } else { 0 };
+        emit(Row {
+            row: name,
+            family: Family::Ipv4.name(),
+            frame: traffic::frame_len(Family::Ipv4) + tag,
+            flows,
+            routes: 1,
+            ..bench.measure()?
+        });
+    }
+    Ok(())
+}
+
+fn rig(kind: Kind, workers: u16, seed: u64) -> Result<Rig, Invalid> {
+    let mut rig = Rig::new(Family::Ipv4, 1, workers, kind.firewall(), seed)?;
+    match kind.layer {
+        Layer::Vlan => {
+            rig.tag(1);
+            let details = Details {
+                address4: Some(Ipv4Addr::from_bits(OWN4)),
+                ..Details::default()
+            };
+            rig.interfaces().set_details(FAR_VLAN, Arc::new(details));
+        }
+        Layer::Tunnel(dug) => {
+            rig.dig(dug, true)?;
+            rig.route_outer(false)?;
+        }
+        Layer::Esp => {
+            rig.protect(protected::both_directions(), true)?;
+            rig.route_outer(false)?;
+        }
+        Layer::Queues => {
+            let queues = queued::simple_queues(Family::Ipv4, QUEUES, CLIENT_BITS, workers);
+            rig.queue(&queues);
+        }
+        Layer::Bridge => bridged::attach_lan(&mut rig, seed)?,
+    }
+    rig.lead_clients(&path::to_clients(kind.layer));
+    Ok(rig)
+}
+
+/// Gives a worker its packets, makes their connections, and checks where packets of either direction arrive.
+fn begin(lane: &mut Lane, kind: Kind, flows: u32, seed: u64) -> Result<(), Invalid> {
+    let mut rng = Rng::seeded(seed ^ 0xf10c);
+    let draw = |_| traffic::flow(Family::Ipv4, protocol::UDP, &mut rng);
+    let flows: HashSet<Tuple> = (0..flows).map(draw).collect();
+    let path = Path::new(kind.layer);
+    // Each process orders a set in its own way.
+    let mut ordered: Vec<&Tuple> = flows.iter().collect();
+    ordered.sort_unstable_by_key(|flow| (flow.source, flow.source_port, flow.destination));
+    let frames = ordered.into_iter().map(|flow| path.from_client(flow));
+    let frames: Vec<_> = frames.collect();
+    let len = frames.first().map_or(0, Vec::len);
+    let answer = |frame: Vec<u8>| path.answer(&frame);
+    talk(lane, Templates::of(frames, len, seed), &answer, seed)?;
+
+    let packets = 2 * flows.len().next_multiple_of(VECTOR_FRAMES);
+    let before = lane.fasttracked();
+    lane.meter().record(true);
+    lane.run(packets)?;
+    lane.meter().record(false);
+    path.check(&flows, &lane.meter().recorded())?;
+    let fasttracked = lane.fasttracked() - before;
+    // One packet a second of each connection and direction takes the rules.
+    let most = packets as u64 * 15 / 16;
+    let right = match kind.fasttracks() {
+        true => fasttracked >= most,
+        false => fasttracked == 0,
+    };
+    match right {
+        true => Ok(()),
+        false => Err(Invalid::Astray(format!(
+            "FastTrack forwarded {fasttracked} of {packets} packets"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_of_every_row_arrive_and_only_those_of_fasttrack_rows_are_fasttracked() {
+        let options = Options {
+            runs: 1,
+            connections_max: 500,
+            ..Options::default()
+        };
+        let mut rows = Vec::new();
+
+        let measured = home(&options, HOME, &mut |row| rows.push((row.row, row.flows)));
+
+        assert_eq!(measured, Ok(()));
+        assert_eq!(rows, HOME.iter().map(|row| (*row, 500)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_connection_that_the_rules_do_not_fasttrack_is_noticed() {
+        let kind = Kind::of("vlan+home");
+        let mut rig = rig(kind, 1, 1).expect("a router");
+        let expects = Kind::of("vlan+home-fasttrack");
+
+        let begun = begin(&mut rig.lanes()[0], expects, 100, 1);
+
+        let message = String::from("FastTrack forwarded 0 of 512 packets");
+        assert_eq!(begun, Err(Invalid::Astray(message)));
+    }
+
+    #[test]
+    fn a_packet_that_leaves_by_another_path_is_noticed() {
+        let mut rig = rig(Kind::of("gre+home"), 1, 1).expect("a router");
+
+        let begun = begin(&mut rig.lanes()[0], Kind::of("ipip+home"), 100, 1);
+
+        assert!(matches!(begun, Err(Invalid::Astray(_))), "{begun:?}");
+    }
+}
