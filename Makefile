@@ -4,6 +4,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 LAB     ?= home
 CONFIG  ?=
+BASE    ?=
 
 # Cargo as its own installer leaves it, before what a distribution has.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
@@ -13,11 +14,11 @@ BINARY := target/release/ferroute
 QUICK  := target/quick/ferroute
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build run test bench soak install uninstall purge deb container clean
+.PHONY: help deps build run test bench bench-compare soak install uninstall purge deb container clean
 
 help: ## list these commands
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
-	@echo '  variables: CONFIG=my.rsc (run), LAB=jumbo (run), ROWS=routing-fast-path (bench), PREFIX, DESTDIR (install, uninstall)'
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
+	@echo '  variables: CONFIG=my.rsc (run), LAB=jumbo (run), ROWS=routing-fast-path (bench, bench-compare), BASE=HEAD~1 (bench-compare), PREFIX, DESTDIR (install, uninstall)'
 
 deps: ## install whatever building, running and testing need
 	@packaging/deps.sh build run test
@@ -40,6 +41,11 @@ test: ## run the unit, property, simulation and namespace tests
 
 bench: build ## measure packets per second and clocks per packet
 	@$(BINARY) bench $(if $(ROWS),--rows '$(ROWS)')
+
+bench-compare: ## compare the clocks per packet of BASE=commit and of this tree, in pairs
+	@packaging/deps.sh build
+	@base=$$(packaging/base.sh '$(BASE)') && $(MAKE) --no-print-directory build && \
+		$(BINARY) bench compare "$$base" $(if $(ROWS),--rows '$(ROWS)')
 
 soak: ## test for hours: kills, libFuzzer, Miri, more cases
 	@packaging/deps.sh build run test fuzz

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use router::board::Board;
 
-pub(crate) use self::bench::{Attack, AttackKind, Bench, BenchPart, QueueKind, Queues, Table, Via};
+pub(crate) use self::bench::{
+    Attack, AttackKind, Bench, BenchPart, Compare, QueueKind, Queues, Table, Via,
+};
 pub(crate) use self::trace::{Test, Trace};
 use crate::services::Listen;
 

@@ -158,6 +158,121 @@ fn a_first_build_says_what_it_takes_and_a_second_is_silent() {
     assert_eq!(ahead(there.to_str().unwrap(), "999999999"), "");
 }
 
+#[test]
+fn a_comparison_without_a_commit_to_compare_with_says_what_is_missing() {
+    for (commit, complaint) in [
+        (
+            "",
+            "which commit? For example: make bench-compare BASE=HEAD~1\n",
+        ),
+        ("no-such-commit", "no commit is called no-such-commit\n"),
+    ] {
+        let mut command = Command::new("sh");
+        command.arg(packaging().join("base.sh")).arg(commit);
+
+        let output = command.output().expect("sh is there");
+
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), complaint);
+    }
+}
+
+#[test]
+fn the_base_of_a_comparison_is_built_once_from_its_own_commit() {
+    let node = Node::new("base");
+    let tree = node.0.join("tree");
+    for folder in ["src", "packaging"] {
+        fs::create_dir_all(tree.join(folder)).expect("a folder of our own");
+    }
+    for script in ["base.sh", "ahead.sh"] {
+        fs::copy(
+            packaging().join(script),
+            tree.join("packaging").join(script),
+        )
+        .expect("a copy");
+    }
+    let run = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        command.current_dir(&tree).args(arguments);
+        succeeds(&mut command).trim().to_owned()
+    };
+    let commit = |text: &str| {
+        let program = format!("fn main() {{ println!(\"{text}\") }}\n");
+        fs::write(tree.join("src/main.rs"), program).expect("a file of our own");
+        let author = [
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t",
+            "commit",
+            "-qam",
+            text,
+        ];
+        run("git", &["add", "src", "Cargo.toml", "Cargo.lock"]);
+        run("git", &author);
+    };
+    let manifest = "[package]\nname = \"ferroute\"\nedition = \"2024\"\n[workspace]\n";
+    fs::write(tree.join("Cargo.toml"), manifest).expect("a file of our own");
+    let lock = "version = 4\n\n[[package]]\nname = \"ferroute\"\nversion = \"0.0.0\"\n";
+    fs::write(tree.join("Cargo.lock"), lock).expect("a file of our own");
+    run("git", &["init", "-q"]);
+    commit("older");
+    commit("newer");
+    let base = |name: &str| run("sh", &["packaging/base.sh", name]);
+    let made = |binary: &str| fs::metadata(binary).and_then(|file| file.modified());
+
+    let (newer, older) = (base("HEAD"), base("HEAD~1"));
+    let first = made(&older).expect("it was built");
+    run("cargo", &["build", "-q", "--release", "--offline"]);
+
+    assert_eq!(
+        (run(&newer, &[]), run(&older, &[])),
+        ("newer".into(), "older".into())
+    );
+    assert_eq!(run("target/release/ferroute", &[]), "newer");
+    assert_eq!(base("HEAD~1"), older);
+    assert_eq!(made(&older).expect("it is still there"), first);
+}
+
+#[test]
+fn a_build_is_compared_with_another_row_by_row() {
+    let compare = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ferroute"));
+        command
+            .args(["bench", "compare", env!("CARGO_BIN_EXE_ferroute")])
+            .args(arguments)
+            .args(["--pairs", "2", "--runs", "1"]);
+        command.output().expect("the program is there")
+    };
+
+    let compared = compare(&["--rows", "vlan,ipip-in,tcp-segments"]);
+    let refused = compare(&["--rows", "vlna"]);
+
+    // Either build may be ahead by chance: both codes are right.
+    assert!(
+        matches!(compared.status.code(), Some(0 | 1)),
+        "{compared:?}"
+    );
+    let table = String::from_utf8_lossy(&compared.stdout);
+    assert!(
+        table.starts_with("skipped, measured through devices: tcp-segments\n"),
+        "{table}"
+    );
+    for row in [
+        "vlan ipv4 68 bytes 1000 flows 1 routes",
+        "ipip-in ipv6 84 bytes 1000 flows 1 routes",
+    ] {
+        let lines = table.lines().filter(|line| line.starts_with(row));
+        assert_eq!(lines.count(), 1, "{row}: {table}");
+    }
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let complaint = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        complaint.starts_with("ferroute: no row is called vlna; there are: "),
+        "{complaint}"
+    );
+}
+
 /// Runs a program to its end, which must be a good one; gives what it printed.
 fn succeeds(command: &mut Command) -> String {
     let output = command.output().expect("the program is there");

@@ -1,6 +1,7 @@
 //! `ferroute bench`: the field's table, measured.
 
 mod attack;
+mod compare;
 mod limits;
 mod process;
 mod queues;
@@ -38,6 +39,14 @@ const IN_MEMORY: &[&[&str]] = &[
 
 const BRIDGE_OFFLOAD: &str = veth::BRIDGE_OFFLOAD;
 
+/// What stands in front of the names of all rows where an unknown one is refused; `compare` reads it.
+const UNKNOWN: &str = "; there are: ";
+
+/// The names of all rows.
+fn all_rows() -> Vec<&'static str> {
+    [ROWS, &IN_MEMORY.concat()].concat()
+}
+
 /// Whether there is a row of this name.
 fn exists(row: &str) -> bool {
     ROWS.contains(&row) || IN_MEMORY.iter().any(|rows| rows.contains(&row))
@@ -50,8 +59,8 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     }
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
-            "no row is called {unknown}; there are: {}",
-            [ROWS, &IN_MEMORY.concat()].concat().join(", ")
+            "no row is called {unknown}{UNKNOWN}{}",
+            all_rows().join(", ")
         ));
     }
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
@@ -116,6 +125,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
 fn apart(part: &BenchPart) -> Result<u8, String> {
     match part {
         BenchPart::Attack(attack) => attack::run(attack)?,
+        BenchPart::Compare(compare) => return compare::run(compare, &all_rows()),
         BenchPart::Limits => return limits::run(),
         BenchPart::Queues(queues) => queues::run(queues)?,
         BenchPart::Table(table) => table::run(table)?,

@@ -48,12 +48,43 @@ pub(crate) struct Bench {
 pub(crate) enum BenchPart {
     /// Attack a router, and see what its console and the connections through it notice.
     Attack(Attack),
+    /// Measure rows of an older build and of this one in pairs: it ends with 1 if a row takes more than 5 % longer.
+    Compare(Compare),
     /// Start and end routers with much configuration, and check times and memory: it ends with 1 if a bound is broken.
     Limits,
     /// Send more than a queue lets through, and see what becomes of rate and latency.
     Queues(Queues),
     /// Print this machine's figures as makers of routers print theirs, beside some boards.
     Table(Table),
+}
+
+/// Two builds of this program.
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The program of the older build.
+    #[arg(value_name = "BASE")]
+    pub(crate) base: PathBuf,
+    /// The rows, separated by commas; all that are measured in memory by default.
+    #[arg(long, value_delimiter = ',', value_name = "ROWS")]
+    pub(crate) rows: Vec<String>,
+    /// Pairs of runs of each row; three times as many for a row that seems to have lost.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) pairs: u32,
+    /// Frame sizes in bytes, with FCS.
+    #[arg(long, value_delimiter = ',', value_name = "BYTES", default_values_t = [64])]
+    pub(crate) frames: Vec<u32>,
+    /// Flows; rows of the firewall and of home routers have fixed numbers.
+    #[arg(long, value_delimiter = ',', value_name = "COUNTS", default_values_t = [1_000])]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) flows: Vec<u32>,
+    /// Routes in the table.
+    #[arg(long, value_delimiter = ',', value_name = "COUNTS", default_values_t = [1])]
+    pub(crate) routes: Vec<u32>,
+    /// Runs of each row in one process, which takes their median.
+    #[arg(long, value_name = "N", default_value_t = 31)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) runs: u32,
 }
 
 /// A table of test results, in Markdown.
