@@ -3,9 +3,13 @@
 //! Clocks and sleeps in crates that have none are banned by `clippy.toml`; `crates/{ferroute,lab,netio}` have one
 //! of their own that allows them.
 
+mod imports;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use imports::{Crate, Sources};
 
 /// The most characters of a line of a comment or a document.
 const LINE: usize = 120;
@@ -34,6 +38,40 @@ const LONG_FILES: [(&str, usize); 5] = [
     ("router", 1),
     ("service", 1),
     ("sim", 1),
+];
+
+/// The most files in a crate's largest circle of imports; 0 for a crate that is not listed. Lower a number when a
+/// circle becomes smaller; never raise it.
+const CIRCLES: [(&str, usize); 29] = [
+    ("bench", 8),
+    ("btest", 2),
+    ("calc", 7),
+    ("certificate", 2),
+    ("conntrack", 12),
+    ("console", 2),
+    ("dataplane", 91),
+    ("doctor", 13),
+    ("esp", 9),
+    ("ferroute", 16),
+    ("fib", 6),
+    ("firewall", 21),
+    ("frame", 5),
+    ("fuzz", 5),
+    ("ike", 17),
+    ("kernels", 10),
+    ("lab", 5),
+    ("menu", 19),
+    ("netio", 4),
+    ("offload", 9),
+    ("packet", 2),
+    ("queue", 8),
+    ("router", 23),
+    ("schema", 4),
+    ("script", 29),
+    ("service", 5),
+    ("sim", 3),
+    ("tool", 15),
+    ("wire", 2),
 ];
 
 /// Crates that touch no file, socket or process, outside of their tests.
@@ -383,6 +421,43 @@ fn long_files_do_not_become_more() {
         }
     }
     assert_no_more(&found, &LONG_FILES, "files over 700 lines");
+}
+
+#[test]
+fn circles_of_imports_do_not_grow() {
+    let texts = sources(&tree());
+    let by_path = texts
+        .iter()
+        .map(|text| (text.path.as_str(), text.text.as_str()));
+    let by_path: Sources<'_> = by_path.collect();
+    let allowed = BTreeMap::from(CIRCLES);
+    let mut complaints = Vec::new();
+    let mut crates = 0;
+    for text in &texts {
+        let is_root = text.path.ends_with("/src/lib.rs") || text.path.ends_with("/src/main.rs");
+        let Some(name) = text.of_crate().filter(|_| is_root) else {
+            continue;
+        };
+        crates += 1;
+        let read = Crate::read(&by_path, &text.path);
+        let circle = read.largest_circle();
+        let most = allowed.get(name).copied().unwrap_or_default();
+        println!(
+            "{name}: {} of {} files, at most {most}",
+            circle.len(),
+            read.files.len()
+        );
+        if circle.len() > most {
+            let count = circle.len();
+            complaints.push(format!("{name}: {count} files, at most {most}"));
+            complaints.extend(read.within(&circle));
+        }
+    }
+    assert!(crates > 30, "only {crates} crates were recognised");
+    assert_none(
+        &complaints,
+        "files of a crate import each other in larger circles",
+    );
 }
 
 #[test]
