@@ -13,6 +13,7 @@
 mod agenda;
 pub mod bond;
 pub mod bridge;
+mod context;
 pub mod counters;
 mod deadline;
 mod demux;

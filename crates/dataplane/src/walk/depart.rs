@@ -8,10 +8,11 @@ use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 use super::enter::Lane;
 use super::forward::{self, Fit};
 use super::ingress::Entrance;
+use super::packet::packet;
 use super::passes::Scratch;
 use super::tally::{RunKey, Speed, Tally, received, slow_is_fast};
 use super::teach::Teacher;
-use super::{Context, Exit, Leaving, egress, options, postrouting};
+use super::{Context, Exit, Leaving, decide, egress, options, postrouting};
 use crate::counters::{Counters, Traffic};
 use crate::drop::DropReason;
 use crate::encap::Arrivals;
@@ -338,7 +339,7 @@ fn one<const FAST: bool>(
         Lane::Exit => return,
     };
     if !FAST && !cx.snapshot.rules.is_empty() {
-        match super::by_rules(cx, packet(frame), frame.ingress, &mut Silent) {
+        match decide::by_rules(cx, packet(frame), frame.ingress, &mut Silent) {
             Ok(chosen) => hop = chosen,
             Err(exit) => {
                 scratch.entered.exits[place] = exit;
@@ -419,7 +420,7 @@ pub(super) fn depart(
     let adjacency = if way.adjacency.kind == Kind::Forward {
         way.adjacency
     } else {
-        followed = super::follow(cx, leaving.packet, frame.ingress, way.hop, &mut Silent);
+        followed = decide::follow(cx, leaving.packet, frame.ingress, way.hop, &mut Silent);
         match &followed {
             Ok(adjacency) => adjacency,
             Err(exit) => {
@@ -435,7 +436,7 @@ pub(super) fn depart(
         }
     };
     admitted(cx, frame, false)?;
-    let (fit, protects) = super::leave(cx, &leaving, adjacency, &mut Silent)?;
+    let (fit, protects) = decide::leave(cx, &leaving, adjacency, &mut Silent)?;
     // Back where it came from: control may owe its sender a redirect. One per vector says it.
     if (adjacency.egress == frame.ingress) & *redirects & protects.is_none() {
         *redirects = false;
@@ -507,13 +508,6 @@ pub(super) fn departed(frame: &Frame, adjacency: &Adjacency, whole: bool) -> Dep
         let mtu = adjacency.mtu;
         Departed::Unfinished { out, mtu }
     }
-}
-
-/// A frame from its network header on.
-#[inline(always)]
-pub(super) fn packet(frame: &Frame) -> &[u8] {
-    let l3 = usize::from(frame.l3);
-    frame.bytes().get(l3..).unwrap_or_default()
 }
 
 /// One hop less to live, and no padding of the last link any more.

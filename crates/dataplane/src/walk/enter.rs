@@ -8,12 +8,13 @@ use core::ops::Range;
 use frame::{Frame, VECTOR_FRAMES};
 use kernels::{Lanes, Work, widest};
 
+use super::decide::{self, Place};
 use super::demux;
 use super::headers::{self, Headers, Headers4, Headers6};
 use super::ingress::{self, Entrance};
+use super::packet::Key as Destination;
 use super::tally::received;
-use super::{Context, Exit, Place};
-use super::{Key as Destination, prerouting};
+use super::{Context, Exit, prerouting};
 use crate::counters::{Counters, Traffic};
 use crate::drop::DropReason;
 use crate::trace::Silent;
@@ -362,7 +363,7 @@ fn odd<const FAST: bool>(
         interface: entrance.id,
         l3: 0,
     };
-    let key = super::enter::<FAST, _>(cx, entrance, frame.bytes(), &mut place, &mut Silent);
+    let key = decide::enter::<FAST, _>(cx, entrance, frame.bytes(), &mut place, &mut Silent);
     frame.ingress = place.interface;
     frame.l3 = place.l3;
     if place.interface != entrance.id {

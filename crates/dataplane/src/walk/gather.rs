@@ -12,7 +12,7 @@
 use frame::{Frame, Offload, Segmentation};
 use machine::Instant;
 
-use super::depart::packet;
+use super::packet::packet;
 use super::{Context, single};
 use crate::drop::DropReason;
 use crate::handover;

@@ -3,13 +3,13 @@
 
 use frame::{Frame, InterfaceId};
 
-use super::depart::{self, Departed, Way, depart, packet};
+use super::depart::{self, Departed, Way, depart};
+use super::forward::Fit;
 use super::ingress::Arrived;
+use super::packet::{Key, Leaving, packet};
 use super::passes::settle;
 use super::tally::Tally;
-use super::{
-    Context, Exit, Fit, Key, Leaving, egress, gather, guarded, output, postrouting, routing,
-};
+use super::{Context, Exit, decide, egress, gather, guarded, output, postrouting, routing};
 use crate::drop::DropReason;
 use crate::flow;
 use crate::handover;
@@ -117,7 +117,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
         padding: 0,
         group: false,
     };
-    let key = super::check::<false, _>(cx, &arrived, frame.bytes(), &mut Silent);
+    let key = decide::check::<false, _>(cx, &arrived, frame.bytes(), &mut Silent);
     if cx.snapshot.firewall.guards(arrived.ipv6) {
         let mut tally = Tally::new(cx);
         let fields = Fields::of(packet(&frame));
@@ -150,7 +150,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
         };
         match cx.snapshot.rules.is_empty() {
             true => Ok(routing::lookup(cx, routing::MAIN, destination)),
-            false => super::by_rules(cx, packet(&frame), frame.ingress, &mut Silent),
+            false => decide::by_rules(cx, packet(&frame), frame.ingress, &mut Silent),
         }
     });
     match routed {

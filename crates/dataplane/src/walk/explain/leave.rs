@@ -2,9 +2,11 @@
 
 use frame::InterfaceId;
 
-use super::super::depart::packet;
+use super::super::decide::leaves_by;
+use super::super::forward::Fit;
 use super::super::guarded::Watcher;
-use super::super::{Exit, Stage, egress, forward::Fit, leaves_by, name};
+use super::super::packet::packet;
+use super::super::{Exit, Stage, egress, name};
 use super::{Follower, OUTER_PACKETS, Step};
 use crate::bond;
 use crate::bridge;

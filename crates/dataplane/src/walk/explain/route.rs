@@ -2,12 +2,12 @@
 
 use frame::{Guarded, InterfaceId, Offload};
 
-use super::super::depart::{packet, write};
+use super::super::decide::{Place, by_rules, enter, leave};
+use super::super::depart::write;
+use super::super::forward::Fit;
 use super::super::guarded::{self, Before, Passage, Watcher};
-use super::super::{
-    Entrance, Exit, Fit, Key, Leaving, Place, Stage, by_rules, egress, enter, leave, options,
-    output, postrouting, routing,
-};
+use super::super::packet::{Key, Leaving, packet};
+use super::super::{Entrance, Exit, Stage, egress, options, output, postrouting, routing};
 use super::{Follower, Step};
 use crate::drop::DropReason;
 use crate::ipsec;

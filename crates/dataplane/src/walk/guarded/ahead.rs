@@ -14,9 +14,9 @@ use crate::connection::{NatState, Tick, Tracker, Ways};
 use crate::packet::Fields;
 use crate::rule::First;
 use crate::walk::Context;
-use crate::walk::depart::packet;
 use crate::walk::enter::Lane;
 use crate::walk::near::Near;
+use crate::walk::packet::packet;
 
 /// What the passes tell each other about the frames of a chunk, by their place in it.
 pub(in crate::walk) struct Ahead {

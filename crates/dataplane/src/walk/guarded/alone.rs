@@ -8,9 +8,11 @@ use crate::drop::DropReason;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
 use crate::table::{Adjacency, NextHopId};
-use crate::walk::depart::{self, Departed, packet};
+use crate::walk::depart::{self, Departed};
+use crate::walk::forward::Fit;
+use crate::walk::packet::{packet, sender};
 use crate::walk::tally::{Tally, received};
-use crate::walk::{Context, Exit, Fit, egress, gather, options, sender};
+use crate::walk::{Context, Exit, egress, gather, options};
 
 /// The other worker that walks a packet whose connection was looked for here: that of the connection,
 /// or that which a datagram's fragments come to.

@@ -15,8 +15,8 @@ use crate::rule::{
     Subject, Table, Verdict,
 };
 use crate::table::Kind;
-use crate::walk::depart::packet;
-use crate::walk::{Context, Exit, Stage, routing, sender};
+use crate::walk::packet::{packet, sender};
+use crate::walk::{Context, Exit, Stage, routing};
 
 /// A place of the packet flow where rules are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

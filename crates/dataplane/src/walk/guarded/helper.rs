@@ -19,8 +19,9 @@ use crate::nat::helper::{self, Findings, View};
 use crate::outlet::Outlet;
 use crate::packet::{Fragment, protocol};
 use crate::punt::Why;
-use crate::walk::depart::packet;
-use crate::walk::{Context, Exit, Fit};
+use crate::walk::forward::Fit;
+use crate::walk::packet::packet;
+use crate::walk::{Context, Exit};
 
 /// Gives a connection that is about to enter its helper.
 ///

@@ -55,7 +55,7 @@ mod wait;
 use frame::{Guarded, InterfaceId, Offload, Segmentation};
 
 use super::forward::{self, Fit};
-use super::{Context, Exit, Leaving, gather, leaves_by, options, output, postrouting, routing};
+use super::{Context, Exit, Leaving, decide, gather, options, output, postrouting, routing};
 use crate::connection::{Draft, Track, Tracker, Way};
 use crate::drop::DropReason;
 use crate::firewall::Tables;
@@ -379,7 +379,7 @@ impl<W: Watcher> Guard<'_, W> {
         match &found {
             Ok((_, adjacency)) => self
                 .watch
-                .passed(Stage::Routing, || leaves_by(self.cx, adjacency)),
+                .passed(Stage::Routing, || decide::leaves_by(self.cx, adjacency)),
             Err(exit) => self.watch.left(Stage::Routing, exit),
         }
         found
@@ -448,7 +448,7 @@ impl<W: Watcher> Guard<'_, W> {
             return Err(Exit::Punt(Why::Unresolved(hop)));
         }
         self.watch
-            .passed(Stage::Egress, || super::sent_by(self.cx, &adjacency));
+            .passed(Stage::Egress, || decide::sent_by(self.cx, &adjacency));
         Ok(Onward {
             hop,
             adjacency,
@@ -472,7 +472,7 @@ impl<W: Watcher> Guard<'_, W> {
         match &protects {
             Ok(Some(out)) => self
                 .watch
-                .passed(Stage::Postrouting, || super::protected_by(self.cx, *out)),
+                .passed(Stage::Postrouting, || decide::protected_by(self.cx, *out)),
             Ok(None) => {}
             Err(exit) => self.watch.left(Stage::Postrouting, exit),
         }

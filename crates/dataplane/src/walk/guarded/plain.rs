@@ -21,8 +21,8 @@ use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::packet::Fields;
 use crate::rule::{self, Chain, ChainId, First, NOBODY, Quick, Table};
-use crate::walk::depart::packet;
 use crate::walk::near::{Near, Next};
+use crate::walk::packet::packet;
 use crate::walk::{Context, Exit};
 
 /// A chain that has rules.

@@ -10,7 +10,7 @@ use crate::connection::Passed;
 use crate::drop::DropReason;
 use crate::rule::Quick;
 use crate::walk::Exit;
-use crate::walk::depart::packet;
+use crate::walk::packet::packet;
 
 impl Passes<'_, '_> {
     /// Plain packets from `at` on go the short way: they wait in the run. Stops at the first that does
