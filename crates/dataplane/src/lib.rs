@@ -34,6 +34,7 @@ pub mod tap;
 #[cfg(test)]
 mod testing;
 pub mod trace;
+mod tracer;
 pub mod walk;
 pub mod worker;
 pub mod zone;

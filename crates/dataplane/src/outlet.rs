@@ -23,7 +23,7 @@ use crate::quiet::{Membership, Places};
 use crate::rings::{Handed, RING, Rings};
 use crate::rule;
 use crate::tap::{self, By};
-use crate::walk::guarded::detour::Detoured;
+use crate::walk::guarded::Detoured;
 use crate::walk::{self, Context, Memory, Note, Told};
 
 /// Frames that wait for one transmission. As many as a vector has, whose memory a queue takes over

@@ -8,9 +8,10 @@ use crate::drop::DropReason;
 use crate::interface::Above;
 use crate::out::OutId;
 use crate::rule::{Marks, Readdress, Verdict};
+use crate::walk::guarded::Detoured;
 use crate::walk::guarded::Watcher;
 use crate::walk::guarded::bridged::Hook;
-use crate::walk::guarded::detour::{self, Detoured, Left, Ports};
+use crate::walk::guarded::detour::{self, Left, Ports};
 use crate::walk::{Context, Exit, Memory, Stage, name};
 
 /// What a frame comes to in a bridge.

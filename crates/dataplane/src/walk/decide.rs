@@ -7,7 +7,7 @@ use super::forward::{self, Fit};
 use super::ingress::{self, Arrived, Entrance};
 use super::packet::{Key, Leaving};
 use super::stage::Stage;
-use super::{guarded, options, postrouting, prerouting, routing};
+use super::{options, postrouting, prerouting, routing};
 use crate::context::{Context, name};
 use crate::drop::DropReason;
 use crate::out::{Out, OutId};
@@ -152,7 +152,7 @@ pub(super) fn leave<T: Tracer>(
 
 /// How a packet, as it is, fits a link of this layer-3 MTU.
 pub(crate) fn fit_link(leaving: &Leaving<'_>, mtu: u32) -> Result<Fit, Exit> {
-    guarded::fit(leaving.packet, leaving.own, leaving.offload, mtu)
+    forward::fit(leaving.packet, leaving.own, leaving.offload, mtu)
 }
 
 /// What is said of a packet that IPsec protects.

@@ -4,6 +4,7 @@
 use frame::{Offload, Segmentation};
 
 use super::Exit;
+use crate::drop::DropReason;
 use crate::packet::protocol;
 use crate::punt::Why;
 
@@ -14,6 +15,19 @@ pub(crate) enum Fit {
     Whole,
     /// In fragments.
     Fragments,
+}
+
+/// How a packet, from its network header on, fits a link of this layer-3 MTU. `own` says that it is this
+/// router's.
+pub(super) fn fit(packet: &[u8], own: bool, offload: &Offload, mtu: u32) -> Result<Fit, Exit> {
+    match (packet.first_chunk::<20>(), packet.first_chunk::<40>()) {
+        (_, Some(header)) if header[0] >> 4 == 6 => match own {
+            true => own6(header, packet, mtu, offload),
+            false => fit6(header, packet, mtu, offload),
+        },
+        (Some(header), _) => fit4(header, packet, mtu, offload),
+        _ => Err(Exit::Drop(DropReason::Ipv4Length)),
+    }
 }
 
 /// Whether there is nothing to decide about an IPv4 packet: it has no options, may live on, and fits

@@ -4,7 +4,7 @@
 use frame::{Frame, InterfaceId};
 
 use super::depart::{self, Departed, Way, depart};
-use super::forward::Fit;
+use super::forward::{self, Fit};
 use super::ingress::Arrived;
 use super::packet::{Key, Leaving, packet};
 use super::passes::settle;
@@ -200,7 +200,7 @@ fn onward(
         return Err(Exit::Punt(Why::Unresolved(hop)));
     }
     let own = frame.ingress == InterfaceId::NONE;
-    let fit = guarded::fit(packet(frame), own, &frame.offload, adjacency.mtu)?;
+    let fit = forward::fit(packet(frame), own, &frame.offload, adjacency.mtu)?;
     let leaving = Leaving {
         packet: packet(frame),
         offload: &frame.offload,

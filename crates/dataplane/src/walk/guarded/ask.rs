@@ -4,8 +4,8 @@
 use frame::Frame;
 
 use super::chains::{Known, Menu, waiting};
-use super::early::Early;
 use super::fasttrack::Shape;
+use super::passage::Early;
 use super::plain::{Busy, Firsts, Outcome, Plain, write};
 use super::run::Waiting;
 use super::{Memory, Passage, Told, commit, connection, translation};

@@ -14,6 +14,7 @@ use frame::{Frame, InterfaceId};
 use wire::checksum;
 
 use super::chains::Hook;
+use super::passage::Detoured;
 use super::{Guard, Memory, Met, Passage, View, Watcher, commit};
 use crate::connection::State;
 use crate::drop::DropReason;
@@ -24,12 +25,6 @@ use crate::packet::{Fields, Fragment};
 use crate::rule::{Changes, Sender};
 use crate::table::NextHopId;
 use crate::walk::{Context, Exit};
-
-/// What the tables of IP have made of a bridged packet before its ports were known.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Detoured {
-    passage: Passage,
-}
 
 /// Why a frame is not bridged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,19 +5,13 @@
 //! on a list is seen by the packets behind the run. A connection mark is in force at once: the next packet has it.
 
 use super::chains::{Known, waiting};
+use super::passage::Early;
 use super::plain::{Busy, Plain};
 use super::run::Waiting;
 use super::vector::{Chunk, Passes};
 use super::{Ahead, CHUNK, translation};
 use crate::connection::Track;
 use crate::rule::{Ahead as First, Changes, Marks};
-
-/// What rules of prerouting made of a packet.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::walk) struct Early {
-    pub(super) marks: Marks,
-    pub(super) changes: Changes,
-}
 
 impl Early {
     /// A packet that nobody was asked about.

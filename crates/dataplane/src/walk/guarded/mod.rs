@@ -19,6 +19,7 @@
 //! | `read`, `columns`, `ahead`, `find` | what is known of a chunk: headers, fields, bit sets, connections |
 //! | `fasttrack` | packets of FastTracked connections |
 //! | `plain`, `wait`, `run`, `raw`, `arrived`, `early`, `ask`, `stream` | the short way of packets in mid-connection |
+//! | `memory`, `passage`, `guard` | state, the facts about one packet, the [`Guard`] |
 //! | `alone` | one packet through the [`Guard`] |
 //! | `chains`, `connection`, `translation`, `helper`, `commit` | the stages of the [`Guard`] |
 //! | `bridged`, `detour` | rules of bridges; bridged packets that pass the tables of IP |
@@ -40,7 +41,10 @@ pub(crate) mod detour;
 mod early;
 mod fasttrack;
 mod find;
+mod guard;
 mod helper;
+mod memory;
+mod passage;
 mod plain;
 mod raw;
 mod read;
@@ -52,178 +56,33 @@ mod translation;
 mod vector;
 mod wait;
 
-use frame::{Guarded, InterfaceId, Offload, Segmentation};
+use frame::{InterfaceId, Segmentation};
 
 use super::forward::{self, Fit};
-use super::{Context, Exit, Leaving, decide, gather, options, output, postrouting, routing};
-use crate::connection::{Draft, Track, Tracker, Way};
+use super::{Exit, Leaving, decide, gather, options, output, postrouting, routing};
 use crate::drop::DropReason;
-use crate::firewall::Tables;
 use crate::ipsec;
 use crate::nat::Side;
 use crate::out::OutId;
 use crate::packet::{Fields, Fragment, Tuple};
 use crate::punt::Why;
-use crate::rule::{self, Changes, Marks, Watch};
+use crate::rule::Changes;
 use crate::table::{Adjacency, Kind, NextHopId};
-use crate::trace::Tracer;
 use crate::walk::Stage;
 use chains::{Hook, Menu};
-use early::Early;
 
 pub(super) use ahead::Ahead;
 pub(super) use alone::{forwarded, one, own, sent};
 pub(super) use columns::Kept;
 pub(super) use commit::commit;
+pub(crate) use guard::{Guard, Watcher};
+pub(crate) use memory::Memory;
+pub(super) use passage::Before;
+use passage::{CHUNK, Early};
+pub(crate) use passage::{Detoured, Met, Onward, Passage, Translation, View};
 pub use told::{Event, Logged};
 pub(crate) use told::{Note, Told};
 pub(super) use vector::vector;
-
-/// What a worker remembers between packets for the firewall.
-#[derive(Debug)]
-pub(crate) struct Memory {
-    /// The worker's part of rules: counters, clock, random source.
-    pub(crate) rules: rule::Worker,
-    /// Its connections.
-    pub(crate) tracker: Tracker,
-}
-
-/// Who is told what is decided: the walk, or the tracer.
-pub(crate) trait Watcher: Tracer + Watch {}
-impl<T: Tracer + Watch> Watcher for T {}
-
-/// A packet as it is before anything is decided about it.
-#[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
-    /// From its network header on.
-    pub(crate) packet: &'a [u8],
-    pub(crate) offload: &'a Offload,
-    /// Where it came in; none for the router's own.
-    pub(crate) ingress: InterfaceId,
-    /// The interface under that; where it is a bridge's port, rules may see it.
-    pub(crate) port: InterfaceId,
-    /// What IPsec has done to it.
-    pub(crate) guarded: Guarded,
-    pub(crate) sender: Option<rule::Sender>,
-}
-
-/// What became of a packet so far: what rules read instead of its bytes, and what is written into
-/// them when it leaves.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Passage {
-    /// As later stages see it: the destination translated from dstnat on, the lifetime lowered from
-    /// forward on.
-    pub(crate) fields: Fields,
-    /// Between whom it travelled when it came.
-    pub(crate) received: Tuple,
-    /// What its connection is.
-    pub(crate) track: Track,
-    /// The connection that it begins, until that is confirmed.
-    pub(crate) draft: Option<Draft>,
-    pub(crate) marks: Marks,
-    pub(crate) changes: Changes,
-    /// How it is translated, if it is.
-    pub(crate) translation: Option<Translation>,
-    /// The direction of its connection, where a helper reads what that carries.
-    pub(crate) helped: Option<Way>,
-    /// The next hop by which it leaves, once that is known.
-    pub(crate) hop: NextHopId,
-    /// The bridge's port by which it leaves, where it is bridged.
-    pub(crate) leaves_by: InterfaceId,
-    /// The smallest layer-3 MTU on its way through this router, in bytes, once that is known.
-    pub(crate) mtu: u32,
-    /// All stages have let it pass: what is above is written into it, whatever its exit.
-    pub(crate) accepted: bool,
-}
-
-impl Passage {
-    pub(crate) fn new(fields: Fields) -> Self {
-        Self {
-            fields,
-            received: fields.tuple,
-            track: Track::default(),
-            draft: None,
-            marks: Marks::default(),
-            changes: Changes::default(),
-            translation: None,
-            helped: None,
-            hop: NextHopId::NO_ROUTE,
-            leaves_by: InterfaceId::NONE,
-            mtu: u32::MAX,
-            accepted: false,
-        }
-    }
-}
-
-/// The tuples of the packets that a translation applies to, and of what it makes of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Translation {
-    pub(crate) before: Tuple,
-    pub(crate) after: Tuple,
-}
-
-/// Where an accepted packet goes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Onward {
-    pub(crate) hop: NextHopId,
-    pub(crate) adjacency: Adjacency,
-    pub(crate) fit: Fit,
-}
-
-/// Packets that are looked at together: what is known of them fits into the first cache, and memory
-/// that is asked for with the first has come when the last was read.
-const CHUNK: usize = rule::TOGETHER;
-
-/// What is known of a packet before its connection is.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Met {
-    /// Nothing.
-    #[default]
-    Unknown,
-    /// It was looked up.
-    Found(Option<Way>),
-    /// `raw` let the packet pass, which belongs there.
-    Admitted(Way),
-    /// `raw` let the packet pass, and it is not tracked.
-    Untracked,
-    /// `raw` let the packet pass, and its connection has counted it.
-    Tracked(Track),
-    /// `raw` let the packet pass, and its connection has ended since it was found.
-    Ended,
-}
-
-/// What was found out about a packet before it is decided about alone.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Before {
-    /// How it ends where pass 1 says that it is for this router.
-    pub(super) local: Option<Exit>,
-    pub(super) met: Met,
-    /// What mangle's prerouting has made of it, where that was asked.
-    early: Option<Early>,
-}
-
-impl Before {
-    /// What pass 1 says.
-    pub(super) fn of(local: Option<Exit>) -> Self {
-        Self {
-            local,
-            ..Self::default()
-        }
-    }
-}
-
-/// See the module.
-pub(crate) struct Guard<'a, W> {
-    pub(crate) cx: &'a Context<'a>,
-    pub(crate) tables: &'a Tables,
-    pub(crate) memory: &'a mut Memory,
-    pub(crate) view: View<'a>,
-    pub(crate) passage: &'a mut Passage,
-    pub(crate) met: Met,
-    /// As in [`Before`].
-    pub(super) early: Option<Early>,
-    pub(crate) watch: &'a mut W,
-}
 
 impl<W: Watcher> Guard<'_, W> {
     /// Decides about a packet that came in. `local` is how it ends where the header checks know
@@ -498,7 +357,7 @@ impl<W: Watcher> Guard<'_, W> {
     fn fit(&mut self, adjacency: &Adjacency) -> Result<Fit, Exit> {
         let packet = self.view.packet;
         let own = self.view.ingress == InterfaceId::NONE;
-        let mut fit = fit(packet, own, self.view.offload, adjacency.mtu);
+        let mut fit = forward::fit(packet, own, self.view.offload, adjacency.mtu);
         if self.passage.changes.clear_df
             && matches!(
                 self.view.offload.segmentation,
@@ -521,18 +380,5 @@ impl<W: Watcher> Guard<'_, W> {
             Err(exit) => self.watch.left(Stage::Forward, exit),
         }
         fit
-    }
-}
-
-/// How a packet, from its network header on, fits a link of this layer-3 MTU. `own` says that it is this
-/// router's.
-pub(super) fn fit(packet: &[u8], own: bool, offload: &Offload, mtu: u32) -> Result<Fit, Exit> {
-    match (packet.first_chunk::<20>(), packet.first_chunk::<40>()) {
-        (_, Some(header)) if header[0] >> 4 == 6 => match own {
-            true => forward::own6(header, packet, mtu, offload),
-            false => forward::fit6(header, packet, mtu, offload),
-        },
-        (Some(header), _) => forward::fit4(header, packet, mtu, offload),
-        _ => Err(Exit::Drop(DropReason::Ipv4Length)),
     }
 }

@@ -10,8 +10,8 @@ use frame::Frame;
 use frame::shortcut::Rules;
 
 use super::ask::{self, Asking};
-use super::early::Early;
 use super::fasttrack::Shape;
+use super::passage::Early;
 use super::run::{Looked, Run, Waiting};
 use super::{CHUNK, Met};
 use crate::connection::{NatState, NextHop, Tracker};

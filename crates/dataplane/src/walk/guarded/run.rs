@@ -6,7 +6,7 @@ use frame::InterfaceId;
 
 use super::CHUNK;
 use super::columns::Columns;
-use super::early::Early;
+use super::passage::Early;
 use super::translation::turn_destination;
 use crate::connection::{NatState, Passed, State, Tracker, Way};
 use crate::packet::Fields;

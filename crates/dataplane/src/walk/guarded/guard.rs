@@ -1,0 +1,25 @@
+//! The [`Guard`]: the inputs and outputs of the firewall's decision about one packet.
+
+use super::memory::Memory;
+use super::passage::{Early, Met, Passage, View};
+use crate::firewall::Tables;
+use crate::rule::Watch;
+use crate::trace::Tracer;
+use crate::walk::Context;
+
+/// Who is told what is decided: the walk, or the tracer.
+pub(crate) trait Watcher: Tracer + Watch {}
+impl<T: Tracer + Watch> Watcher for T {}
+
+/// Decides about one packet. The files of this folder have its methods, a stage each.
+pub(crate) struct Guard<'a, W> {
+    pub(crate) cx: &'a Context<'a>,
+    pub(crate) tables: &'a Tables,
+    pub(crate) memory: &'a mut Memory,
+    pub(crate) view: View<'a>,
+    pub(crate) passage: &'a mut Passage,
+    pub(crate) met: Met,
+    /// The result of mangle's prerouting, if that was asked before.
+    pub(in crate::walk) early: Option<Early>,
+    pub(crate) watch: &'a mut W,
+}
