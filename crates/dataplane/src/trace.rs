@@ -17,8 +17,8 @@ use crate::nat::Mappings;
 use crate::out::OutId;
 use crate::punt::Why;
 use crate::rule::{
-    self, ArpMatch, Chain, Clock, LinkMatch, List, Match, Matcher, Rule, RuleCounters,
-    StpMatch, Subject, Watch,
+    self, ArpMatch, Chain, Clock, LinkMatch, List, Match, Matcher, Rule, RuleCounters, StpMatch,
+    Subject, Watch,
 };
 use crate::service::Services;
 use crate::snapshot::Snapshot;

@@ -4,9 +4,10 @@
 use frame::InterfaceId;
 use wire::Mac;
 
-use super::filter::Looks;
 use super::guard::{TRUSTED, Trust};
+use super::link::number;
 use super::port::PortAddresses;
+use super::rules::Looks;
 use super::{Bridge, BridgePort, FrameTypes, Member, PortSet, VlanMode, VlanTable, vlan};
 use crate::drop::DropReason;
 use crate::interface::{InterfaceTable, Tag};
@@ -75,13 +76,6 @@ impl Head {
     const fn is_reserved(&self) -> bool {
         self.to & !0xf == RESERVED
     }
-}
-
-/// A link address as a number.
-#[inline(always)]
-pub(super) fn number(mac: Mac) -> u64 {
-    let [a, b, c, d, e, f] = mac.0;
-    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
 /// Where frames come into a bridge: a port of it, or the router above it.

@@ -3,7 +3,7 @@
 use frame::{Frame, InterfaceId};
 
 use super::decide::{self, Class, Leaves, Many, Source, To};
-use super::{Bridge, BridgePort, filter, flood, guard, tags};
+use super::{Bridge, BridgePort, filter, flood, guard, link, tags};
 use crate::drop::DropReason;
 use crate::interface::Above;
 use crate::out::OutId;
@@ -232,13 +232,13 @@ impl<W: Watcher> Walk<'_, W> {
         retag(frame, class, how, self.source.bridge)?;
         frame.egress = id;
         self.leaves_by_rules(id, frame)?;
-        if tags::bytes_on_link(frame) > flood::longest(&line) {
+        if link::bytes_on_link(frame) > flood::longest(&line) {
             return Err(Exit::Drop(DropReason::BridgeTooBig));
         }
         if line.under != id && !flood::put_own_tags(self.cx, frame) {
             return Err(Exit::Drop(DropReason::NoBuffer));
         }
-        frame.l3 = tags::packet_at(frame.bytes()) as u16;
+        frame.l3 = link::packet_at(frame.bytes()) as u16;
         let cx = self.cx;
         self.tracer
             .passed(Stage::Bridging, || leaves_by(&name(cx, id), how));

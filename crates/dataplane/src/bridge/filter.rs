@@ -12,34 +12,17 @@
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::decide::{Source, head};
-use super::passes::{self, Passes};
-use super::sheet::{Between, CHUNK, Sheet};
+use super::passes;
+use super::rules::{Looks, Rules};
+use super::scratch::{Asking, Passes};
+use super::sheet::{Between, CHUNK};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::outlet::Outlet;
 use crate::packet::link::HEADER;
-use crate::walk::guarded::bridged::{Asked, Fate, Fates, Hook, Rules};
+use crate::walk::guarded::bridged::{Asked, Fate, Fates, Hook};
 use crate::walk::guarded::detour::{self, Left};
 use crate::walk::{self, Context};
-
-/// What looks at the frames of a bridge.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Looks<'a> {
-    /// Rules of bridges.
-    pub(super) rules: Option<Rules<'a>>,
-    /// The tables of IP, at what comes by ports.
-    pub(super) detours: bool,
-    /// Nothing, but they take no fast path: `allow-fast-path=no`.
-    slow: bool,
-}
-
-impl Looks<'_> {
-    /// Whether anything does, or could.
-    #[inline(always)]
-    pub(crate) const fn any(&self) -> bool {
-        self.rules.is_some() || self.detours || self.slow
-    }
-}
 
 /// The source of frames that something looks at: asked once for each vector.
 #[inline]
@@ -61,26 +44,7 @@ pub(super) fn looked_at<'a>(cx: &Context<'a>, source: &Source<'a>) -> Option<Sou
     })
 }
 
-/// Memory for asking.
-pub(crate) struct Asking {
-    sheet: Box<Sheet>,
-    between: [Between; CHUNK],
-    /// Of the frames of a part: those that have not ended, a bit each.
-    pub(super) left: u64,
-    /// A frame by itself, and those that wait until it is done.
-    alone: Option<(Vector, Vector)>,
-}
-
 impl Asking {
-    pub(super) fn new() -> Self {
-        Self {
-            sheet: Box::new(Sheet::new()),
-            between: [Between::default(); CHUNK],
-            left: u64::MAX,
-            alone: Some((Vector::new(), Vector::new())),
-        }
-    }
-
     /// Says where a frame of a part goes to; the first one begins the part.
     #[inline(always)]
     pub(super) fn pass(&mut self, at: usize, source: &Source<'_>, egress: InterfaceId) {

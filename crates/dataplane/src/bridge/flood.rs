@@ -4,7 +4,7 @@ use frame::Frame;
 
 use super::decide::{self, Class, Leaves, Many, Source};
 use super::groups::Receivers;
-use super::{BridgePort, filter, guard, snoop, tags};
+use super::{BridgePort, filter, guard, link, snoop, tags};
 use crate::drop::DropReason;
 use crate::interface::Interface;
 use crate::out::Out;
@@ -166,13 +166,13 @@ pub(super) fn leave(
             None => return,
         }
     }
-    if tags::bytes_on_link(&frame) > longest(&line) {
+    if link::bytes_on_link(&frame) > longest(&line) {
         return outlet.lose(frame, DropReason::BridgeTooBig);
     }
     if line.under != port.interface && !put_own_tags(cx, &mut frame) {
         return outlet.lose(frame, DropReason::NoBuffer);
     }
-    frame.l3 = tags::packet_at(frame.bytes()) as u16;
+    frame.l3 = link::packet_at(frame.bytes()) as u16;
     let bytes = frame.len() as u64;
     walk::count_sent(cx, &outlet.counters, port.interface, 1, bytes);
     if source.is_fast() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use frame::Frame;
 use wire::{Protocol, checksum, dhcp, ipv4, udp};
 
-use super::tags;
+use super::link;
 use crate::drop::DropReason;
 use crate::flow::{Upper, is_first_fragment6, upper4, upper6};
 
@@ -181,7 +181,7 @@ pub(super) fn look(guards: Guards, trust: &Trust, bytes: &[u8]) -> Result<(), Dr
 
 /// Where the packet of a frame begins, and what it is.
 pub(super) fn kind_of(bytes: &[u8]) -> (usize, Kind) {
-    let (l3, ethertype) = tags::packet_of(bytes);
+    let (l3, ethertype) = link::packet_of(bytes);
     (l3, kind(ethertype, bytes.get(l3..).unwrap_or_default()))
 }
 

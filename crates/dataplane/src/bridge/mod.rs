@@ -12,11 +12,14 @@ mod filter;
 mod flood;
 mod groups;
 mod guard;
+mod link;
 pub mod offload;
 mod own_source;
 mod passes;
 mod port;
 mod receive;
+mod rules;
+mod scratch;
 mod send;
 pub(crate) mod sheet;
 mod snoop;
@@ -27,7 +30,8 @@ mod tests;
 mod vlans;
 
 pub(crate) use explain::{Bridged, explain, explain_down};
-pub(crate) use passes::Bridging;
+pub(crate) use rules::Rules;
+pub(crate) use scratch::Bridging;
 
 pub use groups::{Asking, Groups, Shard};
 pub use guard::{Guards, Trust};
@@ -36,8 +40,8 @@ pub use snoop::SNOOPED;
 pub use table::Bridges;
 pub use vlans::{Member, VlanTable};
 
+pub(crate) use link::packet_at;
 pub(crate) use receive::{receive, spread};
 pub(crate) use send::{all as send_all, some as send_some};
-pub(crate) use tags::packet_at;
 
 use crate::interface::vlan;

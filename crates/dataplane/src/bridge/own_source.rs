@@ -3,13 +3,6 @@
 //! Such a sender is not learned, the frame is bridged on, and control logs it. RouterOS: `bridge port received packet
 //! with own address as source address`.
 
-use frame::Frame;
-
-use crate::outlet::Outlet;
-use crate::punt::Why;
-
-/// Bytes of a frame that control gets: its link addresses.
-const ADDRESSES: usize = 12;
 /// Linux (`net_ratelimit`): ten messages in five seconds.
 const BURST: u8 = 10;
 const WINDOW_SECONDS: u32 = 5;
@@ -23,16 +16,8 @@ pub(super) struct OwnSources {
 }
 
 impl OwnSources {
-    /// Tells control of a frame that came in this second, within the limit.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn tell(&mut self, frame: &Frame, second: u32, outlet: &mut Outlet) {
-        if self.admits(second) {
-            outlet.punt_copy(frame, ADDRESSES, Why::OwnSource);
-        }
-    }
-
-    const fn admits(&mut self, second: u32) -> bool {
+    /// Returns true if control is to be told of a frame that came in this second.
+    pub(super) const fn admits(&mut self, second: u32) -> bool {
         if second.saturating_sub(self.began) >= WINDOW_SECONDS {
             (self.began, self.count) = (second, 0);
         }

@@ -14,42 +14,28 @@ use core::ops::Range;
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::decide::{self, Class, Head, Leaves, Many, Source, To};
-use super::filter::{self, Asking};
+use super::filter;
+use super::link::ADDRESSES;
 use super::own_source::OwnSources;
+use super::scratch::{Asking, EGRESSES, Egress, NO_EGRESS, PART, Passes, Seen, Way};
 use super::{BridgePort, flood, guard, offload, receive, tags};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::outlet::Outlet;
-use crate::table::bridge_hosts::Place;
+use crate::punt::Why;
 use crate::table::{BridgeHosts, Learned};
 use crate::walk::Context;
 use crate::walk::guarded::bridged::Hook;
 
-/// Frames whose lines are asked for before the first of them is decided about.
-const PART: usize = 32;
 /// Headers are asked for so many frames ahead.
 const AHEAD: usize = 8;
-/// Egress ports that are remembered within a vector, by the low bits of their slots.
-const EGRESSES: usize = 32;
 
 /// Whether guards let a frame in.
 #[cold]
 #[inline(never)]
 fn guard(source: &Source<'_>, frame: &mut Frame) -> Result<(), DropReason> {
     guard::run(source.bridge.guards, source.trust, frame)
-}
-
-/// What pass 1 saw of a frame.
-#[derive(Clone, Copy)]
-struct Seen {
-    head: Head,
-    /// It begins as the one before it does; the rest was not looked at.
-    again: bool,
-    class: Result<Class, DropReason>,
-    /// Where its stations are looked for.
-    to: Place,
-    from: Place,
 }
 
 /// What becomes of frames that begin alike.
@@ -67,94 +53,6 @@ enum Verdict {
     Drop(DropReason),
     /// Their address is one of those that bridges keep for themselves.
     Reserved,
-}
-
-/// What becomes of a frame that does not simply leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// It goes up as it is now.
-    Up,
-    /// It leaves by the port with this number, and not as it is.
-    Port(u16, Class),
-    /// As in [`Verdict`].
-    Flood(Class, Many),
-    /// As in [`Verdict`].
-    Group(Class, Many),
-    /// As in [`Verdict`].
-    Drop(DropReason),
-    /// As in [`Verdict`].
-    Reserved,
-}
-
-/// An egress port, as frames of this vector see it.
-#[derive(Clone, Copy)]
-struct Egress {
-    id: InterfaceId,
-    number: u16,
-    /// Whether frames may leave by it at all.
-    joined: Result<(), DropReason>,
-    out: OutId,
-    forwarding: u32,
-    /// The longest frame that leaves as it is.
-    longest: usize,
-    sent: Traffic,
-}
-
-const NO_EGRESS: Egress = Egress {
-    id: InterfaceId::NONE,
-    number: 0,
-    joined: Err(DropReason::EgressDown),
-    out: OutId::NONE,
-    forwarding: 0,
-    longest: 0,
-    sent: Traffic {
-        packets: 0,
-        bytes: 0,
-    },
-};
-
-/// Memory of the stage.
-pub(crate) struct Bridging {
-    /// Frames that leave the router above one by one, or some together.
-    pub(super) some: Vector,
-    pub(super) passes: Passes,
-}
-
-/// Memory of the passes.
-pub(super) struct Passes {
-    seen: [Seen; PART],
-    /// Where frames leave as they are now; none: their way says what becomes of them.
-    outs: [OutId; VECTOR_FRAMES],
-    ways: [Way; VECTOR_FRAMES],
-    egresses: [Egress; EGRESSES],
-    /// Frames that go up, while others of their vector leave.
-    risen: Vector,
-    pub(super) asking: Asking,
-    own_sources: OwnSources,
-}
-
-impl Bridging {
-    pub(crate) fn new() -> Box<Self> {
-        let seen = Seen {
-            head: Head::default(),
-            again: false,
-            class: Err(DropReason::BridgeSource),
-            to: Place::default(),
-            from: Place::default(),
-        };
-        Box::new(Self {
-            some: Vector::new(),
-            passes: Passes {
-                seen: [seen; PART],
-                outs: [OutId::NONE; VECTOR_FRAMES],
-                ways: [Way::Up; VECTOR_FRAMES],
-                egresses: [NO_EGRESS; EGRESSES],
-                risen: Vector::new(),
-                asking: Asking::new(),
-                own_sources: OwnSources::default(),
-            },
-        })
-    }
 }
 
 /// Bridges frames from a source; those that go up stay in the vector. Returns what came.
@@ -357,7 +255,7 @@ impl Stage<'_> {
     fn learn(&mut self, frame: &Frame, seen: &Seen, class: &Class) -> Learned {
         let (source, from) = (self.source, seen.head.from);
         if source.is_own(from) {
-            self.own_sources.tell(frame, self.now, self.outlet);
+            self.tell_own_source(frame);
             return Learned::Fixed;
         }
         let key = source.key(class, from);
@@ -368,6 +266,15 @@ impl Stage<'_> {
             offload::moved(bridges.switch(), source.bridge, &key, (before, to));
         }
         learned
+    }
+
+    /// Sends control the link addresses of a frame whose source is an address of the bridge, within the limit.
+    #[cold]
+    #[inline(never)]
+    fn tell_own_source(&mut self, frame: &Frame) {
+        if self.own_sources.admits(self.now) {
+            self.outlet.punt_copy(frame, ADDRESSES, Why::OwnSource);
+        }
     }
 
     /// A frame goes on from a port that is switched below the workers, which were asked all the same.

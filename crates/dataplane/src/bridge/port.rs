@@ -5,7 +5,7 @@ use std::sync::Arc;
 use frame::InterfaceId;
 use wire::Mac;
 
-use super::decide::number;
+use super::link::number;
 use super::offload::Switched;
 use super::{Groups, Guards, Trust, VlanTable, vlan};
 

@@ -3,7 +3,8 @@
 use frame::{Frame, Vector};
 
 use super::decide::Source;
-use super::passes::{self, Bridging, Passes};
+use super::passes;
+use super::scratch::{Bridging, Passes};
 use crate::drop::DropReason;
 use crate::outlet::Outlet;
 use crate::tap::{self, Direction};

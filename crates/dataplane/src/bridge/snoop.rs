@@ -4,7 +4,7 @@ use frame::Frame;
 
 use super::decide::Source;
 use super::groups::{self, Multicast, Receivers};
-use super::tags;
+use super::link;
 use crate::drop::DropReason;
 use crate::gate::Admission;
 use crate::outlet::Outlet;
@@ -15,7 +15,7 @@ use crate::walk::Context;
 pub const SNOOPED: &str = "bridge-snooping";
 
 fn multicast(bytes: &[u8]) -> Multicast {
-    let (l3, ethertype) = tags::packet_of(bytes);
+    let (l3, ethertype) = link::packet_of(bytes);
     groups::multicast(ethertype, bytes.get(l3..).unwrap_or_default())
 }
 
@@ -52,7 +52,7 @@ pub(super) fn tell(cx: &Context<'_>, source: &Source<'_>, frame: &Frame, outlet:
     if frame::finish_checksum(copy.bytes_mut(), &offload).is_ok() {
         copy.offload.needs_checksum = false;
     }
-    copy.l3 = tags::packet_at(copy.bytes()) as u16;
+    copy.l3 = link::packet_at(copy.bytes()) as u16;
     let why = Why::Service {
         id,
         meets_rules: false,

@@ -1,15 +1,10 @@
 //! Tags of VLANs: put on, taken off and changed as the membership of an egress port asks.
 
-use frame::{Frame, Segmentation};
-use wire::EtherType;
+use frame::Frame;
 
 use super::decide::{Class, Leaves};
+use super::link::{ADDRESSES, TAG};
 
-/// Bytes of the addresses of a frame, and of a tag.
-const ADDRESSES: usize = 12;
-const TAG: usize = 4;
-/// The most tags that are looked behind.
-const TAGS: usize = 4;
 /// The bits of a tag's priority, and of its VLAN.
 const PRIORITY_SHIFT: u16 = 13;
 const VLAN: u16 = 0xfff;
@@ -82,32 +77,4 @@ fn pop(frame: &mut Frame) {
     }
     frame.pull_front(TAG);
     frame.offload.shift(-(TAG as i16));
-}
-
-/// Where the packet of a frame begins, behind its tags.
-pub(crate) fn packet_at(bytes: &[u8]) -> usize {
-    let mut at = ADDRESSES;
-    for _ in 0..TAGS {
-        match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-            Some(kind) if EtherType(u16::from_be_bytes(*kind)).is_vlan() => at += TAG,
-            _ => break,
-        }
-    }
-    at + 2
-}
-
-/// Where the packet of a frame begins, and the type that stands before it; 0 where the frame ends before.
-pub(super) fn packet_of(bytes: &[u8]) -> (usize, u16) {
-    let at = packet_at(bytes);
-    let kind = bytes.get(at - 2..at).and_then(|kind| kind.first_chunk());
-    (at, kind.map_or(0, |kind| u16::from_be_bytes(*kind)))
-}
-
-/// Bytes of a frame that count against the longest one of a link: of merged segments those of the longest.
-pub(super) fn bytes_on_link(frame: &Frame) -> usize {
-    match frame.offload.segmentation {
-        Segmentation::None => frame.len(),
-        // The link's own device splits it by what its sender said fits.
-        _ => 0,
-    }
 }

@@ -5,13 +5,14 @@
 //! [`queue::Schedule`]; when it leaves that, it meets the queues that are left, and goes where it was about to go.
 
 mod change;
+mod table;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use frame::{Frame, InterfaceId};
-use queue::{ByMark, Carried, Direction, Index, Leaf, Lost, Node, Packet, Schedule, Seen};
+use frame::Frame;
+use queue::{Leaf, Lost, Packet};
 
 use crate::drop::DropReason;
 use crate::out::OutId;
@@ -20,204 +21,12 @@ use crate::packet::Fields;
 use crate::rings::Handed;
 use crate::walk::{self, Context, Exit};
 pub use change::{Change, Simple};
+pub use table::Waiting;
+use table::{ETHERNET, LEAVES, Then, Way, Ways, seen, stops};
+pub(crate) use table::{Held, Queueing, meets, source};
 
 /// Packets that one step takes out of queues at most, so that none starves the ports.
 const PER_STEP: usize = 1024;
-/// Queues that a packet meets at one place at most: of `global`, of a direction, of both.
-const LEAVES: usize = 3;
-/// Packets that are looked up together, so that the memory of one is fetched while others are.
-const TOGETHER: usize = 16;
-/// Where the network header begins behind demux.
-const ETHERNET: usize = 14;
-
-/// Where a packet goes that has passed its queues.
-#[derive(Clone, Copy, Debug)]
-enum Then {
-    Out(OutId),
-    Exit(Exit),
-}
-
-/// A packet in a queue.
-#[derive(Debug)]
-pub struct Waiting {
-    pub(crate) frame: Frame,
-    /// The queues that it meets next.
-    left: [Option<Arc<Leaf>>; LEAVES - 1],
-    then: Then,
-}
-
-impl Carried for Waiting {
-    fn mark_congestion(&mut self) -> bool {
-        let l3 = usize::from(self.frame.l3);
-        wire::ecn::mark(self.frame.bytes_mut().get_mut(l3..).unwrap_or_default())
-    }
-
-    fn clear_class(&mut self) {
-        let l3 = usize::from(self.frame.l3);
-        wire::ecn::clear_class(self.frame.bytes_mut().get_mut(l3..).unwrap_or_default());
-    }
-}
-
-/// A leaf, and its node without a step between.
-#[derive(Clone, Debug)]
-struct Way {
-    node: Arc<Node>,
-    leaf: Arc<Leaf>,
-}
-
-impl Way {
-    fn of(leaf: Arc<Leaf>) -> Self {
-        Self {
-            node: Arc::clone(&leaf.node),
-            leaf,
-        }
-    }
-}
-
-/// The ways of a simple queue: from the target, to it, and for both together.
-#[derive(Clone, Debug)]
-struct Ways {
-    up: Option<Way>,
-    down: Option<Way>,
-    total: Option<Way>,
-}
-
-impl Ways {
-    fn of(queue: Simple) -> Self {
-        Self {
-            up: queue.up.map(Way::of),
-            down: queue.down.map(Way::of),
-            total: queue.total.map(Way::of),
-        }
-    }
-}
-
-/// A packet of a vector that has to wait.
-#[derive(Debug)]
-pub(crate) struct Held {
-    /// Its place in the vector.
-    pub(crate) at: usize,
-    leaves: [Option<Arc<Leaf>>; LEAVES],
-}
-
-/// The queues of an interface.
-#[derive(Debug, Default)]
-struct Own {
-    next: OutId,
-    leaves: ByMark<Way>,
-}
-
-/// The queues as a worker knows them, and what waits on it.
-#[derive(Debug, Default)]
-pub(crate) struct Queueing {
-    global: ByMark<Way>,
-    simple: Index<Ways>,
-    /// By interface slot.
-    interfaces: Vec<Option<Box<Own>>>,
-    schedule: Schedule<Waiting>,
-    /// What disciplines have dropped of late.
-    lost: Vec<(Packet<Waiting>, Lost)>,
-}
-
-impl Queueing {
-    /// Whether packets meet queues behind input and postrouting.
-    #[inline(always)]
-    pub(crate) fn looks_at_packets(&self) -> bool {
-        !(self.simple.is_empty() && self.global.is_empty())
-    }
-
-    /// Whether nothing waits here.
-    #[inline(always)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.schedule.packets() == 0
-    }
-
-    /// When it wants to be stepped, for what waits.
-    pub(crate) fn deadline(&self, now: machine::Instant) -> Option<machine::Instant> {
-        self.schedule.deadline(now)
-    }
-
-    /// The queues that a packet meets behind postrouting or input.
-    #[inline]
-    fn ways(&self, seen: &Seen) -> [Option<&Way>; LEAVES] {
-        let global = self.global.find(seen.mark);
-        let (own, total) = match self.simple.find(seen) {
-            Some((Direction::Up, ways)) => (ways.up.as_ref(), ways.total.as_ref()),
-            Some((Direction::Down, ways)) => (ways.down.as_ref(), ways.total.as_ref()),
-            None => (None, None),
-        };
-        [global, own, total]
-    }
-
-    /// Asks the queues about those packets of a vector that meet some; they came with these sources. What has to wait
-    /// is put into `held`, in order.
-    pub(crate) fn ask_all(
-        &self,
-        cx: &Context<'_>,
-        frames: &[Frame],
-        (sources, meets): (&[u128], impl Fn(usize) -> bool),
-        held: &mut Vec<Held>,
-    ) {
-        let mut begin = 0;
-        for (frames, sources) in frames.chunks(TOGETHER).zip(sources.chunks(TOGETHER)) {
-            let mut ways = [[None; LEAVES]; TOGETHER];
-            for (place, (frame, source)) in frames.iter().zip(sources).enumerate() {
-                if !frame.fasttracked && meets(begin + place) {
-                    let seen = seen(frame, usize::from(frame.l3), *source);
-                    ways[place] = seen.map_or([None; LEAVES], |seen| self.ways(&seen));
-                }
-            }
-            for (place, (frame, ways)) in frames.iter().zip(ways).enumerate() {
-                if let Some(leaves) = stops(ways, frame.len() as u32, cx.now) {
-                    let at = begin + place;
-                    held.push(Held { at, leaves });
-                }
-            }
-            begin += frames.len();
-        }
-    }
-
-    fn own(&self, slot: u32) -> Option<&Own> {
-        self.interfaces.get(slot as usize)?.as_deref()
-    }
-}
-
-/// The leaves that are left from the first on that does not let a packet pass; none where all do.
-#[inline]
-fn stops(
-    ways: [Option<&Way>; LEAVES],
-    bytes: u32,
-    now: machine::Instant,
-) -> Option<[Option<Arc<Leaf>>; LEAVES]> {
-    let passes = |way: &Option<&Way>| way.is_none_or(|way| way.node.pass(bytes, now));
-    let passed = ways.iter().take_while(|way| passes(way)).count();
-    (passed < LEAVES).then(|| left(&ways[passed..]))
-}
-
-/// The leaves of these ways.
-#[cold]
-fn left(ways: &[Option<&Way>]) -> [Option<Arc<Leaf>>; LEAVES] {
-    let mut left = ways.iter().map(|way| way.map(|way| Arc::clone(&way.leaf)));
-    [(); LEAVES].map(|()| left.next().flatten())
-}
-
-/// The source that a frame has come with, and the interface that it came by. Behind srcnat it has another one, and
-/// what an administrator limits is the host behind that.
-#[inline]
-pub(crate) fn source(frame: &Frame) -> u128 {
-    let bytes = frame.bytes();
-    match (bytes.get(12..ETHERNET), bytes.get(ETHERNET..)) {
-        (Some([0x08, 0x00]), Some(packet)) => packet
-            .get(12..16)
-            .and_then(|at| at.first_chunk())
-            .map_or(0, |source| u32::from_be_bytes(*source).into()),
-        (Some([0x86, 0xdd]), Some(packet)) => packet
-            .get(8..24)
-            .and_then(|at| at.first_chunk())
-            .map_or(0, |source| u128::from_be_bytes(*source)),
-        _ => 0,
-    }
-}
 
 /// A packet has passed postrouting, and is about to leave by this out. Returned where no queue takes it.
 #[inline]
@@ -228,12 +37,6 @@ pub(crate) fn postrouting(
     outlet: &mut Outlet,
 ) -> Option<Frame> {
     behind(cx, frame, (source, Then::Out(out)), outlet)
-}
-
-/// Whether a packet that ends in this way meets queues: it has passed input, or is to be finished behind postrouting.
-#[inline]
-pub(crate) const fn meets(exit: Exit) -> bool {
-    exit.is_local() || matches!(exit, Exit::Finish { .. })
 }
 
 /// A packet of a vector waits that came with this source, and is about to leave by this out or, without one, to end
@@ -289,39 +92,6 @@ fn behind(
             None
         }
     }
-}
-
-/// What simple queues look at.
-#[inline]
-fn seen(frame: &Frame, l3: usize, source: u128) -> Option<Seen> {
-    let packet = frame.bytes().get(l3..)?;
-    let (ipv6, own, destination) = match packet.first()? >> 4 {
-        4 => {
-            let header = packet.first_chunk::<20>()?;
-            let at = |at: usize| {
-                u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
-            };
-            (false, at(12).into(), at(16).into())
-        }
-        6 => {
-            let header = packet.first_chunk::<40>()?;
-            let at = |at: usize| {
-                header[at..]
-                    .first_chunk()
-                    .map_or(0, |bytes| u128::from_be_bytes(*bytes))
-            };
-            (true, at(8), at(24))
-        }
-        _ => return None,
-    };
-    Some(Seen {
-        ipv6,
-        source: if source == 0 { own } else { source },
-        destination,
-        ingress: frame.ingress.0,
-        egress: frame.egress.0,
-        mark: frame.mark,
-    })
 }
 
 /// A packet of the interface in this slot meets the queues of that.
@@ -521,20 +291,5 @@ fn take(cx: &Context<'_>, change: Change, outlet: &mut Outlet) {
             schedule.reconfigure(&leaf.node, &leaf.kind, cx.now, lose);
             forget_lost(outlet);
         }
-    }
-}
-
-impl Queueing {
-    fn place(&mut self, id: InterfaceId) -> &mut Own {
-        if self.interfaces.len() <= id.slot() {
-            self.interfaces.resize_with(id.slot() + 1, || None);
-        }
-        self.interfaces[id.slot()].get_or_insert_default()
-    }
-
-    /// What waits, when the worker ends.
-    pub(crate) fn clear(&mut self, each: &mut dyn FnMut(Frame)) {
-        self.schedule
-            .clear(&mut |packet| each(packet.carries.frame));
     }
 }

@@ -6,23 +6,21 @@ use core::ops::Range;
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 
 use super::enter::Lane;
-use super::forward::{self, Fit};
+use super::forward;
 use super::ingress::Entrance;
-use super::packet::packet;
+use super::leave::{Departed, Way, depart, trim};
+use super::packet::{ETHERNET, packet};
 use super::passes::Scratch;
 use super::tally::{RunKey, Speed, Tally, received, slow_is_fast};
 use super::teach::Teacher;
-use super::{Context, Exit, Leaving, decide, egress, options, postrouting};
+use super::{Context, Exit, decide, egress};
 use crate::counters::{Counters, Traffic};
-use crate::drop::DropReason;
 use crate::encap::Arrivals;
 use crate::out::OutId;
 use crate::outlet::Outlet;
-use crate::punt::Why;
 use crate::table::{Adjacency, Kind, NextHopId};
 use crate::trace::Silent;
 
-pub(super) const ETHERNET: u8 = 14;
 /// Bytes of an Ethernet header with one tag.
 const ONE_TAG: u8 = ETHERNET + 4;
 
@@ -275,12 +273,6 @@ fn age_plain<const IPV6: bool>(packet: &mut [u8], mtu: u32) -> Option<u32> {
     }
 }
 
-/// Cuts off what the last link padded the packet with.
-#[inline(always)]
-pub(super) fn trim(frame: &mut Frame, len: usize) -> bool {
-    len == frame.len() || frame.set_len(len)
-}
-
 /// Packets for this router that come out of tunnels, as many as follow each other; returns how many.
 #[inline(never)]
 fn tunnelled(
@@ -375,162 +367,4 @@ fn one<const FAST: bool>(
         }
         Err(exit) => scratch.entered.exits[place] = exit,
     }
-}
-
-/// Where routing sends a packet.
-pub(super) struct Way<'a> {
-    pub(super) hop: NextHopId,
-    pub(super) adjacency: &'a Adjacency,
-    pub(super) ipv6: bool,
-    /// The packet is this router's own.
-    pub(super) own: bool,
-}
-
-/// A frame with its new link header.
-pub(super) enum Departed {
-    /// Its out takes it as it is.
-    Whole(OutId),
-    /// Its out does not.
-    Unfinished { out: OutId, mtu: u32 },
-}
-
-impl Departed {
-    /// Whether IPsec takes it, so that it does not leave by its interface yet.
-    pub(super) const fn is_protected(&self) -> bool {
-        matches!(self, Self::Whole(out) if out.is_protect())
-    }
-}
-
-/// Pass 3 for one frame: decides, and commits what was decided to its bytes.
-pub(super) fn depart(
-    cx: &Context<'_>,
-    frame: &mut Frame,
-    way: &Way<'_>,
-    redirects: &mut bool,
-    outlet: &mut Outlet,
-) -> Result<Departed, Exit> {
-    let leaving = Leaving {
-        packet: packet(frame),
-        offload: &frame.offload,
-        ipv6: way.ipv6,
-        own: way.own,
-        guarded: frame.guarded,
-    };
-    let followed;
-    let adjacency = if way.adjacency.kind == Kind::Forward {
-        way.adjacency
-    } else {
-        followed = decide::follow(cx, leaving.packet, frame.ingress, way.hop, &mut Silent);
-        match &followed {
-            Ok(adjacency) => adjacency,
-            Err(exit) => {
-                if let Some(hop) = waits_to_go_back(cx, frame, exit).filter(|_| *redirects) {
-                    *redirects = false;
-                    outlet.redirect(frame, hop);
-                }
-                return match exit.is_local() && *exit != Exit::Reveal {
-                    true => Err(admitted(cx, frame, true).err().unwrap_or(*exit)),
-                    false => Err(*exit),
-                };
-            }
-        }
-    };
-    admitted(cx, frame, false)?;
-    let (fit, protects) = decide::leave(cx, &leaving, adjacency, &mut Silent)?;
-    // Back where it came from: control may owe its sender a redirect. One per vector says it.
-    if (adjacency.egress == frame.ingress) & *redirects & protects.is_none() {
-        *redirects = false;
-        outlet.redirect(frame, way.hop);
-    }
-    write(cx, frame, adjacency, way.own)?;
-    Ok(match protects {
-        Some(out) => Departed::Whole(out),
-        None => departed(frame, adjacency, fit == Fit::Whole),
-    })
-}
-
-/// Writes what was decided about a packet that no rule looked at: lifetime and options, unless it is the router's own,
-/// and the link header of its next hop.
-///
-/// # Errors
-/// The frame has no room for the link header.
-#[inline(always)]
-pub(super) fn write(
-    cx: &Context<'_>,
-    frame: &mut Frame,
-    adjacency: &Adjacency,
-    own: bool,
-) -> Result<(), Exit> {
-    let ipv6 = packet(frame).first().is_some_and(|first| first >> 4 == 6);
-    let aged = match (own, ipv6) {
-        (true, _) => true,
-        (false, false) => {
-            options::commit(cx, frame, adjacency.egress);
-            age4(frame)
-        }
-        (false, true) => age6(frame),
-    };
-    match aged && egress::rewrite(frame, adjacency) {
-        true => Ok(()),
-        false => Err(Exit::Drop(DropReason::NoBuffer)),
-    }
-}
-
-/// Whether a packet may go on as it came; this router's own always may.
-#[inline(always)]
-fn admitted(cx: &Context<'_>, frame: &Frame, local: bool) -> Result<(), Exit> {
-    match frame.ingress == InterfaceId::NONE {
-        true => Ok(()),
-        false => postrouting::admit(cx, packet(frame), (frame.guarded, local)),
-    }
-}
-
-/// The next hop of a packet that will go back where it came from as soon as that neighbour's link address is known.
-/// Whether its sender is owed a redirect follows from the route: the neighbour may answer late, or never, and
-/// for what waited nobody asks again.
-pub(super) fn waits_to_go_back(cx: &Context<'_>, frame: &Frame, exit: &Exit) -> Option<NextHopId> {
-    match *exit {
-        Exit::Punt(Why::Unresolved(hop)) if frame.ingress != InterfaceId::NONE => {
-            let leaves_by = cx.fib.adjacencies.read(hop).egress;
-            (leaves_by == frame.ingress).then_some(hop)
-        }
-        _ => None,
-    }
-}
-
-/// How a frame with its new link header leaves by this adjacency, into which it fits `whole` or not.
-#[inline(always)]
-pub(super) fn departed(frame: &Frame, adjacency: &Adjacency, whole: bool) -> Departed {
-    let out = adjacency.out;
-    if whole & frame.offload.is_finished() {
-        Departed::Whole(out)
-    } else {
-        let mtu = adjacency.mtu;
-        Departed::Unfinished { out, mtu }
-    }
-}
-
-/// One hop less to live, and no padding of the last link any more.
-#[inline(always)]
-fn age4(frame: &mut Frame) -> bool {
-    let l3 = usize::from(frame.l3);
-    let header = frame.bytes_mut().get_mut(l3..);
-    let Some(header) = header.and_then(|packet| packet.first_chunk_mut::<20>()) else {
-        return false;
-    };
-    forward::age4(header);
-    let total = forward::total4(header) as usize;
-    trim(frame, l3 + total)
-}
-
-#[inline(always)]
-fn age6(frame: &mut Frame) -> bool {
-    let l3 = usize::from(frame.l3);
-    let header = frame.bytes_mut().get_mut(l3..);
-    let Some(header) = header.and_then(|packet| packet.first_chunk_mut::<40>()) else {
-        return false;
-    };
-    forward::age6(header);
-    let total = forward::total6(header) as usize;
-    trim(frame, l3 + total)
 }

@@ -28,7 +28,7 @@
 //! tagged ones that `demux` left alone included.
 //!
 //! A vector takes four passes, cut where memory is missed: headers in pass 1 (`enter`), the routing table in pass
-//! 2, next hops in pass 3 (`depart`), outs in pass 4 (`passes`). Packets keep their order in every pass. Packets
+//! 2, next hops in pass 3 (`depart`, of one frame `leave`), outs in pass 4 (`passes`). Packets keep their order in every pass. Packets
 //! that walk alone (the router's own, resumed, reassembled) enter in `single`. Frames for a tunnel, and packets out
 //! of one, wait on the worker's agenda (`agenda.rs`), because a walk never begins within a walk.
 //!
@@ -50,6 +50,7 @@ pub(crate) mod guarded;
 mod headers;
 mod ingress;
 mod input;
+mod leave;
 mod near;
 mod options;
 mod options6;

@@ -3,7 +3,7 @@
 use frame::InterfaceId;
 
 use super::Context;
-use super::depart::ETHERNET;
+use super::packet::ETHERNET;
 use crate::rule::Class;
 use crate::snapshot::Snapshot;
 use crate::table::{Adjacency, Kind, NextHopId};

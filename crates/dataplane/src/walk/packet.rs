@@ -5,6 +5,9 @@ use wire::Mac;
 
 use crate::rule::Sender;
 
+/// Bytes of an Ethernet header without tags.
+pub(super) const ETHERNET: u8 = 14;
+
 /// A destination to be routed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {

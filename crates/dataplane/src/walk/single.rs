@@ -3,9 +3,9 @@
 
 use frame::{Frame, InterfaceId};
 
-use super::depart::{self, Departed, Way, depart};
 use super::forward::{self, Fit};
 use super::ingress::Arrived;
+use super::leave::{self, Departed, Way, depart};
 use super::packet::{Key, Leaving, packet};
 use super::passes::settle;
 use super::tally::Tally;
@@ -215,7 +215,7 @@ fn onward(
         return Err(Exit::Drop(DropReason::NoBuffer));
     }
     egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
-    Ok(depart::departed(frame, &adjacency, fit == Fit::Whole))
+    Ok(leave::departed(frame, &adjacency, fit == Fit::Whole))
 }
 
 /// Sends a frame by itself, or does what its exit says.

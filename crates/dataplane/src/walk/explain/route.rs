@@ -3,9 +3,9 @@
 use frame::{Guarded, InterfaceId, Offload};
 
 use super::super::decide::{Place, by_rules, enter, leave};
-use super::super::depart::write;
 use super::super::forward::Fit;
 use super::super::guarded::{self, Before, Passage, Watcher};
+use super::super::leave::write;
 use super::super::packet::{Key, Leaving, packet};
 use super::super::{Entrance, Exit, Stage, egress, options, output, postrouting, routing};
 use super::{Follower, Step};

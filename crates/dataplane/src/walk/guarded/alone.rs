@@ -8,8 +8,8 @@ use crate::drop::DropReason;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
 use crate::table::{Adjacency, NextHopId};
-use crate::walk::depart::{self, Departed};
 use crate::walk::forward::Fit;
+use crate::walk::leave::{self, Departed};
 use crate::walk::packet::{packet, sender};
 use crate::walk::tally::{Tally, received};
 use crate::walk::{Context, Exit, egress, gather, options};
@@ -163,7 +163,7 @@ fn settle(
         Ok(onward) => onward,
         Err(exit) => {
             if passage.translation.is_none()
-                && let Some(hop) = depart::waits_to_go_back(cx, frame, &exit)
+                && let Some(hop) = leave::waits_to_go_back(cx, frame, &exit)
                 && tally.owes_redirect(frame.ingress, frame.ingress)
             {
                 outlet.redirect(frame, hop);
@@ -200,5 +200,5 @@ fn settle(
         return Ok(Departed::Whole(adjacency.out));
     }
     tally.count_guarded(cx, frame, ipv6, received, &outlet.counters);
-    Ok(depart::departed(frame, adjacency, onward.fit == Fit::Whole))
+    Ok(leave::departed(frame, adjacency, onward.fit == Fit::Whole))
 }

@@ -13,9 +13,10 @@
 use frame::{Frame, InterfaceId};
 use wire::Mac;
 
+use crate::bridge::Rules;
 use crate::bridge::sheet::{Between, CHUNK, Sheet, counted};
 use crate::drop::DropReason;
-use crate::firewall::{BridgeTables, bridge_nat, chip, filter};
+use crate::firewall::{bridge_nat, chip, filter};
 use crate::outlet::Outlet;
 use crate::packet::link::{Arp, Bpdu, HEADER, Link};
 use crate::packet::{Fields, Tuple};
@@ -113,15 +114,6 @@ pub(crate) struct Asked<'a> {
     pub(crate) ways: &'a [Between],
     /// A bit for each that is asked about.
     pub(crate) which: u64,
-}
-
-/// The rules of bridges, where there are any.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules<'a> {
-    tables: &'a BridgeTables,
-    /// What rules know the bridge by, and its link address.
-    class: Class,
-    mac: Mac,
 }
 
 impl<'a> Rules<'a> {

@@ -19,10 +19,9 @@ use crate::nat::Rewrite;
 use crate::out::OutId;
 use crate::table::Adjacency;
 use crate::table::adjacency::HEADER_BYTES;
-use crate::walk::depart;
 use crate::walk::near::Near;
 use crate::walk::tally::{Speed, received};
-use crate::walk::{Context, egress, forward};
+use crate::walk::{Context, egress, forward, leave};
 
 const ETHERNET: usize = 14;
 
@@ -142,7 +141,7 @@ impl Shape {
             egress::tag(frame, &self.link, self.header).then_some(())?;
         }
         let header = usize::from(self.header);
-        depart::trim(frame, header + len as usize).then_some(())
+        leave::trim(frame, header + len as usize).then_some(())
     }
 }
 

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use wire::Mac;
 
 use super::firewall::hits;
+use crate::bridge::Rules;
 use crate::bridge::sheet::{Between, CHUNK, Sheet};
 use crate::drop::DropReason;
 use crate::firewall::{Firewall, bridge_nat, filter};
@@ -19,7 +20,7 @@ use crate::rule::{
 };
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, class_of, ethernet};
 use crate::walk::Context;
-use crate::walk::guarded::bridged::{Asked, Fate, Fates, Hook, Rules};
+use crate::walk::guarded::bridged::{Asked, Fate, Fates, Hook};
 
 const BRIDGE: InterfaceId = InterfaceId(9);
 const BRIDGE_MAC: Mac = Mac([2, 0, 0, 0, 0, 9]);

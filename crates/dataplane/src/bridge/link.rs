@@ -1,0 +1,46 @@
+//! The link header of a bridged frame: addresses, tags, and the place of the packet.
+
+use frame::{Frame, Segmentation};
+use wire::{EtherType, Mac};
+
+/// Bytes of both addresses of a frame.
+pub(super) const ADDRESSES: usize = 12;
+/// Bytes of a tag.
+pub(super) const TAG: usize = 4;
+/// The most tags that are looked behind.
+const TAGS: usize = 4;
+
+/// A link address as a number.
+#[inline(always)]
+pub(super) fn number(mac: Mac) -> u64 {
+    let [a, b, c, d, e, f] = mac.0;
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}
+
+/// Where the packet of a frame begins, behind its tags.
+pub(crate) fn packet_at(bytes: &[u8]) -> usize {
+    let mut at = ADDRESSES;
+    for _ in 0..TAGS {
+        match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+            Some(kind) if EtherType(u16::from_be_bytes(*kind)).is_vlan() => at += TAG,
+            _ => break,
+        }
+    }
+    at + 2
+}
+
+/// Where the packet of a frame begins, and the type that stands before it; 0 where the frame ends before.
+pub(super) fn packet_of(bytes: &[u8]) -> (usize, u16) {
+    let at = packet_at(bytes);
+    let kind = bytes.get(at - 2..at).and_then(|kind| kind.first_chunk());
+    (at, kind.map_or(0, |kind| u16::from_be_bytes(*kind)))
+}
+
+/// Bytes of a frame that count against the longest one of a link: of merged segments those of the longest.
+pub(super) fn bytes_on_link(frame: &Frame) -> usize {
+    match frame.offload.segmentation {
+        Segmentation::None => frame.len(),
+        // The link's own device splits it by what its sender said fits.
+        _ => 0,
+    }
+}
