@@ -17,7 +17,8 @@ use wire::{Mac, checksum};
 
 pub use self::settings::{Between, Carries, Heard};
 
-use super::next::{Next, Nexts, direct, source};
+use super::next::{Next, Nexts, direct};
+use super::source::source;
 use super::{
     Arrival, Batch, DEPTH, ETHERNET, Encap, Form, Unsealed, ascend, descend, packet_of, put,
     segment_size,

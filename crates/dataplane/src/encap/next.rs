@@ -1,17 +1,16 @@
-//! Next hops and source addresses of outer packets, and the dispatch of encapsulated frames.
+//! Next hops of outer packets, and the dispatch of encapsulated frames.
 
 use core::net::IpAddr;
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
-use super::outer::{IP_BYTES, Outer};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::punt::Why;
 use crate::table::{Adjacency, Kind};
-use crate::walk::{self, Context, Exit};
+use crate::walk::{self, Context};
 
 /// Destination of an encapsulated frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,34 +61,6 @@ pub(crate) fn beside_ipsec(cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency
     };
     let adjacency = cx.fib.adjacencies.read(hop);
     (adjacency.kind == Kind::Forward).then_some(adjacency)
-}
-
-/// Returns the source address of outer packets of a protocol: that of the egress interface. `None` without a route.
-pub(super) fn source(cx: &Context<'_>, remote: IpAddr, protocol: u8) -> Option<IpAddr> {
-    let unspecified = match remote {
-        IpAddr::V4(_) => IpAddr::from([0u8; 4]),
-        IpAddr::V6(_) => IpAddr::from([0u16; 8]),
-    };
-    let len = IP_BYTES[usize::from(remote.is_ipv6())];
-    let mut header = [0; IP_BYTES[1]];
-    let header = header.get_mut(..len)?;
-    let outer = Outer {
-        ends: (unspecified, remote),
-        protocol,
-        tos: 0,
-        total: len,
-        id: 0,
-    };
-    outer.write(header);
-    let egress = match walk::route_own(cx, header, InterfaceId::NONE) {
-        Ok((_, adjacency)) => adjacency.egress,
-        Err(Exit::Punt(Why::Unresolved(hop))) => cx.fib.adjacencies.read(hop).egress,
-        Err(_) => return None,
-    };
-    cx.interfaces.address(egress, |details| match remote {
-        IpAddr::V4(to) => details.address_towards(to).map(IpAddr::V4),
-        IpAddr::V6(to) => details.source6_towards(to).map(IpAddr::V6),
-    })
 }
 
 /// Destinations of the frames of a vector by index, and the egress counts that are not written yet.

@@ -5,6 +5,7 @@
 //! frames enter as if a port had received them, for bridges, stations and VLANs on the interface.
 
 mod arrive;
+mod path;
 mod settings;
 mod target;
 #[cfg(test)]

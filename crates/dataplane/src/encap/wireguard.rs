@@ -17,8 +17,9 @@ use wireguard::session::{self, FRONT, Fault, Sending, TAG, padded};
 
 pub use self::peers::{Allowed, Arriving, Passed, Peer, Sessions, Wireguard};
 
-use super::next::{Next, Nexts, direct, source};
+use super::next::{Next, Nexts, direct};
 use super::outer::{IP_BYTES, Outer, UDP_BYTES, congest, make_room, settle, tos, total, write_udp};
+use super::source::source;
 use super::{Arrival, Batch, DEPTH, ETHERNET, Encap, Form, Unsealed, ascend, descend, put};
 use crate::agenda::Item;
 use crate::counters::Traffic;

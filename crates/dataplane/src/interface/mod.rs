@@ -19,7 +19,7 @@ pub use details::{Details, Own4, Own6};
 pub use own::OwnAddresses;
 pub use peers::Peers;
 pub use station::STATIONS;
-pub use table::{INTERFACES, InterfaceTable};
+pub use table::InterfaceTable;
 pub use tunnel::Ends;
 pub use vlan::Tag;
 
@@ -27,6 +27,9 @@ use frame::InterfaceId;
 use wire::Mac;
 
 use crate::out::OutId;
+
+/// How many interfaces there can be.
+pub const INTERFACES: usize = 1 << InterfaceId::SLOT_BITS;
 
 /// What takes the frames that an interface receives before the interface does. [`InterfaceTable::above`] names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

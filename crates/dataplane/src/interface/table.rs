@@ -13,7 +13,7 @@ use wire::Mac;
 use super::peers::Peers;
 use super::station::Stations;
 use super::tunnel::{Ends, Tunnels};
-use super::{Above, Details, Interface, OwnAddresses};
+use super::{Above, Details, INTERFACES, Interface, OwnAddresses};
 use crate::bond::Bonds;
 use crate::bridge::Bridges;
 use crate::demux::{Demux, Facts};
@@ -24,8 +24,6 @@ use crate::rule::Class;
 use crate::service::ServiceSet;
 use crate::tap::{Direction, Taps};
 
-/// How many interfaces there can be.
-pub const INTERFACES: usize = 1 << InterfaceId::SLOT_BITS;
 /// Slots that are made together.
 const PAGE: usize = 256;
 

@@ -1,6 +1,5 @@
 //! Packets that leave by an association: in ESP or behind AH, with their own IP header or one between both ends.
 
-use core::net::IpAddr;
 use std::sync::Arc;
 
 use esp::ah::Protecting;
@@ -13,59 +12,13 @@ use super::associations::{Leaving, Mode, Protocol};
 use crate::drop::DropReason;
 use crate::encap::{self, ETHERNET, IP_BYTES, Nexts, Outer, UDP_BYTES, make_room, tos, write_udp};
 use crate::flow::upper4;
-use crate::out::{Out, OutId};
 use crate::outlet::Outlet;
 use crate::packet::protocol::{AH, ESP, IPIP as IPV4, IPV6, UDP};
-use crate::punt::Why;
-use crate::table::{Adjacency, Kind};
-use crate::walk::{self, Context, Exit};
+use crate::table::Adjacency;
+use crate::walk::Context;
 
 /// Packets that are sealed together.
 const BATCH: usize = 64;
-
-/// Whether a packet fits the way of its association when this out has protected it.
-///
-/// # Errors
-/// It is too long and not to be fragmented: the layer-3 MTU that would do.
-pub(crate) fn fits(cx: &Context<'_>, out: OutId, leaving: &walk::Leaving<'_>) -> Result<(), Exit> {
-    const EVERY: usize = 1200;
-    let (Out::Protect(slot), true) = (out.out(), leaving.packet.len() > EVERY) else {
-        return Ok(());
-    };
-    let Some(room) = room(cx, slot) else {
-        return Ok(());
-    };
-    match walk::fit_link(leaving, room) {
-        Err(exit @ Exit::Punt(Why::TooBig(_))) => Err(exit),
-        _ => Ok(()),
-    }
-}
-
-/// Returns the length in bytes of the longest packet that fits the route of an association once protected; `None`
-/// without association or route.
-pub(crate) fn room(cx: &Context<'_>, slot: u32) -> Option<u32> {
-    let leaving = cx.snapshot.ipsec.associations.leaving(slot)?;
-    let leaving = leaving.as_deref()?;
-    let main = cx.fib.main();
-    let hop = match leaving.remote.ip() {
-        IpAddr::V4(remote) => main.ipv4.lookup(remote.to_bits()),
-        IpAddr::V6(remote) => main.ipv6.lookup(remote.to_bits()),
-    };
-    let adjacency = cx.fib.adjacencies.read(hop);
-    let known = matches!(
-        adjacency.kind,
-        Kind::Forward | Kind::Incomplete | Kind::Glean
-    );
-    let outer = IP_BYTES[usize::from(leaving.remote.is_ipv6())];
-    let udp = if leaving.in_udp { UDP_BYTES } else { 0 };
-    let payload = (adjacency.mtu as usize).checked_sub(outer + udp)?;
-    let payload = leaving.payload_max(payload)?;
-    let kept = match leaving.mode {
-        Mode::Transport => outer,
-        Mode::Tunnel => 0,
-    };
-    known.then_some((payload + kept) as u32)
-}
 
 /// The ways of the packets of a vector: an association of each policy that it meets.
 #[derive(Default)]

@@ -150,11 +150,6 @@ pub(super) fn leave<T: Tracer>(
     Ok((fit, protects))
 }
 
-/// How a packet, as it is, fits a link of this layer-3 MTU.
-pub(crate) fn fit_link(leaving: &Leaving<'_>, mtu: u32) -> Result<Fit, Exit> {
-    forward::fit(leaving.packet, leaving.own, leaving.offload, mtu)
-}
-
 /// What is said of a packet that IPsec protects.
 pub(super) fn protected_by(cx: &Context<'_>, out: OutId) -> String {
     let Out::Protect(slot) = out.out() else {

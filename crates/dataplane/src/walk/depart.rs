@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 
-use super::enter::Lane;
+use super::entered::Lane;
 use super::forward;
 use super::ingress::Entrance;
 use super::leave::{Departed, Way, depart, trim};

@@ -10,149 +10,17 @@ use kernels::{Lanes, Work, widest};
 
 use super::decide::{self, Place};
 use super::demux;
+use super::entered::{Entered, Lane};
 use super::headers::{self, Headers, Headers4, Headers6};
 use super::ingress::{self, Entrance};
 use super::packet::Key as Destination;
 use super::tally::received;
 use super::{Context, Exit, prerouting};
-use crate::counters::{Counters, Traffic};
-use crate::drop::DropReason;
+use crate::counters::Counters;
 use crate::trace::Silent;
 
 /// Headers are asked for this many frames ahead.
 const AHEAD: usize = 8;
-
-/// What pass 1 says of the frames of a vector, by their place in it.
-pub(super) struct Entered {
-    pub(super) lanes: [Lane; VECTOR_FRAMES],
-    pub(super) exits: [Exit; VECTOR_FRAMES],
-    /// The destinations by family, without gaps, and how many they are.
-    keys4: [u32; VECTOR_FRAMES],
-    count4: usize,
-    keys6: [u128; VECTOR_FRAMES],
-    count6: usize,
-    /// What came in, of whatever kind.
-    received: Traffic,
-}
-
-/// What pass 1 found a frame to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lane {
-    /// It has left its walk already.
-    Exit,
-    V4,
-    V6,
-}
-
-impl Entered {
-    pub(super) const fn new() -> Self {
-        Self {
-            lanes: [Lane::Exit; VECTOR_FRAMES],
-            exits: [Exit::Drop(DropReason::NoRoute); VECTOR_FRAMES],
-            keys4: [0; VECTOR_FRAMES],
-            count4: 0,
-            keys6: [0; VECTOR_FRAMES],
-            count6: 0,
-            received: Traffic {
-                packets: 0,
-                bytes: 0,
-            },
-        }
-    }
-
-    /// A new vector begins.
-    pub(super) fn begin(&mut self) {
-        (self.count4, self.count6) = (0, 0);
-        self.received = Traffic::default();
-    }
-
-    /// The destinations of IPv4 to look up.
-    pub(super) fn destinations4(&self) -> &[u32] {
-        self.keys4.get(..self.count4).unwrap_or_default()
-    }
-
-    /// The same of IPv6.
-    pub(super) fn destinations6(&self) -> &[u128] {
-        self.keys6.get(..self.count6).unwrap_or_default()
-    }
-
-    /// Counts what came in by this entrance.
-    pub(super) fn count(&self, entrance: &Entrance, counters: &Counters) -> Traffic {
-        let Traffic { packets, bytes } = self.received;
-        if entrance.counts {
-            counters.interface(entrance.id).rx.add(packets, bytes);
-        }
-        self.received
-    }
-
-    /// Keeps how a frame left its walk.
-    #[inline(always)]
-    fn leave(&mut self, place: usize, exit: Exit) {
-        self.lanes[place % VECTOR_FRAMES] = Lane::Exit;
-        self.exits[place % VECTOR_FRAMES] = exit;
-    }
-
-    /// Keeps what was decided about a frame.
-    fn note(&mut self, at: usize, key: Result<Destination, Exit>) {
-        let place = at % VECTOR_FRAMES;
-        match key {
-            Ok(Destination::V4(address)) => {
-                self.keys4[self.count4 % VECTOR_FRAMES] = address;
-                self.lanes[place] = Lane::V4;
-                self.count4 += 1;
-            }
-            Ok(Destination::V6(address)) => {
-                self.keys6[self.count6 % VECTOR_FRAMES] = address;
-                self.lanes[place] = Lane::V6;
-                self.count6 += 1;
-            }
-            Err(exit) => self.leave(place, exit),
-        }
-    }
-
-    /// The same of frames from a place on that enter together. False, and nothing kept, where there is no
-    /// room for them.
-    #[inline(always)]
-    fn note_all<K: Key>(&mut self, at: usize, keys: [K; headers::TOGETHER]) -> bool {
-        if at + headers::TOGETHER > VECTOR_FRAMES {
-            return false;
-        }
-        let (all, count) = K::keys(self);
-        let Some((to, _)) = all.get_mut(*count..).and_then(split) else {
-            return false;
-        };
-        *to = keys;
-        *count += headers::TOGETHER;
-        self.lanes[at..at + headers::TOGETHER].fill(K::LANE);
-        true
-    }
-}
-
-/// What is looked up of a family.
-pub(super) trait Key: Copy {
-    /// Those of a vector, and how many they are.
-    fn keys(entered: &mut Entered) -> (&mut [Self; VECTOR_FRAMES], &mut usize);
-    /// The lane of the family.
-    const LANE: Lane;
-}
-
-impl Key for u32 {
-    const LANE: Lane = Lane::V4;
-
-    #[inline(always)]
-    fn keys(entered: &mut Entered) -> (&mut [Self; VECTOR_FRAMES], &mut usize) {
-        (&mut entered.keys4, &mut entered.count4)
-    }
-}
-
-impl Key for u128 {
-    const LANE: Lane = Lane::V6;
-
-    #[inline(always)]
-    fn keys(entered: &mut Entered) -> (&mut [Self; VECTOR_FRAMES], &mut usize) {
-        (&mut entered.keys6, &mut entered.count6)
-    }
-}
 
 /// Who works on with the headers of frames that enter together.
 pub(super) trait Sees {

@@ -4,6 +4,7 @@
 use frame::{Offload, Segmentation};
 
 use super::Exit;
+use super::packet::Leaving;
 use crate::drop::DropReason;
 use crate::packet::protocol;
 use crate::punt::Why;
@@ -28,6 +29,11 @@ pub(super) fn fit(packet: &[u8], own: bool, offload: &Offload, mtu: u32) -> Resu
         (Some(header), _) => fit4(header, packet, mtu, offload),
         _ => Err(Exit::Drop(DropReason::Ipv4Length)),
     }
+}
+
+/// How a packet, as it is, fits a link of this layer-3 MTU.
+pub(crate) fn fit_link(leaving: &Leaving<'_>, mtu: u32) -> Result<Fit, Exit> {
+    fit(leaving.packet, leaving.own, leaving.offload, mtu)
 }
 
 /// Whether there is nothing to decide about an IPv4 packet: it has no options, may live on, and fits

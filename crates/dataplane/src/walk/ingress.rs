@@ -5,7 +5,7 @@ use frame::InterfaceId;
 use wire::{EtherType, Mac};
 
 use super::headers::{Column, Headers};
-use super::{Context, Exit, stations};
+use super::{Context, Exit};
 use crate::demux::pppoe::{self, SESSION_DATA};
 use crate::drop::DropReason;
 use crate::interface::{Interface, InterfaceTable, Session, Tag, vlan};
@@ -125,7 +125,7 @@ pub(crate) fn run(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result
 fn unusual(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exit> {
     let (mut entrance, l3, ethertype) = untag(cx, entrance, bytes)?;
     if entrance.interface.stations
-        && let Some(station) = stations::of(cx, entrance.id, bytes)
+        && let Some(station) = station_of(cx, entrance.id, bytes)
     {
         entrance =
             Entrance::new(cx.interfaces, station).ok_or(Exit::Drop(DropReason::InterfaceDown))?;
@@ -282,4 +282,11 @@ fn destination(head: &[u8; ETHERNET]) -> u64 {
 fn number(mac: Mac) -> u64 {
     let [a, b, c, d, e, f] = mac.0;
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}
+
+/// The station on an interface that a frame is sent to.
+#[inline]
+pub(super) fn station_of(cx: &Context<'_>, on: InterfaceId, bytes: &[u8]) -> Option<InterfaceId> {
+    let to = Mac(*bytes.first_chunk()?);
+    cx.interfaces.station(on, to)
 }

@@ -42,6 +42,7 @@ mod demux;
 mod depart;
 mod egress;
 mod enter;
+mod entered;
 mod exit;
 pub(crate) mod explain;
 mod forward;
@@ -71,9 +72,9 @@ mod tests;
 
 pub use crate::context::Context;
 pub(crate) use crate::context::{UNKNOWN_TIME, name};
-pub(crate) use decide::fit_link;
 pub(crate) use egress::{count_sent, finish, rewrite};
 pub use exit::Exit;
+pub(crate) use forward::fit_link;
 pub(crate) use gather::{discard_lost, expire};
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, Note, Told};

@@ -6,7 +6,6 @@
 //! stations is asked once for each vector.
 
 use frame::{Frame, InterfaceId, Vector};
-use wire::Mac;
 
 use super::ingress::{self, ETHERNET, Entrance};
 use super::{Context, demux};
@@ -15,13 +14,6 @@ use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::tap::{self, Direction};
-
-/// The station on an interface that a frame is sent to.
-#[inline]
-pub(super) fn of(cx: &Context<'_>, on: InterfaceId, bytes: &[u8]) -> Option<InterfaceId> {
-    let to = Mac(*bytes.first_chunk()?);
-    cx.interfaces.station(on, to)
-}
 
 /// Takes the frames of stations out of a vector, and leaves them, and copies of what is for all, to be walked as
 /// theirs.
@@ -75,14 +67,14 @@ pub(super) fn receiver(
 /// Whether a frame is for a station; it is the station's then, or of what lies on that.
 fn claim(cx: &Context<'_>, entrance: &Entrance, frame: &mut Frame) -> bool {
     let bytes = frame.bytes();
-    let direct = of(cx, entrance.id, bytes).and_then(|station| {
+    let direct = ingress::station_of(cx, entrance.id, bytes).and_then(|station| {
         let (id, l3) = ingress::untagged(cx, station, bytes)?;
         let below = if id == station { entrance.id } else { station };
         Some((below, id, l3))
     });
     let found = direct.or_else(|| {
         let (on, l3) = ingress::untagged(cx, entrance.id, bytes)?;
-        Some((on, of(cx, on, bytes)?, l3))
+        Some((on, ingress::station_of(cx, on, bytes)?, l3))
     });
     let runs = |id| { cx.interfaces.get(id) }.is_some_and(|interface| interface.running);
     // What does not run receives nothing: ingress says so of each frame.
@@ -151,7 +143,8 @@ pub(crate) fn leave(cx: &Context<'_>, mut frame: Frame, slot: u32, outlet: &mut 
                 copy_to(cx, (on, id, l3), &frame, outlet);
             }
         });
-    } else if let Some(id) = of(cx, on, frame.bytes()).filter(|id| is_bridged(*id)) {
+    } else if let Some(id) = ingress::station_of(cx, on, frame.bytes()).filter(|id| is_bridged(*id))
+    {
         frame.rise(on, id);
         frame.l3 = l3 as u16;
         return arrive(cx, frame, outlet);

@@ -1,4 +1,4 @@
-//! Targets of a network's frames: the header template of a peer, and the next hop to it.
+//! Targets of a network's frames: the header template of a peer, with the next hop that `path.rs` finds.
 
 use core::net::IpAddr;
 
@@ -8,9 +8,7 @@ use wire::{Protocol, checksum, vxlan};
 use super::{INNER, Vxlan, entropy};
 use crate::drop::DropReason;
 use crate::encap::{ETHERNET, packet_of};
-use crate::punt::Why;
-use crate::table::{Adjacency, Kind};
-use crate::walk::{self, Context, Exit};
+use crate::table::Adjacency;
 
 /// Bytes of a header of IPv4, and of IPv6.
 const IPV4: usize = 20;
@@ -57,12 +55,12 @@ pub(super) struct Target {
 /// Cache of the targets of one vector.
 pub(crate) struct Targets {
     /// The target of each line, chosen by a few bits of the address.
-    of: [Option<To>; Self::PLACES],
-    targets: [Target; Self::PLACES],
+    pub(super) of: [Option<To>; Self::PLACES],
+    pub(super) targets: [Target; Self::PLACES],
 }
 
 impl Targets {
-    const PLACES: usize = 16;
+    pub(super) const PLACES: usize = 16;
 
     pub(crate) fn new() -> Self {
         let none = || Target {
@@ -83,20 +81,6 @@ impl Targets {
         self.of = [None; Self::PLACES];
     }
 
-    /// Returns the line of a target; makes the template on a miss.
-    pub(super) fn get(&mut self, cx: &Context<'_>, network: &Vxlan, to: To) -> usize {
-        let low = match to.address {
-            IpAddr::V4(address) => address.to_bits(),
-            IpAddr::V6(address) => address.to_bits() as u32,
-        };
-        let place = (low ^ low >> 8) as usize % Self::PLACES;
-        if self.of[place] != Some(to) {
-            self.targets[place].set(cx, network, to);
-            self.of[place] = Some(to);
-        }
-        place
-    }
-
     #[inline(always)]
     pub(super) fn at(&self, place: usize) -> &Target {
         &self.targets[place % Self::PLACES]
@@ -104,36 +88,8 @@ impl Targets {
 }
 
 impl Target {
-    /// Makes the template for a target.
-    #[inline(never)]
-    fn set(&mut self, cx: &Context<'_>, network: &Vxlan, to: To) {
-        let packet = self.write_packet(network, to, network.local);
-        let found = walk::route_own(cx, packet, to.by);
-        let egress = match &found {
-            Ok((_, adjacency)) => adjacency.egress,
-            Err(Exit::Punt(Why::Unresolved(hop))) => cx.fib.adjacencies.read(*hop).egress,
-            Err(Exit::Drop(reason)) => return self.path = Path::Lost(*reason),
-            Err(_) => return self.path = Path::Lost(DropReason::NoRoute),
-        };
-        if network.local.is_unspecified() {
-            let Some(source) = source(cx, egress, to.address) else {
-                return self.path = Path::Lost(DropReason::VxlanNoSource);
-            };
-            self.write_packet(network, to, source);
-        }
-        let ipv6 = to.address.is_ipv6();
-        let looks = cx.snapshot.firewall.guards(ipv6) || !cx.snapshot.rules.is_empty();
-        self.path = match found {
-            Ok((_, adjacency)) if adjacency.kind == Kind::Forward && network.fast && !looks => {
-                self.write_link(&adjacency);
-                Path::By(adjacency)
-            }
-            _ => Path::Own(to.by),
-        };
-    }
-
     /// Writes headers behind the room of a plain link header, as if there was no frame behind them; the packet.
-    fn write_packet(&mut self, network: &Vxlan, to: To, source: IpAddr) -> &[u8] {
+    pub(super) fn write_packet(&mut self, network: &Vxlan, to: To, source: IpAddr) -> &[u8] {
         let lifetime = LIFETIMES[usize::from(to.address.is_multicast())];
         let lifetime = network.ttl.unwrap_or(lifetime);
         let ip = match (source, to.address) {
@@ -170,7 +126,7 @@ impl Target {
     }
 
     /// Puts the link header of a next hop in front.
-    fn write_link(&mut self, adjacency: &Adjacency) {
+    pub(super) fn write_link(&mut self, adjacency: &Adjacency) {
         let link = usize::from(adjacency.header_len).min(adjacency.header.len());
         self.headers.copy_within(self.link..self.len, link);
         self.headers[..link].copy_from_slice(&adjacency.header[..link]);
@@ -286,14 +242,6 @@ impl Target {
             put(datagram, 6, checksum);
         }
     }
-}
-
-/// Source address of packets that leave by this interface for `remote`.
-fn source(cx: &Context<'_>, egress: InterfaceId, to: IpAddr) -> Option<IpAddr> {
-    cx.interfaces.address(egress, |details| match to {
-        IpAddr::V4(to) => details.address_towards(to).map(IpAddr::V4),
-        IpAddr::V6(to) => details.source6_towards(to).map(IpAddr::V6),
-    })
 }
 
 /// Whether the frame carries a packet of IPv4 that may not be fragmented.

@@ -68,7 +68,7 @@ impl<W: Watcher> Follower<'_, W> {
             let line = self.cx.interfaces.get(id);
             id.slot() as u32 != slot && line.is_some_and(|line| line.out == OutId::station(id))
         };
-        let to = super::super::stations::of(self.cx, on, self.frame.bytes());
+        let to = super::super::ingress::station_of(self.cx, on, self.frame.bytes());
         match to.filter(|id| is_bridged(*id)) {
             Some(station) => {
                 self.egress.add(station);

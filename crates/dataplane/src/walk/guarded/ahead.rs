@@ -14,7 +14,7 @@ use crate::connection::{NatState, Tick, Tracker, Ways};
 use crate::packet::Fields;
 use crate::rule::First;
 use crate::walk::Context;
-use crate::walk::enter::Lane;
+use crate::walk::entered::Lane;
 use crate::walk::near::Near;
 use crate::walk::packet::packet;
 

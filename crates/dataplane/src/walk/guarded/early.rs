@@ -5,10 +5,10 @@
 //! on a list is seen by the packets behind the run. A connection mark is in force at once: the next packet has it.
 
 use super::chains::{Known, waiting};
+use super::chunk::{Chunk, Passes};
 use super::passage::Early;
 use super::plain::{Busy, Plain};
 use super::run::Waiting;
-use super::vector::{Chunk, Passes};
 use super::{Ahead, CHUNK, translation};
 use crate::connection::Track;
 use crate::rule::{Ahead as First, Changes, Marks};

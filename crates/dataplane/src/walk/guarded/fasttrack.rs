@@ -12,7 +12,7 @@ use frame::{Frame, InterfaceId};
 
 use super::CHUNK;
 use super::ahead::Ahead;
-use super::vector::{Chunk, Passes};
+use super::chunk::{Chunk, Passes};
 use crate::connection::{Fast, NatState, Tick, Tracker, Way};
 use crate::counters::Traffic;
 use crate::nat::Rewrite;

@@ -15,7 +15,7 @@
 //!
 //! | files | what they hold |
 //! |---|---|
-//! | `vector` | the loop over a vector, in chunks of 64 packets |
+//! | `vector`, `chunk` | the loop over a vector, in chunks of 64 packets |
 //! | `read`, `columns`, `ahead`, `find` | what is known of a chunk: headers, fields, bit sets, connections |
 //! | `fasttrack` | packets of FastTracked connections |
 //! | `plain`, `wait`, `run`, `raw`, `arrived`, `early`, `ask`, `stream` | the short way of packets in mid-connection |
@@ -34,6 +34,7 @@ mod arrived;
 mod ask;
 pub(crate) mod bridged;
 mod chains;
+mod chunk;
 mod columns;
 mod commit;
 mod connection;

@@ -9,7 +9,8 @@ use super::ahead::Ahead;
 use super::{CHUNK, fasttrack};
 use crate::connection::Tracker;
 use crate::packet::{Fields, SLOW_FLAGS, protocol};
-use crate::walk::enter::{Lane, Sees};
+use crate::walk::enter::Sees;
+use crate::walk::entered::Lane;
 use crate::walk::headers::{self, Headers, column};
 
 /// Reads all packets, and asks for what the index says of their connections. By family, so that what it

@@ -2,10 +2,10 @@
 //! checks once what is the same for all of them.
 
 use super::CHUNK;
+use super::chunk::Chunk;
 use super::fasttrack::Shape;
 use super::plain::{Firsts, Outcome, Plain, Verdict, keeps_to, write};
 use super::run::Run;
-use super::vector::Chunk;
 use crate::counters::Traffic;
 use crate::rule::{First, Quick};
 use crate::walk::Memory;

@@ -9,8 +9,8 @@ use frame::shortcut::{Connection, Handler, Rewrite, Rules, Shortcut};
 
 use super::CHUNK;
 use super::ahead::Ahead;
+use super::chunk::{Chunk, Passes};
 use super::plain::{Plain, Verdict};
-use super::vector::{Chunk, Passes};
 use crate::connection::{NatState, Tracker, Way};
 use crate::nat;
 use crate::out::OutId;

@@ -4,11 +4,12 @@
 //! are decided about in order, because one packet may create the connection of the next. Packets of the short way
 //! wait for each other in a run, which ends before the next packet that takes another way.
 
-use frame::{Frame, InterfaceId, VECTOR_FRAMES};
+use frame::{Frame, VECTOR_FRAMES};
 use kernels::widest;
 
 use super::ahead::Ahead;
 use super::alone::{elsewhere, one};
+use super::chunk::{Chunk, Passes, Stop};
 use super::find::Find;
 use super::plain::{Outcome, Plain};
 use super::read::{Read, Seeing};
@@ -18,7 +19,7 @@ use crate::connection::Tick;
 use crate::counters::Traffic;
 use crate::out::OutId;
 use crate::outlet::Outlet;
-use crate::walk::enter::{Lane, pass1};
+use crate::walk::enter::pass1;
 use crate::walk::ingress::Entrance;
 use crate::walk::leave::Departed;
 use crate::walk::near::Near;
@@ -26,45 +27,6 @@ use crate::walk::passes::Scratch;
 use crate::walk::tally::{Speed, Tally, received};
 use crate::walk::teach::Teacher;
 use crate::walk::{Context, Exit, bypass};
-
-/// What is the same for all packets of a vector.
-pub(super) struct Passes<'a, 'o> {
-    pub(super) cx: &'a Context<'a>,
-    /// By family: IPv4, IPv6.
-    pub(super) plain: [Option<Plain<'a>>; 2],
-    pub(super) tracks: [bool; 2],
-    /// Rules ask for more than columns.
-    pub(super) reads: [bool; 2],
-    pub(super) fasttracks: [bool; 2],
-    pub(super) now: Tick,
-    /// The interface that the vector came in by, and what of it left by FastTrack.
-    pub(super) ingress: InterfaceId,
-    pub(super) received: Traffic,
-    /// By family: who teaches the entrance's port the ways of connections.
-    pub(super) teachers: [Option<Teacher>; 2],
-    pub(super) tally: Tally,
-    pub(super) near: &'o mut Near,
-    pub(super) outlet: &'o mut Outlet,
-}
-
-/// Some packets of a vector, with what pass 1 said of them.
-pub(super) struct Chunk<'a> {
-    pub(super) frames: &'a mut [Frame],
-    pub(super) lanes: &'a [Lane],
-    pub(super) outs: &'a mut [OutId],
-    pub(super) exits: &'a mut [Exit],
-}
-
-/// Why packets do not go on waiting in the run.
-pub(super) enum Stop {
-    /// There are no more.
-    End,
-    /// The connection of the next is marked for FastTrack.
-    FastTrack,
-    /// The next is to be decided about alone; what pass 1 said of one for this router, and what is
-    /// known of its connection.
-    Alone(Option<Exit>, Met),
-}
 
 /// All passes but the last. Fills in `scratch.outs` and `scratch.entered.exits`.
 pub(in crate::walk) fn vector(

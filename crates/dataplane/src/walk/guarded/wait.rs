@@ -3,8 +3,8 @@
 use core::ops::Range;
 
 use super::ahead::Ahead;
+use super::chunk::{Chunk, Passes, Stop};
 use super::plain::Plain;
-use super::vector::{Chunk, Passes, Stop};
 use super::{CHUNK, Met};
 use crate::connection::Passed;
 use crate::drop::DropReason;

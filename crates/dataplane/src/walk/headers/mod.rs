@@ -8,7 +8,7 @@ mod ipv6;
 use frame::Frame;
 use kernels::Lanes;
 
-use super::enter::Key;
+use super::entered::Key;
 use super::guarded::Kept;
 use super::ingress::ETHERNET;
 use crate::interface::{Interface, OwnAddresses};

@@ -1,0 +1,292 @@
+//! The passes over frames of tunnels: encapsulation, classification and decapsulation.
+
+use frame::{Frame, Guarded, InterfaceId, Pool, Vector};
+
+use super::next::{Next, Nexts};
+use super::unsealed::Unsealed;
+use super::vxlan::Targets;
+use super::{DEPTH, Encapsulation, Form, encapsulations};
+use crate::agenda::Item;
+use crate::counters::Traffic;
+use crate::drop::DropReason;
+use crate::interface::{Ends, Interface};
+use crate::outlet::Outlet;
+use crate::tap::{self, Direction};
+use crate::walk::{Context, Exit};
+
+/// One encapsulation: the settings of a tunnel.
+pub(crate) trait Encap {
+    /// Drop reason of packets with unknown ends; `None` delivers them as packets of no tunnel.
+    const UNKNOWN: Option<DropReason> = None;
+
+    /// The keys of the packets that it decapsulates, at most two.
+    fn ends(&self) -> [Option<Ends>; 2];
+
+    /// Encapsulates frames that leave by it. Sets in `batch` where each of them goes.
+    fn encapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: &mut [Frame],
+        batch: &mut Batch<'_>,
+        outlet: &mut Outlet,
+    );
+
+    /// Makes a frame the packet that carries it, for a trace: without encryption, and nothing is counted.
+    ///
+    /// # Errors
+    /// The tunnel does not carry it.
+    fn encapsulate_unsealed(
+        &self,
+        cx: &Context<'_>,
+        frame: &mut Frame,
+        pool: &mut Pool,
+    ) -> Result<Unsealed, Exit>;
+
+    /// Classifies a packet for this router; `None` leaves the packet to the others.
+    fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival>;
+
+    /// Decapsulates `count` frames of the tunnel with this interface. Consumes all of them and puts the payloads on
+    /// the agenda. Returns the number and the bytes of the frames.
+    fn decapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: impl Iterator<Item = Frame>,
+        count: usize,
+        interface: &Interface,
+        outlet: &mut Outlet,
+    ) -> Traffic;
+}
+
+/// Result of [`Encap::classify`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// A whole packet with these ends.
+    Of(Ends),
+    /// A malformed packet, dropped under this name.
+    Malformed(DropReason),
+    /// A fragment, to be reassembled first.
+    Fragment,
+}
+
+/// Scratch memory of the encapsulation of one vector.
+pub(crate) struct Batch<'a> {
+    /// Where each frame goes.
+    pub(crate) nexts: &'a mut Nexts,
+    /// Headers by peer.
+    pub(crate) targets: &'a mut Targets,
+}
+
+/// Generates the functions over all encapsulations of the list. Dispatch is static, once for a vector.
+macro_rules! functions {
+    ($($(#[cfg($when:meta)])? $(#[doc = $doc:expr])+ $name:ident($settings:ty),)+) => {
+        impl Form {
+            const fn unknown(self) -> Option<DropReason> {
+                match self {
+                    $($(#[cfg($when)])? Self::$name => <$settings>::UNKNOWN,)+
+                }
+            }
+        }
+
+        /// Classifies a packet for this router: the first encapsulation on the list that knows it decides.
+        #[inline(always)]
+        fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
+            $($(#[cfg($when)])? {
+                if let Some(arrival) = <$settings>::classify(cx, packet) {
+                    return Some(arrival);
+                }
+            })+
+            None
+        }
+
+        impl Encapsulation {
+            /// The keys of the packets that it decapsulates.
+            pub fn ends(&self) -> impl Iterator<Item = Ends> {
+                let ends = match self {
+                    $($(#[cfg($when)])? Self::$name(settings) => settings.ends(),)+
+                };
+                ends.into_iter().flatten()
+            }
+
+            fn encapsulate(
+                &self,
+                cx: &Context<'_>,
+                frames: &mut [Frame],
+                batch: &mut Batch<'_>,
+                outlet: &mut Outlet,
+            ) {
+                match self {
+                    $($(#[cfg($when)])? Self::$name(settings) => {
+                        settings.encapsulate(cx, frames, batch, outlet);
+                    })+
+                }
+            }
+
+            pub(super) fn encapsulate_unsealed(
+                &self,
+                cx: &Context<'_>,
+                frame: &mut Frame,
+                pool: &mut Pool,
+            ) -> Result<Unsealed, Exit> {
+                match self {
+                    $($(#[cfg($when)])? Self::$name(settings) => {
+                        settings.encapsulate_unsealed(cx, frame, pool)
+                    })+
+                }
+            }
+
+            fn decapsulate(
+                &self,
+                cx: &Context<'_>,
+                frames: impl Iterator<Item = Frame>,
+                count: usize,
+                interface: &Interface,
+                outlet: &mut Outlet,
+            ) -> Traffic {
+                match self {
+                    $($(#[cfg($when)])? Self::$name(settings) => {
+                        settings.decapsulate(cx, frames, count, interface, outlet)
+                    })+
+                }
+            }
+        }
+    };
+}
+
+encapsulations!(functions);
+
+/// Encapsulates the frames that leave by the tunnel in this slot, and sends them on.
+pub(crate) fn leave(
+    cx: &Context<'_>,
+    slot: u32,
+    frames: &mut Vector,
+    nexts: &mut Nexts,
+    targets: &mut Targets,
+    outlet: &mut Outlet,
+) {
+    if cx.interfaces.taps().any() {
+        for frame in frames.frames() {
+            let leaves = (frame.egress, Direction::Transmitted);
+            tap::show(cx, leaves, (frame, 0), outlet);
+        }
+    }
+    let mut batch = Batch { nexts, targets };
+    let done = cx.interfaces.tunnel(slot, |tunnel| {
+        tunnel.encapsulate(cx, frames.frames_mut(), &mut batch, outlet);
+    });
+    if done.is_none() {
+        batch.nexts.fill(Next::Lost(DropReason::EgressDown));
+    }
+    batch.nexts.send(cx, frames, outlet);
+}
+
+/// Marks a frame as encapsulated once more: its outer packet is the router's own.
+///
+/// # Errors
+/// The frame passed too many tunnels.
+#[inline(always)]
+pub(crate) fn descend(frame: &mut Frame) -> Result<(), DropReason> {
+    if frame.depth >= DEPTH {
+        return Err(DropReason::TunnelDepth);
+    }
+    frame.depth += 1;
+    frame.rise(InterfaceId::NONE, InterfaceId::NONE);
+    frame.guarded = Guarded::Clear;
+    (frame.walked, frame.priority) = (false, 0);
+    Ok(())
+}
+
+/// Decides about a packet for this router that comes out of a tunnel, or claims to; `None` for any other.
+#[cold]
+pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
+    match classify(cx, packet)? {
+        Arrival::Of(ends) => match network(cx, &ends) {
+            Some(id) => Some(Exit::Decapsulate(id)),
+            None => ends.form.unknown().map(Exit::Drop),
+        },
+        Arrival::Malformed(reason) => Some(Exit::Drop(reason)),
+        Arrival::Fragment => Some(Exit::Collect),
+    }
+}
+
+/// Looks up the interface of a tunnel by its ends, first with the local address, then with any.
+fn network(cx: &Context<'_>, ends: &Ends) -> Option<InterfaceId> {
+    let found = cx.interfaces.tunnel_of(ends);
+    found.or_else(|| cx.interfaces.tunnel_of(&ends.without_address()))
+}
+
+/// Lookup of tunnels for successive packets. Remembers the last one.
+#[derive(Default)]
+pub(crate) struct Arrivals {
+    last: Option<(Ends, InterfaceId)>,
+}
+
+impl Arrivals {
+    /// Returns the interface that decapsulates a packet; `None` leaves the decision to [`arrival`].
+    #[inline(always)]
+    pub(crate) fn of(&mut self, cx: &Context<'_>, packet: &[u8]) -> Option<InterfaceId> {
+        let Arrival::Of(ends) = classify(cx, packet)? else {
+            return None;
+        };
+        match self.last {
+            Some((last, id)) if last == ends => Some(id),
+            _ => {
+                let id = network(cx, &ends)?;
+                self.last = Some((ends, id));
+                Some(id)
+            }
+        }
+    }
+}
+
+/// Decapsulates packets of one tunnel and puts the payloads on the agenda. Returns the packets' number and bytes.
+pub(crate) fn arrive(
+    cx: &Context<'_>,
+    (frames, count): (impl Iterator<Item = Frame>, usize),
+    id: InterfaceId,
+    outlet: &mut Outlet,
+) -> Traffic {
+    let interface = cx.interfaces.get(id);
+    let mut frames = frames.take(count);
+    let arrived = interface.and_then(|interface| {
+        cx.interfaces.tunnel(id.slot() as u32, |tunnel| {
+            tunnel.decapsulate(cx, &mut frames, count, &interface, outlet)
+        })
+    });
+    arrived.unwrap_or_else(|| discard_all(frames, outlet))
+}
+
+/// Discards packets of a tunnel whose interface is down. Returns their number and bytes.
+#[cold]
+pub(crate) fn discard_all(frames: impl Iterator<Item = Frame>, outlet: &mut Outlet) -> Traffic {
+    let mut all = Traffic::default();
+    for frame in frames {
+        all.packets += 1;
+        all.bytes += frame.len() as u64 + u64::from(frame.untagged);
+        outlet.discard(frame, DropReason::InterfaceDown);
+    }
+    all
+}
+
+/// Marks a frame as received by the tunnel's interface, after decapsulation.
+#[inline(always)]
+pub(crate) fn ascend(frame: &mut Frame, id: InterfaceId) {
+    frame.depth += 1;
+    frame.rise(frame.ingress, id);
+    frame.egress = InterfaceId::NONE;
+    frame.guarded = Guarded::Clear;
+    (frame.walked, frame.priority) = (false, 0);
+    (frame.untagged, frame.came_priority) = (0, 0);
+}
+
+/// Puts a decapsulated frame into its batch, or on the agenda if the batch found no room there.
+#[inline(always)]
+pub(crate) fn put(batch: &mut Option<Vec<Frame>>, item: Item, frame: Frame, outlet: &mut Outlet) {
+    match batch {
+        Some(batch) => batch.push(frame),
+        None => {
+            if let Err(frame) = outlet.agenda.put(item, frame) {
+                outlet.discard(frame, DropReason::AgendaFull);
+            }
+        }
+    }
+}

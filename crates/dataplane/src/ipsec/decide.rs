@@ -1,0 +1,127 @@
+//! Decides whether a policy protects, admits or discards a packet, and whether the protected packet fits its link.
+
+use core::net::IpAddr;
+
+use frame::Guarded;
+
+use super::associations::Mode;
+use super::policies::Action;
+use crate::drop::DropReason;
+use crate::encap::{IP_BYTES, UDP_BYTES};
+use crate::out::{Out, OutId};
+use crate::packet::{Tuple, protocol};
+use crate::punt::Why;
+use crate::table::Kind;
+use crate::walk::{self, Context, Exit};
+
+/// The UDP ports of IKE, also behind translators (RFC 7296, 2.23).
+const IKE: [u16; 2] = [500, 4500];
+
+/// What protects a packet that is about to leave, as it is now; none: it leaves as it is.
+///
+/// # Errors
+/// A policy discards it, or there is no association yet.
+pub(crate) fn outbound(
+    cx: &Context<'_>,
+    tuple: &Tuple,
+    (guarded, own): (Guarded, bool),
+) -> Result<Option<OutId>, Exit> {
+    let ipsec = &cx.snapshot.ipsec;
+    if ipsec.is_empty() || guarded == Guarded::Protected || own && is_ike(tuple, tuple.source_port)
+    {
+        return Ok(None);
+    }
+    match ipsec.policies.outbound(tuple).map(|policy| policy.action) {
+        None | Some(Action::Pass) => Ok(None),
+        Some(Action::Discard) => Err(Exit::Drop(DropReason::IpsecDiscardOut)),
+        Some(Action::Protect { slot, required }) => {
+            match (ipsec.associations.can_protect(slot), required) {
+                (true, _) => Ok(Some(OutId::protect(slot))),
+                (false, true) => Err(Exit::Punt(Why::Unprotected(slot))),
+                (false, false) => Ok(None),
+            }
+        }
+    }
+}
+
+/// Whether a packet goes into IPsec, as it is now (`ipsec-policy=out`).
+pub(crate) fn goes_in(cx: &Context<'_>, tuple: &Tuple, guarded: Guarded) -> bool {
+    let ipsec = &cx.snapshot.ipsec;
+    if ipsec.is_empty() || guarded == Guarded::Protected {
+        return false;
+    }
+    let policy = ipsec.policies.outbound(tuple);
+    policy.is_some_and(|policy| matches!(policy.action, Action::Protect { .. }))
+}
+
+/// Whether a packet that came in may come in as it did (RFC 4301, 5.2). `local` says that it is for this router.
+///
+/// # Errors
+/// A policy discards it, or it is not protected as a policy asks.
+pub(crate) fn admit(
+    cx: &Context<'_>,
+    tuple: &Tuple,
+    (guarded, local): (Guarded, bool),
+) -> Result<(), Exit> {
+    let ipsec = &cx.snapshot.ipsec;
+    if ipsec.is_empty()
+        || guarded == Guarded::Revealed
+        || local && is_ike(tuple, tuple.destination_port)
+    {
+        return Ok(());
+    }
+    match ipsec.policies.inbound(tuple).map(|policy| policy.action) {
+        Some(Action::Discard) => Err(Exit::Drop(DropReason::IpsecDiscard)),
+        Some(Action::Protect { required: true, .. }) => Err(Exit::Drop(DropReason::IpsecClear)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a packet is the exchange of keys itself, by its port at this router (RouterOS: it bypasses policies).
+fn is_ike(tuple: &Tuple, port: u16) -> bool {
+    tuple.protocol == protocol::UDP && IKE.contains(&port)
+}
+
+/// Whether a packet fits the way of its association when this out has protected it.
+///
+/// # Errors
+/// It is too long and not to be fragmented: the layer-3 MTU that would do.
+pub(crate) fn fits(cx: &Context<'_>, out: OutId, leaving: &walk::Leaving<'_>) -> Result<(), Exit> {
+    const EVERY: usize = 1200;
+    let (Out::Protect(slot), true) = (out.out(), leaving.packet.len() > EVERY) else {
+        return Ok(());
+    };
+    let Some(room) = room(cx, slot) else {
+        return Ok(());
+    };
+    match walk::fit_link(leaving, room) {
+        Err(exit @ Exit::Punt(Why::TooBig(_))) => Err(exit),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the length in bytes of the longest packet that fits the route of an association once protected; `None`
+/// without association or route.
+pub(crate) fn room(cx: &Context<'_>, slot: u32) -> Option<u32> {
+    let leaving = cx.snapshot.ipsec.associations.leaving(slot)?;
+    let leaving = leaving.as_deref()?;
+    let main = cx.fib.main();
+    let hop = match leaving.remote.ip() {
+        IpAddr::V4(remote) => main.ipv4.lookup(remote.to_bits()),
+        IpAddr::V6(remote) => main.ipv6.lookup(remote.to_bits()),
+    };
+    let adjacency = cx.fib.adjacencies.read(hop);
+    let known = matches!(
+        adjacency.kind,
+        Kind::Forward | Kind::Incomplete | Kind::Glean
+    );
+    let outer = IP_BYTES[usize::from(leaving.remote.is_ipv6())];
+    let udp = if leaving.in_udp { UDP_BYTES } else { 0 };
+    let payload = (adjacency.mtu as usize).checked_sub(outer + udp)?;
+    let payload = leaving.payload_max(payload)?;
+    let kept = match leaving.mode {
+        Mode::Transport => outer,
+        Mode::Tunnel => 0,
+    };
+    known.then_some((payload + kept) as u32)
+}
