@@ -1,5 +1,9 @@
-//! The outlet: by which frames leave a worker, to its ports, to control, to other workers, or back to the pool.
-//! Everything that a decision *commits*, other than bytes, goes through here.
+//! The outlet of a worker: its ports, rings and memory. Frames leave the worker through the outlet: to ports, to
+//! control, to other workers, or back to the pool. Everything that a decision *commits*, other than bytes, goes through
+//! here. `dispatch.rs` leads frames to their outs, `report.rs` has what control is told.
+
+mod dispatch;
+mod report;
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -8,34 +12,26 @@ use frame::reassembly::{Config, Reassembly};
 use frame::shortcut::FlowOffload;
 use frame::{Class, Frame, InterfaceId, Pool, Port, PortCounters, VECTOR_FRAMES, Vector};
 
-use crate::agenda::{Agenda, Item};
-use crate::bond;
-use crate::bridge::{self, Bridging};
+use crate::agenda::Agenda;
+use crate::bridge::Bridging;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::DropReason;
 use crate::gate::Limits;
 use crate::meter::Meter;
-use crate::out::{Out, OutId};
-use crate::punt::{Punt, Why};
-use crate::queueing::{self, Queueing};
+use crate::out::OutId;
+use crate::queueing::Queueing;
 use crate::quiet::{Membership, Places};
 use crate::rings::{Handed, RING, Rings};
 use crate::rule;
-use crate::tap::{self, By};
 use crate::walk::guarded::Detoured;
-use crate::walk::{self, Context, Memory, Note, Told};
+use crate::walk::{Context, Exit, Memory, Told};
 
 /// Frames that wait for one transmission. As many as a vector has, whose memory a queue takes over
 /// when all its frames go to one port.
 const QUEUE: usize = VECTOR_FRAMES;
 /// Quiet ports that have something at a time, as far as the pool is concerned.
 const QUIET: usize = 8;
-/// Bytes of a packet that a redirect is told about by.
-const REDIRECT_BYTES: usize = 128;
-/// Bytes of a packet that a line of the log is written from: link header, tags, an IPv6 header with
-/// some extensions, ports.
-const LOG_BYTES: usize = 192;
 
 /// Fragments of a family may hold one in so many bytes of a worker's small slots.
 const FRAGMENTS_SHARE: usize = 8;
@@ -97,6 +93,32 @@ pub(crate) struct Outlet {
     handed_to: u64,
 }
 
+/// The ways by which stages pass frames on. Stages name this trait in place of the stages that follow;
+/// `outlet/dispatch.rs` implements it on top of all of them.
+pub(crate) trait Dispatch {
+    /// Passes a whole vector to an out. Returns false, with nothing changed, if frames wait in the out's port already,
+    /// if the agenda has no room for all, or if only single frames can take the out.
+    fn dispatch_vector(&mut self, cx: &Context<'_>, vector: &mut Vector, out: OutId) -> bool;
+
+    /// Passes the next `count` frames to an out.
+    fn dispatch_run(
+        &mut self,
+        cx: &Context<'_>,
+        frames: &mut impl Iterator<Item = Frame>,
+        count: usize,
+        out: OutId,
+    );
+
+    /// Passes a frame to its out: the only way out of a walk.
+    fn dispatch(&mut self, cx: &Context<'_>, frame: Frame, out: OutId);
+
+    /// Acts on the exit of a frame's walk: discards, punts, delivers, decapsulates or finishes the frame.
+    fn settle(&mut self, cx: &Context<'_>, frame: Frame, exit: Exit);
+
+    /// Routes and sends a packet of the router's own, which begins at `frame.l3`.
+    fn route_own(&mut self, cx: &Context<'_>, frame: Frame);
+}
+
 impl Outlet {
     pub(crate) fn new(
         index: u16,
@@ -151,7 +173,16 @@ impl Outlet {
                 ..config
             });
         }
-        walk::discard_lost(self);
+        self.discard_lost_fragments();
+    }
+
+    /// Discards the fragments of datagrams that stay incomplete, under the reason that reassembly gives.
+    pub(crate) fn discard_lost_fragments(&mut self) {
+        for family in 0..self.fragments.len() {
+            while let Some((frame, (), lost)) = self.fragments[family].take_lost() {
+                self.discard(frame, DropReason::of_fragment(lost));
+            }
+        }
     }
 
     /// Who is to be woken: how many packets control was handed, and a bit for each worker that was
@@ -350,136 +381,10 @@ impl Outlet {
         }
     }
 
-    /// Gives a whole vector to an out, if that is a port with a queue here and nothing in it, a tunnel with room
-    /// for all, or a bridge; else says no, and changes nothing.
-    #[inline]
-    pub(crate) fn dispatch_vector(
-        &mut self,
-        cx: &Context<'_>,
-        vector: &mut Vector,
-        out: OutId,
-    ) -> bool {
-        match out.out() {
-            Out::Port(port) => self.queue(port).is_some_and(|queue| vector.move_to(queue)),
-            Out::Tunnel(slot) => self.agenda.put_vector(Item::Leaving(slot), vector),
-            Out::Protect(slot) => {
-                for frame in vector.frames_mut() {
-                    frame.below = InterfaceId(slot);
-                }
-                self.agenda.put_vector(Item::Protecting, vector)
-            }
-            Out::Bond(slot) => {
-                bond::leave(cx, vector.drain(), slot, self);
-                true
-            }
-            Out::Bridge(slot) => {
-                bridge::send_all(cx, slot, vector, self);
-                true
-            }
-            Out::Queue(slot) => {
-                for frame in vector.drain() {
-                    queueing::leave(cx, frame, slot, self);
-                }
-                true
-            }
-            Out::Station(_) | Out::None => false,
-        }
-    }
-
-    /// Gives the next `count` frames to an out.
-    #[inline]
-    pub(crate) fn dispatch_run(
-        &mut self,
-        cx: &Context<'_>,
-        frames: &mut impl Iterator<Item = Frame>,
-        count: usize,
-        out: OutId,
-    ) {
-        if let Out::Bridge(slot) = out.out() {
-            return bridge::send_some(cx, slot, (frames, count), self);
-        }
-        if let Out::Bond(slot) = out.out() {
-            return bond::leave(cx, frames.take(count), slot, self);
-        }
-        match out.as_port().and_then(|port| self.queue(port)) {
-            Some(queue) if queue.len() + count <= QUEUE => {
-                queue.extend(frames.take(count));
-            }
-            _ => {
-                for frame in frames.take(count) {
-                    self.dispatch(cx, frame, out);
-                }
-            }
-        }
-    }
-
-    /// Gives a frame to its out. Every way out of a walk comes through here.
-    pub(crate) fn dispatch(&mut self, cx: &Context<'_>, frame: Frame, out: OutId) {
-        match out.out() {
-            Out::Port(port) => self.send(cx, frame, port),
-            Out::Tunnel(slot) => self.leave(Item::Leaving(slot), frame),
-            Out::Protect(slot) => {
-                let mut frame = frame;
-                frame.below = InterfaceId(slot);
-                self.leave(Item::Protecting, frame);
-            }
-            Out::Bond(slot) => bond::leave(cx, core::iter::once(frame), slot, self),
-            Out::Station(slot) => walk::leave_station(cx, frame, slot, self),
-            Out::Queue(slot) => queueing::leave(cx, frame, slot, self),
-            Out::Bridge(slot) => {
-                let mut frame = core::iter::once(frame);
-                bridge::send_some(cx, slot, (&mut frame, 1), self);
-            }
-            Out::None => self.lose(frame, DropReason::EgressDown),
-        }
-    }
-
-    /// Queues a frame for a port, here or at a worker that has a queue of it.
-    fn send(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
-        let place = self.places.get(usize::from(port)).copied().flatten();
-        if let Some(place) = place.map(usize::from) {
-            if self.ports[place].frames.len() >= QUEUE {
-                self.transmit(cx, place);
-            }
-            if let Some(queue) = self.queue(port) {
-                queue.push(frame);
-            }
-            return;
-        }
-        let workers = cx.snapshot.port(port).map_or(&[][..], |port| &port.workers);
-        let lost = if workers.is_empty() {
-            Some((frame, DropReason::EgressDown))
-        } else {
-            let owner = workers[usize::from(self.index) % workers.len()];
-            self.hand(owner, Handed::Leaving(frame, port))
-        };
-        if let Some((frame, reason)) = lost {
-            self.lose(frame, reason);
-        }
-    }
-
     /// Discards a frame that its egress interface cannot send.
     pub(crate) fn lose(&mut self, frame: Frame, reason: DropReason) {
         self.counters.interface(frame.egress).tx_drop.add(1);
         self.discard(frame, reason);
-    }
-
-    /// Leaves a frame for a tunnel or for IPsec, which take it when the vector is walked.
-    #[cold]
-    fn leave(&mut self, item: Item, frame: Frame) {
-        if let Err(frame) = self.agenda.put(item, frame) {
-            self.lose(frame, DropReason::AgendaFull);
-        }
-    }
-
-    /// Queues a frame that another worker handed over for a port of this one. It goes no further if
-    /// the port is gone.
-    pub(crate) fn send_own(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
-        if self.attached(port).is_some() {
-            self.send(cx, frame, port);
-        } else {
-            self.discard(frame, DropReason::EgressDown);
-        }
     }
 
     /// Which of how many workers this is.
@@ -501,59 +406,6 @@ impl Outlet {
             None => (handed, DropReason::EgressDown),
         };
         Some((handed.into_frame(), reason))
-    }
-
-    /// Sends everything that is queued; returns how many frames were taken by ports since the last
-    /// call.
-    pub(crate) fn transmit_all(&mut self, cx: &Context<'_>) -> u32 {
-        self.transmit_queued(cx);
-        if core::mem::take(&mut self.mirrored) {
-            // Copies may be for a port that was sent by before.
-            self.transmit_queued(cx);
-        }
-        core::mem::take(&mut self.transmitted)
-    }
-
-    fn transmit_queued(&mut self, cx: &Context<'_>) {
-        let mut at = 0;
-        while let Some(place) = self.busy(at) {
-            self.transmit(cx, place);
-            at += 1;
-        }
-        while let Some(place) = self.ways.due.pop() {
-            let place = usize::from(place);
-            self.transmit(cx, place);
-            self.touch(place);
-            let attached = &mut self.ports[place];
-            attached.is_due = false;
-            self.ways.give_memory(core::mem::take(&mut attached.frames));
-        }
-    }
-
-    fn transmit(&mut self, cx: &Context<'_>, place: usize) {
-        let attached = &mut self.ports[place];
-        if attached.frames.is_empty() {
-            attached.port.flush(&mut self.pool);
-            return;
-        }
-        if cx.interfaces.taps().any() {
-            let number = attached.number;
-            let frames = core::mem::take(&mut attached.frames);
-            tap::transmitted(cx, number, &frames, self);
-            self.ports[place].frames = frames;
-        }
-        let attached = &mut self.ports[place];
-        let result = attached.port.transmit(&mut self.pool, &mut attached.frames);
-        self.transmitted += result.sent;
-        if result.dropped > 0 {
-            let number = attached.number;
-            self.counters
-                .dropped_many(DropReason::PortFull, u64::from(result.dropped));
-            if let Some(binding) = cx.snapshot.port(number) {
-                let counters = self.counters.interface(binding.interface);
-                counters.tx_drop.add(u64::from(result.dropped));
-            }
-        }
     }
 
     /// Counts what ports lost since the last call, before it reached us.
@@ -585,64 +437,6 @@ impl Outlet {
             let counters = self.counters.interface(binding.interface);
             counters.rx_drop.add(overrun + damaged);
         }
-    }
-
-    /// Hands a packet to control.
-    pub(crate) fn punt(&mut self, frame: Frame, why: Why) {
-        self.counters.punted(why);
-        if let Why::Service { id, .. } = why {
-            self.counters.service(id).heard.add(1);
-        }
-        if let Some(reason) = why.discards() {
-            self.counters.dropped(reason);
-            self.counters.interface(frame.ingress).rx_drop.add(1);
-        }
-        if !self.rings.has_room_for(why) {
-            // What was lost anyway is not lost twice.
-            if why.discards().is_none() {
-                self.counters.dropped(DropReason::PuntFull);
-            }
-            self.pool.free(frame);
-            return;
-        }
-        match self.rings.punts.push(Punt { frame, why }) {
-            Ok(()) => self.punted += 1,
-            Err(rtrb::PushError::Full(punt)) => self.pool.free(punt.frame),
-        }
-    }
-
-    /// Tells control that a packet goes back to where it came from.
-    pub(crate) fn redirect(&mut self, frame: &Frame, hop: crate::table::NextHopId) {
-        self.punt_copy(frame, REDIRECT_BYTES, Why::Redirect(hop));
-    }
-
-    /// Tells control what rules said about the packet at hand, in their order.
-    #[inline(always)]
-    pub(crate) fn tell(&mut self, frame: &Frame) {
-        while let Some(note) = self.told.take() {
-            match note {
-                Note::Event(event) => self.punt_copy(frame, LOG_BYTES, Why::Told(event)),
-                Note::Sniff(how) => self.copy_out((frame, 0), usize::MAX, By::Rule(how)),
-            }
-        }
-    }
-
-    /// Control has something to look at.
-    pub(crate) fn wake_control(&mut self) {
-        self.punted += 1;
-    }
-
-    /// Hands control a copy of a packet's beginning.
-    #[cold]
-    pub(crate) fn punt_copy(&mut self, frame: &Frame, bytes_max: usize, why: Why) {
-        let bytes = frame.bytes();
-        let beginning = &bytes[..bytes.len().min(bytes_max)];
-        let Some(mut copy) = self.pool.alloc_from(beginning) else {
-            return;
-        };
-        copy.copy_meta(frame);
-        copy.offload = frame::Offload::FINISHED;
-        self.punt(copy, why);
     }
 
     /// Discards a packet.

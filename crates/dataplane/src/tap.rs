@@ -9,7 +9,7 @@
 
 mod table;
 
-use frame::{Frame, InterfaceId, Offload};
+use frame::{Frame, InterfaceId};
 
 pub(crate) use table::Taps;
 pub use table::{By, Direction, MIRRORS, Tapped};
@@ -21,8 +21,6 @@ use crate::outlet::Outlet;
 use crate::snapshot::Role;
 use crate::walk::{self, Context, Stage, untagged};
 
-/// Bytes of an Ethernet header up to its type.
-const ADDRESSES: usize = 12;
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
 
@@ -128,48 +126,4 @@ pub(crate) fn show(
     };
     let tags = l3.saturating_sub(ETHERNET);
     outlet.copy_out((frame, tags), cx.interfaces.taps().snap(), by);
-}
-
-impl Outlet {
-    /// Copies the beginning of a frame, without so many bytes of tags, into the ring of taps.
-    #[cold]
-    pub(crate) fn copy_out(&mut self, (frame, tags): (&Frame, usize), bytes_max: usize, by: By) {
-        let bytes = frame.bytes();
-        let (head, rest) = bytes.split_at(bytes.len().min(ADDRESSES));
-        let rest = rest.get(tags..).unwrap_or_default();
-        let (head, rest) = (
-            &head[..head.len().min(bytes_max)],
-            &rest[..rest.len().min(bytes_max.saturating_sub(ADDRESSES))],
-        );
-        let room = !self.rings.taps.is_full();
-        let copy = room
-            .then(|| self.pool.alloc(head.len() + rest.len()))
-            .flatten();
-        let Some(mut copy) = copy else {
-            return self.counters.taps_lost.add(1);
-        };
-        if !self.pool.hold(&mut copy) {
-            self.pool.free(copy);
-            return self.counters.taps_lost.add(1);
-        }
-        let (first, second) = copy.bytes_mut().split_at_mut(head.len());
-        first.copy_from_slice(head);
-        second.copy_from_slice(rest);
-        copy.copy_meta(frame);
-        copy.l3 = frame.l3.saturating_sub(tags as u16);
-        copy.offload = Offload::FINISHED;
-        let tapped = Tapped {
-            frame: copy,
-            len: bytes.len() - tags.min(bytes.len()),
-            at: self.memory.rules.clock.now,
-            by,
-        };
-        match self.rings.taps.push(tapped) {
-            Ok(()) => {
-                self.counters.taps.add(1);
-                self.wake_control();
-            }
-            Err(rtrb::PushError::Full(tapped)) => self.pool.free(tapped.frame),
-        }
-    }
 }

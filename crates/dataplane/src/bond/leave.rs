@@ -8,7 +8,7 @@ use super::{Bond, SLAVES, Sends, Slave};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::Out;
-use crate::outlet::Outlet;
+use crate::outlet::{Dispatch, Outlet};
 use crate::tap::{self, Direction};
 use crate::walk::Context;
 

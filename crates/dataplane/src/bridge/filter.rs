@@ -18,7 +18,7 @@ use super::scratch::{Asking, Passes};
 use super::sheet::{Between, CHUNK};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
-use crate::outlet::Outlet;
+use crate::outlet::{Dispatch, Outlet};
 use crate::packet::link::HEADER;
 use crate::walk::guarded::bridged::{Asked, Fate, Fates, Hook};
 use crate::walk::guarded::detour::{self, Left};
@@ -255,7 +255,7 @@ fn alone(
             }
             Err(Left::Ends(exit)) => {
                 for frame in one.drain() {
-                    walk::settle(cx, frame, exit, outlet);
+                    outlet.settle(cx, frame, exit);
                 }
                 return came;
             }
@@ -292,7 +292,7 @@ pub(super) fn one_leaves(
         let left = detour::leave(cx, &mut frame, &mut detoured, ends, outlet);
         outlet.detoured = Some(detoured);
         if let Err(exit) = left {
-            walk::settle(cx, frame, exit, outlet);
+            outlet.settle(cx, frame, exit);
             return None;
         }
     }

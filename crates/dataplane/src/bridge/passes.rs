@@ -22,7 +22,7 @@ use super::{BridgePort, flood, guard, offload, receive, tags};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::OutId;
-use crate::outlet::Outlet;
+use crate::outlet::{Dispatch, Outlet};
 use crate::punt::Why;
 use crate::table::{BridgeHosts, Learned};
 use crate::walk::Context;

@@ -6,10 +6,10 @@ use super::decide::{Source, head};
 use super::{filter, passes};
 use crate::drop::DropReason;
 use crate::handover;
-use crate::outlet::Outlet;
+use crate::outlet::{Dispatch, Outlet};
 use crate::punt::Why;
 use crate::rings::Handed;
-use crate::walk::{self, Context, Entrance, Exit};
+use crate::walk::{Context, Entrance, Exit};
 
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
@@ -82,7 +82,7 @@ pub(super) fn hear(cx: &Context<'_>, source: &Source<'_>, frames: &[Frame], outl
         match outlet.pool.copy(frame) {
             Some(mut copy) => {
                 copy.l3 = ETHERNET as u16;
-                walk::settle(cx, copy, exit, outlet);
+                outlet.settle(cx, copy, exit);
             }
             None => outlet.counters.dropped(DropReason::NoBuffer),
         }
@@ -104,7 +104,7 @@ pub(super) fn reserved(
     }
     let exit = heard(cx, source, frame.bytes());
     let exit = exit.unwrap_or(Exit::Drop(DropReason::BridgeReserved));
-    walk::settle(cx, frame, exit, outlet);
+    outlet.settle(cx, frame, exit);
 }
 
 /// The way of a frame to the service that was asked for on its port, if there is one. What is heard everywhere is heard

@@ -7,7 +7,7 @@ use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::OutId;
-use crate::outlet::Outlet;
+use crate::outlet::{Dispatch, Outlet};
 use crate::punt::Why;
 use crate::table::{Adjacency, Kind};
 use crate::walk::{self, Context};
@@ -33,7 +33,7 @@ impl Next {
         match self {
             Self::Out(out) => outlet.dispatch(cx, frame, out),
             Self::Finish(out, mtu) => walk::finish(cx, outlet, frame, out, mtu),
-            Self::Own => walk::own(cx, frame, None, outlet),
+            Self::Own => outlet.route_own(cx, frame),
             Self::Punt(why) => outlet.punt(frame, why),
             Self::Lost(reason) => outlet.lose(frame, reason),
         }

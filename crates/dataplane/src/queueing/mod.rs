@@ -16,10 +16,10 @@ use queue::{Leaf, Lost, Packet};
 
 use crate::drop::DropReason;
 use crate::out::OutId;
-use crate::outlet::Outlet;
+use crate::outlet::{Dispatch, Outlet};
 use crate::packet::Fields;
 use crate::rings::Handed;
-use crate::walk::{self, Context, Exit};
+use crate::walk::{Context, Exit};
 pub use change::{Change, Simple};
 pub use table::Waiting;
 use table::{ETHERNET, LEAVES, Then, Way, Ways, seen, stops};
@@ -240,7 +240,7 @@ fn proceed(cx: &Context<'_>, packet: Packet<Waiting>, outlet: &mut Outlet) {
 fn go(cx: &Context<'_>, frame: Frame, then: Then, outlet: &mut Outlet) {
     match then {
         Then::Out(out) => outlet.dispatch(cx, frame, out),
-        Then::Exit(exit) => walk::settle(cx, frame, exit, outlet),
+        Then::Exit(exit) => outlet.settle(cx, frame, exit),
     }
 }
 

@@ -10,7 +10,7 @@ use super::forward;
 use super::ingress::Entrance;
 use super::leave::{Departed, Way, depart, trim};
 use super::packet::{ETHERNET, packet};
-use super::passes::Scratch;
+use super::scratch::Scratch;
 use super::tally::{RunKey, Speed, Tally, received, slow_is_fast};
 use super::teach::Teacher;
 use super::{Context, Exit, decide, egress};

@@ -8,7 +8,7 @@ use crate::counters::Counters;
 use crate::demux::pppoe;
 use crate::drop::DropReason;
 use crate::out::{Out, OutId};
-use crate::outlet::Outlet;
+use crate::outlet::{Dispatch, Outlet};
 use crate::table::Adjacency;
 use crate::table::adjacency::HEADER_BYTES;
 
@@ -277,4 +277,16 @@ pub(crate) fn count_sent(
     {
         counters.interface(leaves.under).tx.add(packets, bytes);
     }
+}
+
+/// Sends a complete frame by the interface that `egress` names.
+pub(crate) fn transmit(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+    let Some(interface) = cx.interfaces.get(frame.egress) else {
+        return outlet.discard(frame, DropReason::EgressDown);
+    };
+    if !interface.running {
+        return outlet.discard(frame, DropReason::EgressDown);
+    }
+    count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
+    finish(cx, outlet, frame, interface.out, u32::MAX);
 }

@@ -12,14 +12,11 @@
 use frame::{Frame, Offload, Segmentation};
 use machine::Instant;
 
+use super::Context;
 use super::packet::packet;
-use super::{Context, single};
-use crate::drop::DropReason;
 use crate::handover;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
-use crate::rings::Handed;
-use crate::table::NextHopId;
 
 /// Whether a packet was put together here, or on another worker of this router.
 #[inline(always)]
@@ -87,14 +84,12 @@ pub(super) fn stays(frame: &mut Frame) {
 
 /// Holds a fragment, and walks on with its datagram if that is whole.
 #[cold]
-pub(super) fn collect(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+pub(super) fn collect(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) -> Option<Frame> {
     let ipv6 = packet(&frame).first().is_some_and(|first| first >> 4 == 6);
     let held = &mut outlet.fragments[usize::from(ipv6)];
     let whole = held.collect(&mut outlet.pool, frame, (), cx.now);
-    discard_lost(outlet);
-    if let Some((frame, ())) = whole {
-        walk_on(cx, frame, outlet);
-    }
+    outlet.discard_lost_fragments();
+    whole.map(|(frame, ())| frame)
 }
 
 /// Gives up datagrams whose time is over.
@@ -104,35 +99,13 @@ pub(crate) fn expire(now: Instant, outlet: &mut Outlet) {
         for held in &mut outlet.fragments {
             held.expire(now);
         }
-        discard_lost(outlet);
-    }
-}
-
-/// Discards what fragments were given up for others, for settings, or for good.
-pub(crate) fn discard_lost(outlet: &mut Outlet) {
-    for family in 0..outlet.fragments.len() {
-        while let Some((frame, (), lost)) = outlet.fragments[family].take_lost() {
-            outlet.discard(frame, DropReason::of_fragment(lost));
-        }
-    }
-}
-
-/// Walks a whole datagram, here or on the worker of its connection.
-fn walk_on(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
-    if cx.interfaces.get(frame.ingress).is_none() {
-        return single::own(cx, frame, None, outlet);
-    }
-    let Some(worker) = elsewhere(cx, &frame, outlet) else {
-        return single::resume(cx, frame, NextHopId::NO_ROUTE, outlet);
-    };
-    if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame)) {
-        outlet.discard(frame, reason);
+        outlet.discard_lost_fragments();
     }
 }
 
 /// The other worker that has the connection of a packet that was put together here, or that is asked
 /// for it first.
-fn elsewhere(cx: &Context<'_>, frame: &Frame, outlet: &Outlet) -> Option<u16> {
+pub(super) fn elsewhere(cx: &Context<'_>, frame: &Frame, outlet: &Outlet) -> Option<u16> {
     let fields = Fields::of(packet(frame));
     let tracker = &outlet.memory.tracker;
     if tracker.lookup(&fields.tuple).is_some() {

@@ -28,9 +28,13 @@
 //! tagged ones that `demux` left alone included.
 //!
 //! A vector takes four passes, cut where memory is missed: headers in pass 1 (`enter`), the routing table in pass
-//! 2, next hops in pass 3 (`depart`, of one frame `leave`), outs in pass 4 (`passes`). Packets keep their order in every pass. Packets
-//! that walk alone (the router's own, resumed, reassembled) enter in `single`. Frames for a tunnel, and packets out
-//! of one, wait on the worker's agenda (`agenda.rs`), because a walk never begins within a walk.
+//! 2, next hops in pass 3 (`depart`), outs in pass 4 (`passes`). Packets keep their order in every pass. `decide` has
+//! the sequence of decisions about one packet, `leave` writes them, and `settle` acts on an [`Exit`]. Packets that walk
+//! alone (the router's own, resumed, reassembled) enter in `single`. Frames for a tunnel, and packets out of one, wait
+//! on the worker's agenda (`agenda.rs`), because a walk never begins within a walk.
+//!
+//! No stage names the stages that follow: it passes frames on by [`Dispatch`](crate::outlet::Dispatch), a trait that
+//! `outlet/dispatch.rs` implements on top of all of them.
 //!
 //! The fast path is the unguarded walk with `FAST` set: no rules, no routing rules, no reverse path check.
 //! `SlowReason` in the snapshot says why a family does not take it.
@@ -61,6 +65,8 @@ mod passes;
 mod postrouting;
 mod prerouting;
 mod routing;
+mod scratch;
+mod settle;
 mod single;
 mod slaves;
 mod stage;
@@ -72,16 +78,18 @@ mod tests;
 
 pub use crate::context::Context;
 pub(crate) use crate::context::{UNKNOWN_TIME, name};
-pub(crate) use egress::{count_sent, finish, rewrite};
+pub(crate) use egress::{count_sent, finish, rewrite, transmit};
 pub use exit::Exit;
 pub(crate) use forward::fit_link;
-pub(crate) use gather::{discard_lost, expire};
+pub(crate) use gather::expire;
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, Note, Told};
 pub(crate) use ingress::{Entrance, untagged};
 pub(crate) use output::run as route_own;
 pub(crate) use packet::Leaving;
-pub(crate) use passes::{Entry, Scratch, settle, vector};
-pub(crate) use single::{on_link, own, own_here, resume, transmit};
+pub(crate) use passes::{Entry, vector};
+pub(crate) use scratch::Scratch;
+pub(crate) use settle::settle;
+pub(crate) use single::{on_link, own, own_here, resume};
 pub use stage::Stage;
 pub(crate) use stations::leave as leave_station;

@@ -1,81 +1,28 @@
 //! The passes over a vector: entry, choice of the way (fast path, routed, firewall), and pass 4, which
 //! dispatches frames to their outs and settles exits.
 
-use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
+use frame::{InterfaceId, VECTOR_FRAMES, Vector};
 
-use super::challenge::challenge;
-use super::demux::{self, Counting, KnownTags, demultiplex};
+use super::demux::{Counting, demultiplex};
 use super::depart;
 use super::enter::{Unseen, pass1};
-use super::entered::Entered;
 use super::ingress::Entrance;
-use super::near::Near;
+use super::scratch::Scratch;
+use super::settle::settle;
 use super::tally::received;
-use super::{Context, Exit, egress, gather, guarded, slaves, stations};
+use super::{Context, Exit, guarded, slaves, stations};
 use crate::bond;
 use crate::bridge;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::encap;
-use crate::gate::Admission;
 use crate::interface::Above;
 use crate::ipsec;
 use crate::meter::Facility;
 use crate::out::OutId;
-use crate::outlet::Outlet;
-use crate::punt::Why;
+use crate::outlet::{Dispatch, Outlet};
 use crate::queueing;
-use crate::rings::Handed;
-use crate::snapshot::Role;
-use crate::table::NextHopId;
 use crate::tap;
-use crate::zone;
-
-/// What the passes tell each other about the frames of a vector, by their place in it.
-pub(crate) struct Scratch {
-    pub(super) entered: Entered,
-    /// Where frames leave to; none: by their exit.
-    pub(super) outs: [OutId; VECTOR_FRAMES],
-    /// The next hops of what entered, by family, without gaps.
-    pub(super) hops4: [NextHopId; VECTOR_FRAMES],
-    pub(super) hops6: [NextHopId; VECTOR_FRAMES],
-    pub(super) near: Near,
-    tags: KnownTags,
-    pub(super) ahead: guarded::Ahead,
-    /// Where frames go that were wrapped.
-    pub(crate) nexts: encap::Nexts,
-    pub(crate) targets: encap::Targets,
-    pub(crate) ways: ipsec::Ways,
-    /// The sources that frames came with, where queues ask for them.
-    sources: [u128; VECTOR_FRAMES],
-    /// Frames that have to wait in queues.
-    held: Vec<queueing::Held>,
-}
-
-impl Scratch {
-    pub(crate) fn new() -> Box<Self> {
-        Box::new(Self {
-            entered: Entered::new(),
-            outs: [OutId::NONE; VECTOR_FRAMES],
-            hops4: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
-            hops6: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
-            near: Near::new(),
-            tags: KnownTags::new(),
-            ahead: guarded::Ahead::new(),
-            nexts: encap::Nexts::new(),
-            targets: encap::Targets::new(),
-            ways: ipsec::Ways::default(),
-            sources: [0; VECTOR_FRAMES],
-            held: Vec::new(),
-        })
-    }
-
-    /// Before anything is written into packets.
-    fn note_sources(&mut self, vector: &Vector) {
-        let sources = self.sources.iter_mut().zip(vector.frames());
-        sources.for_each(|(source, frame)| *source = queueing::source(frame));
-    }
-}
 
 /// Where frames enter the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -341,77 +288,4 @@ fn pass4_held(
         }
     }
     Traffic::default()
-}
-
-/// Whether a port leads to the device that point-to-point interfaces share.
-fn is_shared(cx: &Context<'_>, port: u16) -> bool {
-    let binding = cx.snapshot.port(port);
-    binding.is_some_and(|binding| binding.role == Role::Shared)
-}
-
-/// Has the link-local addresses of a bare packet name its ingress interface; false if they name one already.
-fn write_zone(cx: &Context<'_>, frame: &mut Frame) -> bool {
-    let ingress = frame.ingress;
-    let own = cx.interfaces.details(ingress, zone::own_of).flatten();
-    zone::enter(frame, ingress, own)
-}
-
-/// Does what an exit says.
-#[cold]
-pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mut Outlet) {
-    match exit {
-        Exit::Drop(reason) => outlet.discard(frame, reason),
-        Exit::Punt(Why::Service { id, meets_rules }) => {
-            gather::stays(&mut frame);
-            demux::untag(&mut frame);
-            // Control reads whole packets.
-            let offload = frame.offload;
-            if frame::finish_checksum(frame.bytes_mut(), &offload).is_ok() {
-                frame.offload.needs_checksum = false;
-            }
-            let place = (frame.bytes(), usize::from(frame.l3));
-            let services = &cx.snapshot.services;
-            match services.admit(&mut outlet.limits, id, place, cx.now) {
-                Admission::Heard => outlet.punt(frame, Why::Service { id, meets_rules }),
-                Admission::Challenged(reason) => challenge(cx, frame, (id, reason), outlet),
-                Admission::Dropped(reason) => {
-                    if reason == DropReason::ServiceLimit {
-                        outlet.counters.service(id).lost.add(1);
-                    }
-                    outlet.discard(frame, reason);
-                }
-            }
-        }
-        Exit::Punt(why) => {
-            if why == Why::Local {
-                gather::stays(&mut frame);
-            }
-            outlet.punt(frame, why);
-        }
-        Exit::Collect => gather::collect(cx, frame, outlet),
-        // Nobody but the tracer comes to that.
-        Exit::Flood => outlet.discard(frame, DropReason::BridgeNowhere),
-        Exit::HandOver(worker) => {
-            if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame)) {
-                outlet.discard(frame, reason);
-            }
-        }
-        Exit::Finish { out, mtu } => egress::finish(cx, outlet, frame, out, mtu),
-        Exit::Decapsulate(id) => {
-            encap::arrive(cx, (core::iter::once(frame), 1), id, outlet);
-        }
-        Exit::Reveal => {
-            ipsec::reveal(cx, (core::iter::once(frame), 1), outlet);
-        }
-        Exit::Deliver(port) => {
-            gather::stays(&mut frame);
-            let l3 = frame.l3;
-            if l3 == 0 || egress::relayer(&mut frame, l3, 0) {
-                if is_shared(cx, port) && !write_zone(cx, &mut frame) {
-                    return outlet.discard(frame, DropReason::Ipv6Zone);
-                }
-                egress::finish(cx, outlet, frame, OutId::port(port), u32::MAX);
-            }
-        }
-    }
 }

@@ -7,13 +7,13 @@ use super::forward::{self, Fit};
 use super::ingress::Arrived;
 use super::leave::{self, Departed, Way, depart};
 use super::packet::{Key, Leaving, packet};
-use super::passes::settle;
+use super::settle::settle;
 use super::tally::Tally;
 use super::{Context, Exit, decide, egress, gather, guarded, output, postrouting, routing};
 use crate::drop::DropReason;
 use crate::flow;
 use crate::handover;
-use crate::outlet::Outlet;
+use crate::outlet::{Dispatch, Outlet};
 use crate::packet::{Fields, Fragment};
 use crate::punt::Why;
 use crate::queueing;
@@ -168,6 +168,19 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
     }
 }
 
+/// Walks a whole datagram, here or on the worker of its connection.
+pub(super) fn walk_on(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+    if cx.interfaces.get(frame.ingress).is_none() {
+        return own(cx, frame, None, outlet);
+    }
+    let Some(worker) = gather::elsewhere(cx, &frame, outlet) else {
+        return resume(cx, frame, NextHopId::NO_ROUTE, outlet);
+    };
+    if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame)) {
+        outlet.discard(frame, reason);
+    }
+}
+
 /// Passes 3 and 4 for a frame by itself.
 fn one(cx: &Context<'_>, mut frame: Frame, way: &Way<'_>, outlet: &mut Outlet) {
     let departed = depart(cx, &mut frame, way, &mut false, outlet);
@@ -250,17 +263,5 @@ pub(crate) fn on_link(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
             Err(reason) => return outlet.discard(frame, reason),
         }
     }
-    transmit(cx, frame, outlet);
-}
-
-/// Sends a complete frame by the interface that `egress` names.
-pub(crate) fn transmit(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
-    let Some(interface) = cx.interfaces.get(frame.egress) else {
-        return outlet.discard(frame, DropReason::EgressDown);
-    };
-    if !interface.running {
-        return outlet.discard(frame, DropReason::EgressDown);
-    }
-    egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
-    egress::finish(cx, outlet, frame, interface.out, u32::MAX);
+    egress::transmit(cx, frame, outlet);
 }

@@ -12,7 +12,7 @@ use super::{Context, demux};
 use crate::agenda::Item;
 use crate::drop::DropReason;
 use crate::out::OutId;
-use crate::outlet::Outlet;
+use crate::outlet::{Dispatch, Outlet};
 use crate::tap::{self, Direction};
 
 /// Takes the frames of stations out of a vector, and leaves them, and copies of what is for all, to be walked as

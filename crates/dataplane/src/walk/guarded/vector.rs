@@ -23,7 +23,7 @@ use crate::walk::enter::pass1;
 use crate::walk::ingress::Entrance;
 use crate::walk::leave::Departed;
 use crate::walk::near::Near;
-use crate::walk::passes::Scratch;
+use crate::walk::scratch::Scratch;
 use crate::walk::tally::{Speed, Tally, received};
 use crate::walk::teach::Teacher;
 use crate::walk::{Context, Exit, bypass};

@@ -1,0 +1,197 @@
+//! Implements [`Dispatch`] on top of all stages: leads frames to what takes them, and transmits what ports wait for.
+
+use frame::{Frame, InterfaceId, Vector};
+
+use super::{Dispatch, Outlet, QUEUE};
+use crate::agenda::Item;
+use crate::bond;
+use crate::bridge;
+use crate::drop::DropReason;
+use crate::out::{Out, OutId};
+use crate::queueing;
+use crate::rings::Handed;
+use crate::tap;
+use crate::walk::{self, Context, Exit};
+
+impl Dispatch for Outlet {
+    #[inline]
+    fn dispatch_vector(&mut self, cx: &Context<'_>, vector: &mut Vector, out: OutId) -> bool {
+        match out.out() {
+            Out::Port(port) => self.queue(port).is_some_and(|queue| vector.move_to(queue)),
+            Out::Tunnel(slot) => self.agenda.put_vector(Item::Leaving(slot), vector),
+            Out::Protect(slot) => {
+                for frame in vector.frames_mut() {
+                    frame.below = InterfaceId(slot);
+                }
+                self.agenda.put_vector(Item::Protecting, vector)
+            }
+            Out::Bond(slot) => {
+                bond::leave(cx, vector.drain(), slot, self);
+                true
+            }
+            Out::Bridge(slot) => {
+                bridge::send_all(cx, slot, vector, self);
+                true
+            }
+            Out::Queue(slot) => {
+                for frame in vector.drain() {
+                    queueing::leave(cx, frame, slot, self);
+                }
+                true
+            }
+            Out::Station(_) | Out::None => false,
+        }
+    }
+
+    #[inline]
+    fn dispatch_run(
+        &mut self,
+        cx: &Context<'_>,
+        frames: &mut impl Iterator<Item = Frame>,
+        count: usize,
+        out: OutId,
+    ) {
+        if let Out::Bridge(slot) = out.out() {
+            return bridge::send_some(cx, slot, (frames, count), self);
+        }
+        if let Out::Bond(slot) = out.out() {
+            return bond::leave(cx, frames.take(count), slot, self);
+        }
+        match out.as_port().and_then(|port| self.queue(port)) {
+            Some(queue) if queue.len() + count <= QUEUE => {
+                queue.extend(frames.take(count));
+            }
+            _ => {
+                for frame in frames.take(count) {
+                    self.dispatch(cx, frame, out);
+                }
+            }
+        }
+    }
+
+    fn dispatch(&mut self, cx: &Context<'_>, frame: Frame, out: OutId) {
+        match out.out() {
+            Out::Port(port) => self.send(cx, frame, port),
+            Out::Tunnel(slot) => self.leave(Item::Leaving(slot), frame),
+            Out::Protect(slot) => {
+                let mut frame = frame;
+                frame.below = InterfaceId(slot);
+                self.leave(Item::Protecting, frame);
+            }
+            Out::Bond(slot) => bond::leave(cx, core::iter::once(frame), slot, self),
+            Out::Station(slot) => walk::leave_station(cx, frame, slot, self),
+            Out::Queue(slot) => queueing::leave(cx, frame, slot, self),
+            Out::Bridge(slot) => {
+                let mut frame = core::iter::once(frame);
+                bridge::send_some(cx, slot, (&mut frame, 1), self);
+            }
+            Out::None => self.lose(frame, DropReason::EgressDown),
+        }
+    }
+
+    #[cold]
+    fn settle(&mut self, cx: &Context<'_>, frame: Frame, exit: Exit) {
+        walk::settle(cx, frame, exit, self);
+    }
+
+    fn route_own(&mut self, cx: &Context<'_>, frame: Frame) {
+        walk::own(cx, frame, None, self);
+    }
+}
+
+impl Outlet {
+    /// Queues a frame for a port, here or at a worker that has a queue of it.
+    fn send(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
+        let place = self.places.get(usize::from(port)).copied().flatten();
+        if let Some(place) = place.map(usize::from) {
+            if self.ports[place].frames.len() >= QUEUE {
+                self.transmit(cx, place);
+            }
+            if let Some(queue) = self.queue(port) {
+                queue.push(frame);
+            }
+            return;
+        }
+        let workers = cx.snapshot.port(port).map_or(&[][..], |port| &port.workers);
+        let lost = if workers.is_empty() {
+            Some((frame, DropReason::EgressDown))
+        } else {
+            let owner = workers[usize::from(self.index) % workers.len()];
+            self.hand(owner, Handed::Leaving(frame, port))
+        };
+        if let Some((frame, reason)) = lost {
+            self.lose(frame, reason);
+        }
+    }
+
+    /// Leaves a frame for a tunnel or for IPsec, which take it when the vector is walked.
+    #[cold]
+    fn leave(&mut self, item: Item, frame: Frame) {
+        if let Err(frame) = self.agenda.put(item, frame) {
+            self.lose(frame, DropReason::AgendaFull);
+        }
+    }
+
+    /// Queues a frame that another worker handed over for a port of this one. It goes no further if
+    /// the port is gone.
+    pub(crate) fn send_own(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
+        if self.attached(port).is_some() {
+            self.send(cx, frame, port);
+        } else {
+            self.discard(frame, DropReason::EgressDown);
+        }
+    }
+
+    /// Sends everything that is queued; returns how many frames were taken by ports since the last
+    /// call.
+    pub(crate) fn transmit_all(&mut self, cx: &Context<'_>) -> u32 {
+        self.transmit_queued(cx);
+        if core::mem::take(&mut self.mirrored) {
+            // Copies may be for a port that was sent by before.
+            self.transmit_queued(cx);
+        }
+        core::mem::take(&mut self.transmitted)
+    }
+
+    fn transmit_queued(&mut self, cx: &Context<'_>) {
+        let mut at = 0;
+        while let Some(place) = self.busy(at) {
+            self.transmit(cx, place);
+            at += 1;
+        }
+        while let Some(place) = self.ways.due.pop() {
+            let place = usize::from(place);
+            self.transmit(cx, place);
+            self.touch(place);
+            let attached = &mut self.ports[place];
+            attached.is_due = false;
+            self.ways.give_memory(core::mem::take(&mut attached.frames));
+        }
+    }
+
+    fn transmit(&mut self, cx: &Context<'_>, place: usize) {
+        let attached = &mut self.ports[place];
+        if attached.frames.is_empty() {
+            attached.port.flush(&mut self.pool);
+            return;
+        }
+        if cx.interfaces.taps().any() {
+            let number = attached.number;
+            let frames = core::mem::take(&mut attached.frames);
+            tap::transmitted(cx, number, &frames, self);
+            self.ports[place].frames = frames;
+        }
+        let attached = &mut self.ports[place];
+        let result = attached.port.transmit(&mut self.pool, &mut attached.frames);
+        self.transmitted += result.sent;
+        if result.dropped > 0 {
+            let number = attached.number;
+            self.counters
+                .dropped_many(DropReason::PortFull, u64::from(result.dropped));
+            if let Some(binding) = cx.snapshot.port(number) {
+                let counters = self.counters.interface(binding.interface);
+                counters.tx_drop.add(u64::from(result.dropped));
+            }
+        }
+    }
+}

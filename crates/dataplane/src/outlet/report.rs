@@ -1,0 +1,120 @@
+//! Reports to control: punts, copies of packets, and the copies that taps take.
+
+use frame::{Frame, Offload};
+
+use super::Outlet;
+use crate::drop::DropReason;
+use crate::punt::{Punt, Why};
+use crate::table::NextHopId;
+use crate::tap::{By, Tapped};
+use crate::walk::Note;
+
+/// Bytes of a packet that a redirect is told about by.
+const REDIRECT_BYTES: usize = 128;
+/// Bytes of a packet that a line of the log is written from: link header, tags, an IPv6 header with
+/// some extensions, ports.
+const LOG_BYTES: usize = 192;
+/// Bytes of an Ethernet header up to its type.
+const ADDRESSES: usize = 12;
+
+impl Outlet {
+    /// Hands a packet to control.
+    pub(crate) fn punt(&mut self, frame: Frame, why: Why) {
+        self.counters.punted(why);
+        if let Why::Service { id, .. } = why {
+            self.counters.service(id).heard.add(1);
+        }
+        if let Some(reason) = why.discards() {
+            self.counters.dropped(reason);
+            self.counters.interface(frame.ingress).rx_drop.add(1);
+        }
+        if !self.rings.has_room_for(why) {
+            // What was lost anyway is not lost twice.
+            if why.discards().is_none() {
+                self.counters.dropped(DropReason::PuntFull);
+            }
+            self.pool.free(frame);
+            return;
+        }
+        match self.rings.punts.push(Punt { frame, why }) {
+            Ok(()) => self.punted += 1,
+            Err(rtrb::PushError::Full(punt)) => self.pool.free(punt.frame),
+        }
+    }
+
+    /// Tells control that a packet goes back to where it came from.
+    pub(crate) fn redirect(&mut self, frame: &Frame, hop: NextHopId) {
+        self.punt_copy(frame, REDIRECT_BYTES, Why::Redirect(hop));
+    }
+
+    /// Tells control what rules said about the packet at hand, in their order.
+    #[inline(always)]
+    pub(crate) fn tell(&mut self, frame: &Frame) {
+        while let Some(note) = self.told.take() {
+            match note {
+                Note::Event(event) => self.punt_copy(frame, LOG_BYTES, Why::Told(event)),
+                Note::Sniff(how) => self.copy_out((frame, 0), usize::MAX, By::Rule(how)),
+            }
+        }
+    }
+
+    /// Control has something to look at.
+    pub(crate) fn wake_control(&mut self) {
+        self.punted += 1;
+    }
+
+    /// Hands control a copy of a packet's beginning.
+    #[cold]
+    pub(crate) fn punt_copy(&mut self, frame: &Frame, bytes_max: usize, why: Why) {
+        let bytes = frame.bytes();
+        let beginning = &bytes[..bytes.len().min(bytes_max)];
+        let Some(mut copy) = self.pool.alloc_from(beginning) else {
+            return;
+        };
+        copy.copy_meta(frame);
+        copy.offload = Offload::FINISHED;
+        self.punt(copy, why);
+    }
+
+    /// Copies the beginning of a frame, without so many bytes of tags, into the ring of taps.
+    #[cold]
+    pub(crate) fn copy_out(&mut self, (frame, tags): (&Frame, usize), bytes_max: usize, by: By) {
+        let bytes = frame.bytes();
+        let (head, rest) = bytes.split_at(bytes.len().min(ADDRESSES));
+        let rest = rest.get(tags..).unwrap_or_default();
+        let (head, rest) = (
+            &head[..head.len().min(bytes_max)],
+            &rest[..rest.len().min(bytes_max.saturating_sub(ADDRESSES))],
+        );
+        let room = !self.rings.taps.is_full();
+        let copy = room
+            .then(|| self.pool.alloc(head.len() + rest.len()))
+            .flatten();
+        let Some(mut copy) = copy else {
+            return self.counters.taps_lost.add(1);
+        };
+        if !self.pool.hold(&mut copy) {
+            self.pool.free(copy);
+            return self.counters.taps_lost.add(1);
+        }
+        let (first, second) = copy.bytes_mut().split_at_mut(head.len());
+        first.copy_from_slice(head);
+        second.copy_from_slice(rest);
+        copy.copy_meta(frame);
+        copy.l3 = frame.l3.saturating_sub(tags as u16);
+        copy.offload = Offload::FINISHED;
+        let tapped = Tapped {
+            frame: copy,
+            len: bytes.len() - tags.min(bytes.len()),
+            at: self.memory.rules.clock.now,
+            by,
+        };
+        match self.rings.taps.push(tapped) {
+            Ok(()) => {
+                self.counters.taps.add(1);
+                self.wake_control();
+            }
+            Err(rtrb::PushError::Full(tapped)) => self.pool.free(tapped.frame),
+        }
+    }
+}

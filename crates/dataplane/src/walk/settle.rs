@@ -1,0 +1,93 @@
+//! Acts on the exits of walks.
+
+use frame::Frame;
+
+use super::challenge::challenge;
+use super::{Context, Exit, demux, egress, gather, single};
+use crate::drop::DropReason;
+use crate::encap;
+use crate::gate::Admission;
+use crate::ipsec;
+use crate::out::OutId;
+use crate::outlet::Outlet;
+use crate::punt::Why;
+use crate::rings::Handed;
+use crate::snapshot::Role;
+use crate::zone;
+
+/// Whether a port leads to the device that point-to-point interfaces share.
+fn is_shared(cx: &Context<'_>, port: u16) -> bool {
+    let binding = cx.snapshot.port(port);
+    binding.is_some_and(|binding| binding.role == Role::Shared)
+}
+
+/// Has the link-local addresses of a bare packet name its ingress interface; false if they name one already.
+fn write_zone(cx: &Context<'_>, frame: &mut Frame) -> bool {
+    let ingress = frame.ingress;
+    let own = cx.interfaces.details(ingress, zone::own_of).flatten();
+    zone::enter(frame, ingress, own)
+}
+
+/// Does with a frame what its exit says.
+#[cold]
+pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mut Outlet) {
+    match exit {
+        Exit::Drop(reason) => outlet.discard(frame, reason),
+        Exit::Punt(Why::Service { id, meets_rules }) => {
+            gather::stays(&mut frame);
+            demux::untag(&mut frame);
+            // Control reads whole packets.
+            let offload = frame.offload;
+            if frame::finish_checksum(frame.bytes_mut(), &offload).is_ok() {
+                frame.offload.needs_checksum = false;
+            }
+            let place = (frame.bytes(), usize::from(frame.l3));
+            let services = &cx.snapshot.services;
+            match services.admit(&mut outlet.limits, id, place, cx.now) {
+                Admission::Heard => outlet.punt(frame, Why::Service { id, meets_rules }),
+                Admission::Challenged(reason) => challenge(cx, frame, (id, reason), outlet),
+                Admission::Dropped(reason) => {
+                    if reason == DropReason::ServiceLimit {
+                        outlet.counters.service(id).lost.add(1);
+                    }
+                    outlet.discard(frame, reason);
+                }
+            }
+        }
+        Exit::Punt(why) => {
+            if why == Why::Local {
+                gather::stays(&mut frame);
+            }
+            outlet.punt(frame, why);
+        }
+        Exit::Collect => {
+            if let Some(whole) = gather::collect(cx, frame, outlet) {
+                single::walk_on(cx, whole, outlet);
+            }
+        }
+        // Nobody but the tracer comes to that.
+        Exit::Flood => outlet.discard(frame, DropReason::BridgeNowhere),
+        Exit::HandOver(worker) => {
+            if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame)) {
+                outlet.discard(frame, reason);
+            }
+        }
+        Exit::Finish { out, mtu } => egress::finish(cx, outlet, frame, out, mtu),
+        Exit::Decapsulate(id) => {
+            encap::arrive(cx, (core::iter::once(frame), 1), id, outlet);
+        }
+        Exit::Reveal => {
+            ipsec::reveal(cx, (core::iter::once(frame), 1), outlet);
+        }
+        Exit::Deliver(port) => {
+            gather::stays(&mut frame);
+            let l3 = frame.l3;
+            if l3 == 0 || egress::relayer(&mut frame, l3, 0) {
+                if is_shared(cx, port) && !write_zone(cx, &mut frame) {
+                    return outlet.discard(frame, DropReason::Ipv6Zone);
+                }
+                egress::finish(cx, outlet, frame, OutId::port(port), u32::MAX);
+            }
+        }
+    }
+}
