@@ -49,7 +49,7 @@ const CIRCLES: [(&str, usize); 29] = [
     ("certificate", 2),
     ("conntrack", 12),
     ("console", 2),
-    ("dataplane", 91),
+    ("dataplane", 5),
     ("doctor", 13),
     ("esp", 9),
     ("ferroute", 16),
