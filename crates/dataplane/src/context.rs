@@ -8,7 +8,7 @@ use crate::rule::Class;
 use crate::snapshot::Snapshot;
 use crate::table::Fib;
 
-/// What decisions are made from.
+/// The inputs of every decision about a packet, apart from the packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// Configuration, compiled.
@@ -17,21 +17,21 @@ pub struct Context<'a> {
     pub interfaces: &'a InterfaceTable,
     /// Routes and next hops.
     pub fib: &'a Fib,
-    /// When the vector was received.
+    /// The time of reception of the vector.
     pub now: Instant,
-    /// What timestamp options get: milliseconds since midnight UTC, or [`UNKNOWN_TIME`].
+    /// The time for timestamp options: milliseconds since midnight UTC, or [`UNKNOWN_TIME`].
     pub midnight_ms: u32,
 }
 
 impl Context<'_> {
-    /// What rules know an interface by.
+    /// Returns the class of an interface, by which rules compare it.
     #[inline(always)]
     pub(crate) fn class(&self, interface: InterfaceId) -> Class {
         self.interfaces.class(interface, self.snapshot.epoch)
     }
 
-    /// What rules of IP know the bridge's port by that a packet came by, or leaves by. RouterOS: they see it with
-    /// `use-ip-firewall` alone.
+    /// Returns the class of a bridge's port for rules of IP. RouterOS: rules of IP see bridge ports only with
+    /// `use-ip-firewall`.
     #[inline(always)]
     pub(crate) fn port_class(&self, port: InterfaceId) -> Class {
         match self.snapshot.firewall.bridge.detour.plain {
@@ -50,11 +50,11 @@ impl Context<'_> {
     }
 }
 
-/// The timestamp of a worker that was not told the time: "any time may be inserted as a timestamp
+/// The timestamp of a worker without a clock: "any time may be inserted as a timestamp
 /// provided the high order bit of the timestamp field is set to one" (RFC 791, 3.1).
 pub(crate) const UNKNOWN_TIME: u32 = 1 << 31;
 
-/// The name of an interface, for traces.
+/// Returns the name of an interface for traces.
 pub(crate) fn name(cx: &Context<'_>, id: InterfaceId) -> String {
     let name = cx
         .interfaces

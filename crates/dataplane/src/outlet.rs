@@ -43,13 +43,13 @@ struct Attached {
     frames: Vec<Frame>,
     /// What the port's counters showed when they were last looked at.
     counted: PortCounters,
-    /// Of a quiet one: what tells of it, and whether it is on the lists of those that are due and touched.
+    /// Of a quiet port: its membership, and whether the lists of due and of touched ports have it.
     member: Option<Membership>,
     is_due: bool,
     is_touched: bool,
 }
 
-/// See the module.
+/// The ports, rings and memory of a worker.
 pub(crate) struct Outlet {
     index: u16,
     pub(crate) pool: Pool,
@@ -66,16 +66,16 @@ pub(crate) struct Outlet {
     pub(crate) protecting: Vec<Frame>,
     /// Fragments of datagrams that are not whole yet: of IPv4, of IPv6.
     pub(crate) fragments: [Reassembly<()>; 2],
-    /// What they may use of the pool, in bytes each.
+    /// The most bytes of the pool for the fragments of a family.
     fragment_bytes_max: usize,
-    /// The settings that they have, as they were given.
+    /// The settings for IPv4 fragments, as configured.
     fragments4: Option<Config>,
     /// What the firewall remembers, and what it tells about the packet at hand.
     pub(crate) memory: Memory,
     pub(crate) told: Told,
     /// What the worker's time is charged to.
     pub(crate) meter: Meter,
-    /// What is to be walked when the vector at hand is.
+    /// Frames to be walked after the vector at hand.
     pub(crate) agenda: Agenda,
     /// Memory for bridging; none while frames are bridged.
     pub(crate) bridging: Option<Box<Bridging>>,
@@ -253,7 +253,7 @@ impl Outlet {
         self.reserve();
     }
 
-    /// A queue is at this place, behind all others.
+    /// Enters the port queue at this place, the last one, into the indexes.
     fn put(&mut self, place: usize) {
         let attached = &mut self.ports[place];
         let number = usize::from(attached.number);
@@ -285,7 +285,7 @@ impl Outlet {
         self.ways.crowds()
     }
 
-    /// Receives from one of those that [`Self::call`] has found; its port's number.
+    /// Receives from a queue that [`Self::call`] has found. Returns the port's number.
     pub(crate) fn receive(&mut self, at: usize, into: &mut Vector) -> u16 {
         let place = self.ways.called(at);
         let attached = &mut self.ports[place];
@@ -317,7 +317,7 @@ impl Outlet {
         Some(&mut attached.frames)
     }
 
-    /// One of the ports that are asked in every step.
+    /// Returns the place of a port that every step polls.
     fn busy(&self, at: usize) -> Option<usize> {
         self.ways.busy().get(at).copied().map(usize::from)
     }
@@ -392,7 +392,7 @@ impl Outlet {
         (self.index, self.rings.to.len())
     }
 
-    /// Hands a frame to another worker; returns it with the reason when that is not possible.
+    /// Hands a frame to another worker. Returns the frame and the reason if the ring takes no frame.
     pub(crate) fn hand(&mut self, worker: u16, handed: Handed) -> Option<(Frame, DropReason)> {
         let ring = self.rings.to.get_mut(usize::from(worker));
         let (handed, reason) = match ring.and_then(Option::as_mut) {

@@ -6,43 +6,43 @@ use crate::connection::{NatState, State};
 use crate::rule::Marks;
 use crate::walk::{Exit, Stage};
 
-/// Told by each stage what it decided.
+/// Receives the decision of each stage.
 pub trait Tracer {
     /// The stage let the packet go on.
     fn passed(&mut self, stage: Stage, decision: impl FnOnce() -> String);
     /// The stage ended the packet's walk.
     fn left(&mut self, stage: Stage, exit: &Exit);
-    /// Routing looked for this destination in this table; what it decided follows.
+    /// Routing looked up a destination in a table. The routing decision follows in another call.
     #[inline(always)]
     fn looked_up(&mut self, _table: u16, _destination: u128) {}
-    /// The stage saw something that changes nothing and that an administrator should know.
+    /// The stage has a notice for the administrator that does not change the decision.
     #[inline(always)]
     fn noticed(&mut self, _stage: Stage, _notice: impl FnOnce() -> Option<String>) {}
     /// The stage asks rules.
     #[inline(always)]
     fn asks(&mut self, _stage: Stage) {}
-    /// What queues look at: the packet has come by this interface, and leaves or ends with this mark.
+    /// The fields that queues match: the ingress interface and the packet mark on leaving.
     #[inline(always)]
     fn marked(&mut self, _ingress: InterfaceId, _mark: u32) {}
-    /// What is assumed of the packet's connection.
+    /// Returns the assumptions about the packet's connection.
     #[inline(always)]
     fn assumed(&self) -> Assumed {
         Assumed::default()
     }
 }
 
-/// What a traced packet is taken to be besides its bytes.
+/// Assumptions about a traced packet, besides its bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Assumed {
-    /// The state of its connection; none leaves that to the tracker.
+    /// The connection state; `None` leaves the state to the tracker.
     pub state: Option<State>,
-    /// How its connection is translated already.
+    /// The translation of the connection.
     pub nat: NatState,
-    /// Marks that it comes with.
+    /// The marks of the packet on arrival.
     pub marks: Marks,
-    /// Its connection's mark, whatever is known of it.
+    /// The connection mark; overrides the mark of a tracked connection.
     pub connection_mark: Option<u32>,
-    /// It came out of IPsec.
+    /// The packet was decapsulated by IPsec.
     pub revealed: bool,
 }
 

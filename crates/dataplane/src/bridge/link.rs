@@ -7,17 +7,17 @@ use wire::{EtherType, Mac};
 pub(super) const ADDRESSES: usize = 12;
 /// Bytes of a tag.
 pub(super) const TAG: usize = 4;
-/// The most tags that are looked behind.
+/// The most tags that are parsed.
 const TAGS: usize = 4;
 
-/// A link address as a number.
+/// Returns a MAC address as a number.
 #[inline(always)]
 pub(super) fn number(mac: Mac) -> u64 {
     let [a, b, c, d, e, f] = mac.0;
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
-/// Where the packet of a frame begins, behind its tags.
+/// Returns the offset of the packet behind all tags.
 pub(crate) fn packet_at(bytes: &[u8]) -> usize {
     let mut at = ADDRESSES;
     for _ in 0..TAGS {
@@ -29,14 +29,14 @@ pub(crate) fn packet_at(bytes: &[u8]) -> usize {
     at + 2
 }
 
-/// Where the packet of a frame begins, and the type that stands before it; 0 where the frame ends before.
+/// Returns the offset of the packet and its EtherType; 0 as the type if the frame is too short.
 pub(super) fn packet_of(bytes: &[u8]) -> (usize, u16) {
     let at = packet_at(bytes);
     let kind = bytes.get(at - 2..at).and_then(|kind| kind.first_chunk());
     (at, kind.map_or(0, |kind| u16::from_be_bytes(*kind)))
 }
 
-/// Bytes of a frame that count against the longest one of a link: of merged segments those of the longest.
+/// Returns the bytes of a frame to compare with the MTU of a link; 0 for merged segments, which fit.
 pub(super) fn bytes_on_link(frame: &Frame) -> usize {
     match frame.offload.segmentation {
         Segmentation::None => frame.len(),

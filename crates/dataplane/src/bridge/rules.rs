@@ -1,32 +1,32 @@
-//! The rules that look at the frames of a bridge, found once for each vector.
+//! The rules that apply to the frames of a bridge, looked up once for each vector.
 
 use wire::Mac;
 
 use crate::firewall::BridgeTables;
 use crate::rule::Class;
 
-/// The rules of bridges, where there are any.
+/// The bridge tables, for the frames of one bridge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules<'a> {
     pub(crate) tables: &'a BridgeTables,
-    /// What rules know the bridge by, and its link address.
+    /// The class and the MAC address of the bridge.
     pub(crate) class: Class,
     pub(crate) mac: Mac,
 }
 
-/// What looks at the frames of a bridge.
+/// The tables that apply to the frames of a bridge.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Looks<'a> {
     /// Rules of bridges.
     pub(super) rules: Option<Rules<'a>>,
-    /// The tables of IP, at what comes by ports.
+    /// The tables of IP apply to frames received by ports.
     pub(super) detours: bool,
-    /// Nothing, but they take no fast path: `allow-fast-path=no`.
+    /// No table applies, but the fast path is off: `allow-fast-path=no`.
     pub(super) slow: bool,
 }
 
 impl Looks<'_> {
-    /// Whether anything does, or could.
+    /// Returns true if frames do not take the fast path.
     #[inline(always)]
     pub(crate) const fn any(&self) -> bool {
         self.rules.is_some() || self.detours || self.slow

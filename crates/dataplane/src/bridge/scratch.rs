@@ -10,30 +10,30 @@ use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::table::bridge_hosts::Place;
 
-/// Frames whose lines are asked for before the first of them is decided about.
+/// Frames whose host lines are prefetched before the first decision.
 pub(super) const PART: usize = 32;
 
-/// Egress ports that are remembered within a vector, by the low bits of their slots.
+/// Egress ports cached for a vector, by the low bits of their slots.
 pub(super) const EGRESSES: usize = 32;
 
-/// What pass 1 saw of a frame.
+/// The results of pass 1 for a frame.
 #[derive(Clone, Copy)]
 pub(super) struct Seen {
     pub(super) head: Head,
-    /// It begins as the one before it does; the rest was not looked at.
+    /// The frame has the header of the frame before; the other fields are not valid.
     pub(super) again: bool,
     pub(super) class: Result<Class, DropReason>,
-    /// Where its stations are looked for.
+    /// The places of both stations in the table of hosts.
     pub(super) to: Place,
     pub(super) from: Place,
 }
 
-/// What becomes of a frame that does not simply leave.
+/// The destination of a frame that does not leave unchanged by one port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// It goes up as it is now.
+    /// The frame goes up as it is.
     Up,
-    /// It leaves by the port with this number, and not as it is.
+    /// The frame leaves by the port with this number, changed.
     Port(u16, Class),
     /// Copies leave by several ports.
     Flood(Class, Many),
@@ -45,16 +45,16 @@ pub(super) enum Way {
     Reserved,
 }
 
-/// An egress port, as frames of this vector see it.
+/// An egress port in the cache of a vector.
 #[derive(Clone, Copy)]
 pub(super) struct Egress {
     pub(super) id: InterfaceId,
     pub(super) number: u16,
-    /// Whether frames may leave by it at all.
+    /// The reason why no frame may leave by the port, if there is one.
     pub(super) joined: Result<(), DropReason>,
     pub(super) out: OutId,
     pub(super) forwarding: u32,
-    /// The longest frame that leaves as it is.
+    /// The length in bytes of the longest frame that leaves unchanged.
     pub(super) longest: usize,
     pub(super) sent: Traffic,
 }
@@ -72,9 +72,9 @@ pub(super) const NO_EGRESS: Egress = Egress {
     },
 };
 
-/// Memory of the stage.
+/// Memory of the bridging stage.
 pub(crate) struct Bridging {
-    /// Frames that leave the router above one by one, or some together.
+    /// A vector for frames of the router that come without one.
     pub(super) some: Vector,
     pub(super) passes: Passes,
 }
@@ -82,11 +82,11 @@ pub(crate) struct Bridging {
 /// Memory of the passes.
 pub(super) struct Passes {
     pub(super) seen: [Seen; PART],
-    /// Where frames leave as they are now; none: their way says what becomes of them.
+    /// The out of each frame that leaves unchanged; [`OutId::NONE`] for a frame with a [`Way`].
     pub(super) outs: [OutId; VECTOR_FRAMES],
     pub(super) ways: [Way; VECTOR_FRAMES],
     pub(super) egresses: [Egress; EGRESSES],
-    /// Frames that go up, while others of their vector leave.
+    /// Frames that go up, while other frames of the vector leave.
     pub(super) risen: Vector,
     pub(super) asking: Asking,
     pub(super) own_sources: OwnSources,
@@ -120,9 +120,9 @@ impl Bridging {
 pub(crate) struct Asking {
     pub(super) sheet: Box<Sheet>,
     pub(super) between: [Between; CHUNK],
-    /// Of the frames of a part: those that have not ended, a bit each.
+    /// A bit for each frame of the part that has not ended.
     pub(super) left: u64,
-    /// A frame by itself, and those that wait until it is done.
+    /// The frame at hand and the waiting frames, where frames take the stage one by one.
     pub(super) alone: Option<(Vector, Vector)>,
 }
 

@@ -17,10 +17,10 @@ use crate::walk::{self, Context, Exit};
 /// The UDP ports of IKE, also behind translators (RFC 7296, 2.23).
 const IKE: [u16; 2] = [500, 4500];
 
-/// What protects a packet that is about to leave, as it is now; none: it leaves as it is.
+/// Returns the out of the policy that protects a leaving packet; `None` if the packet leaves in the clear.
 ///
 /// # Errors
-/// A policy discards it, or there is no association yet.
+/// A policy discards the packet, or its association has no keys yet.
 pub(crate) fn outbound(
     cx: &Context<'_>,
     tuple: &Tuple,
@@ -44,7 +44,7 @@ pub(crate) fn outbound(
     }
 }
 
-/// Whether a packet goes into IPsec, as it is now (`ipsec-policy=out`).
+/// Returns true if a policy protects the packet (`ipsec-policy=out`).
 pub(crate) fn goes_in(cx: &Context<'_>, tuple: &Tuple, guarded: Guarded) -> bool {
     let ipsec = &cx.snapshot.ipsec;
     if ipsec.is_empty() || guarded == Guarded::Protected {
@@ -54,10 +54,10 @@ pub(crate) fn goes_in(cx: &Context<'_>, tuple: &Tuple, guarded: Guarded) -> bool
     policy.is_some_and(|policy| matches!(policy.action, Action::Protect { .. }))
 }
 
-/// Whether a packet that came in may come in as it did (RFC 4301, 5.2). `local` says that it is for this router.
+/// Checks a received packet against the policies (RFC 4301, 5.2). `local`: the packet is for this router.
 ///
 /// # Errors
-/// A policy discards it, or it is not protected as a policy asks.
+/// A policy discards the packet, or requires protection that the packet did not have.
 pub(crate) fn admit(
     cx: &Context<'_>,
     tuple: &Tuple,
@@ -77,15 +77,15 @@ pub(crate) fn admit(
     }
 }
 
-/// Whether a packet is the exchange of keys itself, by its port at this router (RouterOS: it bypasses policies).
+/// Returns true for packets of IKE, by the router's port. RouterOS: IKE bypasses policies.
 fn is_ike(tuple: &Tuple, port: u16) -> bool {
     tuple.protocol == protocol::UDP && IKE.contains(&port)
 }
 
-/// Whether a packet fits the way of its association when this out has protected it.
+/// Checks whether a packet fits the route of its association once protected by this out.
 ///
 /// # Errors
-/// It is too long and not to be fragmented: the layer-3 MTU that would do.
+/// The packet is too long and not to be fragmented. The punt has the layer-3 MTU in bytes that would fit.
 pub(crate) fn fits(cx: &Context<'_>, out: OutId, leaving: &walk::Leaving<'_>) -> Result<(), Exit> {
     const EVERY: usize = 1200;
     let (Out::Protect(slot), true) = (out.out(), leaving.packet.len() > EVERY) else {

@@ -100,7 +100,7 @@ impl Dispatch for Outlet {
 }
 
 impl Outlet {
-    /// Queues a frame for a port, here or at a worker that has a queue of it.
+    /// Queues a frame for a port of this worker, or hands the frame to a worker with that port.
     fn send(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
         let place = self.places.get(usize::from(port)).copied().flatten();
         if let Some(place) = place.map(usize::from) {

@@ -1,4 +1,4 @@
-//! The queues as a worker knows them, the packets that wait in them, and the lookup of the queues of a packet.
+//! A worker's table of queues, the packets that wait in them, and the look-up of the queues of a packet.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use super::change::Simple;
 use crate::out::OutId;
 use crate::walk::{Context, Exit};
 
-/// Queues that a packet meets at one place at most: of `global`, of a direction, of both.
+/// The most queues that a packet passes at one point: of `global`, of one direction, of both directions.
 pub(super) const LEAVES: usize = 3;
 
-/// Packets that are looked up together, so that the memory of one is fetched while others are.
+/// Packets in one batch of look-ups, whose cache misses overlap.
 const TOGETHER: usize = 16;
 
-/// Where the network header begins behind demux.
+/// Offset of the network header behind demux, in bytes.
 pub(super) const ETHERNET: usize = 14;
 
-/// Where a packet goes that has passed its queues.
+/// The destination of a packet behind its queues.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Then {
     Out(OutId),
@@ -29,7 +29,7 @@ pub(super) enum Then {
 #[derive(Debug)]
 pub struct Waiting {
     pub(crate) frame: Frame,
-    /// The queues that it meets next.
+    /// The remaining queues, in order.
     pub(super) left: [Option<Arc<Leaf>>; LEAVES - 1],
     pub(super) then: Then,
 }
@@ -46,7 +46,7 @@ impl Carried for Waiting {
     }
 }
 
-/// A leaf, and its node without a step between.
+/// A leaf with a direct reference to its node.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
     pub(super) node: Arc<Node>,
@@ -62,7 +62,7 @@ impl Way {
     }
 }
 
-/// The ways of a simple queue: from the target, to it, and for both together.
+/// The leaves of a simple queue: from the target, to the target, and for both directions.
 #[derive(Clone, Debug)]
 pub(super) struct Ways {
     pub(super) up: Option<Way>,
@@ -80,10 +80,10 @@ impl Ways {
     }
 }
 
-/// A packet of a vector that has to wait.
+/// A packet of a vector that its queues do not let pass.
 #[derive(Debug)]
 pub(crate) struct Held {
-    /// Its place in the vector.
+    /// The packet's place in the vector.
     pub(crate) at: usize,
     pub(super) leaves: [Option<Arc<Leaf>>; LEAVES],
 }
@@ -95,7 +95,7 @@ pub(super) struct Own {
     pub(super) leaves: ByMark<Way>,
 }
 
-/// The queues as a worker knows them, and what waits on it.
+/// A worker's table of queues, and the packets that wait on this worker.
 #[derive(Debug, Default)]
 pub(crate) struct Queueing {
     pub(super) global: ByMark<Way>,
@@ -103,29 +103,29 @@ pub(crate) struct Queueing {
     /// By interface slot.
     pub(super) interfaces: Vec<Option<Box<Own>>>,
     pub(super) schedule: Schedule<Waiting>,
-    /// What disciplines have dropped of late.
+    /// Packets that disciplines have dropped, not counted yet.
     pub(super) lost: Vec<(Packet<Waiting>, Lost)>,
 }
 
 impl Queueing {
-    /// Whether packets meet queues behind input and postrouting.
+    /// Returns true if there are queues behind input and postrouting.
     #[inline(always)]
     pub(crate) fn looks_at_packets(&self) -> bool {
         !(self.simple.is_empty() && self.global.is_empty())
     }
 
-    /// Whether nothing waits here.
+    /// Returns true if no packet waits on this worker.
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.schedule.packets() == 0
     }
 
-    /// When it wants to be stepped, for what waits.
+    /// Returns the time of the next step for waiting packets.
     pub(crate) fn deadline(&self, now: machine::Instant) -> Option<machine::Instant> {
         self.schedule.deadline(now)
     }
 
-    /// The queues that a packet meets behind postrouting or input.
+    /// Returns the queues of a packet behind postrouting or input.
     #[inline]
     pub(super) fn ways(&self, seen: &Seen) -> [Option<&Way>; LEAVES] {
         let global = self.global.find(seen.mark);
@@ -137,8 +137,8 @@ impl Queueing {
         [global, own, total]
     }
 
-    /// Asks the queues about those packets of a vector that meet some; they came with these sources. What has to wait
-    /// is put into `held`, in order.
+    /// Passes the packets of a vector for which `meets` is true through their queues. `sources` are their addresses on
+    /// arrival. Stores the packets that have to wait in `held`, in order.
     pub(crate) fn ask_all(
         &self,
         cx: &Context<'_>,
@@ -176,14 +176,14 @@ impl Queueing {
         self.interfaces[id.slot()].get_or_insert_default()
     }
 
-    /// What waits, when the worker ends.
+    /// Passes every waiting frame to `each` when the worker ends.
     pub(crate) fn clear(&mut self, each: &mut dyn FnMut(Frame)) {
         self.schedule
             .clear(&mut |packet| each(packet.carries.frame));
     }
 }
 
-/// The leaves that are left from the first on that does not let a packet pass; none where all do.
+/// Returns the leaves from the first one that holds the packet on; `None` if all leaves let the packet pass.
 #[inline]
 pub(super) fn stops(
     ways: [Option<&Way>; LEAVES],
@@ -195,15 +195,14 @@ pub(super) fn stops(
     (passed < LEAVES).then(|| left(&ways[passed..]))
 }
 
-/// The leaves of these ways.
+/// Returns the leaves of some queues.
 #[cold]
 fn left(ways: &[Option<&Way>]) -> [Option<Arc<Leaf>>; LEAVES] {
     let mut left = ways.iter().map(|way| way.map(|way| Arc::clone(&way.leaf)));
     [(); LEAVES].map(|()| left.next().flatten())
 }
 
-/// The source that a frame has come with, and the interface that it came by. Behind srcnat it has another one, and
-/// what an administrator limits is the host behind that.
+/// Returns the source address of a frame as received. Simple queues limit the host behind source NAT.
 #[inline]
 pub(crate) fn source(frame: &Frame) -> u128 {
     let bytes = frame.bytes();
@@ -220,13 +219,14 @@ pub(crate) fn source(frame: &Frame) -> u128 {
     }
 }
 
-/// Whether a packet that ends in this way meets queues: it has passed input, or is to be finished behind postrouting.
+/// Returns true if packets with this exit pass queues: those for this router, and those that are finished behind
+/// postrouting.
 #[inline]
 pub(crate) const fn meets(exit: Exit) -> bool {
     exit.is_local() || matches!(exit, Exit::Finish { .. })
 }
 
-/// What simple queues look at.
+/// Returns the fields that simple queues match.
 #[inline]
 pub(super) fn seen(frame: &Frame, l3: usize, source: u128) -> Option<Seen> {
     let packet = frame.bytes().get(l3..)?;

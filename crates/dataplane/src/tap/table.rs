@@ -11,46 +11,46 @@ use crate::walk::Stage;
 /// The copy of a frame.
 #[derive(Debug)]
 pub struct Tapped {
-    /// Its beginning, with what was known of the frame.
+    /// The beginning of the frame, with the frame's metadata.
     pub frame: Frame,
     /// The length of the whole frame in bytes.
     pub len: usize,
-    /// When it was seen.
+    /// The time of the copy.
     pub at: Instant,
-    /// Who looked.
+    /// The origin of the request.
     pub by: By,
 }
 
-/// Who asked for a copy.
+/// The origin of a request for a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The tap of this interface.
     Interface {
         /// The interface.
         id: InterfaceId,
-        /// The way that the frame took there.
+        /// The direction of the frame at the interface.
         direction: Direction,
-        /// Where on the packet's way it was seen.
+        /// The stage at which the frame was copied.
         stage: Stage,
     },
     /// A rule that sends copies away.
     Rule(Sniff),
 }
 
-/// Which way a frame goes at an interface.
+/// The direction of a frame at an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// It was received.
+    /// The frame is received.
     Received,
-    /// It is transmitted.
+    /// The frame is transmitted.
     Transmitted,
 }
 
-/// How many mirrors there are at most.
+/// The most mirrors of a direction.
 pub const MIRRORS: usize = 64;
 
-/// Interfaces whose frames are copied to others: of each the interface in the high half, in the low one who gets the
-/// copies; 0 is none.
+/// Pairs of interfaces: the high half of a word is the mirrored interface, the low half the target of the copies.
+/// 0 is no mirror.
 #[derive(Debug)]
 pub(super) struct Mirrors {
     received: [AtomicU64; MIRRORS],
@@ -65,7 +65,7 @@ impl Mirrors {
         }
     }
 
-    /// Who gets copies of the frames of an interface.
+    /// Returns the targets of the copies of an interface's frames.
     pub(super) fn targets(
         &self,
         id: InterfaceId,
@@ -73,14 +73,14 @@ impl Mirrors {
     ) -> impl Iterator<Item = InterfaceId> {
         let all = self.of(direction).iter();
         let all = all.map(|mirror| mirror.load(Ordering::Relaxed));
-        // They are without a gap.
+        // Mirrors are stored without gaps.
         let all = all.take_while(|mirror| *mirror != 0);
         all.filter(move |mirror| (*mirror >> 32) as u32 == id.0)
             .map(|mirror| InterfaceId(mirror as u32))
     }
 }
 
-/// How much there is to be seen.
+/// The tapped and mirrored interfaces.
 #[derive(Debug)]
 pub(crate) struct Taps {
     interfaces: AtomicU32,
@@ -100,13 +100,13 @@ impl Taps {
         }
     }
 
-    /// Whether some interface is tapped.
+    /// Returns true if an interface is tapped or mirrored.
     #[inline(always)]
     pub(crate) fn any(&self) -> bool {
         self.interfaces.load(Ordering::Relaxed) != 0
     }
 
-    /// One interface more is tapped, or one less.
+    /// Counts one tapped interface more, or one less.
     pub(crate) fn count(&self, more: bool) {
         match more {
             true => self.interfaces.fetch_add(1, Ordering::Relaxed),
@@ -125,13 +125,13 @@ impl Taps {
                 place.store(mirror, Ordering::Relaxed);
             }
         }
-        // Whoever mirrors is asked about like whoever taps.
+        // All mirrors together count as one tapped interface.
         if had != self.mirrors() {
             self.count(!had);
         }
     }
 
-    /// Whether frames of an interface are copied to another one.
+    /// Returns true if frames of an interface are mirrored.
     pub(crate) fn is_mirrored(&self, id: InterfaceId) -> bool {
         let directions = [Direction::Received, Direction::Transmitted];
         let mut targets = directions
@@ -140,7 +140,7 @@ impl Taps {
         targets.any(|mut targets| targets.next().is_some())
     }
 
-    /// Whether there is a mirror.
+    /// Returns true if there is a mirror.
     fn mirrors(&self) -> bool {
         let first = |all: &[AtomicU64; MIRRORS]| all[0].load(Ordering::Relaxed) != 0;
         first(&self.mirrors.received) || first(&self.mirrors.transmitted)

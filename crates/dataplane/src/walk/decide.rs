@@ -14,7 +14,7 @@ use crate::out::{Out, OutId};
 use crate::table::{Adjacency, NextHopId};
 use crate::trace::Tracer;
 
-/// Pass 1: ingress and prerouting. `place` says where the packet belongs, however it ends.
+/// Pass 1: ingress and prerouting. Sets `place` even if the packet ends.
 pub(super) fn enter<const FAST: bool, T: Tracer>(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -26,7 +26,7 @@ pub(super) fn enter<const FAST: bool, T: Tracer>(
         Ok(arrived) => arrived,
         Err(exit) => {
             tracer.left(Stage::Ingress, &exit);
-            // Control reads the packet from where the tags end.
+            // Control reads the packet from the end of its tags on.
             *place = Place::of(cx, entrance, bytes);
             return Err(exit);
         }
@@ -41,7 +41,7 @@ pub(super) fn enter<const FAST: bool, T: Tracer>(
     check::<FAST, T>(cx, &arrived, bytes, tracer)
 }
 
-/// The second half of pass 1, for a packet whose place is known.
+/// The second half of pass 1: prerouting.
 #[inline(always)]
 pub(super) fn check<const FAST: bool, T: Tracer>(
     cx: &Context<'_>,
@@ -63,7 +63,7 @@ pub(super) fn check<const FAST: bool, T: Tracer>(
     checked
 }
 
-/// Where a frame belongs, and where its network header begins.
+/// The ingress interface of a frame, and the offset of its network header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) interface: InterfaceId,
@@ -87,7 +87,7 @@ impl Place {
     }
 }
 
-/// The routing decision by rules, where there are any.
+/// Routes a packet by routing rules.
 pub(super) fn by_rules<T: Tracer>(
     cx: &Context<'_>,
     packet: &[u8],
@@ -103,7 +103,7 @@ pub(super) fn by_rules<T: Tracer>(
     found.map(|(_, hop)| hop)
 }
 
-/// The first half of pass 3: where a next hop that is not simply forwarded to leads.
+/// The first half of pass 3, for a next hop of another kind than forward.
 #[cold]
 #[inline(never)]
 pub(super) fn follow<T: Tracer>(
@@ -150,7 +150,7 @@ pub(super) fn leave<T: Tracer>(
     Ok((fit, protects))
 }
 
-/// What is said of a packet that IPsec protects.
+/// Returns the text of a trace for a packet that IPsec protects.
 pub(super) fn protected_by(cx: &Context<'_>, out: OutId) -> String {
     let Out::Protect(slot) = out.out() else {
         return String::new();
@@ -162,17 +162,17 @@ pub(super) fn protected_by(cx: &Context<'_>, out: OutId) -> String {
     }
 }
 
-/// What routing says of a packet that it sends on.
+/// Returns the text of a trace for a routed packet.
 pub(super) fn leaves_by(cx: &Context<'_>, adjacency: &Adjacency) -> String {
     format!("leaves by {}", name(cx, adjacency.egress))
 }
 
-/// What is said of a packet that leaves.
+/// Returns the text of a trace for a packet that leaves.
 pub(super) fn sent_by(cx: &Context<'_>, adjacency: &Adjacency) -> String {
     format!("sent by {}", name(cx, adjacency.egress))
 }
 
-/// Forwarding on, lifetime, size and options.
+/// Checks the forwarding setting, lifetime, size and options.
 #[inline(always)]
 fn fit(cx: &Context<'_>, leaving: &Leaving<'_>, adjacency: &Adjacency) -> Result<Fit, Exit> {
     let mtu = adjacency.mtu;

@@ -279,7 +279,7 @@ pub(crate) fn count_sent(
     }
 }
 
-/// Sends a complete frame by the interface that `egress` names.
+/// Sends a complete frame by its egress interface.
 pub(crate) fn transmit(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
     let Some(interface) = cx.interfaces.get(frame.egress) else {
         return outlet.discard(frame, DropReason::EgressDown);

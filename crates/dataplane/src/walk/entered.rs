@@ -9,23 +9,23 @@ use super::packet::Key as Destination;
 use crate::counters::{Counters, Traffic};
 use crate::drop::DropReason;
 
-/// What pass 1 says of the frames of a vector, by their place in it.
+/// The results of pass 1, by the frame's place in the vector.
 pub(super) struct Entered {
     pub(super) lanes: [Lane; VECTOR_FRAMES],
     pub(super) exits: [Exit; VECTOR_FRAMES],
-    /// The destinations by family, without gaps, and how many they are.
+    /// The destinations of each family without gaps, and their number.
     pub(super) keys4: [u32; VECTOR_FRAMES],
     pub(super) count4: usize,
     pub(super) keys6: [u128; VECTOR_FRAMES],
     pub(super) count6: usize,
-    /// What came in, of whatever kind.
+    /// All received frames.
     pub(super) received: Traffic,
 }
 
-/// What pass 1 found a frame to be.
+/// The class that pass 1 gives a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
-    /// It has left its walk already.
+    /// The frame has left its walk.
     Exit,
     V4,
     V6,
@@ -47,23 +47,23 @@ impl Entered {
         }
     }
 
-    /// A new vector begins.
+    /// Clears the results for a new vector.
     pub(super) fn begin(&mut self) {
         (self.count4, self.count6) = (0, 0);
         self.received = Traffic::default();
     }
 
-    /// The destinations of IPv4 to look up.
+    /// Returns the IPv4 destinations to look up.
     pub(super) fn destinations4(&self) -> &[u32] {
         self.keys4.get(..self.count4).unwrap_or_default()
     }
 
-    /// The same of IPv6.
+    /// Returns the IPv6 destinations to look up.
     pub(super) fn destinations6(&self) -> &[u128] {
         self.keys6.get(..self.count6).unwrap_or_default()
     }
 
-    /// Counts what came in by this entrance.
+    /// Counts the received frames at their entrance. Returns their number and bytes.
     pub(super) fn count(&self, entrance: &Entrance, counters: &Counters) -> Traffic {
         let Traffic { packets, bytes } = self.received;
         if entrance.counts {
@@ -72,14 +72,14 @@ impl Entered {
         self.received
     }
 
-    /// Keeps how a frame left its walk.
+    /// Stores the exit of a frame.
     #[inline(always)]
     pub(super) fn leave(&mut self, place: usize, exit: Exit) {
         self.lanes[place % VECTOR_FRAMES] = Lane::Exit;
         self.exits[place % VECTOR_FRAMES] = exit;
     }
 
-    /// Keeps what was decided about a frame.
+    /// Stores the destination or the exit of a frame.
     pub(super) fn note(&mut self, at: usize, key: Result<Destination, Exit>) {
         let place = at % VECTOR_FRAMES;
         match key {
@@ -97,8 +97,8 @@ impl Entered {
         }
     }
 
-    /// The same of frames from a place on that enter together. False, and nothing kept, where there is no
-    /// room for them.
+    /// Stores the destinations of successive frames from `at` on. Returns false, and stores nothing, if there is no
+    /// room for all.
     #[inline(always)]
     pub(super) fn note_all<K: Key>(&mut self, at: usize, keys: [K; TOGETHER]) -> bool {
         if at + TOGETHER > VECTOR_FRAMES {
@@ -118,9 +118,9 @@ impl Entered {
     }
 }
 
-/// What is looked up of a family.
+/// A destination address of one family.
 pub(super) trait Key: Copy {
-    /// Those of a vector, and how many they are.
+    /// Returns the destinations of the vector and their number.
     fn keys(entered: &mut Entered) -> (&mut [Self; VECTOR_FRAMES], &mut usize);
     /// The lane of the family.
     const LANE: Lane;

@@ -9,26 +9,26 @@ use crate::punt::Why;
 /// How a packet leaves its walk, other than by the next hop's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Discarded.
+    /// The packet is discarded under this name.
     Drop(DropReason),
-    /// Handed to control.
+    /// The packet is handed to control with a reason.
     Punt(Why),
-    /// Copies of it leave by ports of its bridge, and it ends there.
+    /// Copies of the frame leave by ports of its bridge; the frame itself ends.
     Flood,
-    /// Held here until all fragments of its datagram have come.
+    /// The fragment is held until its datagram is whole.
     Collect,
-    /// Walked by this other worker, whose connection it belongs to.
+    /// The packet is handed to the worker that owns its connection.
     HandOver(u16),
-    /// Given to the host stack, without its link header, by this mirror port.
+    /// The packet is delivered to the host stack by this mirror port, without link header.
     Deliver(u16),
-    /// It is the packet of this interface's tunnel: the one in it is taken out and walked.
+    /// The tunnel of this interface decapsulates the packet; the inner packet is walked.
     Decapsulate(InterfaceId),
-    /// It is a packet of IPsec: the one in it is taken out and walked.
+    /// IPsec decapsulates the packet; the inner packet is walked.
     Reveal,
-    /// Rewritten already, but too long for its link (of this layer-3 MTU) or unfinished: fragments,
-    /// segments and checksums are made before this port takes it.
+    /// The packet has its link header, but exceeds the MTU of its link, or is to be segmented or checksummed before
+    /// the out takes it.
     Finish {
-        /// What takes the pieces.
+        /// The out of the pieces.
         out: OutId,
         /// The link's layer-3 MTU in bytes.
         mtu: u32,
@@ -36,7 +36,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Whether the packet is for this router, and so meets `input`.
+    /// Returns true if the packet is for this router and passes `input`.
     pub const fn is_local(self) -> bool {
         match self {
             Self::Deliver(_) | Self::Decapsulate(_) | Self::Reveal | Self::Punt(Why::Local) => true,

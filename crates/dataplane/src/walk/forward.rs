@@ -31,7 +31,7 @@ pub(super) fn fit(packet: &[u8], own: bool, offload: &Offload, mtu: u32) -> Resu
     }
 }
 
-/// How a packet, as it is, fits a link of this layer-3 MTU.
+/// Checks whether a packet fits a link with this layer-3 MTU in bytes.
 pub(crate) fn fit_link(leaving: &Leaving<'_>, mtu: u32) -> Result<Fit, Exit> {
     fit(leaving.packet, leaving.own, leaving.offload, mtu)
 }

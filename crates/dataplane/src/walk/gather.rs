@@ -82,7 +82,7 @@ pub(super) fn stays(frame: &mut Frame) {
     }
 }
 
-/// Holds a fragment, and walks on with its datagram if that is whole.
+/// Holds a fragment. Returns the datagram if it is whole now.
 #[cold]
 pub(super) fn collect(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) -> Option<Frame> {
     let ipv6 = packet(&frame).first().is_some_and(|first| first >> 4 == 6);

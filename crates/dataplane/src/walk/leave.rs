@@ -12,31 +12,31 @@ use crate::punt::Why;
 use crate::table::{Adjacency, Kind, NextHopId};
 use crate::trace::Silent;
 
-/// Where routing sends a packet.
+/// The route of a packet.
 pub(super) struct Way<'a> {
     pub(super) hop: NextHopId,
     pub(super) adjacency: &'a Adjacency,
     pub(super) ipv6: bool,
-    /// The packet is this router's own.
+    /// The packet is the router's own.
     pub(super) own: bool,
 }
 
 /// A frame with its new link header.
 pub(super) enum Departed {
-    /// Its out takes it as it is.
+    /// The out takes the frame as it is.
     Whole(OutId),
-    /// Its out does not.
+    /// The frame is to be finished for its out.
     Unfinished { out: OutId, mtu: u32 },
 }
 
 impl Departed {
-    /// Whether IPsec takes it, so that it does not leave by its interface yet.
+    /// Returns true if IPsec takes the frame before it leaves by its interface.
     pub(super) const fn is_protected(&self) -> bool {
         matches!(self, Self::Whole(out) if out.is_protect())
     }
 }
 
-/// Pass 3 for one frame: decides, and commits what was decided to its bytes.
+/// Pass 3 for one frame: decides, and writes the decision into the frame.
 pub(super) fn depart(
     cx: &Context<'_>,
     frame: &mut Frame,
@@ -72,7 +72,7 @@ pub(super) fn depart(
     };
     admitted(cx, frame, false)?;
     let (fit, protects) = decide::leave(cx, &leaving, adjacency, &mut Silent)?;
-    // Back where it came from: control may owe its sender a redirect. One per vector says it.
+    // The packet leaves by its ingress interface: its sender may be owed a redirect, once for each vector.
     if (adjacency.egress == frame.ingress) & *redirects & protects.is_none() {
         *redirects = false;
         outlet.redirect(frame, way.hop);
@@ -84,8 +84,8 @@ pub(super) fn depart(
     })
 }
 
-/// Writes what was decided about a packet that no rule looked at: lifetime and options, unless it is the router's own,
-/// and the link header of its next hop.
+/// Writes the decision about a packet without firewall: lifetime and options, unless the packet is the router's own,
+/// and the link header of the next hop.
 ///
 /// # Errors
 /// The frame has no room for the link header.
@@ -111,7 +111,7 @@ pub(super) fn write(
     }
 }
 
-/// Whether a packet may go on as it came; this router's own always may.
+/// Checks a received packet against the IPsec policies. The router's own packets always pass.
 #[inline(always)]
 fn admitted(cx: &Context<'_>, frame: &Frame, local: bool) -> Result<(), Exit> {
     match frame.ingress == InterfaceId::NONE {
@@ -120,9 +120,8 @@ fn admitted(cx: &Context<'_>, frame: &Frame, local: bool) -> Result<(), Exit> {
     }
 }
 
-/// The next hop of a packet that will go back where it came from as soon as that neighbour's link address is known.
-/// Whether its sender is owed a redirect follows from the route: the neighbour may answer late, or never, and
-/// for what waited nobody asks again.
+/// Returns the next hop of a packet that waits for a neighbour on its ingress interface. Its sender is owed a redirect
+/// at once, because the waiting packet is not looked at again.
 pub(super) fn waits_to_go_back(cx: &Context<'_>, frame: &Frame, exit: &Exit) -> Option<NextHopId> {
     match *exit {
         Exit::Punt(Why::Unresolved(hop)) if frame.ingress != InterfaceId::NONE => {
@@ -133,7 +132,7 @@ pub(super) fn waits_to_go_back(cx: &Context<'_>, frame: &Frame, exit: &Exit) -> 
     }
 }
 
-/// How a frame with its new link header leaves by this adjacency, into which it fits `whole` or not.
+/// Returns how a frame with its new link header leaves. `whole`: the packet fits the link.
 #[inline(always)]
 pub(super) fn departed(frame: &Frame, adjacency: &Adjacency, whole: bool) -> Departed {
     let out = adjacency.out;
@@ -145,13 +144,13 @@ pub(super) fn departed(frame: &Frame, adjacency: &Adjacency, whole: bool) -> Dep
     }
 }
 
-/// Cuts off what the last link padded the packet with.
+/// Cuts off the padding of the ingress link.
 #[inline(always)]
 pub(super) fn trim(frame: &mut Frame, len: usize) -> bool {
     len == frame.len() || frame.set_len(len)
 }
 
-/// One hop less to live, and no padding of the last link any more.
+/// Decrements the lifetime and cuts off the padding of the ingress link.
 #[inline(always)]
 fn age4(frame: &mut Frame) -> bool {
     let l3 = usize::from(frame.l3);

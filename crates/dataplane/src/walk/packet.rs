@@ -8,7 +8,7 @@ use crate::rule::Sender;
 /// Bytes of an Ethernet header without tags.
 pub(super) const ETHERNET: u8 = 14;
 
-/// A destination to be routed.
+/// The destination of a packet, for routing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     V4(u32),
@@ -24,33 +24,33 @@ impl core::fmt::Display for Key {
     }
 }
 
-/// What pass 3 decides from, beside the next hop.
+/// The inputs of pass 3, besides the next hop.
 #[derive(Clone, Copy)]
 pub(crate) struct Leaving<'a> {
-    /// From its network header on.
+    /// The packet from its network header on.
     pub(crate) packet: &'a [u8],
     pub(super) offload: &'a Offload,
     pub(super) ipv6: bool,
-    /// It is the router's own: its lifetime is not touched.
+    /// The packet is the router's own; its lifetime stays.
     pub(super) own: bool,
-    /// What IPsec has done to it.
+    /// The IPsec processing that the packet has passed.
     pub(super) guarded: Guarded,
 }
 
-/// Who sent a frame on the link; none on links without such addresses.
+/// Returns the link-layer sender of a frame; `None` on links without MAC addresses.
 #[inline(always)]
 pub(super) fn sender(frame: &Frame) -> Option<Sender> {
     sender_of(frame.bytes(), (frame.l3, frame.came_priority))
 }
 
-/// Who sent a frame whose packet begins at `l3`, and which came with this priority if its tags are off.
+/// Returns the link-layer sender of a frame whose packet begins at `l3`. `priority` is that of tags already removed.
 #[inline(always)]
 pub(super) fn sender_of(bytes: &[u8], (l3, priority): (u16, u8)) -> Option<Sender> {
     let mac = Mac(*bytes.get(6..12)?.first_chunk()?);
     match usize::from(l3) {
         ..14 => None,
         14 => Some(Sender { mac, priority }),
-        // The last tag is that of the interface that it came by.
+        // The last tag names the ingress interface.
         l3 => {
             let priority = bytes.get(l3 - 4)? >> 5;
             Some(Sender { mac, priority })
@@ -58,7 +58,7 @@ pub(super) fn sender_of(bytes: &[u8], (l3, priority): (u16, u8)) -> Option<Sende
     }
 }
 
-/// A frame from its network header on.
+/// Returns the packet of a frame, from the network header on.
 #[inline(always)]
 pub(super) fn packet(frame: &Frame) -> &[u8] {
     let l3 = usize::from(frame.l3);

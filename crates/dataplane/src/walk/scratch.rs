@@ -12,24 +12,24 @@ use crate::out::OutId;
 use crate::queueing;
 use crate::table::NextHopId;
 
-/// What the passes tell each other about the frames of a vector, by their place in it.
+/// The results that one pass leaves for the next, by the frame's place in the vector.
 pub(crate) struct Scratch {
     pub(super) entered: Entered,
-    /// Where frames leave to; none: by their exit.
+    /// The out of each frame; [`OutId::NONE`] for a frame with an exit.
     pub(super) outs: [OutId; VECTOR_FRAMES],
-    /// The next hops of what entered, by family, without gaps.
+    /// The next hops of each family without gaps.
     pub(super) hops4: [NextHopId; VECTOR_FRAMES],
     pub(super) hops6: [NextHopId; VECTOR_FRAMES],
     pub(super) near: Near,
     pub(super) tags: KnownTags,
     pub(super) ahead: guarded::Ahead,
-    /// Where frames go that were wrapped.
+    /// The destinations of encapsulated frames.
     pub(crate) nexts: encap::Nexts,
     pub(crate) targets: encap::Targets,
     pub(crate) ways: ipsec::Ways,
-    /// The sources that frames came with, where queues ask for them.
+    /// The source addresses on arrival, if queues match them.
     pub(super) sources: [u128; VECTOR_FRAMES],
-    /// Frames that have to wait in queues.
+    /// Frames that wait in queues.
     pub(super) held: Vec<queueing::Held>,
 }
 
@@ -51,7 +51,7 @@ impl Scratch {
         })
     }
 
-    /// Before anything is written into packets.
+    /// Stores the source addresses. Called before packets are changed.
     pub(super) fn note_sources(&mut self, vector: &Vector) {
         let sources = self.sources.iter_mut().zip(vector.frames());
         sources.for_each(|(source, frame)| *source = queueing::source(frame));

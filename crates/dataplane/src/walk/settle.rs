@@ -15,20 +15,20 @@ use crate::rings::Handed;
 use crate::snapshot::Role;
 use crate::zone;
 
-/// Whether a port leads to the device that point-to-point interfaces share.
+/// Returns true if a port is the device that point-to-point interfaces share.
 fn is_shared(cx: &Context<'_>, port: u16) -> bool {
     let binding = cx.snapshot.port(port);
     binding.is_some_and(|binding| binding.role == Role::Shared)
 }
 
-/// Has the link-local addresses of a bare packet name its ingress interface; false if they name one already.
+/// Writes the ingress interface into the link-local addresses of a packet. Returns false if they name one already.
 fn write_zone(cx: &Context<'_>, frame: &mut Frame) -> bool {
     let ingress = frame.ingress;
     let own = cx.interfaces.details(ingress, zone::own_of).flatten();
     zone::enter(frame, ingress, own)
 }
 
-/// Does with a frame what its exit says.
+/// Acts on the exit of a frame's walk.
 #[cold]
 pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mut Outlet) {
     match exit {
@@ -65,7 +65,7 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
                 single::walk_on(cx, whole, outlet);
             }
         }
-        // Nobody but the tracer comes to that.
+        // Only the tracer has this exit.
         Exit::Flood => outlet.discard(frame, DropReason::BridgeNowhere),
         Exit::HandOver(worker) => {
             if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame)) {

@@ -3,7 +3,7 @@
 /// The stages, in the packet's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
-    /// What comes by the port of a bridge, and what leaves by one.
+    /// Frames received or sent by a port of a bridge.
     Bridging,
     /// Link header and interface.
     Ingress,
@@ -11,20 +11,20 @@ pub enum Stage {
     Prerouting,
     /// Rules, table, next hop; local delivery is decided here.
     Routing,
-    /// What looks at packets for this router.
+    /// Rules and receivers of packets for this router.
     Input,
-    /// Lifetime and size, and what looks at packets for others.
+    /// Lifetime, size and rules of packets for other hosts.
     Forward,
-    /// What looks at this router's own packets.
+    /// Rules for this router's own packets.
     Output,
-    /// What looks at packets that are about to leave.
+    /// Mangle and source NAT of packets that leave.
     Postrouting,
     /// Link header and queue.
     Egress,
 }
 
 impl Stage {
-    /// The name that traces show.
+    /// Returns the name in traces.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bridging => "bridging",

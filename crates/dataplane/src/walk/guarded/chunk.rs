@@ -14,27 +14,27 @@ use crate::walk::tally::Tally;
 use crate::walk::teach::Teacher;
 use crate::walk::{Context, Exit};
 
-/// What is the same for all packets of a vector.
+/// Settings and state of the passes over one vector.
 pub(super) struct Passes<'a, 'o> {
     pub(super) cx: &'a Context<'a>,
     /// By family: IPv4, IPv6.
     pub(super) plain: [Option<Plain<'a>>; 2],
     pub(super) tracks: [bool; 2],
-    /// Rules ask for more than columns.
+    /// True if rules match fields that columns do not have.
     pub(super) reads: [bool; 2],
     pub(super) fasttracks: [bool; 2],
     pub(super) now: Tick,
-    /// The interface that the vector came in by, and what of it left by FastTrack.
+    /// The ingress interface of the vector, and the FastTracked packets received on it.
     pub(super) ingress: InterfaceId,
     pub(super) received: Traffic,
-    /// By family: who teaches the entrance's port the ways of connections.
+    /// By family: installs shortcuts for connections at the ingress port.
     pub(super) teachers: [Option<Teacher>; 2],
     pub(super) tally: Tally,
     pub(super) near: &'o mut Near,
     pub(super) outlet: &'o mut Outlet,
 }
 
-/// Some packets of a vector, with what pass 1 said of them.
+/// Some packets of a vector with the results of pass 1.
 pub(super) struct Chunk<'a> {
     pub(super) frames: &'a mut [Frame],
     pub(super) lanes: &'a [Lane],
@@ -42,13 +42,12 @@ pub(super) struct Chunk<'a> {
     pub(super) exits: &'a mut [Exit],
 }
 
-/// Why packets do not go on waiting in the run.
+/// The reason why a run of waiting packets ends.
 pub(super) enum Stop {
-    /// There are no more.
+    /// The chunk has no more packets.
     End,
-    /// The connection of the next is marked for FastTrack.
+    /// The connection of the next packet is marked for FastTrack.
     FastTrack,
-    /// The next is to be decided about alone; what pass 1 said of one for this router, and what is
-    /// known of its connection.
+    /// The guard decides about the next packet: its exit if it is for this router, and the look-up of its connection.
     Alone(Option<Exit>, Met),
 }

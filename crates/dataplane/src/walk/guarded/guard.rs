@@ -7,7 +7,7 @@ use crate::rule::Watch;
 use crate::trace::Tracer;
 use crate::walk::Context;
 
-/// Who is told what is decided: the walk, or the tracer.
+/// Receives decisions and the events of rules: the walk, or the tracer.
 pub(crate) trait Watcher: Tracer + Watch {}
 impl<T: Tracer + Watch> Watcher for T {}
 

@@ -3,11 +3,11 @@
 use crate::connection::Tracker;
 use crate::rule;
 
-/// What a worker remembers between packets for the firewall.
+/// A worker's state of the firewall.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    /// The worker's part of rules: counters, clock, random source.
+    /// Counters, clock and random source of rules.
     pub(crate) rules: rule::Worker,
-    /// Its connections.
+    /// The connections of the worker.
     pub(crate) tracker: Tracker,
 }

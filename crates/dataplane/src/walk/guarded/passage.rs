@@ -9,47 +9,47 @@ use crate::table::{Adjacency, NextHopId};
 use crate::walk::Exit;
 use crate::walk::forward::Fit;
 
-/// A packet as it is before anything is decided about it.
+/// A packet as received, before any decision.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
-    /// From its network header on.
+    /// The packet from its network header on.
     pub(crate) packet: &'a [u8],
     pub(crate) offload: &'a Offload,
-    /// Where it came in; none for the router's own.
+    /// The ingress interface; none for the router's own packets.
     pub(crate) ingress: InterfaceId,
-    /// The interface under that; where it is a bridge's port, rules may see it.
+    /// The interface below the ingress interface. Rules may match a bridge's port.
     pub(crate) port: InterfaceId,
-    /// What IPsec has done to it.
+    /// The IPsec processing that the packet has passed.
     pub(crate) guarded: Guarded,
     pub(crate) sender: Option<rule::Sender>,
 }
 
-/// What became of a packet so far: what rules read instead of its bytes, and what is written into
-/// them when it leaves.
+/// The decisions about a packet so far. Rules read these fields in place of the packet's bytes, and commit writes them
+/// into the packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
-    /// As later stages see it: the destination translated from dstnat on, the lifetime lowered from
+    /// The packet's fields for later stages: the destination is translated from dstnat on, the lifetime lowered from
     /// forward on.
     pub(crate) fields: Fields,
-    /// Between whom it travelled when it came.
+    /// The addresses and ports on arrival.
     pub(crate) received: Tuple,
-    /// What its connection is.
+    /// The packet's connection.
     pub(crate) track: Track,
-    /// The connection that it begins, until that is confirmed.
+    /// The connection that the packet begins, until it is confirmed.
     pub(crate) draft: Option<Draft>,
     pub(crate) marks: Marks,
     pub(crate) changes: Changes,
-    /// How it is translated, if it is.
+    /// The translation of addresses and ports, if there is one.
     pub(crate) translation: Option<Translation>,
-    /// The direction of its connection, where a helper reads what that carries.
+    /// The direction of the connection, if a helper reads its payload.
     pub(crate) helped: Option<Way>,
-    /// The next hop by which it leaves, once that is known.
+    /// The next hop, once routing has chosen one.
     pub(crate) hop: NextHopId,
-    /// The bridge's port by which it leaves, where it is bridged.
+    /// The egress port of a bridged packet.
     pub(crate) leaves_by: InterfaceId,
-    /// The smallest layer-3 MTU on its way through this router, in bytes, once that is known.
+    /// The smaller layer-3 MTU of the ingress and egress links in bytes, once both are known.
     pub(crate) mtu: u32,
-    /// All stages have let it pass: what is above is written into it, whatever its exit.
+    /// All stages have accepted the packet: commit writes the changes even if the packet ends here.
     pub(crate) accepted: bool,
 }
 
@@ -72,14 +72,14 @@ impl Passage {
     }
 }
 
-/// The tuples of the packets that a translation applies to, and of what it makes of them.
+/// A translation: the tuple of packets before and after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Translation {
     pub(crate) before: Tuple,
     pub(crate) after: Tuple,
 }
 
-/// Where an accepted packet goes.
+/// The route of an accepted packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Onward {
     pub(crate) hop: NextHopId,
@@ -87,40 +87,40 @@ pub(crate) struct Onward {
     pub(crate) fit: Fit,
 }
 
-/// Packets that are looked at together: what is known of them fits into the first cache, and memory
-/// that is asked for with the first has come when the last was read.
+/// Packets in a chunk. Their fields fit into the first-level cache, and prefetches for the first packet complete while
+/// the others are read.
 pub(super) const CHUNK: usize = rule::TOGETHER;
 
-/// What is known of a packet before its connection is.
+/// The result of the early look-up of a packet's connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Met {
-    /// Nothing.
+    /// There was no look-up.
     #[default]
     Unknown,
-    /// It was looked up.
+    /// The connection, if the look-up found one.
     Found(Option<Way>),
-    /// `raw` let the packet pass, which belongs there.
+    /// `raw` accepted the packet of this connection.
     Admitted(Way),
-    /// `raw` let the packet pass, and it is not tracked.
+    /// `raw` accepted the packet, which is not tracked.
     Untracked,
-    /// `raw` let the packet pass, and its connection has counted it.
+    /// `raw` accepted the packet, and its connection has counted it.
     Tracked(Track),
-    /// `raw` let the packet pass, and its connection has ended since it was found.
+    /// `raw` accepted the packet, and its connection has ended since the look-up.
     Ended,
 }
 
-/// What was found out about a packet before it is decided about alone.
+/// Results of the passes over a chunk for a packet that the [`Guard`](super::Guard) decides about.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::walk) struct Before {
-    /// How it ends where pass 1 says that it is for this router.
+    /// The exit of a packet that pass 1 has found to be for this router.
     pub(in crate::walk) local: Option<Exit>,
     pub(in crate::walk) met: Met,
-    /// What mangle's prerouting has made of it, where that was asked.
+    /// The result of mangle's prerouting, if it was asked.
     pub(super) early: Option<Early>,
 }
 
 impl Before {
-    /// What pass 1 says.
+    /// Returns the results of pass 1 alone.
     pub(in crate::walk) fn of(local: Option<Exit>) -> Self {
         Self {
             local,
@@ -129,14 +129,14 @@ impl Before {
     }
 }
 
-/// What rules of prerouting made of a packet.
+/// Marks and changes by rules of mangle's prerouting.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::walk) struct Early {
     pub(super) marks: Marks,
     pub(super) changes: Changes,
 }
 
-/// What the tables of IP have made of a bridged packet before its ports were known.
+/// The decisions of the tables of IP about a bridged packet before the bridging decision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Detoured {
     pub(super) passage: Passage,
