@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub use self::associations::{Arriving, Associations, Leaving, Mode, Protocol, SLOTS};
 pub(crate) use self::decide::{admit, fits, goes_in, outbound, room};
-pub use self::policies::{Action, Policies, Policy, Selector};
+pub use self::policies::{Action, Policies, Policy, Position, Selector};
 pub(crate) use self::protect::{Ways, protect, protect_unsealed};
 pub(crate) use self::reveal::{arrival, policy_of_revealed, reveal};
 

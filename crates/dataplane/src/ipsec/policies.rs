@@ -1,11 +1,13 @@
-//! Policies: which packets IPsec protects. Compiled, immutable, a part of the snapshot.
+//! Policies: which packets IPsec protects. A part of the snapshot.
 //!
 //! The first policy in order that matches a packet decides (RouterOS: "policies are matched from top to bottom").
-//! Thousands are meant: those whose prefixes are of the same lengths stand in one sorted list, so that a lookup costs
-//! one binary search for each pair of lengths in use.
+//! Policies whose prefixes have equal lengths are a group, in which both prefixes lead to a bucket of few policies: a
+//! lookup costs one binary search for each pair of lengths in use. A change of a policy copies its bucket; copies of
+//! [`Policies`] share the other buckets.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use crate::packet::Tuple;
 use crate::snapshot::Prefix;
@@ -83,79 +85,162 @@ pub struct Policy {
     pub action: Action,
 }
 
+/// Position of a policy in the order of all policies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// All policies of a lower section come before those of a higher one.
+    pub section: u8,
+    /// The position within the section.
+    pub place: u64,
+    /// Orders policies of one place.
+    pub part: u64,
+}
+
+/// Number of buckets of a group.
+const BUCKETS: usize = 256;
+
+/// Both prefixes of a policy, masked: the source, and the destination.
+type Key = (u128, u128);
+
+/// A policy in its bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    key: Key,
+    position: Position,
+    policy: Policy,
+}
+
+/// Policies of one bucket, by key and position.
+type Bucket = Vec<Entry>;
+
 /// The policies whose prefixes have these lengths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Group {
     ipv6: bool,
     lens: (u8, u8),
-    /// The first of them.
-    first: u32,
-    /// By both prefixes; of those that are alike in order.
-    policies: Vec<((u128, u128), u32)>,
+    /// No policy of the group comes before this position.
+    first: Position,
+    len: usize,
+    /// [`BUCKETS`] of them, by [`bucket_of`].
+    buckets: Arc<[Arc<Bucket>]>,
 }
 
-/// All policies, in order.
+/// All policies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policies {
-    all: Vec<Policy>,
-    /// In the order of their first.
+    /// In the order of `Group::first`.
     groups: Vec<Group>,
+}
+
+impl Group {
+    fn new((ipv6, lens): (bool, (u8, u8)), first: Position) -> Self {
+        let empty = Arc::<Bucket>::default();
+        Self {
+            ipv6,
+            lens,
+            first,
+            len: 0,
+            buckets: (0..BUCKETS).map(|_| Arc::clone(&empty)).collect(),
+        }
+    }
+
+    fn bucket_mut(&mut self, key: Key) -> &mut Bucket {
+        Arc::make_mut(&mut Arc::make_mut(&mut self.buckets)[bucket_of(key)])
+    }
+}
+
+/// The bucket of a key.
+#[inline]
+const fn bucket_of(key: Key) -> usize {
+    let mixed = key.0 ^ key.1.rotate_left(61);
+    let folded = mixed as u64 ^ (mixed >> 64) as u64;
+    (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+}
+
+/// What a group has in common, and the key within it.
+fn address(selector: &Selector) -> ((bool, (u8, u8)), Key) {
+    let Selector {
+        source,
+        destination,
+        ..
+    } = selector;
+    let key = (source.masked(), destination.masked());
+    ((source.ipv6, (source.len, destination.len)), key)
 }
 
 impl Policies {
     /// Compiles policies that are given in order.
     pub fn new(all: Vec<Policy>) -> Self {
-        let mut groups: Vec<Group> = Vec::new();
-        for (number, policy) in (0..).zip(&all) {
-            let Selector {
-                source,
-                destination,
-                ..
-            } = policy.selector;
-            let (ipv6, lens) = (source.ipv6, (source.len, destination.len));
-            let key = (
-                masked(source.bits, ipv6, lens.0),
-                masked(destination.bits, ipv6, lens.1),
-            );
-            let is_of = |group: &Group| (group.ipv6, group.lens) == (ipv6, lens);
-            match groups.iter_mut().find(|group| is_of(group)) {
-                Some(group) => group.policies.push((key, number)),
-                None => groups.push(Group {
-                    ipv6,
-                    lens,
-                    first: number,
-                    policies: vec![(key, number)],
-                }),
-            }
+        let mut policies = Self::default();
+        for (place, policy) in (0..).zip(all) {
+            let position = Position {
+                place,
+                ..Position::default()
+            };
+            policies.insert(position, policy);
         }
-        for group in &mut groups {
-            group.policies.sort_unstable();
+        policies
+    }
+
+    /// Inserts a policy at a position that no other policy has.
+    pub fn insert(&mut self, position: Position, policy: Policy) {
+        let (of, key) = address(&policy.selector);
+        let is_of = |group: &Group| (group.ipv6, group.lens) == of;
+        let at = self.groups.iter().position(is_of).unwrap_or_else(|| {
+            self.groups.push(Group::new(of, position));
+            self.groups.len() - 1
+        });
+        let group = &mut self.groups[at];
+        group.len += 1;
+        let bucket = group.bucket_mut(key);
+        let at = bucket.partition_point(|entry| (entry.key, entry.position) < (key, position));
+        let entry = Entry {
+            key,
+            position,
+            policy,
+        };
+        bucket.insert(at, entry);
+        group.first = group.first.min(position);
+        self.groups.sort_by_key(|group| group.first);
+    }
+
+    /// Removes the policy at a position; `selector` is the policy's.
+    pub fn remove(&mut self, position: Position, selector: &Selector) {
+        let (of, key) = address(selector);
+        let is_of = |group: &Group| (group.ipv6, group.lens) == of;
+        let Some(at) = self.groups.iter().position(is_of) else {
+            return;
+        };
+        let group = &mut self.groups[at];
+        let bucket = group.bucket_mut(key);
+        let before = bucket.len();
+        bucket.retain(|entry| (entry.key, entry.position) != (key, position));
+        group.len -= before - bucket.len();
+        if group.len == 0 {
+            self.groups.remove(at);
         }
-        Self { all, groups }
     }
 
     /// Whether there is none.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.groups.is_empty()
     }
 
-    /// All, in order.
-    pub fn all(&self) -> &[Policy] {
-        &self.all
-    }
-
-    /// The policy whose associations are in this slot.
+    /// The policy whose associations are in this slot. Looks at all policies.
     pub fn of_slot(&self, slot: u32) -> Option<&Policy> {
-        let has = |policy: &&Policy| matches!(policy.action, Action::Protect { slot: of, .. } if of == slot);
-        self.all.iter().find(has)
+        let buckets = self.groups.iter().flat_map(|group| &*group.buckets);
+        let mut all = buckets.flat_map(|bucket| bucket.iter());
+        let has = |policy: &Policy| matches!(policy.action, Action::Protect { slot: of, .. } if of == slot);
+        all.find(|entry| has(&entry.policy))
+            .map(|entry| &entry.policy)
     }
 
     /// The policy of a packet that leaves.
     pub fn outbound(&self, tuple: &Tuple) -> Option<&Policy> {
-        let mut found: Option<u32> = None;
+        let mut found: Option<&Entry> = None;
         for group in &self.groups {
-            if found.is_some_and(|found| found < group.first) {
+            if found.is_some_and(|found| found.position < group.first) {
                 break;
             }
             if group.ipv6 != tuple.ipv6 {
@@ -165,15 +250,18 @@ impl Policies {
                 masked(tuple.source, group.ipv6, group.lens.0),
                 masked(tuple.destination, group.ipv6, group.lens.1),
             );
-            let from = group.policies.partition_point(|(of, _)| *of < key);
-            let alike = group.policies[from..].iter();
-            let mut alike = alike.take_while(|(of, _)| *of == key);
-            let first = alike.find(|(_, number)| self.all[*number as usize].selector.admits(tuple));
-            if let Some((_, number)) = first {
-                found = Some(found.map_or(*number, |found| found.min(*number)));
+            let bucket = &group.buckets[bucket_of(key)];
+            let from = bucket.partition_point(|entry| entry.key < key);
+            let alike = bucket[from..].iter();
+            let mut alike = alike.take_while(|entry| entry.key == key);
+            let first = alike.find(|entry| entry.policy.selector.admits(tuple));
+            if let Some(first) = first
+                && found.is_none_or(|found| first.position < found.position)
+            {
+                found = Some(first);
             }
         }
-        found.map(|found| &self.all[found as usize])
+        found.map(|found| &found.policy)
     }
 
     /// The policy of a packet that comes in: that of its answers.
@@ -259,20 +347,63 @@ mod tests {
         );
     }
 
+    /// A policy as a property test draws it: both addresses, both lengths, protocol and port.
+    type Drawn = (u8, u8, u8, u8, u8, u16);
+
+    fn drawn((source, destination, a, b, protocol, port): Drawn) -> Policy {
+        let address = |number: u8| [10 << (number & 1), number << 6, 0, number];
+        let (source, destination) = (prefix(address(source), a), prefix(address(destination), b));
+        let mut policy = policy(source, destination, protocol, port.into());
+        policy.selector.destination_port = port;
+        policy
+    }
+
+    fn any_drawn() -> impl Strategy<Value = Drawn> {
+        (0u8..4, 0u8..4, 0u8..=32, 0u8..=32, 0u8..3, 0u16..3)
+    }
+
     proptest! {
+        /// Insertions and removals in any order lead to the lookups of a table that was compiled at once, and a copy
+        /// that was taken before stays as it was.
+        #[test]
+        fn changes_lead_to_what_compiling_at_once_gives(
+            steps in prop::collection::vec((0u64..12, prop::option::of(any_drawn())), 0..60),
+            packets in prop::collection::vec((0u8..4, 0u8..4, 0u8..3, 0u16..3), 1..20),
+        ) {
+            let mut wanted = std::collections::BTreeMap::new();
+            let mut policies = Policies::default();
+            let mut copies = Vec::new();
+            for (place, step) in steps {
+                let position = Position { place, ..Position::default() };
+                if let Some(before) = wanted.remove(&place) {
+                    let before: Policy = before;
+                    policies.remove(position, &before.selector);
+                }
+                if let Some(step) = step {
+                    policies.insert(position, drawn(step));
+                    wanted.insert(place, drawn(step));
+                }
+                copies.push((policies.clone(), Policies::new(wanted.values().copied().collect())));
+            }
+            for (policies, compiled) in copies {
+                prop_assert_eq!(policies.is_empty(), compiled.is_empty());
+                for (source, destination, protocol, port) in &packets {
+                    let address = |number: u8| [10 << (number & 1), number << 6, 0, number];
+                    let mut packet = tuple(address(*source), address(*destination), *protocol);
+                    packet.destination_port = *port;
+                    prop_assert_eq!(policies.outbound(&packet), compiled.outbound(&packet));
+                }
+            }
+        }
+
         /// Against a plain walk of the list.
         #[test]
         fn a_lookup_finds_what_a_walk_of_the_list_finds(
-            policies in prop::collection::vec((0u8..4, 0u8..4, 0u8..=32, 0u8..=32, 0u8..3, 0u16..3), 0..40),
+            policies in prop::collection::vec(any_drawn(), 0..40),
             packets in prop::collection::vec((0u8..4, 0u8..4, 0u8..3, 0u16..3), 1..20),
         ) {
             let address = |number: u8| [10 << (number & 1), number << 6, 0, number];
-            let made = policies.iter().map(|(source, destination, a, b, protocol, port)| {
-                let mut one = policy(prefix(address(*source), *a), prefix(address(*destination), *b), *protocol, 0);
-                one.selector.destination_port = *port;
-                one
-            });
-            let all: Vec<Policy> = made.collect();
+            let all: Vec<Policy> = policies.into_iter().map(drawn).collect();
             let compiled = Policies::new(all.clone());
             for (source, destination, protocol, port) in packets {
                 let mut packet = tuple(address(source), address(destination), protocol);
