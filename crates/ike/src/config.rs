@@ -428,7 +428,7 @@ pub struct Policy {
     /// The group that it is a template of, and none if it is no template.
     pub template: Option<String>,
     /// Its place among all policies: the first that matches wins.
-    pub place: u32,
+    pub place: u64,
     /// `src-address` and `src-port`.
     pub source: Selector,
     /// `dst-address` and `dst-port`.

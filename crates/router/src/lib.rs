@@ -31,6 +31,7 @@ mod manage;
 pub mod metrics;
 pub mod mirror;
 pub mod object;
+mod paths;
 pub mod plan;
 mod port_numbers;
 pub mod private;

@@ -132,15 +132,6 @@ impl Running<'_> {
         own.min_by_key(|(_, own)| own.item).map(|(addr, _)| addr)
     }
 
-    /// The interface that leads to `to`.
-    pub(crate) fn leads_to(&self, to: IpAddr) -> Option<&Name> {
-        let leaves = match to {
-            IpAddr::V4(to) => self.rib4.lookup(MAIN, to)?.paths.first()?.interface(),
-            IpAddr::V6(to) => self.rib6.lookup(MAIN, to)?.paths.first()?.interface(),
-        }?;
-        self.layout.interfaces.get(&leaves).map(|laid| &laid.name)
-    }
-
     /// Whether the main table has a route to an address.
     pub(crate) fn has_route(&self, to: IpAddr) -> bool {
         match to {

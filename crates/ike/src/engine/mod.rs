@@ -69,28 +69,35 @@ impl Engine {
 
     /// The lines of `/ip/ipsec/active-peers`.
     pub fn peers(&self) -> impl Iterator<Item = Row> + '_ {
-        self.sas.values().map(|sa| {
-            let common = sa.common();
-            Row {
-                id: common.id,
-                peer: common.peer_id,
-                local: common.local,
-                remote: common.remote,
-                remote_id: common.remote_id.clone(),
-                user: common.user(),
-                state: common.state,
-                side: common.side,
-                established: common.established,
-                last_seen: common.last_seen,
-                children: self.core.pairs_with(common.id).len(),
-                natt: common.translated.0 || common.translated.1,
-                leased: common.leased,
-                spis: common.spis,
-                suite: common.suite,
-                received: common.received,
-                sent: common.sent,
-            }
-        })
+        self.sas.values().map(|sa| self.row(sa))
+    }
+
+    /// The line of one IKE SA.
+    pub fn peer(&self, id: SaId) -> Option<Row> {
+        self.sas.get(&id).map(|sa| self.row(sa))
+    }
+
+    fn row(&self, sa: &Sa) -> Row {
+        let common = sa.common();
+        Row {
+            id: common.id,
+            peer: common.peer_id,
+            local: common.local,
+            remote: common.remote,
+            remote_id: common.remote_id.clone(),
+            user: common.user(),
+            state: common.state,
+            side: common.side,
+            established: common.established,
+            last_seen: common.last_seen,
+            children: self.core.pairs_with(common.id).len(),
+            natt: common.translated.0 || common.translated.1,
+            leased: common.leased,
+            spis: common.spis,
+            suite: common.suite,
+            received: common.received,
+            sent: common.sent,
+        }
     }
 
     /// How far the SAs of a policy are, and how many pairs there are of it (`ph2-state`, `ph2-count`).

@@ -59,15 +59,15 @@ impl Control {
         }
     }
 
-    /// Brings the FIB up to date with the routes. Tunnels and IPsec look for their own addresses again where routes
-    /// changed.
+    /// Brings the FIB up to date with the routes. Tunnels and IPsec look up the paths again that changed routes concern.
     pub(super) fn settle_routes(&mut self) {
         self.v4.settle(&mut self.fib, &mut self.features.log);
         self.v6.settle(&mut self.fib, &mut self.features.log);
-        let moved = [self.v4.rib.take_moved(), self.v6.rib.take_moved()];
-        if moved.contains(&true) {
-            self.features.tunnels.routes_changed();
-            self.features.ipsec.routes_changed();
+        let (moved4, moved6) = (self.v4.rib.take_moved(), self.v6.rib.take_moved());
+        let (tunnels, ipsec) = (&mut self.features.tunnels, &mut self.features.ipsec);
+        for paths in [tunnels.paths_mut(), ipsec.paths_mut()] {
+            paths.routes_changed(&moved4);
+            paths.routes_changed(&moved6);
         }
     }
 

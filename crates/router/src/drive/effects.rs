@@ -1,6 +1,6 @@
 //! What features want done, carried out.
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -16,8 +16,6 @@ use super::Control;
 use super::groups::Groups;
 use super::half::Waiting;
 use super::objects::Pending;
-use crate::feature::ipsec::Way;
-use crate::feature::tunnels::Path;
 use crate::feature::{Effect, Effects, LeaseChange, View, queue};
 use crate::intent::Name;
 use crate::learned::Learned;
@@ -79,7 +77,7 @@ impl Control {
         }
         self.features.tick(self.now, &mut out);
         self.look_at_flows(&mut out);
-        self.look_for_sources(&mut out);
+        self.look_up_paths(&mut out);
         self.carry_out(out);
         self.tell_resolved();
     }
@@ -152,30 +150,11 @@ impl Control {
         }
     }
 
-    /// Finds out by which addresses this router reaches the other ends of tunnels and of IPsec, if that is asked.
-    fn look_for_sources(&mut self, out: &mut Effects) {
-        let (tunnels, ipsec) = (
-            self.features.tunnels.take_asked(),
-            self.features.ipsec.take_asked(),
-        );
-        if tunnels.is_none() && ipsec.is_none() {
-            return;
-        }
-        let running = self.running();
-        let way = |to: IpAddr| {
-            let source = running.source(to)?;
-            let interface = running.leads_to(to).cloned();
-            Some((to, Way { source, interface }))
-        };
-        let ways = ipsec.map(|asked| asked.into_iter().filter_map(way).collect());
-        let path = |to: IpAddr| Some((to, Path::find(&running, to)?));
-        let paths = tunnels.map(|asked| asked.into_iter().filter_map(path).collect());
-        if let Some(paths) = paths {
-            self.features.tunnels.set_paths(paths, out);
-        }
-        if let Some(ways) = ways {
-            self.features.ipsec.set_ways(ways, self.now, out);
-        }
+    /// Looks up the paths to the remote ends of tunnels and of IPsec that changes concern.
+    fn look_up_paths(&mut self, out: &mut Effects) {
+        let (features, _, running) = self.features();
+        features.tunnels.look_up_paths(&running, out);
+        features.ipsec.look_up_paths(&running, out);
     }
 
     /// Workers are to protect other packets.

@@ -46,6 +46,22 @@ pub trait RouteSink<F: Family>: LineSink {
     fn write_routes(&mut self, table: u16, changes: &[(Net<F>, NextHopId)]);
 }
 
+/// What of the main table changed: enough to find the addresses whose packets may take other paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moved<F: Family> {
+    /// Prefixes whose routes were selected anew.
+    pub nets: Vec<Net<F>>,
+    /// Sets of gateways that lead elsewhere. [`Found::set`] is one.
+    pub sets: BTreeSet<u32>,
+}
+
+impl<F: Family> Moved<F> {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.nets.is_empty() && self.sets.is_empty()
+    }
+}
+
 /// One prefix of one table.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -107,8 +123,8 @@ pub struct Rib<F: Family> {
     dead: BTreeSet<(Gateway<F>, Check)>,
     /// Gateways that are checked, and to which a way was found since the owner asked.
     found: Vec<(Gateway<F>, Check)>,
-    /// Whether a prefix got other paths since the owner asked.
-    moved: bool,
+    /// Changes of forwarding since the owner took them.
+    moved: Moved<F>,
     released_lengths: Vec<u8>,
     /// Sets that prefixes let go of, kept until the FIB no longer points at their lines.
     released_sets: Vec<u32>,
@@ -134,7 +150,7 @@ impl<F: Family> Default for Rib<F> {
             connected_lengths: BTreeMap::new(),
             dead: BTreeSet::new(),
             found: Vec::new(),
-            moved: false,
+            moved: Moved::default(),
             released_lengths: Vec::new(),
             released_sets: Vec::new(),
             flipped: Vec::new(),
@@ -273,11 +289,9 @@ impl<F: Family> Rib<F> {
             self.dead.insert((gateway, check));
         }
         let alive = self.is_alive(&gateway);
-        let of_it = self
-            .hops
-            .by_key
-            .iter()
-            .filter(|(key, _)| key.gateway == gateway);
+        let from = HopKey::new(gateway, 0, Check::None);
+        let of_it = self.hops.by_key.range(from..);
+        let of_it = of_it.take_while(|(key, _)| key.gateway == gateway);
         let same: Vec<u32> = of_it.map(|(_, id)| *id).collect();
         for id in same {
             if let Some(hop) = self.hops.hop_mut(id)
@@ -307,8 +321,8 @@ impl<F: Family> Rib<F> {
         core::mem::take(&mut self.found)
     }
 
-    /// Returns whether packets to some prefix take other paths than when this was called last.
-    pub fn take_moved(&mut self) -> bool {
+    /// Returns what changed of forwarding since the last call.
+    pub fn take_moved(&mut self) -> Moved<F> {
         core::mem::take(&mut self.moved)
     }
 

@@ -24,10 +24,12 @@ impl<F: Family> Rib<F> {
                 break;
             }
         }
-        self.moved |= !changed.is_empty() || !self.flipped.is_empty();
+        let of_main = changed.iter().filter(|(table, _)| *table == MAIN);
+        self.moved.nets.extend(of_main.map(|(_, net)| *net));
         for hop in core::mem::take(&mut self.flipped) {
             if let Some(hop) = self.hops.hop_mut(hop) {
                 hop.flips = 0;
+                self.moved.sets.extend(&hop.sets);
             }
         }
         let mut released = Vec::new();

@@ -57,6 +57,8 @@ pub struct GatewayView<F: Family> {
 pub struct Found<F: Family> {
     /// The prefix that matched.
     pub net: Net<F>,
+    /// The number of the set of gateways that forwards.
+    pub set: u32,
     /// The source address that the route prefers.
     pub pref_src: Option<F::Addr>,
     /// The paths, at least one; a connected network is given as the neighbour itself.
@@ -81,6 +83,7 @@ impl<F: Family> Rib<F> {
         }
         Some(Found {
             net,
+            set: entry.set,
             pref_src,
             paths: self.paths_through(entry.set, addr),
         })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::ipsec::Selector;
+use dataplane::ipsec::{Position, Selector};
 use ike::{Child, Mode, PeerId, PolicyId};
 
 use super::read::{Does, Met, selector};
@@ -22,11 +22,34 @@ pub(super) struct Made {
     pub(super) protocol: u8,
 }
 
+/// What tells one made policy from another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    template: PolicyId,
+    peer: PeerId,
+    mode: Mode,
+    protocol: u8,
+    selectors: Vec<(ike::Selector, ike::Selector)>,
+}
+
+impl Made {
+    fn key(&self) -> Key {
+        Key {
+            template: self.template,
+            peer: self.peer,
+            mode: self.mode,
+            protocol: self.protocol,
+            selectors: self.about.iter().map(|(selectors, _)| *selectors).collect(),
+        }
+    }
+}
+
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Generated {
     next: u64,
     all: BTreeMap<PolicyId, Made>,
+    by_key: BTreeMap<Key, PolicyId>,
 }
 
 impl Generated {
@@ -43,13 +66,14 @@ impl Generated {
             about: child.selectors.iter().filter_map(met).collect(),
             protocol: child.payload,
         };
-        let alike = self.all.iter().find(|(_, other)| **other == made);
-        match alike {
-            Some((id, _)) => Some(*id),
+        let key = made.key();
+        match self.by_key.get(&key) {
+            Some(id) => Some(*id),
             None if made.about.is_empty() => None,
             None => {
                 self.next += 1;
                 let id = PolicyId(MADE | self.next);
+                self.by_key.insert(key, id);
                 self.all.insert(id, made);
                 Some(id)
             }
@@ -63,7 +87,11 @@ impl Generated {
 
     /// Forgets a policy; whether it was one of these.
     pub(super) fn remove(&mut self, id: PolicyId) -> bool {
-        self.all.remove(&id).is_some()
+        let gone = self.all.remove(&id);
+        if let Some(made) = &gone {
+            self.by_key.remove(&made.key());
+        }
+        gone.is_some()
     }
 
     /// The template of a policy; another policy is its own.
@@ -71,14 +99,17 @@ impl Generated {
         self.all.get(&id).map_or(id, |made| made.template)
     }
 
-    /// All, as packets meet them.
-    pub(super) fn met(&self) -> impl Iterator<Item = Met> {
-        self.all.iter().flat_map(|(id, made)| {
-            made.about.iter().map(|(_, selector)| Met {
-                id: *id,
-                selector: *selector,
-                does: Does::Protect { required: true },
-            })
+    /// A policy as packets meet it: once for each pair of selectors. They come before all others.
+    pub(super) fn met(&self, id: PolicyId) -> impl Iterator<Item = Met> {
+        let about = self.all.get(&id).into_iter().flat_map(|made| &made.about);
+        (0..).zip(about).map(move |(part, (_, selector))| Met {
+            position: Position {
+                section: 0,
+                place: id.0,
+                part,
+            },
+            selector: *selector,
+            does: Does::Protect { required: true },
         })
     }
 

@@ -8,11 +8,11 @@ use ike::{Lease, PeerId, SaId};
 use ipnet::IpNet;
 use menu::{Item, Value};
 
-use super::Way;
 use crate::feature::{Effect, Effects, NewObject};
 use crate::intent::{Address4, Address6, Name};
 use crate::learned::Servers;
 use crate::object::{Made, Owner};
+use crate::paths::PathTable;
 
 /// The comment of the rule, as RouterOS has it.
 const COMMENT: &str = "ipsec mode-config";
@@ -132,12 +132,14 @@ impl Given {
     pub(super) fn tell(
         &mut self,
         asks: &BTreeMap<PeerId, Asks>,
-        ways: &BTreeMap<IpAddr, Way>,
+        paths: &PathTable,
         out: &mut Effects,
     ) {
         for one in self.0.values_mut() {
-            let way = ways.get(&one.remote);
-            let interface = way.and_then(|way| way.interface.clone());
+            let path = paths.get(one.remote);
+            let path = path.filter(|path| path.source.is_some());
+            let egress = path.and_then(|path| path.egress.as_ref());
+            let interface = egress.map(|egress| egress.interface.clone());
             let wanted = asks.get(&one.peer).cloned().zip(interface);
             if one.made == wanted {
                 continue;

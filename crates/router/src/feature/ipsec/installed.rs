@@ -1,6 +1,6 @@
 //! Pairs of associations: what the exchange of keys installs, and the workers use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::ipsec::{Arriving, Associations, Leaving, Mode, Protocol, SLOTS};
@@ -46,6 +46,8 @@ pub(super) const fn sum(one: Both, other: Both) -> Both {
 pub(super) struct Installed {
     pub(super) associations: Arc<Associations>,
     pairs: BTreeMap<ChildId, Pair>,
+    by_policy: BTreeSet<(PolicyId, ChildId)>,
+    by_sa: BTreeSet<(SaId, ChildId)>,
     slots: BTreeMap<PolicyId, u32>,
     /// Of slots that are taken.
     policies: BTreeMap<u32, PolicyId>,
@@ -75,19 +77,11 @@ impl Installed {
         self.policies.get(&slot).copied()
     }
 
-    /// Only these policies are there any more.
-    pub(super) fn keep(&mut self, is_there: impl Fn(PolicyId) -> bool) {
-        let gone: Vec<_> = self
-            .slots
-            .keys()
-            .copied()
-            .filter(|id| !is_there(*id))
-            .collect();
-        for policy in gone {
-            if let Some(slot) = self.slots.remove(&policy) {
-                self.policies.remove(&slot);
-                self.associations.set_leaving(slot, None);
-            }
+    /// Takes the slot of a policy back that is gone.
+    pub(super) fn release(&mut self, policy: PolicyId) {
+        if let Some(slot) = self.slots.remove(&policy) {
+            self.policies.remove(&slot);
+            self.associations.set_leaving(slot, None);
         }
     }
 
@@ -98,9 +92,17 @@ impl Installed {
 
     /// The pairs of a policy.
     pub(super) fn of(&self, policy: PolicyId) -> impl Iterator<Item = &Pair> {
-        self.pairs
-            .values()
-            .filter(move |pair| pair.policy == policy)
+        let first = (policy, ChildId(0));
+        let its = self.by_policy.range(first..);
+        let its = its.take_while(move |(of, _)| *of == policy);
+        its.filter_map(|(_, child)| self.pairs.get(child))
+    }
+
+    /// The pairs of an IKE SA.
+    fn with(&self, sa: SaId) -> impl Iterator<Item = ChildId> {
+        let its = self.by_sa.range((sa, ChildId(0))..);
+        let its = its.take_while(move |(of, _)| *of == sa);
+        its.map(|(_, child)| *child)
     }
 
     /// Takes a pair into use, for packets of this policy. `secret` is random.
@@ -155,6 +157,8 @@ impl Installed {
         });
         self.associations.put_arriving(Arc::clone(&arriving));
         let (id, active) = (child.id, child.active);
+        self.by_policy.insert((policy, id));
+        self.by_sa.insert((child.sa, id));
         let pair = Pair {
             child,
             policy,
@@ -172,17 +176,19 @@ impl Installed {
 
     /// What has arrived and left by the pairs of an IKE SA: packets and bytes.
     pub(super) fn traffic(&self, sa: SaId) -> Both {
-        let its = self.pairs.values().filter(|pair| pair.child.sa == sa);
+        let its = self.with(sa).filter_map(|child| self.pairs.get(&child));
         its.fold(Both::default(), |all, pair| sum(all, pair.traffic()))
     }
 
     /// An IKE SA has taken the place of another one.
     pub(super) fn pass_on(&mut self, before: SaId, after: SaId) {
-        let its = self
-            .pairs
-            .values_mut()
-            .filter(|pair| pair.child.sa == before);
-        its.for_each(|pair| pair.child.sa = after);
+        for child in self.with(before).collect::<Vec<_>>() {
+            self.by_sa.remove(&(before, child));
+            self.by_sa.insert((after, child));
+            if let Some(pair) = self.pairs.get_mut(&child) {
+                pair.child.sa = after;
+            }
+        }
     }
 
     /// The pair of this name.
@@ -236,6 +242,8 @@ impl Installed {
     /// Forgets a pair. Its policy goes on with the newest that is left. Returns the policy.
     pub(super) fn remove(&mut self, child: ChildId) -> Option<PolicyId> {
         let gone = self.pairs.remove(&child)?;
+        self.by_policy.remove(&(gone.policy, child));
+        self.by_sa.remove(&(gone.child.sa, child));
         self.associations.remove_arriving(gone.arriving.sa.spi());
         let used = self.associations.leaving(gone.arriving.slot);
         let was_used = used.is_some_and(|used| {

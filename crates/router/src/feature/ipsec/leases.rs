@@ -73,7 +73,7 @@ impl Ipsec {
         (pool, wish): (&str, Option<IpAddr>),
         out: &mut Effects,
     ) {
-        let row = self.engine.peers().find(|row| row.id == sa);
+        let row = self.engine.peer(sa);
         let remote = row.map(|row| row.remote.ip().to_string());
         let address = self
             .leases

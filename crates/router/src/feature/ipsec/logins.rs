@@ -161,7 +161,7 @@ impl Ipsec {
 
     /// A user says something by EAP.
     pub(super) fn ask_about(&mut self, sa: SaId, id: &Id, message: Vec<u8>, out: &mut Effects) {
-        let row = self.engine.peers().find(|row| row.id == sa);
+        let row = self.engine.peer(sa);
         let Some(ends) = row.map(|row| (row.local, row.remote)) else {
             return;
         };

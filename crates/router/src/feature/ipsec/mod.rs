@@ -13,6 +13,7 @@ mod given;
 mod installed;
 mod leases;
 mod logins;
+mod policies;
 mod proof;
 mod read;
 mod rows;
@@ -29,7 +30,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dataplane::gate::{Gate, Gated};
-use dataplane::ipsec::{Action as Does, Associations, Policies, Policy};
+use dataplane::ipsec::{Associations, Policies, Policy, Position};
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
 use ike::{Action, Child, Engine, Entropy, Event, PeerId, PolicyId, SaId, Why};
@@ -46,13 +47,14 @@ use self::logins::{Asked, Logins};
 pub(crate) use self::proof::Proofs;
 use self::read::{Config, Reader};
 use self::sessions::Sessions;
-pub(crate) use self::sources::Way;
+use self::sources::Followers;
 use super::certificate::CERTIFICATE;
 use super::hear::{Datagram, Heard, Hearing};
 use super::radius::RADIUS;
 use super::radius::questions::Questions;
 use super::{Effect, Effects, Feature, View, concerns};
 use crate::learned::Learned;
+use crate::paths::PathTable;
 use crate::running::Running;
 use crate::store::unpredictable;
 
@@ -71,13 +73,12 @@ const RATE: Rate = Rate {
 /// How often pairs are looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Everything that menus say which it follows.
-const FOLLOWED: [&str; 12] = [
+/// Menus of which a change has everything read anew.
+const FOLLOWED: [&str; 11] = [
     read::PROFILE,
     read::PROPOSAL,
     read::PEER,
     read::IDENTITY,
-    read::POLICY,
     read::GROUP,
     read::MODE_CONFIG,
     read::SETTINGS,
@@ -108,18 +109,17 @@ pub(crate) struct Ipsec {
     config: Config,
     installed: Installed,
     generated: Generated,
-    /// Other ends whose way says which address this router is reached at, and by which interface; and those ways.
-    remotes: BTreeSet<IpAddr>,
-    ways: BTreeMap<IpAddr, Way>,
+    /// The paths to remote ends, for local ends that are left open and for what peers give; and who follows which.
+    paths: PathTable,
+    followers: Followers,
     /// Addresses of the names of peers, where they are known.
     names: BTreeMap<Arc<str>, Option<IpAddr>>,
     /// Name servers that networks have told.
     learned: Vec<IpAddr>,
     settings: ike::Settings,
-    /// Addresses or routes may be others.
-    asks: bool,
-    /// What workers were told.
-    told: Arc<Policies>,
+    /// The policies that workers have, and their positions.
+    policies: Arc<Policies>,
+    published: BTreeMap<PolicyId, Vec<(Position, Policy)>>,
     look: Option<Instant>,
     /// What commands want done, which is at the next tick.
     waiting: Vec<Action>,
@@ -154,13 +154,13 @@ impl Ipsec {
             config: Config::default(),
             installed: Installed::default(),
             generated: Generated::default(),
-            remotes: BTreeSet::new(),
-            ways: BTreeMap::new(),
+            paths: PathTable::default(),
+            followers: Followers::new(),
             names: BTreeMap::new(),
             learned: Vec::new(),
             settings: ike::Settings::default(),
-            asks: false,
-            told: Arc::default(),
+            policies: Arc::default(),
+            published: BTreeMap::new(),
             look: None,
             waiting: Vec::new(),
             now: Instant::ZERO,
@@ -237,20 +237,12 @@ impl Ipsec {
     fn configure(&mut self, now: Instant, out: &mut Effects) {
         let mut config = self.read.clone();
         self.fill_names(&mut config);
-        secrets::add(&self.tunnels, &self.ways, &mut config);
-        let ends = config.policies.values().map(|policy| policy.ends);
-        let unknown =
-            ends.filter(|(local, remote)| local.is_unspecified() && !remote.is_unspecified());
-        let asked = config.asks.keys().filter_map(|id| config.peers.get(id));
-        self.remotes = unknown.map(|(_, remote)| remote).collect();
-        self.remotes.extend(asked.filter_map(read::host));
-        self.remotes
-            .extend(self.tunnels.iter().filter_map(secrets::Tunnel::unknown_end));
-        self.asks |= self
-            .remotes
-            .iter()
-            .any(|remote| !self.ways.contains_key(remote));
+        secrets::add(&self.tunnels, &self.paths, &mut config);
+        self.follow_remotes(self.followers_of(&config));
         self.fill_sources(&mut config);
+        for policy in config.policies.values_mut() {
+            self.fill_source(policy);
+        }
         let hosts = config.peers.values().filter_map(read::host);
         self.gate.set_peers(hosts.collect());
         let before = core::mem::replace(&mut self.config, config);
@@ -259,8 +251,8 @@ impl Ipsec {
             self.engine.handle(event, now, &mut actions);
         }
         self.act_all(actions, now, out);
-        self.given.tell(&self.config.asks, &self.ways, out);
-        self.tell_workers(out);
+        self.given.tell(&self.config.asks, &self.paths, out);
+        self.publish_all(out);
     }
 
     /// What the exchange of keys is to know that it does not.
@@ -300,45 +292,25 @@ impl Ipsec {
                 (Some(peer), Some(address)) => peer.address = address.into(),
                 _ => drop(config.peers.remove(id)),
             }
-            let policies = config.policies.values_mut();
-            for policy in policies.filter(|policy| policy.peer == Some(*id)) {
-                match address {
-                    Some(address) if policy.ends.1.is_unspecified() => policy.ends.1 = address,
-                    Some(_) => {}
-                    None => policy.peer = None,
-                }
-            }
+        }
+        let Config {
+            policies, named, ..
+        } = config;
+        for policy in policies.values_mut() {
+            self.fill_name(policy, named);
         }
     }
 
-    /// Tells workers which packets are protected, if those are others.
-    fn tell_workers(&mut self, out: &mut Effects) {
-        let configured: BTreeSet<_> = self.config.met.iter().map(|met| met.id).collect();
-        let there = |id: PolicyId| self.generated.has(id) || configured.contains(&id);
-        self.installed.keep(there);
-        let mut policies = Vec::new();
-        let generated = self.generated.met();
-        for met in generated.chain(self.config.met.iter().cloned()) {
-            let action = match met.does {
-                read::Does::Pass => Does::Pass,
-                read::Does::Discard => Does::Discard,
-                read::Does::Protect { required } => match self.installed.slot(met.id) {
-                    Some(slot) => Does::Protect { slot, required },
-                    None => {
-                        out.log("ipsec,error", "too many policies: one discards".to_owned());
-                        Does::Discard
-                    }
-                },
-            };
-            policies.push(Policy {
-                selector: met.selector,
-                action,
-            });
-        }
-        let policies = Policies::new(policies);
-        if *self.told != policies {
-            self.told = Arc::new(policies);
-            out.push(Effect::Policies(Arc::clone(&self.told)));
+    /// Fills in the remote end of a policy whose peer has a name. While the address is not known, the policy has no
+    /// peer.
+    fn fill_name(&self, policy: &mut ike::Policy, named: &BTreeMap<PeerId, Arc<str>>) {
+        let Some(name) = policy.peer.and_then(|peer| named.get(&peer)) else {
+            return;
+        };
+        match self.names.get(name).copied().flatten() {
+            Some(address) if policy.ends.1.is_unspecified() => policy.ends.1 = address,
+            Some(_) => {}
+            None => policy.peer = None,
         }
     }
 
@@ -390,7 +362,7 @@ impl Ipsec {
                     && self.installed.of(policy).next().is_none()
                     && self.generated.remove(policy)
                 {
-                    self.tell_workers(out);
+                    self.publish(BTreeSet::from([policy]), out);
                 }
             }
             Action::Established(sa) => self.begin_session(sa, out),
@@ -438,7 +410,7 @@ impl Ipsec {
 
     /// A peer gives what it was asked for.
     fn take_given(&mut self, sa: SaId, peer: PeerId, lease: ike::Lease, out: &mut Effects) {
-        let row = self.engine.peers().find(|row| row.id == sa);
+        let row = self.engine.peer(sa);
         let Some(remote) = row.map(|row| row.remote.ip()) else {
             return;
         };
@@ -447,15 +419,13 @@ impl Ipsec {
             None => out.log("ipsec,error", format!("{remote} gives no address")),
         }
         self.given.take(sa, (peer, remote), lease, out);
-        self.given.tell(&self.config.asks, &self.ways, out);
+        self.given.tell(&self.config.asks, &self.paths, out);
     }
 
     fn install(&mut self, child: Child, out: &mut Effects) {
         let policy = match child.generated {
             true => self.generated.of(&child),
-            false => { self.config.met.iter() }
-                .any(|met| met.id == child.policy)
-                .then_some(child.policy),
+            false => { self.config.met.contains_key(&child.policy) }.then_some(child.policy),
         };
         let Some(policy) = policy else { return };
         let (spi, generated) = (child.inbound.spi, child.generated);
@@ -475,7 +445,7 @@ impl Ipsec {
             }
         }
         if generated {
-            self.tell_workers(out);
+            self.publish(BTreeSet::from([policy]), out);
         }
     }
 
@@ -550,11 +520,16 @@ impl Feature for Ipsec {
     fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
         if changes.is_none() {
             // What workers have is made anew by a load.
-            self.told = Arc::default();
+            self.policies = Arc::default();
+            self.published.clear();
         }
-        let tunnels = secrets::TUNNELS.map(|(path, _)| path);
-        if concerns(&FOLLOWED, changes) || concerns(&tunnels, changes) {
-            self.read(view, out);
+        match changes {
+            Some(changes)
+                if !concerns(&FOLLOWED, Some(changes)) && !secrets::concerned(changes) =>
+            {
+                self.change_policies(changes, view.now, out);
+            }
+            _ => self.read(view, out),
         }
     }
 
@@ -572,7 +547,7 @@ impl Feature for Ipsec {
 
     fn deadline(&self) -> Option<Instant> {
         let engine = self.engine.deadline().map(|(at, _)| at);
-        let waits = self.asks || !self.waiting.is_empty();
+        let waits = self.paths.is_stale() || !self.waiting.is_empty();
         let asks = waits.then_some(self.now);
         let users = [self.questions.deadline(), self.sessions.deadline()];
         let all = [engine, asks, self.look].into_iter().chain(users);
@@ -621,14 +596,16 @@ impl Feature for Ipsec {
         Hearing::Taken
     }
 
-    fn lay_out(&mut self, _: &BTreeSet<InterfaceId>, _: &Running<'_>, _: &mut Effects) {
-        self.routes_changed();
+    fn lay_out(&mut self, others: &BTreeSet<InterfaceId>, _: &Running<'_>, _: &mut Effects) {
+        self.paths.interfaces_changed(others);
     }
 
     fn learn(&mut self, learned: &Learned, now: Instant, out: &mut Effects) {
         let told = learned.dns().into_iter();
-        self.learned = told.map(|(address, _)| address).collect();
-        self.configure(now, out);
+        let learned: Vec<_> = told.map(|(address, _)| address).collect();
+        if core::mem::replace(&mut self.learned, learned.clone()) != learned {
+            self.configure(now, out);
+        }
     }
 
     fn resolved(&mut self, name: &str, addresses: &[IpAddr], now: Instant, out: &mut Effects) {

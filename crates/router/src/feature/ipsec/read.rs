@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use certificate::Facts;
-use dataplane::ipsec::Selector;
+use dataplane::ipsec::{Position, Selector};
 use ike::{
     Auth, Cipher, Encryption, Exchange, GeneratePolicy, Group, Hash, Id, Identity, Kind, Level,
     Mode, ModeConfig, Peer, PeerId, Policy, PolicyId, Profile, Proposal, ProposalCheck, Protocol,
@@ -42,7 +42,7 @@ pub(super) enum Does {
 /// A policy that packets meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Met {
-    pub(super) id: PolicyId,
+    pub(super) position: Position,
     pub(super) selector: Selector,
     pub(super) does: Does,
 }
@@ -53,8 +53,11 @@ pub(super) struct Config {
     pub(super) peers: BTreeMap<PeerId, Peer>,
     /// Those with keys, templates included.
     pub(super) policies: BTreeMap<PolicyId, Policy>,
-    /// Those that packets meet, in order.
-    pub(super) met: Vec<Met>,
+    /// Those that packets meet.
+    pub(super) met: BTreeMap<PolicyId, Met>,
+    /// The peers that policies may name, and proposals, by name.
+    pub(super) peer_ids: BTreeMap<String, PeerId>,
+    pub(super) proposals: BTreeMap<String, Proposal>,
     /// Peers whose address is that of a name.
     pub(super) named: BTreeMap<PeerId, Arc<str>>,
     /// Peers that are asked for an address.
@@ -63,6 +66,97 @@ pub(super) struct Config {
     pub(super) dns: Vec<IpAddr>,
     /// Exchanges under way beyond which others must prove their address.
     pub(super) cookie_threshold: Option<usize>,
+}
+
+/// The section of policies of tunnels (see [`Position`]), and that of policies of items.
+pub(super) const TUNNELS_SECTION: u8 = 1;
+const ITEMS_SECTION: u8 = 2;
+
+impl Config {
+    /// Reads a policy anew; without an item it goes. The peer that it names and its proposal must be known by then.
+    pub(super) fn put_policy(&mut self, id: PolicyId, item: Option<&Item>) {
+        self.met.remove(&id);
+        self.policies.remove(&id);
+        let Some(item) = item.filter(|item| !item.is("disabled")) else {
+            return;
+        };
+        let Some((source, destination)) = prefixes(item) else {
+            return;
+        };
+        let does = match item.text("action") {
+            "none" => Does::Pass,
+            "discard" => Does::Discard,
+            _ => Does::Protect {
+                required: item.text("level") != "use",
+            },
+        };
+        let policy = self.policy(item, source, destination);
+        let template = item.is("template");
+        if let Some(selector) =
+            selector(&source, &destination, protocol_of(item)).filter(|_| !template)
+        {
+            let position = Position {
+                section: ITEMS_SECTION,
+                place: item.position(),
+                part: 0,
+            };
+            let met = Met {
+                position,
+                selector,
+                does,
+            };
+            self.met.insert(id, met);
+        }
+        if let Some(policy) = policy.filter(|_| template || matches!(does, Does::Protect { .. })) {
+            self.policies.insert(id, policy);
+        }
+    }
+
+    fn policy(
+        &self,
+        item: &Item,
+        source: ike::Selector,
+        destination: ike::Selector,
+    ) -> Option<Policy> {
+        let template = item.is("template");
+        let to = item.get("sa-dst-address").and_then(Value::as_address);
+        let named = item.get("peer").map(Value::as_list).unwrap_or_default();
+        let mut named = named.iter().filter_map(Value::as_str);
+        let peer = { named.find_map(|name| self.peer_ids.get(name).copied()) }
+            .or_else(|| peer_of(to?, self));
+        let ends = peer.and_then(|peer| self.peers.get(&peer));
+        let unspecified = unspecified(source.prefix);
+        let from = item.get("sa-src-address").and_then(Value::as_address);
+        let known = |address: &IpAddr| !address.is_unspecified();
+        let from = from
+            .filter(known)
+            .or_else(|| ends.and_then(|peer| peer.local));
+        let to = to.filter(known).or_else(|| ends.and_then(host));
+        Some(Policy {
+            peer: peer.filter(|_| !template),
+            template: template.then(|| item.text("group").to_owned()),
+            place: item.position(),
+            source,
+            destination,
+            protocol: protocol_of(item),
+            mode: if item.is("tunnel") {
+                Mode::Tunnel
+            } else {
+                Mode::Transport
+            },
+            ends: (from.unwrap_or(unspecified), to.unwrap_or(unspecified)),
+            level: match item.text("level") {
+                "use" => Level::Use,
+                "unique" => Level::Unique,
+                _ => Level::Require,
+            },
+            ipsec: match item.text("ipsec-protocols") {
+                "ah" => Protocol::Ah,
+                _ => Protocol::Esp,
+            },
+            proposal: self.proposals.get(item.text("proposal")).cloned()?,
+        })
+    }
 }
 
 /// Reads the items of a store.
@@ -106,6 +200,7 @@ impl<'a> Reader<'a> {
         let mut config = Config {
             cookie_threshold: threshold.and_then(|threshold| usize::try_from(threshold).ok()),
             dns: dns::read::servers(self.store.settings(DNS).map(Arc::as_ref)),
+            proposals: self.proposals.clone(),
             ..Config::default()
         };
         for item in self.store.items(PEER).filter(|item| !item.is("disabled")) {
@@ -118,90 +213,14 @@ impl<'a> Reader<'a> {
                 let mode = first.and_then(|identity| identity.mode_config.as_ref());
                 let asks = mode.and_then(|mode| self.asks.get(&mode.name).cloned());
                 config.asks.extend(asks.map(|asks| (id, asks)));
+                config.peer_ids.entry(peer.name.clone()).or_insert(id);
                 config.peers.insert(id, peer);
             }
         }
-        for (place, item) in (0..).zip(self.store.items(POLICY)) {
-            if !item.is("disabled") {
-                self.put_policy(item, place, &mut config);
-            }
+        for item in self.store.items(POLICY) {
+            config.put_policy(PolicyId(item.id.0), Some(item));
         }
         config
-    }
-
-    fn put_policy(&self, item: &Item, place: u32, config: &mut Config) {
-        let Some((source, destination)) = prefixes(item) else {
-            return;
-        };
-        let id = PolicyId(item.id.0);
-        let does = match item.text("action") {
-            "none" => Does::Pass,
-            "discard" => Does::Discard,
-            _ => Does::Protect {
-                required: item.text("level") != "use",
-            },
-        };
-        let policy = self.policy(item, place, (source, destination), config);
-        let template = item.is("template");
-        if let Some(selector) =
-            selector(&source, &destination, protocol_of(item)).filter(|_| !template)
-        {
-            config.met.push(Met { id, selector, does });
-        }
-        if let Some(policy) = policy.filter(|_| template || matches!(does, Does::Protect { .. })) {
-            config.policies.insert(id, policy);
-        }
-    }
-
-    fn policy(
-        &self,
-        item: &Item,
-        place: u32,
-        (source, destination): (ike::Selector, ike::Selector),
-        config: &Config,
-    ) -> Option<Policy> {
-        let template = item.is("template");
-        let to = item.get("sa-dst-address").and_then(Value::as_address);
-        let peer = {
-            item.get("peer")
-                .map(Value::as_list)
-                .unwrap_or_default()
-                .iter()
-        }
-        .find_map(|name| self.peer_id(name.as_str()?, config))
-        .or_else(|| peer_of(to?, config));
-        let ends = peer.and_then(|peer| config.peers.get(&peer));
-        let unspecified = unspecified(source.prefix);
-        let from = item.get("sa-src-address").and_then(Value::as_address);
-        let known = |address: &IpAddr| !address.is_unspecified();
-        let from = from
-            .filter(known)
-            .or_else(|| ends.and_then(|peer| peer.local));
-        let to = to.filter(known).or_else(|| ends.and_then(host));
-        Some(Policy {
-            peer: peer.filter(|_| !template),
-            template: template.then(|| item.text("group").to_owned()),
-            place,
-            source,
-            destination,
-            protocol: protocol_of(item),
-            mode: if item.is("tunnel") {
-                Mode::Tunnel
-            } else {
-                Mode::Transport
-            },
-            ends: (from.unwrap_or(unspecified), to.unwrap_or(unspecified)),
-            level: match item.text("level") {
-                "use" => Level::Use,
-                "unique" => Level::Unique,
-                _ => Level::Require,
-            },
-            ipsec: match item.text("ipsec-protocols") {
-                "ah" => Protocol::Ah,
-                _ => Protocol::Esp,
-            },
-            proposal: self.proposal(item.text("proposal"))?,
-        })
     }
 
     /// The proposal of this name.
@@ -212,11 +231,6 @@ impl<'a> Reader<'a> {
     /// The profile of this name.
     pub(super) fn profile(&self, name: &str) -> Option<Profile> {
         self.profiles.get(name).cloned()
-    }
-
-    fn peer_id(&self, name: &str, config: &Config) -> Option<PeerId> {
-        let mut peers = config.peers.iter();
-        peers.find_map(|(id, peer)| (peer.name == name).then_some(*id))
     }
 
     fn peer(&self, item: &Item) -> Option<Peer> {

@@ -1,19 +1,19 @@
 //! `ipsec-secret` of tunnels: each makes a peer, its identity and a policy, as dynamic rows (RouterOS).
 
 use core::net::IpAddr;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use dataplane::ipsec::Position;
 use ike::{
     Auth, Exchange, GeneratePolicy, Identity, Level, Mode, Peer, PeerId, Policy, PolicyId, Profile,
     Proposal, Protocol, RemoteId, Secret, Selector,
 };
 use ipnet::IpNet;
-use menu::{Item, Store, Value};
+use menu::{Change, Changes, Item, Store, Value};
 
 use super::super::tunnels::read::{Remote, pick};
-use super::Way;
-use super::read::{Config, Does, Met, Reader, secret, selector};
+use super::read::{Config, Does, Met, Reader, TUNNELS_SECTION, secret, selector};
+use crate::paths::PathTable;
 
 /// The menus whose items may have a secret, each with the protocol of its packets.
 pub(super) const TUNNELS: [(&str, u8); 7] = [
@@ -38,6 +38,8 @@ const DEFAULT: &str = "default";
 pub(super) struct Tunnel {
     /// That of its item, with [`MADE`].
     id: u64,
+    /// The position of its policy.
+    position: Position,
     name: String,
     protocol: u8,
     secret: Secret,
@@ -80,16 +82,31 @@ impl Tunnel {
     }
 }
 
+/// Whether a transaction changed a tunnel that has a secret, or had one.
+pub(super) fn concerned(changes: &Changes) -> bool {
+    let is_tunnel = |change: &&Change| TUNNELS.iter().any(|(path, _)| *path == change.menu.path);
+    let both = |change: &'_ Change| [change.before.clone(), change.after.clone()];
+    let mut items = { changes.list.iter().filter(is_tunnel) }
+        .flat_map(both)
+        .flatten();
+    items.any(|item| !item.text("ipsec-secret").is_empty())
+}
+
 /// The tunnels with a secret.
 pub(super) fn tunnels(store: &Store, reader: &Reader<'_>) -> Vec<Tunnel> {
-    let all = TUNNELS.iter().flat_map(|(path, protocol)| {
+    let all = (0..).zip(TUNNELS).flat_map(|(menu, (path, protocol))| {
+        let position = move |item: &Item| Position {
+            section: TUNNELS_SECTION,
+            place: menu,
+            part: item.position(),
+        };
         let items = store.items(path);
-        items.filter_map(|item| tunnel(item, *protocol, reader))
+        items.filter_map(move |item| tunnel(item, position(item), protocol, reader))
     });
     all.collect()
 }
 
-fn tunnel(item: &Item, protocol: u8, reader: &Reader<'_>) -> Option<Tunnel> {
+fn tunnel(item: &Item, position: Position, protocol: u8, reader: &Reader<'_>) -> Option<Tunnel> {
     let text = item.text("ipsec-secret");
     if item.is("disabled") || text.is_empty() {
         return None;
@@ -98,6 +115,7 @@ fn tunnel(item: &Item, protocol: u8, reader: &Reader<'_>) -> Option<Tunnel> {
     let end = Remote::read(item)?;
     Some(Tunnel {
         id: item.id.0 | MADE,
+        position,
         name: item.text("name").to_owned(),
         protocol,
         secret: secret(text),
@@ -110,34 +128,28 @@ fn tunnel(item: &Item, protocol: u8, reader: &Reader<'_>) -> Option<Tunnel> {
     })
 }
 
-/// Adds what the secrets of tunnels make. `ways` say where this router reaches others from, where a tunnel does not
-/// say its own end.
-pub(super) fn add(tunnels: &[Tunnel], ways: &BTreeMap<IpAddr, Way>, config: &mut Config) {
-    let mut met = Vec::new();
+/// Adds what the secrets of tunnels make. `paths` give the local address where a tunnel leaves it open. Policies of
+/// one pair of hosts come before what is configured of networks.
+pub(super) fn add(tunnels: &[Tunnel], paths: &PathTable, config: &mut Config) {
     for tunnel in tunnels {
         let Some(remote) = tunnel.remote else {
             continue;
         };
-        let local = tunnel
-            .local
-            .or_else(|| ways.get(&remote).map(|way| way.source));
+        let local = tunnel.local.or_else(|| paths.get(remote)?.source);
         let Some(local) = local else { continue };
         let policy = policy(tunnel, local, remote);
-        met.extend(
-            selector(&policy.source, &policy.destination, policy.protocol).map(|selector| Met {
-                id: PolicyId(tunnel.id),
-                selector,
-                does: Does::Protect { required: true },
-            }),
-        );
+        let selector = selector(&policy.source, &policy.destination, policy.protocol);
+        let met = selector.map(|selector| Met {
+            position: tunnel.position,
+            selector,
+            does: Does::Protect { required: true },
+        });
+        config.met.extend(met.map(|met| (PolicyId(tunnel.id), met)));
         config
             .peers
             .insert(PeerId(tunnel.id), peer(tunnel, local, remote));
         config.policies.insert(PolicyId(tunnel.id), policy);
     }
-    // Those of one pair of hosts come before what is configured of networks.
-    met.append(&mut config.met);
-    config.met = met;
 }
 
 fn peer(tunnel: &Tunnel, local: IpAddr, remote: IpAddr) -> Peer {

@@ -1,66 +1,106 @@
-//! The addresses by which this router reaches other ends, where a policy or a peer does not say its own address: those
-//! of the interface that the route leaves by.
+//! The local addresses by which this router reaches remote ends, where a policy or a peer leaves them open: the paths to
+//! the remote ends give them.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
-use machine::Instant;
+use ike::{PeerId, Policy, PolicyId};
 
 use super::read::{self, Config};
 use super::{Effects, Ipsec};
-use crate::intent::Name;
+use crate::paths::PathTable;
+use crate::running::Running;
 
-/// The way to another end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
-    /// The address that this router speaks with.
-    pub(crate) source: IpAddr,
-    /// The interface that leads there.
-    pub(crate) interface: Option<Name>,
+/// What follows the path to a remote end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Follower {
+    Policy(PolicyId),
+    /// A peer that is asked for an address.
+    Peer(PeerId),
+    /// A tunnel with a secret, by its place among them.
+    Tunnel(usize),
+}
+
+/// Who follows which remote end.
+pub(super) type Followers = BTreeMap<Follower, IpAddr>;
+
+/// The remote end of a policy that leaves its local end open.
+pub(super) fn open_remote(policy: &Policy) -> Option<IpAddr> {
+    let (local, remote) = policy.ends;
+    (local.is_unspecified() && !remote.is_unspecified()).then_some(remote)
 }
 
 impl Ipsec {
-    /// The other ends that are to be looked up, if they are now.
-    pub(crate) fn take_asked(&mut self) -> Option<Vec<IpAddr>> {
-        let asks = core::mem::take(&mut self.asks);
-        asks.then(|| self.remotes.iter().copied().collect())
+    /// The paths to remote ends.
+    pub(crate) const fn paths_mut(&mut self) -> &mut PathTable {
+        &mut self.paths
     }
 
-    /// Routes changed: the addresses that this router reaches other ends from may be others.
-    pub(crate) fn routes_changed(&mut self) {
-        self.asks |= !self.remotes.is_empty();
-    }
-
-    /// Takes over how this router reaches other ends.
-    pub(crate) fn set_ways(
-        &mut self,
-        ways: BTreeMap<IpAddr, Way>,
-        now: Instant,
-        out: &mut Effects,
-    ) {
-        if self.ways != ways {
-            self.ways = ways;
-            self.configure(now, out);
+    /// Looks up the paths that changes concern, and configures the exchange of keys anew if one is another.
+    pub(crate) fn look_up_paths(&mut self, running: &Running<'_>, out: &mut Effects) {
+        if !self.paths.look_up(running).is_empty() {
+            self.configure(running.now, out);
         }
-        self.asks = false;
     }
 
-    /// Fills in the own ends that follow from the way to the other ones. A peer that is asked for an address is not
-    /// there before.
+    /// Who follows the path to which remote end.
+    pub(super) fn followers_of(&self, config: &Config) -> Followers {
+        let policies = config.policies.iter();
+        let policies =
+            policies.filter_map(|(id, policy)| Some((Follower::Policy(*id), open_remote(policy)?)));
+        let peers = config.asks.keys();
+        let peers =
+            peers.filter_map(|id| Some((Follower::Peer(*id), read::host(config.peers.get(id)?)?)));
+        let tunnels = self.tunnels.iter().enumerate();
+        let tunnels = tunnels
+            .filter_map(|(place, tunnel)| Some((Follower::Tunnel(place), tunnel.unknown_end()?)));
+        policies.chain(peers).chain(tunnels).collect()
+    }
+
+    /// Follows the paths of these, and of no others.
+    pub(super) fn follow_remotes(&mut self, followers: Followers) {
+        // Before others are released, so that a path that stays is not looked up anew.
+        followers
+            .values()
+            .for_each(|remote| self.paths.follow(*remote));
+        let before = core::mem::replace(&mut self.followers, followers);
+        before
+            .values()
+            .for_each(|remote| self.paths.release(*remote));
+    }
+
+    /// Follows the path of a policy to a remote end, or none.
+    pub(super) fn follow_remote(&mut self, policy: PolicyId, remote: Option<IpAddr>) {
+        let follower = Follower::Policy(policy);
+        if let Some(remote) = remote {
+            self.paths.follow(remote);
+        }
+        let before = match remote {
+            Some(remote) => self.followers.insert(follower, remote),
+            None => self.followers.remove(&follower),
+        };
+        if let Some(before) = before {
+            self.paths.release(before);
+        }
+    }
+
+    /// Fills in the local end of a policy that leaves it open.
+    pub(super) fn fill_source(&self, policy: &mut Policy) {
+        let (local, remote) = &mut policy.ends;
+        if local.is_unspecified()
+            && let Some(source) = self.paths.get(*remote).and_then(|path| path.source)
+        {
+            *local = source;
+        }
+    }
+
+    /// Fills in the local ends of peers that are asked for an address. Such a peer is not there without one.
     pub(super) fn fill_sources(&self, config: &mut Config) {
-        for policy in config.policies.values_mut() {
-            let (local, remote) = &mut policy.ends;
-            if local.is_unspecified()
-                && let Some(way) = self.ways.get(remote)
-            {
-                *local = way.source;
-            }
-        }
         for id in config.asks.keys() {
             let Some(peer) = config.peers.get_mut(id).filter(|peer| peer.local.is_none()) else {
                 continue;
             };
-            let source = read::host(peer).and_then(|remote| Some(self.ways.get(&remote)?.source));
+            let source = read::host(peer).and_then(|remote| self.paths.get(remote)?.source);
             // While no route leads to the peer its IKE SA waits for one.
             let before = self.config.peers.get(id).and_then(|before| before.local);
             peer.local = source.or(before);

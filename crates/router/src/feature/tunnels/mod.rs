@@ -5,8 +5,9 @@
 //! DNS name ─────────┼─▶ Interface with a Between ─▶ layout
 //! path to remote ───┘   keepalives ─▶ Hold
 //! ```
-//! The remote end may be a DNS name, which is resolved again when its TTL ends. Control looks up the path to each
-//! remote end when routes or interfaces change: it gives the local address and the MTU where the item leaves them open.
+//! The remote end may be a DNS name, which is resolved again when its TTL ends. The path to the remote end gives the
+//! local address and the MTU where the item leaves them open; it is looked up again when routes or interfaces that it
+//! depends on change.
 
 mod keepalive;
 pub(crate) mod read;
@@ -24,8 +25,10 @@ use self::keepalive::Watch;
 use self::read::{Remote, Settings, pick};
 use super::hear::Outgoing;
 use super::{Effect, Effects, Feature, View, each_item};
-use crate::intent::{Interface, ItemId, Name, Wanted};
+use crate::drive::timers::Timers;
+use crate::intent::{Interface, ItemId, Wanted};
 use crate::kind::tunnel::MENUS;
+use crate::paths::{Path, PathTable};
 use crate::running::Running;
 
 /// MTU of a path that no route leads.
@@ -33,36 +36,17 @@ const USUAL_MTU: u32 = 1500;
 /// Why a tunnel is held down.
 const SILENT: &str = "the other end sends no keepalives";
 
-/// The route to a remote end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Path {
-    /// The address that this router uses towards it.
-    source: Option<IpAddr>,
-    /// The interface that packets leave by, and its MTU.
-    interface: Name,
-    mtu: u32,
-}
-
-impl Path {
-    /// Looks up the path to `remote`; `None` without a route.
-    pub(crate) fn find(running: &Running<'_>, remote: IpAddr) -> Option<Self> {
-        let interface = running.leads_to(remote)?.clone();
-        let (_, laid) = running.layout.named(&interface)?;
-        Some(Self {
-            source: running.source(remote),
-            mtu: laid.link.mtu,
-            interface,
-        })
-    }
-}
-
 /// The feature of tunnels.
 #[derive(Debug, Default)]
 pub(crate) struct Tunnels {
     all: BTreeMap<ItemId, Tunnel>,
-    paths: BTreeMap<IpAddr, Path>,
-    /// Whether paths may have changed.
-    asks: bool,
+    paths: PathTable,
+    /// The tunnels that need a path, by remote end.
+    by_remote: BTreeSet<(IpAddr, ItemId)>,
+    /// The tunnels with a DNS name, by name.
+    by_name: BTreeSet<(Arc<str>, ItemId)>,
+    /// Times of the next keepalives.
+    keepalives: Timers<ItemId>,
 }
 
 /// One tunnel.
@@ -79,9 +63,21 @@ struct Tunnel {
 }
 
 impl Tunnel {
-    /// Whether the interface depends on the path to the remote end.
-    fn needs_path(&self) -> bool {
-        self.settings.local.is_none() || self.settings.mtu.is_none()
+    /// The remote end, if the interface depends on the path to it.
+    fn followed_remote(&self) -> Option<IpAddr> {
+        let needs_path = self.settings.local.is_none() || self.settings.mtu.is_none();
+        self.remote.filter(|_| needs_path)
+    }
+
+    /// The DNS name of the remote end.
+    fn remote_name(&self) -> Option<&Arc<str>> {
+        self.settings.remote.as_ref()?.name()
+    }
+
+    /// Time of the next keepalive, while the remote end is known.
+    fn deadline(&self) -> Option<Instant> {
+        let watch = self.watch.as_ref().filter(|_| self.remote.is_some());
+        watch.map(Watch::deadline)
     }
 
     /// Announces the interface if it changed.
@@ -94,10 +90,10 @@ impl Tunnel {
     }
 
     /// Takes over the MTU of the path. A path through the tunnel itself counts for nothing.
-    fn follow_path(&mut self, paths: &BTreeMap<IpAddr, Path>) {
-        let path = self.remote.and_then(|remote| paths.get(&remote));
-        let path = path.filter(|path| *path.interface != *self.settings.name());
-        self.path_mtu = path.map_or(self.path_mtu, |path| path.mtu);
+    fn follow_path(&mut self, path: Option<&Path>) {
+        let egress = path.and_then(|path| path.egress.as_ref());
+        let egress = egress.filter(|egress| *egress.interface != *self.settings.name());
+        self.path_mtu = egress.map_or(self.path_mtu, |egress| egress.mtu);
     }
 
     /// Changes the remote end; its silence is counted from now on.
@@ -115,43 +111,30 @@ impl Tunnel {
 }
 
 impl Tunnels {
-    /// Returns the remote ends whose paths are to be looked up, once after a change.
-    pub(crate) fn take_asked(&mut self) -> Option<BTreeSet<IpAddr>> {
-        let asks = core::mem::take(&mut self.asks);
-        let open = self.all.values().filter(|tunnel| tunnel.needs_path());
-        asks.then(|| open.filter_map(|tunnel| tunnel.remote).collect())
+    /// The paths to remote ends.
+    pub(crate) const fn paths_mut(&mut self) -> &mut PathTable {
+        &mut self.paths
     }
 
-    /// Has paths looked up again, as routes or interfaces changed.
-    pub(crate) fn routes_changed(&mut self) {
-        self.asks |= self.all.values().any(Tunnel::needs_path);
-    }
-
-    /// Takes over the paths to remote ends.
-    pub(crate) fn set_paths(&mut self, paths: BTreeMap<IpAddr, Path>, out: &mut Effects) {
-        if self.paths == paths {
-            return;
-        }
-        self.paths = paths;
-        for (id, tunnel) in &mut self.all {
-            tunnel.follow_path(&self.paths);
-            tunnel.announce(*id, out);
+    /// Looks up the paths that changes concern; tunnels with another path are announced anew.
+    pub(crate) fn look_up_paths(&mut self, running: &Running<'_>, out: &mut Effects) {
+        for remote in self.paths.look_up(running) {
+            let of_remote = self.by_remote.range((remote, 0)..=(remote, ItemId::MAX));
+            for (_, id) in of_remote {
+                if let Some(tunnel) = self.all.get_mut(id) {
+                    tunnel.follow_path(self.paths.get(remote));
+                    tunnel.announce(*id, out);
+                }
+            }
         }
     }
 
     fn put(&mut self, id: ItemId, item: &Item, out: &mut Effects) {
-        let settings = Settings::read(item);
-        // Asked for before the item's former name is released, so that a name that stays is not looked up anew.
-        let remote = settings
-            .as_ref()
-            .and_then(|settings| settings.remote.as_ref());
-        if let Some(name) = remote.and_then(Remote::name) {
-            out.push(resolve(name, true));
-        }
-        let before = self.remove(id, out);
-        let Some(settings) = settings else {
+        let Some(settings) = Settings::read(item) else {
+            self.remove(id, out);
             return out.push(Effect::Item(id, Wanted::Interface(None)));
         };
+        let before = self.all.remove(&id);
         let in_use = before.as_ref().and_then(|before| {
             let same = before.settings.remote == settings.remote;
             before.remote.filter(|_| same)
@@ -164,10 +147,9 @@ impl Tunnels {
         let is_same_end = before
             .as_ref()
             .is_some_and(|before| before.remote == remote);
-        let heard = before
-            .filter(|_| is_same_end)
-            .map(|before| (before.heard, before.path_mtu));
-        let (heard, path_mtu) = heard.unwrap_or((Heard::default(), USUAL_MTU));
+        let kept = before.as_ref().filter(|_| is_same_end);
+        let kept = kept.map(|before| (before.heard.clone(), before.path_mtu));
+        let (heard, path_mtu) = kept.unwrap_or((Heard::default(), USUAL_MTU));
         let mut tunnel = Tunnel {
             watch: Watch::read(item)
                 .filter(|_| !settings.is_disabled() && settings.has_keepalives()),
@@ -177,22 +159,93 @@ impl Tunnels {
             heard,
             announced: None,
         };
-        tunnel.follow_path(&self.paths);
+        tunnel.follow_path(remote.and_then(|remote| self.paths.get(remote)));
         tunnel.announce(id, out);
-        self.asks |= tunnel.needs_path();
+        // Before the former state is released, so that a name or a path that stays is not looked up anew.
+        let name = tunnel.remote_name().cloned();
+        if let Some(remote) = tunnel.followed_remote() {
+            self.paths.follow(remote);
+        }
+        if let Some(name) = &name {
+            out.push(resolve(name, true));
+        }
+        if let Some(before) = before {
+            self.release(id, &before, out);
+        }
+        self.by_name.extend(name.map(|name| (name, id)));
+        { &mut self.by_remote }.extend(tunnel.followed_remote().map(|remote| (remote, id)));
+        self.keepalives.set(id, tunnel.deadline());
         self.all.insert(id, tunnel);
     }
 
-    /// Forgets a tunnel, and releases its name and its hold.
-    fn remove(&mut self, id: ItemId, out: &mut Effects) -> Option<Tunnel> {
-        let tunnel = self.all.remove(&id)?;
+    /// Forgets a tunnel.
+    fn remove(&mut self, id: ItemId, out: &mut Effects) {
+        if let Some(tunnel) = self.all.remove(&id) {
+            self.release(id, &tunnel, out);
+        }
+        self.keepalives.set(id, None);
+    }
+
+    /// Releases the name, the path and the hold of a tunnel that is gone.
+    fn release(&mut self, id: ItemId, tunnel: &Tunnel, out: &mut Effects) {
         if tunnel.watch.as_ref().is_some_and(|watch| watch.is_held) {
             out.push(hold(id, false));
         }
-        if let Some(name) = tunnel.settings.remote.as_ref().and_then(Remote::name) {
+        if let Some(name) = tunnel.remote_name() {
+            self.by_name.remove(&(Arc::clone(name), id));
             out.push(resolve(name, false));
         }
-        Some(tunnel)
+        if let Some(remote) = tunnel.followed_remote() {
+            self.by_remote.remove(&(remote, id));
+            self.paths.release(remote);
+        }
+    }
+
+    /// Moves a tunnel with a DNS name to the address that is picked of these.
+    fn move_to_picked(&mut self, id: ItemId, addresses: &[IpAddr], out: &mut Effects) {
+        let Some(tunnel) = self.all.get_mut(&id) else {
+            return;
+        };
+        let before = tunnel.followed_remote();
+        let remote = pick(tunnel.settings.menu, addresses, tunnel.remote);
+        tunnel.move_to(id, remote, out);
+        let now = tunnel.followed_remote();
+        if before != now {
+            if let Some(before) = before {
+                self.by_remote.remove(&(before, id));
+                self.paths.release(before);
+            }
+            if let Some(now) = now {
+                self.by_remote.insert((now, id));
+                self.paths.follow(now);
+            }
+        }
+        tunnel.follow_path(remote.and_then(|remote| self.paths.get(remote)));
+        tunnel.announce(id, out);
+        self.keepalives.set(id, tunnel.deadline());
+    }
+
+    /// Sends a keepalive if it is due, and holds the tunnel down or releases it.
+    fn keep_alive(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+        let Some(tunnel) = self.all.get_mut(&id) else {
+            return;
+        };
+        let (Some(watch), Some(remote)) = (&mut tunnel.watch, tunnel.remote) else {
+            return;
+        };
+        let Some(changed) = watch.advance(tunnel.heard.count(), now) else {
+            return;
+        };
+        if changed {
+            out.push(hold(id, watch.is_held));
+        }
+        let source = || self.paths.get(remote)?.source;
+        let Some(local) = tunnel.settings.local.or_else(source) else {
+            return;
+        };
+        if let Some(bytes) = keepalive::packet(tunnel.settings.carries, local, remote) {
+            out.send(Outgoing::packet(InterfaceId::NONE, bytes));
+        }
     }
 }
 
@@ -228,37 +281,22 @@ impl Feature for Tunnels {
     }
 
     fn tick(&mut self, now: Instant, out: &mut Effects) {
-        for (id, tunnel) in &mut self.all {
-            let (Some(watch), Some(remote)) = (&mut tunnel.watch, tunnel.remote) else {
-                continue;
-            };
-            let Some(changed) = watch.advance(tunnel.heard.count(), now) else {
-                continue;
-            };
-            if changed {
-                out.push(hold(*id, watch.is_held));
-            }
-            let source = || self.paths.get(&remote)?.source;
-            let Some(local) = tunnel.settings.local.or_else(source) else {
-                continue;
-            };
-            if let Some(bytes) = keepalive::packet(tunnel.settings.carries, local, remote) {
-                out.send(Outgoing::packet(InterfaceId::NONE, bytes));
-            }
+        while let Some(id) = self.keepalives.due(now) {
+            self.keep_alive(id, now, out);
+            let deadline = self.all.get(&id).and_then(Tunnel::deadline);
+            self.keepalives.set(id, deadline);
         }
     }
 
     fn deadline(&self) -> Option<Instant> {
-        if self.asks {
-            return Some(Instant::ZERO);
+        match self.paths.is_stale() {
+            true => Some(Instant::ZERO),
+            false => self.keepalives.deadline(),
         }
-        let known = self.all.values().filter(|tunnel| tunnel.remote.is_some());
-        let watches = known.filter_map(|tunnel| tunnel.watch.as_ref());
-        watches.map(Watch::deadline).min()
     }
 
-    fn lay_out(&mut self, _: &BTreeSet<InterfaceId>, _: &Running<'_>, _: &mut Effects) {
-        self.routes_changed();
+    fn lay_out(&mut self, others: &BTreeSet<InterfaceId>, _: &Running<'_>, _: &mut Effects) {
+        self.paths.interfaces_changed(others);
     }
 
     fn annotate(&self, _: &'static Menu, id: Id, row: &mut Row) {
@@ -268,20 +306,11 @@ impl Feature for Tunnels {
     }
 
     fn resolved(&mut self, name: &str, addresses: &[IpAddr], _: Instant, out: &mut Effects) {
-        let of_name = |tunnel: &Tunnel| {
-            let own = tunnel.settings.remote.as_ref().and_then(Remote::name);
-            own.is_some_and(|own| **own == *name)
-        };
-        let mut moved = false;
-        for (id, tunnel) in self.all.iter_mut().filter(|(_, tunnel)| of_name(tunnel)) {
-            let remote = pick(tunnel.settings.menu, addresses, tunnel.remote);
-            moved |= remote != tunnel.remote;
-            tunnel.move_to(*id, remote, out);
-            tunnel.follow_path(&self.paths);
-            tunnel.announce(*id, out);
-        }
-        if moved {
-            self.routes_changed();
+        let from = (Arc::from(name), 0);
+        let of_name = self.by_name.range(from..);
+        let of_name = of_name.take_while(|(own, _)| **own == *name);
+        for id in of_name.map(|(_, id)| *id).collect::<Vec<_>>() {
+            self.move_to_picked(id, addresses, out);
         }
     }
 }

@@ -81,3 +81,42 @@ fn a_peer_that_nobody_has_configured_is_logged() {
     let log = rig.run("/log/print");
     assert!(log.contains("no IKEv2 peer config for 192.0.2.7"), "{log}");
 }
+
+/// Policies of one packet: the first in order decides, whichever of them changed last.
+#[test]
+fn the_order_of_policies_follows_each_change() {
+    let mut rig = rig();
+    let blocked = |rig: &mut Rig, command: &str| {
+        rig.run(command);
+        let before = count(rig, "in-policy-blocked");
+        rig.pass(packet(1, &[8, 0, 0xf7, 0xff, 0, 0, 0, 0]));
+        count(rig, "in-policy-blocked") != before
+    };
+    assert!(blocked(&mut rig, ""));
+    let add = "/ip/ipsec/policy/add action=none src-address=0.0.0.0/0 dst-address=192.0.2.7/32";
+    assert!(blocked(&mut rig, &format!("{add} comment=pass")));
+    assert!(!blocked(
+        &mut rig,
+        "/ip/ipsec/policy/move [find comment=pass] 0"
+    ));
+    assert!(blocked(
+        &mut rig,
+        "/ip/ipsec/policy/disable [find comment=pass]"
+    ));
+    assert!(!blocked(
+        &mut rig,
+        "/ip/ipsec/policy/enable [find comment=pass]"
+    ));
+    let elsewhere = "/ip/ipsec/policy/set [find comment=pass] dst-address=192.0.2.8/32";
+    assert!(blocked(&mut rig, elsewhere));
+    let back = "/ip/ipsec/policy/set [find comment=pass] dst-address=192.0.2.0/24";
+    assert!(!blocked(&mut rig, back));
+    assert!(blocked(
+        &mut rig,
+        "/ip/ipsec/policy/remove [find comment=pass]"
+    ));
+    assert!(!blocked(
+        &mut rig,
+        "/ip/ipsec/policy/remove [find action=discard]"
+    ));
+}

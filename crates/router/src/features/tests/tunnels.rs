@@ -53,6 +53,72 @@ fn an_automatic_mtu_follows_the_uplink() {
 }
 
 #[test]
+fn a_tunnel_follows_each_change_of_the_route_to_its_end() {
+    let mut rig = rig(&[
+        "/interface/vlan/add name=narrow interface=ether1 vlan-id=7 mtu=1300",
+        "/ip/address/add address=198.51.100.1/24 interface=narrow",
+        "/ip/route/add gateway=192.0.2.254",
+        "/interface/ipip/add name=i remote-address=203.0.113.1",
+        "/interface/ipip/add name=other remote-address=203.0.114.1",
+    ]);
+    let mut second = 2;
+    let mut mtus = |rig: &mut Rig, command: &str| {
+        rig.run(command);
+        second += 1;
+        rig.go_on_until(second);
+        ["i", "other"].map(|name| value(rig, &format!("/interface/get {name} actual-mtu")))
+    };
+    assert_eq!(mtus(&mut rig, ""), ["1480", "1480"]);
+    // A longer prefix, which comes and goes.
+    let add = "/ip/route/add dst-address=203.0.113.0/24 comment=long gateway=";
+    assert_eq!(
+        mtus(&mut rig, &format!("{add}198.51.100.254")),
+        ["1280", "1480"]
+    );
+    assert_eq!(
+        mtus(&mut rig, "/interface/disable narrow"),
+        ["1480", "1480"]
+    );
+    assert_eq!(mtus(&mut rig, "/interface/enable narrow"), ["1280", "1480"]);
+    assert_eq!(
+        mtus(&mut rig, "/interface/vlan/set narrow mtu=1200"),
+        ["1180", "1480"]
+    );
+    assert_eq!(
+        mtus(&mut rig, "/ip/route/remove [find comment=long]"),
+        ["1480", "1480"]
+    );
+    // A gateway that is found by another route than before, while the route that names it stays.
+    let hop = "/ip/route/add dst-address=10.9.9.9/32 scope=10 comment=hop gateway=192.0.2.254";
+    assert_eq!(mtus(&mut rig, hop), ["1480", "1480"]);
+    assert_eq!(mtus(&mut rig, &format!("{add}10.9.9.9")), ["1480", "1480"]);
+    let set = "/ip/route/set [find comment=hop] gateway=198.51.100.254";
+    assert_eq!(mtus(&mut rig, set), ["1180", "1480"]);
+    assert_eq!(
+        mtus(&mut rig, "/interface/disable narrow"),
+        ["1480", "1480"]
+    );
+}
+
+#[test]
+fn keepalives_of_a_tunnel_come_from_the_address_that_its_uplink_has() {
+    let mut rig = rig(&[
+        "/interface/gre/add name=g remote-address=192.0.2.2 keepalive=1s,10",
+        "/ip/arp/add address=192.0.2.2 mac-address=02:00:00:00:00:02 interface=ether1",
+    ]);
+    let sources = |frames: Vec<Vec<u8>>| -> std::collections::BTreeSet<u8> {
+        let gre = frames.iter().filter(|frame| frame.get(23) == Some(&47));
+        gre.map(|frame| frame[29]).collect()
+    };
+    let sent = rig.go_on_until(5);
+    assert_eq!(sources(sent), [1].into());
+    rig.run("/ip/address/set [find] address=192.0.2.9/24");
+    rig.go_on_until(7);
+    let sent = rig.go_on_until(10);
+    assert_eq!(sources(sent), [9].into());
+}
+
+#[test]
 fn tunnels_whose_ends_lie_behind_each_other_come_to_rest() {
     let mut rig = rig(&[
         "/interface/gre/add name=a remote-address=198.51.100.1 local-address=192.0.2.1",
