@@ -35,10 +35,28 @@ pub(super) struct Trees {
     global: usize,
     /// What `/queue/interface` says: the type of each.
     types: BTreeMap<Name, Name>,
-    /// The interfaces whose type shapes, without a tree.
-    own: BTreeMap<Name, (InterfaceId, Branch)>,
+    /// The queues of interfaces whose type shapes, without a tree.
+    own: BTreeMap<Name, Own>,
     /// The interfaces that the layout was told to have queues.
     queued: BTreeSet<Name>,
+    /// The interfaces of which a type or a tree is another one since [`Self::settle`].
+    unsettled: BTreeSet<Name>,
+}
+
+/// The queue of an interface without a tree.
+#[derive(Debug)]
+struct Own {
+    interface: InterfaceId,
+    /// The name of its type.
+    kind: Name,
+    branch: Branch,
+}
+
+impl Own {
+    fn end(self, out: &mut Effects) {
+        tell(out, Change::NoLeaf(self.interface, OWN));
+        self.branch.end(out);
+    }
 }
 
 /// A queue.
@@ -148,6 +166,7 @@ impl Trees {
 
     /// What `/queue/interface` says of an interface.
     pub(super) fn set_type(&mut self, interface: Name, kind: Option<Name>) {
+        self.unsettled.insert(interface.clone());
         match kind {
             Some(kind) => self.types.insert(interface, kind),
             None => self.types.remove(&interface),
@@ -163,9 +182,9 @@ impl Trees {
             self.end(id, out);
             self.begin(id, ground, out);
         }
-        if let Some((id, branch)) = self.own.remove(name) {
-            tell(out, Change::NoLeaf(id, OWN));
-            branch.end(out);
+        self.unsettled.insert(name.clone());
+        if let Some(own) = self.own.remove(name) {
+            own.end(out);
         }
     }
 
@@ -187,61 +206,56 @@ impl Trees {
             .map(|(interface, _)| interface.clone())
             .collect::<Vec<_>>()
         {
-            if let Some((id, branch)) = self.own.remove(&interface) {
-                tell(out, Change::NoLeaf(id, OWN));
-                branch.end(out);
+            if let Some(own) = self.own.remove(&interface) {
+                own.end(out);
             }
+            self.unsettled.insert(interface);
         }
     }
 
     /// Gives interfaces without a tree their own queue where its type shapes, and tells the layout which have any.
     pub(super) fn settle(&mut self, ground: &mut Ground<'_>, out: &mut Effects) {
-        let wanted = |(name, kind): (&Name, &Name)| {
-            let shapes = Leaf::shapes(&ground.kind(kind)) && !self.roots.contains_key(name);
-            let id = ground.interfaces.get(name).filter(|_| shapes)?;
-            Some((name.clone(), (*id, kind.clone())))
-        };
-        let wanted: BTreeMap<_, _> = self.types.iter().filter_map(wanted).collect();
-        self.own.retain(|name, (id, branch)| {
-            let stays = wanted.get(name).is_some_and(|(wanted, _)| wanted == id);
-            if !stays {
-                tell(out, Change::NoLeaf(*id, OWN));
-                branch.end(out);
-            }
-            stays
-        });
-        for (name, (id, kind)) in wanted {
-            if self.own.contains_key(&name) {
-                continue;
-            }
+        for name in core::mem::take(&mut self.unsettled) {
+            self.settle_interface(&name, ground, out);
+        }
+    }
+
+    fn settle_interface(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
+        let has_tree = self.roots.contains_key(name);
+        let kind = self.types.get(name).filter(|_| !has_tree);
+        let kind = kind.filter(|kind| Leaf::shapes(&ground.kind(kind)));
+        let wanted = kind.zip(ground.interfaces.get(name).copied());
+        let stays = { self.own.get(name).zip(wanted) }
+            .is_some_and(|(own, (kind, id))| own.kind == *kind && own.interface == id);
+        let wanted = wanted.map(|(kind, id)| (kind.clone(), id));
+        if !stays && let Some(own) = self.own.remove(name) {
+            own.end(out);
+        }
+        if let Some((kind, interface)) = wanted.filter(|_| !stays) {
             let side = Side {
                 limits: queue::Limits::default(),
                 kind: kind.clone(),
             };
-            let branch = Branch::new(
-                ground.numbers,
-                None,
-                &side,
-                Some(
-                    &ground
-                        .types
-                        .get(&kind)
-                        .cloned()
-                        .unwrap_or_else(super::usual),
-                ),
-                false,
-            );
+            let waits = ground.kind(&kind);
+            let branch = Branch::new(ground.numbers, None, &side, Some(&waits), false);
             if let Some(leaf) = branch.leaf.clone() {
-                tell(out, Change::Leaf(id, OWN, Vec::new(), leaf));
+                tell(out, Change::Leaf(interface, OWN, Vec::new(), leaf));
             }
-            self.own.insert(name, (id, branch));
+            let own = Own {
+                interface,
+                kind,
+                branch,
+            };
+            self.own.insert(name.clone(), own);
         }
-        let queued: BTreeSet<_> = self.roots.keys().chain(self.own.keys()).cloned().collect();
-        for name in queued.symmetric_difference(&self.queued) {
-            let wanted = Wanted::Before(name.clone(), queued.contains(name));
-            out.push(Effect::Queues(wanted));
+        let queued = has_tree || self.own.contains_key(name);
+        let is_other = match queued {
+            true => self.queued.insert(name.clone()),
+            false => self.queued.remove(name),
+        };
+        if is_other {
+            out.push(Effect::Queues(Wanted::Before(name.clone(), queued)));
         }
-        self.queued = queued;
     }
 
     /// Whether it may work as far as it goes itself.
@@ -291,7 +305,10 @@ impl Trees {
         match &root {
             _ if above.is_some() => {}
             Root::Global => self.global += 1,
-            Root::Interface(name, _) => *self.roots.entry(name.clone()).or_default() += 1,
+            Root::Interface(name, _) => {
+                self.unsettled.insert(name.clone());
+                *self.roots.entry(name.clone()).or_default() += 1;
+            }
         }
         if let Some(one) = self.all.get_mut(&id) {
             (one.branch, one.root, one.parts) = (Some(branch), root, parts);
@@ -334,6 +351,7 @@ impl Trees {
                         self.roots.remove(&name);
                     }
                 }
+                self.unsettled.insert(name);
             }
         }
     }
