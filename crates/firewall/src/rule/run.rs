@@ -101,7 +101,7 @@ impl Ahead {
                 worker,
             };
             if run.try_candidate::<F, W>(&first, &mut asked) {
-                let rule = &current.rules[first.place as usize];
+                let rule = current.rule(first.place as usize);
                 // Most rules that match end the chain: then nothing else is needed.
                 match act(current, rule, subject, worker, watch) {
                     Then::End(verdict) => return verdict,
@@ -186,7 +186,7 @@ impl Run<'_> {
             return Then::Return;
         };
         self.from = place + 1;
-        act(self.chain, &self.chain.rules[place], subject, worker, watch)
+        act(self.chain, self.chain.rule(place), subject, worker, watch)
     }
 
     /// Whether the first candidate matches; the chain goes on behind it in any case.
@@ -254,7 +254,7 @@ impl Run<'_> {
         asked: &mut Asked<'_, '_, F>,
         watch: &mut W,
     ) -> Option<usize> {
-        let rules = self.chain.rules.iter().enumerate().skip(self.from);
+        let rules = self.chain.rules().enumerate().skip(self.from);
         for (place, rule) in rules {
             let mut matchers = rule.matchers.iter();
             let failed = matchers.find(|matcher| !holds::<F, W>(matcher, asked));

@@ -3,6 +3,7 @@
 //! A chain is cut into blocks, each compiled for itself. A table that is compiled from another one
 //! takes over the blocks whose rules are the same, from both ends of each chain; so the change of
 //! one rule among thousands compiles one block, or two where a small one is joined to its neighbour.
+//! [`Table::splice`] changes one chain without a look at the rules of other blocks.
 
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ pub const DEPTH: usize = 16;
 pub const NONE: u32 = u32::MAX;
 /// How many rules a new block gets, so that some more fit in later.
 const FILL: usize = RULES - RULES / 32;
+/// Up to this many rules a block takes in rules that are inserted beside it. Two such blocks are joined later.
+const SMALL: usize = FILL / 2;
 
 /// One rule, compiled.
 #[derive(Clone, Debug)]
@@ -63,6 +66,15 @@ impl Rule {
         matches!(self.action, Action::MarkConnection(_)) || self.matchers.iter().any(reads)
     }
 
+    fn seeks(&self) -> bool {
+        let seeks = |what: &Match| matches!(what, Match::TlsHost(_) | Match::Layer7(_));
+        self.matchers.iter().any(|matcher| seeks(&matcher.what))
+    }
+
+    const fn jumps(&self) -> bool {
+        matches!(self.action, Action::Jump(_))
+    }
+
     /// The mark that it gives packets.
     const fn mark(&self) -> Option<u32> {
         match self.action {
@@ -84,6 +96,46 @@ impl Rule {
     }
 }
 
+/// What the rules of a block have in common, so that a chain need not look at each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Summary {
+    /// By place: what a first candidate comes to.
+    quick: Box<[Quick]>,
+    /// By place: the mark that a rule gives packets, where it does.
+    marks: Box<[Option<u32>]>,
+    censuses: Box<[Arc<ConnectionLimit>]>,
+    decides: bool,
+    tells: bool,
+    follows: bool,
+    jumps: bool,
+    /// Some rule looks for something in streams.
+    seeks: bool,
+}
+
+impl Summary {
+    /// Of these rules; `rest` are the matchers of each that no part of its block says.
+    pub(super) fn new(rules: &[Arc<Rule>], rest: &[Box<[u8]>]) -> Self {
+        let quick = rules.iter().zip(rest);
+        let matchers = rules.iter().flat_map(|rule| &rule.matchers);
+        let censuses = matchers.filter_map(|matcher| match &matcher.what {
+            Match::ConnectionLimit(limit) => Some(Arc::clone(limit)),
+            _ => None,
+        });
+        Self {
+            quick: quick
+                .map(|(rule, rest)| Quick::of(rule, rest.is_empty()))
+                .collect(),
+            marks: rules.iter().map(|rule| rule.mark()).collect(),
+            censuses: censuses.collect(),
+            decides: rules.iter().any(|rule| rule.action.decides()),
+            tells: rules.iter().any(|rule| rule.tells()),
+            follows: rules.iter().any(|rule| rule.follows()),
+            jumps: rules.iter().any(|rule| rule.jumps()),
+            seeks: rules.iter().any(|rule| rule.seeks()),
+        }
+    }
+}
+
 /// A chain's place in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainId(pub u16);
@@ -93,7 +145,6 @@ pub struct ChainId(pub u16);
 pub struct Chain {
     /// Its name in the configuration.
     pub name: Arc<str>,
-    pub(super) rules: Box<[Arc<Rule>]>,
     pub(super) blocks: Box<[Arc<Block>]>,
     /// Where each block begins.
     pub(super) starts: Box<[u32]>,
@@ -148,31 +199,78 @@ impl Quick {
 }
 
 impl Chain {
-    fn compile(previous: Option<&Self>, name: Arc<str>, rules: Vec<Arc<Rule>>) -> Self {
+    fn compile(previous: Option<&Self>, name: Arc<str>, rules: &[Arc<Rule>]) -> Self {
         let old = previous.map_or(&[][..], |chain| &chain.blocks);
-        let blocks = cut(old, &rules);
+        Self::new(name, cut(old, rules))
+    }
+
+    fn new(name: Arc<str>, blocks: Vec<Arc<Block>>) -> Self {
         let starts = blocks.iter().scan(0, |next, block| {
             let start = *next;
             *next += block.rules.len() as u32;
             Some(start)
         });
-        let places = blocks.iter().flat_map(|block| {
-            let rules = block.rules.iter().enumerate();
-            rules.map(|(place, rule)| Quick::of(rule, block.rest(place).is_empty()))
-        });
-        let quick: Box<[Quick]> = places.chain([Quick::Accept(NOBODY)]).collect();
+        let (mut quick, mut marks) = (Vec::new(), Vec::new());
+        for block in &blocks {
+            quick.extend_from_slice(&block.summary.quick);
+            marks.extend_from_slice(&block.summary.marks);
+        }
+        quick.push(Quick::Accept(NOBODY));
+        let asks = |block: &Arc<Block>| block.summary.quick.contains(&Quick::Ask);
         Self {
             name,
-            has_to_ask: quick.contains(&Quick::Ask) || blocks.len() > 1,
+            has_to_ask: blocks.len() > 1 || blocks.iter().any(asks),
             starts: starts.collect(),
             parts: blocks.iter().flat_map(|block| block.parts()).collect(),
             by_columns: blocks.iter().all(|block| block.by_columns()),
             reads_packet_marks: blocks.iter().any(|block| block.reads_packet_marks),
-            marks: rules.iter().map(|rule| rule.mark()).collect(),
-            quick,
+            marks: marks.into(),
+            quick: quick.into(),
             blocks: blocks.into(),
-            rules: rules.into(),
         }
+    }
+
+    /// How many rules it has.
+    pub fn len(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// Whether it has no rule.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// The rule at a place below [`Self::len`].
+    #[inline]
+    pub(super) fn rule(&self, place: usize) -> &Arc<Rule> {
+        let block = self.block_of(place);
+        &self.blocks[block].rules[place - self.starts[block] as usize]
+    }
+
+    /// The same chain with these rules in place of `removed` rules from place `at` on.
+    fn splice(&self, at: usize, removed: usize, inserted: &[Arc<Rule>]) -> Self {
+        let end = at + removed;
+        let start = |block: usize| {
+            self.starts
+                .get(block)
+                .map_or(self.len(), |start| *start as usize)
+        };
+        let front = self.starts.partition_point(|start| (*start as usize) < at);
+        // The block that begins before `at` reaches beyond it, unless `at` is its end.
+        let front = match front.checked_sub(1) {
+            Some(block) if start(block + 1) > at => block,
+            _ => front,
+        };
+        let back = self.starts.partition_point(|start| (*start as usize) < end);
+        let back = back.max(front);
+        let old = |from, to| (from..to).map(|place| Arc::clone(self.rule(place)));
+        let mut changed: Vec<_> = old(start(front), at).collect();
+        changed.extend_from_slice(inserted);
+        changed.extend(old(end, start(back).max(end)));
+        Self::new(
+            Arc::clone(&self.name),
+            join(&self.blocks, front, back, changed),
+        )
     }
 
     /// What a first candidate comes to.
@@ -222,8 +320,8 @@ impl Chain {
     }
 
     /// Its rules, in order.
-    pub fn rules(&self) -> &[Arc<Rule>] {
-        &self.rules
+    pub fn rules(&self) -> impl Iterator<Item = &Arc<Rule>> {
+        self.blocks.iter().flat_map(|block| &*block.rules)
     }
 
     /// The block that a rule lies in, or the one behind all.
@@ -262,18 +360,42 @@ fn cut(old: &[Arc<Block>], rules: &[Arc<Rule>]) -> Vec<Arc<Block>> {
     {
         (back, to) = (back - 1, start);
     }
-    // What changed joins a neighbour that has room, else blocks would become ever more and smaller.
-    if from < to || front < back {
-        let room = |block: &Block, len: usize| block.rules.len() + len <= FILL;
-        if front > 0 && room(&old[front - 1], to - from) {
-            (front, from) = (front - 1, from - old[front - 1].rules.len());
-        }
-        if back < old.len() && room(&old[back], to - from) {
-            (back, to) = (back + 1, to + old[back].rules.len());
-        }
+    join(old, front, back, rules[from..to].to_vec())
+}
+
+/// Replaces the blocks from `front` to `back` by these rules. They join a neighbour that has room, else blocks would
+/// become ever more and smaller.
+fn join(
+    old: &[Arc<Block>],
+    mut front: usize,
+    mut back: usize,
+    mut changed: Vec<Arc<Rule>>,
+) -> Vec<Arc<Block>> {
+    let is_insertion = front == back;
+    if is_insertion && changed.is_empty() {
+        return old.to_vec();
+    }
+    let most = if is_insertion { SMALL } else { FILL };
+    let room = |block: &Block, len: usize| block.rules.len() + len <= most;
+    if front > 0 && room(&old[front - 1], changed.len()) {
+        front -= 1;
+        changed.splice(0..0, old[front].rules.iter().cloned());
+    }
+    if back < old.len() && room(&old[back], changed.len()) {
+        changed.extend(old[back].rules.iter().cloned());
+        back += 1;
     }
     let mut blocks = old[..front].to_vec();
-    let changed = &rules[from..to];
+    // Rules that are added one by one begin a block now and then: the two before it may be one.
+    if is_insertion
+        && front == back
+        && let [.., one, other] = &blocks[..]
+        && one.rules.len() + other.rules.len() <= FILL
+    {
+        let both = [&one.rules[..], &other.rules[..]].concat();
+        blocks.truncate(front - 2);
+        blocks.push(Arc::new(Block::new(both.into())));
+    }
     if changed.len() <= RULES && !changed.is_empty() {
         blocks.push(Arc::new(Block::new(changed.into())));
     } else {
@@ -293,7 +415,7 @@ fn cut(old: &[Arc<Block>], rules: &[Arc<Rule>]) -> Vec<Arc<Block>> {
 /// The chains of one menu: `/ip/firewall/filter` and the like.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    pub(super) chains: Box<[Chain]>,
+    pub(super) chains: Box<[Arc<Chain>]>,
     /// The ids of rules that may not jump, in order.
     refused: Box<[u32]>,
     censuses: Box<[Arc<ConnectionLimit>]>,
@@ -312,37 +434,67 @@ impl Table {
     pub fn compile(previous: Option<&Self>, chains: Vec<(Arc<str>, Vec<Arc<Rule>>)>) -> Self {
         let compiled = chains.into_iter().map(|(name, rules)| {
             let old = previous.and_then(|table| table.chain(table.find(&name)?));
-            Chain::compile(old, name, rules)
+            Arc::new(Chain::compile(old, name, &rules))
         });
-        let chains: Box<[Chain]> = compiled.collect();
+        let mut table = Self::of(compiled.collect());
+        table.refuse_jumps();
+        table
+    }
+
+    /// The same table with these rules in place of `removed` rules of a chain from place `at` on. The cost does not
+    /// grow with the number of rules, but for a copy of a few bytes for each rule of the chain.
+    #[must_use]
+    pub fn splice(
+        &self,
+        chain: ChainId,
+        at: usize,
+        removed: usize,
+        inserted: &[Arc<Rule>],
+    ) -> Self {
+        let Some(before) = self.chains.get(usize::from(chain.0)) else {
+            return self.clone();
+        };
+        let mut leads = inserted.iter().any(|rule| rule.jumps());
+        leads |= (at..at + removed).any(|place| before.rule(place).jumps());
+        let mut chains = self.chains.clone();
+        chains[usize::from(chain.0)] = Arc::new(before.splice(at, removed, inserted));
+        let mut table = Self::of(chains);
+        match leads {
+            true => table.refuse_jumps(),
+            false => table.refused.clone_from(&self.refused),
+        }
+        table
+    }
+
+    /// A table of these chains, with all jumps.
+    fn of(chains: Box<[Arc<Chain>]>) -> Self {
+        let blocks = || chains.iter().flat_map(|chain| &*chain.blocks);
+        let summaries = || blocks().map(|block| &block.summary);
+        let censuses = summaries().flat_map(|summary| &*summary.censuses);
+        Self {
+            decides: summaries().any(|summary| summary.decides),
+            tells: summaries().any(|summary| summary.tells),
+            follows: summaries().any(|summary| summary.follows),
+            censuses: censuses.cloned().collect(),
+            refused: Box::default(),
+            chains,
+        }
+    }
+
+    /// Finds the jumps that are not made.
+    fn refuse_jumps(&mut self) {
         let mut jumps = Jumps {
-            chains: &chains,
-            depths: vec![Depth::Unknown; chains.len()],
+            chains: &self.chains,
+            depths: vec![Depth::Unknown; self.chains.len()],
             refused: Vec::new(),
         };
-        for chain in 0..chains.len() {
+        for chain in 0..self.chains.len() {
             jumps.depth(chain, DEPTH);
         }
         let mut refused = jumps.refused;
         refused.sort_unstable();
         refused.dedup();
-        let matchers = chains
-            .iter()
-            .flat_map(Chain::rules)
-            .flat_map(|rule| &rule.matchers);
-        let censuses = matchers.filter_map(|matcher| match &matcher.what {
-            Match::ConnectionLimit(limit) => Some(Arc::clone(limit)),
-            _ => None,
-        });
-        let rules = || chains.iter().flat_map(Chain::rules);
-        Self {
-            decides: rules().any(|rule| rule.action.decides()),
-            tells: rules().any(|rule| rule.tells()),
-            follows: rules().any(|rule| rule.follows()),
-            censuses: censuses.collect(),
-            refused: refused.into(),
-            chains,
-        }
+        self.refused = refused.into();
     }
 
     /// The ids of rules, in order, whose jump would lead back to where it comes from or nests more
@@ -357,28 +509,36 @@ impl Table {
         u16::try_from(place).ok().map(ChainId)
     }
 
+    /// The rules of all blocks in which some rule looks for something in streams.
+    pub(super) fn seeking(&self) -> impl Iterator<Item = &Arc<Rule>> + Clone {
+        let blocks = self.chains.iter().flat_map(|chain| &*chain.blocks);
+        let seeking = blocks.filter(|block| block.summary.seeks);
+        seeking.flat_map(|block| &*block.rules)
+    }
+
     /// All chains.
-    pub(super) fn chains(&self) -> &[Chain] {
+    #[cfg(test)]
+    pub(super) fn chains(&self) -> &[Arc<Chain>] {
         &self.chains
     }
 
     /// Whether no chain has a rule.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.chains.iter().all(|chain| chain.rules.is_empty())
+        self.chains.iter().all(|chain| chain.is_empty())
     }
 
     /// A chain by its place, if it has a rule.
     #[inline]
     pub fn busy(&self, id: ChainId) -> Option<ChainId> {
         let chain = self.chain(id)?;
-        (!chain.rules.is_empty()).then_some(id)
+        (!chain.is_empty()).then_some(id)
     }
 
     /// A chain by its place.
     #[inline]
     pub fn chain(&self, id: ChainId) -> Option<&Chain> {
-        self.chains.get(usize::from(id.0))
+        self.chains.get(usize::from(id.0)).map(|chain| &**chain)
     }
 
     /// Takes a connection out of all `connection-limit`s: it ended, or the packet that would have
@@ -437,7 +597,7 @@ enum Depth {
 
 /// Finds jumps in a circle.
 struct Jumps<'a> {
-    chains: &'a [Chain],
+    chains: &'a [Arc<Chain>],
     depths: Vec<Depth>,
     refused: Vec<u32>,
 }
@@ -451,7 +611,9 @@ impl Jumps<'_> {
             Depth::Unknown => self.depths[chain] = Depth::Open,
         }
         let mut deepest = 0;
-        for rule in &self.chains[chain].rules {
+        let blocks = self.chains[chain].blocks.iter();
+        let jumping = blocks.filter(|block| block.summary.jumps);
+        for rule in jumping.flat_map(|block| &*block.rules) {
             let Action::Jump(to) = rule.action else {
                 continue;
             };

@@ -11,6 +11,7 @@
 //! remember.
 
 mod addresses;
+mod assembly;
 mod chip;
 pub(crate) mod hosts;
 mod invalid;
@@ -28,6 +29,7 @@ mod targets;
 #[cfg(test)]
 mod tests;
 mod tracking;
+mod uses;
 pub(crate) mod value;
 
 use core::net::IpAddr;
@@ -173,7 +175,7 @@ impl Firewall {
         self.change_sets(around, everything);
         let world = world(around, &self.sets, &self.patterns);
         for desk in &mut self.desks {
-            desk.finish(store, &world, &mut self.shared);
+            desk.settle(&world, &mut self.shared);
         }
         self.put_together();
     }
@@ -215,7 +217,7 @@ impl Firewall {
         for (desk, read) in self.desks.iter_mut().zip(read) {
             let unbound = concerns_any && desk.unbind(concerns);
             if read {
-                desk.finish(store, &world, &mut self.shared);
+                desk.settle(&world, &mut self.shared);
             } else if unbound {
                 desk.bind(&world, &mut self.shared);
             }

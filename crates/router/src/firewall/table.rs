@@ -1,8 +1,8 @@
 //! One menu of rules: what it has, in order, and what the data plane has of it.
 //!
-//! A change costs what it touches: rules that are other are read and compiled, and chains are put
-//! together of what is there. Only what a rule names brings others with it: an interface, a list of
-//! them, a routing table, a jump that closes a circle.
+//! A change costs what it touches: rules that changed are read and compiled, and replaced in the compiled table
+//! ([`Assembly`]). Only what a rule names brings others with it: an interface, a list of them, a routing table, a jump
+//! that closes a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use dataplane::nat::Side;
 use dataplane::rule::{self, RuleCounters, Table};
 use menu::{Change, Item, Store};
 
+use super::assembly::{Assembly, Order, Placed};
 use super::chip;
 use super::invalid::Invalid;
 use super::jumps;
@@ -22,6 +23,7 @@ use super::read;
 use super::resolve::{self, Numbered, Place, World};
 use super::rule::{Deed, Rule};
 use super::targets::Targets;
+use super::uses::Uses;
 use crate::intent::{ItemId, Name};
 
 /// Which menu it is.
@@ -180,6 +182,7 @@ impl Shared {
 #[derive(Debug)]
 struct Entry {
     rule: Rule,
+    order: Order,
     number: u32,
     target: Option<u32>,
     compiled: Option<Arc<rule::Rule>>,
@@ -188,6 +191,8 @@ struct Entry {
 
 /// How many chains without a rule keep their places.
 const STALE_CHAINS: usize = 1024;
+/// Up to this many changed rules are replaced in the table one by one.
+const FEW: usize = 8;
 
 /// See the module.
 #[derive(Debug)]
@@ -199,12 +204,18 @@ pub struct Desk {
     made: BTreeMap<ItemId, Item>,
     /// Some of those are others, and nobody has followed.
     made_others: bool,
-    order: Vec<ItemId>,
+    order: BTreeMap<Order, ItemId>,
+    uses: Uses,
+    /// Rules to compile.
+    uncompiled: BTreeSet<ItemId>,
+    /// Rules to replace in the table; all of them, if chains lost their places.
+    changed: BTreeSet<ItemId>,
+    rebuilds: bool,
     /// The jumps that are not made.
     endless: BTreeSet<ItemId>,
     /// Of nat: the user's chains that translate destinations.
     of_destinations: BTreeSet<Name>,
-    table: Arc<Table>,
+    assembly: Assembly,
 }
 
 impl Desk {
@@ -216,10 +227,14 @@ impl Desk {
             rules: BTreeMap::new(),
             made: BTreeMap::new(),
             made_others: false,
-            order: Vec::new(),
+            order: BTreeMap::new(),
+            uses: Uses::default(),
+            uncompiled: BTreeSet::new(),
+            changed: BTreeSet::new(),
+            rebuilds: false,
             endless: BTreeSet::new(),
             of_destinations: BTreeSet::new(),
-            table: Arc::default(),
+            assembly: Assembly::default(),
         }
     }
 
@@ -230,21 +245,17 @@ impl Desk {
 
     /// What the data plane has of it.
     pub const fn table(&self) -> &Arc<Table> {
-        &self.table
+        self.assembly.table()
     }
 
     /// Whether it has a rule that is in use.
-    pub fn is_used(&self) -> bool {
-        self.rules.values().any(|entry| !entry.rule.disabled)
+    pub const fn is_used(&self) -> bool {
+        self.uses.enabled > 0
     }
 
     /// Whether a rule in use fasttracks connections.
-    pub fn fasttracks(&self) -> bool {
-        let fasttracks = |rule: &Rule| {
-            let deed = rule.deed.as_ref();
-            matches!(deed, Some(Deed::Plain(rule::Action::Fasttrack))) && !rule.disabled
-        };
-        self.rules.values().any(|entry| fasttracks(&entry.rule))
+    pub const fn fasttracks(&self) -> bool {
+        self.uses.fasttracking > 0
     }
 
     /// The number that a rule is counted under.
@@ -269,22 +280,21 @@ impl Desk {
 
     /// Reads all rules of a configuration.
     pub fn load(&mut self, store: &Store, shared: &mut Shared) {
-        for (_, entry) in core::mem::take(&mut self.rules) {
-            give_back(&entry, shared);
+        for item in self.rules.keys().copied().collect::<Vec<_>>() {
+            self.forget(item, shared);
         }
-        let items: Vec<_> = store.items(self.which.path).cloned().collect();
-        for item in &items {
-            self.take(item, None, shared);
+        for item in store.items(self.which.path) {
+            self.take(item, Order::configured(item), None, shared);
         }
         for item in self.made.values().cloned().collect::<Vec<_>>() {
-            self.take(&item, None, shared);
+            self.take(&item, Order::made(&item), None, shared);
         }
+        (self.rebuilds, self.uses.jumps_changed) = (true, true);
     }
 
     /// A rule comes behind those that were made before.
     pub fn make(&mut self, item: Item, shared: &mut Shared) {
-        self.take(&item, None, shared);
-        self.order.insert(self.made.len(), item.id.0);
+        self.take(&item, Order::made(&item), None, shared);
         self.made.insert(item.id.0, item);
         self.made_others = true;
     }
@@ -292,10 +302,7 @@ impl Desk {
     /// A rule that was made goes.
     pub fn unmake(&mut self, id: ItemId, shared: &mut Shared) {
         self.made.remove(&id);
-        self.order.retain(|of| *of != id);
-        if let Some(entry) = self.rules.remove(&id) {
-            give_back(&entry, shared);
-        }
+        self.forget(id, shared);
         self.made_others = true;
     }
 
@@ -319,12 +326,11 @@ impl Desk {
         for change in changes {
             any = true;
             match &change.after {
-                Some(item) => self.take(item, change.before.as_deref(), shared),
-                None => {
-                    if let Some(entry) = self.rules.remove(&change.id.0) {
-                        give_back(&entry, shared);
-                    }
+                Some(item) => {
+                    let before = change.before.as_deref();
+                    self.take(item, Order::configured(item), before, shared);
                 }
+                None => self.forget(change.id.0, shared),
             }
         }
         any
@@ -333,12 +339,10 @@ impl Desk {
     /// Has the rules compiled anew that name something which may be other now; says whether there is one.
     pub fn unbind(&mut self, concerns: impl Fn(&Rule) -> bool) -> bool {
         let mut changed = false;
-        for entry in self
-            .rules
-            .values_mut()
-            .filter(|entry| concerns(&entry.rule))
-        {
+        let concerned = self.rules.iter_mut();
+        for (item, entry) in concerned.filter(|(_, entry)| concerns(&entry.rule)) {
             entry.compiled = None;
+            self.uncompiled.insert(*item);
             changed = true;
         }
         changed
@@ -350,20 +354,31 @@ impl Desk {
         self.assemble();
     }
 
-    /// Reads an item. What a rule remembers is kept when only its comment or its place is other.
-    fn take(&mut self, item: &Item, before: Option<&Item>, shared: &mut Shared) {
+    /// Reads an item. A rule keeps what it remembers if only its comment or its place changed.
+    fn take(&mut self, item: &Item, order: Order, before: Option<&Item>, shared: &mut Shared) {
         let id = item.id.0;
         let known = self.rules.get_mut(&id);
         if let (Some(entry), Some(before)) = (known, before) {
+            if entry.order != order {
+                self.order.remove(&entry.order);
+                self.order.insert(order, id);
+                entry.order = order;
+                self.changed.insert(id);
+                self.uses.jumps_changed |= entry.rule.jumps_to().is_some();
+            }
             if is_same_rule(before, item) {
                 return;
             }
             shared.unname(&entry.rule);
+            self.uses.count(&entry.rule, false);
             entry.rule = self.which.read(item);
+            self.uses.count(&entry.rule, true);
             shared.name(&entry.rule);
             entry.compiled = None;
+            self.uncompiled.insert(id);
             return;
         }
+        self.forget(id, shared);
         let all = shared.counters.iter().map(|counters| &**counters);
         // Beyond a million rules they share the last number.
         let number = shared.numbers.give(all).unwrap_or(u32::MAX);
@@ -373,33 +388,42 @@ impl Desk {
         }
         let entry = Entry {
             rule: self.which.read(item),
+            order,
             number,
             target: None,
             compiled: None,
             invalid: None,
         };
         shared.name(&entry.rule);
-        if let Some(before) = self.rules.insert(id, entry) {
-            give_back(&before, shared);
-        }
+        self.uses.count(&entry.rule, true);
+        self.order.insert(order, id);
+        self.uncompiled.insert(id);
+        self.rules.insert(id, entry);
     }
 
-    /// Brings everything up to date after rules of the store were read.
-    pub fn finish(&mut self, store: &Store, world: &World<'_>, shared: &mut Shared) {
-        let items = store.items(self.which.path).map(|item| item.id.0);
-        self.order = self.made.keys().copied().chain(items).collect();
-        self.settle(world, shared);
+    /// Forgets a rule, if it is there.
+    fn forget(&mut self, id: ItemId, shared: &mut Shared) {
+        let Some(entry) = self.rules.remove(&id) else {
+            return;
+        };
+        give_back(&entry, shared);
+        self.uses.count(&entry.rule, false);
+        self.order.remove(&entry.order);
+        self.uncompiled.remove(&id);
+        self.changed.insert(id);
     }
 
     /// Brings everything up to date after rules came or went.
     pub fn settle(&mut self, world: &World<'_>, shared: &mut Shared) {
-        for entry in self.rules.values_mut() {
+        for item in &self.uncompiled {
+            let Some(entry) = self.rules.get_mut(item) else {
+                continue;
+            };
             if is_translation(&entry.rule) != entry.target.is_some() {
                 match entry.target.take() {
                     Some(place) => shared.targets.take_back(place),
                     None => entry.target = Some(shared.targets.give()),
                 }
-                entry.compiled = None;
             }
         }
         self.follow_jumps();
@@ -409,8 +433,11 @@ impl Desk {
 
     /// Finds the jumps that are not made, and the chains that translate destinations.
     fn follow_jumps(&mut self) {
+        if !core::mem::take(&mut self.uses.jumps_changed) {
+            return;
+        }
         let jumps = || {
-            self.order.iter().filter_map(|item| {
+            self.order.values().filter_map(|item| {
                 let rule = &self.rules.get(item)?.rule;
                 Some((*item, &rule.chain, rule.jumps_to()?)).filter(|_| !rule.disabled)
             })
@@ -420,12 +447,15 @@ impl Desk {
         for item in endless.symmetric_difference(&self.endless) {
             if let Some(entry) = self.rules.get_mut(item) {
                 entry.compiled = None;
+                self.uncompiled.insert(*item);
             }
         }
         if of_destinations != self.of_destinations {
             let sided = |rule: &Rule| is_translation(rule) || is_readdressing(rule);
-            for entry in self.rules.values_mut().filter(|entry| sided(&entry.rule)) {
+            let rules = self.rules.iter_mut();
+            for (item, entry) in rules.filter(|(_, entry)| sided(&entry.rule)) {
                 entry.compiled = None;
+                self.uncompiled.insert(*item);
             }
         }
         (self.endless, self.of_destinations) = (endless, of_destinations);
@@ -434,13 +464,12 @@ impl Desk {
     /// Forgets chains that no rule names any more, when they are many: chains come and go for as
     /// long as the router runs, and their places are few.
     fn forget_chains(&mut self) {
-        let rules = self.rules.values().map(|entry| &entry.rule);
-        let named = rules.flat_map(|rule| rule.jumps_to().into_iter().chain([&rule.chain]));
-        let named: BTreeSet<_> = named.collect();
-        if self.chains.names().len() > named.len() + STALE_CHAINS {
+        if self.chains.names().len() > self.uses.chains.len() + STALE_CHAINS {
             self.chains = Chains::new(self.which.kind.chains());
-            for entry in self.rules.values_mut() {
+            self.rebuilds = true;
+            for (item, entry) in &mut self.rules {
                 entry.compiled = None;
+                self.uncompiled.insert(*item);
             }
         }
     }
@@ -454,8 +483,10 @@ impl Desk {
             chains: &mut self.chains,
             targets: &mut shared.targets,
         };
-        let all = self.rules.iter_mut();
-        for (item, entry) in all.filter(|(_, entry)| entry.compiled.is_none()) {
+        for item in core::mem::take(&mut self.uncompiled) {
+            let Some(entry) = self.rules.get_mut(&item) else {
+                continue;
+            };
             let chain = &entry.rule.chain;
             // A chain without room for it is one that no packet reaches.
             let _ = numbered.chains.place(chain);
@@ -468,27 +499,37 @@ impl Desk {
                     true => Side::Destination,
                     false => Side::Source,
                 },
-                endless: self.endless.contains(item),
+                endless: self.endless.contains(&item),
             };
             let (rule, invalid) = resolve::compile(&entry.rule, &place, world, &mut numbered);
             entry.invalid = invalid.filter(|_| !entry.rule.disabled);
             entry.compiled = Some(Arc::new(rule));
+            self.changed.insert(item);
         }
     }
 
-    /// Puts chains together of rules that are compiled.
+    /// Brings the table up to date with rules that are compiled.
     fn assemble(&mut self) {
-        let names = self.chains.names().iter();
-        let mut chains: Vec<_> = names.map(|name| (name.clone(), Vec::new())).collect();
-        let used = self.order.iter().filter_map(|item| self.rules.get(item));
-        for entry in used.filter(|entry| !entry.rule.disabled) {
-            if let (Some(place), Some(rule)) =
-                (self.chains.known(&entry.rule.chain), &entry.compiled)
-            {
-                chains[usize::from(place.0)].1.push(Arc::clone(rule));
+        let changed = core::mem::take(&mut self.changed);
+        let names = self.chains.names();
+        let rebuilds = core::mem::take(&mut self.rebuilds);
+        let placed = |item: ItemId| {
+            let entry = { self.rules.get(&item) }.filter(|entry| !entry.rule.disabled)?;
+            Some(Placed {
+                chain: self.chains.known(&entry.rule.chain)?,
+                order: entry.order,
+                rule: entry.compiled.clone()?,
+            })
+        };
+        if rebuilds || changed.len() > FEW || names.len() != self.assembly.chain_count() {
+            let all = self.order.values();
+            let all = all.filter_map(|item| Some((*item, placed(*item)?)));
+            self.assembly.rebuild(names, all);
+        } else {
+            for item in changed {
+                self.assembly.replace(item, placed(item));
             }
         }
-        self.table = Arc::new(Table::compile(Some(&self.table), chains));
     }
 }
 

@@ -35,7 +35,7 @@ use part::Part;
 use sparse::{Runs, Sparse};
 
 use super::stream::Looked;
-use super::table::{NONE, Rule};
+use super::table::{NONE, Rule, Summary};
 
 /// How many rules a block has at most.
 pub(super) const RULES: usize = 1024;
@@ -104,6 +104,7 @@ pub(super) struct Block {
     /// By rule: the matchers that no part says, by place.
     rest: Box<[Box<[u8]>]>,
     alike: Alike,
+    pub(super) summary: Summary,
     /// Where rows are long.
     sparse: Option<Sparse>,
     /// A part is a mark: what rules change there, they change for the rules behind them.
@@ -146,13 +147,15 @@ impl Block {
             .unzip();
         let spans: Vec<usize> = parts.iter().map(Part::spans_count).collect();
         let sparse = (words > 1).then(|| Sparse::new(&runs, &spans, rules.len()));
+        let rest: Box<[Box<[u8]>]> = rest.into_iter().map(Into::into).collect();
         Self {
+            summary: Summary::new(&rules, &rest),
             sparse: sparse.flatten(),
             reads_marks: wanted.iter().any(|(of, _)| of.is_mark()),
             reads_packet_marks: wanted.iter().any(|(of, _)| *of == Of::PacketMark),
             parts: parts.into(),
             words,
-            rest: rest.into_iter().map(Into::into).collect(),
+            rest,
             alike: Alike::new(&rules),
             rules,
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::host::Hosts;
 use super::layer7::Patterns;
 use crate::rule::matcher::Match;
-use crate::rule::table::{Chain, Table};
+use crate::rule::table::Table;
 
 /// What rules look for in streams, compiled together.
 #[derive(Clone, Debug, Default)]
@@ -75,8 +75,7 @@ impl Sought {
         making: Making,
     ) -> Self {
         let matchers = tables
-            .flat_map(Table::chains)
-            .flat_map(Chain::rules)
+            .flat_map(Table::seeking)
             .flat_map(|rule| &rule.matchers);
         let patterns = matchers.clone().filter_map(|matcher| match &matcher.what {
             Match::Layer7(pattern) => Some(pattern),

@@ -235,7 +235,7 @@ pub(super) fn agree_on(table: &Table, subjects: &[Subject<'_>]) -> Result<(), Te
         results.push((verdict, three.marks, three.changes));
         prop_assert_eq!(results[1], results[0]);
         prop_assert_eq!(results[2], results[0]);
-        for rule in table.chains.iter().flat_map(Chain::rules) {
+        for rule in table.chains.iter().flat_map(|chain| chain.rules()) {
             let matched = plain
                 .tried
                 .iter()
@@ -339,6 +339,20 @@ fn many_agree(
             1 => rules.insert(at, other),
             _ => drop(rules.remove(at)),
         }
+        let spliced = match how {
+            0 => table.splice(ChainId(0), at, 1, &rules[at..=at]),
+            1 => table.splice(ChainId(0), at, 0, &rules[at..=at]),
+            _ => table.splice(ChainId(0), at, 1, &[]),
+        };
+        let chain = &spliced.chains[0];
+        prop_assert!(
+            chain
+                .rules()
+                .zip(&rules)
+                .all(|(one, other)| Arc::ptr_eq(one, other))
+        );
+        prop_assert_eq!(chain.len(), rules.len());
+        agree(&spliced, packets)?;
         table = Table::compile(Some(&table), vec![(Arc::clone(&name), rules.clone())]);
         let kept: usize = table.chains[0]
             .blocks
@@ -511,7 +525,7 @@ proptest! {
         let last = (Vec::new(), Action::Accept);
         let rules: Vec<Written> = rules.into_iter().chain([last]).collect();
         let table = Table::compile(None, vec![(Arc::from("forward"), compiled(&rules, 1))]);
-        prop_assume!(table.chains().iter().all(Chain::is_sparse));
+        prop_assume!(table.chains().iter().all(|chain| chain.is_sparse()));
         agree(&table, &packets)?;
     }
 }

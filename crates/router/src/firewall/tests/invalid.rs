@@ -52,7 +52,7 @@ fn what_names_what_is_not_there_is_invalid_and_never_matches() {
     assert!(invalid(&bench, 0) && !invalid(&bench, 2));
     let table = &bench.firewall.compiled().ipv4.filter;
     let chain = table.chain(table.find("input").expect("a chain"));
-    let rules = chain.expect("it is there").rules();
+    let rules: Vec<_> = chain.expect("it is there").rules().collect();
     let never = |rule: &rule::Rule| {
         matches!(
             rule.matchers[..],
