@@ -13,6 +13,7 @@ use service::radius::{Accept, Question, Request, Server, Status, Through};
 use super::installed::{Both, sum};
 use super::logins::Asked;
 use super::{Ipsec, read};
+use crate::drive::timers::Timers;
 use crate::feature::Effects;
 
 /// See the module.
@@ -22,6 +23,8 @@ pub(super) struct Sessions {
     accounting: bool,
     interim: Option<Duration>,
     all: BTreeMap<SaId, Session>,
+    /// When servers are told again, or the time of a session is over.
+    timers: Timers<SaId>,
 }
 
 /// A session.
@@ -75,6 +78,15 @@ impl Sessions {
             gone: Both::default(),
         };
         self.all.insert(sa, session);
+        self.reschedule(sa);
+    }
+
+    /// Sets the timer of a session.
+    fn reschedule(&mut self, sa: SaId) {
+        let session = self.all.get(&sa);
+        let times = session.map(|session| [session.until, session.next]);
+        let next = times.and_then(|times| times.into_iter().flatten().min());
+        self.timers.set(sa, next);
     }
 
     /// The user of an IKE SA.
@@ -86,6 +98,8 @@ impl Sessions {
     pub(super) fn pass_on(&mut self, before: SaId, after: SaId) {
         if let Some(session) = self.all.remove(&before) {
             self.all.insert(after, session);
+            self.reschedule(before);
+            self.reschedule(after);
         }
     }
 
@@ -97,11 +111,7 @@ impl Sessions {
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let sessions = self
-            .all
-            .values()
-            .flat_map(|session| [session.until, session.next]);
-        sessions.flatten().min()
+        self.timers.deadline()
     }
 
     /// What servers are told of a session: what goes by its pairs is `live`. None where they are told nothing.
@@ -115,9 +125,11 @@ impl Sessions {
         let begun = session.begun?;
         let interim = self.interim.or(session.interim).filter(|_| self.accounting);
         session.next = interim.map(|interim| now + interim);
+        self.reschedule(sa);
         if !self.accounting {
             return None;
         }
+        let session = self.all.get(&sa)?;
         let (input, output) = sum(session.gone, live);
         let seconds = now.saturating_since(begun).as_secs();
         let request = Request {
@@ -148,7 +160,7 @@ impl Ipsec {
 
     /// An IKE SA is there: the session of its user begins.
     pub(super) fn begin_session(&mut self, sa: SaId, out: &mut Effects) {
-        let row = self.engine.peers().find(|row| row.id == sa);
+        let row = self.engine.peer(sa);
         let address = row.and_then(|row| row.leased);
         let now = self.now;
         let new = self.sessions.all.get_mut(&sa);
@@ -171,17 +183,15 @@ impl Ipsec {
         let live = self.installed.traffic(sa);
         self.tell(sa, (Status::Stop, live), out);
         self.sessions.all.remove(&sa);
+        self.sessions.reschedule(sa);
     }
 
     /// Tells servers what they are to be told again, and ends what is over.
     pub(super) fn tick_sessions(&mut self, now: Instant, out: &mut Effects) {
-        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        let sessions = self.sessions.all.iter();
-        let due = sessions.filter(|(_, session)| is_due(session.next) || is_due(session.until));
-        let due: Vec<_> = due
-            .map(|(sa, session)| (*sa, is_due(session.until)))
-            .collect();
-        for (sa, is_over) in due {
+        let due: Vec<_> = core::iter::from_fn(|| self.sessions.timers.due(now)).collect();
+        for sa in due {
+            let session = self.sessions.all.get(&sa);
+            let is_over = session.is_some_and(|session| session.until.is_some_and(|at| at <= now));
             if is_over {
                 if let Some(session) = self.sessions.all.get_mut(&sa) {
                     session.until = None;
@@ -191,6 +201,7 @@ impl Ipsec {
                 let live = self.installed.traffic(sa);
                 self.tell(sa, (Status::Interim, live), out);
             }
+            self.sessions.reschedule(sa);
         }
     }
 }

@@ -10,6 +10,7 @@ use frame::InterfaceId;
 use machine::{Instant, Machine as _, Rng};
 use service::radius::{Action, Event, Exchange, Outcome, Request, Server};
 
+use crate::drive::timers::Timers;
 use crate::feature::hear::Datagram;
 use crate::feature::{Effect, Effects};
 
@@ -27,6 +28,7 @@ const RATE: Rate = Rate {
 pub(crate) struct Questions<K> {
     running: BTreeMap<K, Running>,
     ports: BTreeMap<u16, K>,
+    timers: Timers<K>,
     rng: Rng,
 }
 
@@ -47,10 +49,11 @@ pub(crate) struct Answer {
 
 impl<K: Copy + Ord> Questions<K> {
     /// None is asked. Ports, numbers and authenticators, which nobody may guess, come from `rng`.
-    pub(crate) const fn new(rng: Rng) -> Self {
+    pub(crate) fn new(rng: Rng) -> Self {
         Self {
             running: BTreeMap::new(),
             ports: BTreeMap::new(),
+            timers: Timers::default(),
             rng,
         }
     }
@@ -118,6 +121,7 @@ impl<K: Copy + Ord> Questions<K> {
         if let Some(gone) = self.running.remove(&key) {
             self.ports.remove(&gone.port);
         }
+        self.timers.set(key, None);
     }
 
     /// Whether a port is that of a question.
@@ -145,18 +149,12 @@ impl<K: Copy + Ord> Questions<K> {
 
     /// When something is to be done without an answer.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let deadlines = self
-            .running
-            .values()
-            .map(|running| running.exchange.deadline());
-        deadlines.flatten().map(|(at, _)| at).min()
+        self.timers.deadline()
     }
 
     /// Time goes on. Gives the answers of questions that nobody answers.
     pub(crate) fn tick(&mut self, now: Instant, out: &mut Effects) -> Vec<(K, Answer)> {
-        let due = { self.running.iter() }
-            .filter(|(_, running)| running.exchange.deadline().is_some_and(|(at, _)| at <= now));
-        let due: Vec<K> = due.map(|(key, _)| *key).collect();
+        let due: Vec<K> = core::iter::from_fn(|| self.timers.due(now)).collect();
         let answers = due.into_iter().filter_map(|key| {
             let answer = self.step(key, |exchange, actions| exchange.tick(now, actions), out)?;
             Some((key, answer))
@@ -197,6 +195,8 @@ impl<K: Copy + Ord> Questions<K> {
                 counted @ Action::Count(..) => out.push(Effect::Radius(counted)),
             }
         }
+        let deadline = running.exchange.deadline().map(|(at, _)| at);
+        self.timers.set(key, deadline);
         if answer.is_some() {
             self.forget(key);
         }
