@@ -59,7 +59,7 @@ impl Control {
         }
     }
 
-    /// Brings the FIB up to date with the routes. Tunnels and IPsec look up the paths again that changed routes concern.
+    /// Brings the FIB up to date with the routes. Tunnels and IPsec look up the paths again that the change concerns.
     pub(super) fn settle_routes(&mut self) {
         self.v4.settle(&mut self.fib, &mut self.features.log);
         self.v6.settle(&mut self.fib, &mut self.features.log);

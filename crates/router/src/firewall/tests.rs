@@ -199,44 +199,6 @@ fn is_drop(verdict: Verdict) -> bool {
 }
 
 #[test]
-fn a_made_rule_decides_before_those_of_the_store_until_it_goes() {
-    let mut bench = Bench::new(
-        "/ip firewall address-list add list=bad address=192.0.2.0/24\n\
-         /ip firewall filter add chain=input action=accept\n",
-    );
-    let drops = |bench: &Bench, ingress: &str| {
-        let asked = Asked {
-            ingress,
-            ..Asked::default()
-        };
-        let filter = &bench.firewall.compiled().ipv4.filter;
-        is_drop(bench.verdict(filter, "input", &asked))
-    };
-    let values = [
-        ("chain", Value::text("input")),
-        ("action", Value::Word("drop")),
-        ("in-interface", Value::text("ether1")),
-        ("src-address-list", Value::text("bad")),
-    ];
-    let id = DYNAMIC | 5;
-    bench.firewall.make(FILTER, Id(id), &values);
-    assert!(!drops(&bench, "ether1"));
-    assert!(bench.follow_made());
-    assert!(drops(&bench, "ether1") && !drops(&bench, "ether2"));
-    let number = { bench.firewall.desk(FILTER) }.and_then(|desk| desk.number(id));
-    let owner = number.and_then(|number| bench.firewall.item_of(number));
-    assert_eq!(owner, Some((FILTER, id)));
-
-    bench.change("/ip firewall filter add chain=input action=accept place-before=0");
-    assert!(drops(&bench, "ether1"));
-
-    bench.firewall.unmake(FILTER, id);
-    assert!(bench.follow_made());
-    assert!(!drops(&bench, "ether1"));
-    assert!(!bench.follow_made());
-}
-
-#[test]
 fn the_lists_and_chains_of_a_configuration_decide_about_packets() {
     let bench = Bench::new(
         "/interface list add name=LAN\n\

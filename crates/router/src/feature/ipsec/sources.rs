@@ -1,5 +1,5 @@
-//! The local addresses by which this router reaches remote ends, where a policy or a peer leaves them open: the paths to
-//! the remote ends give them.
+//! The local addresses by which this router reaches remote ends, where a policy or a peer leaves them open: the paths
+//! to the remote ends give them.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Rules that change one by one lead to the table of a load.
+//! Rules that change one by one or that features make.
 
 use std::collections::VecDeque;
 
@@ -91,4 +91,42 @@ fn rules_that_change_one_by_one_lead_to_the_table_of_a_load() {
             assert_eq!(now, loaded, "seed {seed}, step {number}: {said}");
         }
     }
+}
+
+#[test]
+fn a_made_rule_decides_before_those_of_the_store_until_it_goes() {
+    let mut bench = Bench::new(
+        "/ip firewall address-list add list=bad address=192.0.2.0/24\n\
+         /ip firewall filter add chain=input action=accept\n",
+    );
+    let drops = |bench: &Bench, ingress: &str| {
+        let asked = Asked {
+            ingress,
+            ..Asked::default()
+        };
+        let filter = &bench.firewall.compiled().ipv4.filter;
+        is_drop(bench.verdict(filter, "input", &asked))
+    };
+    let values = [
+        ("chain", Value::text("input")),
+        ("action", Value::Word("drop")),
+        ("in-interface", Value::text("ether1")),
+        ("src-address-list", Value::text("bad")),
+    ];
+    let id = DYNAMIC | 5;
+    bench.firewall.make(FILTER, Id(id), &values);
+    assert!(!drops(&bench, "ether1"));
+    assert!(bench.follow_made());
+    assert!(drops(&bench, "ether1") && !drops(&bench, "ether2"));
+    let number = { bench.firewall.desk(FILTER) }.and_then(|desk| desk.number(id));
+    let owner = number.and_then(|number| bench.firewall.item_of(number));
+    assert_eq!(owner, Some((FILTER, id)));
+
+    bench.change("/ip firewall filter add chain=input action=accept place-before=0");
+    assert!(drops(&bench, "ether1"));
+
+    bench.firewall.unmake(FILTER, id);
+    assert!(bench.follow_made());
+    assert!(!drops(&bench, "ether1"));
+    assert!(!bench.follow_made());
 }
