@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use menu::{Changes, Item, Store, Value};
+use menu::{Change, Changes, Id, Item, Store, Value};
 
 use super::{
-    Board, BondMode, BridgeAsks, Carrier, Needs, Plan, PortAsks, SpanningTree, TagType, plan,
+    Board, BondMode, BridgeAsks, Carrier, Needs, Plan, PortAsks, Reason, SpanningTree, TagType,
+    plan,
 };
 use crate::feature::concerns;
 use crate::firewall::is_in;
@@ -17,11 +18,13 @@ use crate::read;
 /// The menus that say so, besides those of lists.
 const MENUS: &[&str] = &[
     "/interface/bridge",
-    "/interface/bridge/port",
+    PORTS,
     "/interface/bonding",
     "/interface/ethernet",
     "/interface/port",
 ];
+
+const PORTS: &str = "/interface/bridge/port";
 
 /// Why the kernel cannot switch a port, by the name that it has by itself.
 pub type Lacks<'a> = dyn Fn(&str) -> Option<&'static str> + 'a;
@@ -31,8 +34,10 @@ pub type Lacks<'a> = dyn Fn(&str) -> Option<&'static str> + 'a;
 pub struct Asks {
     /// Bridges that are not disabled.
     bridges: Vec<Bridge>,
-    /// Their ports that are not disabled.
+    /// Their ports that are not disabled and that a chip may know.
     ports: Vec<Port>,
+    /// The other ports by interface, each with the items that name it, in order. The first one counts.
+    software: BTreeMap<Name, BTreeMap<(u64, Id), SoftwarePort>>,
     /// Some item names no interface, and so its ports are the members of a list.
     has_lists: bool,
 }
@@ -54,6 +59,23 @@ struct Port {
     wants: Needs,
 }
 
+/// A port that no chip knows: what becomes of it depends on no other port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SoftwarePort {
+    bridge: Name,
+    hw: bool,
+}
+
+impl SoftwarePort {
+    /// Why it is not switched.
+    const fn reason(&self) -> Reason {
+        match self.hw {
+            true => Reason::Software,
+            false => Reason::NotAsked,
+        }
+    }
+}
+
 /// [`Carrier`] with names of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Carries {
@@ -70,7 +92,7 @@ impl Asks {
             .filter_map(|item| bridge(item))
             .collect();
         let places: BTreeMap<_, _> = bridges.iter().map(|is| is.name.clone()).zip(0..).collect();
-        let mut ports = Vec::new();
+        let (mut ports, mut software) = (Vec::new(), BTreeMap::<_, BTreeMap<_, _>>::new());
         let mut taken = BTreeSet::new();
         let is_list = |item: &Item| {
             let name = item.text("interface");
@@ -89,13 +111,20 @@ impl Asks {
                     .interfaces(item.text("interface")),
                 false => vec![item.text("interface").into()],
             };
-            for interface in new.into_iter().filter(|name| taken.insert(name.clone())) {
-                ports.push(port(store, item, (*bridge, interface)));
+            for interface in new {
+                let port = port(store, item, (*bridge, interface.clone()));
+                if port.carrier == Carries::Software {
+                    let of_interface = software.entry(interface).or_default();
+                    of_interface.insert((item.position(), item.id), port.in_software(&bridges));
+                } else if taken.insert(interface) {
+                    ports.push(port);
+                }
             }
         }
         Self {
             bridges,
             ports,
+            software,
             has_lists: lists.is_some(),
         }
     }
@@ -109,12 +138,84 @@ impl Asks {
         }
     }
 
+    /// Takes over a transaction that changed ports alone which no chip knows: the interfaces that it is about, each
+    /// with the reason why it is not switched, or `None` if it is no port any more. Returns `None` for any other
+    /// transaction.
+    pub fn change_software(
+        &mut self,
+        store: &Store,
+        changes: &Changes,
+    ) -> Option<Vec<(Name, Option<Reason>)>> {
+        let is_port = |change: &Change| change.menu.path == PORTS;
+        let others = |change: &Change| !is_port(change) && MENUS.contains(&change.menu.path);
+        let both = |change: &Change| [change.before.clone(), change.after.clone()];
+        let mut items = changes.of(PORTS).flat_map(both).flatten();
+        let in_software = |item: Arc<Item>| {
+            let name = item.text("interface");
+            let of_itself = store.named("interface", name);
+            of_itself.is_some() && carrier(store, name) == Carries::Software
+        };
+        if self.has_lists || changes.list.iter().any(others) || !items.all(in_software) {
+            return None;
+        }
+        let names: BTreeSet<_> = changes
+            .of(PORTS)
+            .flat_map(|change| self.change_port(change))
+            .collect();
+        let reason = |name: &Name| Some(self.software.get(name)?.values().next()?.reason());
+        Some(
+            names
+                .into_iter()
+                .map(|name| (name.clone(), reason(&name)))
+                .collect(),
+        )
+    }
+
+    /// Takes over an item of a port that no chip knows. Returns the interfaces that it is about.
+    fn change_port(&mut self, change: &Change) -> Vec<Name> {
+        let mut names = Vec::new();
+        if let Some(before) = &change.before {
+            let name = Name::from(before.text("interface"));
+            if let Some(of_interface) = self.software.get_mut(&name) {
+                of_interface.remove(&(before.position(), before.id));
+                if of_interface.is_empty() {
+                    self.software.remove(&name);
+                }
+            }
+            names.push(name);
+        }
+        let after = change.after.as_ref().filter(|item| !item.is("disabled"));
+        let is_there = |item: &&Arc<Item>| {
+            self.bridges
+                .iter()
+                .any(|of| *of.name == *item.text("bridge"))
+        };
+        if let Some(after) = after.filter(is_there) {
+            let name = Name::from(after.text("interface"));
+            let port = SoftwarePort {
+                bridge: after.text("bridge").into(),
+                hw: after.is("hw"),
+            };
+            let of_interface = self.software.entry(name.clone()).or_default();
+            of_interface.insert((after.position(), after.id), port);
+            names.push(name);
+        }
+        names
+    }
+
     /// The ports: the name of each, and of its bridge.
     pub fn ports(&self) -> impl Iterator<Item = (&Name, &Name)> {
         let bridge = |port: &Port| &self.bridges[port.bridge].name;
-        self.ports
-            .iter()
-            .map(move |port| (&port.interface, bridge(port)))
+        let known = { self.ports.iter() }.map(move |port| (&port.interface, bridge(port)));
+        let software = self
+            .software_ports()
+            .map(|(name, port)| (name, &port.bridge));
+        known.chain(software)
+    }
+
+    fn software_ports(&self) -> impl Iterator<Item = (&Name, &SoftwarePort)> {
+        let all = self.software.iter();
+        all.filter_map(|(name, ports)| Some((name, ports.values().next()?)))
     }
 
     /// What a board does of it, for each of [`Self::ports`]. `lacks` says of a port, by the name that it has by
@@ -137,7 +238,9 @@ impl Asks {
                 carrier: port.carrier.as_asked(),
             })
             .collect();
-        plan(board, &bridges, &ports)
+        let mut plan = plan(board, &bridges, &ports);
+        plan.extend(self.software_ports().map(|(_, port)| Err(port.reason())));
+        plan
     }
 
     /// The ports by themselves that are switched in a plan.
@@ -147,6 +250,15 @@ impl Asks {
         switched
             .flat_map(|(port, _)| port.carrier.ports())
             .collect()
+    }
+}
+
+impl Port {
+    fn in_software(&self, bridges: &[Bridge]) -> SoftwarePort {
+        SoftwarePort {
+            bridge: bridges[self.bridge].name.clone(),
+            hw: self.hw,
+        }
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Offload {
     bridges: BTreeMap<InterfaceId, Arc<Bridge>>,
     /// Whose frames are copied to whom.
     mirrors: Vec<(InterfaceId, Direction, InterfaceId)>,
+    /// How many ports are switched.
+    places: usize,
     /// Bridges as workers have them, and what the switch does of each.
     published: BTreeMap<InterfaceId, (Arc<Bridge>, Offloaded)>,
 }
@@ -44,6 +46,7 @@ impl Default for Offload {
             asks: Asks::default(),
             bridges: BTreeMap::new(),
             mirrors: Vec::new(),
+            places: 0,
             published: BTreeMap::new(),
         }
     }
@@ -53,6 +56,19 @@ impl Control {
     /// Reads what is asked, if that has changed; all of it without `changes`. Returns whether it has.
     pub(super) fn read_offload(&mut self, store: &Store, changes: Option<&Changes>) -> bool {
         let is_other = self.offload.asks.are_concerned(changes);
+        if is_other
+            && let Some(changes) = changes
+            && let Some(ports) = self.offload.asks.change_software(store, changes)
+        {
+            let switched = &mut self.features.bridges.switched;
+            for (port, reason) in ports {
+                match reason {
+                    Some(reason) => switched.insert(port, Err(reason)),
+                    None => switched.remove(&port),
+                };
+            }
+            return false;
+        }
         if is_other {
             self.offload.asks = Asks::of(store);
             self.plan_offload();
@@ -70,8 +86,10 @@ impl Control {
         };
         let asks = &self.offload.asks;
         let names = asks.ports().map(|(port, _)| port.clone());
-        let planned = names.zip(asks.plan(self.offload.board, Some(&lacks)));
-        self.features.bridges.switched = planned.collect();
+        let plan = asks.plan(self.offload.board, Some(&lacks));
+        let places = plan.iter().filter(|planned| planned.is_ok()).count();
+        self.features.bridges.switched = names.zip(plan).collect();
+        self.offload.places = places;
     }
 
     /// The port of the machine that an interface is.
@@ -159,6 +177,7 @@ impl Control {
             self.change_by_chips(bridge);
         }
         if let Some(bridge) = &mut bridge
+            && self.offload.places > 0
             && bridge
                 .ports()
                 .iter()

@@ -171,9 +171,21 @@ impl Control {
             ids.extend(self.layout.by_name.get(name));
         }
         // The addresses of slaves are their masters': of those that they had, and of those that they have.
-        let owners: Vec<_> = ids.iter().map(|id| self.layout.owner(*id)).collect();
+        // A slave without any leaves its masters as they are.
+        let (intent, layout) = (&self.intent, &self.layout);
+        let has_own = |name: &Name| {
+            touched.addresses.contains(name)
+                || intent.addresses4.on(name).next().is_some()
+                || intent.addresses6.on(name).next().is_some()
+        };
+        let has_addresses = |name: &Name| has_own(name) || intent.slaves.of(name).any(has_own);
+        let laid = { ids.iter() }.filter_map(|id| Some((*id, layout.interfaces.get(id)?)));
+        let laid = laid.filter(|(_, laid)| laid.above.is_some() && has_addresses(&laid.name));
+        let owners: Vec<_> = laid.map(|(id, _)| layout.owner(id)).collect();
         let before = relaid.before.values().flatten();
-        ids.extend(before.filter_map(|laid| laid.above).map(|(_, id)| id));
+        let before = before.filter(|laid| has_addresses(&laid.name));
+        let before: Vec<_> = before.filter_map(|laid| laid.above).collect();
+        ids.extend(before.into_iter().map(|(_, id)| id));
         ids.extend(owners);
         let mut moved = BTreeMap::new();
         for id in ids {

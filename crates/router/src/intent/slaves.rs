@@ -63,8 +63,8 @@ const fn place(above: Above) -> Option<usize> {
 }
 
 impl Intent {
-    /// Makes an interface a slave, or frees it, and notes what hangs on that: the slave, and both masters' addresses,
-    /// as those that are configured on a slave are its master's.
+    /// Makes an interface a slave, or frees it, and notes what hangs on that: the slave, and both masters' addresses if
+    /// some are configured on the slave, which are its master's.
     pub(crate) fn enslave(
         &mut self,
         slave: &Name,
@@ -79,8 +79,13 @@ impl Intent {
         touched
             .interfaces
             .extend(self.interfaces.first_named(slave));
-        let masters = before.into_iter().chain(master);
-        touched.addresses.extend(masters.chain([slave.clone()]));
+        let has_own = |name: &Name| {
+            self.addresses4.on(name).next().is_some() || self.addresses6.on(name).next().is_some()
+        };
+        if has_own(slave) || self.slaves.of(slave).any(has_own) {
+            let masters = before.into_iter().chain(master);
+            touched.addresses.extend(masters.chain([slave.clone()]));
+        }
     }
 }
 

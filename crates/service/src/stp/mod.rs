@@ -77,6 +77,8 @@ pub enum Event<'a> {
     Configure(Config),
     /// A port comes, or is configured anew; its number is 1 to 4095.
     Port(u16, PortConfig),
+    /// A port comes, or is configured anew, and its link is known: [`Self::Port`] and [`Self::Link`] at once.
+    PortWithLink(u16, PortConfig, Link),
     /// A port goes.
     PortGone(u16),
     /// A port's link is so from now on.
@@ -521,6 +523,10 @@ impl Machine for Bridge {
         match event {
             Event::Configure(config) => self.configure(config),
             Event::Port(number, config) => self.configure_port(number, config),
+            Event::PortWithLink(number, config, link) => {
+                self.configure_port(number, config);
+                self.change_link(number, link);
+            }
             Event::PortGone(number) => {
                 if let Some(place) = self.place(number) {
                     self.ports.remove(place);

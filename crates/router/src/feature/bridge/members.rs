@@ -32,22 +32,47 @@ impl Bridges {
             .cloned()
             .collect();
         for name in names {
-            let now = wanted.get(&name);
-            let master = now.map(|now| now.bridge.clone());
-            let before = match master.clone() {
-                Some(master) => self.masters.insert(name.clone(), master),
-                None => self.masters.remove(&name),
-            };
-            if before != master {
-                out.push(Effect::Slave {
-                    slave: name.clone(),
-                    above: Above::Bridge,
-                    master,
-                });
-            }
-            others.extend(self.move_port(&name, before.as_ref(), now));
+            others.extend(self.enslave(&name, wanted.get(&name), out));
         }
         others
+    }
+
+    /// The same for these interfaces alone, where no item names a list.
+    pub(super) fn find_named_ports(
+        &mut self,
+        names: BTreeSet<Name>,
+        out: &mut Effects,
+    ) -> BTreeSet<ItemId> {
+        let mut others = BTreeSet::new();
+        for name in names {
+            let mut items = self.port_items.range((name.clone(), ItemId::MIN)..);
+            let item = items.next().filter(|(of, _)| *of == name);
+            let port = item.and_then(|(_, item)| Some((*item, self.ports.get(item)?)));
+            let now = port.map(|(item, port)| Membership {
+                bridge: port.bridge.clone(),
+                item,
+                of_list: false,
+            });
+            others.extend(self.enslave(&name, now.as_ref(), out));
+        }
+        others
+    }
+
+    /// Has an interface be a port as these items say. Gives the bridges that are others by that.
+    fn enslave(&mut self, name: &Name, now: Option<&Membership>, out: &mut Effects) -> Vec<ItemId> {
+        let master = now.map(|now| now.bridge.clone());
+        let before = match master.clone() {
+            Some(master) => self.masters.insert(name.clone(), master),
+            None => self.masters.remove(name),
+        };
+        if before != master {
+            out.push(Effect::Slave {
+                slave: name.clone(),
+                above: Above::Bridge,
+                master,
+            });
+        }
+        self.move_port(name, before.as_ref(), now)
     }
 
     /// Puts a port where it belongs. Gives the bridges that are others by that.
@@ -65,6 +90,7 @@ impl Bridges {
         {
             gone.forget_hosts(self.table.as_deref());
             one.numbers.release(gone.number);
+            one.port_index.remove(gone.number, gone.link.id);
             others.push(*item);
         }
         if let Some(now) = now
@@ -81,6 +107,8 @@ impl Bridges {
             });
             let own = own.map(|of| (of.number, (Some(of.priority), of.cost)));
             config.tree.overrides = own.collect();
+            // Until its interface is laid out as the bridge's slave nothing of the bridge follows from a new port.
+            let is_new = !one.ports.contains_key(name);
             let number = match one.ports.get(name) {
                 Some(port) => port.number,
                 None => one.numbers.take(),
@@ -98,6 +126,9 @@ impl Bridges {
                 && before.is_some();
             (port.item, port.of_list, port.config) = (now.item, now.of_list, config);
             if !is_same {
+                one.port_index.set(name, number);
+            }
+            if !is_same && !(is_new && before != Some(&now.bridge)) {
                 others.push(*item);
             }
         }

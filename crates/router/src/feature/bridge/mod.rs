@@ -11,6 +11,7 @@
 mod hosts;
 mod members;
 mod own_source;
+mod ports;
 mod publish;
 mod read;
 mod show;
@@ -23,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::bridge::Bridge;
-use dataplane::interface::{Above, InterfaceTable};
+use dataplane::interface::InterfaceTable;
 use dataplane::service::Service;
 use dataplane::table::{Host, HostKey};
 use frame::InterfaceId;
@@ -32,6 +33,7 @@ use menu::{Call, Changes, Id, Item, Menu, Reason, Reply, Row, RowFilter};
 use wire::Mac;
 
 use self::members::Numbers;
+use self::ports::PortIndex;
 use self::read::{
     BridgeConfig, GroupConfig, HostConfig, InstanceConfig, OverrideConfig, PortConfig,
 };
@@ -43,7 +45,7 @@ use super::{Effect, Effects, Feature, View, concerns, each_item};
 use crate::board;
 use crate::compile::Laid;
 use crate::drive::timers::Timers;
-use crate::intent::{Class, Indexed, Interface, ItemId, Name, Wanted};
+use crate::intent::{Indexed, Interface, ItemId, Name, Wanted};
 use crate::kind::bridge::{self, MENU};
 use crate::running::Running;
 
@@ -65,6 +67,8 @@ pub(crate) struct Bridges {
     names: BTreeMap<Name, ItemId>,
     /// The items of ports.
     ports: BTreeMap<ItemId, PortConfig>,
+    /// The enabled ones by the interface or list that they name.
+    port_items: BTreeSet<(Name, ItemId)>,
     /// The items of VLANs.
     vlans: Vlans,
     /// The items of hosts.
@@ -107,6 +111,7 @@ struct One {
     /// By the names of their interfaces.
     ports: BTreeMap<Name, Port>,
     numbers: Numbers,
+    port_index: PortIndex,
     tree: Tree,
     /// The interfaces that lie on it, and on the VLANs on it, as they were when it last looked.
     above: BTreeMap<InterfaceId, OnBridge>,
@@ -197,7 +202,7 @@ impl Feature for Bridges {
             // Lists that no item names have changed.
             return;
         }
-        let mut others = BTreeSet::new();
+        let (mut others, mut named) = (BTreeSet::new(), BTreeSet::new());
         each_item(view, MENU, changes, |id, item| {
             others.insert(id);
             self.put(id, item, out);
@@ -207,11 +212,26 @@ impl Feature for Bridges {
                 Some(port) => self.ports.insert(id, port),
                 None => self.ports.remove(&id),
             };
-            let both = [before.as_ref(), self.ports.get(&id)].into_iter().flatten();
-            others.extend(both.filter_map(|port| self.names.get(&port.bridge)));
+            if let Some(before) = before {
+                self.port_items.remove(&(before.of.clone(), id));
+                named.insert(before.of);
+            }
+            if let Some(now) = self.ports.get(&id) {
+                named.insert(now.of.clone());
+                if !now.disabled {
+                    self.port_items.insert((now.of.clone(), id));
+                }
+            }
         });
-        self.follow_details(view, changes, &mut others);
-        if concerns(&[MENU, PORTS, OVERRIDES, LISTS, MEMBERS], changes) {
+        // Without lists an item of a port is about the interface that it names, and no other.
+        let are_single = changes.is_some()
+            && self.lists.is_empty()
+            && !concerns(&[MENU, VLANS, OVERRIDES, LISTS, MEMBERS], changes)
+            && { named.iter() }.all(|name| view.store.named("interface-list", name).is_none());
+        self.follow_details(view, changes, !are_single, &mut others);
+        if are_single {
+            others.extend(self.find_named_ports(named, out));
+        } else if concerns(&[MENU, PORTS, OVERRIDES, LISTS, MEMBERS], changes) {
             others.extend(self.find_ports(view.store, out));
         }
         if !self.all.is_empty() {
@@ -303,7 +323,7 @@ impl Feature for Bridges {
             }));
         }
         for item in concerned {
-            self.look_at_links(item, running);
+            self.look_at_links(item, others, running);
             self.bring_up_to_date(item, running.now, out);
         }
     }
@@ -335,6 +355,7 @@ impl Bridges {
             self.put(id, None, out);
         }
         self.ports.clear();
+        self.port_items.clear();
         self.vlans.clear();
         self.statics.clear();
         self.groups.clear();
@@ -374,6 +395,7 @@ impl Bridges {
                     ports: BTreeMap::new(),
                     above: BTreeMap::new(),
                     numbers: Numbers::default(),
+                    port_index: PortIndex::default(),
                     vlans_above: BTreeSet::new(),
                     stations: BTreeSet::new(),
                     fixed: BTreeMap::new(),
@@ -421,54 +443,6 @@ impl Bridges {
         items
     }
 
-    /// Takes over what is true of the interfaces of a bridge and its ports.
-    fn look_at_links(&mut self, item: ItemId, running: &Running<'_>) {
-        let Some(one) = self.all.get_mut(&item) else {
-            return;
-        };
-        let named = running.layout.named(&one.config.interface.name);
-        one.id = named
-            .filter(|(_, laid)| laid.item == item)
-            .map(|(id, _)| id);
-        self.ids.extend(one.id.map(|id| (id, item)));
-        one.source4 = one.id.and_then(|id| running.first4(id));
-        one.source6 = one.id.and_then(|id| running.link_local(id));
-        let bridge = one.id;
-        let mut devices = running.layout.interfaces.values();
-        let first = devices.find(|laid| laid.port_name.is_some() && laid.link.mac != Mac::ZERO);
-        one.of_machine = first.map_or(one.of_machine, |laid| laid.link.mac);
-        for (name, port) in &mut one.ports {
-            let (mac, ran) = (port.link.mac, port.link.running);
-            port.link = match running.layout.named(name) {
-                Some((id, laid)) => Link {
-                    id: Some(id),
-                    is_slave: laid.above.is_some_and(|(above, master)| {
-                        above == Above::Bridge && Some(master) == bridge
-                    }),
-                    running: laid.link.running,
-                    mac: laid.link.mac,
-                    mtu: laid.link.mtu,
-                    speed_mbps: laid.speed_mbps,
-                    half_duplex: laid.half_duplex,
-                    is_ethernet: { running.intent.interfaces.get(&laid.item) }
-                        .is_some_and(|interface| interface.class == Class::Ethernet),
-                },
-                None => Link::default(),
-            };
-            // A port whose device is away keeps the address that it had: the bridge's may be of it.
-            if port.link.mac == Mac::ZERO {
-                port.link.mac = mac;
-            }
-            // Who was behind a link that is gone may be elsewhere by now, as Linux takes it.
-            if ran && !port.link.running {
-                port.forget_hosts(self.table.as_deref());
-            }
-            self.ids.extend(port.link.id.map(|id| (id, item)));
-        }
-        let above = one.look_above(running);
-        self.ids.extend(above.into_iter().map(|id| (id, item)));
-    }
-
     /// Tells what has become of a bridge: it as an interface, and what workers have of it.
     fn bring_up_to_date(&mut self, item: ItemId, now: Instant, out: &mut Effects) {
         self.set_instances(item);
@@ -483,9 +457,14 @@ impl Bridges {
         }
         let actions = one.follow_tree(now);
         one.begin_to_snoop(self.seed);
-        one.publish(&self.vlans, &self.lists, out);
-        one.follow_snooping(&self.groups, now, out);
+        // Ports that do something else now are published with that.
+        if !actions.iter().any(tree::becomes) {
+            one.publish(&self.vlans, &self.lists, out);
+        }
         self.do_(item, actions, now, out);
+        if let Some(one) = self.all.get_mut(&item) {
+            one.follow_snooping(&self.groups, now, out);
+        }
         self.follow_hosts(item);
     }
 
@@ -494,6 +473,7 @@ impl Bridges {
         &mut self,
         view: &View<'_>,
         changes: Option<&Changes>,
+        may_name_lists: bool,
         others: &mut BTreeSet<ItemId>,
     ) {
         let store = view.store;
@@ -528,7 +508,7 @@ impl Bridges {
                 item.and_then(read::port_in_instance),
             );
         });
-        if concerns(&[VLANS, PORTS, OVERRIDES, LISTS, MEMBERS], changes) {
+        if may_name_lists && concerns(&[VLANS, PORTS, OVERRIDES, LISTS, MEMBERS], changes) {
             self.find_lists(store, changes);
         }
         if concerns(&[LISTS, MEMBERS], changes) {
@@ -569,25 +549,6 @@ impl One {
     /// The ports that frames come and go by, in the order of their places.
     fn active_ports(&self) -> impl Iterator<Item = (&Name, &Port)> {
         self.ports.iter().filter(|(_, port)| port.is_active())
-    }
-
-    /// The interface of the port with this number.
-    fn port_numbered(&self, number: u16) -> Option<InterfaceId> {
-        let mut ports = self.ports.values();
-        ports.find(|port| port.number == number)?.link.id
-    }
-
-    fn name_of(&self, number: u16) -> &str {
-        let mut ports = self.ports.iter();
-        let found = ports.find(|(_, port)| port.number == number);
-        found.map_or("", |(name, _)| name)
-    }
-
-    /// The number of the port that an interface is.
-    fn number_of(&self, interface: InterfaceId) -> Option<u16> {
-        let mut ports = self.ports.values();
-        let found = ports.find(|port| port.link.id == Some(interface));
-        found.map(|port| port.number)
     }
 
     /// Looks at the VLANs and stations that lie on it. Gives their interfaces.

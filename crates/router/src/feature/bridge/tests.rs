@@ -1,3 +1,4 @@
+mod ports;
 mod snooping;
 
 use std::sync::Arc;

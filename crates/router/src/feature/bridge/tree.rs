@@ -34,8 +34,15 @@ pub(super) struct Tree {
     config: Config,
     /// What the machine was told of ports, by their numbers.
     told: BTreeMap<u16, (PortConfig, Link)>,
+    /// Whether the bridge is enabled, as ports were told of last.
+    is_up: bool,
     /// The trees in which ports learn, and in which they forward: a bit each, bit 0 for the common one.
     states: BTreeMap<u16, (u32, u32)>,
+}
+
+/// Whether a port does something else from now on.
+pub(super) const fn becomes(action: &Action) -> bool {
+    matches!(action, Action::Become { .. })
 }
 
 impl Tree {
@@ -44,6 +51,7 @@ impl Tree {
             machine: Bridge::new(config.clone()),
             config,
             told: BTreeMap::new(),
+            is_up: true,
             states: BTreeMap::new(),
         }
     }
@@ -65,11 +73,12 @@ impl Tree {
         self.states.get(&port).copied().unwrap_or_default()
     }
 
-    /// Takes over how the bridge is configured, and its ports.
+    /// Takes over how the bridge is configured, and what is told of ports whose configuration or link changed: `None`
+    /// of one that is none any more.
     fn follow(
         &mut self,
         config: Config,
-        ports: BTreeMap<u16, (PortConfig, Link)>,
+        ports: BTreeMap<u16, Option<(PortConfig, Link)>>,
         now: Instant,
     ) -> Vec<Action> {
         let mut actions = Vec::new();
@@ -78,24 +87,22 @@ impl Tree {
             tell(Event::Configure(config.clone()));
             self.config = config;
         }
-        for number in self
-            .told
-            .keys()
-            .filter(|number| !ports.contains_key(number))
-        {
-            tell(Event::PortGone(*number));
-            self.states.remove(number);
-        }
-        for (number, (port, link)) in &ports {
-            let before = self.told.get(number);
-            if before.is_none_or(|(before, _)| before != port) {
-                tell(Event::Port(*number, port.clone()));
-            }
-            if before.is_none_or(|(_, before)| before != link) {
-                tell(Event::Link(*number, *link));
+        for (number, _) in ports.iter().filter(|(_, port)| port.is_none()) {
+            if self.told.remove(number).is_some() {
+                tell(Event::PortGone(*number));
+                self.states.remove(number);
             }
         }
-        self.told = ports;
+        for (number, port) in ports {
+            let Some((port, link)) = port else { continue };
+            let before = self.told.get(&number);
+            if before.is_none_or(|(before, _)| *before != port) {
+                tell(Event::PortWithLink(number, port.clone(), link));
+            } else if before.is_none_or(|(_, before)| *before != link) {
+                tell(Event::Link(number, link));
+            }
+            self.told.insert(number, (port, link));
+        }
         self.note(&actions);
         actions
     }
@@ -130,15 +137,21 @@ impl One {
     pub(super) fn follow_tree(&mut self, now: Instant) -> Vec<Action> {
         let mut config = self.config.tree.clone();
         config.address = self.mac().unwrap_or_default();
-        let ports = self.ports.values().filter(|port| port.link.is_slave);
-        let ports = ports.map(|port| {
+        let is_up = !self.config.interface.disabled;
+        if core::mem::replace(&mut self.tree.is_up, is_up) != is_up {
+            self.port_index.change_all();
+        }
+        let changed = core::mem::take(&mut self.port_index.changed);
+        let port = |number: u16| {
+            let port = self.ports.get(self.port_index.name(number)?)?;
             let link = Link {
-                up: port.link.running && !self.config.interface.disabled,
+                up: port.link.running && is_up,
                 megabits: port.link.speed_mbps,
                 full_duplex: !port.link.half_duplex,
             };
-            (port.number, (port.config.tree.clone(), link))
-        });
+            { port.link.is_slave }.then(|| (port.config.tree.clone(), link))
+        };
+        let ports = changed.into_iter().map(|number| (number, port(number)));
         let ports = ports.collect();
         self.tree.follow(config, ports, now)
     }

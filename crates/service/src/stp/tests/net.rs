@@ -39,6 +39,15 @@ pub(super) fn address(number: usize) -> Mac {
     Mac([2, 0, 0, 0, (number >> 8) as u8, number as u8 + 1])
 }
 
+/// The link of ports of a segment.
+const fn link(ports: &[Place]) -> Link {
+    Link {
+        up: true,
+        megabits: 1_000,
+        full_duplex: ports.len() <= 2,
+    }
+}
+
 impl Net {
     pub(super) fn new(configs: Vec<Config>, seed: u64) -> Self {
         Self {
@@ -63,7 +72,11 @@ impl Net {
         self.segments.push((ports.to_vec(), true));
         for place in ports {
             self.of_port.insert(*place, segment);
-            self.feed(place.0, Event::Port(place.1, config.clone()));
+            let event = match place.0 % 2 {
+                0 => Event::Port(place.1, config.clone()),
+                _ => Event::PortWithLink(place.1, config.clone(), link(ports)),
+            };
+            self.feed(place.0, event);
         }
         self.set_up(segment, true);
     }
@@ -85,11 +98,7 @@ impl Net {
         self.segments[segment].1 = up;
         let ports = self.segments[segment].0.clone();
         for (bridge, port) in ports.clone() {
-            let link = Link {
-                up,
-                megabits: 1_000,
-                full_duplex: ports.len() <= 2,
-            };
+            let link = Link { up, ..link(&ports) };
             self.feed(bridge, Event::Link(port, link));
         }
     }
