@@ -4,7 +4,7 @@
 //! Each row builds a router without devices, loads n objects, and runs further changes of the same kind: command and
 //! follow-up of control, in CPU time of the thread, median of several. The row of VLANs on bridges is the time until
 //! all addresses have passed duplicate detection, divided by n. The program ends with code 1 if a change costs more
-//! than 1.5 times as much among the most objects as among the fewest.
+//! than 1.5 times as much among the most objects as among the fewest, in each of three runs of the row.
 //!
 //! Arguments: sizes in place of 300, 3,000 and 10,000 (bridge ports: a tenth of the sizes, at least 100 and at most
 //! 1,000), and words of which one must be part of a row's name for the row to run.
@@ -14,15 +14,19 @@ use core::net::Ipv4Addr;
 use std::process::ExitCode;
 
 use machine::{Duration, Instant};
+use menu::Value;
 use router::drive::{PortNews, Setup};
 use router::intent::{Address4, Class, Interface};
 use router::kind::PointToPoint;
 use router::object::{Made, Owner};
-use router::{Effects, Instance};
+use router::{Effect, Effects, Instance, NewObject};
 use script::Session;
 
 /// Bound of the ratio between the costs among the most and among the fewest objects.
 const BOUND: f64 = 1.5;
+/// How often a row is measured at most. One beyond the bound is measured again, as other programs disturb caches; the
+/// least costs count.
+const ATTEMPTS: usize = 3;
 /// Changes that are run before measuring, and changes that are measured.
 const WARM: usize = 3;
 const MEASURED: usize = 21;
@@ -50,13 +54,13 @@ enum Sizes {
 enum Change {
     /// Runs the command for object i of a router that began with n.
     Command(fn(usize, usize) -> String),
-    /// A feature makes a point-to-point interface with an address.
-    Object,
+    /// A feature makes dynamic objects.
+    Object(fn(&mut Bench, usize)),
     /// The whole load settles; the result is divided by n.
     Settling,
 }
 
-const ROWS: [Row; 18] = [
+const ROWS: [Row; 19] = [
     Row {
         name: "VLANs on bridges, settling, per VLAN",
         sizes: Sizes::Usual,
@@ -162,13 +166,19 @@ const ROWS: [Row; 18] = [
         name: "null interface",
         sizes: Sizes::Usual,
         prepare: |_| String::new(),
-        change: Change::Object,
+        change: Change::Object(Bench::make_interface),
     },
     Row {
         name: "null interface, among VLANs",
         sizes: Sizes::Usual,
         prepare: vlans,
-        change: Change::Object,
+        change: Change::Object(Bench::make_interface),
+    },
+    Row {
+        name: "filter rule of a session",
+        sizes: Sizes::Usual,
+        prepare: |_| String::new(),
+        change: Change::Object(Bench::make_rule),
     },
 ];
 
@@ -204,15 +214,21 @@ fn main() -> ExitCode {
 
 /// Prints the costs of a row; false if they are beyond the bound.
 fn measure(row: &Row, sizes: &[usize]) -> bool {
-    let costs: Vec<f64> = sizes
-        .iter()
-        .map(|size| match row.sizes {
-            Sizes::Usual => cost(row, *size),
-            Sizes::BridgePorts => cost(row, (size / 10).clamp(100, 1_000)),
-        })
-        .collect();
-    let (first, last) = (costs.first().copied(), costs.last().copied());
-    let ratio = last.unwrap_or(0.0) / first.unwrap_or(1.0);
+    let size = |size: &usize| match row.sizes {
+        Sizes::Usual => *size,
+        Sizes::BridgePorts => (size / 10).clamp(100, 1_000),
+    };
+    let mut costs = vec![f64::INFINITY; sizes.len()];
+    let mut ratio = f64::INFINITY;
+    for _ in 0..ATTEMPTS {
+        for (least, n) in costs.iter_mut().zip(sizes) {
+            *least = least.min(cost(row, size(n)));
+        }
+        ratio = costs.last().unwrap_or(&0.0) / costs.first().unwrap_or(&1.0);
+        if ratio <= BOUND {
+            break;
+        }
+    }
     let mut line = format!("{:50}", row.name);
     for cost in &costs {
         let _ = write!(line, "{cost:10.0}");
@@ -235,8 +251,8 @@ fn cost(row: &Row, n: usize) -> f64 {
             bench.settle();
             return (micros() - begun) / n as f64;
         }
-        Change::Object => {
-            (0..n).for_each(|i| bench.make(i));
+        Change::Object(make) => {
+            (0..n).for_each(|i| make(&mut bench, i));
             |_: usize, _: usize| String::new()
         }
     };
@@ -247,7 +263,7 @@ fn cost(row: &Row, n: usize) -> f64 {
             let text = change(n, i);
             let begun = micros();
             match row.change {
-                Change::Object => bench.make(i),
+                Change::Object(make) => make(&mut bench, i),
                 _ => bench.run(&text),
             }
             bench.poll();
@@ -318,7 +334,7 @@ impl Bench {
     }
 
     /// Makes a point-to-point interface with an address, as a session does.
-    fn make(&mut self, number: usize) {
+    fn make_interface(&mut self, number: usize) {
         let name = format!("null{number}");
         let interface = Interface {
             name: name.as_str().into(),
@@ -343,6 +359,31 @@ impl Bench {
         let mut out = Effects::default();
         out.object(owner, Made::Interface("/interface/pppoe-server", interface));
         out.object(owner, Made::Address4(address));
+        self.router.control().carry_out(out);
+    }
+
+    /// Makes a rule, as a session does.
+    fn make_rule(&mut self, number: usize) {
+        let owner = Owner {
+            feature: "bench",
+            number: number as u64,
+        };
+        let host = Value::Address(address(number).into());
+        let object = NewObject {
+            owner,
+            made: Made::Rule("/ip/firewall/filter"),
+            cells: vec![
+                ("chain", Value::text("forward")),
+                ("action", Value::Word("drop")),
+                (
+                    "dst-address",
+                    Value::Tuple("-", [host.clone(), host].into()),
+                ),
+            ],
+            removable: false,
+        };
+        let mut out = Effects::default();
+        out.push(Effect::Object(Box::new(object)));
         self.router.control().carry_out(out);
     }
 }
