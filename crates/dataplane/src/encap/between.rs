@@ -21,7 +21,7 @@ use super::next::{Next, Nexts, direct};
 use super::source::source;
 use super::{
     Arrival, Batch, DEPTH, ETHERNET, Encap, Form, Unsealed, ascend, descend, packet_of, put,
-    segment_size,
+    put_edited, segment_size,
 };
 use crate::agenda::Item;
 use crate::counters::Traffic;
@@ -107,8 +107,6 @@ impl Encap for Between {
         Some(Arrival::Of(key(carries, outer.local, outer.remote)))
     }
 
-    // Apart from the other encapsulations: in one function with theirs the loop keeps its values in memory.
-    #[inline(never)]
     fn decapsulate(
         &self,
         cx: &Context<'_>,
@@ -124,43 +122,27 @@ impl Encap for Between {
         };
         let mut batch = outlet.agenda.batch(item, count);
         let (mut all, mut inner) = (Traffic::default(), Traffic::default());
-        for mut frame in frames {
+        for frame in frames {
             all.packets += 1;
             all.bytes += frame.len() as u64 + u64::from(frame.untagged);
-            let out = match frame.depth < DEPTH {
-                true => extract(&mut frame, self, interface.mac),
-                false => Err(DropReason::TunnelDepth),
-            };
-            match out {
-                Ok(Out::Carried) if interface.running => {}
-                Ok(Out::Carried) => {
-                    outlet.discard(frame, DropReason::InterfaceDown);
-                    continue;
+            let ended = put_edited(&mut batch, item, frame, outlet, |frame, outlet| {
+                self.open(frame, interface)?;
+                if !framed {
+                    inner.packets += 1;
+                    inner.bytes += frame.len() as u64;
+                    tap::show(cx, (self.id, Direction::Received), (frame, 0), outlet);
                 }
-                Ok(Out::Answer) => {
-                    answer(frame, outlet);
-                    continue;
-                }
-                Ok(Out::Nothing) => {
+                Ok(())
+            });
+            match ended {
+                None => {}
+                Some((frame, End::Answer)) => answer(frame, outlet),
+                Some((frame, End::Keepalive)) => {
                     self.heard.add();
                     outlet.pool.free(frame);
-                    continue;
                 }
-                Err(reason) => {
-                    outlet.discard(frame, reason);
-                    continue;
-                }
+                Some((frame, End::Lost(reason))) => outlet.discard(frame, reason),
             }
-            ascend(&mut frame, self.id);
-            if let Some(mtu) = self.clamp {
-                clamp(&mut frame, framed, mtu);
-            }
-            if !framed {
-                inner.packets += 1;
-                inner.bytes += frame.len() as u64;
-                tap::show(cx, (self.id, Direction::Received), (&frame, 0), outlet);
-            }
-            put(&mut batch, item, frame, outlet);
         }
         if let Some(batch) = batch {
             outlet.agenda.put_batch(item, batch);
@@ -169,6 +151,41 @@ impl Encap for Between {
         counters.rx.add(inner.packets, inner.bytes);
         all
     }
+}
+
+impl Between {
+    /// Makes a packet of the tunnel what it carries, received by the tunnel's interface.
+    ///
+    /// # Errors
+    /// The packet is not forwarded.
+    #[inline(always)]
+    fn open(&self, frame: &mut Frame, interface: &Interface) -> Result<(), End> {
+        if frame.depth >= DEPTH {
+            return Err(End::Lost(DropReason::TunnelDepth));
+        }
+        match extract(frame, self, interface.mac).map_err(End::Lost)? {
+            Out::Carried if interface.running => {}
+            Out::Carried => return Err(End::Lost(DropReason::InterfaceDown)),
+            Out::Answer => return Err(End::Answer),
+            Out::Nothing => return Err(End::Keepalive),
+        }
+        ascend(frame, self.id);
+        if let Some(mtu) = self.clamp {
+            let framed = matches!(self.carries, Carries::Frames(_));
+            clamp(frame, framed, mtu);
+        }
+        Ok(())
+    }
+}
+
+/// Why a packet of the tunnel is not forwarded.
+enum End {
+    /// It is a keepalive's answer, which is sent.
+    Answer,
+    /// It is a keepalive, which is counted.
+    Keepalive,
+    /// It is dropped.
+    Lost(DropReason),
 }
 
 /// The key of packets between two addresses.
@@ -601,6 +618,7 @@ enum What {
 }
 
 /// Parses a packet of a tunnel; `None` if the payload is of another type, or truncated.
+#[inline(always)]
 fn find(packet: &[u8], tunnel: &Between) -> Option<Found> {
     let (upper, total) = match packet {
         [first, _, a, b, ..] if first >> 4 == 4 => {

@@ -27,6 +27,7 @@ pub(crate) use self::outer::{
 };
 pub(crate) use self::pass::{
     Arrival, Arrivals, Batch, Encap, arrival, arrive, ascend, descend, discard_all, leave, put,
+    put_edited,
 };
 pub(crate) use self::unsealed::{Unsealed, encapsulate_unsealed};
 pub(crate) use self::vxlan::Targets;

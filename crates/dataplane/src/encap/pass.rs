@@ -87,12 +87,17 @@ macro_rules! functions {
             }
         }
 
-        /// Classifies a packet for this router: the first encapsulation on the list that knows it decides.
+        /// Classifies a packet for this router: the first encapsulation on the list that knows it decides. Each has a
+        /// copy of `decide`, so that the ends stay in registers.
         #[inline(always)]
-        fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
+        fn classify<R>(
+            cx: &Context<'_>,
+            packet: &[u8],
+            mut decide: impl FnMut(Arrival) -> Option<R>,
+        ) -> Option<R> {
             $($(#[cfg($when)])? {
                 if let Some(arrival) = <$settings>::classify(cx, packet) {
-                    return Some(arrival);
+                    return decide(arrival);
                 }
             })+
             None
@@ -198,14 +203,14 @@ pub(crate) fn descend(frame: &mut Frame) -> Result<(), DropReason> {
 /// Decides about a packet for this router that comes out of a tunnel, or claims to; `None` for any other.
 #[cold]
 pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
-    match classify(cx, packet)? {
+    classify(cx, packet, |arrival| match arrival {
         Arrival::Of(ends) => match network(cx, &ends) {
             Some(id) => Some(Exit::Decapsulate(id)),
             None => ends.form.unknown().map(Exit::Drop),
         },
         Arrival::Malformed(reason) => Some(Exit::Drop(reason)),
         Arrival::Fragment => Some(Exit::Collect),
-    }
+    })
 }
 
 /// Looks up the interface of a tunnel by its ends, first with the local address, then with any.
@@ -224,17 +229,20 @@ impl Arrivals {
     /// Returns the interface that decapsulates a packet; `None` leaves the decision to [`arrival`].
     #[inline(always)]
     pub(crate) fn of(&mut self, cx: &Context<'_>, packet: &[u8]) -> Option<InterfaceId> {
-        let Arrival::Of(ends) = classify(cx, packet)? else {
-            return None;
-        };
-        match self.last {
-            Some((last, id)) if last == ends => Some(id),
-            _ => {
-                let id = network(cx, &ends)?;
-                self.last = Some((ends, id));
-                Some(id)
-            }
-        }
+        classify(cx, packet, |arrival| match (arrival, &self.last) {
+            (Arrival::Of(ends), Some((last, id))) if *last == ends => Some(*id),
+            (Arrival::Of(ends), _) => self.lookup(cx, ends),
+            (Arrival::Malformed(_) | Arrival::Fragment, _) => None,
+        })
+    }
+
+    /// Looks up the interface of a tunnel, and remembers both.
+    #[cold]
+    #[inline(never)]
+    fn lookup(&mut self, cx: &Context<'_>, ends: Ends) -> Option<InterfaceId> {
+        let id = network(cx, &ends)?;
+        self.last = Some((ends, id));
+        Some(id)
     }
 }
 
@@ -276,6 +284,39 @@ pub(crate) fn ascend(frame: &mut Frame, id: InterfaceId) {
     frame.guarded = Guarded::Clear;
     (frame.walked, frame.priority) = (false, 0);
     (frame.untagged, frame.came_priority) = (0, 0);
+}
+
+/// Puts a frame into its batch and edits it there; without a batch, edits it and puts it on the agenda. Returns the
+/// frame with the error if `edit` fails.
+///
+/// A frame that is moved right after the edit would be read as a whole before the writes of single fields have reached
+/// the cache, and wait for them.
+#[inline(always)]
+pub(crate) fn put_edited<E>(
+    batch: &mut Option<Vec<Frame>>,
+    item: Item,
+    frame: Frame,
+    outlet: &mut Outlet,
+    edit: impl FnOnce(&mut Frame, &mut Outlet) -> Result<(), E>,
+) -> Option<(Frame, E)> {
+    let mut single = None;
+    let place = match batch {
+        Some(batch) => {
+            batch.push(frame);
+            batch.last_mut()?
+        }
+        None => single.insert(frame),
+    };
+    let edited = edit(place, outlet);
+    match (edited, single) {
+        (Ok(()), None) => None,
+        (Ok(()), Some(frame)) => {
+            put(&mut None, item, frame, outlet);
+            None
+        }
+        (Err(error), Some(frame)) => Some((frame, error)),
+        (Err(error), None) => Some((batch.as_mut()?.pop()?, error)),
+    }
 }
 
 /// Puts a decapsulated frame into its batch, or on the agenda if the batch found no room there.

@@ -108,8 +108,6 @@ impl Encap for Wireguard {
         }
     }
 
-    // Apart from the other encapsulations: in one function with theirs the loop keeps its values in memory.
-    #[inline(never)]
     fn decapsulate(
         &self,
         cx: &Context<'_>,

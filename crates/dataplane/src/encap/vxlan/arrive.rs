@@ -9,7 +9,7 @@ use super::{INNER, Vxlan, key};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
-use crate::encap::{Arrival, DEPTH, ETHERNET, Form, ascend, put};
+use crate::encap::{Arrival, DEPTH, ETHERNET, Form, ascend, put, put_edited};
 use crate::flow::{self, Upper};
 use crate::interface::{Interface, Peers};
 use crate::outlet::Outlet;
@@ -74,8 +74,6 @@ fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
 }
 
 /// Decapsulates the datagrams of a network. The frames go on as if its interface had received them.
-// Apart from the other encapsulations: in one function with theirs the loop keeps its values in memory.
-#[inline(never)]
 pub(super) fn decapsulate(
     cx: &Context<'_>,
     frames: impl Iterator<Item = Frame>,
@@ -93,16 +91,16 @@ pub(super) fn decapsulate(
         own: number(interface.mac.0),
         now: Peers::second(cx.now),
     };
-    for mut frame in frames {
+    for frame in frames {
         all.packets += 1;
         all.bytes += frame.len() as u64 + u64::from(frame.untagged);
         if is_row(&frame) {
             divide(frame, &learner, item, outlet);
             continue;
         }
-        match learner.extract(&mut frame) {
-            Ok(()) => put(&mut batch, item, frame, outlet),
-            Err(reason) => outlet.discard(frame, reason),
+        let extract = |frame: &mut Frame, _: &mut Outlet| learner.extract(frame);
+        if let Some((frame, reason)) = put_edited(&mut batch, item, frame, outlet, extract) {
+            outlet.discard(frame, reason);
         }
     }
     if let Some(batch) = batch {
