@@ -125,11 +125,10 @@ impl Bridges {
                 && was.is_none()
                 && before.is_some();
             (port.item, port.of_list, port.config) = (now.item, now.of_list, config);
+            let waits = is_new && before != Some(&now.bridge);
             if !is_same {
                 one.port_index.set(name, number);
-            }
-            if !is_same && !(is_new && before != Some(&now.bridge)) {
-                others.push(*item);
+                others.extend((!waits).then_some(*item));
             }
         }
         others
