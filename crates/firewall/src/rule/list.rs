@@ -84,7 +84,26 @@ impl List {
 
     /// Replaces the fixed part; in any order, overlaps allowed.
     pub fn set_fixed(&self, ranges: Vec<AddressRange>) {
-        self.fixed.store(Arc::new(Fixed::new(ranges)));
+        let fixed = Fixed {
+            table: Arc::new(Ranges::new(ranges)),
+            recent: Box::default(),
+        };
+        self.fixed.store(Arc::new(fixed));
+    }
+
+    /// Adds a range to the fixed part without building it anew. Returns false, and changes nothing, after [`RECENT`]
+    /// such ranges: the fixed part is to be replaced then. Only the owner of the fixed part calls it.
+    pub fn add_fixed(&self, range: AddressRange) -> bool {
+        let before = self.fixed.load();
+        if before.recent.len() >= RECENT {
+            return false;
+        }
+        let fixed = Fixed {
+            table: Arc::clone(&before.table),
+            recent: merge([&before.recent[..], &[range]].concat()).into(),
+        };
+        self.fixed.store(Arc::new(fixed));
+        true
     }
 
     /// Whether the address is in the list now.
@@ -253,7 +272,7 @@ const INDEXED: u32 = 12;
 
 /// Ranges in order that neither touch nor overlap.
 #[derive(Debug, Default)]
-struct Fixed {
+struct Ranges {
     /// IPv4, and whatever else lies below 2^32.
     first: Box<[u32]>,
     last: Box<[u32]>,
@@ -263,20 +282,51 @@ struct Fixed {
     wide: Box<[AddressRange]>,
 }
 
+/// The fixed part of a list.
+#[derive(Debug, Default)]
+struct Fixed {
+    table: Arc<Ranges>,
+    /// Ranges that came since the table was built, merged.
+    recent: Box<[AddressRange]>,
+}
+
+/// How many ranges may come before the table is built anew.
+const RECENT: usize = 256;
+
 impl Fixed {
-    fn new(mut ranges: Vec<AddressRange>) -> Self {
-        const EDGE: u128 = u32::MAX as u128;
-        ranges.retain(|range| range.first <= range.last);
-        ranges.sort_unstable();
-        let mut merged: Vec<AddressRange> = Vec::with_capacity(ranges.len());
-        for range in ranges {
-            match merged.last_mut() {
-                Some(last) if range.first <= last.last.saturating_add(1) => {
-                    last.last = last.last.max(range.last);
-                }
-                _ => merged.push(range),
+    #[inline]
+    fn has(&self, address: u128) -> bool {
+        self.table.has(address) || !self.recent.is_empty() && has(&self.recent, address)
+    }
+}
+
+/// Whether an address is in one of these ranges, which are merged.
+fn has(ranges: &[AddressRange], address: u128) -> bool {
+    let after = ranges.partition_point(|range| range.first <= address);
+    let range = after.checked_sub(1).and_then(|place| ranges.get(place));
+    range.is_some_and(|range| address <= range.last)
+}
+
+/// Sorts ranges, and joins those that overlap or touch.
+fn merge(mut ranges: Vec<AddressRange>) -> Vec<AddressRange> {
+    ranges.retain(|range| range.first <= range.last);
+    ranges.sort_unstable();
+    let mut merged: Vec<AddressRange> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.first <= last.last.saturating_add(1) => {
+                last.last = last.last.max(range.last);
             }
+            _ => merged.push(range),
         }
+    }
+    merged
+}
+
+impl Ranges {
+    fn new(ranges: Vec<AddressRange>) -> Self {
+        const EDGE: u128 = u32::MAX as u128;
+        let merged = merge(ranges);
         let below = merged.iter().filter(|range| range.first <= EDGE);
         let first: Box<[u32]> = below.clone().map(|range| range.first as u32).collect();
         let last = below.map(|range| range.last.min(EDGE) as u32).collect();
@@ -304,7 +354,7 @@ impl Fixed {
     #[inline]
     fn has(&self, address: u128) -> bool {
         let Ok(narrow) = u32::try_from(address) else {
-            return self.has_wide(address);
+            return has(&self.wide, address);
         };
         let top = (narrow >> (32 - INDEXED)) as usize;
         let Some([from, to]) = self.index.get(top..top + 2) else {
@@ -316,12 +366,6 @@ impl Fixed {
             Some(place) => narrow <= self.last[place],
             None => false,
         }
-    }
-
-    fn has_wide(&self, address: u128) -> bool {
-        let after = self.wide.partition_point(|range| range.first <= address);
-        let range = after.checked_sub(1).and_then(|place| self.wide.get(place));
-        range.is_some_and(|range| address <= range.last)
     }
 }
 
@@ -344,13 +388,22 @@ mod tests {
                     AddressRange { first: base + u128::from(*first), last: base + u128::from(last) }
                 })
                 .collect();
-            let fixed = Fixed::new(ranges.clone());
+            // Some are there from the start, others come one by one, and the table is built anew now and then.
+            let list = List::new(1).expect("address space");
+            let (first, rest) = ranges.split_at(ranges.len() / 2);
+            list.set_fixed(first.to_vec());
+            for (place, range) in rest.iter().enumerate() {
+                prop_assert!(list.add_fixed(*range));
+                if place == 20 {
+                    list.set_fixed(ranges[..=first.len() + place].to_vec());
+                }
+            }
             let edges = ranges.iter().flat_map(|range| {
                 [range.first.wrapping_sub(1), range.first, range.last, range.last.wrapping_add(1)]
             });
             for address in edges.chain(asked.iter().map(|one| u128::from(*one))) {
                 let right = ranges.iter().any(|range| range.has(address));
-                prop_assert_eq!(fixed.has(address), right, "{:x}", address);
+                prop_assert_eq!(list.has(address, Instant::ZERO), right, "{:x}", address);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! `/ip/firewall/address-list` and its twin of IPv6: the fixed part of lists.
 //!
-//! The data plane has each list as one sorted table, which is built anew when an entry comes or goes. Many commands in
-//! a row would build it as often: after [`BURST`] builds there is one each [`PAUSE`], and the lists that are stale
-//! meanwhile wait for the deadline.
+//! The data plane has each list as one sorted table and some ranges that came since that was built. The table is built
+//! anew when an entry goes, or many have come. Many commands in a row would build it as often: after [`BURST`] builds
+//! there is one each [`PAUSE`], and the lists that are stale meanwhile wait for the deadline.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,9 +34,20 @@ pub(super) struct Entries {
     /// When entries were made, of those that this run has seen come.
     made: BTreeMap<ItemId, Instant>,
     /// Lists whose table in the data plane lacks changes.
-    stale: BTreeSet<Name>,
+    stale: BTreeMap<Name, Stale>,
     pace: Pace,
 }
+
+/// What the data plane lacks of a list.
+#[derive(Debug)]
+enum Stale {
+    /// These ranges alone.
+    Added(Vec<AddressRange>),
+    All,
+}
+
+/// Up to so many ranges are added to a table rather than built into it.
+const FEW: usize = 16;
 
 /// The entries of a list.
 #[derive(Debug, Default)]
@@ -98,7 +109,8 @@ impl Pace {
 impl Entries {
     /// Takes over all entries; the time of those that end begins now.
     pub(super) fn load(&mut self, store: &Store, path: &str, now: Instant, lists: &mut Lists) {
-        let stale: BTreeSet<Name> = self.by_list.keys().cloned().collect();
+        let lists_before = self.by_list.keys().cloned();
+        let stale = lists_before.map(|name| (name, Stale::All)).collect();
         *self = Self {
             stale,
             ..Self::default()
@@ -228,7 +240,7 @@ impl Entries {
             // What a rule has put there goes with it.
             list.remove(range.first);
         }
-        self.stale.insert(name);
+        self.stale.insert(name, Stale::All);
     }
 
     fn take(&mut self, item: &Item) {
@@ -242,7 +254,10 @@ impl Entries {
             let name = Name::from(item.text("list"));
             let list = self.by_list.entry(name.clone()).or_default();
             list.insert(item.id.0, range);
-            self.stale.insert(name);
+            let added = || Stale::Added(Vec::new());
+            if let Stale::Added(added) = self.stale.entry(name).or_insert_with(added) {
+                added.push(range);
+            }
         }
     }
 
@@ -252,10 +267,17 @@ impl Entries {
             return;
         }
         let mut built = 0;
-        for name in core::mem::take(&mut self.stale) {
+        for (name, stale) in core::mem::take(&mut self.stale) {
             let Some(list) = lists.list(&name) else {
                 continue;
             };
+            if let Stale::Added(added) = &stale
+                && added.len() <= FEW
+                && added.iter().all(|range| list.add_fixed(*range))
+            {
+                built += added.len();
+                continue;
+            }
             let ranges = self.by_list.get(&name);
             let ranges = ranges.into_iter().flat_map(|list| list.by_item.values());
             let ranges: Vec<_> = ranges.copied().collect();
