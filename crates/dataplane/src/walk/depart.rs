@@ -189,7 +189,7 @@ fn count_fast((ingress, came): (InterfaceId, Traffic), outlet: &Outlet) {
 pub(super) fn straight<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -> bool {
     match adjacency.header_len {
         ETHERNET => {}
-        ONE_TAG => return straight_behind::<IPV6>(frame, adjacency, ONE_TAG),
+        ONE_TAG => return straight_tagged::<IPV6>(frame, adjacency),
         _ => return straight_longer::<IPV6>(frame, adjacency),
     }
     const LINK: usize = ETHERNET as usize;
@@ -208,6 +208,12 @@ pub(super) fn straight<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacenc
     *link = *header;
     frame.egress = adjacency.egress;
     trim(frame, LINK + total as usize)
+}
+
+/// As [`straight`], where the other header has one tag.
+#[inline(never)]
+fn straight_tagged<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -> bool {
+    straight_behind::<IPV6>(frame, adjacency, ONE_TAG)
 }
 
 /// As [`straight`], where the other header has several tags or ends with that of a PPPoE session.
