@@ -1,6 +1,6 @@
-//! The configuration as values: peers with their profiles and identities, policies with their proposals.
+//! Configuration of IKE as plain values: peers with profile and identities, policies with their proposal.
 //!
-//! The router resolves names: an address list, a pool or a certificate arrives as what it stands for.
+//! The router resolves names before: peers carry addresses, identities carry DER certificates and key handles.
 
 use core::fmt;
 use core::net::IpAddr;
@@ -14,25 +14,25 @@ use zeroize::Zeroize as _;
 use crate::dn;
 use crate::suite::{Cipher, Encryption, Group, Hash};
 
-/// Names a peer, as the owner numbered it.
+/// Identifies a peer; the owner of the engine chooses the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub u64);
 
-/// Names a policy, as the owner numbered it.
+/// Identifies a policy; the owner of the engine chooses the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolicyId(pub u64);
 
-/// Bytes that nobody should see: they are not printed, are compared in constant time, and are wiped at the end.
+/// Secret bytes: `Debug` hides them, comparison takes constant time, and dropping wipes the memory.
 #[derive(Clone, Default)]
 pub struct Secret(Vec<u8>);
 
 impl Secret {
-    /// Keeps these bytes.
+    /// Copies or moves the bytes into a secret.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(bytes.into())
     }
 
-    /// The bytes.
+    /// Returns the secret bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -58,118 +58,119 @@ impl PartialEq for Secret {
 
 impl Eq for Secret {}
 
-/// How an IKE SA is made (`exchange-mode`).
+/// Exchange that creates an IKE SA (`exchange-mode`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Exchange {
     /// IKEv1, identity protection (RFC 2409, 5).
     #[default]
     Main,
-    /// IKEv1, three messages, identities in clear.
+    /// IKEv1 aggressive mode: three messages, identities in clear.
     Aggressive,
-    /// IKEv1, four messages (draft-ietf-ipsec-ike-base-mode).
+    /// IKEv1 base mode: four messages (draft-ietf-ipsec-ike-base-mode).
     Base,
     /// IKEv2 (RFC 7296).
     Ike2,
 }
 
-/// Whom to talk to (`/ip/ipsec/peer`, with its profile and its identities).
+/// A remote IKE host (`/ip/ipsec/peer`), with its profile and its identities.
 ///
-/// A peer is unique by address and exchange; of several that match, the longest prefix answers (RouterOS).
+/// Address and exchange identify a peer. RouterOS: among matching peers the longest prefix answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its name, for logs.
+    /// Name of the peer, for log messages.
     pub name: String,
-    /// Its address; a prefix that is not a host's only answers.
+    /// Address of the peer. A peer with a prefix shorter than a host's only responds.
     pub address: IpNet,
-    /// Its port, of IKE: 500.
+    /// UDP port of the peer's IKE daemon, 500 by default.
     pub port: u16,
-    /// The own address. Where it is none, an initiator takes the policy's: `sa-src-address`, or the source of a
-    /// policy in transport mode; a responder the one that was spoken to.
+    /// Local address. If `None`, an initiator uses the policy's `sa-src-address`, or the source of a policy in
+    /// transport mode; a responder uses the destination address of the request.
     pub local: Option<IpAddr>,
-    /// How the IKE SA is made.
+    /// Exchange that creates the IKE SA.
     pub exchange: Exchange,
-    /// Whether it only answers.
+    /// `passive`: this side only responds and never initiates.
     pub passive: bool,
-    /// Whether INITIAL_CONTACT is said by the first SA.
+    /// Sends INITIAL_CONTACT with the first IKE SA (`send-initial-contact`).
     pub send_initial_contact: bool,
-    /// What is agreed on.
+    /// Algorithms and timers of the IKE SA.
     pub profile: Profile,
-    /// Who both are, in the order of the menu: an initiator takes the first, a responder the first that matches.
+    /// Identities in menu order: an initiator uses the first, a responder the first that matches.
     pub identities: Vec<Identity>,
 }
 
-/// How to compare lifetimes of phase 1 and phase 2 (`proposal-check`; IKEv1 only).
+/// Comparison of proposed and configured lifetimes, phases 1 and 2 (`proposal-check`; IKEv1 only).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProposalCheck {
-    /// What the initiator says holds.
+    /// The initiator's lifetimes apply.
     #[default]
     Obey,
-    /// The shorter holds; a group of PFS must be the same.
+    /// The shorter lifetime applies; PFS groups must be equal.
     Strict,
-    /// The shorter holds, and RESPONDER-LIFETIME says so to the initiator.
+    /// The shorter lifetime applies, and RESPONDER-LIFETIME reports it to the initiator.
     Claim,
-    /// All must be equal.
+    /// Lifetimes and PFS groups must be equal.
     Exact,
 }
 
-/// What is agreed on for an IKE SA (`/ip/ipsec/profile`).
+/// Algorithms, lifetimes and timers of an IKE SA (`/ip/ipsec/profile`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Its name, for logs.
+    /// Name of the profile, for log messages.
     pub name: String,
     /// `hash-algorithm`, best first.
     pub hash: Vec<Hash>,
     /// `enc-algorithm`, best first.
     pub encryption: Vec<Cipher>,
-    /// `dh-group`, best first; IKEv2 begins with the first.
+    /// `dh-group`, best first; an IKEv2 initiator sends a key share of the first.
     pub groups: Vec<Group>,
-    /// `prf-algorithm`; none is `auto`: that of the hash. IKEv2 only.
+    /// `prf-algorithm`; `None` is `auto`: the PRF of the hash. IKEv2 only.
     pub prf: Option<Hash>,
     /// `lifetime` of the IKE SA.
     pub lifetime: Duration,
-    /// `lifebytes`; 0 is no limit. IKEv1 only.
+    /// `lifebytes`; 0 means no limit. IKEv1 only.
     pub life_bytes: u64,
-    /// `nat-traversal`; IKEv2 always does it.
+    /// `nat-traversal`; always on with IKEv2.
     pub nat_traversal: bool,
-    /// `dpd-interval` and `dpd-maximum-failures`; none is `disable-dpd`.
+    /// `dpd-interval` and `dpd-maximum-failures`; `None` is `disable-dpd`.
     pub dpd: Option<(Duration, u32)>,
     /// `proposal-check`.
     pub proposal_check: ProposalCheck,
 }
 
-/// Who somebody is (RFC 7296, 3.5; RFC 2407, 4.6.2).
+/// Identity of an IKE host (RFC 7296, 3.5; RFC 2407, 4.6.2).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Id {
-    /// An address.
+    /// IP address.
     Address(IpAddr),
-    /// A host's name.
+    /// Host name.
     Fqdn(String),
-    /// A user's name: `user@host`.
+    /// User name: `user@host`.
     UserFqdn(String),
-    /// A distinguished name, in DER.
+    /// Distinguished name in DER.
     Dn(Vec<u8>),
-    /// Bytes that mean something to the two.
+    /// Opaque bytes that both hosts agree on.
     KeyId(Vec<u8>),
 }
 
-/// Whom a responder takes for the peer (`remote-id`).
+/// Check of the peer's identity by a responder (`remote-id`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RemoteId {
-    /// `auto`: with certificates one that the certificate has, with secrets any whose secret is right.
+    /// `auto`: with certificates any identity that the certificate contains, with secrets any identity.
     #[default]
     Auto,
-    /// `ignore`: any, and certificates need not have it.
+    /// `ignore`: any identity; the certificate need not contain it.
     Ignore,
-    /// This one.
+    /// Exactly this identity.
     Is(Id),
-    /// `dn`: the name of its certificate.
+    /// `dn`: the subject of the peer's certificate.
     Dn,
-    /// `match-by=certificate`: whoever has this one, in DER, whatever it says to be.
+    /// `match-by=certificate`: any peer with this certificate (DER), whatever its ID payload contains.
     Certificate(Vec<u8>),
 }
 
 impl RemoteId {
-    /// Whether it is for a peer that says to be this one, or that sends this certificate, and for no others.
+    /// Returns true if the setting names exactly this identity or certificate. Such identities take precedence
+    /// over wildcards.
     pub(crate) fn names(&self, id: &Id, certificate: Option<&[u8]>) -> bool {
         match self {
             Self::Is(wanted) => wanted == id,
@@ -178,7 +179,8 @@ impl RemoteId {
         }
     }
 
-    /// Whether it is for such a peer and others. Who sends no certificate may have any.
+    /// Returns true for a wildcard that accepts this peer. Peers without a certificate match
+    /// `match-by=certificate` here.
     pub(crate) const fn may_be(&self, id: &Id, certificate: Option<&[u8]>) -> bool {
         match self {
             Self::Is(_) => false,
@@ -188,10 +190,9 @@ impl RemoteId {
         }
     }
 
-    /// Compares it with what a peer says to be.
+    /// Compares the setting with the peer's ID payload.
     ///
-    /// # Errors
-    /// The peer is another one.
+    /// # Errors The ID payload holds another identity.
     pub(crate) fn check(&self, id: &Id) -> Result<(), String> {
         let fits = match self {
             Self::Is(wanted) => wanted == id,
@@ -202,7 +203,7 @@ impl RemoteId {
         fits.then_some(()).ok_or_else(wrong)
     }
 
-    /// Who the peer's certificate must say that it is; none where that is no question.
+    /// Returns the identity that the peer's certificate must contain, or `None` if any certificate will do.
     pub(crate) const fn of_certificate<'i>(&self, id: &'i Id) -> Option<&'i Id> {
         match self {
             Self::Ignore | Self::Certificate(_) => None,
@@ -211,24 +212,24 @@ impl RemoteId {
     }
 }
 
-/// Whether a responder makes a policy where it has none (`generate-policy`).
+/// Policies that a responder generates from a template (`generate-policy`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GeneratePolicy {
-    /// It does not.
+    /// Generates none.
     #[default]
     No,
-    /// It does, for all ports.
+    /// Generates policies for all ports.
     PortOverride,
-    /// It does, for the ports that the peer asked for.
+    /// Generates policies for the ports in the peer's traffic selectors.
     PortStrict,
 }
 
-/// Who both are, and how they prove it (`/ip/ipsec/identity`).
+/// Identities and credentials of both sides (`/ip/ipsec/identity`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// How they prove it.
+    /// Authentication method with its credentials.
     pub auth: Auth,
-    /// `my-id`; none is `auto`: the own address, with certificates the certificate's name.
+    /// `my-id`; `None` is `auto`: the local address, or with certificates the subject of the local certificate.
     pub my_id: Option<Id>,
     /// `remote-id`.
     pub remote_id: RemoteId,
@@ -240,56 +241,57 @@ pub struct Identity {
     pub mode_config: Option<ModeConfig>,
 }
 
-/// How the two prove who they are (`auth-method`).
+/// Authentication method (`auth-method`).
 #[derive(Clone)]
 pub enum Auth {
-    /// By a secret that both know.
+    /// Pre-shared key.
     Psk(Secret),
-    /// By certificates.
+    /// Certificates and signatures on both sides.
     Signature(Certified),
-    /// As initiator of IKEv2: the peer by its certificate, this side by EAP.
+    /// IKEv2 initiator: the peer proves itself by certificate, this side by EAP.
     Eap(EapLogin),
-    /// As responder of IKEv2: this side by its certificate, the peer by EAP, of which another host decides
+    /// IKEv2 responder: this side proves itself by certificate, the peer by EAP, which a RADIUS server decides
     /// ([`crate::Action::Eap`]).
     EapRadius(Certified),
-    /// By a secret, and then by a user's name (IKEv1): an initiator says them, a responder compares them.
+    /// Pre-shared key followed by XAuth (IKEv1): an initiator sends user and password, a responder compares
+    /// them.
     PskXauth {
-        /// The secret.
+        /// Pre-shared key.
         secret: Secret,
-        /// The user's name.
+        /// User name.
         user: String,
-        /// The user's password.
+        /// Password.
         password: Secret,
     },
 }
 
-/// The own certificates, the key, and who judges those of the peer.
+/// Local certificate chain and key, and the verifier of the peer's certificates.
 #[derive(Clone)]
 pub struct Certified {
-    /// In DER: the own one first, then those that signed it.
+    /// Certificates in DER: the local certificate first, then its issuers.
     pub chain: Vec<Vec<u8>>,
-    /// The own key.
+    /// Private key of the local certificate.
     pub signer: Arc<dyn Signer>,
-    /// Who judges the peer's.
+    /// Verifier of the peer's chain and signature.
     pub verifier: Arc<dyn Verifier>,
 }
 
-/// A user of EAP, as initiator.
+/// EAP credentials of an initiator.
 #[derive(Clone)]
 pub struct EapLogin {
-    /// The methods that may be used (`eap-methods`).
+    /// Permitted methods, in order of preference (`eap-methods`).
     pub methods: Vec<EapMethod>,
-    /// The user's name.
+    /// User name.
     pub user: String,
-    /// The user's password.
+    /// Password.
     pub password: Secret,
-    /// The user's certificate, for EAP-TLS.
+    /// Client certificate for EAP-TLS.
     pub certified: Option<Certified>,
-    /// Who judges the responder's certificate.
+    /// Verifier of the responder's certificate.
     pub verifier: Arc<dyn Verifier>,
 }
 
-/// A method of EAP that an initiator can do.
+/// EAP method that an initiator supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EapMethod {
     /// EAP-MSCHAPv2 (draft-kamath-pppext-eap-mschapv2).
@@ -299,7 +301,7 @@ pub enum EapMethod {
 }
 
 impl EapMethod {
-    /// Its number (RFC 3748, 6.2).
+    /// Type number of the method (RFC 3748, 6.2).
     pub(crate) const fn number(self) -> u8 {
         match self {
             Self::MsChap2 => 26,
@@ -308,14 +310,14 @@ impl EapMethod {
     }
 }
 
-/// How a signature is made.
+/// Signature scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
-    /// RSASSA-PKCS1-v1_5 over the message by this hash (RFC 8017, 8.2).
+    /// RSASSA-PKCS1-v1_5 with this hash of the message (RFC 8017, 8.2).
     RsaPkcs1(Hash),
-    /// RSASSA-PSS over the message by this hash, with a salt of its size (RFC 8017, 8.1).
+    /// RSASSA-PSS with this hash of the message; the salt is as long as the hash (RFC 8017, 8.1).
     RsaPss(Hash),
-    /// RSA with the padding of PKCS #1 but without the name of a hash, over the message as it is (RFC 2409, 5.1).
+    /// RSA with PKCS #1 padding over the message itself, without a DigestInfo (RFC 2409, 5.1).
     RsaRaw,
     /// ECDSA over P-256 with SHA-256; the signature is r and s, 32 bytes each.
     EcdsaP256,
@@ -327,26 +329,25 @@ pub enum Scheme {
 
 /// A private key.
 pub trait Signer: Send + Sync {
-    /// Whether it can sign so.
+    /// Returns true if the key supports the scheme.
     fn can(&self, scheme: Scheme) -> bool;
 
-    /// The signature of a message; none if it cannot.
+    /// Signs a message; `None` if the key does not support the scheme.
     fn sign(&self, scheme: Scheme, message: &[u8]) -> Option<Vec<u8>>;
 }
 
-/// Who judges certificates.
+/// Checks certificate chains and the signatures of their keys.
 pub trait Verifier: Send + Sync {
-    /// SHA-1 of the public keys of authorities that are trusted (RFC 7296, 3.7), for requests of certificates.
+    /// SHA-1 hashes of the trusted authorities' public keys, for CERTREQ payloads (RFC 7296, 3.7).
     fn authorities(&self) -> Vec<[u8; 20]>;
 
-    /// Distinguished names of the same, in DER, for those of IKEv1.
+    /// Distinguished names of the trusted authorities in DER, for CERTREQ payloads of IKEv1.
     fn names(&self) -> Vec<Vec<u8>>;
 
-    /// Whether the first certificate of a chain is trusted, has the identity (unless it is none), and its key made
-    /// this signature of the message.
+    /// Checks that the first certificate of a chain is trusted and contains the identity (skipped for `None`),
+    /// and that its key signed the message.
     ///
-    /// # Errors
-    /// It is not, for this reason, which is logged.
+    /// # Errors The reason for the log: an untrusted chain, a wrong identity, or a wrong signature.
     fn verify(
         &self,
         chain: &[Vec<u8>],
@@ -357,75 +358,75 @@ pub trait Verifier: Send + Sync {
     ) -> Result<(), String>;
 }
 
-/// What is configured through the SA (`/ip/ipsec/mode-config`).
+/// Addresses and networks configured through the IKE SA (`/ip/ipsec/mode-config`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModeConfig {
-    /// Its name, for logs.
+    /// Name of the item, for log messages.
     pub name: String,
-    /// Whether it gives; else it asks.
+    /// True: answers requests. False: sends them.
     pub responder: bool,
-    /// As responder: this address, to one peer.
+    /// Responder: fixed address, for one peer.
     pub address: Option<IpAddr>,
-    /// As responder: an address from here; the owner is asked by [`crate::Action::LeaseWanted`].
+    /// Responder: pool of addresses; the engine asks its owner by [`crate::Action::LeaseWanted`].
     pub pool: Option<String>,
-    /// As responder: the prefix's length that is said with the address.
+    /// Responder: prefix length sent with the address.
     pub prefix_len: u8,
-    /// As responder: the prefixes behind it (`split-include`).
+    /// Responder: prefixes reachable through the tunnel (`split-include`).
     pub split_include: Vec<IpNet>,
-    /// As responder: name servers.
+    /// Responder: name servers.
     pub dns: Vec<IpAddr>,
-    /// As responder: those of this host behind them ([`crate::Settings::dns`]).
+    /// Responder: also sends the DNS servers of this router ([`crate::Settings::dns`]).
     pub system_dns: bool,
-    /// As responder: domains that those know (`split-dns`).
+    /// Responder: domains to resolve by these servers (`split-dns`).
     pub split_dns: Vec<String>,
 }
 
-/// Addresses and a port that a policy is for.
+/// Address prefix and port of a traffic selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Selector {
-    /// The addresses.
+    /// Address prefix.
     pub prefix: IpNet,
-    /// The port; 0 is any.
+    /// Port; 0 matches any.
     pub port: u16,
 }
 
-/// How a policy uses SAs (`level`).
+/// Behaviour of a policy without an SA (`level`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// Encrypt if there is an SA.
+    /// `use`: encrypts if an SA exists, else sends in clear.
     Use,
-    /// Encrypt, or drop.
+    /// `require`: encrypts or drops.
     #[default]
     Require,
-    /// As `Require`, by SAs that no other policy uses.
+    /// `unique`: as `Require`, with SAs that no other policy shares.
     Unique,
 }
 
-/// Header of the SAs (`ipsec-protocols`).
+/// Security protocol of the SAs (`ipsec-protocols`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
-    /// RFC 4303.
+    /// ESP (RFC 4303).
     #[default]
     Esp,
-    /// RFC 4302.
+    /// AH (RFC 4302).
     Ah,
 }
 
-/// What of a packet is encrypted.
+/// Encapsulation mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
-    /// Its payload.
+    /// Protects the payload of the packet.
     Transport,
-    /// All of it, in a packet between the ends.
+    /// Protects the whole packet inside an outer packet between the two gateways.
     Tunnel,
 }
 
-/// What is protected, and how (`/ip/ipsec/policy` with action `encrypt`, with its proposal).
+/// Traffic to protect and its SAs (`/ip/ipsec/policy` with action `encrypt`), with the proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// With whom; none for a template.
+    /// Peer to negotiate with; `None` for a template.
     pub peer: Option<PeerId>,
-    /// The group that it is a template of, and none if it is no template.
+    /// Template group; `None` if the policy is no template.
     pub template: Option<String>,
     /// Its place among all policies: the first that matches wins.
     pub place: u64,
@@ -433,11 +434,11 @@ pub struct Policy {
     pub source: Selector,
     /// `dst-address` and `dst-port`.
     pub destination: Selector,
-    /// `protocol`; 0 is all.
+    /// IP protocol number; 0 matches all.
     pub protocol: u8,
-    /// Transport or tunnel. A template accepts both, and this is of no account.
+    /// Transport or tunnel mode. Ignored for templates, which accept both.
     pub mode: Mode,
-    /// `sa-src-address` and `sa-dst-address` where they are known, else unspecified addresses.
+    /// `sa-src-address` and `sa-dst-address`; unspecified addresses while unknown.
     pub ends: (IpAddr, IpAddr),
     /// `level`.
     pub level: Level,
@@ -447,14 +448,14 @@ pub struct Policy {
     pub proposal: Proposal,
 }
 
-/// What is agreed on for the SAs of a policy (`/ip/ipsec/proposal`).
+/// Algorithms and lifetime of a policy's SAs (`/ip/ipsec/proposal`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// Its name, for logs.
+    /// Name of the proposal, for log messages.
     pub name: String,
-    /// `auth-algorithms`, best first. With `null` alone, the list is empty.
+    /// `auth-algorithms`, best first; empty for `null` alone.
     pub auth: Vec<Hash>,
-    /// `enc-algorithms`, best first; of no account with AH.
+    /// `enc-algorithms`, best first; ignored with AH.
     pub encryption: Vec<Encryption>,
     /// `lifetime`.
     pub lifetime: Duration,
@@ -480,7 +481,7 @@ impl fmt::Display for Id {
     }
 }
 
-// Keys and judges have no value to print or compare; two configurations are equal if they share them.
+// Keys and verifiers cannot be compared by value: two configurations are equal if they share them.
 
 impl PartialEq for Certified {
     fn eq(&self, other: &Self) -> bool {

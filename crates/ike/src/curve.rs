@@ -1,4 +1,4 @@
-//! Signatures of elliptic curves: two numbers, r and s, in two forms.
+//! ECDSA signatures (r, s) in raw form and in DER.
 
 use crate::config::Scheme;
 use crate::der;

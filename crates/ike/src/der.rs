@@ -1,10 +1,9 @@
-//! DER: short elements are written, and read are the few fields of a certificate that are said in messages, its subject
-//! and its public key (RFC 5280, 4.1).
+//! Minimal DER: writes short elements, and reads subject and public key of a certificate (RFC 5280, 4.1).
 
-/// An element: its tag, its contents, the element with its header, and what follows.
+/// Tag, contents, whole element with header, and the bytes that follow it.
 type Element<'a> = (u8, &'a [u8], &'a [u8], &'a [u8]);
 
-/// Takes an element off the front.
+/// Splits the first element off.
 fn element(bytes: &[u8]) -> Option<Element<'_>> {
     let (tag, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;
@@ -23,25 +22,25 @@ fn element(bytes: &[u8]) -> Option<Element<'_>> {
     Some((*tag, contents, whole, after))
 }
 
-/// Writes an element whose contents are shorter than 128 bytes.
+/// Encodes an element with contents of less than 128 bytes.
 pub(crate) fn short(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     let contents = parts.concat();
     [&[tag, contents.len() as u8], contents.as_slice()].concat()
 }
 
-/// The tag and the contents of an element, behind which there is nothing.
+/// Returns tag and contents; `None` if bytes follow the element.
 pub(crate) fn of(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let (tag, contents, _, after) = element(bytes)?;
     after.is_empty().then_some((tag, contents))
 }
 
-/// The contents of the first element, and what follows it.
+/// Returns the contents of the first element and the bytes that follow it.
 pub(crate) fn first(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (_, contents, _, after) = element(bytes)?;
     Some((contents, after))
 }
 
-/// Elements of the part that is signed, from the serial number on.
+/// Iterates over the elements of the TBSCertificate, beginning with the serial number.
 fn fields(certificate: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     let (_, certificate, ..) = element(certificate)?;
     let (_, mut rest, ..) = element(certificate)?;
@@ -56,7 +55,7 @@ fn fields(certificate: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     }))
 }
 
-/// The subject's name.
+/// Returns the subject's distinguished name.
 pub(crate) fn subject(certificate: &[u8]) -> Option<Vec<u8>> {
     fields(certificate)?.nth(4).map(<[u8]>::to_vec)
 }

@@ -1,13 +1,13 @@
-//! Texts for the log: what a peer offers, what is configured, and names of errors.
+//! Log texts: proposals of a peer, configured algorithms, names of errors.
 
 use crate::config::{Profile, Proposal};
 use crate::message::{Offer, Transform, Version};
 use crate::suite::{Encryption, Group};
 
-/// Lines for one message: a peer may offer thousands of combinations.
+/// Maximum lines per message: a peer may offer thousands of combinations.
 const LINES: usize = 16;
 
-/// Describes the proposals of a message, one line each, as far as there is room.
+/// Describes the proposals of a message, one line each, at most [`LINES`] and a final note.
 pub(crate) fn offers(version: Version, offers: &[Offer]) -> Vec<String> {
     let mut lines = Vec::new();
     for offer in offers {
@@ -33,7 +33,7 @@ pub(crate) fn offers(version: Version, offers: &[Offer]) -> Vec<String> {
     lines
 }
 
-/// Describes a profile in the words of its menu.
+/// Describes a profile with its menu keywords.
 pub(crate) fn profile(profile: &Profile) -> String {
     let hashes = list(profile.hash.iter().map(|hash| hash.name()));
     let ciphers = list(profile.encryption.iter().map(|cipher| cipher.name()));
@@ -44,7 +44,7 @@ pub(crate) fn profile(profile: &Profile) -> String {
     )
 }
 
-/// Describes a proposal in the words of its menu.
+/// Describes a proposal with its menu keywords.
 pub(crate) fn proposal(proposal: &Proposal) -> String {
     let hashes = list(proposal.auth.iter().map(|hash| hash.name()));
     let ciphers = list(
@@ -68,7 +68,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(",")
 }
 
-/// A transform of IKEv1, phase 1 (RFC 2409, appendix A).
+/// Describes a transform of IKEv1, phase 1 (RFC 2409, appendix A).
 fn phase1(one: &Transform) -> String {
     let bits = one.value(14);
     let cipher = match one.value(1) {
@@ -96,7 +96,7 @@ fn phase1(one: &Transform) -> String {
     format!("{cipher} {hash} {} {method}", group(one.value(4)))
 }
 
-/// A transform of IKEv1, phase 2 (RFC 2407, 4.4 and 4.5).
+/// Describes a transform of IKEv1, phase 2 (RFC 2407, 4.4 and 4.5).
 fn phase2(one: &Transform) -> String {
     let bits = one.value(6);
     let cipher = match one.id {
@@ -130,7 +130,7 @@ fn phase2(one: &Transform) -> String {
     format!("{cipher} {hash} {pfs} {mode}")
 }
 
-/// A transform of IKEv2 (RFC 7296, 3.3.2).
+/// Describes a transform of IKEv2 (RFC 7296, 3.3.2).
 fn transform(one: &Transform) -> String {
     let bits = one.value(14);
     let id = u64::from(one.id);
@@ -182,7 +182,7 @@ fn group(id: Option<u64>) -> String {
     known.map_or(number("group", id), |group| group.name().to_owned())
 }
 
-/// The name of an error of IKEv2 (RFC 7296, 3.10.1).
+/// Returns the name of an IKEv2 error (RFC 7296, 3.10.1).
 pub(crate) const fn error(number: u16) -> &'static str {
     match number {
         1 => "UNSUPPORTED_CRITICAL_PAYLOAD",

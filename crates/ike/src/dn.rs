@@ -1,5 +1,4 @@
-//! Distinguished names as text: `CN=client,O=Example,C=LV`, in the order of the certificate (RFC 4514, 2.4, for the
-//! escapes).
+//! Distinguished names as text, `CN=client,O=Example,C=LV`: certificate order, escapes by RFC 4514, 2.4.
 
 use core::fmt;
 
@@ -25,7 +24,7 @@ const TYPES: [(&[u8], &str); 13] = [
     ),
 ];
 
-/// Returns the text of a name in DER; `None` if it is malformed or has an attribute that has no short name.
+/// Returns the text of a DER name; `None` if malformed or with an attribute type outside [`TYPES`].
 pub(crate) fn text(name: &[u8]) -> Option<String> {
     let (0x30, mut sets) = der::of(name)? else {
         return None;
@@ -46,7 +45,7 @@ pub(crate) fn text(name: &[u8]) -> Option<String> {
     Some(parts.join(","))
 }
 
-/// A value with its special characters escaped.
+/// Attribute value, displayed with escapes.
 struct Escaped<'a>(&'a [u8]);
 
 impl fmt::Display for Escaped<'_> {

@@ -1,4 +1,4 @@
-//! What can happen to the engine, what it wants done, and what it shows.
+//! Events, actions and status rows: the interface of the engine.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -7,410 +7,415 @@ use machine::{Duration, Instant};
 use crate::config::{Id, Mode, Peer, PeerId, Policy, PolicyId, Protocol, Secret, Selector};
 use crate::suite::{ChildSuite, Cipher, Group, Hash};
 
-/// Names an IKE SA; never used twice.
+/// Identifies an IKE SA; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SaId(pub u64);
 
-/// Names a pair of SAs of ESP or AH; never used twice.
+/// Identifies a pair of SAs of ESP or AH; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChildId(pub u64);
 
-/// What can happen to the engine.
+/// Input of the engine.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A peer is configured, configured anew, or gone. SAs with a peer that changed are closed.
+    /// Adds, replaces or (`None`) removes a peer. The engine closes the IKE SAs of a changed peer.
     Peer(PeerId, Option<Box<Peer>>),
-    /// A policy is configured, configured anew, or gone. SAs of a policy that changed are removed.
+    /// Adds, replaces or (`None`) removes a policy. The engine removes the SAs of a changed policy.
     Policy(PolicyId, Option<Box<Policy>>),
-    /// Bounds are configured.
+    /// Sets limits and local name servers.
     Settings(Settings),
-    /// A datagram of IKE arrived.
+    /// An IKE datagram arrived.
     Datagram {
-        /// Where it arrived.
+        /// Destination address and port.
         local: SocketAddr,
-        /// Who sent it.
+        /// Source address and port.
         remote: SocketAddr,
-        /// Whether it came with the marker of four zero bytes, which is already taken off: to port 4500, and behind
-        /// a translation by the peer's own choice (RFC 3948, 2.2). A keepalive of one byte FF may be given or not.
+        /// True if the datagram carried the non-ESP marker, which the caller has removed: on port 4500, and on
+        /// other ports of a peer behind NAT (RFC 3948, 2.2). Keepalives (one byte FF) may be passed in or
+        /// dropped.
         natt: bool,
-        /// The message.
+        /// The IKE message.
         bytes: &'a [u8],
     },
-    /// A packet needs an SA of this policy. May be said as often as there are packets.
+    /// A packet needs an SA of this policy. Callers may repeat the event for each packet.
     Acquire(PolicyId),
-    /// An SA has protected so many bytes that its soft lifetime is over: it is replaced.
+    /// The SA has passed its soft byte limit and needs rekeying.
     Spent(ChildId),
-    /// A packet arrived under the SA: the peer lives (RFC 3706, 5.4), and has the newest pair. Once a second for each
-    /// SA is enough.
+    /// A packet arrived under the inbound SA: proves that the peer is alive (RFC 3706, 5.4) and uses the pair.
+    /// Once a second per SA is enough.
     Heard(ChildId),
-    /// A packet of ESP or AH arrived under an SPI that there is not. Bounded: for what the peer forgot.
+    /// A packet of ESP or AH arrived under an unknown SPI, probably of an SA that only the peer still has.
+    /// Callers limit the rate.
     UnknownSpi {
-        /// Who sent it.
+        /// Source address.
         remote: IpAddr,
-        /// The SPI.
+        /// Unknown SPI.
         spi: u32,
     },
-    /// An IKE SA is closed with all of its children, as `kill-connections` does.
+    /// Closes an IKE SA with all its child SAs (`kill-connections`).
     Kill(SaId),
-    /// A pair of SAs is removed, and the peer told.
+    /// Removes a pair of SAs and notifies the peer.
     Remove(ChildId),
-    /// All pairs of SAs are removed, as `flush` of `installed-sa` does.
+    /// Removes all pairs of SAs (`flush` of `installed-sa`).
     Flush,
-    /// Answers [`Action::LeaseWanted`]; none if there is no address.
+    /// Answers [`Action::LeaseWanted`] with an address; `None` if the pool is empty.
     Leased(SaId, Option<IpAddr>),
     /// Answers [`Action::Eap`].
     Eap(SaId, EapReply),
 }
 
-/// What another host decided about a user of EAP.
+/// Decision of the RADIUS server about an EAP message.
 #[derive(Debug)]
 pub enum EapReply {
-    /// This message goes on to the peer.
+    /// EAP request to pass on to the peer.
     Message(Vec<u8>),
-    /// The user is who he says: the message, and the key of the session (MSK, 64 bytes).
+    /// The user is authenticated: EAP message and session key (MSK, 64 bytes).
     Success(Vec<u8>, Secret),
-    /// He is not: the message.
+    /// The user is rejected: EAP message.
     Failure(Vec<u8>),
 }
 
-/// Bounds of the engine (`/ip/ipsec/settings`), and what peers are told of this host.
+/// Limits of the engine (`/ip/ipsec/settings`), and name servers to hand out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How many half-open IKE SAs of peers that were not asked for there may be before cookies are asked for (IKEv2)
-    /// or nothing is answered (IKEv1): `ddos-cookie-threshold`.
+    /// Half-open IKE SAs of unverified initiators above which IKEv2 demands cookies and IKEv1 ignores requests
+    /// (`ddos-cookie-threshold`).
     pub cookie_threshold: usize,
-    /// How many half-open IKE SAs one address may have.
+    /// Maximum number of half-open IKE SAs per address.
     pub half_open_per_address: usize,
-    /// How many half-open IKE SAs there may be at all.
+    /// Maximum number of half-open IKE SAs.
     pub half_open: usize,
-    /// How many IKE SAs there may be at all.
+    /// Maximum number of IKE SAs.
     pub sas: usize,
-    /// The name servers of this host, for peers that are told those ([`crate::ModeConfig::system_dns`]).
+    /// DNS servers of this router, for peers whose mode-config hands them out
+    /// ([`crate::ModeConfig::system_dns`]).
     pub dns: Vec<IpAddr>,
 }
 
-/// What the engine wants done.
+/// Output of the engine: work for its owner.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Send a datagram.
+    /// Sends a datagram.
     Send {
-        /// From here.
+        /// Source address and port.
         local: SocketAddr,
-        /// To there.
+        /// Destination address and port.
         remote: SocketAddr,
-        /// Whether to put the marker of four zero bytes before it.
+        /// Prepends the non-ESP marker of four zero bytes.
         natt: bool,
-        /// The message.
+        /// The IKE message.
         bytes: Vec<u8>,
     },
-    /// Send a keepalive, one byte FF, without the marker (RFC 3948, 2.3).
+    /// Sends a NAT keepalive: one byte FF, without the marker (RFC 3948, 2.3).
     Keepalive {
-        /// From here.
+        /// Source address and port.
         local: SocketAddr,
-        /// To there.
+        /// Destination address and port.
         remote: SocketAddr,
     },
-    /// A pair of SAs is there. Packets that arrive under the inbound one are taken from now on; packets of the
-    /// policy leave under the outbound one from now on if [`Child::active`].
+    /// Installs a pair of SAs. The inbound SA accepts packets at once; the outbound SA takes over the policy's
+    /// packets at once if [`Child::active`].
     Install(Box<Child>),
-    /// Packets of the policy leave under this pair's outbound SA from now on, no longer under that which it replaces.
+    /// The outbound SA of this pair takes over the policy's packets, in place of the pair that it replaces.
     Activate(ChildId),
-    /// The ends of a pair's packets are these from now on: a translator has changed its mapping, or one side has moved
-    /// (RFC 4555).
+    /// Changes the tunnel endpoints of a pair: a NAT device changed its mapping, or one side moved (RFC 4555).
     Moved {
         /// The pair.
         child: ChildId,
-        /// The own end.
+        /// Local endpoint.
         local: SocketAddr,
-        /// The peer's.
+        /// Remote endpoint.
         remote: SocketAddr,
-        /// Whether packets are in datagrams of UDP between these ports.
+        /// Encapsulates packets in UDP between these ports.
         natt: bool,
     },
-    /// A pair of SAs is gone: its policy has those that are left, the newest active first.
+    /// Removes a pair of SAs. The policy falls back to its other pairs, the newest active first.
     Remove {
         /// The pair.
         child: ChildId,
-        /// The SPIs that it had: the inbound one, and the outbound one.
+        /// Inbound and outbound SPI of the pair.
         spis: (u32, u32),
-        /// Why.
+        /// Reason.
         why: Why,
     },
-    /// An IKE SA is there.
+    /// An IKE SA is established.
     Established(SaId),
-    /// An IKE SA has taken the place of another one: pairs, and the address of mode-config, are its own now.
+    /// An IKE SA replaced another and inherited its pairs and its mode-config address.
     Renewed {
-        /// The one that ends.
+        /// The IKE SA that ends.
         before: SaId,
-        /// The one that goes on.
+        /// The IKE SA that replaces it.
         after: SaId,
     },
-    /// An IKE SA is gone, or did not come to be.
+    /// An IKE SA is closed, or its negotiation failed.
     Closed(SaId, Why),
-    /// A policy could not get SAs: packets that wait for them may go.
+    /// A policy got no SAs: the owner may drop packets that wait for them.
     Failed(PolicyId, Why),
-    /// Something to log.
+    /// Writes a log entry.
     Log(Log),
-    /// As initiator of mode-config: what the responder gave.
+    /// Initiator of mode-config: the responder assigned addresses and networks.
     Leased {
-        /// By this IKE SA, and those that take its place ([`Action::Renewed`]); it is over when the last is closed.
+        /// IKE SA that received the lease. The lease ends when this SA and its successors ([`Action::Renewed`])
+        /// are closed.
         sa: SaId,
-        /// By this peer.
+        /// Peer that assigned the lease.
         peer: PeerId,
-        /// What it gave.
+        /// Assigned addresses, name servers and networks.
         lease: Lease,
     },
-    /// As responder of mode-config: an address of this pool is wanted ([`Event::Leased`]). It is free again when the
-    /// IKE SA is closed, or the last that took its place ([`Action::Renewed`]).
+    /// Responder of mode-config: requests an address of a pool; [`Event::Leased`] answers. The address is free
+    /// again when the IKE SA and its successors ([`Action::Renewed`]) are closed.
     LeaseWanted {
-        /// For this IKE SA.
+        /// IKE SA of the client.
         sa: SaId,
-        /// From this pool.
+        /// Name of the pool.
         pool: String,
-        /// The address that the peer asked for.
+        /// Address that the peer requested, if any.
         wish: Option<IpAddr>,
     },
-    /// As responder with EAP: what the peer said ([`Event::Eap`]).
+    /// EAP responder: passes an EAP message of the peer to the RADIUS client; [`Event::Eap`] answers.
     Eap {
-        /// In this IKE SA.
+        /// IKE SA of the peer.
         sa: SaId,
-        /// Who it said to be.
+        /// Identity in the peer's ID payload.
         id: Id,
-        /// The message.
+        /// EAP message.
         message: Vec<u8>,
     },
 }
 
-/// Something to log.
+/// Log entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// `ipsec`, with `error`, `info` or `debug`.
+    /// Severity; the topics are `ipsec` and `error`, `info` or `debug`.
     pub level: Level,
-    /// What is to be read.
+    /// Message text.
     pub text: String,
 }
 
-/// How much a log entry matters.
+/// Severity of a log entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// For who looks for the reason.
+    /// Details for troubleshooting.
     Debug,
-    /// What happens.
+    /// Normal events.
     Info,
-    /// What somebody must mend.
+    /// Failures that need an administrator.
     Error,
 }
 
-/// Why something ended.
+/// Reason for the end of an SA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// Its lifetime is over.
+    /// The hard lifetime is over.
     Expired,
-    /// Another is there in its place.
+    /// Another SA has replaced it.
     Replaced,
-    /// The peer said so.
+    /// The peer deleted it.
     Deleted,
     /// The peer does not answer.
     Unreachable,
-    /// The peer began anew (INITIAL_CONTACT).
+    /// The peer restarted and sent INITIAL_CONTACT.
     InitialContact,
-    /// The configuration says so.
+    /// The configuration changed.
     Reconfigured,
-    /// Somebody asked for it.
+    /// A user closed it.
     Killed,
-    /// The two agree on no proposal.
+    /// No common proposal.
     NoProposal,
-    /// The two agree on no traffic.
+    /// No common traffic selectors.
     NoTraffic,
-    /// The secret is another, or a signature is wrong.
+    /// Wrong secret or wrong signature.
     Authentication,
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     Protocol,
-    /// A bound is reached.
+    /// A limit of [`Settings`] is reached.
     Bound,
-    /// There is no address to send from, or none to send to.
+    /// No local or no remote address to use.
     NoAddress,
 }
 
-/// A pair of SAs.
+/// A pair of SAs, inbound and outbound (a child SA).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Child {
-    /// Its name.
+    /// Number of the pair.
     pub id: ChildId,
-    /// The IKE SA that made it.
+    /// IKE SA that negotiated the pair.
     pub sa: SaId,
-    /// With whom.
+    /// Remote peer.
     pub peer: PeerId,
-    /// The policy that it is of; if [`Child::generated`], the template.
+    /// Policy of the pair; with [`Child::generated`] the template.
     pub policy: PolicyId,
-    /// Whether the owner makes a policy of the selectors, as long as there is a pair with these.
+    /// Asks the owner to create a dynamic policy from the selectors, as long as pairs with these selectors
+    /// exist.
     pub generated: bool,
     /// ESP or AH.
     pub protocol: Protocol,
     /// Transport or tunnel.
     pub mode: Mode,
-    /// What was agreed on, one or more: the own end, and the peer's.
+    /// Negotiated traffic selectors, at least one: local and remote.
     pub selectors: Vec<(Selector, Selector)>,
-    /// The protocol of the packets; 0 is all.
+    /// IP protocol of the traffic; 0 is all.
     pub payload: u8,
-    /// The algorithms, of both.
+    /// Algorithms of both SAs.
     pub suite: ChildSuite,
-    /// Packets that arrive.
+    /// SA of arriving packets.
     pub inbound: Sa,
-    /// Packets that leave.
+    /// SA of departing packets.
     pub outbound: Sa,
-    /// The own end.
+    /// Local endpoint.
     pub local: SocketAddr,
-    /// The peer's end.
+    /// Remote endpoint.
     pub remote: SocketAddr,
-    /// Whether packets are in datagrams of UDP between these ports (RFC 3948); else the ports are of no account.
+    /// Encapsulates packets in UDP between the ports of the endpoints (RFC 3948); the ports are ignored
+    /// otherwise.
     pub natt: bool,
-    /// Transport mode through translators: the addresses that the peer's checksums of payloads are of, which are not
-    /// those of its packets: this side's as the peer knows it, and the peer's own (RFC 3948, 3.1.2).
+    /// Transport mode through NAT: original addresses, with which the peer computes checksums of payloads: the
+    /// local address as the peer sees it, and the peer's own (RFC 3948, 3.1.2).
     pub original: Option<(IpAddr, IpAddr)>,
-    /// When its exchange began here: its first message was sent, or came.
+    /// Start of the exchange here: first message sent or received.
     pub begun: Instant,
-    /// When it was made.
+    /// Time of installation.
     pub born: Instant,
-    /// After how long it is replaced. The engine does that itself.
+    /// Soft lifetime after which the engine rekeys the pair.
     pub soft: Duration,
-    /// After how long it is removed. The engine does that itself.
+    /// Hard lifetime after which the engine removes the pair.
     pub hard: Duration,
-    /// After how many bytes of either it is replaced and removed; the owner counts ([`Event::Spent`],
-    /// [`Event::Remove`]).
+    /// Soft and hard limit in bytes, per direction. The owner counts and reports them by [`Event::Spent`] and
+    /// [`Event::Remove`].
     pub bytes: Option<(u64, u64)>,
-    /// The pair that it replaces, which goes a little later.
+    /// Pair that this pair replaces; the engine removes it a little later.
     pub replaces: Option<ChildId>,
-    /// Whether packets leave under it from now on; if not, [`Action::Activate`] will say so.
+    /// True: outbound traffic uses the pair at once. False: after [`Action::Activate`].
     pub active: bool,
 }
 
-/// One direction of a pair.
+/// One SA: one direction of a pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sa {
-    /// Names it; that of the inbound one is unique in the router.
+    /// SPI; an inbound SPI is unique in the router.
     pub spi: u32,
-    /// The key of the encryption, with its salt at the end ([`crate::Encryption::key_len`]).
+    /// Encryption key, with its salt at the end ([`crate::Encryption::key_len`]).
     pub encryption_key: Secret,
-    /// The key of the authentication, empty where there is none.
+    /// Authentication key; empty with AEAD ciphers.
     pub authentication_key: Secret,
 }
 
-/// What a responder of mode-config gave.
+/// Addresses and networks that a mode-config responder assigned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lease {
-    /// The own address in there.
+    /// Address of this host inside the tunnel.
     pub address: Option<IpAddr>,
-    /// Its prefix's length, if said.
+    /// Prefix length of the address, if present.
     pub prefix_len: Option<u8>,
     /// Name servers.
     pub dns: Vec<IpAddr>,
-    /// Domains that those know.
+    /// Domains to resolve by these servers.
     pub domains: Vec<String>,
-    /// What is behind it.
+    /// Prefixes reachable through the tunnel.
     pub subnets: Vec<ipnet::IpNet>,
 }
 
-/// Which of the two began.
+/// Role in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// This one.
+    /// This side sent the first message.
     Initiator,
-    /// The peer.
+    /// The peer sent the first message.
     Responder,
 }
 
-/// How far an IKE SA is (`state` of `active-peers`).
+/// Progress of an IKE SA (`state` of `active-peers`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// It is about to begin.
+    /// No message yet.
     Starting,
-    /// The first message was sent or heard.
+    /// First message sent or received.
     Message1,
-    /// The second.
+    /// Second message sent or received.
     Message2,
-    /// The third.
+    /// Third message sent or received.
     Message3,
-    /// The fourth.
+    /// Fourth message sent or received.
     Message4,
-    /// EAP or XAuth goes on.
+    /// EAP or XAuth is running.
     Eap,
-    /// It is there.
+    /// Established.
     Established,
-    /// It is about to go: another is there in its place.
+    /// Replaced by another IKE SA and about to be deleted.
     Expired,
 }
 
-/// How far the SAs of a policy are (`ph2-state`).
+/// Progress of a policy's SAs (`ph2-state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase2 {
-    /// There is none.
+    /// No SA.
     #[default]
     NoPhase2,
-    /// An IKE SA is made first.
+    /// The IKE SA is still being negotiated.
     Starting,
-    /// The first message was sent.
+    /// First message sent.
     Message1Sent,
-    /// There is one.
+    /// At least one pair exists.
     Established,
 }
 
-/// A line of `/ip/ipsec/active-peers`.
+/// Row of `/ip/ipsec/active-peers`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its name.
+    /// Number of the IKE SA.
     pub id: SaId,
-    /// With whom.
+    /// Remote peer.
     pub peer: PeerId,
-    /// The own end.
+    /// Local endpoint.
     pub local: SocketAddr,
-    /// The peer's end.
+    /// Remote endpoint.
     pub remote: SocketAddr,
-    /// Who the peer says to be.
+    /// Identity in the peer's ID payload.
     pub remote_id: Option<Id>,
-    /// The user that logged in behind a secret (XAuth).
+    /// XAuth user that logged in.
     pub user: Option<String>,
-    /// How far it is.
+    /// Progress of the IKE SA.
     pub state: State,
-    /// Who began.
+    /// Local role in the first exchange.
     pub side: Side,
-    /// Since when it is there.
+    /// Time of establishment.
     pub established: Option<Instant>,
-    /// When the peer was last heard.
+    /// Time of the last message of the peer.
     pub last_seen: Instant,
-    /// Pairs of SAs that it has.
+    /// Number of pairs of SAs.
     pub children: usize,
-    /// Whether packets are in datagrams of UDP.
+    /// True if the endpoints use UDP encapsulation.
     pub natt: bool,
-    /// The address that the peer was given by mode-config, or this side.
+    /// Address assigned by mode-config, to the peer or to this side.
     pub leased: Option<IpAddr>,
-    /// SPIs, or cookies, of the initiator and of the responder.
+    /// SPIs (IKEv1: cookies) of initiator and responder.
     pub spis: (u64, u64),
-    /// What was agreed on, as far as it is.
+    /// Negotiated encryption, integrity, PRF and group.
     pub suite: Option<(Cipher, Hash, Hash, Group)>,
-    /// Messages heard and sent, and their bytes.
+    /// Messages received.
     pub received: Traffic,
-    /// The same of those sent.
+    /// Messages sent.
     pub sent: Traffic,
 }
 
-/// Messages counted.
+/// Message and byte counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// How many.
+    /// Number of messages.
     pub packets: u64,
-    /// Their bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
-/// What the engine waits for.
+/// Timer that expires next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
-    /// A message is sent again, a peer is asked whether it lives, an IKE SA is made anew or is over.
+    /// Retransmission, dead peer detection, rekeying or end of an IKE SA.
     Sa,
-    /// A pair is replaced, used, or removed.
+    /// Rekeying, activation or removal of a pair.
     Child,
-    /// A peer is talked to, because policies need SAs.
+    /// Initiation to a peer whose policies need SAs.
     Peer,
 }
 
@@ -427,7 +432,7 @@ impl Default for Settings {
 }
 
 impl Why {
-    /// What a log says of it.
+    /// Returns the reason as log text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Expired => "lifetime expired",
@@ -448,7 +453,7 @@ impl Why {
 }
 
 impl Phase2 {
-    /// The word of `ph2-state`.
+    /// Returns the keyword of `ph2-state`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NoPhase2 => "no-phase2",
@@ -460,7 +465,7 @@ impl Phase2 {
 }
 
 impl State {
-    /// The word of `state` in `active-peers`.
+    /// Returns the keyword of `state` in `active-peers`.
     pub const fn name(self, side: Side) -> &'static str {
         match (self, side) {
             (Self::Starting, _) => "starting",

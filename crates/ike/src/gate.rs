@@ -1,7 +1,7 @@
-//! What a data plane can tell of a datagram of IKE without any SA: whether it is malformed, of an SA that exists, or a
-//! first message, and whether the sender of a first message has proved its address by a cookie (RFC 7296, 2.6).
+//! Stateless classification of IKE datagrams for the data plane: malformed, of an existing SA, or a first
+//! message, with or without a valid cookie (RFC 7296, 2.6).
 //!
-//! Workers ask without a lock; control alone adds and removes SPIs.
+//! Workers call [`Gate::sort`] without a lock; only control adds and removes SPIs.
 
 use core::net::{IpAddr, SocketAddr};
 use core::sync::atomic::{AtomicU16, Ordering};
@@ -11,41 +11,41 @@ use machine::Instant;
 use crate::crypto::{equal, hmac};
 use crate::suite::Hash;
 
-/// SPIs are sorted into this many counters by their lower bits.
+/// Number of SPI counters; the low bits of an SPI select its counter.
 const COUNTERS: usize = 1 << 18;
-/// How long cookies of one epoch are given; they are taken as long again.
+/// Duration of a cookie epoch. Cookies of the previous epoch remain valid.
 const EPOCH_SECONDS: u64 = 60;
-/// Bytes of a header (RFC 7296, 3.1).
+/// Length of an IKE header in bytes (RFC 7296, 3.1).
 const HEADER: usize = 28;
-/// Bytes of an answer that asks for a cookie.
+/// Length of a response that demands a cookie.
 pub const CHALLENGE_BYTES: usize = HEADER + 8 + COOKIE;
 const COOKIE: usize = 32;
 const NONCE: u8 = 40;
 const NOTIFY: u8 = 41;
 const COOKIE_NOTIFY: [u8; 2] = 16_390_u16.to_be_bytes();
-/// IKE_SA_INIT, and the flags of an initiator and of a response.
+/// Exchange type IKE_SA_INIT, and the flags Initiator and Response.
 const INIT: u8 = 34;
 const INITIATOR: u8 = 0x08;
 const RESPONSE: u8 = 0x20;
 
-/// What a datagram is.
+/// Class of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// Its header is none of IKE.
+    /// No valid IKE header.
     Malformed,
-    /// It names an SPI that this side has chosen.
+    /// Carries an SPI of this router.
     Known,
-    /// It begins an SA, and has a cookie of this side.
+    /// First message of an IKE SA, with a valid cookie.
     Proved,
-    /// It begins an SA.
+    /// First message of an IKE SA.
     First,
-    /// It names an SA that does not exist.
+    /// Names an SA that does not exist.
     Unknown,
 }
 
-/// The SPIs of this side, and the key of its cookies. Shared by control and workers.
+/// Set of local SPIs, and key of the cookies. Shared by control and workers.
 pub struct Gate {
-    /// How many SPIs fall on each counter: one that does not exist may fall on one that does.
+    /// Number of SPIs per counter. Collisions make an unknown SPI look known.
     spis: Box<[AtomicU16]>,
     secret: [u8; 32],
 }
@@ -57,7 +57,7 @@ impl core::fmt::Debug for Gate {
 }
 
 impl Gate {
-    /// Without SPIs. `secret` is random.
+    /// Creates a gate without SPIs. `secret` must be random.
     pub fn new(secret: [u8; 32]) -> Self {
         Self {
             spis: (0..COUNTERS).map(|_| AtomicU16::new(0)).collect(),
@@ -69,12 +69,12 @@ impl Gate {
         &self.spis[spi as usize % COUNTERS]
     }
 
-    /// An SA comes.
+    /// Adds the local SPI of a new IKE SA.
     pub(crate) fn add(&self, spi: u64) {
         self.counter(spi).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// An SA goes.
+    /// Removes the local SPI of a closed IKE SA.
     pub(crate) fn remove(&self, spi: u64) {
         self.counter(spi).fetch_sub(1, Ordering::Relaxed);
     }
@@ -83,7 +83,7 @@ impl Gate {
         spi != 0 && self.counter(spi).load(Ordering::Relaxed) > 0
     }
 
-    /// Sorts a message, without the marker of port 4500.
+    /// Classifies a message; the caller has removed the marker of port 4500.
     pub fn sort(&self, message: &[u8], from: SocketAddr, now: Instant) -> Sort {
         let Some(header) = message.first_chunk::<HEADER>() else {
             return Sort::Malformed;
@@ -97,7 +97,7 @@ impl Gate {
             2 => matches!(exchange, 34..=44),
             _ => false,
         };
-        // Encrypted messages of IKEv1 may be padded behind their length.
+        // Encrypted IKEv1 messages may have padding beyond their length field.
         if !fits || initiator == 0 || len < HEADER || len > message.len() {
             return Sort::Malformed;
         }
@@ -111,8 +111,8 @@ impl Gate {
         }
     }
 
-    /// Writes the answer to a first message of IKEv2 that asks its sender for a cookie. Returns false if the message
-    /// cannot be answered.
+    /// Writes the response that demands a cookie from the sender of an IKE_SA_INIT request. Returns false if
+    /// the message is no such request.
     pub fn challenge(
         &self,
         message: &[u8],
@@ -139,9 +139,9 @@ impl Gate {
         true
     }
 
-    /// Whether a first message has a cookie of this side that belongs to it.
+    /// Returns true if a first message carries a valid cookie for its sender.
     pub(crate) fn is_proved(&self, message: &[u8], from: SocketAddr, now: Instant) -> bool {
-        // A cookie is the first payload (RFC 7296, 2.6).
+        // The cookie is the first payload (RFC 7296, 2.6).
         let is_notify = message.get(16) == Some(&NOTIFY);
         let Some([_, _, a, b, ..]) = message.get(HEADER + 4..HEADER + 8).filter(|_| is_notify)
         else {
@@ -177,7 +177,7 @@ fn spi(message: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(*bytes.unwrap_or(&[0; 8]))
 }
 
-/// The body of the first payload of a kind.
+/// Returns the body of the first payload of a type.
 fn find(message: &[u8], kind: u8) -> Option<&[u8]> {
     let (mut next, mut rest) = (*message.get(16)?, message.get(HEADER..)?);
     loop {
@@ -200,7 +200,7 @@ mod tests {
 
     const NOW: Instant = Instant::from_secs(1000);
 
-    /// A first message of IKEv2 with a nonce, behind this payload.
+    /// Builds an IKE_SA_INIT request: the given payload, then a nonce.
     fn first(before: &[u8]) -> Vec<u8> {
         let nonce = [&[0, 0, 0, 36][..], &[7; 32]].concat();
         let next = if before.is_empty() { NONCE } else { NOTIFY };
@@ -227,7 +227,7 @@ mod tests {
         cookie[0] = NONCE;
         let again = first(&cookie);
         assert_eq!(gate.sort(&again, from(1), NOW), Sort::Proved);
-        // Neither for somebody else, nor for ever.
+        // A cookie is invalid for other senders, and expires.
         assert_eq!(gate.sort(&again, from(2), NOW), Sort::First);
         let later = Instant::from_secs(1000 + 3 * EPOCH_SECONDS);
         assert_eq!(gate.sort(&again, from(1), later), Sort::First);

@@ -1,5 +1,5 @@
-//! IKEv1 (RFC 2407 to 2409) and IKEv2 (RFC 7296) as one machine without I/O: it agrees with peers on keys, and says
-//! which SAs of ESP and AH the data plane is to have.
+//! IKEv1 (RFC 2407 to 2409) and IKEv2 (RFC 7296) as one state machine without I/O: negotiates keys with peers,
+//! and reports the SAs of ESP and AH that the data plane has to install.
 //!
 //! ```text
 //! peers, policies ──▶ ┌────────┐ ──▶ Send
@@ -7,8 +7,8 @@
 //! Acquire ──────────▶ └────────┘ ──▶ Established, Closed, Log      peers(), phase2(), counters()
 //! ```
 //!
-//! The engine owns no socket, no clock and no thread; time is passed in, and keys, nonces, SPIs and cookies come from
-//! a source that its owner gives it.
+//! The engine owns no socket, no clock and no thread. Callers pass the time in, and an [`Entropy`] source of
+//! keys, nonces, SPIs and cookies.
 
 #![forbid(unsafe_code)]
 

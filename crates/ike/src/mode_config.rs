@@ -1,4 +1,5 @@
-//! Configuration through an IKE SA (RFC 7296, 3.15; draft-dukes-ike-mode-cfg-02): asked for, given, read.
+//! Configuration payloads (RFC 7296, 3.15; draft-dukes-ike-mode-cfg-02): builds requests and replies, and
+//! parses both.
 
 use core::net::IpAddr;
 
@@ -18,16 +19,16 @@ const ADDRESS6: u16 = 8;
 const DNS6: u16 = 10;
 const SUBNET4: u16 = 13;
 const SUBNET6: u16 = 15;
-/// RFC 8598, 3.1.
+/// INTERNAL_DNS_DOMAIN (RFC 8598, 3.1).
 const DOMAIN: u16 = 25;
-/// What Cisco's Unity clients know of IKEv1: the domain that a host is in, domains with commas between, and networks,
-/// each as address, mask, protocol and both ports.
+/// Cisco Unity attributes (IKEv1): default domain; split domains, separated by commas; split networks, each
+/// with address, mask, protocol and two ports.
 const UNITY_DOMAIN: u16 = 28_674;
 const UNITY_DOMAINS: u16 = 28_675;
 const UNITY_NETS: u16 = 28_676;
 const UNITY_NET: usize = 14;
 
-/// What an initiator asks for.
+/// Builds an initiator's request.
 pub(crate) fn request(version: Version) -> Configuration {
     let kinds = match version {
         Version::One => [ADDRESS4, NETMASK4, DNS4, UNITY_NETS, UNITY_DOMAINS],
@@ -43,7 +44,7 @@ pub(crate) fn request(version: Version) -> Configuration {
     }
 }
 
-/// What a responder gives, with this address. `system` are the name servers of this host.
+/// Builds a responder's reply. `given` is the assigned address, `system` are the DNS servers of this router.
 pub(crate) fn reply(
     config: &ModeConfig,
     given: Option<IpAddr>,
@@ -82,7 +83,7 @@ pub(crate) fn reply(
     }
 }
 
-/// Networks behind the responder, and domains in there.
+/// Adds split networks and split domains for IKEv2.
 fn push_behind(config: &ModeConfig, attributes: &mut Vec<Attribute>) {
     for net in &config.split_include {
         attributes.push(match net {
@@ -98,7 +99,7 @@ fn push_behind(config: &ModeConfig, attributes: &mut Vec<Attribute>) {
     }
 }
 
-/// The same as IKEv1 has it, which knows only networks of IPv4.
+/// Adds split networks (IPv4 only) and split domains for IKEv1.
 fn push_unity(config: &ModeConfig, attributes: &mut Vec<Attribute>) {
     let mut nets = Vec::new();
     for net in &config.split_include {
@@ -120,7 +121,7 @@ fn masked(net: &Ipv4Net) -> Vec<u8> {
     [net.network().octets(), net.netmask().octets()].concat()
 }
 
-/// What a request wishes, or a reply gives. Attributes that are not known or not whole are left out.
+/// Parses a request or reply. Ignores unknown and truncated attributes.
 pub(crate) fn lease(said: &Configuration) -> Lease {
     let mut lease = Lease::default();
     for attribute in &said.attributes {
@@ -165,7 +166,7 @@ pub(crate) fn lease(said: &Configuration) -> Lease {
     lease
 }
 
-/// A network of four bytes of address and four of mask.
+/// Parses a network of four address bytes and four mask bytes.
 fn unmasked(bytes: &[u8]) -> Option<IpNet> {
     let (net, mask) = bytes.split_at_checked(4)?;
     IpNet::with_netmask(address(net)?, address(mask)?).ok()

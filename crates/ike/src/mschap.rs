@@ -1,4 +1,4 @@
-//! MS-CHAPv2 (RFC 2759), and the keys that come of it (RFC 3079).
+//! MS-CHAPv2 (RFC 2759) and its session keys (RFC 3079).
 
 use des::cipher::{Array, BlockCipherEncrypt as _, KeyInit as _};
 
@@ -14,23 +14,24 @@ const TO_SERVER: &[u8] =
 const TO_CLIENT: &[u8] =
     b"On the client side, this is the receive key; on the server side, it is the send key.";
 
-/// What a password makes of two challenges.
+/// Values computed from the password and both challenges.
 pub(crate) struct Done {
-    /// The user's response.
+    /// NT response of the user.
     pub(crate) response: Vec<u8>,
-    /// What the server proves with: `S=` and 40 digits.
+    /// Authenticator response of the server: `S=` and 40 hexadecimal digits.
     pub(crate) proof: String,
-    /// The key of an EAP session: what the server receives by, what it sends by, and 32 zeros.
+    /// EAP session key: receive key of the server, its send key, and 32 zeros.
     pub(crate) msk: Secret,
 }
 
-/// What a user's name and password, in UTF-8, make of the server's and the own challenge, of 16 bytes each.
+/// Computes responses and key. User and password are UTF-8; `theirs` (server) and `own` (client) are 16 bytes
+/// each.
 pub(crate) fn answer(user: &[u8], password: &[u8], theirs: &[u8], own: &[u8]) -> Done {
     let text = String::from_utf8_lossy(password);
     let unicode: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let hash = Secret::new(md4(Secret::new(unicode).bytes()));
     let twice = Secret::new(md4(hash.bytes()));
-    // A name with a domain before it is hashed without.
+    // The hash covers the name without its domain.
     let name = user.rsplit(|byte| *byte == b'\\').next().unwrap_or(user);
     let mut challenge = digest(Hash::Sha1, &[own, theirs, name]);
     challenge.truncate(8);
@@ -57,7 +58,7 @@ pub(crate) fn answer(user: &[u8], password: &[u8], theirs: &[u8], own: &[u8]) ->
     }
 }
 
-/// A challenge encrypted by a hash in three parts of 7 bytes (RFC 2759, 8.5).
+/// Encrypts a challenge by DES with three 7-byte parts of a hash (RFC 2759, 8.5).
 fn encrypt(challenge: &[u8], hash: &[u8]) -> Vec<u8> {
     let mut padded = hash.to_vec();
     padded.resize(21, 0);
@@ -66,7 +67,7 @@ fn encrypt(challenge: &[u8], hash: &[u8]) -> Vec<u8> {
         let bits = part
             .iter()
             .fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
-        // Seven bits in each byte; the eighth is parity, and not looked at.
+        // Seven key bits per byte; DES ignores the parity bit.
         let key: [u8; 8] = core::array::from_fn(|at| ((bits >> (49 - 7 * at)) as u8) << 1);
         let Ok(mut block) = Array::try_from(challenge) else {
             return out;
@@ -77,7 +78,7 @@ fn encrypt(challenge: &[u8], hash: &[u8]) -> Vec<u8> {
     out
 }
 
-/// MD4 (RFC 1320), which nothing else needs any more.
+/// MD4 (RFC 1320); only MS-CHAP needs it.
 fn md4(bytes: &[u8]) -> Vec<u8> {
     let mut padded = bytes.to_vec();
     padded.push(0x80);

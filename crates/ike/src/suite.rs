@@ -1,4 +1,4 @@
-//! Algorithms by the names that menus use: of an IKE SA, and of the SAs of ESP and AH that it makes.
+//! Algorithms with their menu keywords: of IKE SAs, and of the ESP and AH SAs they negotiate.
 
 /// A hash of phase 1 (`hash-algorithm`): in IKEv1 the hash and its HMAC, in IKEv2 integrity and PRF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,7 +15,7 @@ pub enum Hash {
     Sha512,
 }
 
-/// What encrypts messages of IKE (`enc-algorithm`), always in CBC mode.
+/// Cipher of IKE messages (`enc-algorithm`), always in CBC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cipher {
     /// DES: weak.
@@ -67,10 +67,10 @@ pub enum Group {
     X25519,
 }
 
-/// What encrypts packets of an SA; bits of keys are in [`ChildSuite`].
+/// Cipher of an ESP SA; [`Encryption`] adds the key length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Nothing does (RFC 2410), or the SA is one of AH.
+    /// No encryption (RFC 2410), or an AH SA.
     Null,
     /// DES in CBC mode: weak.
     Des,
@@ -92,34 +92,35 @@ pub enum Kind {
     ChaCha20Poly1305,
 }
 
-/// One encryption of a proposal (`enc-algorithms`): `aes-256-cbc` is `AesCbc` and 256.
+/// Cipher and key length of a proposal (`enc-algorithms`): `aes-256-cbc` is `AesCbc` and 256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Encryption {
-    /// What it is.
+    /// Cipher and mode.
     pub kind: Kind,
-    /// Bits of the key, without salt: 0 for Null, 64 for DES, 192 for triple DES.
+    /// Key length in bits, without salt: 0 for Null, 64 for DES, 192 for triple DES.
     pub bits: u16,
 }
 
-/// What packets of an SA are encrypted and authenticated by.
+/// Algorithms of an ESP or AH pair.
 ///
-/// Keys have `bits / 8` bytes, and 4 more of salt where the kind says so; authentication's have the size of its hash.
+/// Encryption keys have `bits / 8` bytes, and 4 bytes of salt for CTR, GCM and ChaCha20; authentication keys
+/// are as long as their hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChildSuite {
-    /// The encryption.
+    /// Encryption algorithm.
     pub encryption: Encryption,
-    /// The HMAC (`auth-algorithms`), truncated as its RFC says: 96 bits of MD5 and SHA-1, half of the others. None
-    /// with AEADs.
+    /// HMAC (`auth-algorithms`), truncated to 96 bits for MD5 and SHA-1, to half for the others. `None` with
+    /// AEAD ciphers.
     pub authentication: Option<Hash>,
 }
 
 impl Encryption {
-    /// An encryption by its kind and the bits of its key.
+    /// Combines a cipher with a key length in bits.
     pub const fn new(kind: Kind, bits: u16) -> Self {
         Self { kind, bits }
     }
 
-    /// Bytes of its key, with the salt at its end.
+    /// Length of the key in bytes, including the salt.
     pub const fn key_len(self) -> usize {
         let salt = match self.kind {
             Kind::AesCtr | Kind::AesGcm | Kind::ChaCha20Poly1305 => 4,
@@ -128,12 +129,12 @@ impl Encryption {
         self.bits as usize / 8 + salt
     }
 
-    /// Whether it authenticates, too, so that no hash is agreed on beside it.
+    /// Returns true for ciphers that authenticate as well; such SAs negotiate no HMAC.
     pub const fn is_aead(self) -> bool {
         matches!(self.kind, Kind::AesGcm | Kind::ChaCha20Poly1305)
     }
 
-    /// The word of `enc-algorithms`.
+    /// Returns the keyword of `enc-algorithms`.
     pub const fn name(self) -> &'static str {
         match (self.kind, self.bits) {
             (Kind::Null, _) => "null",
@@ -159,7 +160,7 @@ impl Encryption {
 }
 
 impl ChildSuite {
-    /// Bytes of the authentication's key.
+    /// Length of the authentication key in bytes.
     pub const fn authentication_len(self) -> usize {
         match self.authentication {
             None => 0,
@@ -169,7 +170,7 @@ impl ChildSuite {
 }
 
 impl Hash {
-    /// Bytes of its output, and of keys of its HMAC.
+    /// Length of the digest and of HMAC keys in bytes.
     pub const fn size(self) -> usize {
         match self {
             Self::Md5 => 16,
@@ -180,7 +181,7 @@ impl Hash {
         }
     }
 
-    /// Bytes that an integrity check of IKEv2 has: 96 bits of MD5 and SHA-1, half of the others.
+    /// Length of an IKEv2 integrity checksum in bytes: 12 for MD5 and SHA-1, half of the digest for the others.
     pub const fn icv_len(self) -> usize {
         match self {
             Self::Md5 | Self::Sha1 => 12,
@@ -188,7 +189,7 @@ impl Hash {
         }
     }
 
-    /// The word of `hash-algorithm`.
+    /// Returns the keyword of `hash-algorithm`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Md5 => "md5",
@@ -201,7 +202,7 @@ impl Hash {
 }
 
 impl Cipher {
-    /// Bytes of its key.
+    /// Length of the key in bytes.
     pub const fn key_len(self) -> usize {
         match self {
             Self::Des => 8,
@@ -211,7 +212,7 @@ impl Cipher {
         }
     }
 
-    /// Bytes of a block, and of an initialisation vector.
+    /// Length of a block and of an initialisation vector in bytes.
     pub const fn block_len(self) -> usize {
         match self {
             Self::Des | Self::TripleDes | Self::Blowfish => 8,
@@ -219,7 +220,7 @@ impl Cipher {
         }
     }
 
-    /// The word of `enc-algorithm`.
+    /// Returns the keyword of `enc-algorithm`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Des => "des",
@@ -236,7 +237,7 @@ impl Cipher {
 }
 
 impl Group {
-    /// The word of `dh-group`.
+    /// Returns the keyword of `dh-group`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Modp768 => "modp768",
@@ -254,7 +255,7 @@ impl Group {
         }
     }
 
-    /// Its number, in both versions (IANA, "Transform Type 4").
+    /// Returns the transform ID in both versions (IANA, "Transform Type 4").
     pub const fn number(self) -> u16 {
         match self {
             Self::Modp768 => 1,
@@ -272,7 +273,7 @@ impl Group {
         }
     }
 
-    /// The group of a number.
+    /// Returns the group of a transform ID.
     pub const fn of(number: u16) -> Option<Self> {
         Some(match number {
             1 => Self::Modp768,

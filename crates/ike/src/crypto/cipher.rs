@@ -1,10 +1,10 @@
-//! Encryption of messages: block ciphers in CBC mode.
+//! CBC encryption of IKE messages.
 
 use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, KeyInit};
 
 use crate::suite::Cipher;
 
-/// Encrypts whole blocks in place. False, and nothing is changed, if a length is wrong.
+/// Encrypts whole blocks in place. Returns false, with `data` unchanged, on a wrong key, IV or data length.
 pub(crate) fn encrypt(cipher: Cipher, key: &[u8], iv: &[u8], data: &mut [u8]) -> bool {
     match cipher {
         Cipher::Des => forth::<des::Des>(key, iv, data),
@@ -19,7 +19,7 @@ pub(crate) fn encrypt(cipher: Cipher, key: &[u8], iv: &[u8], data: &mut [u8]) ->
     }
 }
 
-/// Decrypts whole blocks in place. False, and nothing is changed, if a length is wrong.
+/// Decrypts whole blocks in place. Returns false, with `data` unchanged, on a wrong key, IV or data length.
 pub(crate) fn decrypt(cipher: Cipher, key: &[u8], iv: &[u8], data: &mut [u8]) -> bool {
     match cipher {
         Cipher::Des => back::<des::Des>(key, iv, data),
@@ -36,7 +36,7 @@ pub(crate) fn decrypt(cipher: Cipher, key: &[u8], iv: &[u8], data: &mut [u8]) ->
 
 type Block<C> = Array<u8, <C as BlockSizeUser>::BlockSize>;
 
-/// The cipher and the first block, if all lengths are right.
+/// Returns the keyed cipher and the IV block; `None` on a wrong length.
 fn begin<C: KeyInit + BlockSizeUser>(key: &[u8], iv: &[u8], data: &[u8]) -> Option<(C, Block<C>)> {
     let cipher = C::new_from_slice(key).ok()?;
     let iv = Block::<C>::try_from(iv).ok()?;

@@ -1,4 +1,4 @@
-//! Agreement on a secret: MODP (RFC 2409, RFC 3526), curves of NIST (RFC 5903), Curve25519 (RFC 8031).
+//! Diffie-Hellman key agreement: MODP (RFC 2409, RFC 3526), NIST curves (RFC 5903), Curve25519 (RFC 8031).
 
 use curve25519_dalek::montgomery::MontgomeryPoint;
 use p256::elliptic_curve::sec1::ToSec1Point as _;
@@ -8,17 +8,17 @@ use crate::config::Secret;
 use crate::engine::Entropy;
 use crate::suite::Group;
 
-/// One side's half of an exchange.
+/// Local key pair of one key exchange.
 pub(crate) struct Agreement {
     group: Group,
     private: Secret,
     public: Vec<u8>,
 }
 
-/// Uncompressed points begin with this byte (SEC 1, 2.3.3), which IKE leaves out.
+/// First byte of uncompressed points (SEC 1, 2.3.3); IKE omits it.
 const UNCOMPRESSED: u8 = 4;
 
-/// A fresh private key of a curve and its public key, and what the two of different sides share.
+/// Defines key generation and shared secret of a NIST curve.
 macro_rules! curve {
     ($module:ident, $curve:ident, $bytes:literal, $mask:literal) => {
         mod $curve {
@@ -29,7 +29,7 @@ macro_rules! curve {
                     let mut private = [0; $bytes];
                     entropy(&mut private);
                     private[0] &= $mask;
-                    // A number above the order, or zero, is drawn again.
+                    // Draws again for zero and for numbers above the order.
                     if let Ok(key) = $module::SecretKey::from_slice(&private) {
                         let public = key.public_key().to_sec1_point(false);
                         let public = public.as_bytes().get(1..).unwrap_or_default().to_vec();
@@ -58,7 +58,7 @@ curve!(p384, ecp384, 48, 0xff);
 curve!(p521, ecp521, 66, 0x01);
 
 impl Agreement {
-    /// Draws a secret. None is never returned for a group that there is.
+    /// Generates a key pair. `Some` for every variant of [`Group`].
     pub(crate) fn new(group: Group, entropy: &mut Entropy) -> Option<Self> {
         let (private, public) = match group {
             Group::Ecp256 => ecp256::fresh(entropy),
@@ -85,17 +85,17 @@ impl Agreement {
         })
     }
 
-    /// The group.
+    /// Returns the group.
     pub(crate) const fn group(&self) -> Group {
         self.group
     }
 
-    /// What the peer is told.
+    /// Returns the public value for the KE payload.
     pub(crate) fn public(&self) -> &[u8] {
         &self.public
     }
 
-    /// What both share; none if the peer's value is none of the group.
+    /// Returns the shared secret; `None` if the peer's value is not in the group.
     pub(crate) fn shared(&self, peer: &[u8]) -> Option<Secret> {
         let shared = match self.group {
             Group::Ecp256 => ecp256::shared(&self.private, peer)?,
@@ -105,7 +105,7 @@ impl Agreement {
                 let peer = MontgomeryPoint(peer.try_into().ok()?);
                 let private = self.private.bytes().try_into().ok()?;
                 let shared = peer.mul_clamped(private).to_bytes();
-                // RFC 8031, 3.2: an exchange with zero as its outcome is no exchange.
+                // RFC 8031, 3.2: an all-zero secret aborts the exchange.
                 let zero = shared.iter().fold(0, |all, byte| all | byte) == 0;
                 if zero {
                     return None;

@@ -1,4 +1,4 @@
-//! The algorithms: hashes and their HMACs, ciphers, agreement on secrets.
+//! Cryptography of IKE: hashes, HMACs, ciphers, key agreement.
 
 mod cipher;
 mod group;
@@ -16,7 +16,7 @@ pub(crate) use group::Agreement;
 use crate::config::Secret;
 use crate::suite::Hash;
 
-/// The hash of parts, one behind the other.
+/// Returns the hash of the concatenated parts.
 pub(crate) fn digest(hash: Hash, parts: &[&[u8]]) -> Vec<u8> {
     fn of<D: Digest>(parts: &[&[u8]]) -> Vec<u8> {
         let mut digest = D::new();
@@ -32,9 +32,9 @@ pub(crate) fn digest(hash: Hash, parts: &[&[u8]]) -> Vec<u8> {
     }
 }
 
-/// The HMAC of parts, one behind the other (RFC 2104): also the PRF of both versions.
+/// Returns the HMAC of the concatenated parts (RFC 2104), which is also the PRF of both versions.
 pub(crate) fn hmac(hash: Hash, key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
-    // HMAC takes keys of any length.
+    // HMAC accepts keys of any length.
     macro_rules! of {
         ($digest:ty) => {{
             let Ok(mut mac) = Hmac::<$digest>::new_from_slice(key) else {
@@ -53,7 +53,7 @@ pub(crate) fn hmac(hash: Hash, key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
     }
 }
 
-/// `prf+` (RFC 7296, 2.13): as many bytes as asked for, at most 255 times those of the hash.
+/// `prf+` (RFC 7296, 2.13): returns `len` bytes, at most 255 times the size of the hash.
 pub(crate) fn prf_plus(hash: Hash, key: &[u8], seed: &[&[u8]], len: usize) -> Secret {
     let mut all = Vec::with_capacity(len + hash.size());
     let mut last = Vec::new();
@@ -72,7 +72,7 @@ pub(crate) fn prf_plus(hash: Hash, key: &[u8], seed: &[&[u8]], len: usize) -> Se
     Secret::new(all)
 }
 
-/// Whether bytes are equal, in a time that depends on their lengths alone.
+/// Compares in constant time; only the lengths may influence the duration.
 pub(crate) fn equal(one: &[u8], two: &[u8]) -> bool {
     one.ct_eq(two).into()
 }

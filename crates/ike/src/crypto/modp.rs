@@ -1,11 +1,11 @@
-//! Groups of numbers modulo a prime (RFC 2409, 6; RFC 3526), in constant time.
+//! MODP Diffie-Hellman groups (RFC 2409, 6; RFC 3526), in constant time.
 
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, Odd, Resize as _};
 
 use crate::suite::Group;
 
-/// The digits of 2^8062 π in hexadecimal: all primes are 2^n - 2^(n-64) - 1 + 2^64 (⌊2^(n-130) π⌋ + k).
+/// Hexadecimal digits of 2^8062 π: the primes are 2^n - 2^(n-64) - 1 + 2^64 (⌊2^(n-130) π⌋ + k).
 const PI: &[u8; 2016] = b"\
     c90fdaa22168c234c4c6628b80dc1cd129024e088a67cc74020bbea63b139b22514a08798e3404ddef9519b3cd3a431b\
     302b0a6df25f14374fe1356d6d51c245e485b576625e7ec6f44c42e9a637ed6b0bff5cb6f406b7edee386bfb5a899fa5\
@@ -30,7 +30,7 @@ const PI: &[u8; 2016] = b"\
     889a002ed5ee382bc9190da6fc026e479558e4475677e9aa9e3050e2765694dfc81f56e880b96e7160c980dd98a573ea\
 ";
 
-/// Bits of the prime, bits of secret exponents (RFC 3526, 8, the higher estimate), and the k of the prime.
+/// Returns bits of the prime, bits of secret exponents (RFC 3526, 8, higher estimate), and k.
 const fn shape(group: Group) -> Option<(u32, u32, u32)> {
     Some(match group {
         Group::Modp768 => (768, 256, 149_686),
@@ -45,14 +45,14 @@ const fn shape(group: Group) -> Option<(u32, u32, u32)> {
     })
 }
 
-/// The prime, big endian.
+/// Returns the prime, big endian.
 fn prime(bits: u32, k: u32) -> Vec<u8> {
     let digit = |at: usize| (PI[at] as char).to_digit(16).unwrap_or(0) as u8;
     let middle = bits as usize / 8 - 16;
     let mut pi: Vec<u8> = (0..middle)
         .map(|at| digit(2 * at) << 4 | digit(2 * at + 1))
         .collect();
-    // The 1 that is subtracted borrows from here, and leaves 64 ones behind.
+    // Subtracting 1 borrows from the middle part; 64 one-bits remain below it.
     let mut carry = k - 1;
     for byte in pi.iter_mut().rev() {
         let sum = u32::from(*byte) + (carry & 0xff);
@@ -62,7 +62,7 @@ fn prime(bits: u32, k: u32) -> Vec<u8> {
     [&[0xff; 8][..], &pi, &[0xff; 8]].concat()
 }
 
-/// A group and its arithmetic.
+/// A MODP group with its modular arithmetic.
 pub(super) struct Modp {
     bits: u32,
     exponent_bits: u32,
@@ -70,7 +70,7 @@ pub(super) struct Modp {
 }
 
 impl Modp {
-    /// None if the group is of another kind.
+    /// Returns `None` for elliptic curves.
     pub(super) fn new(group: Group) -> Option<Self> {
         let (bits, exponent_bits, k) = shape(group)?;
         let prime = BoxedUint::from_be_slice(&prime(bits, k), bits).ok()?;
@@ -83,17 +83,17 @@ impl Modp {
         })
     }
 
-    /// Bytes of a secret exponent.
+    /// Length of a secret exponent in bytes.
     pub(super) const fn exponent_len(&self) -> usize {
         self.exponent_bits as usize / 8
     }
 
-    /// The public value of a secret exponent.
+    /// Returns the public value of a secret exponent.
     pub(super) fn public(&self, exponent: &[u8]) -> Option<Vec<u8>> {
         self.power(BoxedUint::from(2_u8).resize(self.bits), exponent)
     }
 
-    /// The value that both share; none if the peer's is not in 2 to p - 2 (RFC 6989, 2.1).
+    /// Returns the shared secret; `None` if the peer's value lies outside 2 to p - 2 (RFC 6989, 2.1).
     pub(super) fn shared(&self, exponent: &[u8], peer: &[u8]) -> Option<Vec<u8>> {
         if peer.len() != self.bits as usize / 8 {
             return None;

@@ -1,5 +1,5 @@
-//! A client of TLS whose records somebody else carries. rustls does TLS; the key signs, and who judges the peer's
-//! certificates in IKE judges the server's.
+//! TLS client over a message transport: rustls does the handshake, [`Signer`] signs, [`Verifier`] checks the
+//! server.
 
 use std::io::{Cursor, Read as _};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,21 +18,21 @@ use crate::config::{Certified, Scheme, Secret, Signer, Verifier};
 use crate::curve::{half, of_der, to_der};
 use crate::suite::Hash;
 
-/// Bytes of the key that TLS exports, and of the part that is the key of the session (RFC 5216, 2.3).
+/// Bytes that TLS exports, and leading bytes of them that become the session key (RFC 5216, 2.3).
 const EXPORTED: usize = 128;
 const SESSION_KEY: usize = 64;
-/// What keys are exported as, before TLS 1.3 (RFC 5216, 2.3) and from then on (RFC 9190, 2.3), there with the number of
-/// the method as context.
+/// Exporter labels: up to TLS 1.2 (RFC 5216, 2.3), and for TLS 1.3 (RFC 9190, 2.3) with the EAP type as
+/// context.
 const LABEL: &[u8] = b"client EAP encryption";
 const LABEL_1_3: &[u8] = b"EXPORTER_EAP_TLS_Key_Material";
 const CONTEXT_1_3: &[u8] = &[13];
 
-/// What a server says under TLS 1.3 once it believes the client (RFC 9190, 2.5).
+/// Protected success indication of a TLS 1.3 server (RFC 9190, 2.5).
 const COMMITTED: &[u8] = &[0];
-/// Bytes that are read of what a server says in one message behind the handshake.
+/// Maximum application data to read per message of the server.
 const SAID_MAX: u64 = 64;
 
-/// The schemes of TLS that certificates of IKE can do, best first.
+/// TLS signature schemes with their IKE equivalents, best first.
 const SCHEMES: [(SignatureScheme, Scheme); 9] = [
     (SignatureScheme::ECDSA_NISTP256_SHA256, Scheme::EcdsaP256),
     (SignatureScheme::ECDSA_NISTP384_SHA384, Scheme::EcdsaP384),
@@ -63,19 +63,18 @@ const SCHEMES: [(SignatureScheme, Scheme); 9] = [
     ),
 ];
 
-/// One TLS connection of a client.
+/// TLS connection of an EAP-TLS client.
 pub(super) struct Channel {
     connection: ClientConnection,
     judge: Arc<Judge>,
-    /// What the server said behind the handshake, of which one byte is of interest.
+    /// Application data of the server; only the success indication is valid.
     said: Vec<u8>,
 }
 
 impl Channel {
-    /// A client that has a certificate.
+    /// Creates a client with a certificate.
     ///
-    /// # Errors
-    /// TLS cannot be done with this certificate or key.
+    /// # Errors Certificate or key cannot be used for TLS.
     pub(super) fn new(certified: &Certified) -> Result<Self, String> {
         let own = Arc::new(Own::new(certified).ok_or("the certificate cannot be used for TLS")?);
         let judge = Arc::new(Judge {
@@ -91,7 +90,7 @@ impl Channel {
             .dangerous()
             .with_custom_certificate_verifier(verifier)
             .with_client_cert_resolver(own);
-        // The server has no name here, and each login proves everything anew.
+        // The server has no name here, and each login runs a full handshake.
         config.enable_sni = false;
         config.resumption = rustls::client::Resumption::disabled();
         let name = ServerName::try_from("eap").map_err(|error| error.to_string())?;
@@ -104,10 +103,9 @@ impl Channel {
         })
     }
 
-    /// Takes records of the server, and gives those to send.
+    /// Processes TLS records of the server and returns the records to send.
     ///
-    /// # Errors
-    /// Why the server is not believed, or what is wrong with its records.
+    /// # Errors The server's certificate is rejected, or its records are malformed.
     pub(super) fn exchange(&mut self, mut records: &[u8]) -> Result<Vec<u8>, String> {
         while !records.is_empty() {
             let read = self.connection.read_tls(&mut records);
@@ -118,7 +116,7 @@ impl Channel {
                 return Err(self.judge.take_refusal().unwrap_or_else(|| explain(&error)));
             }
             let mut said = self.connection.reader().take(SAID_MAX);
-            // It ends where nothing more is there, which is an error to this reader.
+            // The reader reports the end of the available data as an error.
             let _ = said.read_to_end(&mut self.said);
         }
         let mut out = Cursor::new(Vec::new());
@@ -147,7 +145,7 @@ impl Channel {
     }
 }
 
-/// What an error of TLS says to an administrator.
+/// Translates a TLS error for the administrator.
 fn explain(error: &Error) -> String {
     match error {
         Error::AlertReceived(AlertDescription::UnknownCA) => {
@@ -163,7 +161,7 @@ fn scheme_of(scheme: SignatureScheme) -> Option<Scheme> {
     known.map(|(_, scheme)| *scheme)
 }
 
-/// This router's certificate and key.
+/// Local certificate and key.
 #[derive(Debug)]
 struct Own(Arc<CertifiedKey>);
 
@@ -198,7 +196,7 @@ impl ResolvesClientCert for Own {
     }
 }
 
-/// A key of this router that signs for TLS.
+/// Local private key as a rustls signing key.
 struct TlsKey {
     signer: Arc<dyn Signer>,
     algorithm: SignatureAlgorithm,
@@ -229,7 +227,7 @@ impl SigningKey for TlsKey {
     }
 }
 
-/// A key, and the scheme that was chosen.
+/// Local private key with the negotiated scheme.
 struct Signing {
     signer: Arc<dyn Signer>,
     tls: SignatureScheme,
@@ -257,11 +255,12 @@ impl rustls::sign::Signer for Signing {
     }
 }
 
-/// Judges the server. IKE's judge wants the chain and a signature together: the chain waits for the signature.
+/// Verifies the server's certificate. [`Verifier`] needs chain and signature together: the chain waits for the
+/// signature.
 struct Judge {
     verifier: Arc<dyn Verifier>,
     chain: Mutex<Vec<Vec<u8>>>,
-    /// Why the server was refused.
+    /// Reason for rejecting the server.
     refusal: Mutex<Option<String>>,
 }
 

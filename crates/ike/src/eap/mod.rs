@@ -1,5 +1,5 @@
-//! EAP (RFC 3748): the user's side, with EAP-TLS and EAP-MSCHAPv2 (draft-kamath-pppext-eap-mschapv2), and with the
-//! latter the side of who decides.
+//! EAP (RFC 3748): client with EAP-TLS and EAP-MSCHAPv2 (draft-kamath-pppext-eap-mschapv2), and server of
+//! EAP-MSCHAPv2.
 
 mod channel;
 mod tls;
@@ -28,23 +28,23 @@ const ANSWER: u8 = 2;
 const RIGHT: u8 = 3;
 const WRONG: u8 = 4;
 
-/// What comes of a message.
+/// Result of processing a message.
 pub(crate) enum Step {
-    /// This is answered.
+    /// Response to send.
     Answer(Vec<u8>),
-    /// It is done; the key of the session.
+    /// Authentication succeeded, with the session key.
     Success(Secret),
-    /// It failed, for this reason.
+    /// Authentication failed, with the reason.
     Failure(String),
 }
 
-/// A message with its length.
+/// Encodes an EAP message with its length.
 fn message(code: u8, id: u8, data: &[u8]) -> Vec<u8> {
     let len = (data.len() as u16 + 4).to_be_bytes();
     [&[code, id, len[0], len[1]], data].concat()
 }
 
-/// The code, the number, and the data of a message.
+/// Returns code, identifier and data of a message; `None` if truncated.
 fn read(bytes: &[u8]) -> Option<(u8, u8, &[u8])> {
     let (head, _) = bytes.split_first_chunk::<4>()?;
     let [code, id, high, low] = *head;
@@ -52,31 +52,31 @@ fn read(bytes: &[u8]) -> Option<(u8, u8, &[u8])> {
     Some((code, id, bytes.get(4..len)?))
 }
 
-/// The request with which a responder of IKEv2 begins.
+/// Returns the Identity request with which an IKEv2 responder starts EAP.
 pub(crate) fn identity_request() -> Vec<u8> {
     message(REQUEST, 0, &[IDENTITY])
 }
 
-/// The user's side.
+/// EAP client of one login.
 pub(crate) struct Client {
     login: EapLogin,
     method: Method,
 }
 
-/// The method that the server has begun.
+/// Method that the server started.
 enum Method {
     None,
     MsChap2 {
-        /// What the server has to prove, and the key.
+        /// Expected authenticator response of the server, and the session key.
         proof: (String, Secret),
-        /// Whether it did.
+        /// True after the server sent that response.
         is_proved: bool,
     },
     Tls(Box<Tls>),
 }
 
 impl Client {
-    /// A user that has not been asked yet.
+    /// Creates a client before the first request.
     pub(crate) fn new(login: &EapLogin) -> Self {
         Self {
             login: login.clone(),
@@ -84,7 +84,7 @@ impl Client {
         }
     }
 
-    /// Takes a message; `challenge` is 16 random bytes, if one is needed.
+    /// Processes a message of the server. `challenge`: 16 random bytes for MSCHAPv2.
     pub(crate) fn step(&mut self, bytes: &[u8], challenge: &[u8]) -> Step {
         self.answer(bytes, challenge).unwrap_or_else(Step::Failure)
     }
@@ -113,7 +113,7 @@ impl Client {
         }
     }
 
-    /// Whether a method may be used: it is configured, and no other has been begun.
+    /// Returns true for a configured method, unless another method has started.
     fn may(&self, method: EapMethod) -> bool {
         let is_free = match self.method {
             Method::None => true,
@@ -144,7 +144,7 @@ impl Client {
         }
     }
 
-    /// Takes the data of a request of EAP-MSCHAPv2, and gives that of the response.
+    /// Processes the data of an EAP-MSCHAPv2 request and returns the data of the response.
     fn mschap(&mut self, data: &[u8], own: &[u8]) -> Result<Vec<u8>, String> {
         let (head, rest) = data
             .split_first_chunk::<4>()
@@ -177,9 +177,10 @@ impl Client {
     }
 }
 
-/// Who decides about a user whose password is known here: the other side of EAP-MSCHAPv2.
+/// EAP-MSCHAPv2 server for a user whose password is known locally.
 ///
-/// It takes the messages of [`crate::Action::Eap`], and gives what [`crate::Event::Eap`] takes.
+/// [`EapServer::step`] takes the messages of [`crate::Action::Eap`] and returns the replies for
+/// [`crate::Event::Eap`].
 pub struct EapServer {
     user: String,
     password: Secret,
@@ -188,7 +189,7 @@ pub struct EapServer {
 }
 
 impl EapServer {
-    /// Decides about one user; the challenge is random.
+    /// Creates a server for one login. `challenge` must be random.
     pub const fn new(user: String, password: Secret, challenge: [u8; 16]) -> Self {
         Self {
             user,
@@ -198,7 +199,7 @@ impl EapServer {
         }
     }
 
-    /// Takes a message of the user.
+    /// Processes a message of the user.
     pub fn step(&mut self, bytes: &[u8]) -> crate::EapReply {
         let Some((RESPONSE, id, data)) = read(bytes) else {
             return crate::EapReply::Failure(message(FAILURE, 0, &[]));

@@ -12,7 +12,7 @@ use crate::config::{Certified, EapLogin, EapMethod, Scheme, Secret, Signer, Veri
 use crate::curve::of_der;
 use crate::{Hash, Id};
 
-/// A certificate with its key.
+/// Certificate with its key.
 struct Pair(Vec<u8>, KeyPair);
 
 impl Signer for Pair {
@@ -25,7 +25,7 @@ impl Signer for Pair {
     }
 }
 
-/// Believes one certificate, and takes any signature.
+/// Trusts one certificate, and accepts any signature.
 struct Believes(Vec<u8>);
 
 impl Verifier for Believes {
@@ -62,7 +62,7 @@ fn authority() -> CertifiedIssuer<'static, KeyPair> {
 }
 
 fn pair(authority: &CertifiedIssuer<'_, KeyPair>, name: &str) -> Pair {
-    // Many names make it longer than a fragment.
+    // Many names make the certificate longer than a fragment.
     let names: Vec<_> = (0..60)
         .map(|number| format!("{number}.{name}.example"))
         .collect();
@@ -72,7 +72,7 @@ fn pair(authority: &CertifiedIssuer<'_, KeyPair>, name: &str) -> Pair {
     Pair(certificate.der().to_vec(), key)
 }
 
-/// The server: what it sends goes in fragments of 600 bytes.
+/// EAP-TLS server that sends fragments of 600 bytes.
 struct Server {
     connection: ServerConnection,
     outgoing: Vec<u8>,
@@ -106,7 +106,7 @@ impl Server {
         }
     }
 
-    /// Asks the client until one of both ends it: the keys of both, or why the client or the server refuses.
+    /// Runs the exchange until one side ends it; returns both session keys, or the reason of the refusal.
     fn serve(&mut self, client: &mut Client) -> Result<(Vec<u8>, Vec<u8>), String> {
         let mut request = vec![0x20];
         let mut incoming = Vec::new();
@@ -252,13 +252,13 @@ fn no_message_out_of_turn_is_a_success_and_no_garbage_ends_badly() {
     assert!(fails(
         begun.step(&request(&[0, 0x16, 3, 3, 0, 4, 9, 9, 9, 9]), &[])
     ));
-    // It takes so much in fragments and no more.
+    // The client accepts flights up to the limit.
     let mut begun = fresh();
     let _ = begun.step(&request(&[0x20]), &[]);
     let more = request(&[&[0x40], [0x16; 1000].as_slice()].concat());
     let mut steps = (0..100).map(|_| begun.step(&more, &[]));
     assert!(steps.any(fails), "more than it keeps");
-    // A method that is not configured is declined, with the one that is.
+    // The client answers an unconfigured method with NAK and its own methods.
     let asked = message(REQUEST, 7, &[26, 1, 7, 0, 9]);
     let Step::Answer(answer) = fresh().step(&asked, &[]) else {
         panic!("it is declined");

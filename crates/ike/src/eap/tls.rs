@@ -1,34 +1,33 @@
-//! EAP-TLS (RFC 5216, and RFC 9190 with TLS 1.3), the user's side: records of TLS in messages of EAP, in fragments.
+//! EAP-TLS client (RFC 5216; TLS 1.3: RFC 9190): fragments TLS records into EAP messages and reassembles them.
 
 use super::channel::Channel;
 use crate::config::{Certified, Secret};
 
-/// Flags of a message (RFC 5216, 3.1): the length of all fragments follows, more fragments follow, start.
+/// Flags (RFC 5216, 3.1): total length follows, more fragments follow, start.
 const LENGTH: u8 = 0x80;
 const MORE: u8 = 0x40;
 const START: u8 = 0x20;
 
-/// Bytes of TLS in one message: with the headers of EAP, IKE and UDP it fits a path with an MTU of 1,280 bytes.
+/// TLS bytes per message: with the headers of EAP, IKE and UDP below an MTU of 1,280 bytes.
 const FRAGMENT: usize = 1024;
-/// Bytes of TLS that the server may send in one go. A chain of certificates has some thousands.
+/// Maximum TLS bytes of one server flight. A certificate chain has some thousands.
 const FLIGHT_MAX: usize = 64 << 10;
 
-/// The user's side of EAP-TLS.
+/// EAP-TLS client of one login.
 pub(super) struct Tls {
     channel: Channel,
-    /// Fragments of what the server is sending.
+    /// Received fragments of the current server flight.
     incoming: Vec<u8>,
-    /// What is still to be sent, from `sent` on.
+    /// Flight to send; `sent` bytes of it are sent.
     outgoing: Vec<u8>,
     sent: usize,
     has_begun: bool,
 }
 
 impl Tls {
-    /// A user with a certificate.
+    /// Creates a client with a certificate.
     ///
-    /// # Errors
-    /// TLS cannot be done with this certificate or key.
+    /// # Errors Certificate or key cannot be used for TLS.
     pub(super) fn new(certified: &Certified) -> Result<Self, String> {
         Ok(Self {
             channel: Channel::new(certified)?,
@@ -39,10 +38,9 @@ impl Tls {
         })
     }
 
-    /// Takes the data of a request, which begins with its flags, and gives those of the response.
+    /// Processes the data of a request, beginning with its flags, and returns the data of the response.
     ///
-    /// # Errors
-    /// What is wrong with the server or its message.
+    /// # Errors The server violates EAP-TLS, or TLS fails.
     pub(super) fn step(&mut self, data: &[u8]) -> Result<Vec<u8>, String> {
         let (flags, rest) = data.split_first().ok_or("a message of EAP-TLS is short")?;
         let fragment = match flags & LENGTH {
@@ -86,7 +84,7 @@ impl Tls {
         Ok(self.fragment())
     }
 
-    /// The next fragment; an empty message where there is nothing to send.
+    /// Returns the next fragment; flags alone if nothing is left to send.
     fn fragment(&mut self) -> Vec<u8> {
         let rest = &self.outgoing[self.sent..];
         let part = &rest[..rest.len().min(FRAGMENT)];

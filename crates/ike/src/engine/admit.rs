@@ -1,4 +1,5 @@
-//! First messages of peers: who is answered, who must prove its address, and who takes whose place.
+//! Admission of first messages: which peers get an answer, when they need a cookie, and which half-open SA
+//! gives way.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -12,20 +13,20 @@ use crate::event::{Action, Level, SaId, Why};
 use crate::message::{Header, Version};
 use crate::{v1, v2};
 
-/// How much of the room for half-open SAs is taken.
+/// Occupancy of the table of half-open SAs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Load {
     Light,
-    /// Cookies are asked for.
+    /// Above the cookie threshold: IKEv2 demands cookies.
     Busy,
-    /// Another one takes somebody's place.
+    /// Full: a verified peer displaces the oldest entry.
     Full,
-    /// There is no room for SAs at all.
+    /// The table of IKE SAs itself is full.
     Over,
 }
 
 impl Engine {
-    /// Answers a first message, if there is a peer for it and not too many are half done.
+    /// Answers a first message if a peer is configured for it and the limits allow it.
     pub(super) fn first(
         &mut self,
         header: &Header,
@@ -57,7 +58,7 @@ impl Engine {
             return;
         };
         let is_proved = exchange == Exchange::Ike2 && self.gate.is_proved(bytes, ends.1, now);
-        // Whoever has proved its address, or is the only one of a peer, takes the place of the oldest.
+        // Senders with a cookie, and peers with a host address, displace the oldest half-open SA.
         let is_preferred = is_proved || exchange != Exchange::Ike2 && is_host(&peer);
         let load = self.load(remote);
         if load == Load::Over || load == Load::Full && exchange != Exchange::Ike2 && !is_preferred {
@@ -85,7 +86,7 @@ impl Engine {
             )
             .map(|sa| Sa::Two(Box::new(sa)))
         } else if busy && !is_preferred {
-            // IKEv1 has no cookies: who is not known must wait.
+            // IKEv1 has no cookies: unverified senders have to wait.
             return cx.core.count("too-many-half-open");
         } else {
             v1::Sa::respond(sa_id, (id, peer), (ends, natt), (header, bytes), &mut cx)
@@ -96,7 +97,7 @@ impl Engine {
         }
     }
 
-    /// How much of the room for half-open SAs is taken, for a sender.
+    /// Returns the occupancy of the half-open table for a sender.
     fn load(&self, remote: IpAddr) -> Load {
         let settings = &self.core.settings;
         if self.sas.len() >= settings.sas {
@@ -115,7 +116,7 @@ impl Engine {
         of_address >= self.core.settings.half_open_per_address
     }
 
-    /// Ends the oldest half-open SA that a peer has begun: of this address if that has too many, else of any.
+    /// Closes the oldest half-open responder SA: of this address if it exceeds its limit, else of any address.
     fn drop_oldest(&mut self, remote: IpAddr, now: Instant, out: &mut Vec<Action>) {
         let of_address = self.is_crowded(remote);
         let mut all = self.half_open.iter();

@@ -1,4 +1,4 @@
-//! Peers and policies that change: which SAs stay, move, or are closed.
+//! Changes of peers and policies: which SAs stay, move, or close.
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Engine {
         of_peer.map(|one| one.id).collect()
     }
 
-    /// The own address towards a peer is another one. IKE SAs move there (RFC 4555), or are deleted and begun anew.
+    /// Applies a new local address towards a peer. IKE SAs move (RFC 4555), or are deleted and initiated again.
     fn change_local(
         &mut self,
         peer: PeerId,
@@ -73,7 +73,7 @@ impl Engine {
             self.with(id, now, out, |sa, cx| {
                 if sa.common().local.ip() == from && sa.common().state <= State::Established {
                     moves = sa.move_to(to, cx);
-                    // The deletion must leave by an address that this side has.
+                    // The delete message must leave from an address that this side still has.
                     sa.common_mut().local.set_ip(to);
                 }
                 Ok(())
@@ -97,11 +97,11 @@ impl Engine {
         if let (Some(before), Some(policy)) = (self.core.policies.get(&id), &mut policy)
             && policy.ends.0.is_unspecified()
         {
-            // No route leads to the peer for now.
+            // No route to the peer at the moment: keep the previous local address.
             policy.ends.0 = before.ends.0;
         }
         let before = self.core.policies.get(&id);
-        // A policy that only moved keeps its SAs.
+        // Changes of position and local address alone do not remove SAs.
         let mut moved = before.map(|before| (**before).clone());
         if let (Some(moved), Some(policy)) = (&mut moved, &policy) {
             moved.place = policy.place;

@@ -1,4 +1,4 @@
-//! What all IKE SAs share: configuration, pairs of SAs, counters, random bytes, and what is to be done next.
+//! State shared by all IKE SAs: configuration, pairs of SAs, counters, random source, agenda of timers.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,18 +13,18 @@ use crate::event::{
 };
 use crate::suite::{Cipher, Group, Hash};
 
-/// What the engine's agenda is kept for.
+/// Owner of an agenda entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Key {
-    /// An IKE SA's timers.
+    /// Timers of an IKE SA.
     Sa(SaId),
-    /// A pair's lifetimes.
+    /// Lifetimes of a pair.
     Child(ChildId),
-    /// A peer that is to be talked to.
+    /// Next attempt to reach a peer.
     Peer(PeerId),
 }
 
-/// When what is due.
+/// Timer queue: one deadline per key, ordered by time.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
     order: BTreeSet<(Instant, Key)>,
@@ -32,7 +32,7 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
-    /// Sets, or forgets, when something is due.
+    /// Sets or (`None`) cancels the deadline of a key.
     pub(crate) fn set(&mut self, key: Key, at: Option<Instant>) {
         if let Some(before) = self.times.remove(&key) {
             self.order.remove(&(before, key));
@@ -43,26 +43,26 @@ impl Agenda {
         }
     }
 
-    /// What is due first.
+    /// Returns the earliest deadline.
     pub(crate) fn first(&self) -> Option<(Instant, Key)> {
         self.order.first().copied()
     }
 }
 
-/// A pair of SAs and its timers.
+/// A pair of SAs with its timers.
 #[derive(Debug)]
 pub(crate) struct Kept {
     /// The pair.
     pub(crate) child: Child,
-    /// When it is replaced; none if that goes on, or is not this side's.
+    /// Time to rekey; `None` while rekeying, or if the peer rekeys.
     pub(crate) soft_at: Option<Instant>,
-    /// When it is removed.
+    /// Time to remove.
     pub(crate) hard_at: Instant,
-    /// When it is used for packets that leave, though nothing was heard under it.
+    /// Time to use the outbound SA even if nothing arrived under the inbound one.
     pub(crate) active_at: Option<Instant>,
-    /// Whether another is there in its place.
+    /// True if another pair replaces it.
     pub(crate) replaced: bool,
-    /// Whether another IKE SA made it, which gave way to the one that has it now (IKEv1).
+    /// True if the pair came from an IKE SA that gave way to its present one (IKEv1).
     pub(crate) inherited: bool,
 }
 
@@ -74,23 +74,23 @@ impl Kept {
     }
 }
 
-/// What an IKE SA asks the engine for, because it reaches beyond the SA.
+/// Request of an IKE SA to the engine, for work that concerns other SAs.
 pub(crate) enum Order {
-    /// A new IKE SA with the peer in place of this one (IKEv1).
+    /// Initiate a new IKE SA in place of this one (IKEv1).
     Renew(SaId),
-    /// This IKE SA is there.
+    /// This IKE SA is established.
     Established(SaId),
-    /// Packets leave under this pair.
+    /// Outbound traffic uses this pair.
     Active(ChildId),
-    /// Other SAs with the same peer are of a life before this one.
+    /// INITIAL_CONTACT: close older SAs with the same peer.
     OnlyOne(SaId),
-    /// This policy's SAs were not agreed on.
+    /// Negotiation of this policy's SAs failed.
     Failed(PolicyId, Why),
-    /// An IKE SA came of another (IKEv2).
+    /// Add an IKE SA that resulted from rekeying (IKEv2).
     Adopt(Box<crate::v2::Sa>),
 }
 
-/// What all IKE SAs share.
+/// State shared by all IKE SAs.
 pub(crate) struct Core {
     pub(crate) peers: BTreeMap<PeerId, Arc<Peer>>,
     pub(crate) policies: BTreeMap<PolicyId, Arc<Policy>>,
@@ -100,13 +100,13 @@ pub(crate) struct Core {
     pub(crate) children: BTreeMap<ChildId, Kept>,
     pub(crate) agenda: Agenda,
     pub(crate) orders: VecDeque<Order>,
-    /// When something was logged last that anybody can cause.
+    /// Time of the last log entry that an unauthenticated sender caused.
     stranger_at: Option<Instant>,
     spis: BTreeSet<u32>,
     next: u64,
 }
 
-/// The core, the time, and where actions go.
+/// The shared state, the current time and the output list.
 pub(crate) struct Context<'a> {
     pub(crate) core: &'a mut Core,
     pub(crate) now: Instant,
@@ -116,7 +116,7 @@ pub(crate) struct Context<'a> {
 /// Algorithms of an IKE SA: encryption, hash (IKEv2: integrity), PRF, group.
 pub(crate) type Suite = (Cipher, Hash, Hash, Group);
 
-/// What an IKE SA of either version is.
+/// Fields that IKEv1 and IKEv2 SAs have in common.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) id: SaId,
@@ -125,9 +125,9 @@ pub(crate) struct Common {
     pub(crate) side: Side,
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
-    /// Whether messages have the marker: it has moved to port 4500.
+    /// True after the move to port 4500: messages carry the non-ESP marker.
     pub(crate) natt: bool,
-    /// Whether there is a translator before this side, and before the peer.
+    /// NAT in front of this side, and in front of the peer.
     pub(crate) translated: (bool, bool),
     pub(crate) spis: (u64, u64),
     pub(crate) state: State,
@@ -136,29 +136,29 @@ pub(crate) struct Common {
     pub(crate) last_seen: Instant,
     pub(crate) last_sent: Instant,
     pub(crate) remote_id: Option<crate::config::Id>,
-    /// Which of the peer's identities, once that is known.
+    /// Index of the matching identity of the peer; 0 until known.
     pub(crate) identity: usize,
     pub(crate) suite: Option<Suite>,
     pub(crate) leased: Option<IpAddr>,
     pub(crate) received: Traffic,
     pub(crate) sent: Traffic,
-    /// Policies that want SAs as soon as it is there, and the pairs that those replace.
+    /// Policies that need SAs once this SA is established, with the pairs to replace.
     pub(crate) wanted: VecDeque<(PolicyId, Option<ChildId>)>,
 }
 
-/// How many policies wait for an IKE SA at most.
+/// Maximum number of policies that wait for an IKE SA.
 const WANTED: usize = 1024;
-/// How long a pair stays behind the one that replaced it, if nobody deletes it.
+/// Time that a replaced pair stays if nobody deletes it.
 const BEHIND: Duration = Duration::from_secs(60);
-/// How long the answer to a question whether the peer lives may take at most.
+/// Maximum time to wait for the response to a liveness check.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
-/// Messages that anybody can send are logged this often at most.
+/// Minimum interval between log entries that unauthenticated senders cause.
 const STRANGERS: Duration = Duration::from_secs(1);
-/// How often a keepalive is sent (RFC 3948, 4).
+/// Interval of NAT keepalives (RFC 3948, 4).
 pub(crate) const KEEPALIVE: Duration = Duration::from_secs(20);
 
 impl Common {
-    /// An SA that is about to begin.
+    /// Creates the state of an SA before its first message.
     pub(crate) fn new(
         id: SaId,
         (peer_id, peer): (PeerId, Arc<Peer>),
@@ -191,7 +191,7 @@ impl Common {
         }
     }
 
-    /// The SPI that this side chose.
+    /// Returns the SPI that this side chose.
     pub(crate) const fn own_spi(&self) -> u64 {
         match self.side {
             Side::Initiator => self.spis.0,
@@ -199,18 +199,18 @@ impl Common {
         }
     }
 
-    /// Whether it is being made.
+    /// Returns true until the SA is established.
     pub(crate) fn is_half_open(&self) -> bool {
         self.state < State::Established
     }
 
-    /// Whether the identity in use is that of a user with a password, behind a secret.
+    /// Returns true if the current identity uses XAuth.
     pub(crate) fn logs_in(&self) -> bool {
         let identity = self.peer.identities.get(self.identity);
         identity.is_some_and(|one| matches!(one.auth, Auth::PskXauth { .. }))
     }
 
-    /// The name of the user that has logged in, as responder.
+    /// Responder: returns the name of the XAuth user that logged in.
     pub(crate) fn user(&self) -> Option<String> {
         let identity = self.peer.identities.get(self.identity)?;
         let logged_in = self.side == Side::Responder && self.state == State::Established;
@@ -220,7 +220,7 @@ impl Common {
         }
     }
 
-    /// Why it is over when its time is.
+    /// Returns the reason to report when the SA's time is over.
     pub(crate) const fn end(&self) -> Why {
         match self.state {
             State::Established => Why::Expired,
@@ -229,8 +229,8 @@ impl Common {
         }
     }
 
-    /// How long a peer may leave what it is asked without an answer: `dpd-maximum-failures` times `dpd-interval`, of
-    /// which 5 seconds count at most. `None` without the detection of dead peers.
+    /// Returns how long a peer may leave requests unanswered: `dpd-maximum-failures` times `dpd-interval`, with
+    /// an interval of at most 5 seconds. `None` without dead peer detection.
     pub(crate) fn patience(&self) -> Option<Duration> {
         let (interval, failures) = self.peer.profile.dpd?;
         let each = interval.min(PATIENCE);
@@ -250,13 +250,13 @@ impl Common {
         });
     }
 
-    /// Counts a message that arrived.
+    /// Counts a received message of `len` bytes.
     pub(crate) fn count(&mut self, len: usize) {
         self.received.packets += 1;
         self.received.bytes += len as u64;
     }
 
-    /// Wants SAs for a policy later.
+    /// Queues a policy that needs SAs, unless it is queued or the queue is full.
     pub(crate) fn want(&mut self, policy: PolicyId, replaces: Option<ChildId>) {
         let there = self.wanted.iter().any(|(other, _)| *other == policy);
         if !there && self.wanted.len() < WANTED {
@@ -264,7 +264,7 @@ impl Common {
         }
     }
 
-    /// Moves to port 4500 as initiator (RFC 3947, 4; RFC 7296, 2.23).
+    /// Initiator: moves to port 4500 (RFC 3947, 4; RFC 7296, 2.23).
     pub(crate) fn move_to_4500(&mut self) {
         self.natt = true;
         self.local.set_port(4500);
@@ -273,7 +273,8 @@ impl Common {
         }
     }
 
-    /// The peer is where it was heard last, if it may move: only what was authenticated may say so.
+    /// Adopts the endpoints of an authenticated message. A peer that is not behind NAT may change its port
+    /// only.
     pub(crate) fn follow(
         &mut self,
         (local, remote): (SocketAddr, SocketAddr),
@@ -305,13 +306,13 @@ impl Common {
         }
     }
 
-    /// Sends a keepalive if one is due, and says when the next is; none if this side is not behind a translator.
+    /// Returns the time of the next keepalive; `None` if this side is not behind NAT.
     pub(crate) fn keepalive_at(&self) -> Option<Instant> {
         let needed = self.natt && self.translated.0 && self.established.is_some();
         needed.then(|| self.last_sent + KEEPALIVE)
     }
 
-    /// Sends a keepalive if one is due.
+    /// Sends a keepalive if it is due.
     pub(crate) fn keep_alive(&mut self, cx: &mut Context<'_>) {
         if self.keepalive_at().is_some_and(|at| at <= cx.now) {
             self.last_sent = cx.now;
@@ -322,7 +323,8 @@ impl Common {
         }
     }
 
-    /// The SA as RouterOS's log writes it: `peer 192.0.2.1[500]-198.51.100.2[500] spi:0123456789abcdef:…`.
+    /// Returns the SA as RouterOS's log prints it: `peer 192.0.2.1[500]-198.51.100.2[500]
+    /// spi:0123456789abcdef:…`.
     pub(crate) fn label(&self) -> String {
         let end = |end: SocketAddr| format!("{}[{}]", end.ip(), end.port());
         let (local, remote) = (end(self.local), end(self.remote));
@@ -331,7 +333,7 @@ impl Common {
         format!("{name} {local}-{remote} spi:{initiator:016x}:{responder:016x}")
     }
 
-    /// Logs what a peer offered and what is configured, for whoever looks for the reason of a refusal.
+    /// Logs the peer's proposals and the configured one, to explain a refusal.
     pub(crate) fn log_offers(
         &self,
         version: crate::message::Version,
@@ -347,7 +349,7 @@ impl Common {
 }
 
 impl Core {
-    /// Nothing yet.
+    /// Creates the state without peers and policies.
     pub(crate) fn new(entropy: Entropy) -> Self {
         Self {
             peers: BTreeMap::new(),
@@ -364,25 +366,25 @@ impl Core {
         }
     }
 
-    /// Counts something under a name.
+    /// Increments a counter.
     pub(crate) fn count(&mut self, name: &'static str) {
         *self.counters.entry(name).or_default() += 1;
     }
 
-    /// A number that was not used before.
+    /// Returns a new number for an SA or a pair.
     pub(crate) const fn number(&mut self) -> u64 {
         self.next += 1;
         self.next
     }
 
-    /// Random bytes.
+    /// Returns random bytes.
     pub(crate) fn random(&mut self, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
         (self.entropy)(&mut bytes);
         bytes
     }
 
-    /// A random number that is not 0.
+    /// Returns a random number other than 0.
     pub(crate) fn random_u64(&mut self) -> u64 {
         loop {
             let mut bytes = [0; 8];
@@ -394,7 +396,7 @@ impl Core {
         }
     }
 
-    /// A random SPI that no pair has; 0 to 255 are reserved (RFC 4303, 2.1).
+    /// Returns a random, unused SPI; 0 to 255 are reserved (RFC 4303, 2.1).
     pub(crate) fn random_spi(&mut self) -> u32 {
         loop {
             let spi = self.random_u64() as u32;
@@ -404,7 +406,7 @@ impl Core {
         }
     }
 
-    /// The peer that answers a first message: of those that match, the one with the longest prefix.
+    /// Returns the peer that answers a first message: the longest matching prefix.
     pub(crate) fn peer_for(
         &self,
         local: IpAddr,
@@ -420,7 +422,7 @@ impl Core {
         best.map(|(id, _)| *id)
     }
 
-    /// Templates of a group, in their order.
+    /// Returns the templates of a group in configured order.
     pub(crate) fn templates<'a>(
         &'a self,
         group: &'a str,
@@ -435,7 +437,7 @@ impl Core {
         found.into_iter()
     }
 
-    /// Policies with a peer, in their order.
+    /// Returns the policies of a peer in configured order, without templates.
     pub(crate) fn policies_of(&self, peer: PeerId) -> Vec<(PolicyId, Arc<Policy>)> {
         let of_peer = self
             .policies
@@ -446,7 +448,7 @@ impl Core {
         found
     }
 
-    /// Pairs of a policy that no other replaces.
+    /// Counts the pairs of a policy that are not replaced.
     pub(crate) fn pairs_of(&self, policy: PolicyId) -> usize {
         let pairs = self
             .children
@@ -455,20 +457,20 @@ impl Core {
         pairs.filter(|kept| !kept.replaced).count()
     }
 
-    /// Pairs of an IKE SA.
+    /// Returns the pairs of an IKE SA.
     pub(crate) fn pairs_with(&self, sa: SaId) -> Vec<ChildId> {
         let pairs = self.children.values().filter(|kept| kept.child.sa == sa);
         pairs.map(|kept| kept.child.id).collect()
     }
 
-    /// The pair of an IKE SA's peer whose outbound SPI this is.
+    /// Returns the pair of an IKE SA with this outbound SPI.
     pub(crate) fn pair_out(&self, sa: SaId, spi: u32) -> Option<ChildId> {
         let mut pairs = self.children.values().filter(|kept| kept.child.sa == sa);
         let found = pairs.find(|kept| kept.child.outbound.spi == spi)?;
         Some(found.child.id)
     }
 
-    /// How far a policy is, as far as pairs say it.
+    /// Returns `ph2-state` and `ph2-count`, as far as pairs determine them.
     pub(crate) fn phase2(&self, policy: PolicyId) -> (Phase2, usize) {
         match self.pairs_of(policy) {
             0 => (Phase2::NoPhase2, 0),
@@ -483,7 +485,7 @@ impl Core {
 }
 
 impl Context<'_> {
-    /// Whether the log may be told of a message that anybody can send: once a second.
+    /// Rate limit of log entries that unauthenticated senders cause: returns true once a second.
     pub(crate) fn tells_of_stranger(&mut self) -> bool {
         let last = self.core.stranger_at;
         let is_due = last.is_none_or(|at| at + STRANGERS <= self.now);
@@ -493,12 +495,12 @@ impl Context<'_> {
         is_due
     }
 
-    /// Says something in the log.
+    /// Emits a log entry.
     pub(crate) fn log(&mut self, level: Level, text: String) {
         self.out.push(Action::Log(Log { level, text }));
     }
 
-    /// Has a pair of SAs. `soft` is after how long this side replaces it, or none if it does not.
+    /// Installs a pair of SAs. `soft` is the time until this side rekeys it, or `None` if the peer does.
     pub(crate) fn install(&mut self, child: Child, soft: Option<Duration>) {
         let id = child.id;
         self.core.spis.insert(child.inbound.spi);
@@ -526,7 +528,7 @@ impl Context<'_> {
         }
     }
 
-    /// Packets leave under this pair from now on.
+    /// Switches outbound traffic to this pair.
     pub(crate) fn activate(&mut self, id: ChildId) {
         let Some(kept) = self.core.children.get_mut(&id) else {
             return;
@@ -540,7 +542,7 @@ impl Context<'_> {
         self.core.reschedule(id);
     }
 
-    /// Packets leave under this pair after a while, unless something is heard under it before.
+    /// Switches outbound traffic to this pair after a delay, or at the first packet that arrives under it.
     pub(crate) fn activate_later(&mut self, id: ChildId, after: Duration) {
         if let Some(kept) = self.core.children.get_mut(&id) {
             kept.active_at = (!kept.child.active).then(|| self.now + after);
@@ -548,7 +550,7 @@ impl Context<'_> {
         self.core.reschedule(id);
     }
 
-    /// Removes a pair; who replaces it is used from now on.
+    /// Removes a pair and activates its replacement.
     pub(crate) fn remove(&mut self, id: ChildId, why: Why) -> Option<Child> {
         let heirs = self.core.children.values();
         let heirs = heirs.filter(|kept| kept.child.replaces == Some(id));
@@ -568,26 +570,26 @@ impl Context<'_> {
     }
 }
 
-/// A message that is sent until it is answered.
+/// A request to retransmit until it is answered.
 #[derive(Debug)]
 pub(crate) struct Resend {
-    /// The message, in fragments if it has some.
+    /// The message, or its fragments.
     pub(crate) bytes: Vec<Vec<u8>>,
     sent: u32,
     since: Instant,
-    /// When it is sent again.
+    /// Time of the next retransmission.
     pub(crate) at: Instant,
-    /// When a silent peer is given up, where that is configured.
+    /// Time to give up on a silent peer; `None` counts retransmissions instead.
     until: Option<Instant>,
-    /// Longest time between two messages.
+    /// Longest interval between retransmissions.
     longest: Duration,
 }
 
-/// How often a message is sent at most.
+/// Maximum number of transmissions to a silent peer.
 const MOST_SENT: u32 = 7;
 
 impl Resend {
-    /// A message that has just been sent.
+    /// Starts retransmission of a message that has just been sent.
     pub(crate) fn new(bytes: Vec<Vec<u8>>, now: Instant) -> Self {
         Self {
             bytes,
@@ -599,10 +601,10 @@ impl Resend {
         }
     }
 
-    /// Gives a silent peer up after this time, and not by the number of messages.
+    /// Gives up after a time instead of a number of retransmissions.
     pub(crate) fn give_up_after(mut self, patience: Duration) -> Self {
         let until = self.since + patience;
-        // Often enough that losses alone do not end the SA.
+        // Short intervals, so that packet loss alone does not end the SA.
         self.longest = (patience / 10).max(Duration::from_millis(100));
         self.at = self.at.min(self.since + self.longest);
         self.until = Some(until);
@@ -613,12 +615,12 @@ impl Resend {
         until.saturating_since(self.since)
     }
 
-    /// Sends it again if that is due. False if it was sent often enough, and nobody answered.
+    /// Retransmits if it is due. Returns false if the peer did not answer in time.
     pub(crate) fn again(&mut self, common: &mut Common, cx: &mut Context<'_>) -> bool {
         if cx.now < self.at {
             return true;
         }
-        // A peer that is heard meanwhile lives: only the answers are lost.
+        // A peer that sent something since is alive, only its responses are lost: wait longer.
         let lives = common.last_seen > self.since;
         let until = self.until.map(|until| match lives {
             true => until + self.patience(until) * 3,
@@ -631,7 +633,7 @@ impl Resend {
         if is_enough {
             return false;
         }
-        // 1, 2, 4, 8, 16, 16 seconds: given up after 63.
+        // 1, 2, 4, 8, 16, 16 seconds: gives up after 63.
         let wait = Duration::from_secs(1 << self.sent.min(4)).min(self.longest);
         self.sent += 1;
         self.at = until.map_or(cx.now + wait, |until| until.min(cx.now + wait));

@@ -1,4 +1,5 @@
-//! The engine: all IKE SAs of the router. It finds the SA of a message, begins SAs that policies need, and ends them.
+//! The IKE engine: all IKE SAs of the router. Finds the SA of each message, initiates SAs that policies need,
+//! and closes them.
 
 mod admit;
 mod configure;
@@ -21,33 +22,33 @@ use crate::gate::Gate;
 use crate::message::{Header, Version};
 use crate::{v1, v2};
 
-/// Fills bytes with random ones of a cryptographic source: for keys, nonces, SPIs and cookies.
+/// Fills a buffer with cryptographically secure random bytes: keys, nonces, SPIs, cookies.
 pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
 
-/// What was not done, by name, and how often.
+/// Counters of rejected messages by reason.
 pub type Counters = BTreeMap<&'static str, u64>;
 
-/// After how long a peer is tried again.
+/// Delay before the next attempt to reach a peer.
 const RETRY: Duration = Duration::from_secs(10);
-/// After how long a pair that could not be replaced is tried again.
+/// Delay before the next attempt to rekey a pair.
 const REKEY_RETRY: Duration = Duration::from_secs(7);
 
 /// All IKE SAs of the router.
 pub struct Engine {
     core: Core,
     sas: BTreeMap<SaId, Sa>,
-    /// SAs by the SPI that this side chose.
+    /// Index by local SPI.
     by_spi: BTreeMap<u64, SaId>,
-    /// SAs of which the peer sent the first message, by where it came from and its SPI.
+    /// Half-open responder SAs by source and initiator SPI of the first message.
     by_first: BTreeMap<(SocketAddr, u64), SaId>,
-    /// SAs that peers began and that are not there yet, and how many each address has.
+    /// Half-open responder SAs with the peer's address, and their number per address.
     half_open: BTreeMap<SaId, IpAddr>,
     half_open_of: BTreeMap<IpAddr, usize>,
     gate: Arc<Gate>,
 }
 
 impl Engine {
-    /// An engine without peers. `entropy` fills bytes with random ones of a cryptographic source.
+    /// Creates an engine without peers.
     pub fn new(mut entropy: Entropy) -> Self {
         let mut secret = [0; 32];
         entropy(&mut secret);
@@ -62,12 +63,12 @@ impl Engine {
         }
     }
 
-    /// What tells messages of SAs that exist from those of strangers.
+    /// Returns the classifier of IKE datagrams, to be shared with the workers.
     pub const fn gate(&self) -> &Arc<Gate> {
         &self.gate
     }
 
-    /// The lines of `/ip/ipsec/active-peers`.
+    /// Returns the rows of `/ip/ipsec/active-peers`.
     pub fn peers(&self) -> impl Iterator<Item = Row> + '_ {
         self.sas.values().map(|sa| self.row(sa))
     }
@@ -100,7 +101,7 @@ impl Engine {
         }
     }
 
-    /// How far the SAs of a policy are, and how many pairs there are of it (`ph2-state`, `ph2-count`).
+    /// Returns the progress of a policy's SAs (`ph2-state`) and the number of its pairs (`ph2-count`).
     pub fn phase2(&self, policy: PolicyId) -> (Phase2, usize) {
         let (state, count) = self.core.phase2(policy);
         if count > 0 {
@@ -116,7 +117,7 @@ impl Engine {
         (Phase2::NoPhase2, 0)
     }
 
-    /// Messages that were not understood or not answered, by the reason's name.
+    /// Returns the counters of rejected messages by reason.
     pub const fn counters(&self) -> &Counters {
         &self.core.counters
     }
@@ -129,7 +130,7 @@ impl Engine {
         }
     }
 
-    /// Has an SA do something; it ends if that fails.
+    /// Runs `act` on an SA and closes the SA if that fails.
     fn with(
         &mut self,
         id: SaId,
@@ -147,7 +148,7 @@ impl Engine {
         }
     }
 
-    /// Keeps an SA, and knows when it is to be called and what it is found by.
+    /// Stores an SA, and updates its timer, its indices and the half-open counters.
     fn put(&mut self, sa: Sa) {
         let id = sa.common().id;
         self.core.agenda.set(Key::Sa(id), Some(sa.deadline()));
@@ -179,7 +180,7 @@ impl Engine {
         }
     }
 
-    /// Ends an SA, and its pairs unless another SA takes them.
+    /// Closes an SA. Its pairs are removed, or move to another IKEv1 SA with the peer.
     fn close(&mut self, id: SaId, why: Why, now: Instant, out: &mut Vec<Action>) {
         let Some(mut sa) = self.sas.remove(&id) else {
             return;
@@ -222,7 +223,7 @@ impl Engine {
             Why::Expired | Why::Replaced | Why::Killed | Why::Reconfigured | Why::Deleted => {
                 Level::Info
             }
-            // Anybody can begin an SA and leave it.
+            // Anybody can start an SA and abandon it.
             _ if was_half_open && common.side == Side::Responder => Level::Debug,
             _ => Level::Error,
         };
@@ -246,7 +247,7 @@ impl Engine {
         self.try_later(peer, now + RETRY);
     }
 
-    /// An SA with a peer that is there.
+    /// Returns another established SA with the peer.
     fn other_of(&self, peer: PeerId, remote: IpAddr) -> Option<SaId> {
         let mut sas = self.sas.values().rev().map(Sa::common);
         let found = sas.find(|common| {
@@ -257,8 +258,8 @@ impl Engine {
         found.map(|common| common.id)
     }
 
-    /// Returns the SA for new pairs with a peer: an established one, or else one that this side has begun. A half-open
-    /// SA that the peer has begun does not count: anybody can send its first message.
+    /// Returns the SA for new pairs with a peer: an established one, or else one that this side initiated.
+    /// Half-open SAs that the peer initiated do not count: anybody can send a first message.
     fn best_of(&self, peer: PeerId) -> Option<SaId> {
         let sas = self.sas.values().map(Sa::common);
         let usable = sas.filter(|common| {
@@ -279,7 +280,7 @@ impl Engine {
         self.core.agenda.set(Key::Peer(peer), begins.then_some(at));
     }
 
-    /// Has SAs for what a peer's policies need, where this side begins.
+    /// Initiates the IKE SA and the pairs that a peer's policies need, if this side initiates.
     fn bring_up(&mut self, id: PeerId, now: Instant, out: &mut Vec<Action>) {
         self.try_later(id, now + RETRY);
         let Some(peer) = self.core.peers.get(&id).cloned() else {
@@ -310,7 +311,7 @@ impl Engine {
         }
     }
 
-    /// SAs for a policy are needed.
+    /// Negotiates a pair for a policy that has none, with an IKE SA if necessary.
     fn acquire(&mut self, policy: PolicyId, now: Instant, out: &mut Vec<Action>) {
         let peer = self
             .core
@@ -329,7 +330,7 @@ impl Engine {
         }
     }
 
-    /// Begins an IKE SA with a peer that has one address.
+    /// Initiates an IKE SA with a peer whose address is a host address.
     fn initiate(
         &mut self,
         id: PeerId,
@@ -350,7 +351,7 @@ impl Engine {
         let policy_of = policy.and_then(|policy| self.core.policies.get(&policy));
         let local = peer.local.or_else(|| own_end(policy_of?));
         let Some(local) = local.filter(|_| !remote.ip().is_unspecified()) else {
-            // Usual while the router starts: no route leads to the peer yet.
+            // Usual during startup: no route to the peer yet.
             let text = format!("{}: no address to send from or to", peer.name);
             self.context(now, out).log(Level::Debug, text);
             out.extend(policy.map(|policy| Action::Failed(policy, Why::NoAddress)));
@@ -407,7 +408,7 @@ impl Engine {
         }
     }
 
-    /// Takes a datagram.
+    /// Dispatches a received datagram.
     fn datagram(
         &mut self,
         ends: (SocketAddr, SocketAddr),
@@ -433,7 +434,7 @@ impl Engine {
         self.first(&header, bytes, (ends, natt), (now, out));
     }
 
-    /// The SA that a message is of.
+    /// Returns the SA of a message.
     fn find(&self, header: &Header, remote: SocketAddr) -> Option<SaId> {
         if header.responder == 0
             && let Some(id) = self.by_first.get(&(remote, header.initiator))
@@ -459,7 +460,7 @@ impl Engine {
         fits(header.responder).or_else(|| fits(header.initiator))
     }
 
-    /// Removes a pair, and tells the peer.
+    /// Removes a pair and notifies the peer.
     fn remove(&mut self, id: ChildId, why: Why, now: Instant, out: &mut Vec<Action>) {
         let Some(child) = self.context(now, out).remove(id, why) else {
             return;
@@ -471,7 +472,7 @@ impl Engine {
         self.try_later(child.peer, now + RETRY);
     }
 
-    /// Replaces a pair.
+    /// Starts rekeying a pair.
     fn rekey(&mut self, id: ChildId, now: Instant, out: &mut Vec<Action>) {
         let Some(kept) = self
             .core
@@ -513,12 +514,12 @@ impl Engine {
     }
 }
 
-/// Whether a peer has one address, so that it can be talked to first.
+/// Returns true if the peer has a host address, so that this side can initiate.
 fn is_host(peer: &Peer) -> bool {
     peer.address.prefix_len() == peer.address.max_prefix_len()
 }
 
-/// This side's address, as a policy says it.
+/// Returns the local address that a policy determines, if any.
 fn own_end(policy: &Policy) -> Option<IpAddr> {
     let source = policy.source.prefix;
     let host = source.prefix_len() == source.max_prefix_len();
@@ -568,7 +569,8 @@ impl Machine for Engine {
             }
             match key {
                 Key::Sa(id) => {
-                    // What is due is done, and the next time is later: an SA that says otherwise waits a little.
+                    // A tick normally moves the deadline on; an SA whose deadline stays in the past waits 100
+                    // ms.
                     self.with(id, now, out, Sa::tick);
                     if self.sas.get(&id).is_some_and(|sa| sa.deadline() <= now) {
                         let later = now + Duration::from_millis(100);

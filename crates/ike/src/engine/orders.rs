@@ -1,4 +1,4 @@
-//! What reaches beyond one IKE SA: new ones in place of others, ones of a life before, pairs that were heard.
+//! Work that concerns several IKE SAs: replacement of SAs, INITIAL_CONTACT, traffic under a pair, unknown SPIs.
 
 use core::net::IpAddr;
 
@@ -9,12 +9,11 @@ use super::sa::Sa;
 use super::{Engine, RETRY};
 use crate::event::{Action, ChildId, SaId, Side, State, Why};
 
-/// How long an IKE SA of IKEv1 stays behind the one that took its place, on the side that made that one, and on the
-/// other.
+/// Time that a replaced IKEv1 SA stays: as initiator, and as responder.
 const BEHIND: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
 
 impl Core {
-    /// Another IKE SA has a pair.
+    /// Moves a pair to another IKE SA.
     pub(crate) fn move_pair(&mut self, id: ChildId, to: SaId) {
         if let Some(kept) = self.children.get_mut(&id) {
             (kept.child.sa, kept.inherited) = (to, true);
@@ -23,7 +22,7 @@ impl Core {
 }
 
 impl Engine {
-    /// Does what SAs asked for.
+    /// Carries out the queued orders of the SAs.
     pub(super) fn carry_out(&mut self, now: Instant, out: &mut Vec<Action>) {
         while let Some(order) = self.core.orders.pop_front() {
             match order {
@@ -58,7 +57,7 @@ impl Engine {
         }
     }
 
-    /// Begins an IKE SA in place of another, from where that is to where that is.
+    /// Initiates an IKE SA in place of another, between the same endpoints.
     fn renew(&mut self, id: SaId, now: Instant, out: &mut Vec<Action>) {
         let Some(common) = self.sas.get(&id).map(Sa::common) else {
             return;
@@ -81,7 +80,7 @@ impl Engine {
         self.initiate_at(peer, (ends, natt), None, now, out);
     }
 
-    /// An IKE SA of IKEv1 is there: it takes what one before it had.
+    /// Moves the pairs of older IKEv1 SAs with the peer to a newly established one.
     fn established(&mut self, id: SaId, now: Instant, out: &mut Vec<Action>) {
         let Some(Sa::One(new)) = self.sas.get(&id) else {
             return;
@@ -90,11 +89,11 @@ impl Engine {
         let (who, user) = (new.common.remote_id.clone(), new.common.identity);
         let (born, natt) = (new.common.born, new.common.natt);
         let is_older = |common: &Common| {
-            // Behind one translator there may be many, who may all say to be the same.
+            // Peers behind one NAT may all send the same identity: compare the port as well.
             let there = common.remote.ip() == remote.ip() && (!natt || common.remote == remote);
             let named = common.peer_id == peer && common.remote_id == who;
             let same = there && named && common.identity == user;
-            // Both sides may begin at once: one that came to be meanwhile is not older.
+            // Both sides may initiate at once: an SA established meanwhile is not older.
             let old = common.established.is_some_and(|at| at < born);
             same && common.id != id && common.state == State::Established && old
         };
@@ -130,7 +129,7 @@ impl Engine {
         }
     }
 
-    /// The address of mode config goes from an IKE SA of IKEv1 to the one that takes its place.
+    /// Moves the mode-config address from an IKEv1 SA to its successor.
     fn pass_lease(&mut self, old: &mut Common, to: SaId, out: &mut Vec<Action>) {
         let Some(Sa::One(new)) = self.sas.get_mut(&to) else {
             return;
@@ -149,7 +148,7 @@ impl Engine {
         });
     }
 
-    /// The peer has no SA but this: others are of a life before.
+    /// INITIAL_CONTACT: closes SAs with the peer that are older than this one.
     fn only_one(&mut self, id: SaId, now: Instant, out: &mut Vec<Action>) {
         let Some(common) = self.sas.get(&id).map(Sa::common) else {
             return;
@@ -158,10 +157,10 @@ impl Engine {
             let same = other.peer_id == common.peer_id
                 && other.remote_id == common.remote_id
                 && other.identity == common.identity;
-            // Users who log in may all have one identity.
+            // XAuth users may share one identity.
             let unique = common.remote_id.is_some() && !common.logs_in();
             let there = other.remote.ip() == common.remote.ip() || unique;
-            // One that came to be while this one did is not of a life before: both sides may begin at once.
+            // SAs established during this negotiation are not older: both sides may initiate at once.
             let before = other.established.is_some_and(|at| at < common.born);
             same && there && before && other.id != id
         });
@@ -171,7 +170,7 @@ impl Engine {
         }
     }
 
-    /// A packet arrived under a pair: the peer lives, and has the pair.
+    /// Records that a packet arrived under a pair: the peer is alive and has installed the pair.
     pub(super) fn heard(&mut self, child: ChildId, now: Instant, out: &mut Vec<Action>) {
         let Some(sa) = self.core.children.get(&child).map(|kept| kept.child.sa) else {
             return;
@@ -183,8 +182,7 @@ impl Engine {
         });
     }
 
-    /// A packet arrived under an SPI that there is not: who sent it should know, if there is a way to say so that it
-    /// can believe.
+    /// Sends a delete for an unknown SPI, if an authenticated IKE SA with the sender exists.
     pub(super) fn unknown_spi(
         &mut self,
         remote: IpAddr,

@@ -1,7 +1,8 @@
-//! Both sides began at once: of two IKE SAs, or two pairs, both sides keep the same one.
+//! Simultaneous initiation: of two IKE SAs, or two pairs, that both sides started at once, both keep the same
+//! one.
 //!
-//! RFC 7296, 2.8.1 says which of two exchanges wins that replace one SA. For first exchanges it has no rule; here the
-//! lower SPI loses, and one side alone deletes the loser, after a time in which the other side has the winner as well.
+//! RFC 7296, 2.8.1 covers simultaneous rekeying. For initial exchanges it has no rule: here the lower SPI
+//! loses, and one side alone deletes the loser, after a delay in which the other side installs the winner.
 
 use machine::{Duration, Instant};
 
@@ -11,15 +12,15 @@ use super::sa::Sa;
 use crate::config::PolicyId;
 use crate::event::{Action, Child, ChildId, Phase2, SaId, Side, State};
 
-/// How long the loser stays.
+/// Delay before the loser is deleted.
 const BEHIND: Duration = Duration::from_secs(2);
-/// Pairs of two IKE SAs that came to be within this time of each other were begun at once.
+/// Pairs of two IKE SAs that were installed within this time count as simultaneous.
 const AT_ONCE: Duration = Duration::from_secs(5);
-/// How long the loser stays where the other side removes it.
+/// Time that the loser stays where the peer deletes it.
 const LEFT_TO_PEER: Duration = Duration::from_secs(5);
 
 impl Engine {
-    /// Ends one of two IKE SAs with a peer that each side began while the other did.
+    /// Resolves the simultaneous initiation of two IKE SAs with a peer.
     pub(super) fn end_rival(&mut self, id: SaId, now: Instant, out: &mut Vec<Action>) {
         let Some(new) = self.sas.get(&id).map(Sa::common) else {
             return;
@@ -38,17 +39,17 @@ impl Engine {
             false => (new, other),
         };
         let (loser, winner, begun_here) = (loser.id, winner.id, loser.side == Side::Initiator);
-        // Both sides send under the winner's pairs before the loser goes.
+        // Both sides send under the winner's pairs before the loser is deleted.
         for child in self.core.pairs_with(winner) {
             self.context(now, out).prefer(child);
         }
-        // The side that began the loser deletes it.
+        // The initiator of the loser deletes it.
         if begun_here {
             self.retire_for(loser, winner, now, out);
         }
     }
 
-    /// Retires an IKE SA; another one gets its pairs (IKEv1), or makes pairs of the same policies (IKEv2).
+    /// Retires an IKE SA. The winner takes its pairs (IKEv1), or negotiates pairs of the same policies (IKEv2).
     fn retire_for(&mut self, loser: SaId, winner: SaId, now: Instant, out: &mut Vec<Action>) {
         let Some(mut sa) = self.sas.remove(&loser) else {
             return;
@@ -77,7 +78,7 @@ impl Engine {
 }
 
 impl Core {
-    /// Marks a pair as replaced, so that nobody makes it anew; returns its policy, unless that is a template.
+    /// Marks a pair as replaced, so that it is not rekeyed. Returns its policy, unless that is a template.
     fn replace(&mut self, id: ChildId) -> Option<PolicyId> {
         let kept = self.children.get_mut(&id)?;
         (kept.replaced, kept.soft_at) = (true, None);
@@ -88,7 +89,7 @@ impl Core {
 }
 
 impl Context<'_> {
-    /// Has packets leave under a pair again, if it was in use before.
+    /// Emits `Activate` again for a pair that is active.
     fn prefer(&mut self, id: ChildId) {
         let is_active = { self.core.children.get(&id) }.is_some_and(|kept| kept.child.active);
         if is_active {
@@ -96,16 +97,16 @@ impl Context<'_> {
         }
     }
 
-    /// Ends twins among the pairs of an IKE SA.
+    /// Resolves duplicate pairs of an IKE SA.
     pub(super) fn end_twins_of(&mut self, sa: SaId, implied: bool) {
         for child in self.core.pairs_with(sa) {
             self.end_twin(child, implied);
         }
     }
 
-    /// Ends one of two pairs of an IKE SA that both sides began at once: the one with the lower SPI. The side that
-    /// receives under that SPI removes the pair. `implied`: the responder takes a second pair for a replacement of the
-    /// first though nobody said so (IKEv1).
+    /// Resolves two pairs of an IKE SA that both sides initiated at once: the lower SPI loses, and the side
+    /// that receives under that SPI deletes the pair. `implied`: the responder treats a second pair as a
+    /// replacement of the first although the exchange does not say so (IKEv1).
     pub(super) fn end_twin(&mut self, id: ChildId, implied: bool) {
         let Some(kept) = self.core.children.get(&id) else {
             return;
@@ -122,7 +123,7 @@ impl Context<'_> {
             };
             let first = is_first(other, new) && is_first(new, other);
             let usable = other.active && new.active && !new.generated;
-            // Within an IKE SA neither was there when the other's exchange began: who knows a pair replaces it.
+            // Within one IKE SA, neither pair existed when the other's exchange began: otherwise it is a rekey.
             let at_once = match inherited || kept.inherited {
                 true => {
                     let (first, second) = (new.born.min(other.born), new.born.max(other.born));

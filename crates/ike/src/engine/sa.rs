@@ -1,4 +1,4 @@
-//! An IKE SA of either version.
+//! An IKE SA of either version, with dispatch to [`v1`] and [`v2`].
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -12,13 +12,13 @@ use crate::{v1, v2};
 
 /// An IKE SA.
 pub(crate) enum Sa {
-    /// Of IKEv1.
+    /// IKEv1.
     One(Box<v1::Sa>),
-    /// Of IKEv2.
+    /// IKEv2.
     Two(Box<v2::Sa>),
 }
 
-/// The same for both.
+/// Evaluates an expression for either version.
 macro_rules! both {
     ($self:ident, $sa:ident => $act:expr) => {
         match $self {
@@ -56,7 +56,7 @@ impl Sa {
         both!(self, sa => sa.deadline())
     }
 
-    /// Another SA has taken its place: it only listens, and ends after a while.
+    /// Marks the SA as replaced: it only listens, and ends after a while.
     pub(super) fn retire(&mut self, after: Duration, now: Instant) {
         both!(self, sa => sa.retire(after, now));
     }
@@ -70,7 +70,7 @@ impl Sa {
         both!(self, sa => sa.acquire(policy, replaces, cx));
     }
 
-    /// Begins pairs for what this side was given an address for, if there are none.
+    /// Negotiates pairs for the mode-config lease of this side, if none exist.
     pub(super) fn open_leased(&mut self, cx: &mut Context<'_>) {
         both!(self, sa => sa.open_leased(cx));
     }
@@ -87,7 +87,7 @@ impl Sa {
         both!(self, sa => sa.delete_child(child, cx));
     }
 
-    /// The peer uses an SPI that there is not.
+    /// Handles a packet of the peer under an unknown SPI.
     pub(super) fn forget(&mut self, spi: u32, cx: &mut Context<'_>) {
         both!(self, sa => sa.forget(spi, cx));
     }
@@ -96,13 +96,13 @@ impl Sa {
         both!(self, sa => sa.say_goodbye(cx));
     }
 
-    /// Policies that wait for SAs or are being agreed on.
+    /// Returns policies whose SAs are queued or being negotiated.
     pub(super) fn unfinished(&self) -> Vec<PolicyId> {
         let waiting = self.common().wanted.iter().map(|(policy, _)| *policy);
         waiting.chain(both!(self, sa => sa.unfinished())).collect()
     }
 
-    /// Moves to another own address. Returns false if it cannot.
+    /// Moves to another local address. Returns false if the SA cannot move.
     pub(super) fn move_to(&mut self, local: IpAddr, cx: &mut Context<'_>) -> bool {
         match self {
             Self::One(_) => false,

@@ -1,6 +1,6 @@
-//! Messages of both versions: the header, the chain of payloads, and what payloads say.
+//! IKE messages of both versions: header, chain of payloads, payload bodies.
 //!
-//! Reading is bounded and never fails otherwise than by a [`Fault`]; writing makes what reading takes.
+//! Parsing is bounded and fails only with a [`Fault`]; it accepts everything that the writers produce.
 
 mod payload;
 mod sa;
@@ -13,14 +13,14 @@ pub(crate) use payload::{
 };
 pub(crate) use sa::{Offer, Transform, read_offers, write_offers};
 
-/// Bytes of a header.
+/// Length of a header in bytes.
 pub(crate) const HEADER: usize = 28;
-/// The longest message that is read.
+/// Maximum length of a received message.
 const LONGEST: usize = 65_000;
-/// The most payloads of a message.
+/// Maximum number of payloads per message.
 const PAYLOADS: usize = 64;
 
-/// Which of the two forms payloads have.
+/// IKE version, which determines the payload formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     /// IKEv1.
@@ -29,23 +29,23 @@ pub(crate) enum Version {
     Two,
 }
 
-/// Why bytes are no message.
+/// Reason for rejecting a message as malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Shorter than it says.
+    /// Truncated.
     Short,
-    /// A length that cannot be.
+    /// Impossible length field.
     Length,
-    /// Another version.
+    /// Unsupported version.
     Version,
-    /// More payloads, proposals or transforms than anybody sends.
+    /// Too many payloads, proposals or transforms.
     Many,
-    /// A field has a value that it cannot have.
+    /// Impossible value of a field.
     Value,
 }
 
 impl Fault {
-    /// Its name in counters.
+    /// Returns the name of the counter.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Short => "message-short",
@@ -57,39 +57,39 @@ impl Fault {
     }
 }
 
-/// The header (RFC 2408, 3.1; RFC 7296, 3.1).
+/// Message header (RFC 2408, 3.1; RFC 7296, 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// SPI, or cookie, of the initiator.
+    /// SPI (IKEv1: cookie) of the initiator.
     pub(crate) initiator: u64,
-    /// SPI, or cookie, of the responder; 0 in the first message.
+    /// SPI (IKEv1: cookie) of the responder; 0 in the first message.
     pub(crate) responder: u64,
-    /// The kind of the first payload.
+    /// Type of the first payload.
     pub(crate) next: u8,
-    /// 0x10 or 0x20; the minor version is not looked at.
+    /// 0x10 or 0x20; the minor version is ignored.
     pub(crate) version: Version,
-    /// The kind of the exchange.
+    /// Exchange type.
     pub(crate) exchange: u8,
     /// Flags.
     pub(crate) flags: u8,
-    /// Which message it is.
+    /// Message ID.
     pub(crate) id: u32,
 }
 
-/// A payload: what kind, whether it must be understood, and its body.
+/// A payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Payload<'a> {
-    /// The kind.
+    /// Payload type.
     pub(crate) kind: u8,
-    /// The flag `critical` of IKEv2.
+    /// Critical flag (IKEv2).
     pub(crate) critical: bool,
-    /// The body, without the generic header.
+    /// Body without the generic header.
     pub(crate) body: &'a [u8],
-    /// The body with the generic header.
+    /// Body with the generic header.
     pub(crate) whole: &'a [u8],
 }
 
-/// Takes bytes off the front of others.
+/// Cursor over received bytes.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// The rest of a structure of which `len` bytes are all, and `read` bytes have been taken.
+    /// Returns the rest of a structure: `len` bytes in total, of which `read` are consumed.
     pub(crate) fn rest_of(&mut self, len: u16, read: usize) -> Result<&'a [u8], Fault> {
         let rest = usize::from(len).checked_sub(read).ok_or(Fault::Length)?;
         self.take(rest)
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Header {
-    /// Reads a header, and gives it with what follows it, as much as it says.
+    /// Parses a header; returns it with the body, cut to the header's length.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), Fault> {
         let mut reader = Reader(bytes);
         let initiator = reader.u64()?;
@@ -160,7 +160,7 @@ impl Header {
         Ok((header, body))
     }
 
-    /// Writes it before a body of `len` bytes.
+    /// Encodes the header of a message with a body of `len` bytes.
     pub(crate) fn write(&self, len: usize) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEADER + len);
         out.extend_from_slice(&self.initiator.to_be_bytes());
@@ -176,8 +176,8 @@ impl Header {
     }
 }
 
-/// Reads a chain of payloads that begins with one of kind `first`. What follows the last is padding, and not looked
-/// at. The last payload of kind `end` has another chain inside, and ends this one (RFC 7296, 3.14).
+/// Parses a chain of payloads that begins with type `first`. Bytes after the last payload are padding and
+/// ignored. A payload of a type in `end` contains an inner chain and ends this one (RFC 7296, 3.14).
 pub(crate) fn payloads<'a>(
     first: u8,
     bytes: &'a [u8],
@@ -210,7 +210,7 @@ pub(crate) fn payloads<'a>(
     Ok(found)
 }
 
-/// A chain of payloads to be written.
+/// Builder of a payload chain.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
     first: u8,
@@ -219,7 +219,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Appends a payload. One that is too long for its length to be written is left out, and so is none of ours.
+    /// Appends a payload. Drops payloads beyond 65,531 bytes; ferroute builds none.
     pub(crate) fn push(&mut self, kind: u8, body: &[u8]) {
         let Ok(len) = u16::try_from(body.len() + 4) else {
             return;
@@ -234,13 +234,13 @@ impl Chain {
         self.bytes.extend_from_slice(body);
     }
 
-    /// The same, for a kind that may be missing.
+    /// Appends a payload and returns the chain.
     pub(crate) fn with(mut self, kind: u8, body: &[u8]) -> Self {
         self.push(kind, body);
         self
     }
 
-    /// The same chain with a payload in front.
+    /// Returns a copy with a payload in front.
     pub(crate) fn behind(&self, kind: u8, body: &[u8]) -> Self {
         let mut chain = Self::default().with(kind, body);
         if let Some(next) = chain.bytes.first_mut() {
@@ -253,17 +253,17 @@ impl Chain {
         chain
     }
 
-    /// The kind of the first payload.
+    /// Returns the type of the first payload.
     pub(crate) const fn first(&self) -> u8 {
         self.first
     }
 
-    /// The payloads.
+    /// Returns the encoded payloads.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The message that a header makes of them.
+    /// Encodes the message with this header.
     pub(crate) fn message(&self, header: &Header) -> Vec<u8> {
         let header = Header {
             next: self.first,

@@ -1,33 +1,33 @@
-//! Payloads other than proposals: identities, traffic selectors, notifications, deletions, configuration.
+//! Payload bodies other than proposals: identities, traffic selectors, notifications, deletions, configuration.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Fault, Reader, Version};
 use crate::config::Id;
 
-/// The most parts of a payload: attributes, selectors, SPIs.
+/// Maximum number of attributes, selectors or SPIs per payload.
 const MOST: usize = 256;
 
-/// A value of an attribute.
+/// Value of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// Two bytes.
+    /// Two bytes, in place of the length (TV format).
     Short(u16),
-    /// As many as a length says.
+    /// Variable length (TLV format).
     Long(Vec<u8>),
 }
 
-/// An attribute (RFC 2408, 3.3).
+/// Data attribute (RFC 2408, 3.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Attribute {
-    /// The kind, of 15 bits.
+    /// Attribute type, 15 bits.
     pub(crate) kind: u16,
-    /// The value.
+    /// Attribute value.
     pub(crate) value: Value,
 }
 
 impl Value {
-    /// It as a number, if it has at most 8 bytes.
+    /// Returns the value as a number, if it has at most 8 bytes.
     pub(crate) fn number(&self) -> Option<u64> {
         match self {
             Self::Short(value) => Some(u64::from(*value)),
@@ -40,7 +40,7 @@ impl Value {
         }
     }
 
-    /// Its bytes.
+    /// Returns the bytes of a TLV value; empty for TV.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Short(_) => &[],
@@ -50,7 +50,7 @@ impl Value {
 }
 
 impl Attribute {
-    /// An attribute whose value is written in two bytes if it fits, else in four.
+    /// Creates an attribute in TV format if the value fits, else with four bytes.
     pub(crate) fn number(kind: u16, value: u64) -> Self {
         let value = match u16::try_from(value) {
             Ok(short) => Value::Short(short),
@@ -62,7 +62,7 @@ impl Attribute {
         Self { kind, value }
     }
 
-    /// An attribute with these bytes.
+    /// Creates an attribute in TLV format.
     pub(crate) fn bytes(kind: u16, value: &[u8]) -> Self {
         Self {
             kind,
@@ -71,7 +71,7 @@ impl Attribute {
     }
 }
 
-/// Reads attributes one behind the other.
+/// Parses a list of attributes.
 pub(crate) fn attributes(bytes: &[u8]) -> Result<Vec<Attribute>, Fault> {
     let mut reader = Reader(bytes);
     let mut found = Vec::new();
@@ -94,7 +94,7 @@ pub(crate) fn attributes(bytes: &[u8]) -> Result<Vec<Attribute>, Fault> {
     Ok(found)
 }
 
-/// Writes attributes one behind the other.
+/// Encodes a list of attributes.
 pub(crate) fn write_attributes(attributes: &[Attribute]) -> Vec<u8> {
     let mut out = Vec::new();
     for attribute in attributes {
@@ -113,7 +113,7 @@ pub(crate) fn write_attributes(attributes: &[Attribute]) -> Vec<u8> {
     out
 }
 
-/// An address of 4 or 16 bytes.
+/// Parses an address of 4 or 16 bytes.
 pub(crate) fn address(bytes: &[u8]) -> Option<IpAddr> {
     if let Ok(four) = <[u8; 4]>::try_from(bytes) {
         return Some(Ipv4Addr::from(four).into());
@@ -122,7 +122,7 @@ pub(crate) fn address(bytes: &[u8]) -> Option<IpAddr> {
     Some(Ipv6Addr::from(sixteen).into())
 }
 
-/// Its bytes.
+/// Returns the bytes of an address.
 pub(crate) fn octets(address: IpAddr) -> Vec<u8> {
     match address {
         IpAddr::V4(address) => address.octets().to_vec(),
@@ -130,17 +130,17 @@ pub(crate) fn octets(address: IpAddr) -> Vec<u8> {
     }
 }
 
-/// An identification payload of either version, as far as it names somebody or some addresses.
+/// Contents of an identification payload of either version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Identification {
-    /// Who somebody is.
+    /// Identity of a host or user.
     Who(Id),
-    /// From an address to another, for phase 2 of IKEv1.
+    /// First and last address of a range, for phase 2 of IKEv1.
     Addresses(IpAddr, IpAddr),
 }
 
-/// Reads the body of an identification payload (RFC 2407, 4.6.2; RFC 7296, 3.5): what it names, and, in IKEv1, the
-/// protocol and the port.
+/// Parses an identification payload (RFC 2407, 4.6.2; RFC 7296, 3.5). Returns the contents, and protocol and
+/// port (IKEv1).
 pub(crate) fn read_id(body: &[u8]) -> Result<(Identification, u8, u16), Fault> {
     let mut reader = Reader(body);
     let kind = reader.u8()?;
@@ -186,7 +186,7 @@ pub(crate) fn read_id(body: &[u8]) -> Result<(Identification, u8, u16), Fault> {
     Ok((Identification::Who(who), protocol, port))
 }
 
-/// The body of an identification payload that says who somebody is.
+/// Encodes an identification payload of a host or user.
 pub(crate) fn id_body(id: &Id, protocol: u8, port: u16) -> Vec<u8> {
     let (kind, data) = match id {
         Id::Address(address @ IpAddr::V4(_)) => (1, octets(*address)),
@@ -202,18 +202,18 @@ pub(crate) fn id_body(id: &Id, protocol: u8, port: u16) -> Vec<u8> {
     out
 }
 
-/// A traffic selector (RFC 7296, 3.13.1).
+/// Traffic selector (RFC 7296, 3.13.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
-    /// The protocol; 0 is any.
+    /// IP protocol; 0 is any.
     pub(crate) protocol: u8,
-    /// The first and the last port.
+    /// First and last port.
     pub(crate) ports: (u16, u16),
-    /// The first and the last address, of one family.
+    /// First and last address, of one family.
     pub(crate) addresses: (IpAddr, IpAddr),
 }
 
-/// Reads the body of a TS payload; selectors of kinds that are not known are left out.
+/// Parses a TS payload; ignores selectors of unknown types.
 pub(crate) fn read_ranges(body: &[u8]) -> Result<Vec<Range>, Fault> {
     let mut reader = Reader(body);
     let count = reader.u8()?;
@@ -244,7 +244,7 @@ pub(crate) fn read_ranges(body: &[u8]) -> Result<Vec<Range>, Fault> {
     Ok(found)
 }
 
-/// Writes the body of a TS payload.
+/// Encodes a TS payload.
 pub(crate) fn write_ranges(ranges: &[Range]) -> Vec<u8> {
     let mut out = vec![ranges.len() as u8, 0, 0, 0];
     for range in ranges {
@@ -260,21 +260,21 @@ pub(crate) fn write_ranges(ranges: &[Range]) -> Vec<u8> {
     out
 }
 
-/// A notification (RFC 2408, 3.14; RFC 7296, 3.10).
+/// Notification (RFC 2408, 3.14; RFC 7296, 3.10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notify<'a> {
-    /// Of what: 0 nothing special, 1 IKE, 2 AH, 3 ESP.
+    /// Protocol of the SA: 0 none, 1 IKE, 2 AH, 3 ESP.
     pub(crate) protocol: u8,
-    /// Which SA.
+    /// SPI of the SA.
     pub(crate) spi: &'a [u8],
-    /// What.
+    /// Notify message type.
     pub(crate) kind: u16,
-    /// More.
+    /// Notification data.
     pub(crate) data: &'a [u8],
 }
 
 impl<'a> Notify<'a> {
-    /// Reads a body.
+    /// Parses a body.
     pub(crate) fn read(version: Version, body: &'a [u8]) -> Result<Self, Fault> {
         let mut reader = Reader(body);
         if version == Version::One {
@@ -292,7 +292,7 @@ impl<'a> Notify<'a> {
         })
     }
 
-    /// One of IKEv2 about nothing special.
+    /// Creates an IKEv2 notification that concerns no SA.
     pub(crate) const fn plain(kind: u16, data: &'a [u8]) -> Self {
         Self {
             protocol: 0,
@@ -302,7 +302,7 @@ impl<'a> Notify<'a> {
         }
     }
 
-    /// Writes a body.
+    /// Encodes the body.
     pub(crate) fn write(&self, version: Version) -> Vec<u8> {
         let mut out = Vec::new();
         if version == Version::One {
@@ -316,19 +316,19 @@ impl<'a> Notify<'a> {
     }
 }
 
-/// A deletion (RFC 2408, 3.15; RFC 7296, 3.11).
+/// Delete payload (RFC 2408, 3.15; RFC 7296, 3.11).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Delete {
-    /// 1 IKE, 2 AH, 3 ESP.
+    /// Protocol: 1 IKE, 2 AH, 3 ESP.
     pub(crate) protocol: u8,
-    /// SPIs of 4 bytes; those of other sizes are left out.
+    /// SPIs of 4 bytes; other lengths are ignored.
     pub(crate) spis: Vec<u32>,
-    /// In IKEv1 the cookies of IKE SAs.
+    /// IKEv1: cookie pairs of IKE SAs.
     pub(crate) cookies: Vec<(u64, u64)>,
 }
 
 impl Delete {
-    /// Reads a body.
+    /// Parses a body.
     pub(crate) fn read(version: Version, body: &[u8]) -> Result<Self, Fault> {
         let mut reader = Reader(body);
         if version == Version::One {
@@ -355,7 +355,7 @@ impl Delete {
         })
     }
 
-    /// Writes a body.
+    /// Encodes the body.
     pub(crate) fn write(&self, version: Version) -> Vec<u8> {
         let mut out = Vec::new();
         if version == Version::One {
@@ -380,19 +380,19 @@ impl Delete {
     }
 }
 
-/// What is asked for or given (RFC 7296, 3.15; the same with an identifier in IKEv1's mode-config).
+/// Configuration payload (RFC 7296, 3.15; IKEv1's mode-config adds the identifier).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Configuration {
     /// 1 request, 2 reply, 3 set, 4 acknowledgement.
     pub(crate) kind: u8,
-    /// In IKEv1, which transaction.
+    /// IKEv1: identifier of the transaction.
     pub(crate) identifier: u16,
-    /// Attributes.
+    /// Requested or assigned attributes.
     pub(crate) attributes: Vec<Attribute>,
 }
 
 impl Configuration {
-    /// Reads a body.
+    /// Parses a body.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Fault> {
         let mut reader = Reader(body);
         let kind = reader.u8()?;
@@ -406,7 +406,7 @@ impl Configuration {
         })
     }
 
-    /// Writes a body.
+    /// Encodes the body.
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = vec![self.kind, 0];
         out.extend_from_slice(&self.identifier.to_be_bytes());

@@ -1,38 +1,38 @@
-//! Proposals with their transforms (RFC 2408, 3.4 to 3.6; RFC 7296, 3.3).
+//! SA payloads: proposals with their transforms (RFC 2408, 3.4 to 3.6; RFC 7296, 3.3).
 
 use super::{Attribute, Fault, Reader, Version, attributes, write_attributes};
 
-/// The most proposals of a payload, and transforms of a proposal.
+/// Maximum number of proposals per payload, and of transforms per proposal.
 const MOST: usize = 128;
-/// The domain of interpretation of IPsec, and the situation "identity only" (RFC 2407, 4.6.1).
+/// IPsec DOI, and the situation SIT_IDENTITY_ONLY (RFC 2407, 4.6.1).
 const SITUATION: [u8; 8] = [0, 0, 0, 1, 0, 0, 0, 1];
 
-/// One proposal.
+/// A proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
-    /// Its number; in IKEv1 those of one number belong together.
+    /// Proposal number; in IKEv1 proposals of one number apply together.
     pub(crate) number: u8,
-    /// 1 IKE, 2 AH, 3 ESP.
+    /// Protocol: 1 IKE, 2 AH, 3 ESP.
     pub(crate) protocol: u8,
-    /// The SPI of the one who sends it: none, 4 or 8 bytes.
+    /// SPI of the sender: empty, 4 or 8 bytes.
     pub(crate) spi: Vec<u8>,
-    /// In IKEv1 alternatives, in IKEv2 alternatives of each type.
+    /// IKEv1: alternatives. IKEv2: alternatives per transform type.
     pub(crate) transforms: Vec<Transform>,
 }
 
-/// One transform.
+/// A transform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Transform {
-    /// In IKEv1 its number, in IKEv2 its type.
+    /// IKEv1: transform number. IKEv2: transform type.
     pub(crate) kind: u8,
-    /// Its id.
+    /// Transform ID.
     pub(crate) id: u16,
-    /// What else is said about it.
+    /// Attributes such as the key length.
     pub(crate) attributes: Vec<Attribute>,
 }
 
 impl Transform {
-    /// The value of an attribute.
+    /// Returns the numeric value of an attribute.
     pub(crate) fn value(&self, kind: u16) -> Option<u64> {
         let found = self.attributes.iter().find(|one| one.kind == kind)?;
         found.value.number()
@@ -40,18 +40,18 @@ impl Transform {
 }
 
 impl Offer {
-    /// The SPI, if it has 4 bytes.
+    /// Returns the SPI if it has 4 bytes.
     pub(crate) fn spi32(&self) -> Option<u32> {
         self.spi.as_slice().try_into().ok().map(u32::from_be_bytes)
     }
 
-    /// The SPI, if it has 8 bytes.
+    /// Returns the SPI if it has 8 bytes.
     pub(crate) fn spi64(&self) -> Option<u64> {
         self.spi.as_slice().try_into().ok().map(u64::from_be_bytes)
     }
 }
 
-/// Reads the body of an SA payload.
+/// Parses an SA payload.
 pub(crate) fn read_offers(version: Version, body: &[u8]) -> Result<Vec<Offer>, Fault> {
     let mut reader = Reader(body);
     if version == Version::One && reader.array()? != SITUATION {
@@ -115,7 +115,7 @@ fn read_offer(version: Version, reader: &mut Reader<'_>) -> Result<Offer, Fault>
     })
 }
 
-/// Writes the body of an SA payload.
+/// Encodes an SA payload.
 pub(crate) fn write_offers(version: Version, offers: &[Offer]) -> Vec<u8> {
     let mut out = Vec::new();
     if version == Version::One {

@@ -1,4 +1,4 @@
-//! Messages written and read again, and read after they were broken.
+//! Round trips of messages, and parsing of corrupted ones.
 
 use machine::Rng;
 
@@ -27,7 +27,7 @@ fn offers(version: Version) -> Vec<Offer> {
     vec![offer(1, &[1, 2, 3, 4]), offer(2, &[5, 6, 7, 8])]
 }
 
-/// A message with payloads of every kind.
+/// Builds a message with payloads of every type.
 fn message(version: Version) -> Vec<u8> {
     let range = Range {
         protocol: 17,
@@ -66,7 +66,7 @@ fn message(version: Version) -> Vec<u8> {
     chain.message(&header)
 }
 
-/// Reads everything that can be read of a message, each body as everything.
+/// Parses a message, and each body by every parser.
 fn read_all(bytes: &[u8]) -> Result<(), Fault> {
     let (header, body) = Header::read(bytes)?;
     for payload in payloads(header.next, body, &[46, 53])? {

@@ -1,4 +1,4 @@
-//! The end of phase 1: the peer's proof, and what follows from an IKE SA that is there.
+//! End of phase 1: authentication of the peer, and the transition to an established IKE SA.
 
 use super::transaction::Opening;
 use super::{Sa, bodies, body, kind};
@@ -8,10 +8,10 @@ use crate::engine::core::{Context, Order};
 use crate::event::{Action, Level, Side, State};
 use crate::message::Payload;
 
-/// A certificate for signatures, X.509 (RFC 2408, 3.9).
+/// Certificate encoding: X.509 signature certificate (RFC 2408, 3.9).
 pub(super) const X509: u8 = 4;
 
-/// The certificates that a peer sends, in DER: its own first.
+/// Returns the peer's certificates in DER, its own first.
 pub(super) fn certificates<'f>(found: &'f [Payload<'_>]) -> impl Iterator<Item = &'f [u8]> {
     let all = bodies(found, kind::CERT).filter_map(|body| body.split_first());
     let known = all.filter(|(encoding, _)| **encoding == X509);
@@ -19,7 +19,7 @@ pub(super) fn certificates<'f>(found: &'f [Payload<'_>]) -> impl Iterator<Item =
 }
 
 impl Sa {
-    /// Whether the peer's proof is right, and whether it is who it should be.
+    /// Verifies the peer's identity and its HASH or SIG payload.
     pub(super) fn judge(&self, found: &[Payload<'_>], side: Side, id: &Id) -> Result<(), String> {
         let peer = &self.common.peer;
         let identity = peer
@@ -43,7 +43,7 @@ impl Sa {
             .verify(&chain, named, Scheme::RsaRaw, &wanted, signature)
     }
 
-    /// Pairs can be made.
+    /// Marks the IKE SA as established, sets its timers and starts the queued quick modes.
     pub(super) fn establish(&mut self, cx: &mut Context<'_>) {
         let lifetime = self.agreed.map(|agreed| agreed.lifetime);
         let lifetime = lifetime.unwrap_or(self.common.peer.profile.lifetime);
@@ -51,14 +51,14 @@ impl Sa {
         self.common.state = State::Established;
         self.common.established = Some(cx.now);
         self.over_at = cx.now + lifetime;
-        // The initiator makes it anew; a responder only if the initiator does not, as long as it can reach it.
+        // The initiator renews at 90 % of the lifetime, a responder at 95 % if the initiator has not.
         let tenths = if self.common.side == Side::Initiator {
             9
         } else {
             19
         };
         let share = if tenths == 9 { 10 } else { 20 };
-        // Who logs in, or asks for an address, must begin again itself.
+        // With XAuth or mode config only the client can start again.
         let answers = self.common.side == Side::Responder && self.has_roles();
         self.renew_at = (!answers).then_some(cx.now + lifetime * tenths / share);
         self.agreement = None;

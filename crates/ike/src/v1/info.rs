@@ -1,4 +1,4 @@
-//! Deletions and notifications (RFC 2408, 4.8), and whether the peer lives (RFC 3706).
+//! Informational exchange: deletions, notifications (RFC 2408, 4.8), dead peer detection (RFC 3706).
 
 use machine::{Duration, Instant};
 
@@ -12,11 +12,11 @@ use crate::message::{Chain, Delete, Header, Notify, Version};
 const ARE_YOU_THERE: u16 = 36_136;
 const I_AM_HERE: u16 = 36_137;
 const INITIAL_CONTACT: u16 = 24_578;
-/// Kinds from here on are no errors (RFC 2408, 3.14.1).
+/// First status type; lower types are errors (RFC 2408, 3.14.1).
 const STATUS: u16 = 16_384;
 
 impl Sa {
-    /// Takes a message of the informational exchange.
+    /// Processes a message of the informational exchange.
     pub(super) fn informational(
         &mut self,
         header: &Header,
@@ -47,7 +47,7 @@ impl Sa {
         Ok(())
     }
 
-    /// A message that anybody could have sent: it is logged, and nothing else.
+    /// Logs an unencrypted notification, which anybody can send; it has no other effect.
     fn in_clear(&self, header: &Header, message: &[u8], cx: &mut Context<'_>) -> Result<(), Bad> {
         let (_, body) = Header::read(message)?;
         for body in bodies(&chain(header.next, body)?, kind::NOTIFY) {
@@ -68,7 +68,7 @@ impl Sa {
         let number = notify.data.try_into().ok().map(u32::from_be_bytes);
         match notify.kind {
             ARE_YOU_THERE => {
-                // Questions are numbered upwards, so that none is answered twice (RFC 3706, 6).
+                // Sequence numbers increase, so that a replayed request gets no second answer (RFC 3706, 6).
                 let Some(number) = number else {
                     return;
                 };
@@ -104,7 +104,7 @@ impl Sa {
         Ok(())
     }
 
-    /// Sends payloads in an exchange of their own.
+    /// Sends payloads in a new informational exchange.
     fn inform(&mut self, payloads: &Chain, cx: &mut Context<'_>) {
         let id = self.fresh_id(cx);
         self.remember(id);
@@ -137,17 +137,17 @@ impl Sa {
         self.inform(&payloads, cx);
     }
 
-    /// Says an error about what the peer asked for under an SPI.
+    /// Sends an error about a proposal with this SPI.
     pub(super) fn notify(&mut self, number: u16, spi: &[u8], cx: &mut Context<'_>) {
         self.notify_about((3, spi), number, &[], cx);
     }
 
-    /// Says that a pair is gone.
+    /// Sends a delete for a pair.
     pub(crate) fn delete_child(&mut self, child: &Child, cx: &mut Context<'_>) {
         self.delete(child.protocol, child.inbound.spi, cx);
     }
 
-    /// Says that an SPI is gone, of which the peer sends packets; once a second at most.
+    /// Sends a delete for an unknown SPI that the peer uses, at most once a second.
     pub(crate) fn forget(&mut self, spi: u32, cx: &mut Context<'_>) {
         if self
             .forgot_at
@@ -169,7 +169,7 @@ impl Sa {
         self.inform(&payloads, cx);
     }
 
-    /// Says that the SA is gone.
+    /// Sends a delete for the IKE SA.
     pub(crate) fn say_goodbye(&mut self, cx: &mut Context<'_>) {
         if self.common.is_half_open() {
             return;
@@ -183,13 +183,13 @@ impl Sa {
         self.inform(&payloads, cx);
     }
 
-    /// Policies for which pairs were asked for in vain.
+    /// Returns policies whose quick mode is unfinished.
     pub(crate) fn unfinished(&self) -> Vec<crate::config::PolicyId> {
         let asking = self.quicks.values().filter(|quick| quick.is_asking());
         asking.map(Quick::policy).collect()
     }
 
-    /// When the peer is asked whether it lives.
+    /// Returns the time of the next liveness check.
     pub(super) fn ask_at(&self) -> Option<Instant> {
         let (interval, _) = self.common.peer.profile.dpd?;
         let usable = self.dead_peer.known && self.common.state == State::Established;
@@ -202,7 +202,7 @@ impl Sa {
         })
     }
 
-    /// Asks the peer whether it lives, if that is due. It is dead if it was asked often enough.
+    /// Sends a liveness check (R-U-THERE) if it is due. Fails after `dpd-maximum-failures` unanswered ones.
     pub(super) fn ask(&mut self, cx: &mut Context<'_>) -> Result<(), Why> {
         if self.ask_at().is_none_or(|at| at > cx.now) {
             return Ok(());
@@ -229,7 +229,7 @@ impl Sa {
     }
 }
 
-/// What an error is called (RFC 2408, 3.14.1).
+/// Returns the name of an error type (RFC 2408, 3.14.1).
 const fn name(number: u16) -> &'static str {
     match number {
         4 => "INVALID-COOKIE",

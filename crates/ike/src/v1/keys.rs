@@ -1,26 +1,26 @@
-//! Keys of IKEv1 (RFC 2409, 5 and Appendix B), and the encryption of messages by them.
+//! Key derivation of IKEv1 (RFC 2409, 5 and Appendix B), and encryption of its messages.
 
 use crate::config::Secret;
 use crate::crypto::{decrypt, digest, encrypt, hmac};
 use crate::suite::{Cipher, Hash};
 
-/// Cookies of both sides, as keys are made of them.
+/// Concatenates the cookies of initiator and responder for key derivation.
 pub(super) fn cookies((initiator, responder): (u64, u64)) -> [u8; 16] {
     (u128::from(initiator) << 64 | u128::from(responder)).to_be_bytes()
 }
 
-/// SKEYID of a secret that both know.
+/// Returns SKEYID for pre-shared keys.
 pub(super) fn skeyid_psk(hash: Hash, secret: &[u8], nonces: (&[u8], &[u8])) -> Secret {
     Secret::new(hmac(hash, secret, &[nonces.0, nonces.1]))
 }
 
-/// SKEYID where signatures prove who both are.
+/// Returns SKEYID for signatures.
 pub(super) fn skeyid_signature(hash: Hash, shared: &[u8], nonces: (&[u8], &[u8])) -> Secret {
     let key = Secret::new([nonces.0, nonces.1].concat());
     Secret::new(hmac(hash, key.bytes(), &[shared]))
 }
 
-/// What phase 1 agreed on.
+/// Keys of phase 1.
 pub(super) struct Keys {
     pub(super) hash: Hash,
     cipher: Cipher,
@@ -28,12 +28,12 @@ pub(super) struct Keys {
     derive: Secret,
     authenticate: Secret,
     encrypt: Secret,
-    /// The last block of phase 1's last message.
+    /// Last ciphertext block of phase 1: base of later initialisation vectors.
     pub(super) iv: Vec<u8>,
 }
 
 impl Keys {
-    /// All keys of phase 1. `values` are the public values of both sides.
+    /// Derives all keys. `values` are the public values of initiator and responder.
     pub(super) fn new(
         (cipher, hash): (Cipher, Hash),
         skeyid: Secret,
@@ -65,8 +65,8 @@ impl Keys {
         }
     }
 
-    /// HASH_I or HASH_R: of the own and the peer's public value, the own and the peer's cookie, the initiator's
-    /// proposals and the own identity.
+    /// Returns HASH_I or HASH_R, from the sender's view: own and peer's public value, own and peer's cookie,
+    /// the initiator's SA payload and the own identity.
     pub(super) fn proof(
         &self,
         values: (&[u8], &[u8]),
@@ -78,19 +78,19 @@ impl Keys {
         hmac(self.hash, self.skeyid.bytes(), &parts)
     }
 
-    /// HASH(1), HASH(2) or HASH(3) of later exchanges.
+    /// Returns HASH(1), HASH(2) or HASH(3) of later exchanges.
     pub(super) fn authenticate(&self, parts: &[&[u8]]) -> Vec<u8> {
         hmac(self.hash, self.authenticate.bytes(), parts)
     }
 
-    /// The initialisation vector of the first message with this number.
+    /// Returns the initialisation vector of the first message with this message ID.
     pub(super) fn iv_of(&self, id: u32) -> Vec<u8> {
         let mut iv = digest(self.hash, &[&self.iv, &id.to_be_bytes()]);
         iv.truncate(self.cipher.block_len());
         iv
     }
 
-    /// Encrypts payloads with as many zeros behind as are missing, and sets the vector for the next message.
+    /// Pads payloads with zeros, encrypts them, and updates `iv` for the next message.
     pub(super) fn encrypt(&self, iv: &mut Vec<u8>, payloads: &[u8]) -> Vec<u8> {
         let block = self.cipher.block_len();
         let mut bytes = payloads.to_vec();
@@ -100,7 +100,7 @@ impl Keys {
         bytes
     }
 
-    /// Decrypts payloads, and gives the vector for the next message with them.
+    /// Decrypts payloads; returns them with the initialisation vector of the next message.
     pub(super) fn decrypt(&self, iv: &[u8], bytes: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
         let mut next = iv.to_vec();
         keep_last(&mut next, bytes);
@@ -109,7 +109,7 @@ impl Keys {
         done.then_some((plain, next))
     }
 
-    /// Key material of one direction of a pair (RFC 2409, 5.5).
+    /// Derives KEYMAT of one direction of a pair (RFC 2409, 5.5).
     pub(super) fn material(
         &self,
         shared: Option<&Secret>,
@@ -132,7 +132,7 @@ impl Keys {
     }
 }
 
-/// The key of a cipher: SKEYID_e, or, if that is too short, made of it (RFC 2409, Appendix B).
+/// Returns the cipher key: SKEYID_e, extended if it is too short (RFC 2409, Appendix B).
 fn lengthen(hash: Hash, key: &Secret, len: usize) -> Secret {
     if key.bytes().len() >= len {
         return Secret::new(key.bytes().get(..len).unwrap_or_default());
@@ -147,7 +147,7 @@ fn lengthen(hash: Hash, key: &Secret, len: usize) -> Secret {
     Secret::new(all)
 }
 
-/// The last block of a message is the vector of the next.
+/// Replaces `iv` by the last ciphertext block.
 fn keep_last(iv: &mut Vec<u8>, bytes: &[u8]) {
     if let Some(last) = bytes
         .len()

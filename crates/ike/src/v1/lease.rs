@@ -1,5 +1,5 @@
-//! Mode config (draft-dukes-ike-mode-cfg-02): the initiator asks for an address and what is behind the responder, and
-//! has a pair of SAs for each of the networks that it is given.
+//! Mode config (draft-dukes-ike-mode-cfg-02): the initiator requests an address and the split networks, and
+//! negotiates a pair of SAs for each network.
 
 use core::net::IpAddr;
 
@@ -14,14 +14,14 @@ use crate::message::{Attribute, Configuration, Version};
 use crate::mode_config;
 
 impl Sa {
-    /// What the identity in use says of mode config.
+    /// Returns the mode-config of the current identity, if it has this role.
     pub(super) fn mode_config(&self, responder: bool) -> Option<&ModeConfig> {
         let identity = self.common.peer.identities.get(self.common.identity)?;
         let config = identity.mode_config.as_ref();
         config.filter(|config| config.responder == responder)
     }
 
-    /// The peer is who it says: what is next.
+    /// Continues after authentication: with mode config as initiator, or by establishing the SA.
     pub(super) fn after_login(&mut self, cx: &mut Context<'_>) {
         if self.says_first {
             cx.core.orders.push_back(Order::OnlyOne(self.common.id));
@@ -34,7 +34,7 @@ impl Sa {
         self.transact(&mode_config::request(Version::One), cx);
     }
 
-    /// As initiator: the responder gives what was asked for.
+    /// Initiator: takes the lease from the responder's reply.
     pub(super) fn take_lease(&mut self, reply: &Configuration, cx: &mut Context<'_>) {
         let lease = mode_config::lease(reply);
         self.common.leased = lease.address;
@@ -45,7 +45,7 @@ impl Sa {
         self.establish(cx);
     }
 
-    /// As initiator: the responder gives without having been asked, or before it was.
+    /// Initiator: takes a lease that the responder pushes (SET) before or instead of a reply.
     pub(super) fn take_pushed(
         &mut self,
         set: &Configuration,
@@ -67,7 +67,7 @@ impl Sa {
         Ok(())
     }
 
-    /// As responder: gives what it is asked for.
+    /// Responder: answers a request, if necessary after the pool's answer.
     pub(super) fn give_lease(
         &mut self,
         said: Configuration,
@@ -96,7 +96,7 @@ impl Sa {
         Ok(())
     }
 
-    /// As responder: an address is found, or there is none.
+    /// Responder: continues with the pool's answer; `None` if it is empty.
     pub(crate) fn leased(&mut self, address: Option<IpAddr>, cx: &mut Context<'_>) {
         if let Some(pending) = self.pending.take() {
             self.common.leased = address;
@@ -120,7 +120,8 @@ impl Sa {
         self.reply(pending.reply_to, &reply, cx);
     }
 
-    /// As initiator: begins pairs for the networks of a lease that have none, by the first template of the identity.
+    /// Initiator: starts quick modes for the networks of a lease that have no pair, by the identity's first
+    /// template.
     pub(crate) fn open_leased(&mut self, cx: &mut Context<'_>) {
         if self.common.state != State::Established {
             return;
@@ -178,7 +179,7 @@ impl Sa {
         .collect()
     }
 
-    /// As responder: whether a peer may be at these addresses: who was given one is there.
+    /// Responder: returns true if a peer may use these addresses. A peer with a lease may only use that.
     pub(super) fn may_be_at(&self, theirs: &Selector) -> bool {
         let given = self
             .common
@@ -188,7 +189,7 @@ impl Sa {
     }
 }
 
-/// All addresses of a family.
+/// Returns the default prefix of the family.
 const fn any(like: IpAddr) -> IpNet {
     match like {
         IpAddr::V4(_) => IpNet::V4(ipnet::Ipv4Net::new_assert(

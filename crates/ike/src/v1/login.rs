@@ -1,4 +1,5 @@
-//! XAuth (draft-beaulieu-ike-xauth-02): behind a phase 1 by a secret, the initiator logs in with a name and a password.
+//! XAuth (draft-beaulieu-ike-xauth-02): after phase 1 with a pre-shared key the initiator logs in by name and
+//! password.
 
 use super::offer::Method;
 use super::transaction::{ACK, Opening, REPLY, REQUEST, ReplyTo, SET};
@@ -13,13 +14,13 @@ const TYPE: u16 = 16_520;
 const NAME: u16 = 16_521;
 const PASSWORD: u16 = 16_522;
 const STATUS: u16 = 16_527;
-/// The last of XAuth's attributes.
+/// Highest XAuth attribute type.
 const LAST: u16 = 16_529;
 
-/// The one type that is done: a name and a password as they are.
+/// XAuth type Generic: name and password in clear; the only supported type.
 const GENERIC: u64 = 0;
 
-/// Whether it is about a login.
+/// Returns true if a configuration payload contains XAuth attributes.
 pub(super) fn is_login(said: &Configuration) -> bool {
     let mut kinds = said.attributes.iter().map(|attribute| attribute.kind);
     kinds.any(|kind| (TYPE..=LAST).contains(&kind))
@@ -33,25 +34,25 @@ fn said(kind: u8, attributes: Vec<Attribute>) -> Configuration {
     }
 }
 
-/// The number that an attribute is.
+/// Returns the numeric value of an attribute.
 fn number(said: &Configuration, kind: u16) -> Option<u64> {
     let mut found = said.attributes.iter().filter(|one| one.kind == kind);
     found.next()?.value.number()
 }
 
 impl Sa {
-    /// Whether the initiator logs in.
+    /// Returns true if the negotiated method includes XAuth.
     fn needs_login(&self) -> bool {
         self.agreed
             .is_some_and(|agreed| agreed.method == Method::PskLogin)
     }
 
-    /// Whether one of the two logs in, or asks the other for an address.
+    /// Returns true if client and server differ: with XAuth, or with mode config as responder.
     pub(super) fn has_roles(&self) -> bool {
         self.needs_login() || self.mode_config(true).is_some()
     }
 
-    /// Phase 1 is done: what is next.
+    /// Continues after phase 1: with XAuth, or directly after the login.
     pub(super) fn after_phase1(&mut self, cx: &mut Context<'_>) {
         if !self.needs_login() {
             return self.after_login(cx);
@@ -63,7 +64,7 @@ impl Sa {
         }
     }
 
-    /// As initiator: says the name and the password that it is asked for.
+    /// Initiator: answers a request for name and password.
     pub(super) fn log_in(
         &mut self,
         asked: &Configuration,
@@ -94,7 +95,7 @@ impl Sa {
         Ok(())
     }
 
-    /// As initiator: whether it may come in.
+    /// Initiator: processes the login status.
     pub(super) fn hear_verdict(
         &mut self,
         verdict: &Configuration,
@@ -118,7 +119,7 @@ impl Sa {
         Ok(())
     }
 
-    /// As responder: compares with the users that are configured behind the same secret.
+    /// Responder: compares name and password with the configured users of this secret.
     pub(super) fn judge_login(&mut self, reply: &Configuration, cx: &mut Context<'_>) {
         let value = |kind| {
             let mut found = reply.attributes.iter().filter(|one| one.kind == kind);
@@ -141,7 +142,8 @@ impl Sa {
         self.transact(&status, cx);
     }
 
-    /// The identity that has the secret of phase 1, and this user. All are compared, however many fit.
+    /// Returns the identity with the secret of phase 1 and this user. Compares all identities, to take constant
+    /// time.
     fn user(&self, name: &[u8], password: &[u8]) -> Option<usize> {
         let Some(Auth::PskXauth { secret: known, .. }) = self.auth() else {
             return None;
@@ -152,7 +154,7 @@ impl Sa {
                 user,
                 password: own,
             } => {
-                // None of the three is skipped: the time tells nothing of the others.
+                // No short circuit: the duration must not reveal which of the three differs.
                 let is_name = equal(user.as_bytes(), name);
                 (*secret == known) & is_name & (Secret::new(password) == *own)
             }

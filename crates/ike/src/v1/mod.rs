@@ -2,11 +2,12 @@
 //!
 //! ```text
 //!  phase1.rs   main and aggressive mode          ──▶ keys.rs
-//!  transaction.rs  what is asked and answered next: login.rs (XAuth), lease.rs (mode config)
+//!  transaction.rs  transactions: login.rs (XAuth), lease.rs (mode config)
 //!  quick.rs    pairs of SAs, with offer.rs
-//!  info.rs     deletions, notifications, dead peers
+//!  info.rs     deletions, notifications, dead peer detection
 //! ```
-//! A message of which this side is not sure that the peer made it changes nothing.
+//!
+//! Unauthenticated messages change no state.
 
 mod establish;
 mod info;
@@ -36,7 +37,7 @@ use offer::{Method, Phase1};
 use quick::Quick;
 use transaction::{Asking, Opening, Pending};
 
-/// Kinds of payloads (RFC 2408, 3.1; RFC 3947).
+/// Payload types (RFC 2408, 3.1; RFC 3947).
 mod kind {
     pub(super) const SA: u8 = 1;
     pub(super) const KE: u8 = 4;
@@ -56,7 +57,7 @@ mod kind {
     pub(super) const NAT_OA_DRAFT: u8 = 131;
 }
 
-/// Kinds of exchanges.
+/// Exchange types.
 mod exchange {
     pub(super) const MAIN: u8 = 2;
     pub(super) const AGGRESSIVE: u8 = 4;
@@ -67,39 +68,39 @@ mod exchange {
 
 const ENCRYPTED: u8 = 1;
 
-/// How long phase 1 may take.
+/// Time limit of phase 1.
 const PHASE1: Duration = Duration::from_secs(75);
-/// How many exchanges of quick mode go on at once at most.
+/// Maximum number of concurrent quick modes.
 const QUICKS: usize = 64;
-/// How many numbers of finished exchanges are remembered, so that they do not happen twice.
+/// Number of remembered message IDs, which detect replays.
 const RECENT: usize = 128;
-/// How often an answer is given again at most.
+/// Maximum number of repeated responses.
 const AGAIN: u32 = 16;
 
-/// Which form of NAT traversal both know.
+/// NAT traversal variant that both sides support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Natt {
     None,
-    /// draft-ietf-ipsec-nat-t-ike-02 and 03: other numbers.
+    /// draft-ietf-ipsec-nat-t-ike-02 and 03: other payload numbers.
     Draft,
     /// RFC 3947.
     Rfc,
 }
 
-/// How far phase 1 is.
+/// Progress of phase 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// Main mode: proposals. Aggressive mode: all that comes first.
+    /// Main mode: SA. Aggressive mode: SA, KE, nonce and ID.
     First,
-    /// Main mode: public values.
+    /// Main mode: KE and nonce.
     Second,
-    /// Main mode: identities.
+    /// Main mode: ID and HASH or SIG.
     Third,
-    /// It is there.
+    /// Complete.
     Done,
 }
 
-/// What was heard last, and what was answered: the same is answered to the same.
+/// Last received message with its response, for retransmissions of the peer.
 #[derive(Debug, Default)]
 struct Last {
     heard: Vec<u8>,
@@ -116,7 +117,8 @@ impl Last {
         };
     }
 
-    /// Whether it is what was heard last; if it was answered, with the answer, though not endlessly.
+    /// Returns `None` for a new message, and the stored response for a repeated one. The response is withheld
+    /// after [`AGAIN`] repetitions.
     fn again(&mut self, heard: &[u8]) -> Option<Option<Vec<u8>>> {
         if self.heard != digest(Hash::Sha256, &[heard]) {
             return None;
@@ -126,7 +128,7 @@ impl Last {
     }
 }
 
-/// Whether the peer lives (RFC 3706).
+/// State of dead peer detection (RFC 3706).
 #[derive(Debug, Default)]
 struct DeadPeer {
     known: bool,
@@ -136,7 +138,7 @@ struct DeadPeer {
     heard: Option<u32>,
 }
 
-/// An IKE SA of IKEv1.
+/// An IKEv1 SA.
 pub(crate) struct Sa {
     pub(crate) common: Common,
     exchange: Exchange,
@@ -144,34 +146,34 @@ pub(crate) struct Sa {
     offers: Vec<u8>,
     agreed: Option<Phase1>,
     agreement: Option<Agreement>,
-    /// Public values, nonces and identities of the initiator and the responder.
+    /// Public values, nonces and identities, each of initiator and responder.
     values: (Vec<u8>, Vec<u8>),
     nonces: (Vec<u8>, Vec<u8>),
     ids: (Vec<u8>, Vec<u8>),
     keys: Option<Keys>,
     natt: Natt,
     last: Last,
-    /// What this side said last in phase 1 or in a transaction, and is not answered.
+    /// Last unanswered message of phase 1 or of a transaction.
     resend: Option<Resend>,
     opening: Opening,
     asking: Option<Asking>,
     pending: Option<Pending>,
-    /// The peer says to have no other SA, before it is known which user it is.
+    /// The peer sent INITIAL_CONTACT before its user is known.
     says_first: bool,
-    /// The last transaction that the peer began.
+    /// Last transaction of the peer.
     transaction: Last,
-    /// As initiator: what the peer gave by mode config.
+    /// Initiator: lease received by mode config.
     pub(crate) lease: Option<Lease>,
     quicks: BTreeMap<u32, Quick>,
     recent: VecDeque<u32>,
     dead_peer: DeadPeer,
-    /// When it is made anew, and when it is over.
+    /// Times of renewal and of the end.
     renew_at: Option<Instant>,
     over_at: Instant,
     forgot_at: Option<Instant>,
 }
 
-/// The body of the only payload of a kind.
+/// Returns the body of the only payload of a type; fails on none and on several.
 fn body<'a>(payloads: &[Payload<'a>], kind: u8) -> Result<&'a [u8], Fault> {
     let mut found = payloads.iter().filter(|payload| payload.kind == kind);
     let payload = found.next().ok_or(Fault::Value)?;
@@ -181,7 +183,7 @@ fn body<'a>(payloads: &[Payload<'a>], kind: u8) -> Result<&'a [u8], Fault> {
     }
 }
 
-/// Bodies of payloads of a kind.
+/// Iterates over the bodies of payloads of a type.
 fn bodies<'a>(payloads: &[Payload<'a>], kind: u8) -> impl Iterator<Item = &'a [u8]> {
     payloads
         .iter()
@@ -220,7 +222,7 @@ impl Sa {
         }
     }
 
-    /// Begins phase 1 with a peer.
+    /// Initiates phase 1 with a peer.
     pub(crate) fn initiate(
         id: SaId,
         peer: (PeerId, Arc<Peer>),
@@ -241,7 +243,7 @@ impl Sa {
         Ok(sa)
     }
 
-    /// Answers the first message of a peer; none if there is nothing to answer.
+    /// Responds to the first message of a peer; `None` if the message is rejected.
     pub(crate) fn respond(
         id: SaId,
         peer: (PeerId, Arc<Peer>),
@@ -264,7 +266,7 @@ impl Sa {
         }
     }
 
-    /// The name of the exchange in RouterOS's log (RFC 2408, 4.5 and 4.7).
+    /// Returns the name of the exchange in RouterOS's log (RFC 2408, 4.5 and 4.7).
     const fn exchange_name(&self) -> &'static str {
         match self.exchange {
             Exchange::Aggressive => "Aggressive",
@@ -272,7 +274,7 @@ impl Sa {
         }
     }
 
-    /// The exchange of a first message, if it is one.
+    /// Returns the exchange of a first message; `None` for other exchange types.
     pub(crate) const fn first_exchange(number: u8) -> Option<Exchange> {
         match number {
             exchange::MAIN => Some(Exchange::Main),
@@ -281,7 +283,7 @@ impl Sa {
         }
     }
 
-    /// Takes a message. An error ends the SA.
+    /// Processes a message. An error ends the SA.
     pub(crate) fn input(
         &mut self,
         header: &Header,
@@ -315,7 +317,7 @@ impl Sa {
         }
     }
 
-    /// Does what is due. An error ends the SA.
+    /// Runs the timers that are due. An error ends the SA.
     pub(crate) fn tick(&mut self, cx: &mut Context<'_>) -> Result<(), Why> {
         if self.over_at <= cx.now {
             return Err(self.common.end());
@@ -336,7 +338,7 @@ impl Sa {
         self.ask(cx)
     }
 
-    /// When `tick` is worth a call.
+    /// Returns the time of the next `tick`.
     pub(crate) fn deadline(&self) -> Instant {
         let times = [
             self.resend.as_ref().map(|resend| resend.at),
@@ -349,14 +351,14 @@ impl Sa {
         times.fold(self.over_at, Instant::min)
     }
 
-    /// Whether another can take its place: until then it only listens.
+    /// Marks the SA as replaced: it only listens until it ends.
     pub(crate) fn retire(&mut self, after: Duration, now: Instant) {
         self.common.state = State::Expired;
         self.renew_at = None;
         self.over_at = self.over_at.min(now + after);
     }
 
-    /// SAs of a policy are wanted.
+    /// Negotiates SAs for a policy.
     pub(crate) fn acquire(
         &mut self,
         policy: PolicyId,
@@ -373,19 +375,19 @@ impl Sa {
         }
     }
 
-    /// Whether SAs of a policy are being agreed on.
+    /// Returns true if quick mode for a policy is unfinished.
     pub(crate) fn is_busy_with(&self, policy: PolicyId) -> bool {
         self.quicks.values().any(|quick| quick.is_for(policy))
     }
 
-    /// The peer was heard under a pair of SAs.
+    /// Records that the peer is alive.
     pub(crate) const fn heard(&mut self, now: Instant) {
         self.common.last_seen = now;
         self.dead_peer.asked = 0;
         self.dead_peer.asked_at = None;
     }
 
-    /// A header for a message of this SA.
+    /// Returns the header of a message of this SA.
     const fn header(&self, exchange: u8, flags: u8, id: u32) -> Header {
         Header {
             initiator: self.common.spis.0,
@@ -398,7 +400,7 @@ impl Sa {
         }
     }
 
-    /// Payloads encrypted as a message; the vector is set for the next one.
+    /// Encrypts payloads into a message and updates `iv` for the next one.
     fn seal(&self, exchange: u8, id: u32, iv: &mut Vec<u8>, chain: &Chain) -> Option<Vec<u8>> {
         let keys = self.keys.as_ref()?;
         let body = keys.encrypt(iv, chain.bytes());
@@ -411,7 +413,7 @@ impl Sa {
         Some(out)
     }
 
-    /// Decrypts a message: its payloads, and the vector for the next one.
+    /// Decrypts a message; returns its payloads and the initialisation vector of the next message.
     fn open(&self, header: &Header, iv: &[u8], message: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Bad> {
         let keys = self.keys.as_ref().ok_or(Bad::Ignored("ike1-no-keys"))?;
         if header.flags & ENCRYPTED == 0 {
@@ -421,7 +423,7 @@ impl Sa {
         keys.decrypt(iv, body).ok_or(Bad::Ignored("ike1-length"))
     }
 
-    /// A random number of an exchange that is not in use.
+    /// Returns a random, unused message ID.
     fn fresh_id(&self, cx: &mut Context<'_>) -> u32 {
         loop {
             let id = cx.core.random_u64() as u32;
@@ -438,13 +440,13 @@ impl Sa {
         self.recent.push_back(id);
     }
 
-    /// How the identity in use proves who the two are.
+    /// Returns the credentials of the current identity.
     fn auth(&self) -> Option<Auth> {
         let identity = self.common.peer.identities.get(self.common.identity)?;
         Some(identity.auth.clone())
     }
 
-    /// What the peer should know of an address: its hash (RFC 3947, 3.2).
+    /// Returns the NAT-D hash of an endpoint (RFC 3947, 3.2).
     fn nat_hash(&self, end: SocketAddr) -> Vec<u8> {
         let hash = self.agreed.map_or(Hash::Sha1, |agreed| agreed.hash);
         let cookies = keys::cookies(self.common.spis);
@@ -460,14 +462,14 @@ impl Sa {
     }
 }
 
-/// Why a message was not taken.
+/// Reason for rejecting a message.
 #[derive(Debug)]
 enum Bad {
-    /// It is counted and forgotten.
+    /// Counted and ignored.
     Ignored(&'static str),
-    /// It is none.
+    /// Malformed.
     Fault(Fault),
-    /// The SA is over.
+    /// Ends the SA.
     Over(Why),
 }
 
@@ -477,7 +479,7 @@ impl From<Fault> for Bad {
     }
 }
 
-/// Whether a payload is a method that the identity has.
+/// Returns the phase 1 method of an identity; `None` for EAP.
 const fn method_of(auth: &Auth) -> Option<Method> {
     match auth {
         Auth::Psk(_) => Some(Method::Psk),
@@ -487,7 +489,7 @@ const fn method_of(auth: &Auth) -> Option<Method> {
     }
 }
 
-/// Payloads of a message that is not encrypted, or was decrypted.
+/// Parses the payloads of an unencrypted or decrypted message.
 fn chain(first: u8, bytes: &[u8]) -> Result<Vec<Payload<'_>>, Fault> {
     payloads(first, bytes, &[])
 }

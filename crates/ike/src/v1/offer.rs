@@ -1,4 +1,4 @@
-//! Proposals of IKEv1: phase 1's (RFC 2409, Appendix A), and those of quick mode (RFC 2407, 4.4 and 4.5).
+//! Proposals of IKEv1: phase 1 (RFC 2409, Appendix A) and quick mode (RFC 2407, 4.4 and 4.5).
 
 use machine::Duration;
 
@@ -6,17 +6,17 @@ use crate::config::{Mode, Policy, Profile, ProposalCheck, Protocol};
 use crate::message::{Attribute, Offer, Transform};
 use crate::suite::{ChildSuite, Cipher, Encryption, Group, Hash, Kind};
 
-/// The most transforms of a proposal: their numbers have one byte, and messages should not need fragments.
+/// Maximum number of transforms of a proposal: keeps messages below the size of a fragment.
 const MOST: usize = 40;
 
-/// How the two prove who they are.
+/// Authentication method of phase 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// A secret.
+    /// Pre-shared key.
     Psk,
-    /// Signatures by RSA.
+    /// RSA signatures.
     Rsa,
-    /// A secret, and the initiator logs in after it (draft-beaulieu-ike-xauth-02, 7).
+    /// Pre-shared key with XAuth of the initiator (draft-beaulieu-ike-xauth-02, 7).
     PskLogin,
 }
 
@@ -30,7 +30,7 @@ impl Method {
     }
 }
 
-/// What phase 1 agrees on.
+/// Negotiated parameters of phase 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Phase1 {
     pub(super) cipher: Cipher,
@@ -64,7 +64,7 @@ const fn hash_number(hash: Hash) -> u64 {
     }
 }
 
-/// The offer of phase 1: every combination, best first.
+/// Builds the proposal of phase 1: every combination, best first.
 pub(super) fn phase1(profile: &Profile, method: Method) -> Vec<Offer> {
     let mut transforms = Vec::new();
     for cipher in &profile.encryption {
@@ -105,7 +105,7 @@ pub(super) fn phase1(profile: &Profile, method: Method) -> Vec<Offer> {
     }]
 }
 
-/// The lifetime in seconds that attributes say: each kind is followed by its duration.
+/// Returns the lifetime in seconds from pairs of type and duration attributes.
 fn lifetime(attributes: &[Attribute], (kind, duration): (u16, u16)) -> Option<Duration> {
     let mut seconds = false;
     for attribute in attributes {
@@ -118,7 +118,7 @@ fn lifetime(attributes: &[Attribute], (kind, duration): (u16, u16)) -> Option<Du
     None
 }
 
-/// The lifetime that holds; none if it cannot be agreed on.
+/// Returns the effective lifetime; `None` if `proposal-check` rejects the offer.
 fn agree(check: ProposalCheck, offered: Option<Duration>, own: Duration) -> Option<Duration> {
     let offered = offered.filter(|offered| !offered.is_zero()).unwrap_or(own);
     match check {
@@ -128,7 +128,7 @@ fn agree(check: ProposalCheck, offered: Option<Duration>, own: Duration) -> Opti
     }
 }
 
-/// The first transform that a profile accepts, with what it says.
+/// Returns the first transform that a profile accepts, with its parameters.
 pub(super) fn choose_phase1(
     offers: &[Offer],
     profile: &Profile,
@@ -166,13 +166,13 @@ pub(super) fn choose_phase1(
     })
 }
 
-/// What quick mode agrees on.
+/// Negotiated parameters of quick mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Phase2 {
     pub(super) suite: ChildSuite,
     pub(super) group: Option<Group>,
     pub(super) mode: Mode,
-    /// Whether packets are in datagrams of UDP.
+    /// UDP encapsulation.
     pub(super) natt: bool,
     pub(super) lifetime: Duration,
 }
@@ -196,7 +196,7 @@ const fn has_length(kind: Kind) -> bool {
     !matches!(kind, Kind::Des | Kind::TripleDes | Kind::Null)
 }
 
-/// Numbers of authentication: as an attribute of ESP, and as a transform of AH.
+/// Returns the numbers of an authentication algorithm: ESP attribute and AH transform ID.
 const fn auth_numbers(hash: Hash) -> (u64, u16) {
     match hash {
         Hash::Md5 => (1, 2),
@@ -207,7 +207,7 @@ const fn auth_numbers(hash: Hash) -> (u64, u16) {
     }
 }
 
-/// The protocol's number in proposals.
+/// Returns the protocol number of proposals.
 pub(super) const fn protocol_number(protocol: Protocol) -> u8 {
     match protocol {
         Protocol::Ah => 2,
@@ -215,7 +215,8 @@ pub(super) const fn protocol_number(protocol: Protocol) -> u8 {
     }
 }
 
-/// The number of an encapsulation; those of drafts begin at 61443 (draft-ietf-ipsec-nat-t-ike-02, 5.1).
+/// Returns the encapsulation mode number. `natt`: UDP encapsulation, with the draft's numbers if true; those
+/// begin at 61443 (draft-ietf-ipsec-nat-t-ike-02, 5.1).
 fn mode_number(mode: Mode, natt: Option<bool>) -> u64 {
     let mode = match mode {
         Mode::Tunnel => 1,
@@ -228,7 +229,7 @@ fn mode_number(mode: Mode, natt: Option<bool>) -> u64 {
     }
 }
 
-/// Suites that a policy accepts, best first.
+/// Returns the suites that a policy accepts, best first.
 fn suites(policy: &Policy) -> Vec<ChildSuite> {
     let auths = policy.proposal.auth.iter().map(|hash| Some(*hash));
     if policy.ipsec == Protocol::Ah {
@@ -256,7 +257,7 @@ fn suites(policy: &Policy) -> Vec<ChildSuite> {
     found
 }
 
-/// The transform's id, the length of the key, and the authentication of a suite.
+/// Returns transform ID, key length and authentication attribute of a suite.
 fn transform_of(protocol: Protocol, suite: ChildSuite) -> Option<(u16, Option<u64>, Option<u64>)> {
     let auth = suite.authentication.map(auth_numbers);
     if protocol == Protocol::Ah {
@@ -269,7 +270,8 @@ fn transform_of(protocol: Protocol, suite: ChildSuite) -> Option<(u16, Option<u6
     Some((id, bits, auth.map(|(attribute, _)| attribute)))
 }
 
-/// The offer of quick mode. `natt` is none without datagrams of UDP, else whether numbers are those of drafts.
+/// Builds the proposal of quick mode. `natt`: `None` without UDP encapsulation, `Some(true)` with the draft's
+/// numbers.
 pub(super) fn phase2(policy: &Policy, mode: Mode, natt: Option<bool>, spi: u32) -> Vec<Offer> {
     let mut transforms = Vec::new();
     for suite in suites(policy) {
@@ -302,8 +304,8 @@ pub(super) fn phase2(policy: &Policy, mode: Mode, natt: Option<bool>, spi: u32) 
     }]
 }
 
-/// The mode, and whether in datagrams, that a transform asks for; transport is what no word means (RFC 2407, 4.5,
-/// leaves it to hosts).
+/// Returns mode and UDP encapsulation of a transform. Transport is the default (RFC 2407, 4.5, leaves it to the
+/// host).
 fn read_mode(transform: &Transform) -> Option<(Mode, bool)> {
     Some(match transform.value(4) {
         Some(1) => (Mode::Tunnel, false),
@@ -314,7 +316,7 @@ fn read_mode(transform: &Transform) -> Option<(Mode, bool)> {
     })
 }
 
-/// The mode of a proposal's first transform.
+/// Returns the mode of a proposal's first transform.
 pub(super) fn asked_mode(offers: &[Offer]) -> Option<Mode> {
     let offer = offers
         .iter()
@@ -322,7 +324,7 @@ pub(super) fn asked_mode(offers: &[Offer]) -> Option<Mode> {
     read_mode(offer.transforms.first()?).map(|(mode, _)| mode)
 }
 
-/// The first transform that a policy accepts, with what it says.
+/// Returns the first transform that a policy accepts, with its parameters.
 pub(super) fn choose_phase2(
     offers: &[Offer],
     policy: &Policy,

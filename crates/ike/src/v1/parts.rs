@@ -1,4 +1,4 @@
-//! Parts of quick mode: selectors as identities, the hash in front, lifetimes, and the pair that a new one replaces.
+//! Helpers of quick mode: selectors as identities, the leading HASH payload, lifetimes, the pair to replace.
 
 use core::net::IpAddr;
 
@@ -15,7 +15,7 @@ use crate::message::{
 
 pub(super) const RESPONDER_LIFETIME: u16 = 24_576;
 
-/// A selector as an identity of quick mode.
+/// Encodes a selector as a quick mode identity.
 pub(super) fn selector_id(selector: &Selector, protocol: u8) -> Vec<u8> {
     let prefix = selector.prefix;
     let host = prefix.prefix_len() == prefix.max_prefix_len();
@@ -30,7 +30,7 @@ pub(super) fn selector_id(selector: &Selector, protocol: u8) -> Vec<u8> {
     out
 }
 
-/// An identity of quick mode as a selector, with its protocol.
+/// Parses a quick mode identity into selector and protocol.
 pub(super) fn read_selector(body: &[u8]) -> Result<(Selector, u8), Bad> {
     let (who, protocol, port) = read_id(body)?;
     let prefix = match who {
@@ -57,10 +57,10 @@ pub(super) fn read_selector(body: &[u8]) -> Result<(Selector, u8), Bad> {
     Ok((Selector { prefix, port }, protocol))
 }
 
-/// The payloads behind a hash, the hash, and the bytes that it is of.
+/// Payloads after the HASH, the hash, and the bytes it covers.
 type Hashed<'a> = (Vec<Payload<'a>>, &'a [u8], &'a [u8]);
 
-/// Payloads of a message whose HASH is in front, and the bytes that it is of.
+/// Splits a message with a leading HASH payload.
 pub(super) fn hashed(first: u8, plain: &[u8]) -> Result<Hashed<'_>, Bad> {
     let found = chain(first, plain)?;
     let (front, rest) = found.split_first().ok_or(Bad::Ignored("ike1-empty"))?;
@@ -74,7 +74,7 @@ pub(super) fn hashed(first: u8, plain: &[u8]) -> Result<Hashed<'_>, Bad> {
     Ok((rest.to_vec(), hash, bytes))
 }
 
-/// The lifetime that a responder says in a notification.
+/// Returns the lifetime of a RESPONDER-LIFETIME notification.
 pub(super) fn claimed_lifetime(found: &[Payload<'_>]) -> Option<Duration> {
     bodies(found, kind::NOTIFY).find_map(|body| {
         let notify = Notify::read(Version::One, body).ok()?;
@@ -91,7 +91,7 @@ pub(super) fn claimed_lifetime(found: &[Payload<'_>]) -> Option<Duration> {
     })
 }
 
-/// The newest pair of a policy with these selectors, which a new one replaces.
+/// Returns the newest pair of a policy with these selectors, which a new pair replaces.
 pub(super) fn newest(
     policy: PolicyId,
     selectors: (Selector, Selector),
@@ -108,8 +108,8 @@ pub(super) fn newest(
     pairs.map(|kept| kept.child.id).max()
 }
 
-/// The policy that a pair is asked for by, and whether it was generated: then it is what the pair that is replaced was
-/// agreed on.
+/// Returns the policy for a new negotiation and whether it is generated; a generated one comes from the pair to
+/// replace.
 pub(super) fn asked_policy(
     id: PolicyId,
     replaces: Option<ChildId>,

@@ -26,18 +26,18 @@ use crate::message::{
 
 const NATT_RFC: [u8; 16] = 0x4a13_1c81_0703_5845_5c57_28f2_0e95_452f_u128.to_be_bytes();
 const NATT_DRAFT_3: [u8; 16] = 0x7d94_19a6_5310_ca6f_2c17_9d92_1552_9d56_u128.to_be_bytes();
-/// Of draft 02; what was hashed ends with a new line, as most have it.
+/// MD5 of draft 02's name with a trailing newline, which most implementations send.
 const NATT_DRAFT_2N: [u8; 16] = 0x90cb_8091_3ebb_696e_0863_81b5_ec42_7b1f_u128.to_be_bytes();
 const NATT_DRAFT_2: [u8; 16] = 0xcd60_4643_35df_21f8_7cfd_b2fc_68b6_a448_u128.to_be_bytes();
-/// draft-beaulieu-ike-xauth-02, 2.
+/// Vendor ID of XAuth (draft-beaulieu-ike-xauth-02, 2).
 const LOGIN: [u8; 8] = 0x0900_2689_dfd6_b712_u64.to_be_bytes();
-/// Networks of mode config have the form that Cisco gave them.
+/// Vendor ID of Cisco Unity: split networks in Cisco's format.
 const UNITY: [u8; 16] = 0x12f5_f28c_4571_68a9_702d_9fe2_74cc_0100_u128.to_be_bytes();
 const DEAD_PEER: [u8; 16] = 0xafca_d713_68a1_f1c9_6b86_96fc_7757_0100_u128.to_be_bytes();
 
 const INITIAL_CONTACT: u16 = 24_578;
 
-/// Ends of a message, and whether it came with the marker.
+/// Endpoints of a message, and whether it carried the non-ESP marker.
 type From = ((SocketAddr, SocketAddr), bool);
 
 impl Sa {
@@ -53,7 +53,7 @@ impl Sa {
         let peer = self.common.peer.clone();
         let mut offers = phase1(&peer.profile, method);
         if self.exchange == Exchange::Aggressive {
-            // The group is that of the first message's value: others cannot be chosen (RFC 2409, 5).
+            // Aggressive mode: the KE payload of the first message fixes the group (RFC 2409, 5).
             let group = peer.profile.groups.first().ok_or(Why::NoProposal)?;
             let number = u64::from(group.number());
             for offer in &mut offers {
@@ -83,7 +83,7 @@ impl Sa {
         Ok(())
     }
 
-    /// Sends a message of this exchange until it is answered.
+    /// Sends a message of phase 1 and starts its retransmission.
     fn ask_phase1(&mut self, bytes: Vec<u8>, state: State, cx: &mut Context<'_>) {
         self.common.state = state;
         self.resend = Some(Resend::new(vec![bytes.clone()], cx.now));
@@ -145,7 +145,7 @@ impl Sa {
         message.push(number, &self.nat_hash(self.common.local));
     }
 
-    /// Finds translators: the first hash is that of where the message was sent, the others of where from.
+    /// Detects NAT: the first NAT-D hash covers the destination of the message, the others its source.
     fn read_nat(&mut self, payloads: &[Payload<'_>]) {
         let number = if self.natt == Natt::Rfc {
             kind::NAT_D
@@ -165,7 +165,7 @@ impl Sa {
         self.common.translated.0 || self.common.translated.1
     }
 
-    /// Takes a message of phase 1.
+    /// Processes a message of phase 1.
     pub(super) fn phase1(
         &mut self,
         header: &Header,
@@ -230,7 +230,7 @@ impl Sa {
         Ok(())
     }
 
-    /// The message was taken: what comes next.
+    /// Advances the step after an accepted message.
     fn advance(&mut self, cx: &mut Context<'_>) {
         let aggressive = self.exchange == Exchange::Aggressive;
         self.step = match (self.step, self.common.side) {
@@ -251,7 +251,7 @@ impl Sa {
         Bad::Ignored("ike1-undecipherable")
     }
 
-    /// Methods that an identity has for a peer that says to be this one, or has not said so yet.
+    /// Returns the authentication methods of the peer's identities.
     fn methods(&self) -> Vec<Method> {
         let identities = self.common.peer.identities.iter();
         identities
@@ -259,7 +259,7 @@ impl Sa {
             .collect()
     }
 
-    /// Chooses the identity: of those with the method, the first that names the peer, or any.
+    /// Selects the identity with the negotiated method: the first that names the peer, else the first wildcard.
     fn choose_identity(&mut self, id: Option<&Id>, found: &[Payload<'_>]) -> Result<(), Bad> {
         let method = self.agreed.map(|agreed| agreed.method);
         let address = Id::Address(self.common.remote.ip());
@@ -279,14 +279,14 @@ impl Sa {
                 .iter()
                 .position(|one| method_of(&one.auth) == method)
         };
-        // In main mode a secret must be found before the identity is known, which is compared later.
+        // Main mode needs the secret before the ID payload arrives; the identity is checked later.
         let last = || (self.exchange == Exchange::Main).then(first).flatten();
         let chosen = chosen.or_else(last).ok_or(Bad::Over(Why::Authentication))?;
         self.common.identity = chosen;
         Ok(())
     }
 
-    /// As responder: chooses of the proposals.
+    /// Responder: selects a proposal.
     fn choose(&mut self, offers: &[u8], cx: &mut Context<'_>) -> Result<Vec<u8>, Bad> {
         let read = read_offers(Version::One, offers)?;
         let peer = self.common.peer.clone();
@@ -321,7 +321,7 @@ impl Sa {
         self.common.suite = Some((agreed.cipher, agreed.hash, agreed.hash, agreed.group));
     }
 
-    /// As initiator: what the responder chose must have been offered.
+    /// Initiator: checks that the responder's choice was offered.
     fn chosen(&mut self, body: &[u8]) -> Result<(), Bad> {
         let answer = read_offers(Version::One, body)?;
         let asked = read_offers(Version::One, &self.offers)?;
@@ -343,7 +343,7 @@ impl Sa {
         Ok(())
     }
 
-    /// Main mode, the first message.
+    /// Responder, main mode: answers message 1.
     fn main_first(
         &mut self,
         found: &[Payload<'_>],
@@ -360,7 +360,7 @@ impl Sa {
         Ok(Some(bytes))
     }
 
-    /// Main mode, the second message: the initiator sends its value.
+    /// Initiator, main mode: answers message 2 with KE and nonce.
     fn main_values(
         &mut self,
         header: &Header,
@@ -385,7 +385,7 @@ impl Sa {
         self.agreement = group.and_then(|group| Agreement::new(group, &mut cx.core.entropy));
     }
 
-    /// Main mode, the third message: the responder sends its value, and has keys.
+    /// Responder, main mode: answers message 3 with KE and nonce, and derives the keys.
     fn main_answer_values(
         &mut self,
         found: &[Payload<'_>],
@@ -408,7 +408,7 @@ impl Sa {
         Ok(Some(bytes))
     }
 
-    /// Main mode, the fourth message: the initiator proves who it is.
+    /// Initiator, main mode: answers message 4 with ID and proof.
     fn main_identity(
         &mut self,
         found: &[Payload<'_>],
@@ -431,7 +431,7 @@ impl Sa {
         Ok(Some(bytes))
     }
 
-    /// Main mode, the fifth message was right: the responder proves who it is.
+    /// Responder, main mode: answers message 5 with ID and proof.
     fn main_answer_identity(&mut self, cx: &mut Context<'_>) -> Result<Option<Vec<u8>>, Bad> {
         let mut message = Chain::default().with(kind::ID, &self.ids.1.clone());
         self.push_proof(&mut message)?;
@@ -453,7 +453,7 @@ impl Sa {
         bytes.ok_or(Bad::Over(Why::Protocol))
     }
 
-    /// Aggressive mode, the first message.
+    /// Responder, aggressive mode: answers message 1.
     fn aggressive_answer(
         &mut self,
         found: &[Payload<'_>],
@@ -486,7 +486,7 @@ impl Sa {
         Ok(Some(bytes))
     }
 
-    /// Aggressive mode, the second message: the initiator proves who it is.
+    /// Initiator, aggressive mode: answers message 2 with its proof.
     fn aggressive_proof(
         &mut self,
         header: &Header,
@@ -515,7 +515,7 @@ impl Sa {
         Ok(Some(bytes))
     }
 
-    /// All keys, once both values and nonces are there.
+    /// Derives all keys from the public values and nonces.
     fn derive(&mut self) -> Result<(), Bad> {
         let agreed = self.agreed.ok_or(Bad::Over(Why::Protocol))?;
         let agreement = self.agreement.as_ref().ok_or(Bad::Over(Why::Protocol))?;
@@ -549,7 +549,7 @@ impl Sa {
         Ok(())
     }
 
-    /// Who this side is: as configured, or by its certificate, or by its address.
+    /// Returns the local ID: configured, or from the certificate, or the local address.
     fn own_id(&self) -> Vec<u8> {
         let identity = self.common.peer.identities.get(self.common.identity);
         let configured = identity.and_then(|identity| identity.my_id.clone());
@@ -561,7 +561,7 @@ impl Sa {
         id_body(&id.unwrap_or(Id::Address(self.common.local.ip())), 0, 0)
     }
 
-    /// HASH_I or HASH_R.
+    /// Returns HASH_I or HASH_R.
     pub(super) fn proof(&self, side: Side) -> Vec<u8> {
         let Some(keys) = &self.keys else {
             return Vec::new();
@@ -579,7 +579,7 @@ impl Sa {
         }
     }
 
-    /// The proof of this side, and the certificates that it needs.
+    /// Appends the local proof, and the certificates for it.
     fn push_proof(&self, message: &mut Chain) -> Result<(), Bad> {
         let proof = self.proof(self.common.side);
         let Some(Auth::Signature(certified)) = self.auth() else {
@@ -624,7 +624,7 @@ impl Sa {
         }
     }
 
-    /// The peer's proof. If it is right, the message was the peer's, and where it came from is where the peer is.
+    /// Verifies the peer's proof. On success the source of the message becomes the peer's endpoint.
     fn proof_of_peer(
         &mut self,
         (found, vector): (&[Payload<'_>], Option<Vec<u8>>),
@@ -655,7 +655,7 @@ impl Sa {
         else {
             return Err(Bad::Ignored("ike1-identity"));
         };
-        // With certificates no key hangs on who the peer is: now it is known.
+        // With signatures the keys do not depend on the identity: select it now.
         if side == Side::Initiator && matches!(self.auth(), Some(Auth::Signature(_))) {
             self.choose_identity(Some(&id), found)?;
         }

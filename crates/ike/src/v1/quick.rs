@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  initiator                                responder
-//!  HASH(1) SA Ni [KE] IDci IDcr ▶                        has the inbound SA from now on
-//!  has both from now on       ◀ HASH(2) SA Nr [KE] IDci IDcr, until it hears
-//!  HASH(3) ▶                                             packets leave under the outbound SA from now on
+//!  HASH(1) SA Ni [KE] IDci IDcr ▶                        installs the inbound SA
+//!  installs both SAs          ◀ HASH(2) SA Nr [KE] IDci IDcr
+//!  HASH(3) ▶                                             uses the outbound SA
 //! ```
 
 use core::net::IpAddr;
@@ -28,33 +28,33 @@ use crate::message::{
     write_attributes, write_offers,
 };
 
-/// How long an exchange is kept, to answer what is said again.
+/// Time that a finished exchange is kept, to repeat its response.
 const KEPT: Duration = Duration::from_secs(60);
-/// How long the initiator keeps the pair that it replaced.
+/// Time that the initiator keeps a replaced pair.
 const LINGER: Duration = Duration::from_secs(15);
-/// After how long the initiator uses a pair that replaces another, if it hears nothing under it: so long, the third
-/// message may be lost twice.
+/// Delay before the initiator uses a replacement under which nothing arrived: covers the loss of two third
+/// messages.
 const CAUTION: Duration = Duration::from_secs(4);
 
-/// NO-PROPOSAL-CHOSEN, and INVALID-ID-INFORMATION.
+/// Notify types NO-PROPOSAL-CHOSEN and INVALID-ID-INFORMATION.
 const NO_PROPOSAL: u16 = 14;
 const INVALID_ID: u16 = 18;
 
-/// One exchange of quick mode.
+/// One quick mode exchange.
 pub(super) struct Quick {
     side: Side,
     policy_id: PolicyId,
     policy: Arc<Policy>,
     generated: bool,
-    /// This side's, and the peer's.
+    /// Local and remote selector.
     selectors: (Selector, Selector),
     replaces: Option<ChildId>,
-    /// Of the initiator, and of the responder.
+    /// Nonces of initiator and responder.
     nonces: (Vec<u8>, Vec<u8>),
     /// IDci and IDcr.
     ids: (Vec<u8>, Vec<u8>),
     agreement: Option<Agreement>,
-    /// This side's, and the peer's.
+    /// Local and remote SPI.
     pub(super) spis: (u32, u32),
     mode: Mode,
     iv: Vec<u8>,
@@ -67,36 +67,36 @@ pub(super) struct Quick {
 }
 
 impl Quick {
-    /// Whether it is about a policy, and not yet done.
+    /// Returns true for an unfinished exchange of this policy.
     pub(super) fn is_for(&self, policy: PolicyId) -> bool {
         self.policy_id == policy && self.resend.is_some()
     }
 
-    /// When it is worth a look.
+    /// Returns the time of the next timer.
     pub(super) fn due(&self) -> Instant {
         self.resend
             .as_ref()
             .map_or(self.over_at, |resend| resend.at.min(self.over_at))
     }
 
-    /// Whether this side began it, and nothing was answered.
+    /// Returns true if this side initiated and has no answer.
     pub(super) fn is_asking(&self) -> bool {
         self.side == Side::Initiator && self.child.is_none()
     }
 
-    /// Whether this side asks for a pair with these selectors.
+    /// Returns true if this side initiated an exchange with these selectors and has no answer.
     pub(super) fn asks_for(&self, selectors: (Selector, Selector)) -> bool {
         self.is_asking() && self.selectors == selectors
     }
 
-    /// Its policy.
+    /// Returns the policy.
     pub(super) const fn policy(&self) -> PolicyId {
         self.policy_id
     }
 }
 
 impl Sa {
-    /// Reads a protected message of which the first part of the hashed bytes is given.
+    /// Parses a message and verifies its HASH; `first` are the leading bytes of the hashed data.
     pub(super) fn verified<'a>(
         &self,
         header: &Header,
@@ -114,7 +114,7 @@ impl Sa {
         Ok(found)
     }
 
-    /// Payloads with their hash in front, encrypted.
+    /// Prepends the HASH to payloads and encrypts them.
     pub(super) fn sealed(
         &self,
         (number, id): (u8, u32),
@@ -129,13 +129,13 @@ impl Sa {
         self.seal(number, id, iv, &payloads.behind(kind::HASH, &hash))
     }
 
-    /// Whether packets of a mode must be in datagrams: none without, else whether numbers are those of drafts.
+    /// Returns `None` without UDP encapsulation, and `Some(true)` for the draft's mode numbers.
     fn encapsulation(&self) -> Option<bool> {
         let translated = self.common.translated.0 || self.common.translated.1;
         translated.then_some(self.natt == Natt::Draft)
     }
 
-    /// Begins quick mode for a policy.
+    /// Starts quick mode for a policy.
     pub(super) fn begin_quick(
         &mut self,
         id: PolicyId,
@@ -147,7 +147,7 @@ impl Sa {
         }
     }
 
-    /// Begins quick mode for what a policy, or a template, became.
+    /// Starts quick mode for a policy, or for a policy generated from a template.
     pub(super) fn begin_quick_for(
         &mut self,
         (id, policy, is_generated): (PolicyId, Policy, bool),
@@ -208,7 +208,7 @@ impl Sa {
         self.quicks.insert(number, quick);
     }
 
-    /// The addresses that the two know, for transport mode through translators (RFC 3947, 5.2).
+    /// Appends NAT-OA payloads, for transport mode through NAT (RFC 3947, 5.2).
     fn push_original(&self, quick: &Quick, payloads: &mut Chain) {
         if quick.mode != Mode::Transport || self.encapsulation().is_none() {
             return;
@@ -228,7 +228,7 @@ impl Sa {
         }
     }
 
-    /// The addresses that the peer says to know: this side's, and its own.
+    /// Returns the addresses of the NAT-OA payloads: local and remote.
     fn read_original(&self, side: Side, found: &[Payload<'_>]) -> Option<(IpAddr, IpAddr)> {
         let number = if self.natt == Natt::Rfc {
             kind::NAT_OA
@@ -237,7 +237,7 @@ impl Sa {
         };
         let mut addresses = bodies(found, number).map(|body| address(body.get(4..)?));
         let first = addresses.next()??;
-        // A draft has only the sender's own.
+        // The drafts send only the sender's own address.
         let second = addresses.next().flatten();
         match (side, second) {
             (Side::Initiator, Some(second)) => Some((first, second)),
@@ -246,7 +246,7 @@ impl Sa {
         }
     }
 
-    /// Takes a message of quick mode.
+    /// Processes a message of quick mode.
     pub(super) fn quick(
         &mut self,
         header: &Header,
@@ -274,19 +274,19 @@ impl Sa {
         taken
     }
 
-    /// The vector that the first message of an exchange is encrypted with.
+    /// Returns the initialisation vector of the first message of an exchange.
     pub(super) fn first_iv(&self, id: u32) -> Vec<u8> {
         let keys = self.keys.as_ref();
         keys.map(|keys| keys.iv_of(id)).unwrap_or_default()
     }
 
-    /// The identities of both ends by themselves, where none are said: the peer's, and the own one.
+    /// Returns identities for messages without ID payloads: the hosts themselves, peer first.
     fn hosts(&self) -> (Vec<u8>, Vec<u8>) {
         let of = |address| id_body(&Id::Address(address), 0, 0);
         (of(self.common.remote.ip()), of(self.common.local.ip()))
     }
 
-    /// The first message, as responder.
+    /// Responder: processes the first message.
     fn answer_quick(
         &mut self,
         header: &Header,
@@ -358,7 +358,7 @@ impl Sa {
         self.send_answer(quick, (chosen, agreed), (header, message), &found, cx)
     }
 
-    /// The second message, as responder; the inbound SA is there before the peer can use it.
+    /// Responder: sends the second message; the inbound SA is installed before the peer can use it.
     fn send_answer(
         &mut self,
         mut quick: Quick,
@@ -411,7 +411,7 @@ impl Sa {
         Ok(())
     }
 
-    /// The second message, as initiator.
+    /// Initiator: processes the second message and sends the third.
     fn finish_quick(
         &mut self,
         quick: &mut Quick,
@@ -475,7 +475,7 @@ impl Sa {
         Ok(())
     }
 
-    /// The third message, as responder.
+    /// Responder: processes the third message.
     fn confirm_quick(
         &mut self,
         quick: &mut Quick,
@@ -504,7 +504,7 @@ impl Sa {
         Ok(())
     }
 
-    /// Has the pair that was agreed on, not yet used for packets that leave.
+    /// Installs the negotiated pair; outbound traffic does not use it yet.
     fn install(
         &self,
         quick: &Quick,
@@ -570,7 +570,8 @@ impl Sa {
         id
     }
 
-    /// The policy for what a peer asks for: one that has exactly this, or one that a template allows.
+    /// Returns the policy for a peer's proposal: a policy with equal selectors, or one generated from a
+    /// template.
     fn policy_for(
         &self,
         (own, theirs): (Selector, Selector),
@@ -584,7 +585,7 @@ impl Sa {
             translated,
             ..
         } = &self.common;
-        // Behind a translator the peer says the address that it has there, which no policy knows.
+        // Transport mode behind NAT: the peer sends its private address, which no policy contains.
         let seen = |selector: &Selector, hidden: bool, end: IpAddr| {
             let prefix = if hidden && mode == Mode::Transport {
                 IpNet::from(end)
@@ -638,7 +639,7 @@ impl Sa {
         Some((id, Arc::new(policy), true))
     }
 
-    /// Sends again what is due, and forgets what is done.
+    /// Retransmits requests and drops finished exchanges.
     pub(super) fn tick_quicks(&mut self, cx: &mut Context<'_>) {
         let due: Vec<_> = self
             .quicks
@@ -668,7 +669,7 @@ impl Sa {
         }
     }
 
-    /// An exchange came to nothing.
+    /// Reports a failed exchange.
     fn fail_quick(&self, quick: Quick, why: Why, cx: &mut Context<'_>) {
         if let Some(child) = quick.child {
             cx.remove(child, why);
@@ -681,7 +682,8 @@ impl Sa {
         self.say(Level::Error, &format!("phase 2 failed: {}", why.name()), cx);
     }
 
-    /// The peer does not want what this side asked for under an SPI; or, if only one thing was asked for, that.
+    /// The peer refused the proposal with this SPI. An unknown SPI refers to the only open exchange, if there
+    /// is one.
     pub(super) fn refused(&mut self, spi: &[u8], why: Why, cx: &mut Context<'_>) {
         let asking = self.quicks.iter().filter(|(_, quick)| quick.is_asking());
         let asking: Vec<_> = asking.map(|(id, quick)| (*id, quick.spis.0)).collect();

@@ -1,5 +1,5 @@
-//! Transactions (draft-dukes-ike-mode-cfg-02): one side asks or sets attributes, the other answers, under a number of
-//! their own. XAuth and mode config are made of them, between phase 1 and the first pair.
+//! Transaction exchange (draft-dukes-ike-mode-cfg-02): one side requests or sets attributes, the other answers
+//! under the same message ID. XAuth and mode config use it between phase 1 and the first pair.
 //!
 //! ```text
 //!  initiator                       responder
@@ -21,36 +21,36 @@ pub(super) const REPLY: u8 = 2;
 pub(super) const SET: u8 = 3;
 pub(super) const ACK: u8 = 4;
 
-/// What comes before the IKE SA can be used.
+/// Phase before the IKE SA is usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// Phase 1.
+    /// Phase 1 is running.
     Phase1,
     /// The initiator logs in.
     Login,
-    /// The initiator was refused, and is told so.
+    /// The login failed; the responder sends the status.
     Refused,
-    /// The initiator asks for its configuration.
+    /// The initiator requests its configuration.
     Lease,
-    /// Nothing more.
+    /// Complete.
     Done,
 }
 
-/// A transaction that this side began, and the vector that its answer is decrypted with.
+/// A transaction of this side, and the initialisation vector of its response.
 #[derive(Debug)]
 pub(super) struct Asking {
     id: u32,
     iv: Vec<u8>,
 }
 
-/// A request of the peer that waits for an answer from elsewhere.
+/// A request of the peer that waits for the pool.
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) said: Configuration,
     pub(super) reply_to: ReplyTo,
 }
 
-/// What an answer needs of the message that it answers.
+/// Message ID and initialisation vector for the response.
 #[derive(Debug)]
 pub(super) struct ReplyTo {
     id: u32,
@@ -59,7 +59,7 @@ pub(super) struct ReplyTo {
 }
 
 impl Sa {
-    /// Takes a message of the transaction exchange.
+    /// Processes a message of the transaction exchange.
     pub(super) fn transaction(
         &mut self,
         header: &Header,
@@ -105,14 +105,14 @@ impl Sa {
         }
     }
 
-    /// Something comes before the IKE SA can be used, and may take as long as phase 1.
+    /// Enters a phase with the time limit of phase 1.
     pub(super) fn wait_for(&mut self, opening: Opening, cx: &Context<'_>) {
         self.opening = opening;
         self.common.state = State::Eap;
         self.over_at = cx.now + PHASE1;
     }
 
-    /// Begins a transaction: says this until it is answered.
+    /// Starts a transaction and retransmits until it is answered.
     pub(super) fn transact(&mut self, said: &Configuration, cx: &mut Context<'_>) {
         let id = self.fresh_id(cx);
         let mut iv = self.first_iv(id);
@@ -123,7 +123,7 @@ impl Sa {
         }
     }
 
-    /// Answers a transaction of the peer, which is over.
+    /// Answers a transaction of the peer.
     pub(super) fn reply(&mut self, mut to: ReplyTo, said: &Configuration, cx: &mut Context<'_>) {
         if let Some(bytes) = self.seal_transaction(to.id, &mut to.iv, said) {
             self.transaction.set(&to.heard, Some(bytes.clone()));
@@ -142,19 +142,19 @@ impl Sa {
         )
     }
 
-    /// The peer answered.
+    /// Processes the response to the local transaction.
     fn answered(&mut self, said: &Configuration, cx: &mut Context<'_>) -> Result<(), Bad> {
         match (self.opening, said.kind) {
             (Opening::Login, REPLY) => self.judge_login(said, cx),
             (Opening::Refused, _) => return Err(Bad::Over(Why::Authentication)),
             (Opening::Lease, REPLY) => self.take_lease(said, cx),
-            // It knows that it may come in.
+            // Acknowledgement of the login status.
             _ => {}
         }
         Ok(())
     }
 
-    /// The peer asks.
+    /// Processes a request of the peer.
     fn requested(
         &mut self,
         said: Configuration,
@@ -167,7 +167,7 @@ impl Sa {
         self.give_lease(said, to, cx)
     }
 
-    /// The peer sets something.
+    /// Processes a SET of the peer.
     fn was_set(
         &mut self,
         said: &Configuration,

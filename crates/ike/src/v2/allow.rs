@@ -1,4 +1,4 @@
-//! What of the traffic that a peer asks for is allowed: by a policy, or by a template.
+//! Narrowing of a peer's traffic selectors by policies and templates.
 
 use core::net::IpAddr;
 
@@ -12,7 +12,7 @@ use crate::engine::core::Context;
 use crate::message::Range;
 
 impl Sa {
-    /// What policies, or templates, allow of what a peer asks for.
+    /// Returns the permitted part of a peer's selectors, with its policy or template.
     pub(super) fn allowed(
         &self,
         own: &[Range],
@@ -46,7 +46,7 @@ impl Sa {
         self.allowed_by_template(own, theirs, modes[0], cx)
     }
 
-    /// What templates allow, where the peer's identity says that policies are made of them.
+    /// Returns what templates permit, if the identity generates policies.
     fn allowed_by_template(
         &self,
         own: &[Range],
@@ -58,7 +58,7 @@ impl Sa {
         if identity.generate_policy == GeneratePolicy::No {
             return None;
         }
-        // Who was given an address uses that, and reaches what it was told.
+        // A client with a lease uses the leased address and reaches the split networks.
         let config = identity
             .mode_config
             .as_ref()

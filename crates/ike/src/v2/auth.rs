@@ -1,4 +1,4 @@
-//! IKE_AUTH (RFC 7296, 1.2, 2.15, 2.16 and 2.19): who both are, the first pair, EAP, and mode config.
+//! IKE_AUTH (RFC 7296, 1.2, 2.15, 2.16 and 2.19): identities, proofs, the first pair, EAP, and mode config.
 
 use core::net::IpAddr;
 
@@ -20,7 +20,7 @@ use crate::message::{
 use crate::mode_config;
 
 impl Sa {
-    /// Who this side is: as configured, or by its certificate, or by its address.
+    /// Returns the local ID: configured, or from the certificate, or the local address.
     fn own_id(&self) -> Vec<u8> {
         let identity = self.common.peer.identities.get(self.common.identity);
         let configured = identity.and_then(|identity| identity.my_id.clone());
@@ -38,7 +38,7 @@ impl Sa {
         id_body(&id.unwrap_or(Id::Address(self.common.local.ip())), 0, 0)
     }
 
-    /// As initiator: says who this side is, and what first pair it wants.
+    /// Initiator: sends its ID, its proof and the proposal of the first pair.
     pub(super) fn begin_auth(&mut self, cx: &mut Context<'_>) {
         self.stage = Stage::Auth;
         self.common.state = State::Message3;
@@ -56,7 +56,7 @@ impl Sa {
         }
         match self.auth() {
             Some(Auth::Eap(login)) => self.eap = Some(eap::Client::new(&login)),
-            // Keys that cannot sign leave the proof out, and the responder says so.
+            // Keys that cannot sign leave AUTH out, and the responder refuses.
             _ => drop(self.push_proof(&mut chain)),
         }
         let remote = self.common.remote.ip();
@@ -87,7 +87,7 @@ impl Sa {
         );
     }
 
-    /// The pair that comes with IKE_AUTH: of the first policy that waits, or of a template if addresses are asked for.
+    /// Returns the proposal of the first pair: of the first queued policy, or with mode config of a template.
     fn first_wanted(&mut self, asks: bool, cx: &mut Context<'_>) -> Option<Wanted> {
         while let Some((policy, _)) = self.common.wanted.pop_front() {
             if let Some(wanted) = self.wanted(policy, None, false, cx) {
@@ -102,7 +102,7 @@ impl Sa {
         self.wanted(template, None, false, cx)
     }
 
-    /// The template that pairs are of where this side asks for addresses.
+    /// Returns the template for pairs of an initiator with mode config.
     fn template_of_asking(&self, cx: &Context<'_>) -> Option<PolicyId> {
         let identity = self.common.peer.identities.get(self.common.identity)?;
         if identity.generate_policy == GeneratePolicy::No {
@@ -112,7 +112,7 @@ impl Sa {
         Some(template)
     }
 
-    /// Begins a pair again, if the responder removed the one that this side was given an address for.
+    /// Negotiates a pair again, if the responder removed that of the lease.
     pub(crate) fn open_leased(&mut self, cx: &mut Context<'_>) {
         let usable = self.common.state == State::Established && self.common.leased.is_some();
         if !usable || !cx.core.pairs_with(self.common.id).is_empty() {
@@ -123,7 +123,7 @@ impl Sa {
         }
     }
 
-    /// As initiator: takes what the responder says.
+    /// Initiator: processes a response.
     pub(super) fn auth_response(
         &mut self,
         found: &[Payload<'_>],
@@ -142,7 +142,7 @@ impl Sa {
                 Why::Protocol
             });
         }
-        // With EAP the responder proves itself in its first answer, and again by the key that EAP gave.
+        // With EAP the responder sends AUTH in its first response, and again with the MSK.
         let proves = self.stage == Stage::Auth || self.msk.is_some();
         if proves && let Err(reason) = self.judge_responder(found) {
             self.say(
@@ -189,7 +189,7 @@ impl Sa {
         Ok(())
     }
 
-    /// As initiator: goes on with EAP; once that is done, proves to have its key.
+    /// Initiator: continues EAP; after its success sends AUTH with the MSK.
     fn eap_step(
         &mut self,
         found: &[Payload<'_>],
@@ -218,7 +218,7 @@ impl Sa {
         Ok(())
     }
 
-    /// Chooses the identity: the first that names the peer, or one for any.
+    /// Responder: selects the identity: the first that names the peer, else a wildcard.
     fn choose_identity(&mut self, id: &Id, with_eap: bool, found: &[Payload<'_>]) -> bool {
         let by_secret = body(found, kind::AUTH).is_ok_and(|proof| proof.first() == Some(&2));
         let fits = |auth: &Auth| match auth {
@@ -243,7 +243,7 @@ impl Sa {
         }
     }
 
-    /// As responder: takes what the initiator says.
+    /// Responder: processes a request.
     pub(super) fn auth_request(&mut self, found: &[Payload<'_>], cx: &mut Context<'_>) -> Reply {
         match self.stage {
             Stage::Auth => self.first_request(found, cx),
@@ -305,7 +305,7 @@ impl Sa {
         self.finish_auth(None, cx)
     }
 
-    /// As responder: another host decides about the user.
+    /// Responder: passes an EAP message to the RADIUS client.
     fn ask_server(&self, message: Vec<u8>, cx: &mut Context<'_>) -> Reply {
         cx.out.push(Action::Eap {
             sa: self.common.id,
@@ -319,7 +319,7 @@ impl Sa {
         Reply::Later
     }
 
-    /// What the other host decided.
+    /// Continues with the decision of the RADIUS server.
     pub(crate) fn eap(&mut self, reply: EapReply, cx: &mut Context<'_>) -> Result<(), Why> {
         if self.stage != Stage::Eap || self.waiting.take().is_none() {
             return Ok(());
@@ -341,7 +341,7 @@ impl Sa {
         self.reply(exchange::AUTH, reply, cx)
     }
 
-    /// The address that was asked for.
+    /// Continues with the address of the pool.
     pub(crate) fn leased(
         &mut self,
         address: Option<IpAddr>,
@@ -355,7 +355,7 @@ impl Sa {
         self.reply(exchange::AUTH, reply, cx)
     }
 
-    /// As responder: the peer is who it says. `leased` is the answer of the pool, if that was asked.
+    /// Responder: completes authentication. `leased` is the pool's answer, if the pool was asked.
     fn finish_auth(&mut self, leased: Option<Option<IpAddr>>, cx: &mut Context<'_>) -> Reply {
         let (first, plain) = self.opening.clone();
         let Ok(found) = payloads(first, &plain, &[]) else {
@@ -414,7 +414,7 @@ impl Sa {
     }
 }
 
-/// Who an identity payload names.
+/// Returns the identity of an ID payload; `None` for address ranges.
 fn read_who(body: &[u8]) -> Option<Id> {
     match read_id(body).ok()? {
         (Identification::Who(id), ..) => Some(id),

@@ -1,7 +1,7 @@
-//! Pairs of SAs: of IKE_AUTH, and of CREATE_CHILD_SA (RFC 7296, 1.3, 2.8, 2.9 and 2.17).
+//! Child SAs: in IKE_AUTH, and by CREATE_CHILD_SA (RFC 7296, 1.3, 2.8, 2.9 and 2.17).
 //!
-//! When both sides replace a pair at once there are two new ones; that of which the exchange had the lowest nonce is
-//! taken back by who made it (2.8.1).
+//! If both sides rekey a pair at once, two pairs result; the initiator of the exchange with the lowest nonce
+//! deletes its own (2.8.1).
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use crate::message::{
 };
 use crate::suite::Group;
 
-/// The most selectors of a pair.
+/// Maximum number of selectors of a pair.
 const MOST_SELECTORS: usize = 64;
 
-/// A pair that this side asks for.
+/// A pair that this side requests.
 pub(super) struct Wanted {
     policy_id: PolicyId,
     policy: Arc<Policy>,
@@ -36,10 +36,10 @@ pub(super) struct Wanted {
     spi: u32,
     nonce: Vec<u8>,
     agreement: Option<Agreement>,
-    /// This side's traffic, and the peer's.
+    /// Local and remote traffic selectors.
     own: Vec<Range>,
     theirs: Vec<Range>,
-    /// The pair that the peer made in place of the same, and the lower nonce of that exchange.
+    /// Pair from the peer's simultaneous rekey, and the lower nonce of that exchange.
     rival: Option<(ChildId, Vec<u8>)>,
     begun: Instant,
 }
@@ -54,16 +54,16 @@ impl Wanted {
     }
 }
 
-/// An error that is answered: its kind, and what goes with it.
+/// Error response: notify type and data.
 type Refusal = (u16, Vec<u8>);
 
-/// Nonces of an exchange, of its initiator first, and the secret that both share.
+/// Nonces of initiator and responder, and the shared secret of a new key exchange.
 pub(super) struct Fresh {
     nonces: (Vec<u8>, Vec<u8>),
     shared: Option<Secret>,
 }
 
-/// What a pair is made of.
+/// Parameters of a new pair.
 struct Made<'a> {
     policy_id: PolicyId,
     policy: &'a Policy,
@@ -75,12 +75,12 @@ struct Made<'a> {
     chosen: Chosen,
     spi: u32,
     original: Option<(IpAddr, IpAddr)>,
-    /// Whether this side asked.
+    /// True if this side sent the request.
     asked: bool,
     begun: Instant,
 }
 
-/// What a peer asks for, and what is allowed.
+/// A peer's selectors after narrowing, with the policy.
 pub(super) struct Allowed {
     pub(super) policy_id: PolicyId,
     pub(super) policy: Arc<Policy>,
@@ -90,7 +90,7 @@ pub(super) struct Allowed {
     pub(super) payload: u8,
 }
 
-/// The nonces of an exchange, and the pair that is replaced in it.
+/// Nonces of an exchange (initiator, responder), and the pair that it rekeys.
 type Exchanged = ((Vec<u8>, Vec<u8>), Option<ChildId>);
 
 const fn protocol_number(protocol: Protocol) -> u8 {
@@ -101,7 +101,7 @@ const fn protocol_number(protocol: Protocol) -> u8 {
 }
 
 impl Sa {
-    /// What to ask for, for a policy. `with_group` is whether forward secrecy is had here.
+    /// Builds the request of a pair for a policy. `with_group`: the exchange has its own key exchange (PFS).
     pub(super) fn wanted(
         &self,
         id: PolicyId,
@@ -122,7 +122,7 @@ impl Sa {
             (policy.source, policy.destination) = *selectors;
             (policy.mode, policy.protocol, generated) = (child.mode, child.payload, true);
         } else if generated && replaces.is_none() {
-            // Mode config: the responder says what of everything it gives.
+            // Mode config: requests everything, and the responder narrows it.
             let all = |selector: Selector| Selector {
                 prefix: if selector.prefix.prefix_len() == 0 {
                     IpNet::V4(Default::default())
@@ -154,7 +154,7 @@ impl Sa {
         })
     }
 
-    /// Asks for a pair in the payloads of a message.
+    /// Appends the payloads that request a pair.
     pub(super) fn push_wanted(&self, wanted: &Wanted, fresh: bool, chain: &mut Chain) {
         let group = wanted.agreement.as_ref().map(Agreement::group);
         let offers = offers_of(&wanted.policy, wanted.spi, group);
@@ -172,7 +172,7 @@ impl Sa {
         }
     }
 
-    /// Asks for a pair.
+    /// Sends the request of a pair.
     pub(super) fn ask_child(
         &mut self,
         policy: PolicyId,
@@ -211,7 +211,7 @@ impl Sa {
         );
     }
 
-    /// Takes the answer.
+    /// Processes the response to a request of a pair.
     pub(super) fn child_response(
         &mut self,
         wanted: Wanted,
@@ -233,7 +233,7 @@ impl Sa {
             self.take_pair(&wanted, found, Some(fresh), cx).map(Some)
         });
         match taken {
-            // The peer's pair stays; this one is taken back.
+            // Simultaneous rekey: the peer's pair stays, this side deletes its own.
             Ok(None) => self.push_task(Task::Delete(wanted.policy.ipsec, wanted.spi, None)),
             Ok(Some(_)) => {
                 if let Some(old) = old.and_then(|old| cx.core.children.get(&old)) {
@@ -261,7 +261,7 @@ impl Sa {
         }
     }
 
-    /// Nonces and the secret of an exchange that this side began.
+    /// Returns nonces and secret of an exchange that this side initiated.
     fn fresh(&self, wanted: &Wanted, found: &[Payload<'_>]) -> Result<Fresh, Why> {
         if let Some(number) = error(found) {
             return Err(reason(number));
@@ -287,7 +287,7 @@ impl Sa {
         })
     }
 
-    /// Has the pair that an answer gives. `fresh` is none in IKE_AUTH.
+    /// Installs the pair of a response. `fresh` is `None` in IKE_AUTH.
     pub(super) fn take_pair(
         &mut self,
         wanted: &Wanted,
@@ -358,13 +358,13 @@ impl Sa {
         Ok(self.have(&made, fresh, cx))
     }
 
-    /// The responder has a pair that this side does not want.
+    /// Deletes a pair that the responder installed but this side refuses.
     fn take_back(&mut self, wanted: &Wanted, why: Why) -> Result<ChildId, Why> {
         self.push_task(Task::Delete(wanted.policy.ipsec, wanted.spi, None));
         Err(why)
     }
 
-    /// Has a pair.
+    /// Derives the keys and installs a pair.
     fn have(&self, made: &Made<'_>, fresh: Option<Fresh>, cx: &mut Context<'_>) -> ChildId {
         let suite = made.chosen.suite;
         let lens = (suite.encryption.key_len(), suite.authentication_len());
@@ -383,7 +383,7 @@ impl Sa {
             rest = tail;
             Secret::new(head)
         };
-        // First what the one who asked sends, then what it receives (RFC 7296, 2.17).
+        // Keys of the initiator's direction come first (RFC 7296, 2.17).
         let first = (take(lens.0), take(lens.1));
         let second = (take(lens.0), take(lens.1));
         let (out, into) = if made.asked {
@@ -427,20 +427,20 @@ impl Sa {
             hard: lifetime,
             bytes: None,
             replaces: made.replaces,
-            // Who asked knows that the other has it; who answered waits until the old one is deleted.
+            // The initiator knows that the peer has the pair; a responder waits until the old pair is deleted.
             active: made.asked || made.replaces.is_none(),
         };
         cx.install(child, Some(soft));
         id
     }
 
-    /// Logs what the peer offers for a pair, and what is configured.
+    /// Logs the peer's proposals and the configured one.
     fn log_proposal(&self, offers: &[Offer], policy: &Policy, cx: &mut Context<'_>) {
         let configured = describe::proposal(&policy.proposal);
         self.common.log_offers(Version::Two, offers, configured, cx);
     }
 
-    /// Answers CREATE_CHILD_SA.
+    /// Responder: processes CREATE_CHILD_SA.
     pub(super) fn child_request(&mut self, found: &[Payload<'_>], cx: &mut Context<'_>) -> Reply {
         let refuse = |(number, data): Refusal| {
             let mut chain = Chain::default();
@@ -454,7 +454,7 @@ impl Sa {
         if offers.first().is_some_and(|offer| offer.protocol == 1) {
             return self.answer_renewal(&offers, found, cx);
         }
-        // An IKE SA that is about to go makes no pairs (RFC 7296, 2.25.2).
+        // No new pairs while the IKE SA is being rekeyed or closed (RFC 7296, 2.25.2).
         let renews = matches!(
             self.asked.as_ref().map(|asked| &asked.request),
             Some(Request::Renew(_))
@@ -490,7 +490,7 @@ impl Sa {
         }
     }
 
-    /// Remembers that both sides replace a pair at once.
+    /// Records the peer's pair if both sides rekey the same pair.
     fn meet_rival(&mut self, replaces: Option<ChildId>, child: ChildId, lowest: Vec<u8>) {
         if let Some(Request::Child(wanted)) = self.asked.as_mut().map(|asked| &mut asked.request)
             && replaces.is_some()
@@ -500,8 +500,8 @@ impl Sa {
         }
     }
 
-    /// Answers with a pair, as payloads of a message, or with an error. In CREATE_CHILD_SA with nonces, and with what
-    /// it replaces.
+    /// Selects policy and proposal and installs a pair. Appends the response payloads. `exchange` holds nonces
+    /// and replaced pair for CREATE_CHILD_SA.
     pub(super) fn answer_pair(
         &mut self,
         found: &[Payload<'_>],
@@ -545,7 +545,7 @@ impl Sa {
             allowed.mode == Mode::Transport && (own != asked_own || theirs != asked_theirs);
         let (mut said_own, mut said_theirs) = ranges_of(&allowed.selectors, allowed.payload);
         if substituted {
-            // The peer is told its own words (RFC 7296, 2.23.1).
+            // Transport mode: the response repeats the peer's own addresses (RFC 7296, 2.23.1).
             (said_own, said_theirs) = (asked_own.clone(), asked_theirs.clone());
         }
         chain.push(kind::TS_I, &write_ranges(&said_theirs));
@@ -572,8 +572,8 @@ impl Sa {
         Ok(self.have(&made, fresh, cx))
     }
 
-    /// Ranges as they are behind translators: in transport mode they are of the ends of packets, whatever addresses
-    /// the peer knows these by (RFC 7296, 2.23.1).
+    /// Replaces host addresses by the endpoints of the packets, for transport mode through NAT (RFC 7296,
+    /// 2.23.1).
     fn seen(&self, own: &[Range], theirs: &[Range], transport: bool) -> (Vec<Range>, Vec<Range>) {
         let put = |ranges: &[Range], translated: bool, end: IpAddr| {
             let ranges = ranges.iter().map(|range| {
@@ -598,7 +598,7 @@ impl Sa {
     }
 }
 
-/// Selectors as ranges: this side's, and the peer's, each once.
+/// Returns the distinct local and remote ranges of selectors.
 fn ranges_of(selectors: &[(Selector, Selector)], protocol: u8) -> (Vec<Range>, Vec<Range>) {
     let (mut own, mut theirs) = (Vec::new(), Vec::new());
     for (source, destination) in selectors {
@@ -613,7 +613,7 @@ fn ranges_of(selectors: &[(Selector, Selector)], protocol: u8) -> (Vec<Range>, V
     (own, theirs)
 }
 
-/// As responder: the own value, and the secret that both share, if a group was chosen.
+/// Responder: returns its key pair and the shared secret, if a group was negotiated.
 fn agree(
     group: Option<Group>,
     found: &[Payload<'_>],
@@ -634,7 +634,7 @@ fn agree(
     Ok((Some(agreement), Some(shared)))
 }
 
-/// What an error of the peer means.
+/// Maps an error of the peer to a reason.
 const fn reason(number: u16) -> Why {
     match number {
         notify::NO_PROPOSAL | notify::INVALID_KE => Why::NoProposal,

@@ -1,14 +1,14 @@
-//! Messages in fragments (RFC 7383), put together.
+//! Reassembly of message fragments (RFC 7383).
 
 use std::collections::BTreeMap;
 
 use super::{RESPONSE, keys};
 use crate::message::Header;
 
-/// The most fragments of a message.
+/// Maximum number of fragments per message.
 const FRAGMENTS: u16 = 64;
 
-/// Fragments of a message.
+/// Fragments of one message.
 #[derive(Default)]
 pub(super) struct Gather {
     of: Option<(u32, u8, u16)>,
@@ -17,7 +17,7 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    /// The payloads, once all fragments are there.
+    /// Adds a fragment; returns first payload type and payloads once all fragments are there.
     pub(super) fn take(&mut self, header: &Header, opened: keys::Opened) -> Option<(u8, Vec<u8>)> {
         let Some((at, total)) = opened.fragment else {
             return Some((opened.first, opened.plain));

@@ -1,4 +1,4 @@
-//! INFORMATIONAL (RFC 7296, 1.4): deletions. Whether the peer lives is asked by a message without payloads.
+//! INFORMATIONAL (RFC 7296, 1.4): deletions, and liveness checks (requests without payloads).
 
 use super::{Arrival, Reply, Request, Sa, Stage, Task, bodies, exchange, kind};
 use crate::config::Protocol;
@@ -23,7 +23,7 @@ fn deletion(protocol: u8, spis: Vec<u32>) -> Vec<u8> {
 }
 
 impl Sa {
-    /// Answers what the peer says: of deleted pairs the own halves.
+    /// Processes a request; the response deletes the local SPIs of deleted pairs.
     pub(super) fn informational(
         &mut self,
         arrival: &Arrival,
@@ -36,7 +36,7 @@ impl Sa {
                 continue;
             };
             if delete.protocol == 1 {
-                // The peer's own one took the place of this one, and of the one that this side asked for.
+                // Simultaneous rekey: the peer's SA replaces this one and the one that this side requested.
                 if let Some((rival, _)) = self.rival.take() {
                     self.hand_over(rival, cx);
                     return Reply::Over(chain, Why::Replaced);
@@ -59,7 +59,7 @@ impl Sa {
         Reply::Now(chain)
     }
 
-    /// Says that a pair is gone, or is to go.
+    /// Sends a delete for a pair.
     pub(super) fn ask_delete(
         &mut self,
         protocol: Protocol,
@@ -72,19 +72,19 @@ impl Sa {
         self.ask(exchange::INFORMATIONAL, &chain, Request::Delete(child), cx);
     }
 
-    /// Says that the SA is to go.
+    /// Sends a delete for the IKE SA.
     pub(super) fn ask_leave(&mut self, why: Why, cx: &mut Context<'_>) {
         let chain = Chain::default().with(kind::DELETE, &deletion(1, Vec::new()));
         self.ask(exchange::INFORMATIONAL, &chain, Request::Leave(why), cx);
     }
 
-    /// A pair is gone.
+    /// Queues a delete for a pair.
     pub(crate) fn delete_child(&mut self, child: &Child, cx: &mut Context<'_>) {
         self.push_task(Task::Delete(child.protocol, child.inbound.spi, None));
         self.go_on(cx);
     }
 
-    /// The peer uses an SPI that there is not.
+    /// Queues a delete for an unknown SPI that the peer uses.
     pub(crate) fn forget(&mut self, spi: u32, cx: &mut Context<'_>) {
         let known = self
             .tasks
@@ -96,7 +96,7 @@ impl Sa {
         }
     }
 
-    /// Says once that the SA is gone; nobody waits for an answer.
+    /// Sends a delete for the IKE SA once, without retransmission.
     pub(crate) fn say_goodbye(&mut self, cx: &mut Context<'_>) {
         if self.gone || self.stage != Stage::Done {
             return;

@@ -1,4 +1,4 @@
-//! IKE_SA_INIT (RFC 7296, 1.2, 2.6 and 2.23): proposals, public values, nonces, translators, cookies.
+//! IKE_SA_INIT (RFC 7296, 1.2, 2.6 and 2.23): proposals, key exchange, nonces, NAT detection, cookies.
 
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use crate::gate::{CHALLENGE_BYTES, Gate};
 use crate::message::{Chain, Fault, Header, Payload, Version, payloads, read_offers, write_offers};
 use crate::suite::{Group, Hash};
 
-/// How often an initiator begins again: for a cookie, and for another group.
+/// Maximum number of attempts of an initiator: for a cookie, and for another group.
 const TRIES: u8 = 4;
 
-/// Whether a message begins an IKE SA.
+/// Returns true for a request that starts an IKE SA.
 pub(crate) const fn is_first(header: &Header) -> bool {
     header.exchange == exchange::INIT
         && header.id == 0
         && header.flags & (INITIATOR | RESPONSE) == INITIATOR
 }
 
-/// What a peer should know of an end: its hash (RFC 7296, 2.23).
+/// Returns the NAT detection hash of an endpoint (RFC 7296, 2.23).
 fn nat_hash(spis: (u64, u64), end: SocketAddr) -> Vec<u8> {
     let (initiator, responder) = (spis.0.to_be_bytes(), spis.1.to_be_bytes());
     let address = match end.ip() {
@@ -42,7 +42,7 @@ fn nat_hash(spis: (u64, u64), end: SocketAddr) -> Vec<u8> {
     )
 }
 
-/// Reads a KE payload: the group's number, and the value.
+/// Parses a KE payload: group number and public value.
 pub(super) fn read_value(body: &[u8]) -> Result<(u16, &[u8]), Fault> {
     let (number, rest) = body.split_first_chunk::<2>().ok_or(Fault::Short)?;
     Ok((
@@ -51,13 +51,13 @@ pub(super) fn read_value(body: &[u8]) -> Result<(u16, &[u8]), Fault> {
     ))
 }
 
-/// Writes a KE payload.
+/// Encodes a KE payload.
 pub(super) fn write_value(agreement: &Agreement) -> Vec<u8> {
     let number = agreement.group().number().to_be_bytes();
     [&number[..], &[0, 0], agreement.public()].concat()
 }
 
-/// A nonce that may be used (RFC 7296, 3.9).
+/// Returns a nonce of valid length (RFC 7296, 3.9).
 pub(super) fn read_nonce(found: &[Payload<'_>]) -> Result<Vec<u8>, Fault> {
     let nonce = body(found, kind::NONCE)?;
     (16..=256)
@@ -67,7 +67,7 @@ pub(super) fn read_nonce(found: &[Payload<'_>]) -> Result<Vec<u8>, Fault> {
 }
 
 impl Sa {
-    /// Begins an IKE SA with a peer.
+    /// Initiates an IKE SA with a peer.
     pub(crate) fn initiate(
         id: SaId,
         peer: (PeerId, Arc<Peer>),
@@ -114,7 +114,7 @@ impl Sa {
         self.common.send(bytes, cx);
     }
 
-    /// What both sides say: the value, the nonce, the ends, and what they know.
+    /// Appends the payloads of both roles: KE, nonce, NAT detection, supported extensions.
     fn push_init(&self, chain: &mut Chain, side: Side) {
         if let Some(agreement) = &self.agreement {
             chain.push(kind::KE, &write_value(agreement));
@@ -131,7 +131,7 @@ impl Sa {
         push_notify(chain, notify::HASHES, &[0, 1, 0, 2, 0, 3, 0, 4]);
     }
 
-    /// Tells the peer both ends, by which it finds translators (RFC 7296, 2.23).
+    /// Appends the NAT detection hashes of both endpoints (RFC 7296, 2.23).
     pub(super) fn push_ends(&self, chain: &mut Chain) {
         let spis = self.common.spis;
         let (local, remote) = (self.common.local, self.common.remote);
@@ -139,7 +139,7 @@ impl Sa {
         push_notify(chain, notify::NAT_DESTINATION, &nat_hash(spis, remote));
     }
 
-    /// Finds translators by the ends that the peer tells.
+    /// Detects NAT from the peer's NAT detection hashes.
     pub(super) fn read_ends(&mut self, found: &[Payload<'_>], spis: (u64, u64)) {
         let own = nat_hash(spis, self.common.local);
         let theirs = nat_hash(spis, self.common.remote);
@@ -152,7 +152,7 @@ impl Sa {
         self.common.translated = (said && !own_same, said && !theirs_same);
     }
 
-    /// Finds translators, and what the peer knows.
+    /// Detects NAT and the peer's extensions.
     fn read_init(&mut self, found: &[Payload<'_>], spis: (u64, u64)) {
         self.read_ends(found, spis);
         self.fragments = notified(found, notify::FRAGMENTS).is_some();
@@ -176,7 +176,7 @@ impl Sa {
         Ok(())
     }
 
-    /// A message of IKE_SA_INIT for an SA that there is.
+    /// Processes an IKE_SA_INIT message of an existing SA.
     pub(super) fn init_message(
         &mut self,
         header: &Header,
@@ -185,7 +185,7 @@ impl Sa {
     ) -> Result<(), Why> {
         let is_response = header.flags & RESPONSE != 0;
         if self.common.side == Side::Responder {
-            // The answer was lost.
+            // Repeated request: the response was lost.
             let again = !is_response && self.stage == Stage::Auth && message == self.init.0;
             for message in self.answered.clone().into_iter().filter(|_| again) {
                 self.common.send(message, cx);
@@ -228,7 +228,7 @@ impl Sa {
         Ok(())
     }
 
-    /// The responder wants another group, or nothing of what was offered.
+    /// Processes a refusal: another group or a cookie starts again, other errors end the SA.
     fn refused_first(
         &mut self,
         error: u16,
@@ -285,7 +285,7 @@ impl Sa {
         Ok(())
     }
 
-    /// Answers the first message of a peer; none if there is nothing to keep.
+    /// Responds to the first message of a peer; `None` if no SA results.
     pub(crate) fn respond(
         id: SaId,
         peer: (PeerId, Arc<Peer>),
@@ -309,7 +309,7 @@ impl Sa {
         }
     }
 
-    /// True if it goes on; false if only something was answered.
+    /// Answers a first message. Returns false if only an error or a cookie was sent.
     fn answer_first(
         &mut self,
         header: &Header,
@@ -374,7 +374,7 @@ impl Sa {
         Ok(true)
     }
 
-    /// Answers a first message.
+    /// Sends an unencrypted response.
     fn answer_clear(&mut self, chain: &Chain, cx: &mut Context<'_>) -> Vec<u8> {
         let bytes = chain.message(&self.header(exchange::INIT, true, 0));
         self.common.send(bytes.clone(), cx);

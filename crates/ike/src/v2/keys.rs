@@ -1,4 +1,4 @@
-//! Keys of IKEv2 (RFC 7296, 2.13 to 2.17), and the protection of messages by them (3.14; fragments: RFC 7383).
+//! Key derivation of IKEv2 (RFC 7296, 2.13 to 2.17), and encrypted messages (3.14; fragments: RFC 7383).
 
 use crate::config::Secret;
 use crate::crypto::{decrypt, encrypt, equal, hmac, prf_plus};
@@ -29,13 +29,13 @@ pub(super) struct Keys {
     responder: Direction,
 }
 
-/// What a message was protected as.
+/// A decrypted message.
 pub(super) struct Opened {
-    /// The kind of the first payload inside.
+    /// Type of the first inner payload.
     pub(super) first: u8,
-    /// The payloads.
+    /// Inner payloads.
     pub(super) plain: Vec<u8>,
-    /// Which fragment of how many, if it is one.
+    /// Fragment number and total, for fragments.
     pub(super) fragment: Option<(u16, u16)>,
 }
 
@@ -43,7 +43,7 @@ pub(super) const SK: u8 = 46;
 pub(super) const SKF: u8 = 53;
 
 impl Keys {
-    /// Keys of the first IKE SA.
+    /// Derives the keys of an initial IKE SA.
     pub(super) fn new(
         agreed: Agreed,
         shared: &Secret,
@@ -55,7 +55,7 @@ impl Keys {
         Self::expand(agreed, &seed, nonces, spis)
     }
 
-    /// Keys of an IKE SA that another made (RFC 7296, 2.18).
+    /// Derives the keys of an IKE SA after rekeying (RFC 7296, 2.18).
     pub(super) fn next(
         &self,
         agreed: Agreed,
@@ -113,7 +113,7 @@ impl Keys {
         }
     }
 
-    /// Key material of a pair of SAs (RFC 7296, 2.17).
+    /// Derives KEYMAT of a pair of SAs (RFC 7296, 2.17).
     pub(super) fn material(
         &self,
         shared: Option<&Secret>,
@@ -129,7 +129,8 @@ impl Keys {
         )
     }
 
-    /// What a side signs: its first message, the other's nonce, and its identity (RFC 7296, 2.15).
+    /// Returns the octets that a side signs: its first message, the peer's nonce, and its identity (RFC 7296,
+    /// 2.15).
     pub(super) fn signed(
         &self,
         by_initiator: bool,
@@ -142,13 +143,13 @@ impl Keys {
         [message, nonce, &id].concat()
     }
 
-    /// AUTH of a secret that both know.
+    /// Returns AUTH for a shared secret.
     pub(super) fn proof(&self, secret: &[u8], signed: &[u8]) -> Vec<u8> {
         let key = Secret::new(hmac(self.agreed.prf, secret, &[b"Key Pad for IKEv2"]));
         hmac(self.agreed.prf, key.bytes(), &[signed])
     }
 
-    /// A message with its payloads protected; `fragment` is which of how many it is.
+    /// Encrypts payloads into a message; `fragment` is number and total.
     pub(super) fn seal(
         &self,
         header: &Header,
@@ -191,7 +192,7 @@ impl Keys {
         out
     }
 
-    /// The payloads of a protected message whose SK or SKF payload is the first, if they are what the peer sent.
+    /// Verifies and decrypts a message whose first payload is SK or SKF.
     pub(super) fn open(&self, header: &Header, message: &[u8]) -> Result<Opened, Fault> {
         let direction = self.direction(header.flags & super::INITIATOR != 0);
         let (_, body) = Header::read(message)?;

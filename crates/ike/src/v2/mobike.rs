@@ -1,13 +1,14 @@
-//! MOBIKE (RFC 4555): an IKE SA of IKEv2 and its pairs move to other addresses.
+//! MOBIKE (RFC 4555): moves an IKEv2 SA and its pairs to other addresses.
 //!
 //! ```text
-//! initiator: own address changes ─▶ UPDATE_SA_ADDRESSES from the new one ─▶ answer ─▶ pairs move
-//! responder: UPDATE_SA_ADDRESSES ─▶ answer, COOKIE2 to the new address ─▶ COOKIE2 comes back ─▶ pairs move
+//! initiator: local address changes ─▶ UPDATE_SA_ADDRESSES from the new one ─▶ response ─▶ pairs move
+//! responder: UPDATE_SA_ADDRESSES ─▶ response, COOKIE2 to the new address ─▶ COOKIE2 returns ─▶ pairs move
 //! ```
-//! The responder moves its pairs when the peer has shown that it is reached at the new address (RFC 4555, 3.5 and 3.7):
-//! otherwise a peer could have its traffic sent to somebody else.
 //!
-//! The initiator alone decides which addresses are used (RFC 4555, 2.3). Pairs in transport mode cannot move: their
+//! The responder moves its pairs after a return routability check of the new address (RFC 4555, 3.5 and 3.7):
+//! otherwise a peer could redirect its traffic to a victim.
+//!
+//! The initiator alone chooses the addresses (RFC 4555, 2.3). Pairs in transport mode cannot move: their
 //! selectors are the addresses.
 
 use core::net::{IpAddr, SocketAddr};
@@ -20,27 +21,27 @@ use crate::engine::core::Context;
 use crate::event::{Action, Level, Side, State, Why};
 use crate::message::{Chain, Payload};
 
-/// Bytes of a COOKIE2; 8 to 64 are allowed (RFC 4555, 4.2.5).
+/// Length of a COOKIE2 in bytes; 8 to 64 are allowed (RFC 4555, 4.2.5).
 const COOKIE2_BYTES: usize = 16;
 
-/// A question whether the peer is reached at an address.
+/// Return routability check of a new address.
 pub(super) struct Check {
     cookie: Vec<u8>,
     remote: SocketAddr,
 }
 
 impl Sa {
-    /// Says that this side knows MOBIKE.
+    /// Appends MOBIKE_SUPPORTED.
     pub(super) fn push_mobike(chain: &mut Chain) {
         push_notify(chain, notify::MOBIKE, &[]);
     }
 
-    /// Takes over whether the peer knows MOBIKE.
+    /// Records whether the peer supports MOBIKE.
     pub(super) fn read_mobike(&mut self, found: &[Payload<'_>]) {
         self.is_mobile = notified(found, notify::MOBIKE).is_some();
     }
 
-    /// As initiator: moves to another own address. Returns false if the SA or one of its pairs cannot move.
+    /// Initiator: moves to another local address. Returns false if the SA or one of its pairs cannot move.
     pub(crate) fn move_to(&mut self, local: IpAddr, cx: &mut Context<'_>) -> bool {
         let is_ready = self.stage == Stage::Done && self.common.state == State::Established;
         let mut own = { cx.core.children.values() }.filter(|kept| kept.child.sa == self.common.id);
@@ -49,7 +50,7 @@ impl Sa {
             return false;
         }
         self.common.local.set_ip(local);
-        // There may be a translator on the new path.
+        // The new path may contain a NAT.
         self.common.move_to_4500();
         if let Some(asked) = &mut self.asked {
             asked.resend.at = cx.now;
@@ -61,7 +62,7 @@ impl Sa {
         true
     }
 
-    /// Asks the peer to send to the new address.
+    /// Sends UPDATE_SA_ADDRESSES from the new address.
     pub(super) fn ask_move(&mut self, cx: &mut Context<'_>) {
         let mut chain = Chain::default();
         push_notify(&mut chain, notify::UPDATE_ADDRESSES, &[]);
@@ -69,10 +70,9 @@ impl Sa {
         self.ask(exchange::INFORMATIONAL, &chain, Request::Move, cx);
     }
 
-    /// Takes the answer.
+    /// Processes the response to UPDATE_SA_ADDRESSES.
     ///
-    /// # Errors
-    /// The peer does not take the new address.
+    /// # Errors The peer refuses the new address.
     pub(super) fn moved(&mut self, found: &[Payload<'_>], cx: &mut Context<'_>) -> Result<(), Why> {
         if let Some(number) = error(found) {
             let text = format!(
@@ -87,7 +87,8 @@ impl Sa {
         Ok(())
     }
 
-    /// As responder: what an INFORMATIONAL request says of addresses, with what belongs in the answer.
+    /// Responder: processes the MOBIKE notifications of an INFORMATIONAL request. Returns the response
+    /// payloads.
     pub(super) fn hear_move(
         &mut self,
         found: &[Payload<'_>],
@@ -108,14 +109,14 @@ impl Sa {
         if self.is_mobile && notified(found, notify::NAT_SOURCE).is_some() {
             self.push_ends(&mut chain);
         }
-        // The peer proves that it is reached at its address (RFC 4555, 3.7).
+        // Return routability: returns the peer's cookie (RFC 4555, 3.7).
         if let Some(cookie) = notified(found, notify::COOKIE2) {
             push_notify(&mut chain, notify::COOKIE2, cookie.data);
         }
         chain
     }
 
-    /// As responder: asks the peer to send back a random value from its new address.
+    /// Responder: sends a COOKIE2 to the peer's new address.
     pub(super) fn ask_cookie(&mut self, cx: &mut Context<'_>) {
         let check = Check {
             cookie: cx.core.random(COOKIE2_BYTES),
@@ -126,11 +127,10 @@ impl Sa {
         self.ask(exchange::INFORMATIONAL, &chain, Request::Verify(check), cx);
     }
 
-    /// As responder: takes the value that came back, and moves the pairs. Nothing moves if the peer has moved on
-    /// meanwhile: its next address is asked for, too.
+    /// Responder: checks the returned COOKIE2 and moves the pairs. If the peer has moved again meanwhile,
+    /// checks its next address instead.
     ///
-    /// # Errors
-    /// The value is another one, which ends the SA (RFC 4555, 3.7).
+    /// # Errors The cookie differs, which ends the SA (RFC 4555, 3.7).
     pub(super) fn verified(
         &mut self,
         check: &Check,
@@ -149,7 +149,7 @@ impl Sa {
         Ok(())
     }
 
-    /// Packets of all pairs travel between the ends of the IKE SA from now on.
+    /// Moves all pairs to the endpoints of the IKE SA.
     fn move_pairs(&mut self, cx: &mut Context<'_>) {
         let (local, remote) = (self.common.local, self.common.remote);
         let natt = self.common.translated != (false, false);

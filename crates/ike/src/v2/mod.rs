@@ -4,11 +4,12 @@
 //!  init.rs      IKE_SA_INIT, cookies          ──▶ keys.rs
 //!  auth.rs      IKE_AUTH: secrets, signatures (prove.rs), EAP
 //!  child.rs     pairs of SAs, with offer.rs and traffic.rs
-//!  renew.rs     the IKE SA made anew
-//!  info.rs      deletions, and whether the peer lives
-//!  mobike.rs    other addresses of either side (RFC 4555)
+//!  renew.rs     rekeying of the IKE SA
+//!  info.rs      deletions and liveness checks
+//!  mobike.rs    address changes of either side (RFC 4555)
 //! ```
-//! Each side asks one thing at a time (a window of 1), and gives the same answer to the same question.
+//!
+//! Each side has one outstanding request (window size 1), and repeats its response to a repeated request.
 
 mod allow;
 mod auth;
@@ -41,7 +42,7 @@ use renew::Renewal;
 
 pub(crate) use init::is_first;
 
-/// Kinds of payloads (RFC 7296, 3.2).
+/// Payload types (RFC 7296, 3.2).
 mod kind {
     pub(super) const SA: u8 = 33;
     pub(super) const KE: u8 = 34;
@@ -59,7 +60,7 @@ mod kind {
     pub(super) const EAP: u8 = 48;
 }
 
-/// Kinds of exchanges.
+/// Exchange types.
 mod exchange {
     pub(super) const INIT: u8 = 34;
     pub(super) const AUTH: u8 = 35;
@@ -67,7 +68,7 @@ mod exchange {
     pub(super) const INFORMATIONAL: u8 = 37;
 }
 
-/// Kinds of notifications (RFC 7296, 3.10.1; RFC 4555, 4; RFC 7383; RFC 7427).
+/// Notify message types (RFC 7296, 3.10.1; RFC 4555, 4; RFC 7383; RFC 7427).
 mod notify {
     pub(super) const UNSUPPORTED: u16 = 1;
     pub(super) const INVALID_SYNTAX: u16 = 7;
@@ -78,7 +79,7 @@ mod notify {
     pub(super) const TS_UNACCEPTABLE: u16 = 38;
     pub(super) const TEMPORARY: u16 = 43;
     pub(super) const NO_CHILD: u16 = 44;
-    /// Kinds from here on are no errors.
+    /// First status type; lower types are errors.
     pub(super) const STATUS: u16 = 16_384;
     pub(super) const INITIAL_CONTACT: u16 = 16_384;
     pub(super) const NAT_SOURCE: u16 = 16_388;
@@ -93,48 +94,48 @@ mod notify {
     pub(super) const HASHES: u16 = 16_431;
 }
 
-/// The flag of messages of the one who began the IKE SA.
+/// Flag of messages of the original initiator.
 pub(crate) const INITIATOR: u8 = 0x08;
 const RESPONSE: u8 = 0x20;
 
-/// How long an IKE SA may take to come to be.
+/// Time limit for establishing an IKE SA.
 const OPENING: Duration = Duration::from_secs(75);
-/// Longer messages are sent in fragments, if the peer knows those (RFC 7383); so long are fragments.
+/// Maximum length of unfragmented messages, and length of fragments if the peer supports them (RFC 7383).
 const FRAGMENT: usize = 1200;
-/// The most things that wait to be asked.
+/// Maximum number of queued requests.
 const TASKS: usize = 1024;
 
-/// How far it is.
+/// Progress of the IKE SA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Init,
     Auth,
-    /// EAP goes on.
+    /// EAP is running.
     Eap,
-    /// EAP was successful, and is to be proved by its key.
+    /// EAP succeeded; AUTH with its key is pending.
     EapProof,
     Done,
 }
 
-/// What is to be asked.
+/// A queued request.
 #[derive(Debug)]
 enum Task {
     Child(PolicyId, Option<ChildId>),
     Renew,
-    /// This side's SPI, and its pair, if there is one.
+    /// Delete a pair by its local SPI; the pair itself may be gone.
     Delete(Protocol, u32, Option<ChildId>),
     Leave(Why),
     Alive,
-    /// The address of this side changed.
+    /// Announce a new local address.
     Move,
-    /// The peer announced another address (UPDATE_SA_ADDRESSES, RFC 4555, 3.5).
+    /// Check a new address of the peer (UPDATE_SA_ADDRESSES, RFC 4555, 3.5).
     Verify,
 }
 
-/// What was asked.
+/// The outstanding request.
 enum Request {
     Init,
-    /// With the pair that comes with it.
+    /// With the first pair.
     Auth(Option<Box<Wanted>>),
     Child(Box<Wanted>),
     Renew(Box<Renewal>),
@@ -151,30 +152,30 @@ struct Asked {
     resend: Resend,
 }
 
-/// What is answered.
+/// Response to a request.
 enum Reply {
     Now(Chain),
-    /// Somebody must be asked before.
+    /// Postponed: the pool or the RADIUS server has to answer first.
     Later,
-    /// The SA is over after that.
+    /// Ends the SA after the response.
     Over(Chain, Why),
 }
 
-/// A request and the ends that its datagram travelled between: this side's, and the peer's.
+/// A request and its endpoints: local and remote.
 struct Arrival {
     exchange: u8,
     ends: (SocketAddr, SocketAddr),
     natt: bool,
 }
 
-/// An IKE SA of IKEv2.
+/// An IKEv2 SA.
 pub(crate) struct Sa {
     pub(crate) common: Common,
     stage: Stage,
     agreement: Option<Agreement>,
     tries: u8,
     cookie: Vec<u8>,
-    /// Of the initiator, and of the responder.
+    /// Nonces and first messages, each of initiator and responder.
     nonces: (Vec<u8>, Vec<u8>),
     init: (Vec<u8>, Vec<u8>),
     ids: (Vec<u8>, Vec<u8>),
@@ -186,30 +187,30 @@ pub(crate) struct Sa {
     tasks: VecDeque<Task>,
     gather: Gather,
     fragments: bool,
-    /// Whether both sides know MOBIKE.
+    /// Both sides support MOBIKE.
     is_mobile: bool,
-    /// Hashes that the peer takes in signatures (RFC 7427).
+    /// Signature hashes that the peer supports (RFC 7427).
     hashes: Vec<Hash>,
-    /// As responder: the payloads of the first message of IKE_AUTH, and the message that waits for an answer.
+    /// Responder: payloads of the first IKE_AUTH request, and message ID of a postponed response.
     opening: (u8, Vec<u8>),
     waiting: Option<u32>,
     msk: Option<crate::config::Secret>,
     eap: Option<crate::eap::Client>,
-    /// The SA that the peer made in place of this one while this side made one, too: it, and the lower nonce.
+    /// IKE SA from the peer's simultaneous rekey, and the lower nonce of that exchange.
     rival: Option<(SaId, Vec<u8>)>,
     renew_at: Option<Instant>,
-    /// When the peer is told that the SA is to go.
+    /// Time to send the delete.
     leave_at: Option<Instant>,
     over_at: Instant,
     gone: bool,
 }
 
-/// The body of the first payload of a kind.
+/// Returns the body of the first payload of a type.
 fn body<'a>(payloads: &[Payload<'a>], kind: u8) -> Result<&'a [u8], Fault> {
     bodies(payloads, kind).next().ok_or(Fault::Value)
 }
 
-/// Bodies of payloads of a kind.
+/// Iterates over the bodies of payloads of a type.
 fn bodies<'a>(payloads: &[Payload<'a>], kind: u8) -> impl Iterator<Item = &'a [u8]> {
     payloads
         .iter()
@@ -217,17 +218,17 @@ fn bodies<'a>(payloads: &[Payload<'a>], kind: u8) -> impl Iterator<Item = &'a [u
         .map(|payload| payload.body)
 }
 
-/// The notifications of a message.
+/// Iterates over the notifications of a message.
 fn notifies<'a>(payloads: &[Payload<'a>]) -> impl Iterator<Item = Notify<'a>> {
     bodies(payloads, kind::NOTIFY).filter_map(|body| Notify::read(Version::Two, body).ok())
 }
 
-/// The notification of a kind.
+/// Returns the first notification of a type.
 fn notified<'a>(payloads: &[Payload<'a>], number: u16) -> Option<Notify<'a>> {
     notifies(payloads).find(|notify| notify.kind == number)
 }
 
-/// The first error that a message says.
+/// Returns the first error notification.
 fn error(payloads: &[Payload<'_>]) -> Option<u16> {
     notifies(payloads)
         .map(|notify| notify.kind)
@@ -241,7 +242,7 @@ fn push_notify(chain: &mut Chain, number: u16, data: &[u8]) {
     );
 }
 
-/// An answer that only says an error.
+/// Builds a response with a single error.
 fn refusal(number: u16) -> Chain {
     let mut chain = Chain::default();
     push_notify(&mut chain, number, &[]);
@@ -281,7 +282,7 @@ impl Sa {
         }
     }
 
-    /// A header for a message of this SA.
+    /// Returns the header of a message of this SA.
     const fn header(&self, exchange: u8, response: bool, id: u32) -> Header {
         let side = match self.common.side {
             Side::Initiator => INITIATOR,
@@ -298,7 +299,7 @@ impl Sa {
         }
     }
 
-    /// Payloads as a protected message, in fragments if that is needed.
+    /// Encrypts payloads into a message, fragmented if necessary.
     fn seal(&self, header: &Header, chain: &Chain, cx: &mut Context<'_>) -> Vec<Vec<u8>> {
         let Some(keys) = &self.keys else {
             return Vec::new();
@@ -321,7 +322,7 @@ impl Sa {
         sealed.collect()
     }
 
-    /// Asks something.
+    /// Sends a request and starts its retransmission.
     fn ask(&mut self, number: u8, chain: &Chain, request: Request, cx: &mut Context<'_>) {
         let id = self.next_out;
         self.next_out += 1;
@@ -341,7 +342,7 @@ impl Sa {
         });
     }
 
-    /// Answers the question that is due.
+    /// Sends the response to the current request.
     fn answer(&mut self, number: u8, chain: &Chain, cx: &mut Context<'_>) {
         let header = self.header(number, true, self.next_in);
         self.answered = self.seal(&header, chain, cx);
@@ -351,7 +352,7 @@ impl Sa {
         }
     }
 
-    /// Takes a message. An error ends the SA.
+    /// Processes a message. An error ends the SA.
     pub(crate) fn input(
         &mut self,
         header: &Header,
@@ -389,7 +390,8 @@ impl Sa {
         if is_new {
             self.common.follow(ends, natt, cx);
         } else if !is_response && header.id.wrapping_add(1) == self.next_in {
-            // The answer was lost; to a fragment but the first nothing is said (RFC 7383, 2.6.1).
+            // Repeated request: the response was lost. Only the first fragment triggers a repetition (RFC 7383,
+            // 2.6.1).
             let again = opened.fragment.is_none_or(|(at, _)| at == 1);
             for message in self.answered.clone().into_iter().filter(|_| again) {
                 self.common.send(message, cx);
@@ -423,7 +425,7 @@ impl Sa {
         self.request(&arrival, (first, &plain), &found, cx)
     }
 
-    /// Answers what the peer asks.
+    /// Processes a request.
     fn request(
         &mut self,
         arrival: &Arrival,
@@ -475,7 +477,7 @@ impl Sa {
         }
     }
 
-    /// Takes an answer of the peer.
+    /// Processes a response.
     fn response(
         &mut self,
         number: u8,
@@ -524,14 +526,14 @@ impl Sa {
         Ok(())
     }
 
-    /// Another SA has taken its place: it only listens, and is deleted after a while.
+    /// Marks the SA as replaced: it only listens, and is deleted after a while.
     pub(crate) fn retire(&mut self, after: Duration, now: Instant) {
         self.common.state = State::Expired;
         self.renew_at = None;
         self.leave_at = Some(now + after);
     }
 
-    /// Asks what waits to be asked, if nothing is being asked.
+    /// Sends the next queued request, if none is outstanding.
     fn go_on(&mut self, cx: &mut Context<'_>) {
         while self.asked.is_none() && self.stage == Stage::Done {
             let Some(task) = self.tasks.pop_front() else {
@@ -560,7 +562,7 @@ impl Sa {
         }
     }
 
-    /// Does what is due. An error ends the SA.
+    /// Runs the timers that are due. An error ends the SA.
     pub(crate) fn tick(&mut self, cx: &mut Context<'_>) -> Result<(), Why> {
         if self.over_at <= cx.now {
             self.gone |= self.common.is_half_open();
@@ -597,14 +599,14 @@ impl Sa {
         Ok(())
     }
 
-    /// When the peer is asked whether it lives: it was silent, and nothing is being asked.
+    /// Returns the time of the next liveness check: the peer was silent and no request is outstanding.
     fn alive_at(&self) -> Option<Instant> {
         let (interval, _) = self.common.peer.profile.dpd?;
         let idle = self.asked.is_none() && self.tasks.is_empty() && self.stage == Stage::Done;
         (idle && !interval.is_zero()).then(|| self.common.last_seen + interval)
     }
 
-    /// When `tick` is worth a call.
+    /// Returns the time of the next `tick`.
     pub(crate) fn deadline(&self) -> Instant {
         let times = [
             self.asked.as_ref().map(|asked| asked.resend.at),
@@ -616,7 +618,7 @@ impl Sa {
         times.into_iter().flatten().fold(self.over_at, Instant::min)
     }
 
-    /// SAs of a policy are wanted.
+    /// Negotiates SAs for a policy.
     pub(crate) fn acquire(
         &mut self,
         policy: PolicyId,
@@ -641,12 +643,12 @@ impl Sa {
         }
     }
 
-    /// Whether SAs of a policy are being agreed on.
+    /// Returns true if SAs of a policy are requested or queued.
     pub(crate) fn is_busy_with(&self, policy: PolicyId) -> bool {
         self.unfinished().contains(&policy)
     }
 
-    /// Policies for which pairs were asked for, or will be.
+    /// Returns policies whose SAs are requested or queued.
     pub(crate) fn unfinished(&self) -> Vec<PolicyId> {
         let asked = match self.asked.as_ref().map(|asked| &asked.request) {
             Some(Request::Child(wanted) | Request::Auth(Some(wanted))) => Some(wanted.policy_id()),
@@ -659,12 +661,12 @@ impl Sa {
         asked.into_iter().chain(waiting).collect()
     }
 
-    /// The peer was heard.
+    /// Records that the peer is alive.
     pub(crate) const fn heard(&mut self, now: Instant) {
         self.common.last_seen = now;
     }
 
-    /// It is there.
+    /// Marks the IKE SA as established and starts the queued requests.
     fn establish(&mut self, cx: &mut Context<'_>) {
         self.stage = Stage::Done;
         self.begin_life(cx);
@@ -678,7 +680,7 @@ impl Sa {
         }
     }
 
-    /// Sets when it is made anew, and when it is over.
+    /// Sets the times of rekeying and of the end.
     fn begin_life(&mut self, cx: &mut Context<'_>) {
         self.common.state = State::Established;
         self.common.established = Some(cx.now);

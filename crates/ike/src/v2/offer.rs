@@ -1,17 +1,17 @@
-//! Proposals of IKEv2 (RFC 7296, 3.3): of an IKE SA, and of pairs of ESP or AH.
+//! Proposals of IKEv2 (RFC 7296, 3.3): of IKE SAs, and of ESP and AH pairs.
 
 use super::keys::Agreed;
 use crate::config::{Policy, Profile, Protocol};
 use crate::message::{Attribute, Offer, Transform};
 use crate::suite::{ChildSuite, Cipher, Encryption, Group, Hash, Kind};
 
-/// Types of transforms.
+/// Transform types.
 const ENCRYPTION: u8 = 1;
 const PRF: u8 = 2;
 const INTEGRITY: u8 = 3;
 const GROUP: u8 = 4;
 const SEQUENCE: u8 = 5;
-/// The attribute of a key's length.
+/// Attribute: key length.
 const LENGTH: u16 = 14;
 
 fn transform(kind: u8, id: u16, bits: Option<u16>) -> Transform {
@@ -78,7 +78,7 @@ fn prfs(profile: &Profile) -> Vec<Hash> {
         .map_or_else(|| profile.hash.clone(), |prf| vec![prf])
 }
 
-/// The offer of an IKE SA. `spi` is there when it is made anew.
+/// Builds the proposal of an IKE SA. `spi` is set for rekeying.
 pub(super) fn ike(profile: &Profile, spi: Option<u64>) -> Vec<Offer> {
     let mut transforms = Vec::new();
     for cipher in &profile.encryption {
@@ -104,7 +104,7 @@ pub(super) fn ike(profile: &Profile, spi: Option<u64>) -> Vec<Offer> {
     }]
 }
 
-/// The first transform of a type in the peer's order that is one of these.
+/// Returns the first of these transforms in the peer's order.
 fn first<T: Copy>(
     offer: &Offer,
     kind: u8,
@@ -117,13 +117,13 @@ fn first<T: Copy>(
         let mut own = own.iter().copied();
         own.find(|own| {
             let (id, wanted) = number(*own);
-            // A key of one possible length is offered with and without that.
+            // Blowfish may be offered with or without its key length.
             id == one.id && (bits == wanted.map(u64::from) || (bits.is_none() && id == 7))
         })
     })
 }
 
-/// Chooses an IKE SA; of groups, that of which a value was sent is liked best.
+/// Selects the algorithms of an IKE SA; prefers the group whose public value was sent.
 pub(super) fn choose_ike(
     offers: &[Offer],
     profile: &Profile,
@@ -170,14 +170,15 @@ fn encryption_number(encryption: Encryption) -> (u16, Option<u16>) {
         encryption.kind,
         Kind::Des | Kind::TripleDes | Kind::Null | Kind::ChaCha20Poly1305
     );
-    // Zero is no encryption's number.
+    // Zero is no transform ID of an encryption.
     (
         kind_number(encryption.kind).unwrap_or(0),
         (!fixed).then_some(encryption.bits),
     )
 }
 
-/// The offers of a pair: AEADs apart from others, as they have no integrity (RFC 7296, 3.3.3).
+/// Builds the proposals of a pair: AEAD ciphers separately, since they have no integrity transform (RFC 7296,
+/// 3.3.3).
 pub(super) fn child(policy: &Policy, spi: u32, group: Option<Group>) -> Vec<Offer> {
     let known = policy
         .proposal
@@ -211,7 +212,7 @@ pub(super) fn child(policy: &Policy, spi: u32, group: Option<Group>) -> Vec<Offe
     if protocol == 3 && !aeads.is_empty() {
         lists.push(of(&aeads));
     }
-    // What stands first in the list is offered first.
+    // The first cipher of the configuration comes first in the proposals.
     let aead_first = policy
         .proposal
         .encryption
@@ -232,28 +233,28 @@ pub(super) fn child(policy: &Policy, spi: u32, group: Option<Group>) -> Vec<Offe
     offers.collect()
 }
 
-/// What was chosen for a pair.
+/// Negotiated algorithms of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chosen {
     pub(super) suite: ChildSuite,
     pub(super) group: Option<Group>,
-    /// The peer's SPI.
+    /// SPI of the peer.
     pub(super) spi: u32,
 }
 
-/// Chooses the group of an offer that has some; the inner none is that the peer takes none.
+/// Selects the group. The inner `None` means that the peer needs none; the outer one refuses the offer.
 fn choose_group(offer: &Offer, policy: &Policy) -> Option<Option<Group>> {
     if let Some(group) = policy.proposal.pfs {
         let number = |group: Group| (group.number(), None);
         return first(offer, GROUP, &[group], number).map(Some);
     }
-    // Who has none accepts that of the peer: it can only be better.
+    // Without a configured group, the peer's group is accepted.
     let groups = offer.transforms.iter().filter(|one| one.kind == GROUP);
     let mut groups = groups.map(|one| (one.id != 0).then_some(one.id));
     groups.find_map(|id| id.map_or(Some(None), |id| Group::of(id).map(Some)))
 }
 
-/// Chooses a pair. `with_group` is whether groups count: in IKE_AUTH there are none.
+/// Selects the algorithms of a pair. `with_group` is false in IKE_AUTH, which has no groups.
 pub(super) fn choose_child(
     offers: &[Offer],
     policy: &Policy,

@@ -1,4 +1,4 @@
-//! How the two prove who they are (RFC 7296, 2.15 and 3.8; RFC 7427; RFC 4754).
+//! AUTH payloads of both sides (RFC 7296, 2.15 and 3.8; RFC 7427; RFC 4754).
 
 use super::{Sa, bodies, body, kind};
 use crate::config::{Auth, Certified, Id, Scheme, Secret, Verifier};
@@ -9,19 +9,19 @@ use crate::event::{Side, Why};
 use crate::message::{Chain, Payload};
 use crate::suite::Hash;
 
-/// Methods of authentication.
+/// Authentication methods.
 const RSA: u8 = 1;
 const SECRET: u8 = 2;
 const SIGNATURE: u8 = 14;
-/// A certificate for signatures, X.509.
+/// Certificate encoding: X.509 signature certificate.
 const X509: u8 = 4;
 
-/// The object identifiers 1.2.840.113549.1.1 (RSA), 1.2.840.10045.4.3 (ECDSA), 2.16.840.1.101.3.4.2 (SHA-2).
+/// Object identifiers 1.2.840.113549.1.1 (RSA), 1.2.840.10045.4.3 (ECDSA), 2.16.840.1.101.3.4.2 (SHA-2).
 const OF_RSA: [u8; 8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
 const OF_ECDSA: [u8; 7] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03];
 const OF_SHA2: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02];
 
-/// The algorithm identifier of a scheme (RFC 7427, Appendix A); none if it has none.
+/// Returns the AlgorithmIdentifier of a scheme (RFC 7427, Appendix A); `None` if none is defined.
 fn algorithm(scheme: Scheme) -> Option<Vec<u8>> {
     let oid = |prefix: &[u8], last: u8| der::short(6, &[prefix, &[last]]);
     let null = [5, 0];
@@ -57,7 +57,7 @@ fn algorithm(scheme: Scheme) -> Option<Vec<u8>> {
     })
 }
 
-/// Schemes that have algorithm identifiers, best first, with the hash that the peer must know.
+/// Schemes with an AlgorithmIdentifier, best first, with the hash that the peer must support.
 const SCHEMES: [(Scheme, Hash); 10] = [
     (Scheme::EcdsaP256, Hash::Sha256),
     (Scheme::EcdsaP384, Hash::Sha384),
@@ -71,14 +71,14 @@ const SCHEMES: [(Scheme, Hash); 10] = [
     (Scheme::RsaPkcs1(Hash::Sha1), Hash::Sha1),
 ];
 
-/// The methods of RFC 4754, with the scheme of each.
+/// ECDSA methods of RFC 4754.
 const CURVES: [(u8, Scheme); 3] = [
     (9, Scheme::EcdsaP256),
     (10, Scheme::EcdsaP384),
     (11, Scheme::EcdsaP521),
 ];
 
-/// The certificates that a peer sends, in DER: its own first.
+/// Returns the peer's certificates in DER, its own first.
 pub(super) fn certificates<'f>(found: &'f [Payload<'_>]) -> impl Iterator<Item = &'f [u8]> {
     let all = bodies(found, kind::CERT).filter_map(|body| body.split_first());
     let known = all.filter(|(encoding, _)| **encoding == X509);
@@ -86,7 +86,7 @@ pub(super) fn certificates<'f>(found: &'f [Payload<'_>]) -> impl Iterator<Item =
 }
 
 impl Sa {
-    /// What a side signs: its first message, the other's nonce, its identity.
+    /// Returns the octets that a side signs.
     fn signed(&self, side: Side) -> Vec<u8> {
         let Some(keys) = &self.keys else {
             return Vec::new();
@@ -97,7 +97,7 @@ impl Sa {
         }
     }
 
-    /// AUTH of a secret, or of EAP's key.
+    /// Returns AUTH for a pre-shared key or the MSK of EAP.
     pub(super) fn prove_by_secret(&self, secret: &Secret, side: Side) -> Vec<u8> {
         let keys = self.keys.as_ref();
         let proof = keys
@@ -106,7 +106,7 @@ impl Sa {
         [&[SECRET, 0, 0, 0], proof.as_slice()].concat()
     }
 
-    /// AUTH of a key, in the best way that the peer knows.
+    /// Returns AUTH by a signature, with the best method that the peer supports.
     fn prove_by_key(&self, certified: &Certified) -> Option<Vec<u8>> {
         let message = self.signed(self.common.side);
         let known = SCHEMES
@@ -131,7 +131,7 @@ impl Sa {
         Some([&[*method, 0, 0, 0], signature.as_slice()].concat())
     }
 
-    /// The own proof, with the certificates that it needs.
+    /// Appends the local AUTH, and the certificates for it.
     pub(super) fn push_proof(&self, chain: &mut Chain) -> Result<(), Why> {
         if let Some(msk) = &self.msk {
             chain.push(kind::AUTH, &self.prove_by_secret(msk, self.common.side));
@@ -154,7 +154,7 @@ impl Sa {
         }
     }
 
-    /// Asks for certificates of authorities that are trusted.
+    /// Appends CERTREQ payloads for the trusted authorities.
     pub(super) fn push_requests(&self, chain: &mut Chain) {
         let mut keys = Vec::new();
         for identity in &self.common.peer.identities {
@@ -175,13 +175,13 @@ impl Sa {
         }
     }
 
-    /// The authentication of the identity in use.
+    /// Returns the credentials of the current identity.
     pub(super) fn auth(&self) -> Option<Auth> {
         let identity = self.common.peer.identities.get(self.common.identity)?;
         Some(identity.auth.clone())
     }
 
-    /// Whether the peer is who it should be, and whether its proof is right.
+    /// Verifies the peer's identity and its AUTH.
     pub(super) fn judge(&self, found: &[Payload<'_>], id: &Id) -> Result<(), String> {
         let identity = self
             .common
@@ -202,7 +202,7 @@ impl Sa {
         };
         if let Some(secret) = secret {
             let wanted = self.prove_by_secret(secret, theirs);
-            // The three bytes behind the method are of no account.
+            // The three reserved bytes after the method are ignored.
             let same = proof.first() == Some(&SECRET)
                 && equal(proof.get(4..).unwrap_or_default(), &wanted[4..]);
             return same

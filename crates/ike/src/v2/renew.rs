@@ -1,4 +1,5 @@
-//! The IKE SA made anew (RFC 7296, 1.3.2, 2.18 and 2.8.2): the new one has the pairs of the old one, which is deleted.
+//! Rekeying of the IKE SA (RFC 7296, 1.3.2, 2.18 and 2.8.2): the new SA inherits the pairs, and the old one is
+//! deleted.
 
 use machine::{Duration, Instant};
 
@@ -16,10 +17,10 @@ use crate::event::{Action, Level, SaId, Side, State, Why};
 use crate::message::{Chain, Offer, Payload, Version, write_offers};
 use crate::suite::Group;
 
-/// How long an IKE SA in whose place another is waits to be deleted.
+/// Time that a replaced IKE SA waits for its deletion.
 const BEHIND: Duration = Duration::from_secs(60);
 
-/// An IKE SA that this side asks for.
+/// The IKE SA that this side requests.
 pub(super) struct Renewal {
     spi: u64,
     nonce: Vec<u8>,
@@ -27,7 +28,7 @@ pub(super) struct Renewal {
 }
 
 impl Sa {
-    /// Asks for an IKE SA in place of this one.
+    /// Requests an IKE SA in place of this one.
     pub(super) fn ask_renewal(&mut self, cx: &mut Context<'_>) {
         let group = self.keys.as_ref().map(|keys| keys.agreed.group);
         let Some(agreement) = group.and_then(|group| Agreement::new(group, &mut cx.core.entropy))
@@ -51,7 +52,7 @@ impl Sa {
         );
     }
 
-    /// Takes the answer.
+    /// Processes the response.
     pub(super) fn renewed(
         &mut self,
         renewal: Renewal,
@@ -78,7 +79,7 @@ impl Sa {
             return;
         };
         match self.rival.take() {
-            // The peer's stays, and it deletes the old one.
+            // Simultaneous rekey: the peer's SA stays, and the peer deletes the old one.
             Some((_, rival)) if lowest < rival => new.tasks.push_back(Task::Leave(Why::Replaced)),
             _ => {
                 self.hand_over(id, cx);
@@ -106,7 +107,7 @@ impl Sa {
         Some((agreed, spi, read_nonce(found).ok()?, shared))
     }
 
-    /// Answers with an IKE SA in place of this one.
+    /// Responder: answers with an IKE SA in place of this one.
     pub(super) fn answer_renewal(
         &mut self,
         offers: &[Offer],
@@ -165,7 +166,7 @@ impl Sa {
             self.asked.as_ref().map(|asked| &asked.request),
             Some(Request::Renew(_))
         ) {
-            // Both at once: who stays is known when the peer answers.
+            // Simultaneous rekey: the peer's response decides which SA stays.
             self.rival = Some((id, nonce.min(own.1)));
         } else {
             self.hand_over(id, cx);
@@ -175,7 +176,7 @@ impl Sa {
         Reply::Now(chain)
     }
 
-    /// The new SA has the pairs of this one, which only waits for its end.
+    /// Moves the pairs to the new SA; this one waits for its deletion.
     pub(super) fn hand_over(&mut self, to: SaId, cx: &mut Context<'_>) {
         for child in cx.core.pairs_with(self.common.id) {
             cx.core.move_pair(child, to);
@@ -194,7 +195,7 @@ impl Sa {
         self.over_at = self.over_at.min(cx.now + BEHIND);
     }
 
-    /// An SA that came of this one.
+    /// Creates the new IKE SA.
     fn successor(
         &self,
         id: SaId,
@@ -227,7 +228,7 @@ impl Sa {
         Some(new)
     }
 
-    /// It is kept now: what the old one was asked for is asked for.
+    /// Starts the queued requests once the engine has stored the SA.
     pub(crate) fn adopted(&mut self, now: Instant) {
         self.common.last_seen = now;
         for (policy, replaces) in core::mem::take(&mut self.common.wanted) {

@@ -1,4 +1,4 @@
-//! Traffic selectors (RFC 7296, 2.9): policies as ranges, and what of ranges a policy allows.
+//! Traffic selectors (RFC 7296, 2.9): policies as ranges, and narrowing of ranges by policies.
 
 use core::net::IpAddr;
 
@@ -7,7 +7,7 @@ use ipnet::{IpNet, Ipv4Subnets, Ipv6Subnets};
 use crate::config::{GeneratePolicy, Policy, Selector};
 use crate::message::Range;
 
-/// A selector as a range.
+/// Returns the range of a selector.
 pub(super) fn range(selector: &Selector, protocol: u8) -> Range {
     let ports = if selector.port == 0 {
         (0, u16::MAX)
@@ -21,7 +21,7 @@ pub(super) fn range(selector: &Selector, protocol: u8) -> Range {
     }
 }
 
-/// The first prefix of a range.
+/// Returns the first prefix of a range.
 fn first_prefix((first, last): (IpAddr, IpAddr)) -> Option<IpNet> {
     match (first, last) {
         (IpAddr::V4(first), IpAddr::V4(last)) => {
@@ -34,7 +34,7 @@ fn first_prefix((first, last): (IpAddr, IpAddr)) -> Option<IpNet> {
     }
 }
 
-/// What a range and a selector have in common, as one selector: all of the selector if it is within.
+/// Returns the common part of range and selector: the whole selector if the range contains it.
 fn meet(range: &Range, selector: &Selector) -> Option<Selector> {
     let (first, last) = (selector.prefix.network(), selector.prefix.broadcast());
     if first.is_ipv4() != range.addresses.0.is_ipv4() {
@@ -56,10 +56,10 @@ fn meet(range: &Range, selector: &Selector) -> Option<Selector> {
     Some(Selector { prefix, port })
 }
 
-/// Selectors of both ends and a protocol.
+/// Local selector, remote selector and protocol.
 pub(super) type Traffic = (Selector, Selector, u8);
 
-/// What of the peer's ranges (of this side, and of its own) a policy is for.
+/// Returns the common part of a policy and the peer's ranges (local, then remote).
 pub(super) fn narrow(policy: &Policy, own: &[Range], theirs: &[Range]) -> Option<Traffic> {
     own.iter().find_map(|own| {
         theirs.iter().find_map(|theirs| {
@@ -72,14 +72,14 @@ pub(super) fn narrow(policy: &Policy, own: &[Range], theirs: &[Range]) -> Option
     })
 }
 
-/// What of the peer's ranges a template allows.
+/// Returns the part of the peer's ranges that a template permits.
 pub(super) fn generate(
     template: &Policy,
     generate: GeneratePolicy,
     own: &[Range],
     theirs: &[Range],
 ) -> Option<Traffic> {
-    // A template for all addresses of IPv6 is for all of IPv4, too (RouterOS: the default template).
+    // RouterOS: a template for all IPv6 addresses covers all IPv4 addresses as well (default template).
     let widened = |selector: &Selector, range: &Range| {
         let all = selector.prefix.prefix_len() == 0 && range.addresses.0.is_ipv4();
         let prefix = if all {
@@ -113,7 +113,7 @@ pub(super) fn generate(
     })
 }
 
-/// Whether one range is within another.
+/// Returns true if one range contains the other.
 pub(super) fn is_within(inner: &Range, outer: &Range) -> bool {
     let protocol = outer.protocol == 0 || outer.protocol == inner.protocol;
     let ports = outer.ports.0 <= inner.ports.0 && inner.ports.1 <= outer.ports.1;
@@ -123,7 +123,7 @@ pub(super) fn is_within(inner: &Range, outer: &Range) -> bool {
     protocol && ports && family && addresses
 }
 
-/// A range as a selector: its first prefix.
+/// Returns the first prefix of a range as a selector.
 pub(super) fn selector(range: &Range) -> Option<Selector> {
     let port = if range.ports.0 == range.ports.1 {
         range.ports.0

@@ -1,4 +1,4 @@
-//! Who begins: both sides at once, or a stranger with the address of the peer; and when a silent peer is given up.
+//! Simultaneous initiation, strangers that spoof the peer's address, and giving up on a silent peer.
 
 use ike::{Exchange, Mode, Peer, Side, State, Why};
 use machine::Duration;
@@ -7,7 +7,7 @@ use crate::world::{World, address, peer, policy};
 
 const BOTH: [Exchange; 2] = [Exchange::Main, Exchange::Ike2];
 
-/// Two sides that both begin as soon as they have a policy.
+/// Two sides that initiate as soon as they have a policy.
 fn both_begin(seed: u64, exchange: Exchange) -> World {
     let mut world = World::new(seed);
     world.peer(0, peer("198.51.100.2/32", exchange));
@@ -94,7 +94,7 @@ fn a_silent_peer_is_given_up_as_the_profile_says() {
             side.closed.clear();
         }
         (world.cut, world.checked) = (true, false);
-        // The interval, and for each failure the interval again, but five seconds at most.
+        // The interval, and for each failure the interval again, capped at five seconds.
         let patience = seconds + u64::from(failures) * seconds.min(5);
         world.run(patience - 2 * seconds.min(1));
         let gave_up = |world: &World| {
@@ -111,7 +111,7 @@ fn a_silent_peer_is_given_up_as_the_profile_says() {
     }
 }
 
-/// Two sides with a pair in tunnel mode; the second one takes the first one from any address.
+/// Two sides with a pair in tunnel mode; the second accepts the first from any address.
 fn one_may_move(exchange: Exchange, seed: u64) -> (World, Peer) {
     let mut world = World::between(seed, exchange, Mode::Tunnel);
     let mut passive = peer("192.0.2.0/24", exchange);
@@ -128,7 +128,7 @@ fn one_may_move(exchange: Exchange, seed: u64) -> (World, Peer) {
     (world, own)
 }
 
-/// Whether packets of both sides travel between the second side and this address.
+/// Returns true if both sides send between the second side and this address.
 fn uses(world: &World, own: &str) -> bool {
     let ends = world.sides.each_ref().map(|side| {
         side.active()

@@ -1,11 +1,11 @@
-//! Bytes that nobody should send.
+//! Malformed and hostile messages.
 
 use ike::{Event, Exchange, Mode};
 use machine::Rng;
 
 use crate::world::World;
 
-/// Messages of a world that goes on are given to an engine broken, from strangers and from the peer.
+/// Feeds corrupted messages of a running world to an engine, from strangers and from the peer.
 fn broken(exchange: Exchange) {
     let mut world = World::between(21, exchange, Mode::Tunnel);
     world.until("pairs", 5, World::both_have_pairs);

@@ -1,4 +1,4 @@
-//! Keys and judges for tests: a certificate is a name, and its key signs by a secret that follows from the name.
+//! Keys and verifiers for tests: a certificate is a name, and its key signs by a secret derived from the name.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ struct Test {
     trusts: Vec<String>,
 }
 
-/// As long as a signature of P-256; different for every name, scheme and message.
+/// Returns a signature as long as one of P-256, distinct for every name, scheme and message.
 fn sign(name: &str, scheme: Scheme, message: &[u8]) -> Vec<u8> {
     let mut sum = format!("{scheme:?}{name}")
         .bytes()
@@ -78,7 +78,7 @@ impl Verifier for Test {
     }
 }
 
-/// The certificate of a name, and a judge that trusts some.
+/// Returns the credentials of a name, with a verifier that trusts these names.
 pub(crate) fn certified(name: &str, key: Key, trusts: &[&str]) -> Certified {
     let test = Arc::new(Test {
         name: name.into(),

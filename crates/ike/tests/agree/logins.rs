@@ -1,4 +1,4 @@
-//! IKEv1 behind phase 1: users log in (XAuth), and are given addresses (mode config).
+//! IKEv1 after phase 1: XAuth logins and mode-config leases.
 
 use ike::{
     Auth, Event, Exchange, GeneratePolicy, Identity, Mode, ModeConfig, PeerId, PolicyId, RemoteId,
@@ -36,7 +36,7 @@ fn gives() -> ModeConfig {
     }
 }
 
-/// A traveller with this identity, and a responder that knows these users.
+/// Creates a client with this identity, and a responder with these users.
 fn travels(seed: u64, exchange: Exchange, traveller: Identity, users: Vec<Identity>) -> World {
     let mut world = World::new(seed);
     let mut initiator = peer("198.51.100.2/32", exchange);
@@ -66,7 +66,7 @@ fn giving(mut identity: Identity) -> Identity {
     identity
 }
 
-/// The pool has an address for whoever wants one.
+/// Answers lease requests from a pool.
 fn give(world: &mut World) {
     world.until("an address is wanted", 300, |world| {
         !world.sides[1].wanted.is_empty()
@@ -150,7 +150,7 @@ fn a_lossy_network_only_delays_logins() {
             users,
         );
         (world.loss, world.repeat) = (25, 25);
-        // An IKE SA that is given up leaves a question behind, to which nobody listens any more.
+        // An abandoned IKE SA leaves a lease request without an owner.
         let end = world.now + Duration::from_secs(900);
         while !has_all(&world) {
             assert!(world.now < end, "{:#?}", world.sides[0].actions);
@@ -223,7 +223,7 @@ fn who_was_given_an_address_has_no_other() {
         asking(user("joe", "correct horse")),
         users,
     );
-    // Besides what it is given, it has a policy for an address of somebody else.
+    // Besides its lease, the client has a policy for a foreign address.
     let other = policy("10.8.0.66/32", "10.7.0.0/16", Mode::Tunnel);
     world.event(0, Event::Policy(PolicyId(9), Some(Box::new(other))));
     give(&mut world);

@@ -1,4 +1,4 @@
-//! Two engines agree on keys, over a network that loses, repeats and reorders, in virtual time.
+//! Two engines negotiate over a network that loses, repeats and reorders, in virtual time.
 
 mod begin;
 mod garbage;

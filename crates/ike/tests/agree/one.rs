@@ -1,4 +1,4 @@
-//! IKEv1.
+//! Exchanges of IKEv1.
 
 use ike::{
     Auth, Event, Exchange, GeneratePolicy, Group, Hash, Id, Mode, RemoteId, Secret, Side, State,
@@ -75,7 +75,7 @@ fn pairs_are_replaced_without_an_instant_without_one() {
         world.until("pairs", 5, World::both_have_pairs);
         (world.loss, world.repeat) = (15, 15);
         let first = world.sides[0].active().expect("a pair").id;
-        // World::check looks after every step whether what is sent can be received.
+        // `World::check` verifies after every step that both sides can receive.
         for _ in 0..3600 {
             world.run(1);
             assert!(world.both_have_pairs());

@@ -1,4 +1,4 @@
-//! IKEv2.
+//! Exchanges of IKEv2.
 
 use ike::{
     Auth, EapLogin, EapMethod, EapServer, Encryption, Event, Exchange, GeneratePolicy, Group, Id,
@@ -37,7 +37,7 @@ fn a_lossy_network_only_delays() {
     }
 }
 
-/// Pairs and IKE SAs with short lifetimes, and what is there in every second of an hour.
+/// Runs pairs and IKE SAs with short lifetimes, and checks every second of an hour.
 fn short_lives(seed: u64, loss: u8, both_begin: bool) {
     let mut world = World::new(seed);
     for (side, own, other) in [
@@ -315,7 +315,7 @@ fn certificates_prove_who_both_are() {
     }
 }
 
-/// A world where the first side logs in by EAP, and its server's password.
+/// Creates a world where the first side uses EAP, and the server of its password.
 fn with_eap(password: &str) -> (World, EapServer) {
     let mut world = World::new(15);
     let mut initiator = peer("198.51.100.2/32", Exchange::Ike2);
@@ -340,7 +340,7 @@ fn with_eap(password: &str) -> (World, EapServer) {
     (world, server)
 }
 
-/// Has the server answer all that the responder is asked.
+/// Lets the server answer all EAP requests of the responder.
 fn serve(world: &mut World, server: &mut EapServer) {
     for _ in 0..20 {
         world.run(1);
@@ -365,7 +365,7 @@ fn a_user_logs_in_by_eap() {
     assert!(world.sides.iter().all(|side| side.children.is_empty()));
 }
 
-/// What the responder removes is asked for again.
+/// Checks that a pair that the responder removes is negotiated again.
 fn a_removed_pair_comes_back(world: &mut World) {
     let child = world.sides[1].active().expect("a pair").id;
     world.checked = false;
@@ -440,7 +440,7 @@ fn a_road_warrior_gets_an_address_and_policies() {
     world.run(4000);
     assert!(world.both_have_pairs());
     assert_eq!(world.sides[0].active().expect("a pair").selectors.len(), 2);
-    // The IKE SAs that came since have the address.
+    // The successors of the IKE SA hold the lease.
     for side in &world.sides {
         assert!(side.closed.len() > 3, "{:?}", side.closed);
         let now = side.engine.peers().map(|row| row.id).max();

@@ -1,7 +1,7 @@
-//! Two engines and the network between them, in virtual time.
+//! Two engines and a simulated network, in virtual time.
 //!
-//! The network loses, repeats and reorders datagrams, and may have a translator before the first engine. After every
-//! step it is checked that what either side sends with can be received by the other.
+//! The network loses, repeats and reorders datagrams, and may put a NAT in front of the first engine. Each step
+//! checks that both sides can receive what the other sends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -15,10 +15,10 @@ use machine::{Duration, Instant, Machine as _, Rng};
 
 pub(crate) const PEER: PeerId = PeerId(1);
 pub(crate) const POLICY: PolicyId = PolicyId(2);
-/// The public address of the translator.
+/// Public address of the NAT.
 pub(crate) const PUBLIC: &str = "203.0.113.1";
 
-/// One side: its engine, and what a data plane would have.
+/// One side: its engine, and the SAs of its data plane.
 pub(crate) struct Side {
     pub(crate) engine: Engine,
     pub(crate) address: IpAddr,
@@ -31,7 +31,7 @@ pub(crate) struct Side {
     pub(crate) wanted: Vec<(SaId, String)>,
     pub(crate) eap: Vec<(SaId, Vec<u8>)>,
     pub(crate) lease: Option<ike::Lease>,
-    /// The IKE SA that has the address of mode-config, asked for or given.
+    /// IKE SA that holds the mode-config lease, received or assigned.
     pub(crate) leased_by: Option<SaId>,
 }
 
@@ -51,9 +51,9 @@ pub(crate) struct World {
     pub(crate) repeat: u8,
     pub(crate) translated: bool,
     pub(crate) checked: bool,
-    /// Nothing arrives.
+    /// Drops all datagrams.
     pub(crate) cut: bool,
-    /// Nothing arrives at this address of the first side.
+    /// Drops datagrams to this address of the first side.
     pub(crate) unreached: Option<IpAddr>,
     pub(crate) sent: usize,
     flights: Vec<Flight>,
@@ -168,7 +168,7 @@ impl Side {
         }
     }
 
-    /// The pair that packets leave under.
+    /// Returns the pair of outbound traffic.
     pub(crate) fn active(&self) -> Option<&Child> {
         self.used.last().and_then(|id| self.children.get(id))
     }
@@ -261,7 +261,7 @@ impl World {
         self.event(side, Event::Policy(POLICY, Some(Box::new(policy))));
     }
 
-    /// A first message arrives in the name of the other side, by somebody who never goes on.
+    /// Injects a first message with the other side's address, from a sender that never continues.
     pub(crate) fn spoof(&mut self, side: usize, exchange: Exchange) {
         let mut stranger = Self::new(99);
         stranger.cut = true;
@@ -296,7 +296,7 @@ impl World {
         self.event(side, event);
     }
 
-    /// Where a datagram of the first side seems to come from.
+    /// Returns the source address of the first side's datagrams beyond the NAT.
     fn outside(&self, from: SocketAddr) -> SocketAddr {
         if self.translated {
             return SocketAddr::new(address(PUBLIC), 40_000 + from.port());
@@ -354,9 +354,10 @@ impl World {
         self.check();
     }
 
-    /// What either side sends under, the other has, with the same keys.
+    /// Checks that the other side has every active outbound SA, with equal keys.
     ///
-    /// A responder of IKEv2 has its first pair before the initiator has it: until that has been met, it may.
+    /// An IKEv2 responder installs its first pair before the initiator does: that pair may be missing until
+    /// then.
     fn check(&mut self) {
         for side in [0, 1].into_iter().filter(|_| self.checked) {
             let Some(child) = self.sides[side].active() else {
@@ -378,7 +379,7 @@ impl World {
         }
     }
 
-    /// Goes on to the next thing that happens, but not beyond `end`. False if nothing more happens before.
+    /// Advances to the next event, at most to `end`. Returns false if nothing happens before.
     fn step(&mut self, end: Instant) -> bool {
         let flight = self
             .flights
@@ -427,7 +428,7 @@ impl World {
         while self.step(end) {}
     }
 
-    /// Runs until something is so; the test fails if it is not in time.
+    /// Runs until a condition holds; fails the test after `seconds`.
     pub(crate) fn until(&mut self, what: &str, seconds: u64, so: impl Fn(&Self) -> bool) {
         let end = self.now + Duration::from_secs(seconds);
         while !so(self) {
@@ -446,7 +447,7 @@ impl World {
         self.sides.iter().all(|side| side.active().is_some())
     }
 
-    /// Two sides that know each other, and a policy between them that both have.
+    /// Creates two sides that know each other, with one policy between them.
     pub(crate) fn between(seed: u64, exchange: Exchange, mode: Mode) -> Self {
         let mut world = Self::new(seed);
         let (one, two) = match mode {

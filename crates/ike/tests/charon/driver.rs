@@ -1,4 +1,4 @@
-//! The engine on sockets in a namespace.
+//! Runs the engine on UDP sockets in a network namespace.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,7 +16,7 @@ pub(crate) struct Driver<'a> {
     pub(crate) engine: Engine,
     pub(crate) children: BTreeMap<ChildId, Child>,
     pub(crate) used: Vec<ChildId>,
-    /// Messages of the informational exchange that were heard.
+    /// Number of informational messages received.
     pub(crate) asked: usize,
     pub(crate) log: Vec<String>,
     charon: &'a Charon,
@@ -113,7 +113,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Takes what arrived within a few milliseconds, and does what is due.
+    /// Processes what arrives within a few milliseconds, and the timers that are due.
     fn step(&mut self) {
         let mut bytes = [0; 4096];
         for port in 0..2 {
@@ -144,7 +144,7 @@ impl<'a> Driver<'a> {
         });
     }
 
-    /// A packet of ESP.
+    /// Processes an ESP packet.
     fn packet(&mut self, bytes: &[u8]) {
         let spi = bytes.first_chunk::<4>().map(|spi| u32::from_be_bytes(*spi));
         let child = self
@@ -177,7 +177,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// A ping through the newest pair is answered.
+    /// Sends a ping through the newest pair and waits for the reply.
     pub(crate) fn ping(&mut self) {
         let before = self.replies;
         let mut sent = Clock::now() - Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! As much of ESP (RFC 4303) as a ping needs: AES-CBC with HMAC-SHA1-96, and no replay window.
+//! Minimal ESP (RFC 4303) for a ping: AES-CBC with HMAC-SHA1-96, without replay window.
 
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherDecrypt as _, BlockCipherEncrypt as _, KeyInit as _};
@@ -27,7 +27,7 @@ fn sum(bytes: &[u8]) -> [u8; 2] {
     (!(sum as u16)).to_be_bytes()
 }
 
-/// An echo request from 10.1.0.1 to 10.2.0.1.
+/// Builds an echo request from 10.1.0.1 to 10.2.0.1.
 pub(crate) fn ping() -> Vec<u8> {
     let mut icmp = vec![8, 0, 0, 0, 0, 7, 0, 1];
     icmp.extend_from_slice(b"through the tunnel");
@@ -43,7 +43,7 @@ pub(crate) fn ping() -> Vec<u8> {
     packet
 }
 
-/// Whether a packet is the answer to it.
+/// Returns true for the reply to [`ping`].
 pub(crate) fn is_reply(packet: &[u8]) -> bool {
     packet.len() > 28
         && packet[9] == 1

@@ -1,7 +1,7 @@
-//! The engine on real sockets against strongSwan's charon, each in a network namespace of its own.
+//! The engine on real sockets against strongSwan's charon, each in its own network namespace.
 //!
-//! What was agreed on is proved by a ping through it: the test encrypts and decrypts its side of ESP itself. Without
-//! charon, swanctl, or the right to make namespaces, the tests are skipped, and say so.
+//! A ping through the SAs proves that both agree; the test encrypts and decrypts its side of ESP itself.
+//! Without charon, swanctl, or the right to create namespaces, the tests are skipped with a message.
 
 #![expect(
     clippy::disallowed_methods,
@@ -95,7 +95,7 @@ fn policy() -> Policy {
     }
 }
 
-/// A connection of charon's with what tests have in common.
+/// Builds a charon connection from the settings that the tests share.
 fn connection(version: u8, auth: &str, extra: &str) -> String {
     format!(
         "connections {{ c {{\n version = {version}\n local_addrs = {THEIRS}\n remote_addrs = {OURS}\n encap = yes\n \
@@ -113,7 +113,7 @@ fn psk(version: u8, extra: &str) -> String {
     connection(version, &auth, extra)
 }
 
-/// Begins, replaces from both sides, removes from both sides; a ping after each.
+/// Initiates, rekeys from both sides and deletes from both sides; a ping after each step.
 fn whole_life(test: &str, version: u8, exchange: Exchange, extra: &str) {
     let Some(charon) = Charon::start(test, &psk(version, extra)) else {
         return;

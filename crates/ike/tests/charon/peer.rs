@@ -1,4 +1,4 @@
-//! charon in a network namespace.
+//! strongSwan's charon in a network namespace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,13 +33,13 @@ const PLUGINS: [&str; 18] = [
 const MORE: &str = "vici updown eap-identity eap-mschapv2 md4 constraints revocation";
 
 pub(crate) struct Charon {
-    /// The namespaces: ours, and charon's.
+    /// Namespaces of the engine and of charon.
     pub(crate) spaces: [String; 2],
     pub(crate) folder: PathBuf,
     child: Option<Child>,
 }
 
-/// Runs a command, and says whether it went well.
+/// Runs a command; returns true on success.
 fn works(command: &str) -> bool {
     let mut words = command.split_whitespace();
     let mut run = Command::new(words.next().expect("a command"));
@@ -48,12 +48,12 @@ fn works(command: &str) -> bool {
 }
 
 impl Charon {
-    /// Starts it with connections; none, with the reason printed, if that cannot be here.
+    /// Starts charon with these connections. Returns `None`, and prints the reason, where it cannot run.
     pub(crate) fn start(test: &str, connections: &str) -> Option<Self> {
         Self::start_with(test, connections, |_| {})
     }
 
-    /// The same, with files in its folder.
+    /// Starts charon after `prepare` has put files into its folder.
     pub(crate) fn start_with(
         test: &str,
         connections: &str,
@@ -155,13 +155,13 @@ impl Charon {
         command
     }
 
-    /// What a command of swanctl says.
+    /// Runs a swanctl command and returns its output.
     pub(crate) fn swanctl(&self, arguments: &str) -> String {
         let done = self.command(arguments).output().expect("swanctl runs");
         String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned()
     }
 
-    /// Begins a command of swanctl that goes on until the engine has answered.
+    /// Starts a swanctl command in the background, which ends when the engine has answered.
     pub(crate) fn begin(&self, arguments: &str) {
         let mut command = self.command(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -169,7 +169,7 @@ impl Charon {
         std::thread::spawn(move || child.wait());
     }
 
-    /// What charon logged.
+    /// Returns charon's log.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }

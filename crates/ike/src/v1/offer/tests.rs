@@ -1,9 +1,9 @@
-//! What clients of systems that people have offer, against what a router has without configuration.
+//! Proposals of the VPN clients of common operating systems, against a router with default configuration.
 
 use super::*;
 use crate::config::{Level, Selector};
 
-/// `/ip/ipsec/profile` as it is without configuration.
+/// Default `/ip/ipsec/profile`.
 fn profile() -> Profile {
     Profile {
         name: "default".into(),
@@ -19,7 +19,7 @@ fn profile() -> Profile {
     }
 }
 
-/// The template that comes with it, and its proposal.
+/// Default template and proposal.
 fn policy() -> Policy {
     let everything = Selector {
         prefix: ipnet::Ipv4Net::default().into(),
@@ -49,7 +49,7 @@ fn policy() -> Policy {
     }
 }
 
-/// A proposal of these transforms.
+/// Builds a proposal of these transforms.
 fn offer(protocol: u8, transforms: impl IntoIterator<Item = (u16, Vec<Attribute>)>) -> Vec<Offer> {
     let transforms = (1..)
         .zip(transforms)
@@ -70,7 +70,7 @@ fn offer(protocol: u8, transforms: impl IntoIterator<Item = (u16, Vec<Attribute>
     }]
 }
 
-/// A transform of phase 1: cipher with the bits of its key, hash, group; it says its lifetime last, as a long number.
+/// Builds a transform of phase 1: cipher and key bits, hash, group; the lifetime comes last, in TLV format.
 fn of_phase1(
     (cipher, bits): (u64, u64),
     hash: u64,
@@ -89,7 +89,7 @@ fn of_phase1(
     (1, attributes)
 }
 
-/// A transform of quick mode: cipher with the bits of its key, mode, authentication, lifetimes in seconds and in KB.
+/// Builds a transform of quick mode: cipher and key bits, mode, authentication, lifetimes in seconds and in KB.
 fn of_phase2(
     (cipher, bits): (u16, u64),
     mode: u64,
@@ -132,7 +132,7 @@ fn windows_agrees_on_l2tp_without_configuration() {
             of_phase1((TRIPLE_DES, 0), SHA1, 14, says),
             of_phase1((TRIPLE_DES, 0), SHA1, 2, says),
         ],
-        // Old ones have this alone.
+        // Old clients offer only this one.
         vec![of_phase1((TRIPLE_DES, 0), SHA1, 2, says)],
     ];
     let groups = [Group::Modp2048, Group::Modp1024];
@@ -146,7 +146,7 @@ fn windows_agrees_on_l2tp_without_configuration() {
         };
         assert_eq!(chosen1(list, &profile(), Method::Psk), Some(wanted));
     }
-    // Behind a translator (4) and without one (2); no group of PFS, though the proposal has one.
+    // With NAT (4) and without (2); no PFS group although the proposal has one.
     for (mode, natt) in [(2, false), (4, true)] {
         let says = (3600, 250_000);
         let list = [((12, 256), 2), ((12, 128), 2), ((3, 0), 2), ((2, 0), 2)];
@@ -175,7 +175,7 @@ fn windows_agrees_on_l2tp_without_configuration() {
 
 #[test]
 fn phones_and_macs_agree_by_secret_and_by_login() {
-    // What servers for Windows, macOS, iOS and Android accept together, each alone.
+    // Common settings of servers for Windows, macOS, iOS and Android, each alone.
     for ((cipher, bits), hash) in [
         ((Cipher::Aes256, 256), SHA256),
         ((Cipher::Aes128, 128), SHA256),
@@ -195,7 +195,7 @@ fn phones_and_macs_agree_by_secret_and_by_login() {
             assert_eq!(chosen.lifetime, Duration::from_secs(3600));
         }
     }
-    // A login is not taken for a secret alone, nor the other way.
+    // XAuth must not match a plain pre-shared key, nor the reverse.
     let list = || {
         vec![of_phase1(
             (AES, 128),
