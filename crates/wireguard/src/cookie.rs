@@ -1,4 +1,4 @@
-//! Cookies (white paper, 5.3 and 5.4.7): who floods must first show that it is where it says it is.
+//! Cookies (white paper, 5.3 and 5.4.7): under load, senders prove their address first.
 
 use chacha20poly1305::aead::{AeadInPlace, KeyInit};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
@@ -7,17 +7,17 @@ use machine::{Duration, Instant};
 use crate::key::Public;
 use crate::message::{COOKIE, MAC, Sum, hash};
 
-/// How long the secret of cookies holds.
+/// Lifetime of the cookie secret.
 const SECRET: Duration = Duration::from_secs(120);
-/// How much earlier a cookie that was given is not used any more.
+/// Safety margin: received cookies expire earlier by this time.
 const EARLIER: Duration = Duration::from_secs(5);
 
-/// The key that seals the cookies which a device gives.
+/// Key that encrypts the cookies of a device.
 #[derive(Clone, Debug)]
 pub(crate) struct CookieKey([u8; 32]);
 
 impl CookieKey {
-    /// Derives the key from the public key of the device.
+    /// Derives the key from the device's public key.
     pub(crate) fn of(giver: &Public) -> Self {
         Self(hash(b"cookie--", giver))
     }
@@ -27,7 +27,7 @@ impl CookieKey {
     }
 }
 
-/// The message that gives a cookie for another one, by the first sum and the sender's number of that.
+/// Builds the cookie reply to a message with this sender index and MAC1.
 pub(crate) fn give(
     key: &CookieKey,
     (receiver, first): (u32, &Sum),
@@ -46,7 +46,7 @@ pub(crate) fn give(
     Some(bytes)
 }
 
-/// A cookie that a peer gave.
+/// A cookie received from a peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given {
     cookie: Sum,
@@ -54,7 +54,7 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Opens the cookie that a peer gives for the message with this first sum.
+    /// Decrypts a cookie reply to the message with this MAC1.
     pub(crate) fn open(
         peer: &Public,
         first: &Sum,
@@ -71,7 +71,7 @@ impl Given {
         Some(Self { cookie, at: now })
     }
 
-    /// The cookie, while it may be used.
+    /// Returns the cookie unless it has expired.
     pub(crate) fn at(&self, now: Instant) -> Option<&Sum> {
         (now.saturating_since(self.at) < SECRET.saturating_sub(EARLIER)).then_some(&self.cookie)
     }

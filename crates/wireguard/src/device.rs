@@ -1,4 +1,4 @@
-//! A device: its key, its peers, and the handshakes with them (white paper, 5 and 6).
+//! A WireGuard device: its key, its peers, and the handshakes with them (white paper, 5 and 6).
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,49 +15,49 @@ use crate::numbers::Numbers;
 use crate::peer::{ATTEMPTS, Due, Kept, Peer, REKEY_TIMEOUT, State, Trying};
 use crate::{Action, Event, Log, LogLevel, Pair, PeerId};
 
-/// Fills bytes with random ones of a cryptographic source.
+/// Fills a buffer with cryptographically secure random bytes.
 pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
 
-/// Messages that were not worked on, by name, and how often.
+/// Counters of rejected messages by reason.
 pub type Counters = BTreeMap<&'static str, u64>;
 
-/// Between two lines of the log about refused handshakes.
+/// Minimum interval between log entries about rejected handshakes.
 const SAYING: Duration = Duration::from_secs(1);
-/// Between two handshakes that a peer begins, at least.
+/// Minimum interval between initiations of a peer.
 const EVERY: Duration = Duration::from_millis(20);
-/// The longest that is added to the time between two attempts, in milliseconds.
+/// Maximum jitter of the handshake interval, in milliseconds.
 const JITTER: u64 = 334;
-/// What a time in a handshake counts from (TAI64N).
+/// TAI64N label of 1970-01-01 00:00:00 UTC.
 const TAI: u64 = (1 << 62) + 10;
-/// Bits of nanoseconds that a time does not tell: it would tell how busy this end is.
+/// Low bits of the nanoseconds that timestamps omit, to hide the load of this host.
 const WHITENED: u64 = (1 << 24) - 1;
 
-/// The key of a device, with what follows from it.
+/// The device's key with its derived values.
 struct Own {
     private: Private,
     public: Public,
     door: Door,
 }
 
-/// See the module.
+/// State of a WireGuard interface, without I/O.
 pub struct Device {
     entropy: Entropy,
     own: Option<Own>,
     peers: BTreeMap<PeerId, State>,
-    /// Peers by their keys.
+    /// Index by public key.
     keys: BTreeMap<Public, PeerId>,
     numbers: Numbers,
-    /// When something is due for peers.
+    /// Timer queue.
     due: BTreeSet<(Instant, PeerId)>,
-    /// The secret of cookies.
+    /// Secret of the cookies.
     secret: [u8; 32],
     limit: Limit,
-    /// The time of day at a point of the other clock.
+    /// Wall-clock time in nanoseconds at an instant.
     clock: (Instant, u64),
     counters: Counters,
-    /// Why the last message was not worked on, until that is asked.
+    /// Reason for the rejection of the last message.
     refusal: Option<&'static str>,
-    /// When a refused handshake was logged last: anybody can repeat one.
+    /// Time of the last log entry about a rejected handshake: anybody can replay one.
     logged: Option<Instant>,
 }
 
@@ -70,8 +70,8 @@ impl core::fmt::Debug for Device {
 }
 
 impl Device {
-    /// A device without a key and peers. `unix_nanos` is the time of day at `now`, in nanoseconds since 1970; peers
-    /// refuse handshakes whose time is not later than that of the last one (white paper, 5.1).
+    /// Creates a device without key and peers. `unix_nanos` is the wall-clock time at `now` in nanoseconds
+    /// since 1970; peers reject initiations whose timestamp is not greater than the last (white paper, 5.1).
     pub fn new(mut entropy: Entropy, unix_nanos: u64, now: Instant) -> Self {
         let mut secret = [0; 32];
         entropy(&mut secret);
@@ -91,32 +91,32 @@ impl Device {
         }
     }
 
-    /// Its public key.
+    /// Returns the public key; `None` without a private key.
     pub fn public(&self) -> Option<Public> {
         self.own.as_ref().map(|own| own.public)
     }
 
-    /// What workers sort messages by.
+    /// Returns the classifier for the workers; `None` without a private key.
     pub fn door(&self) -> Option<&Door> {
         self.own.as_ref().map(|own| &own.door)
     }
 
-    /// When the last handshake with a peer came to an end.
+    /// Returns the time of the last completed handshake with a peer.
     pub fn last_handshake(&self, peer: PeerId) -> Option<Instant> {
         self.peers.get(&peer)?.last_handshake
     }
 
-    /// Messages that were not worked on.
+    /// Returns the counters of rejected messages.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Returns why the last message was not worked on, once.
+    /// Takes the reason for the rejection of the last message.
     pub const fn take_refusal(&mut self) -> Option<&'static str> {
         self.refusal.take()
     }
 
-    /// Takes one event.
+    /// Processes an event.
     pub fn handle(&mut self, event: Event<'_>, now: Instant, out: &mut Vec<Action>) {
         match event {
             Event::Clock(nanos) => {
@@ -146,7 +146,7 @@ impl Device {
         }
     }
 
-    /// Does what is due.
+    /// Runs the timers that are due.
     pub fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
         while let Some((_, id)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
             self.change(id, out, |device, out| {
@@ -159,12 +159,12 @@ impl Device {
         }
     }
 
-    /// When `tick` is next worth calling.
+    /// Returns the time of the next `tick`.
     pub fn deadline(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// Changes a peer, and sets its time anew.
+    /// Changes a peer and updates its timer.
     fn change(
         &mut self,
         id: PeerId,
@@ -275,7 +275,7 @@ impl Device {
         }
     }
 
-    /// A handshake begins, if none is under way.
+    /// Starts a handshake unless one is running.
     fn begin(&mut self, id: PeerId, now: Instant, out: &mut Vec<Action>) {
         let Some(peer) = self.peers.get_mut(&id) else {
             return;
@@ -294,7 +294,7 @@ impl Device {
         self.attempt(id, now, out);
     }
 
-    /// Sends a first message.
+    /// Sends an initiation.
     fn attempt(&mut self, id: PeerId, now: Instant, out: &mut Vec<Action>) {
         let (number, time) = (self.number(), self.time(now));
         let jitter = Duration::from_millis(u64::from(self.number()) % JITTER);
@@ -320,7 +320,7 @@ impl Device {
         out.push(Action::Send { to, bytes });
     }
 
-    /// Hears a message of a handshake.
+    /// Processes a handshake message.
     fn hear(&mut self, (from, bytes): (SocketAddr, &[u8]), now: Instant, out: &mut Vec<Action>) {
         let heard = match Message::read(bytes) {
             None => Err("malformed"),
@@ -351,7 +351,7 @@ impl Device {
         }
     }
 
-    /// Logs a refused handshake of a peer, once a second at most.
+    /// Logs a rejected handshake of a peer, at most once a second.
     fn say_refused(&mut self, id: PeerId, why: &str, now: Instant, out: &mut Vec<Action>) {
         let is_due = self
             .logged
@@ -362,7 +362,7 @@ impl Device {
         }
     }
 
-    /// Whether a message is worked on: it is for this device, and of a flood only what shows where it comes from.
+    /// Checks MAC1; under load also MAC2 and the rate of the sender, and replies with a cookie.
     fn admit(
         &mut self,
         (from, sender, sums): (SocketAddr, u32, &Sums<'_>),
@@ -388,7 +388,7 @@ impl Device {
         Err("cookie-asked")
     }
 
-    /// Answers a first message.
+    /// Processes an initiation and sends the response.
     fn answer(
         &mut self,
         (from, sender, noise): (SocketAddr, u32, &[u8]),
@@ -414,7 +414,7 @@ impl Device {
         {
             return Err("too-soon");
         }
-        // The peer has asked again without a packet under the keys of the last answer.
+        // The peer initiates again without having used the session of the last response.
         let unconfirmed = peer.pairs.has_unconfirmed();
         let time = asked.time;
         let answered = asked.answer(peer.is.preshared.as_ref());
@@ -447,7 +447,7 @@ impl Device {
         Ok(())
     }
 
-    /// Ends a handshake of this end by a second message.
+    /// Processes a response and completes the handshake.
     fn end(
         &mut self,
         (from, sender, receiver, noise): (SocketAddr, u32, u32, &[u8]),
@@ -491,7 +491,7 @@ impl Device {
         ended
     }
 
-    /// A pair of keys comes into use.
+    /// Installs the keys of a session.
     fn install(
         &mut self,
         (id, from): (PeerId, SocketAddr),
@@ -540,7 +540,7 @@ impl Device {
         Ok(())
     }
 
-    /// A number of this end that nothing has yet.
+    /// Returns a random, unused index.
     fn number(&mut self) -> u32 {
         loop {
             let mut bytes = [0; 4];
@@ -552,14 +552,14 @@ impl Device {
         }
     }
 
-    /// Nanoseconds since 1970.
+    /// Returns the wall-clock time in nanoseconds since 1970.
     fn time_of_day(&self, now: Instant) -> u64 {
         let (at, nanos) = self.clock;
         let passed = now.saturating_since(at).as_nanos();
         nanos.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX))
     }
 
-    /// The time of day as a handshake carries it.
+    /// Returns the timestamp for an initiation.
     fn time(&self, now: Instant) -> Time {
         let nanos = self.time_of_day(now);
         let (seconds, nanos) = (nanos / 1_000_000_000, (nanos % 1_000_000_000) & !WHITENED);

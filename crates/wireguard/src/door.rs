@@ -1,5 +1,5 @@
-//! What can be told of a handshake message without any state of a peer: whether it is for a device, and whether its
-//! sender has proved its address by a cookie (white paper, 5.3 and 5.4.4). Workers ask without a lock.
+//! Stateless classification of handshake messages for the data plane: addressed to this device or not, with a
+//! valid cookie or without (white paper, 5.3 and 5.4.4). Workers call it without a lock.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -10,29 +10,30 @@ use crate::key::Public;
 use crate::message::{Message, Sum, SumKey, Sums, nonce_hash, sum};
 use crate::numbers::NumberTable;
 
-/// How long cookies of one epoch are given; they are taken as long again.
+/// Duration of a cookie epoch. Cookies of the previous epoch remain valid.
 const EPOCH_SECONDS: u64 = 120;
-/// Bytes of a message that gives a cookie.
+/// Length of a cookie reply in bytes.
 pub const CHALLENGE_BYTES: usize = 64;
 
-/// What a message is.
+/// Class of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// No message of a handshake.
+    /// Not a handshake message.
     Malformed,
-    /// A message whose sender does not know the device's public key.
+    /// MAC1 is wrong: the sender does not know this device's public key.
     NotForUs,
-    /// An answer to a handshake that the device does not have.
+    /// Response or cookie with a receiver index that this device has not assigned.
     NotAsked,
-    /// An answer to a handshake of the device, whose number only its receiver and those on the way know.
+    /// Response or cookie with a receiver index of this device, which only the receiver and hosts on the path
+    /// know.
     Answer,
-    /// A message whose sender has proved its address.
+    /// Initiation with a valid cookie.
     Proved,
-    /// Any other message.
+    /// Initiation without a valid cookie.
     Unproved,
 }
 
-/// The public side of a device.
+/// What workers need to know of a device.
 #[derive(Clone, Debug)]
 pub struct Door {
     sums: SumKey,
@@ -42,7 +43,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// `numbers` are those that the device has given.
+    /// `numbers` are the assigned receiver indices.
     pub(crate) fn new(public: Public, secret: [u8; 32], numbers: NumberTable) -> Self {
         Self {
             sums: SumKey::of(&public),
@@ -52,7 +53,7 @@ impl Door {
         }
     }
 
-    /// Sorts a message.
+    /// Classifies a message.
     pub fn sort(&self, message: &[u8], from: SocketAddr, now: Instant) -> Sort {
         let (receiver, sums) = match Message::read(message) {
             None => return Sort::Malformed,
@@ -71,7 +72,7 @@ impl Door {
         }
     }
 
-    /// Returns the message that gives the sender of a message a cookie; `None` if it has no use for one.
+    /// Returns the cookie reply to a message; `None` if the message is itself a cookie reply or malformed.
     pub fn challenge(
         &self,
         message: &[u8],
@@ -87,8 +88,8 @@ impl Door {
         self.give(sender, &sums, from, now)
     }
 
-    /// Returns the message that gives a cookie. Its nonce follows from the message and the time: of two messages with
-    /// one nonce the contents are the same, too.
+    /// Returns the cookie reply to a message. Its nonce is derived from message and time: replies with equal
+    /// nonces have equal contents.
     pub(crate) fn give(
         &self,
         sender: u32,
@@ -174,7 +175,7 @@ mod tests {
         let other = Door::new(Public([6; 32]), [3; 32], numbers.table());
         assert_eq!(other.sort(&plain, from(1), NOW), Sort::NotForUs);
         assert_eq!(door.sort(&plain[1..], from(1), NOW), Sort::Malformed);
-        // Answers to handshakes that there are, and to others.
+        // Responses with an assigned index, and with an unknown one.
         let key = SumKey::of(&public);
         let (response, _) = write(RESPONSE, &[1, 9], &[1; 48], (&key, None));
         for message in [&response[..], &challenge] {

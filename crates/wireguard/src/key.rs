@@ -1,4 +1,4 @@
-//! Keys: 32 bytes each, in base64 where people see them.
+//! Private, public and preshared keys: 32 bytes, base64 in the configuration.
 
 use core::fmt;
 
@@ -12,7 +12,7 @@ type Bytes = [u8; 32];
 
 fn decode(text: &str) -> Option<Zeroizing<Bytes>> {
     let mut bytes = Zeroizing::new([0; 32]);
-    // One byte more, so that a longer text is told from a right one.
+    // One byte more than a key: detects longer texts.
     let mut place = Zeroizing::new([0; 33]);
     let len = STANDARD.decode_slice(text, &mut *place).ok()?;
     (len == 32).then(|| bytes.copy_from_slice(&place[..32]))?;
@@ -23,7 +23,7 @@ fn decode(text: &str) -> Option<Zeroizing<Bytes>> {
 #[derive(Clone)]
 pub struct Private(Zeroizing<Bytes>);
 
-/// A key that both ends share beside the others.
+/// A preshared key (RouterOS: `preshared-key`).
 #[derive(Clone)]
 pub struct Preshared(Zeroizing<Bytes>);
 
@@ -32,17 +32,17 @@ pub struct Preshared(Zeroizing<Bytes>);
 pub struct Public(pub(crate) Bytes);
 
 impl Private {
-    /// The key of these bytes; RFC 7748, 5 says which bits of them count.
+    /// Creates a key; X25519 clamps its bits (RFC 7748, 5).
     pub fn new(bytes: Bytes) -> Self {
         Self(Zeroizing::new(bytes))
     }
 
-    /// The key of a text in base64; none where it is not that of 32 bytes.
+    /// Parses base64; `None` unless it encodes 32 bytes.
     pub fn from_base64(text: &str) -> Option<Self> {
         decode(text).map(Self)
     }
 
-    /// The public key that follows from it.
+    /// Returns the public key.
     pub fn public(&self) -> Public {
         Public(MontgomeryPoint::mul_base_clamped(*self.0).to_bytes())
     }
@@ -53,7 +53,7 @@ impl Private {
 }
 
 impl Preshared {
-    /// The key of a text in base64; none where it is not that of 32 bytes.
+    /// Parses base64; `None` unless it encodes 32 bytes.
     pub fn from_base64(text: &str) -> Option<Self> {
         decode(text).map(Self)
     }
@@ -64,12 +64,13 @@ impl Preshared {
 }
 
 impl Public {
-    /// The key of a text in base64; none where it is not that of 32 bytes.
+    /// Parses base64; `None` unless it encodes 32 bytes.
     pub fn from_base64(text: &str) -> Option<Self> {
         decode(text).map(|bytes| Self(*bytes))
     }
 
-    /// Whether each private key agrees on the same secret with it: nobody's key is such (RFC 7748, 6.1).
+    /// Returns true for a low-order point, which gives every private key the shared secret zero (RFC 7748,
+    /// 6.1).
     pub(crate) fn is_degenerate(&self) -> bool {
         let shared = MontgomeryPoint(self.0).mul_clamped([1; 32]);
         bool::from(shared.to_bytes().ct_eq(&[0; 32]))

@@ -1,17 +1,18 @@
-//! WireGuard (white paper by J. A. Donenfeld, 2020): handshakes as a machine without I/O, and the data of sessions.
+//! WireGuard (white paper by J. A. Donenfeld, 2020): handshakes as a state machine without I/O, and encryption
+//! of sessions.
 //!
 //! ```text
-//! private key, peers ─▶ ┌────────┐ ─▶ Send                           (messages of handshakes)
-//! Datagram ───────────▶ │ Device │ ─▶ Install, Activate, Remove      (pairs of keys)
+//! private key, peers ─▶ ┌────────┐ ─▶ Send                           (handshake messages)
+//! Datagram ───────────▶ │ Device │ ─▶ Install, Activate, Remove      (keys of sessions)
 //! Wanted, Observed ───▶ └────────┘ ─▶ Endpoint, Keepalive, GaveUp
 //! ```
 //!
-//! The handshake itself is that of Noise (`Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s`), by the library `snow`. Here are its
-//! messages with their sums, cookies against floods, timers, and what peers may do. Packets with data are not the
-//! machine's: who has them seals and opens them by [`session`], and tells the machine what passed ([`Observation`]).
+//! The library `snow` does the Noise handshake (`Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s`). This crate adds its messages
+//! with their MACs, cookies against floods, timers, and the table of peers. The data plane seals and opens data
+//! messages by [`session`], and reports the traffic ([`Observation`]).
 //!
-//! The machine owns no socket, no clock and no thread. Indexes, nonces and jitter come from a source that its owner
-//! gives it; `snow` draws its own ephemeral keys from the system.
+//! The device owns no socket, no clock and no thread. Its owner passes in an [`Entropy`] source for indices, nonces
+//! and jitter; `snow` draws ephemeral keys from the operating system.
 
 #![forbid(unsafe_code)]
 
@@ -35,83 +36,84 @@ use core::net::SocketAddr;
 
 use zeroize::Zeroizing;
 
-/// A peer's number, which its owner chose.
+/// Number of a peer, chosen by the owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub u32);
 
-/// What can happen to a device.
+/// Input of a device.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The time of day: nanoseconds since 1970. Handshakes carry it, so that none comes twice. The first one counts,
-    /// and later ones as far as they are ahead of it.
+    /// Wall-clock time in nanoseconds since 1970, for timestamps in handshakes (replay protection). Sets the
+    /// clock at first, and later only forwards.
     Clock(u64),
-    /// The device has this private key from now on, or none: sessions of another one are over.
+    /// Sets or removes the private key. A change ends all sessions.
     Private(Option<Private>),
-    /// A peer is to be, as it is now; or is not any more.
+    /// Adds, replaces or (`None`) removes a peer.
     Peer(PeerId, Option<Peer>),
-    /// A message of a handshake came.
+    /// A handshake message arrived.
     Datagram {
-        /// Who sent it.
+        /// Source address and port.
         from: SocketAddr,
-        /// It.
+        /// The message.
         bytes: &'a [u8],
     },
-    /// There is a packet for a peer, and no session to send it by.
+    /// A packet for a peer waits, and no session exists.
     Wanted(PeerId),
-    /// What passed between this end and a peer.
+    /// Traffic with a peer.
     Observed(PeerId, Observation),
 }
 
-/// What a device wants done.
+/// Output of a device: work for its owner.
 #[derive(Debug)]
 pub enum Action {
-    /// A message of a handshake is to be sent.
+    /// Sends a handshake message.
     Send {
-        /// Where to.
+        /// Destination.
         to: SocketAddr,
-        /// It.
+        /// The message.
         bytes: Vec<u8>,
     },
-    /// A pair of keys is agreed on.
+    /// Installs the keys of a session.
     Install(Box<Pair>),
-    /// Packets to the peer leave by this pair from now on.
+    /// Makes this session the one for outbound packets.
     Activate {
-        /// The pair.
+        /// Local index of the session.
         local: u32,
     },
-    /// A pair is not used any more, in either direction.
+    /// Removes a session, in both directions.
     Remove {
-        /// The pair.
+        /// Local index of the session.
         local: u32,
     },
-    /// A peer is there.
+    /// The endpoint of a peer has changed.
     Endpoint {
         /// The peer.
         peer: PeerId,
-        /// Its address and port.
+        /// Address and port.
         to: SocketAddr,
     },
-    /// A message without a packet is to be sent to the peer.
+    /// Sends an empty data message to the peer.
     Keepalive(PeerId),
-    /// No handshake with a peer came to an end in time: packets that wait for one are lost.
+    /// Handshakes with a peer failed: the owner drops packets that wait for a session.
     GaveUp(PeerId),
-    /// A line of the log.
+    /// Writes a log entry.
     Log(Log),
 }
 
-/// A pair of keys, one for each direction.
+/// Keys of a session, one per direction.
 pub struct Pair {
-    /// Whose it is.
+    /// The peer.
     pub peer: PeerId,
-    /// What the peer's messages call it.
+    /// Local index: the receiver index of the peer's messages.
     pub local: u32,
-    /// What messages to the peer call it.
+    /// Remote index: the receiver index of messages to the peer.
     pub remote: u32,
-    /// The key of messages to the peer.
+    /// Key of messages to the peer.
     pub send: Zeroizing<[u8; 32]>,
-    /// The key of the peer's messages.
+    /// Key of messages from the peer.
     pub receive: Zeroizing<[u8; 32]>,
-    /// Whether this end began: then packets leave by it at once, and a first one tells the peer that it may, too.
+    /// True if this side initiated: it uses the session at once, and its first message confirms the session to
+    /// the peer.
     pub is_initiator: bool,
 }
 
@@ -125,22 +127,22 @@ impl core::fmt::Debug for Pair {
     }
 }
 
-/// How much a line of the log matters.
+/// Severity of a log entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
-    /// Who looks for a mistake wants it.
+    /// Details for troubleshooting.
     Debug,
-    /// Something came to be, or ended.
+    /// Normal events.
     Info,
-    /// Something is wrong.
+    /// Failures.
     Error,
 }
 
-/// A line of the log.
+/// Log entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// How much it matters.
+    /// Severity.
     pub level: LogLevel,
-    /// What it says.
+    /// Message text.
     pub text: String,
 }

@@ -1,31 +1,31 @@
-//! How many handshakes are worked on: all of them while they are few; of a flood, those of senders that have shown
-//! where they are, each as many as it may.
+//! Rate limit of handshakes: unlimited below [`FLOOD`]; under load only senders with a valid cookie, each at
+//! its own rate.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 
 use machine::{Duration, Instant};
 
-/// Handshakes in a second beyond which there is a flood: they cost a few per cent of a core.
+/// Handshakes per second above which cookies are demanded; this rate costs a few per cent of a core.
 const FLOOD: u32 = 200;
 const SECOND: Duration = Duration::from_secs(1);
-/// Of one sender: between two handshakes, and at once (as Linux has it).
+/// Interval and burst per sender (as in Linux).
 const EVERY: Duration = Duration::from_millis(50);
 const BURST: u32 = 5;
-/// Senders that are kept.
+/// Maximum number of remembered senders.
 const SENDERS: usize = 4096;
 
-/// See the module.
+/// Counts handshakes per second and per sender.
 #[derive(Debug, Default)]
 pub(crate) struct Limit {
-    /// When this second began, and how many came in it.
+    /// Start of the current second, and handshakes in it.
     second: (Instant, u32),
-    /// When each sender will have been quiet for long enough.
+    /// Per sender: time at which its burst is fully available again.
     senders: BTreeMap<u64, Instant>,
 }
 
 impl Limit {
-    /// One more came: whether there is a flood.
+    /// Counts a handshake; returns true if the rate exceeds [`FLOOD`].
     pub(crate) fn is_flood(&mut self, now: Instant) -> bool {
         if now.saturating_since(self.second.0) >= SECOND {
             self.second = (now, 0);
@@ -34,11 +34,11 @@ impl Limit {
         self.second.1 > FLOOD
     }
 
-    /// Whether one more of a sender may be worked on.
+    /// Returns true if the sender is within its rate.
     pub(crate) fn may(&mut self, from: SocketAddr, now: Instant) -> bool {
         let sender = match from.ip() {
             IpAddr::V4(address) => u64::from(address.to_bits()),
-            // A host has a network of this size.
+            // A host usually controls a /64.
             IpAddr::V6(address) => (address.to_bits() >> 64) as u64 | 1 << 63,
         };
         if self.senders.len() >= SENDERS {

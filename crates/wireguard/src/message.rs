@@ -1,4 +1,4 @@
-//! Messages of handshakes, and the sums at their end (white paper, 5.4).
+//! Handshake messages and their MACs (white paper, 5.4).
 //!
 //! ```text
 //! initiation  1 0 0 0 │ sender 4 │ Noise 108                │ MAC1 16 │ MAC2 16
@@ -15,15 +15,15 @@ use crate::key::Public;
 pub(crate) const INITIATION: u8 = 1;
 pub(crate) const RESPONSE: u8 = 2;
 pub(crate) const COOKIE: u8 = 3;
-/// Bytes of a sum.
+/// Length of a MAC in bytes.
 pub(crate) const MAC: usize = 16;
-/// Bytes of Noise in an initiation, and in a response.
+/// Length of the Noise message in an initiation, and in a response.
 pub(crate) const NOISE: [usize; 2] = [108, 48];
 const LENGTHS: [usize; 3] = [148, 92, 64];
 
 pub(crate) type Sum = [u8; MAC];
 
-/// A message as it came.
+/// A parsed message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Message<'a> {
     Initiation {
@@ -44,16 +44,16 @@ pub(crate) enum Message<'a> {
     },
 }
 
-/// The sums at the end of a message.
+/// Both MACs of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sums<'a> {
-    /// What the first one is over, and what the second one is.
+    /// Bytes that MAC1 covers, and bytes that MAC2 covers.
     before: [&'a [u8]; 2],
     pub(crate) first: &'a Sum,
     second: &'a Sum,
 }
 
-/// Takes a number off the front.
+/// Splits a little-endian number off the front.
 fn number(bytes: &mut &[u8]) -> Option<u32> {
     let (number, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
@@ -61,7 +61,7 @@ fn number(bytes: &mut &[u8]) -> Option<u32> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads a message; none where it is not one of a handshake, or not as long as one.
+    /// Parses a message; `None` for other types and wrong lengths.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (&[kind, 0, 0, 0], mut rest) = bytes.split_first_chunk()? else {
             return None;
@@ -109,23 +109,23 @@ impl<'a> Sums<'a> {
         })
     }
 
-    /// Whether the first one is that of who knows the receiver's public key.
+    /// Verifies MAC1, which proves that the sender knows the receiver's public key.
     pub(crate) fn is_for(&self, key: &SumKey) -> bool {
         sum(&key.0, self.before[0]).ct_eq(self.first).into()
     }
 
-    /// Whether the second one is there: whoever has no cookie sends zeros.
+    /// Returns true if MAC2 is present: senders without a cookie send zeros.
     pub(crate) fn has_second(&self) -> bool {
         *self.second != [0; MAC]
     }
 
-    /// Whether the second one is that of who has this cookie.
+    /// Verifies MAC2 against a cookie.
     pub(crate) fn has(&self, cookie: &Sum) -> bool {
         sum(cookie, self.before[1]).ct_eq(self.second).into()
     }
 }
 
-/// The key of the first sum of messages to the holder of a public key.
+/// MAC1 key for messages to the owner of a public key.
 #[derive(Clone, Debug)]
 pub(crate) struct SumKey([u8; 32]);
 
@@ -135,7 +135,7 @@ impl SumKey {
     }
 }
 
-/// A hash over a label and a public key.
+/// Hashes a label and a public key.
 pub(crate) fn hash(label: &[u8; 8], key: &Public) -> [u8; 32] {
     let mut hash = Blake2s256::new();
     Digest::update(&mut hash, label);
@@ -143,7 +143,7 @@ pub(crate) fn hash(label: &[u8; 8], key: &Public) -> [u8; 32] {
     hash.finalize_fixed().into()
 }
 
-/// The digest that the nonce of a cookie is taken from.
+/// Returns the hash from which the nonce of a cookie reply is taken.
 pub(crate) fn nonce_hash(secret: &[u8; 32], first: &Sum, cookie: &Sum) -> [u8; 32] {
     let mut hash = Blake2s256::new();
     for part in [&secret[..], first, cookie] {
@@ -152,9 +152,9 @@ pub(crate) fn nonce_hash(secret: &[u8; 32], first: &Sum, cookie: &Sum) -> [u8; 3
     hash.finalize_fixed().into()
 }
 
-/// The keyed sum of some bytes; the key has 16 or 32.
+/// Returns the keyed BLAKE2s MAC; the key has 16 or 32 bytes.
 pub(crate) fn sum(key: &[u8], bytes: &[u8]) -> Sum {
-    // Keys of at most 32 bytes are taken.
+    // BLAKE2s accepts keys of up to 32 bytes.
     let Ok(mut mac) = Blake2sMac::<U16>::new_from_slice(key) else {
         return [0; MAC];
     };
@@ -162,8 +162,7 @@ pub(crate) fn sum(key: &[u8], bytes: &[u8]) -> Sum {
     mac.finalize_fixed().into()
 }
 
-/// A message that is to be sent: kind, numbers, Noise, and both sums, the second of which needs a cookie. Gives the
-/// first sum, too.
+/// Encodes a message with both MACs; MAC2 is zero without a cookie. Returns the message and its MAC1.
 pub(crate) fn write(
     kind: u8,
     numbers: &[u32],

@@ -1,4 +1,4 @@
-//! The handshake, by `snow`: two messages, out of which come two keys (white paper, 5.4.2 to 5.4.5).
+//! Noise handshake by `snow`: two messages that result in two keys (white paper, 5.4.2 to 5.4.5).
 
 use snow::{Builder, HandshakeState};
 use zeroize::Zeroizing;
@@ -8,20 +8,20 @@ use crate::message::NOISE;
 
 const PATTERN: &str = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
 const PROLOGUE: &[u8] = b"WireGuard v1 zx2c4 Jason@zx2c4.com";
-/// Where the shared key goes in.
+/// Position of the preshared key in the pattern.
 const PLACE: u8 = 2;
-/// Bytes of a time (TAI64N), which the first message carries.
+/// Length of the timestamp (TAI64N) in the initiation.
 pub(crate) const TIME: usize = 12;
 
 pub(crate) type Time = [u8; TIME];
 
-/// The keys of both directions: that of messages to the peer, and that of the peer's.
+/// Session keys: of messages to the peer, and of messages from the peer.
 pub(crate) struct Keys {
     pub(crate) send: Zeroizing<[u8; 32]>,
     pub(crate) receive: Zeroizing<[u8; 32]>,
 }
 
-/// A handshake that this end began.
+/// Initiator's state after the first message.
 pub(crate) struct Begun(HandshakeState);
 
 impl core::fmt::Debug for Begun {
@@ -36,12 +36,12 @@ fn builder(own: &Private) -> Option<Builder<'_>> {
     builder.local_private_key(own.bytes()).ok()
 }
 
-/// The key that both share; zeroes where they share none.
+/// Returns the preshared key, or zeros without one.
 fn shared(key: Option<&Preshared>) -> Zeroizing<[u8; 32]> {
     Zeroizing::new(key.map_or([0; 32], |key| *key.bytes()))
 }
 
-/// Begins a handshake: its first message.
+/// Creates a handshake and its first message.
 pub(crate) fn begin(
     own: &Private,
     (peer, preshared): (&Public, Option<&Preshared>),
@@ -57,7 +57,7 @@ pub(crate) fn begin(
 }
 
 impl Begun {
-    /// Ends it with the second message, if that is the peer's; by another one it is as it was.
+    /// Completes the handshake with the second message. A message that fails leaves the state unchanged.
     pub(crate) fn end(&mut self, message: &[u8]) -> Option<Keys> {
         self.0.read_message(message, &mut []).ok()?;
         let (send, receive) = self.0.dangerously_get_raw_split();
@@ -68,16 +68,16 @@ impl Begun {
     }
 }
 
-/// A handshake that somebody else began.
+/// Responder's state after the first message.
 pub(crate) struct Asked {
     state: HandshakeState,
-    /// Who.
+    /// Public key of the initiator.
     pub(crate) peer: Public,
-    /// When, by its own clock.
+    /// Timestamp of the initiator.
     pub(crate) time: Time,
 }
 
-/// Reads the first message of a handshake.
+/// Processes the first message of a handshake.
 pub(crate) fn read(own: &Private, message: &[u8]) -> Option<Asked> {
     let mut state = builder(own)?.build_responder().ok()?;
     let mut time = [0; TIME];
@@ -87,7 +87,7 @@ pub(crate) fn read(own: &Private, message: &[u8]) -> Option<Asked> {
 }
 
 impl Asked {
-    /// Answers it: the second message, and the keys.
+    /// Returns the second message and the session keys.
     pub(crate) fn answer(
         mut self,
         preshared: Option<&Preshared>,

@@ -1,7 +1,7 @@
-//! The receiver numbers that a device has given to its handshakes and sessions.
+//! Receiver indices of a device's handshakes and sessions.
 //!
-//! Control has the exact map. Workers share a table of counters: a response or cookie that names no number of this
-//! device is refused before it takes anything from the peer whose address it bears.
+//! Control has the exact map. Workers share a table of counters: they drop responses and cookies with an
+//! unknown index before these use up the rate limit of the peer whose address they spoof.
 
 use core::sync::atomic::{AtomicU16, Ordering};
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use crate::PeerId;
 
-/// Numbers are sorted into this many counters by their lower bits; they are random.
+/// Number of counters; the low bits of an index, which is random, select its counter.
 const COUNTERS: usize = 1 << 15;
 
-/// How many numbers fall on each counter. A number that does not exist may fall on one that does.
+/// Number of indices per counter. Collisions make an unknown index look known.
 #[derive(Clone)]
 pub(crate) struct NumberTable(Arc<[AtomicU16]>);
 
@@ -33,14 +33,14 @@ impl NumberTable {
         self.0.get(number as usize % COUNTERS)
     }
 
-    /// Returns false if the device has not given this number to anything.
+    /// Returns false if the device has certainly not assigned this index.
     pub(crate) fn may_have(&self, number: u32) -> bool {
         self.counter(number)
             .is_some_and(|counter| counter.load(Ordering::Relaxed) > 0)
     }
 }
 
-/// The peers whose handshakes and sessions the numbers are.
+/// Map from index to peer.
 #[derive(Default)]
 pub(crate) struct Numbers {
     peers: BTreeMap<u32, PeerId>,
@@ -48,17 +48,17 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Returns the table that workers read.
+    /// Returns the table for the workers.
     pub(crate) fn table(&self) -> NumberTable {
         self.table.clone()
     }
 
-    /// Returns the peer of a number.
+    /// Returns the peer of an index.
     pub(crate) fn peer(&self, number: u32) -> Option<PeerId> {
         self.peers.get(&number).copied()
     }
 
-    /// Gives a number to a handshake or session of a peer.
+    /// Assigns an index to a handshake or session of a peer.
     pub(crate) fn insert(&mut self, number: u32, peer: PeerId) {
         if self.peers.insert(number, peer).is_none()
             && let Some(counter) = self.table.counter(number)
@@ -67,7 +67,7 @@ impl Numbers {
         }
     }
 
-    /// Takes a number back.
+    /// Releases an index.
     pub(crate) fn remove(&mut self, number: u32) {
         if self.peers.remove(&number).is_some()
             && let Some(counter) = self.table.counter(number)

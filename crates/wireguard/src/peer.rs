@@ -1,7 +1,7 @@
-//! A peer: its pairs of keys and its timers (white paper, 6).
+//! A peer: its session keys and timers (white paper, 6).
 //!
-//! Whoever moves packets looks at them a few times a second. So timers are set by when things were seen to have passed,
-//! and are late by that at most.
+//! The owner reports traffic a few times a second ([`Observation`]), so timers are late by at most that
+//! interval.
 
 use core::net::SocketAddr;
 
@@ -12,58 +12,58 @@ use crate::key::{Preshared, Public};
 use crate::message::{Sum, SumKey};
 use crate::noise::{Begun, Time};
 
-/// Messages of a pair after which there is a new one.
+/// Sealed messages after which a session is rekeyed.
 const REKEY_AFTER_MESSAGES: u64 = 1 << 60;
-/// How old a pair of this end is when there is a new one.
+/// Age after which the initiator rekeys a session.
 const REKEY_AFTER: Duration = Duration::from_secs(120);
-/// How old a pair is when it is not used any more.
+/// Age after which a session is dropped.
 pub(crate) const REJECT_AFTER: Duration = Duration::from_secs(180);
-/// Between two attempts; a little is added, so that two ends do not go on at the same time for ever.
+/// Interval of handshake attempts; random jitter keeps two ends from colliding repeatedly.
 pub(crate) const REKEY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a handshake is tried.
+/// Time after which handshake attempts end.
 pub(crate) const ATTEMPTS: Duration = Duration::from_secs(90);
-/// How long a peer that sends is not answered.
+/// Delay of a passive keepalive after received data.
 const KEEPALIVE: Duration = Duration::from_secs(10);
-/// How long a peer may be silent that is sent to.
+/// Time without a response to sent data after which a handshake starts.
 const SILENCE: Duration = KEEPALIVE.saturating_add(REKEY_TIMEOUT);
-/// A peer is told at most so often that this end is there.
+/// Minimum interval of persistent keepalives.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A peer, as it is configured.
+/// Configuration of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its public key.
+    /// Public key.
     pub public: Public,
-    /// The key that both share beside that.
+    /// Preshared key.
     pub preshared: Option<Preshared>,
-    /// Where it is; none where it says so itself.
+    /// Configured endpoint; `None` learns it from the peer.
     pub endpoint: Option<SocketAddr>,
-    /// How often it is told that this end is there.
+    /// Interval of persistent keepalives (RouterOS: `persistent-keepalive`).
     pub keepalive: Option<Duration>,
-    /// This end does not begin.
+    /// True: this side never initiates (RouterOS: `responder`).
     pub responder: bool,
 }
 
-/// What passed between this end and a peer, as it is known now.
+/// Traffic with a peer so far, as reported by the owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observation {
-    /// Messages sealed by the pair that packets leave by.
+    /// Messages sealed with the current session.
     pub sent: u64,
-    /// When the last message left, and when the last one with a packet in it.
+    /// Time of the last message sent, keepalives included.
     pub last_sent: Option<Instant>,
-    /// See `last_sent`.
+    /// Time of the last data message sent.
     pub last_sent_data: Option<Instant>,
-    /// When the last message came, and when the last one with a packet in it.
+    /// Time of the last message received, keepalives included.
     pub last_received: Option<Instant>,
-    /// See `last_received`.
+    /// Time of the last data message received.
     pub last_received_data: Option<Instant>,
-    /// The pairs by which anything came.
+    /// Local indices of sessions under which messages arrived.
     pub used: Vec<u32>,
-    /// Where the last message came from, if not from the endpoint.
+    /// Source of the last authenticated message, if it differs from the endpoint.
     pub moved: Option<SocketAddr>,
 }
 
-/// A pair of keys that is in use.
+/// A session in use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kept {
     pub(crate) local: u32,
@@ -71,7 +71,7 @@ pub(crate) struct Kept {
     pub(crate) since: Instant,
 }
 
-/// Pairs: the one that packets leave by, the one before that, and one that the peer has not used yet.
+/// Sessions: current, previous, and the next one that the peer has not confirmed yet.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
     pub(crate) current: Option<Kept>,
@@ -80,11 +80,11 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// A new one comes. Gives those that are not used any more.
+    /// Adds a session. Returns the local indices of dropped ones.
     pub(crate) fn add(&mut self, pair: Kept) -> Vec<u32> {
         let gone = match pair.is_initiator {
             true => {
-                // Both may have begun at once: then the peer sends by the pair that it has not used yet.
+                // Both sides may have initiated at once: then the peer sends under the unconfirmed session.
                 let current = self.current.replace(pair);
                 match self.next.take() {
                     Some(next) => [self.previous.replace(next), current],
@@ -96,8 +96,8 @@ impl Pairs {
         gone.into_iter().flatten().map(|pair| pair.local).collect()
     }
 
-    /// The peer uses the one that it had not used yet, if that is among these. Gives it, and the one that is not used
-    /// any more.
+    /// Makes the next session current if the peer has used it. Returns its index, and the index of the dropped
+    /// session.
     fn confirm(&mut self, used: &[u32]) -> Option<(u32, Option<u32>)> {
         let next = self.next.take_if(|next| used.contains(&next.local))?;
         let gone = self.previous.take();
@@ -105,12 +105,12 @@ impl Pairs {
         Some((next.local, gone.map(|pair| pair.local)))
     }
 
-    /// Whether the peer has not used the newest pair, which this side answered with.
+    /// Returns true while the peer has not confirmed the session of this side's last response.
     pub(crate) const fn has_unconfirmed(&self) -> bool {
         self.next.is_some()
     }
 
-    /// Forgets those that are too old.
+    /// Drops expired sessions and returns their indices.
     fn expire(&mut self, now: Instant) -> Vec<u32> {
         let too_old = |pair: &mut Kept| now.saturating_since(pair.since) >= REJECT_AFTER;
         let all = [&mut self.current, &mut self.previous, &mut self.next];
@@ -129,35 +129,35 @@ impl Pairs {
     }
 }
 
-/// A handshake that this end began, and goes on to try.
+/// A handshake that this side initiated.
 #[derive(Debug)]
 pub(crate) struct Trying {
-    /// The state of the last attempt, with its number; none once it is over.
+    /// Index and state of the last attempt; `None` before the first.
     pub(crate) attempt: Option<(u32, Begun)>,
-    /// When it is given up.
+    /// Time to give up.
     pub(crate) until: Instant,
-    /// When it is tried again.
+    /// Time of the next attempt.
     pub(crate) again: Instant,
 }
 
-/// What is to be done for a peer.
+/// Work that is due for a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// A message without a packet is to be sent.
+    /// Send an empty data message.
     Keepalive,
-    /// A handshake is to begin.
+    /// Start a handshake.
     Handshake,
-    /// A handshake is to be tried again.
+    /// Repeat the handshake initiation.
     Again,
-    /// It is given up.
+    /// Give up the handshake.
     GiveUp,
-    /// A pair is not used any more.
+    /// Drop a session.
     Remove(u32),
-    /// Packets leave by this pair.
+    /// Make a session current.
     Activate(u32),
 }
 
-/// See the module.
+/// Runtime state of a peer.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) is: Peer,
@@ -166,18 +166,18 @@ pub(crate) struct State {
     pub(crate) pairs: Pairs,
     pub(crate) trying: Option<Trying>,
     pub(crate) cookie: Option<Given>,
-    /// The number and the first sum of the last message of a handshake to it.
+    /// Index and MAC1 of the last handshake message to the peer; needed to open a cookie reply.
     pub(crate) told: Option<(u32, Sum)>,
-    /// The time in the last handshake that it began, and when that was.
+    /// Greatest timestamp received in an initiation (replay protection).
     pub(crate) greatest: Option<Time>,
     pub(crate) began: Option<Instant>,
     pub(crate) last_handshake: Option<Instant>,
     seen: Observation,
-    /// Data came at that time, and nothing left since.
+    /// Time of received data that nothing sent has answered yet.
     unanswered: Option<Instant>,
-    /// Data left at that time, and nothing came since.
+    /// Time of sent data that nothing received has answered yet.
     unheard: Option<Instant>,
-    /// When it is told that this end is there, if it is to be.
+    /// Time of the next persistent keepalive, if enabled.
     greets: Option<Instant>,
 }
 
@@ -201,7 +201,7 @@ impl State {
         }
     }
 
-    /// Takes over another configuration of the same key.
+    /// Applies a new configuration with equal keys.
     pub(crate) fn change(&mut self, is: Peer, now: Instant) {
         if is.endpoint.is_some() && is.endpoint != self.is.endpoint {
             self.endpoint = is.endpoint;
@@ -212,7 +212,7 @@ impl State {
         self.is = is;
     }
 
-    /// Takes over what passed. Gives what is due now.
+    /// Processes reported traffic. Returns the work that is due now.
     pub(crate) fn observe(&mut self, seen: Observation, now: Instant) -> Vec<Due> {
         let before = core::mem::replace(&mut self.seen, seen);
         let seen = &self.seen;
@@ -245,7 +245,7 @@ impl State {
             && let (Some(interval), Some(last)) =
                 (self.is.keepalive, seen.last_sent.max(seen.last_received))
         {
-            // Whatever passed told as much.
+            // Any traffic replaces a keepalive.
             self.greets = Some(last + interval);
         }
         if self.wants_another(passed, now) {
@@ -254,19 +254,20 @@ impl State {
         due
     }
 
-    /// Whether the pair of this end is to be followed by another one, as something left or came.
+    /// Returns true if the current session needs rekeying; `left` and `came` tell whether data was sent or
+    /// received.
     fn wants_another(&self, [left, came]: [bool; 2], now: Instant) -> bool {
         let Some(current) = self.pairs.current else {
             return false;
         };
         let age = now.saturating_since(current.since);
         let is_old = current.is_initiator && age >= REKEY_AFTER;
-        // Who only receives begins just before the pair ends (REJECT_AFTER - KEEPALIVE - REKEY_TIMEOUT).
+        // A pure receiver rekeys shortly before the session ends (REJECT_AFTER - KEEPALIVE - REKEY_TIMEOUT).
         let is_ending = current.is_initiator && age >= REJECT_AFTER.saturating_sub(SILENCE);
         left && (is_old || self.seen.sent >= REKEY_AFTER_MESSAGES) || came && is_ending
     }
 
-    /// What is due at this time.
+    /// Returns the work whose timers have expired.
     pub(crate) fn tick(&mut self, now: Instant) -> Vec<Due> {
         let mut due: Vec<_> = { self.pairs.expire(now) }
             .into_iter()

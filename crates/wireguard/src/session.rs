@@ -1,11 +1,11 @@
-//! The data of a session: packets are sealed and opened in place (white paper, 5.4.6).
+//! Data messages of a session: seals and opens packets in place (white paper, 5.4.6).
 //!
 //! ```text
 //!  4 · 0 0 0 │ receiver 4 │ counter 8 │ packet, padded with zeros │ tag 16
 //!  └─────────── front ────────────────┘
 //! ```
 //!
-//! Both directions may be shared by threads: a counter is given once, and taken once.
+//! Threads may share both directions: each counter is assigned once, and accepted once.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,33 +13,33 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use aws_lc_rs::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use esp::Window;
 
-/// Bytes before a packet.
+/// Length of the header before a packet.
 pub const FRONT: usize = 16;
-/// Bytes behind a packet and its padding.
+/// Length of the authentication tag after the padded packet.
 pub const TAG: usize = 16;
-/// The type of a message with data, in its first byte; three bytes of zero follow.
+/// Message type of data in the first byte; three zero bytes follow.
 pub const DATA: u8 = 4;
-/// Packets are padded to a multiple of so many bytes.
+/// Packets are padded to a multiple of this length in bytes.
 const BLOCK: usize = 16;
-/// Counters that are told apart behind the highest one.
+/// Size of the replay window.
 const WINDOW: u32 = 2048;
-/// Counters from here on are not given, so that none comes twice (white paper, 6.1).
+/// First counter that is not assigned, so that none repeats (white paper, 6.1).
 const LIMIT: u64 = u64::MAX - (1 << 13);
 
-/// Why a message was not sealed or opened.
+/// Reason for a failure to seal or open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is too short, or of another type.
+    /// Too short, or of another type.
     Malformed,
-    /// Its counter was seen, or lies before the window.
+    /// The counter was received before, or lies before the window.
     Replayed,
-    /// Its tag is wrong.
+    /// The tag is wrong.
     Integrity,
-    /// All counters have been given.
+    /// All counters are used up.
     Exhausted,
 }
 
-/// Bytes of a packet of this length when it is padded.
+/// Returns the padded length of a packet.
 pub const fn padded(len: usize) -> usize {
     len.next_multiple_of(BLOCK)
 }
@@ -55,9 +55,9 @@ fn nonce(counter: u64) -> Nonce {
     Nonce::assume_unique_for_key(nonce)
 }
 
-/// The direction in which packets leave.
+/// Outbound direction of a session.
 pub struct Sending {
-    /// None where the library has no memory for one.
+    /// `None` if the library cannot allocate the key.
     key: Option<LessSafeKey>,
     receiver: u32,
     next: AtomicU64,
@@ -70,7 +70,7 @@ impl core::fmt::Debug for Sending {
 }
 
 impl Sending {
-    /// Packets go to the session that the other end calls `receiver`.
+    /// Creates the direction to the remote index `receiver`.
     pub fn new(receiver: u32, bytes: &[u8; 32]) -> Self {
         Self {
             key: key(bytes),
@@ -79,15 +79,14 @@ impl Sending {
         }
     }
 
-    /// Messages sealed.
+    /// Returns the number of sealed messages.
     pub fn count(&self) -> u64 {
         self.next.load(Relaxed)
     }
 
     /// Seals a message in place: [`FRONT`] bytes of room, the padded packet, [`TAG`] bytes of room.
     ///
-    /// # Errors
-    /// All counters have been given, or there is no room.
+    /// # Errors All counters are used up, or the room is missing.
     pub fn seal(&self, bytes: &mut [u8]) -> Result<(), Fault> {
         let key = self.key.as_ref().ok_or(Fault::Exhausted)?;
         let (front, rest) = bytes.split_at_mut_checked(FRONT).ok_or(Fault::Malformed)?;
@@ -108,7 +107,7 @@ impl Sending {
     }
 }
 
-/// The direction in which packets arrive.
+/// Inbound direction of a session.
 pub struct Receiving {
     key: Option<LessSafeKey>,
     window: Window,
@@ -122,7 +121,7 @@ impl core::fmt::Debug for Receiving {
 }
 
 impl Receiving {
-    /// Nothing has arrived yet.
+    /// Creates the direction with an empty replay window.
     pub fn new(bytes: &[u8; 32]) -> Self {
         Self {
             key: key(bytes),
@@ -131,7 +130,7 @@ impl Receiving {
         }
     }
 
-    /// The same, but a message is opened any number of times: for measurements.
+    /// Creates the direction without a replay window, for measurements that open a message repeatedly.
     #[doc(hidden)]
     pub fn without_window(bytes: &[u8; 32]) -> Self {
         Self {
@@ -140,15 +139,14 @@ impl Receiving {
         }
     }
 
-    /// Messages opened.
+    /// Returns the number of opened messages.
     pub fn count(&self) -> u64 {
         self.count.load(Relaxed)
     }
 
-    /// Opens a message in place. Returns where the padded packet lies in it.
+    /// Opens a message in place. Returns the range of the padded packet.
     ///
-    /// # Errors
-    /// It is malformed, was seen before, or is not the other end's. Its bytes are not specified then.
+    /// # Errors The message is malformed, replayed, or not authentic. Its bytes are unspecified then.
     pub fn open(&self, bytes: &mut [u8]) -> Result<Range<usize>, Fault> {
         let key = self.key.as_ref().ok_or(Fault::Integrity)?;
         let (front, rest) = bytes.split_at_mut_checked(FRONT).ok_or(Fault::Malformed)?;
@@ -157,7 +155,7 @@ impl Receiving {
         };
         let counter = counter.first_chunk().copied();
         let counter = u64::from_le_bytes(counter.unwrap_or_default());
-        // The window's first number is 1.
+        // The window starts at 1.
         let number = counter.checked_add(1).filter(|_| counter < LIMIT);
         let number = number.ok_or(Fault::Replayed)?;
         if !self.window.may_be_new(number) {
@@ -177,7 +175,7 @@ impl Receiving {
     }
 }
 
-/// The number of the session that a message with data is for; none of any other message.
+/// Returns the receiver index of a data message; `None` for other messages.
 #[inline]
 pub fn receiver(message: &[u8]) -> Option<u32> {
     match *message.first_chunk::<8>()? {

@@ -1,4 +1,4 @@
-//! Two devices over a network that loses, doubles and delays.
+//! Two devices over a network that loses, duplicates and delays.
 
 use machine::{Duration, Instant, Rng};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use wireguard::{Event, Preshared};
 
 use crate::end::{End, LOOK, PEER, address, peer};
 
-/// What a network does with a message, in per cent.
+/// Faults of the network, in per cent.
 #[derive(Clone, Copy, Debug)]
 struct Network {
     loses: u32,
@@ -14,7 +14,7 @@ struct Network {
     delays_ms: u64,
 }
 
-/// Two ends, and what is on the way between them.
+/// Two ends, and the messages in transit.
 struct World {
     ends: [End; 2],
     way: Vec<(Instant, usize, Vec<u8>)>,
@@ -34,7 +34,7 @@ impl World {
         }
     }
 
-    /// Lets a quarter of a second pass.
+    /// Advances by a quarter of a second.
     fn step(&mut self) {
         self.now += LOOK;
         let now = self.now;
@@ -146,7 +146,7 @@ fn a_shared_key_must_be_the_same_at_both_ends() {
         }
         assert_eq!(!world.ends[1].came.is_empty(), meets);
         assert_eq!(world.ends[0].gave_up > 0, !meets);
-        // Both ends count and say what is wrong, once a second at most.
+        // Both ends count the error, and log it at most once a second.
         let counted = |end: usize, name: &str| world.ends[end].device.counters().contains_key(name);
         assert_eq!(counted(0, "wrong-preshared-key"), !meets);
         assert_eq!(counted(1, "unconfirmed"), !meets);
@@ -180,9 +180,9 @@ fn a_handshake_is_not_answered_twice() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Traffic goes on for ten minutes over sessions that follow each other. Where one message in eight is lost at
-    /// most, neither end is ever without one: eleven attempts fit between a session's second minute and its end. With
-    /// more losses all may fail by chance, but the next session follows within a minute.
+    /// Traffic flows for ten minutes over successive sessions. Up to one loss in eight, neither end is ever
+    /// without a session: eleven attempts fit between a session's second minute and its end. With more losses
+    /// all attempts may fail by chance, but the next session follows within a minute.
     #[test]
     fn sessions_follow_each_other_over_any_network(
         seed in any::<u64>(),
@@ -210,12 +210,12 @@ proptest! {
         prop_assert!(ready);
         let came: usize = world.ends.iter().map(|end| end.came.len()).sum();
         prop_assert!(came * 100 >= sent * (60 - loses as usize), "{came} of {sent}");
-        // About one in two minutes: neither storms nor lulls.
+        // About one session in two minutes: neither storms nor gaps.
         let pairs = world.ends[0].pairs;
         prop_assert!((3..=30).contains(&pairs), "{pairs} pairs");
     }
 
-    /// Whatever comes is counted, and changes nothing.
+    /// Garbage is counted and changes nothing.
     #[test]
     fn garbage_is_counted(
         kind in 0_u8..6,
@@ -229,7 +229,7 @@ proptest! {
             *head = [kind, 0, 0, 0];
         }
         world.ends[1].hear(address(9), &bytes, START);
-        // A right one with some bits changed, too.
+        // Valid messages with flipped bits as well.
         world.ends[0].handle(Event::Wanted(PEER), START);
         let (_, mut right) = world.ends[0].out[0].clone();
         let before = right.clone();
@@ -239,7 +239,7 @@ proptest! {
         if right != before {
             world.ends[1].hear(address(9), &right, START);
         }
-        // The second sum is looked at in a flood alone.
+        // MAC2 is checked under load only.
         if right[..132] != before[..132] || right == before {
             prop_assert!(world.ends[1].out.is_empty());
             prop_assert!(world.ends[1].pairs == 0);

@@ -1,4 +1,4 @@
-//! One end: a device, and what its owner does: sessions, packets that wait, looks at what passed.
+//! One end of a tunnel: a device and the work of its owner (sessions, waiting packets, traffic reports).
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use wireguard::session::{self, FRONT, Receiving, Sending, TAG, padded};
 use wireguard::{Action, Device, Event, Observation, Peer, PeerId, Private};
 
 pub(crate) const PEER: PeerId = PeerId(1);
-/// Between two looks at what passed.
+/// Interval of traffic reports.
 pub(crate) const LOOK: Duration = Duration::from_millis(250);
 
-/// See the module.
+/// A device with its owner's state.
 pub(crate) struct End {
     pub(crate) device: Device,
     pub(crate) at: SocketAddr,
@@ -21,18 +21,18 @@ pub(crate) struct End {
     pub(crate) endpoint: Option<SocketAddr>,
     waiting: Vec<Vec<u8>>,
     seen: Observation,
-    /// What is to be sent, and where to.
+    /// Messages to send, with their destinations.
     pub(crate) out: Vec<(SocketAddr, Vec<u8>)>,
-    /// Packets that came.
+    /// Packets received.
     pub(crate) came: Vec<Vec<u8>>,
-    /// Handshakes that were given up.
+    /// Number of failed handshakes.
     pub(crate) gave_up: usize,
     pub(crate) log: Vec<String>,
-    /// Pairs that came.
+    /// Number of installed sessions.
     pub(crate) pairs: usize,
 }
 
-/// The private key of an end by its number.
+/// Returns the private key of an end.
 pub(crate) fn private(number: u8) -> Private {
     Private::new([number; 32])
 }
@@ -42,7 +42,7 @@ pub(crate) fn address(number: u8) -> SocketAddr {
 }
 
 impl End {
-    /// The end of this number, which knows the other one as this peer.
+    /// Creates an end with the other end as peer.
     pub(crate) fn new(number: u8, peer: Peer, now: Instant) -> Self {
         let mut rng = Rng::seeded(number.into());
         let entropy = Box::new(move |bytes: &mut [u8]| {
@@ -141,7 +141,7 @@ impl End {
         self.out.push((to, message));
     }
 
-    /// Sends a packet, at once or when there is a session.
+    /// Sends a packet, or queues it until a session exists.
     pub(crate) fn send(&mut self, packet: &[u8], now: Instant) {
         self.look(now);
         if self.sending.is_some() && self.endpoint.is_some() {
@@ -151,7 +151,7 @@ impl End {
         self.handle(Event::Wanted(PEER), now);
     }
 
-    /// Takes what came from there.
+    /// Processes a received message.
     pub(crate) fn hear(&mut self, from: SocketAddr, bytes: &[u8], now: Instant) {
         let Some(number) = session::receiver(bytes) else {
             return self.handle(Event::Datagram { from, bytes }, now);
@@ -176,20 +176,20 @@ impl End {
         }
     }
 
-    /// Tells the device what passed.
+    /// Reports traffic to the device.
     pub(crate) fn look(&mut self, now: Instant) {
         let seen = self.seen.clone();
         self.seen.moved = None;
         self.handle(Event::Observed(PEER, seen), now);
     }
 
-    /// Whether packets can leave.
+    /// Returns true if an outbound session exists.
     pub(crate) fn is_ready(&self) -> bool {
         self.sending.is_some()
     }
 }
 
-/// The peer that the other end of this number is.
+/// Returns the configuration of an end as a peer.
 pub(crate) fn peer(number: u8) -> Peer {
     Peer {
         public: private(number).public(),

@@ -1,4 +1,4 @@
-//! With another implementation, `boringtun`: whoever begins, with and without a shared key, data both ways.
+//! Interoperability with `boringtun`: either side initiates, with and without preshared key, data both ways.
 
 use boringtun::noise::{Tunn, TunnResult};
 use boringtun::x25519::{PublicKey, StaticSecret};
@@ -25,7 +25,7 @@ fn end(shared: bool) -> End {
     End::new(1, peer, START)
 }
 
-/// A packet of IPv4, which the other implementation looks at.
+/// Builds an IPv4 packet, which boringtun inspects.
 fn packet(last: u8) -> Vec<u8> {
     let mut packet = vec![
         0x45, 0, 0, 40, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, last,
@@ -34,7 +34,7 @@ fn packet(last: u8) -> Vec<u8> {
     packet
 }
 
-/// Gives the foreign end what ours sends, and ours what it answers. Gives the packets that came out there.
+/// Delivers messages both ways. Returns the packets that boringtun decrypted.
 fn carry(end: &mut End, tunnel: &mut Tunn) -> Vec<Vec<u8>> {
     let (mut came, mut place) = (Vec::new(), [0; 2048]);
     for _ in 0..8 {
@@ -45,7 +45,7 @@ fn carry(end: &mut End, tunnel: &mut Tunn) -> Vec<Vec<u8>> {
                     TunnResult::WriteToNetwork(answer) => {
                         let answer = answer.to_vec();
                         end.hear(address(2), &answer, START);
-                        // More of it is asked for by nothing.
+                        // An empty input asks for more queued output.
                         input = &[];
                     }
                     TunnResult::WriteToTunnelV4(packet, _) => {

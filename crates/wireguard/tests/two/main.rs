@@ -1,4 +1,4 @@
-//! Devices with each other, and with another implementation, over networks in virtual time.
+//! Devices against each other, and against another implementation, over simulated networks in virtual time.
 
 mod agree;
 mod end;

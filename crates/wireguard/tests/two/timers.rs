@@ -1,4 +1,4 @@
-//! The timers of a peer, one by one.
+//! The timers of a peer, one at a time.
 
 use machine::{Duration, Instant};
 use wireguard::{Event, Peer};
@@ -11,7 +11,7 @@ fn secs(secs: u64) -> Instant {
     START + Duration::from_secs(secs)
 }
 
-/// Kinds of the messages that an end sends meanwhile, with the second of each: looks and ticks four times a second.
+/// Runs an end with four reports and ticks a second; returns types and seconds of the messages it sends.
 fn sends(end: &mut End, from: u64, to: u64) -> Vec<(u64, u8)> {
     let mut sent = Vec::new();
     for quarter in from * 4..=to * 4 {
@@ -24,7 +24,7 @@ fn sends(end: &mut End, from: u64, to: u64) -> Vec<(u64, u8)> {
     sent
 }
 
-/// Two ends with a session that the first one began.
+/// Creates two ends with a session that the first one initiated.
 fn met(one: Peer, other: Peer) -> [End; 2] {
     let [mut one, mut other] = [End::new(1, one, START), End::new(2, other, START)];
     one.send(b"ping", START);
@@ -71,7 +71,7 @@ fn who_only_receives_answers_after_ten_seconds() {
 #[test]
 fn who_sends_and_hears_nothing_begins_anew_after_fifteen_seconds() {
     let [mut one, _] = met(peer(2), peer(1));
-    // The peer has answered nothing to what was sent at first.
+    // The peer has not answered the first message.
     let sent = sends(&mut one, 0, 19);
     assert_eq!(sent, [(15, 1)]);
 }
@@ -137,7 +137,7 @@ fn a_peer_is_told_again_and_again_that_this_end_is_there() {
         ..peer(2)
     };
     let [mut one, mut other] = [End::new(1, told, START), End::new(2, peer(1), START)];
-    // It begins without a packet.
+    // A handshake starts without a packet.
     assert_eq!(sends(&mut one, 0, 0), [(0, 1)]);
     one.handle(Event::Peer(PEER, None), START);
     one = End::new(
@@ -175,7 +175,7 @@ fn a_flood_is_asked_for_cookies_and_who_has_one_gets_through() {
     let mut busy = End::new(2, peer(1), START);
     let mut garbage = vec![0; 148];
     garbage[0] = 1;
-    // Senders of right sums, who need to know the public key alone.
+    // Correct MAC1s, which need nothing but the public key.
     let mut flooder = End::new(3, peer(2), START);
     for number in 0..300 {
         let now = START + Duration::from_millis(number);
