@@ -1,8 +1,8 @@
-//! Clocks per packet of sealing and opening: `cargo run --release -p esp --example clocks`.
+//! Processor clocks per packet of sealing and opening: `cargo run --release -p esp --example clocks`.
 //!
-//! A batch of 256 packets is sealed and opened, round after round; the packets stay in the second-level
-//! cache. Each line: the best round, the middle one, and what half of the rounds lie between. An
-//! argument is a part of the names of suites that are measured.
+//! Seals and opens a batch of 256 packets, round after round; the packets stay in the second-level cache.
+//! Prints best round, median, and interquartile range per suite. An argument selects suites by part of their
+//! name.
 
 use esp::{
     Authentication, Bits, Encryption, Inbound, Keys, Numbering, Opening, Outbound, Sealing, Suite,
@@ -54,7 +54,7 @@ fn suites() -> Vec<Suite> {
     ]
 }
 
-/// Associations in both directions, and the packets between them.
+/// Associations of both directions, and the packets between them.
 struct Rig {
     outbound: Vec<Outbound>,
     inbound: Vec<Inbound>,
@@ -102,7 +102,7 @@ impl Rig {
         [Spread::of(sealed), Spread::of(opened)]
     }
 
-    /// Seals all packets and opens them again; clocks per packet of both.
+    /// Seals and opens all packets; returns clocks per packet of both.
     fn round(&mut self) -> (f64, f64) {
         let payload = self.payload;
         let of = |number: usize, all: usize| number % all;
@@ -132,7 +132,7 @@ impl Rig {
     }
 }
 
-/// The best of rounds, the median, and what half of them lie between.
+/// Minimum, median and interquartile range.
 struct Spread {
     best: f64,
     low: f64,

@@ -1,4 +1,4 @@
-//! One direction of an association: keys, numbers, counters.
+//! One direction of a security association: keys, sequence numbers, counters.
 
 use core::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,7 +11,7 @@ use crate::mac::Mac;
 use crate::window::Window;
 use crate::{Fault, Keys, Numbering, Refused, Suite};
 
-/// What both directions have.
+/// Fields of both directions.
 pub(crate) struct Shared {
     pub(crate) spi: u32,
     pub(crate) suite: Suite,
@@ -38,30 +38,30 @@ impl Shared {
         })
     }
 
-    /// Bytes before the payload.
+    /// Length of the headers before the payload, in bytes.
     pub(crate) fn front(&self) -> usize {
         HEADER + self.suite.encryption.iv_len()
     }
 
-    /// Bytes behind a payload of this length, without the ICV.
+    /// Length of padding and trailer after a payload, in bytes, without the ICV.
     pub(crate) fn trailer(&self, payload: usize) -> usize {
         let block = self.suite.encryption.block_len();
         (payload + TRAILER).next_multiple_of(block) - payload
     }
 
-    /// What authenticates this number and is not sent: its upper half (RFC 4303, 2.2.1).
+    /// Returns the implied authenticated data: upper half of an extended sequence number (RFC 4303, 2.2.1).
     pub(crate) fn implied(&self, number: u64) -> Option<[u8; 4]> {
         let high = ((number >> 32) as u32).to_be_bytes();
         (self.numbering == Numbering::Extended).then_some(high)
     }
 }
 
-/// An association by which packets leave. Threads may share it: a number is given once.
+/// An outbound association. Threads may share it: each sequence number is assigned once.
 pub struct Outbound {
     pub(crate) shared: Shared,
-    /// The last number given.
+    /// Last assigned sequence number.
     number: AtomicU64,
-    /// Makes vectors of numbers, where they must be unpredictable.
+    /// Encrypts sequence numbers into unpredictable initialization vectors.
     iv: Aes128,
     packets: AtomicU64,
     bytes: AtomicU64,
@@ -73,22 +73,22 @@ impl AsRef<Shared> for Outbound {
     }
 }
 
-/// Counters of an association by which packets leave.
+/// Counters of an outbound association.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Packets sealed.
+    /// Number of sealed packets.
     pub packets: u64,
     /// Bytes of their payloads.
     pub bytes: u64,
 }
 
 impl Outbound {
-    /// An association whose first number is 1. `secret` is random and of this association alone:
-    /// vectors of CBC are made of it.
+    /// Creates an association; the first sequence number is 1. `secret` is random and unique to the
+    /// association: CBC initialization vectors are derived from it.
     ///
     /// # Errors
     ///
-    /// A reserved SPI, algorithms that do not go together, keys of other lengths, extended numbers
+    /// A reserved SPI, an invalid combination of algorithms, wrong key lengths, extended sequence numbers
     /// without integrity.
     pub fn new(
         spi: u32,
@@ -106,41 +106,41 @@ impl Outbound {
         })
     }
 
-    /// Its number in packets.
+    /// Returns the SPI.
     pub fn spi(&self) -> u32 {
         self.shared.spi
     }
 
-    /// Its algorithms.
+    /// Returns the algorithms.
     pub fn suite(&self) -> Suite {
         self.shared.suite
     }
 
-    /// Bytes that a packet has before and behind a payload of this length.
+    /// Returns the bytes needed before and after a payload.
     pub fn room(&self, payload: usize) -> (usize, usize) {
         let back = self.shared.trailer(payload) + self.shared.suite.icv_len();
         (self.shared.front(), back)
     }
 
-    /// The longest payload whose packet, from SPI to ICV, has at most `len` bytes; none where not
-    /// even an empty one has.
+    /// Returns the longest payload whose packet, from SPI to ICV, has at most `len` bytes; `None` if even an
+    /// empty payload does not fit.
     pub fn payload_max(&self, len: usize) -> Option<usize> {
         let fixed = self.shared.front() + self.shared.suite.icv_len();
         let blocks = len.checked_sub(fixed)? / self.shared.suite.encryption.block_len();
         (blocks * self.shared.suite.encryption.block_len()).checked_sub(TRAILER)
     }
 
-    /// The last number given; 0 before the first.
+    /// Returns the last assigned sequence number; 0 before the first.
     pub fn number(&self) -> u64 {
         self.number.load(Relaxed)
     }
 
-    /// Goes on behind this number: for a state that was stored, and for tests.
+    /// Continues after this sequence number: for restored state, and for tests.
     pub fn set_number(&mut self, last: u64) {
         *self.number.get_mut() = last;
     }
 
-    /// What has been sent.
+    /// Returns the counters.
     pub fn counters(&self) -> Sent {
         Sent {
             packets: self.packets.load(Relaxed),
@@ -148,8 +148,8 @@ impl Outbound {
         }
     }
 
-    /// Numbers for this many packets, which are nobody else's: fewer when they run out. None comes
-    /// twice, as the counter stops instead of beginning again.
+    /// Reserves `count` sequence numbers, or fewer at the end of the number space: the counter stops and never
+    /// wraps.
     pub(crate) fn reserve(&self, count: usize) -> Range<u64> {
         let limit = match self.shared.numbering {
             Numbering::Short => u64::from(u32::MAX),
@@ -161,19 +161,19 @@ impl Outbound {
         before + 1..before.saturating_add(count as u64).min(limit) + 1
     }
 
-    /// Counts what was sealed.
+    /// Counts sealed packets.
     pub(crate) fn count(&self, packets: u64, bytes: u64) {
         self.packets.fetch_add(packets, Relaxed);
         self.bytes.fetch_add(bytes, Relaxed);
     }
 
-    /// Vectors for these numbers, into as many places.
+    /// Encrypts sequence numbers into initialization vectors, in place.
     pub(crate) fn unpredictable(&self, vectors: &mut [Array<u8, cipher::consts::U16>]) {
         self.iv.encrypt_blocks(vectors);
     }
 }
 
-/// An association by which packets arrive. Threads may share it: a number is taken once.
+/// An inbound association. Threads may share it: each sequence number is accepted once.
 pub struct Inbound {
     pub(crate) shared: Shared,
     pub(crate) window: Window,
@@ -192,33 +192,33 @@ impl AsRef<Shared> for Inbound {
     }
 }
 
-/// Counters of an association by which packets arrive.
+/// Counters of an inbound association.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// Packets opened.
+    /// Number of opened packets.
     pub packets: u64,
     /// Bytes of their payloads.
     pub bytes: u64,
-    /// Refused as [`Fault::Malformed`].
+    /// Packets rejected as [`Fault::Malformed`].
     pub malformed: u64,
-    /// Refused as [`Fault::Replayed`].
+    /// Packets rejected as [`Fault::Replayed`].
     pub replayed: u64,
-    /// Refused as [`Fault::Integrity`].
+    /// Packets rejected as [`Fault::Integrity`].
     pub integrity: u64,
-    /// Refused as [`Fault::Padding`].
+    /// Packets rejected as [`Fault::Padding`].
     pub padding: u64,
-    /// Refused as [`Fault::Unhandled`].
+    /// Packets rejected as [`Fault::Unhandled`].
     pub unhandled: u64,
 }
 
 impl Inbound {
-    /// An association whose window has this many numbers: a multiple of 32, at most 1024; 0 takes
-    /// numbers any number of times.
+    /// Creates an association. `window` is the size of the replay window: a multiple of 32, at most 1024; 0
+    /// disables replay protection.
     ///
     /// # Errors
     ///
-    /// A reserved SPI, algorithms that do not go together, keys of other lengths, another window,
-    /// a window or extended numbers without integrity, extended numbers without a window.
+    /// A reserved SPI, an invalid combination of algorithms, wrong key lengths, an invalid window, a window or
+    /// extended sequence numbers without integrity, extended sequence numbers without a window.
     pub fn new(
         spi: u32,
         suite: Suite,
@@ -249,32 +249,32 @@ impl Inbound {
         })
     }
 
-    /// Its number in packets.
+    /// Returns the SPI.
     pub fn spi(&self) -> u32 {
         self.shared.spi
     }
 
-    /// Its algorithms.
+    /// Returns the algorithms.
     pub fn suite(&self) -> Suite {
         self.shared.suite
     }
 
-    /// Numbers that its window has.
+    /// Returns the size of the replay window.
     pub fn window(&self) -> u32 {
         self.window.size()
     }
 
-    /// The highest number that arrived and was proved.
+    /// Returns the highest verified sequence number.
     pub fn number(&self) -> u64 {
         self.window.top()
     }
 
-    /// Goes on behind this number, all up to it seen: for a state that was stored, and for tests.
+    /// Marks all sequence numbers up to this one as seen: for restored state, and for tests.
     pub fn set_number(&mut self, last: u64) {
         self.window.begin(last);
     }
 
-    /// What has arrived.
+    /// Returns the counters.
     pub fn counters(&self) -> Received {
         Received {
             packets: self.packets.load(Relaxed),
@@ -287,13 +287,13 @@ impl Inbound {
         }
     }
 
-    /// Counts what was opened.
+    /// Counts opened packets.
     pub(crate) fn count(&self, packets: u64, bytes: u64) {
         self.packets.fetch_add(packets, Relaxed);
         self.bytes.fetch_add(bytes, Relaxed);
     }
 
-    /// Counts what was refused.
+    /// Counts a rejected packet.
     pub(crate) fn count_fault(&self, fault: Fault) {
         let counter = match fault {
             Fault::Malformed | Fault::Room => &self.malformed,
@@ -301,18 +301,18 @@ impl Inbound {
             Fault::Integrity => &self.integrity,
             Fault::Padding => &self.padding,
             Fault::Unhandled => &self.unhandled,
-            // Never of what arrives.
+            // Inbound packets never have these faults.
             Fault::Pending | Fault::Exhausted => return,
         };
         counter.fetch_add(1, Relaxed);
     }
 }
 
-/// SPI and sequence number.
+/// Length of SPI and sequence number.
 pub(crate) const HEADER: usize = 8;
-/// Pad length and next header.
+/// Length of pad length and next header.
 pub(crate) const TRAILER: usize = 2;
-/// Widest window of an association, in numbers.
+/// Largest replay window.
 const WIDEST: u32 = 1024;
-/// Numbers of associations begin above (RFC 4303, 2.1).
+/// Highest reserved SPI (RFC 4303, 2.1).
 const RESERVED: u32 = 255;

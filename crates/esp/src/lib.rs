@@ -6,19 +6,19 @@
 //!       └────── front ────────┘           └──────────────── back ───────────────┘
 //! ```
 //!
-//! - [`suite`]: algorithms by RouterOS' names, their sizes, keys, and what is refused.
-//! - [`Outbound`], [`Inbound`]: one direction of an association, shared by threads: expanded keys,
-//!   the next sequence number or the [`window`] of those seen, counters.
-//! - [`seal()`], [`open()`]: batches of packets of any associations. What a batch has of one
-//!   association is done together: numbers are reserved at once, chains of CBC advance side by side,
-//!   and so do the HMACs of several packets. Packets are worked on in place; nothing is allocated.
-//! - [`ah`]: the same for AH, over whole IP packets.
+//! - [`suite`]: algorithms by their RouterOS names, sizes, keys, and valid combinations.
+//! - [`Outbound`], [`Inbound`]: one direction of an association, shared by threads: key schedules,
+//!   the next sequence number or the replay [`window`], counters.
+//! - [`seal()`], [`open()`]: process batches of packets of any associations. Packets of one
+//!   association are processed together: their sequence numbers are reserved at once, and CBC chains
+//!   and HMACs of several packets advance in parallel. Packets change in place; nothing is allocated.
+//! - [`ah`]: AH over whole IP packets, in batches as well.
 //!
-//! Inside: `cipher` has the ciphers, `mac` the HMACs.
+//! The private modules `cipher` and `mac` hold ciphers and HMACs.
 //!
 //! Initialization vectors of CBC must be unpredictable (RFC 3602, 3): they are sequence numbers
-//! encrypted under a secret of the association. Counter modes and AEADs want them unique: they are
-//! sequence numbers. So none is drawn per packet, and none comes twice.
+//! encrypted under a secret of the association. Counter modes and AEAD ciphers need unique vectors:
+//! they are the sequence numbers. So no packet needs random bytes, and no vector repeats.
 
 #![forbid(unsafe_code)]
 
@@ -38,29 +38,29 @@ pub use seal::{Sealing, seal};
 pub use suite::{Authentication, Bits, Encryption, Keys, Refused, Suite};
 pub use window::{Numbering, Window};
 
-/// Why a packet was not sealed or opened.
+/// Reason for a failure to seal or open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// Nobody has worked on it.
+    /// Not processed yet.
     Pending,
-    /// The bytes do not have the room that the payload needs.
+    /// The buffer lacks the room around the payload.
     Room,
-    /// All sequence numbers have been used: the association must be replaced (RFC 4303, 3.3.3).
+    /// All sequence numbers are used up: the association must be replaced (RFC 4303, 3.3.3).
     Exhausted,
     /// Too short, not whole blocks, or another SPI.
     Malformed,
-    /// The sequence number was seen, or lies before the window.
+    /// The sequence number was received before, or lies before the window.
     Replayed,
     /// The integrity check value is wrong.
     Integrity,
     /// The padding is not 1, 2, 3 … (RFC 4303, 2.4).
     Padding,
-    /// AH: a header or an option of which it is not known what routers change on the way.
+    /// AH: a header or option whose mutability is unknown.
     Unhandled,
 }
 
 impl Fault {
-    /// Name for counters.
+    /// Returns the name of the counter.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -75,5 +75,5 @@ impl Fault {
     }
 }
 
-/// Packets that are worked on at once.
+/// Packets processed at once.
 const BATCH: usize = 256;

@@ -1,4 +1,4 @@
-//! HMAC (RFC 2104) with the two blocks that depend on the key alone done beforehand.
+//! HMAC (RFC 2104) with both key blocks hashed in advance.
 
 use md5::block_api::compress as md5;
 use sha1::block_api::compress as sha1;
@@ -7,7 +7,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::Authentication;
 
-/// A keyed hash.
+/// HMAC key of an algorithm.
 pub(crate) enum Mac {
     None,
     Md5(Keyed<Md5>),
@@ -17,13 +17,13 @@ pub(crate) enum Mac {
     Sha512(Keyed<Sha512<64>>),
 }
 
-/// What the longest hash gives, in bytes.
+/// Length of the longest digest in bytes.
 pub(crate) const LONGEST: usize = 64;
-/// Bytes of the longest block of a hash.
+/// Length of the longest hash block in bytes.
 const BLOCK_MAX: usize = 128;
 
 impl Mac {
-    /// `key` has the length of the algorithm, which no block is shorter than.
+    /// Creates the key schedule. `key` has the length of the algorithm, which is at most one block.
     pub(crate) fn new(authentication: Authentication, key: &[u8]) -> Self {
         match authentication {
             Authentication::None => Self::None,
@@ -36,18 +36,18 @@ impl Mac {
     }
 }
 
-/// What is authenticated: bytes of a packet, and bytes that are not sent.
+/// Authenticated data: bytes of a packet, and implied bytes that are not transmitted.
 pub(crate) struct Message<'m> {
     pub(crate) mac: &'m Mac,
     pub(crate) bytes: &'m [u8],
     pub(crate) implied: Option<[u8; 4]>,
 }
 
-/// An HMAC that is not truncated; bytes behind the length of the hash mean nothing.
+/// An untruncated HMAC; bytes beyond the digest length are meaningless.
 pub(crate) type Sum = [u8; LONGEST];
 
 impl Message<'_> {
-    /// Its HMAC.
+    /// Returns the HMAC.
     pub(crate) fn sum(&self) -> Sum {
         match self.mac {
             Mac::None => [0; LONGEST],
@@ -68,8 +68,8 @@ impl Message<'_> {
     }
 }
 
-/// The HMACs of two messages. If both are of one algorithm, their blocks alternate, so that the
-/// processor works on both at once: a hash's rounds wait for one another.
+/// Returns the HMACs of two messages. With equal algorithms their blocks alternate, so that the processor
+/// overlaps both: rounds of one hash depend on each other.
 pub(crate) fn sums(one: &Message<'_>, other: &Message<'_>) -> [Sum; 2] {
     match (one.mac, other.mac) {
         (Mac::Md5(first), Mac::Md5(second)) => together([first, second], [one, other]),
@@ -81,7 +81,7 @@ pub(crate) fn sums(one: &Message<'_>, other: &Message<'_>) -> [Sum; 2] {
     }
 }
 
-/// Both HMACs, block by block.
+/// Computes both HMACs block by block.
 fn together<H: Hash>(keyed: [&Keyed<H>; 2], messages: [&Message<'_>; 2]) -> [Sum; 2] {
     let [mut one, mut other] = keyed.map(|keyed| keyed.inner);
     let shorter = messages[0].bytes.len().min(messages[1].bytes.len());
@@ -98,27 +98,27 @@ fn together<H: Hash>(keyed: [&Keyed<H>; 2], messages: [&Message<'_>; 2]) -> [Sum
     [keyed[0].outer(&one), keyed[1].outer(&other)]
 }
 
-/// A hash by its compression.
+/// A hash as its compression function.
 pub(crate) trait Hash: Copy {
-    /// Bytes of a block.
+    /// Length of a block in bytes.
     const BLOCK: usize;
-    /// Bytes of what it gives.
+    /// Length of the digest in bytes.
     const OUTPUT: usize;
 
-    /// Takes whole blocks in.
+    /// Compresses whole blocks.
     fn compress(&mut self, blocks: &[u8]);
 
-    /// What it gives.
+    /// Returns the digest.
     fn output(&self) -> Sum;
 
-    /// Forgets everything.
+    /// Overwrites the state.
     fn wipe(&mut self);
 
-    /// The length of the message at the end of its last block, in bits.
+    /// Writes the message length in bits at the end of the last block.
     fn length(block: &mut [u8], bits: u64);
 }
 
-/// The states behind the key's two blocks.
+/// Hash states after the inner and outer key blocks.
 pub(crate) struct Keyed<H: Hash> {
     inner: H,
     outer: H,
@@ -154,7 +154,7 @@ impl<H: Hash> Keyed<H> {
         self.outer(&state)
     }
 
-    /// The hash of what the inner one gives.
+    /// Returns the outer hash of an inner digest.
     fn outer(&self, inner: &H) -> Sum {
         let mut state = self.outer;
         let output = inner.output();
@@ -164,9 +164,9 @@ impl<H: Hash> Keyed<H> {
     }
 }
 
-/// The end of a message.
+/// Final step of an HMAC.
 trait Finish {
-    /// Takes in the last bytes of a message, what is not sent of it, and the padding.
+    /// Compresses the last bytes of a message, its implied bytes, and the padding.
     fn finish(&mut self, bytes: &[u8], message: &Message<'_>);
 }
 
@@ -180,7 +180,7 @@ impl<H: Hash> Finish for H {
     }
 }
 
-/// The last blocks of a message behind the key's block, padding included, and how many bytes they are.
+/// Returns the last blocks of a message with padding, and their length in bytes.
 #[inline(always)]
 fn last<H: Hash>(rest: &[u8], implied: &[u8], len: usize) -> ([u8; 2 * BLOCK_MAX], usize) {
     let mut blocks = [0; 2 * BLOCK_MAX];
@@ -188,7 +188,7 @@ fn last<H: Hash>(rest: &[u8], implied: &[u8], len: usize) -> ([u8; 2 * BLOCK_MAX
     blocks[..rest.len()].copy_from_slice(rest);
     blocks[rest.len()..end].copy_from_slice(implied);
     blocks[end] = 0x80;
-    // The mark, and the length in an eighth of a block.
+    // Padding mark and length field; the length field has an eighth of a block.
     let used = (end + 1 + H::BLOCK / 8).next_multiple_of(H::BLOCK);
     H::length(&mut blocks[used - 8..used], 8 * (H::BLOCK + len) as u64);
     (blocks, used)
@@ -287,7 +287,7 @@ impl Hash for Sha256 {
     }
 }
 
-/// State of SHA-384 and SHA-512 (FIPS 180-4), of which the first gives less.
+/// State of SHA-384 and SHA-512 (FIPS 180-4); SHA-384 truncates the digest.
 #[derive(Clone, Copy)]
 pub(crate) struct Sha512<const OUTPUT: usize>([u64; 8]);
 const SHA384: Sha512<48> = Sha512([
@@ -332,7 +332,7 @@ impl<const SIZE: usize> Hash for Sha512<SIZE> {
     }
 }
 
-/// Words one after the other.
+/// Concatenates words.
 fn words<const BYTES: usize>(words: &[[u8; BYTES]]) -> Sum {
     let mut bytes = [0; LONGEST];
     for (place, word) in bytes.chunks_exact_mut(BYTES).zip(words) {

@@ -1,4 +1,4 @@
-//! Opening: ESP packets become payloads (RFC 4303, 3.4).
+//! Decapsulation of ESP: verifies and decrypts packets (RFC 4303, 3.4).
 
 use core::ops::Range;
 
@@ -9,29 +9,29 @@ use crate::association::{HEADER, Inbound, TRAILER};
 use crate::work::{Work, authenticate, group, parts, runs};
 use crate::{BATCH, Fault};
 
-/// A packet to be opened.
+/// A packet to open.
 pub struct Opening<'a> {
-    /// The association that its SPI names.
+    /// Association of the packet's SPI.
     pub sa: &'a Inbound,
-    /// From SPI to the end of the ICV. After a fault its content is not specified.
+    /// Bytes from the SPI to the end of the ICV. Unspecified after a fault.
     pub bytes: &'a mut [u8],
-    /// What was in it, or why it must be dropped. [`Fault::Pending`] beforehand.
+    /// Result; [`Fault::Pending`] before [`open`].
     pub outcome: Result<Opened, Fault>,
 }
 
-/// What was in a packet.
+/// Contents of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// Where the payload lies in the packet's bytes.
+    /// Range of the payload in the packet's bytes.
     pub payload: Range<usize>,
-    /// Its protocol; 59 is a dummy, to be discarded (RFC 4303, 2.6).
+    /// Protocol of the payload; 59 marks a dummy packet to discard (RFC 4303, 2.6).
     pub next_header: u8,
-    /// The whole sequence number.
+    /// Complete sequence number.
     pub number: u64,
 }
 
 impl<'a> Opening<'a> {
-    /// A packet that waits for [`open`].
+    /// Creates a packet for [`open`].
     pub fn new(sa: &'a Inbound, bytes: &'a mut [u8]) -> Self {
         Self {
             sa,
@@ -43,10 +43,10 @@ impl<'a> Opening<'a> {
 
 type Packet<'p> = Work<'p, Inbound, Opened>;
 
-/// Opens packets of any associations, in place, and writes what came of each into its outcome.
+/// Opens packets of any associations in place, and writes each result into its outcome.
 ///
-/// The number is looked up before anything is computed, and taken when the ICV has been proved
-/// (RFC 4303, 3.4.3). Refused packets are counted in their association.
+/// Checks the sequence number before any cryptography, and marks it as seen after the ICV is verified (RFC
+/// 4303, 3.4.3). The association counts rejected packets.
 pub fn open(batch: &mut [Opening<'_>]) {
     for part in batch.chunks_mut(BATCH) {
         open_part(part);
@@ -83,7 +83,7 @@ fn open_part(part: &mut [Opening<'_>]) {
     }
 }
 
-/// Where the ciphertext begins and ends, and the number, when there is something to decrypt.
+/// Checks length and sequence number. Returns start and end of the ciphertext, and the sequence number.
 fn look(sa: &Inbound, bytes: &[u8]) -> Result<(usize, usize, u64), Fault> {
     let suite = sa.shared.suite;
     let front = sa.shared.front();
@@ -105,7 +105,7 @@ fn look(sa: &Inbound, bytes: &[u8]) -> Result<(usize, usize, u64), Fault> {
     Ok((front, end, number.ok_or(Fault::Replayed)?))
 }
 
-/// Proves and decrypts a few packets with the same algorithms; those that are not proved have a fault.
+/// Verifies and decrypts packets with equal algorithms; forged packets get a fault.
 fn prove(part: &mut [Packet<'_>]) {
     let Some(suite) = part.first().map(|work| work.sa.shared.suite) else {
         return;
@@ -130,7 +130,7 @@ fn prove(part: &mut [Packet<'_>]) {
     }
 }
 
-/// Takes the numbers of packets of one association, and tells what came of them.
+/// Marks the sequence numbers of one association as seen, and writes results and counters.
 fn finish(run: &mut [Packet<'_>]) {
     let Some(sa) = run.first().map(|work| work.sa) else {
         return;
@@ -158,7 +158,7 @@ fn finish(run: &mut [Packet<'_>]) {
     sa.count(packets, bytes);
 }
 
-/// What is left when the padding has been checked and taken away.
+/// Checks and removes the padding.
 fn unwrap(work: &mut Packet<'_>) -> Result<Opened, Fault> {
     let (front, number) = (work.front, work.number);
     let Some((text, &mut [pad, next_header])) = work.text().split_last_chunk_mut::<TRAILER>()

@@ -1,4 +1,4 @@
-//! Sealing: payloads become ESP packets (RFC 4303, 3.3).
+//! Encapsulation of ESP: encrypts and authenticates payloads (RFC 4303, 3.3).
 
 use cipher::Array;
 use smallvec::SmallVec;
@@ -8,23 +8,23 @@ use crate::cipher::Cipher;
 use crate::work::{Work, authenticate, group, parts, runs};
 use crate::{BATCH, Fault, suite::Encryption};
 
-/// A packet to be sealed.
+/// A packet to seal.
 pub struct Sealing<'a> {
-    /// The association that it leaves by.
+    /// Outbound association.
     pub sa: &'a Outbound,
-    /// Room in front, payload, room behind, as [`Outbound::room`] has them; from SPI to ICV when it
-    /// is sealed. After a fault its content is not specified.
+    /// Room in front, payload, room behind, with the lengths of [`Outbound::room`]; after [`seal`] the bytes
+    /// from SPI to ICV. Unspecified after a fault.
     pub bytes: &'a mut [u8],
-    /// Bytes of the payload.
+    /// Length of the payload in bytes.
     pub payload: usize,
     /// Protocol of the payload.
     pub next_header: u8,
-    /// The sequence number, or why the packet must not be sent. [`Fault::Pending`] beforehand.
+    /// Sequence number, or the reason to drop the packet; [`Fault::Pending`] before [`seal`].
     pub outcome: Result<u64, Fault>,
 }
 
 impl<'a> Sealing<'a> {
-    /// A packet that waits for [`seal`].
+    /// Creates a packet for [`seal`].
     pub fn new(sa: &'a Outbound, bytes: &'a mut [u8], payload: usize, next_header: u8) -> Self {
         Self {
             sa,
@@ -38,8 +38,8 @@ impl<'a> Sealing<'a> {
 
 type Packet<'p> = Work<'p, Outbound, u64>;
 
-/// Seals packets of any associations, in place, and writes what came of each into its outcome.
-/// Packets of one association get their numbers in the order in which they stand here.
+/// Seals packets of any associations in place, and writes each result into its outcome. Packets of one
+/// association get sequence numbers in batch order.
 pub fn seal(batch: &mut [Sealing<'_>]) {
     for part in batch.chunks_mut(BATCH) {
         seal_part(part);
@@ -83,7 +83,7 @@ fn seal_part(part: &mut [Sealing<'_>]) {
     }
 }
 
-/// Padding, its length, and the next header (RFC 4303, 2.4 to 2.6).
+/// Writes padding, pad length and next header (RFC 4303, 2.4 to 2.6).
 fn pad(trailer: &mut [u8], next_header: u8) {
     let Some((padding, end)) = trailer.split_last_chunk_mut::<TRAILER>() else {
         return;
@@ -94,7 +94,7 @@ fn pad(trailer: &mut [u8], next_header: u8) {
     }
 }
 
-/// Gives packets of one association their numbers and vectors.
+/// Assigns sequence numbers and initialization vectors to packets of one association.
 fn begin(run: &mut [Packet<'_>]) {
     let Some(sa) = run.first().map(|work| work.sa) else {
         return;
@@ -115,7 +115,7 @@ fn begin(run: &mut [Packet<'_>]) {
     write_vectors(sa, run);
 }
 
-/// Encrypts and authenticates a few packets with the same algorithms.
+/// Encrypts and authenticates packets with equal algorithms.
 fn protect(part: &mut [Packet<'_>]) {
     let Some(suite) = part.first().map(|work| work.sa.shared.suite) else {
         return;
@@ -141,7 +141,7 @@ fn own_cipher(sa: &Outbound) -> &Cipher {
     &sa.shared.cipher
 }
 
-/// Tells what came of packets of one association.
+/// Writes results and counters of packets of one association.
 fn finish(run: &mut [Packet<'_>]) {
     let Some(sa) = run.first().map(|work| work.sa) else {
         return;
@@ -157,7 +157,7 @@ fn finish(run: &mut [Packet<'_>]) {
     sa.count(packets, bytes);
 }
 
-/// Initialization vectors: numbers where they must be unique, and encrypted ones where they must be
+/// Writes initialization vectors: sequence numbers where uniqueness suffices, encrypted ones where they must be
 /// unpredictable.
 fn write_vectors(sa: &Outbound, run: &mut [Packet<'_>]) {
     match sa.shared.suite.encryption {
@@ -184,5 +184,5 @@ fn write_vectors(sa: &Outbound, run: &mut [Packet<'_>]) {
     }
 }
 
-/// Vectors that are made at once.
+/// Initialization vectors encrypted at once.
 const VECTORS: usize = 32;

@@ -1,10 +1,10 @@
-//! Algorithms: their names, sizes, and which go together.
+//! Algorithms: names, sizes, and valid combinations.
 
 use core::fmt;
 
 use zeroize::Zeroizing;
 
-/// Length of a cipher's key.
+/// Key length of a cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Bits {
     /// 16 bytes.
@@ -16,7 +16,7 @@ pub enum Bits {
 }
 
 impl Bits {
-    /// In bytes.
+    /// Returns the length in bytes.
     pub const fn bytes(self) -> usize {
         match self {
             Self::B128 => 16,
@@ -26,10 +26,10 @@ impl Bits {
     }
 }
 
-/// What encrypts the payload.
+/// Encryption algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Encryption {
-    /// Nothing does (RFC 2410).
+    /// No encryption (RFC 2410).
     Null,
     /// DES in CBC mode (RFC 2405).
     Des,
@@ -51,7 +51,7 @@ pub enum Encryption {
     ChaCha20Poly1305,
 }
 
-/// Each encryption with the name that RouterOS gives it.
+/// Encryption algorithms with their RouterOS names.
 const ENCRYPTIONS: [(Encryption, &str); 18] = [
     (Encryption::Null, "null"),
     (Encryption::Des, "des"),
@@ -74,25 +74,25 @@ const ENCRYPTIONS: [(Encryption, &str); 18] = [
 ];
 
 impl Encryption {
-    /// All there are.
+    /// Iterates over all algorithms.
     pub fn all() -> impl Iterator<Item = Self> {
         ENCRYPTIONS.into_iter().map(|(encryption, _)| encryption)
     }
 
-    /// The one that RouterOS calls `name`.
+    /// Returns the algorithm of a RouterOS name.
     pub fn from_name(name: &str) -> Option<Self> {
         let mut all = ENCRYPTIONS.into_iter();
         all.find_map(|(encryption, own)| (own == name).then_some(encryption))
     }
 
-    /// As RouterOS writes it.
+    /// Returns the RouterOS name.
     pub fn name(self) -> &'static str {
         let mut all = ENCRYPTIONS.into_iter();
         let name = all.find_map(|(encryption, name)| (encryption == self).then_some(name));
         name.unwrap_or_default()
     }
 
-    /// Bytes of the key that the peers agree on, salt included.
+    /// Length of the negotiated key in bytes, including the salt.
     pub const fn key_len(self) -> usize {
         match self {
             Self::Null => 0,
@@ -105,7 +105,7 @@ impl Encryption {
         }
     }
 
-    /// Bytes at the end of the key that are part of the nonce and not of the cipher's key.
+    /// Length of the salt at the end of the key, which is part of the nonce, in bytes.
     pub const fn salt_len(self) -> usize {
         match self {
             Self::AesCtr(_) | Self::AesGcm(_) | Self::ChaCha20Poly1305 => SALT,
@@ -113,7 +113,7 @@ impl Encryption {
         }
     }
 
-    /// Bytes of initialization vector in each packet.
+    /// Length of the initialization vector in each packet, in bytes.
     pub const fn iv_len(self) -> usize {
         match self {
             Self::Null => 0,
@@ -122,7 +122,7 @@ impl Encryption {
         }
     }
 
-    /// What payload, padding and the two bytes of the trailer are a multiple of, in bytes.
+    /// Alignment of payload, padding and trailer together, in bytes.
     pub const fn block_len(self) -> usize {
         match self {
             Self::AesCbc(_) | Self::Camellia(_) | Self::Twofish => 16,
@@ -131,12 +131,12 @@ impl Encryption {
         }
     }
 
-    /// Bytes of the integrity check value; 0 where the authentication brings it.
+    /// Length of the integrity check value in bytes; 0 unless the cipher is an AEAD.
     pub const fn icv_len(self) -> usize {
         if self.is_aead() { 16 } else { 0 }
     }
 
-    /// Whether it authenticates what it encrypts, so that no HMAC is there besides.
+    /// Returns true for AEAD ciphers, which need no HMAC.
     pub const fn is_aead(self) -> bool {
         matches!(self, Self::AesGcm(_) | Self::ChaCha20Poly1305)
     }
@@ -148,10 +148,10 @@ impl fmt::Display for Encryption {
     }
 }
 
-/// The HMAC that authenticates packets, truncated as its RFC says.
+/// HMAC of packets, truncated according to its RFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Authentication {
-    /// There is none: with AEADs, or where packets are encrypted only.
+    /// No HMAC: with AEAD ciphers, or for encryption alone.
     None,
     /// HMAC-MD5-96 (RFC 2403).
     Md5,
@@ -165,7 +165,7 @@ pub enum Authentication {
     Sha512,
 }
 
-/// Each with its name, bytes of key, and bytes of the ICV.
+/// Algorithms with name, key length and ICV length in bytes.
 const AUTHENTICATIONS: [(Authentication, &str, usize, usize); 6] = [
     (Authentication::None, "null", 0, 0),
     (Authentication::Md5, "md5", 16, 12),
@@ -176,33 +176,33 @@ const AUTHENTICATIONS: [(Authentication, &str, usize, usize); 6] = [
 ];
 
 impl Authentication {
-    /// All there are.
+    /// Iterates over all algorithms.
     pub fn all() -> impl Iterator<Item = Self> {
         AUTHENTICATIONS.into_iter().map(|(own, ..)| own)
     }
 
-    /// The one that RouterOS calls `name`.
+    /// Returns the algorithm of a RouterOS name.
     pub fn from_name(name: &str) -> Option<Self> {
         let mut all = AUTHENTICATIONS.into_iter();
         all.find_map(|(own, called, ..)| (called == name).then_some(own))
     }
 
     const fn facts(self) -> (Self, &'static str, usize, usize) {
-        // In the order of the variants.
+        // The table has the order of the variants.
         AUTHENTICATIONS[self as usize]
     }
 
-    /// As RouterOS writes it.
+    /// Returns the RouterOS name.
     pub const fn name(self) -> &'static str {
         self.facts().1
     }
 
-    /// Bytes of the key that the peers agree on.
+    /// Length of the negotiated key in bytes.
     pub const fn key_len(self) -> usize {
         self.facts().2
     }
 
-    /// Bytes of the integrity check value in each packet.
+    /// Length of the integrity check value in bytes.
     pub const fn icv_len(self) -> usize {
         self.facts().3
     }
@@ -217,18 +217,18 @@ impl fmt::Display for Authentication {
 /// The algorithms of an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Suite {
-    /// What encrypts.
+    /// Encryption algorithm.
     pub encryption: Encryption,
-    /// What authenticates; none with an AEAD.
+    /// HMAC; none with an AEAD cipher.
     pub authentication: Authentication,
 }
 
 impl Suite {
-    /// Checks that the two go together.
+    /// Checks that the algorithms may be combined.
     ///
     /// # Errors
     ///
-    /// An AEAD with an HMAC besides, and neither encryption nor authentication.
+    /// An AEAD cipher with an HMAC, and neither encryption nor authentication.
     pub const fn check(self) -> Result<(), Refused> {
         let is_authenticated = !matches!(self.authentication, Authentication::None);
         if self.encryption.is_aead() && is_authenticated {
@@ -240,28 +240,28 @@ impl Suite {
         Ok(())
     }
 
-    /// Bytes of the integrity check value in each packet.
+    /// Length of the integrity check value in bytes.
     pub const fn icv_len(self) -> usize {
         self.encryption.icv_len() + self.authentication.icv_len()
     }
 
-    /// Whether packets are authenticated at all.
+    /// Returns true if packets are authenticated.
     pub const fn has_integrity(self) -> bool {
         self.icv_len() != 0
     }
 }
 
-/// Secrets of an association in one direction. They are wiped when dropped, and have no `Debug`.
+/// Keys of one direction of an association. Dropping wipes them; they have no `Debug`.
 #[derive(Clone)]
 pub struct Keys {
-    /// Key of the cipher, then its salt: [`Encryption::key_len`] bytes.
+    /// Cipher key followed by its salt: [`Encryption::key_len`] bytes.
     pub encryption: Zeroizing<Vec<u8>>,
-    /// Key of the HMAC: [`Authentication::key_len`] bytes.
+    /// HMAC key: [`Authentication::key_len`] bytes.
     pub authentication: Zeroizing<Vec<u8>>,
 }
 
 impl Keys {
-    /// Copies of both.
+    /// Copies both keys.
     pub fn new(encryption: &[u8], authentication: &[u8]) -> Self {
         Self {
             encryption: Zeroizing::new(encryption.to_vec()),
@@ -269,7 +269,7 @@ impl Keys {
         }
     }
 
-    /// Checks that they are as long as the algorithms want them.
+    /// Checks the lengths of the keys.
     pub(crate) fn check(&self, suite: Suite) -> Result<(), Refused> {
         suite.check()?;
         let (wanted, length) = (suite.encryption.key_len(), self.encryption.len());
@@ -284,36 +284,36 @@ impl Keys {
     }
 }
 
-/// Why an association cannot be made.
+/// Reason for rejecting the parameters of an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The AEAD authenticates, and an HMAC is asked for besides.
+    /// An AEAD cipher combined with an HMAC.
     AuthenticatedTwice(Encryption),
     /// Neither encryption nor authentication.
     Nothing,
-    /// Numbers from 0 to 255 name no association (RFC 4303, 2.1).
+    /// SPIs from 0 to 255 are reserved (RFC 4303, 2.1).
     Spi(u32),
-    /// Length of the cipher's key, in bytes.
+    /// Wrong length of the cipher key, in bytes.
     EncryptionKey {
-        /// Of the algorithm, with its salt.
+        /// Required length, including the salt.
         wanted: usize,
-        /// What there is.
+        /// Given length.
         length: usize,
     },
-    /// Length of the HMAC's key, in bytes.
+    /// Wrong length of the HMAC key, in bytes.
     AuthenticationKey {
-        /// Of the algorithm.
+        /// Required length.
         wanted: usize,
-        /// What there is.
+        /// Given length.
         length: usize,
     },
-    /// A window of so many numbers: it is a multiple of 32, at most 1024.
+    /// Invalid window size: it must be a multiple of 32, at most 1024.
     Window(u32),
-    /// A window or extended numbers, where nobody proves the numbers (RFC 4303, 3.4.3).
+    /// Replay window or extended sequence numbers without authentication (RFC 4303, 3.4.3).
     NumbersWithoutIntegrity,
-    /// Extended numbers cannot be guessed without a window (RFC 4303, appendix A2).
+    /// Extended sequence numbers need a window (RFC 4303, appendix A2).
     ExtendedWithoutWindow,
-    /// AH authenticates, and encrypts nothing (RFC 4302).
+    /// AH needs authentication and null encryption (RFC 4302).
     NotForAh,
 }
 
@@ -350,5 +350,5 @@ impl fmt::Display for Refused {
 
 impl core::error::Error for Refused {}
 
-/// Bytes of the nonce that the key brings.
+/// Length of the salt in bytes.
 const SALT: usize = 4;

@@ -1,14 +1,13 @@
-//! The window against replays, and the upper half of extended sequence numbers (RFC 4303, 3.4.3 and
-//! appendix A).
+//! Replay window, and inference of extended sequence numbers (RFC 4303, 3.4.3 and appendix A).
 //!
-//! Bits are kept in a ring of words, as in RFC 6479: moving ahead clears words and shifts nothing.
-//! Readers take no lock. A stale look costs no more than work on a packet that the second look, under
-//! the lock and behind the integrity check, refuses.
+//! The bits form a ring of words, as in RFC 6479: advancing clears words and shifts nothing. Readers take no
+//! lock. A check against stale data wastes cryptography at worst: the second check, under the lock and after
+//! the integrity check, decides.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// How sequence numbers count.
+/// Width of sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
     /// 32 bits.
@@ -17,22 +16,22 @@ pub enum Numbering {
     Extended,
 }
 
-/// Which numbers have been seen. It begins with none: the first number is 1. Threads may share it.
+/// Set of received sequence numbers, empty at first; the first number is 1. Threads may share it.
 pub struct Window {
-    /// How far back the window reaches, the highest number included; none at 0.
+    /// Size of the window, including the highest number; 0 disables it.
     size: u64,
-    /// Highest number seen.
+    /// Highest number received.
     top: AtomicU64,
     /// The bit of a number is in word `number / 64`, modulo the ring.
     ring: Box<[AtomicU64]>,
-    /// Held by who writes.
+    /// Lock of the writers.
     writer: Mutex<()>,
 }
 
 impl Window {
-    /// A window of so many numbers; one of 0 takes numbers any number of times. It has a bit of memory for each.
+    /// Creates a window with a bit of memory per number; size 0 accepts numbers repeatedly.
     pub fn new(size: u32) -> Self {
-        // One word more than the window has: the word of the highest number is never whole.
+        // One extra word: the word of the highest number is only partly used.
         let words = (size.div_ceil(64) + 1).next_power_of_two();
         Self {
             size: u64::from(size),
@@ -42,28 +41,28 @@ impl Window {
         }
     }
 
-    /// How many numbers back are told apart.
+    /// Returns the size of the window.
     pub(crate) fn size(&self) -> u32 {
         self.size as u32
     }
 
-    /// Highest number that has been taken.
+    /// Returns the highest number received.
     pub(crate) fn top(&self) -> u64 {
         self.top.load(Relaxed)
     }
 
-    /// Begins with all numbers up to this one seen.
+    /// Marks all numbers up to `last` as received.
     pub(crate) fn begin(&mut self, last: u64) {
         *self.top.get_mut() = last;
         for word in &mut self.ring {
             *word.get_mut() = u64::MAX;
         }
-        // Numbers that share the word of the last one are new.
+        // Numbers after `last` in the same word are new.
         let word = (last / 64) as usize & (self.ring.len() - 1);
         *self.ring[word].get_mut() = u64::MAX >> (63 - last % 64);
     }
 
-    /// The whole number of which a packet carries `low`; none where it would lie before the first.
+    /// Infers the complete number from its transmitted half; `None` if the result would be negative.
     pub(crate) fn infer(&self, low: u32, numbering: Numbering) -> Option<u64> {
         match numbering {
             Numbering::Short => Some(u64::from(low)),
@@ -71,7 +70,7 @@ impl Window {
         }
     }
 
-    /// Whether a packet with this number may be new.
+    /// Returns true unless the number is certainly a replay. Takes no lock.
     pub fn may_be_new(&self, number: u64) -> bool {
         self.size == 0 || self.is_new(self.top(), number)
     }
@@ -81,7 +80,7 @@ impl Window {
             return true;
         }
         let is_seen = self.word(number / 64).load(Relaxed) >> (number % 64) & 1 != 0;
-        // Zero is nobody's number (RFC 4303, 3.3.3).
+        // Zero is never assigned (RFC 4303, 3.3.3).
         number != 0 && top - number < self.size && !is_seen
     }
 
@@ -90,7 +89,7 @@ impl Window {
         &self.ring[index as usize & (self.ring.len() - 1)]
     }
 
-    /// Takes numbers whose packets were proved, each one once; tells of each whether it was new.
+    /// Marks numbers of verified packets as received, each once. Reports duplicates.
     pub fn take<T>(
         &self,
         packets: &mut [T],
@@ -100,7 +99,7 @@ impl Window {
         if self.size == 0 {
             return;
         }
-        // Whoever panicked under the lock left words as valid as any.
+        // A panic under the lock leaves the words valid.
         let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut top = self.top();
         for packet in packets {
@@ -125,18 +124,18 @@ impl Window {
     }
 }
 
-/// RFC 4303, A2.2: the upper half that puts `low` next to the window of `size` below `top`.
+/// Infers the upper half that puts `low` next to the window of `size` below `top` (RFC 4303, A2.2).
 fn extend(top: u64, size: u64, low: u32) -> Option<u64> {
     let (high, top_low) = (top >> 32, top as u32);
-    // The window's left edge, modulo 2^32.
+    // Left edge of the window, modulo 2^32.
     let left = top_low.wrapping_sub((size as u32).saturating_sub(1));
     let high = match u64::from(top_low) + 1 >= size {
-        // All of the window is in one half.
+        // The whole window lies in one half.
         true if low >= left => high,
         true => high
             .checked_add(1)
             .filter(|high| *high <= u64::from(u32::MAX))?,
-        // The window reaches back into the half before.
+        // The window reaches into the previous half.
         false if low >= left => high.checked_sub(1)?,
         false => high,
     };

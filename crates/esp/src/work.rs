@@ -1,4 +1,4 @@
-//! A packet at work, and how packets of a batch come together.
+//! A packet in progress, and grouping of a batch by algorithms and associations.
 
 use core::ptr;
 
@@ -6,35 +6,35 @@ use crate::Fault;
 use crate::association::{HEADER, Shared};
 use crate::mac::{Message, Sum, sums};
 
-/// A packet of a batch, while it is worked on.
+/// A packet of a batch during processing.
 pub(crate) struct Work<'p, S, O> {
-    /// Its association.
+    /// Association of the packet.
     pub(crate) sa: &'p S,
-    /// From SPI to the end of the ICV.
+    /// Bytes from the SPI to the end of the ICV.
     pub(crate) bytes: &'p mut [u8],
-    /// Where the ciphertext begins.
+    /// Start of the ciphertext.
     pub(crate) front: usize,
-    /// Where it ends, and the ICV begins.
+    /// End of the ciphertext and start of the ICV.
     pub(crate) end: usize,
-    /// Bytes of the payload, when it is sealed.
+    /// Length of the payload to seal, in bytes.
     pub(crate) payload: usize,
-    /// Its whole sequence number.
+    /// Complete sequence number.
     pub(crate) number: u64,
-    /// Its place in the batch.
+    /// Position in the batch.
     pub(crate) index: u16,
-    /// Why it goes no further.
+    /// Reason to stop processing.
     pub(crate) fault: Option<Fault>,
-    /// Where the result goes.
+    /// Destination of the result.
     pub(crate) outcome: &'p mut Result<O, Fault>,
 }
 
 impl<S, O> Work<'_, S, O> {
-    /// What is encrypted.
+    /// Returns the bytes to encrypt or decrypt.
     pub(crate) fn text(&mut self) -> &mut [u8] {
         self.bytes.get_mut(self.front..self.end).unwrap_or_default()
     }
 
-    /// What an HMAC authenticates.
+    /// Returns the bytes that an HMAC covers.
     fn message(&self) -> Message<'_>
     where
         S: AsRef<Shared>,
@@ -47,31 +47,30 @@ impl<S, O> Work<'_, S, O> {
         }
     }
 
-    /// The integrity check value.
+    /// Returns the integrity check value.
     pub(crate) fn icv(&mut self) -> &mut [u8] {
         self.bytes.get_mut(self.end..).unwrap_or_default()
     }
 
-    /// Bytes of what is encrypted.
+    /// Length of the ciphertext in bytes.
     pub(crate) fn text_len(&self) -> usize {
         self.end - self.front
     }
 
-    /// The initialization vector, as long as the packet has one.
+    /// Returns the initialization vector.
     pub(crate) fn iv(&self) -> &[u8] {
         self.bytes.get(HEADER..self.front).unwrap_or_default()
     }
 }
 
-/// Brings packets together whose associations have the same algorithms, and among them those of one
-/// association, in the order of the batch.
+/// Sorts packets by algorithms, then by association, then by batch position.
 pub(crate) fn group<S: AsRef<Shared>, O>(work: &mut [Work<'_, S, O>]) {
     let key = |work: &Work<'_, S, O>| {
         let suite = work.sa.as_ref().suite;
         let address = ptr::from_ref(work.sa).addr();
         (suite.encryption, suite.authentication, address, work.index)
     };
-    // Of one association they are in order.
+    // Packets of one association are already in order.
     let is_grouped =
         work.is_sorted_by(|one, other| ptr::eq(one.sa, other.sa) || key(one) < key(other));
     if !is_grouped {
@@ -79,15 +78,15 @@ pub(crate) fn group<S: AsRef<Shared>, O>(work: &mut [Work<'_, S, O>]) {
     }
 }
 
-/// The packets of each association, when they are grouped.
+/// Splits a grouped batch into the packets of each association.
 pub(crate) fn runs<'w, 'p, S, O>(
     work: &'w mut [Work<'p, S, O>],
 ) -> impl Iterator<Item = &'w mut [Work<'p, S, O>]> {
     work.chunk_by_mut(|one, other| ptr::eq(one.sa, other.sa))
 }
 
-/// The packets of associations with the same algorithms, when they are grouped, a few at a time:
-/// they stay in the first-level cache between cipher and hash.
+/// Splits a grouped batch into chunks with equal algorithms, small enough for the first-level cache between
+/// cipher and hash.
 pub(crate) fn parts<'w, 'p, S: AsRef<Shared>, O>(
     work: &'w mut [Work<'p, S, O>],
 ) -> impl Iterator<Item = &'w mut [Work<'p, S, O>]> {
@@ -96,7 +95,7 @@ pub(crate) fn parts<'w, 'p, S: AsRef<Shared>, O>(
         .flat_map(|alike| alike.chunks_mut(PART))
 }
 
-/// Gives each packet without a fault the HMAC of what it authenticates.
+/// Calls `give` with each packet without a fault and its HMAC.
 pub(crate) fn authenticate<S: AsRef<Shared>, O>(
     work: &mut [Work<'_, S, O>],
     mut give: impl FnMut(&mut Work<'_, S, O>, &Sum),
@@ -118,5 +117,5 @@ pub(crate) fn authenticate<S: AsRef<Shared>, O>(
     }
 }
 
-/// Packets between cipher and hash: as many as the widest cipher's chains on most processors.
+/// Packets per chunk: the widest cipher's interleaved chains on most processors.
 const PART: usize = 30;

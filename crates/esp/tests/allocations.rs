@@ -1,4 +1,4 @@
-//! Nothing is allocated while packets are sealed and opened: with an allocator of its own.
+//! Sealing and opening allocate nothing, checked with a counting allocator.
 
 use esp::ah::{Protecting, Verifying, protect, verify};
 use esp::{
@@ -9,7 +9,7 @@ use esp::{
 #[global_allocator]
 static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
 
-/// What is allocated meanwhile.
+/// Returns the allocations during `run`.
 fn allocated(run: impl FnOnce()) -> u64 {
     let before = kernels::CountingAllocator::count();
     run();

@@ -1,4 +1,4 @@
-//! Every suite there and back, and what must not come through.
+//! Round trips of every suite, and packets that must be rejected.
 
 use esp::{
     Authentication, Encryption, Fault, Inbound, Keys, Numbering, Opening, Outbound, Received,
@@ -34,7 +34,7 @@ fn pair(suite: Suite, numbering: Numbering, salt: u8) -> (Outbound, Inbound) {
     (outbound.expect("is valid"), inbound.expect("is valid"))
 }
 
-/// Both numberings, or the one that is possible without integrity.
+/// Returns the numberings that a suite supports: without integrity only short numbers.
 fn numberings(suite: Suite) -> &'static [Numbering] {
     if suite.has_integrity() {
         &[Numbering::Short, Numbering::Extended]
@@ -47,7 +47,7 @@ fn payload(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at * 7 + len) as u8).collect()
 }
 
-/// A packet with room for what surrounds the payload.
+/// Builds a packet with room around the payload.
 fn frame(sa: &Outbound, payload: &[u8]) -> Vec<u8> {
     let (front, back) = sa.room(payload.len());
     [&vec![0xee; front], payload, &vec![0xee; back]].concat()
@@ -153,7 +153,7 @@ fn every_flipped_bit_is_refused() {
                     0..4 => Fault::Malformed,
                     _ => Fault::Integrity,
                 };
-                // Numbers far away are before the first, where they are extended; zero is none.
+                // Extended numbers far away are negative; zero is never assigned.
                 if fault != Fault::Replayed {
                     assert_eq!(fault, expected, "{suite:?} bit {bit}");
                     faults += 1;
@@ -174,7 +174,7 @@ fn packets_that_are_cut_short_or_go_on_are_refused() {
         let packet = sealed(&out, &payload(33));
         for len in 0..packet.len() {
             let result = opened(&into, &packet[..len]);
-            // Without integrity the end is found, or not, by its padding.
+            // Without integrity only the padding reveals a truncation.
             if suite.has_integrity() || len < 10 {
                 assert!(result.is_err(), "{suite:?} {len}");
             }
@@ -186,8 +186,7 @@ fn packets_that_are_cut_short_or_go_on_are_refused() {
 
 #[test]
 fn padding_that_does_not_count_up_is_refused() {
-    // Nothing hides or proves the padding of this suite's packets but the HMAC, made here by sealing
-    // what ends as a trailer does.
+    // Only the HMAC protects the padding of this suite: the test seals a payload that ends like a trailer.
     let suite = Suite {
         encryption: Encryption::AesCbc(esp::Bits::B128),
         authentication: Authentication::None,
@@ -195,7 +194,7 @@ fn padding_that_does_not_count_up_is_refused() {
     let (out, into) = pair(suite, Numbering::Short, 3);
     let mut packet = sealed(&out, &payload(20));
     let last = packet.len() - 17;
-    // CBC: a bit of a ciphertext is a bit of the next block, which ends with the length of the pad.
+    // CBC: a flipped ciphertext bit flips a bit of the next block, which ends with the pad length.
     packet[last - 1] ^= 0x80;
     assert_eq!(opened(&into, &packet), Err(Fault::Padding));
     packet[last - 1] ^= 0x80 ^ 1;
@@ -298,7 +297,7 @@ fn extended_numbers_go_on_behind_the_lower_half() {
         out.set_number((1 << 32) - 3);
         into.set_number((1 << 32) - 3);
         let packets: Vec<_> = (0..6).map(|at| sealed(&out, &[at; 9])).collect();
-        // The middle first, then those before it, across the edge.
+        // The middle number first, then those before it, across the edge.
         for at in [3, 5, 0, 1, 4, 2] {
             let number = (1 << 32) - 2 + at as u64;
             let expected = (vec![at as u8; 9], 17, number);

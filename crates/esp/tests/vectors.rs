@@ -1,4 +1,4 @@
-//! Packets that others computed.
+//! Packets of other implementations.
 
 use esp::{
     Authentication, Bits, Encryption, Fault, Inbound, Keys, Numbering, Opening, Outbound, Sealing,
@@ -33,7 +33,7 @@ fn opened(sa: &Inbound, packet: &str) -> Result<(Vec<u8>, u8, u64), Fault> {
     })
 }
 
-/// A keepalive of EoIP, tunnel 100, in GRE of version 1.
+/// An EoIP keepalive, tunnel 100, in GRE version 1.
 const KEEPALIVE: &str = "2001 6400 0000 6400";
 
 #[test]
@@ -108,8 +108,8 @@ fn a_keepalive_under_gcm_is_sealed_and_opened_with_either_numbering() {
     }
 }
 
-/// What scapy 2 sealed: a datagram of 27 bytes under keys that count up from 0, with the SPI 0x1122 and
-/// the number 7, above which are 3 times 2^32 where numbers are extended.
+/// Packets sealed by scapy 2: a 27-byte datagram, keys that count up from 0, SPI 0x1122, sequence number 7,
+/// with an upper half of 3 where numbers are extended.
 #[rustfmt::skip]
 const FOREIGN: [(Encryption, Authentication, bool, &str); 15] = [
     (Encryption::AesCbc(Bits::B192), Authentication::Sha512, false,

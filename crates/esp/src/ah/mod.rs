@@ -6,9 +6,8 @@
 //!                                                      sequence 4 · ICV · padding
 //! ```
 //!
-//! The associations are those of ESP, with null encryption. What routers change on the way counts as
-//! zero (`mutable`). While an ICV is computed it does in the packet itself: the headers before AH
-//! are put aside and back.
+//! Associations are those of ESP, with null encryption. The ICV covers mutable fields as zeros ([`mutable`]):
+//! while it is computed, the packet itself holds zeros, and the headers before AH are saved and restored.
 
 mod mutable;
 
@@ -23,21 +22,21 @@ use crate::{Encryption, Fault, Inbound, Outbound, Refused, Suite};
 
 use mutable::{Family, clear, find};
 
-/// A packet to be protected.
+/// A packet to protect.
 pub struct Protecting<'a> {
-    /// The association that it leaves by.
+    /// Outbound association.
     pub sa: &'a Outbound,
-    /// The whole packet with [`room`] for AH behind its headers, of which the last names AH (51) and
-    /// whose lengths count it. After a fault its content is not specified.
+    /// The whole packet, with [`room`] for AH behind its headers; the last header names AH (51), and the
+    /// lengths include it. Unspecified after a fault.
     pub packet: &'a mut [u8],
-    /// Protocol of what follows AH.
+    /// Protocol that follows AH.
     pub next_header: u8,
-    /// The sequence number, or why the packet must not be sent. [`Fault::Pending`] beforehand.
+    /// Sequence number, or the reason to drop the packet; [`Fault::Pending`] before [`protect`].
     pub outcome: Result<u64, Fault>,
 }
 
 impl<'a> Protecting<'a> {
-    /// A packet that waits for [`protect`].
+    /// Creates a packet for [`protect`].
     pub fn new(sa: &'a Outbound, packet: &'a mut [u8], next_header: u8) -> Self {
         Self {
             sa,
@@ -48,29 +47,29 @@ impl<'a> Protecting<'a> {
     }
 }
 
-/// A packet to be verified.
+/// A packet to verify.
 pub struct Verifying<'a> {
-    /// The association that its SPI names.
+    /// Association of the packet's SPI.
     pub sa: &'a Inbound,
-    /// The whole packet. After a fault its content is not specified.
+    /// The whole packet. Unspecified after a fault.
     pub packet: &'a mut [u8],
-    /// What was proved, or why the packet must be dropped. [`Fault::Pending`] beforehand.
+    /// Result; [`Fault::Pending`] before [`verify`].
     pub outcome: Result<Verified, Fault>,
 }
 
-/// What was proved.
+/// Result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// Where AH lies in the packet: the payload begins behind it.
+    /// Range of AH in the packet; the payload follows.
     pub header: Range<usize>,
     /// Protocol of the payload.
     pub next_header: u8,
-    /// The whole sequence number.
+    /// Complete sequence number.
     pub number: u64,
 }
 
 impl<'a> Verifying<'a> {
-    /// A packet that waits for [`verify`].
+    /// Creates a packet for [`verify`].
     pub fn new(sa: &'a Inbound, packet: &'a mut [u8]) -> Self {
         Self {
             sa,
@@ -80,11 +79,11 @@ impl<'a> Verifying<'a> {
     }
 }
 
-/// The algorithms of an association for AH.
+/// Checks the algorithms of an AH association.
 ///
 /// # Errors
 ///
-/// AH authenticates, and encrypts nothing.
+/// The suite has encryption, or no authentication.
 pub const fn check(suite: Suite) -> Result<(), Refused> {
     if matches!(suite.encryption, Encryption::Null) && suite.has_integrity() {
         Ok(())
@@ -93,13 +92,13 @@ pub const fn check(suite: Suite) -> Result<(), Refused> {
     }
 }
 
-/// Bytes of AH in a packet of IPv4, or of IPv6 where headers are multiples of 8 bytes.
+/// Returns the length of AH in bytes: a multiple of 4 for IPv4, of 8 for IPv6.
 pub const fn room(suite: Suite, is_ipv6: bool) -> usize {
     let unit = if is_ipv6 { 8 } else { 4 };
     (FIXED + suite.icv_len()).next_multiple_of(unit)
 }
 
-/// Protects packets of any associations, and writes what came of each into its outcome.
+/// Protects packets of any associations, and writes each result into its outcome.
 pub fn protect(batch: &mut [Protecting<'_>]) {
     for part in batch.chunks_mut(PART) {
         let mut saved = [[0; HEADERS]; PART];
@@ -133,7 +132,7 @@ pub fn protect(batch: &mut [Protecting<'_>]) {
     }
 }
 
-/// Writes AH and makes zero what counts as zero; where AH begins, and the number.
+/// Writes AH and zeroes mutable fields. Returns the offset of AH and the sequence number.
 fn begin(packet: &mut Protecting<'_>, saved: &mut [u8; HEADERS]) -> Result<(usize, u64), Fault> {
     let suite = packet.sa.suite();
     check(suite).map_err(|_| Fault::Unhandled)?;
@@ -157,9 +156,9 @@ fn begin(packet: &mut Protecting<'_>, saved: &mut [u8; HEADERS]) -> Result<(usiz
     Ok((front, number))
 }
 
-/// Verifies packets of any associations, and writes what came of each into its outcome. The number is
-/// looked up before anything is computed, and taken when the ICV has been proved. Refused packets are
-/// counted in their association.
+/// Verifies packets of any associations, and writes each result into its outcome. Checks the sequence number
+/// before any cryptography, and marks it as seen after the ICV is verified. The association counts rejected
+/// packets.
 pub fn verify(batch: &mut [Verifying<'_>]) {
     for part in batch.chunks_mut(PART) {
         let mut saved = [[0; HEADERS]; PART];
@@ -203,7 +202,7 @@ pub fn verify(batch: &mut [Verifying<'_>]) {
     }
 }
 
-/// Checks a packet and makes zero what counts as zero; where AH begins, and the number.
+/// Checks a packet and zeroes mutable fields. Returns the offset of AH and the sequence number.
 fn look(
     packet: &mut Verifying<'_>,
     saved: &mut [u8; HEADERS],
@@ -237,7 +236,7 @@ fn look(
     Ok((front, number))
 }
 
-/// Takes the number of a packet that was proved, and tells what came of it.
+/// Marks a verified sequence number as seen, and writes result and counters.
 fn finish(work: &mut Work<'_, Inbound, Verified>) {
     let sa = work.sa;
     sa.window.take(
@@ -251,7 +250,7 @@ fn finish(work: &mut Work<'_, Inbound, Verified>) {
         return;
     }
     sa.count(1, work.payload as u64);
-    // It is as long as that of the algorithm, which was checked.
+    // The length field was checked against the algorithm.
     let words = work.bytes.get(work.front + 1).copied().unwrap_or_default();
     *work.outcome = Ok(Verified {
         header: work.front..work.front + 4 * (usize::from(words) + 2),
@@ -260,12 +259,12 @@ fn finish(work: &mut Work<'_, Inbound, Verified>) {
     });
 }
 
-/// Where the ICV lies, when AH begins at `front`.
+/// Returns the range of the ICV; AH begins at `front`.
 fn icv(suite: Suite, front: usize) -> Range<usize> {
     front + FIXED..front + FIXED + suite.icv_len()
 }
 
-/// Puts the headers before AH aside.
+/// Saves the headers before AH.
 fn save(packet: &[u8], front: usize, saved: &mut [u8; HEADERS]) -> Result<(), Fault> {
     let headers = packet.get(..front).ok_or(Fault::Malformed)?;
     let place = saved.get_mut(..front).ok_or(Fault::Unhandled)?;
@@ -273,20 +272,20 @@ fn save(packet: &[u8], front: usize, saved: &mut [u8; HEADERS]) -> Result<(), Fa
     Ok(())
 }
 
-/// Puts them back.
+/// Restores the headers before AH.
 fn restore(packet: &mut [u8], front: usize, saved: &[u8; HEADERS]) {
     if let (Some(headers), Some(saved)) = (packet.get_mut(..front), saved.get(..front)) {
         headers.copy_from_slice(saved);
     }
 }
 
-/// Bytes of AH before the ICV.
+/// Length of AH before the ICV, in bytes.
 const FIXED: usize = 12;
-/// Bytes of the longest ICV.
+/// Length of the longest ICV in bytes.
 const ICV: usize = 32;
-/// Bytes of headers before AH that are handled.
+/// Maximum length of the headers before AH, in bytes.
 const HEADERS: usize = 256;
-/// Packets that are worked on at once.
+/// Packets processed at once.
 const PART: usize = 8;
 
 #[cfg(test)]

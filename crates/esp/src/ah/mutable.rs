@@ -1,22 +1,22 @@
-//! What routers change on the way (RFC 4302, 3.3.3.1 and appendix A).
+//! Mutable header fields (RFC 4302, 3.3.3.1 and appendix A).
 //!
-//! Options and extension headers that are not known are refused: whether they change is not known
-//! either. So are source routes that are not at their end, whose addresses would have to be foreseen.
+//! Unknown options and extension headers are rejected, since they may or may not be mutable. So are unfinished
+//! source routes, whose final addresses the sender would have to predict.
 
 use crate::Fault;
 
-/// Which IP a packet is of.
+/// IP version of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     V4,
     V6,
 }
 
-/// The family of a packet, and where the header begins that the last one before it calls AH.
+/// Returns the IP version, and the offset of AH.
 ///
 /// # Errors
 ///
-/// A packet that is cut short, is not as long as it says, or has no AH; a fragment (RFC 4302, 3.4.1).
+/// The packet is truncated, differs from its length field, has no AH, or is a fragment (RFC 4302, 3.4.1).
 pub(super) fn find(packet: &[u8]) -> Result<(Family, usize), Fault> {
     match packet.first().map(|byte| byte >> 4) {
         Some(4) => Ok((Family::V4, find_v4(packet)?)),
@@ -55,7 +55,7 @@ fn find_v6(packet: &[u8]) -> Result<usize, Fault> {
     Ok(at)
 }
 
-/// Makes zero what counts as zero before AH, which begins at `front`.
+/// Zeroes the mutable fields before AH, which begins at `front`.
 pub(super) fn clear(packet: &mut [u8], family: Family, front: usize) -> Result<(), Fault> {
     let headers = packet.get_mut(..front).ok_or(Fault::Malformed)?;
     match family {
@@ -64,12 +64,12 @@ pub(super) fn clear(packet: &mut [u8], family: Family, front: usize) -> Result<(
     }
 }
 
-/// RFC 4302, 3.3.3.1.1.
+/// Zeroes the mutable fields of IPv4 (RFC 4302, 3.3.3.1.1).
 fn clear_v4(headers: &mut [u8]) -> Result<(), Fault> {
     let (fixed, mut options) = headers
         .split_first_chunk_mut::<V4>()
         .ok_or(Fault::Malformed)?;
-    // Type of service; flags and offset; lifetime; checksum.
+    // Type of service; flags and offset; TTL; checksum.
     for at in [1, 6, 7, 8, 10, 11] {
         fixed[at] = 0;
     }
@@ -97,12 +97,12 @@ fn clear_v4(headers: &mut [u8]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// RFC 4302, 3.3.3.1.2.
+/// Zeroes the mutable fields of IPv6 (RFC 4302, 3.3.3.1.2).
 fn clear_v6(headers: &mut [u8]) -> Result<(), Fault> {
     let (fixed, mut rest) = headers
         .split_first_chunk_mut::<V6>()
         .ok_or(Fault::Malformed)?;
-    // Class, flow label, hop limit.
+    // Traffic class, flow label, hop limit.
     fixed[0] &= 0xf0;
     fixed[1..4].fill(0);
     fixed[7] = 0;
@@ -112,7 +112,7 @@ fn clear_v6(headers: &mut [u8]) -> Result<(), Fault> {
         let (extension, others) = rest.split_at_mut_checked(len).ok_or(Fault::Malformed)?;
         match kind {
             HOP_BY_HOP | DESTINATION => clear_options(&mut extension[2..])?,
-            // No segments are left: all addresses are as they arrive.
+            // No segments left: all addresses are final.
             _ if extension.get(3) == Some(&0) => {}
             _ => return Err(Fault::Unhandled),
         }
@@ -121,7 +121,7 @@ fn clear_v6(headers: &mut [u8]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// RFC 4302, 3.3.3.1.2.2: an option says itself whether its data may change (RFC 8200, 4.2).
+/// Zeroes mutable IPv6 options (RFC 4302, 3.3.3.1.2.2); the option type tells (RFC 8200, 4.2).
 fn clear_options(options: &mut [u8]) -> Result<(), Fault> {
     let mut options = options;
     while let [kind, ..] = *options {
@@ -139,19 +139,19 @@ fn clear_options(options: &mut [u8]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Bytes of the fixed header of IPv4.
+/// Length of the fixed IPv4 header in bytes.
 const V4: usize = 20;
-/// Bytes of the fixed header of IPv6.
+/// Length of the fixed IPv6 header in bytes.
 const V6: usize = 40;
 /// Protocol numbers.
 const AH: u8 = 51;
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
 const DESTINATION: u8 = 60;
-/// Options of IPv4 of one byte.
+/// IPv4 options of one byte.
 const END: u8 = 0;
 const NOTHING: u8 = 1;
-/// Option of IPv6 of one byte.
+/// IPv6 option of one byte.
 const PAD1: u8 = 0;
-/// The bit in the type of an option of IPv6.
+/// Bit in the type of an IPv6 option: the data may change en route.
 const CHANGES: u8 = 0x20;

@@ -1,4 +1,4 @@
-//! Packets that scapy protected, and what may and may not change on the way.
+//! Packets protected by scapy, and the fields that routers may and may not change.
 
 use super::*;
 use crate::{Authentication, Keys, Numbering};
@@ -52,7 +52,7 @@ fn verified(sa: &Inbound, packet: &[u8]) -> Result<Verified, Fault> {
 /// IPv4 with record route and router alert, HMAC-SHA1.
 const V4: &str = "49880052 12344000 3f3323dd c0000201 c6336402 070b080a 00000100 00000094 04000000
     11040000 00001122 00000007 691f2a0b150d159a49f6291f 03e807d000165f1a6d757461626c65206f72206e6f74";
-/// IPv6 with options hop by hop, of which one may change, HMAC-SHA-256.
+/// IPv6 with hop-by-hop options, one of them mutable, HMAC-SHA-256.
 const V6: &str =
     "62812345 0046003d 20010db8000000000000000000000001 20010db8000000000000000000000002
     33010502 00003e04 01020304 01020000 11060000 00001122 00000007
@@ -100,9 +100,9 @@ fn what_another_program_protects_is_protected_the_same() {
 
 #[test]
 fn what_routers_change_may_change_and_nothing_else_may() {
-    // Type of service, flags, lifetime, checksum, and the recorded route.
+    // Type of service, flags, TTL, checksum, and the recorded route.
     let v4: &[Range<usize>] = &[1..2, 6..9, 10..12, 20..31];
-    // Class and label, hop limit, the data of the option that says so.
+    // Traffic class and flow label, hop limit, data of the mutable option.
     let v6: &[Range<usize>] = &[1..4, 7..8, 48..52];
     for (packet, authentication, mutable) in [
         (V4, Authentication::Sha1, v4),
@@ -121,9 +121,9 @@ fn what_routers_change_may_change_and_nothing_else_may() {
                 match (packet[0] >> 4, at, bit) {
                     // A fragment is no whole packet.
                     (4, 6, 0..6) | (4, 7, _) => assert_eq!(result, Err(Fault::Malformed)),
-                    // Where the option ends and another begins is another question.
+                    // A changed option length changes the parsing of the options.
                     (4, 20 | 21, _) => {}
-                    // The upper half of the class stands beside the version.
+                    // The upper half of the traffic class shares a byte with the version.
                     (6, 0, 0..4) => assert!(result.is_ok(), "bit {bit}"),
                     _ => assert_eq!(result.is_ok(), may_change, "byte {at}, bit {bit}"),
                 }
@@ -140,7 +140,7 @@ fn packets_that_are_cut_short_are_malformed() {
             let sa = inbound(authentication, Numbering::Short);
             let mut cut = packet[..len].to_vec();
             assert_eq!(verified(&sa, &cut), Err(Fault::Malformed), "{len}");
-            // As long as its header says, but without room for AH.
+            // As long as the header says, but without room for AH.
             let long = len.saturating_sub(if packet[0] >> 4 == 4 { 0 } else { 40 }) as u16;
             let at = if packet[0] >> 4 == 4 { 2 } else { 4 };
             if let Some(place) = cut.get_mut(at..at + 2) {
@@ -212,7 +212,7 @@ fn what_is_not_known_is_refused_by_name() {
     routed[6] = 43;
     routed[43] = 1;
     assert_eq!(verified(&sa, &routed), Err(Fault::Unhandled));
-    // An association that encrypts.
+    // An association with encryption.
     let keys = Keys::new(&[0; 16], &[0; 20]);
     let suite = Suite {
         encryption: Encryption::AesCbc(crate::Bits::B128),

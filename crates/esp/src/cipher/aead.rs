@@ -1,4 +1,5 @@
-//! ChaCha20 and Poly1305 (RFC 7634): nonce is salt and vector, SPI and number are authenticated.
+//! ChaCha20-Poly1305 (RFC 7634): the nonce is salt and initialization vector; SPI and sequence number are
+//! authenticated.
 
 use aws_lc_rs::aead::{Aad, LessSafeKey, Nonce};
 

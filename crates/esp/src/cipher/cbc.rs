@@ -1,7 +1,7 @@
-//! CBC over the packets of one association.
+//! CBC, applied to the packets of one association.
 //!
-//! A chain cannot be encrypted faster than block after block, so several packets' chains advance
-//! together: as many as the cipher encrypts blocks at once. Decryption is parallel within a packet.
+//! Encryption within a chain is sequential, so the chains of several packets advance together, as many as the
+//! cipher has parallel blocks. Decryption is parallel within a packet.
 
 use core::cmp::Reverse;
 use core::marker::PhantomData;
@@ -14,21 +14,21 @@ use cipher::{
 
 use crate::work::Work;
 
-/// Encrypts the packets, whose texts are whole blocks.
+/// Encrypts packets whose texts are whole blocks.
 pub(super) fn encrypt<C: BlockCipherEncrypt, S, O>(cipher: &C, work: &mut [Work<'_, S, O>]) {
-    // Chains of one length end together; the longest come first.
+    // Chains of equal length end together; the longest come first.
     if !work.is_sorted_by(|one, other| one.text_len() >= other.text_len()) {
         work.sort_unstable_by_key(|work| Reverse(work.text_len()));
     }
     cipher.encrypt_with_backend(Chains::<_, _, C::BlockSize>(work, PhantomData));
 }
 
-/// Decrypts the packets, but for those with a fault.
+/// Decrypts packets without a fault.
 pub(super) fn decrypt<C: BlockCipherDecrypt, S, O>(cipher: &C, work: &mut [Work<'_, S, O>]) {
     cipher.decrypt_with_backend(Chains::<_, _, C::BlockSize>(work, PhantomData));
 }
 
-/// Packets for a cipher with blocks of this size.
+/// Packets for a cipher of this block size.
 struct Chains<'w, 'p, S, O, N>(&'w mut [Work<'p, S, O>], PhantomData<N>);
 
 impl<S, O, N: ArraySize> BlockSizeUser for Chains<'_, '_, S, O, N> {
@@ -48,7 +48,7 @@ impl<S, O, N: ArraySize> BlockCipherEncClosure for Chains<'_, '_, S, O, N> {
     }
 }
 
-/// Encrypts the texts of the lanes, of which the longest come first; each has its vector in its head.
+/// Encrypts the texts of the lanes, longest first; each head holds the initialization vector.
 #[inline(always)]
 fn advance<B: BlockCipherEncBackend, S, O>(
     backend: &B,
@@ -69,7 +69,7 @@ fn advance<B: BlockCipherEncBackend, S, O>(
                 lane.bytes.get(start..start + size).unwrap_or_default(),
             );
         }
-        // Half of the blocks for nothing are quicker than one after the other.
+        // A parallel call is faster than single blocks, even half empty.
         if 2 * active > heads.len() {
             backend.encrypt_par_blocks_inplace(heads);
         } else {
@@ -109,7 +109,7 @@ impl<S, O, N: ArraySize> BlockCipherDecClosure for Chains<'_, '_, S, O, N> {
     }
 }
 
-/// Decrypts as many blocks as the cipher does at once.
+/// Decrypts in the largest chunks that the cipher supports.
 #[inline(always)]
 fn unchain_all<B: BlockCipherDecBackend>(
     backend: &B,
@@ -129,7 +129,7 @@ fn unchain_all<B: BlockCipherDecBackend>(
     }
 }
 
-/// The vector of a packet.
+/// Returns the initialization vector of a packet.
 #[inline(always)]
 fn vector<N: ArraySize>(iv: &[u8]) -> Array<u8, N> {
     iv.try_into().unwrap_or_default()

@@ -1,7 +1,7 @@
-//! Counter mode (RFC 3686, 4; NIST SP 800-38D, 6.5): a counter block is salt, vector, and a number
-//! from 1.
+//! Counter mode (RFC 3686, 4; NIST SP 800-38D, 6.5): a counter block is salt, initialization vector, and a
+//! counter from 1.
 //!
-//! The blocks of all packets stand in a row, and are encrypted as many at once as the cipher can.
+//! The counter blocks of all packets form one row, encrypted in the largest chunks that the cipher supports.
 
 use cipher::consts::U16;
 use cipher::{
@@ -12,17 +12,17 @@ use cipher::{
 use super::Salt;
 use crate::work::Work;
 
-/// What the first counter block is for.
+/// Use of the first counter block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
-    /// The text, as all others.
+    /// Encrypts the first text block (plain counter mode).
     Text,
-    /// The ICV: it is mixed with it (GCM).
+    /// Masks the ICV (GCM).
     Mask,
 }
 
 impl First {
-    /// Blocks that are not of the text.
+    /// Returns the number of blocks besides the text.
     const fn blocks(self) -> usize {
         match self {
             Self::Text => 0,
@@ -31,7 +31,7 @@ impl First {
     }
 }
 
-/// Encrypts or decrypts the packets, but for those with a fault.
+/// Encrypts or decrypts packets without a fault.
 pub(super) fn apply<C, S, O>(cipher: &C, salt: &Salt, first: First, work: &mut [Work<'_, S, O>])
 where
     C: BlockCipherEncrypt<BlockSize = U16>,
@@ -68,7 +68,7 @@ impl<S, O> BlockCipherEncClosure for Streams<'_, '_, S, O> {
             if used == 0 {
                 return;
             }
-            // Half of the blocks for nothing are quicker than one after the other.
+            // A parallel call is faster than single blocks, even half empty.
             if 2 * used > keys.len() {
                 backend.encrypt_par_blocks_inplace(&mut keys);
             } else {
@@ -86,23 +86,23 @@ impl<S, O> BlockCipherEncClosure for Streams<'_, '_, S, O> {
     }
 }
 
-/// A place in the row of all blocks.
+/// Position in the row of all counter blocks.
 #[derive(Clone, Copy, Default)]
 struct Place {
     packet: usize,
     block: usize,
 }
 
-/// Blocks in a row of one packet.
+/// Consecutive counter blocks of one packet.
 struct Piece {
     packet: usize,
-    /// The number of the first among the packet's.
+    /// Index of the first block within the packet.
     block: usize,
     blocks: usize,
 }
 
 impl Place {
-    /// Goes over the next blocks, at most `room` of one packet; none at the end, and in no room.
+    /// Returns the next blocks of one packet, at most `room`; `None` at the end, and for `room` 0.
     #[inline(always)]
     fn next<S, O>(&mut self, work: &[Work<'_, S, O>], first: First, room: usize) -> Option<Piece> {
         if room == 0 {
@@ -144,7 +144,7 @@ fn count<S, O>(salt: &Salt, packet: &Work<'_, S, O>, piece: &Piece, keys: &mut [
     }
 }
 
-/// Mixes encrypted counter blocks with what they are for.
+/// XORs encrypted counter blocks into text or ICV.
 #[inline(always)]
 fn mix<S, O>(packet: &mut Work<'_, S, O>, piece: &Piece, first: First, keys: &[Array<u8, U16>]) {
     let mut keys = keys;
@@ -157,7 +157,7 @@ fn mix<S, O>(packet: &mut Work<'_, S, O>, piece: &Piece, first: First, keys: &[A
     add(packet.text().get_mut(start..).unwrap_or_default(), keys);
 }
 
-/// Mixes as many bytes as both have.
+/// XORs as many bytes as both have.
 #[inline(always)]
 fn add(bytes: &mut [u8], keys: &[Array<u8, U16>]) {
     let (blocks, rest) = bytes.as_chunks_mut::<16>();

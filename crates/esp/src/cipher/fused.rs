@@ -1,4 +1,4 @@
-//! AES-GCM (RFC 4106) by one pass over each packet, where the processor can.
+//! AES-GCM (RFC 4106) in one pass over each packet, on processors that support it.
 
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
@@ -9,7 +9,7 @@ use crate::Fault;
 use crate::association::Shared;
 use crate::work::Work;
 
-/// A key and its salt, wiped when dropped.
+/// Key and salt; dropping wipes them.
 pub(crate) struct Fused {
     gcm: kernels::Gcm,
     salt: Salt,
@@ -22,7 +22,7 @@ impl Drop for Fused {
 }
 
 impl Fused {
-    /// None where the processor lacks the instructions.
+    /// Returns `None` if the processor lacks the instructions.
     pub(super) fn new(key: &[u8], salt: Salt) -> Option<Box<Self>> {
         kernels::Gcm::new(key).map(|gcm| Box::new(Self { gcm, salt }))
     }
@@ -37,7 +37,7 @@ impl Fused {
         }
     }
 
-    /// Decrypts packets whose ICVs are right; the others have a fault, and zeroes for a text.
+    /// Decrypts packets with valid ICVs; the others get a fault and a zeroed text.
     pub(super) fn unlock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
         for packet in work.iter_mut().filter(|packet| packet.fault.is_none()) {
             let nonce = nonce(&self.salt, packet.iv());

@@ -1,9 +1,8 @@
-//! AES-GCM (RFC 4106): counter mode, and a hash of what is sent, masked by the first counter block.
+//! AES-GCM (RFC 4106): counter mode, and GHASH masked by the first counter block.
 //!
-//! It is put together here, as libraries take packets one by one: for short packets that costs more
-//! than the cipher. The blocks of all packets are encrypted together. Its results are compared with
-//! those of aws-lc. Where the processor has wider registers, one pass over each packet takes its place
-//! ([`super::fused`]).
+//! Libraries process packets one at a time, whose setup costs more than the cipher for short packets; this
+//! implementation encrypts the blocks of all packets together. Tests compare it with aws-lc. On processors with
+//! wider registers [`super::fused`] replaces it.
 
 use cipher::BlockCipherEncrypt;
 use cipher::consts::U16;
@@ -18,7 +17,7 @@ use crate::Fault;
 use crate::association::Shared;
 use crate::work::Work;
 
-/// The cipher, and the hash under the key that it makes.
+/// Cipher, and GHASH key derived from it.
 pub(crate) struct Gcm<C> {
     cipher: C,
     hash: Hash,
@@ -26,14 +25,14 @@ pub(crate) struct Gcm<C> {
 }
 
 enum Hash {
-    /// By instructions of the processor.
+    /// Processor-specific implementation.
     Wide(Box<kernels::Ghash>),
     Portable(Box<GHash>),
 }
 
 impl Drop for Hash {
     fn drop(&mut self) {
-        // The other one wipes itself.
+        // `GHash` wipes itself.
         if let Self::Wide(hash) = self {
             hash.wipe();
         }
@@ -42,11 +41,10 @@ impl Drop for Hash {
 
 /// A cipher in counter mode.
 pub(crate) trait Stream {
-    /// The block of zeroes, encrypted.
+    /// Returns the encrypted zero block.
     fn hash_key(&self) -> [u8; 16];
 
-    /// Mixes the first counter block with the ICV, and the others with the text, of packets without a
-    /// fault.
+    /// XORs the first counter block into the ICV and the others into the text, for packets without a fault.
     fn mix<S, O>(&self, salt: &Salt, work: &mut [Work<'_, S, O>]);
 }
 
@@ -85,7 +83,7 @@ impl<C: Stream> Gcm<C> {
         }
     }
 
-    /// Decrypts packets whose ICVs are right; the others have a fault, and zeroes for a text.
+    /// Decrypts packets with valid ICVs; the others get a fault and a zeroed text.
     pub(super) fn unlock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
         for part in work.chunks_mut(CACHED) {
             for packet in &mut *part {
@@ -93,7 +91,7 @@ impl<C: Stream> Gcm<C> {
             }
             self.cipher.mix(&self.salt, part);
             for packet in part {
-                // Hash and mask are the ICV: nothing is left of one that is right.
+                // XORing hash and mask into a valid ICV yields zero.
                 let left = packet.icv().as_chunks().0.iter();
                 let left = left.fold(0, |left, part| left | u64::from_ne_bytes(*part));
                 if !bool::from(left.ct_eq(&0)) {
@@ -104,7 +102,7 @@ impl<C: Stream> Gcm<C> {
         }
     }
 
-    /// Mixes the hash of what a packet authenticates with its ICV.
+    /// XORs the GHASH of a packet into its ICV.
     fn add_hash<S, O>(&self, shared: &Shared, packet: &mut Work<'_, S, O>) {
         let (first, last) = Additional::blocks(shared, packet);
         let hash = self.hash.of(&first, packet.text(), &last);
@@ -115,7 +113,7 @@ impl<C: Stream> Gcm<C> {
 }
 
 impl Hash {
-    /// The hash of a block, of a text whose last block is filled with zeroes, and of another block.
+    /// Returns the GHASH of a first block, a text padded with zeros, and a last block.
     fn of(&self, first: &[u8; 16], text: &[u8], last: &[u8; 16]) -> [u8; 16] {
         match self {
             Self::Wide(hash) => hash.hash(first, text, last),
@@ -130,7 +128,7 @@ impl Hash {
     }
 }
 
-/// Packets between the cipher and the hash: they stay in the first-level cache.
+/// Packets per chunk, which stays in the first-level cache between cipher and hash.
 const CACHED: usize = 16;
 
 #[cfg(test)]

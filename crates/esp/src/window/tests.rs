@@ -1,4 +1,4 @@
-//! The window against sets of numbers, and inference against a search.
+//! The window against sets of numbers, and number inference against a search.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::*;
 
 const SIZES: [u32; 7] = [32, 64, 96, 128, 256, 512, 1024];
 
-/// RFC 4303, 3.4.3, with all numbers that ever were.
+/// RFC 4303, 3.4.3, with all numbers ever seen.
 #[derive(Default)]
 struct Model {
     seen: BTreeSet<u64>,
@@ -69,7 +69,7 @@ proptest! {
 
                 let taken: Vec<bool> = packets.iter().map(|packet| packet.1).collect();
                 prop_assert_eq!(&taken, &expected, "window of {}", size);
-                // What the first look refuses, the second does.
+                // Whatever the first check rejects, the second rejects too.
                 prop_assert!(looked.iter().zip(&taken).all(|(looked, taken)| *looked || !taken));
             }
             prop_assert_eq!(window.top(), model.seen.last().copied().unwrap_or(0));
@@ -82,7 +82,7 @@ proptest! {
         top in prop_oneof![0_u64..5000, (1_u64 << 32) - 3000..(1 << 32) + 3000, 1_u64 << 40..1 << 41],
         step in -900_i64..100_000,
     ) {
-        // A peer's numbers lie in the window or before it, not 2^32 away.
+        // A peer's numbers lie in the window or ahead of it, not 2^32 away.
         let step = step.max(1 - i64::from(size));
         let Some(number) = top.checked_add_signed(step).filter(|number| *number > 0) else {
             return Ok(());
@@ -96,7 +96,7 @@ proptest! {
 
 #[test]
 fn numbers_before_the_first_are_of_nobody() {
-    // The window reaches back over zero: the number would have to be negative.
+    // The window reaches below zero: the number would have to be negative.
     assert_eq!(extend(10, 64, u32::MAX), None);
     assert_eq!(extend(10, 64, 11), Some(11));
     assert_eq!(extend(0, 64, 1), Some(1));
@@ -142,7 +142,7 @@ fn threads_take_each_number_once() {
             });
         }
     });
-    // Numbers that all threads came too late for are lost; none counts twice.
+    // Numbers that all threads offered too late are lost; none counts twice.
     let taken = taken.into_inner();
     assert!(taken <= NUMBERS && window.top() == NUMBERS, "{taken}");
 }

