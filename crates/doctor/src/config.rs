@@ -1,4 +1,4 @@
-//! The configuration as rules ask for it.
+//! Queries of rules to the configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,18 +9,18 @@ pub(crate) const FILTER6: &str = "/ipv6/firewall/filter";
 pub(crate) const NAT: &str = "/ip/firewall/nat";
 pub(crate) const MANGLE: &str = "/ip/firewall/mangle";
 pub(crate) const RAW: &str = "/ip/firewall/raw";
-/// How deep lists of interfaces are within each other, as far as it is followed.
+/// Maximum nesting of interface lists that is followed.
 const LISTS_DEEP: usize = 8;
 
-/// See the module.
+/// Configuration with indices for the queries of rules.
 #[derive(Debug)]
 pub(crate) struct Config<'a> {
     store: &'a Store,
-    /// Ports of bridges: the bridge, and the item that says so.
+    /// Bridge ports: bridge and item of each interface.
     ports: BTreeMap<&'a str, (&'a str, &'a Item)>,
-    /// Members of lists of interfaces.
+    /// Members of each interface list.
     lists: BTreeMap<&'a str, BTreeSet<&'a str>>,
-    /// Rules of the firewall that are not disabled, by table and chain.
+    /// Enabled firewall rules by table and chain.
     chains: BTreeMap<&'static str, BTreeMap<&'a str, Vec<&'a Item>>>,
 }
 
@@ -56,23 +56,23 @@ impl<'a> Config<'a> {
         config
     }
 
-    /// The items of a menu that are not disabled, in their order.
+    /// Returns the enabled items of a menu, in order.
     pub(crate) fn enabled(&self, path: &str) -> Vec<&'a Item> {
         let items = self.store.items(path).map(|item| &**item);
         items.filter(|item| !item.is("disabled")).collect()
     }
 
-    /// All items of a menu, in their order.
+    /// Returns all items of a menu, in order.
     pub(crate) fn all(&self, path: &str) -> Vec<&'a Item> {
         self.store.items(path).map(|item| &**item).collect()
     }
 
-    /// The names of the items of a menu that are not disabled.
+    /// Returns the names of the enabled items of a menu.
     pub(crate) fn names(&self, path: &str) -> BTreeSet<&'a str> {
         self.values(path, "name")
     }
 
-    /// The words that a property has in the items of a menu that are not disabled.
+    /// Returns the words of a property in the enabled items of a menu.
     pub(crate) fn values(&self, path: &str, property: &str) -> BTreeSet<&'a str> {
         self.enabled(path)
             .iter()
@@ -80,18 +80,18 @@ impl<'a> Config<'a> {
             .collect()
     }
 
-    /// The settings of a menu.
+    /// Returns the settings of a menu.
     pub(crate) fn settings(&self, path: &str) -> Option<&'a Item> {
         self.store.settings(path).map(|item| &**item)
     }
 
-    /// Whether an interface is an Ethernet port of the machine.
+    /// Returns true for a physical Ethernet port.
     pub(crate) fn is_ethernet(&self, interface: &str) -> bool {
         let item = self.store.named("interface", interface);
         item.is_some_and(|item| item.menu.path == "/interface/ethernet")
     }
 
-    /// Ways to the Internet: default routes, and interfaces whose provider tells one.
+    /// Counts the uplinks: default routes, and interfaces whose provider assigns one.
     pub(crate) fn uplinks(&self) -> usize {
         let routes = self.enabled("/ip/route").into_iter();
         let routes = routes.filter(|route| shown(route, "dst-address") == "0.0.0.0/0");
@@ -109,24 +109,24 @@ impl<'a> Config<'a> {
                 .sum::<usize>()
     }
 
-    /// The rules of a chain that are not disabled, in their order.
+    /// Returns the enabled rules of a chain, in order.
     pub(crate) fn chain(&self, path: &str, chain: &str) -> &[&'a Item] {
         let rules = self.chains.get(path).and_then(|chains| chains.get(chain));
         rules.map_or(&[], |rules| rules)
     }
 
-    /// The bridge that an interface is a port of, and the item that says so.
+    /// Returns the bridge and the bridge port item of an interface.
     pub(crate) fn bridge_of(&self, port: &str) -> Option<(&'a str, &'a Item)> {
         self.ports.get(port).copied()
     }
 
-    /// All ports of bridges.
+    /// Iterates over bridge ports: interface, bridge, item.
     pub(crate) fn ports(&self) -> impl Iterator<Item = (&'a str, &'a str, &'a Item)> {
         let ports = self.ports.iter();
         ports.map(|(port, (bridge, item))| (*port, *bridge, *item))
     }
 
-    /// Whether an interface is in a list, by itself or by lists within it.
+    /// Returns true if an interface list contains the interface, directly or by an included list.
     pub(crate) fn is_in(&self, interface: &str, list: &str) -> bool {
         self.is_within(interface, list, LISTS_DEEP)
     }
@@ -149,7 +149,7 @@ impl<'a> Config<'a> {
         any("include") && !any("exclude")
     }
 
-    /// The interfaces that lead to strangers: with a DHCP client, a client of PPP, or masqueraded.
+    /// Returns the interfaces towards the Internet: with a DHCP client, a PPP client, or masquerade.
     pub(crate) fn wan(&self) -> BTreeSet<&'a str> {
         let mut wan = BTreeSet::new();
         wan.extend(
@@ -175,7 +175,7 @@ impl<'a> Config<'a> {
         wan
     }
 
-    /// Policies of IPsec that encrypt.
+    /// Returns the IPsec policies that encrypt.
     pub(crate) fn policies(&self) -> Vec<&'a Item> {
         let mut all = self.enabled("/ip/ipsec/policy");
         all.retain(|item| {
@@ -184,7 +184,7 @@ impl<'a> Config<'a> {
         all
     }
 
-    /// The rules that send connections by FastTrack.
+    /// Returns the rules with action `fasttrack-connection`.
     pub(crate) fn fasttracks(&self) -> Vec<&'a Item> {
         let mut rules = self.enabled(FILTER);
         rules.retain(|rule| rule.text("action") == "fasttrack-connection");
@@ -192,7 +192,7 @@ impl<'a> Config<'a> {
     }
 }
 
-/// The words of a value: of a list each, of one word that; of what is negated none.
+/// Returns the words of a value: all of a list, the word itself, none of a negated value.
 pub(crate) fn words(value: Option<&Value>) -> Vec<&str> {
     match value {
         Some(Value::List(list)) => list.iter().filter_map(Value::as_str).collect(),
@@ -201,30 +201,30 @@ pub(crate) fn words(value: Option<&Value>) -> Vec<&str> {
     }
 }
 
-/// The name that a property has, unless it is negated.
+/// Returns the name in a property; `None` if negated.
 pub(crate) fn name<'a>(item: &'a Item, property: &str) -> Option<&'a str> {
     let name = item.get(property)?.as_str()?;
     (!name.is_empty()).then_some(name)
 }
 
-/// A property as it is typed; empty if unset.
+/// Returns a property as text; empty if unset.
 pub(crate) fn shown(item: &Item, property: &str) -> String {
     item.get(property)
         .map(ToString::to_string)
         .unwrap_or_default()
 }
 
-/// Whether a property is set to something.
+/// Returns true if a property is set.
 pub(crate) fn has(item: &Item, property: &str) -> bool {
     item.get(property).is_some_and(|value| !value.is_empty())
 }
 
-/// Whether one of these properties is set.
+/// Returns true if one of these properties is set.
 pub(crate) fn has_any(item: &Item, properties: &[&str]) -> bool {
     properties.iter().any(|property| has(item, property))
 }
 
-/// A rate in bits a second; 0: none.
+/// Returns a rate in bits per second; 0 means none.
 pub(crate) fn rate(value: Option<&Value>) -> u64 {
     match value {
         Some(Value::Rate(rate) | Value::Number(rate)) => u64::try_from(*rate).unwrap_or(0),
@@ -232,7 +232,7 @@ pub(crate) fn rate(value: Option<&Value>) -> u64 {
     }
 }
 
-/// One of two values; the only one stands for both.
+/// Returns one of two values; a single value stands for both.
 pub(crate) fn side<'a>(item: &'a Item, property: &str, at: usize) -> Option<&'a Value> {
     match item.get(property)? {
         Value::Tuple(_, values) => values.get(at).or_else(|| values.first()),
@@ -240,7 +240,7 @@ pub(crate) fn side<'a>(item: &'a Item, property: &str, at: usize) -> Option<&'a 
     }
 }
 
-/// How an item is written in a sentence.
+/// Returns the name of an item for messages.
 pub(crate) fn title(item: &Item) -> String {
     match item.title() {
         title if title.is_empty() && has(item, "chain") => {

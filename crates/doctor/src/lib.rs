@@ -1,13 +1,13 @@
-//! The doctor: mistakes that people make in configurations, each with its symptom, its cause and its mend.
+//! The doctor: finds common mistakes in configurations, and explains symptom, cause and correction.
 //!
 //! ```text
-//!  store ─► Config: items as rules ask for them ─► RULES, one after the other ─► findings
-//!                                                  (a value each: name, severity, cause, mend, how it is found)
+//!  store ─► Config: indices over items ─► RULES, one after the other ─► findings
+//!                                         (name, severity, cause, mend, function)
 //! ```
 //!
-//! A rule looks at the configuration alone; what is measured on a running router is added by who shows a finding.
-//! Sources are MikroTik's manual ("Layer2 misconfiguration" and the pages of each menu) and its talks on FastPath,
-//! throughput and "My holy war against masquerade".
+//! Rules see the configuration alone; programs that show findings may add measurements of a running router.
+//! Sources are MikroTik's manual ("Layer2 misconfiguration" and the pages of each menu) and MikroTik's talks
+//! about FastPath, throughput and "My holy war against masquerade".
 
 mod config;
 mod packet;
@@ -20,19 +20,19 @@ use menu::{Id, Store};
 use config::Config;
 pub use rules::RULES;
 
-/// How bad a mistake is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// It could be better.
+    /// Possible improvement.
     Advice,
-    /// It costs speed, or protects less than it seems to.
+    /// Costs speed, or protects less than intended.
     Warning,
-    /// It does not do what it was written for.
+    /// Does not work as intended.
     Error,
 }
 
 impl Severity {
-    /// Its word.
+    /// Returns the keyword.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Advice => "advice",
@@ -42,41 +42,41 @@ impl Severity {
     }
 }
 
-/// A mistake that configurations have.
+/// A rule: a known configuration mistake.
 #[derive(Debug)]
 pub struct Rule {
-    /// Its name, for ever.
+    /// Stable name.
     pub name: &'static str,
-    /// How bad it is.
+    /// Severity of its findings.
     pub severity: Severity,
-    /// Why it is a mistake: what the router does, and what its user sees.
+    /// Explanation: what the router does, and what the user observes.
     pub cause: &'static str,
-    /// What is right instead.
+    /// Advice.
     pub mend: &'static str,
     find: fn(&Config<'_>, &mut Found),
 }
 
-/// An item, by its menu and number.
+/// Menu and number of an item.
 pub type Place = (&'static str, Id);
 
-/// A mistake that was found.
+/// A mistake in a configuration.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What kind of mistake it is.
+    /// The rule.
     pub rule: &'static Rule,
-    /// Where: the item at fault first, then those that it does not go with.
+    /// Items: the faulty one first, then items that conflict with it.
     pub places: Vec<Place>,
-    /// What is wrong with these items.
+    /// Message about these items.
     pub said: String,
-    /// Commands that mend it; none where somebody has to decide.
+    /// Commands that correct the mistake; empty if the user has to decide.
     pub fix: Vec<String>,
 }
 
-/// What a rule has found.
+/// Findings of one rule.
 #[derive(Debug, Default)]
 struct Found(Vec<One>);
 
-/// One mistake.
+/// A finding without its rule.
 #[derive(Debug)]
 struct One {
     places: Vec<Place>,
@@ -85,19 +85,19 @@ struct One {
 }
 
 impl Found {
-    /// A mistake of these items.
+    /// Adds a finding without commands.
     fn add(&mut self, items: &[&menu::Item], said: String) {
         self.fixed(items, said, Vec::new());
     }
 
-    /// A mistake that these commands mend.
+    /// Adds a finding with the commands that correct it.
     fn fixed(&mut self, items: &[&menu::Item], said: String, fix: Vec<String>) {
         let places = items.iter().map(|item| (item.menu.path, item.id)).collect();
         self.0.push(One { places, said, fix });
     }
 }
 
-/// The mistakes of a configuration, by rule, in the order of items.
+/// Returns the mistakes of a configuration: by rule, then in item order.
 pub fn examine(store: &Store) -> Vec<Finding> {
     let config = Config::of(store);
     let mut all = Vec::new();

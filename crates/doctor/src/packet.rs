@@ -1,10 +1,10 @@
-//! Whether rules let a packet of strangers in: what is sure of that, without asking a running router.
+//! Firewall verdicts for packets from the Internet, as far as the configuration alone determines them.
 
 use menu::{Item, Value};
 
 use crate::config::Config;
 
-/// A new connection's first packet that comes in by an interface.
+/// First packet of a new connection, with its ingress interface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet<'a> {
     pub(crate) ingress: &'a str,
@@ -12,19 +12,19 @@ pub(crate) struct Packet<'a> {
     pub(crate) port: u16,
 }
 
-/// What becomes of it.
+/// Verdict of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Accepted,
     Dropped,
-    /// It depends on what only the packet knows.
+    /// Depends on unknown properties of the packet.
     Unknown,
 }
 
-/// Whether a rule takes the packet; none: that cannot be said.
+/// Whether a rule matches the packet; `None` if unknown.
 type Sure = Option<bool>;
 
-/// Properties that match nothing.
+/// Properties that are no matchers.
 const NOT_ASKED: &[&str] = &[
     "chain",
     "action",
@@ -42,11 +42,11 @@ const NOT_ASKED: &[&str] = &[
     "invalid",
     "hw-offload",
 ];
-/// How far chains are followed, and how many rules are asked: chains may jump to each other many times.
+/// Maximum depth of jumps, and maximum number of evaluated rules: chains may jump to each other many times.
 const DEEP: usize = 8;
 const RULES: usize = 20_000;
 
-/// What becomes of the packet in a chain; nothing if it comes out at its end.
+/// Returns the verdict of a chain; `None` if the packet passes the end of the chain.
 pub(crate) fn through(
     config: &Config<'_>,
     path: &str,
@@ -94,7 +94,7 @@ fn follow(
     unsure.then_some(Fate::Unknown)
 }
 
-/// Whether a rule takes the packet.
+/// Evaluates the matchers of a rule.
 fn meets(config: &Config<'_>, rule: &Item, packet: Packet<'_>) -> Sure {
     let mut all = Some(true);
     for (property, value) in rule.values() {
@@ -125,19 +125,19 @@ fn asks(config: &Config<'_>, property: &str, value: &Value, packet: Packet<'_>) 
         "protocol" => Some(has(packet.protocol)),
         "dst-port" | "port" => Some(names_port(&value.to_string(), packet.port)),
         "connection-state" => Some(has("new")),
-        // Nobody translates to what listens here.
+        // Packets to local listeners have no NAT state.
         "connection-nat-state" => Some(false),
         "dst-address-type" if has("local") => Some(true),
         _ => None,
     }
 }
 
-/// Whether a list of ports and ranges has a port.
+/// Returns true if a list of ports and ranges contains a port.
 pub(crate) fn names_port(list: &str, port: u16) -> bool {
     ranges(list).any(|(from, to)| (from..=to).contains(&port))
 }
 
-/// The ranges of a list of numbers; what is none is left out.
+/// Iterates over the ranges of a list; skips malformed ones.
 pub(crate) fn ranges(list: &str) -> impl Iterator<Item = (u16, u16)> {
     list.split(',').filter_map(|range| {
         let (from, to) = range.split_once('-').unwrap_or((range, range));

@@ -1,4 +1,4 @@
-//! For each rule a configuration that has the mistake, and one that looks like it and is right.
+//! Per rule a configuration with the mistake, and a similar correct one.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::{RULES, examine};
 
 mod fixes;
 
-/// The rules that find something.
+/// Returns the names of the rules with findings.
 fn found(config: &str) -> BTreeSet<&'static str> {
     let mut store = schema::store();
     let report = script::check(&mut store, config);
@@ -33,7 +33,7 @@ const WAN: &str = "/ip/dhcp-client/add interface=ether1\n";
 const CLOSED: &str = "/ip/firewall/filter/add chain=input action=accept connection-state=established,related\n\
                       /ip/firewall/filter/add chain=input action=drop in-interface=ether1\n";
 
-/// Of each rule the wrong configuration and the right one, in parts.
+/// Per rule the wrong and the correct configuration, in parts.
 const CASES: &[(&str, &[&str], &[&str])] = &[
     (
         "l7-drop-unscoped",
@@ -630,7 +630,7 @@ fn an_empty_configuration_has_no_mistakes() {
     assert_eq!(found(""), BTreeSet::new());
 }
 
-/// What mends a mistake is taken, and the mistake is gone.
+/// The proposed commands are valid and remove the mistake.
 #[test]
 fn mends_are_commands_that_mend() {
     let (mut mended, mut complaints) = (0, Vec::new());
@@ -681,6 +681,6 @@ fn what_is_not_sure_is_no_finding_and_chains_that_jump_about_come_to_an_end() {
             format!("/ip/firewall/filter/add chain={chain} action=jump jump-target={target}\n");
         jumps.push_str(&jump.repeat(40));
     }
-    // A hundred million ways through these chains.
+    // A hundred million paths through these chains.
     found(&jumps);
 }

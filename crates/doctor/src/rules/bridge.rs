@@ -1,4 +1,4 @@
-//! Bridges, their ports and VLANs. MikroTik's manual: "Layer2 misconfiguration".
+//! Bridges, their ports and VLANs (MikroTik's manual, "Layer2 misconfiguration").
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -138,7 +138,7 @@ pub(super) const VLAN_ON_SLAVE_INTERFACE: Rule = Rule {
     },
 };
 
-/// What a VLAN interface is on, if it is a port of a bridge: its item, and what it is a port of.
+/// Returns the VLAN interfaces on bridge ports, with the bridge.
 fn bridged_vlans<'a>(config: &Config<'a>) -> Vec<(&'a Item, &'a str)> {
     let vlans = config.enabled(VLAN).into_iter();
     vlans
@@ -189,7 +189,7 @@ pub(super) const BRIDGED_VLAN_ON_PORT: Rule = Rule {
     },
 };
 
-/// The bridges with a spanning tree.
+/// Returns the bridges with a spanning tree protocol.
 fn with_tree<'a>(config: &Config<'a>) -> BTreeSet<&'a str> {
     let bridges = config.enabled(BRIDGE).into_iter();
     let with = bridges.filter(|bridge| bridge.text("protocol-mode") != "none");
@@ -277,13 +277,13 @@ pub(super) const VLAN_FILTERING_LOCKOUT: Rule = Rule {
     },
 };
 
-/// The entries of a bridge's VLAN table, by VLAN.
+/// Returns a bridge's VLAN table by VLAN ID.
 fn entries_by_id<'a>(config: &Config<'a>, bridge: &str) -> BTreeMap<u16, &'a Item> {
     let mut by_id = BTreeMap::new();
     let entries = config.enabled("/interface/bridge/vlan").into_iter();
     for entry in entries.filter(|entry| entry.text("bridge") == bridge) {
         for (from, to) in ranges(&shown(entry, "vlan-ids")) {
-            // VLANs end at 4,094, whatever a text says.
+            // VLAN IDs end at 4,094, whatever the text says.
             (from..=to.min(4_094)).for_each(|id| _ = by_id.entry(id).or_insert(entry));
         }
     }

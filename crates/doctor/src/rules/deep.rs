@@ -1,4 +1,4 @@
-//! Matchers that look into payload: Layer7 patterns and names of TLS.
+//! Matchers on payload: Layer7 patterns and TLS host names.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ pub(super) const L7_HTTPS: Rule = Rule {
     },
 };
 
-/// Matchers that want to see more of a connection than its first packet.
+/// Matchers that need more than the first packet of a connection.
 const DEEP: &[&str] = &["tls-host", "layer7-protocol", "content", "connection-rate"];
 
 pub(super) const TLS_AFTER_FASTTRACK: Rule = Rule {
@@ -129,7 +129,7 @@ pub(super) const TLS_HOST_NOT_TCP443: Rule = Rule {
     find: |config, found| {
         for rule in config.enabled(FILTER) {
             let host = shown(rule, "tls-host");
-            // QUIC has names, too.
+            // QUIC carries host names as well.
             let quic = name(rule, "protocol") == Some("udp");
             if !host.is_empty() && !quic && !asks_https(rule) {
                 found.add(

@@ -1,11 +1,11 @@
-//! FastPath and FastTrack: what goes past whom.
+//! FastPath and FastTrack: features that they bypass.
 
 use menu::Item;
 
 use crate::config::{Config, FILTER, MANGLE, RAW, has, has_any, shown, title, words};
 use crate::{Rule, Severity};
 
-/// Whether a rule of filter takes established connections before others are asked.
+/// Returns true for a filter rule that matches established connections.
 fn takes_established(rule: &Item) -> bool {
     words(rule.get("connection-state")).contains(&"established")
 }
@@ -33,7 +33,7 @@ pub(super) const FASTTRACK_NO_ACCEPT: Rule = Rule {
                 matches!(rule.text("action"), "accept" | "jump")
                     && (takes_established(rule) || !has(rule, "connection-state"))
             });
-            // A rule that drops what is invalid does not meet these packets.
+            // A drop rule for invalid packets does not affect these packets.
             let hurts = drops.and_then(|at| behind.get(at)).is_some_and(|rule| {
                 words(rule.get("connection-state")).is_empty() || takes_established(rule)
             });
@@ -59,7 +59,7 @@ pub(super) const FASTTRACK_NO_ACCEPT: Rule = Rule {
     },
 };
 
-/// Whether a rule leaves out some connections, so that somebody has thought of them.
+/// Returns true if a rule is limited to some connections: its author has considered the rest.
 fn is_scoped(rule: &Item) -> bool {
     const SCOPES: &[&str] = &[
         "connection-mark",
@@ -78,14 +78,14 @@ fn is_scoped(rule: &Item) -> bool {
     has_any(rule, SCOPES)
 }
 
-/// A FastTrack rule that leaves out none.
+/// Returns a FastTrack rule without limits.
 fn takes_all<'a>(config: &Config<'a>) -> Option<&'a Item> {
     let mut rules = config.fasttracks().into_iter();
     rules.find(|rule| !is_scoped(rule))
 }
 
-/// Whether rules before the FastTrack rule accept both directions of every target of a queue, so that none of its
-/// connections goes by FastTrack.
+/// Returns true if earlier rules accept both directions of every target of a queue, so that FastTrack bypasses
+/// none of its connections.
 fn excepts_targets(config: &Config<'_>, fasttrack: &Item, queue: &Item) -> bool {
     let before = config.chain(FILTER, fasttrack.text("chain")).iter();
     let accepts: Vec<_> = before
@@ -246,7 +246,7 @@ pub(super) const ALLOW_FAST_PATH_OFF: Rule = Rule {
             let Some(settings) = config.settings(path) else {
                 continue;
             };
-            // Said of the FastTrack rule already.
+            // The finding of the FastTrack rule covers this case.
             let said_before = path == "/ip/settings" && !config.fasttracks().is_empty();
             if has(settings, "allow-fast-path") && !settings.is("allow-fast-path") && !said_before {
                 let fix = format!("{path}/set allow-fast-path=yes");

@@ -1,4 +1,4 @@
-//! What strangers reach of the router itself.
+//! Access from the Internet to the router itself.
 
 use menu::{Item, quote};
 
@@ -7,11 +7,11 @@ use crate::config::{Config, FILTER, shown, title};
 use crate::packet::{Fate, Packet, through};
 use crate::{Rule, Severity};
 
-/// Interfaces towards strangers by which a packet of a new connection reaches the router.
+/// WAN interfaces from which the first packet of a connection reaches the router.
 struct Open<'a> {
-    /// Where a rule accepts the packet.
+    /// Interfaces whose packets a rule accepts.
     accepted: Vec<&'a str>,
-    /// Where the packet comes out at the end of the chain, which a rule at the end changes.
+    /// Interfaces whose packets pass the end of the chain; a final drop rule closes them.
     unmatched: Vec<&'a str>,
 }
 
@@ -22,7 +22,7 @@ impl<'a> Open<'a> {
     }
 }
 
-/// The interfaces towards strangers that let a packet in.
+/// Returns the WAN interfaces that let a packet in.
 fn open<'a>(config: &Config<'a>, protocol: &str, port: u16) -> Open<'a> {
     let mut open = Open {
         accepted: Vec::new(),
@@ -64,7 +64,7 @@ pub(super) const INPUT_OPEN_WAN: Rule = Rule {
             .into_iter()
             .collect();
         let said = format!("whoever comes by {wan} reaches the router");
-        // A rule that accepts strangers was written by somebody, who has to decide about it.
+        // The user wrote the rule that accepts these packets, and has to decide about it.
         let fix = match open.accepted.is_empty() {
             true => close(config, &open.unmatched),
             false => Vec::new(),
@@ -73,12 +73,12 @@ pub(super) const INPUT_OPEN_WAN: Rule = Rule {
     },
 };
 
-/// Rules at the end of chain `input` that accept the listeners of the configuration and drop other new connections
-/// that come by these interfaces.
+/// Returns rules for the end of chain `input`: accept the configured listeners, drop other new connections from
+/// these interfaces.
 fn close(config: &Config<'_>, interfaces: &[&str]) -> Vec<String> {
     let first = interfaces.first().copied().unwrap_or_default();
     let mut rules = accepting(config, first);
-    // Packets out of IPsec tunnels come in by the same interface, and were protected.
+    // Decrypted IPsec packets arrive on the WAN interface as well.
     let policy = if has_ipsec(config) {
         " ipsec-policy=in,none"
     } else {
@@ -127,7 +127,7 @@ pub(super) const DNS_OPEN_RESOLVER: Rule = Rule {
     },
 };
 
-/// Services whose passwords go in the clear.
+/// Services that transmit passwords in clear.
 const CLEAR: &[&str] = &["telnet", "ftp", "www", "api"];
 
 pub(super) const MGMT_SERVICE_OPEN: Rule = Rule {
@@ -136,7 +136,7 @@ pub(super) const MGMT_SERVICE_OPEN: Rule = Rule {
     cause: "a service of management without encryption answers strangers",
     mend: "disable the service, or give it the addresses that may use it",
     find: |config, found| {
-        // `input-open-wan` is found where every port is open.
+        // `input-open-wan` reports the case that every port is open.
         if open(config, "tcp", UNASKED).first().is_some() {
             return;
         }
@@ -159,7 +159,7 @@ pub(super) const MGMT_SERVICE_OPEN: Rule = Rule {
             .map(|service| service.text("name"))
             .collect();
         if let Some(wan) = open_to {
-            // No commands: the file lets strangers reach the service, so its owner has to decide.
+            // No commands: the file opens the service to the Internet, so its owner has to decide.
             let said = format!("whoever comes by {wan} reaches {}", names.join(", "));
             found.add(&open_ones, said);
         }

@@ -1,4 +1,4 @@
-//! IPsec.
+//! IPsec algorithms and unused items.
 
 use menu::Item;
 
@@ -38,8 +38,8 @@ pub(super) const IPSEC_AUTH_VS_EXCHANGE: Rule = Rule {
     },
 };
 
-/// What should not be used any more (RFC 8221, 5 and 6; RFC 8247, 2): keys of 56 bits, blocks of 64, groups that can be
-/// broken, MD5, and no encryption at all.
+/// Obsolete algorithms (RFC 8221, 5 and 6; RFC 8247, 2): 56-bit keys, 64-bit blocks, weak groups, MD5, null
+/// encryption.
 const WEAK: &[(&str, &[&str])] = &[
     ("enc-algorithm", &["des", "3des", "blowfish"]),
     ("enc-algorithms", &["des", "3des", "blowfish", "null"]),
@@ -69,7 +69,7 @@ pub(super) const IPSEC_WEAK_ALGORITHM: Rule = Rule {
     },
 };
 
-/// Items of a menu that others name.
+/// Returns the items of a menu that other items name.
 fn used<'c>(config: &Config<'c>, menu: &str, by: &str, property: &str) -> Vec<&'c Item> {
     let by = config.enabled(by);
     let names: Vec<_> = by
@@ -81,7 +81,7 @@ fn used<'c>(config: &Config<'c>, menu: &str, by: &str, property: &str) -> Vec<&'
     items
 }
 
-/// What is weak of a property, where somebody chose it: what RouterOS has by default is for its older peers.
+/// Returns a message about weak values that the user set; RouterOS's defaults serve older peers.
 fn weak(item: &Item, (property, words_of_it): &(&str, &[&str])) -> Option<String> {
     let declared = item.menu.property(property)?;
     let value = item.get(property)?;

@@ -1,18 +1,18 @@
-//! What the configuration has the router itself answer to: VPN servers, tunnels, routing protocols and services
-//! that name their clients. A rule that closes chain `input` must leave these open.
+//! Services of the router: VPN servers, tunnels, routing protocols, and services with a client list. Rules that
+//! close chain `input` have to accept them.
 
 use menu::Item;
 
 use crate::config::{Config, FILTER, NAT, has, shown};
 use crate::packet::{Fate, Packet, through};
 
-/// Packets that the router is to accept: the matchers of a rule in `input`.
+/// Matchers of an accept rule in chain `input`.
 struct Listener {
-    /// Protocol as a firewall rule names it.
+    /// Protocol name in firewall rules.
     protocol: &'static str,
     /// Destination port; `None` for protocols without ports.
     port: Option<u16>,
-    /// The only source, as a prefix or address of IPv4; empty for any source.
+    /// Source prefix or address (IPv4); empty for any.
     source: String,
 }
 
@@ -29,7 +29,7 @@ impl Listener {
         }
     }
 
-    /// The command that accepts these packets.
+    /// Returns the command that adds the accept rule.
     fn rule(&self) -> String {
         let mut rule = format!(
             "{FILTER}/add chain=input action=accept protocol={}",
@@ -45,8 +45,8 @@ impl Listener {
     }
 }
 
-/// Commands that accept, at the end of chain `input`, what the configuration listens for and what no rule of the
-/// chain decides about yet. `ingress` is the interface that the chain is about to be closed for.
+/// Returns accept rules for the end of chain `input`: for configured services that no rule of the chain decides
+/// about. `ingress` is the interface to close.
 pub(super) fn accepting(config: &Config<'_>, ingress: &str) -> Vec<String> {
     let mut all = vec![Listener::any("icmp", None)];
     vpn(config, &mut all);
@@ -77,7 +77,7 @@ pub(super) fn accepting(config: &Config<'_>, ingress: &str) -> Vec<String> {
     rules
 }
 
-/// Whether peers exchange keys with this router by IKE.
+/// Returns true if IKE is in use.
 pub(super) fn has_ipsec(config: &Config<'_>) -> bool {
     let l2tp = config.settings("/interface/l2tp-server/server");
     let by_server = l2tp.is_some_and(|server| {
@@ -131,7 +131,7 @@ fn vpn(config: &Config<'_>, all: &mut Vec<Listener>) {
     }
 }
 
-/// Menus of tunnels over IPv4 without ports, and their protocols.
+/// Menus of IPv4 tunnels without ports, with their protocols.
 const TUNNELS: [(&str, &str); 4] = [
     ("/interface/eoip", "gre"),
     ("/interface/gre", "gre"),
@@ -154,7 +154,7 @@ fn tunnels(config: &Config<'_>, all: &mut Vec<Listener>) {
     }
 }
 
-/// The source of a rule: an IPv4 address or prefix; empty where it is a name, unset or everybody.
+/// Returns an IPv4 address or prefix for `src-address`; empty for names, unset values and any source.
 fn source(text: &str) -> String {
     let address = text.split('/').next().unwrap_or_default();
     let known = address
@@ -196,8 +196,7 @@ fn routing(config: &Config<'_>, all: &mut Vec<Listener>) {
     }
 }
 
-/// Services that name the networks of their clients; those that are open to everybody are what the chain is closed
-/// for.
+/// Adds services with a client list. Services that are open to everybody are what the rules close.
 fn services(config: &Config<'_>, all: &mut Vec<Listener>) {
     for service in config.enabled("/ip/service") {
         let Some(port) = port(service, "port") else {
@@ -231,7 +230,7 @@ fn services(config: &Config<'_>, all: &mut Vec<Listener>) {
     }
 }
 
-/// The IPv4 networks of a list; none where it is empty or holds all addresses.
+/// Returns the IPv4 networks of a list; empty if the list is empty or contains all addresses.
 fn sources(item: &Item, property: &str) -> Vec<String> {
     let text = shown(item, property);
     let networks: Vec<_> = text.split([',', ';']).map(str::trim).collect();

@@ -1,9 +1,9 @@
-//! Marks.
+//! Packet and connection marks.
 
 use crate::config::{MANGLE, has_any, shown, words};
 use crate::{Rule, Severity};
 
-/// Matchers that cost a look into payload or a list at each packet.
+/// Matchers that inspect payload or search a list for each packet.
 const HEAVY: &[&str] = &[
     "layer7-protocol",
     "content",

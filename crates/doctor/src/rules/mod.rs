@@ -1,4 +1,4 @@
-//! The list of rules, by what they are about.
+//! All rules, grouped by subject.
 
 mod bridge;
 mod deep;

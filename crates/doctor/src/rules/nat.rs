@@ -1,4 +1,4 @@
-//! NAT and what goes around the tracking of connections.
+//! NAT and connection tracking.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use menu::Item;
 use crate::config::{Config, FILTER, NAT, RAW, has, has_any, name, shown, title, words};
 use crate::{Rule, Severity};
 
-/// Whether a rule of srcnat changes sources.
+/// Returns true for srcnat rules that translate the source.
 fn translates(rule: &Item) -> bool {
     rule.text("chain") == "srcnat"
         && matches!(
@@ -65,7 +65,7 @@ pub(super) const MASQUERADE_STATIC_IP: Rule = Rule {
             interface goes down; where the address stays the same neither is needed",
     mend: "action=src-nat with to-addresses= that address",
     find: |config, found| {
-        // With another way out, connections have to be forgotten when this one goes down: masquerade does.
+        // With a second uplink, connections must be dropped when the first fails: masquerade does that.
         if config.uplinks() > 1 || config.wan().len() > 1 {
             return;
         }
@@ -137,7 +137,7 @@ pub(super) const MASQUERADE_EVERYTHING: Rule = Rule {
     },
 };
 
-/// Rules that take packets off the tracking.
+/// Returns the rules that disable connection tracking.
 fn untracked<'a>(config: &Config<'a>) -> Vec<&'a Item> {
     let mut rules = config.enabled(RAW);
     rules.retain(|rule| rule.text("action") == "notrack");
@@ -278,7 +278,7 @@ pub(super) const DSTNAT_IN_INTERFACE_HAIRPIN: Rule = Rule {
                     shown(rule, "in-interface"),
                     shown(rule, "in-interface-list")
                 );
-                // Once: it is said of all of them.
+                // One finding covers all rules.
                 found.add(&[rule], said);
                 return;
             }

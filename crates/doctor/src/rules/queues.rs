@@ -1,4 +1,4 @@
-//! Queues.
+//! Simple queues and queue trees.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::{Rule, Severity};
 
 const SIMPLE: &str = "/queue/simple";
 const TREE: &str = "/queue/tree";
-/// How deep queues lie in each other, as far as it is followed.
+/// Maximum nesting of queues that is followed.
 const DEEP: usize = 8;
 
 pub(super) const QUEUE_TARGET_BRIDGE_PORT: Rule = Rule {
@@ -31,7 +31,7 @@ pub(super) const QUEUE_TARGET_BRIDGE_PORT: Rule = Rule {
     },
 };
 
-/// The networks that a queue is for.
+/// Returns the target networks of a queue.
 fn targets(queue: &Item) -> Vec<IpNet> {
     let net = |value: &Value| match value {
         Value::Prefix(net) => Some(*net),
@@ -44,7 +44,7 @@ fn targets(queue: &Item) -> Vec<IpNet> {
     }
 }
 
-/// Whether a queue takes no more than its targets say.
+/// Returns true if targets are the only matcher of a queue.
 fn is_plain(queue: &Item) -> bool {
     let marks = words(queue.get("packet-marks"))
         .into_iter()
@@ -58,7 +58,7 @@ pub(super) const SIMPLE_QUEUE_ORDER_SHADOW: Rule = Rule {
     cause: "the first simple queue of the list that a packet matches takes it: the later one gets none",
     mend: "move the narrower queue before the wider one, or make the wider one its parent",
     find: |config, found| {
-        // The places of wide queues, by prefix: what covers a later target is found by its shorter prefixes.
+        // Positions of wide queues by prefix: the queue that covers a later target has a shorter prefix.
         let mut wide: BTreeMap<IpNet, &Item> = BTreeMap::new();
         for queue in config.enabled(SIMPLE) {
             if !shown(queue, "parent").is_empty() && shown(queue, "parent") != "none" {
@@ -119,7 +119,7 @@ pub(super) const SIMPLE_QUEUE_BOTH_MATCH: Rule = Rule {
     },
 };
 
-/// What is wrong with the first of several queues.
+/// Appends the number of further queues to a message.
 fn with_others(said: String, count: usize) -> String {
     match count {
         1 => said,
@@ -127,7 +127,7 @@ fn with_others(said: String, count: usize) -> String {
     }
 }
 
-/// Limits of a queue, one way.
+/// Returns `limit-at` and `max-limit` of one direction.
 fn limits(queue: &Item, at: usize) -> (u64, u64) {
     (
         rate(side(queue, "limit-at", at)),

@@ -1,4 +1,4 @@
-//! Rules that no packet reaches, and lists that nobody asks.
+//! Unreachable rules, and unused address lists.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,7 +19,7 @@ const TABLES: [&str; 9] = [
     "/ipv6/firewall/raw",
     "/interface/bridge/filter",
 ];
-/// Properties of rules that say nothing about which packets they match.
+/// Properties that are no matchers.
 const NO_MATCHER: &[&str] = &[
     "action",
     "address-list",
@@ -40,7 +40,7 @@ const NO_MATCHER: &[&str] = &[
     "to-addresses",
     "to-ports",
 ];
-/// Matchers that do not match each packet that is like another.
+/// Matchers whose result differs between equal packets.
 const NOW_AND_THEN: &[&str] = &[
     "connection-limit",
     "dst-limit",
@@ -49,7 +49,7 @@ const NOW_AND_THEN: &[&str] = &[
     "psd",
     "random",
 ];
-/// What a rule matches by: names, and values as they are typed.
+/// Matchers of a rule: names and values as text.
 type Matchers = BTreeMap<&'static str, String>;
 
 pub(super) const RULE_SHADOWED: Rule = Rule {
@@ -70,8 +70,8 @@ pub(super) const RULE_SHADOWED: Rule = Rule {
     },
 };
 
-/// Rules that end the chain for what they match: by the names of their matchers, and by these with their values. A
-/// chain has few combinations of names, however long it is.
+/// Rules that end the chain for the packets they match, indexed by matcher names and values. A chain has few
+/// combinations of names, however long it is.
 #[derive(Default)]
 struct Ends<'a>(BTreeMap<Vec<&'static str>, HashMap<Vec<String>, &'a Item>>);
 
@@ -83,7 +83,7 @@ impl<'a> Ends<'a> {
         alike.entry(values).or_insert(rule);
     }
 
-    /// The rule whose matchers are all among these.
+    /// Returns a rule whose matchers are a subset of these.
     fn covering(&self, own: &Matchers) -> Option<&'a Item> {
         self.0.iter().find_map(|(names, alike)| {
             let values = names.iter().map(|name| own.get(name).cloned());
@@ -92,13 +92,13 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Looks for what each rule of a chain has in common with those before it.
+/// Finds the rules of a chain that an earlier rule shadows.
 fn shadowed(rules: &[&Item], found: &mut Found) {
     let mut ends = Ends::default();
     for rule in rules {
         let own = matchers(rule);
         if let Some(first) = ends.covering(&own) {
-            // A return that is never reached is missed by nobody.
+            // An unreachable return changes nothing.
             if rule.text("action") != "return" {
                 report(rule, first, found);
             }
@@ -115,7 +115,7 @@ fn report(rule: &Item, first: &Item, found: &mut Found) {
     let same = shown(first, "action") == shown(rule, "action");
     let said = format!("{} comes after {}", named(rule), named(first));
     match same && !changes(rule) {
-        // Without it nothing is other.
+        // Removing the rule changes nothing else.
         true => {
             let fix = format!("{}/remove {}", rule.menu.path, rule.id);
             found.fixed(&[rule, first], said, vec![fix]);
@@ -135,7 +135,7 @@ fn matchers(rule: &Item) -> Matchers {
         .collect()
 }
 
-/// Whether what a rule matches meets no other of its chain.
+/// Returns true if packets that match the rule leave the chain.
 fn ends_chain(rule: &Item) -> bool {
     match rule.text("action") {
         "" | "accept" | "drop" | "reject" | "tarpit" | "return" | "masquerade" | "src-nat"
@@ -147,12 +147,12 @@ fn ends_chain(rule: &Item) -> bool {
     }
 }
 
-/// Whether the rule does more with a packet than to let it pass or not.
+/// Returns true if the rule does more than accept or drop.
 fn changes(rule: &Item) -> bool {
     rule.is("log") || !matches!(rule.text("action"), "" | "accept" | "drop" | "return")
 }
 
-/// A rule in a sentence: its comment, or what it does with what it matches.
+/// Names a rule in a message: by its comment, or by action and matchers.
 fn named(rule: &Item) -> String {
     let comment = shown(rule, "comment");
     if !comment.is_empty() {
@@ -175,7 +175,7 @@ pub(super) const ADDRESS_LIST_UNUSED: Rule = Rule {
             for entry in config.enabled(&menu) {
                 lists.entry(entry.text("list")).or_insert((entry, 0)).1 += 1;
             }
-            // A file of lists alone is part of something else.
+            // A file that contains address lists alone is part of a larger configuration.
             if lists.is_empty() || others.iter().all(|menu| config.all(menu).is_empty()) {
                 continue;
             }
@@ -200,7 +200,7 @@ const IP6_USERS: &[&str] = &[
     "/ipv6/firewall/raw",
 ];
 
-/// The lists that rules ask, or go by; disabled ones count, as somebody may enable them.
+/// Returns the address lists that rules match or fill, disabled rules included.
 fn used(config: &Config<'_>, menus: &[&'static str]) -> BTreeSet<String> {
     let rules = menus.iter().flat_map(|menu| config.all(menu));
     let names = rules
@@ -210,7 +210,7 @@ fn used(config: &Config<'_>, menus: &[&'static str]) -> BTreeSet<String> {
         .collect()
 }
 
-/// Texts of scripts, of routing filters, and networks of BGP, which may name a list.
+/// Returns scripts, routing filters and BGP networks, which may name address lists.
 fn scripts<'a>(config: &Config<'a>) -> Vec<&'a str> {
     let mut texts = Vec::new();
     for (menu, property) in [

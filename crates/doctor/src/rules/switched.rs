@@ -1,4 +1,4 @@
-//! Rules of the bridge's filter and NAT for frames that a switch chip forwards by itself.
+//! Bridge filter and NAT rules for frames that a switch chip forwards.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::config::{Config, has, shown, title};
 use crate::{Rule, Severity};
 
 const PORT: &str = "/interface/bridge/port";
-/// Chains whose frames go from one port of a bridge to another.
+/// Chains of frames between ports of one bridge.
 const CHAINS: [(&str, &[&str]); 2] = [
     ("/interface/bridge/filter", &["forward"]),
     ("/interface/bridge/nat", &["srcnat", "dstnat"]),
@@ -52,14 +52,14 @@ pub(super) const BRIDGE_RULE_SWITCHED: Rule = Rule {
     },
 };
 
-/// A port of a bridge that a switch chip may serve.
+/// A bridge port that may be on a switch chip.
 #[derive(Clone, Copy)]
 struct Port<'a> {
     name: &'a str,
     item: &'a Item,
 }
 
-/// The Ethernet ports with hw=yes of each bridge.
+/// Returns the Ethernet ports with `hw=yes` of each bridge.
 fn switched<'a>(config: &Config<'a>) -> BTreeMap<&'a str, Vec<Port<'a>>> {
     let mut bridges: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (name, bridge, item) in config.ports() {
@@ -71,7 +71,7 @@ fn switched<'a>(config: &Config<'a>) -> BTreeMap<&'a str, Vec<Port<'a>>> {
     bridges
 }
 
-/// Ports between which the switch carries frames that a rule is for.
+/// Ports between which the switch chip forwards frames that a rule matches.
 struct Missed<'a> {
     ingress: Port<'a>,
     egress: Port<'a>,
@@ -99,8 +99,8 @@ impl<'a> Missed<'a> {
         })
     }
 
-    /// The ports that the rule names, which are to leave the switch; none where the rule names no port or all ports
-    /// but some.
+    /// Returns the ports that the rule names, which have to leave the switch chip; empty if the rule names
+    /// none, or all except some.
     fn guarded(&self, config: &Config<'_>, rule: &Item) -> Vec<Port<'a>> {
         for property in [
             "in-interface",
@@ -125,7 +125,7 @@ impl<'a> Missed<'a> {
     }
 }
 
-/// Whether a rule is for frames of a port: as their ingress (`in`) or egress (`out`).
+/// Returns true if a rule matches frames of a port, as ingress (`in`) or egress (`out`).
 fn matches_port(config: &Config<'_>, rule: &Item, side: &str, bridge: &str, port: &str) -> bool {
     let asks = |property: &str, matches: &dyn Fn(&str) -> bool| {
         let property = format!("{side}-{property}");

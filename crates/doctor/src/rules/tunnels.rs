@@ -1,4 +1,4 @@
-//! Tunnels.
+//! Insecure tunnels.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -51,7 +51,7 @@ pub(super) const PPTP_SECURITY: Rule = Rule {
     find: |config, found| {
         let server = config.settings("/interface/pptp-server/server");
         for server in server.into_iter().filter(|server| server.is("enabled")) {
-            // No commands: clients that dial in need another server first.
+            // No commands: the clients need another VPN server first.
             found.add(&[server], String::from("the PPTP server is enabled"));
         }
         for client in config.enabled("/interface/pptp-client") {

@@ -1,9 +1,9 @@
-//! Commands that mend mistakes: what they open and close, and where somebody has to decide.
+//! Commands that correct mistakes: what they open and close, and where the user has to decide.
 
 use super::{BRIDGE, CLOSED, WAN, found};
 use crate::examine;
 
-/// The commands that a rule proposes for a configuration.
+/// Returns the commands that a rule proposes.
 fn fixes(config: &str, rule: &str) -> Vec<String> {
     let mut store = schema::store();
     let report = script::check(&mut store, config);
@@ -57,7 +57,7 @@ fn closing_input_first_accepts_what_the_file_listens_for() {
     assert_eq!(matchers, expected);
     assert_eq!(accepts.len(), expected.len());
 
-    // What the file decides about stays as it decides.
+    // Decisions of the file stay as they are.
     let decided = "/ip/firewall/filter/add chain=input action=accept protocol=udp dst-port=51820\n\
                    /ip/firewall/filter/add chain=input action=drop protocol=tcp dst-port=179\n";
     let fix = fixes(&[WAN, LISTENERS, decided].concat(), "input-open-wan").join("\n");
@@ -129,7 +129,7 @@ fn the_guests_port_leaves_the_switch_so_that_the_rule_sees_it() {
     let expected = [("ether2".to_owned(), true), ("ether3".to_owned(), false)];
     assert_eq!(hw.collect::<Vec<_>>(), expected);
 
-    // One port of the bridge alone, or a port that no switch chip has, is not switched.
+    // A single port of a bridge, or a port that no switch chip has, is not switched.
     let wireless = "/interface/bridge/add name=lan\n/interface/eoip/add name=e remote-address=192.0.2.7 tunnel-id=1\n\
                     /interface/bridge/port/add bridge=lan interface=ether2\n\
                     /interface/bridge/port/add bridge=lan interface=e\n\

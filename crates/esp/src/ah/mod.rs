@@ -6,7 +6,7 @@
 //!                                                      sequence 4 · ICV · padding
 //! ```
 //!
-//! Associations are those of ESP, with null encryption. The ICV covers mutable fields as zeros ([`mutable`]):
+//! Associations are those of ESP, with null encryption. The ICV covers mutable fields as zeros (`mutable`):
 //! while it is computed, the packet itself holds zeros, and the headers before AH are saved and restored.
 
 mod mutable;
