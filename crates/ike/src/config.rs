@@ -192,7 +192,8 @@ impl RemoteId {
 
     /// Compares the setting with the peer's ID payload.
     ///
-    /// # Errors The ID payload holds another identity.
+    /// # Errors
+    /// The ID payload holds another identity.
     pub(crate) fn check(&self, id: &Id) -> Result<(), String> {
         let fits = match self {
             Self::Is(wanted) => wanted == id,
@@ -347,7 +348,8 @@ pub trait Verifier: Send + Sync {
     /// Checks that the first certificate of a chain is trusted and contains the identity (skipped for `None`),
     /// and that its key signed the message.
     ///
-    /// # Errors The reason for the log: an untrusted chain, a wrong identity, or a wrong signature.
+    /// # Errors
+    /// The reason for the log: an untrusted chain, a wrong identity, or a wrong signature.
     fn verify(
         &self,
         chain: &[Vec<u8>],

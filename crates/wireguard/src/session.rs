@@ -86,7 +86,8 @@ impl Sending {
 
     /// Seals a message in place: [`FRONT`] bytes of room, the padded packet, [`TAG`] bytes of room.
     ///
-    /// # Errors All counters are used up, or the room is missing.
+    /// # Errors
+    /// All counters are used up, or the room is missing.
     pub fn seal(&self, bytes: &mut [u8]) -> Result<(), Fault> {
         let key = self.key.as_ref().ok_or(Fault::Exhausted)?;
         let (front, rest) = bytes.split_at_mut_checked(FRONT).ok_or(Fault::Malformed)?;
@@ -146,7 +147,8 @@ impl Receiving {
 
     /// Opens a message in place. Returns the range of the padded packet.
     ///
-    /// # Errors The message is malformed, replayed, or not authentic. Its bytes are unspecified then.
+    /// # Errors
+    /// The message is malformed, replayed, or not authentic. Its bytes are unspecified then.
     pub fn open(&self, bytes: &mut [u8]) -> Result<Range<usize>, Fault> {
         let key = self.key.as_ref().ok_or(Fault::Integrity)?;
         let (front, rest) = bytes.split_at_mut_checked(FRONT).ok_or(Fault::Malformed)?;

@@ -74,7 +74,8 @@ pub(super) struct Channel {
 impl Channel {
     /// Creates a client with a certificate.
     ///
-    /// # Errors Certificate or key cannot be used for TLS.
+    /// # Errors
+    /// Certificate or key cannot be used for TLS.
     pub(super) fn new(certified: &Certified) -> Result<Self, String> {
         let own = Arc::new(Own::new(certified).ok_or("the certificate cannot be used for TLS")?);
         let judge = Arc::new(Judge {
@@ -105,7 +106,8 @@ impl Channel {
 
     /// Processes TLS records of the server and returns the records to send.
     ///
-    /// # Errors The server's certificate is rejected, or its records are malformed.
+    /// # Errors
+    /// The server's certificate is rejected, or its records are malformed.
     pub(super) fn exchange(&mut self, mut records: &[u8]) -> Result<Vec<u8>, String> {
         while !records.is_empty() {
             let read = self.connection.read_tls(&mut records);

@@ -27,7 +27,8 @@ pub(super) struct Tls {
 impl Tls {
     /// Creates a client with a certificate.
     ///
-    /// # Errors Certificate or key cannot be used for TLS.
+    /// # Errors
+    /// Certificate or key cannot be used for TLS.
     pub(super) fn new(certified: &Certified) -> Result<Self, String> {
         Ok(Self {
             channel: Channel::new(certified)?,
@@ -40,7 +41,8 @@ impl Tls {
 
     /// Processes the data of a request, beginning with its flags, and returns the data of the response.
     ///
-    /// # Errors The server violates EAP-TLS, or TLS fails.
+    /// # Errors
+    /// The server violates EAP-TLS, or TLS fails.
     pub(super) fn step(&mut self, data: &[u8]) -> Result<Vec<u8>, String> {
         let (flags, rest) = data.split_first().ok_or("a message of EAP-TLS is short")?;
         let fragment = match flags & LENGTH {

@@ -72,7 +72,8 @@ impl Sa {
 
     /// Processes the response to UPDATE_SA_ADDRESSES.
     ///
-    /// # Errors The peer refuses the new address.
+    /// # Errors
+    /// The peer refuses the new address.
     pub(super) fn moved(&mut self, found: &[Payload<'_>], cx: &mut Context<'_>) -> Result<(), Why> {
         if let Some(number) = error(found) {
             let text = format!(
@@ -130,7 +131,8 @@ impl Sa {
     /// Responder: checks the returned COOKIE2 and moves the pairs. If the peer has moved again meanwhile,
     /// checks its next address instead.
     ///
-    /// # Errors The cookie differs, which ends the SA (RFC 4555, 3.7).
+    /// # Errors
+    /// The cookie differs, which ends the SA (RFC 4555, 3.7).
     pub(super) fn verified(
         &mut self,
         check: &Check,
