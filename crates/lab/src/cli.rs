@@ -1,14 +1,14 @@
-//! `ferroute lab list | up NAME | exec NAME HOST -- COMMAND… | down NAME`, less the parsing.
+//! `ferroute lab list | up NAME | exec NAME HOST -- COMMAND… | down NAME`, without argument parsing.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 
 use crate::{Error, Holding, LAYOUTS, Lab, Life, Options, layout, program};
 
-/// Writes the labs there are, which of them are up, and how to get into those.
+/// Prints all labs, which of them are running, and how to enter those.
 ///
 /// # Errors
-/// When the records cannot be read, or nobody reads what we write.
+/// The records cannot be read, or the output cannot be written.
 pub fn list(out: &mut impl Write) -> Result<(), Error> {
     let up = Lab::list()?;
     let mut write = || -> io::Result<()> {
@@ -29,7 +29,7 @@ pub fn list(out: &mut impl Write) -> Result<(), Error> {
     write().map_err(Error::io("write the list"))
 }
 
-/// Makes a lab that stays until it is taken down, and says how to use it.
+/// Creates a lab that stays until `down`, and prints how to use it.
 ///
 /// # Errors
 /// As [`Lab::up`], and [`Error::UnknownLayout`].
@@ -58,7 +58,7 @@ pub fn up(name: &str, out: &mut impl Write) -> Result<(), Error> {
         .map_err(Error::io("write what is up"))
 }
 
-/// Becomes the command in the host; returns only if that fails.
+/// Replaces this process by the command in the host; returns only on failure.
 pub fn exec(name: &str, host: &str, argv: &[String]) -> Error {
     let command = Lab::open(name).and_then(|lab| lab.command_line(host, argv));
     match command {
@@ -67,7 +67,7 @@ pub fn exec(name: &str, host: &str, argv: &[String]) -> Error {
     }
 }
 
-/// Removes a lab, with whatever runs in it, or what a crash has left of it.
+/// Removes a lab with all its processes, or the remains of a crashed one.
 ///
 /// # Errors
 /// As [`Lab::down`], and [`Error::NotUp`].

@@ -1,4 +1,4 @@
-//! Programs that run in a lab's hosts as long as it is used: who gives addresses and names, and who takes them.
+//! Daemons in the hosts of a lab: DHCP and DNS servers, and DHCP clients.
 
 use std::fs;
 use std::io;
@@ -8,17 +8,17 @@ use std::path::Path;
 use crate::everyday;
 use crate::layout::Layout;
 
-/// A program that goes on.
+/// A daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Daemon {
-    /// The host.
+    /// Name of the host.
     pub host: &'static str,
-    /// The program and its arguments. `{folder}` stands for the folder of [`furnish`].
+    /// Program with its arguments. `{folder}` stands for the folder of [`furnish`].
     pub argv: &'static [&'static str],
 }
 
 impl Daemon {
-    /// Returns the program and its arguments, with the folder of [`furnish`] in them.
+    /// Returns program and arguments, with the folder of [`furnish`] filled in.
     pub fn words(&self, folder: &Path) -> Vec<String> {
         let folder = folder.display().to_string();
         let word = |word: &&str| word.replace("{folder}", &folder);
@@ -26,19 +26,19 @@ impl Daemon {
     }
 }
 
-/// A file that a daemon reads.
+/// Configuration file of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its name in the folder of [`furnish`].
+    /// Name in the folder of [`furnish`].
     pub name: &'static str,
     /// Its contents.
     pub text: &'static str,
 }
 
-/// Writes the files that the daemons of a layout need into `folder`, which exists.
+/// Writes the configuration files of a layout's daemons into an existing folder.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// A file cannot be written.
 pub fn furnish(layout: &Layout, folder: &Path) -> io::Result<()> {
     let files = match layout.name {
         "everyday" => everyday::FILES,
@@ -52,10 +52,10 @@ pub fn furnish(layout: &Layout, folder: &Path) -> io::Result<()> {
     fs::set_permissions(script, fs::Permissions::from_mode(0o700))
 }
 
-/// The name of the file with [`LEASE_SCRIPT`] in the folder of [`furnish`].
+/// Name of the file with [`LEASE_SCRIPT`] in the folder of [`furnish`].
 pub const LEASE: &str = "lease";
 
-/// What a DHCP client runs when it has a lease, or has none any more: the address and the route, in its host alone.
+/// Script that a DHCP client runs for a new or lost lease: sets address and route in its host.
 pub const LEASE_SCRIPT: &str = r#"#!/bin/sh
 case $1 in
 deconfig)
@@ -67,7 +67,7 @@ bound | renew)
 esac
 "#;
 
-/// The programs that a layout wants.
+/// Returns the daemons of a layout.
 pub fn daemons(layout: &Layout) -> &'static [Daemon] {
     match layout.name {
         "home" => HOME,
@@ -78,7 +78,7 @@ pub fn daemons(layout: &Layout) -> &'static [Daemon] {
 
 const HOME: &[Daemon] = &[PROVIDER, taker("client"), taker("laptop")];
 
-/// The provider: addresses for routers, and names of the internet.
+/// The provider: addresses for routers, and DNS names of the Internet.
 pub(crate) const PROVIDER: Daemon = Daemon {
     host: "server",
     argv: &[
@@ -94,7 +94,7 @@ pub(crate) const PROVIDER: Daemon = Daemon {
         "--dhcp-leasefile=/dev/null",
         "--leasefile-ro",
         "--dhcp-authoritative",
-        // The router, by the link address of its port.
+        // The router, identified by the MAC address of its port.
         "--dhcp-host=02:00:00:00:01:01,203.0.113.100",
         "--dhcp-range=203.0.113.100,203.0.113.199,1h",
         "--dhcp-option=option:router,203.0.113.1",
@@ -103,7 +103,7 @@ pub(crate) const PROVIDER: Daemon = Daemon {
     ],
 };
 
-/// A host that takes an address, asks once a second until it has one, and keeps it.
+/// A DHCP client that asks once a second until it has an address, and keeps it.
 pub(crate) const fn taker(host: &'static str) -> Daemon {
     Daemon {
         host,

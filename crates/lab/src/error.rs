@@ -1,47 +1,47 @@
-//! What can go wrong with a lab, and what to do about it.
+//! Errors of labs, with advice.
 
 use std::fmt;
 use std::io;
 
 use crate::program;
 
-/// Why a lab could not be made, found, entered or removed.
+/// Reason for a failure to create, find, enter or remove a lab.
 #[derive(Debug)]
 pub enum Error {
-    /// No layout has this name; the message lists those there are.
+    /// No layout has this name; the message lists all.
     UnknownLayout(String),
-    /// A lab of this name is up; it belongs to this process, or to nobody.
+    /// A lab of this name is running, owned by this process or kept.
     AlreadyUp {
-        /// The lab's name.
+        /// Name of the lab.
         lab: String,
-        /// The process that will remove it, if it is not to stay.
+        /// Process that will remove the lab, unless it stays.
         owner: Option<u32>,
     },
-    /// No lab of this name is up.
+    /// No lab of this name is running.
     NotUp(String),
     /// The lab has no host of this name.
     UnknownHost {
-        /// The lab's name.
+        /// Name of the lab.
         lab: String,
-        /// What was asked for.
+        /// Name in the request.
         host: String,
     },
-    /// A lab's name may hold letters, digits, `-` and `_`, at most 40 of them.
+    /// Invalid name: letters, digits, `-` and `_` are allowed, at most 40 of them.
     BadName(String),
-    /// Neither root's way nor an unprivileged user namespace is allowed here; the reasons.
+    /// Neither named namespaces nor an unprivileged user namespace work here; the reasons.
     NoNamespaces(String),
-    /// A program that labs are made with is not installed.
+    /// A program that creates labs is not installed.
     MissingProgram(&'static str),
-    /// A command that makes or removes a part of the lab failed.
+    /// A command that creates or removes a part of the lab failed.
     Command {
-        /// The command as typed, with the host it ran in.
+        /// The command as typed, with its host.
         command: String,
-        /// What it wrote to its standard error, or its exit status.
+        /// Its error output, or its exit status.
         reason: String,
     },
-    /// The operating system refused something.
+    /// The operating system refused an operation.
     Io {
-        /// What was tried, in words.
+        /// Attempted operation, in words.
         doing: String,
         /// The refusal.
         source: io::Error,
@@ -49,7 +49,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Wraps an [`io::Error`] with what was being done.
+    /// Wraps an [`io::Error`] with the attempted operation.
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();
         move |source| Self::Io { doing, source }

@@ -1,5 +1,5 @@
-//! The lab `everyday`: the lab `home` with what a household adds to it, and a second router at the other end of its
-//! tunnels. Tests of a feature run here beside all other features.
+//! Lab `everyday`: lab `home` with the additions of a typical household, and a second router at the far end of
+//! its tunnels. Tests of a feature run here beside all other features.
 //!
 //! ```text
 //!   client ── ether2 ┐                                          ┌ ether2 ── office (LAN of the home, by EoIP)
@@ -7,7 +7,7 @@
 //!   guest ─── ether4 ┘ (VLAN 20)     (the provider)             └ ether3 ── branch (by IKEv2)
 //! ```
 //!
-//! The provider gives the router 203.0.113.100, 2001:2:0:1::100 and the prefix 2001:2:0:100::/56.
+//! The provider assigns 203.0.113.100, 2001:2:0:1::100 and the prefix 2001:2:0:100::/56 to the router.
 
 use crate::daemons::{Daemon, File, PROVIDER, taker};
 use crate::layout::{End, Host, Layout, Link, Offloads, ROUTER, ROUTER_HOST, Route};
@@ -53,10 +53,10 @@ pub(crate) const EVERYDAY: Layout = Layout {
     config: include_str!("../configs/everyday.rsc"),
 };
 
-/// The host of the second router.
+/// Host of the second router.
 const FAR: &str = "far";
 
-/// The provider and the internet behind it.
+/// The provider and the Internet behind it.
 const SERVER: Host = Host {
     name: "server",
     forwards: true,
@@ -116,7 +116,7 @@ pub(crate) const FILES: &[File] = &[
                subnet6 2001:2:0:1::/64 {\n range6 2001:2:0:1::100 2001:2:0:1::100;\n \
                prefix6 2001:2:0:100:: 2001:2:0:100:: /56;\n}\n",
     },
-    // dhcpd does not start without its file of leases.
+    // dhcpd does not start without its lease file.
     File {
         name: "dhcpd6.leases",
         text: "",

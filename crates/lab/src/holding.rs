@@ -1,4 +1,4 @@
-//! How a host's namespace is kept alive, and how one gets into it.
+//! Namespaces of a lab: how they stay alive, and how commands and threads enter them.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -13,17 +13,17 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use crate::Error;
 use crate::process::Process;
 
-/// What keeps the namespaces of a lab.
+/// Mechanism that keeps the namespaces of a lab alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holding {
-    /// Names in `/run/netns`, as `ip netns` makes them: root's way.
+    /// Names in `/run/netns`, as `ip netns` creates them; needs root.
     Named,
-    /// A waiting process per host, all in one user namespace: everybody's way.
+    /// One waiting process per host, all in one user namespace; needs no privileges.
     Held,
 }
 
 impl Holding {
-    /// The best way that works here, found by trying.
+    /// Returns the best mechanism that works here, found by trying.
     ///
     /// # Errors
     /// [`Error::NoNamespaces`] with both refusals.
@@ -41,10 +41,10 @@ impl Holding {
         }
     }
 
-    /// Why it does not work here, if it does not; found by trying.
+    /// Tries the mechanism; returns the reason if it does not work here.
     ///
     /// # Errors
-    /// Whatever keeps it from being tried.
+    /// The attempt itself failed.
     pub fn refusal(self) -> Result<Option<String>, Error> {
         match self {
             Self::Named => try_named(),
@@ -52,7 +52,7 @@ impl Holding {
         }
     }
 
-    /// As it is written in a record.
+    /// Returns the keyword for records.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Named => "named",
@@ -67,8 +67,7 @@ impl Holding {
     }
 }
 
-/// Why a namespace cannot be named here; `None` when it can. Being root is not enough: in a container
-/// that may belong to another.
+/// Returns the reason if named namespaces do not work here. Root in a container may lack the right.
 fn try_named() -> Result<Option<String>, Error> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -85,7 +84,7 @@ fn try_named() -> Result<Option<String>, Error> {
     Ok(None)
 }
 
-/// Why a user namespace with a network namespace in it cannot be made; `None` when it can.
+/// Returns the reason if a user namespace with a network namespace cannot be created.
 fn try_held() -> Result<Option<String>, Error> {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--net", "true"]);
@@ -93,26 +92,26 @@ fn try_held() -> Result<Option<String>, Error> {
     Ok((!output.status.success()).then(|| complaint(&output)))
 }
 
-/// One host's namespace.
+/// Network namespace of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Space {
-    /// The host.
+    /// Host name.
     pub(crate) host: String,
-    /// What keeps it.
+    /// Mechanism.
     pub(crate) kind: Kind,
 }
 
-/// What keeps one namespace.
+/// Mechanism with its handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// This name in `/run/netns`.
+    /// Name in `/run/netns`.
     Named(String),
-    /// This process.
+    /// Process in the namespace.
     Held(Process),
 }
 
 impl Space {
-    /// The path at which the kernel hands out the namespace.
+    /// Returns the path of the namespace file.
     pub(crate) fn path(&self) -> PathBuf {
         match &self.kind {
             Kind::Named(name) => Path::new("/run/netns").join(name),
@@ -120,7 +119,7 @@ impl Space {
         }
     }
 
-    /// Is it still there?
+    /// Returns true while the namespace exists.
     pub(crate) fn exists(&self) -> bool {
         match self.kind {
             Kind::Named(_) => self.path().exists(),
@@ -128,13 +127,13 @@ impl Space {
         }
     }
 
-    /// The number by which the kernel tells namespaces apart, while this one exists.
+    /// Returns the inode that identifies the namespace, while it exists.
     pub(crate) fn inode(&self) -> Option<u64> {
         let found = fs::metadata(self.path()).ok()?;
         self.exists().then(|| found.ino())
     }
 
-    /// A command that runs in the namespace, as its root.
+    /// Returns a command that runs in the namespace, as its root.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         if let Some(user) = self.other_user_namespace() {
@@ -161,7 +160,7 @@ impl Space {
         enter_by(&path, LinkNameSpaceType::Network)
     }
 
-    /// The lab's user namespace, unless the caller is in it; the kernel lets nobody enter twice.
+    /// Returns the lab's user namespace unless the caller is in it; the kernel refuses a second entry.
     fn other_user_namespace(&self) -> Option<PathBuf> {
         let Kind::Held(process) = self.kind else {
             return None;
@@ -180,18 +179,18 @@ fn enter_by(path: &Path, kind: LinkNameSpaceType) -> Result<(), Error> {
         .map_err(|error| Error::io(doing)(error.into()))
 }
 
-/// A process that waits in a new namespace. It ends when the pipe to it closes, thus with us,
-/// however we end; after [`Holder::release`] it stays.
+/// A process that waits in a new namespace. It ends when the pipe to it closes, thus at the latest with this
+/// process; after [`Holder::release`] it stays.
 #[derive(Debug)]
 pub(crate) struct Holder {
     child: Child,
 }
 
 impl Holder {
-    // `exec` in both: the process that waits is the one whose number we know.
+    // `exec` keeps the pid: the waiting process is the one that was started.
     const WAIT: &str = "echo ready && read line && exec sleep infinity >/dev/null 2>&1 </dev/null";
 
-    /// Makes a user namespace and in it the first network namespace.
+    /// Creates a user namespace with a first network namespace.
     pub(crate) fn first() -> Result<(Self, Process), Error> {
         let mut command = Command::new("unshare");
         command.args([
@@ -206,7 +205,7 @@ impl Holder {
         Self::start(command, "unshare")
     }
 
-    /// Makes another network namespace in the user namespace of the first.
+    /// Creates another network namespace in the user namespace of `first`.
     pub(crate) fn beside(first: &Space) -> Result<(Self, Process), Error> {
         let mut command = first.command("unshare");
         command.args(["--net", "--", "sh", "-c", Self::WAIT]);
@@ -215,7 +214,7 @@ impl Holder {
 
     fn start(mut command: Command, program: &'static str) -> Result<(Self, Process), Error> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Out of the terminal's reach: Ctrl-C and a hang-up are for the router, which then ends us.
+        // Own process group: Ctrl-C and hang-up reach the router only, which then ends the lab.
         command.process_group(0);
         let mut child = command.spawn().map_err(not_started(program))?;
         let mut line = String::new();
@@ -227,7 +226,7 @@ impl Holder {
         match Process::find(child.id()).filter(|_| line == "ready\n") {
             Some(process) => Ok((Self { child }, process)),
             None => {
-                // Dropping its input has ended it, if it had begun at all.
+                // Closing its input ends it, if it had started.
                 drop(child.stdin.take());
                 let status = child.wait().map_err(Error::io("wait for a host"))?;
                 let reason = format!("it ended with {status}");
@@ -239,7 +238,7 @@ impl Holder {
         }
     }
 
-    /// Lets it outlive us.
+    /// Lets the process outlive this one.
     pub(crate) fn release(mut self) -> Result<(), Error> {
         let Some(mut input) = self.child.stdin.take() else {
             return Ok(());
@@ -247,15 +246,15 @@ impl Holder {
         input.write_all(b"stay\n").map_err(Error::io("keep a host"))
     }
 
-    /// Takes note that it has ended, and waits until it has.
+    /// Ends the process and waits for its end.
     pub(crate) fn reap(mut self) {
         drop(self.child.stdin.take());
-        // It can only fail if somebody else has waited for it, and then it has ended.
+        // Fails only if the process has been waited for already.
         let _ = self.child.wait();
     }
 }
 
-/// Runs a command to its end, with this input.
+/// Runs a command with this input and waits for its end.
 pub(crate) fn output(
     command: &mut Command,
     program: &'static str,
@@ -267,7 +266,7 @@ pub(crate) fn output(
         .stderr(Stdio::piped());
     let mut child = command.spawn().map_err(not_started(program))?;
     if let Some(mut pipe) = child.stdin.take() {
-        // A program that ends without reading says why on its standard error.
+        // A program that ends without reading reports why on its standard error.
         let _ = pipe.write_all(input.as_bytes());
     }
     child
@@ -275,7 +274,7 @@ pub(crate) fn output(
         .map_err(Error::io(format!("run {program}")))
 }
 
-/// What a failed command said, or else how it ended.
+/// Returns the error output of a failed command, or its exit status.
 pub(crate) fn complaint(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     match said.trim() {

@@ -1,4 +1,4 @@
-//! Labs that are up: making, finding, using and removing them.
+//! Running labs: create, find, use and remove them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::process::{self, Process};
 use crate::record::{Record, Records};
 use crate::{Error, Holding, Layout, layout, plan};
 
-/// A lab that is up.
+/// A running lab.
 #[derive(Debug)]
 pub struct Lab {
     record: Record,
@@ -23,58 +23,57 @@ pub struct Lab {
     holders: Vec<Holder>,
 }
 
-/// How long a lab stays.
+/// Lifetime of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// Until somebody takes it down.
+    /// Until `down` removes it.
     Kept,
-    /// As long as the [`Lab`], and never longer than its process.
+    /// Until the [`Lab`] is dropped, or its process ends.
     Owned,
 }
 
-/// How to make a lab.
+/// Parameters of a new lab.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Its name, if it is not that of its layout: several of one layout can be up at once.
+    /// Name of the lab if it differs from its layout's: several labs of one layout can run at once.
     pub name: Option<String>,
-    /// How long it stays.
+    /// Lifetime.
     pub life: Life,
-    /// How it is held; `None`: as [`Holding::choose`] says.
+    /// Mechanism of its namespaces; `None` selects by [`Holding::choose`].
     pub holding: Option<Holding>,
-    /// Files and folders of its owner's that are removed with it, if the owner has not done so: a
-    /// process that is killed leaves its sockets behind.
+    /// Files and folders of the owner to remove with the lab: a killed process leaves its sockets behind.
     pub belongings: Vec<PathBuf>,
 }
 
-/// A lab in the list of those that are up.
+/// Row of the list of labs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Its name.
+    /// Name of the lab.
     pub name: String,
-    /// The layout it was made from.
+    /// Name of its layout.
     pub layout: String,
-    /// How it is held.
+    /// Mechanism of its namespaces.
     pub holding: Holding,
-    /// Its hosts.
+    /// Names of its hosts.
     pub hosts: Vec<String>,
-    /// The process that removes it, if it is not to stay.
+    /// Pid of the owner; `None` if the lab stays.
     pub owner: Option<u32>,
-    /// Is it what a crash has left? The next `up` removes it.
+    /// True if a crash left it behind. The next `up` removes it.
     pub stale: bool,
 }
 
-/// What runs in a lab has this long to end by itself; a router takes up to a second.
+/// Time for programs of a lab to end by themselves; a router takes up to a second.
 const GRACE: Duration = Duration::from_millis(1500);
 
-/// The kernel tells of a carrier within a second; a busy machine is given more.
+/// The kernel reports the carrier within a second; busy machines take longer.
 const SETTLED_WITHIN: Duration = Duration::from_secs(20);
 
 impl Lab {
-    /// Makes a lab, after removing what crashed runs have left of theirs.
+    /// Creates a lab, after removing labs that crashed runs left behind.
     ///
     /// # Errors
-    /// [`Error::AlreadyUp`], [`Error::NoNamespaces`], [`Error::MissingProgram`], or a command that
-    /// failed; whatever was made until then is removed again.
+    /// [`Error::AlreadyUp`], [`Error::NoNamespaces`], [`Error::MissingProgram`], or a failed command. On
+    /// failure everything created so far is removed.
     pub fn up(layout: &Layout, options: &Options) -> Result<Self, Error> {
         let name = options.name.as_deref().unwrap_or(layout.name);
         check_name(name)?;
@@ -103,7 +102,7 @@ impl Lab {
         match lab.make(layout, options.life) {
             Ok(()) => Ok(lab),
             Err(error) => {
-                // The error that stopped us says more than one of the tidying.
+                // The first error says more than one of the removal.
                 let _ = lab.remove();
                 drop(turn);
                 Err(error)
@@ -111,7 +110,7 @@ impl Lab {
         }
     }
 
-    /// The lab of this name, made by whichever process.
+    /// Opens a lab that any process created.
     ///
     /// # Errors
     /// [`Error::NotUp`].
@@ -122,7 +121,7 @@ impl Lab {
         }
     }
 
-    /// As [`Self::open`]; also what a crash has left of a lab, which is there to be removed.
+    /// Opens a lab, or the remains of a crashed one, to remove it.
     ///
     /// # Errors
     /// [`Error::NotUp`].
@@ -140,10 +139,10 @@ impl Lab {
         })
     }
 
-    /// The labs that are up, and those that crashed.
+    /// Lists running and crashed labs.
     ///
     /// # Errors
-    /// When the folder of records cannot be read.
+    /// The folder of records cannot be read.
     pub fn list() -> Result<Vec<Listed>, Error> {
         let list = |record: Record| Listed {
             stale: record.is_stale(),
@@ -159,27 +158,27 @@ impl Lab {
         Ok(listed)
     }
 
-    /// Its name.
+    /// Returns the name of the lab.
     pub fn name(&self) -> &str {
         &self.record.lab
     }
 
-    /// The layout that it was made from, if that is one of [`crate::LAYOUTS`].
+    /// Returns the layout, if it is one of [`crate::LAYOUTS`].
     pub fn layout(&self) -> Option<&'static Layout> {
         layout(&self.record.layout)
     }
 
-    /// How it is held.
+    /// Returns the mechanism of the namespaces.
     pub fn holding(&self) -> Holding {
         self.record.holding
     }
 
-    /// Its hosts' names.
+    /// Iterates over the names of the hosts.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.record.spaces.iter().map(|space| space.host.as_str())
     }
 
-    /// A command that will run in a host; the caller adds arguments and runs it.
+    /// Returns a command that runs in a host; the caller adds arguments and runs it.
     ///
     /// # Errors
     /// [`Error::UnknownHost`].
@@ -190,7 +189,7 @@ impl Lab {
         Ok(command)
     }
 
-    /// The path of a host's namespace, as `ip link … netns PATH` takes it.
+    /// Returns the path of a host's namespace, for `ip link … netns PATH`.
     ///
     /// # Errors
     /// [`Error::UnknownHost`].
@@ -198,7 +197,7 @@ impl Lab {
         Ok(self.space(host)?.path())
     }
 
-    /// Runs a command in a host, with our terminal, and waits for its end.
+    /// Runs a command in a host, on the caller's terminal, and waits for its end.
     ///
     /// # Errors
     /// [`Error::UnknownHost`], [`Error::MissingProgram`] for `nsenter`, or an empty `argv`.
@@ -209,7 +208,7 @@ impl Lab {
             .map_err(Error::io(format!("run `{}`", argv.join(" "))))
     }
 
-    /// As [`Self::command`], with all arguments.
+    /// Returns a command with all its arguments, to run in a host.
     ///
     /// # Errors
     /// [`Error::UnknownHost`], or an empty `argv`.
@@ -226,13 +225,13 @@ impl Lab {
     /// Moves the calling thread into a host; threads and processes that it starts follow.
     ///
     /// # Errors
-    /// A lab that is `Held` lets in only a process with a single thread, so enter before starting
-    /// any. The process is root in there and nobody outside, but for its own files.
+    /// A lab that is `Held` accepts only a process with a single thread: enter before starting threads. The
+    /// process is root inside, and keeps only its own files outside.
     pub fn enter(&self, host: &str) -> Result<(), Error> {
         self.space(host)?.enter()
     }
 
-    /// Moves the calling thread into the host `router`, where its ports are.
+    /// Moves the calling thread into the host `router`, which has the router's ports.
     ///
     /// # Errors
     /// As [`Self::enter`].
@@ -240,12 +239,12 @@ impl Lab {
         self.enter(ROUTER)
     }
 
-    /// Ends whatever runs in the lab, but for the calling process, and removes it.
+    /// Ends all processes in the lab except the calling one, and removes the lab.
     ///
     /// # Errors
-    /// When a namespace or the record cannot be removed.
+    /// A namespace or the record cannot be removed.
     pub fn down(mut self) -> Result<(), Error> {
-        // From here on it is this call that removes it, not the end of the value.
+        // This call removes the lab; dropping the value must not.
         self.life = Life::Kept;
         let _turn = self.records.lock()?;
         self.remove()
@@ -283,8 +282,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Waits until every device runs: the kernel says so to the rest of itself with a delay, and a
-    /// host has no link-local address until then.
+    /// Waits until every device is up: the kernel reports it with a delay, and hosts have no link-local address
+    /// before.
     fn settle(&self, layout: &Layout) -> Result<(), Error> {
         let begin = Instant::now();
         for end in layout.links.iter().flat_map(|link| &link.ends) {
@@ -320,7 +319,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Until all are written down, the waiting processes end with ours.
+    /// The waiting processes end with this one until all are recorded.
     fn make_held(&mut self, layout: &Layout) -> Result<(), Error> {
         for host in layout.hosts {
             let (holder, process) = match self.record.spaces.first() {
@@ -370,13 +369,13 @@ impl Drop for Lab {
         if self.life == Life::Owned
             && let Ok(_turn) = self.records.lock()
         {
-            // What cannot be removed stays in the records, and the next `up` tries again.
+            // Remains stay in the records, and the next `up` tries again.
             let _ = self.remove();
         }
     }
 }
 
-/// Removes what processes that ended without tidying have left.
+/// Removes labs of processes that ended without removing them.
 fn sweep(records: &Records) -> Result<(), Error> {
     for record in records.all()?.iter().filter(|record| record.is_stale()) {
         remove(records, record)?;
@@ -385,7 +384,7 @@ fn sweep(records: &Records) -> Result<(), Error> {
 }
 
 fn remove(records: &Records, record: &Record) -> Result<(), Error> {
-    // Somebody may be just starting something, so look again after each round.
+    // A process may be starting another one: check again after each round.
     for _ in 0..3 {
         let inhabitants = inhabitants(record);
         if inhabitants.is_empty() {
@@ -406,7 +405,7 @@ fn remove(records: &Records, record: &Record) -> Result<(), Error> {
     records.forget(&record.lab)
 }
 
-/// Removes a file, or a folder with what is in it; one that is gone already is no error.
+/// Removes a file, or a folder with its contents. A missing one is no error.
 fn dispose(path: &Path) -> Result<(), Error> {
     let gone = match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
@@ -421,8 +420,8 @@ fn dispose(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The processes in the lab's namespaces, those that hold it included, and those that were started
-/// there; but not the caller.
+/// Returns the processes in the lab's namespaces and those started there, the waiting ones included, without
+/// the caller.
 fn inhabitants(record: &Record) -> Vec<Process> {
     let spaces: HashSet<u64> = record.spaces.iter().filter_map(Space::inode).collect();
     let (name, mark) = record.mark();
@@ -455,7 +454,7 @@ fn checked(program: &'static str, arguments: &[&str]) -> Result<(), Error> {
     })
 }
 
-/// A lab's name becomes part of file and namespace names.
+/// Checks a lab's name, which becomes part of file and namespace names.
 fn check_name(name: &str) -> Result<(), Error> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     match (1..=40).contains(&name.len()) && name.bytes().all(good) {

@@ -1,36 +1,36 @@
-//! What a lab consists of, and the list of those that come with ferroute.
+//! Layouts of labs, and the list of those that come with ferroute.
 //!
-//! Every layout has a host `router`, whose devices `ether1`, `ether2` … carry no addresses: they
-//! are there to be taken over as ports. The other hosts are the kernel's.
+//! Every layout has a host `router`, whose devices `ether1`, `ether2` … carry no addresses: the router takes
+//! them over as ports. The other hosts run the kernel's network stack.
 
 use crate::everyday::EVERYDAY;
 use crate::story::{SHARED_LANE, SLOW_BRIDGING, TRANSPARENT_QUEUING};
 
-/// A lab as a value: who is in it and how they are wired.
+/// A layout: hosts and the wires between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// What `ferroute lab up` calls it.
+    /// Name for `ferroute lab up`.
     pub name: &'static str,
     /// One line for `ferroute lab list`.
     pub summary: &'static str,
-    /// The hosts, each a network namespace.
+    /// Hosts, each a network namespace.
     pub hosts: &'static [Host],
-    /// The wires between them, each a veth pair.
+    /// Wires, each a veth pair.
     pub links: &'static [Link],
-    /// The configuration that makes the router do its part, as RouterOS commands.
+    /// Configuration of the router, as RouterOS commands.
     pub config: &'static str,
 }
 
-/// One host.
+/// A host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// Its name, unique in the layout.
+    /// Name, unique in the layout.
     pub name: &'static str,
-    /// Does its kernel forward between its devices?
+    /// True if the kernel forwards between the host's devices.
     pub forwards: bool,
-    /// Addresses of its own that are on no link, `address/length`.
+    /// Addresses on the loopback device, `address/length`.
     pub loopback: &'static [&'static str],
-    /// Its static routes.
+    /// Static routes.
     pub routes: &'static [Route],
 }
 
@@ -39,7 +39,7 @@ pub struct Host {
 pub struct Route {
     /// `default` or `prefix/length`, of the gateway's family.
     pub destination: &'static str,
-    /// The gateway, an IPv4 or IPv6 address on a link of the host.
+    /// Gateway: an IPv4 or IPv6 address on a link of the host.
     pub via: &'static str,
 }
 
@@ -50,7 +50,7 @@ pub struct Link {
     pub mtu: u32,
     /// Receive and transmit queues of each end.
     pub queues: u32,
-    /// What the hosts' stacks may leave undone.
+    /// Offloads of the hosts' network stacks.
     pub offloads: Offloads,
     /// The two ends.
     pub ends: [End; 2],
@@ -59,33 +59,33 @@ pub struct Link {
 /// One end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// The host it is in.
+    /// Name of the host.
     pub host: &'static str,
-    /// Its device there, at most 15 bytes.
+    /// Name of the device, at most 15 bytes.
     pub device: &'static str,
-    /// Its addresses, `address/length`; none at the router.
+    /// Addresses, `address/length`; none at the router.
     pub addresses: &'static [&'static str],
 }
 
-/// What a sending host may leave to the "hardware", which a veth does not have.
+/// Offloads of a sending host, although a veth has no hardware for them.
 ///
-/// With `On`, frames leave with unfinished checksums and up to 64 KB long. A TAP or AF_PACKET port
-/// is told so frame by frame; an AF_XDP port on veth is not, and must have it `Off`.
+/// With `On`, frames leave with unfinished checksums and up to 64 KB long. A TAP or AF_PACKET port learns this
+/// per frame; an AF_XDP port on veth does not, and needs `Off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offloads {
-    /// Every frame leaves as it would on a wire.
+    /// Frames leave as on a real wire.
     Off,
-    /// As the kernel has it by default.
+    /// Default of the kernel.
     On,
 }
 
 impl Layout {
-    /// The devices of the host `router` that are to be ports, in order of their names.
+    /// Returns the devices of the host `router`, ordered by name.
     pub fn ports(&self) -> Vec<&'static str> {
         self.ports_of(ROUTER)
     }
 
-    /// The devices of a host, in order of their names.
+    /// Returns the devices of a host, ordered by name.
     pub fn ports_of(&self, host: &str) -> Vec<&'static str> {
         let mut ports: Vec<_> = self
             .links
@@ -98,18 +98,18 @@ impl Layout {
         ports
     }
 
-    /// The host of this name.
+    /// Returns the host with this name.
     pub fn host(&self, name: &str) -> Option<&'static Host> {
         self.hosts.iter().find(|host| host.name == name)
     }
 }
 
-/// Finds a layout of [`LAYOUTS`] by its name.
+/// Returns the layout of [`LAYOUTS`] with this name.
 pub fn layout(name: &str) -> Option<&'static Layout> {
     LAYOUTS.iter().find(|layout| layout.name == name)
 }
 
-/// The layouts that come with ferroute.
+/// All layouts.
 pub const LAYOUTS: &[Layout] = &[
     HOME,
     EVERYDAY,
@@ -124,7 +124,7 @@ pub const LAYOUTS: &[Layout] = &[
     TRANSPARENT_QUEUING,
 ];
 
-/// The host in every layout that ferroute runs in.
+/// Name of the host that runs ferroute in every layout.
 pub(crate) const ROUTER: &str = "router";
 
 pub(crate) const ROUTER_HOST: Host = Host {
@@ -150,7 +150,7 @@ const CLIENT: Host = Host {
     ],
 };
 
-// The loopback addresses stand for the rest of the internet: only a default route reaches them.
+// The loopback addresses represent the rest of the Internet: only a default route reaches them.
 const SERVER: Host = Host {
     name: "server",
     forwards: false,
@@ -203,7 +203,7 @@ const LAN: Link = Link {
     ],
 };
 
-/// A host whose address and route are given to it.
+/// A host that gets address and route by DHCP.
 const fn taker(name: &'static str) -> Host {
     Host {
         name,
@@ -222,7 +222,7 @@ const HOME: Layout = Layout {
         ROUTER_HOST,
         Host {
             loopback: &["198.51.100.80/32"],
-            // It knows the way to the LAN: what keeps it out is the router's firewall.
+            // Has a route to the LAN, so that only the router's firewall keeps it out.
             routes: &[Route {
                 destination: "192.168.88.0/24",
                 via: "203.0.113.100",
@@ -269,7 +269,7 @@ const HOME: Layout = Layout {
     config: include_str!("../configs/home.rsc"),
 };
 
-// The default firewall drops what uses addresses of documentation; RFC 5180 has some for labs.
+// The default firewall drops documentation addresses; RFC 5180 has prefixes for labs.
 const STATIC: Layout = Layout {
     name: "static",
     summary: "home, on static addresses, in IPv6 too",
@@ -304,7 +304,7 @@ const STATIC: Layout = Layout {
         ROUTER_HOST,
         Host {
             loopback: &["198.51.100.80/32", "2001:2:0:80::80/128"],
-            // It knows the way to the LAN: what keeps it out is the router's firewall.
+            // Has a route to the LAN, so that only the router's firewall keeps it out.
             routes: &[
                 Route {
                     destination: "default",

@@ -1,4 +1,4 @@
-//! Labs: a few hosts in network namespaces with a router between them, for tests and for people.
+//! Labs: a few hosts in network namespaces with a router between them, for tests and for demonstrations.
 //!
 //! ```text
 //!   client ──── ether2 ┐
@@ -6,20 +6,19 @@
 //!   laptop ──── ether3 ┘
 //! ```
 //!
-//! A [`Layout`] says what a lab is: hosts, links, addresses, routes. It is a value; [`LAYOUTS`]
-//! lists those that `ferroute lab up NAME` knows. [`plan`] turns one into the commands of `ip`,
-//! `ethtool` and `sh` that make it, without running any. [`Lab`] runs them and holds the result.
-//! A [`Story`] says what one of them shows, and [`traffic`] measures it. [`daemons`] lists the programs that run in
-//! the hosts of a layout, and [`sites`] its further routers.
+//! A [`Layout`] describes a lab as a value: hosts, links, addresses, routes. [`LAYOUTS`] lists the
+//! layouts of `ferroute lab up NAME`. [`plan`] turns a layout into commands of `ip`, `ethtool` and
+//! `sh`, without running them. [`Lab`] runs them and owns the result. A [`Story`] explains what a lab
+//! shows, and [`traffic`] measures it. [`daemons`] lists the programs that run in the hosts of a
+//! layout, and [`sites`] its further routers.
 //!
-//! Two ways to hold a lab ([`Holding`]), the same in every other respect:
+//! Namespaces stay alive by one of two mechanisms ([`Holding`]):
 //! - `Named`, as root: namespaces that `ip netns list` shows as `ferroute-LAB-HOST`.
-//! - `Held`, for anybody who may make a user namespace: one waiting process per host.
+//! - `Held`, without privileges: one waiting process per host in a user namespace.
 //!
-//! What a crash leaves behind is written down before it is made (`record`), and the next `up`
-//! removes it. This crate never touches a device outside its own namespaces, and asks for no
-//! `unsafe`: whoever must enter a namespace does so through `nsenter`, or by
-//! [`Lab::enter`] for the calling thread. Begin reading at `layout.rs`, then `lab.rs`.
+//! Each lab is recorded before it is created (`record`); after a crash the next `up` removes it. This
+//! crate never touches a device outside its own namespaces, and needs no `unsafe`: processes enter a
+//! namespace by `nsenter`, threads by [`Lab::enter`]. Begin reading at `layout.rs`, then `lab.rs`.
 
 #![forbid(unsafe_code)]
 

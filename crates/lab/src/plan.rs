@@ -1,7 +1,7 @@
-//! From a layout to the commands that make it. Pure: nothing here runs anything.
+//! Commands that create a layout. Pure: nothing here runs anything.
 //!
-//! Order matters. Kernel settings come before devices, because a device copies the defaults when it
-//! is born; all devices come up before any route, because a route needs its link.
+//! Order matters. Kernel settings precede devices, because a new device copies the defaults; all devices come
+//! up before any route, because a route needs its link.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,18 +9,18 @@ use std::path::Path;
 use crate::layout::{End, Host, Layout, Link, Offloads, Route};
 use crate::story::{joined, story};
 
-/// A program run once in a host's namespace.
+/// A program to run once in a host's namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The host.
+    /// Name of the host.
     pub host: &'static str,
-    /// The program and its arguments.
+    /// Program with its arguments.
     pub argv: Vec<String>,
-    /// What it reads on its standard input, complete.
+    /// Complete standard input.
     pub input: String,
 }
 
-/// The steps that make `layout`, in order; `namespace` gives the path of a host's namespace.
+/// Returns the steps that create `layout`, in order; `namespace` returns the path of a host's namespace.
 pub fn steps(layout: &Layout, namespace: impl Fn(&str) -> Box<Path>) -> Vec<Step> {
     let mut steps = Vec::new();
     for host in layout.hosts {
@@ -51,7 +51,7 @@ pub fn steps(layout: &Layout, namespace: impl Fn(&str) -> Box<Path>) -> Vec<Step
     steps
 }
 
-/// The hardware address of one end: locally administered, from its place in the layout.
+/// Returns the MAC address of one end of a link: locally administered, derived from its position in the layout.
 pub fn mac(link: u8, end: u8) -> String {
     format!("02:00:00:00:{link:02x}:{end:02x}")
 }
@@ -72,8 +72,8 @@ fn shell(host: &'static str, input: String) -> Step {
     }
 }
 
-/// Kernel settings. Nobody else can be on these links, and waiting for proof that an address is
-/// free (RFC 4862, 5.4) would cost a second per lab.
+/// Returns a script of kernel settings. Duplicate address detection (RFC 4862, 5.4) would cost a second per lab
+/// and cannot find anything here.
 fn settings(host: &Host) -> String {
     let mut script = String::from("echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad\n");
     if host.forwards {
@@ -129,7 +129,7 @@ fn addresses(layout: &Layout, host: &Host) -> String {
     lines
 }
 
-/// `ip` reads the family off the gateway.
+/// Adds routes; `ip` derives the family from the gateway.
 fn routes(host: &Host) -> String {
     let line = |route: &Route| format!("route add {} via {}\n", route.destination, route.via);
     host.routes.iter().map(line).collect()

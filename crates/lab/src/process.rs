@@ -1,4 +1,4 @@
-//! Processes by identity, not by number: a pid alone may belong to somebody else by now.
+//! Processes by pid and start time: a pid alone may have been reused.
 
 use std::fmt;
 use std::fs;
@@ -9,40 +9,40 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// A process: its pid and the clock tick after boot in which it began.
+/// A process: its pid, and the clock tick after boot at which it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Process {
-    /// Its number.
+    /// Process ID.
     pub(crate) pid: u32,
     start: u64,
 }
 
 impl Process {
-    /// The process that has this number, if there is one and it has not ended.
+    /// Returns the running process with this pid.
     pub(crate) fn find(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let start = start_tick(&stat)?;
         Some(Self { pid, start })
     }
 
-    /// The calling process.
+    /// Returns the calling process.
     ///
     /// # Errors
-    /// When `/proc` is not mounted.
+    /// `/proc` is not mounted.
     pub(crate) fn own() -> Result<Self, crate::Error> {
         Self::find(std::process::id()).ok_or_else(|| crate::Error::NoNamespaces("no /proc".into()))
     }
 
-    /// Does it still run?
+    /// Returns true while the process runs.
     pub(crate) fn runs(self) -> bool {
         Self::find(self.pid) == Some(self)
     }
 
-    /// A handle that stays with this very process; `None` when it has ended.
+    /// Opens a pidfd; `None` if the process has ended.
     fn handle(self) -> Option<OwnedFd> {
         let pid = Pid::from_raw(i32::try_from(self.pid).ok()?)?;
         let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-        // Looked at after the handle was taken: from here on the number cannot change hands.
+        // Checked after opening: from now on the pid cannot be reused.
         self.runs().then_some(handle)
     }
 }
@@ -65,7 +65,7 @@ impl FromStr for Process {
     }
 }
 
-/// Asks the processes to end, and ends those that have not within `grace`.
+/// Sends SIGTERM to the processes, and SIGKILL to those that still run after `grace`.
 pub(crate) fn end(processes: &[Process], grace: Duration) {
     let handles: Vec<_> = processes
         .iter()
@@ -79,12 +79,12 @@ pub(crate) fn end(processes: &[Process], grace: Duration) {
 
 fn signal(handles: &[OwnedFd], signal: Signal) {
     for handle in handles {
-        // One that has ended meanwhile needs no signal; one that is not ours cannot get it.
+        // The process may have ended, or belong to another user.
         let _ = pidfd_send_signal(handle, signal);
     }
 }
 
-/// Waits until all have ended, for `patience` at most, and returns those that have not.
+/// Waits until all have ended, for `patience` at most; returns those that still run.
 fn outlive(mut handles: Vec<OwnedFd>, patience: Duration) -> Vec<OwnedFd> {
     let until = Instant::now() + patience;
     while !handles.is_empty() {
@@ -107,8 +107,8 @@ fn outlive(mut handles: Vec<OwnedFd>, patience: Duration) -> Vec<OwnedFd> {
     handles
 }
 
-/// Field 22 of `/proc/PID/stat`, unless it is a zombie's. The second field may hold anything
-/// between parentheses, so counting begins behind the last one.
+/// Parses field 22 of `/proc/PID/stat`; `None` for a zombie. The second field may contain anything in
+/// parentheses, so counting begins after the last one.
 fn start_tick(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
     let state = fields.next()?;

@@ -1,20 +1,20 @@
-//! How a user types this program: hints have to work as they stand.
+//! Shell word of this program, so that printed hints can be copied.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The word that starts this program from a shell: `ferroute` where that is found, else the file.
+/// Returns `ferroute` if the shell would find this executable by that name, else its path.
 pub fn word() -> String {
     let file = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("ferroute"));
     let path = std::env::var_os("PATH").unwrap_or_default();
     of(&file, &path)
 }
 
-/// The word for a file where commands are looked for in these folders.
+/// Returns the word for an executable, given a search path.
 fn of(file: &Path, path: &OsStr) -> String {
     let name = file.file_name().unwrap_or(file.as_os_str());
     let real = |path: &Path| path.canonicalize().ok();
-    // The first that is found is the one that runs.
+    // The shell runs the first match.
     let found = std::env::split_paths(path).find_map(|folder| real(&folder.join(name)));
     match found {
         Some(found) if Some(&found) == real(file).as_ref() => shell(Path::new(name)),
@@ -22,7 +22,7 @@ fn of(file: &Path, path: &OsStr) -> String {
     }
 }
 
-/// A path as a shell takes it for one word.
+/// Quotes a path as one shell word.
 pub fn shell(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);

@@ -1,8 +1,7 @@
-//! What is up, written down before it is made, so that nothing is ever left unnamed.
+//! Records of labs, written before the lab is created, so that a crash leaves nothing unknown behind.
 //!
-//! One small text file per lab in a folder that a restart of the machine empties; a lock on the
-//! folder makes `up` and `down` of several processes take turns. A record is stale when the process
-//! that would remove its lab has gone, or when the lab itself has.
+//! Each lab has a small text file in a folder that a reboot empties; a lock in the folder serialises `up` and
+//! `down` of several processes. A record is stale once its lab, or the process that would remove it, is gone.
 
 use std::env;
 use std::fmt::Write;
@@ -17,34 +16,34 @@ use crate::Error;
 use crate::holding::{Holding, Kind, Space};
 use crate::process::Process;
 
-/// The ending of a record's file.
+/// File extension of records.
 const ENDING: &str = "lab";
 
-/// The file that is locked by whose turn it is.
+/// Lock file.
 const LOCK: &str = "lock";
 
-/// A lab as it is written down.
+/// Record of a lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// The lab's own name.
+    /// Name of the lab.
     pub(crate) lab: String,
     /// The name of its layout.
     pub(crate) layout: String,
-    /// How it is held.
+    /// Mechanism of its namespaces.
     pub(crate) holding: Holding,
-    /// Who made it.
+    /// Process that created it.
     pub(crate) maker: Process,
-    /// Is it to outlive its maker? Then nobody removes it unasked.
+    /// True if the lab outlives its creator; only `down` removes it then.
     pub(crate) kept: bool,
     /// Its hosts.
     pub(crate) spaces: Vec<Space>,
-    /// Files and folders that are removed with it.
+    /// Files and folders to remove with it.
     pub(crate) belongings: Vec<PathBuf>,
     boot: String,
 }
 
 impl Record {
-    /// A record of this boot of the machine.
+    /// Creates a record for the current boot of the machine.
     pub(crate) fn new(lab: &str, layout: &str, holding: Holding, maker: Process) -> Self {
         let (lab, layout) = (lab.to_owned(), layout.to_owned());
         Self {
@@ -59,18 +58,18 @@ impl Record {
         }
     }
 
-    /// What every command in the lab carries in its environment, by this name: such a process is
-    /// found even if it was left behind in a namespace that nothing leads to any more.
+    /// Returns an environment variable for all commands of the lab: finds processes even in a namespace that
+    /// nothing refers to any more.
     pub(crate) fn mark(&self) -> (&'static str, String) {
         ("FERROUTE_LAB", format!("{}/{}", self.lab, self.maker))
     }
 
-    /// Who removes it.
+    /// Returns the pid of the process that removes the lab.
     pub(crate) fn owner(&self) -> Option<u32> {
         (!self.kept).then_some(self.maker.pid)
     }
 
-    /// Is there nobody left who would remove this lab, or nothing left to remove?
+    /// Returns true if no process would remove the lab, or nothing of it is left.
     pub(crate) fn is_stale(&self) -> bool {
         if self.boot != boot() {
             return true;
@@ -133,17 +132,18 @@ impl Record {
     }
 }
 
-/// The folder of records.
+/// Folder of records.
 #[derive(Clone, Debug)]
 pub(crate) struct Records {
     folder: PathBuf,
 }
 
 impl Records {
-    /// The folder for this user: of the system for root, else of the login session, else in `/tmp`.
+    /// Opens the folder of this user: the system's for root, else that of the login session, else one in
+    /// `/tmp`.
     ///
     /// # Errors
-    /// When none of them can be made, or the one in `/tmp` is somebody else's.
+    /// None of them can be created, or the one in `/tmp` belongs to another user.
     pub(crate) fn open() -> Result<Self, Error> {
         let uid = rustix::process::geteuid().as_raw();
         if uid == 0 && Self::make(Path::new("/run/ferroute"), uid).is_ok() {
@@ -160,8 +160,8 @@ impl Records {
         Self::make(&folder.join("labs"), uid)
     }
 
-    /// A folder of our own at this place. Anybody may write to `/tmp`: what lies there already is
-    /// trusted only if it is a folder, ours, and closed to others.
+    /// Creates or opens a private folder. Anybody may write to `/tmp`: an existing path is accepted only as a
+    /// folder that the caller owns and nobody else can access.
     pub(crate) fn make(folder: &Path, uid: u32) -> Result<Self, Error> {
         let doing = || format!("use the folder {}", folder.display());
         let found = loop {
@@ -172,7 +172,7 @@ impl Records {
                 _ => {}
             }
             match fs::symlink_metadata(folder) {
-                // Whose turn was the last has just taken it away.
+                // Another process has just removed the folder.
                 Err(error) if error.kind() == NotFound => {}
                 found => break found.map_err(Error::io(doing()))?,
             }
@@ -191,13 +191,13 @@ impl Records {
         })
     }
 
-    /// Waits for the turn.
+    /// Waits for the lock.
     pub(crate) fn lock(&self) -> Result<Turn, Error> {
         let path = self.folder.join(LOCK);
         let doing = format!("lock {}", path.display());
         loop {
             let file = match File::create(&path) {
-                // Whose turn was the last took the folder away.
+                // Another process has just removed the folder.
                 Err(error) if error.kind() == NotFound => {
                     Self::make(&self.folder, rustix::process::geteuid().as_raw())?;
                     continue;
@@ -206,7 +206,7 @@ impl Records {
             };
             flock(&file, FlockOperation::LockExclusive)
                 .map_err(|e| Error::io(doing.clone())(e.into()))?;
-            // Who waited for a file that was removed meanwhile has locked nothing.
+            // The file was removed meanwhile: locking it has no effect.
             if is_at(&file, &path) {
                 return Ok(Turn {
                     records: self.clone(),
@@ -216,19 +216,19 @@ impl Records {
         }
     }
 
-    /// Removes the folder where nothing is in it.
+    /// Removes the folder if it is empty.
     pub(crate) fn tidy(&self) {
         let _ = fs::remove_dir(&self.folder);
     }
 
-    /// Removes what was being written when a process was killed. Only who has the turn writes.
+    /// Removes unfinished files of killed processes. The caller holds the lock.
     pub(crate) fn forget_drafts(&self) -> Result<(), Error> {
         self.files("draft")?
             .iter()
             .try_for_each(|path| self.forget_file(path))
     }
 
-    /// The files with this ending.
+    /// Returns the files with this extension.
     fn files(&self, ending: &str) -> Result<Vec<PathBuf>, Error> {
         let doing = format!("list {}", self.folder.display());
         let entries = match fs::read_dir(&self.folder) {
@@ -242,7 +242,7 @@ impl Records {
             .collect()
     }
 
-    /// All records, in order of their labs' names; an unreadable one is removed, as it names nothing.
+    /// Returns all records, ordered by name. Removes unreadable ones.
     pub(crate) fn all(&self) -> Result<Vec<Record>, Error> {
         let mut records = Vec::new();
         for path in self.files(ENDING)? {
@@ -255,12 +255,12 @@ impl Records {
         Ok(records)
     }
 
-    /// The record of this lab.
+    /// Returns the record of a lab.
     pub(crate) fn find(&self, lab: &str) -> Option<Record> {
         self.load(&self.path(lab))
     }
 
-    /// Writes a record, whole or not at all.
+    /// Writes a record atomically.
     pub(crate) fn save(&self, record: &Record) -> Result<(), Error> {
         let path = self.path(&record.lab);
         let doing = format!("write {}", path.display());
@@ -269,7 +269,7 @@ impl Records {
         fs::rename(&draft, &path).map_err(Error::io(doing))
     }
 
-    /// Removes the record of this lab; one that is gone already is no error.
+    /// Removes the record of a lab. A missing one is no error.
     pub(crate) fn forget(&self, lab: &str) -> Result<(), Error> {
         self.forget_file(&self.path(lab))
     }
@@ -293,8 +293,7 @@ impl Records {
     }
 }
 
-/// A process' turn to change labs, until it is dropped. Who is the last to leave, with no lab up,
-/// takes the lock and the folder away.
+/// The lock on labs, held until it is dropped. Dropping it without any lab left removes lock and folder.
 #[derive(Debug)]
 pub(crate) struct Turn {
     records: Records,
@@ -311,7 +310,7 @@ impl Drop for Turn {
     }
 }
 
-/// Whether a path still leads to this open file.
+/// Returns true if the path still refers to this open file.
 fn is_at(file: &File, path: &Path) -> bool {
     let inode = |found: fs::Metadata| (found.dev(), found.ino());
     let there = fs::symlink_metadata(path).map(inode);
@@ -319,7 +318,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     there.ok().is_some_and(|there| ours.ok() == Some(there))
 }
 
-/// What distinguishes this boot of the machine from the one before.
+/// Returns an identifier of the current boot of the machine.
 fn boot() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     id.map(|id| id.trim().to_owned()).unwrap_or_default()

@@ -1,19 +1,18 @@
-//! Routers of ferroute in a lab: those beside the one in the host `router`, and the commands that no configuration
-//! file can hold.
+//! Further routers of a lab, and console commands that complete a configuration.
 
 use crate::everyday;
 use crate::layout::Layout;
 
-/// A router of ferroute in another host than `router`.
+/// A ferroute router on another host than `router`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// The host. Its devices are the router's ports, under the same names.
+    /// Name of the host. Its devices are the router's ports, under the same names.
     pub host: &'static str,
-    /// The router's configuration, as RouterOS commands.
+    /// Configuration as RouterOS commands.
     pub config: &'static str,
 }
 
-/// Returns the routers that a layout has beside the one in the host `router`.
+/// Returns the further routers of a layout.
 pub fn sites(layout: &Layout) -> &'static [Site] {
     match layout.name {
         "everyday" => everyday::SITES,

@@ -1,53 +1,53 @@
-//! Labs that tell a story: a configuration that works badly, what puts it right, and the traffic that shows the
-//! difference. Each is a lab of [`crate::LAYOUTS`] too.
+//! Labs with a story: a slow or broken configuration, its correction, and traffic that shows the difference.
+//! Each is a lab of [`crate::LAYOUTS`] as well.
 
 use crate::layout::{End, Host, Layout, Link, Offloads, ROUTER, ROUTER_HOST, Route};
 
-/// What a lab tells beside its hosts and wires.
+/// Story of a lab, beside its hosts and wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Story {
-    /// The lab, whose own configuration is the one that works badly.
+    /// The lab; its configuration has the fault.
     pub layout: &'static Layout,
-    /// The board of RouterOS's maker that the router is; none for the machine at hand.
+    /// RouterBOARD that the router imitates; `None` for the local machine.
     pub board: Option<&'static str>,
-    /// What somebody complains of, and why it is so; lines of text.
+    /// Complaint of a user and its explanation; lines of text.
     pub tale: &'static str,
-    /// Console commands that show the cause, each with what it shows.
+    /// Console commands that show the cause, each with an explanation.
     pub looks: &'static [(&'static str, &'static str)],
-    /// Console commands that put it right, a line each.
+    /// Console commands that correct the configuration, one per line.
     pub right: &'static str,
-    /// What is sent to measure it, all at once; those that are not to arrive, after the others.
+    /// Traffic to measure, all at once; flows that must not arrive come last.
     pub flows: &'static [Flow],
-    /// The host that stands for the board's switch chip: what is between ports and hosts. Its devices `p1`, `p2` …
-    /// lead to the hosts, its devices `c1`, `c2` … to `ether1`, `ether2` …
+    /// Host that represents the board's switch chip, between ports and hosts. Its devices `p1`, `p2` … lead to
+    /// the hosts, its devices `c1`, `c2` … to `ether1`, `ether2` …
     pub chip: Option<&'static str>,
 }
 
-/// Datagrams from one host to another.
+/// A stream of datagrams between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// What it is called.
+    /// Name of the flow.
     pub name: &'static str,
-    /// Who sends.
+    /// Sending host.
     pub from: &'static str,
-    /// Who receives.
+    /// Receiving host.
     pub to: &'static str,
-    /// The receiver's IPv4 address.
+    /// IPv4 address of the receiver.
     pub address: &'static str,
-    /// How many.
+    /// Number of datagrams.
     pub datagrams: u32,
-    /// How fast, in megabits of frames a second.
+    /// Frame rate in Mbit/s.
     pub mbps: u32,
-    /// Whether they are to arrive.
+    /// True if the datagrams should arrive.
     pub welcome: bool,
 }
 
-/// Finds the story of the lab of this name.
+/// Returns the story of a lab.
 pub fn story(lab: &str) -> Option<&'static Story> {
     STORIES.iter().find(|story| story.layout.name == lab)
 }
 
-/// All of them.
+/// All stories.
 pub const STORIES: &[Story] = &[
     Story {
         layout: &SLOW_BRIDGING,
@@ -311,7 +311,7 @@ pub(crate) const SHARED_LANE: Layout = Layout {
     config: include_str!("../configs/shared-lane.rsc"),
 };
 
-/// Joins each wire to a port with that to its host, as a script for the chip.
+/// Returns a script for the chip that joins each port wire with its host wire.
 pub(crate) fn joined(story: &Story) -> String {
     let chip = story.chip.unwrap_or_default();
     let ends = story.layout.links.iter().flat_map(|link| &link.ends);

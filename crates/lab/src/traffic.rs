@@ -1,25 +1,25 @@
-//! Datagrams from one host to another at a rate, and how many of them arrived.
+//! UDP test traffic: sends datagrams between two hosts at a fixed rate, and counts arrivals.
 //!
 //! ```text
-//!   sender ── hello ──▶ receiver        until it answers: who comes first has to be found on the way
+//!   sender ── hello ──▶ receiver        until it answers: resolves neighbours on the path
 //!   sender ◀── ready ── receiver
-//!   sender ══ data ═══▶ receiver        at the rate, none twice
+//!   sender ══ data ═══▶ receiver        at the rate, without retransmission
 //!   sender ── end ────▶ receiver        until it answers with the count
 //! ```
 //!
-//! The receiver goes on until it is ended, and serves one sender after the other.
+//! The receiver runs until it is killed, and serves one sender at a time.
 
 use std::io;
 use std::net::UdpSocket;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A datagram's length in bytes, and what a frame has besides: headers of UDP, IPv4 and Ethernet.
+/// Length of a datagram, and of its UDP, IPv4 and Ethernet headers, in bytes.
 const DATAGRAM: usize = 1_200;
 const AROUND: u64 = 42;
-/// How long an answer is waited for.
+/// Time to wait for an answer.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// How far the sender falls behind its rate at most, before it forgets what it could not send in time.
+/// Maximum lag of the sender; it skips what it could not send in time.
 const BEHIND: Duration = Duration::from_millis(5);
 
 const HELLO: u8 = b'h';
@@ -27,29 +27,29 @@ const READY: u8 = b'r';
 const DATA: u8 = b'd';
 const END: u8 = b'e';
 
-/// What a sender has sent, and what became of it.
+/// Result of a transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Datagrams sent.
     pub sent: u64,
-    /// Those of them that arrived.
+    /// Datagrams that arrived.
     pub received: u64,
-    /// How long it took, in microseconds.
+    /// Duration in microseconds.
     pub micros: u64,
 }
 
 impl Sent {
-    /// Megabits of frames that arrived in a second.
+    /// Returns the rate of arrived frames in Mbit/s.
     pub fn mbps(&self) -> u64 {
         let bits = self.received * (DATAGRAM as u64 + AROUND) * 8;
         bits.checked_div(self.micros).unwrap_or(0)
     }
 }
 
-/// Serves senders at `address:port` for ever; calls `ready` once it can be reached.
+/// Serves senders at `address:port` forever; calls `ready` once the socket is bound.
 ///
 /// # Errors
-/// When the address is none of this host's, or its device is gone.
+/// The address is not local, or its device is gone.
 pub fn receive(at: &str, ready: impl FnOnce()) -> io::Result<()> {
     let socket = UdpSocket::bind(at)?;
     ready();
@@ -73,11 +73,11 @@ pub fn receive(at: &str, ready: impl FnOnce()) -> io::Result<()> {
     }
 }
 
-/// Sends datagrams to `address:port` at this rate in megabits of frames a second; none where nobody answers after so
-/// many tries of a tenth of a second.
+/// Sends datagrams to `address:port` at a frame rate in Mbit/s; `None` if nobody answers after `tries` attempts
+/// of 100 ms.
 ///
 /// # Errors
-/// When there is no way to the address, or the count cannot be asked for.
+/// The address is unreachable, or the count cannot be requested.
 pub fn send(to: &str, datagrams: u32, mbps: u32, tries: u32) -> io::Result<Sent> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     socket.connect(to)?;
@@ -98,11 +98,11 @@ pub fn send(to: &str, datagrams: u32, mbps: u32, tries: u32) -> io::Result<Sent>
     })
 }
 
-/// Asks until there is an answer of this kind, and gives the number in it.
+/// Repeats a question until an answer of this type arrives; returns the number in it.
 fn ask(socket: &UdpSocket, question: u8, answer: u8, tries: u32) -> Option<u64> {
     for _ in 0..tries {
         let begin = Instant::now();
-        // While nothing listens, an ICMP error comes back.
+        // Without a listener an ICMP error comes back.
         let _ = socket.send(&[question]);
         while begin.elapsed() < PATIENCE {
             let mut said = [0; 9];
@@ -127,7 +127,7 @@ fn paced(socket: &UdpSocket, datagrams: u32, mbps: u32) -> io::Result<u64> {
         let now = Instant::now();
         due = due.max(now.checked_sub(BEHIND).unwrap_or(now));
         if let Some(early) = due.checked_duration_since(now) {
-            // The kernel wakes nobody for less.
+            // The kernel cannot sleep for less.
             if early > Duration::from_micros(200) {
                 thread::park_timeout(early);
             }

@@ -1,6 +1,6 @@
-//! Labs on the machine at hand: made, used and removed in each way it allows.
+//! Labs on this machine: created, used and removed by each mechanism that works.
 //!
-//! Where it allows none, the tests say so and prove only that the refusal is a clear one.
+//! Where none works, the tests report it and check that the error is clear.
 
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use lab::{Error, Holding, LAYOUTS, Lab, Layout, Life, Options, layout};
 use rustix::process::{Signal, getpid, kill_process};
 
-/// The ways that work here. In a chroot or a container there may be but one, or none.
+/// Returns the mechanisms that work here; a chroot or container may allow one, or none.
 fn holdings() -> Vec<Holding> {
     let works = |holding: &Holding| {
         let refusal = match holding.refusal() {
@@ -143,7 +143,7 @@ fn a_kept_lab_is_found_by_name_and_taken_down_with_what_runs_in_it() {
     }
 }
 
-/// The other half of the test below: the process that is killed.
+/// Helper of the next test: the process that is killed.
 #[test]
 #[expect(
     clippy::zombie_processes,
@@ -165,7 +165,7 @@ fn crashing_part() {
         };
         let lab = Lab::up(layout("home").unwrap(), &options).unwrap();
         let mut left = lab.command("server", "sleep").unwrap();
-        // Not with our pipes, which would keep the other half waiting for their end.
+        // Not with this process's pipes, which would keep the other process waiting for their end.
         left.stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -176,7 +176,7 @@ fn crashing_part() {
     }
 }
 
-/// What a killed process left: the lab's name, a process in it, and a file and a folder of its own.
+/// Remains of a killed process: the lab's name, a process in it, a file and a folder.
 struct Left {
     name: String,
     process: String,
@@ -225,7 +225,7 @@ fn what_a_killed_process_left_is_removed_by_the_next_start() {
     for holding in holdings() {
         let left = Left::by_a_crash("next", holding);
 
-        // Another test's start may have been the next one already; ours is one for certain.
+        // Another test may have been the next to start; this one certainly is.
         let lab = up(layout("home").unwrap(), "after", holding, Life::Owned);
 
         left.assert_gone();
@@ -239,7 +239,7 @@ fn what_a_killed_process_left_can_be_taken_down_by_its_name() {
         let left = Left::by_a_crash("down", holding);
 
         match lab::cli::down(&left.name) {
-            // Another test's start has removed it already.
+            // Another test has removed it already.
             Ok(()) | Err(Error::NotUp(_)) => {}
             Err(error) => panic!("{error}"),
         }
