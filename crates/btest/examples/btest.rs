@@ -1,4 +1,4 @@
-//! The bandwidth test on this machine's sockets, to try it with programs of others.
+//! Bandwidth test on this machine's sockets, for interoperability tests.
 //!
 //! ```text
 //! btest server 0.0.0.0:2000 none|md5|ec-srp5 PASSWORD

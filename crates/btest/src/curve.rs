@@ -1,36 +1,34 @@
-//! The group of EC-SRP5: Curve25519, with points on the wire as a Montgomery x and the low bit of
-//! the Montgomery y.
+//! Curve25519 for EC-SRP5, with points encoded as Montgomery x and the low bit of Montgomery y.
 //!
-//! MikroTik calculates in Weierstrass form, which is the same group under other coordinates. Here
-//! curve25519-dalek calculates in Edwards form, in constant time. It knows a point by its x and the
-//! sign of its *Edwards* x, so what is left is to translate between the two low bits. With
-//! v² = u³ + 486662·u² + u and x = c·u/v (RFC 7748, 4.1), both bits change when v changes its sign;
-//! so whether they differ depends on u alone.
+//! MikroTik computes in Weierstrass form, which is isomorphic. This module computes in Edwards form by
+//! curve25519-dalek, in constant time. Dalek decodes a point from x and the sign of *Edwards* x, so the module
+//! translates between the two low bits. With v² = u³ + 486662·u² + u and x = c·u/v (RFC 7748, 4.1), both bits
+//! change when v changes its sign; so whether they differ depends on u alone.
 
 use crypto_bigint::{U256, const_prime_monty_params, modular::ConstMontyForm};
 use curve25519_dalek::{EdwardsPoint, MontgomeryPoint, Scalar};
 use subtle::{Choice, ConditionallySelectable};
 
-/// A public point on the wire.
+/// A public point as encoded on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Public {
-    /// Its Montgomery x, big-endian.
+    /// Montgomery x, big-endian.
     pub x: [u8; 32],
-    /// The low bit of its Montgomery y.
+    /// Low bit of Montgomery y.
     pub parity: u8,
 }
 
 impl Public {
-    /// Length on the wire.
+    /// Encoded length in bytes.
     pub const LEN: usize = 33;
 
-    /// Reads a point; whether there is such a point is not looked at.
+    /// Decodes a point without checking that it is on the curve.
     pub fn parse(bytes: &[u8; Self::LEN]) -> Self {
         let [x @ .., parity] = *bytes;
         Self { x, parity }
     }
 
-    /// The bytes of it.
+    /// Encodes the point.
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         bytes[..32].copy_from_slice(&self.x);
@@ -38,7 +36,7 @@ impl Public {
         bytes
     }
 
-    /// How a point stands on the wire. The neutral element, which has no x there, has x 0.
+    /// Encodes a curve point. The neutral element, which has no Montgomery x, becomes x 0.
     pub(crate) fn of(point: &EdwardsPoint) -> Self {
         let mut x = point.to_montgomery().to_bytes();
         x.reverse();
@@ -50,7 +48,7 @@ impl Public {
         }
     }
 
-    /// The point; None where there is none with this x.
+    /// Returns the curve point; `None` if no point has this x.
     pub(crate) fn lift(&self) -> Option<EdwardsPoint> {
         let x = field(&self.x);
         let (differs, exists) = bits_differ(&x);
@@ -63,13 +61,12 @@ impl Public {
     }
 }
 
-/// `scalar` times the group's generator, which is the point with x 9 and an even y. It is the base
-/// point of Ed25519.
+/// Returns `scalar` times the generator: the point with x 9 and even y, which is the base point of Ed25519.
 pub(crate) fn mul_generator(scalar: &Scalar) -> EdwardsPoint {
     EdwardsPoint::mul_base(scalar)
 }
 
-/// A scalar from a big-endian number, modulo the group's order.
+/// Reduces a big-endian number modulo the group order.
 pub(crate) fn scalar(mut bytes: [u8; 32]) -> Scalar {
     bytes.reverse();
     Scalar::from_bytes_mod_order(bytes)
@@ -85,26 +82,26 @@ const_prime_monty_params!(
 
 type Field = ConstMontyForm<Modulus, { U256::LIMBS }>;
 
-/// The square root of -486664 that makes the generator's two low bits equal.
+/// Square root of -486664 that makes the generator's two low bits equal.
 const ROOT: Field = Field::new(&U256::from_be_hex(
     "0f26edf460a006bbd27b08dc03fc4f7ec5a1d3d14b7d1a82cc6e04aaff457e06",
 ));
-/// The curve's coefficient.
+/// Coefficient of the curve.
 const A: Field = Field::new(&U256::from_u32(486_662));
 
-/// A big-endian number modulo the field's.
+/// Reduces a big-endian number modulo the field prime.
 fn field(bytes: &[u8; 32]) -> Field {
     Field::new(&U256::from_be_slice(bytes))
 }
 
-/// Whether the low bits of the Montgomery y and the Edwards x differ, 0 or 1, at this Montgomery x;
-/// and whether the curve has points there.
+/// Returns 1 if the low bits of Montgomery y and Edwards x differ at this Montgomery x, and whether the curve
+/// has points there.
 fn bits_differ(u: &Field) -> (u8, Choice) {
     let square = (u.square() + A * *u + Field::ONE) * *u;
     let root = square.sqrt();
     let exists = root.is_some();
     let v = root.unwrap_or(Field::ZERO);
-    // At u = 0 there is one point, whose x is 0.
+    // u = 0 has a single point, whose x is 0.
     let x = ROOT * *u * v.invert().unwrap_or(Field::ZERO);
     let differs = low_bit(&v) ^ low_bit(&x);
     let exists = Choice::from(exists.to_u8());

@@ -1,9 +1,9 @@
-//! The part of a test in which data flow, the same for both ends: what arrives is counted, and once
-//! a second each receiver tells the sender how much it was.
+//! Data phase of a test, for both ends: counts what arrives; once a second each receiver reports the amount to
+//! the sender.
 //!
-//! A *line* is a TCP connection: all that carry data, or the control connection of a UDP test. Both
-//! ends of a UDP test send status messages on it. In a TCP test who receives data sends them, on
-//! each line what arrived on that line; so whoever adds them up has the whole.
+//! A *line* is a TCP connection: each one that carries data, or the control connection of a UDP test. In a UDP
+//! test both ends send status messages on the control connection. In a TCP test the receiver sends them on each
+//! line, about that line; their sum is the total.
 
 use std::net::IpAddr;
 
@@ -19,43 +19,43 @@ use crate::wire::{self, Command, Protocol, STATUS_LEN, Status};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Which end of a test this is.
+/// Role in a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Client,
     Server,
 }
 
-/// A test whose data flow.
+/// A test in its data phase.
 #[derive(Debug)]
 pub(crate) struct Data {
     protocol: Protocol,
     flow: Option<Flow>,
     receives: bool,
-    /// Bytes of a datagram's headers.
+    /// Header bytes per datagram.
     overhead: u16,
     lines: Vec<Line>,
     losses: Losses,
-    /// Bytes of datagrams in this second.
+    /// Datagram bytes received in the current second.
     received: u64,
     reports: Reports,
     rx: Meter,
     cpu_percent: u8,
     remote_cpu_percent: Option<u8>,
-    /// Whether data may flow; before that the other connections of the test join.
+    /// True after all connections have joined and data may flow.
     is_open: bool,
     began: Instant,
-    /// When the last second ended.
+    /// End of the last second.
     last: Instant,
     second: u32,
 }
 
-/// A status message to be sent on a line.
+/// Line and contents of a status message to send.
 pub(crate) type Message = (u64, [u8; STATUS_LEN]);
 
 impl Data {
-    /// What a command asks for, with the line on which it was accepted. `limit_bps` is what this
-    /// end may send, 0 for no limit; `peer` tells how long a datagram's headers are.
+    /// Creates the data phase of a command on its first line. `limit_bps` limits the local sender, 0 means no
+    /// limit; `peer` determines the header length of datagrams.
     pub(crate) fn new(
         end: End,
         command: &Command,
@@ -106,47 +106,47 @@ impl Data {
         }
     }
 
-    /// A further connection carries data.
+    /// Adds a further connection.
     pub(crate) fn add(&mut self, line: u64) {
         self.lines.push(Line::new(line));
     }
 
-    /// A connection is no more.
+    /// Removes a connection.
     pub(crate) fn remove(&mut self, line: u64) {
         self.lines.retain(|own| own.id != line);
     }
 
-    /// The connections that carry data, or the control connection.
+    /// Iterates over the lines.
     pub(crate) fn lines(&self) -> impl ExactSizeIterator<Item = u64> {
         self.lines.iter().map(|line| line.id)
     }
 
-    /// Data may flow from here on.
+    /// Starts the data transfer.
     pub(crate) fn open(&mut self, now: Instant) {
         self.is_open = true;
         (self.began, self.last) = (now, now);
     }
 
-    /// What this end may send; None where it sends nothing, or nothing yet.
+    /// Returns the flow control; `None` while this end may not send.
     pub(crate) fn flow(&mut self) -> Option<&mut Flow> {
         self.flow.as_mut().filter(|_| self.is_open)
     }
 
-    /// The ports that datagrams came from.
+    /// Returns the loss counters, with the source ports of datagrams.
     pub(crate) const fn losses(&self) -> &Losses {
         &self.losses
     }
 
-    /// Sets this end's load, which the other end is told.
+    /// Sets the local CPU load for status messages.
     pub(crate) fn set_cpu_percent(&mut self, percent: u8) {
         self.cpu_percent = percent.min(100);
     }
 
-    /// Takes what arrived on a line.
+    /// Processes bytes that arrived on a line.
     ///
     /// # Errors
     ///
-    /// The control connection of a UDP test carries something else than status messages.
+    /// The control connection of a UDP test carries anything but status messages.
     pub(crate) fn receive(&mut self, line: u64, mut bytes: &[u8]) -> Result<(), Reason> {
         let Some(line) = self.lines.iter_mut().find(|own| own.id == line) else {
             return Ok(());
@@ -166,9 +166,9 @@ impl Data {
         Ok(())
     }
 
-    /// Takes a datagram that came from this port.
+    /// Processes a datagram from this port.
     pub(crate) fn receive_datagram(&mut self, port: u16, datagram: &[u8]) {
-        // An empty one opens the way for others, and is no data.
+        // Empty datagrams open firewalls, and are no data.
         if let Some(number) = wire::datagram_number(datagram) {
             self.losses.hear(port, number);
             self.received += datagram.len() as u64 + u64::from(self.overhead);
@@ -177,17 +177,17 @@ impl Data {
         }
     }
 
-    /// When the second ends.
+    /// Returns the end of the current second.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.is_open.then_some(self.last + SECOND)
     }
 
-    /// When data began to flow.
+    /// Returns the start of the data transfer.
     pub(crate) fn began(&self) -> Option<Instant> {
         self.is_open.then_some(self.began)
     }
 
-    /// Ends a second that is over, and gives the messages about it.
+    /// Ends the current second if it is over, and adds its status messages to `out`.
     pub(crate) fn tick(&mut self, now: Instant, out: &mut Vec<Message>) {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return;
@@ -206,7 +206,7 @@ impl Data {
             let status = Status {
                 cpu_percent: Some(self.cpu_percent),
                 second: self.second,
-                // The field begins again at 2^32.
+                // The field wraps at 2^32.
                 bytes: (received + datagrams) as u32,
             };
             out.push((line.id, status.to_bytes()));
@@ -214,7 +214,7 @@ impl Data {
         self.rx.push(total, span);
     }
 
-    /// What has been measured.
+    /// Returns the measurements.
     pub(crate) fn figures(&self, now: Instant) -> Figures {
         Figures {
             duration: self.began().map_or(Duration::ZERO, |began| now - began),
@@ -235,10 +235,10 @@ impl Data {
     }
 }
 
-/// Length of the headers of IP and UDP, which count with a datagram.
+/// Returns the length of IP and UDP headers, which count with a datagram.
 ///
-/// RouterOS: the size of a UDP test is that of its IPv4 packets. Of IPv6 nothing is known; here it
-/// is that of the packet, too.
+/// RouterOS: the size of a UDP test is that of its IPv4 packets. Its behaviour with IPv6 is unknown; here the
+/// size is that of the IPv6 packet.
 const fn header_len(peer: IpAddr) -> u16 {
     match peer {
         IpAddr::V4(_) => 28,
@@ -252,7 +252,7 @@ struct Line {
     id: u64,
     finder: Finder,
     inbox: Inbox,
-    /// Bytes of data in this second.
+    /// Data bytes received in the current second.
     received: u64,
 }
 
@@ -267,20 +267,20 @@ impl Line {
     }
 }
 
-/// What the other end tells of what arrived, put together from all lines.
+/// Sums the other end's status messages over all lines.
 #[derive(Debug, Default)]
 struct Reports {
     meter: Meter,
-    /// The second that messages are about.
+    /// Second of the messages.
     second: u32,
-    /// The last second that is complete.
+    /// Last complete second.
     complete: u32,
     bytes: u64,
     heard: usize,
 }
 
 impl Reports {
-    /// Takes a message of one of so many lines.
+    /// Adds the message of one of `lines` lines.
     fn hear(&mut self, status: &Status, lines: usize) {
         let ahead = status.second.wrapping_sub(self.second);
         if ahead != 0 && ahead < u32::MAX / 2 {
@@ -296,7 +296,7 @@ impl Reports {
         }
     }
 
-    /// The second is complete. What comes late counts with the next one.
+    /// Completes the second. Late messages count with the next one.
     fn end(&mut self) {
         self.heard = 0;
         let seconds = match self.complete {

@@ -1,38 +1,38 @@
-//! What a test shows: rates of both directions, losses, loads.
+//! Results of a test: rates of both directions, losses, CPU loads.
 
 use machine::Duration;
 
-/// What a test has measured so far.
+/// Measurements of a test so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// How long data have been under way.
+    /// Duration of the data transfer.
     pub duration: Duration,
-    /// What this end sent, as the other end tells of what it received.
+    /// Sent data, as the other end reports its arrival.
     pub tx: Rates,
-    /// What this end received.
+    /// Received data.
     pub rx: Rates,
-    /// Datagrams to this end that were lost.
+    /// Lost datagrams of the receiving direction.
     pub lost_packets: u64,
-    /// Load of this end's processor in percent.
+    /// Local CPU load in percent.
     pub local_cpu_percent: u8,
-    /// Load of the other end's processor in percent; None until it says.
+    /// Remote CPU load in percent; `None` until reported.
     pub remote_cpu_percent: Option<u8>,
 }
 
-/// What one direction carries, in bit/s.
+/// Rates of one direction in bit/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rates {
-    /// In the last second.
+    /// Rate of the last second.
     pub current_bps: u64,
-    /// In the last ten seconds.
+    /// Average of the last ten seconds.
     pub ten_second_average_bps: u64,
-    /// Since the beginning.
+    /// Average since the start.
     pub total_average_bps: u64,
-    /// Bytes since the beginning.
+    /// Bytes since the start.
     pub total_bytes: u64,
 }
 
-/// Seconds that are kept for the average.
+/// Seconds in the moving average.
 const KEPT: usize = 10;
 
 /// Measures one direction, second by second.
@@ -44,7 +44,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// So many bytes were carried in the last span of about a second.
+    /// Adds the bytes of one interval of about a second.
     pub(crate) fn push(&mut self, bytes: u64, span: Duration) {
         self.last[self.count % KEPT] = (bytes, span);
         self.count += 1;

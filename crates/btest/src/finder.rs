@@ -1,28 +1,27 @@
-//! Finding status messages in what a TCP connection carries.
+//! Finds status messages in the data of a TCP connection.
 //!
-//! A test of TCP has data and status messages on the same connection, without any framing. What
-//! RouterOS does about that is not known. Two things tell a message from data: its fixed bytes
-//! (07, the load with its highest bit, two zeros), and that seconds count up. Together they leave
-//! each random byte one chance in 2^54 to look like the first one of a message: twice a year at
-//! 10 Gbit/s, and the count of seconds mends itself after at most eight. Zeros never do.
+//! A TCP test mixes data and status messages on one connection without framing; how RouterOS separates them is
+//! unknown. Two features distinguish a message: its fixed bytes (07, the load with its highest bit, two zeros),
+//! and increasing seconds. Random data match with a probability of 2^-54 per byte: twice a year at 10 Gbit/s,
+//! and the count of seconds recovers after at most eight. Zeros never match.
 
 use crate::wire::{STATUS_LEN, Status};
 
-/// How far the second of a message may be ahead of the last one's.
+/// Maximum distance between the seconds of two messages.
 const AHEAD: u32 = 8;
 
-/// A search over the bytes of one connection, in pieces of any size.
+/// Incremental search over the bytes of one connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Finder {
-    /// The end of a piece, that may be the beginning of a message.
+    /// End of the last piece: possible beginning of a message.
     held: [u8; STATUS_LEN],
     held_len: usize,
-    /// The second of the last message.
+    /// Second of the last message.
     second: u32,
 }
 
 impl Finder {
-    /// Takes the next bytes. Appends the messages that end in them; gives how many bytes were data.
+    /// Processes the next bytes. Appends the messages that end in them; returns the number of data bytes.
     pub(crate) fn feed(&mut self, bytes: &[u8], found: &mut Vec<Status>) -> usize {
         let (mut data, mut at) = self.feed_held(bytes, found);
         while let Some(rest) = bytes.get(at..).filter(|_| self.held_len == 0) {
@@ -49,8 +48,8 @@ impl Finder {
         data
     }
 
-    /// Goes over what was held, with the first bytes of the next piece behind it. Gives how many
-    /// bytes were data and how many of the piece are done with; all if some are held again.
+    /// Searches the held bytes, continued by the next piece. Returns the number of data bytes, and the number
+    /// of bytes of the piece that are done: all, if bytes are held again.
     fn feed_held(&mut self, bytes: &[u8], found: &mut Vec<Status>) -> (usize, usize) {
         let held = core::mem::take(&mut self.held_len);
         let mut window = [0; 2 * STATUS_LEN];
@@ -78,13 +77,13 @@ impl Finder {
         (data, at - held)
     }
 
-    /// Keeps less than a message.
+    /// Holds an incomplete message.
     fn hold(&mut self, bytes: &[u8]) {
         self.held_len = bytes.len().min(STATUS_LEN);
         self.held[..self.held_len].copy_from_slice(&bytes[..self.held_len]);
     }
 
-    /// What begins here.
+    /// Classifies the start of `bytes`.
     fn look(&mut self, bytes: &[u8]) -> Look {
         let Some(message) = bytes.first_chunk::<STATUS_LEN>() else {
             let mut message = [7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -107,7 +106,7 @@ impl Finder {
 enum Look {
     Message(Status),
     Data,
-    /// A message may begin, whose end is not here.
+    /// Possible message that continues in the next piece.
     Short,
 }
 

@@ -1,60 +1,60 @@
-//! How much data one end of a test may send now, and what it has sent.
+//! Flow control of a test's sender.
 //!
-//! Data never cross the machine. A driver asks the flow what it may send, sends so much from
-//! buffers of its own ([`buffer`]), and says what it has sent:
+//! Data never pass through the state machine. A driver asks for its allowance, sends that much from
+//! its own buffers ([`buffer`]), and reports what it sent:
 //!
 //! ```text
-//! allowance ─▶ units of so many bytes, now ─▶ write ─▶ sent_bytes or sent_datagrams
-//!           └▶ none: come again at this time
+//! allowance ─▶ units of equal size, now ─▶ write ─▶ sent_bytes or sent_datagrams
+//!           └▶ none: ask again at this time
 //! ```
 //!
-//! Several TCP connections share one flow: a speed is that of the test.
+//! Several TCP connections share one flow: a rate limit applies to the whole test.
 
 use machine::{Duration, Instant, Rng};
 
 use crate::wire::{self, Fill, Protocol};
 
-/// The most that an allowance has, in bytes.
+/// Maximum of an allowance in bytes.
 const ALLOWANCE_BYTES: usize = 1 << 20;
-/// What a sender that was late may catch up on.
+/// Backlog that a late sender may catch up on.
 const LATE: Duration = Duration::from_millis(20);
-/// The slowest that a sender without a limit becomes, in bit/s.
+/// Minimum rate of an adaptive sender in bit/s.
 const SLOWEST_BPS: u64 = 1_000_000;
-/// A TCP sender with a limit sends at least so many chunks in a second, so that it is even.
+/// Minimum number of chunks per second of a rate-limited TCP sender, for an even rate.
 const CHUNKS_PER_SECOND: u64 = 20;
 
-/// What may be sent now.
+/// Amount that may be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// So many datagrams, or chunks of TCP, of [`Flow::unit`] bytes each.
+    /// Number of datagrams or TCP chunks, of [`Flow::unit`] bytes each.
     pub units: usize,
-    /// When to ask again, at the latest when `units` are sent. It is not later than `now` where
-    /// there is no limit.
+    /// Time of the next request, at the latest when `units` are sent. Not later than `now` without a rate
+    /// limit.
     pub again: Instant,
 }
 
-/// The sending side of a test.
+/// Sending side of a test.
 #[derive(Clone, Debug)]
 pub struct Flow {
     protocol: Protocol,
     fill: Fill,
-    /// Bytes of payload in a unit.
+    /// Payload bytes per unit.
     unit: usize,
-    /// Bytes of headers that count with a unit.
+    /// Header bytes that count with a unit.
     overhead: usize,
-    /// The operator's limit; 0 is none.
+    /// Configured rate limit; 0 means none.
     limit_bps: u64,
-    /// Time that a unit takes; zero is none.
+    /// Interval between units; zero means none.
     interval: Duration,
-    /// When the next unit is due.
+    /// Time of the next unit.
     next: Instant,
     number: u32,
     sent: u64,
 }
 
 impl Flow {
-    /// Units of `size` bytes, of which `overhead` are headers of IP and UDP, at `limit_bps` bit/s;
-    /// 0 is no limit.
+    /// Creates a flow of units of `size` bytes, `overhead` of them IP and UDP headers, at `limit_bps` bit/s; 0
+    /// means no limit.
     pub(crate) fn new(
         (protocol, fill): (Protocol, Fill),
         size: u16,
@@ -74,7 +74,7 @@ impl Flow {
             limit_bps,
             interval: Duration::ZERO,
             next: now,
-            // Which number is RouterOS's first is not known. Receivers look at gaps alone.
+            // RouterOS's first number is unknown. Receivers look at gaps only.
             number: 1,
             sent: 0,
         };
@@ -82,27 +82,27 @@ impl Flow {
         flow
     }
 
-    /// What carries the data.
+    /// Returns the transport of the data.
     pub const fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// What the data consist of.
+    /// Returns the contents of the data.
     pub const fn fill(&self) -> Fill {
         self.fill
     }
 
-    /// Bytes of a datagram's payload, or of a chunk. A chunk may be sent in parts.
+    /// Returns the payload bytes of a datagram or TCP chunk. A chunk may be sent in parts.
     pub const fn unit(&self) -> usize {
         self.unit
     }
 
-    /// What has been sent, in bytes, with the headers that count.
+    /// Returns the bytes sent, including counted headers.
     pub const fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// What may be sent now.
+    /// Returns the amount that may be sent now.
     pub fn allowance(&self, now: Instant) -> Allowance {
         let most = (ALLOWANCE_BYTES / self.counted().max(1)).max(1);
         if self.interval.is_zero() {
@@ -126,26 +126,26 @@ impl Flow {
         }
     }
 
-    /// Writes the number of the `ahead`th datagram from here on.
+    /// Writes the sequence number of the datagram `ahead` positions from the next.
     pub fn number(&self, ahead: usize, datagram: &mut [u8]) {
         wire::set_datagram_number(datagram, self.number.wrapping_add(ahead as u32));
     }
 
-    /// So many datagrams have been sent.
+    /// Reports `count` sent datagrams.
     pub fn sent_datagrams(&mut self, count: usize, now: Instant) {
         self.number = self.number.wrapping_add(count as u32);
         self.spend(count.saturating_mul(self.counted()), now);
     }
 
-    /// So many bytes of TCP have been sent.
+    /// Reports `count` sent bytes of TCP.
     pub fn sent_bytes(&mut self, count: usize, now: Instant) {
         self.spend(count, now);
     }
 
-    /// The other end received so many bytes in a second.
+    /// Adapts the rate to the bytes that the other end received in a second.
     ///
-    /// RouterOS: a UDP sender without a limit sends more than the receiver got, so that it finds
-    /// out whether the link can take it; half as much again, as captures have it.
+    /// RouterOS: a UDP sender without a limit sends more than arrives, to probe the capacity of the link;
+    /// captures show half as much again.
     pub(crate) fn adapt(&mut self, received: u64) {
         if self.protocol == Protocol::Udp && self.limit_bps == 0 && received > 0 {
             let bps = received.saturating_mul(12).max(SLOWEST_BPS);
@@ -164,7 +164,7 @@ impl Flow {
         self.unit + self.overhead
     }
 
-    /// How late a sender may be and still catch up.
+    /// Returns the backlog that may be caught up on.
     fn latest(&self) -> Duration {
         LATE.max(self.interval)
     }
@@ -175,7 +175,7 @@ impl Flow {
         }
         let nanos = self.counted() as u128 * 8_000_000_000 / u128::from(bps);
         let nanos = u64::try_from(nanos).unwrap_or(u64::MAX).max(1);
-        // RouterOS: fewer than two datagrams in a second are one.
+        // RouterOS: rates below two datagrams per second become one.
         match self.protocol {
             Protocol::Udp if nanos > 500_000_000 => Duration::from_secs(1),
             _ => Duration::from_nanos(nanos),
@@ -183,7 +183,7 @@ impl Flow {
     }
 }
 
-/// Bytes for a driver to send, again and again. Equal seeds give equal bytes.
+/// Returns send data that a driver may repeat. Equal seeds give equal bytes.
 pub fn buffer(fill: Fill, len: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![0; len];
     if fill == Fill::Random {
@@ -192,7 +192,7 @@ pub fn buffer(fill: Fill, len: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// The size of a chunk; smaller where one would take a good part of a second.
+/// Returns the chunk size; smaller if one chunk would take a large part of a second.
 fn even_chunk(size: u16, limit_bps: u64) -> u16 {
     let size = if size == 0 { wire::TCP_SIZE } else { size };
     let even = limit_bps / 8 / CHUNKS_PER_SECOND;
@@ -221,7 +221,7 @@ mod tests {
         Flow::new((protocol, Fill::Zeros), size, overhead, limit_bps, START)
     }
 
-    /// What a driver sends within a time if it does all that it may.
+    /// Returns the bytes that a driver sends in a time span if it uses its whole allowance.
     fn sent_within(flow: &mut Flow, span: Duration) -> u64 {
         let before = flow.sent();
         let mut now = START;

@@ -1,15 +1,14 @@
-//! Bytes of a handshake, gathered until a message is complete. What is behind a message is not
-//! touched, so data that follow it are not copied.
+//! Buffer for incomplete handshake messages. Bytes after a message stay untouched, so that data are not copied.
 
-/// An incomplete message; never more than 256 bytes.
+/// An incomplete message of at most 256 bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inbox {
     held: Vec<u8>,
 }
 
 impl Inbox {
-    /// Takes a message of `N` bytes from what is held and from the front of `bytes`; None if they
-    /// are not enough, and held.
+    /// Takes a message of `N` bytes from the buffer and the front of `bytes`. Returns `None`, with all bytes
+    /// buffered, if they are too few.
     pub(crate) fn take<const N: usize>(&mut self, bytes: &mut &[u8]) -> Option<[u8; N]> {
         if !self.fill(N, bytes) {
             return None;
@@ -19,7 +18,7 @@ impl Inbox {
         message
     }
 
-    /// Takes a message behind a byte with its length.
+    /// Takes a message with a leading length byte.
     pub(crate) fn take_framed(&mut self, bytes: &mut &[u8]) -> Option<Vec<u8>> {
         if !self.fill(1, bytes) {
             return None;
@@ -33,7 +32,7 @@ impl Inbox {
         message
     }
 
-    /// Moves bytes until so many are held. Whether they are.
+    /// Moves bytes into the buffer until it holds `len`. Returns false if they are too few.
     fn fill(&mut self, len: usize, bytes: &mut &[u8]) -> bool {
         let missing = len.saturating_sub(self.held.len()).min(bytes.len());
         let (more, rest) = bytes.split_at(missing);
@@ -43,7 +42,7 @@ impl Inbox {
     }
 }
 
-/// A message behind a byte with its length. One of more than 255 bytes is cut.
+/// Prepends a length byte to a message; truncates beyond 255 bytes.
 pub(crate) fn framed(message: &[u8]) -> Vec<u8> {
     let len = u8::try_from(message.len()).unwrap_or(u8::MAX);
     let mut bytes = vec![len];

@@ -1,20 +1,20 @@
-//! MikroTik's bandwidth test (`/tool/bandwidth-test`, `/tool/bandwidth-server`): its client and its
-//! server as machines.
+//! MikroTik's bandwidth test (`/tool/bandwidth-test`, `/tool/bandwidth-server`): client and server as state
+//! machines.
 //!
 //! ```text
-//! wire ◀─ md5, srp ◀─ client, server ─▶ data ─▶ flow      what may be sent
+//! wire ◀─ md5, srp ◀─ client, server ─▶ data ─▶ flow      rate of the sender
 //!                                            ─▶ finder    status messages among data of TCP
 //!                                            ─▶ losses    gaps among datagrams
-//!                                            ─▶ figures   what is shown
+//!                                            ─▶ figures   measurements
 //! ```
 //!
-//! Machines have no socket, thread or clock. A driver gives them what arrives as events and carries
-//! out their actions in order; whether it blocks, polls or waits in tasks is its own affair. Data
-//! never cross a machine: what is sent comes from buffers of the driver, as much as [`Flow`] says;
-//! what is received is looked at in place.
+//! The state machines own no socket, thread or clock. A driver passes in received bytes as events and
+//! carries out their actions in order; it may block, poll or use tasks. Data to send never pass
+//! through a machine: the driver sends its own buffers, as much as [`Flow`] allows; received data are
+//! inspected in place.
 //!
 //! Begin reading with [`wire`], then [`Client`]. MikroTik publishes no description of the protocol;
-//! what is not known for sure is said where it matters.
+//! comments name the details that are unknown.
 
 #![forbid(unsafe_code)]
 

@@ -1,15 +1,15 @@
-//! How many datagrams were lost, by the gaps in their numbers.
+//! Loss counters from gaps in sequence numbers.
 //!
-//! RouterOS 7 sends from several ports to one. Whether it numbers the datagrams of each port or
-//! those of all together is not known, so both are counted: numbers that come more often than they
-//! can are each port's; otherwise the smaller count is the right one.
+//! RouterOS 7 sends from several ports to one. It is unknown whether it numbers datagrams per port or in total,
+//! so both are counted: with duplicate numbers in total, the count per port applies; otherwise the smaller
+//! count.
 
-/// Most ports that are counted each. A command can ask for 255.
+/// Maximum number of separately counted ports. A command can request 255.
 const PORTS: usize = 255;
-/// A jump by more is a new beginning.
+/// A larger jump restarts the sequence.
 const JUMP: u32 = 1 << 20;
 
-/// What datagrams have arrived.
+/// Received datagrams by port and in total.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses {
     all: Run,
@@ -17,7 +17,7 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
-    /// A datagram with this number came from this port.
+    /// Counts a datagram with its sequence number.
     pub(crate) fn hear(&mut self, port: u16, number: u32) {
         self.all.hear(number);
         self.know(port);
@@ -26,7 +26,7 @@ impl Losses {
         }
     }
 
-    /// A datagram without a number came from this port.
+    /// Notes the source port of a datagram without a number.
     pub(crate) fn know(&mut self, port: u16) {
         let known = self.ports.iter().any(|(own, _)| *own == port);
         if !known && self.ports.len() < PORTS {
@@ -34,12 +34,12 @@ impl Losses {
         }
     }
 
-    /// The ports that datagrams came from, in the order in which they were first heard.
+    /// Iterates over the source ports, in order of first arrival.
     pub(crate) fn ports(&self) -> impl ExactSizeIterator<Item = u16> {
         self.ports.iter().map(|(port, _)| *port)
     }
 
-    /// How many datagrams are missing.
+    /// Returns the number of missing datagrams.
     pub(crate) fn lost(&self) -> u64 {
         let by_port = self.ports.iter().map(|(_, run)| run.lost()).sum();
         if self.all.is_shared() {
@@ -49,15 +49,15 @@ impl Losses {
     }
 }
 
-/// Datagrams that are numbered together.
+/// A sequence of numbered datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
-    /// The highest number; None before the first datagram.
+    /// Highest number; `None` before the first datagram.
     highest: Option<u32>,
-    /// Numbers from the first to the highest.
+    /// Count of numbers from the first to the highest.
     numbers: u64,
     received: u64,
-    /// Lost before the last new beginning.
+    /// Losses before the last restart.
     before: u64,
 }
 
@@ -70,7 +70,7 @@ impl Run {
                 self.numbers += u64::from(ahead);
                 self.highest = Some(number);
             }
-            // Late, or twice.
+            // Late or duplicate.
             Some(ahead) if ahead.wrapping_neg() <= JUMP => self.received += 1,
             _ => {
                 *self = Self {
@@ -87,7 +87,7 @@ impl Run {
         self.before + self.numbers.saturating_sub(self.received)
     }
 
-    /// Whether numbers came more often than they can where they are one sequence.
+    /// Returns true if numbers repeat, so that several sequences share them.
     const fn is_shared(&self) -> bool {
         self.received > self.numbers
     }

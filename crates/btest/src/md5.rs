@@ -1,7 +1,6 @@
-//! The proof of a password that RouterOS before 6.43 asks for: MD5 over the password, and over the
-//! password with the server's challenge.
+//! MD5 authentication of RouterOS before 6.43: MD5 over the password and a hash of password and challenge.
 //!
-//! Who sees a proof on its way can try passwords on it; EC-SRP5 has no such flaw ([`crate::srp`]).
+//! An eavesdropper can test passwords against a captured answer; EC-SRP5 prevents that ([`crate::srp`]).
 
 use subtle::ConstantTimeEq;
 
@@ -9,9 +8,9 @@ use crate::wire::CHALLENGE_LEN;
 
 /// Length of the digest.
 const DIGEST_LEN: usize = 16;
-/// Length of a user's name on the wire, filled up with zeros.
+/// Length of a user name on the wire, padded with zeros.
 const NAME_LEN: usize = 32;
-/// Length of a client's answer: the digest, then the name.
+/// Length of a client's answer: digest and name.
 pub const ANSWER_LEN: usize = DIGEST_LEN + NAME_LEN;
 
 /// A client's answer to a challenge.
@@ -22,7 +21,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer of a user with a password. None where the name has more than 32 bytes.
+    /// Computes the answer; `None` if the name has more than 32 bytes.
     pub fn new(user: &str, password: &str, challenge: &[u8; CHALLENGE_LEN]) -> Option<Self> {
         let mut name = [0; NAME_LEN];
         name.get_mut(..user.len())?.copy_from_slice(user.as_bytes());
@@ -32,7 +31,7 @@ impl Answer {
         })
     }
 
-    /// Reads an answer.
+    /// Decodes an answer.
     pub fn parse(bytes: &[u8; ANSWER_LEN]) -> Self {
         let mut answer = Self {
             digest: [0; DIGEST_LEN],
@@ -43,7 +42,7 @@ impl Answer {
         answer
     }
 
-    /// The bytes of it.
+    /// Encodes the answer.
     pub fn to_bytes(&self) -> [u8; ANSWER_LEN] {
         let mut bytes = [0; ANSWER_LEN];
         bytes[..DIGEST_LEN].copy_from_slice(&self.digest);
@@ -51,14 +50,14 @@ impl Answer {
         bytes
     }
 
-    /// The user's name: up to the first zero. None where it is not UTF-8.
+    /// Returns the user name up to the first zero; `None` if it is not UTF-8.
     pub fn user(&self) -> Option<&str> {
         let end = self.name.iter().position(|&byte| byte == 0);
         let name = &self.name[..end.unwrap_or(NAME_LEN)];
         core::str::from_utf8(name).ok()
     }
 
-    /// Whether it proves this password. The comparison takes the same time however it ends.
+    /// Verifies a password in constant time.
     pub fn proves(&self, password: &str, challenge: &[u8; CHALLENGE_LEN]) -> bool {
         self.digest.ct_eq(&digest(password, challenge)).into()
     }

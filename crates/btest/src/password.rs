@@ -1,13 +1,13 @@
-//! A password that no log shows.
+//! A password that `Debug` output hides.
 
 use core::fmt;
 
-/// A user's password. Its `Debug` does not show it.
+/// Password of a user; its `Debug` output hides it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Password(String);
 
 impl Password {
-    /// The password itself.
+    /// Returns the password.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,47 +1,47 @@
-//! Why a connection or a test ended.
+//! Reasons for the end of a connection or test.
 
 use core::fmt;
 
-/// Why a connection or a test ended.
+/// Reason for the end of a connection or test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// The operator stopped it.
+    /// Stopped by the operator.
     Stopped,
-    /// Its time is over.
+    /// End of the configured duration.
     Duration,
-    /// No connection to the server came about.
+    /// The connection to the server failed.
     NotConnected,
     /// The other end closed the connection.
     Closed,
-    /// The test that the connection was of has ended.
+    /// The test of the connection has ended.
     TestEnded,
-    /// The other end did not go on with the handshake.
+    /// The other end exceeded the time limit of the handshake.
     Timeout,
-    /// The server's first word is no hello.
+    /// The server's first message is no hello.
     BadHello,
-    /// A word of the server that is not known.
+    /// Unknown reply of the server.
     BadWord,
-    /// A command that does not exist.
+    /// Unknown command.
     BadCommand,
-    /// A request to join a test that is not, or is complete.
+    /// Request to join an unknown or complete test.
     BadToken,
-    /// A message of the exchange of a length that it cannot have, or a name that is no text.
+    /// Key exchange message of an impossible length, or a name that is not UTF-8.
     BadExchange,
-    /// A point of the exchange that is none.
+    /// Invalid public point.
     BadPoint,
-    /// A proof of a password that is wrong, or a user that is not known.
+    /// Wrong proof of the password, or unknown user.
     BadProof,
-    /// A name or password that the exchange has no room for.
+    /// Name or password too long for the exchange.
     BadUser,
-    /// Bytes where a status message should be.
+    /// Invalid bytes in place of a status message.
     BadStatus,
-    /// The server has no token for further connections.
+    /// The server sent no token for further connections.
     NoToken,
-    /// No UDP port is to be had.
+    /// No UDP port is free.
     NoPort,
-    /// There are as many tests as may be.
+    /// Too many tests.
     Sessions,
-    /// There are as many connections without a test as may be.
+    /// Too many connections without a test.
     Connections,
     /// The server refused the command.
     RefusedCommand,

@@ -1,5 +1,5 @@
-//! EC-SRP5: how a client and a server of RouterOS 6.43 and later prove to each other that they know
-//! a password, and nothing of it crosses the wire. Winbox and MAC-Telnet use the same.
+//! EC-SRP5: password-authenticated key exchange of RouterOS 6.43 and later. Client and server prove
+//! to each other that they know a password without sending it. Winbox and MAC-Telnet use it, too.
 //!
 //! ```text
 //! client                                        server: salt, x of Γ, parity of Γ
@@ -8,16 +8,16 @@
 //! i = H(salt, H(name:password)), Γ = i·G,       j = H(x of A, x of B)
 //! Z = (i·j + a)·(B - hash(x of Γ))              Z = b·(A + j·Γ)
 //!                   H(j, x of Z) ─▶
-//!                                ◀─ H(j, what the client sent, x of Z)
+//!                                ◀─ H(j, the client's proof, x of Z)
 //! ```
 //!
 //! H is SHA-256, all numbers have 32 bytes, big-endian. Points are those of [`crate::curve`]. The
-//! mathematics are Margin Research's findings (`mikrotik_authentication`); two mistakes that are
-//! published with them are excluded by the tests here: the server's Γ is the real point with its own
-//! parity, neither `hash(x)` nor the point with an odd y.
+//! mathematics are Margin Research's findings (`mikrotik_authentication`). The tests exclude two
+//! mistakes of that publication: the server's Γ is the real point with its own parity, neither
+//! `hash(x)` nor the point with an odd y.
 //!
-//! Steps with secrets take constant time but for `hash` to a point, which tries numbers until one
-//! is a point. So is the protocol, and its number of tries depends on the password's x.
+//! Operations on secrets take constant time, except for hashing to a point, which tries numbers until one is
+//! the x of a point. That is part of the protocol, and the number of tries depends on the password's x.
 
 use core::fmt;
 
@@ -27,27 +27,27 @@ use subtle::ConstantTimeEq;
 
 use crate::curve::{Public, mul_generator, scalar};
 
-/// Length of a salt.
+/// Length of a salt in bytes.
 pub const SALT_LEN: usize = 16;
-/// Length of a proof.
+/// Length of a proof in bytes.
 pub const PROOF_LEN: usize = 32;
 
-/// A point of the other end that is none, or of so small an order that a secret would show.
+/// Error: the other end's point is not on the curve, or its small order would leak the secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadPoint;
 
-/// What a server keeps of a password. Who has it can pretend to be the server, not the user; and
-/// can try passwords on it.
+/// Stored form of a password. A thief can impersonate the server but not the user, and can test passwords
+/// against it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier {
-    /// Random bytes that make the verifiers of equal passwords different.
+    /// Random bytes, so that equal passwords have different verifiers.
     pub salt: [u8; SALT_LEN],
-    /// Γ: its x, and its parity, without which the server cannot calculate with it.
+    /// Γ: x and parity.
     pub gamma: Public,
 }
 
 impl Verifier {
-    /// The verifier of a user's password, with a salt that shall be random.
+    /// Computes the verifier of a user's password. `salt` should be random.
     pub fn of(user: &str, password: &str, salt: [u8; SALT_LEN]) -> Self {
         let i = scalar(identity(user, password, &salt));
         Self {
@@ -56,14 +56,14 @@ impl Verifier {
         }
     }
 
-    /// The salt of a name for which none is stored. With the same `secret` of 32 random bytes it is
-    /// always the same, as a stored one is.
+    /// Returns a fake salt for an unknown user: constant per name and `secret` (32 random bytes), like a stored
+    /// one.
     pub fn salt(user: &str, secret: &[u8; 32]) -> [u8; SALT_LEN] {
         let seed = hash(&[secret, b"salt", user.as_bytes()]);
         core::array::from_fn(|at| seed[at])
     }
 
-    /// A verifier for a user who does not exist, which no password fits.
+    /// Returns a verifier for an unknown user, which matches no password.
     pub fn decoy(user: &str, secret: &[u8; 32]) -> Self {
         let salt = Self::salt(user, secret);
         let i = scalar(hash(&[secret, b"gamma", user.as_bytes()]));
@@ -75,26 +75,26 @@ impl Verifier {
 }
 
 impl fmt::Debug for Verifier {
-    /// Who reads a log shall not try passwords on it.
+    /// Logs must not allow testing passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Verifier(..)")
     }
 }
 
-/// What a server answers to a client's name and point.
+/// Server's answer to a client's name and point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Challenge {
-    /// The server's point.
+    /// Public point of the server.
     pub public: Public,
-    /// The salt of the user's verifier.
+    /// Salt of the user's verifier.
     pub salt: [u8; SALT_LEN],
 }
 
 impl Challenge {
-    /// Length on the wire.
+    /// Encoded length in bytes.
     pub const LEN: usize = Public::LEN + SALT_LEN;
 
-    /// Reads a challenge.
+    /// Decodes a challenge.
     pub fn parse(bytes: &[u8; Self::LEN]) -> Self {
         let mut public = [0; Public::LEN];
         let mut salt = [0; SALT_LEN];
@@ -106,7 +106,7 @@ impl Challenge {
         }
     }
 
-    /// The bytes of it.
+    /// Encodes the challenge.
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         bytes[..Public::LEN].copy_from_slice(&self.public.to_bytes());
@@ -115,12 +115,12 @@ impl Challenge {
     }
 }
 
-/// What each end sends to prove that it knows the password, or the verifier.
+/// Proofs that each end knows password or verifier.
 #[derive(Clone)]
 pub struct Proofs {
-    /// The client's.
+    /// Proof of the client.
     pub client: [u8; PROOF_LEN],
-    /// The server's.
+    /// Proof of the server.
     pub server: [u8; PROOF_LEN],
 }
 
@@ -132,25 +132,25 @@ impl Proofs {
         Self { client, server }
     }
 
-    /// Whether these bytes are the client's proof. It takes the same time however it ends.
+    /// Verifies the client's proof in constant time.
     pub fn is_client(&self, proof: &[u8; PROOF_LEN]) -> bool {
         self.client.ct_eq(proof).into()
     }
 
-    /// Whether these bytes are the server's proof. It takes the same time however it ends.
+    /// Verifies the server's proof in constant time.
     pub fn is_server(&self, proof: &[u8; PROOF_LEN]) -> bool {
         self.server.ct_eq(proof).into()
     }
 }
 
-/// A client's key of one exchange.
+/// Client's key pair of one exchange.
 pub struct ClientKey {
     secret: Scalar,
     public: Public,
 }
 
 impl ClientKey {
-    /// The key of 32 bytes that nobody can guess, and that are used once.
+    /// Creates the key pair from 32 random bytes, to be used once.
     pub fn new(secret: [u8; 32]) -> Self {
         let secret = scalar(secret);
         Self {
@@ -159,16 +159,16 @@ impl ClientKey {
         }
     }
 
-    /// The point that the server gets.
+    /// Returns the public point for the server.
     pub const fn public(&self) -> &Public {
         &self.public
     }
 
-    /// The proofs that follow from a server's challenge.
+    /// Computes the proofs for a server's challenge.
     ///
     /// # Errors
     ///
-    /// The server's point is bad.
+    /// The server's point is invalid.
     pub fn proofs(
         &self,
         user: &str,
@@ -178,7 +178,7 @@ impl ClientKey {
         let i = scalar(identity(user, password, &challenge.salt));
         let gamma = Public::of(&mul_generator(&i));
         let server = challenge.public.lift().ok_or(BadPoint)?;
-        // With an odd y it is the negative of what the server added.
+        // With odd y, the hash point is the negative of what the server added.
         let server = server + hash_to_point(&gamma.x, 1);
         if server.is_small_order() {
             return Err(BadPoint);
@@ -189,7 +189,7 @@ impl ClientKey {
     }
 }
 
-/// A server's key of one exchange.
+/// Server's key pair of one exchange.
 pub struct ServerKey {
     secret: Scalar,
     gamma: EdwardsPoint,
@@ -197,11 +197,11 @@ pub struct ServerKey {
 }
 
 impl ServerKey {
-    /// The key for a user's verifier, of 32 bytes that nobody can guess, and that are used once.
+    /// Creates the key pair for a user's verifier from 32 random bytes, to be used once.
     ///
     /// # Errors
     ///
-    /// The verifier's point is none.
+    /// The verifier's point is invalid.
     pub fn new(secret: [u8; 32], verifier: &Verifier) -> Result<Self, BadPoint> {
         let secret = scalar(secret);
         let hidden = mul_generator(&secret) + hash_to_point(&verifier.gamma.x, 0);
@@ -215,16 +215,16 @@ impl ServerKey {
         })
     }
 
-    /// What the client gets.
+    /// Returns the challenge for the client.
     pub const fn challenge(&self) -> &Challenge {
         &self.challenge
     }
 
-    /// The proofs that follow from a client's point.
+    /// Computes the proofs for a client's point.
     ///
     /// # Errors
     ///
-    /// The client's point is bad.
+    /// The client's point is invalid.
     pub fn proofs(&self, client: &Public) -> Result<Proofs, BadPoint> {
         let j = hash(&[&client.x, &self.challenge.public.x]);
         let point = client.lift().ok_or(BadPoint)?;
@@ -236,13 +236,13 @@ impl ServerKey {
     }
 }
 
-/// The number that stands for a user's name and password.
+/// Hashes user name and password.
 fn identity(user: &str, password: &str, salt: &[u8; SALT_LEN]) -> [u8; 32] {
     let inner = hash(&[user.as_bytes(), b":", password.as_bytes()]);
     hash(&[salt, &inner])
 }
 
-/// The point that a number hashes to, with a y of this parity.
+/// Hashes a number to a point whose y has this parity.
 fn hash_to_point(x: &[u8; 32], parity: u8) -> EdwardsPoint {
     let mut number = hash(&[x]);
     loop {

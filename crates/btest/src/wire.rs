@@ -1,5 +1,5 @@
-//! Formats of the bandwidth test: the words and the command of the handshake, the status message,
-//! the header of a datagram.
+//! Wire formats of the bandwidth test: commands and replies of the handshake, status messages, and
+//! the sequence number of datagrams.
 //!
 //! ```text
 //! hello        01 00 00 00                    server, first
@@ -7,104 +7,104 @@
 //! join         token token 02 00 ...          in place of a command, 16 bytes
 //! accepted     01 token token 00              token 0 where the test has one TCP connection
 //! challenge    02 00 00 00 and 16 bytes       MD5
-//! exchange     03 00 00 00                    EC-SRP5; each message behind a byte with its length
+//! exchange     03 00 00 00                    EC-SRP5; each message has a leading length byte
 //! refused      00 00 00 00
 //! status       07 cpu 00 00, second, bytes    12 bytes, little-endian
 //! ```
 //!
-//! MikroTik publishes no description. Facts are from captures that others made: the README of
-//! btest-opensource, and the code and history of btest-rs.
+//! MikroTik publishes no description. The facts come from captures of other projects: the README of
+//! btest-opensource, and code and history of btest-rs.
 
-/// TCP port of a server's control connection, for tests of both protocols.
+/// TCP port of the control connection, for both protocols.
 pub const PORT: u16 = 2000;
-/// What lies between a server's UDP port and the first one of its client.
+/// Difference between the first UDP ports of client and server.
 pub const CLIENT_PORT_OFFSET: u16 = 256;
 
 /// Length of a command, and of a request to join.
 pub const COMMAND_LEN: usize = 16;
-/// Length of a word of the server.
+/// Length of a server reply.
 pub const WORD_LEN: usize = 4;
-/// Length of the challenge behind its word.
+/// Length of the challenge after its reply.
 pub const CHALLENGE_LEN: usize = 16;
 /// Length of a status message.
 pub const STATUS_LEN: usize = 12;
-/// Length of the number at the beginning of a datagram.
+/// Length of the sequence number at the start of a datagram.
 pub const DATAGRAM_HEADER_LEN: usize = 4;
 
-/// A server's first word.
+/// First message of a server.
 pub const HELLO: [u8; WORD_LEN] = [1, 0, 0, 0];
-/// The answer of a server that refuses a command, or a user.
+/// Reply that refuses a command or a user.
 pub const REFUSED: [u8; WORD_LEN] = [0, 0, 0, 0];
 
-/// Bytes of a TCP test in one chunk, as RouterOS asks for them.
+/// RouterOS: bytes per chunk of a TCP test.
 pub const TCP_SIZE: u16 = 0x8000;
-/// Size of a UDP test's packets, as RouterOS asks for them, with the headers of IP and UDP.
+/// RouterOS: packet size of a UDP test, including the headers of IP and UDP.
 pub const UDP_SIZE: u16 = 1500;
 
-/// What carries the data.
+/// Transport of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// Datagrams with numbers.
+    /// UDP datagrams with sequence numbers.
     Udp,
-    /// The control connection, and more where the test has more.
+    /// The control connection, and further TCP connections.
     Tcp,
 }
 
-/// Who sends data, as the client sees it. RouterOS: `direction` of `/tool/bandwidth-test`.
+/// Direction of the data, from the client's view. RouterOS: `direction` of `/tool/bandwidth-test`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The client.
+    /// The client sends.
     Transmit,
-    /// The server.
+    /// The server sends.
     Receive,
-    /// Both.
+    /// Both send.
     Both,
 }
 
 impl Direction {
-    /// Whether the client sends data.
+    /// Returns true if the client sends data.
     pub const fn client_sends(self) -> bool {
         matches!(self, Self::Transmit | Self::Both)
     }
 
-    /// Whether the server sends data.
+    /// Returns true if the server sends data.
     pub const fn server_sends(self) -> bool {
         matches!(self, Self::Receive | Self::Both)
     }
 }
 
-/// What data consist of.
+/// Contents of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// Bytes that no link can compress.
+    /// Incompressible bytes.
     Random,
     /// Zeros.
     Zeros,
 }
 
-/// What a client asks a server for.
+/// A client's request for a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// What carries the data.
+    /// Transport of the data.
     pub protocol: Protocol,
-    /// Who sends data.
+    /// Direction of the data.
     pub direction: Direction,
-    /// What the data consist of.
+    /// Contents of the data.
     pub fill: Fill,
-    /// Connections as on the wire: 0 is one.
+    /// Number of connections as on the wire: 0 means 1.
     pub count: u8,
-    /// Size that the server sends: of a UDP packet with its headers, or of a chunk of TCP.
+    /// Size that the server sends: of UDP packets with headers, or of TCP chunks.
     pub server_size: u16,
-    /// Size that the client sends, or its buffer; 0 where it does not say.
+    /// Size that the client sends, or its buffer; 0 if unspecified.
     pub client_size: u16,
-    /// The most that the server shall send, in bit/s; 0 is no limit.
+    /// Rate limit of the server in bit/s; 0 means none.
     pub server_speed_bps: u32,
-    /// The most that the client means to send, in bit/s; 0 is no limit.
+    /// Rate limit of the client in bit/s; 0 means none.
     pub client_speed_bps: u32,
 }
 
 impl Command {
-    /// Reads a command. None if its protocol or direction does not exist.
+    /// Decodes a command; `None` for an unknown protocol or direction.
     pub fn parse(bytes: &[u8; COMMAND_LEN]) -> Option<Self> {
         let [protocol, direction, fill, count, rest @ ..] = bytes;
         let [s0, s1, c0, c1, r0, r1, r2, r3, l0, l1, l2, l3] = *rest;
@@ -114,7 +114,7 @@ impl Command {
                 1 => Protocol::Tcp,
                 _ => return None,
             },
-            // On the wire it is as the server sees it.
+            // The wire format has the server's view.
             direction: match direction {
                 1 => Direction::Transmit,
                 2 => Direction::Receive,
@@ -134,7 +134,7 @@ impl Command {
         })
     }
 
-    /// The bytes of it.
+    /// Encodes the command.
     pub fn to_bytes(&self) -> [u8; COMMAND_LEN] {
         let [s0, s1] = self.server_size.to_le_bytes();
         let [c0, c1] = self.client_size.to_le_bytes();
@@ -155,39 +155,39 @@ impl Command {
         [p, d, f, n, s0, s1, c0, c1, r0, r1, r2, r3, l0, l1, l2, l3]
     }
 
-    /// How many connections the test has, or source ports of UDP; at least one.
+    /// Returns the number of connections, or of UDP source ports; at least 1.
     pub const fn connections(&self) -> u8 {
         if self.count == 0 { 1 } else { self.count }
     }
 
-    /// Whether further TCP connections join the first one by a token.
+    /// Returns true if further TCP connections join by a token.
     pub const fn has_token(&self) -> bool {
         matches!(self.protocol, Protocol::Tcp) && self.count > 1
     }
 }
 
-/// What joins further TCP connections to a test.
+/// Token by which further TCP connections join a test.
 ///
-/// Its first byte is above 1 and its second is not 0, so that no request to join looks like a
-/// command, and no accepted word with it like one without.
+/// Its first byte is above 1 and its second is not 0, so that a request to join differs from every command, and
+/// an accepting reply with token from one without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Token(u16);
 
 impl Token {
-    /// One from a random number.
+    /// Derives a token from a random number.
     pub const fn new(random: u16) -> Self {
-        // One bit of the high byte is enough to pass 1, one of the low byte to pass 0.
+        // A bit in the high byte makes it greater than 1, a bit in the low byte nonzero.
         Self(random | 0x0201)
     }
 
-    /// The token of a request to join; None where the bytes are no such request.
+    /// Decodes a request to join; `None` for other messages.
     pub fn of_join(bytes: &[u8; COMMAND_LEN]) -> Option<Self> {
         let [high, low, mark, ..] = *bytes;
-        // The other bytes of a request are not known.
+        // The meaning of the other bytes is unknown.
         (high > 1 && mark == 2).then_some(Self(u16::from_be_bytes([high, low])))
     }
 
-    /// The request to join with it.
+    /// Encodes a request to join.
     pub fn join(self) -> [u8; COMMAND_LEN] {
         let [high, low] = self.0.to_be_bytes();
         let mut bytes = [0; COMMAND_LEN];
@@ -195,27 +195,27 @@ impl Token {
         bytes
     }
 
-    /// The number on the wire.
+    /// Returns the number on the wire.
     pub const fn number(self) -> u16 {
         self.0
     }
 }
 
-/// What a server says in a word, behind its hello.
+/// Reply of a server after its hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// The test may begin; with a token, further connections may join.
+    /// The test may start; with a token, further connections may join.
     Accepted(Option<Token>),
-    /// The user is to prove who he is by MD5; a challenge follows.
+    /// MD5 authentication; a challenge follows.
     Challenge,
-    /// The user is to prove who he is by EC-SRP5.
+    /// EC-SRP5 authentication.
     Exchange,
-    /// No.
+    /// Refusal.
     Refused,
 }
 
 impl Word {
-    /// Reads a word. None where it is not known.
+    /// Decodes a reply; `None` if unknown.
     pub const fn parse(bytes: [u8; WORD_LEN]) -> Option<Self> {
         match bytes {
             [0, 0, 0, 0] => Some(Self::Refused),
@@ -230,7 +230,7 @@ impl Word {
         }
     }
 
-    /// The bytes of it.
+    /// Encodes the reply.
     pub const fn to_bytes(self) -> [u8; WORD_LEN] {
         match self {
             Self::Refused => REFUSED,
@@ -245,25 +245,25 @@ impl Word {
     }
 }
 
-/// What one end tells the other about a second.
+/// Status message about one second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Load of the sender's processor in percent, 0 to 100; None where it does not say.
+    /// CPU load of the sender in percent, 0 to 100; `None` if unspecified.
     pub cpu_percent: Option<u8>,
     /// Number of the second, from 1.
     pub second: u32,
-    /// Bytes that the sender of this message received in that second. It begins again at 2^32.
+    /// Bytes that the sender of the message received in that second, modulo 2^32.
     pub bytes: u32,
 }
 
 impl Status {
-    /// Reads a message. None where a fixed byte is different, or the load above 100.
+    /// Decodes a message; `None` if a fixed byte differs or the load exceeds 100.
     pub fn parse(bytes: &[u8; STATUS_LEN]) -> Option<Self> {
         let [7, cpu, 0, 0, s0, s1, s2, s3, b0, b1, b2, b3] = *bytes else {
             return None;
         };
         let cpu_percent = match cpu {
-            // RouterOS before 6.44 does not say.
+            // RouterOS before 6.44 omits the load.
             0 => None,
             0x80..=0xe4 => Some(cpu & 0x7f),
             _ => return None,
@@ -275,7 +275,7 @@ impl Status {
         })
     }
 
-    /// The bytes of it.
+    /// Encodes the message.
     pub fn to_bytes(&self) -> [u8; STATUS_LEN] {
         let cpu = match self.cpu_percent {
             None => 0,
@@ -288,13 +288,13 @@ impl Status {
     }
 }
 
-/// The number of a datagram; None where it is too short to have one.
+/// Returns the sequence number of a datagram; `None` if it is too short.
 pub fn datagram_number(datagram: &[u8]) -> Option<u32> {
     let header = datagram.first_chunk::<DATAGRAM_HEADER_LEN>()?;
     Some(u32::from_be_bytes(*header))
 }
 
-/// Writes the number of a datagram. One that is too short for it stays as it is.
+/// Writes the sequence number of a datagram, if it is long enough.
 pub fn set_datagram_number(datagram: &mut [u8], number: u32) {
     if let Some(header) = datagram.first_chunk_mut::<DATAGRAM_HEADER_LEN>() {
         *header = number.to_be_bytes();

@@ -1,4 +1,4 @@
-//! The first connection of a client, from the hello to the point where data flow.
+//! Handshake of a client's first connection, from the hello to the data transfer.
 
 use machine::Instant;
 
@@ -10,11 +10,11 @@ use crate::reason::Reason;
 use crate::srp::{Challenge, ClientKey, PROOF_LEN};
 use crate::wire::{CHALLENGE_LEN, CLIENT_PORT_OFFSET, HELLO, Protocol, Token, WORD_LEN, Word};
 
-/// The longest name that EC-SRP5 has room for.
+/// Longest user name in EC-SRP5.
 const NAME_LEN_MAX: usize = 255 - 1 - Public::LEN;
 
 impl Client {
-    /// Takes bytes of the first connection.
+    /// Processes bytes of the first connection.
     pub(super) fn receive(&mut self, mut bytes: &[u8], now: Instant, out: &mut Vec<Action>) {
         loop {
             match self.step(&mut bytes, now, out) {
@@ -30,7 +30,7 @@ impl Client {
         }
     }
 
-    /// Takes a message of the handshake. Whether there was one.
+    /// Processes a message of the handshake. Returns false if it is incomplete.
     fn step(
         &mut self,
         bytes: &mut &[u8],
@@ -86,7 +86,7 @@ impl Client {
         Ok(())
     }
 
-    /// Answers a challenge of MD5.
+    /// Answers an MD5 challenge.
     fn answer(
         &mut self,
         challenge: &[u8; CHALLENGE_LEN],
@@ -102,7 +102,7 @@ impl Client {
 
     fn begin_exchange(&mut self, now: Instant, out: &mut Vec<Action>) -> Result<(), Reason> {
         let user = self.test.user.as_bytes();
-        // A zero ends the name.
+        // A zero terminates the name.
         if user.len() > NAME_LEN_MAX || user.contains(&0) {
             return Err(Reason::BadUser);
         }
@@ -113,7 +113,7 @@ impl Client {
         Ok(())
     }
 
-    /// Takes a message of the exchange. An empty one is the beginning of a refusal.
+    /// Processes a message of the key exchange. An empty message starts a refusal.
     fn exchange(
         &mut self,
         message: &[u8],
@@ -134,7 +134,7 @@ impl Client {
             }
             State::Proof(proofs) => {
                 let proof = <&[u8; PROOF_LEN]>::try_from(message);
-                // Who cannot prove it is not the server that has the verifier.
+                // A server without a valid proof does not have the verifier.
                 if !proofs.is_server(proof.map_err(|_| Reason::BadExchange)?) {
                     return Err(Reason::BadProof);
                 }
@@ -186,7 +186,7 @@ impl Client {
         let first = first.filter(|first| first.checked_add(u16::from(count)).is_some());
         let first = first.ok_or(Reason::NoPort)?;
         for socket in 0..count {
-            // RouterOS: further sockets have the ports behind the first one's.
+            // RouterOS: further sockets use the ports after the first.
             let local_port = first + u16::from(socket);
             out.push(Action::OpenUdp {
                 socket,

@@ -1,4 +1,4 @@
-//! The client of a test (`/tool/bandwidth-test`), as a machine.
+//! Client of a bandwidth test (`/tool/bandwidth-test`) as a state machine.
 //!
 //! ```text
 //! Start ─▶ Connect ─▶ hello ─▶ command ─▶ accepted ──────────────▶ data
@@ -7,9 +7,8 @@
 //! UDP: accepted ─▶ port ─▶ OpenUdp ─▶ data        more TCP: accepted with token ─▶ Connect ─▶ data
 //! ```
 //!
-//! After [`Action::Begin`] the driver sends what [`Client::flow`] allows, on all connections or
-//! sockets alike. It gives what arrives to the machine as it is: TCP as slices of any size, and
-//! datagrams one by one.
+//! After [`Action::Begin`] the driver sends what [`Client::flow`] allows, evenly on all connections or sockets.
+//! It passes in received bytes unchanged: TCP in slices of any size, datagrams one at a time.
 
 mod handshake;
 mod test;
@@ -26,67 +25,67 @@ use crate::wire::{Command, HELLO, Protocol, Token, Word};
 
 pub use test::{Status, Test};
 
-/// How long a server may take for each step of the handshake.
+/// Time limit of each handshake step.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What happens to a client. Connections and sockets are numbered from 0; 0 is the first one.
+/// Input of a client. Connections and sockets are numbered from 0; 0 is the first one.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// Begin.
+    /// Starts the test.
     Start,
-    /// A connection that was asked for is there. A driver need not tell: the server speaks first.
+    /// A requested connection is established. Optional: the server speaks first.
     Connected(u8),
-    /// A connection that was asked for did not come about, or the other end closed it.
+    /// A requested connection failed, or the other end closed it.
     Closed(u8),
     /// Bytes arrived on a connection.
     Received(u8, &'a [u8]),
-    /// A socket that was asked for is open.
+    /// A requested UDP socket is open.
     UdpOpened(u8),
-    /// A socket that was asked for cannot be opened.
+    /// A requested UDP socket cannot be opened.
     UdpFailed(u8),
     /// A datagram arrived on a socket.
     Datagram(u8, &'a [u8]),
-    /// The operator has had enough.
+    /// The operator stops the test.
     Stop,
 }
 
-/// What a client wants done.
+/// Output of a client: work for the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Open a connection to the server's port [`crate::wire::PORT`].
     Connect(u8),
-    /// Send on a connection, between data where they flow.
+    /// Send on a connection, between data if the test runs.
     Send(u8, Vec<u8>),
     /// Open a UDP socket.
     OpenUdp {
-        /// Its number.
+        /// Number of the socket.
         socket: u8,
-        /// Its own port.
+        /// Local port.
         local_port: u16,
-        /// The server's port.
+        /// Remote port.
         remote_port: u16,
     },
-    /// Send an empty datagram, so that firewalls and the server know the socket's port.
+    /// Send an empty datagram, so that firewalls and the server learn the socket's port.
     Probe(u8),
-    /// Data may flow; by TCP on these connections.
+    /// Start sending data; for TCP on these connections.
     Begin(Vec<u8>),
-    /// Close a connection; the test goes on.
+    /// Close a connection; the test continues.
     Close(u8),
     /// Close everything.
     Ended(Status, Reason),
 }
 
-/// The timers of a client.
+/// Timer of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// The server takes too long.
+    /// Time limit of a handshake step.
     Handshake,
-    /// A second ends.
+    /// End of a measurement second.
     Second,
-    /// The test's time is over.
+    /// End of the test.
     Duration,
 }
 
-/// A client, for one test.
+/// Client of one test.
 pub struct Client {
     test: Test,
     command: Command,
@@ -95,34 +94,34 @@ pub struct Client {
     inbox: Inbox,
     joins: Vec<Join>,
     data: Option<Data>,
-    /// When the state began.
+    /// Time of the state's start.
     since: Instant,
     messages: Vec<Message>,
     ended: Option<(Status, Reason)>,
 }
 
-/// Where the first connection is.
+/// Progress of the first connection.
 enum State {
     Idle,
-    /// Waits for the hello.
+    /// Expects the hello.
     Hello,
-    /// Waits for the answer to the command.
+    /// Expects the reply to the command.
     Answer,
-    /// Waits for the challenge of MD5.
+    /// Expects the MD5 challenge.
     Challenge,
-    /// Waits for the server's point.
+    /// Expects the server's public point.
     Exchange(Box<ClientKey>),
-    /// Waits for the server's proof.
+    /// Expects the server's proof.
     Proof(Box<Proofs>),
-    /// Waits for the word after the user has proved who he is.
+    /// Expects the reply to the authentication.
     Accept,
-    /// Waits for the server's UDP port.
+    /// Expects the server's UDP port.
     Port,
-    /// Waits for so many sockets.
+    /// Waits for this number of sockets.
     Sockets(u8),
     /// Waits for further connections.
     Joining(Token),
-    /// Data flow.
+    /// Data transfer.
     Running,
     Ended,
 }
@@ -131,12 +130,12 @@ enum State {
 struct Join {
     connection: u8,
     inbox: Inbox,
-    /// Whether it has asked to join.
+    /// True after the request to join.
     asked: bool,
 }
 
 impl Client {
-    /// A client for a test, with 32 random bytes that nobody can guess.
+    /// Creates a client for a test. `secret` are 32 random bytes.
     pub fn new(test: Test, secret: [u8; 32]) -> Self {
         Self {
             command: test.command(),
@@ -152,7 +151,7 @@ impl Client {
         }
     }
 
-    /// How the test goes.
+    /// Returns the status of the test.
     pub fn status(&self) -> Status {
         match (&self.ended, &self.state) {
             (Some((status, _)), _) => *status,
@@ -161,17 +160,17 @@ impl Client {
         }
     }
 
-    /// Why the test ended.
+    /// Returns the reason for the end of the test.
     pub fn reason(&self) -> Option<Reason> {
         self.ended.map(|(_, reason)| reason)
     }
 
-    /// What is tested.
+    /// Returns the parameters of the test.
     pub const fn test(&self) -> &Test {
         &self.test
     }
 
-    /// What may be sent; None where this end sends nothing, or not now.
+    /// Returns the flow control; `None` while this end may not send.
     pub fn flow(&mut self) -> Option<&mut Flow> {
         match self.state {
             State::Running => self.data.as_mut()?.flow(),
@@ -179,13 +178,13 @@ impl Client {
         }
     }
 
-    /// What has been measured. It stays when the test has ended.
+    /// Returns the measurements, also after the end of the test.
     pub fn figures(&self, now: Instant) -> Figures {
         let data = self.data.as_ref();
         data.map_or_else(Figures::default, |data| data.figures(now))
     }
 
-    /// Sets this end's load in percent.
+    /// Sets the local CPU load in percent.
     pub fn set_cpu_percent(&mut self, percent: u8) {
         if let Some(data) = &mut self.data {
             data.set_cpu_percent(percent);
@@ -212,7 +211,7 @@ impl Client {
         self.begin(now, out);
     }
 
-    /// Takes bytes of a further connection.
+    /// Processes bytes of a further connection.
     fn receive_further(
         &mut self,
         connection: u8,
@@ -241,7 +240,7 @@ impl Client {
         }
     }
 
-    /// A further connection has joined, or will not.
+    /// Handles a further connection that joined or failed.
     fn joined(&mut self, connection: u8, has: bool, now: Instant, out: &mut Vec<Action>) {
         self.joins.retain(|join| join.connection != connection);
         if has && let Some(data) = &mut self.data {
@@ -301,12 +300,12 @@ impl Client {
         match reason {
             Reason::Stopped | Reason::Duration => Status::Done,
             Reason::NotConnected => Status::CanNotConnect,
-            // Some servers hang up instead of a refusal.
+            // Some servers close the connection in place of a refusal.
             Reason::Closed if matches!(self.state, State::Proof(_) | State::Accept) => {
                 Status::AuthenticationFailed
             }
             Reason::Timeout if matches!(self.state, State::Hello) => Status::CanNotConnect,
-            // What a busy RouterOS says is not known; before any proof it cannot mean the user.
+            // The reply of a busy RouterOS is unknown; before authentication a refusal cannot concern the user.
             Reason::RefusedCommand => Status::RemoteBusy,
             Reason::RefusedUser | Reason::BadProof | Reason::BadPoint | Reason::BadUser => {
                 Status::AuthenticationFailed
@@ -356,7 +355,7 @@ impl Machine for Client {
         out.extend(messages.map(|(line, message)| Action::Send(line as u8, message.to_vec())));
         match self.deadline() {
             Some((at, Timer::Handshake)) if at <= now => {
-                // Those that have joined are enough.
+                // The test starts with the connections that have joined.
                 if let State::Joining(_) = self.state {
                     let late = self.joins.drain(..);
                     out.extend(late.map(|join| Action::Close(join.connection)));
@@ -380,12 +379,12 @@ impl Machine for Client {
         let second = data.deadline().map(|at| (at, Timer::Second));
         let end = data.began().zip(self.test.duration);
         let end = end.map(|(began, duration)| (began + duration, Timer::Duration));
-        // Where both are due the last second counts.
+        // If both are due, the last second is measured first.
         second.into_iter().chain(end).min_by_key(|(at, _)| *at)
     }
 }
 
-/// Whether a further connection has joined.
+/// State of a further connection.
 enum Joined {
     Waits,
     Yes,
@@ -393,7 +392,7 @@ enum Joined {
 }
 
 impl Join {
-    /// Takes words of the server.
+    /// Processes replies of the server.
     fn step(&mut self, token: Token, bytes: &mut &[u8], out: &mut Vec<Action>) -> Joined {
         while let Some(word) = self.inbox.take(bytes) {
             match (self.asked, Word::parse(word)) {

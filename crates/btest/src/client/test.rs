@@ -1,4 +1,4 @@
-//! What a client is to test, and RouterOS's words for how it goes.
+//! Parameters of a test, and its status in RouterOS's words.
 
 use std::net::IpAddr;
 
@@ -7,39 +7,39 @@ use machine::Duration;
 use crate::password::Password;
 use crate::wire::{Command, Direction, Fill, Protocol, TCP_SIZE, UDP_SIZE};
 
-/// What is to be tested.
+/// Parameters of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test {
-    /// The server.
+    /// Address of the server.
     pub server: IpAddr,
-    /// What carries the data.
+    /// Transport of the data.
     pub protocol: Protocol,
-    /// Who sends data.
+    /// Direction of the data.
     pub direction: Direction,
-    /// What the data consist of.
+    /// Contents of the data.
     pub fill: Fill,
-    /// Size of what the client sends in bytes: a UDP packet with its headers, or a chunk of TCP; 0
-    /// is RouterOS's.
+    /// Size that the client sends in bytes: of UDP packets with headers, or of TCP chunks; 0 selects RouterOS's
+    /// default.
     pub local_size: u16,
-    /// The same of what the server sends.
+    /// Size that the server sends in bytes; 0 selects RouterOS's default.
     pub remote_size: u16,
-    /// The most that the client sends in bit/s; 0 is no limit.
+    /// Rate limit of the client in bit/s; 0 means none.
     pub local_speed_bps: u64,
-    /// The most that the server sends in bit/s; 0 is no limit. The wire has room for 32 bits: above
-    /// that it is the most that they can say.
+    /// Rate limit of the server in bit/s; 0 means none. The wire format has 32 bits: higher limits become its
+    /// maximum.
     pub remote_speed_bps: u64,
-    /// TCP connections, or source ports of UDP; at least one.
+    /// Number of TCP connections, or of UDP source ports; at least 1.
     pub connections: u8,
-    /// The user's name at the server.
+    /// User name on the server.
     pub user: String,
-    /// His password.
+    /// Password on the server.
     pub password: Password,
-    /// How long data flow; None until it is stopped.
+    /// Duration of the data transfer; `None` until stopped.
     pub duration: Option<Duration>,
 }
 
 impl Test {
-    /// The command that asks for it.
+    /// Returns the command for the server.
     pub fn command(&self) -> Command {
         let size = |size: u16| match (size, self.protocol) {
             (0, Protocol::Udp) => UDP_SIZE,
@@ -64,31 +64,31 @@ impl Test {
     }
 }
 
-/// What the operator sees of how a test goes, in RouterOS's words.
+/// Status of a test in RouterOS's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// No data flow yet.
+    /// Before the data transfer.
     Connecting,
-    /// This end has no port.
+    /// No local UDP port is free.
     CanNotStart,
     /// The server does not answer.
     CanNotConnect,
-    /// The server takes no test.
+    /// The server refuses further tests.
     RemoteBusy,
-    /// The server does not know such a test.
+    /// The server does not support the test.
     Unsupported,
-    /// Data flow.
+    /// Data transfer.
     Running,
-    /// The server has gone.
+    /// The server closed the connection.
     Disconnected,
-    /// The server does not know the user, or this password of his; or it does not know the password.
+    /// Wrong user or password, or a server that does not know the password.
     AuthenticationFailed,
-    /// It was stopped, or its time is over.
+    /// Stopped, or end of the duration.
     Done,
 }
 
 impl Status {
-    /// RouterOS: the words of `status`.
+    /// Returns the value of `status`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Connecting => "connecting",

@@ -69,7 +69,7 @@ fn who_only_sends_by_tcp_tells_nothing_and_hears_of_all_lines() {
     let tx = data.figures(at(1000)).tx;
     assert_eq!((tx.current_bps, tx.total_bytes), (1200, 150));
 
-    // The second line's message about the second is late, and counts with the next.
+    // The second line's message is late, and counts with the next second.
     data.receive(0, &status(3, 300).to_bytes())
         .expect("a message");
     data.receive(7, &status(2, 50).to_bytes())

@@ -1,4 +1,4 @@
-//! A connection to a server, from the command to the point where it has a test.
+//! Handshake of a server connection, from the command to the start of the test.
 
 use machine::Instant;
 
@@ -20,7 +20,7 @@ enum Heard {
 }
 
 impl Server {
-    /// Takes a message of the handshake. Whether there was one.
+    /// Processes a message of the handshake. Returns false if it is incomplete.
     pub(super) fn step(
         &mut self,
         connection: Connection,
@@ -37,7 +37,7 @@ impl Server {
             Stage::Answer(command) => inbox.take(bytes).map(|m| Heard::Answer(*command, m)),
             Stage::Exchange(command) => inbox.take_framed(bytes).map(|m| Heard::Name(*command, m)),
             Stage::Proof(..) => inbox.take_framed(bytes).map(Heard::Proof),
-            // It is the server's turn.
+            // The client has to wait for the server.
             Stage::AskedPassword(..) | Stage::AskedVerifier(..) if !bytes.is_empty() => {
                 return Err(Reason::BadExchange);
             }
@@ -96,7 +96,7 @@ impl Server {
         Ok(())
     }
 
-    /// A further connection joins the session with this token, without a proof: the token is one.
+    /// Adds a further connection to the session with this token, which replaces authentication.
     fn join(
         &mut self,
         connection: Connection,
@@ -123,7 +123,7 @@ impl Server {
         Ok(())
     }
 
-    /// The driver says what is known of a user.
+    /// Continues with the credentials of a user.
     pub(super) fn credential(
         &mut self,
         connection: Connection,
@@ -151,11 +151,11 @@ impl Server {
                 let verifier = match credential {
                     Credential::Verifier(verifier) => verifier,
                     Credential::Password(password) => {
-                        // The salt is as steady as that of users who do not exist.
+                        // The salt is constant per user, like the salts of unknown users.
                         let salt = Verifier::salt(user, &self.secret);
                         Verifier::of(user, password.as_str(), salt)
                     }
-                    // Who tries names learns nothing until his proof is wrong.
+                    // Unknown names are revealed only after a wrong proof.
                     Credential::Unknown => Verifier::decoy(user, &self.secret),
                 };
                 let key = ServerKey::new(link.secret(), &verifier);
@@ -196,7 +196,7 @@ impl Server {
         self.accept(connection, command, &user, now, out)
     }
 
-    /// The test of a command begins, or waits for its further connections or its port.
+    /// Starts the test of a command, or waits for further connections or the UDP port.
     fn accept(
         &mut self,
         connection: Connection,
@@ -205,7 +205,7 @@ impl Server {
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), Reason> {
-        // Others may have been faster since the command.
+        // Other sessions may have started since the command.
         if self.sessions.len() >= self.settings.max_sessions {
             return Err(refuse(connection, Reason::Sessions, out));
         }
@@ -234,7 +234,7 @@ impl Server {
         Ok(())
     }
 
-    /// A token that no other session has.
+    /// Returns a token that no other session has.
     fn free_token(&self, random: u16) -> Token {
         let taken = |token| self.sessions.values().any(|own| own.token == Some(token));
         let tokens = (0..=u16::MAX).map(|more| Token::new(random.wrapping_add(more)));
@@ -243,13 +243,13 @@ impl Server {
     }
 }
 
-/// Tells a client no. Gives the reason back.
+/// Refuses a client and returns the reason.
 fn refuse(connection: Connection, reason: Reason, out: &mut Vec<Action>) -> Reason {
     out.push(Action::Send(connection, REFUSED.to_vec()));
     reason
 }
 
-/// A client's name, a zero, and its point.
+/// Splits a message into the client's name and public point.
 fn name_and_point(message: &[u8]) -> Option<(String, Public)> {
     let (name, point) = message.split_last_chunk::<{ Public::LEN }>()?;
     let (0, name) = name.split_last().map(|(end, name)| (*end, name))? else {

@@ -1,4 +1,4 @@
-//! The server of tests (`/tool/bandwidth-server`), as a machine: all its connections and sessions.
+//! Server of bandwidth tests (`/tool/bandwidth-server`) as a state machine, with all connections and sessions.
 //!
 //! ```text
 //! Accepted ─▶ hello ─▶ command ─▶ accepted ───────────────────────────────────▶ session
@@ -8,8 +8,8 @@
 //! UDP: OpenUdp, UdpOpened ─▶ accepted, port
 //! ```
 //!
-//! A session is named after its first connection. After [`Action::Begin`] the driver sends what
-//! [`Server::flow`] allows, on all connections of the session alike, or to [`Server::destination`].
+//! The number of a session is that of its first connection. After [`Action::Begin`] the driver sends what
+//! [`Server::flow`] allows, evenly on all connections of the session, or to [`Server::destination`].
 
 mod handshake;
 mod session;
@@ -31,116 +31,116 @@ use crate::wire::{CHALLENGE_LEN, Command, HELLO};
 use session::Session;
 pub use session::View;
 
-/// How long a client may take for each step of the handshake, and further connections to join.
+/// Time limit of each handshake step, and of further connections to join.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most connections that have no test yet.
+/// Maximum number of connections without a test.
 const HANDSHAKES: usize = 512;
 
-/// A TCP connection to the server, as its driver numbers them. No number comes twice.
+/// Number of a TCP connection, assigned by the driver and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Connection(pub u64);
 
-/// How users prove who they are. A client cannot choose.
+/// Authentication of users. The server chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authentication {
     /// RouterOS: `authenticate=no`.
     None,
-    /// As before RouterOS 6.43.
+    /// MD5, as before RouterOS 6.43.
     Md5,
-    /// As from RouterOS 6.43 on.
+    /// EC-SRP5, as since RouterOS 6.43.
     EcSrp5,
 }
 
-/// The server's configuration.
+/// Configuration of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How users prove who they are.
+    /// Authentication of users.
     pub authentication: Authentication,
-    /// Most tests at a time. RouterOS: 1 to 1000, 100 where nobody says.
+    /// Maximum number of concurrent tests. RouterOS: 1 to 1000, default 100.
     pub max_sessions: usize,
 }
 
-/// What the driver knows of a user.
+/// Credentials of a user, as the driver knows them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credential {
-    /// There is no such user, or he may not test.
+    /// Unknown user, or a user without the right to test.
     Unknown,
-    /// His password. MD5 needs it.
+    /// Password; required for MD5.
     Password(Password),
-    /// What proves his password by EC-SRP5.
+    /// EC-SRP5 verifier of the password.
     Verifier(Verifier),
 }
 
-/// What happens to a server.
+/// Input of a server.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
-    /// A client has connected.
+    /// A client connected.
     Accepted {
         /// The connection.
         connection: Connection,
-        /// The client.
+        /// Address of the client.
         peer: IpAddr,
-        /// Bytes that nobody can guess.
+        /// Cryptographically secure random bytes.
         random: Box<[u8; 64]>,
     },
     /// Bytes arrived on a connection.
     Received(Connection, &'a [u8]),
-    /// The other end has closed a connection, or it is broken.
+    /// A connection was closed by the other end, or failed.
     Closed(Connection),
-    /// What is known of the user that was asked for.
+    /// Credentials of the requested user.
     Credential(Connection, Credential),
-    /// The socket that was asked for is open at this port.
+    /// The requested UDP socket is open at this port.
     UdpOpened(Connection, u16),
-    /// No port is free.
+    /// No UDP port is free.
     UdpFailed(Connection),
-    /// A datagram came to a session's socket.
+    /// A datagram arrived at a session's socket.
     Datagram {
         /// The session.
         session: Connection,
-        /// The port that it came from. A driver drops what does not come from the session's peer.
+        /// Source port. The driver drops datagrams from other hosts than the session's peer.
         port: u16,
-        /// Its payload.
+        /// Payload.
         datagram: &'a [u8],
     },
-    /// The operator ends a session.
+    /// The operator stops a session.
     Stop(Connection),
 }
 
-/// What a server wants done.
+/// Output of a server: work for the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send on a connection, between data where they flow.
+    /// Send on a connection, between data if the test runs.
     Send(Connection, Vec<u8>),
-    /// Say what is known of a user.
+    /// Look up the credentials of a user.
     Ask(Connection, String),
     /// Open a UDP socket for a session with this peer, at the first free port.
     OpenUdp(Connection, IpAddr),
-    /// A session's data may flow; by TCP on these connections.
+    /// Start sending a session's data; for TCP on these connections.
     Begin(Connection, Vec<Connection>),
-    /// Close a connection when what was to be sent is sent.
+    /// Close a connection after sending what is queued.
     Close(Connection, Reason),
-    /// A session is over: close its socket. Its connections are closed by actions of their own.
+    /// A session ended: close its UDP socket. Separate actions close its connections.
     Ended(Connection, Reason),
 }
 
-/// The timers of a server.
+/// Timer of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// A client takes too long.
+    /// Time limit of a handshake step.
     Handshake,
-    /// A session's second ends.
+    /// End of a measurement second.
     Second,
 }
 
 /// A server.
 pub struct Server {
     settings: Settings,
-    /// What makes verifiers for users that do not exist.
+    /// Key of verifiers for unknown users.
     secret: [u8; 32],
     cpu_percent: u8,
     links: BTreeMap<Connection, Link>,
     sessions: BTreeMap<Connection, Session>,
-    /// How many links have no test yet.
+    /// Number of connections without a test.
     handshakes: usize,
 }
 
@@ -150,27 +150,27 @@ struct Link {
     random: Box<[u8; 64]>,
     inbox: Inbox,
     stage: Stage,
-    /// When the stage began.
+    /// Time of the stage's start.
     since: Instant,
 }
 
-/// Where a connection is.
+/// Progress of a connection.
 enum Stage {
-    /// Waits for a command, or a request to join.
+    /// Expects a command, or a request to join.
     Command,
-    /// Waits for the answer to a challenge.
+    /// Expects the answer to an MD5 challenge.
     Answer(Command),
-    /// Waits for what is known of the user who answered.
+    /// Waits for the credentials of the user in the answer.
     AskedPassword(Command, Box<md5::Answer>),
-    /// Waits for a client's name and point.
+    /// Expects the client's name and public point.
     Exchange(Command),
-    /// Waits for what is known of that user.
+    /// Waits for the credentials of that user.
     AskedVerifier(Command, Box<(String, Public)>),
-    /// Waits for the client's proof.
+    /// Expects the client's proof.
     Proof(Command, Box<(String, Proofs)>),
-    /// Is the first one of a session.
+    /// First connection of a session.
     First,
-    /// Belongs to a session.
+    /// Further connection of a session.
     Further(Connection),
 }
 
@@ -186,17 +186,17 @@ impl Link {
         self.since = now;
     }
 
-    /// What makes a secret of the exchange.
+    /// Returns the seed of the key exchange.
     fn secret(&self) -> [u8; 32] {
         self.random_part(0)
     }
 
-    /// The challenge of MD5.
+    /// Returns the MD5 challenge.
     fn challenge(&self) -> [u8; CHALLENGE_LEN] {
         self.random_part(32)
     }
 
-    /// What makes a token.
+    /// Returns the seed of the token.
     fn token(&self) -> u16 {
         u16::from_be_bytes(self.random_part(48))
     }
@@ -207,8 +207,8 @@ impl Link {
 }
 
 impl Server {
-    /// A server without connections. `secret` are 32 random bytes that nobody can guess. They make
-    /// the salts of users that are not known; if they change, who compares salts finds out who is.
+    /// Creates a server without connections. `secret` are 32 random bytes, from which the salts of unknown
+    /// users are derived; a changed secret lets clients distinguish unknown users by their salts.
     pub const fn new(settings: Settings, secret: [u8; 32]) -> Self {
         Self {
             settings,
@@ -220,33 +220,32 @@ impl Server {
         }
     }
 
-    /// Changes the configuration. Tests that run go on.
+    /// Changes the configuration. Running tests continue.
     pub const fn configure(&mut self, settings: Settings) {
         self.settings = settings;
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Sets this end's load in percent, which clients are told.
+    /// Sets the local CPU load in percent, for status messages.
     pub fn set_cpu_percent(&mut self, percent: u8) {
         self.cpu_percent = percent;
     }
 
-    /// What a session may send; None where it sends nothing, or not now.
+    /// Returns the flow control of a session; `None` while it may not send.
     pub fn flow(&mut self, session: Connection) -> Option<&mut Flow> {
         self.sessions.get_mut(&session)?.data.flow()
     }
 
-    /// The peer's port that the next datagram of a session goes to: each of those that datagrams
-    /// came from in turn.
+    /// Returns the destination port of a session's next datagram: the peer's ports in turn.
     pub fn destination(&mut self, session: Connection) -> Option<u16> {
         self.sessions.get_mut(&session)?.destination()
     }
 
-    /// The sessions, in the order of their connections' numbers.
+    /// Iterates over the sessions, ordered by number.
     pub fn sessions(&self, now: Instant) -> impl Iterator<Item = View<'_>> {
         let sessions = self.sessions.iter();
         sessions.map(move |(connection, session)| session.view(*connection, now))
@@ -318,7 +317,7 @@ impl Server {
         }
     }
 
-    /// Forgets a connection, and has the driver close it.
+    /// Drops a connection and tells the driver to close it.
     fn close(&mut self, connection: Connection, reason: Reason, out: &mut Vec<Action>) {
         if self.sessions.contains_key(&connection) {
             return self.end(connection, reason, out);
@@ -346,7 +345,7 @@ impl Server {
         out.push(Action::Ended(session, reason));
     }
 
-    /// The driver says that a connection is closed.
+    /// Handles a connection that the driver reports as closed.
     fn closed(&mut self, connection: Connection, out: &mut Vec<Action>) {
         let Some(link) = self.links.get(&connection) else {
             return;
@@ -360,7 +359,7 @@ impl Server {
         self.end(connection, Reason::Closed, out);
     }
 
-    /// Forgets a connection. Whether it was known.
+    /// Drops a connection. Returns true if it was known.
     fn forget(&mut self, connection: Connection) -> bool {
         let Some(link) = self.links.remove(&connection) else {
             return false;

@@ -1,4 +1,4 @@
-//! A test as its server sees it.
+//! State of a test on its server.
 
 use std::net::IpAddr;
 
@@ -10,20 +10,20 @@ use crate::figures::Figures;
 use crate::reason::Reason;
 use crate::wire::{CLIENT_PORT_OFFSET, Command, Protocol, Token, Word};
 
-/// What there is to see of a session (`/tool/bandwidth-server/session`).
+/// Row of `/tool/bandwidth-server/session`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View<'a> {
-    /// Its first connection.
+    /// First connection.
     pub session: Connection,
-    /// The client.
+    /// Address of the client.
     pub peer: IpAddr,
-    /// The user; empty where nobody had to say.
+    /// User name; empty without authentication.
     pub user: &'a str,
-    /// What the client asked for.
+    /// Command of the client.
     pub command: Command,
-    /// How many TCP connections carry data.
+    /// Number of TCP connections that carry data.
     pub connections: usize,
-    /// What has been measured; `tx` is what the server sends.
+    /// Measurements; `tx` is the server's direction.
     pub figures: Figures,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct Session {
     command: Command,
     pub(super) token: Option<Token>,
     pub(super) data: Data,
-    /// When the client was accepted.
+    /// Time of acceptance.
     since: Instant,
     is_begun: bool,
-    /// The server's UDP port.
+    /// UDP port of the server.
     port: u16,
-    /// Which of the peer's ports comes next.
+    /// Index of the peer's port for the next datagram.
     turn: usize,
 }
 
@@ -66,12 +66,12 @@ impl Session {
         }
     }
 
-    /// Whether a further connection of this peer may join with this token.
+    /// Returns true if a further connection of this peer may join with this token.
     pub(super) fn takes(&self, token: Token, peer: IpAddr) -> bool {
         self.token == Some(token) && self.peer == peer && !self.is_complete() && !self.is_begun
     }
 
-    /// Whether all connections are there.
+    /// Returns true if all connections have joined.
     pub(super) fn is_complete(&self) -> bool {
         let wanted = match self.command.protocol {
             Protocol::Tcp => self.command.connections(),
@@ -80,7 +80,7 @@ impl Session {
         self.data.lines().len() >= usize::from(wanted)
     }
 
-    /// Whether those that have joined have to be enough.
+    /// Returns true if the test has to start without the missing connections.
     pub(super) fn is_late(&self, now: Instant) -> bool {
         self.token.is_some() && !self.is_begun && self.since + PATIENCE <= now
     }
@@ -125,7 +125,7 @@ impl Session {
 }
 
 impl Server {
-    /// The socket of a session is open.
+    /// Starts the test on the opened UDP socket.
     pub(super) fn udp_opened(
         &mut self,
         first: Connection,
@@ -146,11 +146,11 @@ impl Server {
         session.begin(first, now, out);
     }
 
-    /// The socket of a session cannot be opened.
+    /// Ends a session whose UDP socket cannot be opened.
     pub(super) fn udp_failed(&mut self, first: Connection, out: &mut Vec<Action>) {
         let waits = self.sessions.get(&first).is_some_and(|own| !own.is_begun);
         if waits {
-            // A refusal would read as one of the user.
+            // The client would take a refusal for one of the user.
             self.end(first, Reason::NoPort, out);
         }
     }

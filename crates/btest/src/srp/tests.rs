@@ -1,6 +1,6 @@
 use super::*;
 
-/// Bytes of hexadecimal digits.
+/// Decodes hexadecimal digits.
 fn hex<const N: usize>(digits: &str) -> [u8; N] {
     assert_eq!(digits.len(), 2 * N);
     core::array::from_fn(|at| {
@@ -144,7 +144,7 @@ fn points_of_small_order_and_points_that_are_none_are_refused() {
         assert_eq!(proofs.err(), Some(BadPoint));
     }
 
-    // A server that sends only what hides its point: all clients would share one secret.
+    // A malicious server that omits its point: all clients would share one secret.
     let gamma = Verifier::of("admin", "test", [0; 16]).gamma;
     let public = Public::of(&hash_to_point(&gamma.x, 0));
     let challenge = Challenge {

@@ -15,7 +15,7 @@ fn command(protocol: Protocol, direction: Direction) -> Command {
     }
 }
 
-/// A command from the first bytes of it; the rest is zero.
+/// Builds a command from its first bytes; the rest is zero.
 fn bytes(head: &[u8]) -> [u8; COMMAND_LEN] {
     let mut bytes = [0; COMMAND_LEN];
     bytes[..head.len()].copy_from_slice(head);
@@ -157,7 +157,7 @@ proptest! {
     #[test]
     fn a_command_that_reads_writes_the_same_bytes(mut bytes: [u8; COMMAND_LEN]) {
         if let Some(command) = Command::parse(&bytes) {
-            // Everything but 0 is zeros.
+            // Every value except 0 means zeros.
             bytes[2] = bytes[2].min(1);
             prop_assert_eq!(command.to_bytes(), bytes);
         }

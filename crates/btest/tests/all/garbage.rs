@@ -1,4 +1,4 @@
-//! Bytes that nobody meant, to both machines: they never panic, and what they keep is bounded.
+//! Garbage for both state machines: they never panic, and their memory is bounded.
 
 use btest::client::{self, Client};
 use btest::server::{self, Authentication, Connection, Credential, Server, Settings};
@@ -11,7 +11,7 @@ use crate::world;
 
 const ROUNDS: u64 = 300;
 
-/// Random bytes, or bytes that look like a message of the protocol.
+/// Random bytes, or bytes that resemble a protocol message.
 fn bytes(rng: &mut Rng) -> Vec<u8> {
     let mut random = vec![0; rng.below(300) as usize];
     rng.fill(&mut random);
@@ -79,7 +79,7 @@ fn a_client_survives_whatever_a_server_says() {
         let mut now = Instant::from_secs(5);
         let mut out = Vec::new();
         client.handle(client::Event::Start, now, &mut out);
-        // A good beginning, more often than not.
+        // A valid start in most cases.
         if rng.percent(80) {
             client.handle(client::Event::Received(0, &[1, 0, 0, 0]), now, &mut out);
         }
@@ -208,7 +208,7 @@ fn what_a_proof_is_of_is_not_taken_in_another_order() {
         Authentication::EcSrp5,
         1,
     );
-    // A client that skips the exchange and sends data.
+    // A client that skips authentication and sends data.
     world.tell_server(server::Event::Accepted {
         connection: Connection(0),
         peer: world::PEER,

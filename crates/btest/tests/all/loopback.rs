@@ -1,4 +1,4 @@
-//! A client and a server over the sockets of this machine: bytes flow, and both ends agree.
+//! A client and a server over loopback sockets: data flow, and both ends report equal figures.
 
 use std::thread;
 
@@ -9,7 +9,7 @@ use btest::{Figures, Status};
 use crate::driver::{client, server};
 use crate::world;
 
-/// Slow enough that a small machine runs all tests at once.
+/// Slow enough for a small machine that runs all tests at once.
 const SPEED_BPS: u64 = 8_000_000;
 
 #[test]
@@ -44,7 +44,7 @@ fn udp_with_ec_srp5() {
 
 #[test]
 fn tcp_in_large_chunks() {
-    // Below the 34 Gbit/s at which a status message's count begins again.
+    // Below the 34 Gbit/s at which the byte count of a status message wraps.
     let bps = 4_000_000_000;
     run(Protocol::Tcp, Direction::Both, 2, Authentication::None, bps);
 }
@@ -89,7 +89,7 @@ fn run(
     (test.local_speed_bps, test.remote_speed_bps) = (speed_bps, speed_bps);
     let client = client::begin(test, address);
 
-    // Both ends count what they receive, and hear of what they send.
+    // Both ends count what they receive, and get reports of what they send.
     let (sends, receives) = (direction.client_sends(), direction.server_sends());
     let measured = |figures: &Figures, tx: bool, rx: bool| {
         (figures.tx.total_bytes > 0) == tx && (figures.rx.total_bytes > 0) == rx
@@ -114,7 +114,7 @@ fn run(
         let view = server.sessions(now).next();
         view.map(|view| view.figures).unwrap_or_default()
     };
-    // What is told is what the other end counts, as soon as its message is there.
+    // Reports equal the other end's count once its message has arrived.
     let is_told = client.wait(|client, now| {
         let (ours, theirs) = (client.figures(now), server.look(seen));
         !sends || ours.tx.total_bytes == theirs.rx.total_bytes

@@ -1,4 +1,4 @@
-//! A client and a server against each other: every kind of test, and what goes wrong.
+//! A client and a server against each other: every kind of test, and failures.
 
 use crate::world::{self, World, test};
 use btest::client::{Event, Status};
@@ -54,7 +54,7 @@ fn carries_data(world: &mut World, what: &str) {
     let theirs = view.figures;
     assert_eq!(ours.rx.total_bytes > 0, direction.server_sends(), "{what}");
     assert_eq!(ours.tx.total_bytes > 0, direction.client_sends(), "{what}");
-    // The last second's message may be under way.
+    // The last second's message may be in transit.
     for (told, counted) in [(ours.tx, theirs.rx), (theirs.tx, ours.rx)] {
         let most = counted.current_bps / 8 * 2;
         let behind = counted.total_bytes.abs_diff(told.total_bytes);
@@ -203,7 +203,7 @@ fn a_users_salt_is_the_same_each_time_whether_there_is_such_a_user_or_not() {
     assert_ne!(salt_of("admin", 1), salt_of("nobody", 1));
 }
 
-/// The salt that a server tells of a user.
+/// Returns the salt that a server sends for a user.
 fn salt_of(user: &str, random: u8) -> Vec<u8> {
     let settings = Settings {
         authentication: Authentication::EcSrp5,
@@ -290,7 +290,7 @@ fn connections_that_do_not_join_are_not_waited_for_for_ever() {
     let test = test(Protocol::Tcp, Direction::Both, 4);
     let mut world = World::new(test, Authentication::None, 13);
     world.start();
-    // The hello, the command and the accepted word; then a connection breaks.
+    // After hello, command and acceptance a connection breaks.
     world.run(Duration::from_millis(20));
     world.tell_server(server::Event::Closed(Connection(3)));
     world.tell_client(Event::Closed(3));
@@ -335,7 +335,7 @@ fn silence_ends_a_handshake_on_both_ends() {
     world.run(seconds(11));
     assert_eq!(world.closed.get(&9), Some(&Reason::Timeout));
 
-    // Nobody delivers what the server says.
+    // The server's messages are not delivered.
     let mut out = Vec::new();
     world.client.handle(Event::Start, world.now, &mut out);
     world.client.tick(world.now + seconds(10), &mut out);

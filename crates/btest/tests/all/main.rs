@@ -1,4 +1,4 @@
-//! Tests of whole machines: against each other in virtual time, against garbage, and with sockets.
+//! Tests of whole state machines: against each other in virtual time, against garbage, and on sockets.
 
 mod driver;
 mod garbage;

@@ -1,4 +1,4 @@
-//! A client and a server with a network between them, in virtual time.
+//! A client and a server with a simulated network between them, in virtual time.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -9,16 +9,16 @@ use btest::wire::{Direction, Fill, Protocol};
 use btest::{Flow, Reason, buffer};
 use machine::{Duration, Instant, Machine, Rng};
 
-/// Who is at both ends.
+/// Address of both ends.
 pub(crate) const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
-/// The server's first UDP port.
+/// First UDP port of the server.
 pub(crate) const UDP_PORT: u16 = 2001;
-/// A step of the network.
+/// Time step of the network.
 const STEP: Duration = Duration::from_millis(10);
-/// The most that a step carries in each direction of a connection, in bytes.
+/// Bytes per step and direction of a connection.
 const PIPE: usize = 20_000;
 
-/// A test with names and sizes that most tests here do not care about.
+/// Creates a test with default names and sizes.
 pub(crate) fn test(protocol: Protocol, direction: Direction, connections: u8) -> Test {
     Test {
         server: PEER,
@@ -36,16 +36,16 @@ pub(crate) fn test(protocol: Protocol, direction: Direction, connections: u8) ->
     }
 }
 
-/// What the network carries.
+/// The simulated network with both ends.
 pub(crate) struct World {
     pub(crate) now: Instant,
     pub(crate) client: Client,
     pub(crate) server: Server,
-    /// The password that the server knows of `admin`.
+    /// Password of `admin` on the server.
     pub(crate) password: &'static str,
-    /// Whether the server's host has a UDP port.
+    /// True if the server's host has a free UDP port.
     pub(crate) has_port: bool,
-    /// Every so manieth datagram is lost; 0 is none.
+    /// Every n-th datagram is lost; 0 means none.
     pub(crate) lose: u64,
     pub(crate) closed: BTreeMap<u8, Reason>,
     pub(crate) ended: Option<(Status, Reason)>,
@@ -89,7 +89,7 @@ impl World {
         self.tell_client(client::Event::Start);
     }
 
-    /// Lets time pass in steps.
+    /// Advances time step by step.
     pub(crate) fn run(&mut self, span: Duration) {
         let end = self.now + span;
         while self.now < end {
@@ -193,14 +193,14 @@ impl World {
         });
     }
 
-    /// The client closes a connection.
+    /// Closes a connection from the client's side.
     fn hang_up(&mut self, number: u8) {
         self.to_server.remove(&number);
         self.to_client.remove(&number);
         self.tell_server(server::Event::Closed(Connection(u64::from(number))));
     }
 
-    /// Both ends send what they may, and what the network takes.
+    /// Lets both ends send what flow control and network allow.
     fn pump(&mut self) {
         let now = self.now;
         let numbers: Vec<_> = self.to_client.keys().copied().collect();
@@ -256,7 +256,7 @@ impl World {
         }
     }
 
-    /// Whether the network carries a datagram; the first ones always.
+    /// Decides whether a datagram survives; the first ones always do.
     fn survives(&mut self, direction: usize) -> bool {
         self.datagrams += 1;
         let lost =
@@ -265,7 +265,7 @@ impl World {
         !lost
     }
 
-    /// Gives both ends what is in the pipes, in pieces of any size.
+    /// Delivers queued bytes to both ends, in pieces of random size.
     fn deliver(&mut self) {
         let numbers: Vec<_> = self.to_client.keys().copied().collect();
         for number in numbers {

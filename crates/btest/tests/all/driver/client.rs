@@ -1,4 +1,4 @@
-//! A client with sockets.
+//! A client on real sockets.
 
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use machine::{Instant, Machine};
 
 use super::{Host, Inner, Side, Socket, random};
 
-/// Begins a test with a server at this address.
+/// Starts a test with a server at this address.
 pub(crate) fn begin(test: Test, server: SocketAddr) -> Arc<Host<Client>> {
     let host = Host::new(Client::new(test, random()), "", Some(server));
     host.tell(|client, now, out| client.handle(Event::Start, now, out));
     host
 }
 
-/// Ends a test.
+/// Stops a test.
 pub(crate) fn stop(host: &Arc<Host<Client>>) {
     host.tell(|client, now, out| client.handle(Event::Stop, now, out));
     host.wait(|client, _| !matches!(client.status(), Status::Connecting | Status::Running));
@@ -103,7 +103,7 @@ fn open(
     remote_port: u16,
 ) {
     let peer = host.peer.expect("a client has a server");
-    // Another test may have the port; the server learns which one it is.
+    // Another test may have taken the port; the server learns the actual one.
     let any = UdpSocket::bind(("0.0.0.0", local_port)).or_else(|_| UdpSocket::bind("0.0.0.0:0"));
     let connected = any.and_then(|any| any.connect((peer.ip(), remote_port)).map(|()| any));
     let event = match connected {

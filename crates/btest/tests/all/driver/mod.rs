@@ -1,9 +1,8 @@
-//! A driver with threads and blocking sockets: a model for real ones, and what tests run on.
+//! Reference driver with threads and blocking sockets, on which the tests run.
 //!
-//! One lock holds the machine, and what is to be sent of it. Each connection has two threads: one
-//! reads and tells the machine, one writes what the machine says and then data, as the flow allows.
-//! UDP has a thread that reads for each socket, and one that sends for each session. One more
-//! thread looks at the machine's deadline.
+//! One lock holds the state machine and its queued output. Each connection has two threads: one reads and
+//! passes bytes to the machine; one writes the machine's messages, and data as the flow allows. UDP has a
+//! reader thread per socket and a sender thread per session. One more thread runs the machine's timers.
 #![expect(clippy::disallowed_methods, reason = "a driver has the clock")]
 
 pub(crate) mod client;
@@ -19,18 +18,18 @@ use btest::wire::Protocol;
 use btest::{Flow, buffer};
 use machine::{Duration, Instant, Machine};
 
-/// Bytes of one write or read.
+/// Bytes per write or read.
 const BUFFER: usize = 256 * 1024;
-/// How long a thread waits before it looks whether all is over.
+/// Interval at which threads check for the end of the test.
 const NAP: Duration = Duration::from_millis(50);
 
-/// What the driver needs of a machine. Connections, sockets and sessions are numbers.
+/// Driver interface of a state machine. Numbers identify connections, sockets and sessions.
 pub(crate) trait Side: Machine + Send + Sized + 'static {
     fn received(&mut self, link: u64, bytes: &[u8], now: Instant, out: &mut Vec<Self::Action>);
     fn closed(&mut self, link: u64, now: Instant, out: &mut Vec<Self::Action>);
     fn datagram(&mut self, socket: Socket, port: u16, datagram: &[u8], now: Instant);
     fn flow(&mut self, session: u64) -> Option<&mut Flow>;
-    /// Where the next datagram goes: the socket's index, and the port where it is not connected.
+    /// Returns the next datagram's socket index, and the destination port if the socket is not connected.
     fn next(&mut self, session: u64, turn: usize, sockets: usize) -> Option<(usize, Option<u16>)>;
     fn act(host: &Arc<Host<Self>>, inner: &mut Inner<Self>, action: Self::Action);
 }
@@ -42,21 +41,21 @@ pub(crate) struct Socket {
     pub(crate) index: u8,
 }
 
-/// A machine with sockets.
+/// A state machine with its sockets.
 pub(crate) struct Host<M: Side> {
     start: std::time::Instant,
-    /// The other end: the server of a client. A server does not know one.
+    /// The server, for a client; `None` on a server.
     pub(crate) peer: Option<SocketAddr>,
     inner: Mutex<Inner<M>>,
     wake: Condvar,
 }
 
-/// What the lock holds.
+/// State behind the lock.
 pub(crate) struct Inner<M> {
     pub(crate) machine: M,
     links: BTreeMap<u64, Link>,
     udp: BTreeMap<u64, Vec<(UdpSocket, std::net::IpAddr)>>,
-    /// The password of any user.
+    /// Password of all users.
     pub(crate) password: String,
     pub(crate) now: Instant,
     is_over: bool,
@@ -66,7 +65,7 @@ struct Link {
     stream: TcpStream,
     outbox: Vec<u8>,
     is_closing: bool,
-    /// The session whose data it carries.
+    /// Session whose data the connection carries.
     session: Option<u64>,
 }
 
@@ -100,7 +99,7 @@ impl<M: Side> Host<M> {
         Instant::ZERO + self.start.elapsed()
     }
 
-    /// Tells the machine something, and does what it wants.
+    /// Passes an event to the machine and carries out its actions.
     pub(crate) fn tell(self: &Arc<Self>, tell: impl FnOnce(&mut M, Instant, &mut Vec<M::Action>)) {
         let mut inner = self.lock();
         self.tell_inner(&mut inner, tell);
@@ -119,13 +118,13 @@ impl<M: Side> Host<M> {
         self.wake.notify_all();
     }
 
-    /// Looks at the machine.
+    /// Reads the machine's state.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&M, Instant) -> T) -> T {
         let inner = self.lock();
         look(&inner.machine, inner.now)
     }
 
-    /// Waits until something is true of the machine; a minute at most.
+    /// Waits for a condition, at most one minute.
     pub(crate) fn wait(&self, is_true: impl Fn(&mut M, Instant) -> bool) -> bool {
         let mut inner = self.lock();
         let end = inner.now + Duration::from_secs(60);
@@ -143,7 +142,7 @@ impl<M: Side> Host<M> {
         false
     }
 
-    /// Ends all threads.
+    /// Stops all threads.
     pub(crate) fn stop(&self) {
         let mut inner = self.lock();
         inner.is_over = true;
@@ -153,7 +152,7 @@ impl<M: Side> Host<M> {
         self.wake.notify_all();
     }
 
-    /// Whether `stop` was called.
+    /// Returns true after `stop`.
     pub(crate) fn is_over(&self) -> bool {
         self.lock().is_over
     }
@@ -174,7 +173,7 @@ impl<M: Side> Host<M> {
         }
     }
 
-    /// Begins to read and write a connection.
+    /// Starts the threads of a connection.
     pub(crate) fn adopt(self: &Arc<Self>, inner: &mut Inner<M>, id: u64, stream: TcpStream) {
         let copy = |stream: &TcpStream| stream.try_clone().expect("there are descriptors");
         let (reads, writes) = (copy(&stream), copy(&stream));
@@ -256,7 +255,7 @@ impl<M: Side> Host<M> {
         let _ = stream.shutdown(Shutdown::Write);
     }
 
-    /// Begins to read from a session's sockets and to send on them.
+    /// Starts the threads of a session's UDP sockets.
     pub(crate) fn adopt_udp(
         self: &Arc<Self>,
         inner: &mut Inner<M>,
@@ -292,7 +291,7 @@ impl<M: Side> Host<M> {
         }
     }
 
-    /// Begins to send a session's datagrams.
+    /// Starts the sender thread of a session.
     pub(crate) fn begin_udp(self: &Arc<Self>, session: u64) {
         let host = self.clone();
         thread::spawn(move || host.write_udp(session));
@@ -328,7 +327,7 @@ impl<M: Side> Host<M> {
             let Some((index, port)) = machine.next(session, turn, sockets.len()) else {
                 return;
             };
-            // A socket's buffer that is full loses it, as a link would.
+            // A full socket buffer drops the datagram, like a link.
             if let Some((socket, peer)) = sockets.get(index) {
                 let _ = match port {
                     Some(port) => socket.send_to(&datagram, (*peer, port)),
@@ -349,14 +348,14 @@ impl<M: Side> Inner<M> {
         }
     }
 
-    /// A connection carries data of a session.
+    /// Assigns a connection to a session.
     pub(crate) fn carry(&mut self, id: u64, session: u64) {
         if let Some(link) = self.links.get_mut(&id) {
             link.session = Some(session);
         }
     }
 
-    /// Closes a connection when all is sent.
+    /// Closes a connection after sending what is queued.
     pub(crate) fn close(&mut self, id: u64) {
         if let Some(link) = self.links.get_mut(&id) {
             link.is_closing = true;
@@ -373,7 +372,7 @@ impl<M: Side> Inner<M> {
     }
 }
 
-/// Bytes that nobody can guess.
+/// Returns random bytes.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     let mut file = std::fs::File::open("/dev/urandom").expect("the system has random bytes");

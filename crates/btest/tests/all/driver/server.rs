@@ -1,4 +1,4 @@
-//! A server with sockets.
+//! A server on real sockets.
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use machine::{Instant, Machine};
 
 use super::{Host, Inner, Side, Socket, random};
 
-/// Begins a server at this address, with a password for all users; gives the address that it has.
+/// Starts a server at this address, with one password for all users; returns its actual address.
 pub(crate) fn begin(
     address: &str,
     authentication: Authentication,
