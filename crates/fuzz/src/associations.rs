@@ -1,5 +1,5 @@
-//! What a fuzzer does with ESP and AH: foreign packets are opened and verified by associations of
-//! every algorithm. A fuzzer cannot compute an ICV, so its bytes are sealed and protected, too.
+//! Fuzz targets of ESP and AH: associations of every algorithm open and verify foreign packets. Since a fuzzer
+//! cannot compute an ICV, its bytes are sealed and protected as well.
 
 use esp::ah::{Protecting, Verifying, protect, verify};
 use esp::{
@@ -10,7 +10,7 @@ use esp::{
 /// SPI of all associations.
 const SPI: u32 = 0x1122_3344;
 
-/// Both directions with an algorithm and numbering that the first byte chooses.
+/// Returns both directions; the first byte selects algorithm and numbering.
 fn associations(choice: u8) -> (Outbound, Inbound) {
     let choice = usize::from(choice);
     let (encryptions, authentications) = (18, 6);
@@ -41,10 +41,10 @@ fn associations(choice: u8) -> (Outbound, Inbound) {
     )
 }
 
-/// Opens a packet, alone and twice in a batch; then seals it as a payload and opens that.
+/// Opens a packet, alone and twice in a batch; then seals it as a payload and opens the result.
 ///
 /// # Panics
-/// Where a packet comes through twice, a payload lies outside its packet, or does not come back.
+/// A packet is accepted twice, a payload lies outside its packet, or a payload changes.
 pub fn esp(bytes: &[u8]) {
     let Some((choice, packet)) = bytes.split_first() else {
         return;
@@ -80,10 +80,10 @@ pub fn esp(bytes: &[u8]) {
     assert_eq!(opened.next_header, *choice);
 }
 
-/// Verifies a packet, and protects it, as if it had the room.
+/// Verifies a packet, and protects it, as if it had room for AH.
 ///
 /// # Panics
-/// Where what was protected is not verified, or comes through twice.
+/// A protected packet fails verification, or is accepted twice.
 pub fn ah(bytes: &[u8]) {
     let Some((choice, packet)) = bytes.split_first() else {
         return;

@@ -1,6 +1,6 @@
-//! DHCP servers under a fuzzer: messages of any kind, time, and changes of the configuration.
+//! Fuzz target of DHCP servers: messages of any kind, time, and configuration changes.
 //!
-//! The data of an event is `| client | flags | options |`; the last byte says how much time passes.
+//! An event's data are `| client | flags | options |`; the last byte tells how much time passes.
 
 use core::net::Ipv4Addr;
 
@@ -18,7 +18,7 @@ const OWN: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 1), 24);
 const SERVER: u64 = 1;
 const STATIC: u64 = 2;
 
-/// Drives a server with a pool of eight addresses and a static lease.
+/// Runs a server with a pool of eight addresses and a static lease.
 pub fn server(script: &[u8]) {
     let pools = Pools::default();
     let range = (Ipv4Addr::new(10, 0, 0, 10), Ipv4Addr::new(10, 0, 0, 17));
@@ -85,7 +85,7 @@ fn fixed(address: Ipv4Addr, data: &[u8]) -> Static {
     }
 }
 
-/// A message as it would come from a wire: what cannot be read is nobody's.
+/// Builds a message and parses it; `None` if it is malformed.
 fn asked(what: u8, data: &[u8]) -> Option<Asked> {
     let [client, flags, options @ ..] = data else {
         return None;
@@ -113,7 +113,7 @@ fn asked(what: u8, data: &[u8]) -> Option<Asked> {
     })
 }
 
-/// What is always true: an address is one lease's, the pool knows of it, and answers can be read.
+/// Checks invariants: each address has one lease, the pool knows it, and replies can be parsed.
 fn check(servers: &Servers, pools: &Pools, out: &[Action], now: Instant) {
     let mut of_pool = 0;
     for (id, lease) in servers.leases() {

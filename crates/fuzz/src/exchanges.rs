@@ -1,5 +1,5 @@
-//! What a fuzzer does with exchanges of keys: foreign messages come to IKE and to WireGuard, in the order in which they
-//! stand, each behind two bytes of length. What is left of an exchange is small, and no message makes keys by itself.
+//! Fuzz targets of key exchanges: IKE and WireGuard process foreign messages, each with a two-byte length.
+//! State stays bounded, and no message alone results in keys.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -10,25 +10,25 @@ use ike::{
 };
 use machine::{Duration, Instant, Machine as _, Rng};
 
-/// Both ends.
+/// Addresses of both ends.
 const OWN: [u8; 4] = [192, 0, 2, 1];
 const FAR: [u8; 4] = [192, 0, 2, 2];
-/// Time that passes with each message.
+/// Time between two messages.
 const STEP: Duration = Duration::from_millis(700);
-/// IKE SAs that may be left of so many messages.
+/// Maximum number of remaining IKE SAs.
 const MOST: usize = 64;
 
 fn end(address: [u8; 4], port: u16) -> SocketAddr {
     SocketAddr::new(IpAddr::from(address), port)
 }
 
-/// Random bytes that are the same each time.
+/// Deterministic random bytes.
 fn entropy() -> ike::Entropy {
     let mut rng = Rng::seeded(7);
     Box::new(move |bytes| bytes.fill_with(|| rng.next_u64() as u8))
 }
 
-/// Messages, each behind its length.
+/// Splits the input into messages.
 fn messages(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     core::iter::from_fn(move || {
         let (len, rest) = bytes.split_first_chunk()?;
@@ -101,10 +101,10 @@ fn policy() -> Policy {
     }
 }
 
-/// Gives messages to an engine of IKE; the first byte says by which exchange it begins itself.
+/// Feeds messages to an IKE engine; the first byte selects the exchange that it initiates itself.
 ///
 /// # Panics
-/// Where strangers leave more behind than they may, or where keys come of what nobody could know.
+/// Unauthenticated senders exceed the limits, or keys result without knowledge of secrets.
 pub fn ike(bytes: &[u8]) {
     let Some((choice, bytes)) = bytes.split_first() else {
         return;
@@ -157,10 +157,10 @@ pub fn ike(bytes: &[u8]) {
     );
 }
 
-/// Gives messages of handshakes to a device of WireGuard with one peer, and their ends to its first message.
+/// Feeds handshake messages to a WireGuard device with one peer, also as responses to its own initiation.
 ///
 /// # Panics
-/// Where more comes back than came, or where keys come of what nobody could know.
+/// More replies than messages, or keys without knowledge of secrets.
 pub fn wireguard(bytes: &[u8]) {
     let own = wireguard::Private::new([2; 32]);
     let far = wireguard::Private::new([1; 32]);

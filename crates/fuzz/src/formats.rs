@@ -1,5 +1,5 @@
-//! What a fuzzer does with foreign bytes: every reader reads them, every accessor is asked, and what
-//! could be read is written again and must read the same.
+//! Fuzz targets of packet formats: parses foreign bytes, calls every accessor, and checks that encoding and
+//! parsing again gives the same value.
 //!
 //! One function per format.
 
@@ -14,7 +14,7 @@ use wire::{
 
 use super::Target;
 
-/// Every reader with the name of its fuzz target and corpus.
+/// Fuzz targets with their names, which are the names of their corpora.
 pub const TARGETS: [(&str, Target); 17] = [
     ("arp", arp),
     ("cdp", cdp),
@@ -35,14 +35,14 @@ pub const TARGETS: [(&str, Target); 17] = [
     ("vxlan", vxlan),
 ];
 
-/// Gives `bytes` to every reader.
+/// Passes `bytes` to every parser.
 pub fn all(bytes: &[u8]) {
     for (_, target) in TARGETS {
         target(bytes);
     }
 }
 
-/// Reads a whole frame: tags, then what they carry.
+/// Parses a whole frame: tags, then the payload.
 pub fn frame(bytes: &[u8]) {
     let Ok(frame) = ethernet::Frame::new_checked(bytes) else {
         return;
@@ -72,7 +72,7 @@ pub fn frame(bytes: &[u8]) {
     }
 }
 
-/// Reads a packet of RADIUS, and writes its attributes again.
+/// Parses a RADIUS packet and encodes its attributes again.
 pub fn radius(bytes: &[u8]) {
     let Ok(packet) = radius_packet::Packet::new_checked(bytes) else {
         return;
@@ -93,7 +93,7 @@ pub fn radius(bytes: &[u8]) {
     assert_eq!(built.finish().as_deref(), Some(packet.bytes()));
 }
 
-/// Reads the header of VXLAN, and the frame behind it.
+/// Parses a VXLAN header and the inner frame.
 pub fn vxlan(bytes: &[u8]) {
     let Some(vni) = vxlan_header::vni(bytes) else {
         return;
@@ -105,7 +105,7 @@ pub fn vxlan(bytes: &[u8]) {
     }
 }
 
-/// Reads a message of CDP.
+/// Parses a CDP message.
 pub fn cdp(bytes: &[u8]) {
     if let Ok(message) = cisco::Repr::parse(bytes) {
         let [mut once, mut twice] = [Vec::new(), Vec::new()];
@@ -116,7 +116,7 @@ pub fn cdp(bytes: &[u8]) {
     }
 }
 
-/// Reads a message of LLDP. Long names are cut, and what ends a message has nothing else.
+/// Parses an LLDP message. Long names are truncated, and an end TLV has no contents.
 pub fn lldp(bytes: &[u8]) {
     if let Ok(message) = beacon::Repr::parse(bytes) {
         let [mut once, mut twice] = [Vec::new(), Vec::new()];
@@ -127,28 +127,28 @@ pub fn lldp(bytes: &[u8]) {
     }
 }
 
-/// Reads a message of MNDP.
+/// Parses an MNDP message.
 pub fn mndp(bytes: &[u8]) {
     if let Ok(Some(message)) = routeros::Repr::parse(bytes) {
         let mut written = Vec::new();
         message.emit(&mut written);
         match routeros::Repr::parse(&written) {
             Ok(Some(again)) => assert_eq!(again, message),
-            // What told nothing that is known here asks when its counter is zero.
+            // A message without known fields and with counter zero is a request.
             Ok(None) => assert_eq!(written, routeros::Repr::REQUEST),
             Err(flaw) => panic!("{flaw:?}"),
         }
     }
 }
 
-/// Reads a PDU of the slow protocols.
+/// Parses a PDU of the slow protocols.
 pub fn lacp(bytes: &[u8]) {
     if let Ok(pdu) = lacp::Pdu::parse(bytes) {
         assert_eq!(lacp::Pdu::parse(&pdu.to_bytes()), Ok(pdu));
     }
 }
 
-/// Reads an NTP packet.
+/// Parses an NTP packet.
 pub fn ntp(bytes: &[u8]) {
     if let Ok(packet) = ntp_packet::Packet::parse(bytes) {
         assert_eq!(Some(&packet.repr.to_bytes()), bytes.first_chunk());
@@ -156,7 +156,7 @@ pub fn ntp(bytes: &[u8]) {
     }
 }
 
-/// Reads an ARP packet.
+/// Parses an ARP packet.
 pub fn arp(bytes: &[u8]) {
     let Ok(repr) = arp::Repr::parse(bytes) else {
         return;
@@ -164,7 +164,7 @@ pub fn arp(bytes: &[u8]) {
     assert_eq!(Some(&repr.to_bytes()), bytes.first_chunk());
 }
 
-/// Reads an IPv4 packet and what it carries.
+/// Parses an IPv4 packet and its payload.
 pub fn ipv4(bytes: &[u8]) {
     let _ = ipv4::Packet::new_quoted(bytes);
     let Ok(packet) = ipv4::Packet::new_checked(bytes) else {
@@ -210,7 +210,7 @@ pub fn ipv4(bytes: &[u8]) {
     }
 }
 
-/// Reads an IPv6 packet, its extension headers and what it carries.
+/// Parses an IPv6 packet, its extension headers and its payload.
 pub fn ipv6(bytes: &[u8]) {
     let _ = ipv6::Packet::new_quoted(bytes).map(|packet| packet.upper());
     let Ok(packet) = ipv6::Packet::new_checked(bytes) else {
@@ -248,7 +248,7 @@ pub fn ipv6(bytes: &[u8]) {
     }
 }
 
-/// Reads an ICMP message of either version.
+/// Parses an ICMP message of either version.
 pub fn icmp(bytes: &[u8]) {
     if let Ok(packet) = icmpv4::Packet::new_checked(bytes) {
         let message = packet.message();
@@ -273,7 +273,7 @@ pub fn icmp(bytes: &[u8]) {
     }
 }
 
-/// Reads a message of neighbour discovery, as ICMPv6.
+/// Parses a neighbour discovery message as ICMPv6.
 pub fn ndp(bytes: &[u8]) {
     let Ok(packet) = icmpv6::Packet::new_checked(bytes) else {
         return;
@@ -294,14 +294,14 @@ pub fn ndp(bytes: &[u8]) {
         option.emit(&mut again);
         let read = ndp::Options::new_checked(&again).map(|options| options.iter().next());
         match option {
-            // Padding becomes part of what has no length of its own.
+            // Padding becomes part of options without an inner length.
             NdpOption::Redirected(_) | NdpOption::Dnssl(_) => assert!(matches!(read, Ok(Some(_)))),
             option => assert_eq!(read, Ok(Some(option))),
         }
     }
 }
 
-/// Reads a TCP segment.
+/// Parses a TCP segment.
 pub fn tcp(bytes: &[u8]) {
     let Ok(segment) = tcp::Segment::new_checked(bytes) else {
         return;
@@ -330,7 +330,7 @@ pub fn tcp(bytes: &[u8]) {
     assert_eq!(read.verify_v4(src, dst), Ok(()));
 }
 
-/// Reads an answer to the question that it says it answers.
+/// Parses a DNS answer to its own question.
 pub fn dns(bytes: &[u8]) {
     let mut again = [0; dns::MESSAGE_LEN_MAX];
     for kind in [dns::Kind::A, dns::Kind::Aaaa] {
@@ -348,7 +348,7 @@ pub fn dns(bytes: &[u8]) {
     }
 }
 
-/// Reads a UDP datagram.
+/// Parses a UDP datagram.
 pub fn udp(bytes: &[u8]) {
     let Ok(datagram) = udp::Datagram::new_checked(bytes) else {
         return;
@@ -364,7 +364,7 @@ pub fn udp(bytes: &[u8]) {
     assert_eq!(read.verify_v6(SRC, DST), Ok(()));
 }
 
-/// Reads an advertisement of VRRP, as of either family.
+/// Parses a VRRP advertisement, of either family.
 pub fn vrrp(bytes: &[u8]) {
     for (ipv6, pseudo) in [
         (false, None),
@@ -388,8 +388,8 @@ pub fn vrrp(bytes: &[u8]) {
     }
 }
 
-/// Changes bytes in one to four places, as a fuzzer without coverage would; `below` draws a random
-/// number below its argument. Nothing grows beyond 2,048 bytes.
+/// Mutates bytes in one to four positions, like a fuzzer without coverage; `below` returns a random number
+/// below its argument. The result has at most 2,048 bytes.
 pub fn mutate(bytes: &mut Vec<u8>, mut below: impl FnMut(usize) -> usize) {
     for _ in 0..=below(3) {
         let at = below(bytes.len() + 1);
@@ -412,7 +412,7 @@ pub fn mutate(bytes: &mut Vec<u8>, mut below: impl FnMut(usize) -> usize) {
     }
 }
 
-/// What lies before and behind the two bytes at `at`.
+/// Returns the bytes before and after the two bytes at `at`.
 fn without_word(bytes: &[u8], at: usize) -> (&[u8], &[u8]) {
     (
         bytes.get(..at).unwrap_or_default(),
@@ -420,7 +420,7 @@ fn without_word(bytes: &[u8], at: usize) -> (&[u8], &[u8]) {
     )
 }
 
-/// Tags that the walk over a frame follows.
+/// Maximum number of tags that the frame parser follows.
 const TAGS_MAX: usize = 2;
 const SRC: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 const DST: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);

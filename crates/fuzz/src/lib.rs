@@ -1,15 +1,15 @@
-//! The bodies of the fuzz targets: each gives foreign bytes to readers and checks what must always be true.
+//! Bodies of the fuzz targets: each passes foreign bytes to parsers or state machines and checks invariants.
 //!
 //! The libFuzzer targets in `fuzz/` and the tests of this crate, which replay the corpora and mutate
-//! them, call the same functions. A violation panics; nothing else may.
+//! them, call these functions. A violated invariant panics; nothing else may.
 //!
 //! - [`associations`]: ESP and AH.
 //! - [`dhcp`]: DHCP servers.
 //! - [`exchanges`]: IKE and WireGuard.
 //! - [`formats`]: the packet formats of `wire`.
-//! - [`machines`]: the protocol machines of `service`.
-//! - [`router`]: the walk, PPPoE session data, translation and its helpers, connections and what they carry, software
-//!   offloads, reassembly, and the language of configurations.
+//! - [`machines`]: the protocol state machines of `service`.
+//! - [`router`]: the walk, PPPoE session data, NAT and its helpers, connection tracking, stream inspection, software
+//!   offloads, reassembly, and the configuration language.
 //! - [`requests`]: the binary API and REST.
 
 #![forbid(unsafe_code)]
@@ -25,5 +25,5 @@ mod sessions;
 mod streams;
 mod tracker;
 
-/// A body of a fuzz target.
+/// Body of a fuzz target.
 pub type Target = fn(&[u8]);

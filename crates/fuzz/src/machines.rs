@@ -1,8 +1,8 @@
-//! What a fuzzer does with machines: bytes become a list of events, and after each of them what must
-//! always be true is checked.
+//! Fuzz targets of protocol state machines: bytes become a list of events, and each event is followed
+//! by a check of invariants.
 //!
 //! ```text
-//! script = { event }    event = | what | len | len bytes |    (the last may be cut short)
+//! script = { event }    event = | what | len | len bytes |    (the last may be truncated)
 //! ```
 
 mod dns;
@@ -26,7 +26,7 @@ pub use dns::dns;
 pub use ntp::ntp;
 pub use snmp::snmp;
 
-/// Every target with the name of its fuzz target and corpus.
+/// Fuzz targets with their names, which are the names of their corpora.
 pub const TARGETS: [(&str, Target); 13] = [
     ("machine-arp", arp),
     ("machine-dhcp-server", super::dhcp::server),
@@ -43,7 +43,7 @@ pub const TARGETS: [(&str, Target); 13] = [
     ("machine-vrrp", vrrp),
 ];
 
-/// Drives the neighbours of an IPv4 interface.
+/// Runs the ARP neighbours of an interface.
 pub fn arp(script: &[u8]) {
     neighbours::<Arp>(
         script,
@@ -53,13 +53,13 @@ pub fn arp(script: &[u8]) {
     );
 }
 
-/// Drives the neighbours of an IPv6 interface.
+/// Runs the IPv6 neighbours of an interface.
 pub fn discovery(script: &[u8]) {
     let address = |n: u8| link_local(n.into());
     neighbours::<Discovery>(script, address, 64, discovery_packet);
 }
 
-/// Has errors, replies and redirects made about a packet.
+/// Builds ICMP errors, replies and redirects about a packet.
 pub fn icmp(packet: &[u8]) {
     for sent_to in [SentTo::One, SentTo::Many] {
         let offender = Offender { packet, sent_to };
@@ -68,7 +68,7 @@ pub fn icmp(packet: &[u8]) {
     }
 }
 
-/// Drives the links of a bond.
+/// Runs the links of an LACP bond.
 pub fn lacp(script: &[u8]) {
     let mut config = aggregation::Config::new(Mac([2, 0, 0, 0, 0, 1]));
     let mut bond = aggregation::Lacp::new(config);
@@ -124,8 +124,8 @@ pub fn lacp(script: &[u8]) {
     }
 }
 
-/// A PDU of a partner of a port, which mostly knows whom it speaks to: its bits, system, key, and what it takes this
-/// bond for.
+/// Builds a partner's PDU for a port: state bits, system, key, and the partner's view of this bond, which is
+/// mostly right.
 fn lacpdu(bond: &aggregation::Lacp, port: u16, data: &[u8]) -> Vec<u8> {
     let (&[state, system, key, odd], rest) = data.split_first_chunk().unwrap_or((&[0; 4], &[]));
     let own = bond.port(port).map(|view| view.actor).unwrap_or_default();
@@ -151,7 +151,7 @@ fn lacpdu(bond: &aggregation::Lacp, port: u16, data: &[u8]) -> Vec<u8> {
     [&pdu.to_bytes(), rest].concat()
 }
 
-/// Drives the listener of an interface.
+/// Runs the MLD listener of an interface.
 pub fn mld(script: &[u8]) {
     let mut listener = mld::Listener::new(1);
     let mut now = Instant::from_secs(1);
@@ -183,7 +183,7 @@ pub fn mld(script: &[u8]) {
     }
 }
 
-/// Drives the snooping of a bridge.
+/// Runs IGMP and MLD snooping of a bridge.
 pub fn snooping(script: &[u8]) {
     let members_max = 64;
     let mut bridge = snooping::Snooping::default();
@@ -234,12 +234,12 @@ pub fn snooping(script: &[u8]) {
         bridge.tick(now, &mut out);
         quiet(&bridge, now);
         let known = bridge.members().count() + bridge.routers().count();
-        // Where there is no room the VLANs that the bridge asks in still have their queriers.
+        // A full table still holds the queriers of the bridge's own VLANs.
         assert!(known <= members_max.max(16_384));
     }
 }
 
-/// A packet of IGMP: type and what follows its checksum.
+/// Builds an IGMP packet from its type and the bytes after its checksum.
 fn igmp(data: &[u8]) -> Vec<u8> {
     let (kind, rest) = data.split_first().unwrap_or((&0x16, &[]));
     let mut message = vec![*kind, 0, 0, 0];
@@ -253,7 +253,7 @@ fn igmp(data: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Drives the host's side of IGMP.
+/// Runs the host side of IGMP.
 pub fn igmp_host(script: &[u8]) {
     let mut host = groups::Host::new(7);
     let mut now = Instant::from_secs(1);
@@ -284,7 +284,7 @@ pub fn igmp_host(script: &[u8]) {
     }
 }
 
-/// Drives virtual routers of each version and family.
+/// Runs virtual routers of each version and family.
 pub fn vrrp(script: &[u8]) {
     for (version, ipv6) in [
         (vrrp::Version::V2, false),
@@ -346,7 +346,7 @@ fn virtual_router(version: vrrp::Version, ipv6: bool, data: &[u8]) -> vrrp::Conf
     }
 }
 
-/// Drives the advertiser of an interface.
+/// Runs the router advertiser of an interface.
 pub fn ra(script: &[u8]) {
     let mut advertiser = ra::Advertiser::new(ra_config(&[]), 1);
     let mut now = Instant::from_secs(1);
@@ -381,7 +381,7 @@ pub fn ra(script: &[u8]) {
     }
 }
 
-/// Drives a machine of neighbours; its packets are numbers, and each must come back once.
+/// Runs a neighbour table; its packets are numbers, and each must come back once.
 fn neighbours<F: Family>(
     script: &[u8],
     address: impl Fn(u8) -> F::Address,
@@ -537,8 +537,8 @@ fn icmp_v6(offender: &Offender<'_>) {
     }
 }
 
-/// A packet of neighbour discovery with a right checksum: who sends it to whom, its type, and its
-/// bytes behind the checksum. A fuzzer would not find checksums by itself.
+/// Builds a neighbour discovery packet with a valid checksum, which a fuzzer would not find: addresses, type,
+/// and the bytes after the checksum.
 fn discovery_packet(data: &[u8]) -> Vec<u8> {
     let Some((&[_, ends, kind, a, b, c, d], rest)) = data.split_first_chunk() else {
         return data.to_vec();
@@ -559,7 +559,7 @@ fn discovery_packet(data: &[u8]) -> Vec<u8> {
     ipv6_packet(src, dst, 255, &[], &message)
 }
 
-/// A query of a neighbour, as [`discovery_packet`].
+/// Builds an MLD query, like [`discovery_packet`].
 fn query(data: &[u8]) -> Vec<u8> {
     let (&[_, a, b], rest) = data.split_first_chunk().unwrap_or((&[0; 3], &[]));
     let mut body = [0; 20];
@@ -578,7 +578,7 @@ fn query(data: &[u8]) -> Vec<u8> {
     ipv6_packet(link_local(2), dst, 1, &alert, &message)
 }
 
-/// A packet with hop-by-hop options, which may be empty.
+/// Builds an IPv6 packet with hop-by-hop options, which may be empty.
 fn ipv6_packet(
     src: Ipv6Addr,
     dst: Ipv6Addr,
@@ -599,7 +599,7 @@ fn ipv6_packet(
     [&header.to_bytes(upper.len()), &upper[..]].concat()
 }
 
-/// The events of a script.
+/// Iterates over the events of a script.
 pub(crate) fn events(script: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = script;
     core::iter::from_fn(move || {
@@ -611,7 +611,7 @@ pub(crate) fn events(script: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     })
 }
 
-/// How much time passes after an event: mostly none, at times a minute.
+/// Returns the time after an event: mostly none, sometimes a minute.
 pub(crate) fn span(data: &[u8]) -> Duration {
     match data.last() {
         Some(&byte) if byte >= 0xf0 => Duration::from_secs(4 * u64::from(byte & 15)),
@@ -620,7 +620,7 @@ pub(crate) fn span(data: &[u8]) -> Duration {
     }
 }
 
-/// After a tick nothing is due any more.
+/// Checks that no timer is due after a tick.
 fn quiet<M: Machine>(machine: &M, now: Instant) {
     assert!(
         machine.deadline().is_none_or(|(due, _)| due > now),

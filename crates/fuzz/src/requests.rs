@@ -1,4 +1,4 @@
-//! What a fuzzer does with the binary API and REST: foreign bytes driven through their readers.
+//! Fuzz targets of the binary API and REST.
 
 use std::ops::ControlFlow;
 
@@ -8,11 +8,11 @@ use script::{Done, Request, Rows};
 use api::rest::{self, Asked};
 use api::{Action, Connection, Decoder, Limits, RUNNING};
 
-/// Says bytes to a connection, in pieces whose length the first byte gives. Whoever logs in is let
-/// in; commands end when the next piece comes.
+/// Feeds a connection in pieces, whose length the first byte gives. Every login succeeds; commands end with the
+/// next piece.
 ///
 /// # Panics
-/// Where more runs than may, an end is missing, or what is answered cannot be read.
+/// More commands run than allowed, a command has no end, or a reply cannot be parsed.
 pub fn sentences(bytes: &[u8]) {
     let Some((step, bytes)) = bytes.split_first() else {
         return;
@@ -73,10 +73,10 @@ static STATE: Menu = Menu::new("/state", Shape::Settings, "one state");
 
 static MENUS: &[&Menu] = &[&THINGS, &STATE];
 
-/// Asks REST: a line with method, path and query, then the body.
+/// Sends a REST request: a line with method, path and query, then the body.
 ///
 /// # Panics
-/// Where the answer has no status, or no JSON.
+/// The response has no status or no JSON.
 pub fn rest(bytes: &[u8]) {
     let end = bytes.iter().position(|byte| *byte == b'\n');
     let (line, body) = bytes.split_at(end.unwrap_or(bytes.len()));
@@ -101,7 +101,7 @@ pub fn rest(bytes: &[u8]) {
     assert!(read.is_ok(), "{status} {}", answer.body);
 }
 
-/// Answers every request with what it said, or as its length decides.
+/// Answers every request by its own fields, or as its length decides.
 fn run(request: &Request, rows: &mut dyn Rows) -> Result<Done, menu::Refusal> {
     let fields: Vec<_> = request
         .arguments
@@ -119,7 +119,7 @@ fn run(request: &Request, rows: &mut dyn Rows) -> Result<Done, menu::Refusal> {
     }
 }
 
-/// An answer as a whole.
+/// A complete response.
 #[derive(Default)]
 struct Whole {
     status: Option<u16>,

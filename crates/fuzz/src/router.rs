@@ -1,5 +1,5 @@
-//! What a fuzzer does with the readers of foreign bytes above `wire`: the walk, translation and its
-//! helpers, the software offloads, reassembly, and the language of configurations.
+//! Fuzz targets above `wire`: the walk, NAT and its helpers, software offloads, reassembly, and the
+//! configuration language.
 
 pub use crate::sessions::pppoe;
 pub use crate::streams::streams;
@@ -19,7 +19,7 @@ use sim::{Rig, WAN};
 
 use super::Target;
 
-/// Every reader with the name of its fuzz target and corpus.
+/// Fuzz targets with their names, which are the names of their corpora.
 pub const TARGETS: [(&str, Target); 9] = [
     ("finish", finish),
     ("helper", helper),
@@ -36,8 +36,7 @@ thread_local! {
     static RIG: Rig = Rig::example();
 }
 
-/// Asks the walk about a frame. What it would forward is a packet in the eyes of `wire` as well,
-/// which reads headers by itself.
+/// Traces a frame. `wire`, which parses headers by itself, must accept every packet that the walk forwards.
 pub fn walk(bytes: &[u8]) {
     let walked = RIG.with(|rig| rig.trace(bytes));
     let End::Sent(egress) = walked.end else {
@@ -57,8 +56,8 @@ pub fn walk(bytes: &[u8]) {
     }
 }
 
-/// Translates a packet there and back, as one of a connection and as an error about one: from the
-/// second time on each way leads to the same bytes.
+/// Translates a packet there and back, as traffic and as an ICMP error about it: repeated translations in one
+/// direction give equal bytes.
 pub fn translate(bytes: &[u8]) {
     let fields = Fields::of(bytes);
     let after = Tuple {
@@ -89,7 +88,7 @@ fn there_and_back<const BYTES: usize>(bytes: &[u8], fields: &Fields, after: &Tup
     }
 }
 
-/// Nobody expects anything.
+/// No expected connections.
 struct Nobody;
 
 impl Expected for Nobody {
@@ -106,7 +105,7 @@ impl Expected for Nobody {
     }
 }
 
-/// Those that read.
+/// Helpers under test.
 const HELPERS: [Helper; 6] = [
     Helper::Ftp,
     Helper::Irc,
@@ -116,8 +115,8 @@ const HELPERS: [Helper; 6] = [
     Helper::Rtsp,
 ];
 
-/// Gives a payload to a helper: the first byte says which, and on which way. What it finds can be
-/// done, and the packet has the length that it says.
+/// Runs a helper on a payload; the first byte selects helper and direction. Its edits must be applicable and
+/// give the announced length.
 pub fn helper(bytes: &[u8]) {
     let Some((&kind, payload)) = bytes.split_first() else {
         return;
@@ -147,7 +146,7 @@ pub fn helper(bytes: &[u8]) {
         direct_media: kind & 0x40 == 0,
         calls: Calls::default(),
     };
-    // A part of it may have left with the segment before, of helpers that read on.
+    // Part of a message may have left with the previous segment, for helpers of streams.
     let eighths = match helper {
         Helper::Ftp | Helper::Irc | Helper::Rtsp => usize::from(kind >> 3 & 7),
         _ => 0,
@@ -179,7 +178,8 @@ pub fn helper(bytes: &[u8]) {
     assert_eq!(u32::from(u16::from_be_bytes([room[2], room[3]])), new_len);
 }
 
-/// Finishes a frame in software: the first bytes say what is unfinished, the rest is the frame.
+/// Completes the offloads of a frame in software. The first bytes tell which are pending, the rest is the
+/// frame.
 pub fn finish(bytes: &[u8]) {
     let Some((&[kind, size, start, offset, l3, mtu], frame)) = bytes.split_first_chunk() else {
         return;
@@ -221,7 +221,7 @@ pub fn finish(bytes: &[u8]) {
     pool.free(frame);
 }
 
-/// As many pieces as were promised, each finished; then they are freed.
+/// Checks the number of segments and their checksums, and frees them.
 fn take_back(pool: &mut Pool, out: &mut Vec<Frame>, promised: usize) {
     assert_eq!(out.len(), promised);
     for piece in out.drain(..) {
@@ -230,8 +230,8 @@ fn take_back(pool: &mut Pool, out: &mut Vec<Frame>, promised: usize) {
     }
 }
 
-/// Gives pieces of packets to reassembly: each a length byte, a second to wait for or none, and as
-/// many bytes. What comes out is a packet, and comes back from its fragments.
+/// Feeds fragments to reassembly: each has a length byte, an optional second of delay, and its bytes. Results
+/// are valid packets that survive fragmentation and reassembly.
 pub fn reassembly(bytes: &[u8]) {
     let config = Config {
         timeout: Duration::from_secs(30),
@@ -275,14 +275,13 @@ pub fn reassembly(bytes: &[u8]) {
     assert_eq!(pool.available(Class::Small), 64);
 }
 
-/// What was put together is a packet. In fragments as long as those that came, and put together once
-/// more, it is the same.
+/// Checks a reassembled packet: fragmenting and reassembling it again gives the same bytes.
 fn whole_again(pool: &mut Pool, mut frame: Frame, now: Instant) {
     let packet = frame.bytes();
     let ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
     let is_whole = match ipv6 {
         true => ipv6::Packet::new_checked(packet).is_ok(),
-        // A packet that is no piece comes back as it was, and the walk checked its sum.
+        // An unfragmented packet comes back unchanged, and the walk checked its checksum.
         false => {
             ipv4::Packet::new_checked(packet).is_ok_and(|packet| !packet.fragment().is_piece())
         }
@@ -301,7 +300,7 @@ fn whole_again(pool: &mut Pool, mut frame: Frame, now: Instant) {
             .drain(..)
             .filter_map(|piece| held.collect(pool, piece, (), now));
         let joined: Vec<_> = joined.collect();
-        // A slot may be missing, and options be malformed.
+        // The pool may be empty, and options may be malformed.
         if let (Ok(1..), [(again, ())]) = (cut, &joined[..]) {
             assert_eq!(again.bytes(), frame.bytes());
         }
@@ -314,7 +313,7 @@ fn whole_again(pool: &mut Pool, mut frame: Frame, now: Instant) {
     pool.free(frame);
 }
 
-/// Reads a configuration, shows it as code, and colours it as a console would.
+/// Parses a configuration, prints it as code, and highlights it like the console.
 pub fn script(bytes: &[u8]) {
     let text = menu::bytes::from_bytes(bytes);
     let report = script::check(&mut schema::store(), &text);
@@ -330,5 +329,5 @@ pub fn script(bytes: &[u8]) {
     }
 }
 
-/// Bytes of an Ethernet header without tags: the rig's links have no VLANs.
+/// Length of an Ethernet header without tags: the rig's links have no VLANs.
 const LINK_LEN: usize = 14;

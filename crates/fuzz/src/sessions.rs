@@ -1,4 +1,4 @@
-//! PPPoE session data: the walk treats a packet in a session as it treats the bare packet, and names malformed headers.
+//! PPPoE session data: the walk treats a packet in a session like a bare packet, and names malformed headers.
 
 use dataplane::DropReason;
 use dataplane::interface::Session;
@@ -8,7 +8,7 @@ use sim::Rig;
 use sim::odd::Hosts;
 use wire::{EtherType, Mac};
 
-/// The session that there is.
+/// The only session.
 const SESSION: Session = Session {
     peer: Mac([2, 0, 0, 0, 0, 9]),
     number: 7,
@@ -18,7 +18,7 @@ thread_local! {
     static RIG: Rig = Rig::with_session(SESSION);
 }
 
-/// Asks the walk about session data of the session's peer, from the version of its header on.
+/// Traces session data from the session's peer; `bytes` begin with the version.
 pub fn pppoe(bytes: &[u8]) {
     let link = [Hosts::example().router_mac.0, SESSION.peer.0].concat();
     let frame = |kind: EtherType, behind: &[u8]| {
@@ -34,7 +34,7 @@ pub fn pppoe(bytes: &[u8]) {
     assert_eq!(ended, expected);
 }
 
-/// Returns the packet in session data with its type, or why there is none (RFC 2516, 4).
+/// Returns type and packet of session data, or the reason to drop it (RFC 2516, 4).
 fn packet(bytes: &[u8]) -> Result<(EtherType, &[u8]), DropReason> {
     let [0x11, 0, a, b, c, d, high, low, rest @ ..] = bytes else {
         return Err(DropReason::PppoeMalformed);

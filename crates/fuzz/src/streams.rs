@@ -1,4 +1,4 @@
-//! What a fuzzer does with the readers of streams.
+//! Fuzz target of stream inspection: TLS and QUIC host names, payload patterns.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use dataplane::rule::{
 };
 use machine::Instant;
 
-/// The connections of a fuzzer's packets.
+/// Number of connections.
 const CONNECTIONS: usize = 4;
 
-/// What connections keep, and what rules look for.
+/// Stored state of the connections, and matchers of the rules.
 struct World {
     kept: RefCell<[Kept; CONNECTIONS]>,
     at: usize,
@@ -25,7 +25,7 @@ struct World {
 impl Facts for World {
     fn carrier(&self) -> Carrier {
         match self.at {
-            // The last one is not tracked.
+            // The last one is untracked.
             at if at + 1 == CONNECTIONS => Carrier::None,
             at => Carrier::Known {
                 kept: self.kept.borrow()[at],
@@ -105,8 +105,8 @@ fn sought() -> (Sought, Vec<Match>) {
     )
 }
 
-/// Reads a ClientHello, the frames and packets of QUIC, and streams of several connections. The first
-/// byte says which; of streams, each packet is told what it is by four more.
+/// Parses a ClientHello, QUIC frames and packets, or streams of several connections. The first byte selects;
+/// each packet of a stream has four bytes of attributes.
 pub fn streams(bytes: &[u8]) {
     let Some((kind, rest)) = bytes.split_first() else {
         return;
@@ -130,7 +130,7 @@ pub fn streams(bytes: &[u8]) {
     }
 }
 
-/// What is known of a ClientHello stays so with more bytes of it, and in whatever pieces they come.
+/// Knowledge about a ClientHello is stable under more bytes and any segmentation.
 fn hellos(bytes: &[u8]) {
     let whole = readers::records(bytes);
     let mut known = None;
@@ -160,7 +160,7 @@ fn conversations(mut bytes: &[u8]) {
     let mut streams = Streams::default();
     let mut packets = 0;
     while let Some((&[kind, flags, sequence, len], rest)) = bytes.split_first_chunk() {
-        // A length of datagrams that QUIC begins with, and shorter ones.
+        // The minimum length of QUIC's first datagrams, and shorter ones.
         let len = if kind & 0x20 != 0 {
             1200
         } else {
@@ -178,7 +178,7 @@ fn conversations(mut bytes: &[u8]) {
     }
 }
 
-/// All rules are told what they are then answered.
+/// Registers all matchers, then evaluates them.
 fn ask(streams: &mut Streams, world: &World, matchers: &[Match], packet: &[u8]) {
     let fields = Fields::of(packet);
     let now = Instant::from_millis(1);

@@ -1,4 +1,4 @@
-//! What a fuzzer does with connections.
+//! Fuzz target of connection tracking.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use dataplane::connection::{Tracker, Way};
 use dataplane::packet::{Fields, Tuple, protocol};
 use machine::Rng;
 
-/// More connections than these have no place.
+/// Maximum number of connections.
 const ENTRIES: u32 = 16;
 
-/// Bytes that say what happens next.
+/// Bytes per step.
 const ACT: usize = 8;
 
-/// Shows packets to a tracker, in both directions of a few conversations, with time between them:
-/// eight bytes each say what. What comes out is told beforehand, no two connections have a tuple in
-/// common, and the counts are those of the rows.
+/// Passes packets of a few conversations to a tracker, in both directions and with delays, eight bytes per
+/// step. Checks that previews match results, that no two connections share a tuple, and that the counters match
+/// the rows.
 pub fn tracker(bytes: &[u8]) {
     let Some(mut bed) = Bed::new() else {
         return;
@@ -79,7 +79,7 @@ impl Bed {
         };
         let mut packet = packet(&tuple, &upper, usize::from(data));
         if kind & 0x20 != 0 {
-            // As an error about it quotes it.
+            // The packet as an ICMP error quotes it.
             let quoted = core::mem::take(&mut packet);
             let error = Tuple {
                 source: 5,
@@ -113,7 +113,7 @@ impl Bed {
             self.now = self.now.after(TICKS_PER_SECOND / 4);
             self.tracker.tick(self.now, usize::MAX);
         }
-        // Who owns the tracker takes these with each step.
+        // The owner of the tracker drains these with each step.
         while self.tracker.take_counted().is_some() {}
         while self.tracker.take_attached().is_some() {}
     }
@@ -150,7 +150,7 @@ impl Bed {
     }
 }
 
-/// One of a few tuples, or its answers'.
+/// Returns one of a few tuples, or its reply tuple.
 fn tuple(kind: u8, who: u8) -> Tuple {
     let protocol = [
         protocol::TCP,
@@ -175,7 +175,7 @@ fn tuple(kind: u8, who: u8) -> Tuple {
     };
     let tuple = Tuple {
         source: 0x0a00_0001 + u128::from(who >> 5 & 3),
-        // Also somebody who talks to himself.
+        // Sometimes a host talks to itself.
         destination: 0x0a00_0001 + u128::from(who >> 6),
         source_port: ports.0,
         destination_port: ports.1,
@@ -190,7 +190,7 @@ fn tuple(kind: u8, who: u8) -> Tuple {
 }
 
 fn tcp(tuple: &Tuple, flags: u8, numbers: [u8; 3]) -> Vec<u8> {
-    // Small steps around a beginning, and large ones.
+    // Small steps around the start, and large ones.
     let [seq, ack, window] = numbers.map(|number| match number {
         0..=199 => u32::from(number),
         far => u32::from(far - 199) << 26,
@@ -216,7 +216,7 @@ fn plain(tuple: &Tuple) -> Vec<u8> {
     }
 }
 
-/// The packet of a tuple with this upper layer and so many bytes behind it.
+/// Builds a packet of a tuple with this upper-layer header and `data` bytes of payload.
 fn packet(tuple: &Tuple, upper: &[u8], data: usize) -> Vec<u8> {
     let len = upper.len() + data;
     let mut packet;

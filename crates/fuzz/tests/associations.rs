@@ -1,5 +1,5 @@
-//! ESP and AH against their corpora in `fuzz/corpus/`: as they are, cut, with every bit flipped, and
-//! with seeded mutations.
+//! ESP and AH against their corpora in `fuzz/corpus/`: unchanged, truncated, with every bit flipped, and with
+//! seeded mutations.
 
 mod corpora;
 

@@ -1,10 +1,10 @@
-//! IKE and WireGuard against their corpora in `fuzz/corpus/`: as they are, cut, and with seeded mutations.
+//! IKE and WireGuard against their corpora in `fuzz/corpus/`: unchanged, truncated, and with seeded mutations.
 
 mod corpora;
 
 use corpora::cut_and_mutated;
 
-/// Mutations per corpus: each may cost an exchange of keys.
+/// Mutations per corpus: each may cost a key exchange.
 const MUTATIONS: u64 = 1_500;
 
 #[test]

@@ -1,15 +1,15 @@
-//! Every reader of foreign bytes against the corpora in `fuzz/corpus/`: as they are, cut at every
-//! byte, with every bit flipped, and with seeded mutations.
+//! Every parser against the corpora in `fuzz/corpus/`: unchanged, truncated at every byte, with every bit
+//! flipped, and with seeded mutations.
 //!
-//! The corpora are written from `seeds` with `UPDATE=1 cargo test -p fuzz --test formats`; what
-//! libFuzzer found is put beside them by hand, with a name that says what it is.
+//! `UPDATE=1 cargo test -p fuzz --test formats` writes the corpora from `seeds`; findings of libFuzzer are
+//! added by hand, with a descriptive name.
 
 #![allow(
     clippy::unwrap_used,
     reason = "what cannot be made for a test fails the test"
 )]
 
-// The corpora hold the packets that the tests of `wire` read.
+// The corpora hold the packets that the tests of `wire` parse.
 #[path = "../../wire/tests/bytes/seeds.rs"]
 mod seeds;
 
@@ -20,11 +20,11 @@ use fuzz::formats::TARGETS;
 
 use corpora::{corpus, drive, mutated, stored};
 
-/// Mutations per corpus: enough to meet each field of each packet several times, quick enough for
-/// every run, and no slower when libFuzzer has filled the folder.
+/// Mutations per corpus: enough to reach each field of each packet several times, and fast enough for every
+/// run, however full libFuzzer makes the folder.
 const MUTATIONS: u64 = 20_000;
 
-/// Runs something for each packet of each corpus.
+/// Calls `run` for each packet of each corpus.
 fn each(mut run: impl FnMut(Target, &str, &[u8])) {
     for (target, reader) in TARGETS {
         for (name, bytes) in corpus(target) {

@@ -1,7 +1,7 @@
-//! The machines against the scripts in `fuzz/corpus/machine-*`: as they are, cut at every byte, and
-//! with seeded mutations. `fuzz::machines` says what a script is and what must always be true.
+//! State machines against the scripts in `fuzz/corpus/machine-*`: unchanged, truncated at every byte, and with
+//! seeded mutations. `fuzz::machines` describes scripts and invariants.
 //!
-//! The corpora are written from `scripts` with `UPDATE=1 cargo test -p fuzz --test machines`.
+//! `UPDATE=1 cargo test -p fuzz --test machines` writes the corpora from `scripts`.
 
 mod corpora;
 
@@ -69,7 +69,7 @@ fn ntp_answer() -> Vec<u8> {
     answer.to_bytes().to_vec()
 }
 
-/// Changes a script in one to eight places, as a fuzzer without coverage would.
+/// Mutates a script in one to eight positions, like a fuzzer without coverage.
 fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
     for _ in 0..=rng.below(8) {
         let at = rng.below(bytes.len() as u64 + 1) as usize;
@@ -90,7 +90,7 @@ fn event((what, data): (u8, Vec<u8>)) -> Vec<u8> {
     [vec![what, len], data].concat()
 }
 
-/// A virtual router of each version that hears others, follows one, and stops.
+/// A virtual router of each version that receives advertisements, becomes backup, and stops.
 fn elections() -> Vec<(u8, Vec<u8>)> {
     let sent = |version, authentication, priority| {
         let config = vrrp::Config {
@@ -124,7 +124,7 @@ fn elections() -> Vec<(u8, Vec<u8>)> {
     .concat()
 }
 
-/// The scripts that fuzzing begins with.
+/// The seeds of the corpora.
 fn scripts() -> Vec<Script> {
     let packets = |names: [&str; 3]| -> Vec<(u8, Vec<u8>)> {
         let read = |name: &&str| fs::read(folder(name)).expect("wire keeps this corpus");
@@ -132,7 +132,7 @@ fn scripts() -> Vec<Script> {
     };
     let arp = packets(["arp/request", "arp/reply", "arp/probe"]);
     let hear = |data: &[u8]| (13, data.to_vec());
-    // Solicitation for us, solicited and unsolicited advertisement of neighbour 2.
+    // Solicitation for this router, solicited and unsolicited advertisement of neighbour 2.
     let asked = hear(&[2, 0x25, 2, 0, 0, 0, 0, 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0]);
     let target = |n: u8| [&[0xfe, 0x80][..], &[0; 13], &[n]].concat();
     let advert = |flags: u8| {
@@ -315,7 +315,7 @@ fn scripts() -> Vec<Script> {
     ]
 }
 
-/// What a manager asks of `sysName`: the kind of PDU, and behind it number, two more numbers, and one binding.
+/// An SNMP request for `sysName`: PDU type, then request number, two more numbers, and one binding.
 fn snmp_pdu(kind: u8) -> Vec<u8> {
     let oid = [6, 8, 0x2b, 6, 1, 2, 1, 1, 5, 0];
     let binding = [&[0x30, 15][..], &oid, &[4, 3, b'n', b'e', b'w']].concat();
@@ -324,7 +324,7 @@ fn snmp_pdu(kind: u8) -> Vec<u8> {
     [&[kind, content.len() as u8][..], &content].concat()
 }
 
-/// A question for the address of a name.
+/// A DNS query for the address of a name.
 fn question(name: &[u8]) -> Vec<u8> {
     let head = [0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     [&head[..], name, &[0, 1, 0, 1]].concat()

@@ -1,5 +1,5 @@
-//! The readers of the binary API and REST against their corpora in `fuzz/corpus/`: as they are,
-//! cut, and with seeded mutations.
+//! Targets of the binary API and REST against their corpora in `fuzz/corpus/`: unchanged, truncated, and with
+//! seeded mutations.
 
 mod corpora;
 

@@ -1,7 +1,7 @@
-//! The readers of foreign bytes above `wire` against their corpora in `fuzz/corpus/`: as they are,
-//! cut, with flipped bits, and with seeded mutations.
+//! Targets above `wire` against their corpora in `fuzz/corpus/`: unchanged, truncated, with flipped bits, and
+//! with seeded mutations.
 //!
-//! The corpora are written with `UPDATE=1 cargo test -p fuzz --test router`.
+//! `UPDATE=1 cargo test -p fuzz --test router` writes the corpora.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ use corpora::{cut_and_mutated, folder, stored};
 /// Mutations per corpus.
 const MUTATIONS: u64 = 5_000;
 
-/// What the corpora hold, by target and name.
+/// Returns the seeds by target and name.
 fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     let mut seeds = Vec::new();
     let hosts = odd::Hosts::example();
@@ -33,7 +33,7 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
             if case.name.ends_with("plain") {
                 seeds.push(("pppoe", name.clone(), session_data(&frame)));
             }
-            // Every segmentation, checksum and all, of a frame with its packet at byte 14.
+            // Every offload of a frame; its packet begins at byte 14.
             if case.name.ends_with("plain") || case.name.ends_with("record-route") {
                 for kind in 0..8 {
                     let head = [kind, 8, 34, 6, 14, 72];
@@ -66,7 +66,7 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     seeds
 }
 
-/// The packet of a frame as data of a PPPoE session, from the version on, and padded.
+/// Returns a frame's packet as PPPoE session data, from the version on, and padded.
 fn session_data(frame: &[u8]) -> Vec<u8> {
     let (link, packet) = frame.split_at(14);
     let protocol = if link[12] == 0x08 { 0x21 } else { 0x57 };
@@ -74,8 +74,7 @@ fn session_data(frame: &[u8]) -> Vec<u8> {
     [&[0x11, 0, 0, 7], &len[..], &[0, protocol], packet, &[0; 4]].concat()
 }
 
-/// What helpers read. The number modulo 6 is the helper's place among them, its highest bit says that
-/// it is an answer.
+/// Messages of the helpers. The number modulo 6 selects the helper; its highest bit marks a reply.
 const MESSAGES: &[(&str, u8, &str)] = &[
     ("port", 0, "PORT 10,0,0,2,19,137\r\n"),
     ("eprt", 0, "EPRT |1|10.0.0.2|5001|\r\n"),
@@ -121,8 +120,8 @@ const MESSAGES: &[(&str, u8, &str)] = &[
     ),
 ];
 
-/// What happens to connections, eight bytes each: kind, who, flags, sequence number, acknowledgement,
-/// window, data, time. 16 is an answer, 32 an error, 192 a time that passes.
+/// Steps of conversations, eight bytes each: kind, host, flags, sequence number, acknowledgement, window, data,
+/// time. 16 is a reply, 32 an error, 192 a delay.
 const CONVERSATIONS: &[(&str, &[[u8; 8]])] = &[
     (
         "opened-and-closed",
@@ -166,7 +165,7 @@ const CONVERSATIONS: &[(&str, &[[u8; 8]])] = &[
     ),
 ];
 
-/// A ClientHello whole and in segments, and text for patterns.
+/// A ClientHello, whole and in segments, and text for patterns.
 fn carried() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     let long = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes(), bytes].concat();
     let name = long(&[&[0], long(b"www.example.com").as_slice()].concat());
@@ -206,7 +205,7 @@ fn carried() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     .into_iter()
 }
 
-/// Packets of the walk's corpus without their link, and errors that quote them.
+/// Packets of the walk's corpus without link header, and errors that quote them.
 fn translated() -> Vec<(&'static str, String, Vec<u8>)> {
     let hosts = odd::Hosts::example();
     let mut seeds = Vec::new();
@@ -228,7 +227,7 @@ fn translated() -> Vec<(&'static str, String, Vec<u8>)> {
     seeds
 }
 
-/// Lists of pieces of packets, as the target takes them.
+/// Lists of fragments in the format of the target.
 fn pieces() -> Vec<(&'static str, Vec<u8>)> {
     let hosts = odd::Hosts::example();
     let v4 = |offset, more, len: usize| {

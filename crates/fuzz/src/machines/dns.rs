@@ -1,11 +1,11 @@
-//! The forwarder of names, its clients, and a server that answers rightly or not.
+//! DNS forwarder with clients, and a server with right and wrong answers.
 
 use machine::{Duration, Instant, Machine as _};
 use service::dns::{Action, Carrier, Config, Dns, Event, Place, Server, Told};
 
 use super::{events, span};
 
-/// Bytes that answers may take.
+/// Cache size in bytes.
 const KEPT: usize = 16 << 10;
 
 const SERVER: ([u8; 4], u16) = ([192, 0, 2, 1], 53);
@@ -13,14 +13,14 @@ const SERVER: ([u8; 4], u16) = ([192, 0, 2, 1], 53);
 struct Bench {
     forwarder: Dns<u32>,
     now: Instant,
-    /// Who has asked, and how many of them wait.
+    /// Clients so far, and clients that wait for an answer.
     clients: u32,
     open: usize,
-    /// What was sent to the server, and from which port.
+    /// Queries to the server, with their source ports.
     sent: Vec<(u16, Vec<u8>)>,
 }
 
-/// Asks a forwarder, and answers what it asks of servers.
+/// Queries a forwarder, and answers its queries to servers.
 pub fn dns(script: &[u8]) {
     let mut bench = Bench {
         forwarder: Dns::new([7; 32]),
@@ -76,7 +76,7 @@ impl Bench {
         }
     }
 
-    /// Says something to a port: the question and then the fuzzer's, or only that.
+    /// Sends an answer to a port: the query followed by fuzzer data, or fuzzer data alone.
     fn answer(&mut self, port: u16, what: u8, question: &[u8], data: &[u8]) {
         let head = if what & 4 == 0 { question } else { &[] };
         let mut message = [head, data].concat();

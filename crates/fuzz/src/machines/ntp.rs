@@ -1,4 +1,4 @@
-//! The client and the server of time.
+//! NTP client and server.
 
 use core::net::IpAddr;
 
@@ -21,7 +21,7 @@ fn peer(data: &[u8]) -> Peer {
     }
 }
 
-/// Drives a client, whose clock jumps, and a server that is asked what the client is answered.
+/// Runs a client with a jumping clock, and a server that gets the client's answers as requests.
 pub fn ntp(script: &[u8]) {
     let mut now = Instant::from_secs(1);
     let (mut client, mut server) = (Client::new(1, 0, now), Server::new(2));
@@ -29,7 +29,7 @@ pub fn ntp(script: &[u8]) {
     for (what, data) in events(script) {
         let mut out = Vec::new();
         let mut answer = data.to_vec();
-        // What a server that hears the question can do.
+        // Forges the answer of a server that sees the request.
         if what & 8 != 0
             && let Some(origin) = answer.get_mut(24..32)
         {

@@ -1,4 +1,4 @@
-//! The agent of SNMP.
+//! SNMP agent.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -7,7 +7,7 @@ use service::snmp as agents;
 
 use super::{events, span};
 
-/// Asks an agent of SNMP: bytes as they are, and by communities and users that there are.
+/// Queries an SNMP agent: raw bytes, and messages with valid communities and users.
 pub fn snmp(script: &[u8]) {
     let engine = vec![0x80, 0, 0x3a, 0x8c, 4];
     let now = Instant::from_secs(1);
@@ -29,7 +29,7 @@ pub fn snmp(script: &[u8]) {
     for (what, data) in events(script) {
         let wrapped = match what % 4 {
             0 => data.to_vec(),
-            // A message of version 1 or 2c of a community that there is, around what was given.
+            // A message of version 1 or 2c with a valid community around the input.
             version => {
                 let mut content = vec![2, 1, version % 2, 4, 6];
                 content.extend(b"public");

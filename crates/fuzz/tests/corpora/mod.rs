@@ -1,4 +1,4 @@
-//! The corpora in `fuzz/corpus`, a folder for each target, and targets that run on them.
+//! The corpora in `fuzz/corpus`, one folder per target, and runs of targets on them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use fuzz::Target;
 use machine::Rng;
 
-/// The folder of a target's corpus.
+/// Returns the folder of a target's corpus.
 #[allow(dead_code, reason = "each test file uses its part")]
 pub(crate) fn folder(target: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../fuzz/corpus", target]
@@ -16,7 +16,7 @@ pub(crate) fn folder(target: &str) -> PathBuf {
         .collect()
 }
 
-/// The inputs of a target's corpus by file name.
+/// Returns the inputs of a target's corpus by file name.
 pub(crate) fn corpus(target: &str) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder(target)).expect("each target has a corpus");
     let input = |entry: Result<fs::DirEntry, _>| {
@@ -28,7 +28,7 @@ pub(crate) fn corpus(target: &str) -> BTreeMap<String, Vec<u8>> {
     entries.map(input).collect()
 }
 
-/// What the corpus holds under this name; with `UPDATE` in the environment it holds these bytes from now on.
+/// Returns the stored input; with `UPDATE` in the environment stores `bytes` first.
 #[allow(dead_code, reason = "each test file uses its part")]
 pub(crate) fn stored(target: &str, name: &str, bytes: &[u8]) -> Vec<u8> {
     let path = folder(target).join(name);
@@ -39,7 +39,7 @@ pub(crate) fn stored(target: &str, name: &str, bytes: &[u8]) -> Vec<u8> {
     fs::read(&path).unwrap_or_default()
 }
 
-/// Runs a target on bytes, and says which they were when it panics.
+/// Runs a target; a panic prints its input.
 pub(crate) fn drive(target: Target, bytes: &[u8], what: impl FnOnce() -> String) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(bytes))) {
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -48,7 +48,7 @@ pub(crate) fn drive(target: Target, bytes: &[u8], what: impl FnOnce() -> String)
     }
 }
 
-/// Runs a target on its corpus: whole, cut everywhere up to a length, and with so many seeded mutations.
+/// Runs a target on its corpus: whole, truncated at every byte up to a length, and with seeded mutations.
 #[allow(dead_code, reason = "each test file uses its part")]
 pub(crate) fn cut_and_mutated(name: &str, target: Target, longest: usize, mutations: u64) {
     for (file, bytes) in &corpus(name) {
@@ -62,7 +62,7 @@ pub(crate) fn cut_and_mutated(name: &str, target: Target, longest: usize, mutati
     mutated(name, target, mutations);
 }
 
-/// Runs a target on so many seeded mutations of its corpus.
+/// Runs a target on seeded mutations of its corpus.
 #[allow(dead_code, reason = "each test file uses its part")]
 pub(crate) fn mutated(name: &str, target: Target, mutations: u64) {
     let corpus: Vec<_> = corpus(name).into_iter().collect();
