@@ -1,9 +1,8 @@
-//! A world in virtual time: whole routers, simple hosts, and lines between them that delay, lose,
-//! double and reorder. Everything follows from one seed, which a failing test prints.
+//! Simulation in virtual time: whole routers, simple hosts, and lines between them that delay, lose, duplicate
+//! and reorder. One seed determines everything; a failing test prints it.
 //!
-//! Routers are the very values that the binary runs on threads: control and its workers, stepped
-//! in turn. Hosts ([`Host`]) are an implementation of their own, small and naive, so that a router
-//! is not tested against itself.
+//! Routers are the types that the program runs on threads: control and its workers, stepped in turn. Hosts
+//! ([`Host`]) are a small independent implementation, so that a router is not tested against itself.
 //!
 //! Begin with [`World`].
 

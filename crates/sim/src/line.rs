@@ -1,19 +1,19 @@
-//! Lines: what becomes of a frame between two ends.
+//! Lines: delay, loss and duplication of frames between two ends.
 
 use machine::{Duration, Rng};
 
-/// How a line treats frames. The default is a perfect line with a delay of 100 µs.
+/// Properties of a line. The default is lossless with a delay of 100 µs.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
-    /// From one end to the other.
+    /// Delay between the ends.
     pub delay: Duration,
-    /// Each frame takes up to this much longer, so that frames overtake each other.
+    /// Maximum additional random delay per frame, which reorders frames.
     pub jitter: Duration,
-    /// Of 100 frames so many are lost.
+    /// Loss in per cent.
     pub loss: u8,
-    /// Of 100 frames so many arrive twice.
+    /// Duplication in per cent.
     pub doubled: u8,
-    /// Larger frames are lost: the most bytes behind the Ethernet header and its tags.
+    /// MTU: maximum length after the Ethernet header and its tags; larger frames are lost.
     pub mtu: usize,
 }
 
@@ -29,19 +29,19 @@ impl Default for Line {
     }
 }
 
-/// What happened to a frame on a line, counted.
+/// Counters of line faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fault {
-    /// Frames that were lost.
+    /// Lost frames.
     pub lost: u64,
-    /// Frames that were doubled.
+    /// Duplicated frames.
     pub doubled: u64,
-    /// Frames that were too large.
+    /// Oversized frames.
     pub too_large: u64,
 }
 
 impl Line {
-    /// After which times a frame of this length arrives: once, twice or not at all.
+    /// Returns the delays after which a frame arrives: one, two or none.
     pub(crate) fn arrivals(&self, len: usize, rng: &mut Rng, fault: &mut Fault) -> Vec<Duration> {
         // Header and up to two tags.
         if len > self.mtu + 22 {

@@ -1,11 +1,10 @@
-//! Odd packets: what a router meets but hardly ever sends, each with its fate here and the rule
-//! that it follows, and with what the kernel's router makes of it where that differs.
+//! Odd packets: packets that a router receives but hardly ever sends, each with its verdict, the governing
+//! rule, and differences of the Linux kernel.
 //!
-//! The packets arrive from `client` on the router's first link; `server` is behind its second one.
-//! A test sends each case through a router and compares what comes out: the packet on the second
-//! link, an ICMP message on the first, or nothing. A router under comparison must not limit its
-//! ICMP messages (Linux: `net.ipv4.icmp_ratelimit=0`, `net.ipv6.icmp.ratelimit=0`), and has the
-//! neighbours resolved.
+//! The packets arrive from `client` on the router's first link; `server` is on its second link. A test sends
+//! each case through a router and compares the output: the packet on the second link, an ICMP message on the
+//! first, or nothing. A router under comparison must not limit its ICMP messages (Linux:
+//! `net.ipv4.icmp_ratelimit=0`, `net.ipv6.icmp.ratelimit=0`), and has resolved its neighbours.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -15,33 +14,33 @@ use wire::{EtherType, Mac, ethernet};
 mod v4;
 mod v6;
 
-/// Who takes part.
+/// Addresses of client, router and server.
 #[derive(Clone, Copy, Debug)]
 pub struct Hosts {
-    /// The client's MAC address.
+    /// MAC address of the client.
     pub client_mac: Mac,
-    /// The router's on the client's link.
+    /// MAC address of the router on the client's link.
     pub router_mac: Mac,
-    /// The client.
+    /// Client.
     pub client: Ipv4Addr,
-    /// The router on the client's link.
+    /// Router on the client's link.
     pub router: Ipv4Addr,
-    /// The server.
+    /// Server.
     pub server: Ipv4Addr,
-    /// The broadcast address of the server's network.
+    /// Broadcast address of the server's network.
     pub server_broadcast: Ipv4Addr,
-    /// The client.
+    /// Client, IPv6.
     pub client6: Ipv6Addr,
-    /// The router on the client's link.
+    /// Router on the client's link, IPv6.
     pub router6: Ipv6Addr,
-    /// The server.
+    /// Server, IPv6.
     pub server6: Ipv6Addr,
-    /// The layer-3 MTU of the server's link in bytes; the client's link takes 200 bytes more.
+    /// MTU of the server's link in bytes; the MTU of the client's link is 200 bytes higher.
     pub mtu: u16,
 }
 
 impl Hosts {
-    /// Hosts for a test that needs some.
+    /// Returns example addresses.
     pub fn example() -> Self {
         Self {
             client_mac: Mac([2, 0, 0, 0, 0, 0xc]),
@@ -58,60 +57,60 @@ impl Hosts {
     }
 }
 
-/// What becomes of each frame of a case.
+/// Verdict on the frames of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It reaches the server: with a lifetime that is one less, and otherwise as it was.
+    /// Reaches the server with decremented TTL, otherwise unchanged.
     Forwarded,
-    /// It reaches the server in fragments.
+    /// Reaches the server in fragments.
     Fragmented,
-    /// It is discarded under this name, and nobody is told.
+    /// Dropped under this name without an ICMP message.
     Dropped(DropReason),
-    /// It is discarded under this name, and the client is told.
+    /// Dropped under this name with an ICMP message to the client.
     Refused(DropReason, Icmp),
     /// The router answers it itself.
     Answered(Icmp),
 }
 
-/// An ICMP message, as far as fates differ by it.
+/// An ICMP message, as far as the cases distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Icmp {
-    /// ICMP: type and code.
+    /// ICMP type and code.
     V4(u8, u8),
-    /// ICMPv6: type and code.
+    /// ICMPv6 type and code.
     V6(u8, u8),
 }
 
-/// What the kernel's router does.
+/// Behaviour of the Linux kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
-    /// The same, as far as a neighbour sees.
+    /// Equal, as seen by a neighbour.
     Same,
-    /// Something else: what, and why ours is right all the same.
+    /// Different: how, and why ferroute is right nevertheless.
     Differs(&'static str),
 }
 
-/// A named case.
+/// A test case.
 #[derive(Clone, Copy, Debug)]
 pub struct Odd {
-    /// Its name, unique, in kebab case; IPv6 cases begin with `v6-`.
+    /// Unique name in kebab case; IPv6 cases begin with `v6-`.
     pub name: &'static str,
-    /// Why its fate is what it is, with the section of the RFC.
+    /// Reason for the verdict, with the section of the RFC.
     pub why: &'static str,
-    /// The frames, in the order in which they arrive; most cases have one.
+    /// Builds the frames in order of arrival, mostly one.
     pub frames: fn(&Hosts) -> Vec<Vec<u8>>,
-    /// What becomes of them.
+    /// Expected verdict.
     pub fate: Fate,
-    /// What the kernel makes of them.
+    /// Behaviour of the Linux kernel.
     pub kernel: Kernel,
 }
 
-/// All cases, those of IPv4 first.
+/// Iterates over all cases, IPv4 first.
 pub fn cases() -> impl Iterator<Item = &'static Odd> {
     v4::CASES.iter().chain(v6::CASES)
 }
 
-/// A frame from the client to `dst`.
+/// Builds a frame from the client to `dst`.
 fn frame(hosts: &Hosts, dst: Mac, ethertype: EtherType, packet: &[u8]) -> Vec<u8> {
     let header = ethernet::Repr {
         dst,

@@ -1,18 +1,18 @@
-//! The end of a line in a router: a port of a worker.
+//! Simulated port of a router's worker: the router's end of a line.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use frame::{Frame, Pool, Port, Transmitted, Vector};
 
-/// What lies between a port and its line.
+/// Frames between a port and its line.
 #[derive(Debug, Default)]
 struct Ends {
     arrived: VecDeque<Vec<u8>>,
     leaving: Vec<Vec<u8>>,
 }
 
-/// A port, and (cloned) the world's hand on it.
+/// A port; a clone is the world's handle.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SimPort(Arc<Mutex<Ends>>);
 
@@ -21,17 +21,17 @@ impl SimPort {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A frame arrives.
+    /// Queues an arriving frame.
     pub(crate) fn arrive(&self, bytes: Vec<u8>) {
         self.ends().arrived.push_back(bytes);
     }
 
-    /// The frames that the router sent.
+    /// Takes the frames that the router sent.
     pub(crate) fn leave(&self) -> Vec<Vec<u8>> {
         core::mem::take(&mut self.ends().leaving)
     }
 
-    /// Forgets what lies in it, as a device does that is taken away.
+    /// Drops all queued frames, like a removed device.
     pub(crate) fn clear(&self) {
         let mut ends = self.ends();
         ends.arrived.clear();
@@ -46,7 +46,7 @@ impl Port for SimPort {
         while !into.is_full()
             && let Some(bytes) = ends.arrived.pop_front()
         {
-            // A pool without a slot loses frames, as a ring without descriptors does.
+            // An empty pool drops frames, like a ring without descriptors.
             if let Some(frame) = pool.alloc_from(&bytes)
                 && let Err(frame) = into.push(frame)
             {

@@ -1,4 +1,4 @@
-//! The walk's tables for a router between two links, to ask it about single packets.
+//! Data plane tables of a router between two links, to trace single packets.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use wire::Mac;
 
 use crate::odd::Hosts;
 
-/// The client's link.
+/// Link of the client.
 pub const LAN: InterfaceId = InterfaceId(1);
-/// The server's link, where everything else is as well.
+/// Link of the server, and of the default route.
 pub const WAN: InterfaceId = InterfaceId(2);
-/// A PPPoE session on the client's link, where a rig has one.
+/// PPPoE session on the client's link, in a rig with session.
 const SESSION: InterfaceId = InterfaceId(3);
 
-/// A router that decides and never sends.
+/// A router that traces packets and never sends.
 pub struct Rig {
     snapshot: Snapshot,
     interfaces: InterfaceTable,
@@ -57,7 +57,7 @@ impl Rig {
         rig
     }
 
-    /// What becomes of a frame from the client.
+    /// Traces a frame from the client.
     pub fn trace(&self, frame: &[u8]) -> Walked {
         let tables = (&self.snapshot, &self.interfaces, &**self.fib.fib());
         trace_packet(tables, frame, LAN)
@@ -110,7 +110,7 @@ fn snapshot() -> Snapshot {
     }
 }
 
-/// ICMP, as control hears it.
+/// ICMP as a local service.
 fn services() -> Services {
     let icmp = [(false, 1), (true, 58)];
     let icmp = icmp.map(|(ipv6, protocol)| Match::Protocol { ipv6, protocol });
@@ -153,7 +153,7 @@ fn fib(hosts: &Hosts) -> FibWriter {
             .insert(Network::new(address.to_bits(), 32), hop)
             .expect("room");
     }
-    // A default route: what is dropped is not dropped for want of one.
+    // The default route excludes drops for lack of a route.
     table.ipv4.insert(Network::new(0, 0), server).expect("room");
     table.ipv6.insert(Network::new(0, 0), server).expect("room");
     table

@@ -1,4 +1,4 @@
-//! The world: nodes, lines, and virtual time.
+//! The simulated world: nodes, lines, and virtual time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -21,7 +21,7 @@ use crate::port::SimPort;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeId(usize);
 
-/// One end of a line: a port of a node. A host has port 0 only.
+/// One end of a line: node and port. A host has port 0 only.
 type End = (NodeId, usize);
 
 struct RouterNode {
@@ -41,28 +41,28 @@ enum Node {
     Host(Box<Host>),
 }
 
-/// A frame on its way: when it arrives, in which order it was sent, and where to.
+/// A frame in transit: arrival time, sequence of sending, destination.
 type Flying = Reverse<(Instant, u64, End, Vec<u8>)>;
 
-/// Nodes, the lines between them, and what is on its way.
+/// Nodes, the lines between them, and frames in transit.
 pub struct World {
     now: Instant,
     rng: Rng,
     seed: u64,
     nodes: Vec<Node>,
-    /// What hears each end, and by what kind of line.
+    /// Per end: the ends that receive its frames, and the line's properties.
     lines: BTreeMap<End, (Vec<End>, Line)>,
-    /// Lines that are cut: frames on them are lost, and routers see their link down.
+    /// Ends of cut lines: frames are lost, and routers see the link down.
     cut: Vec<End>,
     flying: BinaryHeap<Flying>,
     sent: u64,
     digest: u64,
-    /// What happened to frames on lines.
+    /// Counters of line faults.
     pub fault: Fault,
 }
 
 impl World {
-    /// An empty world. Everything that happens in it follows from `seed`.
+    /// Creates an empty world. Its whole history is determined by `seed`.
     pub fn new(seed: u64) -> Self {
         Self {
             now: Instant::from_secs(1),
@@ -78,30 +78,30 @@ impl World {
         }
     }
 
-    /// Stands for every frame that was sent, with its time and place.
+    /// Returns a digest of all frames sent, with time and place.
     pub fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// How many frames were sent, by whomever.
+    /// Returns the number of frames sent by all nodes.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// The seed, for messages of failing tests.
+    /// Returns the seed, for messages of failing tests.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The time.
+    /// Returns the virtual time.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// A router with `ports` ports (`ether1` and so on) and this configuration.
+    /// Adds a router with `ports` ports (`ether1` and so on) and this configuration.
     ///
     /// # Panics
-    /// If the configuration is refused.
+    /// The configuration is refused.
     pub fn router(&mut self, configuration: &str, ports: usize, workers: usize) -> NodeId {
         let setup = Setup {
             workers,
@@ -137,7 +137,7 @@ impl World {
         id
     }
 
-    /// A host.
+    /// Adds a host.
     pub fn host(&mut self, config: HostConfig) -> NodeId {
         let id = NodeId(self.nodes.len());
         let mac = Mac([2, 0xb0, 0, id.0 as u8, 0, 1]);
@@ -146,12 +146,12 @@ impl World {
         id
     }
 
-    /// Joins two ports by a line.
+    /// Connects two ports by a line.
     pub fn join(&mut self, a: (NodeId, usize), b: (NodeId, usize), line: Line) {
         self.share(&[a, b], line);
     }
 
-    /// Joins several ports to one segment, on which each hears all others.
+    /// Connects several ports to a shared segment.
     pub fn share(&mut self, ends: &[(NodeId, usize)], line: Line) {
         for end in ends {
             let others = ends.iter().filter(|other| *other != end).copied();
@@ -159,7 +159,7 @@ impl World {
         }
     }
 
-    /// Cuts the line of a port, or mends it: links go down or up at both ends.
+    /// Cuts or restores the line of a port: links go down or up at both ends.
     pub fn cut(&mut self, end: (NodeId, usize), cut: bool) {
         let mut ends = vec![end];
         ends.extend(self.lines.get(&end).into_iter().flat_map(|(far, _)| far));
@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// Takes a port's device away, or brings it back.
+    /// Removes the device of a port, or brings it back.
     pub fn unplug(&mut self, end: (NodeId, usize), gone: bool) {
         let Node::Router(router) = &mut self.nodes[end.0.0] else {
             return;
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// A host, to be talked to; what it wants to send leaves with the next step of time.
+    /// Returns a host. Frames that it wants to send leave with the next time step.
     pub fn at(&mut self, id: NodeId) -> &mut Host {
         match &mut self.nodes[id.0] {
             Node::Host(host) => host,
@@ -197,25 +197,24 @@ impl World {
         }
     }
 
-    /// A router's control.
+    /// Returns the control of a router.
     pub fn control(&mut self, id: NodeId) -> &mut Control {
         self.node(id).instance.control()
     }
 
-    /// Runs commands on a router, and returns what they print. The world goes on while a script
-    /// waits.
+    /// Runs commands on a router and returns their output. Time advances while a script waits.
     ///
     /// # Panics
-    /// If a command is refused.
+    /// A command is refused.
     pub fn run_on(&mut self, id: NodeId, commands: &str) -> String {
         let done = self.try_on(id, commands);
         done.unwrap_or_else(|refusal| panic!("{commands}: {refusal}"))
     }
 
-    /// The same.
+    /// Runs commands on a router and returns their output.
     ///
     /// # Errors
-    /// Why a command is refused.
+    /// The refusal of a command.
     pub fn try_on(&mut self, id: NodeId, commands: &str) -> Result<String, String> {
         let mut out = String::new();
         let scripting = self.node(id).instance.control().scripting();
@@ -232,7 +231,7 @@ impl World {
         }
     }
 
-    /// Lets time pass.
+    /// Advances time.
     pub fn run(&mut self, span: Duration) {
         let end = self.now + span;
         loop {
@@ -249,7 +248,7 @@ impl World {
         self.run_events();
     }
 
-    /// Runs the scripts whose time has come. One that waits lets the world go on.
+    /// Runs scheduled scripts that are due. Time advances while a script waits.
     fn run_events(&mut self) {
         for number in 0..self.nodes.len() {
             let Node::Router(router) = &mut self.nodes[number] else {
@@ -262,7 +261,7 @@ impl World {
         }
     }
 
-    /// Lets time pass until something is true, and says whether it came true in this span.
+    /// Advances time until a condition holds. Returns false if it never does within `span`.
     pub fn run_until(
         &mut self,
         span: Duration,
@@ -284,12 +283,12 @@ impl World {
             Node::Router(router) => router.deadline(),
             Node::Host(host) => host.deadline(),
         });
-        // A deadline that has come and is not acted on would stop time.
+        // An expired deadline without effect would stop time.
         let later = |at: Instant| at.max(self.now + Duration::from_nanos(1));
         nodes.chain(flying).map(later).min()
     }
 
-    /// Frames whose time has come arrive.
+    /// Delivers frames whose arrival time has come.
     fn land(&mut self) {
         while let Some(Reverse((at, ..))) = self.flying.peek()
             && *at <= self.now
@@ -306,7 +305,7 @@ impl World {
         }
     }
 
-    /// Steps every node until none has anything left to do at this moment.
+    /// Steps all nodes until none has anything left to do at this time.
     fn settle(&mut self) {
         let mut leaving = Vec::new();
         for (index, node) in self.nodes.iter_mut().enumerate() {
@@ -344,7 +343,7 @@ impl World {
         }
     }
 
-    /// Notes what was sent when and from where: two runs that are the same have the same digest.
+    /// Adds a frame with time and origin to the digest.
     fn note(&mut self, from: End, bytes: &[u8]) {
         let mut mix = |value: u64| {
             // FNV-1a (Fowler, Noll, Vo), in words.
@@ -356,7 +355,7 @@ impl World {
     }
 }
 
-/// A session at a router of the world.
+/// A console session on a router of the world.
 struct Visit<'a> {
     world: &'a mut World,
     id: NodeId,
@@ -390,7 +389,7 @@ impl RouterNode {
 
     fn attach(&mut self, number: usize) {
         let RouterPort { name, port, news } = &self.ports[number];
-        // One queue, on one worker: the others get their flows handed over.
+        // One queue, on one worker: the others get their flows from it.
         let worker = (number % self.workers.len()) as u16;
         let queue = (worker, Box::new(port.clone()) as Box<dyn frame::Port>);
         let attached = self
@@ -405,7 +404,7 @@ impl RouterNode {
         self.instance.control().port_news(&port.name, port.news);
     }
 
-    /// When control or a worker is next to be run.
+    /// Returns the next deadline of control or a worker.
     fn deadline(&mut self) -> Option<Instant> {
         let workers = self.workers.iter_mut().filter_map(Worker::deadline);
         workers.chain(self.instance.deadline()).min()
@@ -413,10 +412,10 @@ impl RouterNode {
 
     fn settle(&mut self, now: Instant, mut leave: impl FnMut(usize, Vec<u8>)) {
         self.instance.control().set_clock(time_of_day(now));
-        // Bounded: two parties that feed each other without end are a fault of ours.
+        // Bounded: an endless exchange between two parties is a bug.
         for _ in 0..10_000 {
             let mut idle = !self.instance.poll(now);
-            // What a router's owner does in a thread of his own.
+            // The program does this in a thread of its own.
             if let Some(joining) = self.instance.control().take_joining() {
                 self.instance.control().hear_joined(&joining.run());
                 idle = false;
@@ -439,7 +438,7 @@ impl RouterNode {
     }
 }
 
-/// The world begins at the beginning of 1970 UTC.
+/// The world begins on 1970-01-01 00:00:00 UTC.
 fn time_of_day(now: Instant) -> menu::Clock {
     menu::Clock {
         nanos: (now.as_nanos() % 1_000_000_000) as u32,

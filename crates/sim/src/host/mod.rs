@@ -1,8 +1,8 @@
-//! A simple host: one link, an address per family, a default gateway.
+//! A simple host: one link, one address per family, a default gateway.
 //!
-//! It resolves and answers ARP and neighbour discovery, answers echoes, discovers path MTUs, obeys
-//! redirects, puts fragments together, and remembers what it heard. It is naive on purpose: it
-//! shares no code with the router but the packet formats.
+//! It resolves and answers ARP and neighbour discovery, answers echo requests, discovers path MTUs, follows
+//! redirects, reassembles fragments, and records what it received. It is naive on purpose: it shares only the
+//! packet formats with the router.
 
 mod packet;
 mod stream;
@@ -18,11 +18,11 @@ pub use stream::Stream;
 
 use packet::Outgoing;
 
-/// A question for a link address is repeated after this, at most so often.
+/// Interval and maximum number of neighbour solicitations.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 const ASKS: u32 = 8;
 
-/// What a host is configured with.
+/// Configuration of a host.
 #[derive(Clone, Debug)]
 pub struct HostConfig {
     addresses: Vec<(IpAddr, u8)>,
@@ -31,7 +31,7 @@ pub struct HostConfig {
 }
 
 impl HostConfig {
-    /// A host with this address (`10.0.0.2/24`) and default gateway, and an MTU of 1500.
+    /// Creates a configuration with address (`10.0.0.2/24`), default gateway, and an MTU of 1500.
     pub fn new(address: &str, gateway: &str) -> Self {
         Self {
             addresses: Vec::new(),
@@ -41,7 +41,7 @@ impl HostConfig {
         .and(address, gateway)
     }
 
-    /// One more address, of the other family.
+    /// Adds an address of the other family.
     pub fn and(mut self, address: &str, gateway: &str) -> Self {
         let (addr, len) = address.split_once('/').expect("an address and its length");
         let addr = addr.parse().expect("an address");
@@ -50,73 +50,73 @@ impl HostConfig {
         self
     }
 
-    /// The most bytes of a packet.
+    /// Sets the MTU in bytes.
     pub fn mtu(mut self, mtu: usize) -> Self {
         self.mtu = mtu;
         self
     }
 }
 
-/// What a host heard that it remembers.
+/// Recorded message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// A reply to one of its echo requests.
+    /// Reply to an echo request.
     EchoReply {
-        /// From whom.
+        /// Sender.
         from: IpAddr,
-        /// Its number.
+        /// Sequence number.
         seq: u16,
         /// Bytes of data.
         len: usize,
-        /// The lifetime that was left.
+        /// Remaining TTL.
         ttl: u8,
     },
-    /// A UDP datagram.
+    /// UDP datagram.
     Udp {
-        /// From whom.
+        /// Sender.
         from: IpAddr,
-        /// From which port.
+        /// Source port.
         port: u16,
         /// Bytes of data.
         len: usize,
     },
-    /// An ICMP error.
+    /// ICMP error.
     Error {
-        /// From whom.
+        /// Sender.
         from: IpAddr,
-        /// The ICMP type.
+        /// ICMP type.
         kind: u8,
-        /// The ICMP code.
+        /// ICMP code.
         code: u8,
-        /// The MTU that it states, if any.
+        /// MTU in the message, if any.
         mtu: u32,
-        /// Where the packet was sent to that it is about.
+        /// Destination of the packet in error.
         about: IpAddr,
     },
-    /// A better first hop.
+    /// ICMP redirect.
     Redirect {
-        /// For packets to it.
+        /// Destination.
         destination: IpAddr,
-        /// The better hop.
+        /// Better next hop.
         gateway: IpAddr,
     },
-    /// A TCP connection was refused.
+    /// TCP reset.
     Reset {
-        /// From whom.
+        /// Sender.
         from: IpAddr,
-        /// The number that it acknowledges.
+        /// Acknowledgement number.
         ack: u32,
     },
-    /// A router made itself known.
+    /// Router advertisement.
     Router {
-        /// Its link-local address.
+        /// Link-local address of the router.
         from: Ipv6Addr,
-        /// The prefixes that it advertises.
+        /// Advertised prefixes.
         prefixes: Vec<(Ipv6Addr, u8)>,
     },
 }
 
-/// A neighbour that is known, or asked for.
+/// A resolved or pending neighbour.
 #[derive(Debug, Default)]
 struct Neighbour {
     mac: Option<Mac>,
@@ -125,7 +125,7 @@ struct Neighbour {
     ask_at: Option<Instant>,
 }
 
-/// A host.
+/// A simulated host.
 #[derive(Debug)]
 pub struct Host {
     mac: Mac,
@@ -138,11 +138,11 @@ pub struct Host {
     leaving: Vec<Vec<u8>>,
     wanted: Vec<Outgoing>,
     next_id: u16,
-    /// Everything that it heard, in order.
+    /// Recorded messages, in order.
     pub heard: Vec<Heard>,
-    /// Bytes that streams brought, by sender.
+    /// Bytes received by streams, per sender.
     pub streamed: BTreeMap<IpAddr, usize>,
-    /// How many packets came in pieces.
+    /// Number of reassembled packets.
     pub reassembled: usize,
 }
 
@@ -165,12 +165,12 @@ impl Host {
         }
     }
 
-    /// Its link address.
+    /// Returns the MAC address.
     pub fn mac(&self) -> Mac {
         self.mac
     }
 
-    /// Its address of the family of `to`.
+    /// Returns the address of the family of `to`.
     fn address(&self, to: IpAddr) -> Option<IpAddr> {
         let same = |own: &IpAddr| own.is_ipv4() == to.is_ipv4();
         let own = self.config.addresses.iter().map(|(addr, _)| *addr);
@@ -185,13 +185,13 @@ impl Host {
             || addr == IpAddr::V6(self.mac.link_local())
     }
 
-    /// The path MTU to a destination, as far as it is known, in bytes.
+    /// Returns the known path MTU to a destination in bytes.
     pub fn path_mtu(&self, to: &str) -> usize {
         let to: IpAddr = to.parse().expect("an address");
         self.path_mtu.get(&to).copied().unwrap_or(self.config.mtu)
     }
 
-    /// How many echo replies came from this address.
+    /// Counts the echo replies from this address.
     pub fn replies(&self, from: &str) -> usize {
         let from: IpAddr = from.parse().expect("an address");
         let is_reply =
@@ -199,7 +199,7 @@ impl Host {
         self.heard.iter().filter(is_reply).count()
     }
 
-    /// The next hop of a destination.
+    /// Returns the next hop of a destination.
     fn next_hop(&self, to: IpAddr) -> Option<IpAddr> {
         if let Some(better) = self.better.get(&to) {
             return Some(*better);
@@ -238,7 +238,7 @@ impl Host {
         frame.extend_from_slice(&self.mac.0);
         frame.extend_from_slice(&ether_type.0.to_be_bytes());
         frame.extend_from_slice(packet);
-        // Short frames are filled up on the wire.
+        // Short frames are padded on the wire.
         frame.resize(frame.len().max(60), 0);
         self.leaving.push(frame);
     }
@@ -349,7 +349,7 @@ impl Host {
     }
 }
 
-/// Whether two addresses have their first `len` bits in common.
+/// Returns true if two addresses share their first `len` bits.
 fn shares(a: IpAddr, b: IpAddr, len: u8) -> bool {
     let bits = |addr: IpAddr| match addr {
         IpAddr::V4(addr) => u128::from(u32::from(addr)) << 96,
@@ -359,7 +359,7 @@ fn shares(a: IpAddr, b: IpAddr, len: u8) -> bool {
     a.is_ipv4() == b.is_ipv4() && differ.leading_zeros() >= u32::from(len)
 }
 
-/// The unspecified address of a family, for what cannot be read.
+/// Returns the unspecified address of a family, in place of an unreadable one.
 fn unspecified(ipv4: bool) -> IpAddr {
     match ipv4 {
         true => Ipv4Addr::UNSPECIFIED.into(),

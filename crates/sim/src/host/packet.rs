@@ -1,4 +1,4 @@
-//! Packets of a host: what it sends, and what it makes of what arrives.
+//! Packets of a host: sending, and processing of received ones.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +11,7 @@ use wire::{EtherType, Mac, Protocol, icmpv4, icmpv6, ipv4, ipv6, tcp, udp};
 
 use super::{Heard, Host, unspecified};
 
-/// Something that the host wants to send.
+/// A packet to send.
 #[derive(Clone, Debug)]
 pub(super) struct Outgoing {
     pub(super) to: IpAddr,
@@ -36,11 +36,11 @@ pub(super) enum What {
         port: u16,
         data: Vec<u8>,
     },
-    /// A packet as it is.
+    /// A raw packet.
     Raw(Vec<u8>),
 }
 
-/// A packet that arrives in pieces: its payload so far, and its length once the last one came.
+/// Reassembly state: payload so far, and total length once the last fragment has arrived.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     have: Vec<(usize, Vec<u8>)>,
@@ -69,22 +69,22 @@ impl Pieces {
 }
 
 impl Host {
-    /// Sends an echo request with this much data.
+    /// Sends an echo request with `len` bytes of data.
     pub fn ping(&mut self, to: &str, seq: u16, len: usize) {
         self.ping_ttl(to, seq, len, 64);
     }
 
-    /// Sends an echo request that lives for so many hops.
+    /// Sends an echo request with this TTL.
     pub fn ping_ttl(&mut self, to: &str, seq: u16, len: usize, ttl: u8) {
         self.want(to, What::Echo { seq, len }, ttl, false);
     }
 
-    /// Sends an echo request that must not be fragmented.
+    /// Sends an echo request with Don't Fragment.
     pub fn ping_whole(&mut self, to: &str, seq: u16, len: usize) {
         self.want(to, What::Echo { seq, len }, 64, true);
     }
 
-    /// Sends a datagram from port 40000 that may be fragmented.
+    /// Sends a UDP datagram from port 40000, which may be fragmented.
     pub fn send_udp(&mut self, to: &str, port: u16, len: usize) {
         let data = vec![0x55; len];
         let what = What::Udp {
@@ -95,14 +95,14 @@ impl Host {
         self.want(to, what, 64, false);
     }
 
-    /// Sends a datagram from this port.
+    /// Sends a UDP datagram from this port.
     pub fn send_udp_from(&mut self, source: u16, to: &str, port: u16, len: usize) {
         let data = vec![0x55; len];
         let what = What::Udp { source, port, data };
         self.want(to, what, 64, false);
     }
 
-    /// Sends a packet as it is, from its IP header on, by the way to `to`.
+    /// Sends a raw IP packet, by the next hop of `to`.
     pub fn send_raw(&mut self, to: &str, packet: Vec<u8>) {
         self.want(to, What::Raw(packet), 64, false);
     }
@@ -241,7 +241,7 @@ impl Host {
         });
     }
 
-    /// A router said that packets to `to` must be smaller.
+    /// Applies the MTU of a "packet too big" message.
     fn shrink(&mut self, to: IpAddr, mtu: u32) {
         let known = self.path_mtu.entry(to).or_insert(self.config.mtu);
         *known = (*known).min(mtu as usize);
@@ -364,7 +364,7 @@ impl Host {
                 self.learn(src.into(), mac);
                 (src, mac)
             }
-            // Somebody else would like to have the address.
+            // Another host wants to use the address (duplicate address detection).
             _ => (all_nodes, Mac::of_ipv6_group(all_nodes)),
         };
         let answer = advertisement(self.mac, target, to);
@@ -439,7 +439,7 @@ fn datagram(source: u16, port: u16, data: &[u8], own: IpAddr, to: IpAddr) -> Vec
     [&header[..], data].concat()
 }
 
-/// The packets of a payload, in pieces where it does not fit.
+/// Builds the packets of a payload, fragmented if necessary.
 fn pieces4(header: &ipv4::Repr, payload: &[u8], mtu: usize, whole: bool) -> Vec<Vec<u8>> {
     let room = mtu.saturating_sub(20) / 8 * 8;
     if whole || payload.len() + 20 <= mtu {
@@ -484,7 +484,7 @@ fn advertisement(mac: Mac, target: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
     let message = ndp::Message::NeighbourAdvertisement {
         flags: NeighbourFlags {
             router: false,
-            // Who asked without an address is told with all others (RFC 4861, 7.2.4).
+            // A solicitation without source address is answered to all nodes (RFC 4861, 7.2.4).
             solicited: !to.is_multicast(),
             overrides: true,
         },

@@ -1,7 +1,7 @@
-//! Streams: bytes that arrive whatever the line does, in packets that must not be fragmented.
+//! Streams: reliable transfer in packets that must not be fragmented.
 //!
-//! A stand-in for TCP's bulk: one segment at a time, acknowledged and repeated, as large as the
-//! path is known to carry.
+//! A substitute for bulk TCP: one segment at a time, acknowledged and retransmitted, as large as the path MTU
+//! permits.
 
 use core::net::IpAddr;
 
@@ -11,13 +11,13 @@ use wire::udp::Datagram;
 use super::Host;
 use super::packet::{Outgoing, What};
 
-/// The port that streams go to.
+/// Destination port of streams.
 const PORT: u16 = 5001;
-/// A segment that is not acknowledged is sent again after this.
+/// Retransmission interval.
 const AGAIN: Duration = Duration::from_millis(200);
 const DATA: u8 = 1;
 const ACK: u8 = 2;
-/// Kind and offset in front of a segment's bytes.
+/// Length of type and offset before a segment's data.
 const HEAD: usize = 5;
 
 /// A stream that a host sends.
@@ -30,7 +30,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Whether all of it was acknowledged.
+    /// Returns true if everything is acknowledged.
     pub fn is_done(&self) -> bool {
         self.acked >= self.total
     }
@@ -41,7 +41,7 @@ impl Stream {
 }
 
 impl Host {
-    /// Begins to send so many bytes.
+    /// Starts a stream of `total` bytes.
     pub fn stream(&mut self, to: &str, total: usize) {
         let to = to.parse().expect("an address");
         self.streams.push(Stream {
@@ -52,7 +52,7 @@ impl Host {
         });
     }
 
-    /// Its streams.
+    /// Returns the streams.
     pub fn streams(&self) -> &[Stream] {
         &self.streams
     }
@@ -97,7 +97,7 @@ impl Host {
         self.send(outgoing, now);
     }
 
-    /// Takes a datagram that belongs to a stream; says whether it does.
+    /// Processes a datagram of a stream. Returns false for other datagrams.
     pub(super) fn hear_stream(
         &mut self,
         from: IpAddr,

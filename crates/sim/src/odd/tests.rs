@@ -1,4 +1,4 @@
-//! Each case through the walk's decisions.
+//! Each case against the decisions of the walk.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use service::icmp::{Offender, SentTo, v4, v6};
 use super::*;
 use crate::rig::{Rig, WAN};
 
-/// What control would say about a packet that was handed to it.
+/// Returns the ICMP message that control sends about a punted packet.
 fn told(why: Why, packet: &[u8], sent_to: SentTo) -> Option<Icmp> {
     let offender = Offender { packet, sent_to };
     let is_v6 = packet[0] >> 4 == 6;
@@ -50,7 +50,7 @@ fn told(why: Why, packet: &[u8], sent_to: SentTo) -> Option<Icmp> {
     Some(Icmp::V4(message[20], message[21]))
 }
 
-/// The fate of a frame, by the walk's decision about it.
+/// Returns the walk's verdict on a frame.
 fn fate(end: &End, frame: &[u8], mtu: u16) -> Fate {
     let packet = &frame[14..];
     let sent_to = if frame[0] & 1 == 0 {

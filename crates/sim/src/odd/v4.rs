@@ -23,7 +23,7 @@ const POINTS: Kernel = Kernel::Differs(
     "the kernel points at the option's first byte; ours at its length, where the error is (RFC 792: \
      the pointer may be in the middle of an option)",
 );
-/// The cases, in the order in which a router checks.
+/// IPv4 cases, in the order of a router's checks.
 pub(super) const CASES: &[Odd] = &[
     Odd {
         name: "plain",
@@ -429,7 +429,7 @@ fn repr(hosts: &Hosts) -> Repr {
     }
 }
 
-/// A datagram that a host would take.
+/// A UDP datagram that a host accepts.
 fn payload(hosts: &Hosts) -> Vec<u8> {
     let data = *b"an odd packet";
     let header = udp::Repr {
@@ -465,7 +465,7 @@ fn udp(hosts: &Hosts) -> Vec<u8> {
     build(&repr(hosts), &[], &payload(hosts))
 }
 
-/// The plain packet with one byte of its header changed, and the checksum right again.
+/// Changes one header byte of the plain packet and corrects the checksum.
 fn with_byte(hosts: &Hosts, at: usize, byte: u8) -> Vec<u8> {
     let mut packet = udp(hosts);
     packet[at] = byte;

@@ -14,7 +14,7 @@ const TIME_EXCEEDED: Icmp = Icmp::V6(3, 0);
 const UNKNOWN_OPTION: Icmp = Icmp::V6(4, 2);
 const ECHO_REPLY: Icmp = Icmp::V6(129, 0);
 
-/// The cases, in the order in which a router checks.
+/// IPv6 cases, in the order of a router's checks.
 pub(super) const CASES: &[Odd] = &[
     Odd {
         name: "v6-plain",
@@ -399,7 +399,7 @@ fn repr(hosts: &Hosts) -> Repr {
     Repr::new(Protocol::UDP, hosts.client6, hosts.server6)
 }
 
-/// A datagram that a host would take.
+/// A UDP datagram that a host accepts.
 fn payload(hosts: &Hosts) -> Vec<u8> {
     let data = *b"an odd packet";
     let header = udp::Repr {
@@ -429,12 +429,12 @@ fn to(hosts: &Hosts, dst: Ipv6Addr) -> Vec<u8> {
     build(&Repr { dst, ..repr(hosts) }, &payload(hosts))
 }
 
-/// An extension header of eight bytes.
+/// Builds an extension header of eight bytes.
 fn header(next: Protocol, body: [u8; 6]) -> Vec<u8> {
     [&[next.0, 0][..], &body].concat()
 }
 
-/// The plain packet with these extension headers.
+/// Adds extension headers to the plain packet.
 fn extended(hosts: &Hosts, first: Protocol, chain: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let body = [chain.concat(), payload(hosts)].concat();
     one(

@@ -1,4 +1,4 @@
-//! Bonds of whole routers: every mode carries packets while links fail, in time.
+//! Bonds of whole routers: every mode carries packets while links fail.
 
 use sim::{HostConfig, Line, NodeId, World};
 
@@ -8,7 +8,7 @@ use crate::seconds;
 
 const LINKS: [usize; 3] = [1, 2, 3];
 
-/// Two routers joined by a bond of three links, with a host behind each.
+/// Two routers connected by a bond of three links, with a host behind each.
 struct Pair {
     world: World,
     west: NodeId,
@@ -46,7 +46,7 @@ impl Pair {
         }
     }
 
-    /// How many of ten pings are answered; an answer that comes twice counts once.
+    /// Sends ten pings and counts the replies; duplicates count once.
     fn answered(&mut self) -> usize {
         let mut answered = 0;
         for _ in 0..10 {
@@ -60,7 +60,7 @@ impl Pair {
         answered
     }
 
-    /// What each slave of the western router has sent.
+    /// Returns the frames that each slave of the west router has sent.
     fn sent(&mut self) -> [u64; 3] {
         LINKS.map(|link| {
             let command = format!(":put [/interface get ether{} tx-packet]", link + 1);
@@ -86,7 +86,7 @@ fn packets_pass_in_each_mode_while_links_fail_one_after_the_other() {
         assert_eq!(pair.answered(), 10, "{mode}");
         for link in [1, 2] {
             pair.world.cut((pair.west, link), true);
-            // What `mii-interval` allows.
+            // Duration of `mii-interval`.
             pair.world.run(millis(200));
             let before = pair.sent();
             assert_eq!(pair.answered(), 10, "{mode}, without the link {link}");
@@ -148,12 +148,12 @@ fn lacp_takes_a_link_out_that_carries_nothing_though_it_is_up() {
     };
     for link in [1, 2] {
         pair.world.join((west, link), (east, link), lossy);
-        // Three seconds without a word, and one until the next look.
+        // Three seconds without LACPDUs, and one until the next check.
         pair.world.run(seconds(5));
         let before = pair.sent();
         assert_eq!(pair.answered(), 10, "without the link {link}");
         let after = pair.sent();
-        // LACP alone speaks there: once in a second, at the most three times.
+        // Only LACP sends there: once a second, at most three times.
         assert!(
             after[link - 1] - before[link - 1] <= 4,
             "{before:?} {after:?}"
@@ -163,7 +163,7 @@ fn lacp_takes_a_link_out_that_carries_nothing_though_it_is_up() {
     for link in [1, 2] {
         pair.world.join((west, link), (east, link), Line::default());
     }
-    // Who hears no partner speaks each 30 seconds.
+    // Without a partner LACP sends every 30 seconds.
     pair.world.run(seconds(35));
     let shown = pair.world.run_on(west, monitor);
     assert!(
@@ -192,7 +192,7 @@ fn a_partner_that_speaks_no_lacp_is_used_by_one_link_alone() {
     assert!(shown.contains("active-ports: ether1\n"), "{shown}");
 }
 
-/// A bridge without spanning tree, as a plain switch is.
+/// A bridge without spanning tree, like a plain switch.
 const SWITCH: &str = "\
     /interface bridge add name=bridge1 protocol-mode=none\n\
     /interface bridge port add bridge=bridge1 interface=ether1\n\
@@ -216,7 +216,7 @@ fn switched(seed: u64, settings: &str) -> (World, [NodeId; 3]) {
     (world, [router, switch, host])
 }
 
-/// How many of ten pings of a host are answered by the router, each in a tenth of a second and once.
+/// Sends ten pings to the router at intervals of 100 ms; counts the replies.
 fn ping(world: &mut World, host: NodeId) -> usize {
     let mut answered = 0;
     for _ in 0..10 {
@@ -236,7 +236,7 @@ fn one_slave_takes_over_from_another_and_all_are_told() {
         for link in [0, 1, 0] {
             world.cut((router, link), true);
             world.run(millis(200));
-            // The host asks nobody: the switch has learned by what the router told to all.
+            // The host sends no ARP request: the switch learned from the router's gratuitous ARP.
             assert_eq!(
                 ping(&mut world, host),
                 10,

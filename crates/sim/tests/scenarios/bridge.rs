@@ -1,11 +1,11 @@
-//! Bridges: hosts on ports reach each other and the router; VLANs; spanning tree among whole routers.
+//! Bridges: reachability among hosts and router; VLANs; spanning tree among whole routers.
 
 use machine::Rng;
 use sim::{HostConfig, Line, NodeId, World};
 
 use crate::seconds;
 
-/// A router whose first ports are those of `bridge1`.
+/// Adds a router whose first ports belong to `bridge1`.
 fn bridge(world: &mut World, ports: usize, settings: &str, more: &str) -> NodeId {
     let mut configuration = format!("/interface bridge add name=bridge1 {settings}\n");
     for port in 1..=ports {
@@ -23,12 +23,12 @@ fn host(world: &mut World, number: usize) -> NodeId {
     ))
 }
 
-/// The address of the host of this number.
+/// Returns the address of a host.
 fn address(number: usize) -> String {
     format!("10.1.{}.{}", number / 250, number % 250 + 2)
 }
 
-/// Whether a host hears from this address.
+/// Pings an address; returns true if a reply arrives.
 fn reaches(world: &mut World, host: NodeId, to: &str) -> bool {
     let before = world.at(host).replies(to);
     world.at(host).ping(to, before as u16 + 1, 56);
@@ -49,7 +49,7 @@ fn hosts_on_two_ports_reach_each_other_and_the_router_and_what_is_behind_it() {
         let (one, other) = (host(&mut world, 0), host(&mut world, 1));
         world.join((router, 0), (one, 0), Line::default());
         world.join((router, 1), (other, 0), Line::default());
-        // STP waits until what it was told is too old, and learns.
+        // STP waits for the old information to expire, then learns.
         world.run(seconds(if mode == "stp" { 30 } else { 6 }));
 
         assert!(reaches(&mut world, one, &address(1)), "{mode}");
@@ -94,7 +94,7 @@ fn an_address_of_a_port_is_the_bridges() {
     assert!(!reaches(&mut world, one, "10.1.255.1"));
 }
 
-/// Bridges in a ring with chords, a host at every fourth.
+/// Bridges in a ring with chords; every fourth has a host.
 struct Mesh {
     world: World,
     bridges: Vec<NodeId>,
@@ -143,7 +143,7 @@ impl Mesh {
         }
     }
 
-    /// Every host reaches the first one, and no frame goes round.
+    /// Checks that every host reaches the first, and that no frame loops.
     fn is_one_network(&mut self, seed: u64) {
         for number in 1..self.hosts.len() {
             let host = self.hosts[number];
@@ -152,12 +152,12 @@ impl Mesh {
                 "seed {seed}: host {number}"
             );
         }
-        // Nobody has this address: who asks for it is heard once on each link.
+        // Nobody has this address: each link carries the ARP request once.
         let first = self.hosts[0];
         let before = self.world.sent();
         assert!(!reaches(&mut self.world, first, &address(9_999)));
         let sent = self.world.sent() - before;
-        // Two BPDUs on each end in a second at most, and what was asked.
+        // At most two BPDUs per second and end, and the ARP requests.
         let most = 8 * (self.links.len() + self.hosts.len()) as u64;
         assert!(
             sent < most,
@@ -174,7 +174,7 @@ fn meshes_of_whole_bridges_are_one_network_without_a_loop_while_links_fail() {
         mesh.world.run(seconds(10));
         mesh.is_one_network(seed);
 
-        // Links of the ring stay: what fails is one of several ways.
+        // Ring links stay up: the failing links are redundant.
         let failing: Vec<_> = { mesh.links.iter().copied() }
             .filter(|_| rng.percent(15))
             .take(count / 3)

@@ -1,12 +1,13 @@
-//! A traced packet and a real one meet the same fate, in routers with random configurations.
+//! Packet traces predict what happens to real packets, in routers with random configurations.
 //!
 //! ```text
 //! A ─ ether2 ┐
 //! B ─ ether3 ┼ bridge ── router ── ether1 ─ W
 //! C ─ ether4 ┘             └ ether5 (and 6) ── peer ─ D
 //! ```
-//! The hosts find their gateways by ARP and share no code with the router. What the trace says before a datagram is
-//! sent is compared with what hosts hear of it, and with the drops that the router counts.
+//!
+//! The hosts resolve their gateways by ARP and share no code with the router. The test traces each datagram before
+//! sending it, and compares the verdict with what the hosts receive and with the drops that the router counts.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +17,11 @@ use sim::{Heard, HostConfig, Line, NodeId, World};
 
 use crate::seconds;
 
-/// Configurations that are tried, and datagrams in each.
+/// Number of random configurations, and of datagrams in each.
 const CONFIGURATIONS: u64 = 48;
 const DATAGRAMS: usize = 14;
 
-/// Destinations that no route leads to.
+/// Destinations without a route.
 const NOWHERE: [&str; 2] = ["198.51.100.1", "2001:db8:ffff::1"];
 /// Addresses of the router.
 const ROUTER: [[&str; 2]; 2] = [
@@ -28,7 +29,7 @@ const ROUTER: [[&str; 2]; 2] = [
     ["2001:db8:88::1", "2001:db8:1::1"],
 ];
 
-/// What the router of a seed is like.
+/// Random choices of a configuration.
 struct Choice {
     vlans: bool,
     admin_mac: bool,
@@ -61,7 +62,7 @@ impl Choice {
         }
     }
 
-    /// The interface that leads to the peer, below any tunnel.
+    /// Returns the interface to the peer, below any tunnel.
     fn link(&self) -> &'static str {
         match (self.link_vlan, self.bonded) {
             (true, _) => "link30",
@@ -70,7 +71,7 @@ impl Choice {
         }
     }
 
-    /// The commands of a router's end of the way to the other one; `ports` are its ports there.
+    /// Returns the commands for a router's side of the connection to the other; `ports` are its ports there.
     fn link_commands(&self, own: u8, ports: [&str; 2]) -> String {
         let other = 3 - own;
         let mut on = ports[0].to_owned();
@@ -107,7 +108,7 @@ impl Choice {
             )
     }
 
-    /// Routes to networks of both families by the other router.
+    /// Returns routes of both families to networks behind the other router.
     fn routes(&self, other: u8, networks: [&str; 2]) -> String {
         let (net, net6) = match self.tunnel {
             "" => ("9", "9"),
@@ -199,7 +200,7 @@ impl Choice {
     }
 }
 
-/// A host, the port of the router that it is at, and its addresses of both families.
+/// A host, its port of the router, and its addresses of both families.
 #[derive(Clone, Copy)]
 struct Station {
     node: NodeId,
@@ -267,12 +268,12 @@ impl Net {
         );
         let behind = ["10.2.0.1", "2001:db8:2::1"];
         net.add((peer, 2), "", ["10.2.0.9", "2001:db8:2::9"], behind);
-        // A virtual router waits three advertisements, a bond for its links.
+        // A virtual router waits for three advertisements, a bond for its links.
         net.world.run(seconds(8));
         net
     }
 
-    /// Joins a host to a port of a router, which has this name there. Addresses and gateways are of both families.
+    /// Connects a host to a port of a router. Addresses and gateways are given for both families.
     fn add(
         &mut self,
         at: (NodeId, usize),
@@ -291,7 +292,7 @@ impl Net {
         });
     }
 
-    /// What the trace says becomes of a datagram: all of it, and the verdict.
+    /// Traces a datagram; returns the whole trace and the verdict.
     fn trace(&mut self, from: Station, to: &str, port: u16, len: usize) -> (String, String) {
         let ipv6 = to.contains(':');
         let source = from.addresses[usize::from(ipv6)];
@@ -321,7 +322,7 @@ impl Net {
         DropReason::ALL.iter().map(count).collect()
     }
 
-    /// Sends a datagram, and returns what became of it.
+    /// Sends a datagram and returns the observed result.
     fn send(&mut self, from: Station, to: &str, port: u16, len: usize) -> Fate {
         let before = self.drops();
         for station in self.stations.clone() {
@@ -347,18 +348,18 @@ impl Net {
     }
 }
 
-/// What became of a datagram.
+/// Observed result of a datagram.
 #[derive(Debug)]
 struct Fate {
     heard_by: Vec<&'static str>,
-    /// What the router counted meanwhile.
+    /// Drops that the router counted meanwhile.
     drops: Vec<&'static str>,
-    /// Its sender was told something.
+    /// The sender received an ICMP error.
     error: bool,
 }
 
 impl Fate {
-    /// Whether it is that of a datagram to this destination of which a trace says this.
+    /// Returns true if the result matches the verdict of a trace.
     fn is(&self, verdict: &str, to: &str) -> bool {
         let dropped_as = verdict.strip_prefix("discarded (");
         let dropped_as = dropped_as.and_then(|rest| rest.split(')').next());
@@ -368,7 +369,7 @@ impl Fate {
                 self.heard_by.len() == 2 && self.heard_by.contains(&to)
             }
             (verdict, _) if verdict.starts_with("delivered") => {
-                // Nobody listens at the router's ports, so that it answers and drops the datagram.
+                // Nobody listens on the router's ports: it answers and drops the datagram.
                 let delivered = self.drops.iter().all(|name| *name == "not-for-us");
                 self.heard_by.is_empty() && self.error && delivered
             }

@@ -1,4 +1,4 @@
-//! The firewall of a router between two networks, from its commands to what its neighbours see.
+//! Firewall of a router between two networks, from commands to observed packets.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use sim::{Heard, Line, NodeId, World};
 
 use crate::{Chain, chain, errors, seconds};
 
-/// A chain whose first router has this firewall.
+/// Builds a chain whose west router has this firewall.
 fn guarded(seed: u64, workers: usize, firewall: &str) -> Chain {
     let mut chain = chain(seed, Line::default(), workers);
     chain.world.run_on(chain.west, firewall);
     chain
 }
 
-/// From whom a host has heard datagrams.
+/// Returns the senders of the datagrams that a host received.
 fn datagrams(world: &mut World, host: NodeId) -> Vec<String> {
     let heard = world.at(host).heard.iter();
     let datagrams = heard.filter_map(|heard| match heard {
@@ -340,7 +340,7 @@ fn lines_of_rules_say_how_connections_are_translated() {
             .map(|(_, rest)| rest.to_owned())
     };
     let lines: Vec<_> = log.lines().filter_map(line).collect();
-    // Without the link address, and by what srcnat will do to the first packet nobody knows yet.
+    // Without MAC address, and without the effect of srcnat, which is unknown before the first packet.
     let without_mac = |line: &String| {
         let (state, rest) = line.split_once(" src-mac ").expect("from Ethernet");
         format!("{state}{}", &rest[17..])
@@ -375,7 +375,7 @@ fn a_routers_own_packets_to_link_local_addresses_meet_output_and_postrouting() {
             "/ipv6 firewall mangle add chain=postrouting action=passthrough dst-address=fe80::/10",
             2,
         ),
-        // A mark leads to no other link.
+        // A mark selects no other link.
         (
             2,
             "/routing table add fib name=other\n\
@@ -429,7 +429,7 @@ fn what_the_router_runs_on_links_itself_meets_output_untracked() {
             "raw add chain=output protocol=icmpv6 icmp-options=136 action=drop".to_owned(),
             0,
         ),
-        // Whatever it is marked with, it goes to who asked.
+        // Replies reach the sender whatever the mark.
         (
             format!("mangle add {ADVERTISED} action=mark-routing new-routing-mark=other"),
             1,
@@ -449,7 +449,7 @@ fn what_the_router_runs_on_links_itself_meets_output_untracked() {
                  /ip firewall connection tracking set enabled=yes\n/ipv6 firewall {rule}"
             ),
         );
-        // Nobody else has the address, and nobody has asked for it yet.
+        // The address is unused and unresolved.
         world.run(seconds(3));
 
         world.at(client).ping("2001:db8:1::77", 1, 40);
@@ -498,7 +498,7 @@ fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() 
     let dummy = "special dummy rule to show fasttrack counters\n";
     assert_eq!(comments(&mut world), format!("{dummy}first\nlast\n"));
 
-    // RouterOS: numbers are those of the last print, so that the second goes behind the first.
+    // RouterOS: item numbers refer to the last `print`, so the second rule moves behind the first.
     world.run_on(
         west,
         "/ip firewall filter print\n\
@@ -516,7 +516,7 @@ fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() 
     let expected = format!("{dummy}last\nd\nc\na\nb\nfirst\n");
     assert_eq!(comments(&mut world), expected);
 
-    // RouterOS: `print` of rules has words of its own.
+    // RouterOS: `print` of rules has additional filters.
     for (words, count) in [
         ("all", 7),
         ("dynamic", 1),
@@ -533,7 +533,7 @@ fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() 
         );
     }
 
-    // A trace numbers rules as `print` does.
+    // A trace numbers rules like `print`.
     let traced = world.run_on(
         west,
         "/tool trace in-interface=ether1 src-address=10.1.0.2 dst-address=10.2.0.2 protocol=icmp",
@@ -550,7 +550,7 @@ fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() 
     }
 }
 
-/// A segment of FTP's control connection that goes on here; its checksum is nobody's business on the way.
+/// Builds a segment of an established FTP control connection; nothing on the path checks its checksum.
 fn command(number: u8, text: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 40 + text.len() as u8, 0, 1, 0, 0, 64, 6, 0, 0];
     packet.extend([10, 1, 0, 2, 10, 2, 0, 2]);
@@ -594,7 +594,7 @@ fn a_command_that_is_cut_where_it_would_have_to_be_another_is_counted() {
     assert_eq!(world.run_on(west, counted), "1\n");
 }
 
-/// A packet with a header of GRE and these bytes behind its first four.
+/// Builds a GRE packet with `rest` after the first four header bytes.
 fn tunnelled(flags: u16, protocol: u16, rest: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 24 + rest.len() as u8, 0, 1, 0, 0, 64, 47, 0, 0];
     packet.extend([10, 1, 0, 2, 10, 2, 0, 2]);
@@ -637,7 +637,7 @@ fn a_connection_of_gre_shows_its_header_and_has_the_generic_timeout() {
         assert!(row.contains(said), "{said}: {row}");
     }
 
-    // PPTP's is told apart by the number of its call, which is its key.
+    // PPTP connections are distinguished by the call number in the GRE key.
     let call = tunnelled(0x3001, 0x880b, &[0, 0, 0x12, 0x34, 0, 0, 0, 0]);
     world.at(client).send_raw("10.2.0.2", call);
     world.run(seconds(1));
@@ -738,7 +738,7 @@ fn an_entry_of_a_list_and_the_same_address_put_in_by_a_rule_are_one() {
         lines
     };
 
-    // RouterOS: the rule lets a timed entry last, and leaves one without a timeout as it is.
+    // RouterOS: the rule extends timed entries, and leaves permanent entries alone.
     let all = [
         "fixed false 0",
         "made true 8",
@@ -801,7 +801,7 @@ fn an_interface_meets_the_rules_of_its_lists_without_a_new_snapshot() {
     let join = "/interface list member add list=guests interface=ether1";
     let leave = "/interface list member remove [find list=guests]";
     assert_eq!(pings(&mut world, 1), 1);
-    // The first one in that list is a class that rules do not know yet.
+    // The first member of the list creates an interface class that compiled rules do not contain yet.
     world.run_on(west, join);
     assert_eq!(pings(&mut world, 2), 0);
 

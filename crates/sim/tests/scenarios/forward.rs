@@ -1,4 +1,4 @@
-//! Two routers and two hosts: the main job.
+//! Forwarding between two hosts by two routers.
 
 use machine::Duration;
 use sim::Line;
@@ -101,7 +101,7 @@ Columns: DST-ADDRESS, GATEWAY, ROUTING-TABLE, DISTANCE
     assert!(neighbours.contains("10.9.0.2  02:F0:00:01:00:02  ether2     main  reachable"));
     let settings = world.run_on(west, "/ip settings print");
     assert!(settings.contains("ipv4-fast-path-active: yes"));
-    // The reply; the request waited for the neighbour, and went on by the slow path.
+    // The reply; the request waited for the neighbour, and left by the slow path.
     assert!(settings.contains("ipv4-fast-path-packets: 1\n"));
     assert!(settings.contains("ipv4-fast-path-bytes: 84\n"));
     let addresses = world.run_on(west, "/ipv6 address print");

@@ -1,4 +1,4 @@
-//! What a router does for itself.
+//! Packets to and from the router itself.
 
 use dataplane::DropReason;
 use sim::{Heard, Line, World};
@@ -212,7 +212,7 @@ fn messages_that_say_nothing_are_counted() {
     } = chain(5, Line::default(), 1);
     let (from, to) = ("10.1.0.2", "10.1.0.1");
     let header = wire::ipv4::Repr::new(wire::Protocol::ICMP, address(from), address(to));
-    // An echo request whose checksum is wrong, and a message that ends in its header.
+    // An echo request with a wrong checksum, and a truncated message.
     for message in [&[8, 0, 1, 2, 0, 0, 0, 1][..], &[8, 0]] {
         let packet = [&header.to_bytes(message.len())[..], message].concat();
         world.at(client).send_raw(to, packet);

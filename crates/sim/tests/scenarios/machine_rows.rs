@@ -1,4 +1,4 @@
-//! Rows and values that programs look for, which no command has made.
+//! Rows and values that programs search for and that no command created.
 
 use sim::World;
 

@@ -1,4 +1,4 @@
-//! Several link addresses on one port.
+//! Several MAC addresses on one port.
 
 use sim::{HostConfig, Line, World};
 
@@ -78,7 +78,7 @@ fn bridged_ones_hear_each_other_and_private_ones_do_not() {
             shown.trim().parse::<u64>().expect("a number")
         };
         let before = received(&mut world);
-        // Somebody is asked for whom nobody knows: by the port, and by the other interface.
+        // ARP requests for an unused address, from the port and from the other interface.
         world.run_on(router, "/ping 10.2.0.99 count=1");
         world.run(seconds(2));
         assert_eq!(received(&mut world) > before, hears, "{mode}");

@@ -1,5 +1,4 @@
-//! Whole routers and hosts in virtual time. A failing test prints its seed, and the same seed fails
-//! again.
+//! Whole routers and hosts in virtual time. A failing test prints its seed, which reproduces the failure.
 
 mod bonding;
 mod bridge;
@@ -23,7 +22,7 @@ mod workers;
 use machine::Duration;
 use sim::{Heard, HostConfig, Line, NodeId, World};
 
-/// client — west — east — server, both families.
+/// Topology client — west — east — server, both families.
 struct Chain {
     world: World,
     client: NodeId,
@@ -47,7 +46,7 @@ const EAST: &str = "\
     /ipv6 address add address=2001:db8:9::2/64 interface=ether2\n\
     /ipv6 route add gateway=2001:db8:9::1\n";
 
-/// A chain of which the line between the routers is `middle`.
+/// Builds a chain with the line `middle` between the routers.
 fn chain(seed: u64, middle: Line, workers: usize) -> Chain {
     let mut world = World::new(seed);
     let west = world.router(WEST, 2, workers);
@@ -74,7 +73,7 @@ fn chain(seed: u64, middle: Line, workers: usize) -> Chain {
 
 const SERVERS: [&str; 2] = ["10.2.0.2", "2001:db8:2::2"];
 
-/// The errors that a host heard: sender, type, code and stated MTU.
+/// Returns the ICMP errors that a host received: sender, type, code and MTU.
 fn errors(world: &mut World, host: NodeId) -> Vec<(String, u8, u8, u32)> {
     let heard = world.at(host).heard.iter();
     heard

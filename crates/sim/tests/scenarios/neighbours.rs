@@ -105,7 +105,7 @@ fn a_router_answers_for_others_only_when_it_may() {
             router,
             &format!("/interface ethernet set ether1 arp={mode}"),
         );
-        // This host takes the whole of 10.0.0.0/8 for its own link.
+        // This host considers all of 10.0.0.0/8 on-link.
         let wide = world.host(HostConfig::new("10.1.0.2/8", "10.1.0.1"));
         let far = world.host(HostConfig::new("10.2.0.2/24", "10.2.0.1"));
         world.join((wide, 0), (router, 0), Line::default());
@@ -186,7 +186,7 @@ fn a_host_with_the_wrong_first_hop_is_told_of_the_right_one() {
 
 #[test]
 fn who_comes_by_one_link_waits_for_the_addresses_of_the_other() {
-    // Which of the two has its addresses first is chance.
+    // Which of the two configures its addresses first is random.
     for seed in 1..=20 {
         let mut world = World::new(seed);
         let router = world.router(
@@ -199,7 +199,7 @@ fn who_comes_by_one_link_waits_for_the_addresses_of_the_other() {
         let server = world.host(HostConfig::new("2001:db8:2::2/64", "2001:db8:2::1"));
         world.join((router, 0), (client, 0), Line::default());
         world.join((router, 1), (server, 0), Line::default());
-        // As where a router starts whose links come up together.
+        // Like a router whose links come up together at start.
         for cut in [true, false] {
             for port in [0, 1] {
                 world.cut((router, port), cut);
@@ -237,7 +237,7 @@ fn a_router_answers_for_what_all_routers_of_a_network_have() {
     };
 
     assert_eq!(answers(&mut world, "2001:db8:1::"), 1);
-    // Of a link of two routers it is the other one's.
+    // The prefix belongs to the other router of the link.
     assert_eq!(answers(&mut world, "2001:db8:2::"), 0);
 
     world.run_on(router, "/ipv6 settings set forward=no");
@@ -307,7 +307,7 @@ fn a_neighbour_that_changes_its_link_address_is_found_again() {
     }
     world.run(seconds(1));
 
-    // Another machine takes its place, silently; no link goes down.
+    // Another machine takes its place while the link stays up.
     let new = world.host(server());
     world.join((router, 1), (new, 0), Line::default());
     for to in SERVERS {

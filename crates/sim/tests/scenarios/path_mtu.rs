@@ -1,10 +1,10 @@
-//! Paths of which one link is narrower than its ends.
+//! Paths with a narrow link in the middle.
 
 use sim::{Heard, Line};
 
 use crate::{Chain, SERVERS, chain, errors, seconds};
 
-/// A chain whose middle carries 1,400 bytes.
+/// Builds a chain with a middle MTU of 1,400 bytes.
 fn narrow(seed: u64) -> Chain {
     let line = Line {
         mtu: 1400,

@@ -1,21 +1,21 @@
-//! A router's own echo requests, as scripts send them.
+//! Echo requests of a router's scripts.
 
 use machine::Duration;
 use sim::Line;
 
 use crate::chain;
 
-/// What `ping` with these arguments comes to on the router west of the chain.
+/// Returns the result of `ping` on the west router.
 fn pinged(arguments: &str) -> String {
     pinged_with("", arguments)
 }
 
-/// The same with further configuration.
+/// Returns the result of `ping` with additional configuration.
 fn pinged_with(configuration: &str, arguments: &str) -> String {
     ran(configuration, &format!("/ping {arguments}"))
 }
 
-/// What a command comes to on the router west of the chain.
+/// Returns the result of a command on the west router.
 fn ran(configuration: &str, command: &str) -> String {
     let mut chain = chain(7, Line::default(), 1);
     chain.world.run_on(chain.west, configuration);
@@ -31,7 +31,7 @@ fn ran(configuration: &str, command: &str) -> String {
     chain.world.run_on(chain.west, show).trim_end().to_owned()
 }
 
-/// Some of what came of the only request, in the order of names.
+/// Returns selected fields of the result of a single request, ordered by name.
 fn only(arguments: &str, names: &[&str]) -> String {
     let all = pinged(&format!("{arguments} count=1 as-value"));
     let cells = all.trim_start_matches("yes ").split(';');
@@ -130,7 +130,7 @@ fn who_answers_no_echo_is_found_by_arp() {
 
 #[test]
 fn requests_go_by_the_table_that_rules_give_their_source() {
-    // RouterOS: so is a table tried that is no VRF.
+    // RouterOS: also accepts a routing table that is no VRF.
     let rule = "/routing table add name=other fib\n\
                 /ip route add dst-address=172.16.0.0/24 gateway=10.9.0.2 routing-table=other\n\
                 /routing rule add src-address=10.1.0.1/32 action=lookup table=other\n";
@@ -153,7 +153,7 @@ fn a_group_of_a_link_is_asked_by_the_address_of_that_link() {
             uplink,
             &format!("ff02::1 interface={link} count=1 as-value"),
         );
-        // Who is asked by a link-local address answers with its own.
+        // Requests to a link-local address are answered from it.
         assert!(
             seen.contains("host=fe80::") && seen.contains("received=1;"),
             "{seen}"
@@ -221,7 +221,7 @@ fn the_routers_on_the_way_are_found() {
         trace("2001:db8:2::2 count=1 size=100"),
         "address=2001:db8:9::2;loss=0;sent=1;status=;address=2001:db8:2::2;loss=0;sent=1;status="
     );
-    // Nobody is at the address: the last router says so, when it has asked for long enough.
+    // Nobody has the address: the last router reports it after its solicitations.
     assert_eq!(
         trace("10.2.0.77 count=1 timeout=5s"),
         "address=10.9.0.2;loss=0;sent=1;status=;\

@@ -1,11 +1,11 @@
-//! Several ways, and which one is taken.
+//! Route selection among several paths.
 
 use machine::Duration;
 use sim::{Heard, HostConfig, Line, NodeId, World};
 
 use crate::{SERVERS, chain, seconds};
 
-/// A client behind `edge`, which has two ways to the server's router: by `upper` and by `lower`.
+/// A client behind `edge`, which reaches the server's router by `upper` and by `lower`.
 struct Diamond {
     world: World,
     client: NodeId,
@@ -20,7 +20,7 @@ fn diamond(seed: u64, edge_routes: &str) -> Diamond {
     diamond_of(1, seed, edge_routes)
 }
 
-/// The same with so many workers of `edge`.
+/// Builds the topology with this number of workers of `edge`.
 fn diamond_of(workers: usize, seed: u64, edge_routes: &str) -> Diamond {
     let mut world = World::new(seed);
     let edge = world.router(
@@ -109,7 +109,7 @@ fn flows_spread_over_several_gateways_and_each_keeps_to_one() {
         edge,
         ..
     } = diamond(1, BOTH);
-    // Neighbours first: they would hold back no more than a few packets each.
+    // Resolve neighbours first: a pending neighbour holds only a few packets.
     for to in SERVERS {
         for flow in 0..8 {
             world.at(client).send_udp_from(10_000 + flow, to, 9, 50);
@@ -164,8 +164,8 @@ fn when_one_of_several_gateways_is_gone_the_other_carries_all() {
     assert!(shown.contains("immediate-gw=10.8.2.2%ether3"), "{shown}");
 }
 
-/// The failover that RouterOS users write: a host of the internet behind each provider is asked,
-/// and the default route goes through the one that answers.
+/// Common recursive failover on RouterOS: each provider has a host to check, and the default route uses a
+/// provider whose host answers.
 const RECURSIVE: &str = "\
     /ip route add dst-address=10.7.1.1 gateway=10.8.1.2 scope=10\n\
     /ip route add dst-address=10.7.2.1 gateway=10.8.2.2 scope=10\n\
@@ -191,7 +191,7 @@ fn a_recursive_default_route_follows_the_provider_that_answers() {
     let table = world.run_on(edge, "/ip route print detail");
     assert_eq!(way(&mut world), "10.8.1.2%ether2", "{table}");
 
-    // Beyond the first provider's router: no link of ours goes down.
+    // Beyond the first provider's router: all local links stay up.
     world.cut((upper, 1), true);
     world.run(seconds(60));
     assert_eq!(way(&mut world), "10.8.2.2%ether3");
@@ -206,7 +206,7 @@ fn a_recursive_default_route_follows_the_provider_that_answers() {
     assert_eq!(way(&mut world), "10.8.1.2%ether2");
 }
 
-/// The way that a default route of `edge` takes.
+/// Returns the active default route of `edge`.
 fn default_way(world: &mut World, edge: NodeId, menu: &str) -> String {
     let all = if menu == "/ip" { "0.0.0.0/0" } else { "::/0" };
     let way = format!(":put [{menu} route get [find active dst-address={all}] immediate-gw]");
@@ -215,8 +215,8 @@ fn default_way(world: &mut World, edge: NodeId, menu: &str) -> String {
 
 #[test]
 fn a_gateway_behind_a_dead_link_is_not_asked_by_another_uplink() {
-    // Each gateway could be reached by the other uplink, too, which is the router's way once its own link
-    // is down: a neighbour, and a host of the internet.
+    // Both gateways are reachable by the other uplink as well, which the router uses while its own link is
+    // down: a neighbour, and an Internet host.
     let direct = ("10.8.1.2", "2001:db8:81::2");
     let remote = ("10.7.1.1", "2001:db8:71::1");
     for (seed, (v4, v6)) in [(7, direct), (8, remote)] {
@@ -250,7 +250,7 @@ fn a_gateway_behind_a_dead_link_is_not_asked_by_another_uplink() {
             assert!(log.contains(&found), "{log}");
         }
 
-        // So a link that comes back is not trusted before somebody answers by it.
+        // A restored link is used only after a host has answered by it.
         let silence = "raw add chain=prerouting action=drop in-interface=ether1";
         world.run_on(upper, &format!("/ip firewall {silence} protocol=icmp"));
         world.run_on(
@@ -278,7 +278,7 @@ fn a_gateway_whose_link_returns_is_asked_at_once() {
         /ipv6 route add gateway=2001:db8:82::2 distance=2\n";
     let mut diamond = diamond(10, routes);
     let (world, edge) = (&mut diamond.world, diamond.edge);
-    // Whenever it returns, between two turns of its gateways.
+    // Returns at any time between two checks of its gateways.
     for offset in 0..9 {
         world.cut((edge, 1), true);
         world.run(seconds(60 + offset));
@@ -290,7 +290,7 @@ fn a_gateway_whose_link_returns_is_asked_at_once() {
             default_way(world, edge, "/ip") == "10.8.1.2%ether2"
         });
         assert!(back, "{offset}");
-        // Whose addresses wait for two seconds until they are used.
+        // IPv6 addresses wait two seconds for duplicate address detection.
         let back = world.run_until(seconds(3), |world| {
             default_way(world, edge, "/ipv6") == "2001:db8:81::2%ether2"
         });
@@ -321,7 +321,7 @@ fn a_gateway_behind_several_ways_is_up_while_any_of_them_answers() {
         }
         let links = [(diamond.upper, 1), (diamond.lower, 1)];
         let arp = [diamond.upper, diamond.lower];
-        // No link of ours goes down.
+        // All local links stay up.
         let silence = |world: &mut World, silent: [bool; 2]| {
             for (at, silent) in silent.into_iter().enumerate() {
                 let arp_is = if silent { "disabled" } else { "enabled" };
@@ -374,7 +374,7 @@ fn gateways_of_one_address_on_two_links_are_asked_each_on_its_own() {
         world.run(seconds(60));
         assert_eq!(default_way(&mut world, edge, "/ip"), "10.9.9.9%ether2");
         let log = world.run_on(edge, "/log print");
-        // Nobody has the second.
+        // Nobody has the second gateway.
         assert!(log.contains("gateway 10.9.9.9 is unreachable"), "{log}");
 
         world.run_on(upper, "/ip address disable [find interface=lo]");
@@ -421,7 +421,7 @@ fn the_reverse_path_is_checked_as_strictly_as_configured() {
             ..
         } = diamond(5, "/ip route add gateway=10.8.1.2\n");
         world.run_on(edge, &format!("/ip settings set rp-filter={filter}"));
-        // From an address of the server's network, of all places.
+        // With a spoofed source address of the server's network.
         let packet = spoofed("10.2.0.77", "10.2.0.2");
         world.at(client).send_raw("10.2.0.2", packet);
         world.run(seconds(1));
@@ -470,7 +470,7 @@ fn rules_choose_the_table_that_a_packet_is_routed_by() {
     }
     world.run(seconds(1));
     assert_eq!(world.at(client).replies("10.2.0.2"), 10);
-    // And the question for the gateway's link address.
+    // And the ARP request for the gateway.
     assert!(sent_by(&mut world, edge, "ether3") - before >= 10);
 
     world.run_on(edge, "/routing rule disable [find]");

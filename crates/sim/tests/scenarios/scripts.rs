@@ -1,4 +1,4 @@
-//! Scripts that run by themselves.
+//! Scheduled scripts.
 
 use machine::Duration;
 use sim::World;

@@ -1,4 +1,4 @@
-//! Following a packet without sending it.
+//! Packet traces, which send nothing.
 
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ fn what_a_packet_does_not_have_is_refused_rather_than_passed_over() {
 #[test]
 fn an_echo_is_known_by_its_identifier() {
     let mut chain = chain(1, Line::default(), 2);
-    // Connections are tracked where a rule asks for them.
+    // Connections are tracked because a rule matches on them.
     for (menu, family) in [("/ip", ""), ("/ipv6", "v6")] {
         let rule = "firewall filter add chain=forward connection-state=established";
         chain.world.run_on(chain.west, &format!("{menu} {rule}"));

@@ -1,18 +1,18 @@
-//! Two routers that are one gateway: whoever is master has its addresses and its link address.
+//! Two routers as one virtual gateway: the master has the addresses and the virtual MAC.
 
 use machine::Duration;
 use sim::{HostConfig, Line, NodeId, World};
 
 use crate::seconds;
 
-/// Clients and servers, each on a segment with both routers, whose gateway is what these share.
+/// Clients and servers, each on a segment with both routers and the virtual gateway.
 struct Pair {
     world: World,
     client: NodeId,
     routers: [NodeId; 2],
 }
 
-/// A router of the pair, by its number in addresses.
+/// Configuration of a router of the pair.
 fn router(number: u8, priority: u8, more: &str) -> String {
     format!(
         "/ip address add address=10.1.0.{number}/24 interface=ether1\n\
@@ -34,7 +34,7 @@ fn router(number: u8, priority: u8, more: &str) -> String {
 fn pair(seed: u64, line: Line, more: &str) -> Pair {
     let mut world = World::new(seed);
     let routers = [(11, 200), (12, 100)];
-    // Two workers steer flows to each other.
+    // With two workers flows change between them.
     let workers = 1 + (seed % 2) as usize;
     let routers = routers.map(|(number, priority)| {
         let configuration = router(number, priority, more);
@@ -68,12 +68,12 @@ impl Pair {
         shown.lines().collect::<Vec<_>>().join(" ")
     }
 
-    /// Which routers are master of all that they share.
+    /// Tells which routers are master of all virtual routers.
     fn masters(&mut self) -> [bool; 2] {
         [0, 1].map(|router| self.flags(router).matches(":true:false:true").count() == 4)
     }
 
-    /// Whether servers of both families answer the client.
+    /// Returns true if servers of both families answer the client.
     fn answers(&mut self, seq: u16) -> bool {
         let to = ["10.2.0.50", "2001:db8:2::50"];
         let before = to.map(|to| self.world.at(self.client).replies(to));
@@ -96,7 +96,7 @@ fn the_better_one_is_master_and_the_other_takes_over_while_it_is_cut_off() {
             assert_eq!(pair.masters(), [true, false], "{more}: {}", pair.flags(0));
             assert!(pair.answers(1), "seed {seed} {more}");
 
-            // What is cut is one segment: the group moves as a whole.
+            // Only one segment is cut: the group moves as a whole.
             let [one, _] = pair.routers;
             pair.world.unplug((one, 0), true);
             pair.world.run(seconds(5));

@@ -1,16 +1,16 @@
-//! Networks of VXLAN between routers.
+//! VXLAN networks between routers.
 
 use sim::{HostConfig, Line, NodeId, World};
 
 use crate::seconds;
 
-/// A router with a network, and a host behind it.
+/// A router with a VXLAN network, and a host behind it.
 struct Site {
     router: NodeId,
     host: NodeId,
 }
 
-/// A router whose number is part of all its addresses.
+/// Returns the configuration of a router; its number is part of all its addresses.
 fn configuration(number: usize, vxlan: &str, ends: &[String]) -> String {
     let mut text = format!(
         "/ip address add address=192.0.2.{number}/24 interface=ether1\n\
@@ -28,7 +28,7 @@ fn configuration(number: usize, vxlan: &str, ends: &[String]) -> String {
     text
 }
 
-/// Three of them on one line, each with the other two as other ends of its network, if they are given.
+/// Adds three routers on one segment; `end` gives the remote VTEPs, if any.
 fn sites(world: &mut World, vxlan: &str, end: Option<&dyn Fn(usize) -> String>) -> Vec<Site> {
     let site = |world: &mut World, number: usize| {
         let others = (1..=3).filter(|other| *other != number);
@@ -61,7 +61,7 @@ fn hosts_reach_each_other_through_a_network_of_either_family() {
             world.run(seconds(3));
             assert_eq!(world.at(host).replies(to), 1, "{vxlan} {to}");
         }
-        // Longer than the line takes with what is in front: in fragments there, and put together again.
+        // Longer than the MTU after encapsulation: fragmented and reassembled.
         let host = all[0].host;
         world.at(host).ping("10.2.0.50", 2, 1472);
         world.run(seconds(2));
@@ -84,7 +84,7 @@ fn a_group_takes_the_place_of_configured_ends() {
         world.at(host).ping("10.2.0.50", 1, 56);
         world.run(seconds(3));
         assert_eq!(world.at(host).replies("10.2.0.50"), 1, "{group}");
-        // Who leaves the group is asked no more; who is known is reached all the same.
+        // A router that left the group gets no more broadcasts; known hosts stay reachable.
         world.run_on(all[1].router, "/interface vxlan set vxlan1 disabled=yes");
         world.at(host).ping("10.2.0.50", 2, 56);
         world.run(seconds(2));

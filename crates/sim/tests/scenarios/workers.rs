@@ -4,7 +4,7 @@ use sim::{Heard, Line};
 
 use crate::{Chain, SERVERS, chain, seconds};
 
-/// Everything that is sent in a world with four workers per router, as one number.
+/// Returns the digest of a world with four workers per router.
 fn digest(seed: u64, workers: usize) -> u64 {
     let bad = Line {
         jitter: machine::Duration::from_millis(2),
@@ -42,13 +42,13 @@ fn flows_arrive_whole_and_in_order_over_four_workers() {
         west,
         ..
     } = chain(9, Line::default(), 4);
-    // Neighbours first: packets that wait for one go a way of their own.
+    // Resolve neighbours first: packets that wait for one take another path.
     for to in SERVERS {
         world.at(client).ping(to, 1, 56);
     }
     world.run(seconds(1));
 
-    // The length says which of its flow a packet is.
+    // The length identifies a packet of a flow.
     for round in 0..50 {
         for flow in 0..20 {
             for to in SERVERS {
