@@ -237,8 +237,8 @@ impl Data {
 
 /// Returns the length of IP and UDP headers, which count with a datagram.
 ///
-/// RouterOS: the size of a UDP test is that of its IPv4 packets. Its behaviour with IPv6 is unknown; here the
-/// size is that of the IPv6 packet.
+/// RouterOS: the size of a UDP test is that of its IPv4 packets. Its behaviour with IPv6 is unknown; here the size
+/// counts the whole IPv6 packet.
 const fn header_len(peer: IpAddr) -> u16 {
     match peer {
         IpAddr::V4(_) => 28,

@@ -164,7 +164,7 @@ impl Flow {
         self.unit + self.overhead
     }
 
-    /// Returns the backlog that may be caught up on.
+    /// Returns the maximum backlog.
     fn latest(&self) -> Duration {
         LATE.max(self.interval)
     }

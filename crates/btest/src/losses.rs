@@ -54,7 +54,7 @@ impl Losses {
 struct Run {
     /// Highest number; `None` before the first datagram.
     highest: Option<u32>,
-    /// Count of numbers from the first to the highest.
+    /// Length of the range between first and highest number, inclusive.
     numbers: u64,
     received: u64,
     /// Losses before the last restart.

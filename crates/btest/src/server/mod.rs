@@ -8,7 +8,7 @@
 //! UDP: OpenUdp, UdpOpened ─▶ accepted, port
 //! ```
 //!
-//! The number of a session is that of its first connection. After [`Action::Begin`] the driver sends what
+//! The first connection gives the session its number. After [`Action::Begin`] the driver sends what
 //! [`Server::flow`] allows, evenly on all connections of the session, or to [`Server::destination`].
 
 mod handshake;
